@@ -1,0 +1,135 @@
+"""The two implementations that are compared, behind one small interface.
+
+A process imports one of them only: each has a class called ``EthosUBackend``, and ExecuTorch finds backends by
+class name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import torch
+
+ETHOS_U = {"ethos-u55-128", "ethos-u85-256"}
+
+
+class Side(ABC):
+    """What differs between the two: class names, and how the exported program becomes a module."""
+
+    @abstractmethod
+    def compile_spec(self, target: str) -> Any: ...
+
+    @abstractmethod
+    def quantizer(self, target: str, spec: Any) -> Any:
+        """A PT2E quantizer, int8 with weights per channel."""
+
+    @abstractmethod
+    def partitioner(self, target: str, spec: Any) -> Any: ...
+
+    @abstractmethod
+    def backend(self, target: str) -> type:
+        """The ExecuTorch backend whose ``preprocess`` compiles a delegate."""
+
+    def module(self, program: torch.export.ExportedProgram) -> torch.nn.Module:
+        """What ``prepare_pt2e`` takes."""
+        return program.module()
+
+    def stopwatch_exclusions(self) -> list[tuple[Any, str]]:
+        """Functions (owner, name) that run other people's compilers in this process; their time is not counted."""
+        return []
+
+
+class Ours(Side):
+    def compile_spec(self, target: str) -> Any:
+        if target in ETHOS_U:
+            from arm_ethosu import EthosUCompileSpec
+
+            return EthosUCompileSpec(target)
+        if target == "vgf-fp":
+            from arm_vgf import VgfCompileSpec
+
+            return VgfCompileSpec("TOSA-1.0+FP")
+        from arm_tosa_core import TosaCompileSpec
+
+        return TosaCompileSpec("TOSA-1.0+INT")
+
+    def quantizer(self, target: str, spec: Any) -> Any:
+        from arm_tosa_core import TOSAQuantizer, get_symmetric_quantization_config
+
+        if target in ETHOS_U:
+            from arm_ethosu import EthosUQuantizer as Quantizer
+        else:
+            Quantizer = TOSAQuantizer
+        return Quantizer(spec).set_global(get_symmetric_quantization_config(is_per_channel=True))
+
+    def partitioner(self, target: str, spec: Any) -> Any:
+        if target in ETHOS_U:
+            from arm_ethosu import EthosUPartitioner as Partitioner
+        elif target == "vgf-fp":
+            from arm_vgf import VgfPartitioner as Partitioner
+        else:
+            from arm_tosa_core import TOSAPartitioner as Partitioner
+        return Partitioner(spec)
+
+    def backend(self, target: str) -> type:
+        if target in ETHOS_U:
+            from arm_ethosu import EthosUBackend as Backend
+        elif target == "vgf-fp":
+            from arm_vgf import VgfBackend as Backend
+        else:
+            from arm_tosa_core import TOSABackend as Backend
+        return Backend
+
+
+class Rival(Side):
+    """``executorch.backends.arm`` of the installed executorch."""
+
+    def compile_spec(self, target: str) -> Any:
+        if target in ETHOS_U:
+            from executorch.backends.arm.ethosu import EthosUCompileSpec
+
+            return EthosUCompileSpec(target)
+        if target == "vgf-fp":
+            from executorch.backends.arm.vgf import VgfCompileSpec
+
+            return VgfCompileSpec("TOSA-1.0+FP")
+        from executorch.backends.arm.tosa.compile_spec import TosaCompileSpec
+
+        return TosaCompileSpec("TOSA-1.0+INT")
+
+    def quantizer(self, target: str, spec: Any) -> Any:
+        from executorch.backends.arm import quantizer as theirs
+
+        quantizer = (theirs.EthosUQuantizer if target in ETHOS_U else theirs.TOSAQuantizer)(spec)
+        quantizer.set_global(theirs.get_symmetric_quantization_config(is_per_channel=True))
+        return quantizer
+
+    def partitioner(self, target: str, spec: Any) -> Any:
+        if target in ETHOS_U:
+            from executorch.backends.arm.ethosu import EthosUPartitioner as Partitioner
+        elif target == "vgf-fp":
+            from executorch.backends.arm.vgf import VgfPartitioner as Partitioner
+        else:
+            from executorch.backends.arm.tosa.partitioner import TOSAPartitioner as Partitioner
+        return Partitioner(spec)
+
+    def backend(self, target: str) -> type:
+        if target in ETHOS_U:
+            from executorch.backends.arm.ethosu import EthosUBackend as Backend
+        elif target == "vgf-fp":
+            from executorch.backends.arm.vgf import VgfBackend as Backend
+        else:
+            from executorch.backends.arm.tosa.backend import TOSABackend as Backend
+        return Backend
+
+    def module(self, program: torch.export.ExportedProgram) -> torch.nn.Module:
+        return program.module(check_guards=False)  # its quantizer does not take the guards node
+
+    def stopwatch_exclusions(self) -> list[tuple[Any, str]]:
+        from executorch.backends.arm.ethosu import backend
+
+        return [(backend, "vela_compile")]
+
+
+SIDES = {"ours": Ours, "rival": Rival}

@@ -1,0 +1,114 @@
+"""What the user asks of Vela: accelerator, system configuration, memory mode, flags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any
+
+from arm_tosa_core.compile_spec import ArmCompileSpec
+from arm_tosa_core.errors import UsageError
+
+from .accelerators import DEFAULTS, family_of
+from .vela_flags import split, without_ours
+from .vela_ini import DEFAULT_INI, VelaIni, locate
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from arm_tosa_core.specification import TosaSpecification
+    from arm_tosa_core.target import Target
+
+DEFAULT_TIMEOUT = 1800.0
+
+
+class EthosUCompileSpec(ArmCompileSpec):
+    """Compile for an Ethos-U accelerator.
+
+    Args:
+        target: an accelerator such as ``"ethos-u55-128"``; see ``accelerators.ACCELERATORS``.
+        system_config: a ``System_Config`` of the configuration file; the default depends on the target.
+        memory_mode: a ``Memory_Mode`` of the configuration file; the default depends on the target.
+        extra_flags: more flags for Vela, a list or one string that is split as a shell would.
+        config_ini: a Vela configuration file, one inside Vela's package such as ``"Arm/vela.ini"`` (the default) or
+            a path of your own.
+        timeout: seconds after which Vela is killed.
+
+    Raises:
+        UsageError: an unknown target, system config or memory mode (the valid ones are listed), a configuration file
+            that is missing or malformed (with the line), or a flag that contradicts the other arguments.
+    """
+
+    _output_format = "vela"
+
+    def __init__(
+        self,
+        target: str,
+        system_config: str | None = None,
+        memory_mode: str | None = None,
+        extra_flags: str | Iterable[str] | None = None,
+        config_ini: str | PathLike[str] | None = DEFAULT_INI,
+        *,
+        timeout: float = DEFAULT_TIMEOUT,
+    ) -> None:
+        self.accelerator = target.lower()
+        defaults = DEFAULTS[family_of(self.accelerator)]
+        self.system_config = system_config or defaults.system_config
+        self.memory_mode = memory_mode or defaults.memory_mode
+        self.config_ini = DEFAULT_INI if config_ini is None else fspath(config_ini)
+        if not timeout > 0:
+            raise UsageError(f"timeout must be a positive number of seconds, not {timeout}")
+        self.timeout = float(timeout)
+        VelaIni(locate(self.config_ini)).require(self.system_config, self.memory_mode)
+        flags = without_ours(
+            split(extra_flags),
+            {
+                "--accelerator-config": self.accelerator,
+                "--system-config": self.system_config,
+                "--memory-mode": self.memory_mode,
+                "--config": self.config_ini,
+                "--output-format": "raw",
+            },
+        )
+        super().__init__(defaults.tosa_spec, flags)
+
+    def target(self) -> Target:
+        from .targets import ethos_u_target
+
+        return ethos_u_target(
+            self.accelerator,
+            partial(
+                _compile,
+                accelerator=self.accelerator,
+                config=self.config_ini,
+                system_config=self.system_config,
+                memory_mode=self.memory_mode,
+                flags=tuple(self.compiler_flags),
+                timeout=self.timeout,
+            ),
+        )
+
+    def _options(self) -> dict[str, Any]:
+        options: dict[str, Any] = {
+            "target": self.accelerator,
+            "system_config": self.system_config,
+            "memory_mode": self.memory_mode,
+            "config_ini": self.config_ini,
+        }
+        if self.timeout != DEFAULT_TIMEOUT:
+            options["timeout"] = self.timeout
+        return options
+
+    @classmethod
+    def _from_options(cls, tosa_spec: TosaSpecification, flags: list[str], options: Mapping[str, Any]) -> Self:
+        return cls(extra_flags=flags, **options)
+
+
+def _compile(tosa: bytes, options: Mapping[str, str], **arguments: Any) -> bytes:
+    from pathlib import Path
+
+    from . import payload, vela
+
+    artifacts = options.get("artifacts")
+    return payload.pack(vela.compile(tosa, artifacts=Path(artifacts) if artifacts else None, **arguments).arrays)

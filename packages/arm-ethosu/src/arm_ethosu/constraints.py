@@ -1,0 +1,336 @@
+"""What Vela 5.2 refuses although TOSA allows it, as checks on emitted TOSA operators.
+
+Every limit was found by compiling around it; ``tests/test_constraints.py`` compiles those graphs again, and
+``docs/vela-limits.md`` lists them. Shapes are TOSA's: NHWC, two-dimensional attributes as (y, x).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import gcd, prod
+
+from arm_tosa_core.errors import Rejected
+from arm_tosa_core.ir import DType, Op, Tensor
+from arm_tosa_core.target import Check
+
+from .accelerators import Family
+
+Limit = Callable[[Op], Rejected | None]
+
+#: Largest channel count, and largest axis of what Vela transposes. Vela splits longer heights and widths by itself.
+MAX_AXIS = 1 << 16
+#: Largest stride of the kernel registers.
+MAX_STRIDE = 3
+_U55 = "Ethos-U55 and Ethos-U65"
+
+
+def checks_for(family: Family) -> tuple[Check, ...]:
+    """The checks for one family."""
+    limits = _U85_LIMITS if family == "u85" else _U55_LIMITS
+    common = () if family == "u85" else (_bool, _int48)
+
+    def check(op: Op) -> Rejected | None:
+        for limit in (*common, *limits.get(op.name, ())):
+            if (refused := limit(op)) is not None:
+                return Rejected(f"{op.name}: {refused.reason}", refused.fix)
+        return None
+
+    return (check,)
+
+
+# Both families
+
+
+def _channels(op: Op) -> Rejected | None:
+    channels = op.inputs[0].shape[-1]
+    if channels > MAX_AXIS:
+        return Rejected(f"{channels} input channels; Vela takes {MAX_AXIS} at most")
+    return None
+
+
+def _is_constant(tensor: Tensor) -> bool:
+    """Vela folds operators on constants, so what they give is constant too."""
+    if tensor.is_constant:
+        return True
+    return tensor.producer is not None and all(map(_is_constant, tensor.producer.inputs))
+
+
+def _constant_weights(op: Op) -> Rejected | None:
+    for position, what in ((1, "weights"), (2, "bias")):
+        if not _is_constant(op.inputs[position]):
+            return Rejected(f"{what} computed at run time; Vela takes constants only")
+    return None
+
+
+def _constant_deep_weights(op: Op) -> Rejected | None:
+    # With a kernel depth of 1 Vela treats CONV3D as CONV2D, whose weights may vary.
+    return _constant_weights(op) if op.inputs[1].shape[1] > 1 else None
+
+
+def _constant_table(op: Op) -> Rejected | None:
+    if not _is_constant(op.inputs[1]):
+        return Rejected("table computed at run time, with which Vela crashes")
+    return None
+
+
+# Ethos-U55 and Ethos-U65
+
+
+def _unsupported(op: Op) -> Rejected | None:
+    return Rejected(f"{_U55} have no such operation")
+
+
+def _bool(op: Op) -> Rejected | None:
+    if any(tensor.dtype is DType.BOOL for tensor in (*op.inputs, *op.outputs)):
+        return Rejected(f"BOOL tensors do not exist on {_U55}")
+    return None
+
+
+_FUSED = ("CONV2D", "DEPTHWISE_CONV2D", "CONV3D")
+
+
+def _int48(op: Op) -> Rejected | None:
+    x = op.inputs[0] if op.inputs else None
+    if x is None or x.dtype is not DType.INT48 or x.is_constant:
+        return None
+    producer = x.producer
+    if op.name != "RESCALE" or producer is None or producer.name not in _FUSED or len(x.uses) > 1:
+        return Rejected(
+            f"INT48 input; {_U55} have no such type except between a convolution and the one RESCALE after it"
+        )
+    return None
+
+
+def _int32_only(op: Op) -> Rejected | None:
+    if op.inputs[0].dtype is not DType.INT32:
+        return Rejected(f"{op.inputs[0].dtype} operands; {_U55} take INT32 only")
+    return None
+
+
+def _not_int32(op: Op) -> Rejected | None:
+    if op.inputs[0].dtype is DType.INT32:
+        return Rejected(f"INT32 input; {_U55} take INT8 and INT16")
+    return None
+
+
+def _stride(op: Op) -> tuple[int, int]:
+    """Strides (y, x) as Vela sees them: one along an axis that has a single result does not matter."""
+    y, x = op.attrs["stride"][-2:]
+    height, width = op.output.shape[-3:-1]
+    return (1 if height == 1 else y), (1 if width == 1 else x)
+
+
+def _long_strides(op: Op, *, kernel: tuple[int, ...], unroll: bool) -> Rejected | None:
+    """Vela divides a stride by what it shares with a dilation over 2, else it unrolls it into single results."""
+    stride = _stride(op)
+    if max(stride) <= MAX_STRIDE:
+        return None
+    pads = any(op.attrs["pad"])
+    dilation = tuple(1 if k == 1 else d for k, d in zip(kernel, op.attrs["dilation"][-2:], strict=True))
+    if max(dilation) > 2:
+        left = [s // gcd(s, d) for s, d in zip(stride, dilation, strict=True)]
+        if max(left) <= MAX_STRIDE:
+            return None
+    elif dilation == (1, 1) and unroll and not pads:
+        return None
+    why = "in a depthwise convolution" if not unroll else "with padding" if pads else "with dilation"
+    return Rejected(f"stride {list(stride)} {why}; {_U55} take strides of {MAX_STRIDE} at most there")
+
+
+def _conv2d_stride(op: Op) -> Rejected | None:
+    return _long_strides(op, kernel=op.inputs[1].shape[1:3], unroll=True)
+
+
+def _conv3d_stride(op: Op) -> Rejected | None:
+    return _long_strides(op, kernel=op.inputs[1].shape[2:4], unroll=True)
+
+
+def _depthwise_stride(op: Op) -> Rejected | None:
+    height, width, channels, multiplier = op.inputs[1].shape
+    # One input channel makes it a CONV2D.
+    return _long_strides(op, kernel=(height, width), unroll=channels == 1 and multiplier > 1)
+
+
+def _depthwise_multiplier(op: Op) -> Rejected | None:
+    _, _, channels, multiplier = op.inputs[1].shape
+    if multiplier > 1 < channels and channels * multiplier > 1 << 14:
+        return Rejected(f"{channels} channels times multiplier {multiplier}; {_U55} take {1 << 14} results at most")
+    return None
+
+
+def _conv3d_depth(op: Op) -> Rejected | None:
+    depth = op.inputs[1].shape[1]
+    if depth > 1:
+        return Rejected(f"kernel depth {depth}; {_U55} take 1", "add CONV2D results, one per slice of the kernel")
+    return None
+
+
+def _transpose_conv_type(op: Op) -> Rejected | None:
+    if op.inputs[0].dtype is DType.INT16:
+        return Rejected(f"INT16 input; {_U55} take INT8", "quantize the activations to 8 bits")
+    return None
+
+
+def _transpose_conv_stride(op: Op) -> Rejected | None:
+    stride = _stride(op)
+    _, height, width, _ = op.inputs[0].shape
+    _, kernel_y, kernel_x, _ = op.inputs[1].shape
+    along_one_axis = {(1, 2): height == kernel_y == 1, (2, 1): width == kernel_x == 1}
+    if stride in ((1, 1), (2, 2)) or along_one_axis.get(stride, False):
+        return None
+    return Rejected(
+        f"stride {list(stride)}; {_U55} take [1, 1], [2, 2], and a stride of 2 along the only axis longer than 1"
+    )
+
+
+def _pool_stride(op: Op) -> Rejected | None:
+    stride = _stride(op)
+    if max(stride) > MAX_STRIDE and any(op.attrs["pad"]):
+        return Rejected(f"stride {list(stride)} with padding; {_U55} take strides of {MAX_STRIDE} at most there")
+    return None
+
+
+def _avg_pool_kernel(op: Op) -> Rejected | None:
+    kernel = op.attrs["kernel"]
+    if max(kernel) > 8 and any(op.attrs["pad"]):
+        return Rejected(f"kernel {list(kernel)} with padding; {_U55} take 8 at most there")
+    return None
+
+
+def _matmul(op: Op) -> Rejected | None:
+    a, b = op.inputs[:2]
+    if a.dtype is not DType.INT8:
+        return Rejected(f"{a.dtype} operands; {_U55} take INT8", "quantize the activations to 8 bits")
+    if (longest := max(*b.shape)) > MAX_AXIS:
+        return Rejected(f"axis of {longest} in B; {_U55} take {MAX_AXIS} at most")
+    return None
+
+
+def _argmax(op: Op) -> Rejected | None:
+    x, axis = op.inputs[0], op.attrs["axis"]
+    if x.dtype is not DType.INT8:
+        return Rejected(f"{x.dtype} input; {_U55} take INT8")
+    if axis != x.rank - 1:
+        return Rejected(f"axis {axis} of {x.rank}; {_U55} take the last axis only", "transpose that axis to the end")
+    if x.shape[-1] > 127:
+        return Rejected(f"{x.shape[-1]} values to choose from; {_U55} take 127 at most")
+    if prod(x.shape[:-3]) > 1:
+        return Rejected(f"batch of {prod(x.shape[:-3])}; {_U55} take 1", "reshape the leading axes into one")
+    return None
+
+
+def _reduce_sum(op: Op) -> Rejected | None:
+    shape, axis = op.inputs[0].shape, op.attrs["axis"]
+    if axis == len(shape) - 1:
+        return None
+    # Vela transposes the axis to the end, as the middle one of three.
+    parts = {"before it": prod(shape[:axis]), "along it": shape[axis], "after it": prod(shape[axis + 1 :])}
+    for where, size in parts.items():
+        if size > MAX_AXIS:
+            return Rejected(f"axis {axis} of {list(shape)} has {size} elements {where}; {_U55} take {MAX_AXIS} at most")
+    return None
+
+
+def _reverse(op: Op) -> Rejected | None:
+    if op.attrs["axis"] == op.inputs[0].rank - 1:
+        return Rejected(f"along the last axis; {_U55} reverse heights and widths only", "transpose that axis first")
+    return None
+
+
+def _transpose(op: Op) -> Rejected | None:
+    x, perms = op.inputs[0], tuple(op.attrs["perms"])
+    shape = x.shape
+    if perms == tuple(range(x.rank)):
+        return None
+    if max(shape) > MAX_AXIS:
+        return Rejected(f"axis of {max(shape)}; {_U55} take {MAX_AXIS} at most")
+    if x.dtype is DType.INT32 and shape[-1] > 1 << 14 and perms[-1] == x.rank - 1:
+        return Rejected(f"INT32 with {shape[-1]} channels; {_U55} take {1 << 14} at most where channels stay last")
+    outer = x.rank - 3
+    if outer <= 0 or (prod(shape[:outer]) == 1 and perms[:outer] == tuple(range(outer))):
+        return None
+    # Vela swaps two axes at a time and joins the others into one.
+    longest = prod(sorted(shape)[2:])
+    if longest > MAX_AXIS:
+        return Rejected(
+            f"{list(shape)} by {list(perms)} joins axes to {longest} elements; {_U55} take {MAX_AXIS} at most"
+        )
+    return None
+
+
+def _resize(op: Op) -> Rejected | None:
+    x, scale, offset, border = op.inputs
+    n, height, width, _ = x.shape
+    numbers = [tensor.data.tolist() for tensor in (scale, offset, border) if tensor.data is not None]
+    (up_y, down_y, up_x, down_x), (offset_y, offset_x), borders = numbers
+    nearest = op.attrs["mode"] != "BILINEAR"
+    if up_y == down_y and up_x == down_x and not any((offset_y, offset_x, *borders)) and (nearest or up_y == up_x == 1):
+        return None  # the identity
+    if not nearest:
+        return Rejected(f"bilinear mode; {_U55} have none", "use nearest, or a depthwise transposed convolution")
+    if height == width == 1:
+        return None  # a broadcast
+    half_pixel = down_y == down_x == 2 and (offset_y, offset_x) == (1 - up_y // 2, 1 - up_x // 2)
+    if half_pixel and up_y % 2 == up_x % 2 == 0:
+        up_y, up_x = up_y // 2, up_x // 2
+    else:
+        half_pixel = False
+    _, out_height, out_width, _ = op.output.shape
+    up = max(up_y, up_x)
+    reached = max((out_height - 1) / max(height - 1, 1), (out_width - 1) / max(width - 1, 1))
+    if up not in (2, 4, 8) or (up_y == 1 and height > 1) or (up_x == 1 and width > 1):
+        return Rejected(f"enlarges {up_y} by {up_x} times; {_U55} take 2, 4 or 8 times")
+    if not half_pixel and reached != up:
+        return Rejected(f"neither half-pixel centres nor aligned corners, which {_U55} need")
+    if n > 1:
+        return Rejected(f"batch of {n}; {_U55} take 1")
+    return None
+
+
+_CONV = (_channels,)
+_POOL = (_channels,)
+_TRANSPOSE_CONV = (_channels, _constant_weights)
+
+_U85_LIMITS: dict[str, tuple[Limit, ...]] = {
+    "CONV2D": _CONV,
+    "DEPTHWISE_CONV2D": _CONV,
+    "CONV3D": (*_CONV, _constant_deep_weights),
+    "TRANSPOSE_CONV2D": _TRANSPOSE_CONV,
+    "AVG_POOL2D": _POOL,
+    "MAX_POOL2D": _POOL,
+    "RESIZE": (_channels,),
+    "TABLE": (_constant_table,),
+}
+
+_U55_LIMITS: dict[str, tuple[Limit, ...]] = {
+    "CONV2D": (*_CONV, _constant_weights, _conv2d_stride),
+    "DEPTHWISE_CONV2D": (*_CONV, _constant_weights, _depthwise_stride, _depthwise_multiplier),
+    "CONV3D": (*_CONV, _constant_weights, _conv3d_depth, _conv3d_stride),
+    "TRANSPOSE_CONV2D": (*_TRANSPOSE_CONV, _transpose_conv_type, _transpose_conv_stride),
+    "AVG_POOL2D": (*_POOL, _pool_stride, _avg_pool_kernel),
+    "MAX_POOL2D": (*_POOL, _pool_stride),
+    "RESIZE": (_channels, _resize),
+    "TABLE": (_constant_table,),
+    "MATMUL": (_matmul,),
+    "ARGMAX": (_argmax,),
+    "REDUCE_SUM": (_reduce_sum,),
+    "REDUCE_MAX": (_not_int32,),
+    "REDUCE_MIN": (_not_int32,),
+    "REVERSE": (_reverse,),
+    "TRANSPOSE": (_transpose,),
+    "LOGICAL_LEFT_SHIFT": (_int32_only,),
+    "ARITHMETIC_RIGHT_SHIFT": (_int32_only,),
+    **dict.fromkeys(
+        (
+            "BITWISE_AND",
+            "BITWISE_OR",
+            "BITWISE_XOR",
+            "BITWISE_NOT",
+            "INTDIV",
+            "LOGICAL_RIGHT_SHIFT",
+            "GATHER",
+            "SCATTER",
+        ),
+        (_unsupported,),
+    ),
+}

@@ -1,0 +1,24 @@
+"""Quantizer for Ethos-U."""
+
+from __future__ import annotations
+
+from arm_tosa_core.errors import UsageError
+from arm_tosa_core.quantizer import TOSAQuantizer
+
+from .compile_spec import EthosUCompileSpec
+
+
+class EthosUQuantizer(TOSAQuantizer):
+    """Annotates what the accelerator of the compile spec computes in integers.
+
+    Args:
+        compile_spec: the accelerator and Vela's options.
+
+    Raises:
+        UsageError: the compile spec is for another target.
+    """
+
+    def __init__(self, compile_spec: EthosUCompileSpec) -> None:
+        if not isinstance(compile_spec, EthosUCompileSpec):
+            raise UsageError(f"EthosUQuantizer takes an EthosUCompileSpec, not {type(compile_spec).__name__}")
+        super().__init__(compile_spec)

@@ -1,0 +1,39 @@
+"""Ethos-U accelerators as ``Target`` plugins, and the factories behind the ``arm_tosa.targets`` entry points.
+
+There is one factory per accelerator, ``targets:ethos_u55_128`` and so on, made from ``accelerators.ACCELERATORS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from arm_tosa_core.target import Target
+
+from .accelerators import ACCELERATORS, DEFAULTS, family_of
+from .compile_spec import EthosUCompileSpec
+
+
+def ethos_u_target(accelerator: str, compile: Callable[[bytes, Mapping[str, str]], bytes]) -> Target:
+    """The target for one accelerator; ``compile`` is Vela bound to its options."""
+    from .constraints import checks_for
+
+    family = family_of(accelerator)
+    macs = accelerator.rpartition("-")[2]
+    return Target(
+        name=accelerator,
+        spec=DEFAULTS[family].tosa_spec,
+        checks=checks_for(family),
+        compile=compile,
+        suffix=".vela",
+        backend_id="EthosUBackend",
+        description=f"Ethos-{family.upper()} with {macs} MACs per cycle, compiled by Vela",
+        compile_spec=partial(EthosUCompileSpec, accelerator),
+    )
+
+
+def __getattr__(name: str) -> Callable[[], Target]:
+    accelerator = name.replace("_", "-")
+    if accelerator not in ACCELERATORS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return lambda: EthosUCompileSpec(accelerator).target()

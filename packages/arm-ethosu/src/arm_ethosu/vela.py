@@ -1,0 +1,242 @@
+"""Running Vela: a TOSA flatbuffer in, command stream and weights out."""
+
+from __future__ import annotations
+
+import csv
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from arm_tosa_core.atomic import write_atomic
+from arm_tosa_core.errors import ToolError, UsageError
+from arm_tosa_core.tools import find_tool, run_tool
+
+from .vela_ini import locate
+
+Arrays = Mapping[str, np.ndarray[Any, Any]]
+
+#: Rank to which Vela pads the shapes of inputs and outputs.
+IO_RANK = 6
+_IO_KEYS = [
+    f"{direction}_{key}" for direction in ("input", "output") for key in ("shape", "elem_size", "offset", "region")
+]
+_FIGURES = (
+    "cycles_total",
+    "cycles_npu",
+    "sram_memory_used",
+    "dram_memory_used",
+    "on_chip_flash_memory_used",
+    "off_chip_flash_memory_used",
+    "nn_macs",
+    "inference_time",
+)
+_STEM = "out"  # Vela names its files after its input
+# Vela reads its input through a 32-bit flatbuffer offset.
+_MAX_TOSA = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class VelaOutput:
+    """What Vela wrote.
+
+    Args:
+        arrays: the ``.npz``: ``cmd_data`` and ``weight_data`` (uint8), ``scratch_size``, and for ``input`` and
+            ``output`` the arrays ``_shape`` ([n, 6] int64), ``_elem_size``, ``_offset`` (bytes) and ``_region`` ([n]).
+        summary: figures of the summary CSV by column: cycles, memory in KiB, MACs, seconds per inference.
+    """
+
+    arrays: Arrays
+    summary: Mapping[str, float]
+
+    @property
+    def cycles(self) -> float:
+        """Estimated cycles per inference."""
+        return self.summary["cycles_total"]
+
+    @property
+    def sram_kib(self) -> float:
+        """SRAM used, KiB."""
+        return self.summary["sram_memory_used"]
+
+    @property
+    def dram_kib(self) -> float:
+        """DRAM used, KiB."""
+        return self.summary["dram_memory_used"]
+
+    @property
+    def flash_kib(self) -> float:
+        """On-chip and off-chip flash used, KiB."""
+        return self.summary["on_chip_flash_memory_used"] + self.summary["off_chip_flash_memory_used"]
+
+
+def compile(
+    tosa: bytes,
+    *,
+    accelerator: str,
+    config: str | os.PathLike[str] | None,
+    system_config: str,
+    memory_mode: str,
+    flags: Sequence[str] = (),
+    timeout: float,
+    artifacts: Path | None = None,
+) -> VelaOutput:
+    """Compiles one TOSA flatbuffer with the ``vela`` executable.
+
+    Args:
+        tosa: the flatbuffer.
+        accelerator, system_config, memory_mode: names that Vela and its configuration file know.
+        config: the configuration file, as for ``vela_ini.locate``.
+        flags: more flags.
+        timeout: seconds after which Vela is killed.
+        artifacts: folder to leave Vela's input and outputs in; None leaves nothing.
+
+    Raises:
+        ToolError: Vela is missing, fails, hangs or writes garbage; its input is kept and named.
+        UsageError: the flatbuffer is too large for Vela, or ``artifacts`` cannot be written.
+    """
+    if len(tosa) > _MAX_TOSA:
+        raise UsageError(f"the TOSA flatbuffer has {len(tosa)} bytes; Vela takes {_MAX_TOSA} at most")
+    executable = find_tool("vela", package="ethos-u-vela")
+    if artifacts is not None:
+        _make_folder(artifacts)
+    folder = artifacts or Path(tempfile.mkdtemp(prefix="arm-ethosu-"))
+    source = folder / f"{_STEM}.tosa"
+    try:
+        write_atomic(source, tosa)
+        run = _Run(source, system_config)
+        run.vela(
+            [
+                executable,
+                str(source),
+                f"--output-dir={folder}",
+                f"--accelerator-config={accelerator}",
+                f"--config={locate(config)}",
+                f"--system-config={system_config}",
+                f"--memory-mode={memory_mode}",
+                "--output-format=raw",
+                *flags,
+            ],
+            timeout,
+        )
+        output = VelaOutput(run.arrays(), run.summary())
+    except ToolError:
+        raise  # its input stays, and the error says where
+    except BaseException:
+        if artifacts is None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    if artifacts is None:
+        shutil.rmtree(folder, ignore_errors=True)
+    return output
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot write to {folder}: {error.strerror}") from error
+
+
+class _Run:
+    """One run of Vela on ``source``, which writes beside it."""
+
+    def __init__(self, source: Path, system_config: str) -> None:
+        self.source = source
+        self.npz = source.with_name(f"{_STEM}_vela.npz")
+        self.csv = source.with_name(f"{_STEM}_summary_{system_config}.csv")
+        self.command: list[str] = []
+        self.output = ""
+
+    def vela(self, command: list[str], timeout: float) -> None:
+        for stale in (self.npz, self.csv):
+            stale.unlink(missing_ok=True)
+        self.command = command
+        self.output = run_tool("vela", command, timeout=timeout, kept=str(self.source))
+
+    def garbage(self, path: Path, problem: str) -> ToolError:
+        return ToolError(
+            "vela",
+            f"wrote garbage: {path.name} {problem}",
+            command=self.command,
+            output=self.output,
+            kept=str(self.source),
+            fix="check that ethos-u-vela is 5.2: vela --version",
+        )
+
+    def arrays(self) -> Arrays:
+        try:
+            with self.npz.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+                # The quantization entries are Python objects; nothing here needs them.
+                return checked({key: archive[key] for key in archive.files if not key.endswith("_quantization")})
+        except FileNotFoundError:
+            raise self.garbage(self.npz, "is missing") from None
+        except _Malformed as error:
+            raise self.garbage(self.npz, str(error)) from error
+        except (OSError, ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+            # NumPy raises any of these for a file that is not an archive of arrays, or holds only a part of one.
+            raise self.garbage(self.npz, f"is not readable ({error})") from error
+
+    def summary(self) -> dict[str, float]:
+        try:
+            with self.csv.open(encoding="utf-8", newline="") as file:
+                row = next(csv.DictReader(file))
+            figures = {key: float(row[key]) for key in _FIGURES}
+        except FileNotFoundError:
+            raise self.garbage(self.csv, "is missing") from None
+        except StopIteration:
+            raise self.garbage(self.csv, "is empty") from None
+        except KeyError as error:
+            raise self.garbage(self.csv, f"lacks {error}") from None
+        except (OSError, ValueError, TypeError, csv.Error) as error:
+            raise self.garbage(self.csv, f"is not readable ({error})") from error
+        return figures
+
+
+class _Malformed(ValueError):
+    """An array that a payload needs is missing or of another form."""
+
+
+def checked(arrays: Arrays) -> Arrays:
+    """The arrays that a payload is made of, in one form: bytes as uint8, numbers as int64.
+
+    Raises:
+        ValueError: one is missing or has another type or shape; says which.
+    """
+    found: dict[str, np.ndarray[Any, Any]] = {}
+
+    def take(key: str) -> np.ndarray[Any, Any]:
+        if key not in arrays:
+            raise _Malformed(f"lacks {key}")
+        return arrays[key]
+
+    for key in ("cmd_data", "weight_data"):
+        data = take(key)
+        if data.dtype.kind not in "SV" and data.dtype != np.uint8:
+            raise _Malformed(f"has {key} of type {data.dtype}, expected bytes")
+        found[key] = np.frombuffer(data.tobytes(), dtype=np.uint8)
+    for key in ("scratch_size", *_IO_KEYS):
+        numbers = take(key)
+        if numbers.dtype.kind not in "iu" and numbers.size:
+            raise _Malformed(f"has {key} of type {numbers.dtype}, expected integers")
+        found[key] = numbers.astype(np.int64)
+    if found["scratch_size"].size != 1 or found["scratch_size"].item() < 0:
+        raise _Malformed(f"has scratch_size {found['scratch_size'].tolist()}, expected one size in bytes")
+    for direction in ("input", "output"):
+        shape = found[f"{direction}_shape"]
+        if not shape.size:  # NumPy writes an empty list as a vector of floats
+            shape = found[f"{direction}_shape"] = shape.reshape(0, IO_RANK)
+        if shape.ndim != 2 or shape.shape[1] != IO_RANK:
+            raise _Malformed(f"has {direction}_shape of shape {list(shape.shape)}, expected [n, {IO_RANK}]")
+        for key in ("elem_size", "offset", "region"):
+            if (got := found[f"{direction}_{key}"]).shape != shape.shape[:1]:
+                raise _Malformed(f"has {direction}_{key} of shape {list(got.shape)}, expected [{len(shape)}]")
+    if not len(found["output_shape"]):
+        raise _Malformed("has no outputs")
+    return found

@@ -1,0 +1,149 @@
+"""Reading Vela's configuration file: which system configurations and memory modes it has, and whether a pair fits."""
+
+from __future__ import annotations
+
+from configparser import ConfigParser, DuplicateOptionError, DuplicateSectionError, Error, ParsingError
+from functools import cached_property
+from importlib.util import find_spec
+from os import PathLike, fspath
+from pathlib import Path
+
+from arm_tosa_core.errors import ToolError, UsageError
+
+DEFAULT_INI = "Arm/vela.ini"
+
+_SYSTEM, _MEMORY = "System_Config", "Memory_Mode"
+
+
+def locate(config_ini: str | PathLike[str] | None) -> Path:
+    """The file that ``config_ini`` means: one of those inside Vela's package, as ``"Arm/vela.ini"``, or a path.
+
+    Raises:
+        UsageError: there is no such file, or its name does not end in ``.ini``, which Vela requires.
+        ToolError: Vela is not installed.
+    """
+    name = DEFAULT_INI if config_ini is None else fspath(config_ini)
+    path = Path(name).expanduser()
+    if path.suffix != ".ini":
+        raise UsageError(f"Vela configuration file {name!r} must have a name that ends in .ini")
+    folder = _config_folder()
+    # Vela itself looks up every relative "folder/file.ini" in its own package; only there if that is the one meant.
+    if not path.is_absolute() and (folder / path).is_file():
+        return folder / path
+    if not path.is_file():
+        inside = ", ".join(sorted(p.relative_to(folder).as_posix() for p in folder.glob("*/*.ini")))
+        raise UsageError(f"Vela configuration file {name!r} does not exist; those inside Vela's package: {inside}")
+    return path.absolute()
+
+
+def _config_folder() -> Path:
+    spec = find_spec("ethosu")  # a namespace package: finding it imports nothing
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        if (folder := Path(place) / "config_files").is_dir():
+            return folder
+    raise ToolError("vela", "is not installed", fix="install it with: pip install ethos-u-vela")
+
+
+class VelaIni:
+    """A parsed Vela configuration file.
+
+    Args:
+        path: an existing file.
+
+    Raises:
+        UsageError: it cannot be read or parsed; names the line.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._parser = ConfigParser()
+        try:
+            self._parser.read_string(path.read_text(encoding="utf-8"), source=str(path))
+        except OSError as error:
+            raise UsageError(f"cannot read Vela configuration file {path}: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise UsageError(f"Vela configuration file {path} is not UTF-8 text: {error.reason}") from error
+        except Error as error:
+            raise UsageError(f"Vela configuration file {path}, {_fault(error)}") from error
+
+    def _names(self, kind: str) -> list[str]:
+        return [s.removeprefix(kind + ".") for s in self._parser.sections() if s.startswith(kind + ".")]
+
+    @cached_property
+    def system_configs(self) -> list[str]:
+        """Names of the ``[System_Config.*]`` sections, in file order."""
+        return self._names(_SYSTEM)
+
+    @cached_property
+    def memory_modes(self) -> list[str]:
+        """Names of the ``[Memory_Mode.*]`` sections, in file order."""
+        return self._names(_MEMORY)
+
+    def require(self, system_config: str, memory_mode: str) -> None:
+        """Checks that both sections exist and that the mode's memories are where Vela needs them.
+
+        Raises:
+            UsageError: otherwise; lists the valid names.
+        """
+        for what, name, known in (
+            ("system config", system_config, self.system_configs),
+            ("memory mode", memory_mode, self.memory_modes),
+        ):
+            if name not in known:
+                there = f"valid ones: {', '.join(known)}" if known else "the file has none"
+                raise UsageError(f"unknown {what} {name!r} in {self.path}; {there}")
+        self._require_memories(system_config, memory_mode)
+
+    def _require_memories(self, system_config: str, memory_mode: str) -> None:
+        ports = {port: self._value(f"{_SYSTEM}.{system_config}", f"{port.lower()}_port") for port in ("Axi0", "Axi1")}
+        areas = {key: self._value(f"{_MEMORY}.{memory_mode}", f"{key}_mem_area") for key in ("const", "arena", "cache")}
+        one_memory = len(set(areas.values())) == 1
+        allowed = {
+            # With everything behind one port Vela treats constants in SRAM as on-chip flash.
+            "const": {"Dram", "OnChipFlash", "OffChipFlash"} | ({"Sram"} if one_memory else set()),
+            "arena": {"Sram", "Dram"},
+            "cache": {"Sram"},
+        }
+        for key, port in areas.items():
+            if port is None:
+                continue  # Vela has defaults for what a file leaves out
+            if port not in ports:
+                raise UsageError(
+                    f"{self.path}: memory mode {memory_mode!r} has {key}_mem_area={port}; it must be Axi0 or Axi1"
+                )
+            memory = ports[port]
+            if memory is not None and memory not in allowed[key]:
+                raise UsageError(
+                    f"memory mode {memory_mode!r} does not fit system config {system_config!r} in {self.path}: "
+                    f"{key}_mem_area={port} is {memory} there and must be {' or '.join(sorted(allowed[key]))}"
+                )
+
+    def _value(self, section: str, key: str) -> str | None:
+        """A key of a section or of those it inherits from; the section's own wins."""
+        seen: list[str] = []
+        while True:
+            if section in seen:
+                raise UsageError(f"{self.path}: section [{section}] inherits from itself: {' -> '.join(seen)}")
+            if not self._parser.has_section(section):
+                raise UsageError(f"{self.path}: section [{seen[-1]}] inherits from [{section}], which does not exist")
+            seen.append(section)
+            if (value := self._parser.get(section, key, raw=True, fallback=None)) is not None:
+                return value
+            parent = self._parser.get(section, "inherit", raw=True, fallback=None)
+            if parent is None:
+                return None
+            section = parent
+
+
+def _fault(error: Error) -> str:
+    if isinstance(error, DuplicateSectionError):
+        return f"line {error.lineno}: section [{error.section}] is there twice"
+    if isinstance(error, DuplicateOptionError):
+        return f"line {error.lineno}: {error.option!r} is there twice in section [{error.section}]"
+    if isinstance(error, ParsingError):
+        # MissingSectionHeaderError is a ParsingError with a line of its own instead of a list.
+        if (line := getattr(error, "lineno", None)) is not None:
+            return f"line {line}: text before the first [section]"
+        number, text = error.errors[0]
+        return f"line {number}: neither [section] nor key=value: {text}"
+    return error.message

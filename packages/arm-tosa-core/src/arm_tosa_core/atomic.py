@@ -1,0 +1,34 @@
+"""Writing files so that nobody ever sees half of one."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from .errors import UsageError
+
+
+def write_atomic(path: str | os.PathLike[str], data: bytes | str) -> None:
+    """Writes ``data`` (text as UTF-8) to ``path``: to a temporary file in its folder, then renamed over it.
+
+    Raises:
+        UsageError: the folder is missing or not writable, or ``path`` cannot be replaced; gives the system's reason.
+    """
+    path = Path(path)
+    content = data.encode() if isinstance(data, str) else data
+    temporary: str | None = None
+    try:
+        descriptor, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=path.parent)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)  # mkstemp makes files private; this one is the user's
+        os.replace(temporary, path)
+        temporary = None
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)

@@ -1,0 +1,58 @@
+"""ExecuTorch backends: a delegated program to the payload of its target."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, final
+
+from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
+from executorch.exir.backend.compile_spec_schema import CompileSpec
+from torch.export import ExportedProgram
+
+from .artifacts import artifact_folder, write_debug_info
+from .compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
+from .pipeline import lower
+from .serializer import serialize
+
+
+def preprocess(edge_program: ExportedProgram, compile_spec: ArmCompileSpec) -> PreprocessResult:
+    """Lowers a delegated program and compiles it for the target of ``compile_spec``.
+
+    Raises:
+        LoweringError: the program holds what the target does not take.
+        ToolError: the target's compiler failed.
+    """
+    target = compile_spec.target()
+    graph = lower(edge_program, target)
+    mode = compile_spec.tosa_debug_mode
+    tosa = serialize(graph, target.tosa_spec, locations=mode is ArmCompileSpec.DebugMode.TOSA)
+    options: dict[str, str] = {}
+    if path := compile_spec.get_intermediate_path():
+        folder = artifact_folder(path, edge_program, tosa, target)
+        options["artifacts"] = str(folder)
+        if mode is ArmCompileSpec.DebugMode.JSON:
+            write_debug_info(folder, graph)
+    return PreprocessResult(processed_bytes=target.compile(tosa, options) if target.compile else tosa)
+
+
+@final
+class TOSABackend(BackendDetails):
+    """Delegates hold a TOSA flatbuffer."""
+
+    @staticmethod
+    def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
+        """See ``arm_tosa_core.backend.preprocess``."""
+        return preprocess(edge_program, TosaCompileSpec.from_list(compile_specs))
+
+
+@functools.cache
+def backend_class(backend_id: str) -> type[Any]:
+    """The ExecuTorch backend of this id; made on the spot for targets that bring none of their own."""
+    for known in BackendDetails.__subclasses__():
+        if known.__name__ == backend_id:
+            return known
+
+    def run(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
+        return preprocess(edge_program, TargetCompileSpec.from_list(compile_specs))
+
+    return type(backend_id, (BackendDetails,), {"preprocess": staticmethod(run)})

@@ -1,0 +1,226 @@
+"""What every part of the builder stands on: checked emission, constants, order of axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..dtypes import numpy_dtype, torch_to_tosa
+from ..errors import Rejected
+from ..ir import DType, Graph, Origin, Tensor
+from ..specification import TosaSpecification
+from ..table import check
+from ..target import Check
+from ..values import Axes, QParams, Value, inverse, is_identity, moves_only_ones
+
+#: Constants with more elements are not materialized in a dry run.
+_SMALL = 1024
+_INT32 = (-(2**31), 2**31 - 1)
+
+Operand = Value | int | float | bool
+
+#: What composites compute of constants is computed at compile time.
+_FOLDED: dict[str, Callable[..., torch.Tensor]] = {
+    "ADD": torch.add,
+    "SUB": torch.sub,
+    "MUL": torch.mul,
+    "NEGATE": torch.neg,
+    "RECIPROCAL": torch.reciprocal,
+    "RSQRT": torch.rsqrt,
+    "POW": torch.pow,
+    "EXP": torch.exp,
+    "LOG": torch.log,
+}
+
+
+class Core:
+    """Emits checked TOSA operators into a graph.
+
+    Args:
+        graph: where operators go.
+        spec: what they must conform to.
+        checks: limits of the target, asked about every operator.
+        dry: only to find out whether it would work; large constants are not copied.
+    """
+
+    def __init__(
+        self, graph: Graph, spec: TosaSpecification, checks: Sequence[Check] = (), *, dry: bool = False
+    ) -> None:
+        self.graph = graph
+        self.spec = spec
+        self.checks = tuple(checks)
+        self.dry = dry
+        self.origin: Origin | None = None
+        self._ordered: dict[tuple[int, Axes], Tensor] = {}
+        self._keep: list[Tensor] = []  # tensors whose id is a key above must stay alive
+
+    # -- refusing ---------------------------------------------------------------------------------
+
+    def require(self, condition: bool, reason: str, fix: str = "") -> None:
+        """Refuses the operator, with this reason, unless the condition holds."""
+        if not condition:
+            raise Rejected(reason, fix)
+
+    # -- emitting ---------------------------------------------------------------------------------
+
+    def emit(self, name: str, inputs: Sequence[Tensor], **attrs: Any) -> Tensor:
+        """Appends one operator with one result.
+
+        Raises:
+            Rejected: the operator table, the specification or the target does not allow it.
+        """
+        op = self.graph.append(name, inputs, attrs, self.origin)
+        try:
+            check(op, self.spec)
+            for ask in self.checks:
+                if refusal := ask(op):
+                    raise refusal
+        except Rejected:
+            self.graph.ops.pop()
+            for tensor in op.inputs:
+                tensor.uses.remove(op)
+            raise
+        return op.output
+
+    # -- constants --------------------------------------------------------------------------------
+
+    def scalar(self, number: float | bool, like: Value) -> Value:
+        """A constant with one element and the type of ``like``."""
+        return self.const(torch.tensor(number, dtype=like.dtype))
+
+    def const(self, data: torch.Tensor, quant: QParams | None = None) -> Value:
+        """A constant; ``quant`` if ``data`` holds the integers of a quantized tensor."""
+        dtype = torch.float32 if quant else data.dtype
+        return Value(tuple(data.shape), dtype, const=data, quant=quant, bounds=_bounds(data))
+
+    def constant(self, data: np.ndarray[Any, Any], dtype: DType) -> Tensor:
+        """A constant of the TOSA graph."""
+        if self.dry and data.size > _SMALL:
+            return Tensor(data.shape, dtype, data=np.broadcast_to(np.zeros((), data.dtype), data.shape))
+        return self.graph.constant(data, dtype)
+
+    def _const_tensor(self, value: Value, perm: Axes) -> Tensor:
+        data = value.const
+        assert data is not None
+        if data.device.type != "cpu":
+            raise Rejected(f"a constant lives on device {data.device}", "move the model to the CPU before exporting it")
+        if data.dtype == torch.int64:
+            self.require(
+                value.bounds is None or (value.bounds[0] >= _INT32[0] and value.bounds[1] <= _INT32[1]),
+                f"an int64 constant has values in {value.bounds}, beyond int32",
+            )
+            data = data.to(torch.int32)
+        elif data.dtype == torch.float64:
+            data = data.to(torch.float32)
+        dtype = torch_to_tosa(data.dtype)
+        data = data.detach().permute(inverse(perm)) if value.rank else data.detach()
+        if data.dtype == torch.bfloat16:
+            array = data.contiguous().view(torch.int16).numpy().view(numpy_dtype(dtype))
+        else:
+            array = data.numpy()
+        return self.constant(array, dtype)
+
+    # -- order of axes ----------------------------------------------------------------------------
+
+    def tensor(self, value: Value, perm: Axes | None = None) -> Tensor:
+        """The TOSA tensor of a value with its axes in the order ``perm`` (see ``Value.perm``); default: as PyTorch has them.
+
+        Emits a TRANSPOSE, or a RESHAPE where only axes of size 1 move, if they lie otherwise.
+        """
+        perm = perm or tuple(range(value.rank))
+        if value.tensor is None:
+            return self._const_tensor(value, perm)
+        move = tuple(value.axes[i] for i in inverse(perm))
+        if is_identity(move):
+            return value.tensor
+        if value.tensor.shape and moves_only_ones(value.tensor.shape, move):
+            return self.reshape(value.tensor, [value.tensor.shape[p] for p in move])
+        key = (id(value.tensor), move)
+        if key not in self._ordered:
+            self._keep.append(value.tensor)
+            self._ordered[key] = self.emit("TRANSPOSE", [value.tensor], perms=move)
+        return self._ordered[key]
+
+    def reshape(self, tensor: Tensor, shape: Sequence[int]) -> Tensor:
+        """RESHAPE, unless the shape is that already."""
+        if tuple(shape) == tensor.shape:
+            return tensor
+        if tensor.data is not None:
+            return self.constant(tensor.data.reshape(tuple(shape)), tensor.dtype)
+        return self.emit("RESHAPE", [tensor, self.graph.shape(shape)])
+
+    def value(
+        self, tensor: Tensor, dtype: torch.dtype, perm: Axes | None = None, quant: QParams | None = None, **more: Any
+    ) -> Value:
+        """A TOSA tensor as a value; ``perm`` tells the order of its axes."""
+        shape = tuple(tensor.shape[p] for p in perm) if perm else tensor.shape
+        return Value(shape, dtype, tensor, perm=None if perm is None or is_identity(perm) else perm, quant=quant, **more)
+
+    def same_order(self, *values: Value) -> tuple[Axes, list[Tensor]]:
+        """The tensors of values of one rank, all with axes in one order: the one that moves least."""
+        costs: dict[Axes, int] = {}
+        movable = [v for v in values if not v.is_const]
+        for candidate in dict.fromkeys(v.axes for v in movable):
+            costs[candidate] = sum(
+                v.size for v in movable if v.axes != candidate and not moves_only_ones(v.shape, candidate)
+            ) * 2 + is_identity(candidate)
+        perm = min(costs, key=lambda p: costs[p]) if costs else tuple(range(values[0].rank))
+        return perm, [self.tensor(v, perm) for v in values]
+
+    def lift(self, value: Value, rank: int) -> Value:
+        """The value with axes of size 1 in front, up to ``rank`` of them, as broadcasting wants."""
+        extra = rank - value.rank
+        if extra <= 0:
+            return value
+        quant = value.quant
+        if quant is not None and quant.axis is not None:
+            quant = QParams(quant.scale, quant.zero_point, quant.qmin, quant.qmax, quant.axis + extra)
+        shape = (1,) * extra + value.shape
+        if value.const is not None:
+            return value.but(shape=shape, const=value.const.reshape(shape), quant=quant)
+        assert value.tensor is not None
+        tensor = self.reshape(value.tensor, (1,) * extra + value.tensor.shape)
+        perm = tuple(range(extra)) + tuple(p + extra for p in value.axes)
+        return value.but(shape=shape, tensor=tensor, perm=perm, quant=quant)
+
+    # -- plain elementwise operators ----------------------------------------------------------------
+
+    def elementwise(self, name: str, *operands: Value, dtype: torch.dtype | None = None, **attrs: Any) -> Value:
+        """Emits an elementwise operator on plain values: ranks lifted, axes brought to one order.
+
+        Args:
+            dtype: of the result; default: that of the first operand.
+        """
+        if name in _FOLDED and all(v.const is not None and v.quant is None for v in operands):
+            result = _FOLDED[name](*(v.const for v in operands))
+            return self.const(result if dtype is None else result.to(dtype))
+        rank = max(v.rank for v in operands)
+        lifted = [self.lift(v, rank) for v in operands]
+        perm, tensors = self.same_order(*lifted)
+        if name == "MUL":
+            tensors.append(self.graph.constant(np.zeros(1, np.int8), DType.INT8))
+        if name == "NEGATE":
+            tensors += [self.graph.constant(np.zeros(1, numpy_dtype(t.dtype)), t.dtype) for t in tensors * 2]
+        return self.value(self.emit(name, tensors, **attrs), dtype or operands[0].dtype, perm)
+
+    def cast(self, value: Value, dtype: torch.dtype) -> Value:
+        """CAST between plain types; int64 is int32 with a promise about its range."""
+        if value.dtype == dtype:
+            return value
+        if value.const is not None:
+            return self.const(value.const.to(dtype))
+        narrow = torch.int32 if dtype == torch.int64 else dtype
+        if value.dtype == torch.int64 and narrow == torch.int32 or value.dtype == torch.int32 == narrow:
+            return value.but(dtype=dtype)
+        assert value.tensor is not None
+        tensor = self.emit("CAST", [value.tensor], output_dtype=torch_to_tosa(narrow))
+        return Value(value.shape, dtype, tensor, perm=value.perm)
+
+
+def _bounds(data: torch.Tensor) -> tuple[int, int] | None:
+    if data.dtype not in (torch.int64, torch.int32) or not data.numel():
+        return None
+    return int(data.min()), int(data.max())

@@ -1,0 +1,244 @@
+"""Elementwise operators and reductions, on plain values and on quantized ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ..errors import Rejected
+from ..ir import DType
+from ..values import QParams, Value
+from .core import Operand
+from .rescale import Rescale
+
+
+class Elementwise(Rescale):
+    """``b.ADD(x, y)`` and its like.
+
+    Operands are values or Python numbers. On quantized values the arithmetic is done on int32 and the result
+    carries the scale that it has; nothing is rounded to 8 bits until a quantize node asks for it.
+    """
+
+    def operands(self, *given: Operand) -> list[Value]:
+        """Values of one type, promoted as PyTorch does; numbers become constants."""
+        values = [v for v in given if isinstance(v, Value)]
+        dtype = values[0].dtype
+        for v in values[1:]:
+            dtype = torch.promote_types(dtype, v.dtype) if v.rank or not values[0].rank else dtype
+        for number in (v for v in given if not isinstance(v, Value)):
+            if isinstance(number, float) and not dtype.is_floating_point:
+                dtype = torch.float32
+        result = []
+        for v in given:
+            if not isinstance(v, Value):
+                result.append(self.const(torch.tensor(v, dtype=dtype)))
+            else:
+                result.append(v if v.dtype == dtype or v.quant else self.cast(v, dtype))
+        return result
+
+    def _modes(self, *given: Operand) -> tuple[list[Value], bool]:
+        """Operands, and whether to compute on integers that stand for reals."""
+        values = self.operands(*given)
+        if not any(v.quant for v in values):
+            return [self.apply_clamp(v) for v in values], False
+        if all(v.quant or v.is_const for v in values):
+            return values, True
+        return [self.real(v) for v in values], False
+
+    def _int64(self, name: str, x: Value, y: Value, result: Value) -> Value:
+        """Keeps the promise that narrowed int64 numbers fit int32, by interval arithmetic."""
+        if x.dtype != torch.int64:
+            return result
+        if x.bounds is None or y.bounds is None:
+            raise Rejected(
+                "int64 arithmetic on numbers whose range is not known to fit int32",
+                "cast the input to int32 in the model",
+            )
+        ends = [_INTERVAL[name](a, b) for a in x.bounds for b in y.bounds]
+        low, high = min(ends), max(ends)
+        self.require(-(2**31) <= low and high < 2**31, f"int64 results up to {high} do not fit int32")
+        return result.but(bounds=(low, high))
+
+    # -- arithmetic -------------------------------------------------------------------------------
+
+    def ADD(self, x: Operand, y: Operand) -> Value:
+        """``x + y``."""
+        return self._linear("ADD", x, y)
+
+    def SUB(self, x: Operand, y: Operand) -> Value:
+        """``x - y``."""
+        return self._linear("SUB", x, y)
+
+    def _linear(self, name: str, x: Operand, y: Operand) -> Value:
+        (a, b), integer = self._modes(x, y)
+        if not integer:
+            return self._int64(name, a, b, self.elementwise(name, a, b))
+        a, b = self.shared(a, b)
+        assert a.quant and b.quant
+        low, high = (
+            (a.quant.qmin + b.quant.qmin, a.quant.qmax + b.quant.qmax)
+            if name == "ADD"
+            else (a.quant.qmin - b.quant.qmax, a.quant.qmax - b.quant.qmin)
+        )
+        return self._accumulator(name, a, b, QParams(a.quant.scale, 0, low, high))
+
+    def _accumulator(self, name: str, x: Value, y: Value, quant: QParams) -> Value:
+        result = self.elementwise(name, x.but(dtype=torch.int32), y.but(dtype=torch.int32))
+        return result.but(dtype=torch.float32, quant=quant)
+
+    def MUL(self, x: Operand, y: Operand) -> Value:
+        """``x * y``; a positive constant factor of a quantized value only changes its scale."""
+        (a, b), integer = self._modes(x, y)
+        if not integer:
+            return self._int64("MUL", a, b, self.elementwise("MUL", a, b))
+        for value, factor in ((a, b), (b, a)):
+            if value.quant and not value.is_const and factor.const is not None and factor.size == 1:
+                number = float(factor.real())
+                if number > 0 and factor.rank <= value.rank:
+                    value = self.apply_clamp(value)
+                    assert value.quant
+                    return value.but(quant=value.quant.scaled(number))
+        a, b = (self._factor(a), self._factor(b))
+        assert a.quant and b.quant
+        wide = a.quant.bits + b.quant.bits > 31
+        a, b = self.centered(a, 15 if wide else 31), self.centered(b, 15 if wide else 31)
+        assert a.quant and b.quant
+        ends = [i * j for i in (a.quant.qmin, a.quant.qmax) for j in (b.quant.qmin, b.quant.qmax)]
+        return self._accumulator("MUL", a, b, QParams((a.quant.scalar * b.quant.scalar,), 0, min(ends), max(ends)))
+
+    def _factor(self, value: Value) -> Value:
+        """A constant that is not quantized, as symmetric int16."""
+        if value.quant is not None:
+            return value
+        assert value.const is not None
+        top = float(value.const.double().abs().max()) if value.size else 0.0
+        self.require(top < float("inf"), "multiplies by a constant that is not finite")
+        quant = QParams(((top or 1.0) / 32767,), 0, -32767, 32767)
+        return self.const(quant.quantize(value.const).to(torch.int16), quant)
+
+    def MAXIMUM(self, x: Operand, y: Operand) -> Value:
+        """``max(x, y)``."""
+        return self._extreme("MAXIMUM", x, y)
+
+    def MINIMUM(self, x: Operand, y: Operand) -> Value:
+        """``min(x, y)``."""
+        return self._extreme("MINIMUM", x, y)
+
+    def _extreme(self, name: str, x: Operand, y: Operand) -> Value:
+        (a, b), integer = self._modes(x, y)
+        if not integer:
+            return self._int64(name, a, b, self.elementwise(name, a, b))
+        a, b = self._equal_scale(a, b)
+        assert a.quant and b.quant
+        low, high = min(a.quant.qmin, b.quant.qmin), max(a.quant.qmax, b.quant.qmax)
+        return self._accumulator(name, a, b, QParams(a.quant.scale, 0, low, high))
+
+    def _equal_scale(self, a: Value, b: Value) -> list[Value]:
+        """Both as int32 of one scale: exactly as they are where they share one already."""
+        if a.quant and b.quant and a.quant.scale == b.quant.scale:
+            return [self.centered(a), self.centered(b)]
+        return self.shared(a, b)
+
+    def clamp(self, x: Value, low: float, high: float) -> Value:
+        """``min(max(x, low), high)``: on a quantized value only a note for its next requantization."""
+        if x.quant is not None:
+            old = x.clamp or (-float("inf"), float("inf"))
+            return x.but(clamp=(min(max(old[0], low), high), max(min(old[1], high), low)))
+        if x.dtype == torch.int64 or x.dtype == torch.int32:
+            top, bottom = 2**31 - 1, -(2**31)
+            limits = [int(min(max(limit, bottom), top)) for limit in (low, high)]
+            return self.MINIMUM(self.MAXIMUM(x, limits[0]), limits[1])
+        tensor = self.tensor(x, x.axes)
+        return x.but(tensor=self.emit("CLAMP", [tensor], min_val=low, max_val=high), const=None)
+
+    # -- one operand ------------------------------------------------------------------------------
+
+    def unary(self, name: str, x: Value) -> Value:
+        """An operator of one operand, such as EXP, on reals (or on int32 where the table allows it)."""
+        return self.elementwise(name, self.real(x))
+
+    def NEGATE(self, x: Value) -> Value:
+        """``-x``."""
+        if x.quant is not None:
+            return self.SUB(self.scalar(0.0, x), x)
+        return self.elementwise("NEGATE", self.apply_clamp(x))
+
+    # -- comparisons, logic, choice ---------------------------------------------------------------
+
+    def compare(self, name: str, x: Operand, y: Operand) -> Value:
+        """EQUAL, GREATER or GREATER_EQUAL; the result is bool."""
+        (a, b), integer = self._modes(x, y)
+        if integer:
+            a, b = (v.but(dtype=torch.int32, quant=None) for v in self._equal_scale(a, b))
+        elif a.dtype == torch.int64:
+            self.require(a.bounds is not None and b.bounds is not None, "compares int64 numbers of unknown range")
+        elif a.dtype == torch.bool:
+            a, b = self.cast(a, torch.int32), self.cast(b, torch.int32)
+        return self.elementwise(name, a, b, dtype=torch.bool)
+
+    def plain(self, name: str, x: Operand, y: Operand, **attrs: Any) -> Value:
+        """A binary operator on bool, integers or reals that has no quantized form (LOGICAL_AND, POW, ...)."""
+        a, b = (self.real(v) for v in self.operands(x, y))
+        return self.elementwise(name, a, b, **attrs)
+
+    def SELECT(self, condition: Value, x: Operand, y: Operand) -> Value:
+        """``x`` where the condition holds, else ``y``."""
+        (a, b), integer = self._modes(x, y)
+        rank = max(condition.rank, a.rank, b.rank)
+        quant = None
+        if integer:
+            one = a.quant or b.quant
+            assert one is not None
+            if a.quant and b.quant and (a.quant.scale, a.quant.zero_point) != (b.quant.scale, b.quant.zero_point):
+                a, b = self.shared(a, b)
+                assert a.quant and b.quant
+                low, high = min(a.quant.qmin, b.quant.qmin), max(a.quant.qmax, b.quant.qmax)
+                one = QParams(a.quant.scale, 0, low, high)
+            else:  # a constant is rounded, and saturated, to the scale of the other
+                a, b = (v if v.quant else self._saturated(v, one, a if a.quant else b) for v in (a, b))
+            quant = one
+        lifted = [self.lift(v, rank) for v in (condition, a, b)]
+        perm, tensors = self.same_order(*lifted)
+        return self.value(self.emit("SELECT", tensors), a.dtype, perm, quant)
+
+    def _saturated(self, value: Value, quant: QParams, like: Value) -> Value:
+        assert value.const is not None and like.tensor is not None
+        kinds = {DType.INT8: torch.int8, DType.INT16: torch.int16, DType.INT32: torch.int32}
+        return self.const(quant.quantize(value.const).to(kinds[like.tensor.dtype]), quant)
+
+    # -- reductions -------------------------------------------------------------------------------
+
+    def reduce(self, name: str, x: Value, axis: int) -> Value:
+        """REDUCE_SUM, REDUCE_MAX, ...: along one axis, which stays with size 1."""
+        quant = x.quant
+        if quant is None or name in ("REDUCE_MAX", "REDUCE_MIN"):
+            x = self.apply_clamp(x)
+        else:
+            self.require(name == "REDUCE_SUM", f"{name} has no integer form")
+            x = self.centered(x, 31 - (x.shape[axis] - 1).bit_length())
+            assert x.quant
+            n = x.shape[axis]
+            quant = QParams(x.quant.scale, 0, x.quant.qmin * n, x.quant.qmax * n)
+        if x.dtype == torch.int64:
+            known = x.bounds and max(map(abs, x.bounds)) * x.shape[axis] < 2**31
+            self.require(name != "REDUCE_SUM" or bool(known), "sums int64 numbers whose range is not known to fit int32")
+        tensor = self.tensor(x, x.axes)
+        return self.value(self.emit(name, [tensor], axis=x.axes[axis]), x.dtype, x.axes, quant)
+
+    def mean(self, x: Value, axes: list[int]) -> Value:
+        """The mean over axes, which stay with size 1: sums, and the division as a change of scale."""
+        n = 1
+        for axis in axes:
+            n *= x.shape[axis]
+            x = self.reduce("REDUCE_SUM", x, axis)
+        return self.MUL(x, 1.0 / n) if n != 1 else x
+
+
+_INTERVAL = {
+    "ADD": lambda a, b: a + b,
+    "SUB": lambda a, b: a - b,
+    "MUL": lambda a, b: a * b,
+    "MAXIMUM": max,
+    "MINIMUM": min,
+}

@@ -1,0 +1,151 @@
+"""Convolutions, matrix products, pools, tables: what the accelerators are built for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..dtypes import numpy_dtype
+from ..ir import DType, Tensor
+from ..values import INTEGER_RANGES, QParams, Value
+from .elementwise import Elementwise
+from .movement import Movement
+
+
+class Mac(Elementwise, Movement):
+    """CONV2D and its kin, MATMUL, pools, TABLE, RESIZE, ARGMAX. Images are NHWC, as the logical order of the values."""
+
+    def conv(self, name: str, x: Value, weight: Value, bias: Value | None, **attrs: Any) -> Value:
+        """CONV2D, CONV3D, DEPTHWISE_CONV2D or TRANSPOSE_CONV2D.
+
+        Args:
+            x: image, channels last.
+            weight: in the order that the operator takes.
+            bias: one real per output channel, or None.
+
+        Returns:
+            The image; quantized operands give an accumulator whose scale is the product of theirs.
+        """
+        x = self.apply_clamp(x)
+        if x.quant is None or weight.quant is None:
+            x, weight = self.real(x), self.real(weight)
+            tensors = [self.tensor(x), self.tensor(weight)]
+            channels = self._channels(name, weight)
+            bias = bias or self.const(torch.zeros(channels, dtype=x.dtype))
+            tensors.append(self.tensor(self.real(bias)))
+            tensors += [self.zero_point(0, t.dtype) for t in tensors[:2]]
+            return self.value(self.emit(name, tensors, **attrs), x.dtype)
+        self.require(weight.const is not None, "has quantized weights that are not constant")
+        self.require(x.quant.axis is None and x.quant.bits <= 16, "takes an input that is not quantized to 8 or 16 bits")
+        channels = self._channels(name, weight)
+        scale = np.asarray(weight.quant.scale) * x.quant.scalar
+        taps = weight.size // channels
+        limit = taps * 2.0 ** (x.quant.bits + weight.quant.bits - 1)
+        quant = QParams(tuple(scale), 0, -int(limit), int(limit), axis=x.rank - 1 if len(scale) > 1 else None)
+        wide = x.quant.bits == 16
+        inputs = [
+            self.tensor(x),
+            self.tensor(weight),
+            self._integer_bias(bias, quant, channels, wide),
+            self.zero_point(x.quant.zero_point, DType.INT16 if wide else _dtype(x)),
+            self.zero_point(weight.quant.zero_point, DType.INT8),
+        ]
+        return self.value(self.emit(name, inputs, **attrs), torch.float32, quant=quant)
+
+    def _channels(self, name: str, weight: Value) -> int:
+        return weight.shape[2] * weight.shape[3] if name == "DEPTHWISE_CONV2D" else weight.shape[0]
+
+    def _integer_bias(self, bias: Value | None, quant: QParams, channels: int, wide: bool) -> Tensor:
+        dtype = DType.INT48 if wide else DType.INT32
+        if bias is None:
+            return self.constant(np.zeros(channels, numpy_dtype(dtype)), dtype)
+        self.require(bias.const is not None, "has a quantized bias that is not constant")
+        steps = torch.round(bias.real().double() / torch.tensor(quant.scale, dtype=torch.float64))
+        low, high = (-(2.0**47), 2.0**47 - 1) if wide else INTEGER_RANGES[torch.int32]
+        return self.constant(steps.clamp(low, high).numpy().astype(numpy_dtype(dtype)), dtype)
+
+    def MATMUL(self, x: Value, y: Value) -> Value:
+        """``x @ y`` for [N, H, C] and [N, C, W]."""
+        x, y = self.apply_clamp(x), self.apply_clamp(y)
+        if x.quant is None or y.quant is None:
+            x, y = self.real(x), self.real(y)
+            tensors = [self.tensor(x), self.tensor(y)]
+            tensors += [self.zero_point(0, t.dtype) for t in tensors]
+            return self.value(self.emit("MATMUL", tensors), x.dtype)
+        widths = (x.quant.bits, y.quant.bits)
+        self.require(widths in ((8, 8), (16, 16)), f"multiplies matrices of {widths[0]} and {widths[1]} bits")
+        self.require(x.quant.axis is None and y.quant.axis is None, "multiplies matrices with per-channel scales")
+        limit = x.shape[2] * 2 ** (x.quant.bits + y.quant.bits - 1)
+        quant = QParams((x.quant.scalar * y.quant.scalar,), 0, -limit, limit)
+        inputs = [
+            self.tensor(x),
+            self.tensor(y),
+            self.zero_point(x.quant.zero_point, _dtype(x)),
+            self.zero_point(y.quant.zero_point, _dtype(y)),
+        ]
+        return self.value(self.emit("MATMUL", inputs), torch.float32, quant=quant)
+
+    def MAX_POOL2D(self, x: Value, kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int]) -> Value:
+        """Maximum over windows of an NHWC image; ``pad`` is top, bottom, left, right."""
+        x = self.apply_clamp(x)
+        out = self.emit("MAX_POOL2D", [self.tensor(x)], kernel=tuple(kernel), stride=tuple(stride), pad=tuple(pad))
+        return self.value(out, x.dtype, quant=x.quant)
+
+    def AVG_POOL2D(self, x: Value, kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int]) -> Value:
+        """Mean over windows of an NHWC image, padding not counted."""
+        x = self.apply_clamp(x)
+        self.require(x.quant is None or x.quant.bits <= 16, "takes an input that is not quantized to 8 or 16 bits")
+        tensor = self.tensor(x)
+        zero = self.zero_point(x.quant.zero_point if x.quant else 0, tensor.dtype)
+        out = self.emit(
+            "AVG_POOL2D", [tensor, zero, zero], kernel=tuple(kernel), stride=tuple(stride), pad=tuple(pad)
+        )
+        return self.value(out, x.dtype, quant=x.quant)
+
+    def ARGMAX(self, x: Value, axis: int) -> Value:
+        """Index of the maximum along ``axis``, which goes; int64 as PyTorch has it."""
+        out = self.emit("ARGMAX", [self.tensor(self.apply_clamp(x))], axis=axis)
+        return self.value(out, torch.int64, bounds=(0, x.shape[axis] - 1))
+
+    def TABLE(self, x: Value, function: Callable[[torch.Tensor], torch.Tensor], quant: QParams, dtype: torch.dtype) -> Value:
+        """Any function of one quantized value, as a table (TOSA 1.0, section 2.6.1 "TABLE").
+
+        8 bits: an entry per integer. 16 bits: 513 points, 128 apart, and linear between.
+        """
+        x = self.apply_clamp(x)
+        assert x.quant is not None
+        self.require(x.quant.axis is None and x.quant.bits in (8, 16), "takes an input that is not quantized to 8 or 16 bits")
+        tensor = self.tensor(x, x.axes)
+        if x.quant.bits == 8:
+            points = torch.arange(-128, 128)
+            self.require(tensor.dtype == DType.INT8 and dtype == torch.int8, "has input and output of different widths")
+        else:
+            points = torch.arange(-32768, 32769, 128)
+            self.require(dtype == torch.int16, "has input and output of different widths")
+        real = x.quant.dequantize(points).to(torch.float32)
+        result = torch.nan_to_num(function(real).double(), nan=0.0)
+        entries = quant.quantize(result).numpy().astype(numpy_dtype(tensor.dtype))
+        out = self.emit("TABLE", [tensor, self.graph.constant(entries, tensor.dtype)])
+        if x.quant.bits == 16:  # the result has 7 more bits of fraction
+            out = self.rescale(out, [1 / 128], DType.INT16)
+        return self.value(out, torch.float32, x.axes, quant)
+
+    def RESIZE(self, x: Value, scale: Sequence[int], offset: Sequence[int], border: Sequence[int], mode: str) -> Value:
+        """Resamples an NHWC image; scale is (y numerator, y denominator, x numerator, x denominator)."""
+        x = self.apply_clamp(x)
+        quant = x.quant
+        operands = [self.tensor(x), *(self.graph.shape(v) for v in (scale, offset, border))]
+        out = self.emit("RESIZE", operands, mode=mode)
+        if quant is not None and mode == "BILINEAR":
+            factor = scale[0] * scale[2]
+            quant = QParams((quant.scalar / factor,), quant.zero_point * factor, quant.qmin * factor, quant.qmax * factor)
+        return self.value(out, x.dtype, quant=quant)
+
+
+def _dtype(value: Value) -> DType:
+    if value.tensor is not None:
+        return value.tensor.dtype
+    return {torch.int8: DType.INT8, torch.uint8: DType.UINT8, torch.int16: DType.INT16}[value.const.dtype]  # type: ignore[union-attr]

@@ -1,0 +1,180 @@
+"""Operators that move data: they take any type, quantized or not, and keep the scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+import torch
+
+from ..dtypes import numpy_dtype
+from ..ir import DType, Tensor
+from ..values import Value, moves_only_ones
+from .rescale import Rescale
+
+_T = TypeVar("_T")
+
+
+class Movement(Rescale):
+    """TRANSPOSE, RESHAPE, SLICE, CONCAT, PAD, TILE, REVERSE, GATHER."""
+
+    def TRANSPOSE(self, x: Value, perm: Sequence[int]) -> Value:
+        """``x.permute(perm)``. Emits nothing: see ``Value.perm``."""
+        perm = tuple(p % x.rank for p in perm)
+        quant = x.quant
+        if quant is not None and quant.axis is not None:
+            quant = replace(quant, axis=perm.index(quant.axis))
+        shape = tuple(x.shape[p] for p in perm)
+        if x.const is not None:
+            return x.but(shape=shape, const=x.const.permute(perm), quant=quant)
+        return x.but(shape=shape, perm=tuple(x.axes[p] for p in perm), quant=quant)
+
+    def nhwc(self, x: Value) -> Value:
+        """Channels from axis 1 to the end: what TOSA's image operators take."""
+        return self.TRANSPOSE(x, [0, *range(2, x.rank), 1])
+
+    def nchw(self, x: Value) -> Value:
+        """Channels from the end to axis 1: what PyTorch has."""
+        return self.TRANSPOSE(x, [0, x.rank - 1, *range(1, x.rank - 1)])
+
+    def RESHAPE(self, x: Value, shape: Sequence[int]) -> Value:
+        """``x.reshape(shape)``; axes of size 1 come and go without moving data."""
+        shape = tuple(int(n) for n in shape)
+        if shape == x.shape:
+            return x
+        quant = x.quant
+        if quant is not None and quant.axis is not None:
+            quant = replace(quant, axis=self._same_axis(x.shape, shape, quant.axis))
+        if x.const is not None:
+            return x.but(shape=shape, const=x.const.reshape(shape), quant=quant)
+        assert x.tensor is not None
+        if [n for n in x.shape if n != 1] == [n for n in shape if n != 1]:
+            return self._squeeze(x, shape).but(quant=quant)
+        return x.but(shape=shape, tensor=self.reshape(self.tensor(x), shape), perm=None, quant=quant)
+
+    def _squeeze(self, x: Value, shape: tuple[int, ...]) -> Value:
+        """A reshape that only adds or drops axes of size 1 keeps the order of the others."""
+        assert x.tensor is not None
+        if moves_only_ones(x.tensor.shape, x.axes):
+            return x.but(shape=shape, tensor=self.reshape(x.tensor, shape), perm=None)
+        old = [x.axes[i] for i, n in enumerate(x.shape) if n != 1]  # where the others lie, in logical order
+        new = [i for i, n in enumerate(shape) if n != 1]
+        ones = [i for i, n in enumerate(shape) if n == 1]
+        order = sorted(range(len(old)), key=lambda k: old[k])  # the others, as they lie in memory
+        memory = [*ones, *(new[k] for k in order)]
+        tensor = self.reshape(x.tensor, [shape[i] for i in memory])
+        return x.but(shape=shape, tensor=tensor, perm=tuple(memory.index(i) for i in range(len(shape))))
+
+    def _same_axis(self, old: tuple[int, ...], new: tuple[int, ...], axis: int) -> int:
+        before = int(np.prod(old[:axis], dtype=np.int64))
+        for i, n in enumerate(new):
+            if n == old[axis] and int(np.prod(new[:i], dtype=np.int64)) == before:
+                return i
+        self.require(False, f"reshapes {list(old)} to {list(new)}, across the axis of its per-channel scales")
+        raise AssertionError
+
+    def SLICE(self, x: Value, start: Sequence[int], size: Sequence[int]) -> Value:
+        """``size`` elements from ``start``, along every axis."""
+        if tuple(size) == x.shape:
+            return x
+        if x.quant is not None and x.quant.axis is not None:
+            x = x.but(quant=x.quant.part(start[x.quant.axis], size[x.quant.axis]))
+        if x.const is not None:
+            index = tuple(slice(a, a + n) for a, n in zip(start, size, strict=True))
+            return x.but(shape=tuple(size), const=x.const[index])
+        tensor = self.tensor(x, x.axes)
+        operands = [tensor, self.graph.shape(_to_memory(x, start)), self.graph.shape(_to_memory(x, size))]
+        return x.but(shape=tuple(size), tensor=self.emit("SLICE", operands))
+
+    def slice(self, x: Value, axis: int, start: int, size: int) -> Value:
+        """``size`` elements from ``start`` along one axis."""
+        starts, sizes = [0] * x.rank, list(x.shape)
+        starts[axis], sizes[axis] = start, size
+        return self.SLICE(x, starts, sizes)
+
+    def CONCAT(self, values: Sequence[Value], axis: int) -> Value:
+        """The values one after the other along ``axis``; quantized ones are brought to one scale first."""
+        values = [v for v in values if v.size] or list(values[:1])
+        if len(values) == 1:
+            return values[0]
+        if all(v.is_const and v.quant is None for v in values):
+            return self.const(torch.cat([v.real() for v in values], axis))
+        first = next((v for v in values if v.quant and not v.is_const), None)
+        if first is not None:
+            values = [self.like(self.apply_clamp(v), first) for v in values]
+        perm, tensors = self.same_order(*values)
+        limit = 64  # MAX_TENSOR_LIST_SIZE of level 8K
+        while len(tensors) > 1:
+            groups = [tensors[i : i + limit] for i in range(0, len(tensors), limit)]
+            tensors = [self.emit("CONCAT", g, axis=perm[axis]) if len(g) > 1 else g[0] for g in groups]
+        return self.value(tensors[0], values[0].dtype, perm, first.quant if first else None)
+
+    def join(self, parts: Sequence[Value], axis: int) -> Value:
+        """CONCAT along the channels; accumulators keep the scales that each of their channels has."""
+        if parts[0].quant is None or len(parts) == 1:
+            return self.CONCAT(parts, axis)
+        quants = [p.quant for p in parts if p.quant]
+        scales = [s for q, p in zip(quants, parts, strict=True) for s in (q.scale if q.axis is not None else q.scale * p.shape[axis])]
+        merged = replace(quants[0], scale=tuple(scales), axis=axis)
+        if len(set(scales)) == 1:
+            merged = replace(merged, scale=(scales[0],), axis=None)
+        perm, tensors = self.same_order(*parts)
+        return self.value(self.emit("CONCAT", tensors, axis=perm[axis]), parts[0].dtype, perm, merged)
+
+    def like(self, value: Value, other: Value) -> Value:
+        """The value with the scale, zero point and integer type of ``other``."""
+        quant = other.quant
+        assert quant is not None and other.tensor is not None
+        self.require(quant.axis is None, "is used before it is quantized", "quantize the result of the layer before it")
+        kinds = {DType.INT8: torch.int8, DType.UINT8: torch.uint8, DType.INT16: torch.int16, DType.INT32: torch.int32}
+        self.require(other.tensor.dtype in kinds, "moves a 48-bit accumulator", "quantize the layer before it")
+        return self.quantize(value, quant, kinds[other.tensor.dtype])
+
+    def PAD(self, x: Value, padding: Sequence[tuple[int, int]], number: float = 0.0) -> Value:
+        """Constant padding, ``(before, after)`` per axis."""
+        if not any(a or b for a, b in padding):
+            return x
+        x = self.apply_clamp(x)
+        tensor = self.tensor(x, x.axes)
+        flat = [n for pair in _to_memory(x, padding) for n in pair]
+        if x.quant is not None:
+            fill = int(x.quant.quantize(torch.tensor(number)))
+        else:
+            fill = number if tensor.dtype.is_float else int(number)
+        constant = self.graph.constant(np.array([fill], numpy_dtype(tensor.dtype)), tensor.dtype)
+        out = self.emit("PAD", [tensor, self.graph.shape(flat), constant])
+        return self.value(out, x.dtype, x.axes, x.quant)
+
+    def TILE(self, x: Value, repeats: Sequence[int]) -> Value:
+        """``x`` repeated along every axis."""
+        if all(n == 1 for n in repeats):
+            return x
+        if x.const is not None:
+            return x.but(shape=tuple(n * r for n, r in zip(x.shape, repeats, strict=True)), const=x.const.repeat(*repeats))
+        tensor = self.tensor(x, x.axes)
+        out = self.emit("TILE", [tensor, self.graph.shape(_to_memory(x, repeats))])
+        return self.value(out, x.dtype, x.axes, x.quant, clamp=x.clamp, bounds=x.bounds)
+
+    def REVERSE(self, x: Value, axis: int) -> Value:
+        """``x.flip(axis)``."""
+        return x.but(tensor=self.emit("REVERSE", [self.tensor(x, x.axes)], axis=x.axes[axis]), const=None)
+
+    def GATHER(self, values: Value, indices: Value) -> Value:
+        """``values[n, indices[n, w], c]`` for values [N, K, C] and int32 indices [N, W]."""
+        inputs = [self.tensor(self.apply_clamp(values)), self.index(indices)]
+        return self.value(self.emit("GATHER", inputs), values.dtype, quant=values.quant)
+
+    def index(self, indices: Value) -> Tensor:
+        """Indices as int32; int64 is safe here, since an index is smaller than what it points into."""
+        self.require(indices.dtype in (torch.int32, torch.int64), f"takes integer indices, got {indices.dtype}")
+        return self.tensor(indices)
+
+
+def _to_memory(x: Value, per_axis: Sequence[_T]) -> list[_T]:
+    """One item per logical axis, in the order in which the axes lie in memory."""
+    result = list(per_axis)
+    for logical, physical in enumerate(x.axes):
+        result[physical] = per_axis[logical]
+    return result

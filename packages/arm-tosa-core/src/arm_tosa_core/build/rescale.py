@@ -1,0 +1,270 @@
+"""Changes of scale: RESCALE, and the ways from reals to integers and back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..errors import Rejected
+from ..ir import DType, Tensor
+from ..values import INTEGER_RANGES, QParams, Value
+from .core import Core
+
+#: Bits that operands of one int32 addition may use, so that the sum cannot overflow.
+_ADD_BITS = 29
+_LIMITS = {
+    DType.INT8: (-128, 127),
+    DType.UINT8: (0, 255),
+    DType.INT16: (-32768, 32767),
+    DType.INT32: (-(2**31), 2**31 - 1),
+}
+
+
+def multiplier_and_shift(scale: Sequence[float], bits: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """``scale`` as ``multiplier * 2**-shift`` (TOSA 1.0, section 2.11.2 "RESCALE" and 1.8 on scaling).
+
+    Args:
+        bits: 32 for multipliers in [2**30, 2**31), 16 for [2**14, 2**15).
+
+    Raises:
+        Rejected: a scale is not positive and finite, or too large for the smallest shift, 2.
+    """
+    multipliers, shifts = [], []
+    for s in scale:
+        if not (s > 0 and math.isfinite(s)):
+            raise Rejected(f"a quantization scale is {s}", "calibrate with finite data that varies")
+        mantissa, exponent = math.frexp(s)
+        multiplier = round(mantissa * 2 ** (bits - 1))
+        shift = bits - 1 - exponent
+        if multiplier == 2 ** (bits - 1):
+            multiplier, shift = multiplier // 2, shift - 1
+        if shift > 62:  # too small to matter bit by bit: keep what the largest shift can say
+            multiplier, shift = multiplier >> min(shift - 62, 31), 62
+        if shift < 2:
+            raise Rejected(f"a rescale by {s:g} is too large for TOSA's RESCALE")
+        multipliers.append(multiplier)
+        shifts.append(shift)
+    return np.array(multipliers, np.int32 if bits == 32 else np.int16), np.array(shifts, np.int8)
+
+
+class Rescale(Core):
+    """RESCALE and everything that needs it."""
+
+    def rescale(
+        self,
+        tensor: Tensor,
+        factor: Sequence[float],
+        dtype: DType,
+        zero_point: int = 0,
+        new_zero_point: int = 0,
+    ) -> Tensor:
+        """``saturate((tensor - zero_point) * factor + new_zero_point)``; several factors: one per last axis."""
+        wide = tensor.dtype != DType.INT48
+        multiplier, shift = multiplier_and_shift(factor, 32 if wide else 16)
+        inputs = [
+            tensor,
+            self.graph.constant(multiplier, DType.INT32 if wide else DType.INT16),
+            self.graph.constant(shift, DType.INT8),
+            self.zero_point(zero_point, tensor.dtype),
+            self.zero_point(new_zero_point, dtype),
+        ]
+        return self.emit(
+            "RESCALE",
+            inputs,
+            scale32=wide,
+            rounding_mode="SINGLE_ROUND",
+            per_channel=len(factor) > 1,
+            input_unsigned=tensor.dtype == DType.UINT8,
+            output_unsigned=dtype == DType.UINT8,
+            output_dtype=dtype,
+        )
+
+    def zero_point(self, number: int, dtype: DType) -> Tensor:
+        """A zero-point operand: one element of type ``dtype``."""
+        from ..dtypes import numpy_dtype
+
+        return self.graph.constant(np.array([number], numpy_dtype(dtype)), dtype)
+
+    # -- quantized values -------------------------------------------------------------------------
+
+    def quantize(self, value: Value, quant: QParams, dtype: torch.dtype) -> Value:
+        """The value as integers of ``dtype`` with parameters ``quant``; applies pending bounds."""
+        if value.const is not None:
+            real = value.real()
+            if value.clamp:
+                real = real.clamp(*value.clamp)
+            return self.const(quant.quantize(real).to(dtype), quant)
+        low, high = _integer_bounds(value.clamp, quant)
+        if value.quant is None:
+            tensor, perm = self._float_to_integer(value, quant, dtype), value.perm
+        elif _same(value.quant, quant) and _holds(value.tensor, dtype):
+            assert value.tensor is not None
+            tensor, perm = value.tensor, value.perm
+        else:
+            tensor, perm = self._requantize(value, quant, dtype)
+        if (low, high) != (quant.qmin, quant.qmax) and not (
+            value.quant and low <= _lowest(value.quant, quant) and high >= _highest(value.quant, quant)
+        ):
+            tensor = self.emit("CLAMP", [tensor], min_val=low, max_val=high)
+        return Value(value.shape, torch.float32, tensor, perm=perm, quant=quant)
+
+    def _requantize(self, value: Value, quant: QParams, dtype: torch.dtype) -> tuple[Tensor, tuple[int, ...] | None]:
+        from ..dtypes import torch_to_tosa
+
+        assert value.quant is not None and value.tensor is not None
+        perm, tensor = value.axes, value.tensor
+        if value.quant.axis is not None and perm[value.quant.axis] != value.rank - 1:  # RESCALE wants channels last
+            rest = [p for i, p in sorted(enumerate(perm), key=lambda ip: ip[1]) if i != value.quant.axis]
+            order = [*rest, perm[value.quant.axis]]
+            perm = tuple(order.index(p) for p in perm)
+            tensor = self.tensor(value, perm)
+        factor = [s / quant.scalar for s in value.quant.scale]
+        out = self.rescale(tensor, factor, torch_to_tosa(dtype), value.quant.zero_point, quant.zero_point)
+        return out, perm
+
+    def _float_to_integer(self, value: Value, quant: QParams, dtype: torch.dtype) -> Tensor:
+        self.require(
+            self.spec.support_float(),
+            "quantizes a float input",
+            "normal at the edge of a delegate: an integer-only target takes integers",
+        )
+        from ..dtypes import torch_to_tosa
+
+        scale = self.const(torch.tensor(1.0 / quant.scalar, dtype=torch.float32))
+        steps = self.cast(self.elementwise("MUL", value, scale), torch.int32)
+        assert steps.tensor is not None
+        return self.rescale(steps.tensor, [1.0], torch_to_tosa(dtype), 0, quant.zero_point)
+
+    def real(self, value: Value) -> Value:
+        """The value as floating point, dequantized if it is quantized."""
+        if value.quant is None:
+            return self.apply_clamp(value)
+        if value.const is not None:
+            return self.const(value.real())
+        self.require(
+            self.spec.support_float(),
+            "has a result that is not quantized, and the target has integers only",
+            "quantize the model, or remove the exclusion of this layer",
+        )
+        value = self.apply_clamp(value)
+        assert value.tensor is not None and value.quant is not None
+        tensor = value.tensor
+        if tensor.dtype not in (DType.INT32, DType.INT48) and value.quant.zero_point:
+            tensor = self.rescale(tensor, [1.0], DType.INT32, value.quant.zero_point)
+        elif tensor.dtype == DType.INT48:
+            raise Rejected("a 48-bit accumulator leaves the integer domain", "quantize its result")
+        plain = Value(value.shape, torch.int32, tensor, perm=value.perm)
+        scale = torch.tensor(value.quant.scale, dtype=torch.float32)
+        axis = value.quant.axis
+        scale = scale.reshape([-1 if i == axis else 1 for i in range(value.rank)]) if axis is not None else scale[0]
+        return self.elementwise("MUL", self.cast(plain, torch.float32), self.const(scale))
+
+    def apply_clamp(self, value: Value) -> Value:
+        """Emits the pending bounds of a value that is used before it is requantized."""
+        if value.clamp is None:
+            return value
+        low, high = value.clamp
+        if value.const is not None:
+            return self.const(value.real().clamp(low, high))
+        assert value.tensor is not None
+        if value.quant is None:
+            tensor = self.emit("CLAMP", [value.tensor], min_val=low, max_val=high)
+            return value.but(tensor=tensor, clamp=None)
+        self.require(value.quant.axis is None, "is used before it is quantized", "quantize the result of this layer")
+        bounds = _integer_bounds(value.clamp, value.quant)
+        if value.tensor.dtype in (DType.INT8, DType.INT16):
+            tensor = self.emit("CLAMP", [value.tensor], min_val=bounds[0], max_val=bounds[1])
+        else:
+            tensor = value.tensor
+            for name, bound in (("MAXIMUM", bounds[0]), ("MINIMUM", bounds[1])):
+                one = self.graph.constant(np.full((1,) * value.rank, bound, np.int32), DType.INT32)
+                tensor = self.emit(name, [tensor, one])
+        return value.but(tensor=tensor, clamp=None)
+
+    # -- int32 operands ---------------------------------------------------------------------------
+
+    def centered(self, value: Value, bits: int = 31) -> Value:
+        """The integers as int32 with zero point 0, at most ``bits`` wide; scaled down if they are wider."""
+        value = self.apply_clamp(value)
+        quant = value.quant
+        assert quant is not None
+        self.require(quant.axis is None, "is used before it is quantized", "quantize the result of this layer")
+        low, high = quant.qmin - quant.zero_point, quant.qmax - quant.zero_point
+        drop = max(0, _width(low, high) - bits)
+        return self._to_scale(value, quant.scalar * 2.0**drop)
+
+    def shared(self, *values: Value) -> list[Value]:
+        """Quantized values as int32 of one scale, with head-room for one addition.
+
+        Constants that are not quantized are rounded to that scale.
+        """
+        values = tuple(self.apply_clamp(v) for v in values)
+        tops: list[tuple[float, float]] = []  # largest magnitude, scale
+        for v in values:
+            if v.quant is not None:
+                self.require(v.quant.axis is None, "is used before it is quantized")
+                top = max(abs(v.quant.qmin - v.quant.zero_point), abs(v.quant.qmax - v.quant.zero_point), 1)
+                tops.append((top * v.quant.scalar, v.quant.scalar))
+            else:
+                assert v.const is not None
+                finite = v.const[torch.isfinite(v.const)].double()
+                tops.append((float(finite.abs().max()) if finite.numel() else 0.0, 0.0))
+        magnitude, scale = max(tops)
+        scale = scale or max(s for _, s in tops)
+        scale *= 2.0 ** -math.floor(_ADD_BITS - math.log2(max(magnitude, 1e-300) / scale))
+        return [self._to_scale(v, scale) for v in values]
+
+    def _to_scale(self, value: Value, scale: float) -> Value:
+        if value.const is not None:
+            quant = QParams((scale,), 0, *INTEGER_RANGES[torch.int32])
+            data = quant.quantize(value.real()).to(torch.int32)
+            low, high = (int(data.min()), int(data.max())) if data.numel() else (0, 0)
+            return self.const(data, QParams((scale,), 0, low, high))
+        quant = value.quant
+        assert quant is not None and value.tensor is not None
+        factor = quant.scalar / scale
+        low, high = (math.floor((q - quant.zero_point) * factor) for q in (quant.qmin, quant.qmax))
+        new = QParams((scale,), 0, low, high + 1 if factor != int(factor) else high)
+        if value.tensor.dtype == DType.INT32 and quant.zero_point == 0 and factor == 1.0:
+            return value
+        return value.but(tensor=self.rescale(value.tensor, [factor], DType.INT32, quant.zero_point), quant=new)
+
+
+def _width(low: int, high: int) -> int:
+    return max(abs(low), abs(high)).bit_length()
+
+
+def _same(a: QParams, b: QParams) -> bool:
+    return a.scale == b.scale and a.zero_point == b.zero_point and a.axis == b.axis
+
+
+def _holds(tensor: Tensor | None, dtype: torch.dtype) -> bool:
+    from ..dtypes import torch_to_tosa
+
+    return tensor is not None and tensor.dtype == torch_to_tosa(dtype)
+
+
+def _integer_bounds(clamp: tuple[float, float] | None, quant: QParams) -> tuple[int, int]:
+    """Integers that bounds in reals become, within the range of the type."""
+    if clamp is None:
+        return quant.qmin, quant.qmax
+
+    def integer(real: float) -> int:
+        if math.isinf(real):
+            return quant.qmax if real > 0 else quant.qmin
+        return int(min(max(round(real / quant.scalar) + quant.zero_point, quant.qmin), quant.qmax))
+
+    return integer(clamp[0]), integer(clamp[1])
+
+
+def _lowest(source: QParams, quant: QParams) -> int:
+    """The smallest integer of ``quant`` that integers of ``source`` can become."""
+    return max(quant.qmin, math.floor((source.qmin - source.zero_point) * max(source.scale) / quant.scalar) + quant.zero_point)
+
+
+def _highest(source: QParams, quant: QParams) -> int:
+    return min(quant.qmax, math.ceil((source.qmax - source.zero_point) * max(source.scale) / quant.scalar) + quant.zero_point)

@@ -1,0 +1,119 @@
+"""Calibration data for ``--quantize``: an ``.npz`` file, checked against the model's inputs."""
+
+from __future__ import annotations
+
+import io
+import warnings
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import UsageError
+from .files import read
+
+if TYPE_CHECKING:
+    import torch
+    from torch.export import ExportedProgram
+
+
+class CalibrationWarning(UserWarning):
+    """Calibration data that is valid but will give a poor quantization."""
+
+
+def samples(path: Path, program: ExportedProgram) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Arguments and keyword arguments of the model, one pair per sample of an ``.npz`` file.
+
+    Arrays are named by the model's inputs, or ``arr_0``, ``arr_1``, ... in their order. Each has a sample axis before
+    the input's own axes; where the input's first axis is a batch of 1, that axis may be the sample axis.
+
+    Raises:
+        UsageError: an array is missing, left over, of another shape or data type than its input, not finite, or has
+            another number of samples; or the program was saved without example inputs.
+    """
+    import torch
+    from torch.utils import _pytree as pytree
+
+    leaves, structure, inputs = _inputs(program)
+    arrays = _match(path, _read(path), list(inputs))
+    stacks = {name: _checked(path, name, array, inputs[name][1]) for name, array in arrays.items()}
+    counts = {name: len(stack) for name, stack in stacks.items()}
+    if len(set(counts.values())) > 1:
+        text = ", ".join(f"{name} has {count}" for name, count in counts.items())
+        raise UsageError(f"{path}: every input needs the same number of samples, but {text}")
+    for sample in range(next(iter(counts.values()))):
+        values = list(leaves)
+        for name, (position, _) in inputs.items():
+            values[position] = torch.from_numpy(np.array(stacks[name][sample]))
+        args, kwargs = pytree.tree_unflatten(values, structure)
+        yield args, kwargs
+
+
+def _inputs(program: ExportedProgram) -> tuple[list[Any], Any, dict[str, tuple[int, torch.Tensor]]]:
+    """The example inputs' leaves and structure, and of each tensor among them: name, position and example."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    if program.example_inputs is None:
+        raise UsageError("the model was saved without example inputs; save it with torch.export.save after export")
+    leaves, structure = pytree.tree_flatten(program.example_inputs)
+    names = program.graph_signature.user_inputs
+    tensors = {
+        str(name): (position, leaf)
+        for position, (name, leaf) in enumerate(zip(names, leaves, strict=True))
+        if isinstance(leaf, torch.Tensor)
+    }
+    return leaves, structure, tensors
+
+
+def _read(path: Path) -> dict[str, np.ndarray[Any, Any]]:
+    try:
+        archive = np.load(io.BytesIO(read(path)), allow_pickle=False)
+        if isinstance(archive, np.ndarray):
+            raise UsageError(f"{path} is a single .npy array; save it with numpy.savez(path, input_name=array)")
+        return {name: archive[name] for name in archive.files}
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        if isinstance(error, UsageError):
+            raise
+        raise UsageError(f"{path} is not a NumPy .npz file: {error}") from error
+
+
+def _match(path: Path, arrays: Mapping[str, np.ndarray[Any, Any]], names: list[str]) -> dict[str, np.ndarray[Any, Any]]:
+    for given in (names, [f"arr_{index}" for index in range(len(names))]):
+        if set(arrays) == set(given):
+            return {name: arrays[key] for name, key in zip(names, given, strict=True)}
+    expected = ", ".join(names)
+    raise UsageError(
+        f"{path} holds the arrays {', '.join(sorted(arrays)) or 'none'}; expected one per model input: {expected} "
+        f"(or arr_0 to arr_{len(names) - 1} in this order)"
+    )
+
+
+def _checked(path: Path, name: str, array: np.ndarray[Any, Any], example: torch.Tensor) -> np.ndarray[Any, Any]:
+    """The array with a sample axis in front of the input's own shape."""
+    shape, dtype = tuple(example.shape), str(example.dtype).removeprefix("torch.")
+    where = f"{path}: calibration data for input {name!r}"
+    if array.shape[1:] != shape and shape[:1] == (1,) and array.ndim > 0 and array.shape[1:] == shape[1:]:
+        array = array[:, np.newaxis]
+    if array.ndim == 0 or array.shape[1:] != shape:
+        expected = ", ".join(["N", *map(str, shape)])
+        raise UsageError(
+            f"{where} has shape {list(array.shape)}; expected [{expected}], N samples of the input's shape"
+        )
+    if array.dtype.name != dtype:
+        raise UsageError(f"{where} is {array.dtype.name}; expected {dtype}")
+    if len(array) == 0:
+        raise UsageError(f"{where} holds no sample")
+    if np.issubdtype(array.dtype, np.floating):
+        bad = [sample for sample, values in enumerate(array) if not np.isfinite(values).all()]
+        if bad:
+            raise UsageError(f"{where} has NaN or infinity in {len(bad)} of {len(array)} samples, first in {bad[0]}")
+        if array.size > 1 and (array == array.flat[0]).all():
+            warnings.warn(
+                f"{where} is the same value ({array.flat[0]}) everywhere; its range will be quantized wrongly",
+                CalibrationWarning,
+                stacklevel=2,
+            )
+    return array

@@ -1,0 +1,147 @@
+"""``arm-tosa compile``: a model to a ``.pte``, or to the target's own format."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from .. import plugins
+from ..atomic import write_atomic
+from ..errors import UsageError
+from ..target import Target
+from .files import read_tosa
+from .model import FORMS, load_program
+from .options import Calibration, Options, Quantize, TargetName, compile_spec_for, parse_options
+from .quantize import prepare
+from .refusals import data_of, table_of
+from .report import Result, say
+
+if TYPE_CHECKING:
+    from torch.export import ExportedProgram
+
+    from ..compile_spec import ArmCompileSpec
+    from ..explain import Report
+    from ..pte import Delegate
+
+
+def compile_(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help=FORMS.capitalize() + ".")],
+    target: TargetName,
+    output: Annotated[Path, typer.Option("-o", "--output", help=".pte, or the target's own format by its suffix.")],
+    quantize: Quantize = None,
+    calibration: Calibration = None,
+    option: Options = None,
+    artifacts: Annotated[Path | None, typer.Option(help="Leave the TOSA graphs and the tools' outputs here.")] = None,
+) -> Result:
+    """Compile a model for a target."""
+    device = plugins.target(target)
+    spec = compile_spec_for(device, parse_options(option))
+    if artifacts is not None:
+        spec.dump_intermediate_artifacts_to(artifacts)
+    if Path(model).suffix == ".tosa":
+        if quantize or calibration:
+            raise UsageError("--quantize and --calibration are for PyTorch models; a .tosa is compiled as it is")
+        return _compile_tosa(Path(model), device, spec, output, artifacts)
+    _check_suffix(output, device)
+    program = prepare(load_program(model), spec, quantize, calibration)
+    lowered = _lower(program, spec)
+    write_atomic(output, lowered.pte if output.suffix == ".pte" else _payload(lowered, output))
+    return _result(lowered, target, output)
+
+
+@dataclass(frozen=True)
+class _Lowered:
+    pte: bytes
+    delegates: list[Delegate]
+    report: Report
+
+
+def _lower(program: ExportedProgram, spec: ArmCompileSpec) -> _Lowered:
+    from executorch.exir import to_edge_transform_and_lower
+
+    from ..partitioner import NothingDelegatedWarning, partitioner_for
+    from ..pte import delegates
+
+    _import_backend(spec)
+    partitioner = partitioner_for(spec)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NothingDelegatedWarning)  # it is an error here
+        edge = to_edge_transform_and_lower(program, partitioner=[partitioner])
+    report = partitioner.report
+    assert report is not None  # the partitioner has run
+    if not report.delegated:
+        raise UsageError(f"{report.nothing_delegated()}. Nothing was written")
+    pte = bytes(edge.to_executorch().buffer)
+    return _Lowered(pte, delegates(pte), report)
+
+
+def _import_backend(spec: ArmCompileSpec) -> None:
+    """ExecuTorch looks for a backend among the classes that are imported; a package has its own in ``backend``."""
+    package = type(spec).__module__.rpartition(".")[0]
+    if package and find_spec(f"{package}.backend"):
+        import_module(f"{package}.backend")
+
+
+def _check_suffix(output: Path, target: Target) -> None:
+    valid = [".pte", target.suffix]
+    if output.suffix not in valid:
+        raise UsageError(f"-o {output}: target {target.name!r} makes {' or '.join(valid)}, not {output.suffix!r}")
+
+
+def _payload(lowered: _Lowered, output: Path) -> bytes:
+    """The one delegate's payload; the model must be wholly inside it."""
+    outside = sorted({row.target for row in lowered.report.rejected})
+    if len(lowered.delegates) != 1 or outside:
+        left = f" and left {', '.join(outside)} outside" if outside else ""
+        raise UsageError(
+            f"-o {output} takes a model that is one delegate as a whole, "
+            f"but this one made {len(lowered.delegates)}{left}; "
+            "write a .pte and take the parts out with `arm-tosa extract`"
+        )
+    if lowered.report.edges:
+        say(f"note: {output} takes and gives quantized data; quantize and dequantize at the edges are not in it")
+    return lowered.delegates[0].payload
+
+
+def _compile_tosa(model: Path, target: Target, spec: ArmCompileSpec, output: Path, artifacts: Path | None) -> Result:
+    tosa = read_tosa(model)
+    bound = spec.target()
+    if bound.compile is None:
+        raise UsageError(f"target {target.name!r} takes TOSA itself: there is nothing to compile in {model}")
+    if output.suffix != target.suffix:
+        raise UsageError(f"-o {output}: a .tosa is compiled to the target's own format, {target.suffix}")
+    data = bound.compile(tosa, {} if artifacts is None else {"artifacts": str(artifacts)})
+    write_atomic(output, data)
+    return Result(
+        {"output": str(output), "bytes": len(data), "target": target.name},
+        lambda console: console.print(f"{output}: {len(data)} bytes for {target.name}", markup=False),
+    )
+
+
+def _result(lowered: _Lowered, target: str, output: Path) -> Result:
+    size = output.stat().st_size
+    rejected = lowered.report.rejected
+    if rejected:
+        say(f"warning: {len(rejected)} operators stay on the CPU")
+    data = {
+        "output": str(output),
+        "bytes": size,
+        "target": target,
+        "delegates": len(lowered.delegates),
+        **data_of(lowered.report),
+    }
+
+    def show(console: Console) -> None:
+        counts = f"{len(lowered.report.delegated)} operators in {len(lowered.delegates)} delegate(s)"
+        console.print(f"{output}: {size} bytes for {target}; {counts}, {len(rejected)} on the CPU", markup=False)
+        if rejected:
+            console.print(table_of(lowered.report))
+
+    return Result(data, show)

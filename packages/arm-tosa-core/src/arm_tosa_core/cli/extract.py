@@ -1,0 +1,63 @@
+"""``arm-tosa extract``: the delegates' payloads out of a ``.pte``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from .. import plugins
+from ..atomic import write_atomic
+from ..errors import UsageError
+from ..pte import Delegate, delegates
+from ..target import Target
+from .files import read
+from .report import Result, table
+
+
+def extract(
+    program: Annotated[Path, typer.Argument(metavar="FILE.pte")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder; made if it is missing.")],
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files.")] = False,
+) -> Result:
+    """Write each delegate's payload to a file: a .vgf, Vela's .npz, a .tosa."""
+    found = delegates(read(program))
+    if not found:
+        raise UsageError(f"{program} has no delegate: all of it runs on the CPU")
+    by_backend = {target.backend_id: target for target in plugins.targets().values()}
+    files = {}
+    for delegate in found:
+        suffix, data = _file(delegate, by_backend.get(delegate.backend_id))
+        files[output / f"{program.stem}_{delegate.method}_{delegate.index}{suffix}"] = (delegate, data)
+    taken = [path for path in files if path.exists()]
+    if taken and not force:
+        raise UsageError(f"{taken[0]} exists; give another folder or --force")
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {output}: {error.strerror}") from error
+    for path, (_, data) in files.items():
+        write_atomic(path, data)
+    rows = [
+        {"file": str(path), "backend_id": delegate.backend_id, "method": delegate.method, "bytes": len(data)}
+        for path, (delegate, data) in files.items()
+    ]
+
+    def show(console: Console) -> None:
+        cells = [[str(value) for value in row.values()] for row in rows]
+        console.print(table("", ("file", "backend", "method", "bytes"), cells))
+
+    return Result(rows, show)
+
+
+def _file(delegate: Delegate, target: Target | None) -> tuple[str, bytes]:
+    if target is None:
+        return ".bin", delegate.payload  # a backend that no installed target speaks for
+    if target.extract is None:
+        return target.suffix, delegate.payload
+    try:
+        return target.extract(delegate.payload)
+    except UsageError as error:
+        raise UsageError(f"delegate {delegate.index} of {delegate.method!r}: {error}") from None

@@ -1,0 +1,62 @@
+"""Files that commands read and write."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..atomic import write_atomic
+from ..errors import UsageError
+
+
+def read(path: Path) -> bytes:
+    """A file's contents.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+
+
+def read_tosa(path: Path) -> bytes:
+    """A TOSA flatbuffer.
+
+    Raises:
+        UsageError: it cannot be read or is no TOSA flatbuffer (its identifier, bytes 4 to 8, is not ``TOSA``).
+    """
+    data = read(path)
+    if data[4:8] != b"TOSA":
+        raise UsageError(f"{path} is not a TOSA flatbuffer: bytes 4 to 8 are {data[4:8]!r}, not b'TOSA'")
+    return data
+
+
+def read_array(path: Path) -> np.ndarray[Any, Any]:
+    """The array in a ``.npy`` file.
+
+    Raises:
+        UsageError: it cannot be read, is no ``.npy`` file or holds Python objects.
+    """
+    try:
+        array = np.load(io.BytesIO(read(path)), allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise UsageError(f"{path} is not a NumPy .npy file: {error}") from error
+    if not isinstance(array, np.ndarray):
+        raise UsageError(f"{path} is an .npz archive; give one .npy file per input")
+    return array
+
+
+def write_array(path: Path, array: np.ndarray[Any, Any]) -> None:
+    """Writes a ``.npy`` file.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=False)
+    write_atomic(path, buffer.getvalue())

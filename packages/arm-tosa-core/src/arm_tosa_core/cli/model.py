@@ -1,0 +1,146 @@
+"""MODEL on the command line: a ``.pt2`` file or ``file.py:function``, as an exported program."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UsageError
+from .report import say
+
+if TYPE_CHECKING:
+    import torch
+    from torch.export import ExportedProgram
+
+FORMS = "a .pt2 file (torch.export.save), file.py:function, or a .tosa flatbuffer"
+
+
+def load_program(model: str) -> ExportedProgram:
+    """Exports or loads the model.
+
+    Raises:
+        UsageError: MODEL is of none of the accepted forms, cannot be read, fails to export, or lives on a device
+            other than the CPU.
+    """
+    path, colon, function = model.rpartition(":")
+    if colon and Path(path).suffix == ".py":
+        program = _export(model, *_call(Path(path), function))
+    elif Path(model).suffix == ".py":
+        raise UsageError(f"{model}: say which function makes the model: {model}:FUNCTION")
+    elif Path(model).suffix == ".pt2":
+        program = _load_pt2(Path(model))
+    elif Path(model).suffix == ".tosa":
+        raise UsageError(f"{model} is TOSA already; only `compile` and `run` take it")
+    else:
+        raise UsageError(f"cannot tell what {model!r} is; MODEL is {FORMS}")
+    _require_cpu(model, {**program.state_dict, **_tensors(program.constants)})
+    return program
+
+
+def _load_pt2(path: Path) -> ExportedProgram:
+    if not path.is_file():
+        raise UsageError(f"cannot read {path}: no such file")
+    import torch
+
+    try:
+        return torch.export.load(path)
+    except Exception as error:  # torch raises whatever its parsers do
+        raise UsageError(
+            f"{path} is not a model saved by torch.export.save, or by a PyTorch that {torch.__version__} cannot read: "
+            f"{type(error).__name__}: {_first_line(error)}"
+        ) from error
+
+
+def _call(path: Path, function: str) -> tuple[torch.nn.Module, tuple[Any, ...]]:
+    import torch
+
+    made = _user_code(path, f"{path}:{function}", lambda: _function(path, function)())
+    if not (isinstance(made, tuple) and len(made) == 2):
+        raise UsageError(f"{path}:{function} must return (module, example_inputs), but returned {_describe(made)}")
+    module, inputs = made
+    if not isinstance(module, torch.nn.Module):
+        raise UsageError(f"{path}:{function} must return an nn.Module first, but returned {_describe(module)}")
+    if isinstance(inputs, torch.Tensor) or not isinstance(inputs, (tuple, list)):
+        raise UsageError(
+            f"{path}:{function} must return a tuple of example inputs second, but returned {_describe(inputs)}"
+        )
+    return module, tuple(inputs)
+
+
+def _function(path: Path, name: str) -> Any:
+    module = _import(path)
+    function = getattr(module, name, None)
+    if not callable(function):
+        own = [k for k, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__]
+        raise UsageError(f"{path} has no function {name!r}; it has: {', '.join(own) or 'none'}")
+    return function
+
+
+def _import(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise UsageError(f"cannot read {path}: no such file")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None  # the suffix is .py
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    sys.path.insert(0, str(path.parent.resolve()))  # as `python file.py` would, for its own imports
+    spec.loader.exec_module(module)
+    return module
+
+
+def _user_code(path: Path, what: str, function: Any) -> Any:
+    try:
+        return function()
+    except UsageError:
+        raise
+    except Exception as error:
+        lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).name == path.name]
+        where = f" at line {lines[-1]}" if lines else ""
+        if isinstance(error, SyntaxError):
+            where = f" at line {error.lineno}"
+        raise UsageError(f"{what} failed{where}: {type(error).__name__}: {_first_line(error)}") from error
+
+
+def _export(model: str, module: torch.nn.Module, inputs: tuple[Any, ...]) -> ExportedProgram:
+    import torch
+
+    named = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+    _require_cpu(model, named)
+    if module.training:
+        say("note: the model was in training mode; compiling it in eval mode")
+        module.eval()
+    try:
+        return torch.export.export(module, inputs)
+    except Exception as error:
+        raise UsageError(
+            f"torch.export cannot export {model}: {type(error).__name__}: {_first_line(error)} "
+            "(--debug shows the whole report)"
+        ) from error
+
+
+def _require_cpu(model: str, named: dict[str, torch.Tensor]) -> None:
+    for name, tensor in named.items():
+        if tensor.device.type != "cpu":
+            raise UsageError(
+                f"{model}: {name} lives on device {str(tensor.device)!r}; "
+                "the compiler reads weights on the CPU: call .to('cpu') on the model (and load its weights) first"
+            )
+
+
+def _tensors(constants: dict[str, Any]) -> dict[str, torch.Tensor]:
+    import torch
+
+    return {name: value for name, value in constants.items() if isinstance(value, torch.Tensor)}
+
+
+def _describe(value: object) -> str:
+    kind = type(value).__name__
+    return f"{kind} of {len(value)}" if isinstance(value, (tuple, list)) else kind
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or ["no message"])[0]

@@ -1,0 +1,65 @@
+"""``--target`` and ``--option``: from the command line to a compile spec."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import UsageError
+from ..target import Target
+
+if TYPE_CHECKING:
+    from ..compile_spec import ArmCompileSpec
+
+TargetName = Annotated[str, typer.Option("--target", "-t", help="A name from `arm-tosa targets`.")]
+Options = Annotated[
+    list[str] | None,
+    typer.Option("--option", help="KEY=VALUE for the target, such as memory_mode=Shared_Sram; repeatable."),
+]
+Quantize = Annotated[str | None, typer.Option(help="int8 or int16x8 (16-bit activations, 8-bit weights).")]
+Calibration = Annotated[Path | None, typer.Option(help=".npz with samples of the model's inputs, for --quantize.")]
+
+
+def parse_options(words: Sequence[str] | None) -> dict[str, str]:
+    """``["key=value", ...]`` as a mapping.
+
+    Raises:
+        UsageError: a word without ``=``, or a key given twice.
+    """
+    options: dict[str, str] = {}
+    for word in words or ():
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            raise UsageError(f"--option {word!r}: write KEY=VALUE")
+        if key in options:
+            raise UsageError(f"--option {key} is given twice")
+        options[key] = value
+    return options
+
+
+def compile_spec_for(target: Target, options: Mapping[str, str]) -> ArmCompileSpec:
+    """The target's compile spec with these options.
+
+    Raises:
+        UsageError: the target has no such option; lists those that it has.
+    """
+    if target.compile_spec is None:
+        from ..compile_spec import TargetCompileSpec
+
+        return TargetCompileSpec(target.name, **options)
+    known = _keywords(target.compile_spec)
+    for key in options:
+        if key not in known:
+            valid = f"its options are {', '.join(known)}" if known else "it has none"
+            raise UsageError(f"target {target.name!r} has no option {key!r}; {valid}")
+    return target.compile_spec(**options)
+
+
+def _keywords(function: Any) -> list[str]:
+    """Parameters that may still be given by name; a ``partial`` has bound some already."""
+    parameters = inspect.signature(function).parameters.values()
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]

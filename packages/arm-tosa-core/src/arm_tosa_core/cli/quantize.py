@@ -1,0 +1,70 @@
+"""``--quantize`` and ``--calibration``: the program as it is to be lowered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import UsageError
+from .calibration import samples
+from .report import say
+
+if TYPE_CHECKING:
+    from torch.export import ExportedProgram
+
+    from ..compile_spec import ArmCompileSpec
+
+QUANTIZATIONS = ("int8", "int16x8")
+
+
+def prepare(
+    program: ExportedProgram, spec: ArmCompileSpec, quantization: str | None, calibration: Path | None
+) -> ExportedProgram:
+    """The program as it is to be lowered: quantized by ``quantization``, calibrated with ``calibration``, if asked for.
+
+    Raises:
+        UsageError: an unknown quantization, a target without integers, bad calibration data, or a program that is
+            quantized already.
+    """
+    if quantization is None:
+        if calibration is not None:
+            raise UsageError("--calibration is for --quantize; say int8 or int16x8")
+        return program
+    if quantization not in QUANTIZATIONS:
+        raise UsageError(f"unknown quantization {quantization!r}; valid: {', '.join(QUANTIZATIONS)}")
+    if not spec.tosa_spec.support_integer():
+        raise UsageError(f"--quantize {quantization} needs the INT profile, which the target's {spec.tosa_spec} lacks")
+    if quantization == "int16x8" and not spec.tosa_spec.support_extension("int16"):
+        raise UsageError(f"--quantize int16x8 needs the extension int16, which the target's {spec.tosa_spec} lacks")
+    if any("quantize_per" in str(node.target) for node in program.graph.nodes):
+        raise UsageError("the model is quantized already; leave --quantize out")
+    return _quantize(program, spec, quantization, calibration)
+
+
+def _quantize(
+    program: ExportedProgram, spec: ArmCompileSpec, quantization: str, calibration: Path | None
+) -> ExportedProgram:
+    import torch
+    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+    from ..quantizer import (
+        TOSAQuantizer,
+        get_symmetric_a16w8_quantization_config,
+        get_symmetric_quantization_config,
+    )
+
+    if calibration is not None:
+        data = list(samples(calibration, program))
+    elif program.example_inputs is not None:
+        say("note: calibrating with the example inputs alone; --calibration gives data of your own")
+        data = [program.example_inputs]
+    else:
+        raise UsageError("the model was saved without example inputs; give data with --calibration")
+    config = {"int8": get_symmetric_quantization_config, "int16x8": get_symmetric_a16w8_quantization_config}
+    quantizer = TOSAQuantizer(spec).set_global(config[quantization]())
+    observed = prepare_pt2e(program.module(), quantizer)
+    with torch.no_grad():
+        for args, kwargs in data:
+            observed(*args, **kwargs)
+    args, kwargs = data[0]
+    return torch.export.export(convert_pt2e(observed), args, kwargs)

@@ -1,0 +1,124 @@
+"""What every command shares: ``--json``, ``--debug``, where output goes, and how it ends.
+
+The result goes to standard output, as a table or as JSON; everything else goes to standard error. A command ends with
+status 0 if it met the whole request, 1 with an error of one paragraph if not, and 2 for a wrong command line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import json
+import logging
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TextIO
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ..errors import ArmTosaError
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command found: the value for ``--json``, and how to show it to a person."""
+
+    data: Any
+    show: Callable[[Console], None]
+
+
+_Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+_Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks and every library's warnings.")]
+
+
+def command(function: Callable[..., Result]) -> Callable[..., None]:
+    """Adds ``--json`` and ``--debug`` to a command and turns its result or error into output and an exit status."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, as_json: bool, debug: bool, **kwargs: Any) -> None:
+        out = sys.stdout
+        try:
+            # A library that prints must not spoil the result, above all not the JSON.
+            with contextlib.redirect_stdout(sys.stderr), _warnings(debug):
+                result = function(*args, **kwargs)
+        except Exception as error:
+            if debug:
+                raise
+            text = _message(error)
+            if as_json:
+                _print_json({"error": text}, out)
+            print(f"error: {text}", file=sys.stderr)
+            raise typer.Exit(1) from None
+        if as_json:
+            _print_json(result.data, out)
+        else:
+            result.show(Console(file=out, soft_wrap=False))
+
+    signature = inspect.signature(function, eval_str=True)
+    extra = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=annotation)
+        for name, annotation in (("as_json", _Json), ("debug", _Debug))
+    ]
+    parameters = [*signature.parameters.values(), *extra]
+    del wrapper.__wrapped__
+    vars(wrapper)["__signature__"] = signature.replace(parameters=parameters, return_annotation=None)
+    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return wrapper
+
+
+def say(text: str) -> None:
+    """Prints a note for a person, to standard error."""
+    print(text, file=sys.stderr)
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """A table of plain text cells."""
+    made = Table(title=escape(title) or None, title_justify="left")
+    for column in columns:
+        made.add_column(column, overflow="fold")  # a cut-off name is of no use
+    for row in rows:
+        made.add_row(*(escape(cell) for cell in row))
+    return made
+
+
+def _print_json(data: Any, out: TextIO) -> None:
+    json.dump(data, out, indent=2)
+    out.write("\n")
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, ArmTosaError):
+        return str(error)
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+    return (
+        f"{type(error).__name__}: {' '.join(str(error).split())}\n"
+        "This was not foreseen: run the command again with --debug and report the traceback."
+    )
+
+
+@contextlib.contextmanager
+def _warnings(debug: bool) -> Iterator[None]:
+    """Shows our own warnings as one line each; what libraries warn of and log, of no use to a user, only in debug."""
+    if debug:
+        yield
+        return
+
+    def show(message: Warning | str, category: type[Warning], filename: str, *_: object, **__: object) -> None:
+        if category.__module__.startswith("arm_") or "arm_tosa" in filename:
+            print(f"warning: {message}", file=sys.stderr)
+
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = show
+            yield
+    finally:
+        logging.disable(logging.NOTSET)

@@ -1,0 +1,100 @@
+"""``arm-tosa run``: a ``.tosa``, ``.pte`` or ``.vgf`` on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from .. import plugins
+from ..errors import UsageError
+from .files import read, read_array, read_tosa, write_array
+from .report import Result, table
+
+Arrays = list[np.ndarray[Any, Any]]
+RUNTIME = "arm-runtime-cpp"
+
+
+def run(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .tosa, .pte or .vgf.")],
+    inputs: Annotated[list[Path] | None, typer.Option("--input", help=".npy, one per input in order.")] = None,
+    outputs: Annotated[
+        list[Path] | None,
+        typer.Option("--output", help=".npy, one per output; a single y.npy becomes y_0.npy, y_1.npy, ... if several."),
+    ] = None,
+    target: Annotated[str | None, typer.Option("--target", "-t", help="Compile a .tosa for it, then run that.")] = None,
+) -> Result:
+    """Run a compiled model on this machine; a .tosa without --target runs on Arm's reference model."""
+    arrays = [read_array(path) for path in inputs or ()]
+    if file.suffix == ".tosa":
+        results = _run_tosa(file, arrays, target)
+    elif target is not None:
+        raise UsageError("--target is for .tosa files; a .pte or .vgf is compiled already")
+    elif file.suffix == ".pte":
+        from .run_pte import run_pte
+
+        results = run_pte(file, arrays)
+    elif file.suffix == ".vgf":
+        results = import_runtime(f"running {file}").run_vgf(read(file), arrays)
+    else:
+        raise UsageError(f"cannot run {file}: its suffix is none of .tosa, .pte, .vgf")
+    paths = _output_paths(outputs or [], len(results))
+    for path, array in zip(paths, results, strict=False):  # no paths: only shown
+        write_array(path, array)
+    rows = [
+        {
+            "shape": list(array.shape),
+            "dtype": array.dtype.name,
+            "min": array.min().item() if array.size else None,
+            "max": array.max().item() if array.size else None,
+            "file": str(paths[index]) if paths else None,
+        }
+        for index, array in enumerate(results)
+    ]
+
+    def show(console: Console) -> None:
+        cells = [[str(index), *(str(value) for value in row.values())] for index, row in enumerate(rows)]
+        console.print(table("outputs", ("", "shape", "dtype", "min", "max", "file"), cells))
+
+    return Result({"outputs": rows}, show)
+
+
+def import_runtime(purpose: str) -> Any:
+    """The package ``arm_runtime``, whose import registers the delegates in this process.
+
+    Raises:
+        UsageError: it is not installed, or does not import.
+    """
+    if find_spec("arm_runtime") is None:
+        raise UsageError(f"{purpose} needs the runtime: pip install {RUNTIME}")
+    try:
+        return import_module("arm_runtime")
+    except (ImportError, OSError) as error:
+        raise UsageError(f"{purpose} needs the runtime, which is installed but does not load: {error}") from error
+
+
+def _run_tosa(file: Path, arrays: Arrays, name: str | None) -> Arrays:
+    tosa = read_tosa(file)
+    if name is None:
+        from .. import reference
+
+        return reference.run(tosa, arrays)
+    target = plugins.target(name)
+    if target.run is None:
+        raise UsageError(f"target {name!r} cannot run on this machine; `arm-tosa doctor` says what is missing")
+    return target.run(target.compile(tosa, {}) if target.compile else tosa, arrays)
+
+
+def _output_paths(given: Sequence[Path], count: int) -> list[Path]:
+    if len(given) == 1 and count > 1:
+        (path,) = given
+        return [path.with_name(f"{path.stem}_{index}{path.suffix}") for index in range(count)]
+    if given and len(given) != count:
+        raise UsageError(f"the model has {count} outputs and {len(given)} --output were given")
+    return list(given)

@@ -1,0 +1,73 @@
+"""Every error a user can meet. Each names what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class ArmTosaError(Exception):
+    """Base of all errors raised on purpose by these packages."""
+
+
+class UsageError(ArmTosaError, ValueError):
+    """The caller's request is not valid: an unknown name, a malformed file, an option out of range."""
+
+
+class Rejected(ArmTosaError):
+    """An operator cannot be lowered under this specification and target; it stays on the CPU.
+
+    Args:
+        reason: one clause that says why, for example ``"kernel width 65 exceeds 64"``.
+        fix: what the user can do about it, if anything is known to help.
+    """
+
+    def __init__(self, reason: str, fix: str = "") -> None:
+        super().__init__(f"{reason} ({fix})" if fix else reason)
+        self.reason = reason
+        self.fix = fix
+
+
+class LoweringError(ArmTosaError):
+    """A node that had been accepted failed to lower: a fault of a rule or a rewrite, or a graph never partitioned."""
+
+
+class ToolError(ArmTosaError):
+    """An external tool (Vela, the model converter, tosa-opt) is missing, failed, hung or wrote garbage.
+
+    Args:
+        tool: its name, as a user would call it.
+        problem: one clause, for example ``"exited with status 1"``.
+        command: the argument list that was run.
+        output: what it printed; the last lines are quoted.
+        kept: where its input was kept, if anywhere.
+        fix: what to do.
+    """
+
+    def __init__(
+        self,
+        tool: str,
+        problem: str,
+        *,
+        command: Sequence[str] = (),
+        output: str = "",
+        kept: str | None = None,
+        fix: str = "",
+    ) -> None:
+        lines = [f"{tool} {problem}"]
+        tail = [line for line in output.strip().splitlines() if line.strip()][-12:]
+        if tail:
+            lines.append("its last lines:")
+            lines += [f"    {line}" for line in tail]
+        if command:
+            lines.append("command: " + " ".join(_quoted(word) for word in command))
+        if kept:
+            lines.append(f"its input was kept in {kept}")
+        if fix:
+            lines.append(fix)
+        super().__init__("\n".join(lines))
+        self.tool = tool
+        self.command = tuple(command)
+
+
+def _quoted(word: str) -> str:
+    return f'"{word}"' if " " in word else word

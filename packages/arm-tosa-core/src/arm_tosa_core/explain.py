@@ -1,0 +1,87 @@
+"""What was delegated, what was not, and why: for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from torch.export import ExportedProgram
+
+from .analysis import Analysis, analyse
+from .compile_spec import ArmCompileSpec
+from .program import is_dequantize, is_quantize, source_line
+from .registry import canonical
+from .target import Target
+
+
+@dataclass(frozen=True)
+class Row:
+    """One operator of the model.
+
+    Args:
+        node: its name in the graph.
+        target: the ATen overload.
+        source: the user's source line, if known.
+        reason: why it stays on the CPU; empty if it is delegated.
+        fix: what the user can do about it, if known.
+    """
+
+    node: str
+    target: str
+    source: str = ""
+    reason: str = ""
+    fix: str = ""
+
+
+@dataclass
+class Report:
+    """The operators of a program, delegated or not; quantize and dequantize at the edges are counted apart."""
+
+    target: str
+    delegates: int = 0
+    delegated: list[Row] = field(default_factory=list)
+    rejected: list[Row] = field(default_factory=list)
+    edges: int = 0
+
+    @staticmethod
+    def of(program: ExportedProgram, analysis: Analysis, target: Target) -> Report:
+        """The report of an analysis."""
+        report = Report(target.name, len(set(analysis.accepted.values())))
+        for node in program.graph.nodes:
+            if node.op != "call_function":
+                continue
+            edge = is_quantize(node) or is_dequantize(node)
+            row = Row(node.name, canonical(node.target), source_line(node))
+            if node in analysis.accepted:
+                if not edge:
+                    report.delegated.append(row)
+            elif edge:
+                report.edges += 1
+            elif row.target != "getitem":
+                why = analysis.rejected.get(node)
+                report.rejected.append(
+                    Row(row.node, row.target, row.source, why.reason if why else "", why.fix if why else "")
+                )
+        return report
+
+    def nothing_delegated(self) -> str:
+        """One paragraph for a program of which nothing was delegated."""
+        if not self.rejected:
+            return f"nothing was delegated to {self.target}: the program has no operators that compute"
+        (reason, count), *_ = Counter(row.reason for row in self.rejected).most_common(1)
+        fix = next((row.fix for row in self.rejected if row.reason == reason and row.fix), "")
+        return (
+            f"nothing was delegated to {self.target}: all {len(self.rejected)} operators stay on the CPU. "
+            f"{count} of them: {reason}{f' ({fix})' if fix else ''}. `arm-tosa explain` lists every operator"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """This report as JSON values."""
+        return asdict(self)
+
+
+def explain(program: ExportedProgram, compile_spec: ArmCompileSpec) -> Report:
+    """What of a program (ATen or edge dialect) the target of ``compile_spec`` takes."""
+    target = compile_spec.target()
+    return Report.of(program, analyse(program, target), target)

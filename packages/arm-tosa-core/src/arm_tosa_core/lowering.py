@@ -1,0 +1,273 @@
+"""One forward walk that lowers an exported program to TOSA, or finds out which nodes can be."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from .build import Builder
+from .dtypes import torch_to_tosa
+from .errors import LoweringError, Rejected
+from .ir import Graph, Tensor
+from .program import constants, is_dequantize, is_quantize, origin, qparams, source_line
+from .registry import Q, Rule, canonical, find, overload
+from .target import Target
+from .values import Axes, QParams, Value, inverse
+
+#: ATen operators whose result differs between calls: never evaluated at compile time.
+_RANDOM = ("aten.rand", "aten.randn", "aten.bernoulli", "aten.empty")
+
+
+class Lowering:
+    """Lowers the nodes of a program one by one.
+
+    Args:
+        program: in the ATen or edge dialect, quantized or not.
+        target: what it is lowered for.
+        dry: only to find out whether nodes lower; constants are not copied.
+        known: data of constants, for a program with fake ones (``program.constants``).
+        wide_inputs: int64 tensors may come from outside: someone will narrow them.
+    """
+
+    def __init__(
+        self,
+        program: ExportedProgram,
+        target: Target,
+        *,
+        dry: bool = False,
+        known: Mapping[str, torch.Tensor] = {},
+        wide_inputs: bool = True,
+    ) -> None:
+        self.program = program
+        self.target = target
+        self.graph = Graph()
+        self.builder = Builder(self.graph, target.tosa_spec, target.checks, dry=dry)
+        self.constants = constants(program, known)
+        self.wide_inputs = wide_inputs
+        self.values: dict[Node, Any] = {}
+
+    # -- whole programs ---------------------------------------------------------------------------
+
+    def run(self) -> Graph:
+        """Lowers every node.
+
+        Raises:
+            LoweringError: a node has no rule or its rule refuses; names the node, its source line and why.
+        """
+        for node in self.program.graph.nodes:
+            try:
+                if node.op == "output":
+                    self._outputs(node)
+                else:
+                    self.values[node] = self.lower(node)
+            except Rejected as why:
+                raise LoweringError(_explained(node, why, self.target)) from why
+        return self.graph
+
+    def _outputs(self, node: Node) -> None:
+        seen: set[int] = {id(t) for t in self.graph.inputs}
+        for argument in node.args[0]:  # type: ignore[union-attr]
+            if not isinstance(argument, Node):
+                raise Rejected(f"returns {argument!r}, which is not a tensor")
+            tensor = self._output(argument)
+            if id(tensor) in seen or tensor.is_constant:  # TOSA wants each output to be a result of its own
+                tensor = self.builder.emit("IDENTITY", [tensor])
+            seen.add(id(tensor))
+            self.graph.outputs.append(tensor)
+
+    def _output(self, node: Node) -> Tensor:
+        value, meta = self.values[node], node.meta["val"]
+        self.builder.origin = origin(node)
+        if value.quant and meta.dtype.is_floating_point:
+            value = self.builder.real(value)
+        return self.builder.tensor(self.builder.apply_clamp(value), _memory_order(meta))
+
+    # -- one node ---------------------------------------------------------------------------------
+
+    def lower(self, node: Node) -> Any:
+        """The value of a node whose arguments have values already.
+
+        Raises:
+            Rejected: it does not lower under this specification and target.
+        """
+        if node.op == "placeholder":
+            return self._placeholder(node)
+        if node.op == "get_attr":
+            return self._attribute(node)
+        if node.op != "call_function":
+            raise Rejected(f"is a {node.op} node, not an operator")
+        if node.target is operator.getitem:
+            return self.values[node.args[0]][node.args[1]]  # type: ignore[index]
+        self.builder.origin = origin(node)
+        if is_dequantize(node):
+            return self._dequantize(node)
+        if is_quantize(node):
+            return self._quantize(node)
+        args = torch.fx.map_arg(node.args, self.values.__getitem__)
+        kwargs = torch.fx.map_arg(node.kwargs, self.values.__getitem__)
+        inputs = [self.values[n] for n in node.all_input_nodes]
+        name = canonical(node.target)
+        if all(isinstance(v, Value) and v.is_const and not v.quant for v in inputs) and not name.startswith(_RANDOM):
+            return self._evaluate(node, args, kwargs)
+        rule = find(name, self.target.name)
+        if rule is None:
+            raise Rejected(f"there is no rule for {name}", "write one: docs/plugins.md")
+        result = self._apply(rule, node, args, kwargs, inputs)
+        _verify_result(node, result, rule)
+        return result
+
+    def _apply(self, rule: Rule, node: Node, args: Any, kwargs: Any, inputs: list[Value]) -> Any:
+        quantized = [v for v in inputs if isinstance(v, Value) and v.quant and not v.is_const]
+        if quantized:
+            wanted = output_qparams(node, self.constants)
+            table = rule.quant is Q.TABLE or rule.quant is Q.ARITHMETIC
+            if table and len(quantized) == 1 and all(v is quantized[0] or _is_number(v) for v in inputs):
+                if wanted is not None:
+                    return self.builder.TABLE(quantized[0], _evaluator(node, args, kwargs, quantized[0]), *wanted)
+            if rule.quant is Q.SHARED and len(quantized) > 1 and wanted is not None:
+                unify = _unifier(self.builder, *wanted)
+                args = _map_values(args, unify)
+        return rule.function(self.builder, *args, **kwargs)
+
+    def _placeholder(self, node: Node) -> Value:
+        meta = node.meta.get("val")
+        if node.name in self.constants:
+            return self.builder.const(self.constants[node.name])
+        if not isinstance(meta, torch.Tensor):
+            raise Rejected(f"is an input of type {type(meta).__name__}, not a tensor")
+        return self.input(node.name, meta)
+
+    def input(self, name: str, meta: torch.Tensor) -> Value:
+        """A new graph input for a tensor that comes from outside."""
+        shape = _static_shape(name, meta)
+        if meta.dtype == torch.int64 and not self.wide_inputs:
+            raise Rejected("is int64, which TOSA has not", "cast it to int32 in the model")
+        dtype = torch.int32 if meta.dtype == torch.int64 else meta.dtype
+        order = _memory_order(meta)
+        physical = [shape[i] for i in inverse(order)] if order else shape
+        return self.builder.value(self.graph.input(name, physical, torch_to_tosa(dtype)), meta.dtype, order)
+
+    def _attribute(self, node: Node) -> Value:
+        found: Any = node.graph.owning_module
+        for part in str(node.target).split("."):
+            found = getattr(found, part)
+        if not isinstance(found, torch.Tensor):
+            raise Rejected(f"refers to {type(found).__name__} {node.target}, not to a tensor")
+        return self.builder.const(found.detach())
+
+    def _dequantize(self, node: Node) -> Value:
+        value = self.values[node.args[0]]  # type: ignore[index]
+        if value.quant is not None:
+            return value  # type: ignore[no-any-return]
+        quant, _ = _qparams(node, self.constants)
+        if value.const is not None:
+            return self.builder.const(value.const, quant)
+        return value.but(dtype=torch.float32, quant=quant)  # type: ignore[no-any-return]
+
+    def _quantize(self, node: Node) -> Value:
+        quant, dtype = _qparams(node, self.constants)
+        return self.builder.quantize(self.values[node.args[0]], quant, dtype)  # type: ignore[index]
+
+    def _evaluate(self, node: Node, args: Any, kwargs: Any) -> Any:
+        """Runs an operator of constants at compile time."""
+        run = overload(node.target)
+        with torch.no_grad():
+            result = run(*_map_values(args, Value.real), **_map_values(kwargs, Value.real))
+        if isinstance(result, torch.Tensor):
+            return self.builder.const(result)
+        return tuple(self.builder.const(r) if isinstance(r, torch.Tensor) else r for r in result)
+
+
+def output_qparams(node: Node, data: dict[str, torch.Tensor]) -> tuple[QParams, torch.dtype] | None:
+    """Parameters to which the result of a node is quantized, if all its users quantize it."""
+    users = list(node.users)
+    if not users or not all(is_quantize(u) for u in users):
+        return None
+    return _qparams(users[0], data)
+
+
+def _qparams(node: Node, data: dict[str, torch.Tensor]) -> tuple[QParams, torch.dtype]:
+    try:
+        return qparams(node, data)
+    except ValueError as why:
+        raise Rejected(f"has {why}", "use static, symmetric per-channel quantization") from why
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Value) and value.is_const and value.size == 1
+
+
+def _map_values(arguments: Any, change: Callable[[Value], Any]) -> Any:
+    if isinstance(arguments, Value):
+        return change(arguments)
+    if isinstance(arguments, (list, tuple)):
+        return type(arguments)(_map_values(a, change) for a in arguments)
+    if isinstance(arguments, dict):
+        return {k: _map_values(a, change) for k, a in arguments.items()}
+    return arguments
+
+
+def _evaluator(node: Node, args: Any, kwargs: Any, x: Value) -> Callable[[torch.Tensor], torch.Tensor]:
+    """The operator as a function of one operand, the others fixed."""
+    run = overload(node.target)
+
+    def evaluate(real: torch.Tensor) -> torch.Tensor:
+        def fixed(v: Value) -> torch.Tensor:
+            return real if v is x else v.real().reshape(())
+
+        with torch.no_grad():
+            return run(*_map_values(args, fixed), **_map_values(kwargs, fixed))  # type: ignore[no-any-return]
+
+    return evaluate
+
+
+def _unifier(builder: Builder, quant: QParams, dtype: torch.dtype) -> Callable[[Value], Value]:
+    def unify(value: Value) -> Value:
+        return builder.quantize(value, quant, dtype) if value.dtype.is_floating_point else value
+
+    return unify
+
+
+def _static_shape(name: str, meta: torch.Tensor) -> tuple[int, ...]:
+    for i, n in enumerate(meta.shape):
+        if not isinstance(n, int):
+            raise Rejected(f"has a dynamic shape: dimension {i} of {name} is {n}", "export with static shapes")
+    return tuple(meta.shape)
+
+
+def _memory_order(meta: torch.Tensor) -> Axes | None:
+    """``Value.perm`` of a tensor at the edge of the graph: channels_last ones lie in memory as NHWC."""
+    if meta.dim() < 3 or meta.is_contiguous():
+        return None
+    order = tuple(meta.dim_order())
+    return None if order == tuple(range(meta.dim())) else inverse(order)
+
+
+def _verify_result(node: Node, result: Any, rule: Rule) -> None:
+    """A rule must give what PyTorch says it gives: a wrong shape is a fault of the rule, found here."""
+    meta = node.meta.get("val")
+    pairs: Iterable[tuple[Any, Any]] = (
+        [(result, meta)] if isinstance(meta, torch.Tensor) else zip(result, meta or (), strict=False)
+    )
+    for value, expected in pairs:
+        if not isinstance(value, Value) or not isinstance(expected, torch.Tensor):
+            continue
+        _static_shape(node.name, expected)
+        if value.shape != tuple(expected.shape) or value.dtype != expected.dtype:
+            raise LoweringError(
+                f"{node.name} ({canonical(node.target)}): rule {rule} gave {value.dtype} {list(value.shape)}, "
+                f"PyTorch says {expected.dtype} {list(expected.shape)}"
+            )
+
+
+def _explained(node: Node, why: Rejected, target: Target) -> str:
+    where = source_line(node)
+    lines = [f"{node.name} ({canonical(node.target)}) cannot be lowered to {target.tosa_spec} for {target.name}: {why}"]
+    if where:
+        lines.append(f"    at {where}")
+    return "\n".join(lines)

@@ -1,0 +1,148 @@
+"""The ExecuTorch partitioner: tags what the target takes, and says why it does not take the rest."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Sequence
+
+import torch
+from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
+from executorch.exir.backend.utils import tag_constant_data
+from torch.export import ExportedProgram
+from torch.fx import Node
+from torch.fx.passes.operator_support import OperatorSupportBase
+
+from .analysis import Analysis, NodeCheck, analyse
+from .compile_spec import ArmCompileSpec
+from .errors import Rejected
+from .explain import Report
+from .edges import copy_shared, narrow_int64
+from .program import is_dequantize, real_constants
+
+
+class NothingDelegatedWarning(UserWarning):
+    """No operator of a program was delegated."""
+
+
+class TOSAPartitioner(Partitioner):
+    """Partitions a program for a target.
+
+    Args:
+        compile_spec: what to compile for.
+        additional_checks: ExecuTorch operator supports, such as ``DontPartition``; a node that one of them does
+            not support stays on the CPU.
+
+    After ``partition``, ``report`` lists what was delegated and, for each operator that was not, why.
+    """
+
+    _backend_id = "TOSABackend"
+
+    def __init__(
+        self, compile_spec: ArmCompileSpec, additional_checks: Sequence[OperatorSupportBase] | None = None
+    ) -> None:
+        super().__init__()
+        self.compile_spec = compile_spec
+        self.target = compile_spec.target()
+        self.additional_checks = tuple(additional_checks or ())
+        self.delegation_spec = DelegationSpec(self._backend_id, compile_spec.to_list())
+        self.report: Report | None = None
+        self._known: dict[str, torch.Tensor] = {}  # ExecuTorch shows partition() fake constants
+
+    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
+        """Tags each region that the target takes as one delegate.
+
+        Warns:
+            NothingDelegatedWarning: with the most frequent reason; ``report`` has all of them.
+        """
+        analysis = self._analyse(exported_program, wide_inputs=False)
+        _drop_shared(analysis)
+        self.report = Report.of(exported_program, analysis, self.target)
+        if not analysis.accepted:
+            warnings.warn(self.report.nothing_delegated(), NothingDelegatedWarning, stacklevel=2)
+        numbers = {region: i for i, region in enumerate(sorted(set(analysis.accepted.values())))}
+        tags = {}
+        for node, region in analysis.accepted.items():
+            tag = f"arm_{self.target.name}_{numbers[region]}"
+            node.meta["delegation_tag"] = tag
+            tags[tag] = self.delegation_spec
+        tag_constant_data(exported_program)
+        return PartitionResult(tagged_exported_program=exported_program, partition_tags=tags)
+
+    def ops_to_not_decompose(
+        self, ep: ExportedProgram
+    ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
+        """Operators that the target takes as they are, wherever they occur in the program."""
+        nodes = [n for n in ep.graph.nodes if n.op == "call_function" and isinstance(n.target, torch._ops.OpOverload)]
+        if not nodes:  # an edge program: decided already
+            return [], None
+        analysis = self._analyse(ep, wide_inputs=False)
+        taken = {n.target for n in nodes if n in analysis.accepted}
+        return sorted(taken - {n.target for n in nodes if n not in analysis.accepted}, key=str), None
+
+    def transform_for_pre_decomposition(self, exported_program: ExportedProgram) -> ExportedProgram:
+        """Narrows int64 to int32 at the edges of what will be delegated, and gives each region its own constants.
+
+        ``partition`` may only tag, so this is done before. The program given is left as it is.
+        """
+        analysis = self._analyse(exported_program, wide_inputs=True)
+        program = _copy(exported_program)
+        twins = dict(zip(exported_program.graph.nodes, program.graph.nodes, strict=True))
+        analysis.accepted = {twins[n]: region for n, region in analysis.accepted.items()}
+        analysis.constant = {twins[n] for n in analysis.constant}
+        copy_shared(program, analysis)
+        narrow_int64(program, analysis)
+        return program
+
+    def _analyse(self, program: ExportedProgram, wide_inputs: bool) -> Analysis:
+        self._known.update(real_constants(program))
+        checks = self._checks(program)
+        return analyse(program, self.target, checks, known=self._known, wide_inputs=wide_inputs)
+
+    def _checks(self, program: ExportedProgram) -> list[NodeCheck]:
+        submodules = dict(program.graph_module.named_modules())
+
+        def ask(check: OperatorSupportBase) -> NodeCheck:
+            def asked(node: Node) -> Rejected | None:
+                if check.is_node_supported(submodules, node):
+                    return None
+                return Rejected(f"is kept on the CPU by {type(check).__name__}")
+
+            return asked
+
+        return [ask(check) for check in self.additional_checks]
+
+
+def partitioner_for(compile_spec: ArmCompileSpec, additional_checks: Sequence[OperatorSupportBase] = ()) -> TOSAPartitioner:
+    """A partitioner whose delegates carry the backend id of the compile spec's target."""
+    from .backend import backend_class
+
+    backend_class(compile_spec.target().backend_id)
+    kind = type("TargetPartitioner", (TOSAPartitioner,), {"_backend_id": compile_spec.target().backend_id})
+    return kind(compile_spec, additional_checks)  # type: ignore[no-any-return]
+
+
+def _drop_shared(analysis: Analysis) -> None:
+    """Constants and dequantize nodes that the CPU or a second region uses as well stay outside."""
+    for node in reversed(list(analysis.accepted)):
+        if node in analysis.constant or is_dequantize(node):
+            homes = {analysis.accepted.get(user) for user in node.users}
+            if homes != {analysis.accepted[node]}:
+                del analysis.accepted[node]
+
+
+def _copy(program: ExportedProgram) -> ExportedProgram:
+    """The program with a graph of its own; parameters are shared."""
+    module = torch.fx.GraphModule(program.graph_module, copy.deepcopy(program.graph_module.graph))
+    module.meta = dict(program.graph_module.meta)
+    return ExportedProgram(
+        root=module,
+        graph=module.graph,
+        graph_signature=program.graph_signature,
+        state_dict=program.state_dict,
+        range_constraints=program.range_constraints,
+        module_call_graph=program.module_call_graph,
+        example_inputs=program.example_inputs,
+        constants=program.constants,
+        verifiers=program.verifiers,
+    )

@@ -1,0 +1,49 @@
+"""A program to the target's payload: the stages after partitioning, in order."""
+
+from __future__ import annotations
+
+from torch.export import ExportedProgram
+
+from .ir import Graph
+from .lowering import Lowering
+from .rewrite import Rewrite, Stage
+from .rewrites import REWRITES
+from .target import Target
+from .verifier import verify
+
+
+def lower(program: ExportedProgram, target: Target) -> Graph:
+    """Lowers a program, all of it, to a verified TOSA graph.
+
+    Raises:
+        LoweringError: an operator does not lower, or a rewrite broke the graph.
+    """
+    graph = Lowering(program, target).run()
+    return legalize(graph, target)
+
+
+def legalize(graph: Graph, target: Target) -> Graph:
+    """Runs the stages that work on TOSA: OPTIMIZE, LEGALIZE, VERIFY. Changes the graph in place."""
+    rewrites = [*REWRITES, *target.rewrites]
+    for stage in (Stage.OPTIMIZE, Stage.LEGALIZE):
+        run_rewrites(graph, [r for r in rewrites if r.stage is stage])
+    verify(graph, target.tosa_spec, target.checks)
+    return graph
+
+
+def run_rewrites(graph: Graph, rewrites: list[Rewrite]) -> None:
+    """Tries the rewrites at every operator until none changes anything, then removes what is dead."""
+    graph.sweep()
+    by_op: dict[str, list[Rewrite]] = {}
+    for rewrite in sorted(rewrites, key=lambda r: r.name):
+        for name in rewrite.ops or ("",):
+            by_op.setdefault(name, []).append(rewrite)
+    changed = True
+    while changed:
+        changed = False
+        for op in list(graph.ops):
+            for rewrite in [*by_op.get(op.name, ()), *by_op.get("", ())]:
+                if any(t.uses or t in graph.outputs for t in op.outputs) and rewrite.apply(graph, op):
+                    changed = True
+        if changed:
+            graph.sweep()

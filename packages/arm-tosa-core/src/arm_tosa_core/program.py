@@ -1,0 +1,118 @@
+"""Reading an ExportedProgram: its constants, its quantize nodes, the user's source lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
+
+from .ir import Origin
+from .registry import canonical
+from .values import INTEGER_RANGES, QParams
+
+QUANTIZE = frozenset(
+    f"quantized_decomposed.quantize_{kind}" for kind in ("per_tensor.default", "per_tensor.tensor", "per_channel.default")
+)
+DEQUANTIZE = frozenset(name.replace(".quantize_", ".dequantize_") for name in QUANTIZE)
+
+
+def constants(program: ExportedProgram, known: Mapping[str, torch.Tensor] = {}) -> dict[str, torch.Tensor]:
+    """Data of the placeholders that are parameters, buffers that nothing writes, and lifted constants, by node name.
+
+    Args:
+        known: data by name in the state dict, for a program whose own tensors are fake. ExecuTorch shows such a
+            program to partitioners. A fake tensor that is not known stands as ones: its numbers cannot be judged.
+    """
+    data: dict[str, torch.Tensor] = {}
+    for name, target, tensor in _constant_inputs(program):
+        if isinstance(tensor, FakeTensor):
+            tensor = known.get(target, torch.ones((), dtype=tensor.dtype).expand(tensor.shape))
+        data[name] = tensor.detach()
+    return data
+
+
+def real_constants(program: ExportedProgram) -> dict[str, torch.Tensor]:
+    """Data that is really there, by name in the state dict: what ``constants`` takes as ``known``."""
+    return {target: t for _, target, t in _constant_inputs(program) if not isinstance(t, FakeTensor)}
+
+
+def _constant_inputs(program: ExportedProgram) -> Iterator[tuple[str, str, torch.Tensor]]:
+    signature = program.graph_signature
+    mutated = set(signature.buffers_to_mutate.values())
+    for spec in signature.input_specs:
+        if spec.kind not in (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR) or spec.target in mutated:
+            continue
+        source = program.state_dict if spec.target in program.state_dict else program.constants
+        tensor = source.get(str(spec.target))
+        if isinstance(tensor, torch.Tensor):
+            yield spec.arg.name, str(spec.target), tensor
+
+
+def is_quantize(node: torch.fx.Node) -> bool:
+    return node.op == "call_function" and canonical(node.target) in QUANTIZE
+
+
+def is_dequantize(node: torch.fx.Node) -> bool:
+    return node.op == "call_function" and canonical(node.target) in DEQUANTIZE
+
+
+def qparams(node: torch.fx.Node, data: dict[str, torch.Tensor]) -> tuple[QParams, torch.dtype]:
+    """Parameters and integer type of a quantize or dequantize node.
+
+    Args:
+        data: the program's constants, in which per-channel scales are looked up.
+    """
+    args = list(node.args)
+    dtype = next(a for a in args if isinstance(a, torch.dtype))
+    scale, zero = (_numbers(a, data) for a in args[1:3])
+    channel = canonical(node.target).endswith("per_channel.default")
+    axis, low, high = (args[3], args[4], args[5]) if channel else (None, args[3], args[4])
+    full = INTEGER_RANGES[dtype]
+    if channel and any(zero):
+        raise ValueError("per-channel zero points other than 0")
+    quant = QParams(
+        tuple(scale),
+        int(zero[0]),
+        max(int(low), full[0]),  # type: ignore[call-overload]
+        min(int(high), full[1]),  # type: ignore[call-overload]
+        axis,  # type: ignore[arg-type]
+    )
+    return quant, dtype
+
+
+def _numbers(argument: Any, data: dict[str, torch.Tensor]) -> list[float]:
+    if isinstance(argument, torch.fx.Node):
+        tensor = data.get(argument.name)
+        if tensor is None and argument.op == "get_attr":
+            tensor = getattr(argument.graph.owning_module, str(argument.target))
+        if tensor is None:
+            raise ValueError("scales that are computed at run time")
+        return [float(x) for x in tensor.reshape(-1).tolist()]
+    return [argument]
+
+
+_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)\n\s*(?P<code>.*)')
+
+
+_TORCH = str(Path(torch.__file__).parent)
+
+
+def source_line(node: torch.fx.Node) -> str:
+    """The innermost line of the user's model that made this node: ``model.py:12, in forward: y = x + 1``."""
+    frames = list(_FRAME.finditer(node.meta.get("stack_trace") or ""))
+    if not frames:
+        return ""
+    own = [f for f in frames if not f["file"].startswith(_TORCH)]
+    f = (own or frames)[-1]
+    return f"{f['file']}:{f['line']}, in {f['function']}: {f['code'].strip()}"
+
+
+def origin(node: torch.fx.Node) -> Origin:
+    """Where an operator comes from, for errors and debug output."""
+    return Origin(node.name, canonical(node.target), source_line(node))

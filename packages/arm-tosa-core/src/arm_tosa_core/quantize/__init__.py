@@ -1,0 +1,1 @@
+"""Quantization through PT2E: configurations, the annotator, the quantizer."""

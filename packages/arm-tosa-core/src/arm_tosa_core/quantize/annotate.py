@@ -1,0 +1,145 @@
+"""Places observers, from the quantization policies of the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+from torchao.quantization.pt2e.quantizer import (
+    QuantizationAnnotation,
+    QuantizationSpec,
+    QuantizationSpecBase,
+    SharedQuantizationSpec,
+)
+
+from ..registry import Q, Rule, canonical, find
+from .config import QuantizationConfig
+
+KEY = "quantization_annotation"
+
+#: Policies whose result is an int32 accumulator, so that a clamp or a change of scale that follows is free.
+_ACCUMULATES = frozenset({Q.CONV, Q.ARITHMETIC, Q.ACCUMULATE, Q.PRODUCT})
+
+
+def annotate(module: GraphModule, config_of: Callable[[Node], QuantizationConfig | None]) -> None:
+    """Annotates every node that a rule can compute on integers.
+
+    Args:
+        config_of: the scheme of a node; None leaves it in float.
+    """
+    for node in module.graph.nodes:
+        rule = _rule(node)
+        if rule is None or rule.quant in (Q.NONE, Q.PIECEWISE) or _annotated(node) or not _is_float(node):
+            continue
+        config = config_of(node)
+        if config is None or not _inputs(node):
+            continue
+        _annotate_node(node, rule, config)
+
+
+def _rule(node: Node) -> Rule | None:
+    return find(canonical(node.target)) if node.op == "call_function" else None
+
+
+def _annotated(node: Node) -> bool:
+    return KEY in node.meta and bool(node.meta[KEY]._annotated)
+
+
+def _is_float(node: Node) -> bool:
+    meta = node.meta.get("val")
+    metas = meta if isinstance(meta, (list, tuple)) else [meta]
+    return any(isinstance(m, torch.Tensor) and (m.dtype.is_floating_point or m.dtype == torch.bool) for m in metas)
+
+
+def _inputs(node: Node) -> list[Node]:
+    """Float operands, each once."""
+    found: list[Node] = []
+    for n in node.all_input_nodes:
+        meta = n.meta.get("val")
+        if isinstance(meta, torch.Tensor) and meta.dtype == torch.float32 and n not in found:
+            found.append(n)
+    return found
+
+
+def _annotate_node(node: Node, rule: Rule, config: QuantizationConfig) -> None:
+    inputs = _inputs(node)
+    if rule.quant is Q.SHARED:
+        _annotate_shared(node, inputs, config)
+        return
+    specs: dict[Node, QuantizationSpecBase | None] = {n: config.input_activation for n in inputs}
+    if rule.quant is Q.CONV:
+        weight, bias = (node.args[i] if len(node.args) > i else None for i in (1, 2))
+        if isinstance(weight, Node) and weight.op == "get_attr":
+            specs[weight] = _along(config.weight, node)
+        if isinstance(bias, Node):
+            specs.pop(bias, None)
+    last = node
+    while (follower := _absorbed(last, rule)) is not None:
+        _mark(last, specs if last is node else {}, None)
+        last = follower
+    out = config.output_activation if _is_float_result(last) else None
+    _mark(last, specs if last is node else {}, out)
+
+
+def _is_float_result(node: Node) -> bool:
+    meta = node.meta.get("val")
+    return isinstance(meta, torch.Tensor) and meta.dtype.is_floating_point
+
+
+def _along(spec: QuantizationSpec | None, node: Node) -> QuantizationSpec | None:
+    """Channels of a transposed convolution's weight lie along axis 1."""
+    transposed = "conv_transpose" in canonical(node.target) or (
+        canonical(node.target) == "aten.convolution.default" and bool(node.args[6])
+    )
+    if spec is None or spec.ch_axis is None or not transposed:
+        return spec
+    groups = node.args[8] if canonical(node.target) == "aten.convolution.default" else (node.args[6:7] or [1])[0]
+    from dataclasses import replace
+
+    if groups != 1:  # channels of different groups share an index of axis 1
+        from .config import get_symmetric_quantization_config
+
+        return get_symmetric_quantization_config(is_per_channel=False).weight
+    return replace(spec, ch_axis=1)
+
+
+def _absorbed(node: Node, rule: Rule) -> Node | None:
+    """The only user of an accumulator, if it only bounds or scales it: one observer, after it, serves both."""
+    if rule.quant not in _ACCUMULATES or len(node.users) != 1:
+        return None
+    (user,) = node.users
+    follower = _rule(user)
+    if follower is None or _annotated(user) or user.args[0] is not node:
+        return None
+    if follower.quant is Q.BOUNDS or (follower.quant is Q.PRODUCT and _is_scale(user)):
+        return user
+    return None
+
+
+def _is_scale(node: Node) -> bool:
+    """A product with, or a quotient by, a positive number."""
+    other: Any = node.args[1] if len(node.args) > 1 else None
+    if isinstance(other, Node) and other.op == "get_attr":
+        found: Any = node.graph.owning_module
+        for part in str(other.target).split("."):
+            found = getattr(found, part)
+        other = float(found) if found.numel() == 1 else None
+    return isinstance(other, (int, float)) and other > 0
+
+
+def _annotate_shared(node: Node, inputs: list[Node], config: QuantizationConfig) -> None:
+    """Inputs and output share one observer, that of the first input's producer where it has one."""
+    first = inputs[0]
+    shared = SharedQuantizationSpec((first, node))
+    before = first.meta.get(KEY)
+    own: QuantizationSpecBase | None = config.input_activation
+    if before is not None and before.output_qspec is not None:
+        own = SharedQuantizationSpec(first)
+    specs: dict[Node, QuantizationSpecBase | None] = {first: own, **{n: shared for n in inputs[1:]}}
+    _mark(node, specs, shared)
+
+
+def _mark(node: Node, inputs: dict[Node, QuantizationSpecBase | None], output: QuantizationSpecBase | None) -> None:
+    node.meta[KEY] = QuantizationAnnotation(input_qspec_map=inputs, output_qspec=output, _annotated=True)

@@ -1,0 +1,128 @@
+"""Quantization schemes: which integers, scales and observers for activations, weights and biases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torchao.quantization.pt2e import (
+    FakeQuantize,
+    FusedMovingAvgObsFakeQuantize,
+    HistogramObserver,
+    MinMaxObserver,
+    MovingAverageMinMaxObserver,
+    MovingAveragePerChannelMinMaxObserver,
+    PerChannelMinMaxObserver,
+)
+from torchao.quantization.pt2e.quantizer import QuantizationSpec
+
+from ..errors import UsageError
+
+_EPS = 2**-16  # the smallest scale: constant inputs must not divide by zero
+
+
+@dataclass(frozen=True)
+class QuantizationConfig:
+    """What to observe at inputs, outputs, weights and biases; None leaves it in float.
+
+    Args:
+        input_activation, output_activation: of the operator's tensors.
+        weight: of convolutions and linear layers.
+        bias: usually None: a bias is rounded to the accumulator's scale when it is compiled.
+    """
+
+    input_activation: QuantizationSpec | None
+    output_activation: QuantizationSpec | None
+    weight: QuantizationSpec | None
+    bias: QuantizationSpec | None = None
+
+    def get_input_act_qspec(self) -> QuantizationSpec | None:
+        """The spec of input activations."""
+        return self.input_activation
+
+    def get_output_act_qspec(self) -> QuantizationSpec | None:
+        """The spec of output activations."""
+        return self.output_activation
+
+    def get_weight_qspec(self) -> QuantizationSpec | None:
+        """The spec of weights, channels along axis 0."""
+        return self.weight
+
+    def get_bias_qspec(self) -> QuantizationSpec | None:
+        """The spec of biases."""
+        return self.bias
+
+
+def _activation(dtype: torch.dtype, low: int, high: int, symmetric: bool, qat: bool) -> QuantizationSpec:
+    scheme = torch.per_tensor_symmetric if symmetric else torch.per_tensor_affine
+    observer: Any
+    if qat:
+        observer = FusedMovingAvgObsFakeQuantize.with_args(observer=MovingAverageMinMaxObserver, eps=_EPS)
+    else:
+        observer = HistogramObserver.with_args(eps=_EPS)
+    return QuantizationSpec(
+        dtype=dtype, quant_min=low, quant_max=high, qscheme=scheme, is_dynamic=False, observer_or_fake_quant_ctr=observer
+    )
+
+
+def _weight(low: int, high: int, per_channel: bool, qat: bool) -> QuantizationSpec:
+    observer: Any
+    if qat:
+        inside = MovingAveragePerChannelMinMaxObserver if per_channel else MovingAverageMinMaxObserver
+        observer = FakeQuantize.with_args(observer=inside, eps=2**-12)
+    else:
+        observer = (PerChannelMinMaxObserver if per_channel else MinMaxObserver).with_args(eps=_EPS)
+    return QuantizationSpec(
+        dtype=torch.int8,
+        quant_min=low,
+        quant_max=high,
+        qscheme=torch.per_channel_symmetric if per_channel else torch.per_tensor_symmetric,
+        ch_axis=0 if per_channel else None,
+        is_dynamic=False,
+        observer_or_fake_quant_ctr=observer,
+    )
+
+
+def get_symmetric_quantization_config(
+    is_per_channel: bool = True,
+    is_qat: bool = False,
+    is_dynamic: bool = False,
+    act_qmin: int = -128,
+    act_qmax: int = 127,
+    weight_qmin: int = -127,
+    weight_qmax: int = 127,
+) -> QuantizationConfig:
+    """int8 weights, symmetric; int8 activations, asymmetric.
+
+    Args:
+        is_per_channel: a scale per output channel of a weight, not one for all.
+        is_qat: fake quantization for training instead of observers.
+        is_dynamic: scales computed at run time; not supported.
+        act_qmin, act_qmax, weight_qmin, weight_qmax: ranges of the integers, within int8.
+
+    Raises:
+        UsageError: ``is_dynamic``, or a range outside int8.
+    """
+    if is_dynamic:
+        raise UsageError("dynamic quantization is not supported: calibrate, and use static scales (is_dynamic=False)")
+    for name, low, high in (("act", act_qmin, act_qmax), ("weight", weight_qmin, weight_qmax)):
+        if not -128 <= low < high <= 127:
+            raise UsageError(f"{name}_qmin={low}, {name}_qmax={high} is no range within int8, -128 to 127")
+    activation = _activation(torch.int8, act_qmin, act_qmax, False, is_qat)
+    return QuantizationConfig(activation, activation, _weight(weight_qmin, weight_qmax, is_per_channel, is_qat))
+
+
+def get_symmetric_a16w8_quantization_config(
+    is_per_channel: bool = True,
+    is_qat: bool = False,
+    is_dynamic: bool = False,
+    weight_qmin: int = -127,
+    weight_qmax: int = 127,
+) -> QuantizationConfig:
+    """int8 weights and int16 activations, both symmetric. Arguments as ``get_symmetric_quantization_config``."""
+    base = get_symmetric_quantization_config(
+        is_per_channel, is_qat, is_dynamic, weight_qmin=weight_qmin, weight_qmax=weight_qmax
+    )
+    activation = _activation(torch.int16, -32767, 32767, True, is_qat)
+    return replace(base, input_activation=activation, output_activation=activation)

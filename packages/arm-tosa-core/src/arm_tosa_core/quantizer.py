@@ -1,0 +1,15 @@
+"""The quantizer and its configurations, by the names that ExecuTorch's users know."""
+
+from .quantize.config import (
+    QuantizationConfig,
+    get_symmetric_a16w8_quantization_config,
+    get_symmetric_quantization_config,
+)
+from .quantize.quantizer import TOSAQuantizer
+
+__all__ = [
+    "QuantizationConfig",
+    "TOSAQuantizer",
+    "get_symmetric_a16w8_quantization_config",
+    "get_symmetric_quantization_config",
+]

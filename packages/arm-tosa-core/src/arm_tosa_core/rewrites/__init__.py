@@ -1,0 +1,5 @@
+"""Rewrites of the TOSA graph that every target gets."""
+
+from ..rewrite import Rewrite
+
+REWRITES: tuple[Rewrite, ...] = ()

@@ -1,0 +1,17 @@
+"""The rules of the ATen operators, by family. Importing a module declares its rules."""
+
+from . import (  # noqa: F401
+    activation,
+    attention,
+    convolution,
+    creation,
+    elementwise,
+    index,
+    linear,
+    logic,
+    normalization,
+    pool,
+    reduction,
+    resize,
+    shape,
+)

@@ -1,0 +1,137 @@
+"""Activations. In float each is arithmetic; quantized, those with bounds merge and the others are tables."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from ..build import Builder
+from ..registry import Q, op
+from ..values import Value
+
+_INF = math.inf
+
+
+@op("aten.relu.default", "aten.relu_.default", quant=Q.BOUNDS)
+def relu(b: Builder, x: Value) -> Value:
+    return b.clamp(x, 0.0, _INF)
+
+
+@op("aten.relu6.default", "aten.relu6_.default", quant=Q.BOUNDS)
+def relu6(b: Builder, x: Value) -> Value:
+    return b.clamp(x, 0.0, 6.0)
+
+
+@op("aten.hardtanh.default", "aten.hardtanh_.default", quant=Q.BOUNDS)
+def hardtanh(b: Builder, x: Value, low: float = -1.0, high: float = 1.0) -> Value:
+    return b.clamp(x, low, high)
+
+
+@op("aten.clamp.default", "aten.clamp_.default", quant=Q.BOUNDS)
+def clamp(b: Builder, x: Value, low: float | None = None, high: float | None = None) -> Value:
+    return b.clamp(x, -_INF if low is None else low, _INF if high is None else high)
+
+
+@op("aten.clamp_min.default", quant=Q.BOUNDS)
+def clamp_min(b: Builder, x: Value, low: float) -> Value:
+    return b.clamp(x, low, _INF)
+
+
+@op("aten.clamp_max.default", quant=Q.BOUNDS)
+def clamp_max(b: Builder, x: Value, high: float) -> Value:
+    return b.clamp(x, -_INF, high)
+
+
+@op("aten.clamp.Tensor", quant=Q.ARITHMETIC)
+def clamp_tensor(b: Builder, x: Value, low: Value | None = None, high: Value | None = None) -> Value:
+    x = x if low is None else b.MAXIMUM(x, low)
+    return x if high is None else b.MINIMUM(x, high)
+
+
+@op("aten.hardsigmoid.default", "aten.hardsigmoid_.default", quant=Q.TABLE)
+def hardsigmoid(b: Builder, x: Value) -> Value:
+    return b.MUL(b.clamp(b.ADD(b.real(x), 3.0), 0.0, 6.0), 1 / 6)
+
+
+@op("aten.hardswish.default", "aten.hardswish_.default", quant=Q.TABLE)
+def hardswish(b: Builder, x: Value) -> Value:
+    x = b.real(x)
+    return b.MUL(x, hardsigmoid(b, x))
+
+
+@op("aten.silu.default", "aten.silu_.default", quant=Q.TABLE)
+def silu(b: Builder, x: Value) -> Value:
+    x = b.real(x)
+    return b.MUL(x, b.unary("SIGMOID", x))
+
+
+@op("aten.gelu.default", quant=Q.TABLE)
+def gelu(b: Builder, x: Value, *, approximate: str = "none") -> Value:
+    x = b.real(x)
+    if approximate == "tanh":
+        inner = b.MUL(b.ADD(x, b.MUL(b.MUL(b.MUL(x, x), x), 0.044715)), math.sqrt(2 / math.pi))
+        bell = b.unary("TANH", inner)
+    else:
+        bell = b.unary("ERF", b.MUL(x, math.sqrt(0.5)))
+    return b.MUL(b.MUL(x, 0.5), b.ADD(bell, 1.0))
+
+
+@op("aten.leaky_relu.default", "aten.leaky_relu_.default", quant=Q.TABLE)
+def leaky_relu(b: Builder, x: Value, slope: float = 0.01) -> Value:
+    x = b.real(x)
+    return b.ADD(b.clamp(x, 0.0, _INF), b.MUL(b.clamp(x, -_INF, 0.0), slope))
+
+
+@op("aten.elu.default", "aten.elu_.default", quant=Q.TABLE)
+def elu(b: Builder, x: Value, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Value:
+    x = b.real(x)
+    curve = b.SUB(b.unary("EXP", b.MUL(b.clamp(x, -_INF, 0.0), input_scale)), 1.0)
+    bent = b.ADD(b.clamp(x, 0.0, _INF), b.MUL(curve, alpha))
+    return bent if scale == 1 else b.MUL(bent, scale)
+
+
+@op("aten.mish.default", quant=Q.TABLE)
+def mish(b: Builder, x: Value) -> Value:
+    x = b.real(x)
+    return b.MUL(x, b.unary("TANH", softplus(b, x)))
+
+
+@op("aten.softplus.default", quant=Q.TABLE)
+def softplus(b: Builder, x: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
+    x = b.real(x)
+    scaled = b.MUL(x, beta)
+    soft = b.MUL(b.unary("LOG", b.ADD(b.unary("EXP", b.clamp(scaled, -_INF, threshold)), 1.0)), 1 / beta)
+    return b.SELECT(b.compare("GREATER", scaled, threshold), x, soft)
+
+
+@op("aten.prelu.default", "aten._prelu_kernel.default", quant=Q.PIECEWISE)
+def prelu(b: Any, x: Value, weight: Value) -> Value:
+    if weight.size != 1 and x.rank > 2:
+        weight = b.aten.view(weight, [-1] + [1] * (x.rank - 2))
+    return b.aten.add(b.aten.relu(x), b.aten.mul(b.aten.clamp(x, None, 0.0), weight))  # type: ignore[no-any-return]
+
+
+@op("aten.logsigmoid.default", "aten.log_sigmoid.default", quant=Q.TABLE)
+def log_sigmoid(b: Builder, x: Value) -> Value:
+    return b.NEGATE(softplus(b, b.NEGATE(b.real(x))))
+
+
+@op("aten.glu.default", quant=Q.PIECEWISE)
+def glu(b: Any, x: Value, dim: int = -1) -> Value:
+    half = x.shape[dim] // 2
+    gate = b.aten.sigmoid(b.aten.slice(x, dim, half, 2 * half))
+    return b.aten.mul(b.aten.slice(x, dim, 0, half), gate)  # type: ignore[no-any-return]
+
+
+@op("aten.dropout.default", "aten.dropout_.default", "aten.feature_dropout.default", quant=Q.SHARED)
+def dropout(b: Builder, x: Value, p: float, train: bool) -> Value:
+    b.require(not train or p == 0, "drops values at random", "export the model in eval mode: model.eval()")
+    return x
+
+
+@op("aten.native_dropout.default", quant=Q.SHARED)
+def native_dropout(b: Builder, x: Value, p: float, train: bool | None) -> tuple[Value, Value]:
+    b.require(not train or p == 0, "drops values at random", "export the model in eval mode: model.eval()")
+    return x, b.const(torch.ones(x.shape, dtype=torch.bool))

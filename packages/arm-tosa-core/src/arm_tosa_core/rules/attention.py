@@ -1,0 +1,54 @@
+"""Scaled dot-product attention."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from ..registry import Q, op
+from ..values import Value
+
+
+@op("aten.scaled_dot_product_attention.default", quant=Q.PIECEWISE)
+def attention(
+    b: Any,
+    query: Value,
+    key: Value,
+    value: Value,
+    mask: Value | None = None,
+    dropout: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Value:
+    b.require(dropout == 0, "drops values at random", "export the model in eval mode: model.eval()")
+    rank = len(query.shape)
+    if enable_gqa and query.shape[-3] != key.shape[-3]:
+        key, value = (_repeated(b, v, query.shape[-3] // v.shape[-3]) for v in (key, value))
+    if scale is None:
+        scale = 1 / math.sqrt(query.shape[-1])
+    swapped = [*range(rank - 2), rank - 1, rank - 2]
+    scores = b.aten.mul(b.aten.matmul(query, b.aten.permute(key, swapped)), scale)
+    if is_causal:
+        rows, columns = query.shape[-2], key.shape[-2]
+        mask = b.const(torch.ones(rows, columns, dtype=torch.bool).tril())
+    if mask is not None:
+        scores = b.aten.add(scores, _additive(b, mask))
+    return b.aten.matmul(b.aten.softmax(scores, -1), value)  # type: ignore[no-any-return]
+
+
+def _additive(b: Any, mask: Value) -> Value:
+    """A bool mask as numbers to add. A large finite one stands for minus infinity, which has no place in a scale."""
+    if mask.dtype != torch.bool:
+        return mask
+    return b.aten.where(mask, 0.0, -100.0)  # type: ignore[no-any-return]
+
+
+def _repeated(b: Any, x: Value, times: int) -> Value:
+    """Each head ``times`` times, neighbours first."""
+    *batch, heads, rows, columns = x.shape
+    wide = b.aten.expand(b.aten.unsqueeze(x, -3), [*batch, heads, times, rows, columns])
+    return b.aten.view(wide, [*batch, heads * times, rows, columns])  # type: ignore[no-any-return]

@@ -1,0 +1,189 @@
+"""Convolutions of rank 1 to 3: plain, depthwise, grouped, transposed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..build import Builder
+from ..registry import Q, op
+from ..values import Value
+
+
+def _each(given: int | Sequence[int], n: int) -> list[int]:
+    """One number per spatial axis; PyTorch lets one stand for all."""
+    numbers = [given] if isinstance(given, int) else list(given)
+    return numbers * n if len(numbers) == 1 else numbers
+
+
+@op("aten.convolution.default", quant=Q.CONV)
+def convolution(
+    b: Builder,
+    x: Value,
+    weight: Value,
+    bias: Value | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Value:
+    n = weight.rank - 2
+    b.require(n in (1, 2, 3), f"convolves over {n} axes; TOSA has 1 to 3")
+    stride, padding, dilation = (_each(v, n) for v in (stride, padding, dilation))
+    if x.rank == n + 1:  # without a batch
+        batched = b.RESHAPE(x, [1, *x.shape])
+        y = convolution(b, batched, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+        return b.RESHAPE(y, y.shape[1:])
+    if n == 1:  # an image of height 1
+        image, kernel = (b.RESHAPE(v, [*v.shape[:2], 1, v.shape[2]]) for v in (x, weight))
+        wide = [_each(output_padding, 1)] if transposed else [[0]]
+        y = convolution(
+            b, image, kernel, bias, [1, *stride], [0, *padding], [1, *dilation], transposed, [0, *wide[0]], groups
+        )
+        return b.RESHAPE(y, [*y.shape[:2], y.shape[3]])
+    if transposed:
+        return _transposed(b, x, weight, bias, stride, padding, dilation, _each(output_padding, n), groups)
+    x, pads = _fit(b, x, weight.shape[2:], stride, [(p, p) for p in padding], dilation)
+    attrs = {"stride": tuple(stride), "pad": tuple(p for pair in pads for p in pair), "dilation": tuple(dilation)}
+    image = b.nhwc(x)
+    channels, multiplier = x.shape[1], weight.shape[0] // groups
+    if n == 3:
+        b.require(groups == 1, "is a grouped convolution over 3 axes")
+        return b.nchw(b.conv("CONV3D", image, b.TRANSPOSE(weight, [0, 2, 3, 4, 1]), bias, **attrs))
+    if groups == channels and groups > 1:
+        kernel = b.RESHAPE(b.TRANSPOSE(weight, [2, 3, 0, 1]), [*weight.shape[2:], weight.shape[0], 1])
+        kernel = _split_channels(b, kernel, channels, multiplier)
+        return b.nchw(b.conv("DEPTHWISE_CONV2D", image, kernel, bias, **attrs))
+    kernel = b.TRANSPOSE(weight, [0, 2, 3, 1])
+    if groups == 1:
+        return b.nchw(b.conv("CONV2D", image, kernel, bias, **attrs))
+    return _grouped(b, image, kernel, bias, groups, attrs)
+
+
+def _split_channels(b: Builder, kernel: Value, channels: int, multiplier: int) -> Value:
+    """[KH, KW, C * M, 1] to [KH, KW, C, M]; per-channel scales run over C * M, as TOSA has it."""
+    assert kernel.const is not None
+    shape = (*kernel.shape[:2], channels, multiplier)
+    return kernel.but(shape=shape, const=kernel.const.reshape(shape))
+
+
+def _grouped(b: Builder, image: Value, kernel: Value, bias: Value | None, groups: int, attrs: dict[str, Any]) -> Value:
+    """One convolution per group. Quantized accumulators of several scales are brought to one before they meet."""
+    inputs, outputs = image.shape[3] // groups, kernel.shape[0] // groups
+    parts = []
+    for g in range(groups):
+        part = b.slice(image, 3, g * inputs, inputs)
+        own = b.slice(kernel, 0, g * outputs, outputs)
+        its_bias = None if bias is None else b.slice(bias, 0, g * outputs, outputs)
+        parts.append(b.conv("CONV2D", part, own, its_bias, **attrs))
+    return b.nchw(b.join(parts, 3))
+
+
+def _fit(
+    b: Builder,
+    x: Value,
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    pads: list[tuple[int, int]],
+    dilation: Sequence[int],
+) -> tuple[Value, list[tuple[int, int]]]:
+    """Drops the rows that no window reaches: TOSA wants the windows to end where the padded image ends.
+
+    Args:
+        x: NCHW.
+        pads: (before, after) for each spatial axis.
+    """
+    fitted = []
+    for i, (before, after) in enumerate(pads):
+        extent = x.shape[i + 2] + before + after - ((kernel[i] - 1) * dilation[i] + 1)
+        b.require(extent >= 0, f"has a kernel of {kernel[i]} over an axis of {x.shape[i + 2]}")
+        rest = extent % stride[i]
+        cut = max(0, rest - after)
+        if cut:
+            x = b.slice(x, i + 2, 0, x.shape[i + 2] - cut)
+        fitted.append((before, after - (rest - cut)))
+    return x, fitted
+
+
+def _transposed(
+    b: Builder,
+    x: Value,
+    weight: Value,
+    bias: Value | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    output_padding: Sequence[int],
+    groups: int,
+) -> Value:
+    b.require(len(stride) == 2, "is a transposed convolution over 3 axes")
+    b.require(all(d == 1 for d in dilation), f"is a transposed convolution with dilation {list(dilation)}")
+    out_pad = [p for i in (0, 1) for p in (-padding[i], output_padding[i] - padding[i])]
+    image = b.nhwc(x)
+    inputs = x.shape[1] // groups
+    parts = []
+    for g in range(groups):  # weight: [in, out / groups, KH, KW]
+        own = b.slice(weight, 0, g * inputs, inputs)
+        outputs = weight.shape[1]
+        its_bias = bias if groups == 1 or bias is None else b.slice(bias, 0, g * outputs, outputs)
+        kernel = b.TRANSPOSE(own, [1, 2, 3, 0])
+        part = b.slice(image, 3, g * inputs, inputs)
+        parts.append(b.conv("TRANSPOSE_CONV2D", part, kernel, its_bias, out_pad=tuple(out_pad), stride=tuple(stride)))
+    return b.nchw(b.join(parts, 3))
+
+
+def _declare(n: int) -> None:
+    zeros = [0] * n
+
+    @op(f"aten.conv{n}d.default", quant=Q.CONV)
+    def conv(
+        b: Builder,
+        x: Value,
+        weight: Value,
+        bias: Value | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+    ) -> Value:
+        given = (_each(stride, n), _each(padding, n), _each(dilation, n))
+        return convolution(b, x, weight, bias, *given, False, zeros, groups)
+
+    @op(f"aten.conv{n}d.padding", quant=Q.CONV)
+    def conv_named_padding(
+        b: Builder,
+        x: Value,
+        weight: Value,
+        bias: Value | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: str = "valid",
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+    ) -> Value:
+        if padding == "same":
+            spread = [d * (k - 1) for d, k in zip(_each(dilation, n), weight.shape[2:], strict=True)]
+            x = b.PAD(x, [(0, 0)] * (x.rank - n) + [(s // 2, s - s // 2) for s in spread])
+        return conv(b, x, weight, bias, stride, 0, dilation, groups)
+
+    overload = "input" if n > 1 else "default"
+
+    @op(f"aten.conv_transpose{n}d.{overload}", quant=Q.CONV)
+    def conv_transpose(
+        b: Builder,
+        x: Value,
+        weight: Value,
+        bias: Value | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
+        groups: int = 1,
+        dilation: int | Sequence[int] = 1,
+    ) -> Value:
+        given = (_each(stride, n), _each(padding, n), _each(dilation, n))
+        return convolution(b, x, weight, bias, *given, True, _each(output_padding, n), groups)
+
+
+for _n in (1, 2, 3):
+    _declare(_n)

@@ -1,0 +1,86 @@
+"""Linear layers and matrix products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..build import Builder
+from ..registry import Q, op
+from ..values import Value
+
+
+@op("aten.linear.default", quant=Q.CONV)
+def linear(b: Builder, x: Value, weight: Value, bias: Value | None = None) -> Value:
+    """A 1x1 convolution over an image with a pixel per row of ``x``."""
+    if not weight.is_const:
+        b.require(weight.rank == 2, "has a weight that is no matrix")
+        y = matmul(b, x, b.TRANSPOSE(weight, [1, 0]))
+        return y if bias is None else b.ADD(y, bias)
+    outputs, inputs = weight.shape
+    rows = x.size // inputs
+    image = b.RESHAPE(x, _image(rows, inputs))
+    kernel = b.RESHAPE(weight, [outputs, 1, 1, inputs])
+    y = b.conv("CONV2D", image, kernel, bias, stride=(1, 1), pad=(0, 0, 0, 0), dilation=(1, 1))
+    return b.RESHAPE(y, [*x.shape[:-1], outputs])
+
+
+def _image(rows: int, channels: int) -> list[int]:
+    """An image of ``rows`` pixels, as near to a square as its divisors allow: blocks of an NPU are squares."""
+    height = max(h for h in range(1, int(rows**0.5) + 1) if rows % h == 0)
+    return [1, height, rows // height, channels]
+
+
+@op("aten.addmm.default", quant=Q.NONE)
+def addmm(b: Builder, bias: Value, x: Value, y: Value, *, beta: float = 1, alpha: float = 1) -> Value:
+    if y.is_const and alpha == 1 and beta == 1 and bias.rank == 1 and bias.is_const:
+        return linear(b, x, b.TRANSPOSE(y, [1, 0]), bias)
+    product = mm(b, x, y)
+    return b.ADD(product if alpha == 1 else b.MUL(product, alpha), bias if beta == 1 else b.MUL(bias, beta))
+
+
+@op("aten.mm.default", quant=Q.ACCUMULATE)
+def mm(b: Builder, x: Value, y: Value) -> Value:
+    if y.is_const:
+        return linear(b, x, b.TRANSPOSE(y, [1, 0]))
+    return matmul(b, x, y)
+
+
+@op("aten.bmm.default", quant=Q.ACCUMULATE)
+def bmm(b: Builder, x: Value, y: Value) -> Value:
+    return b.MATMUL(x, y)
+
+
+@op("aten.baddbmm.default", quant=Q.PIECEWISE)
+def baddbmm(b: Any, bias: Value, x: Value, y: Value, *, beta: float = 1, alpha: float = 1) -> Value:
+    product = b.aten.bmm(x, y)
+    product = product if alpha == 1 else b.aten.mul(product, alpha)
+    return b.aten.add(product, bias if beta == 1 else b.aten.mul(bias, beta))  # type: ignore[no-any-return]
+
+
+@op("aten.matmul.default", quant=Q.ACCUMULATE)
+def matmul(b: Builder, x: Value, y: Value) -> Value:
+    """All of PyTorch's forms: vectors, matrices, batches that broadcast."""
+    if y.is_const and y.rank == 2 and x.rank > 1:
+        return linear(b, x, b.TRANSPOSE(y, [1, 0]))
+    rows = x if x.rank > 1 else b.RESHAPE(x, [1, *x.shape])
+    columns = y if y.rank > 1 else b.RESHAPE(y, [*y.shape, 1])
+    rank = max(rows.rank, columns.rank, 3)
+    rows, columns = b.lift(rows, rank), b.lift(columns, rank)
+    batch = [max(i, j) if min(i, j) else 0 for i, j in zip(rows.shape[:-2], columns.shape[:-2], strict=True)]
+    count = 1
+    for n in batch:
+        count *= n
+
+    def flat(v: Value) -> Value:
+        v = b.TILE(v, [*(n // m for n, m in zip(batch, v.shape[:-2], strict=True)), 1, 1])
+        return b.RESHAPE(v, [count, *v.shape[-2:]])
+
+    product = b.MATMUL(flat(rows), flat(columns))
+    full = batch[len(batch) - max(x.rank, y.rank, 2) + 2 :] if max(x.rank, y.rank) > 2 else []
+    tail = ([x.shape[-2]] if x.rank > 1 else []) + ([y.shape[-1]] if y.rank > 1 else [])
+    return b.RESHAPE(product, [*full, *tail])
+
+
+@op("aten.dot.default", "aten.mv.default", quant=Q.ACCUMULATE)
+def dot(b: Builder, x: Value, y: Value) -> Value:
+    return matmul(b, x, y)

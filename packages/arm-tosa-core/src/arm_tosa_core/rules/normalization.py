@@ -1,0 +1,150 @@
+"""Normalizations and softmax: composites, decomposed before observers are placed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..registry import Q, op
+from ..values import Value
+
+
+@op("aten.softmax.int", "aten._softmax.default", "aten._safe_softmax.default", quant=Q.PIECEWISE)
+def softmax(b: Any, x: Value, dim: int, *_: Any, **__: Any) -> Value:
+    e = b.aten.exp(b.aten.sub(x, b.aten.amax(x, [dim], True)))
+    return b.aten.mul(e, b.aten.reciprocal(b.aten.sum(e, [dim], True)))  # type: ignore[no-any-return]
+
+
+@op("aten.log_softmax.int", "aten._log_softmax.default", quant=Q.PIECEWISE)
+def log_softmax(b: Any, x: Value, dim: int, *_: Any) -> Value:
+    shifted = b.aten.sub(x, b.aten.amax(x, [dim], True))
+    return b.aten.sub(shifted, b.aten.log(b.aten.sum(b.aten.exp(shifted), [dim], True)))  # type: ignore[no-any-return]
+
+
+def _normalized(b: Any, x: Value, dims: list[int], eps: float) -> tuple[Value, Value, Value]:
+    """Zero mean and unit variance over ``dims``; with the mean and 1 / standard deviation."""
+    mean = b.aten.mean(x, dims, True)
+    centered = b.aten.sub(x, mean)
+    variance = b.aten.mean(b.aten.mul(centered, centered), dims, True)
+    rstd = b.aten.rsqrt(b.aten.add(variance, eps))
+    return b.aten.mul(centered, rstd), mean, rstd
+
+
+def _affine(b: Any, x: Value, weight: Value | None, bias: Value | None) -> Value:
+    x = x if weight is None else b.aten.mul(x, weight)
+    return x if bias is None else b.aten.add(x, bias)  # type: ignore[no-any-return]
+
+
+@op("aten.layer_norm.default", quant=Q.PIECEWISE)
+def layer_norm(
+    b: Any,
+    x: Value,
+    shape: Sequence[int],
+    weight: Value | None = None,
+    bias: Value | None = None,
+    eps: float = 1e-5,
+    _cudnn: bool = True,
+) -> Value:
+    return _affine(b, _normalized(b, x, list(range(-len(shape), 0)), eps)[0], weight, bias)
+
+
+@op("aten.native_layer_norm.default", quant=Q.PIECEWISE)
+def native_layer_norm(
+    b: Any, x: Value, shape: Sequence[int], weight: Value | None, bias: Value | None, eps: float
+) -> tuple[Value, Value, Value]:
+    y, mean, rstd = _normalized(b, x, list(range(-len(shape), 0)), eps)
+    return _affine(b, y, weight, bias), mean, rstd
+
+
+@op("aten.rms_norm.default", quant=Q.PIECEWISE)
+def rms_norm(b: Any, x: Value, shape: Sequence[int], weight: Value | None = None, eps: float | None = None) -> Value:
+    power = b.aten.mean(b.aten.mul(x, x), list(range(-len(shape), 0)), True)
+    y = b.aten.mul(x, b.aten.rsqrt(b.aten.add(power, 1.1920929e-07 if eps is None else eps)))
+    return _affine(b, y, weight, None)
+
+
+@op("aten.group_norm.default", quant=Q.PIECEWISE)
+def group_norm(
+    b: Any,
+    x: Value,
+    groups: int,
+    weight: Value | None = None,
+    bias: Value | None = None,
+    eps: float = 1e-5,
+    _cudnn: bool = True,
+) -> Value:
+    batch, channels = x.shape[:2]
+    y, _, _ = _normalized(b, b.aten.view(x, [batch, groups, -1]), [-1], eps)
+    per_channel = [1, channels] + [1] * (len(x.shape) - 2)
+    weight, bias = (None if v is None else b.aten.view(v, per_channel) for v in (weight, bias))
+    return _affine(b, b.aten.view(y, list(x.shape)), weight, bias)
+
+
+@op("aten.native_group_norm.default", quant=Q.PIECEWISE)
+def native_group_norm(
+    b: Any,
+    x: Value,
+    weight: Value | None,
+    bias: Value | None,
+    batch: int,
+    channels: int,
+    area: int,
+    groups: int,
+    eps: float,
+) -> tuple[Value, None, None]:
+    return group_norm(b, x, groups, weight, bias, eps), None, None
+
+
+@op("aten.batch_norm.default", quant=Q.PIECEWISE)
+def batch_norm(
+    b: Any,
+    x: Value,
+    weight: Value | None,
+    bias: Value | None,
+    mean: Value | None,
+    variance: Value | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    _cudnn: bool = True,
+) -> Value:
+    b.require(not training and mean is not None, "normalizes with statistics of the batch", "export in eval mode: model.eval()")
+    shape = [1, -1] + [1] * (len(x.shape) - 2)
+    factor = b.aten.rsqrt(b.aten.add(variance, eps))
+    factor = factor if weight is None else b.aten.mul(factor, weight)
+    offset = b.aten.neg(b.aten.mul(mean, factor))
+    offset = offset if bias is None else b.aten.add(offset, bias)
+    return b.aten.add(b.aten.mul(x, b.aten.view(factor, shape)), b.aten.view(offset, shape))  # type: ignore[no-any-return]
+
+
+@op("aten._native_batch_norm_legit_no_training.default", quant=Q.PIECEWISE)
+def native_batch_norm(
+    b: Any,
+    x: Value,
+    weight: Value | None,
+    bias: Value | None,
+    mean: Value,
+    variance: Value,
+    momentum: float,
+    eps: float,
+) -> tuple[Value, None, None]:
+    return batch_norm(b, x, weight, bias, mean, variance, False, momentum, eps), None, None
+
+
+@op("aten.instance_norm.default", quant=Q.PIECEWISE)
+def instance_norm(
+    b: Any,
+    x: Value,
+    weight: Value | None,
+    bias: Value | None,
+    mean: Value | None,
+    variance: Value | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    _cudnn: bool = True,
+) -> Value:
+    b.require(use_input_stats, "normalizes with running statistics")
+    return group_norm(b, x, x.shape[1], weight, bias, eps)
+
+

@@ -1,0 +1,217 @@
+"""Operators that move data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from ..build import Builder
+from ..registry import Q, op
+from ..values import Value
+
+
+@op("aten.view.default", "aten.reshape.default", "aten._unsafe_view.default", "aten._reshape_alias.default", quant=Q.SHARED)
+def view(b: Builder, x: Value, shape: Sequence[int], *_: object) -> Value:
+    return b.RESHAPE(x, _resolved(x.size, shape))
+
+
+def _resolved(size: int, shape: Sequence[int]) -> list[int]:
+    known = 1
+    for n in shape:
+        known *= n if n != -1 else 1
+    return [size // max(known, 1) if n == -1 else n for n in shape]
+
+
+@op("aten.flatten.using_ints", quant=Q.SHARED)
+def flatten(b: Builder, x: Value, start: int = 0, stop: int = -1) -> Value:
+    if not x.rank:
+        return b.RESHAPE(x, [1])
+    start, stop = start % x.rank, stop % x.rank
+    return b.RESHAPE(x, _resolved(x.size, [*x.shape[:start], -1, *x.shape[stop + 1 :]]))
+
+
+@op("aten.unflatten.int", quant=Q.SHARED)
+def unflatten(b: Builder, x: Value, dim: int, sizes: Sequence[int]) -> Value:
+    dim %= x.rank
+    return b.RESHAPE(x, [*x.shape[:dim], *_resolved(x.shape[dim], sizes), *x.shape[dim + 1 :]])
+
+
+@op("aten.squeeze.dim", "aten.squeeze.dims", "aten.squeeze.default", quant=Q.SHARED)
+def squeeze(b: Builder, x: Value, dims: int | Sequence[int] | None = None) -> Value:
+    given = range(x.rank) if dims is None else [dims] if isinstance(dims, int) else dims
+    drop = {d % x.rank for d in given} if x.rank else set()
+    return b.RESHAPE(x, [n for i, n in enumerate(x.shape) if n != 1 or i not in drop])
+
+
+@op("aten.unsqueeze.default", quant=Q.SHARED)
+def unsqueeze(b: Builder, x: Value, dim: int) -> Value:
+    dim %= x.rank + 1
+    return b.RESHAPE(x, [*x.shape[:dim], 1, *x.shape[dim:]])
+
+
+@op("aten.permute.default", quant=Q.SHARED)
+def permute(b: Builder, x: Value, dims: Sequence[int]) -> Value:
+    return b.TRANSPOSE(x, dims)
+
+
+@op("aten.transpose.int", quant=Q.SHARED)
+def transpose(b: Builder, x: Value, i: int, j: int) -> Value:
+    perm = list(range(x.rank))
+    perm[i], perm[j] = perm[j], perm[i]
+    return b.TRANSPOSE(x, perm)
+
+
+@op("aten.t.default", "aten.numpy_T.default", quant=Q.SHARED)
+def t(b: Builder, x: Value) -> Value:
+    return b.TRANSPOSE(x, list(range(x.rank))[::-1])
+
+
+@op("aten.expand.default", quant=Q.SHARED)
+def expand(b: Builder, x: Value, shape: Sequence[int], *, implicit: bool = False) -> Value:
+    x = b.lift(x, len(shape))
+    return b.TILE(x, [1 if n in (-1, m) else n // m for n, m in zip(shape, x.shape, strict=True)])
+
+
+@op("aten.expand_as.default", quant=Q.SHARED)
+def expand_as(b: Builder, x: Value, other: Value) -> Value:
+    return expand(b, x, other.shape)
+
+
+@op("aten.repeat.default", quant=Q.SHARED)
+def repeat(b: Builder, x: Value, repeats: Sequence[int]) -> Value:
+    return b.TILE(b.lift(x, len(repeats)), repeats)
+
+
+@op("aten.cat.default", quant=Q.SHARED)
+def cat(b: Builder, values: Sequence[Value], dim: int = 0) -> Value:
+    values = [v for v in values if v.shape != (0,)]  # PyTorch lets an empty vector stand for nothing
+    dtype = values[0].dtype
+    for v in values:
+        dtype = torch.promote_types(dtype, v.dtype)
+    return b.CONCAT([v if v.quant else b.cast(v, dtype) for v in values], dim % values[0].rank)
+
+
+@op("aten.stack.default", quant=Q.SHARED)
+def stack(b: Builder, values: Sequence[Value], dim: int = 0) -> Value:
+    dim %= values[0].rank + 1
+    return b.CONCAT([unsqueeze(b, v, dim) for v in values], dim)
+
+
+@op("aten.slice.Tensor", quant=Q.SHARED)
+def slice_(b: Builder, x: Value, dim: int = 0, start: int | None = None, stop: int | None = None, step: int = 1) -> Value:
+    dim %= x.rank
+    first, last, step = slice(start, stop, step).indices(x.shape[dim])
+    count = max(0, -(-(last - first) // step))
+    b.require(count > 0, "slices nothing")
+    if step == 1:
+        return b.slice(x, dim, first, count)
+    return _strided(b, x, dim, first, count, step)
+
+
+def _strided(b: Builder, x: Value, dim: int, first: int, count: int, step: int) -> Value:
+    """Every ``step``-th element: rows of ``step``, of which the first is kept."""
+    length = count * step
+    x = b.slice(x, dim, first, min(length, x.shape[dim] - first))
+    missing = length - x.shape[dim]
+    x = b.PAD(x, [(0, missing if i == dim else 0) for i in range(x.rank)])
+    shape = list(x.shape)
+    rows = b.RESHAPE(x, [*shape[:dim], count, step, *shape[dim + 1 :]])
+    return squeeze(b, b.slice(rows, dim + 1, 0, 1), dim + 1)
+
+
+@op("aten.narrow.default", quant=Q.SHARED)
+def narrow(b: Builder, x: Value, dim: int, start: int, length: int) -> Value:
+    return b.slice(x, dim % x.rank, start % x.shape[dim], length)
+
+
+@op("aten.select.int", quant=Q.SHARED)
+def select(b: Builder, x: Value, dim: int, index: int) -> Value:
+    dim %= x.rank
+    return squeeze(b, b.slice(x, dim, index % x.shape[dim], 1), dim)
+
+
+@op("aten.unbind.int", quant=Q.SHARED)
+def unbind(b: Builder, x: Value, dim: int = 0) -> tuple[Value, ...]:
+    return tuple(select(b, x, dim, i) for i in range(x.shape[dim]))
+
+
+def _cut(b: Builder, x: Value, dim: int, sizes: Sequence[int]) -> tuple[Value, ...]:
+    parts, start = [], 0
+    for size in sizes:
+        parts.append(b.slice(x, dim % x.rank, start, size))
+        start += size
+    return tuple(parts)
+
+
+@op("aten.split_with_sizes.default", "aten.split.sizes", quant=Q.SHARED)
+def split_with_sizes(b: Builder, x: Value, sizes: Sequence[int], dim: int = 0) -> tuple[Value, ...]:
+    return _cut(b, x, dim, sizes)
+
+
+@op("aten.split.Tensor", quant=Q.SHARED)
+def split(b: Builder, x: Value, size: int, dim: int = 0) -> tuple[Value, ...]:
+    n = x.shape[dim]
+    return _cut(b, x, dim, [min(size, n - i) for i in range(0, n, size)])
+
+
+@op("aten.chunk.default", quant=Q.SHARED)
+def chunk(b: Builder, x: Value, chunks: int, dim: int = 0) -> tuple[Value, ...]:
+    return split(b, x, -(-x.shape[dim] // chunks), dim)
+
+
+@op("aten.constant_pad_nd.default", quant=Q.SHARED)
+def constant_pad_nd(b: Builder, x: Value, padding: Sequence[int], number: float = 0.0) -> Value:
+    pairs = [(0, 0)] * x.rank
+    for i in range(len(padding) // 2):
+        pairs[x.rank - 1 - i] = (padding[2 * i], padding[2 * i + 1])
+    for i, (before, after) in enumerate(pairs):  # negative padding crops
+        crop = (max(0, -before), max(0, -after))
+        x = b.slice(x, i, crop[0], x.shape[i] - sum(crop))
+    return b.PAD(x, [(max(0, p), max(0, q)) for p, q in pairs], number)
+
+
+@op("aten.pad.default", quant=Q.SHARED)
+def pad(b: Builder, x: Value, padding: Sequence[int], mode: str = "constant", number: float | None = None) -> Value:
+    b.require(mode == "constant", f"pads in mode {mode!r}")
+    return constant_pad_nd(b, x, padding, number or 0.0)
+
+
+@op("aten.pixel_shuffle.default", quant=Q.SHARED)
+def pixel_shuffle(b: Builder, x: Value, factor: int) -> Value:
+    *batch, channels, height, width = x.shape
+    n = len(batch)
+    split_ = b.RESHAPE(x, [*batch, channels // factor**2, factor, factor, height, width])
+    moved = b.TRANSPOSE(split_, [*range(n), n, n + 3, n + 1, n + 4, n + 2])
+    return b.RESHAPE(moved, [*batch, channels // factor**2, height * factor, width * factor])
+
+
+@op("aten.pixel_unshuffle.default", quant=Q.SHARED)
+def pixel_unshuffle(b: Builder, x: Value, factor: int) -> Value:
+    *batch, channels, height, width = x.shape
+    n = len(batch)
+    split_ = b.RESHAPE(x, [*batch, channels, height // factor, factor, width // factor, factor])
+    moved = b.TRANSPOSE(split_, [*range(n), n, n + 2, n + 4, n + 1, n + 3])
+    return b.RESHAPE(moved, [*batch, channels * factor**2, height // factor, width // factor])
+
+
+@op("aten.flip.default", quant=Q.SHARED)
+def flip(b: Builder, x: Value, dims: Sequence[int]) -> Value:
+    for dim in dims:
+        x = b.REVERSE(b.apply_clamp(x), dim % x.rank)
+    return x
+
+
+@op(
+    "aten.clone.default",
+    "aten.alias.default",
+    "aten.detach.default",
+    "aten.detach_.default",
+    "aten.contiguous.default",
+    "aten.lift_fresh_copy.default",
+    "aten.lift_fresh.default",
+    "aten.lift.default",
+    quant=Q.SHARED,
+)
+def clone(b: Builder, x: Value, *_: object, **__: object) -> Value:
+    return x

@@ -1,0 +1,80 @@
+"""Running external tools: argument lists, a timeout, no shell, and errors that say what to do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from .errors import ToolError
+
+
+def find_tool(executable: str, *, package: str) -> str:
+    """Path of an executable that a pip package installs: beside this Python first, then on PATH.
+
+    Raises:
+        ToolError: it is in neither place; the message says what to install.
+    """
+    # A virtual environment that was not activated is not on PATH, but its scripts lie beside its Python.
+    beside = shutil.which(executable, path=str(Path(sys.executable).parent))
+    found = beside or shutil.which(executable)
+    if found is None:
+        raise ToolError(executable, "is not installed", fix=f"install it with: pip install {package}")
+    return found
+
+
+def run_tool(
+    tool: str,
+    command: Sequence[str],
+    *,
+    timeout: float,
+    kept: str | None = None,
+    fix: str = "",
+    cwd: str | os.PathLike[str] | None = None,
+    env: Mapping[str, str] | None = None,
+) -> str:
+    """Runs ``command`` and returns what it printed, standard output and standard error together.
+
+    Args:
+        tool: its name in errors.
+        command: argument list; the first word is the executable.
+        timeout: seconds; after that the tool and every process it started are killed.
+        kept: where its input stays, for the error.
+        fix: what the user can do when it fails, for the error.
+        cwd: folder to run in.
+        env: the whole environment; None is this process's.
+
+    Raises:
+        ToolError: it cannot be started, ended with a status other than 0, or ran past ``timeout``.
+    """
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=cwd,
+            env=env,
+            start_new_session=True,  # a process group of its own, so that a hanging tool's children die with it
+        )
+    except OSError as error:
+        problem = f"could not be started: {error.strerror}"
+        raise ToolError(tool, problem, command=command, kept=kept, fix=fix) from error
+    try:
+        output = process.communicate(timeout=timeout)[0].decode(errors="replace")
+    except BaseException as error:
+        os.killpg(process.pid, signal.SIGKILL)
+        output = process.communicate()[0].decode(errors="replace")
+        if isinstance(error, subprocess.TimeoutExpired):
+            problem = f"did not finish within {timeout:g} s and was killed"
+            raise ToolError(tool, problem, command=command, output=output, kept=kept, fix=fix) from None
+        raise
+    if process.returncode != 0:
+        status = process.returncode
+        how = f"was killed by signal {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
+        raise ToolError(tool, how, command=command, output=output, kept=kept, fix=fix)
+    return output

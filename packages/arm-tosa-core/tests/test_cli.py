@@ -1,0 +1,400 @@
+"""The ``arm-tosa`` command: what it prints where, what it writes, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner, Result
+
+from arm_tosa_core import plugins
+from arm_tosa_core.cli import extract as extract_command
+from arm_tosa_core.cli.main import app
+from arm_tosa_core.ir import DType, Graph
+from arm_tosa_core.pte import Delegate, delegates
+from arm_tosa_core.serializer import serialize
+from arm_tosa_core.specification import TosaSpecification
+from arm_tosa_core.target import Target
+
+COMMANDS = ("targets", "doctor", "compile", "explain", "run", "extract")
+
+MODELS = """
+import torch
+
+class Whole(torch.nn.Module):
+    def forward(self, x):
+        return x * x + x
+
+class Partial(torch.nn.Module):
+    def forward(self, x):
+        return torch.sort(x * x + x).values
+
+class CpuOnly(torch.nn.Module):
+    def forward(self, x):
+        return torch.sort(x).values
+
+class Weights(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 2)
+
+    def forward(self, x):
+        return self.layer(x)
+
+X = (torch.linspace(-1, 1, 6).reshape(2, 3),)
+
+def whole(): return Whole().eval(), X
+def chatty():
+    print("loading the weights")
+    return Whole().eval(), X
+def partial(): return Partial().eval(), X
+def cpu_only(): return CpuOnly().eval(), X
+def on_meta(): return Weights().eval().to("meta"), X
+def number(): return 3
+def no_module(): return "net", X
+def bare_tensor(): return Whole(), X[0]
+def fails(): raise ValueError("no weights here")
+def cannot_export():
+    class Bad(torch.nn.Module):
+        def forward(self, x):
+            return x if x.sum() > 0 else -x
+    return Bad().eval(), X
+"""
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def ok(*arguments: object) -> Any:
+    """What a command that must succeed prints with ``--json``."""
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def error(*arguments: object) -> str:
+    """The message of a command that must fail with status 1, on both streams and without a traceback."""
+    result = run(*arguments, "--json")
+    assert result.exit_code == 1, result.output
+    message = json.loads(result.stdout)["error"]
+    assert f"error: {message}" in result.stderr
+    assert "Traceback" not in result.output
+    assert isinstance(message, str)
+    return message
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with ``models.py`` in it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models.py").write_text(MODELS)
+    return tmp_path
+
+
+@pytest.fixture
+def acme(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Installs a target named acme, made of the fields given."""
+
+    def install(**fields: Any) -> None:
+        target = Target("acme", "TOSA-1.0+INT+FP", **fields)
+        monkeypatch.setattr(plugins, "target", lambda name: target)
+
+    return install
+
+
+def graph(path: Path, outputs: int = 1) -> Path:
+    """Writes the flatbuffer of x + 0, x + 1, ... for x of shape [2, 3]."""
+    made = Graph()
+    x = made.input("x", (2, 3), DType.FP32)
+    for number in range(outputs):
+        addend = made.constant(np.full((1, 1), number, np.float32), DType.FP32)
+        made.outputs += made.append("ADD", [x, addend]).outputs
+    path.write_bytes(serialize(made, TosaSpecification.create_from_string("TOSA-1.0+FP")))
+    return path
+
+
+# Every command
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_json_and_debug(command: str) -> None:
+    text = run(command, "--help").stdout
+    assert "--json" in text and "--debug" in text
+
+
+@pytest.mark.parametrize("arguments", [["compile", "m.pt2"], ["nonsense"], ["run"], ["compile", "--what"]])
+def test_a_wrong_command_line_ends_with_status_2(arguments: list[str]) -> None:
+    assert run(*arguments).exit_code == 2
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["targets", "--json"]])
+def test_it_starts_without_torch(arguments: list[str]) -> None:
+    code = (
+        "import sys\n"
+        "from arm_tosa_core.cli.main import main\n"
+        "try:\n    main()\nfinally:\n    print('torch' in sys.modules, file=sys.stderr)"
+    )
+    command = [sys.executable, "-W", "ignore", "-c", code, *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert result.stderr.splitlines()[-1] == "False"
+
+
+def test_what_was_not_foreseen_is_one_paragraph_and_a_traceback_only_in_debug(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(name: str) -> Target:
+        raise KeyError("surprise")
+
+    monkeypatch.setattr(plugins, "target", broken)
+    assert "--debug" in error("explain", "models.py:whole", "--target", "x")
+    assert isinstance(run("explain", "models.py:whole", "--target", "x", "--debug").exception, KeyError)
+
+
+# targets and doctor
+
+
+def test_targets_lists_the_cores_own() -> None:
+    rows = {row["name"]: row for row in ok("targets")}
+    assert {"tosa", "tosa-int", "tosa-fp"} <= rows.keys()
+    assert rows["tosa-int"]["distribution"] == "arm-tosa-core"
+    assert "FP" not in rows["tosa-int"]["spec"] and rows["tosa-int"]["can_run"] is True
+    assert "tosa-int" in run("targets").stdout
+
+
+def test_targets_shows_a_broken_one_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [plugins.Provider("bad", "acme-npu", "1.0", plugins.PluginError("acme-npu is broken: no licence"))]
+    monkeypatch.setattr(plugins, "providers", lambda: rows)
+    result = run("targets", "--json")
+    assert json.loads(result.stdout)[0]["error"] == "acme-npu is broken: no licence"
+    assert "no licence" in result.stderr
+
+
+def test_doctor_tells_what_is_missing_and_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    rows = {row["what"]: row for row in ok("doctor")}
+    assert rows["torch"]["state"] == "ok" and rows["torch"]["detail"] == torch.__version__
+    assert rows["TOSA reference model"]["state"] == "ok"
+    assert (rows["vela"]["state"], rows["vela"]["fix"]) == ("missing", "pip install ethos-u-vela")
+    assert all(row["fix"] or row["state"] == "ok" for row in rows.values())
+
+
+# run
+
+
+def test_run_gives_what_the_reference_model_computes(folder: Path) -> None:
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.save("x.npy", x)
+    data = ok("run", graph(folder / "g.tosa", 2), "--input", "x.npy", "--output", "y.npy")
+    assert [row["file"] for row in data["outputs"]] == ["y_0.npy", "y_1.npy"]
+    np.testing.assert_array_equal(np.load("y_0.npy"), x)
+    np.testing.assert_array_equal(np.load("y_1.npy"), x + 1)
+    ok("run", "g.tosa", "--input", "x.npy", "--output", "a.npy", "--output", "b.npy", "--target", "tosa")
+    np.testing.assert_array_equal(np.load("b.npy"), x + 1)
+
+
+BAD_RUNS = {
+    "no input": (["g.tosa"], "takes 1 inputs, got 0"),
+    "wrong shape": (["g.tosa", "--input", "short.npy"], r"input x takes float32\[2, 3\]"),
+    "wrong dtype": (["g.tosa", "--input", "int.npy"], "int32"),
+    "not an array": (["g.tosa", "--input", "models.py"], "models.py is not a NumPy .npy file"),
+    "missing array": (["g.tosa", "--input", "none.npy"], "cannot read none.npy: No such file"),
+    "missing file": (["none.tosa"], "cannot read none.tosa: No such file"),
+    "not TOSA": (["fake.tosa"], "fake.tosa is not a TOSA flatbuffer"),
+    "not a program": (["fake.pte"], "not an ExecuTorch program"),
+    "unknown suffix": (["models.py"], "none of .tosa, .pte, .vgf"),
+    "target of a compiled file": (["fake.pte", "--target", "tosa"], "--target is for .tosa files"),
+    "outputs do not match": (
+        ["g.tosa", "--input", "x.npy", "--output", "a.npy", "--output", "b.npy"],
+        "has 1 outputs and 2 --output were given",
+    ),
+    "unknown target": (["g.tosa", "--input", "x.npy", "--target", "tosaa"], "did you mean 'tosa"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_RUNS)
+def test_a_bad_run_says_why(folder: Path, kind: str) -> None:
+    arguments, message = BAD_RUNS[kind]
+    graph(folder / "g.tosa")
+    np.save("x.npy", np.zeros((2, 3), np.float32))
+    np.save("short.npy", np.zeros((3,), np.float32))
+    np.save("int.npy", np.zeros((2, 3), np.int32))
+    (folder / "fake.tosa").write_bytes(b"nothing of the kind")
+    (folder / "fake.pte").write_bytes(b"nothing of the kind")
+    with pytest.raises(AssertionError, match=message):
+        raise AssertionError(error("run", *arguments))
+
+
+def test_running_vgf_without_the_runtime_says_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arm_tosa_core.cli.run.find_spec", lambda name: None)
+    (folder / "a.vgf").write_bytes(b"VGF1")
+    assert "pip install arm-runtime-cpp" in error("run", "a.vgf")
+
+
+def test_a_target_compiles_and_runs_a_tosa_file(folder: Path, acme: Callable[..., None]) -> None:
+    def simulate(payload: bytes, inputs: Any) -> list[np.ndarray[Any, Any]]:
+        assert payload == b"acme:" + Path("g.tosa").read_bytes()[:8]
+        return [inputs[0] * 2]
+
+    acme(compile=lambda tosa, options: b"acme:" + tosa[:8], run=simulate)
+    graph(folder / "g.tosa")
+    np.save("x.npy", np.ones((2, 3), np.float32))
+    ok("run", "g.tosa", "--input", "x.npy", "--output", "y.npy", "--target", "acme")
+    np.testing.assert_array_equal(np.load("y.npy"), np.full((2, 3), 2, np.float32))
+    acme(compile=lambda tosa, options: tosa)
+    assert "cannot run on this machine" in error("run", "g.tosa", "--input", "x.npy", "--target", "acme")
+
+
+# extract
+
+
+def test_extract_writes_each_payload_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    targets = {
+        "acme": Target("acme", "TOSA-1.0+INT", backend_id="Acme", suffix=".acme"),
+        "packed": Target("packed", "TOSA-1.0+INT", backend_id="Packed", extract=lambda data: (".txt", data[::-1])),
+    }
+    found = [
+        Delegate(backend, data, index, "forward", ())
+        for index, (backend, data) in enumerate([("Acme", b"one"), ("Packed", b"abc"), ("Foreign", b"three")])
+    ]
+    monkeypatch.setattr(plugins, "targets", lambda: targets)
+    monkeypatch.setattr(extract_command, "delegates", lambda pte: found)
+    (folder / "net.pte").write_bytes(b"")
+    expected = {"net_forward_0.acme": b"one", "net_forward_1.txt": b"cba", "net_forward_2.bin": b"three"}
+    rows = ok("extract", "net.pte", "-o", "a/new folder")
+    assert [Path(row["file"]).name for row in rows] == list(expected)
+    assert {path.name: path.read_bytes() for path in (folder / "a/new folder").iterdir()} == expected
+    assert "exists" in error("extract", "net.pte", "-o", "a/new folder")
+    ok("extract", "net.pte", "-o", "a/new folder", "--force")
+    found.clear()
+    assert "has no delegate" in error("extract", "net.pte", "-o", "b")
+    assert not Path("b").exists()
+
+
+def test_extract_into_a_file_says_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [Delegate("Foreign", b"x", 0, "forward", ())]
+    monkeypatch.setattr(extract_command, "delegates", lambda pte: found)
+    (folder / "net.pte").write_bytes(b"")
+    assert "cannot make the folder models.py" in error("extract", "net.pte", "-o", "models.py")
+
+
+# compile and explain
+
+
+def test_compile_to_pte_and_to_tosa(folder: Path) -> None:
+    data = ok("compile", "models.py:whole", "--target", "tosa", "-o", "net.pte")
+    assert (data["delegates"], data["rejected"], data["bytes"]) == (1, [], Path("net.pte").stat().st_size)
+    assert sorted(row["target"] for row in data["delegated"]) == ["aten.add.Tensor", "aten.mul.Tensor"]
+    (delegate,) = delegates(Path("net.pte").read_bytes())
+    assert delegate.backend_id == "TOSABackend"
+    ok("compile", "models.py:whole", "--target", "tosa", "-o", "net.tosa")
+    x = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)
+    np.save("x.npy", x)
+    ok("run", "net.tosa", "--input", "x.npy", "--output", "y.npy")
+    np.testing.assert_allclose(np.load("y.npy"), x * x + x, rtol=1e-6)
+
+
+def test_compile_takes_an_exported_program_and_leaves_artifacts(folder: Path) -> None:
+    module = torch.nn.Sequential(torch.nn.ReLU()).eval()
+    torch.export.save(torch.export.export(module, (torch.ones(2, 3),)), "net.pt2")
+    ok("compile", "net.pt2", "--target", "tosa", "-o", "net.tosa", "--artifacts", "kept")
+    assert [path.read_bytes() for path in Path("kept").rglob("*.tosa")] == [Path("net.tosa").read_bytes()]
+
+
+def test_what_stays_on_the_cpu_is_told_with_its_line(folder: Path) -> None:
+    data = ok("compile", "models.py:partial", "--target", "tosa", "-o", "net.pte")
+    (row,) = data["rejected"]
+    line = MODELS.splitlines().index("        return torch.sort(x * x + x).values") + 1
+    assert row["target"] == "aten.sort.default" and f"models.py:{line}" in row["source"] and row["reason"]
+    explained = ok("explain", "models.py:partial", "--target", "tosa")
+    assert [row["target"] for row in explained["rejected"]] == ["aten.sort.default"]
+    text = run("explain", "models.py:partial", "--target", "tosa").stdout
+    assert "aten.sort.default" in text and "aten.mul.Tensor" in text
+    assert "sort" in error("compile", "models.py:partial", "--target", "tosa", "-o", "net.tosa")
+    assert not Path("net.tosa").exists()
+
+
+def test_nothing_delegated_is_an_error_and_writes_nothing(folder: Path) -> None:
+    message = error("compile", "models.py:cpu_only", "--target", "tosa", "-o", "net.pte")
+    assert "nothing was delegated" in message and "aten.sort" in message
+    assert not Path("net.pte").exists()
+
+
+def test_what_a_model_prints_does_not_spoil_the_json(folder: Path) -> None:
+    result = run("explain", "models.py:chatty", "--target", "tosa", "--json")
+    assert json.loads(result.stdout)["target"] == "tosa"
+    assert "loading the weights" in result.stderr
+
+
+BAD_MODELS = {
+    "models.py": "say which function makes the model",
+    "models.py:absent": "has no function 'absent'; it has: Whole, ",
+    "models.py:number": "must return (module, example_inputs), but returned int",
+    "models.py:no_module": "must return an nn.Module first, but returned str",
+    "models.py:bare_tensor": "must return a tuple of example inputs second, but returned Tensor",
+    "models.py:fails": "failed at line 38: ValueError: no weights here",
+    "models.py:cannot_export": "torch.export cannot export models.py:cannot_export",
+    "models.py:on_meta": "layer.weight lives on device 'meta'",
+    "syntax.py:make": "failed at line 2: SyntaxError",
+    "none.py:make": "cannot read none.py: no such file",
+    "none.pt2": "cannot read none.pt2: no such file",
+    "fake.pt2": "fake.pt2 is not a model saved by torch.export.save",
+    "pickle.pt2": "pickle.pt2 is not a model saved by torch.export.save",
+    "model.onnx": "cannot tell what 'model.onnx' is",
+    "g.tosa": "is TOSA already",
+}
+
+
+@pytest.mark.parametrize("model", BAD_MODELS)
+def test_a_bad_model_says_why(folder: Path, model: str) -> None:
+    (folder / "syntax.py").write_text("import torch\ndef make(:\n")
+    (folder / "fake.pt2").write_bytes(b"nothing of the kind")
+    torch.save({"weight": torch.ones(3)}, folder / "pickle.pt2")
+    assert BAD_MODELS[model] in error("explain", model, "--target", "tosa")
+
+
+BAD_COMPILES = {
+    "unknown target": (["--target", "toza", "-o", "x.pte"], "did you mean 'tosa'?"),
+    "wrong suffix": (["--target", "tosa", "-o", "x.vgf"], "target 'tosa' makes .pte or .tosa, not '.vgf'"),
+    "unwritable": (["--target", "tosa", "-o", "none/x.pte"], "cannot write none/x.pte"),
+    "unknown quantization": (["--target", "tosa", "-o", "x.pte", "--quantize", "int7"], "valid: int8, int16x8"),
+    "float target": (["--target", "tosa-fp", "-o", "x.pte", "--quantize", "int8"], "needs the INT profile"),
+    "calibration alone": (["--target", "tosa", "-o", "x.pte", "--calibration", "c.npz"], "is for --quantize"),
+    "option without value": (["--target", "tosa", "-o", "x.pte", "--option", "fast"], "write KEY=VALUE"),
+    "option twice": (["--target", "tosa", "-o", "x.pte", "--option", "a=1", "--option", "a=2"], "given twice"),
+    "unknown option": (["--target", "tosa", "-o", "x.pte", "--option", "a=1"], "its options are tosa_spec"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_COMPILES)
+def test_a_bad_compile_says_why(folder: Path, kind: str) -> None:
+    arguments, message = BAD_COMPILES[kind]
+    assert message in error("compile", "models.py:whole", *arguments)
+    assert not Path("x.pte").exists()
+
+
+def test_a_tosa_file_is_compiled_to_the_targets_own_format(folder: Path, acme: Callable[..., None]) -> None:
+    seen: list[Mapping[str, str]] = []
+
+    def compile_(tosa: bytes, options: Mapping[str, str]) -> bytes:
+        seen.append(options)
+        return b"acme:" + tosa
+
+    acme(compile=compile_, suffix=".acme")
+    graph(folder / "g.tosa")
+    ok("compile", "g.tosa", "--target", "acme", "-o", "g.acme")
+    assert Path("g.acme").read_bytes() == b"acme:" + Path("g.tosa").read_bytes()
+    ok("compile", "g.tosa", "--target", "acme", "-o", "g.acme", "--option", "speed=high")
+    assert seen[1]["speed"] == "high"
+    assert "own format, .acme" in error("compile", "g.tosa", "--target", "acme", "-o", "g.pte")
+    assert "compiled as it is" in error("compile", "g.tosa", "--target", "acme", "-o", "g.acme", "--quantize", "int8")
+    acme(suffix=".acme")
+    assert "nothing to compile" in error("compile", "g.tosa", "--target", "acme", "-o", "g.acme")

@@ -1,0 +1,136 @@
+"""Discovery of targets and rules: what is found, and what a broken or duplicate plugin does to the others."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from arm_tosa_core import plugins
+from arm_tosa_core.errors import UsageError
+from arm_tosa_core.plugins import PluginError, PluginWarning
+from arm_tosa_core.target import Target
+
+Install = Callable[..., None]
+
+GOOD = "from arm_tosa_core.target import Target\ndef make(): return Target({name!r}, 'TOSA-1.0+INT')\n"
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+    """Installs a distribution with one module and its entry points; nothing else is visible to discovery."""
+    every = metadata.entry_points
+    ours = (plugins.TARGETS, plugins.RULES)
+    monkeypatch.setattr(
+        metadata,
+        "entry_points",
+        lambda **kwargs: [
+            point
+            for point in every(**kwargs)
+            if kwargs.get("group") not in ours or str(tmp_path) in str(point.dist.locate_file(""))
+        ],
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def make(distribution: str, code: str, group: str = plugins.TARGETS, **points: str) -> None:
+        module = distribution.replace("-", "_")
+        (tmp_path / f"{module}.py").write_text(code)
+        info = tmp_path / f"{module}-1.5.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.5\n")
+        lines = [f"{name} = {module}{value}" for name, value in points.items()]
+        (info / "entry_points.txt").write_text("\n".join([f"[{group}]", *lines]))
+        plugins.refresh()
+
+    yield make
+    plugins.refresh()
+
+
+def test_a_target_is_found_by_name_and_imported_only_when_asked_for(install: Install) -> None:
+    install("plug-lazy", GOOD.format(name="lazy"), lazy=":make")
+    assert plugins.target_names() == ["lazy"]
+    assert "plug_lazy" not in sys.modules
+    assert plugins.target("lazy") is plugins.target("lazy")
+    assert plugins.targets()["lazy"].tosa_spec.support_integer()
+
+
+BROKEN = {
+    "import": ("import no_such_module_xyz\n", "ModuleNotFoundError: No module named 'no_such_module_xyz'"),
+    "syntax": ("def make(:\n", "SyntaxError"),
+    "attribute": ("x = 1\n", "AttributeError"),
+    "raises": ("def make(): raise RuntimeError('no licence')\n", "RuntimeError: no licence"),
+    "asserts": ("assert False, 'at import'\n", "AssertionError: at import"),
+    "exits": ("raise SystemExit(3)\n", "SystemExit: 3"),
+    "wrong_type": ("def make(): return 7\n", "returned int, not a Target"),
+    "wrong_name": (GOOD.format(name="other"), "made a target named 'other'"),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_broken_plugin_is_a_warning_and_spares_the_others(install: Install, kind: str) -> None:
+    code, reason = BROKEN[kind]
+    install("plug-good", GOOD.format(name="good"), good=":make")
+    install(f"plug-bad-{kind}", code, bad=":make")
+    with pytest.warns(PluginWarning) as caught:
+        assert list(plugins.targets()) == ["good"]
+    (message,) = [str(warning.message) for warning in caught]
+    assert f"plug-bad-{kind}" in message and "1.5" in message and "'bad'" in message and reason in message
+    with pytest.raises(PluginError, match="is broken"):
+        plugins.target("bad")
+    states = {row.name: row for row in plugins.providers()}
+    assert isinstance(states["good"].target, Target)
+    assert reason in str(states["bad"].target)
+    assert (states["bad"].distribution, states["bad"].version) == (f"plug-bad-{kind}", "1.5")
+
+
+def test_two_plugins_with_one_name_are_an_error_that_names_both(install: Install) -> None:
+    install("plug-one", GOOD.format(name="same"), same=":make")
+    install("plug-between", GOOD.format(name="between"), between=":make")
+    install("plug-two", GOOD.format(name="same"), same=":make")
+    for ask in (lambda: plugins.target("same"), plugins.targets):
+        with pytest.raises(UsageError, match="two plugins provide the target 'same'") as error:
+            ask()
+        assert "plug-one 1.5" in str(error.value) and "plug-two 1.5" in str(error.value)
+    assert plugins.target("between").name == "between"
+    assert [row.name for row in plugins.providers()] == ["between", "same", "same"]
+
+
+def test_an_unknown_name_lists_the_installed_ones(install: Install) -> None:
+    install("plug-acme", GOOD.format(name="acme"), acme=":make")
+    with pytest.raises(UsageError, match=r"unknown target 'acmee' \(did you mean 'acme'\?\); installed: acme"):
+        plugins.target("acmee")
+
+
+def test_without_any_target_it_says_what_to_install(install: Install) -> None:
+    plugins.refresh()
+    with pytest.raises(UsageError, match="no target is installed; pip install arm-ethosu"):
+        plugins.target("acme")
+
+
+def test_rules_are_imported_once_and_broken_ones_are_warned_of(install: Install, tmp_path: Path) -> None:
+    count = tmp_path / "count"
+    install("rules-good", f"open({str(count)!r}, 'a').write('x')\n", group=plugins.RULES, good="")
+    install("rules-bad", "1 / 0\n", group=plugins.RULES, bad="")
+    with pytest.warns(PluginWarning, match=r"rules-bad 1.5 .*ZeroDivisionError.*operators were left out"):
+        plugins.load_rules()
+    plugins.load_rules()
+    assert count.read_text() == "x"
+
+
+def test_a_plugin_corrected_in_place_is_seen_at_once(install: Install, tmp_path: Path) -> None:
+    install("plug-fixed", GOOD.format(name="right"), wrong=":make")
+    with pytest.raises(PluginError, match="made a target named 'right'"):
+        plugins.target("wrong")
+    points = tmp_path / "plug_fixed-1.5.dist-info" / "entry_points.txt"
+    points.write_text(points.read_text().replace("wrong", "right"))
+    plugins.refresh()
+    assert plugins.target("right").name == "right"
+
+
+def test_finding_names_loads_no_torch() -> None:
+    code = "import sys; from arm_tosa_core import plugins; plugins.target_names(); sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

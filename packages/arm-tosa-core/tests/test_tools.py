@@ -1,0 +1,86 @@
+"""Running tools and writing files."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from arm_tosa_core.atomic import write_atomic
+from arm_tosa_core.errors import ToolError, UsageError
+from arm_tosa_core.tools import find_tool, run_tool
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+def test_output_and_error_come_back_together() -> None:
+    code = "import sys; print('to out', flush=True); print('to err é', file=sys.stderr)"
+    assert run_tool("tool", python(code), timeout=20) == "to out\nto err é\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "timeout", "reason"),
+    [
+        (
+            python("print('the reason'); raise SystemExit(3)"),
+            20,
+            "tool exited with status 3\nits last lines:\n    the reason",
+        ),
+        (python("import os; os.abort()"), 20, "tool was killed by signal SIGABRT"),
+        (python("print('busy', flush=True); import time; time.sleep(60)"), 0.5, "did not finish within 0.5 s"),
+        (["/nonexistent tool"], 20, "could not be started: No such file or directory"),
+    ],
+)
+def test_failures_name_tool_reason_input_and_fix(command: list[str], timeout: float, reason: str) -> None:
+    with pytest.raises(ToolError, match=reason) as caught:
+        run_tool("tool", command, timeout=timeout, kept="/kept here", fix="do this")
+    assert "its input was kept in /kept here" in str(caught.value) and str(caught.value).endswith("do this")
+
+
+def test_a_hanging_tools_children_die_with_it(tmp_path: Path) -> None:
+    alive = tmp_path / "alive"
+    child = f"import time, pathlib; time.sleep(1.5); pathlib.Path({str(alive)!r}).touch()"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    with pytest.raises(ToolError, match="was killed"):
+        run_tool("tool", python(parent), timeout=0.5)
+    time.sleep(1.5)
+    assert not alive.exists()
+
+
+def test_tools_beside_this_python_come_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for folder in ("beside", "path"):
+        (tmp_path / folder).mkdir()
+        tool = tmp_path / folder / "some-tool"
+        tool.write_text("")
+        tool.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(tmp_path / "beside" / "python"))
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    assert find_tool("some-tool", package="p") == str(tmp_path / "beside" / "some-tool")
+    (tmp_path / "beside" / "some-tool").unlink()
+    assert find_tool("some-tool", package="p") == str(tmp_path / "path" / "some-tool")
+
+
+@pytest.mark.parametrize("data", ["text é", b"\x00bytes"])
+def test_write_atomic_replaces_a_file_and_leaves_nothing_else(tmp_path: Path, data: str | bytes) -> None:
+    path = tmp_path / "name with é"
+    path.write_text("old")
+    write_atomic(path, data)
+    assert path.read_bytes() == (data.encode() if isinstance(data, str) else data)
+    assert os.listdir(tmp_path) == [path.name]
+    umask = os.umask(0)
+    os.umask(umask)
+    assert path.stat().st_mode & 0o777 == 0o666 & ~umask
+
+
+def test_unwritable_places(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot write .*missing/file: No such file or directory"):
+        write_atomic(tmp_path / "missing" / "file", "x")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(UsageError, match="cannot write .*folder: Is a directory"):
+        write_atomic(tmp_path / "folder", "x")
+    assert os.listdir(tmp_path) == ["folder"]

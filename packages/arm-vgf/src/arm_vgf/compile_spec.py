@@ -1,0 +1,50 @@
+"""What the user asks of VGF: a TOSA specification and flags for the model converter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arm_tosa_core.atomic import write_atomic
+from arm_tosa_core.compile_spec import ArmCompileSpec
+from arm_tosa_core.specification import TosaSpecification
+
+from .model_converter import convert, parse_flags
+
+if TYPE_CHECKING:
+    from arm_tosa_core.target import Target
+
+DEFAULT_SPEC = "TOSA-1.0+FP+INT+int4+int16"
+
+
+class VgfCompileSpec(ArmCompileSpec):
+    """Compile to VGF.
+
+    Args:
+        tosa_spec: a specification or a string; the default takes floating-point and integer graphs.
+        compiler_flags: flags of ``model-converter``, as a list or as one string.
+
+    Raises:
+        UsageError: a malformed specification, or a flag that the backend sets itself.
+    """
+
+    _output_format = "vgf"
+
+    def __init__(
+        self, tosa_spec: TosaSpecification | str | None = None, compiler_flags: Iterable[str] | str | None = None
+    ) -> None:
+        super().__init__(DEFAULT_SPEC if tosa_spec is None else tosa_spec, parse_flags(compiler_flags))
+
+    def target(self) -> Target:
+        """VGF with this specification; ``compile`` runs the model converter with these flags."""
+        from .target import make_target
+
+        return make_target(self)
+
+    def _compile(self, tosa: bytes, options: Mapping[str, str]) -> bytes:
+        """The VGF of a flatbuffer; also left in the folder that the option ``artifacts`` names."""
+        vgf = convert(tosa, self.compiler_flags)
+        if "artifacts" in options:
+            write_atomic(Path(options["artifacts"]) / "vgf.vgf", vgf)
+        return vgf

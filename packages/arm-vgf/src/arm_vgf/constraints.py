@@ -1,0 +1,51 @@
+"""What model-converter 0.11 refuses of the TOSA 1.0 that a specification may admit: checks on emitted operators.
+
+Found by converting one graph per operator and data type combination of the operator table, with every extension on
+(tests/test_constraints.py repeats it). Everything in the INT and FP profiles converts, with int4 and int16 too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
+
+from arm_tosa_core.errors import Rejected
+from arm_tosa_core.ir import DType, Op
+from arm_tosa_core.target import Check
+
+_DOMAIN_FLAG = "--custom-op-domain-to-opcode"
+_BESPOKE_DOMAIN = "com.arm.bespoke"
+_FP8 = (DType.FP8E4M3, DType.FP8E5M2)
+
+
+def checks_for(flags: Sequence[str]) -> tuple[Check, ...]:
+    """The checks of a converter that runs with these flags, one word each."""
+    return (_fp8_matmul, partial(_custom, _domains(flags)))
+
+
+def _fp8_matmul(op: Op) -> Rejected | None:
+    if op.name != "MATMUL" or op.inputs[0].dtype not in _FP8:
+        return None
+    a, b, result = op.inputs[0].dtype, op.inputs[1].dtype, op.output.dtype
+    if a is not b:
+        return Rejected(f"MATMUL of {a} by {b} is not supported by VGF", "give both operands one FP8 type")
+    if result is not DType.FP16:
+        return Rejected(f"MATMUL of {a} to {result} is not supported by VGF", "let it return FP16 and cast that")
+    return None
+
+
+def _custom(domains: frozenset[str], op: Op) -> Rejected | None:
+    domain = op.attrs.get("domain_name")
+    if op.name != "CUSTOM" or domain in domains:
+        return None
+    fix = "--enable-bespoke" if domain == _BESPOKE_DOMAIN else f"{_DOMAIN_FLAG} {domain}:OPCODE"
+    return Rejected(f"custom domain {domain!r} has no opcode in VGF", f"add {fix} to compiler_flags")
+
+
+def _domains(flags: Sequence[str]) -> frozenset[str]:
+    """Domains of custom operators that the flags give an opcode."""
+    values = [flag.partition("=")[2] for flag in flags if flag.startswith(f"{_DOMAIN_FLAG}=")]
+    values += [value for flag, value in pairwise(flags) if flag == _DOMAIN_FLAG]
+    bespoke = [_BESPOKE_DOMAIN] if "--enable-bespoke" in flags else []
+    return frozenset([value.rpartition(":")[0] for value in values] + bespoke)

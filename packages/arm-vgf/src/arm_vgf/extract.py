@@ -1,0 +1,39 @@
+"""Getting VGFs back out of an ExecuTorch program."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+from arm_tosa_core.errors import UsageError
+from arm_tosa_core.pte import delegates
+
+from .vgf_format import check_vgf
+
+BACKEND_ID = "VgfBackend"
+
+
+def extract_vgf(pte: bytes | str | PathLike[str]) -> list[bytes]:
+    """The VGF of every ``VgfBackend`` delegate of a ``.pte``, in order; empty if there is none.
+
+    Args:
+        pte: the program itself, or the path of its file.
+
+    Raises:
+        UsageError: the file cannot be read, is not an ExecuTorch program, or a payload is not a whole VGF.
+    """
+    if not isinstance(pte, bytes):
+        try:
+            pte = Path(pte).read_bytes()
+        except OSError as error:
+            raise UsageError(f"cannot read {pte}: {error.strerror}") from error
+    found: list[bytes] = []
+    for delegate in delegates(pte):
+        if delegate.backend_id != BACKEND_ID:
+            continue
+        try:
+            check_vgf(delegate.payload)
+        except UsageError as error:
+            raise UsageError(f"delegate {delegate.index} of {delegate.method!r}: {error}") from None
+        found.append(delegate.payload)
+    return found

@@ -1,0 +1,31 @@
+"""The header of a VGF file, as far as it takes to tell a whole one from garbage.
+
+Source: the VGF library 0.11, ``vgf/decoder.h``: little-endian, 128 bytes; magic "VGF1" at 0, version at 8 (major,
+minor and patch, a byte each), then offset and size in bytes of the four sections, 16 bytes each from 16.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from arm_tosa_core.errors import UsageError
+
+MAGIC = b"VGF1"
+HEADER_SIZE = 128
+_SECTIONS = ("modules", "model sequence", "model resources", "constants")
+
+
+def check_vgf(data: bytes) -> None:
+    """Checks that ``data`` begins with a VGF header and holds the sections that it lists.
+
+    Raises:
+        UsageError: it does not; says what is wrong.
+    """
+    if data[:4] != MAGIC:
+        raise UsageError(f"not a VGF: it begins with {data[:4]!r} instead of {MAGIC!r}")
+    if len(data) < HEADER_SIZE:
+        raise UsageError(f"not a whole VGF: {len(data)} bytes, and the header alone takes {HEADER_SIZE}")
+    for number, section in enumerate(_SECTIONS):
+        offset, size = struct.unpack_from("<QQ", data, 16 + 16 * number)
+        if offset + size > len(data):
+            raise UsageError(f"not a whole VGF: its {section} end at byte {offset + size} of {len(data)}")

@@ -1,0 +1,78 @@
+"""The compile spec, the target made from it, and the package's lazy names."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import arm_vgf
+from arm_tosa_core.errors import UsageError
+from arm_tosa_core.specification import TosaSpecification
+from arm_vgf import VgfCompileSpec
+from arm_vgf.target import make_target
+
+
+def test_the_default_takes_float_and_integer() -> None:
+    spec = VgfCompileSpec()
+    assert spec.tosa_spec == TosaSpecification.create_from_string("TOSA-1.0+FP+INT+int4+int16")
+    assert spec.compiler_flags == []
+    assert spec.get_output_format() == "vgf"
+
+
+SPECS = [
+    VgfCompileSpec(),
+    VgfCompileSpec("TOSA-1.0+INT"),
+    VgfCompileSpec(TosaSpecification.create_from_string("TOSA-1.0+FP"), ["--emit-debug-info"]),
+    VgfCompileSpec(compiler_flags="--emit-debug-info --dump-mlir"),
+    VgfCompileSpec().dump_intermediate_artifacts_to("a folder"),
+]
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=str)
+def test_it_travels_through_executorch(spec: VgfCompileSpec) -> None:
+    again = VgfCompileSpec.from_list(spec.to_list())
+    assert again == spec
+    assert [again == other for other in SPECS].count(True) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"tosa_spec": "TOSA-1.0+XYZ"}, "XYZ"),
+        ({"tosa_spec": "nonsense"}, "malformed"),
+        ({"compiler_flags": "--output x"}, "--output"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        VgfCompileSpec(**arguments)
+
+
+def test_the_target_has_the_specs_specification() -> None:
+    target = VgfCompileSpec("TOSA-1.0+INT").target()
+    assert (target.name, target.suffix, target.backend_id) == ("vgf", ".vgf", "VgfBackend")
+    assert target.tosa_spec == TosaSpecification.create_from_string("TOSA-1.0+INT")
+    assert make_target().tosa_spec == VgfCompileSpec().tosa_spec
+    assert target.compile_spec is VgfCompileSpec
+
+
+def test_artifacts_are_left_where_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arm_vgf.compile_spec.convert", lambda tosa, flags: b"VGF1 of " + tosa)
+    compile_ = VgfCompileSpec().target().compile
+    assert compile_ is not None
+    assert compile_(b"tosa", {"artifacts": str(tmp_path)}) == b"VGF1 of tosa"
+    assert (tmp_path / "vgf.vgf").read_bytes() == b"VGF1 of tosa"
+
+
+@pytest.mark.parametrize("name", arm_vgf.__all__)
+def test_names_are_there(name: str) -> None:
+    assert getattr(arm_vgf, name).__name__ == name
+    assert name in dir(arm_vgf)
+
+
+def test_importing_loads_no_torch() -> None:
+    code = "import sys, arm_vgf, arm_vgf.target; arm_vgf.target.make_target(); sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,29 @@
+"""Networks with random weights for tests and benchmarks; no download, the same numbers on every machine.
+
+``MODELS["mobilenet_v2"]()`` returns a module in eval mode and a function of a seed that gives a tuple of inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from . import digits, mobilenet_v2, resnet18, stack, text, vision_transformer
+from .realistic import settle
+
+Inputs = Callable[[int], tuple[torch.Tensor, ...]]
+Network = tuple[torch.nn.Module, Inputs]
+
+MODELS: dict[str, Callable[[], Network]] = {
+    "mobilenet_v2": lambda: settle(mobilenet_v2.build, mobilenet_v2.inputs),
+    "resnet18": lambda: settle(resnet18.build, resnet18.inputs),
+    "bert_tiny": lambda: settle(text.bert_tiny, text.inputs),
+    "deit_tiny": lambda: settle(vision_transformer.deit_tiny, vision_transformer.inputs),
+    "digits": lambda: settle(digits.build, digits.inputs),
+}
+
+
+def mobilenet_stack(blocks: int) -> Network:
+    """A network of ``blocks`` equal MobileNetV2 blocks: its cost should be proportional to ``blocks``."""
+    return settle(lambda: stack.build(blocks), stack.inputs)

@@ -1,0 +1,15 @@
+"""How ``acme::scaled_add`` becomes TOSA; behind the entry point ``acme`` of the group ``arm_tosa.rules``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arm_tosa_core import Q, op
+
+from . import ops  # noqa: F401  (torch must know the operator)
+
+
+@op("acme.scaled_add.default", quant=Q.ARITHMETIC)
+def scaled_add(b: Any, x: Any, y: Any, alpha: float) -> Any:
+    """``alpha * x + y``; quantized operands are brought to one scale in int32."""
+    return b.ADD(b.MUL(x, b.scalar(alpha, like=x)), y)

@@ -1,0 +1,157 @@
+"""What users install: built wheels and sdists hold what they should, and the metadata tells the truth."""
+
+from __future__ import annotations
+
+import ast
+import email.message
+import email.parser
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = {"arm-tosa-core": "arm_tosa_core", "arm-ethosu": "arm_ethosu", "arm-vgf": "arm_vgf"}
+
+every_package = pytest.mark.parametrize("package", PACKAGES)
+
+
+def _project(package: str) -> dict[str, Any]:
+    return dict(tomllib.loads((ROOT / "packages" / package / "pyproject.toml").read_text())["project"])
+
+
+def _name(requirement: str) -> str:
+    match = re.match(r"[A-Za-z0-9._-]+", requirement)
+    assert match, requirement
+    return re.sub(r"[-_.]+", "-", match[0]).lower()
+
+
+def _declared(package: str) -> set[str]:
+    """Names of the distributions that the package's metadata asks for, through our own packages too."""
+    found = {_name(requirement) for requirement in _project(package)["dependencies"]}
+    for ours in found & PACKAGES.keys():
+        found |= _declared(ours)
+    return found
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel and the sdist of every package."""
+    folder = tmp_path_factory.mktemp("built")
+    for package in PACKAGES:
+        # In this environment's hatchling: a fresh build environment would be downloaded otherwise.
+        command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
+        subprocess.run(command, cwd=ROOT / "packages" / package, check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheels(built: Path) -> dict[str, zipfile.ZipFile]:
+    return {name: zipfile.ZipFile(built / f"{module}-0.1.0-py3-none-any.whl") for name, module in PACKAGES.items()}
+
+
+def _metadata(wheel: zipfile.ZipFile) -> email.message.Message:
+    (name,) = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
+    return email.parser.Parser().parsestr(wheel.read(name).decode())
+
+
+@every_package
+def test_the_wheel_holds_every_source_file_and_the_license(package: str, wheels: dict[str, zipfile.ZipFile]) -> None:
+    source = ROOT / "packages" / package / "src"
+    files = (file for file in (source / PACKAGES[package]).rglob("*") if file.is_file())
+    wanted = {str(file.relative_to(source)) for file in files if "__pycache__" not in file.parts}
+    assert f"{PACKAGES[package]}/py.typed" in wanted
+    names = set(wheels[package].namelist())
+    assert wanted == {name for name in names if ".dist-info/" not in name}
+    assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
+
+
+@every_package
+def test_the_sdist_holds_what_a_build_and_the_tests_need(package: str, built: Path) -> None:
+    with tarfile.open(built / f"{PACKAGES[package]}-0.1.0.tar.gz") as sdist:
+        names = {name.partition("/")[2] for name in sdist.getnames()}
+    assert {"pyproject.toml", "README.md", "LICENSE", f"src/{PACKAGES[package]}/py.typed"} <= names
+    assert any(name.startswith("tests/test_") for name in names)
+
+
+@every_package
+def test_entry_points_lead_to_something(package: str, wheels: dict[str, zipfile.ZipFile]) -> None:
+    project = _project(package)
+    points = {**project.get("scripts", {}), **_entry_points(project)}
+    assert points
+    text = wheels[package].read(f"{PACKAGES[package]}-0.1.0.dist-info/entry_points.txt").decode()
+    for name, value in points.items():
+        assert f"{name} = {value}" in text
+    code = "import importlib, operator, sys\nfor v in sys.argv[1:]:\n m, _, a = v.partition(':')\n"
+    code += " m = importlib.import_module(m)\n if a: operator.attrgetter(a)(m)"
+    # A process of its own: the pytest plugin among them must not be imported twice into this one.
+    done = subprocess.run([sys.executable, "-c", code, *points.values()], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def _entry_points(project: dict[str, Any]) -> dict[str, str]:
+    return {name: value for group in project.get("entry-points", {}).values() for name, value in group.items()}
+
+
+def test_the_core_needs_neither_vela_nor_the_model_converter(wheels: dict[str, zipfile.ZipFile]) -> None:
+    needed = {_name(line) for line in _metadata(wheels["arm-tosa-core"]).get_all("Requires-Dist", [])}
+    assert "tosa-tools" in needed
+    assert not {name for name in needed if "vela" in name or "converter" in name or "vgf" in name}
+
+
+@every_package
+def test_requirements_are_ranges_that_admit_the_versions_of_ci(package: str) -> None:
+    from packaging.requirements import Requirement
+
+    pins = dict(re.findall(r"^([a-z0-9-]+)==(\S+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE))
+    project = _project(package)
+    optional = [line for lines in project.get("optional-dependencies", {}).values() for line in lines]
+    for line in [*project["dependencies"], *optional]:
+        requirement = Requirement(line)
+        assert "==" not in line, f"{line}: a package that pins cannot be installed beside others"
+        if requirement.name not in PACKAGES:
+            assert requirement.specifier.contains(pins[requirement.name]), line
+
+
+def _imports(package: str) -> Iterator[tuple[str, Path]]:
+    for file in (ROOT / "packages" / package / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                yield from ((alias.name, file) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+                yield node.module, file
+
+
+@every_package
+def test_what_is_imported_is_declared(package: str) -> None:
+    # Ours are editable in CI, and what an editable package provides is not recorded.
+    providers = {**packages_distributions(), **{module: [name] for name, module in PACKAGES.items()}}
+    declared = _declared(package) | {package}
+    # The conformance kit is imported by pytest alone, and "test" is what one installs for it.
+    extras = {_name(line) for line in _project("arm-tosa-core")["optional-dependencies"]["test"]}
+    for module, file in _imports(package):
+        top = module.partition(".")[0]
+        if top in sys.stdlib_module_names:
+            continue
+        allowed = declared | extras if "testing" in file.parts else declared
+        # A module in several distributions (namespace packages) is declared if one of them is.
+        found = {_name(name) for name in providers.get(top, [])}
+        assert found & allowed, f"{file.relative_to(ROOT)} imports {module}, of {found or 'no distribution'}"
+
+
+@every_package
+def test_nothing_imports_the_rival(package: str) -> None:
+    assert not [(m, f) for m, f in _imports(package) if m.startswith("executorch.backends.arm")]
+
+
+@every_package
+def test_every_package_carries_the_license_of_the_repository(package: str) -> None:
+    assert (ROOT / "packages" / package / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
