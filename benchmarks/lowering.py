@@ -88,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
 def _run_all(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     gave_up: set[tuple[str, ...]] = set()
     for turn in range(options.repeat):
-        cases = _IMPORTS if options.imports else _cases(options)
+        cases = _import_cases(options) if options.imports else _cases(options)
         # The order alternates, so that neither side always meets the warmer machine.
         for case in cases if turn % 2 == 0 else reversed(cases):
             if case in gave_up:
@@ -97,6 +97,10 @@ def _run_all(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             if "error" in row:
                 gave_up.add(case)
             yield row
+
+
+def _import_cases(options: argparse.Namespace) -> list[tuple[str, ...]]:
+    return [case for case in _IMPORTS if case[0] in options.sides]
 
 
 def _cases(options: argparse.Namespace) -> list[tuple[str, ...]]:

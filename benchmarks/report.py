@@ -152,7 +152,7 @@ def _failures(groups: _Groups) -> str:
         for side, rows in sides.items():
             if error := next((row["error"] for row in rows if "error" in row), None):
                 lines.append(f"- {side}, {model}, {target}: {error}")
-            elif names := next((row["left_names"] for row in rows if row.get("left")), None):
+            if names := next((row["left_names"] for row in rows if row.get("left")), None):
                 listed = ", ".join(f"{count} {name}" for name, count in names.items())
                 lines.append(f"- {side}, {model}, {target}: left outside: {listed}")
     return "\n".join(["### Failures, and operators left outside", "", *lines]) if lines else ""

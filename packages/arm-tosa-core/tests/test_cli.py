@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from executorch.exir import to_edge_transform_and_lower
 from typer.testing import CliRunner, Result
 
 from arm_tosa_core import plugins
 from arm_tosa_core.cli import extract as extract_command
 from arm_tosa_core.cli.main import app
 from arm_tosa_core.ir import DType, Graph
+from arm_tosa_core.loader import load
 from arm_tosa_core.pte import Delegate, delegates
 from arm_tosa_core.serializer import serialize
 from arm_tosa_core.specification import TosaSpecification
@@ -67,6 +71,11 @@ def cannot_export():
             return x if x.sum() > 0 else -x
     return Bad().eval(), X
 """
+
+
+def _line(text: str) -> int:
+    """The line of ``models.py`` that holds ``text``, from 1."""
+    return next(number for number, line in enumerate(MODELS.splitlines(), 1) if text in line)
 
 
 def run(*arguments: object) -> Result:
@@ -156,6 +165,19 @@ def test_what_was_not_foreseen_is_one_paragraph_and_a_traceback_only_in_debug(
     monkeypatch.setattr(plugins, "target", broken)
     assert "--debug" in error("explain", "models.py:whole", "--target", "x")
     assert isinstance(run("explain", "models.py:whole", "--target", "x", "--debug").exception, KeyError)
+
+
+def test_our_warnings_are_shown_and_those_of_libraries_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    def providers() -> list[plugins.Provider]:
+        warnings.warn("acme-npu is broken", plugins.PluginWarning, stacklevel=1)
+        warnings.warn("numpy will change", DeprecationWarning, stacklevel=1)
+        logging.getLogger("torch").warning("no GPU here")
+        return []
+
+    monkeypatch.setattr(plugins, "providers", providers)
+    result = run("targets", "--json")
+    assert (result.stderr, json.loads(result.stdout)) == ("warning: acme-npu is broken\n", [])
+    assert logging.getLogger("torch").isEnabledFor(logging.WARNING)
 
 
 # targets and doctor
@@ -253,6 +275,46 @@ def test_a_target_compiles_and_runs_a_tosa_file(folder: Path, acme: Callable[...
     assert "cannot run on this machine" in error("run", "g.tosa", "--input", "x.npy", "--target", "acme")
 
 
+@pytest.fixture(scope="module")
+def program() -> bytes:
+    """A ``.pte`` without delegates: (x * 2 + y, y) for x of shape [2, 3] and y of shape [3]."""
+
+    class Net(torch.nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            return x * 2 + y, y
+
+    exported = torch.export.export(Net(), (torch.ones(2, 3), torch.ones(3)))
+    return bytes(to_edge_transform_and_lower(exported).to_executorch().buffer)
+
+
+PTE_RUNS: list[tuple[list[np.ndarray[Any, Any]], str]] = [
+    ([np.ones((2, 3), np.float32)], "has 2 inputs and 1 --input were given"),
+    ([np.ones((3,), np.float32)] * 2, "input 0 has shape [3]; net.pte takes [2, 3]"),
+    ([np.ones((2, 3), np.float32), np.ones(3, np.int32)], "input 1 is torch.int32; net.pte takes torch.float32"),
+]
+
+
+@pytest.mark.parametrize(("arrays", "message"), PTE_RUNS)
+def test_inputs_that_do_not_fit_a_program_are_refused(
+    folder: Path, program: bytes, arrays: list[np.ndarray[Any, Any]], message: str
+) -> None:
+    (folder / "net.pte").write_bytes(program)
+    arguments = []
+    for number, array in enumerate(arrays):
+        np.save(f"{number}.npy", array)
+        arguments += ["--input", f"{number}.npy"]
+    assert message in error("run", "net.pte", *arguments)
+
+
+def test_a_program_runs_on_executorch(folder: Path, program: bytes) -> None:
+    (folder / "net.pte").write_bytes(program)
+    np.save("x.npy", np.full((2, 3), 3, np.float32))
+    np.save("y.npy", np.arange(3, dtype=np.float32))
+    ok("run", "net.pte", "--input", "x.npy", "--input", "y.npy", "--output", "z.npy")
+    np.testing.assert_array_equal(np.load("z_0.npy"), 6 + np.arange(3, dtype=np.float32) + np.zeros((2, 1), "f"))
+    np.testing.assert_array_equal(np.load("z_1.npy"), np.arange(3, dtype=np.float32))
+
+
 # extract
 
 
@@ -312,8 +374,11 @@ def test_compile_takes_an_exported_program_and_leaves_artifacts(folder: Path) ->
 def test_what_stays_on_the_cpu_is_told_with_its_line(folder: Path) -> None:
     data = ok("compile", "models.py:partial", "--target", "tosa", "-o", "net.pte")
     (row,) = data["rejected"]
-    line = MODELS.splitlines().index("        return torch.sort(x * x + x).values") + 1
-    assert row["target"] == "aten.sort.default" and f"models.py:{line}" in row["source"] and row["reason"]
+    assert (
+        row["target"] == "aten.sort.default"
+        and f"models.py:{_line('torch.sort(x * x + x)')}" in row["source"]
+        and row["reason"]
+    )
     explained = ok("explain", "models.py:partial", "--target", "tosa")
     assert [row["target"] for row in explained["rejected"]] == ["aten.sort.default"]
     text = run("explain", "models.py:partial", "--target", "tosa").stdout
@@ -328,6 +393,12 @@ def test_nothing_delegated_is_an_error_and_writes_nothing(folder: Path) -> None:
     assert not Path("net.pte").exists()
 
 
+def test_a_float_model_on_an_integer_target_is_told_to_be_quantized(folder: Path) -> None:
+    message = error("compile", "models.py:whole", "--target", "tosa-int", "-o", "net.pte")
+    assert "add --quantize int8" in message
+    assert "add --quantize int8" in run("explain", "models.py:whole", "--target", "tosa-int").stderr
+
+
 def test_what_a_model_prints_does_not_spoil_the_json(folder: Path) -> None:
     result = run("explain", "models.py:chatty", "--target", "tosa", "--json")
     assert json.loads(result.stdout)["target"] == "tosa"
@@ -340,7 +411,7 @@ BAD_MODELS = {
     "models.py:number": "must return (module, example_inputs), but returned int",
     "models.py:no_module": "must return an nn.Module first, but returned str",
     "models.py:bare_tensor": "must return a tuple of example inputs second, but returned Tensor",
-    "models.py:fails": "failed at line 38: ValueError: no weights here",
+    "models.py:fails": f"failed at line {_line('raise ValueError')}: ValueError: no weights here",
     "models.py:cannot_export": "torch.export cannot export models.py:cannot_export",
     "models.py:on_meta": "layer.weight lives on device 'meta'",
     "syntax.py:make": "failed at line 2: SyntaxError",
@@ -398,3 +469,26 @@ def test_a_tosa_file_is_compiled_to_the_targets_own_format(folder: Path, acme: C
     assert "compiled as it is" in error("compile", "g.tosa", "--target", "acme", "-o", "g.acme", "--quantize", "int8")
     acme(suffix=".acme")
     assert "nothing to compile" in error("compile", "g.tosa", "--target", "acme", "-o", "g.acme")
+
+
+# Quantization
+
+
+@pytest.mark.parametrize(("quantization", "dtype"), [("int8", np.int8), ("int16x8", np.int16)])
+def test_quantized_compilation_uses_the_calibration_data(folder: Path, quantization: str, dtype: type) -> None:
+    x = np.linspace(-4, 4, 60, dtype=np.float32).reshape(10, 2, 3)
+    np.savez("c.npz", x=x)
+    compile_ = ("compile", "models.py:whole", "--target", "tosa-int", "--quantize", quantization, "-o", "net.tosa")
+    data = ok(*compile_, "--calibration", "c.npz")
+    assert data["rejected"] == []
+    (shape, given), _ = [(tensor.shape, tensor.dtype) for tensor in _ends(Path("net.tosa").read_bytes())]
+    assert (shape, given) == ((2, 3), DType.INT8 if dtype is np.int8 else DType.INT16)
+    calibrated = Path("net.tosa").read_bytes()
+    result = run(*compile_)
+    assert result.exit_code == 0 and "calibrating with the example inputs alone" in result.stderr
+    assert Path("net.tosa").read_bytes() != calibrated  # the example inputs have another range
+
+
+def _ends(tosa: bytes) -> list[Any]:
+    made = load(tosa)
+    return [*made.inputs, *made.outputs]

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 from executorch.exir import to_edge_transform_and_lower
+from typer.testing import CliRunner
 
+from arm_tosa_core.cli.main import app
 from arm_tosa_core.errors import UsageError
 from arm_vgf import VgfCompileSpec, VgfPartitioner, extract_vgf
 from arm_vgf.vgf_format import check_vgf
@@ -41,6 +43,19 @@ def test_every_vgf_comes_back(tmp_path: Path, module: torch.nn.Module, count: in
     assert len(found) == count
     for vgf in found:
         check_vgf(vgf)
+
+
+def test_the_command_line_gives_the_same_bytes(tmp_path: Path) -> None:
+    model, program, vgf = tmp_path / "net.pt2", tmp_path / "net.pte", tmp_path / "net.vgf"
+    torch.export.save(torch.export.export(Whole(), (torch.rand(2, 3),)), model)
+    for arguments in (
+        ["compile", model, "--target", "vgf", "-o", program],
+        ["compile", model, "--target", "vgf", "-o", vgf],
+        ["extract", program, "-o", tmp_path],
+    ):
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        assert result.exit_code == 0, result.output
+    assert [vgf.read_bytes()] == extract_vgf(program) == [(tmp_path / "net_forward_0.vgf").read_bytes()]
 
 
 def test_a_program_without_vgf_gives_none() -> None:

@@ -55,8 +55,8 @@ def test_the_vgf_librarys_decoder_reads_the_result(tmp_path: Path) -> None:
     found = json.loads(subprocess.run(dump, check=True, capture_output=True, timeout=60).stdout)
     sequence = found["model_sequence"]
     assert (len(sequence["inputs"]), len(sequence["outputs"])) == (1, 1)
-    shapes = [resource["shape"] for resource in found["resources"]]
-    assert shapes.count([2, 3]) == 3, shapes  # input, output and the constant
+    interface = [(resource["category"], resource["shape"], resource["vk_format"]) for resource in found["resources"]]
+    assert interface == [(kind, [2, 3], "VK_FORMAT_R32_SFLOAT") for kind in ("INPUT", "OUTPUT")]
 
 
 def test_conversion_is_deterministic_and_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

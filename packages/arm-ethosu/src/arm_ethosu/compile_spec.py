@@ -89,6 +89,12 @@ class EthosUCompileSpec(ArmCompileSpec):
             ),
         )
 
+    def backend(self) -> type[Any]:
+        """``EthosUBackend``."""
+        from .backend import EthosUBackend
+
+        return EthosUBackend
+
     def _options(self) -> dict[str, Any]:
         options: dict[str, Any] = {
             "target": self.accelerator,

@@ -68,8 +68,8 @@ def _constant_deep_weights(op: Op) -> Rejected | None:
 
 
 def _constant_table(op: Op) -> Rejected | None:
-    if not _is_constant(op.inputs[1]):
-        return Rejected("table computed at run time, with which Vela crashes")
+    if op.inputs[0].dtype is DType.INT16 and not _is_constant(op.inputs[1]):
+        return Rejected("INT16 table computed at run time, with which Vela crashes")
     return None
 
 

@@ -25,8 +25,6 @@ class EthosUPartitioner(TOSAPartitioner):
         UsageError: the compile spec is for another target.
     """
 
-    _backend_id = "EthosUBackend"
-
     def __init__(
         self, compile_spec: EthosUCompileSpec, additional_checks: Sequence[OperatorSupportBase] | None = None
     ) -> None:

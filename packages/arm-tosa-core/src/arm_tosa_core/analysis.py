@@ -88,6 +88,8 @@ def _dry_run(
                 for check in checks:
                     if refusal := check(node):
                         raise refusal
+            if node.target is operator.getitem and node.args[0] not in analysis.accepted:
+                raise _Outside
             value = lowering.values[node] = lowering.lower(node)
             if node.op == "call_function":
                 analysis.accepted[node] = 0

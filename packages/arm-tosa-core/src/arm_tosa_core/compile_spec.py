@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from enum import Enum
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from .errors import UsageError
 from .specification import TosaSpecification
 
 if TYPE_CHECKING:
     from executorch.exir.backend.compile_spec_schema import CompileSpec
-    from typing_extensions import Self
 
     from .target import Target
 
@@ -45,6 +45,12 @@ class ArmCompileSpec(ABC):
     @abstractmethod
     def target(self) -> Target:
         """The target that this spec configures, its ``compile`` bound to these options."""
+
+    def backend(self) -> type[Any]:
+        """The ExecuTorch backend class that compiles delegates of this spec; made on the spot if there is none."""
+        from .backend import backend_class
+
+        return backend_class(self.target().backend_id)
 
     def _options(self) -> dict[str, Any]:
         """What ``_from_options`` needs besides the specification and the flags; JSON values."""
@@ -182,7 +188,11 @@ class TargetCompileSpec(ArmCompileSpec):
     def target(self) -> Target:
         from .plugins import target
 
-        return target(self.name)
+        made = target(self.name)
+        compile_ = made.compile
+        if compile_ is None or not self.options:
+            return made
+        return replace(made, compile=lambda tosa, options: compile_(tosa, {**self.options, **options}))
 
     def _options(self) -> dict[str, Any]:
         return {"name": self.name, **self.options}

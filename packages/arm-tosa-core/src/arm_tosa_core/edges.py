@@ -78,4 +78,3 @@ def narrow_int64(program: ExportedProgram, analysis: Analysis) -> None:
 def _position(program: ExportedProgram) -> Callable[[Node], int]:
     places = {node: i for i, node in enumerate(program.graph.nodes)}
     return lambda node: places[node]
-

@@ -13,7 +13,7 @@ from torch.fx import Node
 from .build import Builder
 from .dtypes import torch_to_tosa
 from .errors import LoweringError, Rejected
-from .ir import Graph, Tensor
+from .ir import Graph
 from .program import constants, is_dequantize, is_quantize, origin, qparams, source_line
 from .registry import Q, Rule, canonical, find, overload
 from .target import Target
@@ -70,22 +70,18 @@ class Lowering:
         return self.graph
 
     def _outputs(self, node: Node) -> None:
-        seen: set[int] = {id(t) for t in self.graph.inputs}
         for argument in node.args[0]:  # type: ignore[union-attr]
             if not isinstance(argument, Node):
                 raise Rejected(f"returns {argument!r}, which is not a tensor")
-            tensor = self._output(argument)
-            if id(tensor) in seen or tensor.is_constant:  # TOSA wants each output to be a result of its own
-                tensor = self.builder.emit("IDENTITY", [tensor])
-            seen.add(id(tensor))
-            self.graph.outputs.append(tensor)
+            self.output(argument)
 
-    def _output(self, node: Node) -> Tensor:
+    def output(self, node: Node) -> None:
+        """Makes the value of a node an output of the graph, in the type and memory order that PyTorch says."""
         value, meta = self.values[node], node.meta["val"]
         self.builder.origin = origin(node)
         if value.quant and meta.dtype.is_floating_point:
             value = self.builder.real(value)
-        return self.builder.tensor(self.builder.apply_clamp(value), _memory_order(meta))
+        self.graph.outputs.append(self.builder.tensor(self.builder.apply_clamp(value), _memory_order(meta)))
 
     # -- one node ---------------------------------------------------------------------------------
 

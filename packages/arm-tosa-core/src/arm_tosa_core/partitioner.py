@@ -6,6 +6,7 @@ import copy
 import warnings
 from collections.abc import Callable, Sequence
 
+import executorch.kernels.quantized  # noqa: F401  # to_executorch needs its operators for q and dq at the edges
 import torch
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from executorch.exir.backend.utils import tag_constant_data
@@ -15,9 +16,9 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 
 from .analysis import Analysis, NodeCheck, analyse
 from .compile_spec import ArmCompileSpec
+from .edges import copy_shared, narrow_int64
 from .errors import Rejected
 from .explain import Report
-from .edges import copy_shared, narrow_int64
 from .program import is_dequantize, real_constants
 
 
@@ -36,8 +37,6 @@ class TOSAPartitioner(Partitioner):
     After ``partition``, ``report`` lists what was delegated and, for each operator that was not, why.
     """
 
-    _backend_id = "TOSABackend"
-
     def __init__(
         self, compile_spec: ArmCompileSpec, additional_checks: Sequence[OperatorSupportBase] | None = None
     ) -> None:
@@ -45,7 +44,7 @@ class TOSAPartitioner(Partitioner):
         self.compile_spec = compile_spec
         self.target = compile_spec.target()
         self.additional_checks = tuple(additional_checks or ())
-        self.delegation_spec = DelegationSpec(self._backend_id, compile_spec.to_list())
+        self.delegation_spec = DelegationSpec(compile_spec.backend().__name__, compile_spec.to_list())
         self.report: Report | None = None
         self._known: dict[str, torch.Tensor] = {}  # ExecuTorch shows partition() fake constants
 
@@ -113,15 +112,6 @@ class TOSAPartitioner(Partitioner):
         return [ask(check) for check in self.additional_checks]
 
 
-def partitioner_for(compile_spec: ArmCompileSpec, additional_checks: Sequence[OperatorSupportBase] = ()) -> TOSAPartitioner:
-    """A partitioner whose delegates carry the backend id of the compile spec's target."""
-    from .backend import backend_class
-
-    backend_class(compile_spec.target().backend_id)
-    kind = type("TargetPartitioner", (TOSAPartitioner,), {"_backend_id": compile_spec.target().backend_id})
-    return kind(compile_spec, additional_checks)  # type: ignore[no-any-return]
-
-
 def _drop_shared(analysis: Analysis) -> None:
     """Constants and dequantize nodes that the CPU or a second region uses as well stay outside."""
     for node in reversed(list(analysis.accepted)):
@@ -134,6 +124,8 @@ def _drop_shared(analysis: Analysis) -> None:
 def _copy(program: ExportedProgram) -> ExportedProgram:
     """The program with a graph of its own; parameters are shared."""
     module = torch.fx.GraphModule(program.graph_module, copy.deepcopy(program.graph_module.graph))
+    for old, new in zip(program.graph.nodes, module.graph.nodes, strict=True):
+        new.name = old.name  # a copy renames what shadows a builtin, such as "input"
     module.meta = dict(program.graph_module.meta)
     return ExportedProgram(
         root=module,

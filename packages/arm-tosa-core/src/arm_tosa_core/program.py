@@ -17,7 +17,8 @@ from .registry import canonical
 from .values import INTEGER_RANGES, QParams
 
 QUANTIZE = frozenset(
-    f"quantized_decomposed.quantize_{kind}" for kind in ("per_tensor.default", "per_tensor.tensor", "per_channel.default")
+    f"quantized_decomposed.quantize_{kind}"
+    for kind in ("per_tensor.default", "per_tensor.tensor", "per_channel.default")
 )
 DEQUANTIZE = frozenset(name.replace(".quantize_", ".dequantize_") for name in QUANTIZE)
 
@@ -46,7 +47,10 @@ def _constant_inputs(program: ExportedProgram) -> Iterator[tuple[str, str, torch
     signature = program.graph_signature
     mutated = set(signature.buffers_to_mutate.values())
     for spec in signature.input_specs:
-        if spec.kind not in (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR) or spec.target in mutated:
+        if (
+            spec.kind not in (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
+            or spec.target in mutated
+        ):
             continue
         source = program.state_dict if spec.target in program.state_dict else program.constants
         tensor = source.get(str(spec.target))

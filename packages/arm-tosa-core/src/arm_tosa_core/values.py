@@ -46,8 +46,8 @@ class QParams:
 
     @property
     def bits(self) -> int:
-        """Bits of the integers: 8, 16, or 32 for an accumulator."""
-        return (self.qmax - self.qmin + 1).bit_length() - 1
+        """Bits that hold the range as signed integers: 8 or 16 for activations, more for an accumulator."""
+        return max(self.qmax, -self.qmin - 1).bit_length() + 1
 
     def scaled(self, factor: float | np.ndarray[Any, Any]) -> QParams:
         """The same integers, standing for ``factor`` times the reals; the factor is positive."""

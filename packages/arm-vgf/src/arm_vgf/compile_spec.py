@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from arm_tosa_core.atomic import write_atomic
 from arm_tosa_core.compile_spec import ArmCompileSpec
@@ -41,6 +41,12 @@ class VgfCompileSpec(ArmCompileSpec):
         from .target import make_target
 
         return make_target(self)
+
+    def backend(self) -> type[Any]:
+        """``VgfBackend``."""
+        from .backend import VgfBackend
+
+        return VgfBackend
 
     def _compile(self, tosa: bytes, options: Mapping[str, str]) -> bytes:
         """The VGF of a flatbuffer; also left in the folder that the option ``artifacts`` names."""

@@ -22,13 +22,8 @@ def extract_vgf(pte: bytes | str | PathLike[str]) -> list[bytes]:
     Raises:
         UsageError: the file cannot be read, is not an ExecuTorch program, or a payload is not a whole VGF.
     """
-    if not isinstance(pte, bytes):
-        try:
-            pte = Path(pte).read_bytes()
-        except OSError as error:
-            raise UsageError(f"cannot read {pte}: {error.strerror}") from error
     found: list[bytes] = []
-    for delegate in delegates(pte):
+    for delegate in delegates(pte if isinstance(pte, bytes) else _read(Path(pte))):
         if delegate.backend_id != BACKEND_ID:
             continue
         try:
@@ -37,3 +32,10 @@ def extract_vgf(pte: bytes | str | PathLike[str]) -> list[bytes]:
             raise UsageError(f"delegate {delegate.index} of {delegate.method!r}: {error}") from None
         found.append(delegate.payload)
     return found
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error

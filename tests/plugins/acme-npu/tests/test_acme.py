@@ -12,14 +12,14 @@ from acme_npu.limits import MAX_KERNEL, small_kernels
 from acme_npu.ops import scaled_add
 from acme_npu.split import MAX_CHANNELS, SPLIT_WIDE_CONV
 from executorch.exir import to_edge_transform_and_lower
+from executorch.exir.lowered_backend_module import get_lowered_submodules
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 from arm_tosa_core import TOSAQuantizer, get_symmetric_quantization_config, plugins, reference
 from arm_tosa_core.compile_spec import TargetCompileSpec
 from arm_tosa_core.errors import UsageError
 from arm_tosa_core.ir import DType, Graph, Op
-from arm_tosa_core.partitioner import partitioner_for
-from arm_tosa_core.pte import delegates
+from arm_tosa_core.partitioner import TOSAPartitioner
 from arm_tosa_core.serializer import serialize
 from arm_tosa_core.specification import TosaSpecification
 
@@ -118,18 +118,18 @@ def test_a_model_with_the_custom_operator_runs_on_acme() -> None:
     quantized = convert_pt2e(prepared)
 
     program = torch.export.export(quantized, samples[0])
-    edge = to_edge_transform_and_lower(program, partitioner=[partitioner_for(spec)])
-    (delegate,) = delegates(bytes(edge.to_executorch().buffer))
-    outside = [node for node in edge.exported_program().graph.nodes if "acme" in str(node.target)]
-    assert not outside
+    edge = to_edge_transform_and_lower(program, partitioner=[TOSAPartitioner(spec)])
+    graph = edge.exported_program().graph_module
+    ((_, delegate, _),) = get_lowered_submodules(graph)
     assert delegate.backend_id == "AcmeBackend"
+    assert not [node for node in graph.graph.nodes if "acme" in str(node.target)]
 
     target = plugins.target("acme")
     assert target.run
-    assert delegate.payload.startswith(container.MAGIC)
-    inputs = [node.args for node in edge.exported_program().graph.nodes if "quantize_per" in str(node.target)]
+    assert delegate.processed_bytes.startswith(container.MAGIC)
+    inputs = [node.args for node in graph.graph.nodes if "quantize_per" in str(node.target)]
     (_, scale, zero_point, low, high, _), (_, out_scale, out_zero_point, *_) = inputs
     x = torch.clamp(torch.round(samples[0][0] / scale) + zero_point, low, high).to(torch.int8)
-    (y,) = target.run(delegate.payload, [x.numpy()])
+    (y,) = target.run(delegate.processed_bytes, [x.numpy()])
     expected = torch.round(quantized(*samples[0]) / out_scale) + out_zero_point
     assert np.abs(y.astype(int) - expected.detach().numpy()).max() <= 1

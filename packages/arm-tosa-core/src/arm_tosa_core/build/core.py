@@ -157,7 +157,9 @@ class Core:
     ) -> Value:
         """A TOSA tensor as a value; ``perm`` tells the order of its axes."""
         shape = tuple(tensor.shape[p] for p in perm) if perm else tensor.shape
-        return Value(shape, dtype, tensor, perm=None if perm is None or is_identity(perm) else perm, quant=quant, **more)
+        return Value(
+            shape, dtype, tensor, perm=None if perm is None or is_identity(perm) else perm, quant=quant, **more
+        )
 
     def same_order(self, *values: Value) -> tuple[Axes, list[Tensor]]:
         """The tensors of values of one rank, all with axes in one order: the one that moves least."""
@@ -213,7 +215,7 @@ class Core:
         if value.const is not None:
             return self.const(value.const.to(dtype))
         narrow = torch.int32 if dtype == torch.int64 else dtype
-        if value.dtype == torch.int64 and narrow == torch.int32 or value.dtype == torch.int32 == narrow:
+        if (value.dtype == torch.int64 and narrow == torch.int32) or value.dtype == torch.int32 == narrow:
             return value.but(dtype=dtype)
         assert value.tensor is not None
         tensor = self.emit("CAST", [value.tensor], output_dtype=torch_to_tosa(narrow))

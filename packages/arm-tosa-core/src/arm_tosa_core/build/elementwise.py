@@ -57,7 +57,7 @@ class Elementwise(Rescale):
             )
         ends = [_INTERVAL[name](a, b) for a in x.bounds for b in y.bounds]
         low, high = min(ends), max(ends)
-        self.require(-(2**31) <= low and high < 2**31, f"int64 results up to {high} do not fit int32")
+        self.require(low >= -(2**31) and high < 2**31, f"int64 results up to {high} do not fit int32")
         return result.but(bounds=(low, high))
 
     # -- arithmetic -------------------------------------------------------------------------------
@@ -222,7 +222,9 @@ class Elementwise(Rescale):
             quant = QParams(x.quant.scale, 0, x.quant.qmin * n, x.quant.qmax * n)
         if x.dtype == torch.int64:
             known = x.bounds and max(map(abs, x.bounds)) * x.shape[axis] < 2**31
-            self.require(name != "REDUCE_SUM" or bool(known), "sums int64 numbers whose range is not known to fit int32")
+            self.require(
+                name != "REDUCE_SUM" or bool(known), "sums int64 numbers whose range is not known to fit int32"
+            )
         tensor = self.tensor(x, x.axes)
         return self.value(self.emit(name, [tensor], axis=x.axes[axis]), x.dtype, x.axes, quant)
 

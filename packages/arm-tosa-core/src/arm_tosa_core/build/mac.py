@@ -39,7 +39,9 @@ class Mac(Elementwise, Movement):
             tensors += [self.zero_point(0, t.dtype) for t in tensors[:2]]
             return self.value(self.emit(name, tensors, **attrs), x.dtype)
         self.require(weight.const is not None, "has quantized weights that are not constant")
-        self.require(x.quant.axis is None and x.quant.bits <= 16, "takes an input that is not quantized to 8 or 16 bits")
+        self.require(
+            x.quant.axis is None and x.quant.bits <= 16, "takes an input that is not quantized to 8 or 16 bits"
+        )
         channels = self._channels(name, weight)
         scale = np.asarray(weight.quant.scale) * x.quant.scalar
         taps = weight.size // channels
@@ -100,9 +102,7 @@ class Mac(Elementwise, Movement):
         self.require(x.quant is None or x.quant.bits <= 16, "takes an input that is not quantized to 8 or 16 bits")
         tensor = self.tensor(x)
         zero = self.zero_point(x.quant.zero_point if x.quant else 0, tensor.dtype)
-        out = self.emit(
-            "AVG_POOL2D", [tensor, zero, zero], kernel=tuple(kernel), stride=tuple(stride), pad=tuple(pad)
-        )
+        out = self.emit("AVG_POOL2D", [tensor, zero, zero], kernel=tuple(kernel), stride=tuple(stride), pad=tuple(pad))
         return self.value(out, x.dtype, quant=x.quant)
 
     def ARGMAX(self, x: Value, axis: int) -> Value:
@@ -110,14 +110,18 @@ class Mac(Elementwise, Movement):
         out = self.emit("ARGMAX", [self.tensor(self.apply_clamp(x))], axis=axis)
         return self.value(out, torch.int64, bounds=(0, x.shape[axis] - 1))
 
-    def TABLE(self, x: Value, function: Callable[[torch.Tensor], torch.Tensor], quant: QParams, dtype: torch.dtype) -> Value:
+    def TABLE(
+        self, x: Value, function: Callable[[torch.Tensor], torch.Tensor], quant: QParams, dtype: torch.dtype
+    ) -> Value:
         """Any function of one quantized value, as a table (TOSA 1.0, section 2.6.1 "TABLE").
 
         8 bits: an entry per integer. 16 bits: 513 points, 128 apart, and linear between.
         """
         x = self.apply_clamp(x)
         assert x.quant is not None
-        self.require(x.quant.axis is None and x.quant.bits in (8, 16), "takes an input that is not quantized to 8 or 16 bits")
+        self.require(
+            x.quant.axis is None and x.quant.bits in (8, 16), "takes an input that is not quantized to 8 or 16 bits"
+        )
         tensor = self.tensor(x, x.axes)
         if x.quant.bits == 8:
             points = torch.arange(-128, 128)
@@ -141,7 +145,9 @@ class Mac(Elementwise, Movement):
         out = self.emit("RESIZE", operands, mode=mode)
         if quant is not None and mode == "BILINEAR":
             factor = scale[0] * scale[2]
-            quant = QParams((quant.scalar / factor,), quant.zero_point * factor, quant.qmin * factor, quant.qmax * factor)
+            quant = QParams(
+                (quant.scalar / factor,), quant.zero_point * factor, quant.qmin * factor, quant.qmax * factor
+            )
         return self.value(out, x.dtype, quant=quant)
 
 

@@ -116,7 +116,11 @@ class Movement(Rescale):
         if parts[0].quant is None or len(parts) == 1:
             return self.CONCAT(parts, axis)
         quants = [p.quant for p in parts if p.quant]
-        scales = [s for q, p in zip(quants, parts, strict=True) for s in (q.scale if q.axis is not None else q.scale * p.shape[axis])]
+        scales = [
+            s
+            for q, p in zip(quants, parts, strict=True)
+            for s in (q.scale if q.axis is not None else q.scale * p.shape[axis])
+        ]
         merged = replace(quants[0], scale=tuple(scales), axis=axis)
         if len(set(scales)) == 1:
             merged = replace(merged, scale=(scales[0],), axis=None)
@@ -152,7 +156,9 @@ class Movement(Rescale):
         if all(n == 1 for n in repeats):
             return x
         if x.const is not None:
-            return x.but(shape=tuple(n * r for n, r in zip(x.shape, repeats, strict=True)), const=x.const.repeat(*repeats))
+            return x.but(
+                shape=tuple(n * r for n, r in zip(x.shape, repeats, strict=True)), const=x.const.repeat(*repeats)
+            )
         tensor = self.tensor(x, x.axes)
         out = self.emit("TILE", [tensor, self.graph.shape(_to_memory(x, repeats))])
         return self.value(out, x.dtype, x.axes, x.quant, clamp=x.clamp, bounds=x.bounds)

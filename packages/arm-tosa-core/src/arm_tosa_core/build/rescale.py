@@ -215,7 +215,8 @@ class Rescale(Core):
                 tops.append((float(finite.abs().max()) if finite.numel() else 0.0, 0.0))
         magnitude, scale = max(tops)
         scale = scale or max(s for _, s in tops)
-        scale *= 2.0 ** -math.floor(_ADD_BITS - math.log2(max(magnitude, 1e-300) / scale))
+        steps = max(magnitude, 1e-300) / scale  # RESCALE wants its operand below 2**(shift - 1), hence one more
+        scale *= 2.0 ** -math.floor(_ADD_BITS - math.log2(steps + 1))
         return [self._to_scale(v, scale) for v in values]
 
     def _to_scale(self, value: Value, scale: float) -> Value:
@@ -263,8 +264,12 @@ def _integer_bounds(clamp: tuple[float, float] | None, quant: QParams) -> tuple[
 
 def _lowest(source: QParams, quant: QParams) -> int:
     """The smallest integer of ``quant`` that integers of ``source`` can become."""
-    return max(quant.qmin, math.floor((source.qmin - source.zero_point) * max(source.scale) / quant.scalar) + quant.zero_point)
+    return max(
+        quant.qmin, math.floor((source.qmin - source.zero_point) * max(source.scale) / quant.scalar) + quant.zero_point
+    )
 
 
 def _highest(source: QParams, quant: QParams) -> int:
-    return min(quant.qmax, math.ceil((source.qmax - source.zero_point) * max(source.scale) / quant.scalar) + quant.zero_point)
+    return min(
+        quant.qmax, math.ceil((source.qmax - source.zero_point) * max(source.scale) / quant.scalar) + quant.zero_point
+    )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +17,7 @@ from ..target import Target
 from .files import read_tosa
 from .model import FORMS, load_program
 from .options import Calibration, Options, Quantize, TargetName, compile_spec_for, parse_options
-from .quantize import prepare
+from .quantize import hint, prepare
 from .refusals import data_of, table_of
 from .report import Result, say
 
@@ -66,27 +64,19 @@ class _Lowered:
 def _lower(program: ExportedProgram, spec: ArmCompileSpec) -> _Lowered:
     from executorch.exir import to_edge_transform_and_lower
 
-    from ..partitioner import NothingDelegatedWarning, partitioner_for
+    from ..partitioner import NothingDelegatedWarning, TOSAPartitioner
     from ..pte import delegates
 
-    _import_backend(spec)
-    partitioner = partitioner_for(spec)
+    partitioner = TOSAPartitioner(spec)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NothingDelegatedWarning)  # it is an error here
         edge = to_edge_transform_and_lower(program, partitioner=[partitioner])
     report = partitioner.report
     assert report is not None  # the partitioner has run
     if not report.delegated:
-        raise UsageError(f"{report.nothing_delegated()}. Nothing was written")
+        raise UsageError(f"{report.nothing_delegated()}. Nothing was written. {hint(program, spec)}".rstrip())
     pte = bytes(edge.to_executorch().buffer)
     return _Lowered(pte, delegates(pte), report)
-
-
-def _import_backend(spec: ArmCompileSpec) -> None:
-    """ExecuTorch looks for a backend among the classes that are imported; a package has its own in ``backend``."""
-    package = type(spec).__module__.rpartition(".")[0]
-    if package and find_spec(f"{package}.backend"):
-        import_module(f"{package}.backend")
 
 
 def _check_suffix(output: Path, target: Target) -> None:

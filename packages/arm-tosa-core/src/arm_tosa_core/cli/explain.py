@@ -11,9 +11,9 @@ from rich.console import Console
 from .. import plugins
 from .model import FORMS, load_program
 from .options import Calibration, Options, Quantize, TargetName, compile_spec_for, parse_options
-from .quantize import prepare
+from .quantize import hint, prepare
 from .refusals import data_of, table_of
-from .report import Result, table
+from .report import Result, say, table
 
 
 def explain(
@@ -29,6 +29,8 @@ def explain(
     from ..explain import explain as explain_program
 
     report = explain_program(program, spec)
+    if advice := hint(program, spec):
+        say(f"note: {advice}")
 
     def show(console: Console) -> None:
         counts = Counter(row.target for row in report.delegated)

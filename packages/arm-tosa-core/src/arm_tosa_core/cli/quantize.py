@@ -36,9 +36,20 @@ def prepare(
         raise UsageError(f"--quantize {quantization} needs the INT profile, which the target's {spec.tosa_spec} lacks")
     if quantization == "int16x8" and not spec.tosa_spec.support_extension("int16"):
         raise UsageError(f"--quantize int16x8 needs the extension int16, which the target's {spec.tosa_spec} lacks")
-    if any("quantize_per" in str(node.target) for node in program.graph.nodes):
+    if _is_quantized(program):
         raise UsageError("the model is quantized already; leave --quantize out")
     return _quantize(program, spec, quantization, calibration)
+
+
+def hint(program: ExportedProgram, spec: ArmCompileSpec) -> str:
+    """What to do about a float model on a target that has integers only; empty if that is not the trouble."""
+    if spec.tosa_spec.support_float() or _is_quantized(program):
+        return ""
+    return "The model is not quantized and the target has no floating point: add --quantize int8"
+
+
+def _is_quantized(program: ExportedProgram) -> bool:
+    return any("quantize_per" in str(node.target) for node in program.graph.nodes)
 
 
 def _quantize(
@@ -60,8 +71,9 @@ def _quantize(
         data = [program.example_inputs]
     else:
         raise UsageError("the model was saved without example inputs; give data with --calibration")
-    config = {"int8": get_symmetric_quantization_config, "int16x8": get_symmetric_a16w8_quantization_config}
-    quantizer = TOSAQuantizer(spec).set_global(config[quantization]())
+    wide = quantization == "int16x8"
+    config = get_symmetric_a16w8_quantization_config() if wide else get_symmetric_quantization_config()
+    quantizer = TOSAQuantizer(spec).set_global(config)
     observed = prepare_pt2e(program.module(), quantizer)
     with torch.no_grad():
         for args, kwargs in data:

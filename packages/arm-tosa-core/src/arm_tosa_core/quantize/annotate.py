@@ -68,7 +68,7 @@ def _annotate_node(node: Node, rule: Rule, config: QuantizationConfig) -> None:
     if rule.quant is Q.SHARED:
         _annotate_shared(node, inputs, config)
         return
-    specs: dict[Node, QuantizationSpecBase | None] = {n: config.input_activation for n in inputs}
+    specs: dict[Node, QuantizationSpecBase | None] = dict.fromkeys(inputs, config.input_activation)
     if rule.quant is Q.CONV:
         weight, bias = (node.args[i] if len(node.args) > i else None for i in (1, 2))
         if isinstance(weight, Node) and weight.op == "get_attr":
@@ -137,7 +137,7 @@ def _annotate_shared(node: Node, inputs: list[Node], config: QuantizationConfig)
     own: QuantizationSpecBase | None = config.input_activation
     if before is not None and before.output_qspec is not None:
         own = SharedQuantizationSpec(first)
-    specs: dict[Node, QuantizationSpecBase | None] = {first: own, **{n: shared for n in inputs[1:]}}
+    specs: dict[Node, QuantizationSpecBase | None] = {first: own, **dict.fromkeys(inputs[1:], shared)}
     _mark(node, specs, shared)
 
 

@@ -62,7 +62,12 @@ def _activation(dtype: torch.dtype, low: int, high: int, symmetric: bool, qat: b
     else:
         observer = HistogramObserver.with_args(eps=_EPS)
     return QuantizationSpec(
-        dtype=dtype, quant_min=low, quant_max=high, qscheme=scheme, is_dynamic=False, observer_or_fake_quant_ctr=observer
+        dtype=dtype,
+        quant_min=low,
+        quant_max=high,
+        qscheme=scheme,
+        is_dynamic=False,
+        observer_or_fake_quant_ctr=observer,
     )
 
 

@@ -125,7 +125,11 @@ def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModul
     while work:
         node = work.pop(0)
         rule = find(canonical(node.target))
-        if rule is None or rule.quant is not Q.PIECEWISE or not isinstance(overload(node.target), torch._ops.OpOverload):
+        if (
+            rule is None
+            or rule.quant is not Q.PIECEWISE
+            or not isinstance(overload(node.target), torch._ops.OpOverload)
+        ):
             continue
         if not _is_float(node):
             continue

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e.quantizer import QuantizationAnnotation, Quantizer
-from typing_extensions import Self
 
 from ..compile_spec import ArmCompileSpec
 from ..errors import UsageError
@@ -34,7 +33,9 @@ class TOSAQuantizer(Quantizer):
         self.compile_spec = given if isinstance(given, ArmCompileSpec) else None
         spec = given.tosa_spec if isinstance(given, ArmCompileSpec) else given
         if not isinstance(spec, TosaSpecification):
-            raise UsageError(f"{type(self).__name__} takes a compile spec or a TosaSpecification, got {type(given).__name__}")
+            raise UsageError(
+                f"{type(self).__name__} takes a compile spec or a TosaSpecification, got {type(given).__name__}"
+            )
         if not spec.support_integer():
             raise UsageError(f"{spec} has no integers: quantize for a specification with the INT profile")
         self.tosa_spec = spec
@@ -83,7 +84,9 @@ class TOSAQuantizer(Quantizer):
         """
         for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
             if tensor.device.type != "cpu":
-                raise UsageError(f"parameter {name} is on device {tensor.device}: move the model to the CPU, then export it")
+                raise UsageError(
+                    f"parameter {name} is on device {tensor.device}: move the model to the CPU, then export it"
+                )
 
     def config_of(self, node: Node) -> QuantizationConfig | None:
         """The scheme of a node, by the modules it comes from."""
@@ -120,7 +123,7 @@ class TOSAQuantizer(Quantizer):
                 node.meta[KEY] = QuantizationAnnotation(output_qspec=config.output_activation, _annotated=True)
             elif node.op == "output":
                 results = [n for n in node.all_input_nodes if _is_float32(n)]
-                specs = {n: config.input_activation for n in results}
+                specs = dict.fromkeys(results, config.input_activation)
                 node.meta[KEY] = QuantizationAnnotation(input_qspec_map=specs, _annotated=True)
 
 
@@ -141,5 +144,3 @@ def _drop_guards(model: GraphModule) -> None:
         if node.op == "call_module" and str(node.target) == "_guards_fn" and not node.users:
             model.graph.erase_node(node)
     model.recompile()
-
-

@@ -93,7 +93,9 @@ def sqrt(b: Builder, x: Value) -> Value:
 
 @op("aten.pow.Tensor_Scalar", "aten.pow.Tensor_Tensor", "aten.pow.Scalar", quant=Q.TABLE)
 def pow_(b: Builder, x: Operand, exponent: Operand) -> Value:
-    number = float(exponent.real()) if isinstance(exponent, Value) and exponent.is_const and exponent.size == 1 else exponent
+    number = (
+        float(exponent.real()) if isinstance(exponent, Value) and exponent.is_const and exponent.size == 1 else exponent
+    )
     if number == 2 and isinstance(x, Value):
         return b.MUL(x, x)
     if number == 1 and isinstance(x, Value):

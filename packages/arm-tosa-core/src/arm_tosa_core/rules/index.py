@@ -23,7 +23,9 @@ def index_select(b: Builder, x: Value, dim: int, indices: Value) -> Value:
     front = [dim, *(i for i in range(x.rank) if i != dim)]
     moved = b.TRANSPOSE(x, front)
     rest = moved.shape[1:]
-    rows = b.GATHER(b.RESHAPE(moved, [1, moved.shape[0], -(-moved.size // moved.shape[0])]), b.RESHAPE(indices, [1, indices.size]))
+    rows = b.GATHER(
+        b.RESHAPE(moved, [1, moved.shape[0], -(-moved.size // moved.shape[0])]), b.RESHAPE(indices, [1, indices.size])
+    )
     back = [front.index(i) for i in range(x.rank)]
     return b.TRANSPOSE(b.RESHAPE(rows, [indices.size, *rest]), back)
 

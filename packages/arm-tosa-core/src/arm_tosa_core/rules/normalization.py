@@ -108,7 +108,11 @@ def batch_norm(
     eps: float,
     _cudnn: bool = True,
 ) -> Value:
-    b.require(not training and mean is not None, "normalizes with statistics of the batch", "export in eval mode: model.eval()")
+    b.require(
+        not training and mean is not None,
+        "normalizes with statistics of the batch",
+        "export in eval mode: model.eval()",
+    )
     shape = [1, -1] + [1] * (len(x.shape) - 2)
     factor = b.aten.rsqrt(b.aten.add(variance, eps))
     factor = factor if weight is None else b.aten.mul(factor, weight)
@@ -146,5 +150,3 @@ def instance_norm(
 ) -> Value:
     b.require(use_input_stats, "normalizes with running statistics")
     return group_norm(b, x, x.shape[1], weight, bias, eps)
-
-

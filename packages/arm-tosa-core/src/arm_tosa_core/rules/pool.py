@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-
 from ..build import Builder
 from ..registry import Q, op
 from ..values import Value
@@ -61,7 +60,9 @@ def _dilated_max_pool(
 ) -> Value:
     """The maximum over shifted views of the padded image; shifts are few, as kernels are small."""
     b.require(all(s == 1 for s in stride) and not ceil_mode, "is a dilated max pool with a stride or ceil_mode")
-    b.require(not x.dtype.is_floating_point or x.quant is not None or not any(padding), "is a dilated max pool with padding")
+    b.require(
+        not x.dtype.is_floating_point or x.quant is not None or not any(padding), "is a dilated max pool with padding"
+    )
     low = -math.inf if x.quant is None else x.quant.scalar * (x.quant.qmin - x.quant.zero_point)
     x = b.PAD(x, [(0, 0), (0, 0), *((p, p) for p in padding)], low)
     size = [x.shape[i + 2] - (kernel[i] - 1) * dilation[i] for i in (0, 1)]
@@ -92,9 +93,7 @@ def max_pool1d(
 ) -> Value:
     image = b.RESHAPE(x, [*x.shape[:-1], 1, x.shape[-1]])
     step = [1, *(_each(stride, 1) or _each(kernel, 1))]
-    y = max_pool2d(
-        b, image, [1, *_each(kernel, 1)], step, [0, *_each(padding, 1)], [1, *_each(dilation, 1)], ceil_mode
-    )
+    y = max_pool2d(b, image, [1, *_each(kernel, 1)], step, [0, *_each(padding, 1)], [1, *_each(dilation, 1)], ceil_mode)
     return b.RESHAPE(y, [*y.shape[:-2], y.shape[-1]])
 
 
@@ -187,5 +186,3 @@ def adaptive_max_pool1d(b: Builder, x: Value, size: Sequence[int]) -> tuple[Valu
     image = b.RESHAPE(x, [*x.shape[:-1], 1, x.shape[-1]])
     y, _ = adaptive_max_pool2d(b, image, [1, *size])
     return b.RESHAPE(y, [*y.shape[:-2], y.shape[-1]]), None
-
-

@@ -102,7 +102,9 @@ def _truth(b: Builder, x: Value) -> Value:
 
 
 @op("aten.var.correction", "aten.var.dim", "aten.var.default", quant=Q.PIECEWISE)
-def var(b: Any, x: Value, dims: Any = None, *args: Any, correction: float | None = None, keepdim: bool = False) -> Value:
+def var(
+    b: Any, x: Value, dims: Any = None, *args: Any, correction: float | None = None, keepdim: bool = False
+) -> Value:
     """Overloads differ: ``var.dim(x, dim, unbiased, keepdim)``, ``var.correction(x, dim, *, correction, keepdim)``."""
     if isinstance(dims, bool):
         dims, args = None, (dims,)

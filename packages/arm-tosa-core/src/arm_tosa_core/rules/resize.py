@@ -48,9 +48,7 @@ def _resized(b: Builder, x: Value, size: Sequence[int], align_corners: bool, bil
 
 
 @op("aten.upsample_nearest2d.vec", quant=Q.SHARED)
-def upsample_nearest2d_vec(
-    b: Builder, x: Value, size: Sequence[int] | None, factors: Sequence[float] | None
-) -> Value:
+def upsample_nearest2d_vec(b: Builder, x: Value, size: Sequence[int] | None, factors: Sequence[float] | None) -> Value:
     return _nearest(b, x, _size(x, size, factors))
 
 
@@ -85,7 +83,9 @@ def upsample_bilinear2d(b: Builder, x: Value, size: Sequence[int], align_corners
 
 
 @op("aten.upsample_nearest1d.vec", "aten.upsample_nearest1d.default", quant=Q.SHARED)
-def upsample_nearest1d(b: Builder, x: Value, size: Sequence[int] | None, factors: Sequence[float] | None = None) -> Value:
+def upsample_nearest1d(
+    b: Builder, x: Value, size: Sequence[int] | None, factors: Sequence[float] | None = None
+) -> Value:
     target = [int(x.shape[2] * factors[0])] if size is None and factors else list(size or ())
     image = b.RESHAPE(x, [*x.shape[:2], 1, x.shape[2]])
     y = _nearest(b, image, [1, *target])

@@ -11,7 +11,13 @@ from ..registry import Q, op
 from ..values import Value
 
 
-@op("aten.view.default", "aten.reshape.default", "aten._unsafe_view.default", "aten._reshape_alias.default", quant=Q.SHARED)
+@op(
+    "aten.view.default",
+    "aten.reshape.default",
+    "aten._unsafe_view.default",
+    "aten._reshape_alias.default",
+    quant=Q.SHARED,
+)
 def view(b: Builder, x: Value, shape: Sequence[int], *_: object) -> Value:
     return b.RESHAPE(x, _resolved(x.size, shape))
 
@@ -99,7 +105,9 @@ def stack(b: Builder, values: Sequence[Value], dim: int = 0) -> Value:
 
 
 @op("aten.slice.Tensor", quant=Q.SHARED)
-def slice_(b: Builder, x: Value, dim: int = 0, start: int | None = None, stop: int | None = None, step: int = 1) -> Value:
+def slice_(
+    b: Builder, x: Value, dim: int = 0, start: int | None = None, stop: int | None = None, step: int = 1
+) -> Value:
     dim %= x.rank
     first, last, step = slice(start, stop, step).indices(x.shape[dim])
     count = max(0, -(-(last - first) // step))

@@ -1,0 +1,79 @@
+"""The checks say what Vela 5.2 does: what they accept compiles, and what they refuse does not."""
+
+from __future__ import annotations
+
+import pytest
+from vela_cases import CASES, I8, I16, Case, conv, pool, rescale
+from vela_in_process import problem
+
+from arm_ethosu import vela
+from arm_ethosu.accelerators import ACCELERATORS, DEFAULTS, family_of
+from arm_ethosu.constraints import checks_for
+from arm_tosa_core.errors import ToolError
+from arm_tosa_core.ir import Graph
+from arm_tosa_core.serializer import serialize
+from arm_tosa_core.specification import TosaSpecification
+
+_SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT+int16+int4")
+_ONE_PER_FAMILY = ("ethos-u55-128", "ethos-u65-256", "ethos-u85-256")
+
+
+def refusals(graph: Graph, accelerator: str) -> list[str]:
+    (check,) = checks_for(family_of(accelerator))
+    return [str(refused) for op in graph.ops if (refused := check(op)) is not None]
+
+
+@pytest.mark.parametrize("accelerator", _ONE_PER_FAMILY)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_check_agrees_with_vela(case: Case, accelerator: str) -> None:
+    refused = family_of(accelerator) in case.refused.split()
+    graph = case.graph()
+    assert bool(refusals(graph, accelerator)) == refused, refusals(graph, accelerator)
+    complaint = problem(serialize(graph, _SPEC), accelerator)
+    assert bool(complaint) == refused, complaint
+
+
+def test_names_are_unique() -> None:
+    names = [case.name for case in CASES]
+    assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
+@pytest.mark.parametrize("accelerator", ACCELERATORS)
+def test_limits_do_not_depend_on_the_size_of_the_accelerator(accelerator: str) -> None:
+    for case in (conv("s4", "", s=(4, 4), out=(16, 16), oc=64), conv("s4p", "u55 u65", s=(4, 4), pad=(1, 1, 1, 1))):
+        complaint = problem(serialize(case.graph(), _SPEC), accelerator)
+        assert bool(complaint) == (family_of(accelerator) in case.refused.split()), complaint
+
+
+@pytest.mark.parametrize("uses, refused", [(1, False), (2, True)])
+def test_an_int48_result_feeds_one_rescale(uses: int, refused: bool) -> None:
+    graph = conv("INT16", "", x=I16).graph()
+    accumulator = graph.ops[0].output
+    graph.outputs = [rescale(graph, accumulator, dtype) for dtype in (I16, I8)[:uses]]
+    graph.sweep()
+    assert bool(refusals(graph, "ethos-u55-128")) == refused
+    assert bool(problem(serialize(graph, _SPEC), "ethos-u55-128")) == refused
+    assert not problem(serialize(graph, _SPEC), "ethos-u85-256")
+
+
+@pytest.mark.parametrize("stride, pad", [(3, 1), (4, 1)])
+def test_the_executable_agrees_with_its_core(stride: int, pad: int, tmp_path) -> None:
+    tosa = serialize(pool("", "", "MAX_POOL2D", s=(stride, stride), pad=(pad,) * 4).graph(), _SPEC)
+
+    def compile() -> vela.VelaOutput:
+        u55 = DEFAULTS["u55"]
+        return vela.compile(
+            tosa, accelerator="ethos-u55-128", config=None, system_config=u55.system_config,
+            memory_mode=u55.memory_mode, timeout=60, artifacts=tmp_path,
+        )  # fmt: skip
+
+    if problem(tosa, "ethos-u55-128"):
+        with pytest.raises(ToolError, match="could not run on NPU"):
+            compile()
+    else:
+        assert compile().cycles > 0
+
+
+def test_a_refusal_says_what_is_wrong() -> None:
+    (reason,) = refusals(pool("", "", "MAX_POOL2D", s=(4, 4), pad=(1, 1, 1, 1)).graph(), "ethos-u55-128")
+    assert reason == "MAX_POOL2D: stride [4, 4] with padding; Ethos-U55 and Ethos-U65 take strides of 3 at most there"

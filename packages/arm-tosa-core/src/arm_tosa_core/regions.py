@@ -1,0 +1,50 @@
+"""Lowers the delegable regions of a program directly, without a round trip through ExecuTorch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from .analysis import Analysis
+from .ir import Graph
+from .lowering import Lowering
+from .pipeline import legalize
+from .target import Target
+
+
+@dataclass
+class Region:
+    """One delegate: a verified TOSA graph, and the nodes of the program that it reads and makes."""
+
+    graph: Graph
+    inputs: list[Node]
+    outputs: list[Node]
+
+
+def lower_regions(program: ExportedProgram, target: Target, analysis: Analysis) -> list[Region]:
+    """Lowers every region that an analysis of the same program found, in data-flow order.
+
+    Raises:
+        LoweringError: a rewrite broke a graph.
+    """
+    numbers = sorted(set(analysis.accepted.values()))
+    return [_lower_region(program, target, analysis, number) for number in numbers]
+
+
+def _lower_region(program: ExportedProgram, target: Target, analysis: Analysis, number: int) -> Region:
+    lowering = Lowering(program, target)
+    inputs, outputs = [], []
+    for node in program.graph.nodes:
+        if analysis.accepted.get(node) == number or (node in analysis.constant and node.op != "output"):
+            lowering.values[node] = lowering.lower(node)
+            outside = any(analysis.accepted.get(u) != number for u in node.users)
+            if outside and node not in analysis.constant:
+                outputs.append(node)
+        elif any(analysis.accepted.get(u) == number for u in node.users):
+            inputs.append(node)
+            lowering.values[node] = lowering.input(node.name, node.meta["val"])
+    for node in outputs:
+        lowering.output(node)
+    return Region(legalize(lowering.graph, target), inputs, outputs)

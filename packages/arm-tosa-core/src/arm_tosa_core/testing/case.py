@@ -1,0 +1,72 @@
+"""An operator case: one row of data that feeds every test of the operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+#: Ways to compute: float32, int8 activations and weights, int16 activations with int8 weights.
+SCHEMES = ("fp32", "int8", "int16")
+
+
+class Apply(torch.nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args: Any) -> Any:
+        return self.function(*args)
+
+
+@dataclass(frozen=True)
+class OpCase:
+    """One variant of an operator.
+
+    Args:
+        name: ``operator/variant``.
+        make: returns a function of tensors or a module; called with a fixed seed.
+        inputs: per input a shape (normally distributed float32), or a function of a generator to a tensor.
+        refuses: scheme to a part of the reason with which it must be refused. Other schemes must delegate all of it.
+        quanta: how far integer results may be off.
+        tolerance: relative and absolute, for float results.
+    """
+
+    name: str
+    make: Callable[[], Any]
+    inputs: Sequence[Any]
+    refuses: Mapping[str, str] = field(default_factory=dict)
+    quanta: int = 1
+    tolerance: tuple[float, float] = (1e-4, 1e-5)
+
+    def module(self) -> torch.nn.Module:
+        """The module, in eval mode, its parameters the same at every call."""
+        torch.manual_seed(0)
+        made = self.make()
+        return (made if isinstance(made, torch.nn.Module) else Apply(made)).eval()
+
+    def example(self, seed: int) -> tuple[torch.Tensor, ...]:
+        """Inputs; equal seeds give equal tensors."""
+        g = torch.Generator().manual_seed(seed)
+        return tuple(i(g) if callable(i) else torch.randn(tuple(i), generator=g) for i in self.inputs)
+
+
+def uniform(shape: Sequence[int], low: float, high: float) -> Callable[[torch.Generator], torch.Tensor]:
+    """An input spread evenly between two numbers."""
+    return lambda g: torch.rand(tuple(shape), generator=g) * (high - low) + low
+
+
+def integers(
+    shape: Sequence[int], low: int, high: int, dtype: torch.dtype = torch.int64
+) -> Callable[[torch.Generator], torch.Tensor]:
+    """An input of integers, ``low`` included, ``high`` not; ``torch.bool`` as a type gives truth values."""
+    return lambda g: torch.randint(low, high, tuple(shape), generator=g).to(dtype)
+
+
+def channels_last(shape: Sequence[int]) -> Callable[[torch.Generator], torch.Tensor]:
+    """An image that lies in memory with its channels last."""
+    return lambda g: torch.randn(tuple(shape), generator=g).to(memory_format=torch.channels_last)

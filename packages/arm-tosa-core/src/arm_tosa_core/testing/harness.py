@@ -1,0 +1,149 @@
+"""Runs a program on a target: regions as the target executes them, the rest eagerly."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from ..analysis import Analysis, analyse
+from ..compile_spec import ArmCompileSpec
+from ..quantize.config import (
+    QuantizationConfig,
+    get_symmetric_a16w8_quantization_config,
+    get_symmetric_quantization_config,
+)
+from ..quantize.quantizer import TOSAQuantizer
+from ..reference import run as run_reference
+from ..reference import validate
+from ..regions import Region, lower_regions
+from ..registry import overload
+from ..serializer import serialize
+from ..target import Target
+
+
+def scheme_config(scheme: str) -> QuantizationConfig:
+    """The quantization of a scheme."""
+    return get_symmetric_quantization_config() if scheme == "int8" else get_symmetric_a16w8_quantization_config()
+
+
+def exported(
+    module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], spec: ArmCompileSpec, scheme: str
+) -> ExportedProgram:
+    """The program, quantized with these inputs as calibration data unless the scheme is float."""
+    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+    program = torch.export.export(module, inputs)
+    if scheme == "fp32":
+        return program
+    quantizer = TOSAQuantizer(spec).set_global(scheme_config(scheme))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        prepared = prepare_pt2e(program.module(), quantizer)
+        with torch.no_grad():
+            prepared(*inputs)
+        return torch.export.export(convert_pt2e(prepared), inputs)
+
+
+class Execution:
+    """A program whose regions are lowered for a target.
+
+    Args:
+        check: also have ``tosa-opt`` validate each graph.
+    """
+
+    def __init__(self, program: ExportedProgram, target: Target, *, check: bool = False) -> None:
+        self.program = program
+        self.target = target
+        self.analysis: Analysis = analyse(program, target)
+        self.regions = lower_regions(program, target, self.analysis)
+        self.flatbuffers = [serialize(r.graph, target.tosa_spec) for r in self.regions]
+        self.payloads = [target.compile(t, {}) if target.compile else t for t in self.flatbuffers]
+        if check:
+            for tosa in self.flatbuffers:
+                validate(tosa, target.tosa_spec)
+
+    def run(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """The outputs of the program, its regions executed as the target does (or by the reference model)."""
+        return [self._value(n, self._start(inputs)) for n in _results(self.program)]
+
+    def edges(self, inputs: Sequence[torch.Tensor]) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """What each region made, beside what eager PyTorch makes there; both fed with what eager PyTorch has before."""
+        eager: dict[Node, Any] = self._start(inputs)
+        pairs = []
+        for region, payload in zip(self.regions, self.payloads, strict=True):
+            arguments = [self._value(n, eager, eager_only=True) for n in region.inputs]
+            made = self._execute(region, payload, arguments)
+            pairs += [(made[n], self._value(n, eager, eager_only=True)) for n in region.outputs]
+        return pairs
+
+    def _start(self, inputs: Sequence[torch.Tensor]) -> dict[Node, Any]:
+        values: dict[Node, Any] = {}
+        data = iter(inputs)
+        placeholders = [n for n in self.program.graph.nodes if n.op == "placeholder"]
+        for node, spec in zip(placeholders, self.program.graph_signature.input_specs, strict=True):
+            if spec.kind.name == "USER_INPUT":
+                values[node] = next(data)
+            else:
+                name = str(spec.target)
+                values[node] = self.program.state_dict.get(name, self.program.constants.get(name))
+        return values
+
+    def _execute(self, region: Region, payload: bytes, arguments: list[torch.Tensor]) -> dict[Node, torch.Tensor]:
+        arrays = [_to_memory(a) for a in arguments]
+        tosa = self.flatbuffers[self.regions.index(region)]
+        results = self.target.run(payload, arrays) if self.target.run else run_reference(tosa, arrays)
+        return {n: _from_memory(r, n.meta["val"]) for n, r in zip(region.outputs, results, strict=True)}
+
+    def _value(self, node: Node, values: dict[Node, Any], eager_only: bool = False) -> Any:
+        if node in values:
+            return values[node]
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), 100_000))
+        if not eager_only:
+            for region, payload in zip(self.regions, self.payloads, strict=True):
+                if node in region.outputs:
+                    arguments = [self._value(n, values) for n in region.inputs]
+                    values.update(self._execute(region, payload, arguments))
+                    return values[node]
+        args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda n: self._value(n, values, eager_only))
+        with torch.no_grad():
+            values[node] = overload(node.target)(*args, **kwargs)
+        return values[node]
+
+
+def _results(program: ExportedProgram) -> list[Node]:
+    (output,) = (n for n in program.graph.nodes if n.op == "output")
+    return [n for n in output.args[0] if isinstance(n, Node)]
+
+
+def _to_memory(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
+    """The elements in the order in which they lie, as a delegate gets them; int64 narrowed."""
+    tensor = tensor.detach()
+    if tensor.dtype == torch.int64:
+        tensor = tensor.to(torch.int32)
+    if not tensor.is_contiguous():
+        tensor = tensor.permute(tensor.dim_order())
+    if tensor.dtype == torch.bfloat16:
+        from ..dtypes import numpy_dtype
+        from ..ir import DType
+
+        return tensor.contiguous().view(torch.int16).numpy().view(numpy_dtype(DType.BF16))
+    return np.ascontiguousarray(tensor.numpy()).reshape(tuple(tensor.shape))
+
+
+def _from_memory(array: np.ndarray[Any, Any], meta: torch.Tensor) -> torch.Tensor:
+    if meta.dtype == torch.bfloat16:
+        tensor = torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
+    else:
+        tensor = torch.from_numpy(np.array(array)).to(meta.dtype)
+    if meta.is_contiguous():
+        return tensor.reshape(meta.shape)
+    order = meta.dim_order()
+    tensor = tensor.reshape([meta.shape[i] for i in order])
+    return tensor.permute([order.index(i) for i in range(len(order))])

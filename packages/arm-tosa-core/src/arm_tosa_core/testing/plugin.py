@@ -1,0 +1,11 @@
+"""The pytest plugin of the kit: ``--arm-target``."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("arm-tosa", "Arm TOSA conformance kit")
+    group.addoption("--arm-target", default="tosa", help="target for the operator cases; see: arm-tosa targets")
+    group.addoption("--arm-validate", action="store_true", help="have tosa-opt judge each graph (slower)")
