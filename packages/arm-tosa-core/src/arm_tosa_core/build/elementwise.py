@@ -8,7 +8,7 @@ import torch
 
 from ..errors import Rejected
 from ..ir import DType
-from ..values import QParams, Value
+from ..values import INTEGER_RANGES, QParams, Value
 from .core import Operand
 from .rescale import Rescale
 
@@ -22,13 +22,8 @@ class Elementwise(Rescale):
 
     def operands(self, *given: Operand) -> list[Value]:
         """Values of one type, promoted as PyTorch does; numbers become constants."""
-        values = [v for v in given if isinstance(v, Value)]
-        dtype = values[0].dtype
-        for v in values[1:]:
-            dtype = torch.promote_types(dtype, v.dtype) if v.rank or not values[0].rank else dtype
-        for number in (v for v in given if not isinstance(v, Value)):
-            if isinstance(number, float) and not dtype.is_floating_point:
-                dtype = torch.float32
+        metas = [torch.empty(v.shape, dtype=v.dtype, device="meta") if isinstance(v, Value) else v for v in given]
+        dtype = torch.result_type(*metas)  # type: ignore[call-overload]
         result = []
         for v in given:
             if not isinstance(v, Value):
@@ -36,6 +31,27 @@ class Elementwise(Rescale):
             else:
                 result.append(v if v.dtype == dtype or v.quant else self.cast(v, dtype))
         return result
+
+    def cast(self, value: Value, dtype: torch.dtype) -> Value:
+        """CAST between plain types, rounding reals to the nearest integer; int64 is int32 with known ``bounds``."""
+        source = value.dtype
+        if source == dtype or value.is_const:
+            return super().cast(value, dtype)
+        if source == torch.bool and dtype.is_floating_point:  # the FP profile has no CAST from bool
+            one, zero = (self.const(torch.tensor(n, dtype=dtype)) for n in (1, 0))
+            return self.SELECT(value, one, zero)
+        if {source, dtype} == {torch.float16, torch.bfloat16}:
+            return super().cast(super().cast(value, torch.float32), dtype)
+        if source == torch.int64 and (dtype == torch.bool or dtype.is_floating_point):
+            self.require(value.bounds is not None, f"turns int64 numbers of unknown range into {dtype}", _NARROW)
+        result = super().cast(value, dtype)
+        if dtype == torch.int64 and not source.is_floating_point:
+            return result.but(bounds=value.bounds or _RANGES[source])
+        return result.but(bounds=None)
+
+    def floating(self, value: Value) -> Value:
+        """The value, integers and bools turned into float32 as PyTorch does for functions of reals."""
+        return value if value.dtype.is_floating_point else self.cast(value, torch.float32)
 
     def _modes(self, *given: Operand) -> tuple[list[Value], bool]:
         """Operands, and whether to compute on integers that stand for reals."""
@@ -46,15 +62,17 @@ class Elementwise(Rescale):
             return values, True
         return [self.real(v) for v in values], False
 
-    def _int64(self, name: str, x: Value, y: Value, result: Value) -> Value:
-        """Keeps the promise that narrowed int64 numbers fit int32, by interval arithmetic."""
+    def _plain(self, name: str, x: Value, y: Value) -> Value:
+        """Arithmetic on plain values. Small integers and bools go through int32, which gives what PyTorch gives;
+        of int64 the results must be known to fit int32, which interval arithmetic tells.
+        """
+        if x.dtype in _SMALL_INTEGERS:
+            return self.cast(self.elementwise(name, *(self.cast(v, torch.int32) for v in (x, y))), x.dtype)
+        result = self.elementwise(name, x, y)
         if x.dtype != torch.int64:
             return result
         if x.bounds is None or y.bounds is None:
-            raise Rejected(
-                "int64 arithmetic on numbers whose range is not known to fit int32",
-                "cast the input to int32 in the model",
-            )
+            raise Rejected("int64 arithmetic on numbers whose range is not known to fit int32", _NARROW)
         ends = [_INTERVAL[name](a, b) for a in x.bounds for b in y.bounds]
         low, high = min(ends), max(ends)
         self.require(low >= -(2**31) and high < 2**31, f"int64 results up to {high} do not fit int32")
@@ -73,7 +91,7 @@ class Elementwise(Rescale):
     def _linear(self, name: str, x: Operand, y: Operand) -> Value:
         (a, b), integer = self._modes(x, y)
         if not integer:
-            return self._int64(name, a, b, self.elementwise(name, a, b))
+            return self._plain(name, a, b)
         a, b = self.shared(a, b)
         assert a.quant and b.quant
         low, high = (
@@ -91,7 +109,7 @@ class Elementwise(Rescale):
         """``x * y``; a positive constant factor of a quantized value only changes its scale."""
         (a, b), integer = self._modes(x, y)
         if not integer:
-            return self._int64("MUL", a, b, self.elementwise("MUL", a, b))
+            return self._plain("MUL", a, b)
         for value, factor in ((a, b), (b, a)):
             if value.quant and not value.is_const and factor.const is not None and factor.size == 1:
                 number = float(factor.real())
@@ -99,10 +117,12 @@ class Elementwise(Rescale):
                     value = self.apply_clamp(value)
                     assert value.quant
                     return value.but(quant=value.quant.scaled(number))
-        a, b = (self._factor(a), self._factor(b))
+        a, b = self._factor(a), self._factor(b)
         assert a.quant and b.quant
         wide = a.quant.bits + b.quant.bits > 31
-        a, b = self.centered(a, 15 if wide else 31), self.centered(b, 15 if wide else 31)
+        squared = a is b
+        a = self.centered(a, 15 if wide else 31)
+        b = a if squared else self.centered(b, 15 if wide else 31)
         assert a.quant and b.quant
         ends = [i * j for i in (a.quant.qmin, a.quant.qmax) for j in (b.quant.qmin, b.quant.qmax)]
         return self._accumulator("MUL", a, b, QParams((a.quant.scalar * b.quant.scalar,), 0, min(ends), max(ends)))
@@ -128,7 +148,7 @@ class Elementwise(Rescale):
     def _extreme(self, name: str, x: Operand, y: Operand) -> Value:
         (a, b), integer = self._modes(x, y)
         if not integer:
-            return self._int64(name, a, b, self.elementwise(name, a, b))
+            return self._plain(name, a, b)
         a, b = self._equal_scale(a, b)
         assert a.quant and b.quant
         low, high = min(a.quant.qmin, b.quant.qmin), max(a.quant.qmax, b.quant.qmax)
@@ -142,10 +162,11 @@ class Elementwise(Rescale):
 
     def clamp(self, x: Value, low: float, high: float) -> Value:
         """``min(max(x, low), high)``: on a quantized value only a note for its next requantization."""
+        low = min(low, high)  # PyTorch gives the upper bound if they cross
         if x.quant is not None:
             old = x.clamp or (-float("inf"), float("inf"))
             return x.but(clamp=(min(max(old[0], low), high), max(min(old[1], high), low)))
-        if x.dtype == torch.int64 or x.dtype == torch.int32:
+        if not x.dtype.is_floating_point:
             top, bottom = 2**31 - 1, -(2**31)
             limits = [int(min(max(limit, bottom), top)) for limit in (low, high)]
             return self.MINIMUM(self.MAXIMUM(x, limits[0]), limits[1])
@@ -155,8 +176,8 @@ class Elementwise(Rescale):
     # -- one operand ------------------------------------------------------------------------------
 
     def unary(self, name: str, x: Value) -> Value:
-        """An operator of one operand, such as EXP, on reals (or on int32 where the table allows it)."""
-        return self.elementwise(name, self.real(x))
+        """An operator of one operand, such as EXP, on reals; integers become reals first."""
+        return self.elementwise(name, self.floating(self.real(x)))
 
     def NEGATE(self, x: Value) -> Value:
         """``-x``."""
@@ -172,8 +193,9 @@ class Elementwise(Rescale):
         if integer:
             a, b = (v.but(dtype=torch.int32, quant=None) for v in self._equal_scale(a, b))
         elif a.dtype == torch.int64:
-            self.require(a.bounds is not None and b.bounds is not None, "compares int64 numbers of unknown range")
-        elif a.dtype == torch.bool:
+            known = a.bounds is not None and b.bounds is not None
+            self.require(known, "compares int64 numbers of unknown range", _NARROW)
+        elif a.dtype in _SMALL_INTEGERS:
             a, b = self.cast(a, torch.int32), self.cast(b, torch.int32)
         return self.elementwise(name, a, b, dtype=torch.bool)
 
@@ -200,7 +222,8 @@ class Elementwise(Rescale):
             quant = one
         lifted = [self.lift(v, rank) for v in (condition, a, b)]
         perm, tensors = self.same_order(*lifted)
-        return self.value(self.emit("SELECT", tensors), a.dtype, perm, quant)
+        bounds = a.bounds and b.bounds and (min(a.bounds[0], b.bounds[0]), max(a.bounds[1], b.bounds[1]))
+        return self.value(self.emit("SELECT", tensors), a.dtype, perm, quant, bounds=bounds)
 
     def _saturated(self, value: Value, quant: QParams, like: Value) -> Value:
         assert value.const is not None and like.tensor is not None
@@ -237,6 +260,10 @@ class Elementwise(Rescale):
         return self.MUL(x, 1.0 / n) if n != 1 else x
 
 
+_NARROW = "cast the input to int32 in the model"
+_RANGES = INTEGER_RANGES | {torch.bool: (0, 1)}
+#: Types that have no arithmetic in TOSA.
+_SMALL_INTEGERS = (torch.bool, torch.int8, torch.uint8, torch.int16)
 _INTERVAL = {
     "ADD": lambda a, b: a + b,
     "SUB": lambda a, b: a - b,

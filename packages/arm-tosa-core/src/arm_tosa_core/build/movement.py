@@ -169,6 +169,10 @@ class Movement(Rescale):
 
     def GATHER(self, values: Value, indices: Value) -> Value:
         """``values[n, indices[n, w], c]`` for values [N, K, C] and int32 indices [N, W]."""
+        if values.const is not None and indices.const is not None:
+            lanes = torch.arange(values.shape[0])[:, None]
+            picked = values.const[lanes, indices.const.long()]
+            return values.but(shape=tuple(picked.shape), const=picked)
         inputs = [self.tensor(self.apply_clamp(values)), self.index(indices)]
         return self.value(self.emit("GATHER", inputs), values.dtype, quant=values.quant)
 

@@ -14,8 +14,12 @@ from ..ir import DType, Tensor
 from ..values import INTEGER_RANGES, QParams, Value
 from .core import Core
 
-#: Bits that operands of one int32 addition may use, so that the sum cannot overflow.
+#: Bits that operands of one int32 addition may use, so that the sum cannot overflow. RESCALE wants its operand below
+#: 2**(shift - 1), which costs one more.
 _ADD_BITS = 29
+#: Left shift of the operand with the larger scale, by bits. Any that leaves room is right; these are the ones of the
+#: NPU's own addition, which Vela then uses instead of three operators.
+_ADD_SHIFT = {8: 19, 16: 14}
 _LIMITS = {
     DType.INT8: (-128, 127),
     DType.UINT8: (0, 255),
@@ -203,36 +207,37 @@ class Rescale(Core):
         Constants that are not quantized are rounded to that scale.
         """
         values = tuple(self.apply_clamp(v) for v in values)
-        tops: list[tuple[float, float]] = []  # largest magnitude, scale
+        scale, bits, top = 0.0, 0, 0.0
         for v in values:
             if v.quant is not None:
                 self.require(v.quant.axis is None, "is used before it is quantized")
-                top = max(abs(v.quant.qmin - v.quant.zero_point), abs(v.quant.qmax - v.quant.zero_point), 1)
-                tops.append((top * v.quant.scalar, v.quant.scalar))
+                low, high = v.quant.qmin - v.quant.zero_point, v.quant.qmax - v.quant.zero_point
+                scale, bits = max(scale, v.quant.scalar), max(bits, v.quant.bits)
+                top = max(top, max(abs(low), abs(high)) * v.quant.scalar)
             else:
                 assert v.const is not None
                 finite = v.const[torch.isfinite(v.const)].double()
-                tops.append((float(finite.abs().max()) if finite.numel() else 0.0, 0.0))
-        magnitude, scale = max(tops)
-        scale = scale or max(s for _, s in tops)
-        steps = max(magnitude, 1e-300) / scale  # RESCALE wants its operand below 2**(shift - 1), hence one more
-        scale *= 2.0 ** -math.floor(_ADD_BITS - math.log2(steps + 1))
+                top = max(top, float(finite.abs().max()) if finite.numel() else 0.0)
+        room = math.floor(_ADD_BITS - math.log2(top / scale + 1))
+        scale *= 2.0 ** -min(room, _ADD_SHIFT.get(bits, room))
         return [self._to_scale(v, scale) for v in values]
 
     def _to_scale(self, value: Value, scale: float) -> Value:
-        if value.const is not None:
+        quant = value.quant
+        if quant is None:
             quant = QParams((scale,), 0, *INTEGER_RANGES[torch.int32])
             data = quant.quantize(value.real()).to(torch.int32)
             low, high = (int(data.min()), int(data.max())) if data.numel() else (0, 0)
             return self.const(data, QParams((scale,), 0, low, high))
-        quant = value.quant
-        assert quant is not None and value.tensor is not None
+        # A quantized constant is rescaled in the graph as well: it is smaller there, and Vela adds and multiplies
+        # operands of one type without a pass of their own for the RESCALE.
         factor = quant.scalar / scale
+        tensor = self.tensor(value, value.axes)
         low, high = (math.floor((q - quant.zero_point) * factor) for q in (quant.qmin, quant.qmax))
         new = QParams((scale,), 0, low, high + 1 if factor != int(factor) else high)
-        if value.tensor.dtype == DType.INT32 and quant.zero_point == 0 and factor == 1.0:
+        if tensor.dtype == DType.INT32 and quant.zero_point == 0 and factor == 1.0:
             return value
-        return value.but(tensor=self.rescale(value.tensor, [factor], DType.INT32, quant.zero_point), quant=new)
+        return value.but(tensor=self.rescale(tensor, [factor], DType.INT32, quant.zero_point), quant=new, const=None)
 
 
 def _width(low: int, high: int) -> int:

@@ -1,5 +1,8 @@
 """Rewrites of the TOSA graph that every target gets."""
 
 from ..rewrite import Rewrite
+from .movement import MERGE_RESHAPES, MERGE_SLICES, MERGE_TRANSPOSES
+from .rescale_first import RESCALE_FIRST
+from .tables import MERGE_TABLES
 
-REWRITES: tuple[Rewrite, ...] = ()
+REWRITES: tuple[Rewrite, ...] = (RESCALE_FIRST, MERGE_TABLES, MERGE_RESHAPES, MERGE_SLICES, MERGE_TRANSPOSES)

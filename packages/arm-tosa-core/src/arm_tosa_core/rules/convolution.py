@@ -95,16 +95,15 @@ def _fit(
         x: NCHW.
         pads: (before, after) for each spatial axis.
     """
-    fitted = []
+    fitted, sizes = [], []
     for i, (before, after) in enumerate(pads):
         extent = x.shape[i + 2] + before + after - ((kernel[i] - 1) * dilation[i] + 1)
         b.require(extent >= 0, f"has a kernel of {kernel[i]} over an axis of {x.shape[i + 2]}")
         rest = extent % stride[i]
         cut = max(0, rest - after)
-        if cut:
-            x = b.slice(x, i + 2, 0, x.shape[i + 2] - cut)
+        sizes.append(x.shape[i + 2] - cut)
         fitted.append((before, after - (rest - cut)))
-    return x, fitted
+    return b.SLICE(x, [0] * x.rank, [*x.shape[:2], *sizes]), fitted
 
 
 def _transposed(
