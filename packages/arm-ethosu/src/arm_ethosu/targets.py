@@ -17,6 +17,7 @@ from .compile_spec import EthosUCompileSpec
 def ethos_u_target(accelerator: str, compile: Callable[[bytes, Mapping[str, str]], bytes]) -> Target:
     """The target for one accelerator; ``compile`` is Vela bound to its options."""
     from .constraints import checks_for
+    from .rewrites import REWRITES
 
     family = family_of(accelerator)
     macs = accelerator.rpartition("-")[2]
@@ -24,6 +25,7 @@ def ethos_u_target(accelerator: str, compile: Callable[[bytes, Mapping[str, str]
         name=accelerator,
         spec=DEFAULTS[family].tosa_spec,
         checks=checks_for(family),
+        rewrites=REWRITES,
         compile=compile,
         suffix=".vela",
         backend_id="EthosUBackend",

@@ -11,7 +11,7 @@ import torch
 
 from ..dtypes import numpy_dtype
 from ..ir import DType, Tensor
-from ..values import Value, moves_only_ones
+from ..values import QParams, Value, inverse
 from .rescale import Rescale
 
 _T = TypeVar("_T")
@@ -44,28 +44,17 @@ class Movement(Rescale):
         shape = tuple(int(n) for n in shape)
         if shape == x.shape:
             return x
+        x = self.movable(x)
         quant = x.quant
         if quant is not None and quant.axis is not None:
             quant = replace(quant, axis=self._same_axis(x.shape, shape, quant.axis))
         if x.const is not None:
             return x.but(shape=shape, const=x.const.reshape(shape), quant=quant)
         assert x.tensor is not None
-        if [n for n in x.shape if n != 1] == [n for n in shape if n != 1]:
-            return self._squeeze(x, shape).but(quant=quant)
+        if x.perm is not None and x.size and (order := _reshaped_order(x, shape)) is not None:
+            tensor = self.reshape(x.tensor, [shape[i] for i in order])
+            return x.but(shape=shape, tensor=tensor, perm=inverse(tuple(order)), quant=quant)
         return x.but(shape=shape, tensor=self.reshape(self.tensor(x), shape), perm=None, quant=quant)
-
-    def _squeeze(self, x: Value, shape: tuple[int, ...]) -> Value:
-        """A reshape that only adds or drops axes of size 1 keeps the order of the others."""
-        assert x.tensor is not None
-        if moves_only_ones(x.tensor.shape, x.axes):
-            return x.but(shape=shape, tensor=self.reshape(x.tensor, shape), perm=None)
-        old = [x.axes[i] for i, n in enumerate(x.shape) if n != 1]  # where the others lie, in logical order
-        new = [i for i, n in enumerate(shape) if n != 1]
-        ones = [i for i, n in enumerate(shape) if n == 1]
-        order = sorted(range(len(old)), key=lambda k: old[k])  # the others, as they lie in memory
-        memory = [*ones, *(new[k] for k in order)]
-        tensor = self.reshape(x.tensor, [shape[i] for i in memory])
-        return x.but(shape=shape, tensor=tensor, perm=tuple(memory.index(i) for i in range(len(shape))))
 
     def _same_axis(self, old: tuple[int, ...], new: tuple[int, ...], axis: int) -> int:
         before = int(np.prod(old[:axis], dtype=np.int64))
@@ -105,27 +94,43 @@ class Movement(Rescale):
         if first is not None:
             values = [self.like(self.apply_clamp(v), first) for v in values]
         perm, tensors = self.same_order(*values)
-        limit = 64  # MAX_TENSOR_LIST_SIZE of level 8K
-        while len(tensors) > 1:
-            groups = [tensors[i : i + limit] for i in range(0, len(tensors), limit)]
-            tensors = [self.emit("CONCAT", g, axis=perm[axis]) if len(g) > 1 else g[0] for g in groups]
-        return self.value(tensors[0], values[0].dtype, perm, first.quant if first else None)
+        out = self._concatenated(tensors, perm[axis])
+        return self.value(out, values[0].dtype, perm, first.quant if first else None)
 
     def join(self, parts: Sequence[Value], axis: int) -> Value:
         """CONCAT along the channels; accumulators keep the scales that each of their channels has."""
         if parts[0].quant is None or len(parts) == 1:
             return self.CONCAT(parts, axis)
+        parts = [self.movable(p) for p in parts]
         quants = [p.quant for p in parts if p.quant]
         scales = [
             s
             for q, p in zip(quants, parts, strict=True)
             for s in (q.scale if q.axis is not None else q.scale * p.shape[axis])
         ]
-        merged = replace(quants[0], scale=tuple(scales), axis=axis)
+        low, high = min(q.qmin for q in quants), max(q.qmax for q in quants)
+        merged = QParams(tuple(scales), 0, low, high, axis)
         if len(set(scales)) == 1:
             merged = replace(merged, scale=(scales[0],), axis=None)
         perm, tensors = self.same_order(*parts)
-        return self.value(self.emit("CONCAT", tensors, axis=perm[axis]), parts[0].dtype, perm, merged)
+        return self.value(self._concatenated(tensors, perm[axis]), parts[0].dtype, perm, merged)
+
+    def _concatenated(self, tensors: list[Tensor], axis: int) -> Tensor:
+        limit = 64  # MAX_TENSOR_LIST_SIZE of level 8K
+        while len(tensors) > 1:
+            groups = [tensors[i : i + limit] for i in range(0, len(tensors), limit)]
+            tensors = [self.emit("CONCAT", g, axis=axis) if len(g) > 1 else g[0] for g in groups]
+        return tensors[0]
+
+    def movable(self, x: Value) -> Value:
+        """A 48-bit accumulator, which TOSA cannot move, as one of 32 bits: the lowest bits go if its range needs it."""
+        if x.tensor is None or x.tensor.dtype != DType.INT48:
+            return x
+        assert x.quant is not None
+        drop = max(0, x.quant.bits - 32)
+        low, high = x.quant.qmin >> drop, x.quant.qmax >> drop
+        quant = replace(x.quant.scaled(2.0**drop), qmin=low, qmax=high)
+        return x.but(tensor=self.rescale(x.tensor, [2.0**-drop], DType.INT32), quant=quant)
 
     def like(self, value: Value, other: Value) -> Value:
         """The value with the scale, zero point and integer type of ``other``."""
@@ -180,6 +185,31 @@ class Movement(Rescale):
         """Indices as int32; int64 is safe here, since an index is smaller than what it points into."""
         self.require(indices.dtype in (torch.int32, torch.int64), f"takes integer indices, got {indices.dtype}")
         return self.tensor(indices)
+
+
+def _reshaped_order(x: Value, shape: tuple[int, ...]) -> list[int] | None:
+    """The new axes as they lie in memory, if the reshape only splits and merges axes that lie side by side there.
+
+    Such a reshape needs no transpose first. Axes of size 1 lie anywhere.
+    """
+    groups: list[tuple[list[int], list[int]]] = []  # old axes, the new axes they become
+    old = [i for i, n in enumerate(x.shape) if n != 1]
+    new = [i for i, n in enumerate(shape) if n != 1]
+    while old or new:
+        group: tuple[list[int], list[int]] = ([old.pop(0)], [new.pop(0)])
+        sizes = [x.shape[group[0][0]], shape[group[1][0]]]
+        while sizes[0] != sizes[1]:
+            side, rest, of = (0, old, x.shape) if sizes[0] < sizes[1] else (1, new, shape)
+            group[side].append(rest.pop(0))
+            sizes[side] *= of[group[side][-1]]
+        groups.append(group)
+    memory = sorted((p, i) for i, p in enumerate(x.axes) if x.shape[i] != 1)
+    place = {axis: k for k, (_, axis) in enumerate(memory)}
+    for axes, _ in groups:
+        if [place[a] for a in axes] != list(range(place[axes[0]], place[axes[0]] + len(axes))):
+            return None
+    groups.sort(key=lambda g: place[g[0][0]])
+    return [i for i, n in enumerate(shape) if n == 1] + [i for _, axes in groups for i in axes]
 
 
 def _to_memory(x: Value, per_axis: Sequence[_T]) -> list[_T]:

@@ -1,0 +1,122 @@
+"""Each rewrite: what it makes of a small graph, and that the results stay the same bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from arm_tosa_core import TosaSpecification
+from arm_tosa_core.build import Builder
+from arm_tosa_core.ir import DType, Graph, Tensor
+from arm_tosa_core.pipeline import run_rewrites
+from arm_tosa_core.reference import run
+from arm_tosa_core.rewrites import REWRITES
+from arm_tosa_core.serializer import serialize
+from arm_tosa_core.verifier import verify
+
+SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT")
+
+
+def _builder() -> tuple[Builder, Tensor]:
+    graph = Graph()
+    return Builder(graph, SPEC), graph.input("x", (1, 4, 6, 8), DType.INT8)
+
+
+def _table(b: Builder, x: Tensor, step: int) -> Tensor:
+    entries = (np.arange(256) * step % 256 - 128).astype(np.int8)
+    return b.emit("TABLE", [x, b.graph.constant(entries, DType.INT8)])
+
+
+def _wide(b: Builder, x: Tensor) -> Tensor:
+    return b.rescale(x, [3.0], DType.INT32, 5)
+
+
+def rescale_after_reshape(b: Builder, x: Tensor) -> Tensor:
+    return b.rescale(b.reshape(_wide(b, x), (1, 24, 8)), [0.1 + 0.01 * i for i in range(8)], DType.INT8, 0, 3)
+
+
+def rescale_after_a_reshape_of_channels(b: Builder, x: Tensor) -> Tensor:
+    return b.rescale(b.reshape(_wide(b, x), (1, 48, 4)), [0.1 + 0.01 * i for i in range(4)], DType.INT8)
+
+
+def rescale_after_transpose(b: Builder, x: Tensor) -> Tensor:
+    return b.rescale(b.emit("TRANSPOSE", [_wide(b, x)], perms=(0, 2, 1, 3)), [0.2], DType.INT8)
+
+
+def rescale_after_concat(b: Builder, x: Tensor) -> Tensor:
+    joined = b.emit("CONCAT", [_wide(b, x), b.rescale(x, [2.0], DType.INT32)], axis=3)
+    return b.rescale(joined, [0.1 if i < 8 else 0.1 + 0.01 * i for i in range(16)], DType.INT8)
+
+
+def rescale_after_a_reshape_that_is_used_twice(b: Builder, x: Tensor) -> Tensor:
+    wide = b.reshape(_wide(b, x), (1, 24, 8))
+    return b.emit("ADD", [b.rescale(b.rescale(wide, [0.1], DType.INT8), [1.0], DType.INT32), wide])
+
+
+def table_of_table(b: Builder, x: Tensor) -> Tensor:
+    return _table(b, _table(b, x, 3), 7)
+
+
+def table_of_rescale(b: Builder, x: Tensor) -> Tensor:
+    return _table(b, b.rescale(x, [1.7], DType.INT8, -3, 9), 5)
+
+
+def clamp_of_rescale_of_table(b: Builder, x: Tensor) -> Tensor:
+    return b.emit("CLAMP", [b.rescale(_table(b, x, 5), [0.3], DType.INT8, 4, 1)], min_val=-20, max_val=30)
+
+
+def rescale_of_rescale(b: Builder, x: Tensor) -> Tensor:
+    return b.rescale(b.rescale(x, [0.5], DType.INT8), [1.5], DType.INT8)
+
+
+def reshape_of_reshape(b: Builder, x: Tensor) -> Tensor:
+    return b.reshape(b.reshape(_table(b, x, 3), (24, 8)), (4, 48))
+
+
+def slice_of_slice(b: Builder, x: Tensor) -> Tensor:
+    shape = b.graph.shape
+    inner = b.emit("SLICE", [x, shape([0, 1, 1, 0]), shape([1, 3, 4, 8])])
+    return b.emit("SLICE", [inner, shape([0, 1, 0, 2]), shape([1, 2, 4, 5])])
+
+
+def transpose_of_transpose(b: Builder, x: Tensor) -> Tensor:
+    return b.emit("TRANSPOSE", [b.emit("TRANSPOSE", [x], perms=(0, 2, 3, 1))], perms=(3, 0, 1, 2))
+
+
+def transposes_that_cancel(b: Builder, x: Tensor) -> Tensor:
+    there = b.emit("TRANSPOSE", [_table(b, x, 3)], perms=(0, 2, 3, 1))
+    return b.emit("ABS", [b.rescale(b.emit("TRANSPOSE", [there], perms=(0, 3, 1, 2)), [1.0], DType.INT32)])
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (rescale_after_reshape, ["RESCALE", "RESCALE", "RESHAPE"]),
+        (rescale_after_a_reshape_of_channels, ["RESCALE", "RESHAPE", "RESCALE"]),
+        (rescale_after_transpose, ["RESCALE", "RESCALE", "TRANSPOSE"]),
+        (rescale_after_concat, ["RESCALE", "RESCALE", "RESCALE", "RESCALE", "CONCAT"]),
+        (rescale_after_a_reshape_that_is_used_twice, ["RESCALE", "RESHAPE", "RESCALE", "RESCALE", "ADD"]),
+        (table_of_table, ["TABLE"]),
+        (table_of_rescale, ["TABLE"]),
+        (clamp_of_rescale_of_table, ["TABLE"]),
+        (rescale_of_rescale, ["RESCALE", "RESCALE"]),
+        (reshape_of_reshape, ["TABLE", "RESHAPE"]),
+        (slice_of_slice, ["SLICE"]),
+        (transpose_of_transpose, ["TRANSPOSE"]),
+        (transposes_that_cancel, ["TABLE", "RESCALE", "ABS"]),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_rewrite_keeps_the_results(make: Callable[[Builder, Tensor], Tensor], expected: list[str]) -> None:
+    builder, x = _builder()
+    graph = builder.graph
+    graph.outputs = [make(builder, x)]
+    data = np.random.default_rng(0).integers(-128, 128, x.shape).astype(np.int8)
+    before = run(serialize(graph, SPEC), [data])
+    run_rewrites(graph, list(REWRITES))
+    verify(graph, SPEC)
+    assert [op.name for op in graph.ops] == expected
+    np.testing.assert_array_equal(run(serialize(graph, SPEC), [data])[0], before[0])
+    assert len(np.unique(before[0])) > 20
