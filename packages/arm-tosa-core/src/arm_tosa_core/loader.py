@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import struct
 from typing import Any
@@ -153,11 +154,16 @@ class _BlockReader:
         return value
 
 
-def _attribute_table(op: Any) -> Any:
+@functools.cache
+def _table_class(number: int) -> Any:
     from tosa.Attribute import Attribute as Union
 
-    (name,) = (key for key, number in vars(Union).items() if number == op.AttributeType())
-    table = getattr(importlib.import_module(f"tosa.{name}"), name)()
+    (name,) = (key for key, n in vars(Union).items() if n == number)
+    return getattr(importlib.import_module(f"tosa.{name}"), name)
+
+
+def _attribute_table(op: Any) -> Any:
+    table = _table_class(op.AttributeType())()
     source = op.Attribute()
     table.Init(source.Bytes, source.Pos)
     return table
