@@ -167,9 +167,9 @@ class Elementwise(Rescale):
             old = x.clamp or (-float("inf"), float("inf"))
             return x.but(clamp=(min(max(old[0], low), high), max(min(old[1], high), low)))
         if not x.dtype.is_floating_point:
-            top, bottom = 2**31 - 1, -(2**31)
-            limits = [int(min(max(limit, bottom), top)) for limit in (low, high)]
-            return self.MINIMUM(self.MAXIMUM(x, limits[0]), limits[1])
+            bottom, top = _RANGES.get(x.dtype, _RANGES[torch.int32])
+            x = self.MAXIMUM(x, int(low)) if low > bottom else x
+            return self.MINIMUM(x, int(high)) if high < top else x
         tensor = self.tensor(x, x.axes)
         return x.but(tensor=self.emit("CLAMP", [tensor], min_val=low, max_val=high), const=None)
 
@@ -178,6 +178,14 @@ class Elementwise(Rescale):
     def unary(self, name: str, x: Value) -> Value:
         """An operator of one operand, such as EXP, on reals; integers become reals first."""
         return self.elementwise(name, self.floating(self.real(x)))
+
+    def INTDIV(self, x: Operand, y: Operand) -> Value:
+        """``x / y`` of integers, rounded towards 0."""
+        a, b = self.operands(x, y)
+        if a.dtype == torch.int64:
+            low, high = b.bounds or (0, 0)
+            self.require(low > 0 or high < 0, "divides int64 by numbers that may be 0", _NARROW)
+        return self._plain("INTDIV", a, b)
 
     def NEGATE(self, x: Value) -> Value:
         """``-x``."""
@@ -207,6 +215,8 @@ class Elementwise(Rescale):
     def SELECT(self, condition: Value, x: Operand, y: Operand) -> Value:
         """``x`` where the condition holds, else ``y``."""
         (a, b), integer = self._modes(x, y)
+        if condition.const is not None and a.const is not None and b.const is not None:
+            return self.const(torch.where(condition.const, a.real(), b.real()))
         rank = max(condition.rank, a.rank, b.rank)
         quant = None
         if integer:
@@ -268,6 +278,7 @@ _INTERVAL = {
     "ADD": lambda a, b: a + b,
     "SUB": lambda a, b: a - b,
     "MUL": lambda a, b: a * b,
+    "INTDIV": lambda a, b: int(a / b),
     "MAXIMUM": max,
     "MINIMUM": min,
 }
