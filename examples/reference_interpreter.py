@@ -21,13 +21,17 @@ class ReferenceInterpreter(torch.fx.Interpreter):
     """
 
     def __init__(self, edge: EdgeProgramManager, graphs: Sequence[bytes]) -> None:
-        super().__init__(edge.exported_program().graph_module)
+        self.program = edge.exported_program()
+        super().__init__(self.program.graph_module)
         self.graphs = graphs
 
     def run(self, *args: torch.Tensor, **kwargs: Any) -> tuple[torch.Tensor, ...]:
         """The program's outputs for these inputs."""
         self._waiting = iter(self.graphs)
-        return super().run(*args, **kwargs)
+        given = iter(args)
+        data = {**self.program.constants, **self.program.state_dict}
+        inputs = self.program.graph_signature.input_specs
+        return super().run(*(next(given) if i.kind.name == "USER_INPUT" else data[i.target] for i in inputs), **kwargs)
 
     def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """One operator of the program; a delegate's arguments are its lowered module, then its inputs."""

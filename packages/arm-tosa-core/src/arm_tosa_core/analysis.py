@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,12 +14,18 @@ from torch.fx import Node
 from .errors import Rejected
 from .ir import Op
 from .lowering import Lowering
-from .program import is_dequantize, is_quantize
+from .program import NOTHING, Known, is_dequantize, is_quantize
+from .registry import Q, canonical, find
 from .target import Target
 from .values import Value
 
 #: TOSA operators that by themselves are no reason for a delegate.
-_IDLE = frozenset({"RESHAPE", "TRANSPOSE", "IDENTITY", "RESCALE"})
+_IDLE = frozenset({"RESHAPE", "TRANSPOSE", "IDENTITY"})
+
+#: Policies of operators that may emit nothing: they only change bounds or the scale.
+_IMPLICIT = frozenset({Q.BOUNDS, Q.PRODUCT})
+
+_CONSTANT = Rejected("is computed from constants, and used on the CPU only")
 
 #: May a node be delegated, as far as the caller is concerned? A reason if not.
 NodeCheck = Callable[[Node], "Rejected | None"]
@@ -45,8 +51,8 @@ def analyse(
     target: Target,
     checks: Sequence[NodeCheck] = (),
     *,
-    known: Mapping[str, torch.Tensor] = {},
-    wide_inputs: bool = True,
+    known: Known = NOTHING,
+    editable: bool = True,
 ) -> Analysis:
     """Finds the nodes that the target takes, and the regions they form.
 
@@ -55,16 +61,18 @@ def analyse(
 
     Args:
         checks: reasons of the caller to keep a node out.
-        known, wide_inputs: see ``Lowering``.
+        known: see ``Lowering``.
+        editable: the edges of regions will still be edited (``edges``): int64 is no obstacle there, nor is sharing.
     """
+    has_float = target.tosa_spec.support_float()
     refused: dict[Node, Rejected] = {}
     while True:
-        lowering = Lowering(program, target, dry=True, known=known, wide_inputs=wide_inputs)
+        lowering = Lowering(program, target, dry=True, known=known, wide_inputs=editable)
         analysis, emitted = _dry_run(lowering, checks, refused)
-        found = _leaks(program, analysis, lowering)
-        if not found:
-            _assign_regions(program, analysis)
-            found = _idle_regions(analysis, emitted)
+        _assign_regions(program, analysis, has_float)
+        found = _torn(analysis) or _leaks(analysis, lowering) or _idle_regions(analysis, emitted, target)
+        if not found and not editable:
+            found = _shared(analysis, has_float)
         if not found:
             return analysis
         refused.update(found)
@@ -90,6 +98,9 @@ def _dry_run(
                         raise refusal
             if node.target is operator.getitem and node.args[0] not in analysis.accepted:
                 raise _Outside
+            for n in node.all_input_nodes:
+                if isinstance(unusable := lowering.values[n], Rejected):
+                    raise unusable
             value = lowering.values[node] = lowering.lower(node)
             if node.op == "call_function":
                 analysis.accepted[node] = 0
@@ -114,55 +125,51 @@ def _known(value: Any) -> bool:
 
 
 def _from_outside(lowering: Lowering, node: Node) -> Any:
-    """The values that a node outside hands to the graph."""
-    meta = node.meta.get("val")
-    metas = [meta] if isinstance(meta, torch.Tensor) else list(meta) if isinstance(meta, (list, tuple)) else []
-    values: list[Any] = []
-    for i, m in enumerate(metas):
+    """The values that a node outside hands to the graph; for a tensor that TOSA cannot hold, why not."""
+
+    def value(name: str, meta: Any) -> Any:
+        if not isinstance(meta, torch.Tensor):
+            return meta
         try:
-            values.append(lowering.input(f"{node.name}_{i}", m) if isinstance(m, torch.Tensor) else m)
+            return lowering.input(name, meta)
         except Rejected as why:
-            values.append(_Unusable(why))
-    if isinstance(meta, torch.Tensor):
-        return values[0]
-    return tuple(values) if metas else meta
+            return why
+
+    meta = node.meta.get("val")
+    if isinstance(meta, (list, tuple)):
+        return tuple(value(f"{node.name}_{i}", m) for i, m in enumerate(meta))
+    return value(node.name, meta)
 
 
-class _Unusable:
-    """Stands for a tensor that TOSA cannot hold; whoever computes with it is refused for the same reason."""
-
-    def __init__(self, why: Rejected) -> None:
-        self.__dict__["why"] = why
-
-    def __getattr__(self, name: str) -> Any:
-        raise Rejected(f"uses a tensor which {self.why.reason}", self.why.fix)
+def _torn(analysis: Analysis) -> dict[Node, Rejected]:
+    """Accepted nodes with a result that is refused: a node cannot be on both sides."""
+    results = ((n.args[0], why) for n, why in analysis.rejected.items() if n.target is operator.getitem)
+    return {n: why for n, why in results if isinstance(n, Node) and n in analysis.accepted}
 
 
-def _leaks(program: ExportedProgram, analysis: Analysis, lowering: Lowering) -> dict[Node, Rejected]:
-    """Accepted nodes whose quantized result would have to leave as float, on a target that has no float."""
+def _leaks(analysis: Analysis, lowering: Lowering) -> dict[Node, Rejected]:
+    """Accepted nodes whose result cannot leave their region: it would be float, on a target that has none, or int64."""
     has_float = lowering.target.tosa_spec.support_float()
     found: dict[Node, Rejected] = {}
-    for node in analysis.accepted:
+    for node, region in analysis.accepted.items():
         value = lowering.values[node]
         if not isinstance(value, Value) or node in analysis.constant:
             continue
         floating = value.dtype.is_floating_point and not (has_float or is_quantize(node) or is_dequantize(node))
         wide = value.dtype == torch.int64 and not lowering.wide_inputs
-        if not floating and not wide:
+        user = next((u for u in node.users if analysis.accepted.get(u) != region), None)
+        if user is None or not (floating or wide):
             continue
-        for user in node.users:
-            if user not in analysis.accepted:
-                where = "an output of the model" if user.op == "output" else f"{user.name}, which stays on the CPU"
-                if wide:
-                    found[node] = Rejected(f"its int64 result is used by {where}", "cast it to int32 in the model")
-                else:
-                    found[node] = Rejected(
-                        f"its result is used in float by {where}", "quantize its result, or what uses it"
-                    )
+        home = "is part of another delegate" if user in analysis.accepted else "stays on the CPU"
+        where = "an output of the model" if user.op == "output" else f"{user.name}, which {home}"
+        if wide:
+            found[node] = Rejected(f"its int64 result is used by {where}", "cast it to int32 in the model")
+        else:
+            found[node] = Rejected(f"its result is used in float by {where}", "quantize its result, or what uses it")
     return found
 
 
-def _assign_regions(program: ExportedProgram, analysis: Analysis) -> None:
+def _assign_regions(program: ExportedProgram, analysis: Analysis, has_float: bool) -> None:
     """Numbers the accepted nodes so that each region can be one delegate.
 
     A node's level counts how often a path to it returns from the CPU to the target: nodes of one level can run as
@@ -177,16 +184,23 @@ def _assign_regions(program: ExportedProgram, analysis: Analysis) -> None:
             continue
         level[node] = max(before, default=0)
     for node in reversed(program.graph.nodes):
-        if node not in analysis.accepted:
+        if node not in analysis.accepted or node.target is operator.getitem:
             continue
         users = [u for u in node.users if u in level and u.op != "output"]
-        if users:
-            level[node] = max(level[node], min(level[u] if u in analysis.accepted else level[u] for u in users))
-    for node in program.graph.nodes:  # a dequantize at the far edge belongs to nobody
-        if node in analysis.accepted and _is_edge(node, analysis):
+        follow = all(_can_follow(p, analysis) for p in node.all_input_nodes if p in analysis.accepted)
+        if follow and any(u in analysis.accepted for u in users):
+            level[node] = max(level[node], min(level[u] for u in users))
+    if not has_float:  # a dequantize at the far edge belongs to nobody
+        for node in [n for n in analysis.accepted if _is_edge(n, analysis)]:
             del analysis.accepted[node]
     for node in analysis.accepted:
         analysis.accepted[node] = level[node]
+
+
+def _can_follow(node: Node, analysis: Analysis) -> bool:
+    """Whether a node may be in an earlier region than its user, or goes where its user goes."""
+    free = node in analysis.constant or is_quantize(node) or is_dequantize(node)
+    return free or (len(node.users) == 1 and node.target is not operator.getitem)
 
 
 def _is_edge(node: Node, analysis: Analysis) -> bool:
@@ -194,12 +208,42 @@ def _is_edge(node: Node, analysis: Analysis) -> bool:
     return is_dequantize(node) and not any(u in analysis.accepted for u in node.users)
 
 
-def _idle_regions(analysis: Analysis, emitted: dict[Node, list[Op]]) -> dict[Node, Rejected]:
-    """Nodes of regions that would only reshape data."""
-    busy = {
-        region
+def _idle_regions(analysis: Analysis, emitted: dict[Node, list[Op]], target: Target) -> dict[Node, Rejected]:
+    """Nodes of regions that would only reshape, quantize or dequantize data."""
+
+    def works(node: Node) -> bool:
+        if node in analysis.constant or is_quantize(node) or is_dequantize(node):
+            return False
+        rule = find(canonical(node.target), target.name)
+        # A clamp may emit nothing itself: the requantization that follows does its work.
+        return any(op.name not in _IDLE for op in emitted[node]) or (rule is not None and rule.quant in _IMPLICIT)
+
+    busy = {region for node, region in analysis.accepted.items() if works(node)}
+    idle = Rejected("is in a region with nothing to compute, only data to reshape")
+    return {
+        node: _CONSTANT if node in analysis.constant else idle
         for node, region in analysis.accepted.items()
-        if node not in analysis.constant and any(op.name not in _IDLE for op in emitted[node])
+        if region not in busy
     }
-    why = Rejected("is in a region with nothing to compute, only data to reshape")
-    return {node: why for node, region in analysis.accepted.items() if region not in busy}
+
+
+def _shared(analysis: Analysis, has_float: bool) -> dict[Node, Rejected]:
+    """Constants and dequantize nodes that are used by several regions, or by one and the CPU.
+
+    ``edges.copy_shared`` gives each its own; this is for programs that nobody may edit any more.
+    """
+    found: dict[Node, Rejected] = {}
+    for node in reversed(list(analysis.accepted)):
+        if not (node in analysis.constant or is_dequantize(node)):
+            continue
+        home = analysis.accepted[node]
+        homes = {analysis.accepted.get(user) for user in node.users}
+        if node in analysis.constant and homes == {None}:
+            del analysis.accepted[node]
+            analysis.rejected[node] = _CONSTANT
+        elif homes != {home} and (node in analysis.constant or not has_float or not homes <= {home, None}):
+            found[node] = Rejected(
+                "is shared between a delegate and the CPU, or between delegates",
+                "lower with to_edge_transform_and_lower, which gives each its own copy",
+            )
+    return found

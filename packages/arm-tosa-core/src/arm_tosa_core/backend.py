@@ -36,7 +36,7 @@ def preprocess(edge_program: ExportedProgram, compile_spec: ArmCompileSpec) -> P
 
 
 @final
-class TOSABackend(BackendDetails):
+class TOSABackend(BackendDetails):  # type: ignore[misc]  # ExecuTorch is untyped
     """Delegates hold a TOSA flatbuffer."""
 
     @staticmethod
@@ -48,6 +48,7 @@ class TOSABackend(BackendDetails):
 @functools.cache
 def backend_class(backend_id: str) -> type[Any]:
     """The ExecuTorch backend of this id; made on the spot for targets that bring none of their own."""
+    known: type[Any]
     for known in BackendDetails.__subclasses__():
         if known.__name__ == backend_id:
             return known

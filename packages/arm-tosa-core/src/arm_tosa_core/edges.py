@@ -24,9 +24,8 @@ def copy_shared(program: ExportedProgram, analysis: Analysis) -> None:
         if not inside:
             analysis.accepted.pop(node)
             continue
-        keep, *others = [*inside, *([None] if None in homes else [])]
-        analysis.accepted[node] = keep  # type: ignore[assignment]
-        for home in others:
+        analysis.accepted[node] = inside[0]
+        for home in [home for home in homes if home != inside[0]]:
             with program.graph.inserting_after(node):
                 copy = program.graph.node_copy(node, lambda n: n)
             copy.meta = dict(node.meta)
@@ -46,7 +45,7 @@ def narrow_int64(program: ExportedProgram, analysis: Analysis) -> None:
     cast = torch.ops.aten._to_copy.default
 
     def convert(node: Node, dtype: torch.dtype, like: Node, region: int | None) -> Node:
-        new = program.graph.call_function(cast, (node,), {"dtype": dtype})
+        new: Node = program.graph.call_function(cast, (node,), {"dtype": dtype})
         new.meta = {k: v for k, v in like.meta.items() if k in ("stack_trace", "nn_module_stack")}
         new.meta["val"] = like.meta["val"].to(dtype)
         if region is not None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from torch.export import ExportedProgram
 
-from .analysis import Analysis, analyse
+from .analysis import Analysis
 from .compile_spec import ArmCompileSpec
-from .program import is_dequantize, is_quantize, source_line
+from .program import is_dequantize, is_int64_cast, is_quantize, source_line
 from .registry import canonical
 from .target import Target
 
@@ -36,7 +37,7 @@ class Row:
 
 @dataclass
 class Report:
-    """The operators of a program, delegated or not; quantize and dequantize at the edges are counted apart."""
+    """The operators of a program, delegated or not; quantize, dequantize and casts at the edges are counted apart."""
 
     target: str
     delegates: int = 0
@@ -51,7 +52,7 @@ class Report:
         for node in program.graph.nodes:
             if node.op != "call_function":
                 continue
-            edge = is_quantize(node) or is_dequantize(node)
+            edge = is_quantize(node) or is_dequantize(node) or is_int64_cast(node)
             row = Row(node.name, canonical(node.target), source_line(node))
             if node in analysis.accepted:
                 if not edge:
@@ -82,6 +83,21 @@ class Report:
 
 
 def explain(program: ExportedProgram, compile_spec: ArmCompileSpec) -> Report:
-    """What of a program (ATen or edge dialect) the target of ``compile_spec`` takes."""
-    target = compile_spec.target()
-    return Report.of(program, analyse(program, target), target)
+    """What of a program in the ATen dialect the target takes: all that lowering does, up to compiling.
+
+    Raises:
+        UsageError: the program is not on the CPU.
+    """
+    from executorch.exir import EdgeCompileConfig, to_edge
+
+    from .partitioner import NothingDelegatedWarning, TOSAPartitioner
+
+    partitioner = TOSAPartitioner(compile_spec)
+    program = partitioner.transform_for_pre_decomposition(program).run_decompositions({})
+    whole, _ = partitioner.ops_to_not_decompose(program)
+    edge = to_edge(program, compile_config=EdgeCompileConfig(preserve_ops=whole, _check_ir_validity=False))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NothingDelegatedWarning)  # the report says it
+        partitioner.partition(edge.exported_program())
+    assert partitioner.report is not None  # the partitioner has run
+    return partitioner.report

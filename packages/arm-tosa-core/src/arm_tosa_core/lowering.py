@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -14,13 +15,16 @@ from .build import Builder
 from .dtypes import torch_to_tosa
 from .errors import LoweringError, Rejected
 from .ir import Graph
-from .program import constants, is_dequantize, is_quantize, origin, qparams, source_line
+from .program import NOTHING, Known, constants, is_dequantize, is_quantize, origin, qparams, source_line, whence
 from .registry import Q, Rule, canonical, find, overload
 from .target import Target
 from .values import Axes, QParams, Value, inverse
 
 #: ATen operators whose result differs between calls: never evaluated at compile time.
 _RANDOM = ("aten.rand", "aten.randn", "aten.bernoulli", "aten.empty")
+
+#: Policies of operators that compute: of quantized constants they are evaluated, where others keep the integers.
+_COMPUTES = frozenset(Q) - {Q.NONE, Q.SHARED, Q.CONV}
 
 
 class Lowering:
@@ -40,7 +44,7 @@ class Lowering:
         target: Target,
         *,
         dry: bool = False,
-        known: Mapping[str, torch.Tensor] = {},
+        known: Known = NOTHING,
         wide_inputs: bool = True,
     ) -> None:
         self.program = program
@@ -98,7 +102,10 @@ class Lowering:
         if node.op != "call_function":
             raise Rejected(f"is a {node.op} node, not an operator")
         if node.target is operator.getitem:
-            return self.values[node.args[0]][node.args[1]]  # type: ignore[index]
+            result = self.values[node.args[0]][node.args[1]]  # type: ignore[index]
+            if isinstance(result, Rejected) and node.users:
+                raise result
+            return result
         self.builder.origin = origin(node)
         if is_dequantize(node):
             return self._dequantize(node)
@@ -108,21 +115,53 @@ class Lowering:
         kwargs = torch.fx.map_arg(node.kwargs, self.values.__getitem__)
         inputs = [self.values[n] for n in node.all_input_nodes]
         name = canonical(node.target)
-        if all(isinstance(v, Value) and v.is_const and not v.quant for v in inputs) and not name.startswith(_RANDOM):
-            return self._evaluate(node, args, kwargs)
         rule = find(name, self.target.name)
+        if not all(isinstance(v, Value) for v in inputs):
+            raise Rejected("uses a number that is only known at run time", "export with static shapes")
+        computes = rule is not None and rule.quant in _COMPUTES
+        known = all(v.is_const and (computes or not v.quant) for v in inputs)
+        if known and not name.startswith(_RANDOM):
+            return self._evaluate(node, args, kwargs)
         if rule is None:
             raise Rejected(f"there is no rule for {name}", "write one: docs/plugins.md")
+        meta = node.meta.get("val")
+        for tensor in meta if isinstance(meta, (list, tuple)) else [meta]:
+            if isinstance(tensor, torch.Tensor):
+                self._static_shape(tensor)
+        self._require_quantized(meta, inputs)
         result = self._apply(rule, node, args, kwargs, inputs)
         _verify_result(node, result, rule)
         return result
+
+    def _static_shape(self, meta: torch.Tensor) -> tuple[int, ...]:
+        for size in meta.shape:
+            if not isinstance(size, int):
+                why = f"has a dynamic shape: {whence(self.program, size)}"
+                raise Rejected(why, "export with static shapes, one program per shape")
+        return tuple(meta.shape)
+
+    def _require_quantized(self, meta: Any, inputs: list[Value]) -> None:
+        """Refuses float where the target has integers only, in words that need no knowledge of TOSA."""
+        if self.target.tosa_spec.support_float():
+            return
+        arrives = any(v.dtype.is_floating_point and not v.is_const and v.quant is None for v in inputs)
+        leaves = isinstance(meta, torch.Tensor) and meta.dtype.is_floating_point and not any(v.quant for v in inputs)
+        if arrives or leaves:
+            raise Rejected(
+                "is not quantized: it computes in float, and the target has integers only",
+                "quantize the model before lowering it (prepare_pt2e, convert_pt2e), this layer included",
+            )
 
     def _apply(self, rule: Rule, node: Node, args: Any, kwargs: Any, inputs: list[Value]) -> Any:
         quantized = [v for v in inputs if isinstance(v, Value) and v.quant and not v.is_const]
         if quantized:
             wanted = output_qparams(node, self.constants)
-            table = rule.quant is Q.TABLE or rule.quant is Q.ARITHMETIC
-            if table and len(quantized) == 1 and all(v is quantized[0] or _is_number(v) for v in inputs):
+            narrow = all(v.quant and v.quant.bits == 8 for v in quantized)
+            # int16 tables only interpolate; arithmetic is exact
+            table = rule.quant is Q.TABLE or (rule.quant in (Q.ARITHMETIC, Q.STEPS) and narrow)
+            if rule.quant is Q.STEPS and not narrow and not self.target.tosa_spec.support_float():
+                raise Rejected("jumps, which a table of 16 bits cannot follow", "quantize this layer to 8 bits")
+            if table and len(quantized) == 1 and all(v is quantized[0] or _is_number(v, quantized[0]) for v in inputs):
                 if wanted is not None:
                     return self.builder.TABLE(quantized[0], _evaluator(node, args, kwargs, quantized[0]), *wanted)
             if rule.quant is Q.SHARED and len(quantized) > 1 and wanted is not None:
@@ -140,9 +179,9 @@ class Lowering:
 
     def input(self, name: str, meta: torch.Tensor) -> Value:
         """A new graph input for a tensor that comes from outside."""
-        shape = _static_shape(name, meta)
+        shape = self._static_shape(meta)
         if meta.dtype == torch.int64 and not self.wide_inputs:
-            raise Rejected("is int64, which TOSA has not", "cast it to int32 in the model")
+            raise Rejected("reads int64, which TOSA has not", "cast it to int32 in the model")
         dtype = torch.int32 if meta.dtype == torch.int64 else meta.dtype
         order = _memory_order(meta)
         physical = [shape[i] for i in inverse(order)] if order else shape
@@ -172,11 +211,15 @@ class Lowering:
     def _evaluate(self, node: Node, args: Any, kwargs: Any) -> Any:
         """Runs an operator of constants at compile time."""
         run = overload(node.target)
+
+        def data(v: Value) -> torch.Tensor:  # an operator in place must not write into the user's model
+            return v.real().clone() if run._schema.is_mutable else v.real()
+
         with torch.no_grad():
-            result = run(*_map_values(args, Value.real), **_map_values(kwargs, Value.real))
+            result = run(*_map_values(args, data), **_map_values(kwargs, data))
         if isinstance(result, torch.Tensor):
             return self.builder.const(result)
-        return tuple(self.builder.const(r) if isinstance(r, torch.Tensor) else r for r in result)
+        return tuple(self.builder.const(r) if isinstance(r, torch.Tensor) else r for r in result or ())
 
 
 def output_qparams(node: Node, data: dict[str, torch.Tensor]) -> tuple[QParams, torch.dtype] | None:
@@ -189,13 +232,20 @@ def output_qparams(node: Node, data: dict[str, torch.Tensor]) -> tuple[QParams, 
 
 def _qparams(node: Node, data: dict[str, torch.Tensor]) -> tuple[QParams, torch.dtype]:
     try:
-        return qparams(node, data)
+        found = qparams(node, data)
     except ValueError as why:
         raise Rejected(f"has {why}", "use static, symmetric per-channel quantization") from why
+    wrong = [s for s in found[0].scale if not (s > 0 and math.isfinite(s))]
+    if wrong:
+        raise LoweringError(
+            f"{node.name} ({canonical(node.target)}), which quantizes {node.all_input_nodes[0].name}, has the scale {wrong[0]}: "
+            "calibrate or train again with finite data"
+        )
+    return found
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Value) and value.is_const and value.size == 1
+def _is_number(value: Any, beside: Value) -> bool:
+    return isinstance(value, Value) and value.is_const and value.size == 1 and value.rank <= beside.rank
 
 
 def _map_values(arguments: Any, change: Callable[[Value], Any]) -> Any:
@@ -229,13 +279,6 @@ def _unifier(builder: Builder, quant: QParams, dtype: torch.dtype) -> Callable[[
     return unify
 
 
-def _static_shape(name: str, meta: torch.Tensor) -> tuple[int, ...]:
-    for i, n in enumerate(meta.shape):
-        if not isinstance(n, int):
-            raise Rejected(f"has a dynamic shape: dimension {i} of {name} is {n}", "export with static shapes")
-    return tuple(meta.shape)
-
-
 def _memory_order(meta: torch.Tensor) -> Axes | None:
     """``Value.perm`` of a tensor at the edge of the graph: channels_last ones lie in memory as NHWC."""
     if meta.dim() < 3 or meta.is_contiguous():
@@ -253,7 +296,6 @@ def _verify_result(node: Node, result: Any, rule: Rule) -> None:
     for value, expected in pairs:
         if not isinstance(value, Value) or not isinstance(expected, torch.Tensor):
             continue
-        _static_shape(node.name, expected)
         if value.shape != tuple(expected.shape) or value.dtype != expected.dtype:
             raise LoweringError(
                 f"{node.name} ({canonical(node.target)}): rule {rule} gave {value.dtype} {list(value.shape)}, "

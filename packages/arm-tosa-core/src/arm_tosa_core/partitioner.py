@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import executorch.kernels.quantized  # noqa: F401  # to_executorch needs its operators for q and dq at the edges
 import torch
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from executorch.exir.backend.utils import tag_constant_data
+from executorch.exir.dialects._ops import ops as edge_ops
 from torch.export import ExportedProgram
 from torch.fx import Node
 from torch.fx.passes.operator_support import OperatorSupportBase
@@ -17,16 +20,17 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 from .analysis import Analysis, NodeCheck, analyse
 from .compile_spec import ArmCompileSpec
 from .edges import copy_shared, narrow_int64
-from .errors import Rejected
+from .errors import Rejected, UsageError
 from .explain import Report
-from .program import is_dequantize, real_constants
+from .program import real_constants
+from .registry import overload
 
 
 class NothingDelegatedWarning(UserWarning):
     """No operator of a program was delegated."""
 
 
-class TOSAPartitioner(Partitioner):
+class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyped
     """Partitions a program for a target.
 
     Args:
@@ -46,16 +50,18 @@ class TOSAPartitioner(Partitioner):
         self.additional_checks = tuple(additional_checks or ())
         self.delegation_spec = DelegationSpec(compile_spec.backend().__name__, compile_spec.to_list())
         self.report: Report | None = None
-        self._known: dict[str, torch.Tensor] = {}  # ExecuTorch shows partition() fake constants
+        self._known: dict[tuple[str, torch.Size], torch.Tensor] = {}  # ExecuTorch shows partition() fake constants
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """Tags each region that the target takes as one delegate.
 
+        Raises:
+            UsageError: the program is not on the CPU.
+
         Warns:
             NothingDelegatedWarning: with the most frequent reason; ``report`` has all of them.
         """
-        analysis = self._analyse(exported_program, wide_inputs=False)
-        _drop_shared(analysis)
+        analysis = self._analyse(exported_program, editable=False)
         self.report = Report.of(exported_program, analysis, self.target)
         if not analysis.accepted:
             warnings.warn(self.report.nothing_delegated(), NothingDelegatedWarning, stacklevel=2)
@@ -75,7 +81,7 @@ class TOSAPartitioner(Partitioner):
         nodes = [n for n in ep.graph.nodes if n.op == "call_function" and isinstance(n.target, torch._ops.OpOverload)]
         if not nodes:  # an edge program: decided already
             return [], None
-        analysis = self._analyse(ep, wide_inputs=False)
+        analysis = self._analyse(ep, editable=False)
         taken = {n.target for n in nodes if n in analysis.accepted}
         return sorted(taken - {n.target for n in nodes if n not in analysis.accepted}, key=str), None
 
@@ -84,7 +90,10 @@ class TOSAPartitioner(Partitioner):
 
         ``partition`` may only tag, so this is done before. The program given is left as it is.
         """
-        analysis = self._analyse(exported_program, wide_inputs=True)
+        analysis = self._analyse(exported_program, editable=True)
+        if any(_writes(node, analysis) for node in exported_program.graph.nodes):
+            exported_program = exported_program.run_decompositions({})  # makes it functional: what follows moves values
+            analysis = self._analyse(exported_program, editable=True)
         program = _copy(exported_program)
         twins = dict(zip(exported_program.graph.nodes, program.graph.nodes, strict=True))
         analysis.accepted = {twins[n]: region for n, region in analysis.accepted.items()}
@@ -93,32 +102,56 @@ class TOSAPartitioner(Partitioner):
         narrow_int64(program, analysis)
         return program
 
-    def _analyse(self, program: ExportedProgram, wide_inputs: bool) -> Analysis:
+    def _analyse(self, program: ExportedProgram, editable: bool) -> Analysis:
+        _require_cpu(program)
         self._known.update(real_constants(program))
-        checks = self._checks(program)
-        return analyse(program, self.target, checks, known=self._known, wide_inputs=wide_inputs)
+        return analyse(program, self.target, self._checks(program), known=self._known, editable=editable)
 
     def _checks(self, program: ExportedProgram) -> list[NodeCheck]:
         submodules = dict(program.graph_module.named_modules())
 
         def ask(check: OperatorSupportBase) -> NodeCheck:
             def asked(node: Node) -> Rejected | None:
-                if check.is_node_supported(submodules, node):
-                    return None
-                return Rejected(f"is kept on the CPU by {type(check).__name__}")
+                for target in {overload(node.target), node.meta.get("original_aten", overload(node.target))}:
+                    with _as_edge(node, target):
+                        supported = check.is_node_supported(submodules, node)
+                    if not supported:
+                        return Rejected(f"is kept on the CPU by {type(check).__name__}")
+                return None
 
             return asked
 
         return [ask(check) for check in self.additional_checks]
 
 
-def _drop_shared(analysis: Analysis) -> None:
-    """Constants and dequantize nodes that the CPU or a second region uses as well stay outside."""
-    for node in reversed(list(analysis.accepted)):
-        if node in analysis.constant or is_dequantize(node):
-            homes = {analysis.accepted.get(user) for user in node.users}
-            if homes != {analysis.accepted[node]}:
-                del analysis.accepted[node]
+@contextmanager
+def _as_edge(node: Node, target: Any) -> Iterator[None]:
+    """Shows a node as ``target`` of the edge dialect, for which checks are written."""
+    own = node.target, node.meta
+    if isinstance(target, torch._ops.OpOverload):
+        namespace, name = target._schema.name.split("::")
+        node.target = getattr(getattr(getattr(edge_ops.edge, namespace), name), target._overloadname)
+        node.meta = {"original_aten": target, **node.meta}
+    try:
+        yield
+    finally:
+        node.target, node.meta = own
+
+
+def _require_cpu(program: ExportedProgram) -> None:
+    for node in program.graph.find_nodes(op="placeholder"):
+        meta = node.meta.get("val")
+        if isinstance(meta, torch.Tensor) and meta.device.type != "cpu":
+            raise UsageError(f"{node.name} is on device {meta.device}: move the model to the CPU, then export it")
+
+
+def _writes(node: Node, analysis: Analysis) -> bool:
+    """Whether an operator in place writes to a constant, or to integers that may be narrowed."""
+    schema = getattr(node.target, "_schema", None)
+    if schema is None or not schema.is_mutable:
+        return False
+    target = node.all_input_nodes[0]
+    return target in analysis.constant or not target.meta["val"].dtype.is_floating_point
 
 
 def _copy(program: ExportedProgram) -> ExportedProgram:
@@ -131,10 +164,10 @@ def _copy(program: ExportedProgram) -> ExportedProgram:
         root=module,
         graph=module.graph,
         graph_signature=program.graph_signature,
-        state_dict=program.state_dict,
+        state_dict=dict(program.state_dict),  # ExecuTorch removes what goes into delegates
         range_constraints=program.range_constraints,
         module_call_graph=program.module_call_graph,
         example_inputs=program.example_inputs,
-        constants=program.constants,
+        constants=dict(program.constants),
         verifiers=program.verifiers,
     )

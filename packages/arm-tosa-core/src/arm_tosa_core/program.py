@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -23,24 +24,31 @@ QUANTIZE = frozenset(
 DEQUANTIZE = frozenset(name.replace(".quantize_", ".dequantize_") for name in QUANTIZE)
 
 
-def constants(program: ExportedProgram, known: Mapping[str, torch.Tensor] = {}) -> dict[str, torch.Tensor]:
+#: Data of constants by name in the state dict, and shape: methods of one program may share names.
+Known = Mapping[tuple[str, torch.Size], torch.Tensor]
+NOTHING: Known = MappingProxyType({})
+
+
+def constants(program: ExportedProgram, known: Known = NOTHING) -> dict[str, torch.Tensor]:
     """Data of the placeholders that are parameters, buffers that nothing writes, and lifted constants, by node name.
 
     Args:
-        known: data by name in the state dict, for a program whose own tensors are fake. ExecuTorch shows such a
-            program to partitioners. A fake tensor that is not known stands as ones: its numbers cannot be judged.
+        known: data for a program whose own tensors are fake. ExecuTorch shows such a program to partitioners. A fake
+            tensor that is not known stands as ones, an integer vector as zeros, which are the zero points of channels:
+            its numbers cannot be judged.
     """
     data: dict[str, torch.Tensor] = {}
     for name, target, tensor in _constant_inputs(program):
         if isinstance(tensor, FakeTensor):
-            tensor = known.get(target, torch.ones((), dtype=tensor.dtype).expand(tensor.shape))
+            neutral = torch.tensor(tensor.dtype.is_floating_point or not tensor.shape, dtype=tensor.dtype)
+            tensor = known.get((target, tensor.shape), neutral.expand(tensor.shape))
         data[name] = tensor.detach()
     return data
 
 
-def real_constants(program: ExportedProgram) -> dict[str, torch.Tensor]:
-    """Data that is really there, by name in the state dict: what ``constants`` takes as ``known``."""
-    return {target: t for _, target, t in _constant_inputs(program) if not isinstance(t, FakeTensor)}
+def real_constants(program: ExportedProgram) -> Known:
+    """Data that is really there: what ``constants`` takes as ``known``."""
+    return {(target, t.shape): t for _, target, t in _constant_inputs(program) if not isinstance(t, FakeTensor)}
 
 
 def _constant_inputs(program: ExportedProgram) -> Iterator[tuple[str, str, torch.Tensor]]:
@@ -66,13 +74,20 @@ def is_dequantize(node: torch.fx.Node) -> bool:
     return node.op == "call_function" and canonical(node.target) in DEQUANTIZE
 
 
+def is_int64_cast(node: torch.fx.Node) -> bool:
+    """A cast between int64 and int32, as ``edges.narrow_int64`` places them where delegates begin and end."""
+    if node.op != "call_function" or canonical(node.target) != "aten._to_copy.default":
+        return False
+    return {node.all_input_nodes[0].meta["val"].dtype, node.meta["val"].dtype} == {torch.int32, torch.int64}
+
+
 def qparams(node: torch.fx.Node, data: dict[str, torch.Tensor]) -> tuple[QParams, torch.dtype]:
     """Parameters and integer type of a quantize or dequantize node.
 
     Args:
         data: the program's constants, in which per-channel scales are looked up.
     """
-    args = list(node.args)
+    args: list[Any] = list(node.args)
     dtype = next(a for a in args if isinstance(a, torch.dtype))
     scale, zero = (_numbers(a, data) for a in args[1:3])
     channel = canonical(node.target).endswith("per_channel.default")
@@ -83,9 +98,9 @@ def qparams(node: torch.fx.Node, data: dict[str, torch.Tensor]) -> tuple[QParams
     quant = QParams(
         tuple(scale),
         int(zero[0]),
-        max(int(low), full[0]),  # type: ignore[call-overload]
-        min(int(high), full[1]),  # type: ignore[call-overload]
-        axis,  # type: ignore[arg-type]
+        max(low, full[0]),
+        min(high, full[1]),
+        axis,
     )
     return quant, dtype
 
@@ -99,6 +114,17 @@ def _numbers(argument: Any, data: dict[str, torch.Tensor]) -> list[float]:
             raise ValueError("scales that are computed at run time")
         return [float(x) for x in tensor.reshape(-1).tolist()]
     return [argument]
+
+
+def whence(program: ExportedProgram, size: Any) -> str:
+    """Which dimension of which input makes a symbolic size, such as ``dimension 0 of input x is s77``."""
+    symbols = size.node.expr.free_symbols if isinstance(size, torch.SymInt) else set()
+    for node in program.graph.find_nodes(op="placeholder"):
+        meta = node.meta.get("val")
+        for i, n in enumerate(meta.shape if isinstance(meta, torch.Tensor) else ()):
+            if isinstance(n, torch.SymInt) and n.node.expr.free_symbols & symbols:
+                return f"dimension {i} of input {node.name} is {n}"
+    return f"the size {size} depends on data"
 
 
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)\n\s*(?P<code>.*)')

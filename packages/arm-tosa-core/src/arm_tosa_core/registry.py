@@ -18,11 +18,12 @@ class Q(Enum):
 
     NONE = "not quantized: integer and bool operators, and those that only exist in float"
     CONV = "input 0 an activation, input 1 a weight (per channel), input 2 a bias; result an accumulator"
-    ARITHMETIC = "inputs brought to int32; result int32; with one operand and numbers: a table"
+    ARITHMETIC = "inputs brought to int32; result int32; with one operand of 8 bits and numbers: a table"
     ACCUMULATE = "sums over axes and matrix products; result an int32 accumulator"
     PRODUCT = "like ARITHMETIC; a product with a number is only a change of scale"
     SHARED = "inputs and outputs have one scale: data is moved, chosen or pooled"
     TABLE = "one operand: the ATen operator itself, evaluated at every integer"
+    STEPS = "like TABLE for 8 bits; it jumps, and tables of 16 bits are linear between points 128 apart: then float"
     BOUNDS = "a clamp: merged into the requantization of what it follows"
     PIECEWISE = "a composite: its rule is run to decompose it, before observers are placed"
 
@@ -33,7 +34,8 @@ class Rule:
 
     Args:
         targets: ATen overloads, such as ``"aten.add.Tensor"``.
-        function: takes the builder and the operator's arguments, tensors as values; returns a value or a tuple.
+        function: takes the builder and the operator's arguments, tensors as values; returns a value or a tuple, in which
+            a ``Rejected`` stands for a result that nobody may use.
         quant: its quantization policy.
         target: only for the target of this name; None for all.
     """
@@ -123,12 +125,18 @@ def overload(target: Any) -> Any:
 
 @functools.cache
 def canonical(target: Any) -> str:
-    """One name for an operator, whichever dialect it comes from: ``aten.view.default`` for edge's ``view_copy`` too."""
+    """One name for an operator, whichever dialect it comes from: ``aten.view.default`` for edge's ``view_copy`` too.
+
+    An operator in place has the name of the one that is not, ``aten.add.Tensor`` for ``add_``: nodes that use its
+    result say so.
+    """
     schema = getattr(overload(target), "_schema", None)
     if schema is None:
         return str(getattr(target, "__name__", target))
     namespace, base = schema.name.split("::")
     if base.endswith("_copy") and base[:-5] in _COPIES:
         base = base[:-5]
+    if base.endswith("_") and not base.endswith("__"):
+        base = base[:-1]
     name = f"{namespace}.{base}.{schema.overload_name or 'default'}"
     return _ALIASES.get(name, name)

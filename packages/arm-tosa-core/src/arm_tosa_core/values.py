@@ -20,6 +20,10 @@ INTEGER_RANGES = {
     torch.int32: (-(2**31), 2**31 - 1),
 }
 
+#: Numbers of this magnitude or more (it is the largest float16) mean "infinite", as in attention masks. They saturate;
+#: they do not stretch a scale.
+UNBOUNDED = 65504.0
+
 
 @dataclass(frozen=True)
 class QParams:
@@ -59,17 +63,16 @@ class QParams:
 
     def quantize(self, real: torch.Tensor) -> torch.Tensor:
         """Integers nearest to ``real`` (float64), saturated; per-channel scales along ``axis``."""
-        scale = torch.tensor(self.scale, dtype=torch.float64)
-        if self.axis is not None:
-            scale = scale.reshape([-1 if i == self.axis else 1 for i in range(real.dim())])
-        return torch.clamp(torch.round(real.double() / scale) + self.zero_point, self.qmin, self.qmax)
+        return torch.clamp(torch.round(real.double() / self._scale(real.dim())) + self.zero_point, self.qmin, self.qmax)
 
     def dequantize(self, integers: torch.Tensor) -> torch.Tensor:
         """Reals (float64) of the integers."""
-        scale = torch.tensor(self.scale, dtype=torch.float64)
-        if self.axis is not None:
-            scale = scale.reshape([-1 if i == self.axis else 1 for i in range(integers.dim())])
-        return (integers.double() - self.zero_point) * scale
+        return (integers.double() - self.zero_point) * self._scale(integers.dim())
+
+    def _scale(self, rank: int) -> torch.Tensor:
+        if self.axis is None:
+            return torch.tensor(self.scalar, dtype=torch.float64)
+        return torch.tensor(self.scale, dtype=torch.float64).reshape([-1 if i == self.axis else 1 for i in range(rank)])
 
 
 @dataclass(frozen=True, eq=False)

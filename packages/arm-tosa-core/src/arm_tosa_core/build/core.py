@@ -46,6 +46,9 @@ class Core:
         dry: only to find out whether it would work; large constants are not copied.
     """
 
+    #: Whether a composite is decomposed in order to be quantized: then it may bound what would stretch a scale.
+    quantizing = False
+
     def __init__(
         self, graph: Graph, spec: TosaSpecification, checks: Sequence[Check] = (), *, dry: bool = False
     ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,34 +39,36 @@ class Mac(Elementwise, Movement):
             tensors.append(self.tensor(self.real(bias)))
             tensors += [self.zero_point(0, t.dtype) for t in tensors[:2]]
             return self.value(self.emit(name, tensors, **attrs), x.dtype)
-        self.require(weight.const is not None, "has quantized weights that are not constant")
+        weight = self.apply_clamp(weight)
+        assert weight.quant is not None
         self.require(
             x.quant.axis is None and x.quant.bits <= 16, "takes an input that is not quantized to 8 or 16 bits"
         )
+        self.require(weight.quant.bits <= 8, f"has weights of {weight.quant.bits} bits; TOSA convolves with 8")
         channels = self._channels(name, weight)
-        scale = np.asarray(weight.quant.scale) * x.quant.scalar
-        taps = weight.size // channels
-        limit = taps * 2.0 ** (x.quant.bits + weight.quant.bits - 1)
-        quant = QParams(tuple(scale), 0, -int(limit), int(limit), axis=x.rank - 1 if len(scale) > 1 else None)
-        wide = x.quant.bits == 16
+        scale = tuple(s * x.quant.scalar for s in weight.quant.scale)
+        steps = self._integer_bias(bias, scale, channels, wide=_dtype(x) == DType.INT16)
+        limit = weight.size // channels * _reach(x.quant) * _reach(weight.quant) + int(np.abs(steps.data).max())  # type: ignore[arg-type]
+        quant = QParams(scale, 0, -limit, limit, axis=x.rank - 1 if len(scale) > 1 else None)
         inputs = [
             self.tensor(x),
             self.tensor(weight),
-            self._integer_bias(bias, quant, channels, wide),
-            self.zero_point(x.quant.zero_point, DType.INT16 if wide else _dtype(x)),
-            self.zero_point(weight.quant.zero_point, DType.INT8),
+            steps,
+            self.zero_point(x.quant.zero_point, _dtype(x)),
+            self.zero_point(weight.quant.zero_point, _dtype(weight)),
         ]
         return self.value(self.emit(name, inputs, **attrs), torch.float32, quant=quant)
 
     def _channels(self, name: str, weight: Value) -> int:
         return weight.shape[2] * weight.shape[3] if name == "DEPTHWISE_CONV2D" else weight.shape[0]
 
-    def _integer_bias(self, bias: Value | None, quant: QParams, channels: int, wide: bool) -> Tensor:
+    def _integer_bias(self, bias: Value | None, scale: tuple[float, ...], channels: int, wide: bool) -> Tensor:
+        """The bias in steps of the accumulator, saturated to its 32 or 48 bits."""
         dtype = DType.INT48 if wide else DType.INT32
         if bias is None:
             return self.constant(np.zeros(channels, numpy_dtype(dtype)), dtype)
         self.require(bias.const is not None, "has a quantized bias that is not constant")
-        steps = torch.round(bias.real().double() / torch.tensor(quant.scale, dtype=torch.float64))
+        steps = torch.round(bias.real().double() / torch.tensor(scale, dtype=torch.float64))
         low, high = (-(2.0**47), 2.0**47 - 1) if wide else INTEGER_RANGES[torch.int32]
         return self.constant(steps.clamp(low, high).numpy().astype(numpy_dtype(dtype)), dtype)
 
@@ -80,7 +83,7 @@ class Mac(Elementwise, Movement):
         widths = (x.quant.bits, y.quant.bits)
         self.require(widths in ((8, 8), (16, 16)), f"multiplies matrices of {widths[0]} and {widths[1]} bits")
         self.require(x.quant.axis is None and y.quant.axis is None, "multiplies matrices with per-channel scales")
-        limit = x.shape[2] * 2 ** (x.quant.bits + y.quant.bits - 1)
+        limit = x.shape[2] * _reach(x.quant) * _reach(y.quant)
         quant = QParams((x.quant.scalar * y.quant.scalar,), 0, -limit, limit)
         inputs = [
             self.tensor(x),
@@ -123,32 +126,57 @@ class Mac(Elementwise, Movement):
             x.quant.axis is None and x.quant.bits in (8, 16), "takes an input that is not quantized to 8 or 16 bits"
         )
         tensor = self.tensor(x, x.axes)
-        if x.quant.bits == 8:
-            points = torch.arange(-128, 128)
-            self.require(tensor.dtype == DType.INT8 and dtype == torch.int8, "has input and output of different widths")
-        else:
-            points = torch.arange(-32768, 32769, 128)
-            self.require(dtype == torch.int16, "has input and output of different widths")
+        wide = x.quant.bits == 16
+        self.require(dtype == (torch.int16 if wide else torch.int8), "has input and output of different widths")
+        points = torch.arange(-32768, 32769) if wide else torch.arange(-128, 128)
         real = x.quant.dequantize(points).to(torch.float32)
         result = torch.nan_to_num(function(real).double(), nan=0.0)
-        entries = quant.quantize(result).numpy().astype(numpy_dtype(tensor.dtype))
-        out = self.emit("TABLE", [tensor, self.graph.constant(entries, tensor.dtype)])
-        if x.quant.bits == 16:  # the result has 7 more bits of fraction
-            out = self.rescale(out, [1 / 128], DType.INT16)
+        if not wide:
+            entries = quant.quantize(result).numpy().astype(np.int8)
+            out = self.emit("TABLE", [tensor, self.graph.constant(entries, tensor.dtype)])
+        else:
+            entries, step = _interpolated(result, quant)
+            out = self.emit("TABLE", [tensor, self.graph.constant(entries, tensor.dtype)])
+            out = self.rescale(out, [step / 128], DType.INT16)  # the result has 7 more bits of fraction
         return self.value(out, torch.float32, x.axes, quant)
 
     def RESIZE(self, x: Value, scale: Sequence[int], offset: Sequence[int], border: Sequence[int], mode: str) -> Value:
         """Resamples an NHWC image; scale is (y numerator, y denominator, x numerator, x denominator)."""
         x = self.apply_clamp(x)
         quant = x.quant
-        operands = [self.tensor(x), *(self.graph.shape(v) for v in (scale, offset, border))]
+        tensor = self.tensor(x)
+        operands = [tensor, *(self.graph.shape(v) for v in (scale, offset, border))]
         out = self.emit("RESIZE", operands, mode=mode)
         if quant is not None and mode == "BILINEAR":
-            factor = scale[0] * scale[2]
-            quant = QParams(
-                (quant.scalar / factor,), quant.zero_point * factor, quant.qmin * factor, quant.qmax * factor
-            )
+            # The weights of a point add up to the numerators' product: integers, zero point included, are averaged.
+            out = self.rescale(out, [1 / (scale[0] * scale[2])], tensor.dtype)
         return self.value(out, x.dtype, quant=quant)
+
+
+def _interpolated(result: torch.Tensor, quant: QParams) -> tuple[np.ndarray[Any, Any], int]:
+    """Entries of a 16-bit table for a function known at every integer, and how many quanta a step of them is.
+
+    Where a function leaves the range, coarser entries that reach beyond it are better: the line between a saturated
+    entry and the next would be off for the whole segment.
+    """
+    wanted = quant.quantize(result).numpy()
+    places = np.arange(len(wanted))
+    best: tuple[float, np.ndarray[Any, Any], int] | None = None
+    for step in (1, 2, 4):
+        entries = replace(quant.scaled(step), qmin=-32768, qmax=32767).quantize(result[::128]).numpy().astype(np.int64)
+        for i in range(1, len(entries)):  # neighbours may differ by 16 bits at most; only jumps of a pole differ by more
+            entries[i] = min(max(entries[i], entries[i - 1] - 32767), entries[i - 1] + 32767)
+        made = np.clip(np.interp(places, places[::128], entries * step), quant.qmin, quant.qmax)
+        error = float(np.abs(made - wanted).mean())
+        if best is None or error < best[0]:
+            best = error, entries.astype(np.int16), step
+    assert best is not None
+    return best[1:]
+
+
+def _reach(quant: QParams) -> int:
+    """The largest magnitude of an integer, counted from the zero point."""
+    return max(quant.qmax - quant.zero_point, quant.zero_point - quant.qmin)
 
 
 def _dtype(value: Value) -> DType:

@@ -149,9 +149,8 @@ class Movement(Rescale):
         tensor = self.tensor(x, x.axes)
         flat = [n for pair in _to_memory(x, padding) for n in pair]
         if x.quant is not None:
-            fill = int(x.quant.quantize(torch.tensor(number)))
-        else:
-            fill = number if tensor.dtype.is_float else int(number)
+            number = int(x.quant.quantize(torch.tensor(number)))
+        fill = number if tensor.dtype.is_float else int(number)
         constant = self.graph.constant(np.array([fill], numpy_dtype(tensor.dtype)), tensor.dtype)
         out = self.emit("PAD", [tensor, self.graph.shape(flat), constant])
         return self.value(out, x.dtype, x.axes, x.quant)

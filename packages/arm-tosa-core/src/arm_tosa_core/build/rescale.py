@@ -11,12 +11,14 @@ import torch
 
 from ..errors import Rejected
 from ..ir import DType, Tensor
-from ..values import INTEGER_RANGES, QParams, Value
+from ..values import UNBOUNDED, QParams, Value
 from .core import Core
 
 #: Bits that operands of one int32 addition may use, so that the sum cannot overflow. RESCALE wants its operand below
 #: 2**(shift - 1), which costs one more.
 _ADD_BITS = 29
+#: Largest product of a RESCALE, for any factor: TOSA 1.0 leaves operands from 2**(shift - 1) on undefined.
+_REACH = 2**29
 #: Left shift of the operand with the larger scale, by bits. Any that leaves room is right; these are the ones of the
 #: NPU's own addition, which Vela then uses instead of three operators.
 _ADD_SHIFT = {8: 19, 16: 14}
@@ -127,8 +129,26 @@ class Rescale(Core):
             perm = tuple(order.index(p) for p in perm)
             tensor = self.tensor(value, perm)
         factor = [s / quant.scalar for s in value.quant.scale]
+        tensor, factor = self._within_reach(tensor, value.quant, factor)
         out = self.rescale(tensor, factor, torch_to_tosa(dtype), value.quant.zero_point, quant.zero_point)
         return out, perm
+
+    def _within_reach(self, tensor: Tensor, quant: QParams, factor: list[float]) -> tuple[Tensor, list[float]]:
+        """RESCALE's operand and factor such that their product stays below 2**29, for TOSA leaves the rest undefined.
+
+        What reaches further saturates in the result anyway.
+        """
+        top = max(abs(quant.qmin - quant.zero_point), abs(quant.qmax - quant.zero_point))
+        if tensor.dtype == DType.INT48 or top * max(factor) < _REACH:
+            return tensor, factor
+        if top < 2**14:  # then a single step saturates 16 bits
+            return tensor, [min(f, _REACH / top) for f in factor]
+        self.require(tensor.dtype == DType.INT32, f"a rescale by {max(factor):g} is too large for TOSA's RESCALE")
+        bound = np.clip([_REACH / f - 1 for f in factor], 1, 2**31 - 1).astype(np.int32)
+        bound = bound.reshape((1,) * (len(tensor.shape) - 1) + (-1,)) if tensor.shape else bound.reshape(())
+        for name, limit in (("MAXIMUM", -bound), ("MINIMUM", bound)):
+            tensor = self.emit(name, [tensor, self.graph.constant(limit, DType.INT32)])
+        return tensor, factor
 
     def _float_to_integer(self, value: Value, quant: QParams, dtype: torch.dtype) -> Tensor:
         self.require(
@@ -139,9 +159,15 @@ class Rescale(Core):
         from ..dtypes import torch_to_tosa
 
         scale = self.const(torch.tensor(1.0 / quant.scalar, dtype=torch.float32))
-        steps = self.cast(self.elementwise("MUL", value, scale), torch.int32)
+        steps = self.elementwise("MUL", value, scale)
         assert steps.tensor is not None
-        return self.rescale(steps.tensor, [1.0], torch_to_tosa(dtype), 0, quant.zero_point)
+        low, high = float(quant.qmin - quant.zero_point), float(quant.qmax - quant.zero_point)
+        steps = steps.but(tensor=self.emit("CLAMP", [steps.tensor], min_val=low, max_val=high))
+        integers = self.cast(steps, torch.int32 if quant.zero_point else dtype).tensor
+        assert integers is not None
+        if not quant.zero_point:
+            return integers
+        return self.rescale(integers, [1.0], torch_to_tosa(dtype), 0, quant.zero_point)
 
     def real(self, value: Value) -> Value:
         """The value as floating point, dequantized if it is quantized."""
@@ -216,7 +242,7 @@ class Rescale(Core):
                 top = max(top, max(abs(low), abs(high)) * v.quant.scalar)
             else:
                 assert v.const is not None
-                finite = v.const[torch.isfinite(v.const)].double()
+                finite = v.const[v.const.abs() < UNBOUNDED].double()
                 top = max(top, float(finite.abs().max()) if finite.numel() else 0.0)
         room = math.floor(_ADD_BITS - math.log2(top / scale + 1))
         scale *= 2.0 ** -min(room, _ADD_SHIFT.get(bits, room))
@@ -225,7 +251,7 @@ class Rescale(Core):
     def _to_scale(self, value: Value, scale: float) -> Value:
         quant = value.quant
         if quant is None:
-            quant = QParams((scale,), 0, *INTEGER_RANGES[torch.int32])
+            quant = QParams((scale,), 0, -(2**_ADD_BITS), 2**_ADD_BITS)
             data = quant.quantize(value.real()).to(torch.int32)
             low, high = (int(data.min()), int(data.max())) if data.numel() else (0, 0)
             return self.const(data, QParams((scale,), 0, low, high))

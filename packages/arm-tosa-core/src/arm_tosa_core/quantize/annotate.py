@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -29,14 +31,21 @@ def annotate(module: GraphModule, config_of: Callable[[Node], QuantizationConfig
     Args:
         config_of: the scheme of a node; None leaves it in float.
     """
+    computed: set[Node] = set()  # from inputs; all else is constant
     for node in module.graph.nodes:
+        if node.op == "placeholder" or any(n in computed for n in node.all_input_nodes):
+            computed.add(node)
+        else:
+            continue
+        if node.target is operator.getitem and _annotated(node.args[0]) and _is_float_result(node):
+            _mark(node, {}, node.args[0].meta[KEY].output_qspec)  # parts of a split share its scale
         rule = _rule(node)
         if rule is None or rule.quant in (Q.NONE, Q.PIECEWISE) or _annotated(node) or not _is_float(node):
             continue
         config = config_of(node)
         if config is None or not _inputs(node):
             continue
-        _annotate_node(node, rule, config)
+        _annotate_node(node, rule, config, computed, lambda n: config_of(n) is not None)
 
 
 def _rule(node: Node) -> Rule | None:
@@ -63,20 +72,22 @@ def _inputs(node: Node) -> list[Node]:
     return found
 
 
-def _annotate_node(node: Node, rule: Rule, config: QuantizationConfig) -> None:
+def _annotate_node(
+    node: Node, rule: Rule, config: QuantizationConfig, computed: set[Node], wanted: Callable[[Node], bool]
+) -> None:
     inputs = _inputs(node)
-    if rule.quant is Q.SHARED:
+    if rule.quant is Q.SHARED and _is_float_result(node):
         _annotate_shared(node, inputs, config)
         return
     specs: dict[Node, QuantizationSpecBase | None] = dict.fromkeys(inputs, config.input_activation)
     if rule.quant is Q.CONV:
         weight, bias = (node.args[i] if len(node.args) > i else None for i in (1, 2))
-        if isinstance(weight, Node) and weight.op == "get_attr":
+        if isinstance(weight, Node) and weight not in computed:
             specs[weight] = _along(config.weight, node)
         if isinstance(bias, Node):
             specs.pop(bias, None)
     last = node
-    while (follower := _absorbed(last, rule)) is not None:
+    while (follower := _absorbed(last, rule)) is not None and wanted(follower):
         _mark(last, specs if last is node else {}, None)
         last = follower
     out = config.output_activation if _is_float_result(last) else None
@@ -85,23 +96,16 @@ def _annotate_node(node: Node, rule: Rule, config: QuantizationConfig) -> None:
 
 def _is_float_result(node: Node) -> bool:
     meta = node.meta.get("val")
-    return isinstance(meta, torch.Tensor) and meta.dtype.is_floating_point
+    return isinstance(meta, torch.Tensor) and meta.dtype in (torch.float32, torch.float16, torch.bfloat16)
 
 
 def _along(spec: QuantizationSpec | None, node: Node) -> QuantizationSpec | None:
-    """Channels of a transposed convolution's weight lie along axis 1."""
+    """Channels of a transposed convolution's weight lie along axis 1, those of one group."""
     transposed = "conv_transpose" in canonical(node.target) or (
         canonical(node.target) == "aten.convolution.default" and bool(node.args[6])
     )
     if spec is None or spec.ch_axis is None or not transposed:
         return spec
-    groups = node.args[8] if canonical(node.target) == "aten.convolution.default" else (node.args[6:7] or [1])[0]
-    from dataclasses import replace
-
-    if groups != 1:  # channels of different groups share an index of axis 1
-        from .config import get_symmetric_quantization_config
-
-        return get_symmetric_quantization_config(is_per_channel=False).weight
     return replace(spec, ch_axis=1)
 
 

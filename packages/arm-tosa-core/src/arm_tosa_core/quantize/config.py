@@ -9,7 +9,6 @@ import torch
 from torchao.quantization.pt2e import (
     FakeQuantize,
     FusedMovingAvgObsFakeQuantize,
-    HistogramObserver,
     MinMaxObserver,
     MovingAverageMinMaxObserver,
     MovingAveragePerChannelMinMaxObserver,
@@ -18,8 +17,10 @@ from torchao.quantization.pt2e import (
 from torchao.quantization.pt2e.quantizer import QuantizationSpec
 
 from ..errors import UsageError
+from .observers import MaskedHistogramObserver
 
-_EPS = 2**-16  # the smallest scale: constant inputs must not divide by zero
+_EPS = 2**-16  # the smallest scale of weights: constant ones must not divide by zero
+_SMALLEST_RANGE = 2**-8  # of activations, for the same reason
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,12 @@ class QuantizationConfig:
 
 def _activation(dtype: torch.dtype, low: int, high: int, symmetric: bool, qat: bool) -> QuantizationSpec:
     scheme = torch.per_tensor_symmetric if symmetric else torch.per_tensor_affine
+    eps = _SMALLEST_RANGE / (high - low + 1)
     observer: Any
     if qat:
-        observer = FusedMovingAvgObsFakeQuantize.with_args(observer=MovingAverageMinMaxObserver, eps=_EPS)
+        observer = FusedMovingAvgObsFakeQuantize.with_args(observer=MovingAverageMinMaxObserver, eps=eps)
     else:
-        observer = HistogramObserver.with_args(eps=_EPS)
+        observer = MaskedHistogramObserver.with_args(eps=eps)
     return QuantizationSpec(
         dtype=dtype,
         quant_min=low,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import operator
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch._guards import detect_fake_mode
 from torch.fx import Graph, GraphModule, Node
+from torch.fx.experimental.proxy_tensor import make_fx
 
 from ..errors import Rejected
 from ..registry import Q, canonical, find, overload
@@ -14,6 +19,8 @@ from ..registry import Q, canonical, find, overload
 
 class AtenBuilder:
     """The builder under which a composite rule emits ATen nodes; its values are FX nodes with a shape."""
+
+    quantizing = True
 
     def __init__(self, module: GraphModule, origin: Node) -> None:
         self._module = module
@@ -43,9 +50,15 @@ class AtenBuilder:
     def _graph(self) -> Graph:
         return self._module.graph
 
+    def _data(self, value: Any) -> Any:
+        return operator.attrgetter(str(value.target))(self._module) if isinstance(value, Node) else value
+
     def _fake(self, data: torch.Tensor) -> torch.Tensor:
-        mode = getattr(self._origin.meta.get("val"), "fake_mode", None)
-        return mode.from_tensor(data) if mode is not None else data.to("meta")
+        return self._mode.from_tensor(data) if self._mode is not None else data.to("meta")
+
+    @property
+    def _mode(self) -> Any:
+        return detect_fake_mode([n.meta.get("val") for n in (self._origin, *self._origin.all_input_nodes)])
 
     def call(self, target: Any, args: Any, kwargs: Any) -> Any:
         """Emits one ATen node and computes its shape."""
@@ -54,9 +67,13 @@ class AtenBuilder:
             return v.node if isinstance(v, AtenValue) else v
 
         args, kwargs = _map(args, node), _map(kwargs, node)
+        inputs = [v for v in args if isinstance(v, Node)]
+        if inputs and all(n.op == "get_attr" for n in inputs):  # of constants
+            with torch.no_grad():
+                return self.const(target(*_map(args, self._data), **_map(kwargs, self._data)))
         new = self._graph.call_function(target, args, kwargs)
         fakes = torch.fx.map_arg((args, kwargs), lambda n: n.meta["val"])
-        with torch.no_grad():
+        with torch.no_grad(), self._mode or contextlib.nullcontext():
             new.meta["val"] = target(*fakes[0], **fakes[1])
         for key in ("stack_trace", "nn_module_stack", "torch_fn", "source_fn_stack"):
             if key in self._origin.meta:
@@ -64,7 +81,23 @@ class AtenBuilder:
         self.emitted.append(new)
         if isinstance(new.meta["val"], torch.Tensor):
             return AtenValue(new)
-        raise Rejected(f"decomposes into {canonical(target)}, which has several results")
+        return tuple(self.call(operator.getitem, (new, i), {}) for i in range(len(new.meta["val"])))
+
+    def inline(self, traced: GraphModule, operands: list[Node]) -> Any:
+        """Emits the operators of a traced graph; returns what it returns."""
+        made: dict[Node, Any] = {}
+        given = iter(operands)
+        for node in traced.graph.nodes:
+            args, kwargs = torch.fx.map_arg((node.args, node.kwargs), made.__getitem__)
+            if node.op == "placeholder":
+                made[node] = AtenValue(next(given))
+            elif node.op == "get_attr":
+                made[node] = self.const(getattr(traced, node.target))
+            elif node.op == "output":
+                return args[0]
+            else:
+                made[node] = args[0][args[1]] if node.target is operator.getitem else self.call(node.target, args, kwargs)
+        raise AssertionError("a graph without an output")
 
 
 class AtenValue:
@@ -116,7 +149,10 @@ def _map(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModule:
-    """Replaces each node whose rule is a composite by what its rule emits, until none is left.
+    """Replaces each composite by its parts, until none is left.
+
+    A composite is what has a rule of that kind, and what has no rule but a decomposition in PyTorch (``einsum``,
+    ``lstm``, ``logsumexp``, ...).
 
     Args:
         wanted: which nodes may be touched; parts inherit the answer of the node they come from.
@@ -124,23 +160,20 @@ def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModul
     work = [n for n in module.graph.nodes if n.op == "call_function" and wanted(n)]
     while work:
         node = work.pop(0)
-        rule = find(canonical(node.target))
-        if (
-            rule is None
-            or rule.quant is not Q.PIECEWISE
-            or not isinstance(overload(node.target), torch._ops.OpOverload)
-        ):
+        if not isinstance(overload(node.target), torch._ops.OpOverload) or not _is_float(node):
             continue
-        if not _is_float(node):
+        rule = find(canonical(node.target))
+        function = _traced(node) if rule is None else rule.function if rule.quant is Q.PIECEWISE else None
+        if function is None:
             continue
         builder = AtenBuilder(module, node)
         args, kwargs = torch.fx.map_arg((node.args, node.kwargs), AtenValue)
         with module.graph.inserting_before(node):
             try:
-                result = rule.function(builder, *args, **kwargs)
+                result = function(builder, *args, **kwargs)
             except Rejected:
                 continue
-        if isinstance(result, tuple):
+        if isinstance(result, (tuple, list)):
             for user in list(node.users):
                 user.replace_all_uses_with(result[user.args[1]].node)
                 module.graph.erase_node(user)
@@ -151,6 +184,34 @@ def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModul
     module.graph.eliminate_dead_code()
     module.recompile()
     return module
+
+
+def _traced(node: Node) -> Callable[..., Any] | None:
+    """PyTorch's own decomposition of a node, as a composite rule."""
+    operator_: Any = node.target
+    known = torch._decomp.decomposition_table.get(operator_)
+    function = operator_.decompose if operator_._can_decompose() else known
+    if function is None or operator_._schema.is_mutable:  # a buffer may be what it writes to
+        return None
+
+    def rule(builder: AtenBuilder, *args: Any, **kwargs: Any) -> Any:
+        operands: list[AtenValue] = []
+        _map((args, kwargs), lambda v: operands.append(v) if isinstance(v, AtenValue) and v not in operands else None)
+
+        def run(*tensors: torch.Tensor) -> Any:
+            def tensor(v: Any) -> Any:
+                return tensors[operands.index(v)] if isinstance(v, AtenValue) else v
+
+            return function(*_map(args, tensor), **_map(kwargs, tensor))
+
+        with torch.no_grad():
+            try:
+                traced = make_fx(run)(*(v.node.meta["val"] for v in operands))
+            except Exception as error:  # PyTorch's, whose decompositions do not take all that their operators take
+                raise Rejected(f"PyTorch does not decompose it: {error}") from error
+        return builder.inline(traced, [v.node for v in operands])
+
+    return rule
 
 
 def _is_float(node: Node) -> bool:

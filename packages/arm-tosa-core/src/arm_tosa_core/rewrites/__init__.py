@@ -1,8 +1,16 @@
 """Rewrites of the TOSA graph that every target gets."""
 
 from ..rewrite import Rewrite
+from .fold_affine import FOLD_AFFINE
 from .movement import MERGE_RESHAPES, MERGE_SLICES, MERGE_TRANSPOSES
 from .rescale_first import RESCALE_FIRST
 from .tables import MERGE_TABLES
 
-REWRITES: tuple[Rewrite, ...] = (RESCALE_FIRST, MERGE_TABLES, MERGE_RESHAPES, MERGE_SLICES, MERGE_TRANSPOSES)
+REWRITES: tuple[Rewrite, ...] = (
+    FOLD_AFFINE,
+    RESCALE_FIRST,
+    MERGE_TABLES,
+    MERGE_RESHAPES,
+    MERGE_SLICES,
+    MERGE_TRANSPOSES,
+)

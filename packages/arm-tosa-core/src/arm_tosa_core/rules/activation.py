@@ -14,34 +14,36 @@ from ..values import Value
 _INF = math.inf
 
 
-@op("aten.relu.default", "aten.relu_.default", quant=Q.BOUNDS)
+@op("aten.relu.default", quant=Q.BOUNDS)
 def relu(b: Builder, x: Value) -> Value:
     return b.clamp(x, 0.0, _INF)
 
 
-@op("aten.relu6.default", "aten.relu6_.default", quant=Q.BOUNDS)
+@op("aten.relu6.default", quant=Q.BOUNDS)
 def relu6(b: Builder, x: Value) -> Value:
     return b.clamp(x, 0.0, 6.0)
 
 
-@op("aten.hardtanh.default", "aten.hardtanh_.default", quant=Q.BOUNDS)
+@op("aten.hardtanh.default", quant=Q.BOUNDS)
 def hardtanh(b: Builder, x: Value, low: float = -1.0, high: float = 1.0) -> Value:
     return b.clamp(x, low, high)
 
 
-@op("aten.clamp.default", "aten.clamp_.default", quant=Q.BOUNDS)
+@op("aten.clamp.default", quant=Q.BOUNDS)
 def clamp(b: Builder, x: Value, low: float | None = None, high: float | None = None) -> Value:
+    if isinstance(low, float) or isinstance(high, float):
+        x = b.floating(x)
     return b.clamp(x, -_INF if low is None else low, _INF if high is None else high)
 
 
 @op("aten.clamp_min.default", quant=Q.BOUNDS)
 def clamp_min(b: Builder, x: Value, low: float) -> Value:
-    return b.clamp(x, low, _INF)
+    return clamp(b, x, low)
 
 
 @op("aten.clamp_max.default", quant=Q.BOUNDS)
 def clamp_max(b: Builder, x: Value, high: float) -> Value:
-    return b.clamp(x, -_INF, high)
+    return clamp(b, x, None, high)
 
 
 @op("aten.clamp.Tensor", quant=Q.ARITHMETIC)
@@ -50,18 +52,18 @@ def clamp_tensor(b: Builder, x: Value, low: Value | None = None, high: Value | N
     return x if high is None else b.MINIMUM(x, high)
 
 
-@op("aten.hardsigmoid.default", "aten.hardsigmoid_.default", quant=Q.TABLE)
+@op("aten.hardsigmoid.default", quant=Q.TABLE)
 def hardsigmoid(b: Builder, x: Value) -> Value:
     return b.MUL(b.clamp(b.ADD(b.real(x), 3.0), 0.0, 6.0), 1 / 6)
 
 
-@op("aten.hardswish.default", "aten.hardswish_.default", quant=Q.TABLE)
+@op("aten.hardswish.default", quant=Q.TABLE)
 def hardswish(b: Builder, x: Value) -> Value:
     x = b.real(x)
     return b.MUL(x, hardsigmoid(b, x))
 
 
-@op("aten.silu.default", "aten.silu_.default", quant=Q.TABLE)
+@op("aten.silu.default", quant=Q.TABLE)
 def silu(b: Builder, x: Value) -> Value:
     x = b.real(x)
     return b.MUL(x, b.unary("SIGMOID", x))
@@ -78,18 +80,52 @@ def gelu(b: Builder, x: Value, *, approximate: str = "none") -> Value:
     return b.MUL(b.MUL(x, 0.5), b.ADD(bell, 1.0))
 
 
-@op("aten.leaky_relu.default", "aten.leaky_relu_.default", quant=Q.TABLE)
+@op("aten.leaky_relu.default", quant=Q.TABLE)
 def leaky_relu(b: Builder, x: Value, slope: float = 0.01) -> Value:
     x = b.real(x)
     return b.ADD(b.clamp(x, 0.0, _INF), b.MUL(b.clamp(x, -_INF, 0.0), slope))
 
 
-@op("aten.elu.default", "aten.elu_.default", quant=Q.TABLE)
+@op("aten.elu.default", quant=Q.TABLE)
 def elu(b: Builder, x: Value, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Value:
     x = b.real(x)
     curve = b.SUB(b.unary("EXP", b.MUL(b.clamp(x, -_INF, 0.0), input_scale)), 1.0)
     bent = b.ADD(b.clamp(x, 0.0, _INF), b.MUL(curve, alpha))
     return bent if scale == 1 else b.MUL(bent, scale)
+
+
+@op("aten.celu.default", quant=Q.TABLE)
+def celu(b: Builder, x: Value, alpha: float = 1.0) -> Value:
+    return elu(b, x, alpha, 1.0, 1 / alpha)
+
+
+@op("aten.selu.default", quant=Q.TABLE)
+def selu(b: Builder, x: Value) -> Value:
+    return elu(b, x, 1.6732632423543772, 1.0507009873554805)  # Klambauer et al., 2017
+
+
+@op("aten.rrelu.default", quant=Q.TABLE)
+def rrelu(b: Builder, x: Value, low: float = 1 / 8, high: float = 1 / 3, train: bool = False, *_: Any) -> Value:
+    b.require(not train, "has a random slope", "export the model in eval mode: model.eval()")
+    return leaky_relu(b, x, (low + high) / 2)
+
+
+@op("aten.threshold.default", quant=Q.STEPS)
+def threshold(b: Builder, x: Value, limit: float, number: float) -> Value:
+    x = b.real(x)
+    return b.SELECT(b.compare("GREATER", x, limit), x, number)
+
+
+@op("aten.hardshrink.default", quant=Q.STEPS)
+def hardshrink(b: Builder, x: Value, limit: float = 0.5) -> Value:
+    x = b.real(x)
+    return b.SELECT(b.compare("GREATER", b.unary("ABS", x), limit), x, 0.0)
+
+
+@op("aten.softshrink.default", quant=Q.TABLE)
+def softshrink(b: Builder, x: Value, limit: float = 0.5) -> Value:
+    x = b.real(x)
+    return b.SUB(x, b.clamp(x, -limit, limit))
 
 
 @op("aten.mish.default", quant=Q.TABLE)
@@ -125,7 +161,7 @@ def glu(b: Any, x: Value, dim: int = -1) -> Value:
     return b.aten.mul(b.aten.slice(x, dim, 0, half), gate)  # type: ignore[no-any-return]
 
 
-@op("aten.dropout.default", "aten.dropout_.default", "aten.feature_dropout.default", quant=Q.SHARED)
+@op("aten.dropout.default", "aten.feature_dropout.default", quant=Q.SHARED)
 def dropout(b: Builder, x: Value, p: float, train: bool) -> Value:
     b.require(not train or p == 0, "drops values at random", "export the model in eval mode: model.eval()")
     return x

@@ -35,20 +35,15 @@ def attention(
     if is_causal:
         rows, columns = query.shape[-2], key.shape[-2]
         mask = b.const(torch.ones(rows, columns, dtype=torch.bool).tril())
-    if mask is not None:
-        scores = b.aten.add(scores, _additive(b, mask))
+    if mask is not None and mask.dtype == torch.bool:
+        scores = b.aten.where(mask, scores, -math.inf)
+    elif mask is not None:
+        scores = b.aten.add(scores, mask)
     return b.aten.matmul(b.aten.softmax(scores, -1), value)  # type: ignore[no-any-return]
-
-
-def _additive(b: Any, mask: Value) -> Value:
-    """A bool mask as numbers to add. A large finite one stands for minus infinity, which has no place in a scale."""
-    if mask.dtype != torch.bool:
-        return mask
-    return b.aten.where(mask, 0.0, -100.0)  # type: ignore[no-any-return]
 
 
 def _repeated(b: Any, x: Value, times: int) -> Value:
     """Each head ``times`` times, neighbours first."""
     *batch, heads, rows, columns = x.shape
     wide = b.aten.expand(b.aten.unsqueeze(x, -3), [*batch, heads, times, rows, columns])
-    return b.aten.view(wide, [*batch, heads * times, rows, columns])  # type: ignore[no-any-return]
+    return b.aten.reshape(wide, [*batch, heads * times, rows, columns])  # type: ignore[no-any-return]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from ..build import Builder
 from ..registry import Q, op
 from ..values import Value
 
+_T = TypeVar("_T")
 
-def _each(given: int | Sequence[int], n: int) -> list[int]:
+
+def _each(given: int | Sequence[_T], n: int) -> list[Any]:
     """One number per spatial axis; PyTorch lets one stand for all."""
     numbers = [given] if isinstance(given, int) else list(given)
     return numbers * n if len(numbers) == 1 else numbers
@@ -23,12 +25,13 @@ def convolution(
     weight: Value,
     bias: Value | None,
     stride: Sequence[int],
-    padding: Sequence[int],
+    padding: Sequence[int | tuple[int, int]],
     dilation: Sequence[int],
     transposed: bool,
     output_padding: Sequence[int],
     groups: int,
 ) -> Value:
+    """``padding`` may say (before, after) for an axis."""
     n = weight.rank - 2
     b.require(n in (1, 2, 3), f"convolves over {n} axes; TOSA has 1 to 3")
     stride, padding, dilation = (_each(v, n) for v in (stride, padding, dilation))
@@ -38,47 +41,44 @@ def convolution(
         return b.RESHAPE(y, y.shape[1:])
     if n == 1:  # an image of height 1
         image, kernel = (b.RESHAPE(v, [*v.shape[:2], 1, v.shape[2]]) for v in (x, weight))
-        wide = [_each(output_padding, 1)] if transposed else [[0]]
+        more = [0, *output_padding]
         y = convolution(
-            b, image, kernel, bias, [1, *stride], [0, *padding], [1, *dilation], transposed, [0, *wide[0]], groups
+            b, image, kernel, bias, [1, *stride], [0, *padding], [1, *dilation], transposed, more, groups
         )
         return b.RESHAPE(y, [*y.shape[:2], y.shape[3]])
     if transposed:
         return _transposed(b, x, weight, bias, stride, padding, dilation, _each(output_padding, n), groups)
-    x, pads = _fit(b, x, weight.shape[2:], stride, [(p, p) for p in padding], dilation)
+    pads = [(p, p) if isinstance(p, int) else p for p in padding]
+    x, pads = _fit(b, x, weight.shape[2:], stride, pads, dilation)
     attrs = {"stride": tuple(stride), "pad": tuple(p for pair in pads for p in pair), "dilation": tuple(dilation)}
     image = b.nhwc(x)
     channels, multiplier = x.shape[1], weight.shape[0] // groups
-    if n == 3:
-        b.require(groups == 1, "is a grouped convolution over 3 axes")
-        return b.nchw(b.conv("CONV3D", image, b.TRANSPOSE(weight, [0, 2, 3, 4, 1]), bias, **attrs))
-    if groups == channels and groups > 1:
-        kernel = b.RESHAPE(b.TRANSPOSE(weight, [2, 3, 0, 1]), [*weight.shape[2:], weight.shape[0], 1])
-        kernel = _split_channels(b, kernel, channels, multiplier)
+    if n == 2 and groups == channels and groups > 1:
+        kernel = _split_channels(b, b.TRANSPOSE(weight, [2, 3, 0, 1]), channels, multiplier)
         return b.nchw(b.conv("DEPTHWISE_CONV2D", image, kernel, bias, **attrs))
-    kernel = b.TRANSPOSE(weight, [0, 2, 3, 1])
-    if groups == 1:
-        return b.nchw(b.conv("CONV2D", image, kernel, bias, **attrs))
-    return _grouped(b, image, kernel, bias, groups, attrs)
+    return _grouped(b, f"CONV{n}D", image, b.nhwc(weight), bias, groups, attrs)
 
 
 def _split_channels(b: Builder, kernel: Value, channels: int, multiplier: int) -> Value:
     """[KH, KW, C * M, 1] to [KH, KW, C, M]; per-channel scales run over C * M, as TOSA has it."""
-    assert kernel.const is not None
     shape = (*kernel.shape[:2], channels, multiplier)
+    if kernel.const is None:
+        return b.RESHAPE(kernel, shape)
     return kernel.but(shape=shape, const=kernel.const.reshape(shape))
 
 
-def _grouped(b: Builder, image: Value, kernel: Value, bias: Value | None, groups: int, attrs: dict[str, Any]) -> Value:
-    """One convolution per group. Quantized accumulators of several scales are brought to one before they meet."""
-    inputs, outputs = image.shape[3] // groups, kernel.shape[0] // groups
+def _grouped(
+    b: Builder, name: str, image: Value, kernel: Value, bias: Value | None, groups: int, attrs: dict[str, Any]
+) -> Value:
+    """One convolution per group; the result is NCHW."""
+    inputs, outputs = image.shape[-1] // groups, kernel.shape[0] // groups
     parts = []
     for g in range(groups):
-        part = b.slice(image, 3, g * inputs, inputs)
+        part = b.slice(image, image.rank - 1, g * inputs, inputs)
         own = b.slice(kernel, 0, g * outputs, outputs)
         its_bias = None if bias is None else b.slice(bias, 0, g * outputs, outputs)
-        parts.append(b.conv("CONV2D", part, own, its_bias, **attrs))
-    return b.nchw(b.join(parts, 3))
+        parts.append(b.conv(name, part, own, its_bias, **attrs))
+    return b.nchw(b.join(parts, image.rank - 1))
 
 
 def _fit(
@@ -118,7 +118,8 @@ def _transposed(
     groups: int,
 ) -> Value:
     b.require(len(stride) == 2, "is a transposed convolution over 3 axes")
-    b.require(all(d == 1 for d in dilation), f"is a transposed convolution with dilation {list(dilation)}")
+    if any(d != 1 for d in dilation):
+        weight = _dilated(b, weight, dilation)
     out_pad = [p for i in (0, 1) for p in (-padding[i], output_padding[i] - padding[i])]
     image = b.nhwc(x)
     inputs = x.shape[1] // groups
@@ -131,6 +132,16 @@ def _transposed(
         part = b.slice(image, 3, g * inputs, inputs)
         parts.append(b.conv("TRANSPOSE_CONV2D", part, kernel, its_bias, out_pad=tuple(out_pad), stride=tuple(stride)))
     return b.nchw(b.join(parts, 3))
+
+
+def _dilated(b: Builder, weight: Value, dilation: Sequence[int]) -> Value:
+    """The kernel with the zeros of its dilation written out: TRANSPOSE_CONV2D has no dilation of its own."""
+    b.require(weight.const is not None, "is a dilated transposed convolution of a weight that is not constant")
+    assert weight.const is not None
+    spread = [(k - 1) * d + 1 for k, d in zip(weight.shape[2:], dilation, strict=True)]
+    data = weight.const.new_full([*weight.shape[:2], *spread], weight.quant.zero_point if weight.quant else 0)
+    data[:, :, :: dilation[0], :: dilation[1]] = weight.const
+    return weight.but(shape=tuple(data.shape), const=data)
 
 
 def _declare(n: int) -> None:
@@ -161,10 +172,10 @@ def _declare(n: int) -> None:
         dilation: int | Sequence[int] = 1,
         groups: int = 1,
     ) -> Value:
-        if padding == "same":
-            spread = [d * (k - 1) for d, k in zip(_each(dilation, n), weight.shape[2:], strict=True)]
-            x = b.PAD(x, [(0, 0)] * (x.rank - n) + [(s // 2, s - s // 2) for s in spread])
-        return conv(b, x, weight, bias, stride, 0, dilation, groups)
+        dilation = _each(dilation, n)
+        spread = [d * (k - 1) if padding == "same" else 0 for d, k in zip(dilation, weight.shape[2:], strict=True)]
+        pads = [(s // 2, s - s // 2) for s in spread]
+        return convolution(b, x, weight, bias, _each(stride, n), pads, dilation, False, zeros, groups)
 
     overload = "input" if n > 1 else "default"
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ..build import Builder
-from ..registry import op
+from ..registry import Q, op
 from ..values import Value
 
 
@@ -39,3 +39,23 @@ def new_ones(b: Builder, x: Value, shape: Any, *, dtype: torch.dtype | None = No
 @op("aten.new_full.default")
 def new_full(b: Builder, x: Value, shape: Any, number: float, *, dtype: torch.dtype | None = None, **_: Any) -> Value:
     return b.const(torch.full(shape, number, dtype=dtype or x.dtype))
+
+
+@op("aten.fill.Scalar", "aten.fill.Tensor")
+def fill(b: Builder, x: Value, number: Any) -> Value:
+    if isinstance(number, Value):
+        b.require(number.is_const, "fills with a number that is computed at run time")
+        number = number.real().item()
+    return b.const(torch.full(x.shape, number, dtype=x.dtype))
+
+
+@op("aten.zero.default")
+def zero(b: Builder, x: Value) -> Value:
+    return fill(b, x, 0)
+
+
+@op("aten.copy.default", quant=Q.PIECEWISE)
+def copy(b: Any, x: Value, source: Value, non_blocking: bool = False) -> Value:
+    if source.dtype != x.dtype:
+        source = b.aten.to(source, x.dtype)
+    return b.aten.expand(source, x.shape)  # type: ignore[no-any-return]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -13,12 +14,12 @@ from ..registry import Q, op
 from ..values import Value
 
 
-@op("aten.add.Tensor", "aten.add.Scalar", "aten.add_.Tensor", quant=Q.ARITHMETIC)
+@op("aten.add.Tensor", "aten.add.Scalar", quant=Q.ARITHMETIC)
 def add(b: Builder, x: Operand, y: Operand, *, alpha: float = 1) -> Value:
     return b.ADD(x, y if alpha == 1 else b.MUL(y, alpha))
 
 
-@op("aten.sub.Tensor", "aten.sub.Scalar", "aten.sub_.Tensor", quant=Q.ARITHMETIC)
+@op("aten.sub.Tensor", "aten.sub.Scalar", quant=Q.ARITHMETIC)
 def sub(b: Builder, x: Operand, y: Operand, *, alpha: float = 1) -> Value:
     return b.SUB(x, y if alpha == 1 else b.MUL(y, alpha))
 
@@ -28,118 +29,124 @@ def rsub(b: Builder, x: Operand, y: Operand, alpha: float = 1) -> Value:
     return b.SUB(y, x if alpha == 1 else b.MUL(x, alpha))
 
 
-@op("aten.mul.Tensor", "aten.mul.Scalar", "aten.mul_.Tensor", quant=Q.PRODUCT)
+@op("aten.mul.Tensor", "aten.mul.Scalar", quant=Q.PRODUCT)
 def mul(b: Builder, x: Operand, y: Operand) -> Value:
     return b.MUL(x, y)
 
 
-@op("aten.div.Tensor", "aten.div.Scalar", quant=Q.PRODUCT)
-def div(b: Builder, x: Operand, y: Operand) -> Value:
-    divisor = y if isinstance(y, (int, float)) else float(y.real()) if y.is_const and y.size == 1 else None
-    if divisor is not None:
-        b.require(divisor != 0, "divides by zero")
-        if isinstance(x, Value) and not x.dtype.is_floating_point:
-            x = b.cast(x, torch.float32)
-        return b.MUL(x, 1.0 / divisor)
-    assert isinstance(y, Value)
-    b.require(y.quant is None, "divides by a quantized tensor", "use our quantizer: it decomposes the division")
-    if not y.dtype.is_floating_point:
-        y = b.cast(y, torch.float32)
-    return b.MUL(x, b.unary("RECIPROCAL", y))
-
-
-@op("aten.neg.default", quant=Q.TABLE)
-def neg(b: Builder, x: Value) -> Value:
-    return b.NEGATE(x)
-
-
-@op("aten.maximum.default", "aten.max.other", quant=Q.ARITHMETIC)
+@op("aten.maximum.default", "aten.max.other", "aten.clamp_min.Tensor", quant=Q.ARITHMETIC)
 def maximum(b: Builder, x: Operand, y: Operand) -> Value:
     return b.MAXIMUM(x, y)
 
 
-@op("aten.minimum.default", "aten.min.other", quant=Q.ARITHMETIC)
+@op("aten.minimum.default", "aten.min.other", "aten.clamp_max.Tensor", quant=Q.ARITHMETIC)
 def minimum(b: Builder, x: Operand, y: Operand) -> Value:
     return b.MINIMUM(x, y)
 
 
-def _declare_unary(name: str, tosa: str) -> None:
-    @op(f"aten.{name}.default", f"aten.{name}_.default", quant=Q.TABLE)
-    def rule(b: Builder, x: Value) -> Value:
-        return b.unary(tosa, x)
+@op("aten.lerp.Scalar", "aten.lerp.Tensor", quant=Q.PIECEWISE)
+def lerp(b: Any, x: Value, y: Value, weight: Operand) -> Value:
+    return b.aten.add(x, b.aten.mul(b.aten.sub(y, x), weight))  # type: ignore[no-any-return]
 
 
-for _name, _tosa in (
-    ("abs", "ABS"),
-    ("exp", "EXP"),
-    ("log", "LOG"),
-    ("rsqrt", "RSQRT"),
-    ("reciprocal", "RECIPROCAL"),
-    ("sin", "SIN"),
-    ("cos", "COS"),
-    ("erf", "ERF"),
-    ("floor", "FLOOR"),
-    ("ceil", "CEIL"),
-    ("sigmoid", "SIGMOID"),
-    ("tanh", "TANH"),
-):
-    _declare_unary(_name, _tosa)
+@op("aten.addcmul.default", quant=Q.PIECEWISE)
+def addcmul(b: Any, x: Value, y: Value, z: Value, *, value: float = 1) -> Value:
+    product = b.aten.mul(y, z)
+    return b.aten.add(x, product if value == 1 else b.aten.mul(product, value))  # type: ignore[no-any-return]
 
 
-@op("aten.sqrt.default", quant=Q.TABLE)
-def sqrt(b: Builder, x: Value) -> Value:
-    return b.plain("POW", b.real(x), 0.5)
+@op("aten.addcdiv.default", quant=Q.PIECEWISE)
+def addcdiv(b: Any, x: Value, y: Value, z: Value, *, value: float = 1) -> Value:
+    return addcmul(b, x, y, b.aten.reciprocal(z), value=value)
+
+
+# -- division ---------------------------------------------------------------------------------------
+
+
+def _number(x: Any) -> float | None:
+    """A number, or a constant that is one."""
+    if isinstance(x, Value) and x.is_const and x.size == 1:
+        return float(x.real())
+    return float(x) if isinstance(x, (int, float)) else None
+
+
+@op("aten.div.Tensor", "aten.div.Scalar", quant=Q.PIECEWISE)
+def div(b: Any, x: Operand, y: Any) -> Value:
+    number = _number(y)
+    if number is not None:
+        b.require(number != 0, "divides by zero")
+        y = 1.0 / number
+    else:
+        y = b.aten.reciprocal(y)
+    return b.aten.mul(x, y)  # type: ignore[no-any-return]
+
+
+@op("aten.div.Tensor_mode", "aten.div.Scalar_mode", quant=Q.STEPS)
+def div_mode(b: Builder, x: Operand, y: Operand, *, rounding_mode: str | None) -> Value:
+    return div(b, x, y) if rounding_mode is None else _quotient(b, x, y, rounding_mode == "floor")[0]
+
+
+@op("aten.floor_divide.default", "aten.floor_divide.Scalar", quant=Q.STEPS)
+def floor_divide(b: Builder, x: Operand, y: Operand) -> Value:
+    return _quotient(b, x, y, True)[0]
+
+
+@op("aten.remainder.Scalar", "aten.remainder.Tensor", "aten.remainder.Scalar_Tensor", quant=Q.STEPS)
+def remainder(b: Builder, x: Operand, y: Operand) -> Value:
+    return _quotient(b, x, y, True)[1]
+
+
+@op("aten.fmod.Scalar", "aten.fmod.Tensor", quant=Q.STEPS)
+def fmod(b: Builder, x: Operand, y: Operand) -> Value:
+    return _quotient(b, x, y, False)[1]
+
+
+def _quotient(b: Builder, x: Operand, y: Operand, floor: bool) -> tuple[Value, Value]:
+    """The whole quotient, rounded down or towards 0, and what is left."""
+    x, y = (b.real(v) for v in b.operands(x, y))
+    if x.dtype.is_floating_point:
+        quotient = truncated(b, b.MUL(x, b.unary("RECIPROCAL", y)))
+        rest = b.SUB(x, b.MUL(quotient, y))
+        # the reciprocal is rounded, so that 6 / 3 may have come out just below 2
+        size, step = b.unary("ABS", y), b.MUL(sign(b, x), sign(b, y))
+        quotient = b.ADD(quotient, b.SELECT(b.compare("GREATER_EQUAL", b.unary("ABS", rest), size), step, 0.0))
+    else:
+        quotient = b.INTDIV(x, y)
+    rest = b.SUB(x, b.MUL(quotient, y))
+    if floor:
+        crossed = b.plain("LOGICAL_XOR", b.compare("GREATER", 0, rest), b.compare("GREATER", 0, y))
+        down = b.plain("LOGICAL_AND", crossed, b.elementwise("LOGICAL_NOT", b.compare("EQUAL", rest, 0)))
+        quotient = b.SUB(quotient, b.cast(down, quotient.dtype))
+        rest = b.SUB(x, b.MUL(quotient, y))
+    return quotient, rest
+
+
+# -- powers -----------------------------------------------------------------------------------------
 
 
 @op("aten.pow.Tensor_Scalar", "aten.pow.Tensor_Tensor", "aten.pow.Scalar", quant=Q.TABLE)
 def pow_(b: Builder, x: Operand, exponent: Operand) -> Value:
-    number = (
-        float(exponent.real()) if isinstance(exponent, Value) and exponent.is_const and exponent.size == 1 else exponent
-    )
-    if number == 2 and isinstance(x, Value):
-        return b.MUL(x, x)
-    if number == 1 and isinstance(x, Value):
-        return x
-    if isinstance(number, (int, float)) and number == int(number) and isinstance(x, Value):
-        # POW is undefined for negative bases; whole exponents are products
-        n = abs(int(number))
-        b.require(n <= 16, f"raises to the power {number}")
-        result: Value | None = None
-        base = x
-        while n:
-            if n & 1:
-                result = base if result is None else b.MUL(result, base)
-            n >>= 1
-            base = b.MUL(base, base) if n else base
-        if result is None:
-            return b.ADD(b.MUL(x, 0.0), 1.0)
-        return b.unary("RECIPROCAL", result) if number < 0 else result
-    return b.plain("POW", x, exponent)
+    number = _number(exponent)
+    if number is None or not number.is_integer() or not isinstance(x, Value):
+        return b.plain("POW", x, exponent)
+    # POW is undefined for negative bases; whole exponents are products
+    n = abs(int(number))
+    b.require(n <= 16, f"raises to the power {number}")
+    result: Value | None = None
+    base = x
+    while n:
+        if n & 1:
+            result = base if result is None else b.MUL(result, base)
+        n >>= 1
+        base = b.MUL(base, base) if n else base
+    if result is None:
+        return b.const(torch.ones(x.shape, dtype=x.dtype))
+    return b.unary("RECIPROCAL", result) if number < 0 else result
 
 
-@op("aten.log1p.default", quant=Q.TABLE)
-def log1p(b: Builder, x: Value) -> Value:
-    return b.unary("LOG", b.ADD(b.real(x), 1.0))
-
-
-@op("aten.expm1.default", quant=Q.TABLE)
-def expm1(b: Builder, x: Value) -> Value:
-    return b.SUB(b.unary("EXP", x), 1.0)
-
-
-@op("aten.round.default", quant=Q.TABLE)
-def round_(b: Builder, x: Value) -> Value:
-    # CAST rounds to nearest, ties to even, like PyTorch; beyond 2**23 a float32 is whole already
-    x = b.real(x)
-    whole = b.cast(b.cast(b.clamp(x, -(2.0**23), 2.0**23), torch.int32), x.dtype)
-    return b.SELECT(b.compare("GREATER", b.unary("ABS", x), 2.0**23), x, whole)
-
-
-@op("aten.sign.default", quant=Q.TABLE)
-def sign(b: Builder, x: Value) -> Value:
-    x = b.real(x)
-    negative = b.SELECT(b.compare("GREATER", 0.0, x), b.scalar(-1, x), b.scalar(0, x))
-    return b.SELECT(b.compare("GREATER", x, 0.0), b.scalar(1, x), negative)
+@op("aten.sqrt.default", quant=Q.TABLE)
+def sqrt(b: Builder, x: Value) -> Value:
+    return b.plain("POW", b.floating(b.real(x)), 0.5)
 
 
 @op("aten.square.default", quant=Q.TABLE)
@@ -147,9 +154,174 @@ def square(b: Builder, x: Value) -> Value:
     return b.MUL(x, x)
 
 
-def exponential(base: float) -> Any:
-    """A rule for ``base ** x``."""
-    return lambda b, x: b.unary("EXP", b.MUL(b.real(x), math.log(base)))
+# -- signs and steps --------------------------------------------------------------------------------
 
 
-op("aten.exp2.default", quant=Q.TABLE)(exponential(2.0))
+@op("aten.neg.default", quant=Q.TABLE)
+def neg(b: Builder, x: Value) -> Value:
+    return b.NEGATE(x)
+
+
+@op("aten.abs.default", quant=Q.TABLE)
+def abs_(b: Builder, x: Value) -> Value:
+    return b.unary("ABS", x) if x.dtype.is_floating_point else b.MAXIMUM(x, b.SUB(0, x))
+
+
+@op("aten.sign.default", quant=Q.STEPS)
+def sign(b: Builder, x: Value) -> Value:
+    x = b.real(x)
+    negative = b.SELECT(b.compare("GREATER", 0, x), b.scalar(-1, x), b.scalar(0, x))
+    return b.SELECT(b.compare("GREATER", x, 0), b.scalar(1, x), negative)
+
+
+def _declare_step(name: str, function: Callable[[Builder, Value], Value]) -> None:
+    @op(f"aten.{name}.default", quant=Q.STEPS)
+    def rule(b: Builder, x: Value) -> Value:
+        return function(b, b.real(x)) if x.dtype.is_floating_point else x
+
+
+def rounded(b: Builder, x: Value) -> Value:
+    """The nearest whole number, ties to even, which is how CAST rounds."""
+    # beyond 2**23 a float32 is whole already
+    whole = b.cast(b.cast(b.clamp(x, -(2.0**23), 2.0**23), torch.int32), x.dtype)
+    return b.SELECT(b.compare("GREATER", b.unary("ABS", x), 2.0**23), x, whole)
+
+
+def truncated(b: Builder, x: Value) -> Value:
+    """The whole number between 0 and a real that is nearest to it."""
+    return b.SELECT(b.compare("GREATER", 0.0, x), b.unary("CEIL", x), b.unary("FLOOR", x))
+
+
+_declare_step("floor", lambda b, x: b.unary("FLOOR", x))
+_declare_step("ceil", lambda b, x: b.unary("CEIL", x))
+_declare_step("trunc", truncated)
+_declare_step("frac", lambda b, x: b.SUB(x, truncated(b, x)))
+_declare_step("round", rounded)
+
+
+# -- functions of one real --------------------------------------------------------------------------
+
+Function = Callable[[Builder, Value], Value]
+
+
+def polynomial(b: Builder, x: Value, coefficients: Sequence[float]) -> Value:
+    """``coefficients[0] + coefficients[1] * x + ...``."""
+    result = b.MUL(x, coefficients[-1])
+    for c in reversed(coefficients[1:-1]):
+        result = b.MUL(b.ADD(result, c), x)
+    return b.ADD(result, coefficients[0])
+
+
+#: atan(x) / x and asin(x) / x in x * x, erfinv(x) / x in w - 2.5 and sqrt(w) - 3 for w = -log(1 - x * x): Chebyshev
+#: interpolation over [0, 1], [0, 1/4], [0, 5] and [5, 17]; relative errors below 2e-7.
+_ATAN = (
+    0.999999998, -0.333332823, 0.199982306, -0.142615737, 0.10940199, -0.0837206395, 0.0574635578, -0.0307175089,
+    0.0106807194, -0.00174370114,
+)  # fmt: skip
+_ASIN = (1.0, 0.166666572, 0.075005915, 0.044505242, 0.031884143, 0.014198828, 0.0378063615)
+_ERFINV_MIDDLE = (
+    1.50140936, 0.246640758, -0.00417738976, -0.00125374861, 0.000218346915, -4.38363159e-06, -3.46335617e-06,
+    3.42524857e-07, 2.32858445e-08,
+)  # fmt: skip
+_ERFINV_TAIL = (
+    2.83297706, 1.00167527, 0.00943308119, -0.00763948329, 0.005779413, -0.00361478121, 0.00125542725, 4.4777304e-05,
+    -0.000126930092,
+)  # fmt: skip
+
+
+def _odd(function: Function) -> Function:
+    """An odd function, from the one for positive numbers."""
+
+    def both(b: Builder, x: Value) -> Value:
+        result = function(b, b.unary("ABS", x))
+        return b.SELECT(b.compare("GREATER", 0.0, x), b.NEGATE(result), result)
+
+    return both
+
+
+def _atan(b: Builder, x: Value) -> Value:
+    small = b.MINIMUM(x, b.unary("RECIPROCAL", b.MAXIMUM(x, 1.0)))
+    angle = b.MUL(small, polynomial(b, b.MUL(small, small), _ATAN))
+    return b.SELECT(b.compare("GREATER", x, 1.0), b.SUB(math.pi / 2, angle), angle)
+
+
+def _asin(b: Builder, x: Value) -> Value:
+    steep = b.compare("GREATER", x, 0.5)
+    squared = b.SELECT(steep, b.MUL(b.SUB(1.0, x), 0.5), b.MUL(x, x))
+    base = b.SELECT(steep, sqrt(b, squared), x)
+    angle = b.MUL(base, polynomial(b, squared, _ASIN))
+    return b.SELECT(steep, b.SUB(math.pi / 2, b.MUL(angle, 2.0)), angle)
+
+
+def _erfinv(b: Builder, x: Value) -> Value:
+    w = b.NEGATE(b.unary("LOG", b.SUB(1.0, b.MUL(x, x))))
+    tail = polynomial(b, b.SUB(sqrt(b, w), 3.0), _ERFINV_TAIL)
+    middle = polynomial(b, b.SUB(w, 2.5), _ERFINV_MIDDLE)
+    return b.MUL(x, b.SELECT(b.compare("GREATER", w, 5.0), tail, middle))
+
+
+def _exponentials(sign: int) -> Function:
+    """``(exp(x) + sign * exp(-x)) / 2``."""
+
+    def function(b: Builder, x: Value) -> Value:
+        up, down = b.unary("EXP", x), b.unary("EXP", b.NEGATE(x))
+        return b.MUL(b.ADD(up, down) if sign > 0 else b.SUB(up, down), 0.5)
+
+    return function
+
+
+def _log(base: float) -> Function:
+    return lambda b, x: b.MUL(b.unary("LOG", x), 1 / math.log(base))
+
+
+_asinh = _odd(lambda b, x: b.unary("LOG", b.ADD(x, sqrt(b, b.ADD(b.MUL(x, x), 1.0)))))
+
+
+def _atanh(b: Builder, x: Value) -> Value:
+    ratio = b.MUL(b.ADD(1.0, x), b.unary("RECIPROCAL", b.SUB(1.0, x)))
+    return b.MUL(b.unary("LOG", ratio), 0.5)
+
+
+def _tosa(name: str) -> Function:
+    return lambda b, x: b.unary(name, x)
+
+
+_FUNCTIONS: dict[str, Function] = {
+    **{
+        name: _tosa(name.upper())
+        for name in ("exp", "log", "rsqrt", "reciprocal", "sin", "cos", "erf", "sigmoid", "tanh")
+    },
+    "acos": lambda b, x: b.SUB(math.pi / 2, _odd(_asin)(b, x)),
+    "acosh": lambda b, x: b.unary("LOG", b.ADD(x, sqrt(b, b.SUB(b.MUL(x, x), 1.0)))),
+    "asin": _odd(_asin),
+    "asinh": _asinh,
+    "atan": _odd(_atan),
+    "atanh": _atanh,
+    "cosh": _exponentials(1),
+    "erfinv": _erfinv,
+    "exp2": lambda b, x: b.unary("EXP", b.MUL(x, math.log(2))),
+    "expm1": lambda b, x: b.SUB(b.unary("EXP", x), 1.0),
+    "log10": _log(10),
+    "log1p": lambda b, x: b.unary("LOG", b.ADD(x, 1.0)),
+    "log2": _log(2),
+    "sinh": _exponentials(-1),
+    "tan": lambda b, x: b.MUL(b.unary("SIN", x), b.unary("RECIPROCAL", b.unary("COS", x))),
+}
+
+
+def _declare_function(name: str, function: Function) -> None:
+    @op(f"aten.{name}.default", quant=Q.TABLE)
+    def rule(b: Builder, x: Value) -> Value:
+        return function(b, b.floating(b.real(x)))
+
+
+for _name, _function in _FUNCTIONS.items():
+    _declare_function(_name, _function)
+
+
+@op("aten.logit.default", quant=Q.TABLE)
+def logit(b: Builder, x: Value, eps: float | None = None) -> Value:
+    x = b.real(x)
+    if eps is not None:
+        x = b.clamp(x, eps, 1 - eps)
+    return b.unary("LOG", b.MUL(x, b.unary("RECIPROCAL", b.SUB(1.0, x))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -32,19 +33,35 @@ def index_select(b: Builder, x: Value, dim: int, indices: Value) -> Value:
 
 @op("aten.index.Tensor", quant=Q.SHARED)
 def index(b: Builder, x: Value, indices: Sequence[Value | None]) -> Value:
+    """Several index tensors address one axis, into which their axes are merged."""
     given = [(i, v) for i, v in enumerate(indices) if v is not None]
-    b.require(len(given) == 1, f"indexes with {len(given)} tensors at once")
-    dim, chosen = given[0]
-    b.require(chosen.dtype != torch.bool, "indexes with a mask, so that the shape depends on data")
-    picked = index_select(b, x, dim, _wrapped(b, chosen, x.shape[dim]))
-    return b.RESHAPE(picked, [*x.shape[:dim], *chosen.shape, *x.shape[dim + 1 :]])
+    axes = [i for i, _ in given]
+    for _, v in given:
+        b.require(v.dtype != torch.bool, "indexes with a mask, so that the shape depends on data")
+    rest = [i for i in range(x.rank) if i not in axes]
+    moved = b.TRANSPOSE(x, [*axes, *rest])
+    places: Value | None = None
+    for axis, v in given:
+        place = _counted_from_zero(b, v, x.shape[axis])
+        places = place if places is None else b.ADD(b.MUL(places, x.shape[axis]), place)
+    assert places is not None
+    kept = list(moved.shape[len(axes) :])
+    flat = b.RESHAPE(moved, [math.prod(x.shape[i] for i in axes), *kept])
+    picked = b.RESHAPE(index_select(b, flat, 0, b.RESHAPE(places, [places.size])), [*places.shape, *kept])
+    side_by_side = axes == list(range(axes[0], axes[0] + len(axes)))
+    before = axes[0] if side_by_side else 0  # index tensors that stand apart put their axes in front
+    n = places.rank
+    return b.TRANSPOSE(picked, [*range(n, n + before), *range(n), *range(n + before, picked.rank)])
 
 
-def _wrapped(b: Builder, indices: Value, length: int) -> Value:
-    """Negative indices count from the end; constants are resolved, others taken as they are if they can't be negative."""
+def _counted_from_zero(b: Builder, indices: Value, length: int) -> Value:
+    """Indices as int32, which holds any; negative ones count from the end."""
     if indices.const is not None:
-        return b.const(indices.const.reshape(-1) % length)
-    return indices
+        return b.const((indices.const % length).to(torch.int32))
+    small = b.cast(indices, torch.int32)
+    if indices.bounds is not None and indices.bounds[0] >= 0:
+        return small
+    return b.SELECT(b.compare("GREATER", 0, small), b.ADD(small, length), small)
 
 
 @op("aten.gather.default", quant=Q.SHARED)

@@ -9,10 +9,15 @@ from ..registry import Q, op
 from ..values import Value
 
 
+def _is_weight(y: Value) -> bool:
+    """A constant that a convolution takes as its weights: of floats or 8 bits."""
+    return isinstance(y, Value) and y.is_const and (y.quant is None or y.quant.bits <= 8)
+
+
 @op("aten.linear.default", quant=Q.CONV)
 def linear(b: Builder, x: Value, weight: Value, bias: Value | None = None) -> Value:
     """A 1x1 convolution over an image with a pixel per row of ``x``."""
-    if not weight.is_const:
+    if not _is_weight(weight):
         b.require(weight.rank == 2, "has a weight that is no matrix")
         y = matmul(b, x, b.TRANSPOSE(weight, [1, 0]))
         return y if bias is None else b.ADD(y, bias)
@@ -30,17 +35,21 @@ def _image(rows: int, channels: int) -> list[int]:
     return [1, height, rows // height, channels]
 
 
-@op("aten.addmm.default", quant=Q.NONE)
-def addmm(b: Builder, bias: Value, x: Value, y: Value, *, beta: float = 1, alpha: float = 1) -> Value:
-    if y.is_const and alpha == 1 and beta == 1 and bias.rank == 1 and bias.is_const:
+@op("aten.addmm.default", quant=Q.PIECEWISE)
+def addmm(b: Any, bias: Value, x: Value, y: Value, *, beta: float = 1, alpha: float = 1) -> Value:
+    if _is_weight(y) and alpha == 1 and beta == 1 and bias.rank == 1 and bias.is_const:
         return linear(b, x, b.TRANSPOSE(y, [1, 0]), bias)
-    product = mm(b, x, y)
-    return b.ADD(product if alpha == 1 else b.MUL(product, alpha), bias if beta == 1 else b.MUL(bias, beta))
+    return _sum(b, b.aten.mm(x, y), alpha, bias, beta)
+
+
+def _sum(b: Any, product: Value, alpha: float, bias: Value, beta: float) -> Value:
+    product = product if alpha == 1 else b.aten.mul(product, alpha)
+    return b.aten.add(product, bias if beta == 1 else b.aten.mul(bias, beta))  # type: ignore[no-any-return]
 
 
 @op("aten.mm.default", quant=Q.ACCUMULATE)
 def mm(b: Builder, x: Value, y: Value) -> Value:
-    if y.is_const:
+    if _is_weight(y):
         return linear(b, x, b.TRANSPOSE(y, [1, 0]))
     return matmul(b, x, y)
 
@@ -52,15 +61,13 @@ def bmm(b: Builder, x: Value, y: Value) -> Value:
 
 @op("aten.baddbmm.default", quant=Q.PIECEWISE)
 def baddbmm(b: Any, bias: Value, x: Value, y: Value, *, beta: float = 1, alpha: float = 1) -> Value:
-    product = b.aten.bmm(x, y)
-    product = product if alpha == 1 else b.aten.mul(product, alpha)
-    return b.aten.add(product, bias if beta == 1 else b.aten.mul(bias, beta))  # type: ignore[no-any-return]
+    return _sum(b, b.aten.bmm(x, y), alpha, bias, beta)
 
 
 @op("aten.matmul.default", quant=Q.ACCUMULATE)
 def matmul(b: Builder, x: Value, y: Value) -> Value:
     """All of PyTorch's forms: vectors, matrices, batches that broadcast."""
-    if y.is_const and y.rank == 2 and x.rank > 1:
+    if _is_weight(y) and y.rank == 2 and x.rank > 1:
         return linear(b, x, b.TRANSPOSE(y, [1, 0]))
     rows = x if x.rank > 1 else b.RESHAPE(x, [1, *x.shape])
     columns = y if y.rank > 1 else b.RESHAPE(y, [*y.shape, 1])

@@ -11,6 +11,7 @@ from ..build import Builder
 from ..build.core import Operand
 from ..registry import Q, op
 from ..values import Value
+from .elementwise import truncated
 
 
 def _declare_comparison(name: str, tosa: str, swapped: bool, negated: bool) -> None:
@@ -32,21 +33,30 @@ for _name, _tosa, _swapped, _negated in (
 
 
 def _declare_binary(name: str, tosa: str, as_bool: bool) -> None:
-    @op(*(f"aten.{name}.{o}" for o in (("default",) if as_bool else ("Tensor", "Scalar"))))
+    @op(*([f"aten.{name}.default"] if as_bool else _bit_overloads(name)))
     def rule(b: Builder, x: Operand, y: Operand) -> Value:
         if as_bool:
             return b.plain(tosa, _truth(b, x), _truth(b, y))
-        kinds = {v.dtype for v in (x, y) if isinstance(v, Value)}
-        if kinds == {torch.bool}:
-            return b.plain(tosa.replace("BITWISE", "LOGICAL"), x, y)
-        b.require(torch.int64 not in kinds, "works on the bits of int64", "cast the input to int32 in the model")
-        return b.plain(tosa, x, y)
+        x, y = b.operands(x, y)
+        return b.plain(tosa.replace("BITWISE", "LOGICAL") if x.dtype == torch.bool else tosa, _bits(b, x), _bits(b, y))
+
+
+def _bit_overloads(name: str) -> list[str]:
+    return [f"aten.{n}.{o}" for n in (name, f"__{name.removeprefix('bitwise_')}__") for o in ("Tensor", "Scalar")]
 
 
 def _truth(b: Builder, x: Any) -> Any:
-    if not isinstance(x, Value) or x.dtype == torch.bool:
-        return x
+    """Whether numbers are not 0."""
+    if not isinstance(x, Value):
+        return bool(x)
+    if not x.dtype.is_floating_point:
+        return b.cast(x, torch.bool)
     return b.elementwise("LOGICAL_NOT", b.compare("EQUAL", x, 0))
+
+
+def _bits(b: Builder, x: Value) -> Value:
+    b.require(x.dtype != torch.int64, "works on the bits of int64", "cast the input to int32 in the model")
+    return x
 
 
 for _name in ("and", "or", "xor"):
@@ -61,8 +71,27 @@ def logical_not(b: Builder, x: Value) -> Value:
 
 @op("aten.bitwise_not.default")
 def bitwise_not(b: Builder, x: Value) -> Value:
-    b.require(x.dtype != torch.int64, "works on the bits of int64", "cast the input to int32 in the model")
-    return b.elementwise("LOGICAL_NOT" if x.dtype == torch.bool else "BITWISE_NOT", x)
+    return b.elementwise("LOGICAL_NOT" if x.dtype == torch.bool else "BITWISE_NOT", _bits(b, x))
+
+
+@op(*(f"aten.{n}.{o}" for n in ("bitwise_left_shift", "__lshift__") for o in ("Tensor", "Tensor_Scalar", "Scalar")))
+def left_shift(b: Builder, x: Value, n: Operand) -> Value:
+    return b.plain("LOGICAL_LEFT_SHIFT", *(_bits(b, v) for v in b.operands(x, n)))
+
+
+@op(*(f"aten.{n}.{o}" for n in ("bitwise_right_shift", "__rshift__") for o in ("Tensor", "Tensor_Scalar", "Scalar")))
+def right_shift(b: Builder, x: Value, n: Operand) -> Value:
+    return b.plain("ARITHMETIC_RIGHT_SHIFT", *(_bits(b, v) for v in b.operands(x, n)))
+
+
+@op("aten.isnan.default")
+def isnan(b: Builder, x: Value) -> Value:
+    return b.elementwise("LOGICAL_NOT", b.compare("EQUAL", x, x))
+
+
+@op("aten.isinf.default")
+def isinf(b: Builder, x: Value) -> Value:
+    return b.compare("EQUAL", b.unary("ABS", x), math.inf)
 
 
 @op("aten.where.self", "aten.where.ScalarSelf", "aten.where.ScalarOther", "aten.where.Scalar", quant=Q.SHARED)
@@ -77,8 +106,6 @@ def where(b: Builder, condition: Value, x: Operand, y: Operand) -> Value:
 def masked_fill(b: Builder, x: Value, mask: Value, number: Operand) -> Value:
     if isinstance(number, Value) and number.is_const and number.size == 1:
         number = number.real().item()
-    if isinstance(number, float) and math.isinf(number) and x.quant is not None:
-        number = math.copysign(3.0e38, number)
     return b.SELECT(mask, number, x)
 
 
@@ -91,8 +118,13 @@ def to(b: Builder, x: Value, *args: Any, dtype: torch.dtype | None = None, **_: 
     if wanted == torch.bool:
         return _truth(b, x)  # type: ignore[no-any-return]
     if x.dtype.is_floating_point and not wanted.is_floating_point:  # PyTorch truncates, CAST rounds
-        x = b.SELECT(b.compare("GREATER", 0.0, x), b.unary("CEIL", x), b.unary("FLOOR", x))
+        x = truncated(b, x)
     return b.cast(x, wanted)
+
+
+@op("aten._assert_tensor_metadata.default")
+def assert_tensor_metadata(b: Builder, x: Value, *_: Any, **__: Any) -> tuple[()]:
+    return ()  # true since the export
 
 
 @op("aten.type_as.default", quant=Q.SHARED)

@@ -9,9 +9,16 @@ from ..registry import Q, op
 from ..values import Value
 
 
+#: exp() of it is less than half a step of 16 bits: what lies below need not be told apart.
+_EXP_IS_ZERO = -12.0
+
+
 @op("aten.softmax.int", "aten._softmax.default", "aten._safe_softmax.default", quant=Q.PIECEWISE)
 def softmax(b: Any, x: Value, dim: int, *_: Any, **__: Any) -> Value:
-    e = b.aten.exp(b.aten.sub(x, b.aten.amax(x, [dim], True)))
+    shifted = b.aten.sub(x, b.aten.amax(x, [dim], True))
+    if b.quantizing:
+        shifted = b.aten.clamp(shifted, _EXP_IS_ZERO, 0.0)
+    e = b.aten.exp(shifted)
     return b.aten.mul(e, b.aten.reciprocal(b.aten.sum(e, [dim], True)))  # type: ignore[no-any-return]
 
 
@@ -74,10 +81,10 @@ def group_norm(
     _cudnn: bool = True,
 ) -> Value:
     batch, channels = x.shape[:2]
-    y, _, _ = _normalized(b, b.aten.view(x, [batch, groups, -1]), [-1], eps)
+    y, _, _ = _normalized(b, b.aten.reshape(x, [batch, groups, -1]), [-1], eps)
     per_channel = [1, channels] + [1] * (len(x.shape) - 2)
-    weight, bias = (None if v is None else b.aten.view(v, per_channel) for v in (weight, bias))
-    return _affine(b, b.aten.view(y, list(x.shape)), weight, bias)
+    weight, bias = (None if v is None else b.aten.reshape(v, per_channel) for v in (weight, bias))
+    return _affine(b, b.aten.reshape(y, list(x.shape)), weight, bias)
 
 
 @op("aten.native_group_norm.default", quant=Q.PIECEWISE)
@@ -118,7 +125,7 @@ def batch_norm(
     factor = factor if weight is None else b.aten.mul(factor, weight)
     offset = b.aten.neg(b.aten.mul(mean, factor))
     offset = offset if bias is None else b.aten.add(offset, bias)
-    return b.aten.add(b.aten.mul(x, b.aten.view(factor, shape)), b.aten.view(offset, shape))  # type: ignore[no-any-return]
+    return b.aten.add(b.aten.mul(x, b.aten.reshape(factor, shape)), b.aten.reshape(offset, shape))  # type: ignore[no-any-return]
 
 
 @op("aten._native_batch_norm_legit_no_training.default", quant=Q.PIECEWISE)
@@ -148,5 +155,6 @@ def instance_norm(
     eps: float,
     _cudnn: bool = True,
 ) -> Value:
-    b.require(use_input_stats, "normalizes with running statistics")
+    if not use_input_stats:
+        return batch_norm(b, x, weight, bias, mean, variance, False, momentum, eps)
     return group_norm(b, x, x.shape[1], weight, bias, eps)

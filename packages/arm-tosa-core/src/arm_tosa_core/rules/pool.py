@@ -6,26 +6,37 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
 from ..build import Builder
+from ..errors import Rejected
 from ..registry import Q, op
-from ..values import Value
+from ..values import QParams, Value
 from .convolution import _each, _fit
+
+_NO_INDICES = Rejected("its indices are used; TOSA's pools give only the maxima", "use the values alone")
 
 
 def _windows(
-    b: Builder, x: Value, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], ceil_mode: bool
+    b: Builder,
+    x: Value,
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    ceil_mode: bool,
+    dilation: Sequence[int] = (1, 1),
 ) -> tuple[Value, list[tuple[int, int]]]:
     """The image (NCHW) and the padding that make TOSA's windows PyTorch's, ``ceil_mode`` included."""
     pads = []
     for i in (0, 1):
-        extent = x.shape[i + 2] + 2 * padding[i] - kernel[i]
+        extent = x.shape[i + 2] + 2 * padding[i] - (kernel[i] - 1) * dilation[i] - 1
         after = padding[i]
         if ceil_mode and extent % stride[i]:
             steps = extent // stride[i] + 1
             if steps * stride[i] < x.shape[i + 2] + padding[i]:  # a window must start inside
                 after += steps * stride[i] - extent
         pads.append((padding[i], after))
-    return _fit(b, x, kernel, stride, pads, [1, 1])
+    return _fit(b, x, kernel, stride, pads, dilation)
 
 
 @op("aten.max_pool2d.default", quant=Q.SHARED)
@@ -43,9 +54,9 @@ def max_pool2d(
     if x.rank == 3:
         y = max_pool2d(b, b.RESHAPE(x, [1, *x.shape]), kernel, stride, padding, dilation, ceil_mode)
         return b.RESHAPE(y, y.shape[1:])
+    x, pads = _windows(b, x, kernel, stride, padding, ceil_mode, dilation)
     if any(d != 1 for d in dilation):
-        return _dilated_max_pool(b, x, kernel, stride, padding, dilation, ceil_mode)
-    x, pads = _windows(b, x, kernel, stride, padding, ceil_mode)
+        return _dilated_max_pool(b, x, kernel, stride, pads, dilation)
     return b.nchw(b.MAX_POOL2D(b.nhwc(x), kernel, stride, [p for pair in pads for p in pair]))
 
 
@@ -54,31 +65,29 @@ def _dilated_max_pool(
     x: Value,
     kernel: Sequence[int],
     stride: Sequence[int],
-    padding: Sequence[int],
+    pads: Sequence[tuple[int, int]],
     dilation: Sequence[int],
-    ceil_mode: bool,
 ) -> Value:
-    """The maximum over shifted views of the padded image; shifts are few, as kernels are small."""
-    b.require(all(s == 1 for s in stride) and not ceil_mode, "is a dilated max pool with a stride or ceil_mode")
-    b.require(
-        not x.dtype.is_floating_point or x.quant is not None or not any(padding), "is a dilated max pool with padding"
-    )
-    low = -math.inf if x.quant is None else x.quant.scalar * (x.quant.qmin - x.quant.zero_point)
-    x = b.PAD(x, [(0, 0), (0, 0), *((p, p) for p in padding)], low)
-    size = [x.shape[i + 2] - (kernel[i] - 1) * dilation[i] for i in (0, 1)]
-    result: Value | None = None
-    for row in range(kernel[0]):
-        for column in range(kernel[1]):
-            start = [0, 0, row * dilation[0], column * dilation[1]]
-            view = b.SLICE(x, start, [*x.shape[:2], *size])
-            result = view if result is None else b.MAXIMUM(result, view)
-    assert result is not None
-    return result
+    """Rows and columns a dilation apart become images of their own, which plain windows run over; then the stride."""
+    low = -math.inf if x.dtype.is_floating_point else torch.iinfo(x.dtype).min
+    whole = [n + sum(p) for n, p in zip(x.shape[2:], pads, strict=True)]
+    rest = [-n % d for n, d in zip(whole, dilation, strict=True)]
+    x = b.PAD(x, [(0, 0), (0, 0), *((a, z + r) for (a, z), r in zip(pads, rest, strict=True))], low)
+    (batch, channels, height, width), (rows, columns) = x.shape, dilation
+    parts = b.RESHAPE(x, [batch, channels, height // rows, rows, width // columns, columns])
+    parts = b.TRANSPOSE(parts, [0, 3, 5, 1, 2, 4])
+    images = b.RESHAPE(parts, [batch * rows * columns, *parts.shape[3:]])
+    y = b.nchw(b.MAX_POOL2D(b.nhwc(images), kernel, [1, 1], [0] * 4))
+    y = b.TRANSPOSE(b.RESHAPE(y, [*parts.shape[:3], *y.shape[1:]]), [0, 3, 4, 1, 5, 2])
+    y = b.RESHAPE(y, [batch, channels, y.shape[2] * rows, y.shape[4] * columns])
+    size = [n - (k - 1) * d for n, k, d in zip(whole, kernel, dilation, strict=True)]
+    y = b.SLICE(y, [0] * 4, [batch, channels, *size])
+    return y if list(stride) == [1, 1] else b.nchw(b.MAX_POOL2D(b.nhwc(y), [1, 1], stride, [0] * 4))
 
 
 @op("aten.max_pool2d_with_indices.default", quant=Q.SHARED)
-def max_pool2d_with_indices(b: Builder, x: Value, *args: Any, **kwargs: Any) -> tuple[Value, None]:
-    return max_pool2d(b, x, *args, **kwargs), None
+def max_pool2d_with_indices(b: Builder, x: Value, *args: Any, **kwargs: Any) -> tuple[Value, Rejected]:
+    return max_pool2d(b, x, *args, **kwargs), _NO_INDICES
 
 
 @op("aten.max_pool1d.default", quant=Q.SHARED)
@@ -114,15 +123,32 @@ def avg_pool2d(
         image = b.RESHAPE(x, [1, *x.shape])
         y = avg_pool2d(b, image, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override)
         return b.RESHAPE(y, y.shape[1:])
-    if count_include_pad and any(padding):  # TOSA does not count padding: make it part of the image
-        x = b.PAD(x, [(0, 0), (0, 0), *((p, p) for p in padding)])
-        padding = [0, 0]
     x, pads = _windows(b, x, kernel, stride, padding, ceil_mode)
-    y = b.nchw(b.AVG_POOL2D(b.nhwc(x), kernel, stride, [p for pair in pads for p in pair]))
-    if divisor_override is None:
-        return y
-    b.require(not any(p for pair in pads for p in pair), "has a divisor_override and padding")
-    return b.MUL(y, kernel[0] * kernel[1] / divisor_override)
+    if divisor_override is not None:
+        return _scaled_sum(b, x, kernel, stride, pads, divisor_override)
+    if count_include_pad:  # TOSA does not count padding: make it part of the image; ceil_mode's stays outside
+        own = [(before, min(after, p)) for (before, after), p in zip(pads, padding, strict=True)]
+        x = b.PAD(x, [(0, 0), (0, 0), *own])
+        pads = [(0, after - counted) for (_, after), (_, counted) in zip(pads, own, strict=True)]
+    return b.nchw(b.AVG_POOL2D(b.nhwc(x), kernel, stride, [p for pair in pads for p in pair]))
+
+
+def _scaled_sum(
+    b: Builder,
+    x: Value,
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    pads: Sequence[tuple[int, int]],
+    divisor: int,
+) -> Value:
+    """Sums over windows, divided by a number that is not their size: a depthwise convolution of equal weights."""
+    shape = [*kernel, x.shape[1], 1]
+    if x.quant is None:
+        weight = b.const(torch.full(shape, 1 / divisor, dtype=x.dtype))
+    else:
+        weight = b.const(torch.ones(shape, dtype=torch.int8), QParams((1 / divisor,), 0, -127, 127))
+    flat = tuple(p for pair in pads for p in pair)
+    return b.nchw(b.conv("DEPTHWISE_CONV2D", b.nhwc(x), weight, None, stride=tuple(stride), pad=flat, dilation=(1, 1)))
 
 
 @op("aten.avg_pool1d.default", quant=Q.SHARED)
@@ -156,7 +182,8 @@ def _adaptive(b: Builder, x: Value, size: Sequence[int | None], pool: Any) -> Va
         for start, stop in edges:
             kernel = [1, 1]
             kernel[axis] = stop - start
-            parts.append(pool(b.slice(x, x.rank - 2 + axis, start, stop - start), kernel))
+            part = b.slice(x, x.rank - 2 + axis, start, stop - start)
+            parts.append(pool(part, kernel) if stop - start > 1 else part)
         x = b.CONCAT(parts, x.rank - 2 + axis)
     return x
 
@@ -177,12 +204,12 @@ def adaptive_avg_pool1d(b: Builder, x: Value, size: Sequence[int]) -> Value:
 
 
 @op("aten.adaptive_max_pool2d.default", quant=Q.SHARED)
-def adaptive_max_pool2d(b: Builder, x: Value, size: Sequence[int | None]) -> tuple[Value, None]:
-    return _adaptive(b, x, size, lambda v, kernel: max_pool2d(b, v, kernel)), None
+def adaptive_max_pool2d(b: Builder, x: Value, size: Sequence[int | None]) -> tuple[Value, Rejected]:
+    return _adaptive(b, x, size, lambda v, kernel: max_pool2d(b, v, kernel)), _NO_INDICES
 
 
 @op("aten.adaptive_max_pool1d.default", quant=Q.SHARED)
-def adaptive_max_pool1d(b: Builder, x: Value, size: Sequence[int]) -> tuple[Value, None]:
+def adaptive_max_pool1d(b: Builder, x: Value, size: Sequence[int]) -> tuple[Value, Rejected]:
     image = b.RESHAPE(x, [*x.shape[:-1], 1, x.shape[-1]])
     y, _ = adaptive_max_pool2d(b, image, [1, *size])
-    return b.RESHAPE(y, [*y.shape[:-2], y.shape[-1]]), None
+    return b.RESHAPE(y, [*y.shape[:-2], y.shape[-1]]), _NO_INDICES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import torch
 
 from ..build import Builder
 from ..registry import Q, op
-from ..values import Value
+from ..values import QParams, Value
 
 Dims = int | Sequence[int] | None
 
@@ -43,12 +44,24 @@ def sum_(b: Builder, x: Value, dims: Dims = None, keepdim: bool = False, *, dtyp
 @op("aten.mean.dim", "aten.mean.default", quant=Q.ACCUMULATE)
 def mean(b: Builder, x: Value, dims: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Value:
     axes = _axes(x, dims)
-    if x.rank == 4 and axes == [2, 3]:
-        image = b.nhwc(x)
-        y = b.nchw(b.AVG_POOL2D(image, image.shape[1:3], (1, 1), (0, 0, 0, 0)))
-    else:
-        y = b.mean(x, axes)
-    return _finish(b, y, axes, keepdim)
+    if x.rank == 4 and axes == [2, 3] and (x.quant is None or max(x.shape[2:]) <= _WINDOW):
+        return _finish(b, b.nchw(_image_mean(b, b.nhwc(x))), axes, keepdim)
+    return _finish(b, b.mean(x, axes), axes, keepdim)
+
+
+#: Largest window of an NPU's depthwise convolution.
+_WINDOW = 64
+
+
+def _image_mean(b: Builder, image: Value) -> Value:
+    """The mean over an NHWC image. AVG_POOL2D would round to the scale of its input: integers are convolved with ones."""
+    _, height, width, channels = image.shape
+    image = b.apply_clamp(image)
+    if image.quant is None or image.quant.bits > 16:
+        return b.mean(image, [1, 2]) if image.quant else b.AVG_POOL2D(image, (height, width), (1, 1), (0, 0, 0, 0))
+    ones = torch.ones((height, width, channels, 1), dtype=torch.int8)
+    weight = b.const(ones, QParams((1 / (height * width),), 0, -127, 127))
+    return b.conv("DEPTHWISE_CONV2D", image, weight, None, pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1))
 
 
 @op("aten.amax.default", quant=Q.SHARED)
@@ -76,15 +89,26 @@ def max_dim(b: Builder, x: Value, dim: int, keepdim: bool = False) -> tuple[Valu
     return _reduced(b, "REDUCE_MAX", x, dim, keepdim), argmax(b, x, dim, keepdim)
 
 
+@op("aten.min.dim", quant=Q.SHARED)
+def min_dim(b: Builder, x: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
+    return _reduced(b, "REDUCE_MIN", x, dim, keepdim), argmin(b, x, dim, keepdim)
+
+
 @op("aten.argmax.default")
 def argmax(b: Builder, x: Value, dim: int | None = None, keepdim: bool = False) -> Value:
     shape = x.shape
-    if dim is None:
-        x, dim = b.RESHAPE(x, [x.size]), 0
-        return b.RESHAPE(b.ARGMAX(x, 0), [1] * len(shape) if keepdim else [])
+    if dim is None or not x.rank:
+        return b.RESHAPE(b.ARGMAX(b.RESHAPE(x, [x.size]), 0), [1] * len(shape) if keepdim else [])
     dim %= x.rank
     y = b.ARGMAX(x, dim)
     return b.RESHAPE(y, [*shape[:dim], 1, *shape[dim + 1 :]]) if keepdim else y
+
+
+@op("aten.argmin.default")
+def argmin(b: Builder, x: Value, dim: int | None = None, keepdim: bool = False) -> Value:
+    # ~n is -n - 1 for any integer n, in its own type: the order is reversed and nothing overflows
+    plain = x.quant is None and x.dtype.is_floating_point
+    return argmax(b, b.NEGATE(x) if plain else b.elementwise("BITWISE_NOT", b.apply_clamp(x)), dim, keepdim)
 
 
 @op("aten.any.default", "aten.any.dim", "aten.any.dims")
@@ -99,6 +123,56 @@ def all_(b: Builder, x: Value, dims: Dims = None, keepdim: bool = False) -> Valu
 
 def _truth(b: Builder, x: Value) -> Value:
     return x if x.dtype == torch.bool else b.elementwise("LOGICAL_NOT", b.compare("EQUAL", x, 0))
+
+
+@op("aten.prod.dim_int", "aten.prod.default")
+def prod(b: Builder, x: Value, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Value:
+    x = b.real(x)
+    return _reduced(b, "REDUCE_PRODUCT", x if dtype is None else b.cast(x, dtype), dim, keepdim)
+
+
+@op("aten.cumsum.default", quant=Q.ACCUMULATE)
+def cumsum(b: Builder, x: Value, dim: int, *, dtype: torch.dtype | None = None) -> Value:
+    """Adds the tensor, shifted by 1, 2, 4, ...: each step doubles how many numbers are added up."""
+    if not x.rank:
+        return x
+    n = x.shape[dim]
+    quant = None
+    if x.quant is not None:
+        x = b.centered(x, 31 - (n - 1).bit_length())
+        assert x.quant
+        quant = QParams(x.quant.scale, 0, min(x.quant.qmin * n, 0), max(x.quant.qmax * n, 0))
+        x = x.but(dtype=torch.int32, quant=None, bounds=(-1, 1))
+    else:
+        x = b.cast(x, dtype or (x.dtype if x.dtype.is_floating_point else torch.int64))
+    shift = 1
+    while shift < n:
+        pairs = [(shift if i == dim % x.rank else 0, 0) for i in range(x.rank)]
+        x = b.ADD(x, b.PAD(b.slice(x, dim % x.rank, 0, n - shift), pairs))
+        shift *= 2
+    return x if quant is None else x.but(dtype=torch.float32, quant=quant, bounds=None)
+
+
+@op("aten.linalg_vector_norm.default", quant=Q.PIECEWISE)
+def vector_norm(
+    b: Any, x: Value, order: float = 2, dims: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> Value:
+    b.require(dtype in (None, x.dtype), f"computes a norm in {dtype}")
+    axes = list(range(len(x.shape))) if dims is None else dims
+    if abs(order) == math.inf:
+        return (b.aten.amax if order > 0 else b.aten.amin)(b.aten.abs(x), axes, keepdim)  # type: ignore[no-any-return]
+    b.require(order in (1, 2), f"computes a norm of order {order}")
+    if order == 1:
+        return b.aten.sum(b.aten.abs(x), axes, keepdim)  # type: ignore[no-any-return]
+    return b.aten.sqrt(b.aten.sum(b.aten.mul(x, x), axes, keepdim))  # type: ignore[no-any-return]
+
+
+@op("aten.var_mean.correction", quant=Q.PIECEWISE)
+def var_mean(
+    b: Any, x: Value, dims: Any = None, *, correction: float | None = None, keepdim: bool = False
+) -> tuple[Value, Value]:
+    axes = list(range(len(x.shape))) if dims is None else dims
+    return var(b, x, axes, correction=correction, keepdim=keepdim), b.aten.mean(x, axes, keepdim)
 
 
 @op("aten.var.correction", "aten.var.dim", "aten.var.default", quant=Q.PIECEWISE)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 
 import torch
 
 from ..build import Builder
 from ..registry import Q, op
 from ..values import Value
+from .index import index_select
 
 
 @op(
@@ -119,6 +121,10 @@ def slice_(
 
 def _strided(b: Builder, x: Value, dim: int, first: int, count: int, step: int) -> Value:
     """Every ``step``-th element: rows of ``step``, of which the first is kept."""
+    if x.rank == 6:  # leaves no axis for the rows
+        flat = [math.prod(x.shape[:dim]), x.shape[dim], math.prod(x.shape[dim + 1 :])]
+        y = _strided(b, b.RESHAPE(x, flat), 1, first, count, step)
+        return b.RESHAPE(y, [*x.shape[:dim], count, *x.shape[dim + 1 :]])
     length = count * step
     x = b.slice(x, dim, first, min(length, x.shape[dim] - first))
     missing = length - x.shape[dim]
@@ -181,8 +187,94 @@ def constant_pad_nd(b: Builder, x: Value, padding: Sequence[int], number: float 
 
 @op("aten.pad.default", quant=Q.SHARED)
 def pad(b: Builder, x: Value, padding: Sequence[int], mode: str = "constant", number: float | None = None) -> Value:
-    b.require(mode == "constant", f"pads in mode {mode!r}")
-    return constant_pad_nd(b, x, padding, number or 0.0)
+    if mode == "constant":
+        return constant_pad_nd(b, x, padding, number or 0.0)
+    return {"reflect": reflect, "replicate": replicate, "circular": circular}[mode](b, x, padding)
+
+
+def _extended(b: Builder, x: Value, padding: Sequence[int], border: Callable[[Value, int, int, bool], Value]) -> Value:
+    """Padding whose numbers come from the tensor: ``border(x, axis, width, front)`` makes one side.
+
+    Negative padding crops.
+    """
+    for i, (before, after) in enumerate(zip(padding[::2], padding[1::2], strict=True)):
+        axis = x.rank - 1 - i
+        crop = (max(0, -before), max(0, -after))
+        x = b.slice(x, axis, crop[0], x.shape[axis] - sum(crop))
+        sides = [border(x, axis, n, front) if n > 0 else None for n, front in ((before, True), (after, False))]
+        x = b.CONCAT([v for v in (sides[0], x, sides[1]) if v is not None], axis)
+    return x
+
+
+@op(
+    "aten.reflection_pad1d.default",
+    "aten.reflection_pad2d.default",
+    "aten.reflection_pad3d.default",
+    quant=Q.SHARED,
+)
+def reflect(b: Builder, x: Value, padding: Sequence[int]) -> Value:
+    def border(x: Value, axis: int, width: int, front: bool) -> Value:
+        return flip(b, b.slice(x, axis, 1 if front else x.shape[axis] - 1 - width, width), [axis])
+
+    return _extended(b, x, padding, border)
+
+
+@op(
+    "aten.replication_pad1d.default",
+    "aten.replication_pad2d.default",
+    "aten.replication_pad3d.default",
+    quant=Q.SHARED,
+)
+def replicate(b: Builder, x: Value, padding: Sequence[int]) -> Value:
+    def border(x: Value, axis: int, width: int, front: bool) -> Value:
+        edge = b.slice(x, axis, 0 if front else x.shape[axis] - 1, 1)
+        return b.TILE(edge, [width if i == axis else 1 for i in range(x.rank)])
+
+    return _extended(b, x, padding, border)
+
+
+def circular(b: Builder, x: Value, padding: Sequence[int]) -> Value:
+    def border(x: Value, axis: int, width: int, front: bool) -> Value:
+        return b.slice(x, axis, x.shape[axis] - width if front else 0, width)
+
+    return _extended(b, x, padding, border)
+
+
+@op("aten.roll.default", quant=Q.SHARED)
+def roll(b: Builder, x: Value, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Value:
+    shifts, dims = ([v] if isinstance(v, int) else list(v) for v in (shifts, dims))
+    if not dims:
+        return b.RESHAPE(roll(b, b.RESHAPE(x, [x.size]), shifts, [0]), x.shape)
+    for shift, dim in zip(shifts, dims, strict=True):
+        dim %= x.rank
+        cut = -shift % max(1, x.shape[dim])
+        if cut:
+            x = b.CONCAT([b.slice(x, dim, cut, x.shape[dim] - cut), b.slice(x, dim, 0, cut)], dim)
+    return x
+
+
+@op("aten.unfold.default", quant=Q.SHARED)
+def unfold(b: Builder, x: Value, dim: int, size: int, step: int) -> Value:
+    dim %= x.rank
+    count = (x.shape[dim] - size) // step + 1
+    if size == step:
+        rows = b.slice(x, dim, 0, count * size)
+    else:
+        places = torch.arange(count).unsqueeze(1) * step + torch.arange(size)
+        rows = index_select(b, x, dim, b.const(places.reshape(-1)))
+    windows = b.RESHAPE(rows, [*x.shape[:dim], count, size, *x.shape[dim + 1 :]])
+    return b.TRANSPOSE(windows, [i for i in range(windows.rank) if i != dim + 1] + [dim + 1])
+
+
+@op("aten.diagonal.default", quant=Q.SHARED)
+def diagonal(b: Builder, x: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Value:
+    dim1, dim2 = dim1 % x.rank, dim2 % x.rank
+    last = b.TRANSPOSE(x, [*(i for i in range(x.rank) if i not in (dim1, dim2)), dim1, dim2])
+    *batch, rows, columns = last.shape
+    count = min(rows + min(offset, 0), columns - max(offset, 0))
+    first = max(offset, 0) - min(offset, 0) * columns
+    flat = b.RESHAPE(last, [*batch, rows * columns])
+    return slice_(b, flat, -1, first, first + (count - 1) * (columns + 1) + 1, columns + 1)
 
 
 @op("aten.pixel_shuffle.default", quant=Q.SHARED)

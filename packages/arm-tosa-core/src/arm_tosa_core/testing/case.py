@@ -33,6 +33,7 @@ class OpCase:
         inputs: per input a shape (normally distributed float32), or a function of a generator to a tensor.
         refuses: scheme to a part of the reason with which it must be refused. Other schemes must delegate all of it.
         quanta: how far integer results may be off.
+        int16_quanta: the same for int16, whose tables are interpolated between 513 points; default ``quanta``.
         tolerance: relative and absolute, for float results.
     """
 
@@ -41,7 +42,12 @@ class OpCase:
     inputs: Sequence[Any]
     refuses: Mapping[str, str] = field(default_factory=dict)
     quanta: int = 1
+    int16_quanta: int | None = None
     tolerance: tuple[float, float] = (1e-4, 1e-5)
+
+    def allowed(self, scheme: str) -> int:
+        """How many quanta integer results may be off in this scheme."""
+        return self.int16_quanta if scheme == "int16" and self.int16_quanta is not None else self.quanta
 
     def module(self) -> torch.nn.Module:
         """The module, in eval mode, its parameters the same at every call."""

@@ -23,7 +23,7 @@ from ..quantize.quantizer import TOSAQuantizer
 from ..reference import run as run_reference
 from ..reference import validate
 from ..regions import Region, lower_regions
-from ..registry import overload
+from ..registry import canonical, find, overload
 from ..serializer import serialize
 from ..target import Target
 
@@ -41,14 +41,26 @@ def exported(
 
     program = torch.export.export(module, inputs)
     if scheme == "fp32":
-        return program
+        return _decomposed(program)
     quantizer = TOSAQuantizer(spec).set_global(scheme_config(scheme))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         prepared = prepare_pt2e(program.module(), quantizer)
         with torch.no_grad():
             prepared(*inputs)
-        return torch.export.export(convert_pt2e(prepared), inputs)
+        return _decomposed(torch.export.export(convert_pt2e(prepared), inputs))
+
+
+def _decomposed(program: ExportedProgram) -> ExportedProgram:
+    """The program without composites that no rule knows, which ExecuTorch decomposes on the way to its edge dialect."""
+    known = torch.export.default_decompositions()
+    before: set[Any] = set()
+    while True:
+        targets = {n.target for n in program.graph.nodes if n.op == "call_function" and not find(canonical(n.target))}
+        targets = {t for t in targets if isinstance(t, torch._ops.OpOverload)}
+        if targets == before:
+            return program
+        program, before = program.run_decompositions({t: known[t] for t in targets if t in known}), targets
 
 
 class Execution:
@@ -127,7 +139,7 @@ def _to_memory(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
     tensor = tensor.detach()
     if tensor.dtype == torch.int64:
         tensor = tensor.to(torch.int32)
-    if not tensor.is_contiguous():
+    if tensor.dim() > 2 and not tensor.is_contiguous():
         tensor = tensor.permute(tensor.dim_order())
     if tensor.dtype == torch.bfloat16:
         from ..dtypes import numpy_dtype
@@ -142,7 +154,7 @@ def _from_memory(array: np.ndarray[Any, Any], meta: torch.Tensor) -> torch.Tenso
         tensor = torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
     else:
         tensor = torch.from_numpy(np.array(array)).to(meta.dtype)
-    if meta.is_contiguous():
+    if meta.dim() < 3 or meta.is_contiguous():
         return tensor.reshape(meta.shape)
     order = meta.dim_order()
     tensor = tensor.reshape([meta.shape[i] for i in order])

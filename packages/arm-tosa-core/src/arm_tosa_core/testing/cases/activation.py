@@ -2,6 +2,86 @@
 
 from __future__ import annotations
 
-from ..case import OpCase
+from collections.abc import Callable
+from typing import Any
 
-CASES: list[OpCase] = []
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from ..case import OpCase, channels_last, integers, uniform
+
+#: Functions, over -6 to 6.
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "celu": lambda x: F.celu(x, 0.7),
+    "elu": F.elu,
+    "elu/alpha": lambda x: F.elu(x, 0.4),
+    "gelu": F.gelu,
+    "gelu/tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "hardshrink": lambda x: F.hardshrink(x, 0.8),
+    "hardsigmoid": F.hardsigmoid,
+    "hardswish": F.hardswish,
+    "leaky_relu": F.leaky_relu,
+    "leaky_relu/slope": lambda x: F.leaky_relu(x, 0.3),
+    "log_sigmoid": F.logsigmoid,
+    "mish": F.mish,
+    "selu": F.selu,
+    "silu": F.silu,
+    "softplus": F.softplus,
+    "softplus/beta": lambda x: F.softplus(x, 2.0, 5.0),
+    "softshrink": F.softshrink,
+    "softsign": F.softsign,
+    "tanhshrink": F.tanhshrink,
+    "threshold": lambda x: F.threshold(x, 0.5, -1.0),
+    "relu": F.relu,
+    "relu6": F.relu6,
+    "hardtanh": F.hardtanh,
+    "hardtanh/bounds": lambda x: F.hardtanh(x, -2.5, 0.5),
+    "clamp": lambda x: x.clamp(-1.3, 2.1),
+    "clamp/low": lambda x: x.clamp(min=0.5),
+    "clamp/high": lambda x: x.clamp(max=-0.5),
+    "clamp/crossed": lambda x: x.clamp(1.0, -1.0),
+    "clamp/clip": lambda x: x.clip(0, 3),
+    "clamp/clamp_min": lambda x: x.clamp_min(-0.7),
+    "clamp/clamp_max": lambda x: x.clamp_max(0.7),
+    "clamp/twice": lambda x: x.clamp(-2, 2).clamp(-1, 3),
+    "clamp/tensors": lambda x: torch.clamp(x, torch.linspace(-3, 0, 41), torch.tensor(1.0)),
+    "dropout": lambda x: F.dropout(x + 1, 0.5, False),
+    "dropout/channels": lambda x: F.dropout1d(x + 1, 0.5, False),
+}
+_functions = [
+    # int16 tables are linear between 513 points: curves and corners are off by a few quanta
+    OpCase(name, lambda f=f: f, [uniform((1, 3, 41), -6, 6)], quanta=12)
+    for name, f in _FUNCTIONS.items()
+]
+
+CASES: list[OpCase] = [
+    *_functions,
+    OpCase("relu/rank 0", lambda: F.relu, [()]),
+    OpCase("relu/rank 6", lambda: F.relu, [(1, 2, 1, 3, 2, 2)]),
+    OpCase("relu/channels_last", lambda: F.relu, [channels_last((1, 3, 4, 5))]),
+    OpCase("relu/in place", lambda: lambda x, y: F.relu(x + y, inplace=True), [(2, 3, 5), (2, 3, 5)]),
+    OpCase("relu/int32", lambda: F.relu, [integers((9,), -9, 9, torch.int32)]),
+    OpCase("relu/float16", lambda: F.relu, [lambda g: torch.randn(3, 4, generator=g).half()]),
+    OpCase("relu/after add", lambda: lambda x, y: F.relu(x + y), [(2, 3, 5), (2, 3, 5)]),
+    OpCase("relu6/in place", lambda: lambda x: F.relu6(x * 5, inplace=True), [(2, 3, 5)]),
+    OpCase("hardtanh/after mul", lambda: lambda x, y: F.hardtanh(x * y), [(2, 3, 5), (2, 3, 5)]),
+    OpCase("clamp/int32", lambda: lambda x: x.clamp(-3, 4), [integers((9,), -9, 9, torch.int32)]),
+    OpCase("clamp/int32 to float", lambda: lambda x: x.clamp(-2.5, 4), [integers((9,), -9, 9, torch.int32)]),
+    OpCase("clamp/int8", lambda: lambda x: x.clamp(-3, 4), [integers((9,), -9, 9, torch.int8)]),
+    OpCase("silu/in place", lambda: lambda x: F.silu(x + 1, inplace=True), [(3, 5)], quanta=2),
+    OpCase("silu/float16", lambda: F.silu, [lambda g: torch.randn(3, 4, generator=g).half()], tolerance=(4e-3, 2e-3)),
+    OpCase("prelu/one weight", lambda: nn.PReLU(), [(2, 5)]),
+    OpCase("prelu/channels", lambda: nn.PReLU(3, 0.3), [(2, 3, 4, 5)]),
+    OpCase("prelu/rank 2", lambda: nn.PReLU(5, 0.3), [(2, 5)]),
+    # the table of the gate is linear between 513 points in int16
+    OpCase("glu", lambda: nn.GLU(), [(2, 3, 6)], quanta=2),
+    OpCase("glu/axis", lambda: nn.GLU(1), [(2, 6, 3)], quanta=2),
+    OpCase("rrelu", lambda: nn.RReLU(), [(2, 6, 3)]),
+    OpCase(
+        "dropout/train",
+        lambda: lambda x: F.dropout(x + 1, 0.5, True),
+        [(2, 3)],
+        dict.fromkeys(("fp32", "int8", "int16"), "at random"),
+    ),
+]

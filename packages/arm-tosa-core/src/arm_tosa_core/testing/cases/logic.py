@@ -2,6 +2,148 @@
 
 from __future__ import annotations
 
-from ..case import OpCase
+import operator
+from collections.abc import Callable
+from typing import Any
 
-CASES: list[OpCase] = []
+import torch
+
+from ..case import OpCase, channels_last, integers, uniform
+
+_INF = float("inf")
+_EVERYWHERE = ("fp32", "int8", "int16")
+_WIDE = dict.fromkeys(_EVERYWHERE, "int64 numbers of unknown range")
+_BITS = dict.fromkeys(_EVERYWHERE, "bits of int64")
+
+
+def _bools(*shape: int) -> Callable[[torch.Generator], torch.Tensor]:
+    return integers(shape, 0, 2, torch.bool)
+
+
+def _int32(*shape: int) -> Callable[[torch.Generator], torch.Tensor]:
+    return integers(shape, -99, 99, torch.int32)
+
+
+_COMPARISONS: dict[str, Callable[..., Any]] = {
+    "eq": torch.eq, "ne": torch.ne, "gt": torch.gt, "ge": torch.ge, "lt": torch.lt, "le": torch.le,
+}  # fmt: skip
+_comparisons = [
+    case
+    for name, f in _COMPARISONS.items()
+    for case in (
+        OpCase(f"{name}/tensors", lambda f=f: f, [(2, 3, 40), (3, 1)]),
+        OpCase(f"{name}/itself", lambda f=f: lambda x: f(x, x), [(2, 3)]),
+        OpCase(f"{name}/number", lambda f=f: lambda x: f(x, 0.5), [(2, 3, 40)]),
+        OpCase(f"{name}/int32", lambda f=f: f, [integers((40,), 0, 3, torch.int32)] * 2),
+        OpCase(f"{name}/int8 number", lambda f=f: lambda x: f(x, 1), [integers((40,), 0, 3, torch.int8)]),
+        OpCase(f"{name}/bool", lambda f=f: f, [_bools(3, 9), _bools(9)]),
+    )
+]
+_logic = [
+    OpCase(f"logical_{name}/{kind}", lambda f=f: f, inputs)
+    for name, f in (("and", torch.logical_and), ("or", torch.logical_or), ("xor", torch.logical_xor))
+    for kind, inputs in (
+        ("bool", [_bools(3, 9), _bools(9)]),
+        ("int32", [integers((9,), 0, 2, torch.int32)] * 2),
+        ("float", [lambda g: torch.randint(0, 2, (9,), generator=g).float()] * 2),
+        ("two types", [_bools(3, 9), integers((9,), 0, 2, torch.int32)]),
+    )
+]
+_bits = [
+    case
+    for name, f in (("and", operator.and_), ("or", operator.or_), ("xor", operator.xor))
+    for case in (
+        OpCase(f"bitwise_{name}/int32", lambda f=f: f, [_int32(3, 9), _int32(9)]),
+        OpCase(f"bitwise_{name}/int8", lambda f=f: f, [integers((9,), -128, 128, torch.int8)] * 2),
+        OpCase(f"bitwise_{name}/bool", lambda f=f: f, [_bools(3, 9), _bools(9)]),
+        OpCase(f"bitwise_{name}/number", lambda f=f: lambda x: f(x, 12), [_int32(3, 9)]),
+        OpCase(f"bitwise_{name}/bool and int32", lambda f=f: f, [_bools(3, 9), _int32(9)]),
+        OpCase(f"bitwise_{name}/int64", lambda f=f: f, [integers((9,), 0, 9)] * 2, _BITS),
+    )
+]
+_TYPES = {"float32": torch.float32, "float16": torch.float16, "bool": torch.bool, "int8": torch.int8, "int16": torch.int16, "int32": torch.int32}  # fmt: skip
+_casts = [
+    OpCase(
+        f"to/{a} to {b}",
+        lambda dtype=dtype: lambda x: x.to(dtype),
+        [
+            lambda g, source=source: (
+                torch.randint(-80, 80, (40,), generator=g) * (0.3 if source.is_floating_point else 1)
+            ).to(source)
+        ],
+        tolerance=(1e-3, 1e-3) if "float16" in (a, b) else (1e-6, 0),
+    )
+    for a, source in _TYPES.items()
+    for b, dtype in _TYPES.items()
+    if a != b
+]
+_NOTHING = dict.fromkeys(_EVERYWHERE, "nothing to compute")
+
+CASES: list[OpCase] = [
+    *_comparisons,
+    *_logic,
+    *_bits,
+    *_casts,
+    OpCase("gt/beside a constant", lambda: lambda x: x > torch.linspace(-1, 1, 5), [(3, 5)]),
+    OpCase("gt/far beyond", lambda: lambda x: x > 1e9, [(3, 5)]),
+    OpCase("lt/infinity", lambda: lambda x: x < _INF, [(3, 5)]),
+    OpCase("eq/int64", lambda: torch.eq, [integers((9,), 0, 9)] * 2, _WIDE),
+    OpCase("gt/float16", lambda: torch.gt, [lambda g: torch.randn(9, generator=g).half()] * 2),
+    OpCase("gt/float beside int32", lambda: torch.gt, [(9,), _int32(9)]),
+    OpCase("isnan", lambda: torch.isnan, [(9,)]),
+    OpCase("isinf", lambda: torch.isinf, [(9,)]),
+    OpCase("logical_not/bool", lambda: torch.logical_not, [_bools(3, 9)]),
+    OpCase("logical_not/int32", lambda: torch.logical_not, [integers((9,), 0, 2, torch.int32)]),
+    OpCase("logical_not/float", lambda: torch.logical_not, [lambda g: torch.randint(0, 2, (9,), generator=g).float()]),
+    OpCase("bitwise_not/bool", lambda: torch.bitwise_not, [_bools(3, 9)]),
+    OpCase("bitwise_not/int32", lambda: torch.bitwise_not, [_int32(3, 9)]),
+    OpCase("bitwise_not/int16", lambda: torch.bitwise_not, [integers((9,), -99, 99, torch.int16)]),
+    OpCase("bitwise_not/int64", lambda: torch.bitwise_not, [integers((9,), 0, 9)], _BITS),
+    OpCase("bitwise_shift/left", lambda: lambda x: x << 3, [_int32(9)]),
+    OpCase("bitwise_shift/right", lambda: lambda x: x >> 2, [_int32(9)]),
+    OpCase(
+        "bitwise_shift/left tensor", lambda: torch.bitwise_left_shift, [_int32(3, 9), integers((9,), 0, 9, torch.int32)]
+    ),
+    OpCase(
+        "bitwise_shift/right tensor",
+        lambda: torch.bitwise_right_shift,
+        [_int32(3, 9), integers((9,), 0, 9, torch.int32)],
+    ),
+    OpCase("bitwise_shift/int8", lambda: lambda x: x << 3, [integers((9,), -99, 99, torch.int8)]),
+    OpCase("bitwise_shift/int64", lambda: lambda x: x >> 2, [integers((9,), 0, 9)], _BITS),
+    OpCase("where/tensors", lambda: torch.where, [_bools(2, 3, 4), (2, 3, 4), (2, 3, 4)]),
+    OpCase("where/broadcast", lambda: torch.where, [_bools(3, 1), (2, 1, 4), (4,)]),
+    OpCase("where/rank 0", lambda: torch.where, [_bools(), (), ()]),
+    OpCase("where/rank 5", lambda: torch.where, [_bools(2, 1, 2, 1, 3), (2, 1, 2, 2, 3), (3,)]),
+    OpCase("where/comparison", lambda: lambda x, y: torch.where(x > y, x, y * 0.5), [(2, 3, 4), (2, 3, 4)]),
+    OpCase("where/far scales", lambda: torch.where, [_bools(9), uniform((9,), -1e-3, 1e-3), uniform((9,), -5, 5)]),
+    OpCase("where/number", lambda: lambda c, x: torch.where(c, x, 0.0), [_bools(9), (9,)]),
+    OpCase("where/number first", lambda: lambda c, x: torch.where(c, -1.5, x), [_bools(9), (9,)]),
+    OpCase("where/numbers", lambda: lambda c, x: torch.where(c, 1.0, -1.0) * x, [_bools(9), (9,)]),
+    OpCase("where/constant", lambda: lambda c, x: torch.where(c, x, torch.linspace(0, 1, 9)), [_bools(9), (9,)]),
+    OpCase("where/minus infinity", lambda: lambda c, x: torch.where(c, x, -_INF), [_bools(9), (9,)]),
+    OpCase(
+        "where/constant condition", lambda: lambda x: torch.where(torch.ones(5, 5).tril().bool(), x, 0), [(2, 5, 5)]
+    ),
+    OpCase("where/channels_last", lambda: torch.where, [_bools(1, 3, 4, 5), channels_last((1, 3, 4, 5)), (3, 1, 1)]),
+    OpCase("where/int32", lambda: torch.where, [_bools(9), _int32(9), _int32(9)]),
+    OpCase("where/bool", lambda: torch.where, [_bools(9), _bools(9), _bools(9)]),
+    OpCase("where/int32 beside float", lambda: torch.where, [_bools(9), _int32(9), (9,)]),
+    OpCase("masked_fill/number", lambda: lambda x, m: x.masked_fill(m, 0.25), [(2, 3, 4), _bools(3, 4)]),
+    OpCase("masked_fill/minus infinity", lambda: lambda x, m: x.masked_fill(m, -_INF), [(2, 3, 4), _bools(3, 4)]),
+    OpCase("masked_fill/least", lambda: lambda x, m: x.masked_fill(m, torch.finfo().min), [(2, 3, 4), _bools(3, 4)]),
+    OpCase("masked_fill/tensor", lambda: lambda x, m: x.masked_fill(m, torch.tensor(0.5)), [(2, 3, 4), _bools(3, 4)]),
+    OpCase("masked_fill/causal", lambda: lambda x: x.masked_fill(~torch.ones(5, 5).tril().bool(), -_INF), [(2, 5, 5)]),
+    OpCase("masked_fill/in place", lambda: lambda x, m: (x + 1).masked_fill_(m, 0.25), [(2, 3), _bools(2, 3)]),
+    OpCase("masked_fill/int32", lambda: lambda x, m: x.masked_fill(m, 7), [_int32(9), _bools(9)]),
+    OpCase("to/int64 from bool", lambda: lambda x: (x > 0).to(torch.int64) * 3, [(9,)]),
+    OpCase("to/int64 from int32", lambda: lambda x: (x + 1).long(), [_int32(9)]),
+    OpCase("to/int64 from float", lambda: lambda x: (x * 9).long(), [(9,)]),
+    OpCase("to/int64 to float", lambda: lambda x: x.float(), [integers((9,), 0, 9)], _WIDE),
+    OpCase("to/int64 to bool", lambda: lambda x: x.bool(), [integers((9,), 0, 9)], _WIDE),
+    OpCase("to/int64 to int32", lambda: lambda x: x.int() + 1, [integers((9,), 0, 9)]),
+    OpCase("to/same", lambda: lambda x: x.to(torch.float32) + 1, [(9,)]),
+    OpCase("to/type_as", lambda: lambda x, y: x.type_as(y) + y, [_int32(9), (9,)]),
+    OpCase("to/float64", lambda: lambda x: (x + 1).double(), [(9,)], dict.fromkeys(_EVERYWHERE, "float64")),
+    OpCase("to/nothing left", lambda: lambda x: x.to(torch.float32), [(9,)], _NOTHING),
+]

@@ -1,0 +1,154 @@
+// CONV and DEPTHWISE.
+#include <cinttypes>
+
+#include "kernel.hpp"
+#include "output_stage.hpp"
+#include "weights.hpp"
+
+namespace arm_runtime::ethosu {
+namespace {
+
+constexpr int64_t kLargestWeight = 255;
+constexpr int kPixels = 4;  // output elements of a row that share a pass over the weights
+
+struct Convolution {
+    Window window;
+    FeatureMap ifm;
+    OutputStage output;
+    ChannelScales scales;
+    int16_t* input = nullptr;
+    int16_t* weights = nullptr;
+    int64_t* rows = nullptr;     ///< for each worker a row of accumulators
+    int32_t* partial = nullptr;  ///< for each worker a row's pixel of partial sums, depthwise
+    int64_t chunk;               ///< so many products cannot overflow 32 bits
+};
+
+/// sums[i] += pixels[i] . weights
+void dot(const int16_t* const pixels[kPixels], const int16_t* weights, int64_t count,
+         int32_t sums[kPixels]) {
+    const int16_t *a = pixels[0], *b = pixels[1], *c = pixels[2], *d = pixels[3];
+    int32_t sa = 0, sb = 0, sc = 0, sd = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        const int32_t w = weights[i];
+        sa += a[i] * w;
+        sb += b[i] * w;
+        sc += c[i] * w;
+        sd += d[i] * w;
+    }
+    sums[0] += sa;
+    sums[1] += sb;
+    sums[2] += sc;
+    sums[3] += sd;
+}
+
+/// One row of a CONV. A window is a few stretches of the input, contiguous as are their weights.
+void convolve_row(const Convolution& c, int64_t y, int64_t* out) {
+    const Window& w = c.window;
+    const Kernel& k = w.kernel;
+    const bool whole_rows = k.dilation_x == 1;
+    const int64_t stretch = (whole_rows ? k.taps_x : 1) * w.ifm_depth,
+                  per_row = whole_rows ? 1 : k.taps_x;
+    const int64_t window_size = k.taps_y * k.taps_x * w.ifm_depth;
+    for (int64_t x = 0; x < w.ofm_width; x += kPixels) {
+        const int64_t pixels = w.ofm_width - x < kPixels ? w.ofm_width - x : kPixels;
+        for (int64_t o = 0; o < w.ofm_depth; ++o) {
+            const int16_t* weights = c.weights + o * window_size;
+            int64_t totals[kPixels] = {};
+            for (int64_t s = 0; s < k.taps_y * per_row; ++s, weights += stretch) {
+                const int64_t row = y * k.stride_y + s / per_row * k.dilation_y;
+                const int64_t column = s % per_row * k.dilation_x;
+                const int16_t* from[kPixels];
+                for (int64_t p = 0; p < kPixels; ++p) {
+                    const int64_t pixel = p < pixels ? x + p : x;
+                    from[p] = c.input + (row * w.width + pixel * k.stride_x + column) * w.ifm_depth;
+                }
+                for (int64_t at = 0; at < stretch; at += c.chunk) {
+                    int32_t sums[kPixels] = {};
+                    const int64_t count = stretch - at < c.chunk ? stretch - at : c.chunk;
+                    dot(from, weights + at, count, sums);
+                    for (int p = 0; p < kPixels; ++p) {
+                        totals[p] += sums[p];
+                        from[p] += count;
+                    }
+                }
+            }
+            for (int64_t p = 0; p < pixels; ++p) out[(x + p) * w.ofm_depth + o] = totals[p];
+        }
+    }
+}
+
+/// One row of a DEPTHWISE.
+void convolve_row_depthwise(const Convolution& c, int64_t y, int32_t* partial, int64_t* out) {
+    const Window& w = c.window;
+    const Kernel& k = w.kernel;
+    const int64_t depth = w.ofm_depth, taps = k.taps_y * k.taps_x;
+    for (int64_t x = 0; x < w.ofm_width; ++x) {
+        int64_t* pixel = out + x * depth;
+        for (int64_t o = 0; o < depth; ++o) pixel[o] = 0;
+        for (int64_t first = 0; first < taps; first += c.chunk) {
+            const int64_t last = taps - first < c.chunk ? taps : first + c.chunk;
+            for (int64_t o = 0; o < depth; ++o) partial[o] = 0;
+            for (int64_t tap = first; tap < last; ++tap) {
+                const int64_t row = y * k.stride_y + tap / k.taps_x * k.dilation_y;
+                const int64_t column = x * k.stride_x + tap % k.taps_x * k.dilation_x;
+                const int16_t* from = c.input + (row * w.width + column) * depth;
+                const int16_t* weights = c.weights + tap * depth;
+                for (int64_t o = 0; o < depth; ++o) partial[o] += int32_t{from[o]} * weights[o];
+            }
+            for (int64_t o = 0; o < depth; ++o) pixel[o] += partial[o];
+        }
+    }
+}
+
+bool prepare(Machine& m, bool depthwise, Convolution& c) {
+    Window& w = c.window;
+    if (!read_window(m, w) || !read_ifm(m, c.ifm) || !read_output_stage(m, c.output)) return false;
+    if (depthwise && w.ifm_depth != w.ofm_depth) {
+        return m.fail(EthosUFaultCode::kUnmodelled,
+                      "DEPTHWISE from %" PRId64 " to %" PRId64 " channels", w.ifm_depth,
+                      w.ofm_depth);
+    }
+    if (c.ifm.element == 4)
+        return m.fail(EthosUFaultCode::kUnmodelled, "a convolution of 32-bit elements");
+    if (c.ifm.element == 2 && (c.ifm.zero_point != 0 || !c.ifm.is_signed)) {
+        return m.fail(EthosUFaultCode::kUnmodelled,
+                      "a convolution of 16-bit elements that are unsigned or have a zero point");
+    }
+    if (c.ifm.element == 1 && (c.ifm.zero_point < -128 || c.ifm.zero_point > 255)) {
+        return m.fail(EthosUFaultCode::kRegister, "IFM_ZERO_POINT does not fit 8-bit elements");
+    }
+    const int64_t largest = c.ifm.element == 1 ? 511 : 32768;
+    c.chunk = INT32_MAX / (largest * kLargestWeight);
+    const int64_t depth = w.ofm_depth, inputs = depthwise ? 1 : w.ifm_depth,
+                  workers = m.workers.workers;
+    return m.take(product({depth, w.kernel.taps_y, w.kernel.taps_x, inputs}), c.weights) &&
+           read_weights(m, w, depthwise, c.ifm.element, c.weights) &&
+           m.take(product({w.height, w.width, w.ifm_depth}), c.input) &&
+           m.take(product({w.ofm_width, depth, workers}), c.rows) &&
+           m.take(depthwise ? depth * workers : 0, c.partial) &&
+           read_channel_scales(m, c.output, w.ofm_depth, c.scales);
+}
+
+}  // namespace
+
+bool run_convolution(Machine& m, bool depthwise) {
+    Convolution c;
+    if (!prepare(m, depthwise, c)) return false;
+    if (m.planning) return true;
+    const Window& w = c.window;
+    if (!load_window<int16_t>(m, w, c.ifm, true, 0, c.input)) return false;
+    const int64_t row_size = w.ofm_width * w.ofm_depth;
+    const int64_t products = product(
+        {row_size, w.ofm_height, w.kernel.taps_y, w.kernel.taps_x, depthwise ? 1 : w.ifm_depth});
+    return m.for_rows(w.ofm_height, products, [&](int64_t y, uint32_t worker) {
+        int64_t* row = c.rows + worker * row_size;
+        if (depthwise) {
+            convolve_row_depthwise(c, y, c.partial + worker * w.ofm_depth, row);
+        } else {
+            convolve_row(c, y, row);
+        }
+        return scale_row(m, c.output, c.scales, row) && put_row(m, c.output, y, worker, row);
+    });
+}
+
+}  // namespace arm_runtime::ethosu

@@ -1,0 +1,40 @@
+// The geometry of an operation with a window: kernel, stride, padding, and the part of the IFM that
+// it reads.
+#pragma once
+
+#include "machine.hpp"
+
+namespace arm_runtime::ethosu {
+
+struct Kernel {
+    int64_t height, width;   ///< in elements, after dilation
+    int64_t taps_y, taps_x;  ///< weights
+    int64_t stride_y, stride_x, dilation_y, dilation_x;
+    bool part_kernel;  ///< weights are in part-kernel-first order
+};
+
+enum class Upscale : uint16_t { kNone = 0, kNearest = 1, kZeros = 2 };
+
+struct Window {
+    Kernel kernel;
+    int64_t ofm_height, ofm_width, ofm_depth, ifm_depth;
+    int64_t pad_top, pad_left;
+    bool padded;                    ///< on any side
+    int64_t height, width;          ///< the IFM, upscaled, with its padding
+    int64_t rows, columns;          ///< the IFM, upscaled
+    int64_t ifm_height, ifm_width;  ///< the IFM in memory
+    Upscale upscale;
+};
+
+/// Reads the geometry out of the registers.
+bool read_window(Machine& m, Window& window);
+
+struct FeatureMap;
+/// Reads the IFM into `out`, [height][width][ifm_depth], with `fill` where there is padding. The
+/// zero point is subtracted if `minus_zero_point`. T is int16_t (for 8-bit maps, and 16-bit ones
+/// without zero point) or int32_t.
+template <typename T>
+bool load_window(Machine& m, const Window& window, const FeatureMap& ifm, bool minus_zero_point,
+                 T fill, T* out);
+
+}  // namespace arm_runtime::ethosu

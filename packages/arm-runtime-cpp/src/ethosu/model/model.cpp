@@ -1,0 +1,125 @@
+// The command loop.
+#include <cinttypes>
+
+#include "arm_runtime/ethosu_model.hpp"
+#include "container.hpp"
+#include "machine.hpp"
+
+namespace arm_runtime {
+namespace ethosu {
+namespace {
+
+constexpr uint32_t kLargestShram = 48 * 1024;
+
+struct Accelerator {
+    EthosUFamily family;
+    uint32_t macs, cores, ofm_ublock, shram_size;
+};
+constexpr Accelerator kAccelerators[] = {
+    {EthosUFamily::kU55, 32, 1, 4, 16 * 1024},      {EthosUFamily::kU55, 64, 1, 8, 16 * 1024},
+    {EthosUFamily::kU55, 128, 1, 8, 24 * 1024},     {EthosUFamily::kU55, 256, 1, 8, kLargestShram},
+    {EthosUFamily::kU65, 256, 1, 8, kLargestShram}, {EthosUFamily::kU65, 512, 2, 8, kLargestShram},
+};
+
+bool configure(Machine& m, const EthosUProgram& program) {
+    for (const Accelerator& a : kAccelerators) {
+        if (a.family != program.family || a.macs != program.macs) continue;
+        m.family = a.family;
+        m.cores = a.cores;
+        m.ofm_ublock = a.ofm_ublock;
+        m.shram_size = a.shram_size;
+        return m.take(kLargestShram, m.shram);
+    }
+    return m.fail(EthosUFaultCode::kConfiguration,
+                  "no accelerator of this family has %" PRIu32 " MACs", program.macs);
+}
+
+bool operate(Machine& m, Op op, uint32_t parameter) {
+    switch (op) {
+        case Op::CONV:
+            return run_convolution(m, false);
+        case Op::DEPTHWISE:
+            return run_convolution(m, true);
+        case Op::POOL:
+            return run_pool(m, parameter);
+        case Op::ELEMENTWISE:
+            return run_elementwise(m, parameter);
+        case Op::DMA_START:
+            return run_dma(m);
+        default:  // everything here is done before the next command, so there is nothing to wait
+                  // for
+            return true;
+    }
+}
+
+bool execute(Machine& m, Words stream) {
+    constexpr uint32_t kCodeMask = 0x3FF, kKindShift = 14;
+    EthosUFault& at = *m.fault;
+    const uint64_t mark = m.workspace.mark();
+    size_t i = 0;
+    for (; i < stream.size(); ++at.command_index) {
+        const uint32_t word = stream[i], code = word & kCodeMask, kind = word >> kKindShift & 3;
+        const uint16_t parameter = static_cast<uint16_t>(word >> 16);
+        at.word_index = static_cast<uint32_t>(i);
+        const char* name = kind == 0   ? short_command_name(code)
+                           : kind == 1 ? long_command_name(code)
+                                       : nullptr;
+        m.command = name != nullptr ? name : "unknown";
+        if (name == nullptr)
+            return m.fail(EthosUFaultCode::kCommand, "word 0x%08" PRIx32 " is no command", word);
+        if (kind == 1) {
+            if (stream.size() - i < 2)
+                return m.fail(EthosUFaultCode::kCommand, "the stream ends inside the command");
+            m.r.set(static_cast<R32>(code), stream[i + 1], parameter);
+            i += 2;
+            continue;
+        }
+        ++i;
+        if (code >= Registers::kShortFirst) {
+            m.r.set(static_cast<R16>(code), parameter);
+            continue;
+        }
+        if (static_cast<Op>(code) == Op::STOP) return true;
+        const bool done = operate(m, static_cast<Op>(code), parameter);
+        m.workspace.release(mark);
+        if (!done) return false;
+    }
+    return m.fail(EthosUFaultCode::kCommand, "the stream ends without NPU_OP_STOP");
+}
+
+bool start(Machine& m, const EthosUProgram& program, EthosUFault& fault) {
+    fault = {};
+    m.fault = &fault;
+    Words stream;
+    const char* problem = find_command_stream(program.commands, program.size, stream);
+    if (problem != nullptr) return m.fail(EthosUFaultCode::kContainer, "%s", problem);
+    return configure(m, program) && execute(m, stream);
+}
+
+}  // namespace
+}  // namespace ethosu
+
+bool ethosu_model_plan(const EthosUProgram& program, uint32_t workers, size_t& workspace_size,
+                       EthosUFault& fault) {
+    ethosu::Machine m;
+    m.planning = true;
+    m.workers.workers = workers;
+    if (!ethosu::start(m, program, fault)) return false;
+    constexpr uint64_t kSkew = 64;  // for a workspace that is not aligned
+    const uint64_t size = m.workspace.peak() + kSkew;
+    if (size > SIZE_MAX / 2)
+        return m.fail(EthosUFaultCode::kWorkspace, "an operation is too large for this machine");
+    workspace_size = static_cast<size_t>(size);
+    return true;
+}
+
+bool ethosu_model_run(const EthosUProgram& program, const EthosUMemory& memory,
+                      const EthosUWorkers& workers, EthosUFault& fault) {
+    ethosu::Machine m;
+    m.workers = workers.run == nullptr ? EthosUWorkers{} : workers;
+    m.workspace = {memory.workspace, memory.workspace_size};
+    for (int i = 0; i < 8; ++i) m.regions[i] = memory.regions[i];
+    return ethosu::start(m, program, fault);
+}
+
+}  // namespace arm_runtime

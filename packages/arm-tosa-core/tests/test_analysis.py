@@ -1,0 +1,201 @@
+"""Every refusal has a reason that a user can act on, with the user's source line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+import torch
+from executorch.exir import to_edge_transform_and_lower
+from executorch.exir.backend.operator_support import DontPartition, DontPartitionModule, DontPartitionName
+from executorch.exir.dialects._ops import ops as edge_ops
+from flows import Inputs, Net, export, lower, quantize
+
+from arm_tosa_core import TosaCompileSpec, TOSAPartitioner, UsageError
+from arm_tosa_core.explain import Report, explain
+from arm_tosa_core.partitioner import NothingDelegatedWarning
+from arm_tosa_core.program import is_dequantize, is_quantize
+
+X = torch.randn(1, 4, 8, 8, generator=torch.Generator().manual_seed(0))
+
+
+def convolved(net: Net, x: torch.Tensor) -> torch.Tensor:
+    return torch.relu(net.conv(x))  # the line that reports must name
+
+
+LINE = "test_analysis.py:%d, in convolved: return torch.relu(net.conv(x))" % (convolved.__code__.co_firstlineno + 1)
+
+
+def refused(program: torch.export.ExportedProgram, spec: str, older: bool = False) -> Report:
+    """The report of a program of which nothing may be delegated."""
+    with pytest.warns(NothingDelegatedWarning, match="nothing was delegated to tosa: all [0-9]+ operators"):
+        lowered = lower(program, spec, older=older)
+    assert not lowered.payloads
+    return lowered.report
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_a_float_model_for_integers_is_told_to_be_quantized(older: bool) -> None:
+    report = refused(export(Net(convolved), (X,)), "TOSA-1.0+INT", older)
+    assert [row.target for row in report.rejected] == ["aten.convolution.default", "aten.relu.default"]
+    for row in report.rejected:
+        assert row.reason == "is not quantized: it computes in float, and the target has integers only"
+        assert "prepare_pt2e" in row.fix
+        assert row.source.endswith(LINE)
+
+
+def test_the_warning_says_why_and_what_to_do() -> None:
+    with pytest.warns(NothingDelegatedWarning) as caught:
+        lower(export(Net(convolved), (X,)), "TOSA-1.0+INT")
+    (message,) = [str(w.message) for w in caught if w.category is NothingDelegatedWarning]
+    assert "2 of them: is not quantized" in message and "prepare_pt2e" in message and "arm-tosa explain" in message
+
+
+DYNAMIC = [({0: torch.export.Dim("batch")}, 0), ({2: torch.export.Dim("height", min=8, max=64)}, 2)]
+
+
+@pytest.mark.parametrize("older", [False, True])
+@pytest.mark.parametrize(("dynamic", "dimension"), DYNAMIC)
+def test_dynamic_shapes_are_refused_with_the_dimension(dynamic: dict[int, Any], dimension: int, older: bool) -> None:
+    program = export(Net(convolved), (X.repeat(2, 1, 1, 1),), dynamic_shapes=(({**dynamic},),))
+    (name,) = program.graph_signature.user_inputs
+    report = refused(program, "TOSA-1.0+FP", older)
+    assert len(report.rejected) == 2
+    for row in report.rejected:
+        assert row.reason.startswith(f"has a dynamic shape: dimension {dimension} of input {name} is s")
+        assert row.fix == "export with static shapes, one program per shape"
+
+
+def test_a_shape_that_depends_on_data_is_refused() -> None:
+    lowered = lower(export(Net(lambda net, x: net.conv(x).nonzero()[:, 0] * 2), (X,)), "TOSA-1.0+INT+FP")
+    reasons = {row.target: row.reason for row in lowered.report.rejected}
+    assert "the size u" in reasons["aten.mul.Tensor"] and "depends on data" in reasons["aten.mul.Tensor"]
+    assert len(lowered.payloads) == 1
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_a_model_on_another_device_is_refused(older: bool) -> None:
+    program = export(Net(convolved).to("meta"), (X.to("meta"),))
+    with pytest.raises(UsageError, match=r"p_conv_weight is on device meta: move the model to the CPU"):
+        lower(program, "TOSA-1.0+FP", older=older)
+
+
+@pytest.mark.parametrize("scale", [float("nan"), 0.0, float("inf")])
+def test_a_scale_that_is_no_scale_is_refused(scale: float) -> None:
+    program = quantize(Net(convolved), (X,))
+    (last,) = [n for n in program.graph.nodes if is_dequantize(n) and any(u.op == "output" for u in n.users)]
+    for node in (last, last.args[0]):
+        node.update_arg(1, scale)
+    (row,) = refused(program, "TOSA-1.0+INT").rejected[-1:]
+    assert "scale" in row.reason and str(scale) in row.reason
+    assert "calibrate" in row.fix
+
+
+REASONS: list[tuple[str, Callable[..., Any], Inputs, str, str]] = [
+    ("no rule", lambda net, x: net.conv(x).sort().values, (X,), "aten.sort.default", "there is no rule for aten.sort"),
+    ("only reshapes", lambda net, x: x.reshape(16, 16), (X,), "aten.view.default", "nothing to compute, only data"),
+    ("only constants", lambda net, x: (net.kept * 2, x), (X,), "aten.mul.Tensor", "is computed from constants"),
+    ("int64", lambda net, i: i + 1, (torch.arange(3),), "aten.add.Tensor", "int64"),
+    ("int64 beyond int32", lambda net, i: i * 2**40, (torch.arange(3),), "aten.mul.Tensor", "int64"),
+    ("double", lambda net, x: x + x, (X.double(),), "aten.add.Tensor", "float64"),
+    ("complex", lambda net, x: x * x, (X.to(torch.complex64),), "aten.mul.Tensor", "complex64"),
+]
+
+
+@pytest.mark.parametrize(
+    ("forward", "inputs", "target", "reason"), [r[1:] for r in REASONS], ids=[r[0] for r in REASONS]
+)
+def test_reasons(forward: Callable[..., Any], inputs: Inputs, target: str, reason: str) -> None:
+    report = explain(export(Net(forward), inputs), TosaCompileSpec("TOSA-1.0+INT+FP"))
+    (row,) = [row for row in report.rejected if row.target == target]
+    assert reason in row.reason
+    assert "test_analysis.py:" in row.source
+
+
+class Act(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.hardswish(x)
+
+
+class Between(torch.nn.Module):
+    """hardswish, which ExecuTorch decomposes for CPUs, between two convolutions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.act, self.last = torch.nn.Conv2d(4, 4, 3), Act(), torch.nn.Conv2d(4, 4, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.last(self.act(self.first(x)))
+
+
+CHECKS = {
+    "ATen operator": DontPartition(torch.ops.aten.hardswish.default),
+    "edge operator": DontPartition(edge_ops.edge.aten.hardswish.default),
+    "operator's name": DontPartition("aten.hardswish.default"),
+    "part of an operator's name": DontPartition("hardswish", exact=False),
+    "module type": DontPartitionModule(module_name="Act"),
+    "module type, dotted": DontPartitionModule(module_name=f"{Act.__module__}.Act"),
+    "part of a module type": DontPartitionModule(module_name="Ac", exact=False),
+    "module instance": DontPartitionModule(instance_name="act"),
+}
+
+
+@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
+def test_checks_of_executorch_keep_operators_on_the_cpu(check: Any) -> None:
+    lowered = lower(export(Between(), (X,)), "TOSA-1.0+FP", [check])
+    assert len(lowered.payloads) == 2
+    # Decomposed: there is no CPU kernel for hardswish as a whole.
+    assert {"aten.add.Tensor", "aten.mul.Tensor", "aten.clamp.default"} <= lowered.outside.keys()
+    assert {row.reason for row in lowered.report.rejected} == {f"is kept on the CPU by {type(check).__name__}"}
+    assert check.has_rejected_node()
+
+
+def test_check_by_node_name() -> None:
+    check = DontPartitionName("aten_relu_default")
+    lowered = lower(export(Net(lambda net, x: net.conv2(torch.relu(net.conv(x)))), (X,)), "TOSA-1.0+FP", [check])
+    assert lowered.outside == {"aten.relu.default": 1} and len(lowered.payloads) == 2
+
+
+class NoConvolutionOfRelu(torch.fx.passes.operator_support.OperatorSupportBase):
+    """A check of the user's own; it looks at arguments."""
+
+    def is_node_supported(self, submodules: Any, node: torch.fx.Node) -> bool:
+        return "convolution" not in str(node.target) or "relu" not in str(node.args[0])
+
+
+def test_a_check_of_ones_own_sees_the_node_as_it_is() -> None:
+    program = export(Net(lambda net, x: net.conv2(torch.relu(net.conv(x)))), (X,))
+    lowered = lower(program, "TOSA-1.0+FP", [NoConvolutionOfRelu()])
+    assert lowered.outside == {"aten.convolution.default": 1} and len(lowered.payloads) == 1
+
+
+def explained(forward: Callable[..., Any], inputs: Sequence[torch.Tensor], spec: str) -> tuple[Report, Report]:
+    program = (quantize if "FP" not in spec else export)(Net(forward), tuple(inputs))
+    report = explain(program, TosaCompileSpec(spec))
+    partitioner = TOSAPartitioner(TosaCompileSpec(spec))
+    to_edge_transform_and_lower(program, partitioner=[partitioner])
+    assert partitioner.report is not None
+    return report, partitioner.report
+
+
+SAME = [
+    ("float", lambda net, x: torch.logsumexp(net.conv(x), 1), (X,), "TOSA-1.0+FP"),
+    ("int8", lambda net, x: net.conv(x).sort().values.relu(), (X,), "TOSA-1.0+INT"),
+    ("int64", lambda net, i: net.linear(net.embedding(i)), (torch.tensor([[1, 2]]),), "TOSA-1.0+INT"),
+]
+
+
+@pytest.mark.parametrize(("forward", "inputs", "spec"), [r[1:] for r in SAME], ids=[r[0] for r in SAME])
+def test_explain_says_what_lowering_does(forward: Callable[..., Any], inputs: Inputs, spec: str) -> None:
+    report, lowered = explained(forward, inputs, spec)
+    assert report == lowered
+    assert report.delegated
+
+
+def test_edges_are_counted_apart() -> None:
+    """Quantize, dequantize and the cast of int64 are no operators of the model."""
+    program = quantize(Net(lambda net, i: net.linear(net.embedding(i))), (torch.tensor([[1, 2]]),))
+    assert sum(is_quantize(n) for n in program.graph.nodes) > 0
+    report = lower(program, "TOSA-1.0+INT").report
+    assert (report.rejected, report.edges, report.delegates) == ([], 2, 1)

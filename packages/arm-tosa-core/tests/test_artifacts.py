@@ -1,0 +1,86 @@
+"""Intermediate artifacts: one set of files per delegate, never overwritten; where each TOSA operator comes from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from executorch.exir.backend.operator_support import DontPartition
+from flows import Lowered, Net, export, lower
+
+from arm_tosa_core import TosaCompileSpec, TOSAPartitioner, UsageError
+from arm_tosa_core.compile_spec import ArmCompileSpec
+from arm_tosa_core.loader import load
+
+DebugMode = ArmCompileSpec.DebugMode
+X = torch.randn(1, 4, 8, 8, generator=torch.Generator().manual_seed(0))
+
+
+def network(net: Net, x: torch.Tensor) -> torch.Tensor:
+    y = net.conv(x)
+    return net.conv2(torch.sigmoid(y)) * 0.5
+
+
+LINES = [network.__code__.co_firstlineno + i for i in (1, 2)]
+
+
+def lower_into(folder: Path | str, mode: DebugMode | None = None) -> Lowered:
+    spec = TosaCompileSpec("TOSA-1.0+FP").dump_intermediate_artifacts_to(folder).dump_debug_info(mode)
+    return lower(export(Net(network), (X,)), spec, [DontPartition(torch.ops.aten.sigmoid.default)])
+
+
+@pytest.mark.parametrize("name", ["artifacts", "with a space", "größe/深い"])
+def test_a_folder_for_each_delegate(tmp_path: Path, name: str) -> None:
+    lowered = lower_into(tmp_path / name)
+    files = [tmp_path / name / f"delegate_{i}" / "tosa.tosa" for i in range(2)]
+    assert sorted((tmp_path / name).rglob("*.tosa")) == files
+    assert sorted(file.read_bytes() for file in files) == sorted(lowered.payloads)
+    assert len(set(lowered.payloads)) == 2
+
+
+def test_a_second_run_overwrites_nothing(tmp_path: Path) -> None:
+    lower_into(tmp_path)
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*.tosa")}
+    lower_into(str(tmp_path))
+    assert sorted(folder.name for folder in tmp_path.iterdir()) == [f"delegate_{i}" for i in range(4)]
+    assert all(file.read_bytes() == data for file, data in before.items())
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("here already")
+    with pytest.raises(UsageError, match="cannot write intermediate artifacts to .*file: Not a directory"):
+        lower_into(tmp_path / "file")
+
+
+def test_json_says_where_each_operator_comes_from(tmp_path: Path) -> None:
+    lower_into(tmp_path, DebugMode.JSON)
+    rows: list[dict[str, object]] = []
+    for folder in sorted(tmp_path.iterdir()):
+        found = json.loads((folder / "debug.json").read_text())
+        graph = load((folder / "tosa.tosa").read_bytes())
+        assert [row["tosa"] for row in found] == [op.name for op in graph.ops]
+        for row, op in zip(found, graph.ops, strict=True):
+            assert row["outputs"] == [{"shape": list(t.shape), "dtype": str(t.dtype)} for t in op.outputs]
+        rows += found
+    by_operator = {str(row["aten"]): row for row in rows if row["tosa"] in ("CONV2D", "MUL")}
+    assert by_operator.keys() == {"aten.convolution.default", "aten.mul.Tensor"}
+    for row in rows:
+        assert row["node"] and row["aten"]
+        assert any(f"test_artifacts.py:{line}, in network" in str(row["source"]) for line in LINES), row
+
+
+def test_locations_inside_the_flatbuffer(tmp_path: Path) -> None:
+    plain = lower_into(tmp_path / "plain")
+    lowered = lower_into(tmp_path / "debug", DebugMode.TOSA)
+    assert not list(tmp_path.rglob("debug.json"))
+    for payload, line in zip(lowered.payloads, LINES, strict=True):
+        assert f"test_artifacts.py:{line}".encode() in payload
+    assert not any(b"test_artifacts.py" in payload for payload in plain.payloads)
+
+
+def test_debug_info_needs_a_folder() -> None:
+    spec = TosaCompileSpec("TOSA-1.0+FP").dump_debug_info(DebugMode.JSON)
+    with pytest.raises(UsageError, match="call dump_intermediate_artifacts_to"):
+        TOSAPartitioner(spec)

@@ -1,0 +1,55 @@
+"""A delegate's payload: valid TOSA, the same bytes each time, and errors that name the operator."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from executorch.exir import EdgeCompileConfig, to_edge
+from flows import Net, export, lower, quantize
+
+from arm_tosa_core import LoweringError, TOSABackend, TosaCompileSpec, TosaSpecification, UsageError
+from arm_tosa_core.backend import backend_class
+from arm_tosa_core.pte import delegates
+from arm_tosa_core.reference import validate
+
+X = torch.randn(1, 4, 8, 8, generator=torch.Generator().manual_seed(0))
+
+
+def network(net: Net, x: torch.Tensor) -> torch.Tensor:
+    return net.conv2(torch.relu(net.conv(x)))
+
+
+def test_the_payload_in_the_pte_is_valid_tosa() -> None:
+    lowered = lower(quantize(Net(network), (X,)), "TOSA-1.0+INT")
+    (delegate,) = delegates(bytes(lowered.edge.to_executorch().buffer))
+    assert (delegate.backend_id, delegate.payload) == ("TOSABackend", lowered.payloads[0])
+    validate(delegate.payload, TosaSpecification.create_from_string("TOSA-1.0+INT"))
+
+
+def test_the_same_program_gives_the_same_bytes() -> None:
+    one, two = (lower(quantize(Net(network), (X,)), "TOSA-1.0+INT").payloads for _ in range(2))
+    assert one == two
+
+
+def test_what_was_never_partitioned_is_refused_with_its_source_line() -> None:
+    program = to_edge(
+        export(Net(lambda net, x: net.conv(x).sort().values), (X,)),
+        compile_config=EdgeCompileConfig(_check_ir_validity=False),
+    ).exported_program()
+    with pytest.raises(LoweringError, match=r"(?s)aten.sort.default.*no rule.*at .*test_backend.py:\d+, in <lambda>"):
+        TOSABackend.preprocess(program, TosaCompileSpec("TOSA-1.0+FP").to_list())
+
+
+def test_a_spec_of_another_format_is_refused() -> None:
+    program = to_edge(export(Net(network), (X,))).exported_program()
+    specs = TosaCompileSpec("TOSA-1.0+FP").to_list()
+    for item in specs:
+        item.value = b"vela" if item.key == "output_format" else item.value
+    with pytest.raises(UsageError, match="TosaCompileSpec takes format 'tosa', not 'vela'"):
+        TOSABackend.preprocess(program, specs)
+
+
+def test_a_backend_is_found_by_its_name_or_made() -> None:
+    assert backend_class("TOSABackend") is TOSABackend
+    made = backend_class("NobodysBackend")
+    assert made.__name__ == "NobodysBackend" and backend_class("NobodysBackend") is made

@@ -1,0 +1,89 @@
+"""Compile specs: documented methods, the way through ExecuTorch and back, bad values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from executorch.exir.backend.compile_spec_schema import CompileSpec
+
+from arm_tosa_core import TosaCompileSpec, TosaSpecification, UsageError
+from arm_tosa_core.compile_spec import ArmCompileSpec, TargetCompileSpec
+
+DebugMode = ArmCompileSpec.DebugMode
+
+
+def test_documented_methods(tmp_path: Path) -> None:
+    spec = TosaCompileSpec("TOSA-1.0+INT")
+    assert (spec.get_intermediate_path(), spec.get_output_format()) == (None, "tosa")
+    assert spec.dump_intermediate_artifacts_to(tmp_path) is spec
+    assert spec.get_intermediate_path() == str(tmp_path)
+    assert spec.dump_debug_info(DebugMode.JSON) is spec
+    assert spec.dump_intermediate_artifacts_to(None).get_intermediate_path() is None
+
+
+@pytest.mark.parametrize("given", ["TOSA-1.0+INT+int16", TosaSpecification.create_from_string("TOSA-1.0+INT+int16")])
+def test_a_string_or_an_object(given: str | TosaSpecification) -> None:
+    assert TosaCompileSpec(given).tosa_spec == TosaSpecification.create_from_string("TOSA-1.0+INT+int16")
+
+
+@pytest.mark.parametrize(("old", "new"), [("TOSA-0.80+BI", "TOSA-1.0+INT"), ("TOSA-0.80+MI", "TOSA-1.0+FP")])
+def test_specifications_of_before_1_0(old: str, new: str) -> None:
+    with pytest.warns(DeprecationWarning, match=new.replace("+", r"\+")):
+        assert TosaCompileSpec(old) == TosaCompileSpec(new)
+
+
+SPECS = {
+    "plain": TosaCompileSpec("TOSA-1.0+INT+FP+int16"),
+    "artifacts": TosaCompileSpec("TOSA-1.0+INT").dump_intermediate_artifacts_to("a folder/größe"),
+    "debug": TosaCompileSpec("TOSA-1.0+FP").dump_intermediate_artifacts_to("x").dump_debug_info(DebugMode.TOSA),
+    "target": TargetCompileSpec("tosa-int"),
+}
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
+def test_through_executorch_and_back(spec: ArmCompileSpec) -> None:
+    assert type(spec).from_list(spec.to_list()) == spec
+    assert all(isinstance(item, CompileSpec) for item in spec.to_list())
+
+
+def test_equal_only_if_everything_is() -> None:
+    different = [*SPECS.values(), TosaCompileSpec("TOSA-1.0+INT+FP"), TosaCompileSpec("TOSA-1.0+INT")]
+    for i, one in enumerate(different):
+        assert [one == other for other in different] == [i == j for j in range(len(different))]
+
+
+def edited(**values: str | None) -> list[CompileSpec]:
+    found = {item.key: item.value for item in TosaCompileSpec("TOSA-1.0+INT").to_list()}
+    for key, value in values.items():
+        found.pop(key, None)
+        if value is not None:
+            found[key] = value.encode()
+    return [CompileSpec(key, value) for key, value in found.items()]
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        (edited(tosa_spec=None), "key 'tosa_spec' is missing"),
+        (edited(output_format=None), "key 'output_format' is missing"),
+        (edited(output_format="vela"), "takes format 'tosa', not 'vela'"),
+        (edited(colour="red"), "unknown key 'colour'; known keys: compile_flags, "),
+        (edited() + edited(), "key 'tosa_spec' is given twice"),
+        (edited(tosa_spec="TOSA-9.9+INT"), "9.9"),
+    ],
+)
+def test_lists_that_are_none_of_ours(items: list[CompileSpec], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        TosaCompileSpec.from_list(items)
+
+
+@pytest.mark.parametrize("text", ["TOSA-9.9+INT", "TOSA-1.0", "TOSA-1.0+NOPE", "tosa", ""])
+def test_a_specification_that_is_none(text: str) -> None:
+    with pytest.raises(UsageError):
+        TosaCompileSpec(text)
+
+
+def test_an_unknown_target_lists_the_known() -> None:
+    with pytest.raises(UsageError, match="tosa-int"):
+        TargetCompileSpec("ethos-u1000")

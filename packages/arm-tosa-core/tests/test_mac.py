@@ -1,0 +1,221 @@
+"""What the operator cases cannot see of convolutions, matrix products, pools and resizes: the operators themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from arm_tosa_core import TOSAQuantizer, TosaSpecification, get_symmetric_quantization_config
+from arm_tosa_core.build import Builder
+from arm_tosa_core.compile_spec import TosaCompileSpec
+from arm_tosa_core.errors import Rejected
+from arm_tosa_core.ir import DType, Graph, Op
+from arm_tosa_core.rules.resize import upsample_nearest2d
+from arm_tosa_core.targets import tosa_fp, tosa_int
+from arm_tosa_core.testing.harness import Execution, exported
+from arm_tosa_core.values import QParams, Value
+
+SPEC = TosaCompileSpec("TOSA-1.0+INT+FP+int16")
+IMAGE = (1, 4, 8, 8)
+INT8 = QParams((0.5,), 3, -128, 127)
+INT16 = QParams((0.5,), 0, -32767, 32767)
+WEIGHT = QParams((0.25,), 0, -127, 127)
+
+
+def _builder() -> Builder:
+    return Builder(Graph(), TosaSpecification.create_from_string("TOSA-1.0+INT+int16"))
+
+
+def _input(b: Builder, shape: tuple[int, ...], quant: QParams) -> Value:
+    kind = DType.INT8 if quant.bits == 8 else DType.INT16
+    return b.value(b.graph.input("x", shape, kind), torch.float32, quant=quant)
+
+
+def _conv(b: Builder, x: Value, bias: float | None = None, weight: QParams = WEIGHT) -> Value:
+    kernel = b.const(torch.ones((2, 3, 3, x.shape[3]), dtype=torch.int8), weight)
+    added = None if bias is None else b.const(torch.tensor([bias, -bias]))
+    return b.conv("CONV2D", x, kernel, added, stride=(1, 1), pad=(0, 0, 0, 0), dilation=(1, 1))
+
+
+def _lowered(module: nn.Module, shape: tuple[int, ...], scheme: str = "int8") -> list[Op]:
+    torch.manual_seed(0)
+    target = tosa_fp() if scheme == "fp32" else tosa_int()
+    run = Execution(exported(module.eval(), (torch.randn(shape),), SPEC, scheme), target)
+    (region,) = run.regions
+    return region.graph.ops
+
+
+def _names(ops: list[Op]) -> list[str]:
+    return [op.name for op in ops]
+
+
+@pytest.mark.parametrize(
+    ("quant", "accumulator", "limit"), [(INT8, DType.INT32, 2**31 - 1), (INT16, DType.INT48, 2**47 - 1)]
+)
+def test_accumulator_and_bias(quant: QParams, accumulator: DType, limit: int) -> None:
+    b = _builder()
+    y = _conv(b, _input(b, (1, 5, 5, 4), quant), 10.0)
+    assert y.quant is not None and y.tensor is not None
+    assert y.quant.scalar == 0.125
+    assert y.tensor.dtype == accumulator
+    bias = b.graph.ops[-1].inputs[2]
+    assert bias.dtype == accumulator
+    assert bias.data is not None and bias.data.tolist() == [80, -80]
+    _conv(b, _input(b, (1, 5, 5, 4), quant), 1e30)  # saturates
+    bias = b.graph.ops[-1].inputs[2]
+    assert bias.data is not None and bias.data.tolist() == [limit, -limit - 1]
+
+
+def test_range_of_an_accumulator_counts_zero_points_and_bias() -> None:
+    b = _builder()
+    y = _conv(b, _input(b, (1, 5, 5, 4), INT8), 10.0)
+    assert y.quant is not None
+    assert y.quant.qmax == 3 * 3 * 4 * (128 + 3) * 127 + 80
+
+
+@pytest.mark.parametrize(("bias", "dropped"), [(None, 0), (2.0**35, 8)])
+def test_wide_accumulators_are_narrowed_to_be_moved(bias: float | None, dropped: int) -> None:
+    """TOSA has no RESHAPE of INT48. Bits are dropped only where the range needs more than 32."""
+    b = _builder()
+    y = _conv(b, _input(b, (1, 5, 5, 4), INT16), bias)
+    assert y.quant is not None
+    moved = b.RESHAPE(y, [9, 2])
+    assert moved.tensor is not None and moved.quant is not None
+    assert moved.tensor.dtype == DType.INT32
+    assert moved.quant.scalar == y.quant.scalar * 2**dropped
+    assert _names(b.graph.ops) == ["CONV2D", "RESCALE", "RESHAPE"]
+
+
+def test_weights_of_16_bits_are_refused() -> None:
+    b = _builder()
+    with pytest.raises(Rejected, match="weights of 16 bits"):
+        _conv(b, _input(b, (1, 5, 5, 4), INT16), weight=INT16)
+
+
+@pytest.mark.parametrize(("groups", "name"), [(1, "CONV2D"), (4, "DEPTHWISE_CONV2D")])
+@pytest.mark.parametrize("scheme", ["fp32", "int8"])
+def test_weights_may_be_computed(scheme: str, groups: int, name: str) -> None:
+    class Convolution(nn.Module):
+        def forward(self, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+            return F.conv2d(x, weight, groups=groups)
+
+    torch.manual_seed(0)
+    inputs = (torch.randn(IMAGE), torch.randn(8, 4 // groups, 3, 3))
+    target = tosa_fp() if scheme == "fp32" else tosa_int()
+    run = Execution(exported(Convolution(), inputs, SPEC, scheme), target)
+    (region,) = run.regions
+    assert name in _names(region.graph.ops)
+    for ours, eager in run.edges(inputs):
+        assert (ours.float() - eager.float()).abs().max() <= (1e-4 if scheme == "fp32" else 1)
+
+
+class _Twice(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Conv2d(4, 4, 3, padding=1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(self.layer(x).tanh())  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("scheme", ["fp32", "int8", "int16"])
+def test_a_weight_of_two_layers_is_one_constant(scheme: str) -> None:
+    first, second = (op for op in _lowered(_Twice(), IMAGE, scheme) if op.name == "CONV2D")
+    assert first.inputs[1] is second.inputs[1]
+
+
+@pytest.mark.parametrize("activation", [nn.ReLU, nn.ReLU6, nn.Hardtanh, lambda: _Clamp(-0.3, 0.4)])
+@pytest.mark.parametrize(
+    "layer", [lambda: nn.Conv2d(4, 4, 3), lambda: nn.Conv2d(4, 4, 3, groups=4), lambda: nn.ConvTranspose2d(4, 4, 3)]
+)
+def test_bounds_are_those_of_the_rescale(layer: Callable[[], nn.Module], activation: Callable[[], nn.Module]) -> None:
+    """The result's scale is observed after the clamp, so int8 saturates where the clamp would."""
+    names = _names(_lowered(nn.Sequential(layer(), activation()), IMAGE))
+    assert "CLAMP" not in names
+    assert names.count("RESCALE") == 1
+
+
+class _Clamp(nn.Module):
+    def __init__(self, low: float, high: float) -> None:
+        super().__init__()
+        self.bounds = low, high
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.clamp(*self.bounds)
+
+
+def test_a_clamp_within_the_range_stays() -> None:
+    """int16 is symmetric: zero is no end of its range."""
+    assert "CLAMP" in _names(_lowered(nn.Sequential(nn.Conv2d(4, 4, 3), nn.ReLU()), IMAGE, "int16"))
+
+
+@pytest.mark.parametrize(
+    ("layer", "channels"),
+    [
+        (lambda: nn.Conv2d(4, 6, 3), 6),
+        (lambda: nn.Conv2d(4, 8, 3, groups=4), 8),
+        (lambda: nn.ConvTranspose2d(4, 6, 3), 6),
+        (lambda: nn.ConvTranspose2d(4, 6, 3, groups=2), 3),
+    ],
+)
+@pytest.mark.parametrize("per_channel", [True, False])
+def test_scales_per_channel_and_per_tensor(layer: Callable[[], nn.Module], channels: int, per_channel: bool) -> None:
+    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+    torch.manual_seed(0)
+    module, x = layer().eval(), torch.randn(IMAGE)
+    quantizer = TOSAQuantizer(SPEC).set_global(get_symmetric_quantization_config(is_per_channel=per_channel))
+    prepared = prepare_pt2e(torch.export.export(module, (x,)).module(), quantizer)
+    prepared(x)
+    program = torch.export.export(convert_pt2e(prepared), (x,))
+    run = Execution(program, tosa_int())
+    (region,) = run.regions
+    convolutions = [op for op in region.graph.ops if "CONV2D" in op.name]
+    rescales = [op.output.uses[0] for op in convolutions]
+    assert all(op.name == "RESCALE" and op.attrs["per_channel"] == per_channel for op in rescales)
+    assert {op.inputs[1].size for op in rescales} == {channels if per_channel else 1}
+    for ours, eager in run.edges((x,)):
+        assert (ours.int() - eager.int()).abs().max() <= 1
+
+
+@pytest.mark.parametrize(
+    ("module", "absent"),
+    [
+        (nn.Conv2d(4, 4, 3, padding="same"), "PAD"),
+        (nn.Conv2d(4, 4, 4, padding="same", dilation=3), "PAD"),
+        (nn.AvgPool2d(3, 1, padding=1, count_include_pad=False), "PAD"),
+        (nn.Conv2d(4, 4, 3, stride=2, padding=1), "SLICE"),
+        (nn.Conv2d(4, 4, 3, stride=2, padding=1), "PAD"),
+    ],
+)
+def test_padding_is_the_operators_own(module: nn.Module, absent: str) -> None:
+    assert absent not in _names(_lowered(module, IMAGE))
+
+
+@pytest.mark.parametrize("factor", [2, 3, 4])
+def test_nearest_by_whole_factors_is_what_vela_takes(factor: int) -> None:
+    b = _builder()
+    x = _input(b, (1, 3, 5, 6), INT8)
+    y = upsample_nearest2d(b, x, [5 * factor, 6 * factor])
+    assert y.shape == (1, 3, 5 * factor, 6 * factor)
+    op = b.graph.ops[-1]
+    scale, offset, border = (t.data for t in op.inputs[1:])
+    np.testing.assert_array_equal(scale, [2 * factor, 2, 2 * factor, 2])
+    np.testing.assert_array_equal(offset, [1 - factor] * 2)
+    np.testing.assert_array_equal(border, [factor - 1] * 2)
+    assert op.output.dtype == DType.INT8
+
+
+@pytest.mark.parametrize(("mode", "names"), [("nearest", ["RESIZE"]), ("bilinear", ["RESIZE", "RESCALE"])])
+def test_resize_returns_to_the_scale_of_its_input(mode: str, names: list[str]) -> None:
+    class Resize(nn.Module):
+        def forward(self, x: torch.Tensor) -> Any:
+            return F.interpolate(x, scale_factor=2, mode=mode)
+
+    assert [op for op in _names(_lowered(Resize(), IMAGE)) if op != "TRANSPOSE"] == names

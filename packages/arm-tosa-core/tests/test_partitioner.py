@@ -1,0 +1,306 @@
+"""What crosses the edges of delegates: programs of every shape through ExecuTorch's flow compute what eager does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import torch
+from executorch.exir import to_edge_transform_and_lower
+from executorch.exir.backend.operator_support import DontPartition
+from executorch.exir.passes.quantize_io_pass import quantize_input, quantize_output
+from flows import Inputs, Lowered, Net, assert_same, eager, export, lower, quantize, tolerances
+from torch.export import ExportedProgram
+
+from arm_tosa_core import TosaCompileSpec, TOSAPartitioner
+from arm_tosa_core.partitioner import NothingDelegatedWarning
+from arm_tosa_core.program import is_quantize
+
+X, Y = torch.randn(2, 1, 4, 8, 8, generator=torch.Generator().manual_seed(0))
+IDS = torch.tensor([[1, 2, 3]])
+CAST = "dim_order_ops._to_dim_order_copy.default"
+SIGMOID = "aten.sigmoid.default"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program and where its operators must go.
+
+    Args:
+        forward: of ``Net``.
+        inputs: also for calibration.
+        cpu: operators that stay on the CPU, besides quantize and dequantize.
+        delegates: how many there must be.
+        older: what stays on the CPU in the older flow, if that differs: nobody narrows int64 there.
+    """
+
+    name: str
+    forward: Callable[..., Any]
+    inputs: Inputs
+    cpu: frozenset[str] = frozenset()
+    delegates: int = 1
+    older: frozenset[str] | None = None
+
+
+def _split(net: Net, x: torch.Tensor) -> torch.Tensor:
+    a, b = net.conv(x).split(2, 1)
+    return torch.cat([torch.sigmoid(a) + b * b, b], 1)
+
+
+def _written_in_place(net: Net, x: torch.Tensor) -> torch.Tensor:
+    z = net.conv(x)
+    z[:, 0].fill_(1.0)
+    return z.add_(1).relu_()
+
+
+def _twice(result: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    return result, torch.relu(result), result
+
+
+PROGRAMS = [
+    Program("several outputs", lambda net, x, y: (net.conv(x), torch.relu(net.conv(y)), x + y), (X, Y)),
+    Program("outputs in a dictionary", lambda net, x: {"a": net.conv(x), "b": [x + 1]}, (X,)),
+    Program("an unused input", lambda net, x, y: net.conv(y), (X, Y)),
+    Program("an input returned", lambda net, x, y: (x, net.conv(y)), (X, Y)),
+    Program("a result returned twice, and used", lambda net, x: _twice(net.conv(x)), (X,)),
+    Program("a constant returned", lambda net, x: (net.conv(x), net.kept), (X,)),
+    Program(
+        "a constant expression returned",
+        lambda net, x: (net.conv(x), net.kept * 2),
+        (X,),
+        cpu=frozenset({"aten.mul.Tensor", CAST}),
+    ),
+    Program("a constant of two users", lambda net, x: x * net.kept.exp() + net.kept.exp(), (X,)),
+    Program("weights shared by layers", lambda net, x: net.conv(net.conv(x)), (X,)),
+    Program("a buffer that is not saved", lambda net, x: x * net.unsaved, (X,)),
+    Program("channels last", lambda net, x: net.conv(x), (X.to(memory_format=torch.channels_last),)),
+    Program("an input without dimensions", lambda net, x, y: net.conv(x) * y, (X, torch.tensor(0.7))),
+    Program("bool output", lambda net, x, y: (x > y, x - y), (X, Y)),
+    Program("operators in place", _written_in_place, (X,)),
+    Program("a clamp alone", lambda net, x: torch.relu(x), (X,)),
+    Program("layers side by side", lambda net, x, y: (net.conv(x), net.conv2(y)), (X, Y)),
+    Program(
+        "int64 output",
+        lambda net, x: net.conv(x).argmax(1),
+        (X,),
+        cpu=frozenset({CAST}),
+        older=frozenset({"aten.argmax.default"}),
+    ),
+    Program(
+        "int64 input",
+        lambda net, i: net.linear(net.embedding(i)),
+        (IDS,),
+        cpu=frozenset({CAST}),
+        older=frozenset({"aten.embedding.default"}),
+    ),
+    Program(
+        "int64 input, returned as well",
+        lambda net, i: (i, net.linear(net.embedding(i))),
+        (IDS,),
+        cpu=frozenset({CAST}),
+        older=frozenset({"aten.embedding.default"}),
+    ),
+    Program(
+        "an operator refused in the middle",
+        lambda net, x: net.conv2(torch.sigmoid(net.conv(x))),
+        (X,),
+        cpu=frozenset({SIGMOID}),
+        delegates=2,
+    ),
+    Program(
+        "weights shared by delegates",
+        lambda net, x: net.conv(torch.sigmoid(net.conv(x))),
+        (X,),
+        cpu=frozenset({SIGMOID}),
+        delegates=2,
+    ),
+    Program(
+        "a constant shared by the CPU and a delegate",
+        lambda net, x: torch.sigmoid(x + net.kept) + (x + net.kept),
+        (X,),
+        cpu=frozenset({SIGMOID}),
+        delegates=2,
+    ),
+    Program("results of one operator on both sides", _split, (X,), cpu=frozenset({SIGMOID}), delegates=2),
+    Program(
+        "a side branch past the refused operator",
+        lambda net, x: net.conv2(torch.sigmoid(net.conv(x)) + net.conv2(x)),
+        (X,),
+        cpu=frozenset({SIGMOID}),
+        delegates=2,
+    ),
+]
+
+
+def check(program: Program, lowered: Lowered, spec: str, cpu: frozenset[str]) -> None:
+    left = set(lowered.outside)
+    if "FP" not in spec:  # an integer delegate has quantize and dequantize before and after it
+        left = {name for name in left if "quantize_per_tensor" not in name}
+    assert left == cpu
+    assert len(lowered.payloads) == program.delegates
+
+
+@pytest.mark.parametrize("spec", ["TOSA-1.0+INT", "TOSA-1.0+FP", "TOSA-1.0+INT+FP"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_computes_what_eager_does(program: Program, spec: str) -> None:
+    make = quantize if "INT" in spec else export
+    exported = make(Net(program.forward), program.inputs)
+    wanted, within = eager(exported)(*program.inputs), tolerances(exported)
+    lowered = lower(exported, spec, [DontPartition(torch.ops.aten.sigmoid.default)])
+    check(program, lowered, spec, program.cpu)
+    assert_same(lowered.run(*program.inputs), wanted, within)
+    lowered.edge.to_executorch()
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_the_older_flow_computes_what_eager_does(program: Program) -> None:
+    exported = quantize(Net(program.forward), program.inputs)
+    wanted, within = eager(exported)(*program.inputs), tolerances(exported)
+    lowered = lower(exported, "TOSA-1.0+INT", [DontPartition(torch.ops.aten.sigmoid.default)], older=True)
+    check(program, lowered, "TOSA-1.0+INT", program.cpu if program.older is None else program.older)
+    assert_same(lowered.run(*program.inputs), wanted, within)
+
+
+def _accumulate(net: Net, x: torch.Tensor) -> torch.Tensor:
+    net.state.add_(x)
+    return net.conv(x) + net.state
+
+
+def _cache(net: Net, x: torch.Tensor) -> torch.Tensor:
+    net.state[:, :, net.count] = net.conv(x)[:, :, :1]
+    net.count.add_(1)
+    return torch.relu(net.state)
+
+
+@pytest.mark.parametrize("forward", [_accumulate, _cache])
+@pytest.mark.parametrize("spec", ["TOSA-1.0+INT", "TOSA-1.0+FP"])
+def test_buffers_that_the_model_writes_keep_their_state(forward: Callable[..., Any], spec: str) -> None:
+    exported = (quantize if "INT" in spec else export)(Net(forward), (X,))
+    run, within = eager(exported), tolerances(exported)
+    lowered = lower(exported, spec)
+    assert len(lowered.payloads) >= 1
+    for x in (X, Y, X):
+        assert_same(lowered.run(x), run(x), within)
+    lowered.edge.to_executorch()
+
+
+def test_the_program_given_stays_as_it_was() -> None:
+    exported = export(Net(lambda net, x: net.conv(x) * net.unsaved), (X,))
+    before, constants = exported.graph_module.code, dict(exported.constants)
+    lower(exported, "TOSA-1.0+FP")
+    assert exported.graph_module.code == before
+    assert exported.constants.keys() == constants.keys()
+
+
+def _integers(scale: float, zero_point: int, dtype: torch.dtype) -> tuple[float, int, int, int, torch.dtype]:
+    info = torch.iinfo(dtype)
+    return scale, zero_point, info.min, info.max, dtype
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int16])
+@pytest.mark.parametrize("spec", ["TOSA-1.0+INT+int16", "TOSA-1.0+INT+FP+int16"])
+@pytest.mark.parametrize("scale", [0.02, 0.05])
+def test_integers_in_and_out_with_scales_of_their_own(dtype: torch.dtype, spec: str, scale: float) -> None:
+    """The edge's scale may equal the inner one (0.05), or not: then the change of scale must not be folded away.
+
+    TOSA 1.0 has no uint8: the CPU converts that.
+    """
+    zero = 0 if dtype is torch.int16 else 7
+    outer, inner = _integers(scale, zero, dtype), _integers(0.05, 7, torch.int8)
+    ops = torch.ops.quantized_decomposed
+
+    class Integer(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            real = ops.dequantize_per_tensor(x, *outer)
+            real = ops.dequantize_per_tensor(ops.quantize_per_tensor(real, *inner), *inner)
+            real = ops.dequantize_per_tensor(ops.quantize_per_tensor(real + real, *inner), *inner)
+            return ops.quantize_per_tensor(real, *outer)
+
+    low, high = outer[2:4]
+    x = torch.linspace(max(low, -200), min(high, 200), 97).to(dtype).reshape(1, 97)
+    exported = export(Integer(), (x,))
+    (wanted,) = eager(exported)(x)
+    lowered = lower(exported, spec)
+    assert bool(lowered.outside) == (dtype is torch.uint8) and len(lowered.payloads) == 1
+    (got,) = lowered.run(x)
+    assert got.dtype == dtype
+    quantum = 0.05 / scale  # of the inner scale, in integers of the outer
+    assert (got.int() - wanted.int()).abs().max() <= max(1, quantum)
+    assert wanted.unique().numel() > 20
+
+
+def test_quantized_io_of_executorch_after_lowering() -> None:
+    """ExecuTorch's passes take quantize and dequantize off the ends: the delegate must already be integer there."""
+    exported = quantize(Net(lambda net, x: net.conv2(torch.relu(net.conv(x)))), (X,))
+    (wanted,) = eager(exported)(X)
+    (quantum,) = tolerances(exported)
+    lowered = lower(exported, "TOSA-1.0+INT")
+    scale_in, zero_in, *_ = quantize_input(lowered.program, 0)
+    scale_out, zero_out, *_ = quantize_output(lowered.program, 0)
+    assert lowered.outside == {}
+    x = torch.clamp(torch.round(X / scale_in) + zero_in, -128, 127).to(torch.int8)
+    (got,) = lowered.run(x)
+    assert got.dtype == torch.int8
+    torch.testing.assert_close((got.int() - zero_out) * scale_out, wanted, rtol=0, atol=quantum)
+
+
+def _one_dequantize(program: ExportedProgram) -> None:
+    """Lets the users of an integer tensor share a dequantize; PT2E gives each its own."""
+    (first, *others), *_ = [list(n.users) for n in program.graph.nodes if len(n.users) > 1 and is_quantize(n)]
+    for other in others:
+        other.replace_all_uses_with(first)
+        program.graph.erase_node(other)
+    program.graph_module.recompile()
+
+
+@pytest.mark.parametrize(("older", "delegates"), [(False, 1), (True, 0)])
+def test_a_dequantize_of_two_users(older: bool, delegates: int) -> None:
+    """Copied where the flow lets us; in the older flow the program may only be tagged, so its users stay outside."""
+    exported = quantize(Net(lambda net, x: (torch.relu(net.conv(x)), torch.sigmoid(x))), (X,))
+    _one_dequantize(exported)
+    wanted, within = eager(exported)(X), tolerances(exported)
+    check = DontPartition(torch.ops.aten.sigmoid.default)
+    with nullcontext() if delegates else pytest.warns(NothingDelegatedWarning):
+        lowered = lower(exported, "TOSA-1.0+INT", [check], older=older)
+    assert len(lowered.payloads) == delegates
+    assert_same(lowered.run(X), wanted, within)
+
+
+@pytest.mark.parametrize("spec", ["TOSA-1.0+INT", "TOSA-1.0+INT+FP"])
+def test_a_layer_left_in_float(spec: str) -> None:
+    """Integers alone leave it on the CPU; with float, all is one delegate that takes and gives float."""
+    net = Net(lambda net, x: net.linear(net.conv2(torch.relu(net.conv(x))).mean((2, 3))))
+    exported = quantize(net, (X,), lambda quantizer: quantizer.set_module_name("conv2", None))
+    wanted, within = eager(exported)(X), tolerances(exported)
+    lowered = lower(exported, spec)
+    if "FP" in spec:
+        assert (lowered.outside, len(lowered.payloads)) == ({}, 1)
+    else:
+        assert lowered.outside["aten.convolution.default"] == 1 and len(lowered.payloads) == 2
+        (row,) = [row for row in lowered.report.rejected if row.target == "aten.convolution.default"]
+        assert "is not quantized" in row.reason
+    assert_same(lowered.run(X), wanted, within)
+
+
+def test_methods_of_one_program_do_not_mix_their_constants() -> None:
+    """One partitioner for two methods whose parameters have the same names."""
+    first = quantize(Net(lambda net, x: net.conv(x)), (X,))
+    wider = Net(lambda net, x: net.conv(x))
+    wider.conv = torch.nn.Conv2d(4, 6, 1)
+    second = quantize(wider, (X,))
+    runs = {"first": eager(first), "second": eager(second)}
+    within = {"first": tolerances(first), "second": tolerances(second)}
+    partitioner = TOSAPartitioner(TosaCompileSpec("TOSA-1.0+INT"))
+    edge = to_edge_transform_and_lower({"first": first, "second": second}, partitioner=[partitioner])
+    assert partitioner.report is not None
+    for name, run in runs.items():
+
+        class Method(Lowered):
+            program = edge.exported_program(name)
+
+        lowered = Method(edge, partitioner.report)
+        assert len(lowered.payloads) == 1
+        assert_same(lowered.run(X), run(X), within[name])

@@ -1,0 +1,403 @@
+"""The quantizer: which tensors get which integers, and that the programs it makes compute what eager PyTorch does."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+import torch
+from arm_tosa_core import (
+    QuantizationConfig,
+    TosaCompileSpec,
+    TOSAPartitioner,
+    TOSAQuantizer,
+    get_symmetric_a16w8_quantization_config,
+    get_symmetric_quantization_config,
+)
+from arm_tosa_core.errors import LoweringError, UsageError
+from arm_tosa_core.program import is_dequantize, is_quantize
+from arm_tosa_core.reference import run
+from arm_tosa_core.registry import canonical
+from arm_tosa_core.testing.case import Apply
+from executorch.exir import to_edge_transform_and_lower
+from torch import nn
+from torch.export import ExportedProgram
+from torch.fx import GraphModule, Node
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e, prepare_qat_pt2e
+
+INT8 = get_symmetric_quantization_config()
+PER_TENSOR = get_symmetric_quantization_config(is_per_channel=False)
+INT16 = get_symmetric_a16w8_quantization_config()
+SPEC = TosaCompileSpec("TOSA-1.0+INT+int16")
+MIXED = TosaCompileSpec("TOSA-1.0+INT+FP+int16")
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations
+
+
+class Branches(nn.Module):
+    """Two convolutions side by side, each with a name and a type to address it by."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Sequential(nn.Conv2d(3, 4, 1), nn.ReLU())
+        self.second = nn.Sequential(nn.Conv2d(3, 4, 1), nn.Hardtanh())
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.cat([self.first(x), self.second(x) * 3], 1)
+
+
+IMAGE = (1, 3, 4, 5)
+
+
+def quantizer(spec: TosaCompileSpec = SPEC, config: QuantizationConfig | None = INT8) -> TOSAQuantizer:
+    return TOSAQuantizer(spec).set_global(config)
+
+
+def quantized(
+    model: nn.Module | Callable[..., Any],
+    inputs: Sequence[torch.Tensor],
+    by: TOSAQuantizer | None = None,
+    calibration: Sequence[torch.Tensor] | None = None,
+) -> GraphModule:
+    module = model if isinstance(model, nn.Module) else Apply(model)
+    prepared = prepare_pt2e(torch.export.export(module.eval(), tuple(inputs)).module(), by or quantizer())
+    prepared(*(inputs if calibration is None else calibration))
+    return convert_pt2e(prepared)
+
+
+def data(*shapes: tuple[int, ...]) -> list[torch.Tensor]:
+    g = torch.Generator().manual_seed(7)
+    return [torch.randn(s, generator=g) for s in shapes]
+
+
+def quantize_nodes(module: GraphModule) -> list[Node]:
+    return [n for n in module.graph.nodes if is_quantize(n)]
+
+
+def parameters(node: Node) -> tuple[float, int]:
+    """Scale and zero point to which the result of a node is quantized."""
+    (q,) = [u for u in node.users if is_quantize(u)]
+    return q.args[1], q.args[2]  # type: ignore[return-value]
+
+
+def named(module: GraphModule, name: str) -> list[Node]:
+    return [n for n in module.graph.nodes if n.op == "call_function" and canonical(n.target).split(".")[1] == name]
+
+
+# -- what is quantized, and how ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("config", "dtype", "zero_points", "channels"),
+    [(INT8, torch.int8, True, True), (PER_TENSOR, torch.int8, True, False), (INT16, torch.int16, False, True)],
+    ids=["int8", "int8 per tensor", "int16"],
+)
+def test_scheme(config: QuantizationConfig, dtype: torch.dtype, zero_points: bool, channels: bool) -> None:
+    model = quantized(Branches(), data(IMAGE), quantizer(config=config))
+    activations = quantize_nodes(model)
+    assert len(activations) == 5  # input, two convolutions with their clamps, product, cat
+    assert {n.args[5] for n in activations} == {dtype}
+    assert any(n.args[2] for n in activations) == zero_points
+    weights = [n for n in model.graph.nodes if is_dequantize(n) and n.args[0].op == "get_attr"]
+    assert len(weights) == 2
+    assert all(("per_channel" in str(n.target)) == channels for n in weights)
+    for n in weights:
+        integers = model.get_buffer(str(n.args[0].target))
+        assert integers.dtype == torch.int8
+        assert integers.abs().max() == 127
+
+
+def weight_range() -> QuantizationConfig:
+    return get_symmetric_a16w8_quantization_config(weight_qmin=-7, weight_qmax=7)
+
+
+def test_weight_range() -> None:
+    model = quantized(nn.Linear(8, 4), data((2, 8)), quantizer(config=weight_range()))
+    (weight,) = [n for n in model.graph.nodes if is_dequantize(n) and n.args[0].op == "get_attr"]
+    assert model.get_buffer(str(weight.args[0].target)).abs().max() == 7
+
+
+@pytest.mark.parametrize(
+    ("exclude", "left"),
+    [
+        (lambda q: q.set_module_name("second", None), 1),
+        (lambda q: q.set_module_name("second.0", None), 1),
+        (lambda q: q.set_module_type(nn.Conv2d, None), 0),
+        (lambda q: q.set_global(None).set_module_name("first", INT8), 1),
+        (lambda q: q.set_global(None).set_module_name("second", INT8).set_module_name("second.0", None), 0),
+        (lambda q: q.set_module_type(nn.Conv2d, None).set_module_name("first.0", INT16), 1),
+    ],
+    ids=["name", "inner name", "type", "only one", "the longest name wins", "name before type"],
+)
+def test_exclusion(exclude: Callable[[TOSAQuantizer], Any], left: int) -> None:
+    by = quantizer(MIXED)
+    exclude(by)
+    model = quantized(Branches(), data(IMAGE), by)
+    convolutions = [n for n in model.graph.nodes if "conv2d" in str(n.target)]
+    assert sum(is_dequantize(n.all_input_nodes[0]) and is_dequantize(n.all_input_nodes[1]) for n in convolutions) == left
+    assert_matches(model, data(IMAGE), MIXED)
+
+
+def test_mixed_widths() -> None:
+    by = quantizer(MIXED).set_module_name("second", INT16)
+    model = quantized(Branches(), data(IMAGE), by)
+    assert {n.args[5] for n in quantize_nodes(model)} == {torch.int8, torch.int16}
+    assert_matches(model, data(IMAGE), MIXED)
+
+
+def test_an_excluded_clamp_is_not_absorbed() -> None:
+    model = quantized(Branches(), data(IMAGE), quantizer().set_module_type(nn.ReLU, None))
+    (relu,) = named(model, "relu")
+    assert is_dequantize(relu.all_input_nodes[0])
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes", "observed"),
+    [
+        (lambda x, y: torch.relu(x + y), [(2, 3), (2, 3)], 3),
+        (lambda x, y: torch.clamp(x @ y, -1, 1), [(2, 3), (3, 2)], 3),
+        (lambda x: nn.functional.relu6(x.mean(1) * 0.5), [(2, 3)], 2),
+        (lambda x, y: torch.relu(x + y) * -2.0, [(2, 3), (2, 3)], 4),  # a negative factor is no change of scale
+        (lambda x, y: (torch.relu(x + y), x + y), [(2, 3), (2, 3)], 4),
+    ],
+    ids=["add, relu", "matmul, clamp", "mean, scale, relu6", "negative", "two sums"],
+)
+def test_absorbed_clamps_have_one_observer(function: Any, shapes: Any, observed: int) -> None:
+    assert len(quantize_nodes(quantized(function, data(*shapes)))) == observed
+
+
+def test_steps_of_the_protocol() -> None:
+    """``transform_for_annotation`` decomposes, ``annotate`` only annotates, ``validate`` looks at devices."""
+    by = quantizer()
+    module = torch.export.export(Apply(lambda x: torch.softmax(x, -1)), tuple(data((2, 5)))).module()
+    module = by.transform_for_annotation(module)
+    names = [canonical(n.target) for n in module.graph.nodes if n.op == "call_function"]
+    assert "aten.softmax.int" not in names
+    assert names.count("aten.exp.default") == 1
+    before = len(module.graph.nodes)
+    assert by.annotate(module) is module
+    assert len(module.graph.nodes) == before
+    assert all("quantization_annotation" in n.meta for n in module.graph.nodes if n.op == "call_function")
+    by.validate(module)
+    module.register_buffer("elsewhere", torch.zeros(1, device="meta"))
+    with pytest.raises(UsageError, match="elsewhere is on device meta"):
+        by.validate(module)
+
+
+def test_composites_without_a_rule_are_decomposed() -> None:
+    model = quantized(lambda x, y: torch.einsum("bij,bkj->bik", x, y), data((2, 3, 4), (2, 5, 4)))
+    assert named(model, "einsum") == []
+    assert all(is_quantize(u) for n in named(model, "bmm") for u in n.users)
+
+
+def test_guards_are_accepted() -> None:
+    module = torch.export.export(Branches(), tuple(data(IMAGE))).module()
+    assert any(n.op == "call_module" for n in module.graph.nodes), "this version of PyTorch makes no guards"
+    prepare_pt2e(module, quantizer())(*data(IMAGE))
+
+
+# -- shared scales ----------------------------------------------------------------------------------
+
+
+def chained(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return torch.max_pool2d(torch.cat([torch.sigmoid(x).view(1, 2, 4, 6), torch.tanh(y) * 4], 1), 2)
+
+
+def two_cats(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    x, y, z = torch.sigmoid(x), torch.tanh(y), torch.tanh(z) * 5
+    return torch.cat([x, y]), torch.cat([y, z])
+
+
+def parts(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    x = torch.tanh(x).split(2, 1)
+    return x[0].exp(), x[1].exp()
+
+
+class Token(nn.Module):
+    """A constant in front of what is computed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.token = nn.Parameter(torch.full((1, 1, 3), 4.0))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.cat([self.token, torch.tanh(x)], 1)
+
+
+@pytest.mark.parametrize(
+    ("model", "shapes", "sharing"),
+    [
+        (chained, [(1, 48), (1, 3, 4, 6)], ["sigmoid", "view", "mul", "cat", "max_pool2d"]),
+        (two_cats, [(2, 3), (2, 3), (1, 3)], ["sigmoid", "tanh", "mul", "cat"]),
+        (parts, [(2, 4)], ["tanh", "getitem"]),
+        (Token(), [(1, 2, 3)], ["tanh", "cat"]),
+        (lambda x, y: torch.cat([x, torch.tanh(y) * 9]), [(2, 3), (2, 3)], ["mul", "cat"]),
+        (lambda x: torch.flatten(torch.relu(x), 1).unsqueeze(0), [(2, 3, 2)], ["flatten", "unsqueeze"]),
+    ],
+    ids=["chain", "two cats", "split", "constant", "placeholder", "views"],
+)
+def test_shared(model: Any, shapes: Any, sharing: list[str]) -> None:
+    inputs = data(*shapes)
+    made = quantized(model, inputs)
+    found: dict[str, list[tuple[float, int]]] = {}
+    for node in made.graph.nodes:
+        name = "getitem" if "getitem" in node.name else canonical(node.target).split(".")[-2] if node.op == "call_function" else ""
+        if any(is_quantize(u) for u in node.users):
+            found.setdefault(name, []).append(parameters(node))
+    shared = {p for name in sharing for p in found[name]}
+    if model is two_cats:  # tanh(z) is multiplied, not concatenated
+        shared.discard(parameters(named(made, "tanh")[1]))
+    assert len(shared) == 1, found
+    assert_matches(made, inputs)
+
+
+def test_shared_range_holds_every_branch() -> None:
+    model = quantized(chained, data((1, 48), (1, 3, 4, 6)))
+    (product,) = named(model, "mul")
+    assert 7.0 < parameters(product)[0] * 255 < 8.1  # from -4 to 4, though the view before it ends at 1
+
+
+# -- what is refused --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda: get_symmetric_quantization_config(is_dynamic=True), "is_dynamic=False"),
+        (lambda: get_symmetric_a16w8_quantization_config(is_dynamic=True), "is_dynamic=False"),
+        (lambda: get_symmetric_quantization_config(act_qmin=-300), "act_qmin=-300"),
+        (lambda: get_symmetric_quantization_config(weight_qmin=5, weight_qmax=5), "weight_qmin=5"),
+        (lambda: quantizer(config=QuantizationConfig(None, None, INT8.weight)), "weights only"),
+        (lambda: quantizer(TosaCompileSpec("TOSA-1.0+INT"), INT16), "extension int16"),
+        (lambda: quantizer().set_io("int8"), "expected a QuantizationConfig or None, got str"),  # type: ignore[arg-type]
+        (lambda: TOSAQuantizer(TosaCompileSpec("TOSA-1.0+FP")), "INT profile"),
+        (lambda: TOSAQuantizer("TOSA-1.0+INT"), "got str"),  # type: ignore[arg-type]
+    ],
+    ids=["dynamic", "dynamic int16", "range", "empty range", "weights only", "no int16", "no config", "no INT", "no spec"],
+)
+def test_bad_requests(make: Callable[[], Any], reason: str) -> None:
+    with pytest.raises(UsageError, match=reason.replace("+", r"\+")):
+        make()
+
+
+def test_nan_in_calibration_data() -> None:
+    x = data(IMAGE)[0]
+    with pytest.raises(UsageError, match=r"15 of the 60 numbers of a tensor of shape \[1, 3, 4, 5\] are NaN"):
+        quantized(Branches(), [x], calibration=[x.index_fill(2, torch.tensor(1), float("nan"))])
+
+
+@pytest.mark.parametrize("scale", [float("nan"), float("inf"), 0.0, -1.0])
+def test_bad_scale_is_named(scale: float) -> None:
+    model = quantized(Branches(), data(IMAGE))
+    node = next(n for n in quantize_nodes(model) if n.args[0].name == "cat")
+    node.args = (node.args[0], scale, *node.args[2:])
+    program = torch.export.export(model, tuple(data(IMAGE)))
+    with pytest.raises(LoweringError, match=f"which quantizes cat, has the scale {scale}"):
+        to_edge_transform_and_lower(program, partitioner=[TOSAPartitioner(SPEC)])
+
+
+@pytest.mark.parametrize("number", [0.0, 3.0, 1e-30])
+@pytest.mark.parametrize("config", [INT8, INT16], ids=["int8", "int16"])
+def test_constant_calibration_data(number: float, config: QuantizationConfig) -> None:
+    model = quantized(Branches(), data(IMAGE), quantizer(config=config), [torch.full(IMAGE, number)])
+    assert_matches(model, [torch.full(IMAGE, number)])
+    assert_matches(model, data(IMAGE))
+
+
+# -- through ExecuTorch -----------------------------------------------------------------------------
+
+
+class Delegated(torch.fx.Interpreter):
+    """Runs an edge program; its delegates on the reference model."""
+
+    def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+        if target is torch.ops.higher_order.executorch_call_delegate:
+            module, *inputs = args
+            return [torch.from_numpy(a.copy()) for a in run(module.processed_bytes, [t.numpy() for t in inputs])]
+        return super().call_function(target, args, kwargs)
+
+
+def lower(model: GraphModule, inputs: Sequence[torch.Tensor], spec: TosaCompileSpec = SPEC) -> ExportedProgram:
+    program = torch.export.export(model, tuple(inputs))
+    return to_edge_transform_and_lower(program, partitioner=[TOSAPartitioner(spec)]).exported_program()
+
+
+def execute(program: ExportedProgram, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    given = iter(inputs)
+    arguments = [
+        next(given) if s.kind.name == "USER_INPUT" else {**program.state_dict, **program.constants}[s.target]
+        for s in program.graph_signature.input_specs
+    ]
+    with torch.no_grad():
+        return list(Delegated(program.graph_module).run(*arguments))
+
+
+def assert_matches(model: GraphModule, inputs: Sequence[torch.Tensor], spec: TosaCompileSpec = SPEC) -> ExportedProgram:
+    """One delegate at least, and every output within a quantum of eager PyTorch's."""
+    program = lower(model, inputs, spec)
+    assert any("executorch_call_delegate" in str(n.target) for n in program.graph.nodes)
+    eager = model(*inputs)
+    (output,) = [n for n in model.graph.nodes if n.op == "output"]
+    results = output.all_input_nodes
+    for ours, theirs, node in zip(
+        execute(program, inputs), eager if isinstance(eager, tuple) else [eager], results, strict=True
+    ):
+        step = node.args[1] if is_dequantize(node) else 1e-4  # excluded layers compute in float
+        torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1.01 * float(step))
+    return program
+
+
+@pytest.mark.parametrize("config", [INT8, PER_TENSOR, INT16], ids=["int8", "int8 per tensor", "int16"])
+@pytest.mark.parametrize("io", [False, True], ids=["float in and out", "set_io"])
+def test_whole_flow(config: QuantizationConfig, io: bool) -> None:
+    by = quantizer(config=config)
+    if io:
+        by.set_io(config)
+    program = assert_matches(quantized(Branches(), data(IMAGE), by), data(IMAGE))
+    outside = [canonical(n.target) for n in program.graph.nodes if n.op == "call_function" and "getitem" not in n.name]
+    assert sorted(outside) == [
+        "executorch_call_delegate",
+        "quantized_decomposed.dequantize_per_tensor.default",
+        "quantized_decomposed.quantize_per_tensor.default",
+    ]
+
+
+def test_integers_in_and_out() -> None:
+    """Without the quantize and dequantize nodes at its ends, a program takes and gives integers."""
+    from executorch.exir.passes.quantize_io_pass import QuantizeInputs, QuantizeOutputs
+
+    model = quantized(Branches(), data(IMAGE), quantizer().set_io(INT8))
+    program = torch.export.export(model, tuple(data(IMAGE)))
+    edge = to_edge_transform_and_lower(program, partitioner=[TOSAPartitioner(SPEC)])
+    first, last = quantize_nodes(model)[0], quantize_nodes(model)[-1]
+    edge = edge.transform([QuantizeInputs(edge, [0]), QuantizeOutputs(edge, [0])])
+    calls = [n for n in edge.exported_program().graph.nodes if n.op == "call_function" and "getitem" not in n.name]
+    assert [str(n.target) for n in calls] == ["executorch_call_delegate"]
+    (x,) = data(IMAGE)
+    integers = torch.ops.quantized_decomposed.quantize_per_tensor(x, *first.args[1:])
+    (ours,) = execute(edge.exported_program(), [integers])
+    wanted = torch.ops.quantized_decomposed.quantize_per_tensor(model(x), *last.args[1:])
+    assert ours.dtype == torch.int8
+    assert (ours.int() - wanted.int()).abs().max() <= 1
+
+
+@pytest.mark.parametrize("config", [{"is_per_channel": True}, {"is_per_channel": False}], ids=["channel", "tensor"])
+def test_training(config: dict[str, bool]) -> None:
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(24, 2)).train()
+    x = torch.randn(4, 3, 4, 5)
+    by = quantizer(config=get_symmetric_quantization_config(is_qat=True, **config))
+    prepared = prepare_qat_pt2e(torch.export.export(model, (x,)).module(), by)
+    optimizer = torch.optim.SGD(prepared.parameters(), 0.1)
+    losses = []
+    for _ in range(4):
+        loss = prepared(x).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss))
+    assert losses[-1] < losses[0]
+    from torchao.quantization.pt2e import move_exported_model_to_eval
+
+    assert_matches(convert_pt2e(move_exported_model_to_eval(prepared)), [x])
