@@ -25,9 +25,9 @@ Inputs = tuple[torch.Tensor, ...]
 
 
 class Net(torch.nn.Module):
-    """A few layers, put together by a function of the module and its inputs."""
+    """A few layers, put together by a function of the module and its inputs, or by ``forward`` of a subclass."""
 
-    def __init__(self, forward: Callable[..., Any]) -> None:
+    def __init__(self, forward: Callable[..., Any] | None = None) -> None:
         super().__init__()
         with torch.random.fork_rng():
             torch.manual_seed(1)
@@ -42,6 +42,7 @@ class Net(torch.nn.Module):
         self._forward = forward
 
     def forward(self, *inputs: torch.Tensor) -> Any:
+        assert self._forward is not None
         return self._forward(self, *inputs)
 
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import BroadcastableShapes, mutually_broadcastable_shapes
+
 from arm_tosa_core.plugins import target as find_target
 from arm_tosa_core.program import is_dequantize, is_quantize
 from arm_tosa_core.testing.case import Apply
 from arm_tosa_core.testing.harness import Execution, exported
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import BroadcastableShapes, mutually_broadcastable_shapes
 
 #: Without shrinking: an example takes half a second, and is small.
 PROPERTY = settings(

@@ -28,7 +28,6 @@ ARGUMENTS = {
     "TosaCompileSpec.dump_debug_info": ["self", "debug_mode"],
     "TosaCompileSpec.get_intermediate_path": ["self"],
     "TosaCompileSpec.get_output_format": [],
-    "TosaSpecification.create_from_string": ["repr"],
     "QuantizationConfig": ["input_activation", "output_activation", "weight", "bias"],
     "get_symmetric_quantization_config": ["is_per_channel", "is_qat", "is_dynamic", "act_qmin", "act_qmax"],
     "get_symmetric_a16w8_quantization_config": ["is_per_channel", "is_qat", "is_dynamic"],

@@ -8,6 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from arm_tosa_core import TosaSpecification
 from arm_tosa_core.build import Builder
 from arm_tosa_core.build.rescale import multiplier_and_shift
@@ -16,8 +19,6 @@ from arm_tosa_core.ir import DType, Graph, Op, Tensor
 from arm_tosa_core.reference import run
 from arm_tosa_core.serializer import serialize
 from arm_tosa_core.values import QParams, Value
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT+int16")
 scales = st.floats(2.0**-20, 2.0**10)

@@ -7,7 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from arm_ethosu.accelerators import ACCELERATORS, DEFAULTS
+from arm_ethosu.vela import VelaOutput, compile
 from arm_tosa_core.ir import DType, Graph, Tensor
+from arm_tosa_core.serializer import serialize
+from arm_tosa_core.specification import TosaSpecification
 
 I8, I16, I32, I48 = (getattr(DType, n) for n in ("INT8", "INT16", "INT32", "INT48"))
 _NUMPY = {I8: np.int8, I16: np.int16, I32: np.int32, I48: np.int64}
@@ -183,3 +187,18 @@ def inputs(graph: Graph) -> list[np.ndarray[Any, Any]]:
         part = 64 if tensor.dtype is I32 else 1
         made.append(rng.integers(kind.min // part, kind.max // part + 1, tensor.shape).astype(kind.dtype))
     return made
+
+
+def flatbuffer(graph: Graph, accelerator: str) -> bytes:
+    """The graph under the specification of an accelerator."""
+    spec = DEFAULTS[ACCELERATORS[accelerator]].tosa_spec
+    return serialize(graph, TosaSpecification.create_from_string(spec))
+
+
+def compile_graph(graph: Graph, accelerator: str) -> VelaOutput:
+    """What Vela makes of a graph, in the accelerator's default memory mode."""
+    defaults = DEFAULTS[ACCELERATORS[accelerator]]
+    return compile(
+        flatbuffer(graph, accelerator), accelerator=accelerator, config=None, system_config=defaults.system_config,
+        memory_mode=defaults.memory_mode, timeout=60,
+    )  # fmt: skip

@@ -9,11 +9,8 @@ import numpy as np
 import pytest
 from model_library import run
 
-from arm_ethosu.accelerators import ACCELERATORS, DEFAULTS
-from arm_ethosu.vela import compile
+from arm_ethosu.accelerators import ACCELERATORS
 from arm_tosa_core import reference
-from arm_tosa_core.serializer import serialize
-from arm_tosa_core.specification import TosaSpecification
 
 MODELLED = [name for name, family in ACCELERATORS.items() if family != "u85"]
 #: Results of few values: a test of them cannot see much, and needs no more.
@@ -23,15 +20,10 @@ _FEW = {"clz INT32", "conv to one channel"}
 @pytest.mark.parametrize("accelerator", MODELLED)
 @pytest.mark.parametrize("name", graphs.ROWS)
 def test_graph(name: str, accelerator: str, model: Path) -> None:
-    defaults = DEFAULTS[ACCELERATORS[accelerator]]
     graph = graphs.make(name)
-    tosa = serialize(graph, TosaSpecification.create_from_string(defaults.tosa_spec))
-    program = compile(
-        tosa, accelerator=accelerator, config=None, system_config=defaults.system_config,
-        memory_mode=defaults.memory_mode, timeout=60,
-    )  # fmt: skip
+    program = graphs.compile_graph(graph, accelerator)
     inputs = graphs.inputs(graph)
-    (expected,) = reference.run(tosa, inputs)
+    (expected,) = reference.run(graphs.flatbuffer(graph, accelerator), inputs)
     for threads in (1, 2):
         (result,) = run(model, accelerator, program.arrays, inputs, threads)
         np.testing.assert_array_equal(result, expected.reshape(-1))

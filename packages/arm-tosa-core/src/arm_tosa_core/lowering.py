@@ -161,9 +161,9 @@ class Lowering:
             table = rule.quant is Q.TABLE or (rule.quant in (Q.ARITHMETIC, Q.STEPS) and narrow)
             if rule.quant is Q.STEPS and not narrow and not self.target.tosa_spec.support_float():
                 raise Rejected("jumps, which a table of 16 bits cannot follow", "quantize this layer to 8 bits")
-            if table and len(quantized) == 1 and all(v is quantized[0] or _is_number(v, quantized[0]) for v in inputs):
-                if wanted is not None:
-                    return self.builder.TABLE(quantized[0], _evaluator(node, args, kwargs, quantized[0]), *wanted)
+            one = quantized[0] if len(quantized) == 1 else None
+            if table and one and wanted and all(v is one or _is_number(v, one) for v in inputs):
+                return self.builder.TABLE(one, _evaluator(node, args, kwargs, one), *wanted)
             if rule.quant is Q.SHARED and len(quantized) > 1 and wanted is not None:
                 unify = _unifier(self.builder, *wanted)
                 args = _map_values(args, unify)

@@ -23,10 +23,13 @@ def lower(program: ExportedProgram, target: Target) -> Graph:
 
 
 def legalize(graph: Graph, target: Target) -> Graph:
-    """Runs the stages that work on TOSA: OPTIMIZE, LEGALIZE, VERIFY. Changes the graph in place."""
+    """Runs the stages that work on TOSA: OPTIMIZE, LEGALIZE, VERIFY. Changes the graph in place.
+
+    The rewrites of OPTIMIZE run again beside those of LEGALIZE, over what these make.
+    """
     rewrites = [*REWRITES, *target.rewrites]
     for stage in (Stage.OPTIMIZE, Stage.LEGALIZE):
-        run_rewrites(graph, [r for r in rewrites if r.stage is stage])
+        run_rewrites(graph, [r for r in rewrites if r.stage <= stage])
     verify(graph, target.tosa_spec, target.checks)
     return graph
 

@@ -19,16 +19,14 @@ bool run_dma(Machine& m) {
     if (m.planning) return true;
     const int64_t source = m.r.address(R32::DMA0_SRC), target = m.r.address(R32::DMA0_DST);
     const int64_t length = m.r.address(R32::DMA0_LEN);
-    // A copy of bytes that nobody wrote is no use of them, so it copies the marks and faults at the
-    // real use.
-    EthosURegion& region = m.regions[from];
-    uint8_t* marks = region.written;
-    const bool to_shram = (to & kInternal) != 0;
-    if (!to_shram) region.written = nullptr;
+    // A copy of bytes that nobody wrote is no use of them, so it copies the marks; the fault comes
+    // at the real use.
+    uint8_t* source_marks = m.regions[from].written;
+    m.regions[from].written = nullptr;
     const uint8_t* data = m.readable(from, source, length, "DMA source");
-    region.written = marks;
+    m.regions[from].written = source_marks;
     if (data == nullptr) return false;
-    if (to_shram) {
+    if ((to & kInternal) != 0) {
         if (target > m.shram_size || length > m.shram_size - target) {
             return m.fail(EthosUFaultCode::kAddress,
                           "DMA target: %" PRId64 " bytes at %" PRId64
@@ -38,12 +36,18 @@ bool run_dma(Machine& m) {
         std::memcpy(m.shram + target, data, static_cast<size_t>(length));
         return true;
     }
-    uint8_t* destination = m.writable(to & kRegionMask, target, length, "DMA target");
-    if (destination == nullptr) return false;
-    std::memmove(destination, data, static_cast<size_t>(length));
-    uint8_t* target_marks = m.regions[to & kRegionMask].written;
-    if (target_marks != nullptr && marks != nullptr && to != from) {
-        std::memcpy(target_marks + target, marks + source, static_cast<size_t>(length));
+    EthosURegion& destination = m.regions[to & kRegionMask];
+    uint8_t* target_marks = destination.written;
+    destination.written = nullptr;
+    uint8_t* out = m.writable(to & kRegionMask, target, length, "DMA target");
+    destination.written = target_marks;
+    if (out == nullptr) return false;
+    std::memmove(out, data, static_cast<size_t>(length));
+    if (target_marks == nullptr) return true;
+    if (source_marks == nullptr) {
+        std::memset(target_marks + target, 1, static_cast<size_t>(length));
+    } else {
+        std::memmove(target_marks + target, source_marks + source, static_cast<size_t>(length));
     }
     return true;
 }

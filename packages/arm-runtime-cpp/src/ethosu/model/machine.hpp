@@ -82,7 +82,7 @@ struct Machine {
         struct Job {
             Machine& machine;
             F& body;
-            std::atomic<int64_t> next{0};
+            std::atomic<int32_t> next{0};  // a row has a number below 2^21
             int64_t count;
         } job{*this, body, {0}, count};
         auto serve = [](void* argument, uint32_t worker) {

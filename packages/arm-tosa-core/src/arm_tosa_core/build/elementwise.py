@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -23,7 +24,7 @@ class Elementwise(Rescale):
     def operands(self, *given: Operand) -> list[Value]:
         """Values of one type, promoted as PyTorch does; numbers become constants."""
         metas = [torch.empty(v.shape, dtype=v.dtype, device="meta") if isinstance(v, Value) else v for v in given]
-        dtype = torch.result_type(*metas)  # type: ignore[call-overload]
+        dtype = torch.result_type(*metas)  # type: ignore[arg-type]
         result = []
         for v in given:
             if not isinstance(v, Value):
@@ -114,9 +115,8 @@ class Elementwise(Rescale):
             if value.quant and not value.is_const and factor.const is not None and factor.size == 1:
                 number = float(factor.real())
                 if number > 0 and factor.rank <= value.rank:
-                    value = self.apply_clamp(value)
-                    assert value.quant
-                    return value.but(quant=value.quant.scaled(number))
+                    bounds = value.clamp and (value.clamp[0] * number, value.clamp[1] * number)
+                    return value.but(quant=value.quant.scaled(number), clamp=bounds)
         a, b = self._factor(a), self._factor(b)
         assert a.quant and b.quant
         wide = a.quant.bits + b.quant.bits > 31
@@ -274,7 +274,7 @@ _NARROW = "cast the input to int32 in the model"
 _RANGES = INTEGER_RANGES | {torch.bool: (0, 1)}
 #: Types that have no arithmetic in TOSA.
 _SMALL_INTEGERS = (torch.bool, torch.int8, torch.uint8, torch.int16)
-_INTERVAL = {
+_INTERVAL: dict[str, Callable[[int, int], int]] = {
     "ADD": lambda a, b: a + b,
     "SUB": lambda a, b: a - b,
     "MUL": lambda a, b: a * b,

@@ -91,7 +91,14 @@ class Movement(Rescale):
         if all(v.is_const and v.quant is None for v in values):
             return self.const(torch.cat([v.real() for v in values], axis))
         first = next((v for v in values if v.quant and not v.is_const), None)
-        if first is not None:
+        if first is not None and not all(v.quant or v.is_const for v in values):
+            values, first = [self.real(v) for v in values], None
+        elif first is not None:
+            if len({v.quant for v in values}) > 1:
+                values = self.shared(*values)
+                quants = [v.quant for v in values if v.quant]
+                both = replace(quants[0], qmin=min(q.qmin for q in quants), qmax=max(q.qmax for q in quants))
+                first = next(v for v in values if not v.is_const).but(quant=both)
             values = [self.like(self.apply_clamp(v), first) for v in values]
         perm, tensors = self.same_order(*values)
         out = self._concatenated(tensors, perm[axis])
@@ -121,16 +128,6 @@ class Movement(Rescale):
             groups = [tensors[i : i + limit] for i in range(0, len(tensors), limit)]
             tensors = [self.emit("CONCAT", g, axis=axis) if len(g) > 1 else g[0] for g in groups]
         return tensors[0]
-
-    def movable(self, x: Value) -> Value:
-        """A 48-bit accumulator, which TOSA cannot move, as one of 32 bits: the lowest bits go if its range needs it."""
-        if x.tensor is None or x.tensor.dtype != DType.INT48:
-            return x
-        assert x.quant is not None
-        drop = max(0, x.quant.bits - 32)
-        low, high = x.quant.qmin >> drop, x.quant.qmax >> drop
-        quant = replace(x.quant.scaled(2.0**drop), qmin=low, qmax=high)
-        return x.but(tensor=self.rescale(x.tensor, [2.0**-drop], DType.INT32), quant=quant)
 
     def like(self, value: Value, other: Value) -> Value:
         """The value with the scale, zero point and integer type of ``other``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -180,18 +181,27 @@ class Rescale(Core):
             "has a result that is not quantized, and the target has integers only",
             "quantize the model, or remove the exclusion of this layer",
         )
-        value = self.apply_clamp(value)
+        value = self.movable(value)
         assert value.tensor is not None and value.quant is not None
         tensor = value.tensor
-        if tensor.dtype not in (DType.INT32, DType.INT48) and value.quant.zero_point:
+        if tensor.dtype != DType.INT32 and value.quant.zero_point:
             tensor = self.rescale(tensor, [1.0], DType.INT32, value.quant.zero_point)
-        elif tensor.dtype == DType.INT48:
-            raise Rejected("a 48-bit accumulator leaves the integer domain", "quantize its result")
         plain = Value(value.shape, torch.int32, tensor, perm=value.perm)
         scale = torch.tensor(value.quant.scale, dtype=torch.float32)
         axis = value.quant.axis
         scale = scale.reshape([-1 if i == axis else 1 for i in range(value.rank)]) if axis is not None else scale[0]
-        return self.elementwise("MUL", self.cast(plain, torch.float32), self.const(scale))
+        real = self.elementwise("MUL", self.cast(plain, torch.float32), self.const(scale))
+        return self.apply_clamp(real.but(clamp=value.clamp))
+
+    def movable(self, x: Value) -> Value:
+        """A 48-bit accumulator, which TOSA cannot move, as one of 32 bits: the lowest bits go if its range needs it."""
+        if x.tensor is None or x.tensor.dtype != DType.INT48:
+            return x
+        assert x.quant is not None
+        drop = max(0, x.quant.bits - 32)
+        low, high = x.quant.qmin >> drop, x.quant.qmax >> drop
+        quant = replace(x.quant.scaled(2.0**drop), qmin=low, qmax=high)
+        return x.but(tensor=self.rescale(x.tensor, [2.0**-drop], DType.INT32), quant=quant)
 
     def apply_clamp(self, value: Value) -> Value:
         """Emits the pending bounds of a value that is used before it is requantized."""

@@ -39,6 +39,7 @@ def annotate(module: GraphModule, config_of: Callable[[Node], QuantizationConfig
             continue
         if node.target is operator.getitem and _annotated(node.args[0]) and _is_float_result(node):
             _mark(node, {}, node.args[0].meta[KEY].output_qspec)  # parts of a split share its scale
+            continue
         rule = _rule(node)
         if rule is None or rule.quant in (Q.NONE, Q.PIECEWISE) or _annotated(node) or not _is_float(node):
             continue
@@ -96,7 +97,8 @@ def _annotate_node(
 
 def _is_float_result(node: Node) -> bool:
     meta = node.meta.get("val")
-    return isinstance(meta, torch.Tensor) and meta.dtype in (torch.float32, torch.float16, torch.bfloat16)
+    first = meta[0] if isinstance(meta, (list, tuple)) and meta else meta
+    return isinstance(first, torch.Tensor) and first.dtype in (torch.float32, torch.float16, torch.bfloat16)
 
 
 def _along(spec: QuantizationSpec | None, node: Node) -> QuantizationSpec | None:

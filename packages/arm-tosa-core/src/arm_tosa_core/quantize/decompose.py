@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import operator
-import operator
 from collections.abc import Callable
 from typing import Any
 

@@ -27,8 +27,8 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
         """
         if torch.isnan(x).any():
             raise UsageError(
-                f"calibration: {int(torch.isnan(x).sum())} of the {x.numel()} numbers of a tensor of shape {list(x.shape)} "
-                "are NaN: look for NaN in the calibration data, and for what makes it in the model"
+                f"calibration: {int(torch.isnan(x).sum())} of the {x.numel()} numbers of a tensor of shape "
+                f"{list(x.shape)} are NaN: look for NaN in the calibration data, and for what makes it in the model"
             )
         masked = x.detach().abs() >= UNBOUNDED
         if masked.any():

@@ -61,6 +61,11 @@ class OpCase:
         return tuple(i(g) if callable(i) else torch.randn(tuple(i), generator=g) for i in self.inputs)
 
 
+def given(function: Callable[..., Any]) -> Callable[[], Any]:
+    """``OpCase.make`` of a function that is there already; for rows that are made in a loop."""
+    return lambda: function
+
+
 def uniform(shape: Sequence[int], low: float, high: float) -> Callable[[torch.Generator], torch.Tensor]:
     """An input spread evenly between two numbers."""
     return lambda g: torch.rand(tuple(shape), generator=g) * (high - low) + low

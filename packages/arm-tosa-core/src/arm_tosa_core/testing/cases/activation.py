@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ..case import OpCase, channels_last, integers, uniform
+from ..case import OpCase, channels_last, given, integers, uniform
 
 #: Functions, over -6 to 6.
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -51,7 +51,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 _functions = [
     # int16 tables are linear between 513 points: curves and corners are off by a few quanta
-    OpCase(name, lambda f=f: f, [uniform((1, 3, 41), -6, 6)], quanta=12)
+    OpCase(name, given(f), [uniform((1, 3, 41), -6, 6)], int16_quanta=12)
     for name, f in _FUNCTIONS.items()
 ]
 
@@ -69,14 +69,14 @@ CASES: list[OpCase] = [
     OpCase("clamp/int32", lambda: lambda x: x.clamp(-3, 4), [integers((9,), -9, 9, torch.int32)]),
     OpCase("clamp/int32 to float", lambda: lambda x: x.clamp(-2.5, 4), [integers((9,), -9, 9, torch.int32)]),
     OpCase("clamp/int8", lambda: lambda x: x.clamp(-3, 4), [integers((9,), -9, 9, torch.int8)]),
-    OpCase("silu/in place", lambda: lambda x: F.silu(x + 1, inplace=True), [(3, 5)], quanta=2),
+    OpCase("silu/in place", lambda: lambda x: F.silu(x + 1, inplace=True), [(3, 5)], int16_quanta=2),
     OpCase("silu/float16", lambda: F.silu, [lambda g: torch.randn(3, 4, generator=g).half()], tolerance=(4e-3, 2e-3)),
     OpCase("prelu/one weight", lambda: nn.PReLU(), [(2, 5)]),
     OpCase("prelu/channels", lambda: nn.PReLU(3, 0.3), [(2, 3, 4, 5)]),
     OpCase("prelu/rank 2", lambda: nn.PReLU(5, 0.3), [(2, 5)]),
     # the table of the gate is linear between 513 points in int16
-    OpCase("glu", lambda: nn.GLU(), [(2, 3, 6)], quanta=2),
-    OpCase("glu/axis", lambda: nn.GLU(1), [(2, 6, 3)], quanta=2),
+    OpCase("glu", lambda: nn.GLU(), [(2, 3, 6)], int16_quanta=2),
+    OpCase("glu/axis", lambda: nn.GLU(1), [(2, 6, 3)], int16_quanta=2),
     OpCase("rrelu", lambda: nn.RReLU(), [(2, 6, 3)]),
     OpCase(
         "dropout/train",

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ..case import OpCase, channels_last, integers, uniform
+from ..case import OpCase, channels_last, given, integers, uniform
 
 #: A divisor with a table of its own reciprocals: int16 tables are linear between 513 points.
 _AWAY_FROM_ZERO = (1.0, 3.0)
@@ -43,9 +43,9 @@ _broadcast = [
     # a division multiplies by a reciprocal, whose int16 table is linear between 513 points
     OpCase(
         f"{name}/{kind}",
-        lambda f=f: f,
+        given(f),
         [uniform(shapes[0], *first), uniform(shapes[1], *second)],
-        quanta=1 + (name == "div"),
+        int16_quanta=3 if name == "div" else 1,
     )
     for name, (f, first, second) in _BINARY.items()
     for kind, shapes in _SHAPES.items()
@@ -106,14 +106,14 @@ _variants: list[OpCase] = [
     OpCase("mul/float16", lambda: torch.mul, [_half(3, 4), _half(3, 1)], tolerance=(1e-3, 1e-3)),
     OpCase("div/number", lambda: lambda x: x / 3, [(2, 3, 4)]),
     OpCase("div/negative number", lambda: lambda x: x / -3, [(2, 3, 4)]),
-    OpCase("div/number by", lambda: lambda x: 2 / x, [uniform((2, 9), 1, 3)], quanta=2),  # int16: as above
+    OpCase("div/number by", lambda: lambda x: 2 / x, [uniform((2, 9), 1, 3)], int16_quanta=2),  # int16: as above
     OpCase("div/constant", lambda: lambda x: x / torch.tensor([3.0, -0.5, 2.0]), [(2, 3)]),
     OpCase("div/in place", lambda: lambda x, y: (x + 1).div_(y), [(2, 3), uniform((2, 3), *_AWAY_FROM_ZERO)]),
     OpCase("div/int32", lambda: torch.div, [integers((3, 4), -99, 99, torch.int32), integers((4,), 1, 9, torch.int32)]),
     OpCase("div/int32 number", lambda: lambda x: x / 4, [integers((3, 4), -99, 99, torch.int32)]),
     OpCase("div/floor number", lambda: lambda x: torch.div(x, 0.7, rounding_mode="floor"), [(2, 3, 40)]),
     OpCase("div/trunc number", lambda: lambda x: torch.div(x, -0.7, rounding_mode="trunc"), [(2, 3, 40)]),
-    OpCase("div/no mode", lambda: lambda x: torch.div(x, 3, rounding_mode=None), [(2, 3)]),
+    OpCase("div/no mode", lambda: lambda x: torch.div(x, 3, rounding_mode=None) + x, [(2, 3)]),
     OpCase(
         "div/floor int32",
         lambda: lambda x, y: torch.div(x, y, rounding_mode="floor"),
@@ -197,13 +197,12 @@ _UNARY: dict[str, tuple[float, float]] = {
 }
 _unary = [
     # int16 tables are linear between 513 points over the whole range: a curve bends away from them
-    OpCase(name, lambda name=name: getattr(torch, name), [uniform((3, 40), low, high)], quanta=16)
+    OpCase(name, given(getattr(torch, name)), [uniform((3, 40), low, high)], int16_quanta=16)
     for name, (low, high) in _UNARY.items()
 ]
 #: Functions with jumps.
 _steps = [
-    OpCase(name, lambda name=name: getattr(torch, name), [(3, 40)])
-    for name in ("ceil", "floor", "round", "sign", "trunc", "frac")
+    OpCase(name, given(getattr(torch, name)), [(3, 40)]) for name in ("ceil", "floor", "round", "sign", "trunc", "frac")
 ]
 
 CASES: list[OpCase] = [*_broadcast, *_variants, *_unary, *_steps]

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..case import OpCase, channels_last, integers, uniform
+from ..case import OpCase, channels_last, given, integers, uniform
 
 _INF = float("inf")
 _EVERYWHERE = ("fp32", "int8", "int16")
@@ -31,16 +31,16 @@ _comparisons = [
     case
     for name, f in _COMPARISONS.items()
     for case in (
-        OpCase(f"{name}/tensors", lambda f=f: f, [(2, 3, 40), (3, 1)]),
-        OpCase(f"{name}/itself", lambda f=f: lambda x: f(x, x), [(2, 3)]),
-        OpCase(f"{name}/number", lambda f=f: lambda x: f(x, 0.5), [(2, 3, 40)]),
-        OpCase(f"{name}/int32", lambda f=f: f, [integers((40,), 0, 3, torch.int32)] * 2),
-        OpCase(f"{name}/int8 number", lambda f=f: lambda x: f(x, 1), [integers((40,), 0, 3, torch.int8)]),
-        OpCase(f"{name}/bool", lambda f=f: f, [_bools(3, 9), _bools(9)]),
+        OpCase(f"{name}/tensors", given(f), [(2, 3, 40), (3, 1)]),
+        OpCase(f"{name}/itself", given(lambda x, f=f: f(x, x)), [(2, 3)]),
+        OpCase(f"{name}/number", given(lambda x, f=f: f(x, 0.5)), [(2, 3, 40)]),
+        OpCase(f"{name}/int32", given(f), [integers((40,), 0, 3, torch.int32)] * 2),
+        OpCase(f"{name}/int8 number", given(lambda x, f=f: f(x, 1)), [integers((40,), 0, 3, torch.int8)]),
+        OpCase(f"{name}/bool", given(f), [_bools(3, 9), _bools(9)]),
     )
 ]
 _logic = [
-    OpCase(f"logical_{name}/{kind}", lambda f=f: f, inputs)
+    OpCase(f"logical_{name}/{kind}", given(f), inputs)
     for name, f in (("and", torch.logical_and), ("or", torch.logical_or), ("xor", torch.logical_xor))
     for kind, inputs in (
         ("bool", [_bools(3, 9), _bools(9)]),
@@ -53,19 +53,19 @@ _bits = [
     case
     for name, f in (("and", operator.and_), ("or", operator.or_), ("xor", operator.xor))
     for case in (
-        OpCase(f"bitwise_{name}/int32", lambda f=f: f, [_int32(3, 9), _int32(9)]),
-        OpCase(f"bitwise_{name}/int8", lambda f=f: f, [integers((9,), -128, 128, torch.int8)] * 2),
-        OpCase(f"bitwise_{name}/bool", lambda f=f: f, [_bools(3, 9), _bools(9)]),
-        OpCase(f"bitwise_{name}/number", lambda f=f: lambda x: f(x, 12), [_int32(3, 9)]),
-        OpCase(f"bitwise_{name}/bool and int32", lambda f=f: f, [_bools(3, 9), _int32(9)]),
-        OpCase(f"bitwise_{name}/int64", lambda f=f: f, [integers((9,), 0, 9)] * 2, _BITS),
+        OpCase(f"bitwise_{name}/int32", given(f), [_int32(3, 9), _int32(9)]),
+        OpCase(f"bitwise_{name}/int8", given(f), [integers((9,), -128, 128, torch.int8)] * 2),
+        OpCase(f"bitwise_{name}/bool", given(f), [_bools(3, 9), _bools(9)]),
+        OpCase(f"bitwise_{name}/number", given(lambda x, f=f: f(x, 12)), [_int32(3, 9)]),
+        OpCase(f"bitwise_{name}/bool and int32", given(f), [_bools(3, 9), _int32(9)]),
+        OpCase(f"bitwise_{name}/int64", given(f), [integers((9,), 0, 9)] * 2, _BITS),
     )
 ]
-_TYPES = {"float32": torch.float32, "float16": torch.float16, "bool": torch.bool, "int8": torch.int8, "int16": torch.int16, "int32": torch.int32}  # fmt: skip
+_TYPES = {name: getattr(torch, name) for name in ("float32", "float16", "bool", "int8", "int16", "int32")}
 _casts = [
     OpCase(
         f"to/{a} to {b}",
-        lambda dtype=dtype: lambda x: x.to(dtype),
+        given(lambda x, dtype=dtype: x.to(dtype)),
         [
             lambda g, source=source: (
                 torch.randint(-80, 80, (40,), generator=g) * (0.3 if source.is_floating_point else 1)

@@ -1,0 +1,47 @@
+"""Spoils programs in many ways and runs them: a process of its own, so that a crash is seen.
+
+Arguments: the library; a folder of ``.npz`` files, each Vela's arrays and the inputs ``x0``, ``x1``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+from model_library import Fault, Region, library, run, run_stream
+from streams import cut, flip_bits
+
+_ACCELERATOR = "ethos-u55-128"
+_ROUNDS = 150
+
+
+def main(path: Path, programs: list[Path]) -> None:
+    seen: Counter[str] = Counter()
+    rng = np.random.default_rng(11)
+    for program in programs:
+        with np.load(program) as arrays:
+            run(path, _ACCELERATOR, arrays, [arrays[k] for k in ("x0", "x1") if k in arrays], threads=2)  # is clean
+            good = arrays["cmd_data"].tobytes()
+            for i in range(_ROUNDS):
+                stream = cut(rng, good) if i % 10 == 0 else flip_bits(rng, good)
+                scratch = np.zeros(int(arrays["scratch_size"]), np.uint8)
+                weights = np.array(arrays["weight_data"])
+                if i % 3 == 0 and weights.size:
+                    weights[rng.integers(weights.size, size=8)] = rng.integers(256, size=8)
+                try:
+                    run_stream(path, _ACCELERATOR, stream, [Region(weights, read_only=True), Region(scratch)])
+                    seen["no fault"] += 1
+                except Fault as fault:
+                    seen[f"fault {fault.code}"] += 1
+    for _ in range(_ROUNDS * 4):
+        garbage = rng.integers(256, size=int(rng.integers(1, 400)), dtype=np.uint8).tobytes()
+        out = np.zeros(512, np.int16)
+        library(path).arm_ethosu_decode_weights(garbage, len(garbage), out.ctypes.data, out.size)
+    print(dict(seen))
+    assert seen["no fault"] < seen.total() * 0.9, "too few of the spoiled programs were noticed to mean anything"
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sorted(Path(sys.argv[2]).glob("*.npz")))

@@ -1,0 +1,142 @@
+"""What is wrong with a program is a fault that says what and where; it is never a crash, also under the sanitizers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import graphs
+import numpy as np
+import pytest
+from graphs import compile_graph
+from model_library import Fault, Region, library, run_stream
+from streams import REDUCE_SUM, Long, payload, program
+
+CONTAINER, COMMAND, REGISTER, UNMODELLED, ADDRESS, UNWRITTEN, WEIGHTS, OVERFLOW = range(1, 9)
+_SUM = ("POOL", 2)
+_CONV = {"IFM_PRECISION": 1, "OFM_PRECISION": 1, "WEIGHT_LENGTH": 16, "SCALE_LENGTH": 10, "OFM_STRIDE_X": 1}
+
+ROWS: dict[str, tuple[bytes, int, str]] = {
+    "empty": (b"", CONTAINER, "whole number of words"),
+    "half a word": (program(*_SUM, {})[:-2], CONTAINER, "whole number of words"),
+    "cut short": (program(*_SUM, {})[:-8], CONTAINER, "longer than the payload"),
+    "another magic": (b"COP2" + program(*_SUM, {})[4:], CONTAINER, "begin with COP1"),
+    "no stream": (program(*_SUM, {})[:16], CONTAINER, "no command stream"),
+    "unknown action": (b"COP1" + bytes([77, 0, 0, 0]), CONTAINER, "unknown driver action"),
+    "no stop": (program(*_SUM, {}, end=False), COMMAND, "without NPU_OP_STOP"),
+    "unknown operation": (payload([4]), COMMAND, "command 0 .*0x00000004 is no command"),
+    "unknown register": (payload([0x106]), COMMAND, "is no command"),
+    "unknown kind": (payload([3 << 14]), COMMAND, "is no command"),
+    "half a command": (payload([1 << 14]), COMMAND, "ends inside"),
+    "unset register": (program(*_SUM, {"IFM_BASE0": None}), REGISTER, "NPU_SET_IFM_BASE0 was never set"),
+    "64-bit elements": (program(*_SUM, {"IFM_PRECISION": 1 | 3 << 2}), REGISTER, "64 bits"),
+    "all padding": (program(*_SUM, {"IFM_PAD_TOP": 4}), REGISTER, "nothing but padding"),
+    "tanh": (program(*_SUM, {"ACTIVATION": 3}), UNMODELLED, "activation function 3"),
+    "float accumulator": (program(*_SUM, {"ACC_FORMAT": 2}), UNMODELLED, "accumulator format 2"),
+    "pooling mode": (program("POOL", 3, {}), UNMODELLED, "pooling mode 3"),
+    "elementwise mode": (program("ELEMENTWISE", 20, {}), UNMODELLED, "elementwise mode 20"),
+    "2D DMA": (program("DMA_START", 0, {"DMA0_SRC_REGION": 1 << 9}), UNMODELLED, "one run of bytes"),
+    "32-bit conv": (program("CONV", 0, {"IFM_PRECISION": 1 | 2 << 2}), UNMODELLED, "32-bit elements"),
+    "beyond the end": (program(*_SUM, {"IFM_BASE0": 249}), ADDRESS, "IFM: 8 bytes at 249 are outside region 1 of 256"),
+    "before the start": (
+        program(*_SUM, {"OFM_HEIGHT_M1": 1, "IFM_HEIGHT0_M1": 1, "IFM_STRIDE_Y": -8}), ADDRESS, "at -8 are outside",
+    ),
+    "40-bit address": (program(*_SUM, {"IFM_BASE0": Long(0, 1)}), ADDRESS, "at 4294967296"),
+    "absent region": (program(*_SUM, {"IFM_REGION": 5}), ADDRESS, "region 5, of which there is no memory"),
+    "no such region": (program(*_SUM, {"IFM_REGION": 4000}), ADDRESS, "region 4000"),
+    "read-only": (program(*_SUM, {"OFM_REGION": 0, "OFM_BASE0": 0}), ADDRESS, "region 0, which is read-only"),
+    "DMA beyond on-chip memory": (
+        program("DMA_START", 0, {"DMA0_DST_REGION": 1 << 8, "DMA0_DST": 24 * 1024 - 8}), ADDRESS, "on-chip memory",
+    ),
+    "table beyond its memory": (program(*_SUM, {"ACTIVATION": 21}), ADDRESS, "table 5 of 1024 bytes"),
+    "unwritten": (program(*_SUM, {"IFM_BASE0": 12}), UNWRITTEN, "IFM reads byte 16 of region 1, which nobody wrote"),
+    "no weights": (program("CONV", 0, _CONV | {"WEIGHT_LENGTH": 0}), WEIGHTS, "has 0 weights, and 256 are needed"),
+    "garbage weights": (program("CONV", 0, _CONV | {"WEIGHT_BASE": 16}), WEIGHTS, "the weight stream has "),
+    "few scales": (program("CONV", 0, _CONV | {"SCALE_LENGTH": 9, "WEIGHT_BASE": 32}), WEIGHTS, "weight"),
+    "overflow": (program(*_SUM, {"IFM_PRECISION": 1 | 2 << 2, "IFM_DEPTH_M1": 3}), OVERFLOW, "does not fit 32 bits"),
+}  # fmt: skip
+
+
+def memory() -> list[Region]:
+    """Region 0 of weights, read-only, and region 1, of whose 256 bytes the first 16 are written."""
+    weights = np.arange(64, dtype=np.uint8)
+    data = np.zeros(256, np.uint8)
+    data[:16] = np.array([0x7F] * 4 * 4, np.uint8)
+    return [Region(weights, read_only=True), Region(data, (np.arange(256) < 16).astype(np.uint8))]
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_fault(name: str, model: Path) -> None:
+    stream, code, text = ROWS[name]
+    with pytest.raises(Fault, match=text) as raised:
+        run_stream(model, "ethos-u55-128", stream, memory())
+    assert raised.value.code == code, str(raised.value)
+
+
+def test_the_good_program_runs(model: Path) -> None:
+    regions = memory()
+    run_stream(model, "ethos-u55-128", program(*_SUM, {}), regions)
+    assert regions[1].data[64:68].view(np.int32)[0] == 8 * 0x7F
+    assert regions[1].written is not None and regions[1].written.sum() == 16 + 4
+
+
+def test_a_fault_names_command_index_and_registers(model: Path) -> None:
+    with pytest.raises(Fault) as raised:
+        run_stream(model, "ethos-u55-128", program(*_SUM, {"IFM_BASE0": 249}), memory())
+    text = str(raised.value)
+    assert text.startswith(f"command {len(REDUCE_SUM)} (NPU_OP_POOL, word ")
+    assert " IFM_DEPTH_M1=7 " in text and " IFM_BASE0=0xf9 " in text
+
+
+@pytest.mark.parametrize("accelerator", ["ethos-u55-512", "ethos-u65-128"])
+def test_no_such_accelerator(accelerator: str, model: Path) -> None:
+    with pytest.raises(Fault, match="no accelerator of this family has"):
+        run_stream(model, accelerator, program(*_SUM, {}), memory())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_weight_decoder_reads_what_the_encoder_writes(seed: int, model: Path) -> None:
+    codec = pytest.importorskip("ethosu.mlw_codec", reason="needs ethos-u-vela")
+    rng = np.random.default_rng(seed)
+    spread = float(rng.choice([0.6, 3, 20, 90]))
+    weights = np.clip(np.round(rng.normal(0, spread, int(rng.integers(1, 60000)))), -255, 255).astype(np.int16)
+    weights[rng.random(weights.size) < rng.choice([0, 0.3, 0.95])] = 0
+    stream = bytes(codec.encode(weights.tolist()))
+    out = np.zeros(weights.size + 64, np.int16)
+    count = library(model).arm_ethosu_decode_weights(stream, len(stream), out.ctypes.data, out.size)
+    assert count == weights.size
+    np.testing.assert_array_equal(out[:count], weights)
+    assert codec.decode(bytearray(stream)) == out[:count].tolist()
+
+
+#: Rows of ``graphs`` whose programs are spoiled: between them, every kind of operation.
+SPOILED = (
+    "conv 3x3, padding", "conv INT16, 3 channels", "depthwise 3x3", "add INT8", "average pool, padding", "table INT16",
+)  # fmt: skip
+
+
+def test_hostile_programs_under_the_sanitizers(build: Callable[[str], Path], tmp_path: Path) -> None:
+    """Runs ``hostile.py`` in a process with AddressSanitizer's runtime, which Python itself does not have."""
+    folder = build("host-asan")
+    for i, name in enumerate(SPOILED):
+        graph = graphs.make(name)
+        made = compile_graph(graph, "ethos-u55-128")
+        np.savez(tmp_path / f"{i}.npz", **made.arrays, **{f"x{n}": x for n, x in enumerate(graphs.inputs(graph))})
+    runtime = subprocess.run(
+        ["c++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True, timeout=60
+    ).stdout.strip()
+    environment = os.environ | {
+        "LD_PRELOAD": runtime,
+        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    }
+    script = Path(__file__).with_name("hostile.py")
+    done = subprocess.run(
+        [sys.executable, str(script), str(folder / "libarm_ethosu_model_c.so"), str(tmp_path)],
+        env=environment, capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+    print(done.stdout)
