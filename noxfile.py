@@ -79,7 +79,7 @@ def _digest(words: Iterable[str], paths: Iterable[Path]) -> str:
 def _shared(session: nox.Session) -> Environment:
     installed = (CORE, ETHOSU, VGF, ACME)
     editable = [word for package in installed for word in ("--editable", f"{package}[test]")]
-    tools = ("clang-format", "hatchling", "mypy", "ruff", "scikit-learn", "transformers")
+    tools = ("clang-format", "cmake", "hatchling", "mypy", "ninja", "ruff", "scikit-learn", "transformers")
     return Environment(session, "shared", [*editable, *tools], [package / "pyproject.toml" for package in installed])
 
 

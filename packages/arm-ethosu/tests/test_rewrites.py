@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from arm_ethosu import EthosUCompileSpec, vela
 
+from arm_ethosu import EthosUCompileSpec, vela
 from arm_tosa_core.build import Builder
 from arm_tosa_core.ir import DType, Graph
 from arm_tosa_core.pipeline import legalize

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -135,33 +136,52 @@ PROGRAMS = [
 ]
 
 
-def check(program: Program, lowered: Lowered, spec: str, cpu: frozenset[str]) -> None:
-    left = set(lowered.outside)
-    if "FP" not in spec:  # an integer delegate has quantize and dequantize before and after it
-        left = {name for name in left if "quantize_per_tensor" not in name}
-    assert left == cpu
-    assert len(lowered.payloads) == program.delegates
+@dataclass(frozen=True)
+class Prepared:
+    """A program, exported, with what eager PyTorch makes of its inputs."""
+
+    program: Program
+    exported: ExportedProgram
+    wanted: list[torch.Tensor]
+
+    def check(self, spec: str, older: bool = False) -> Lowered:
+        """Lowers the program, and compares where its operators went and what comes out."""
+        program, refuse = self.program, DontPartition(torch.ops.aten.sigmoid.default)
+        lowered = lower(copy.deepcopy(self.exported), spec, [refuse], older=older)
+        left = set(lowered.outside)
+        if "FP" not in spec:  # an integer delegate has quantize and dequantize before and after it
+            left = {name for name in left if "quantize_per_tensor" not in name}
+        assert left == (program.older if older and program.older is not None else program.cpu)
+        assert len(lowered.payloads) == program.delegates
+        assert_same(lowered.run(*program.inputs), self.wanted, tolerances(self.exported))
+        return lowered
 
 
-@pytest.mark.parametrize("spec", ["TOSA-1.0+INT", "TOSA-1.0+FP", "TOSA-1.0+INT+FP"])
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
-def test_computes_what_eager_does(program: Program, spec: str) -> None:
-    make = quantize if "INT" in spec else export
+def _prepared(program: Program, make: Callable[..., ExportedProgram]) -> Prepared:
     exported = make(Net(program.forward), program.inputs)
-    wanted, within = eager(exported)(*program.inputs), tolerances(exported)
-    lowered = lower(exported, spec, [DontPartition(torch.ops.aten.sigmoid.default)])
-    check(program, lowered, spec, program.cpu)
-    assert_same(lowered.run(*program.inputs), wanted, within)
-    lowered.edge.to_executorch()
+    return Prepared(program, exported, eager(exported)(*program.inputs))
+
+
+@pytest.fixture(scope="module", params=PROGRAMS, ids=lambda program: program.name)
+def quantized(request: pytest.FixtureRequest) -> Prepared:
+    return _prepared(request.param, quantize)
+
+
+def test_integers_compute_what_eager_does(quantized: Prepared) -> None:
+    quantized.check("TOSA-1.0+INT").edge.to_executorch()
+
+
+def test_integers_with_float_around_compute_what_eager_does(quantized: Prepared) -> None:
+    quantized.check("TOSA-1.0+INT+FP")
+
+
+def test_the_older_flow_computes_what_eager_does(quantized: Prepared) -> None:
+    quantized.check("TOSA-1.0+INT", older=True)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
-def test_the_older_flow_computes_what_eager_does(program: Program) -> None:
-    exported = quantize(Net(program.forward), program.inputs)
-    wanted, within = eager(exported)(*program.inputs), tolerances(exported)
-    lowered = lower(exported, "TOSA-1.0+INT", [DontPartition(torch.ops.aten.sigmoid.default)], older=True)
-    check(program, lowered, "TOSA-1.0+INT", program.cpu if program.older is None else program.older)
-    assert_same(lowered.run(*program.inputs), wanted, within)
+def test_float_computes_what_eager_does(program: Program) -> None:
+    _prepared(program, export).check("TOSA-1.0+FP").edge.to_executorch()
 
 
 def _accumulate(net: Net, x: torch.Tensor) -> torch.Tensor:

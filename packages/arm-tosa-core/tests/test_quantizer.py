@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 import torch
+from executorch.exir import to_edge_transform_and_lower
+from torch import nn
+from torch.export import ExportedProgram
+from torch.fx import GraphModule, Node
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e, prepare_qat_pt2e
+
 from arm_tosa_core import (
     QuantizationConfig,
     TosaCompileSpec,
@@ -21,11 +26,6 @@ from arm_tosa_core.program import is_dequantize, is_quantize
 from arm_tosa_core.reference import run
 from arm_tosa_core.registry import canonical
 from arm_tosa_core.testing.case import Apply
-from executorch.exir import to_edge_transform_and_lower
-from torch import nn
-from torch.export import ExportedProgram
-from torch.fx import GraphModule, Node
-from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e, prepare_qat_pt2e
 
 INT8 = get_symmetric_quantization_config()
 PER_TENSOR = get_symmetric_quantization_config(is_per_channel=False)
@@ -109,12 +109,9 @@ def test_scheme(config: QuantizationConfig, dtype: torch.dtype, zero_points: boo
         assert integers.abs().max() == 127
 
 
-def weight_range() -> QuantizationConfig:
-    return get_symmetric_a16w8_quantization_config(weight_qmin=-7, weight_qmax=7)
-
-
 def test_weight_range() -> None:
-    model = quantized(nn.Linear(8, 4), data((2, 8)), quantizer(config=weight_range()))
+    narrow = get_symmetric_a16w8_quantization_config(weight_qmin=-7, weight_qmax=7)
+    model = quantized(nn.Linear(8, 4), data((2, 8)), quantizer(config=narrow))
     (weight,) = [n for n in model.graph.nodes if is_dequantize(n) and n.args[0].op == "get_attr"]
     assert model.get_buffer(str(weight.args[0].target)).abs().max() == 7
 
@@ -135,8 +132,8 @@ def test_exclusion(exclude: Callable[[TOSAQuantizer], Any], left: int) -> None:
     by = quantizer(MIXED)
     exclude(by)
     model = quantized(Branches(), data(IMAGE), by)
-    convolutions = [n for n in model.graph.nodes if "conv2d" in str(n.target)]
-    assert sum(is_dequantize(n.all_input_nodes[0]) and is_dequantize(n.all_input_nodes[1]) for n in convolutions) == left
+    operands = [n.all_input_nodes[:2] for n in named(model, "conv2d")]
+    assert sum(all(map(is_dequantize, pair)) for pair in operands) == left
     assert_matches(model, data(IMAGE), MIXED)
 
 
@@ -243,8 +240,8 @@ def test_shared(model: Any, shapes: Any, sharing: list[str]) -> None:
     made = quantized(model, inputs)
     found: dict[str, list[tuple[float, int]]] = {}
     for node in made.graph.nodes:
-        name = "getitem" if "getitem" in node.name else canonical(node.target).split(".")[-2] if node.op == "call_function" else ""
-        if any(is_quantize(u) for u in node.users):
+        if node.op == "call_function" and any(is_quantize(u) for u in node.users):
+            name = "getitem" if "getitem" in node.name else canonical(node.target).split(".")[1]
             found.setdefault(name, []).append(parameters(node))
     shared = {p for name in sharing for p in found[name]}
     if model is two_cats:  # tanh(z) is multiplied, not concatenated
@@ -275,7 +272,7 @@ def test_shared_range_holds_every_branch() -> None:
         (lambda: TOSAQuantizer(TosaCompileSpec("TOSA-1.0+FP")), "INT profile"),
         (lambda: TOSAQuantizer("TOSA-1.0+INT"), "got str"),  # type: ignore[arg-type]
     ],
-    ids=["dynamic", "dynamic int16", "range", "empty range", "weights only", "no int16", "no config", "no INT", "no spec"],
+    ids=["dynamic", "dynamic int16", "range", "empty", "weights only", "no int16", "no config", "no INT", "no spec"],
 )
 def test_bad_requests(make: Callable[[], Any], reason: str) -> None:
     with pytest.raises(UsageError, match=reason.replace("+", r"\+")):

@@ -22,7 +22,7 @@ from arm_tosa_core.values import QParams, Value
 
 SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT+int16")
 scales = st.floats(2.0**-20, 2.0**10)
-PROPERTY = settings(max_examples=60, deadline=None, derandomize=True)
+PROPERTY = settings(max_examples=100, deadline=None, derandomize=True)
 
 
 @pytest.mark.parametrize("bits", [16, 32])

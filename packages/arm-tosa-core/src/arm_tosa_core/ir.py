@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
 
-class DType(str, Enum):
+class DType(StrEnum):
     """TOSA 1.0 data types, section 1.9.1 "Tensor data types"; SHAPE is the type of shape operands."""
 
     BOOL = "BOOL"
@@ -32,9 +32,6 @@ class DType(str, Enum):
     BF16 = "BF16"
     FP32 = "FP32"
     SHAPE = "SHAPE"
-
-    def __str__(self) -> str:
-        return self.value
 
     @property
     def is_float(self) -> bool:
@@ -156,7 +153,7 @@ class Graph:
         """A constant tensor; equal constants of one graph are one tensor.
 
         Args:
-            data: values in a NumPy type that holds ``dtype`` (INT48 and SHAPE: int64, INT4: int8, BF16: ml_dtypes.bfloat16).
+            data: values in a NumPy type that holds ``dtype`` (INT48, SHAPE: int64; INT4: int8; BF16: ml_dtypes.bfloat16).
         """
         data = np.ascontiguousarray(data).reshape(data.shape)  # ascontiguousarray lifts rank 0 to rank 1
         key = (dtype, data.shape, data.dtype.str, data.tobytes())

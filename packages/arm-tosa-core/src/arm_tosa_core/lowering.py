@@ -238,7 +238,8 @@ def _qparams(node: Node, data: dict[str, torch.Tensor]) -> tuple[QParams, torch.
     wrong = [s for s in found[0].scale if not (s > 0 and math.isfinite(s))]
     if wrong:
         raise LoweringError(
-            f"{node.name} ({canonical(node.target)}), which quantizes {node.all_input_nodes[0].name}, has the scale {wrong[0]}: "
+            f"{node.name} ({canonical(node.target)}), which quantizes {node.all_input_nodes[0].name}, "
+            f"has the scale {wrong[0]}: "
             "calibrate or train again with finite data"
         )
     return found

@@ -42,7 +42,9 @@ def unpack(data: np.ndarray[Any, Any], shape: Sequence[int], dtype: DType) -> np
         raise UsageError(f"a constant {dtype}{list(shape)} takes {size} bytes, the file has {data.size}")
     data = data[:size]
     if dtype is DType.INT4:
-        signed = np.stack([data << 4, data & 0xF0], axis=1).reshape(-1)[:elements].view(np.int8) >> 4
+        signed: np.ndarray[Any, Any] = (
+            np.stack([data << 4, data & 0xF0], axis=1).reshape(-1)[:elements].view(np.int8) >> 4
+        )
         return signed.reshape(shape)
     if dtype is DType.INT48:
         wide = np.zeros((elements, 8), np.uint8)

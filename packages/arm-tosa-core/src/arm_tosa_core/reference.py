@@ -62,7 +62,7 @@ def run(
 def _execute(tosa: bytes, inputs: Sequence[np.ndarray[Any, Any]]) -> list[bytes]:
     """Runs the model in this process on the bytes of the inputs (arrays of uint8)."""
     try:
-        import tosa_reference_model  # type: ignore[import-untyped]
+        import tosa_reference_model
     except ImportError as error:
         raise ToolError(_REFERENCE_MODEL, "is not installed", fix="install it with: pip install tosa-tools") from error
     # Its own signature says str, but it takes the flatbuffer as bytes.

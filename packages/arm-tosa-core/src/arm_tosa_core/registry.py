@@ -108,7 +108,27 @@ def all_rules() -> list[Rule]:
 
 #: Operators whose ``_copy`` form is the same operator with another memory contract.
 _COPIES = frozenset(
-    ["alias", "as_strided", "detach", "diagonal", "expand", "narrow", "permute", "reshape", "select", "slice", "split", "split_with_sizes", "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze", "view"]
+    [
+        "alias",
+        "as_strided",
+        "detach",
+        "diagonal",
+        "expand",
+        "narrow",
+        "permute",
+        "reshape",
+        "select",
+        "slice",
+        "split",
+        "split_with_sizes",
+        "squeeze",
+        "t",
+        "transpose",
+        "unbind",
+        "unfold",
+        "unsqueeze",
+        "view",
+    ]
 )
 _ALIASES = {
     "dim_order_ops._to_dim_order_copy.default": "aten._to_copy.default",

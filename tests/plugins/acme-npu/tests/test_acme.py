@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from acme_npu import container
-from acme_npu.limits import MAX_KERNEL, small_kernels
-from acme_npu.ops import scaled_add
-from acme_npu.split import MAX_CHANNELS, SPLIT_WIDE_CONV
 from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.lowered_backend_module import get_lowered_submodules
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
+from acme_npu import container
+from acme_npu.limits import MAX_KERNEL, small_kernels
+from acme_npu.ops import scaled_add
+from acme_npu.split import MAX_CHANNELS, SPLIT_WIDE_CONV
 from arm_tosa_core import TOSAQuantizer, get_symmetric_quantization_config, plugins, reference
 from arm_tosa_core.compile_spec import TargetCompileSpec
 from arm_tosa_core.errors import UsageError

@@ -164,7 +164,7 @@ def _interpolated(result: torch.Tensor, quant: QParams) -> tuple[np.ndarray[Any,
     best: tuple[float, np.ndarray[Any, Any], int] | None = None
     for step in (1, 2, 4):
         entries = replace(quant.scaled(step), qmin=-32768, qmax=32767).quantize(result[::128]).numpy().astype(np.int64)
-        for i in range(1, len(entries)):  # neighbours may differ by 16 bits at most; only jumps of a pole differ by more
+        for i in range(1, len(entries)):  # neighbours may differ by 16 bits at most; only at a pole do they by more
             entries[i] = min(max(entries[i], entries[i - 1] - 32767), entries[i - 1] + 32767)
         made = np.clip(np.interp(places, places[::128], entries * step), quant.qmin, quant.qmax)
         error = float(np.abs(made - wanted).mean())

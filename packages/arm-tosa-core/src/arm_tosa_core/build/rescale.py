@@ -144,6 +144,7 @@ class Rescale(Core):
             return tensor, factor
         if top < 2**14:  # then a single step saturates 16 bits
             return tensor, [min(f, _REACH / top) for f in factor]
+        factor = [min(f, _REACH / 2) for f in factor]
         self.require(tensor.dtype == DType.INT32, f"a rescale by {max(factor):g} is too large for TOSA's RESCALE")
         bound = np.clip([_REACH / f - 1 for f in factor], 1, 2**31 - 1).astype(np.int32)
         bound = bound.reshape((1,) * (len(tensor.shape) - 1) + (-1,)) if tensor.shape else bound.reshape(())

@@ -95,7 +95,9 @@ class AtenBuilder:
             elif node.op == "output":
                 return args[0]
             else:
-                made[node] = args[0][args[1]] if node.target is operator.getitem else self.call(node.target, args, kwargs)
+                made[node] = (
+                    args[0][args[1]] if node.target is operator.getitem else self.call(node.target, args, kwargs)
+                )
         raise AssertionError("a graph without an output")
 
 
@@ -166,7 +168,7 @@ def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModul
         if function is None:
             continue
         builder = AtenBuilder(module, node)
-        args, kwargs = torch.fx.map_arg((node.args, node.kwargs), AtenValue)
+        args, kwargs = torch.fx.map_arg((node.args, node.kwargs), AtenValue)  # type: ignore[arg-type]
         with module.graph.inserting_before(node):
             try:
                 result = function(builder, *args, **kwargs)

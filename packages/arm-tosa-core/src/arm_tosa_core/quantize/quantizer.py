@@ -17,7 +17,7 @@ from .config import QuantizationConfig
 from .decompose import decompose
 
 
-class TOSAQuantizer(Quantizer):
+class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
     """Quantizes for a TOSA target, through ``prepare_pt2e`` and ``convert_pt2e``.
 
     Args:

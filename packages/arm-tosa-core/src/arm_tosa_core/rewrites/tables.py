@@ -36,7 +36,7 @@ def _function(op: Op) -> np.ndarray[Any, Any] | None:
     if op.name == "TABLE":
         return None if op.inputs[1].data is None else op.inputs[1].data.astype(np.int64)
     if op.name == "CLAMP":
-        return _ALL.clip(op.attrs["min_val"], op.attrs["max_val"])
+        return _ALL.clip(int(op.attrs["min_val"]), int(op.attrs["max_val"]))
     unsigned = op.attrs.get("input_unsigned") or op.attrs.get("output_unsigned")
     if op.name != "RESCALE" or op.attrs["per_channel"] or unsigned or op.attrs["rounding_mode"] != "SINGLE_ROUND":
         return None

@@ -42,9 +42,7 @@ def convolution(
     if n == 1:  # an image of height 1
         image, kernel = (b.RESHAPE(v, [*v.shape[:2], 1, v.shape[2]]) for v in (x, weight))
         more = [0, *output_padding]
-        y = convolution(
-            b, image, kernel, bias, [1, *stride], [0, *padding], [1, *dilation], transposed, more, groups
-        )
+        y = convolution(b, image, kernel, bias, [1, *stride], [0, *padding], [1, *dilation], transposed, more, groups)
         return b.RESHAPE(y, [*y.shape[:2], y.shape[3]])
     if transposed:
         return _transposed(b, x, weight, bias, stride, padding, dilation, _each(output_padding, n), groups)

@@ -8,7 +8,6 @@ from typing import Any
 from ..registry import Q, op
 from ..values import Value
 
-
 #: exp() of it is less than half a step of 16 bits: what lies below need not be told apart.
 _EXP_IS_ZERO = -12.0
 
@@ -39,7 +38,7 @@ def _normalized(b: Any, x: Value, dims: list[int], eps: float) -> tuple[Value, V
 
 def _affine(b: Any, x: Value, weight: Value | None, bias: Value | None) -> Value:
     x = x if weight is None else b.aten.mul(x, weight)
-    return x if bias is None else b.aten.add(x, bias)  # type: ignore[no-any-return]
+    return x if bias is None else b.aten.add(x, bias)
 
 
 @op("aten.layer_norm.default", quant=Q.PIECEWISE)

@@ -54,7 +54,7 @@ _WINDOW = 64
 
 
 def _image_mean(b: Builder, image: Value) -> Value:
-    """The mean over an NHWC image. AVG_POOL2D would round to the scale of its input: integers are convolved with ones."""
+    """The mean over an NHWC image. AVG_POOL2D rounds to the scale of its input, so integers are convolved with ones."""
     _, height, width, channels = image.shape
     image = b.apply_clamp(image)
     if image.quant is None or image.quant.bits > 16:

@@ -12,6 +12,8 @@ _INT32 = torch.int32
 class _Buffers(torch.nn.Module):
     """Indexes with constants, some negative."""
 
+    i: torch.Tensor
+
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("i", torch.tensor([[0, -1], [2, 1]]))
@@ -29,7 +31,9 @@ CASES: list[OpCase] = [
     OpCase("index_select", lambda: lambda x, i: x.index_select(1, i), [(2, 5, 3), integers((4,), 0, 5)]),
     OpCase("index_select/negative", lambda: lambda x, i: x.index_select(-1, i), [(2, 5, 3), integers((4,), 0, 3)]),
     OpCase("index_select/vector", lambda: lambda x, i: x.index_select(0, i), [(5,), integers((2,), 0, 5, _INT32)]),
-    OpCase("index_select/rank 6", lambda: lambda x, i: x.index_select(3, i), [(1, 2, 1, 5, 2, 2), integers((4,), 0, 5)]),
+    OpCase(
+        "index_select/rank 6", lambda: lambda x, i: x.index_select(3, i), [(1, 2, 1, 5, 2, 2), integers((4,), 0, 5)]
+    ),
     OpCase("gather/last", lambda: lambda x, i: x.gather(-1, i), [(2, 5), integers((2, 3), 0, 5)]),
     OpCase("gather/first", lambda: lambda x, i: x.gather(0, i), [(4, 3), integers((2, 3), 0, 4)]),
     OpCase("gather/middle", lambda: lambda x, i: x.gather(1, i), [(2, 5, 3), integers((2, 4, 3), 0, 5)]),
@@ -44,9 +48,7 @@ CASES: list[OpCase] = [
         lambda: lambda x, i, j: x[:, i, j],
         [(2, 5, 4, 3), integers((6,), 0, 5), integers((6,), 0, 4)],
     ),
-    OpCase(
-        "index/apart", lambda: lambda x, i, j: x[i, :, j], [(5, 2, 4), integers((3,), 0, 5), integers((3,), 0, 4)]
-    ),
+    OpCase("index/apart", lambda: lambda x, i, j: x[i, :, j], [(5, 2, 4), integers((3,), 0, 5), integers((3,), 0, 4)]),
     OpCase(
         "index/three",
         lambda: lambda x, i, j, k: x[i, j, k],

@@ -27,7 +27,9 @@ _ROWS = [
     OpCase("batch_norm/3d", lambda: _warm(nn.BatchNorm3d(3)), [(2, 3, 2, 3, 4)]),
     OpCase("batch_norm/no affine", lambda: _warm(nn.BatchNorm2d(5, affine=False)), [(2, 5, 3, 4)]),
     OpCase("batch_norm/large eps", lambda: _warm(nn.BatchNorm2d(5, eps=0.1)), [(2, 5, 3, 4)]),
-    OpCase("batch_norm/after conv", lambda: nn.Sequential(nn.Conv2d(3, 4, 3), _warm(nn.BatchNorm2d(4))), [(1, 3, 6, 6)]),
+    OpCase(
+        "batch_norm/after conv", lambda: nn.Sequential(nn.Conv2d(3, 4, 3), _warm(nn.BatchNorm2d(4))), [(1, 3, 6, 6)]
+    ),
     OpCase("layer_norm", lambda: _warm(nn.LayerNorm(16)), [(2, 5, 16)]),
     OpCase("layer_norm/vector", lambda: _warm(nn.LayerNorm(16)), [(16,)]),
     OpCase("layer_norm/several axes", lambda: _warm(nn.LayerNorm([3, 8])), [(2, 4, 3, 8)]),
@@ -58,6 +60,4 @@ _ROWS = [
     OpCase("log_softmax/image", lambda: nn.LogSoftmax(1), [(2, 6, 3, 4)]),
 ]
 
-CASES: list[OpCase] = [
-    row if row.name.startswith("batch_norm") else replace(row, int16_quanta=9) for row in _ROWS
-]
+CASES: list[OpCase] = [row if row.name.startswith("batch_norm") else replace(row, int16_quanta=9) for row in _ROWS]

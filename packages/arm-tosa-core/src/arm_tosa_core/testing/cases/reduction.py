@@ -82,7 +82,12 @@ CASES: list[OpCase] = [
     OpCase("norm/2", lambda: lambda x: torch.linalg.vector_norm(x, 2, -1), [(2, 6, 4)], int16_quanta=4),
     OpCase("norm/1", lambda: lambda x: torch.linalg.vector_norm(x, 1, 1, keepdim=True), [(2, 6, 4)]),
     OpCase("norm/inf", lambda: lambda x: torch.linalg.vector_norm(x, torch.inf), [(2, 6, 4)]),
-    OpCase("norm/3", lambda: lambda x: torch.linalg.vector_norm(x, 3), [(2, 6)], refuses=dict.fromkeys(SCHEMES, "norm of order 3")),
+    OpCase(
+        "norm/3",
+        lambda: lambda x: torch.linalg.vector_norm(x, 3),
+        [(2, 6)],
+        refuses=dict.fromkeys(SCHEMES, "norm of order 3"),
+    ),
     OpCase("norm/normalize", lambda: lambda x: torch.nn.functional.normalize(x, dim=-1), [(2, 6, 4)], int16_quanta=4),
     OpCase("logsumexp", lambda: lambda x: torch.logsumexp(x, 1), [(2, 6, 4)]),
 ]
