@@ -14,7 +14,7 @@ from .compile_spec import EthosUCompileSpec
 
 
 @final
-class EthosUBackend(BackendDetails):
+class EthosUBackend(BackendDetails):  # type: ignore[misc]  # ExecuTorch is untyped
     """Lowers a delegate to TOSA and compiles that with Vela; ExecuTorch finds it by its class name."""
 
     @staticmethod

@@ -34,8 +34,8 @@ class Rule:
 
     Args:
         targets: ATen overloads, such as ``"aten.add.Tensor"``.
-        function: takes the builder and the operator's arguments, tensors as values; returns a value or a tuple, in which
-            a ``Rejected`` stands for a result that nobody may use.
+        function: takes the builder and the operator's arguments, tensors as values; returns a value or a tuple, in
+            which a ``Rejected`` stands for a result that nobody may use.
         quant: its quantization policy.
         target: only for the target of this name; None for all.
     """

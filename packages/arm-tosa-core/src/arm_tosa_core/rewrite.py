@@ -37,7 +37,7 @@ class Rewrite:
         stage: when it runs.
         ops: the TOSA operators at which it is tried; empty means all.
         apply: looks at one operator and changes the graph around it; True if it did. It may insert operators before
-            the one it looks at (``graph.insert``), replace results (``graph.replace``) and leave dead ones for the sweep.
+            the one it looks at (``graph.insert``), replace results (``graph.replace``), leave dead ones for the sweep.
     """
 
     name: str
