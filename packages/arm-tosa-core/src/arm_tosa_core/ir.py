@@ -153,7 +153,7 @@ class Graph:
         """A constant tensor; equal constants of one graph are one tensor.
 
         Args:
-            data: values in a NumPy type that holds ``dtype`` (INT48, SHAPE: int64; INT4: int8; BF16: ml_dtypes.bfloat16).
+            data: in a NumPy type that holds ``dtype`` (INT48, SHAPE: int64; INT4: int8; BF16: ml_dtypes.bfloat16).
         """
         data = np.ascontiguousarray(data).reshape(data.shape)  # ascontiguousarray lifts rank 0 to rank 1
         key = (dtype, data.shape, data.dtype.str, data.tobytes())

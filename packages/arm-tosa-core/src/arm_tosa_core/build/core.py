@@ -129,7 +129,7 @@ class Core:
     # -- order of axes ----------------------------------------------------------------------------
 
     def tensor(self, value: Value, perm: Axes | None = None) -> Tensor:
-        """The TOSA tensor of a value, its axes in the order ``perm`` (see ``Value.perm``); default: as PyTorch has them.
+        """The TOSA tensor of a value, its axes in the order ``perm`` (``Value.perm``); default: as PyTorch has them.
 
         Emits a TRANSPOSE, or a RESHAPE where only axes of size 1 move, if they lie otherwise.
         """
