@@ -153,7 +153,7 @@ def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModul
     """Replaces each composite by its parts, until none is left.
 
     A composite is what has a rule of that kind, and what has no rule but a decomposition in PyTorch (``einsum``,
-    ``lstm``, ``logsumexp``, ...).
+    ``glu``, ``logsumexp``, ...).
 
     Args:
         wanted: which nodes may be touched; parts inherit the answer of the node they come from.
