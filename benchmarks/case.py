@@ -68,7 +68,7 @@ def _steps(side: Side, model: str, target: str, cpu_limit: int) -> Iterator[dict
         backend, foreign = Stopwatch(), Stopwatch()
         for owner, name in side.stopwatch_exclusions():
             foreign.watch(owner, name)
-        for name in ("ops_to_not_decompose", "partition"):
+        for name in ("transform_for_pre_decomposition", "ops_to_not_decompose", "partition"):
             backend.watch(type(partitioner), name)
         backend.watch(side.backend(target), "preprocess_multimethod")
         start = cpu_seconds(children=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
@@ -67,13 +65,11 @@ def narrow_int64(program: ExportedProgram, analysis: Analysis) -> None:
             if there != home:
                 crossing.setdefault(there, []).append(user)
         for there, users in crossing.items():
-            with program.graph.inserting_before(min(users, key=_position(program))):
+            place = node.next
+            while place.op == "placeholder":  # these stay together
+                place = place.next
+            with program.graph.inserting_before(place):
                 small = convert(node, torch.int32, node, home)
                 back = convert(small, torch.int64, node, there)
             for user in users:
                 user.replace_input_with(node, back)
-
-
-def _position(program: ExportedProgram) -> Callable[[Node], int]:
-    places = {node: i for i, node in enumerate(program.graph.nodes)}
-    return lambda node: places[node]

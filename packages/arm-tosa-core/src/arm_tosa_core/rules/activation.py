@@ -116,16 +116,15 @@ def threshold(b: Builder, x: Value, limit: float, number: float) -> Value:
     return b.SELECT(b.compare("GREATER", x, limit), x, number)
 
 
-@op("aten.hardshrink.default", quant=Q.STEPS)
-def hardshrink(b: Builder, x: Value, limit: float = 0.5) -> Value:
-    x = b.real(x)
-    return b.SELECT(b.compare("GREATER", b.unary("ABS", x), limit), x, 0.0)
+# PyTorch takes these two apart whenever it traces again, so they must be in parts before observers are placed.
+@op("aten.hardshrink.default", quant=Q.PIECEWISE)
+def hardshrink(b: Any, x: Value, limit: float = 0.5) -> Value:
+    return b.aten.where(b.aten.gt(b.aten.abs(x), limit), x, 0.0)  # type: ignore[no-any-return]
 
 
-@op("aten.softshrink.default", quant=Q.TABLE)
-def softshrink(b: Builder, x: Value, limit: float = 0.5) -> Value:
-    x = b.real(x)
-    return b.SUB(x, b.clamp(x, -limit, limit))
+@op("aten.softshrink.default", quant=Q.PIECEWISE)
+def softshrink(b: Any, x: Value, limit: float = 0.5) -> Value:
+    return b.aten.sub(x, b.aten.clamp(x, -limit, limit))  # type: ignore[no-any-return]
 
 
 @op("aten.mish.default", quant=Q.TABLE)
