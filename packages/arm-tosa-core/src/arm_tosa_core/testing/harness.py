@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -114,18 +113,26 @@ class Execution:
         return {n: _from_memory(r, n.meta["val"]) for n, r in zip(region.outputs, results, strict=True)}
 
     def _value(self, node: Node, values: dict[Node, Any], eager_only: bool = False) -> Any:
-        if node in values:
-            return values[node]
-        sys.setrecursionlimit(max(sys.getrecursionlimit(), 100_000))
-        if not eager_only:
-            for region, payload in zip(self.regions, self.payloads, strict=True):
-                if node in region.outputs:
-                    arguments = [self._value(n, values) for n in region.inputs]
-                    values.update(self._execute(region, payload, arguments))
-                    return values[node]
-        args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda n: self._value(n, values, eager_only))
-        with torch.no_grad():
-            values[node] = overload(node.target)(*args, **kwargs)
+        """The value of a node; first, without recursion, those of all that it needs."""
+        makers = {} if eager_only else {n: i for i, region in enumerate(self.regions) for n in region.outputs}
+        waiting = [node]
+        while waiting:
+            n = waiting[-1]
+            needs = self.regions[makers[n]].inputs if n in makers else n.all_input_nodes
+            missing = [m for m in needs if m not in values]
+            if n not in values and missing:
+                waiting += missing
+                continue
+            waiting.pop()
+            if n in values:
+                continue
+            if n in makers:
+                region = self.regions[makers[n]]
+                values.update(self._execute(region, self.payloads[makers[n]], [values[m] for m in region.inputs]))
+                continue
+            args, kwargs = torch.fx.map_arg((n.args, n.kwargs), values.__getitem__)
+            with torch.no_grad():
+                values[n] = overload(n.target)(*args, **kwargs)
         return values[node]
 
 
