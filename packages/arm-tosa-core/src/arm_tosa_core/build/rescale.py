@@ -40,22 +40,20 @@ def multiplier_and_shift(scale: Sequence[float], bits: int) -> tuple[np.ndarray[
     Raises:
         Rejected: a scale is not positive and finite, or too large for the smallest shift, 2.
     """
-    multipliers, shifts = [], []
-    for s in scale:
-        if not (s > 0 and math.isfinite(s)):
-            raise Rejected(f"a quantization scale is {s}", "calibrate with finite data that varies")
-        mantissa, exponent = math.frexp(s)
-        multiplier = round(mantissa * 2 ** (bits - 1))
-        shift = bits - 1 - exponent
-        if multiplier == 2 ** (bits - 1):
-            multiplier, shift = multiplier // 2, shift - 1
-        if shift > 62:  # too small to matter bit by bit: keep what the largest shift can say
-            multiplier, shift = multiplier >> min(shift - 62, 31), 62
-        if shift < 2:
-            raise Rejected(f"a rescale by {s:g} is too large for TOSA's RESCALE")
-        multipliers.append(multiplier)
-        shifts.append(shift)
-    return np.array(multipliers, np.int32 if bits == 32 else np.int16), np.array(shifts, np.int8)
+    scales = np.asarray(scale, np.float64)
+    if not (valid := (scales > 0) & np.isfinite(scales)).all():
+        wrong = float(scales[~valid][0])
+        raise Rejected(f"a quantization scale is {wrong}", "calibrate with finite data that varies")
+    mantissa, exponent = np.frexp(scales)
+    multiplier = np.rint(mantissa * 2.0 ** (bits - 1)).astype(np.int64)
+    shift = bits - 1 - exponent.astype(np.int64)
+    full = multiplier == 2 ** (bits - 1)  # rounded up to the next power of two
+    multiplier, shift = np.where(full, multiplier >> 1, multiplier), shift - full
+    excess = np.maximum(shift - 62, 0)  # too small to matter bit by bit: keep what the largest shift can say
+    multiplier, shift = multiplier >> np.minimum(excess, 31), shift - excess
+    if (shift < 2).any():
+        raise Rejected(f"a rescale by {scales[shift < 2][0]:g} is too large for TOSA's RESCALE")
+    return multiplier.astype(np.int32 if bits == 32 else np.int16), shift.astype(np.int8)
 
 
 class Rescale(Core):
