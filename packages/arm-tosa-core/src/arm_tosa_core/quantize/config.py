@@ -22,6 +22,8 @@ from .observers import MaskedHistogramObserver
 _EPS = 2**-16  # the smallest scale of weights: constant ones must not divide by zero
 _SMALLEST_RANGE = 2**-8  # of activations, for the same reason
 
+_INT8 = (-128, 127)
+
 
 @dataclass(frozen=True)
 class QuantizationConfig:
@@ -95,10 +97,10 @@ def get_symmetric_quantization_config(
     is_per_channel: bool = True,
     is_qat: bool = False,
     is_dynamic: bool = False,
-    act_qmin: int = -128,
-    act_qmax: int = 127,
-    weight_qmin: int = -127,
-    weight_qmax: int = 127,
+    act_qmin: int = _INT8[0],
+    act_qmax: int = _INT8[1],
+    weight_qmin: int = -_INT8[1],
+    weight_qmax: int = _INT8[1],
 ) -> QuantizationConfig:
     """int8 weights, symmetric; int8 activations, asymmetric.
 
@@ -114,8 +116,8 @@ def get_symmetric_quantization_config(
     if is_dynamic:
         raise UsageError("dynamic quantization is not supported: calibrate, and use static scales (is_dynamic=False)")
     for name, low, high in (("act", act_qmin, act_qmax), ("weight", weight_qmin, weight_qmax)):
-        if not -128 <= low < high <= 127:
-            raise UsageError(f"{name}_qmin={low}, {name}_qmax={high} is no range within int8, -128 to 127")
+        if not _INT8[0] <= low < high <= _INT8[1]:
+            raise UsageError(f"{name}_qmin={low}, {name}_qmax={high} is no range within int8, {_INT8[0]} to {_INT8[1]}")
     activation = _activation(torch.int8, act_qmin, act_qmax, False, is_qat)
     return QuantizationConfig(activation, activation, _weight(weight_qmin, weight_qmax, is_per_channel, is_qat))
 
@@ -124,8 +126,8 @@ def get_symmetric_a16w8_quantization_config(
     is_per_channel: bool = True,
     is_qat: bool = False,
     is_dynamic: bool = False,
-    weight_qmin: int = -127,
-    weight_qmax: int = 127,
+    weight_qmin: int = -_INT8[1],
+    weight_qmax: int = _INT8[1],
 ) -> QuantizationConfig:
     """int8 weights and int16 activations, both symmetric. Arguments as ``get_symmetric_quantization_config``."""
     base = get_symmetric_quantization_config(
