@@ -1,7 +1,7 @@
 """A small FlatBuffers writer (flatbuffers.dev, "Internals"): nodes written parents first, in one pass.
 
-The ``flatbuffers`` package builds a buffer from its end through one Python call per field; a whole TOSA graph takes it
-about five times as long. Here a table is one ``struct.pack`` and equal vtables and strings are shared.
+The ``flatbuffers`` package builds a buffer from its end through one Python call per field. Here a table is one
+``struct.pack``, and equal vtables and strings are shared.
 """
 
 from __future__ import annotations
