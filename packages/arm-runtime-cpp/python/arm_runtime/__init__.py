@@ -1,0 +1,39 @@
+"""Runs programs that were compiled for Arm accelerators: importing it registers the delegates with ExecuTorch.
+
+    import arm_runtime
+    from executorch.runtime import Runtime
+
+    outputs = Runtime.get().load_program("model.pte").load_method("forward").execute([x])
+
+The delegates are ``EthosUBackend``, which runs what Vela compiled on a functional model of the accelerator, and
+``VgfBackend``, which runs VGF through Vulkan.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from importlib.util import find_spec
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+__all__ = ["FOLDER"]
+
+
+def _load() -> ctypes.CDLL:
+    """Loads the delegates into this process; they register themselves with ExecuTorch's runtime.
+
+    Raises:
+        ImportError: the executorch package is missing, or has no runtime library.
+    """
+    spec = find_spec("executorch")
+    if spec is None:
+        raise ImportError("arm_runtime needs ExecuTorch: pip install executorch")
+    # Loaded first, by path: ours then finds them by name wherever the two packages are installed.
+    for folder in spec.submodule_search_locations or ():
+        for name in ("libexecutorch_threadpool.so", "libexecutorch.so"):
+            ctypes.CDLL(str(Path(folder, "lib", name)), mode=ctypes.RTLD_GLOBAL)
+    return ctypes.CDLL(str(FOLDER / "lib" / "libarm_runtime.so"))
+
+
+_library = _load()

@@ -1,0 +1,94 @@
+#include "model_network.hpp"
+
+#include <cstring>
+#include <new>
+
+namespace arm_runtime::ethosu {
+namespace {
+
+size_t aligned(size_t size) {
+    return (size + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
+}
+
+/// Reads family and MACs from the configuration action: its first word has the product in bits 31
+/// to 28 (0, 1, 2 for U55, U65, U85, as EthosUFamily counts) and log2 of the MACs in bits 3 to 0.
+bool read_accelerator(Bytes commands, EthosUProgram& program) {
+    constexpr uint32_t kReserved = 0, kConfiguration = 1, kNop = 5;
+    for (size_t at = 4; commands.size - at >= 8; at += 4) {
+        uint32_t words[2];
+        std::memcpy(words, commands.data + at, sizeof words);
+        const uint32_t action = words[0] & 0xFF;
+        if (action == kConfiguration) {
+            program.family = static_cast<EthosUFamily>(words[1] >> 28);
+            program.macs = uint32_t{1} << (words[1] & 0xF);
+            return true;
+        }
+        if (action != kReserved && action != kNop) break;
+    }
+    return false;
+}
+
+class ModelNetwork final : public Network {
+  public:
+    ModelNetwork(const Payload& payload, const EthosUWorkers& workers, size_t fast_memory_size)
+        : payload_(payload), workers_(workers), fast_memory_size_(fast_memory_size) {}
+
+    bool plan(Report report) {
+        program_.commands = payload_.commands.data;
+        program_.size = payload_.commands.size;
+        if (!read_accelerator(payload_.commands, program_)) {
+            report("the command stream does not say for which accelerator it was compiled");
+            return false;
+        }
+        if (ethosu_model_plan(program_, workers_.workers, workspace_size_, fault_)) return true;
+        report(fault_.text);
+        return false;
+    }
+
+    size_t temporary_size() const override {
+        return aligned(payload_.scratch_size) + aligned(fast_memory_size_) + workspace_size_;
+    }
+
+    uint8_t* scratch(uint8_t* temporary) override { return temporary; }
+
+    bool run(uint8_t* temporary, Report report) override {
+        EthosUMemory memory;
+        // The model does not write to read-only regions.
+        memory.regions[0] = {const_cast<uint8_t*>(payload_.weights.data), payload_.weights.size,
+                             true, nullptr};
+        memory.regions[1] = {temporary, payload_.scratch_size, false, nullptr};
+        temporary += aligned(payload_.scratch_size);
+        memory.regions[2] = {temporary, fast_memory_size_, false, nullptr};
+        memory.workspace = temporary + aligned(fast_memory_size_);
+        memory.workspace_size = workspace_size_;
+        fault_ = {};
+        if (ethosu_model_run(program_, memory, workers_, fault_)) return true;
+        report(fault_.text);
+        return false;
+    }
+
+  private:
+    const Payload& payload_;
+    EthosUWorkers workers_;
+    size_t fast_memory_size_;
+    size_t workspace_size_ = 0;
+    EthosUProgram program_;
+    EthosUFault fault_;
+};
+
+}  // namespace
+
+Network* open_on_model(const Payload& payload, const Allocator& allocator,
+                       const EthosUWorkers& workers, size_t fast_memory_size, Report report) {
+    void* memory = allocator.take(allocator.context, sizeof(ModelNetwork), alignof(ModelNetwork));
+    if (memory == nullptr) {
+        report("no memory for the functional model");
+        return nullptr;
+    }
+    auto* network = new (memory) ModelNetwork(payload, workers, fast_memory_size);
+    if (network->plan(report)) return network;
+    network->~ModelNetwork();
+    return nullptr;
+}
+
+}  // namespace arm_runtime::ethosu
