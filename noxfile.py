@@ -2,16 +2,19 @@
 
 Environments live in ``.nox`` and are set up again only when what they are made of has changed, so that a second run
 starts at once. Most sessions share one environment in which the packages are editable; ``tests-core``,
-``tests-ethosu``, ``tests-vgf`` and ``plugin`` each have their own, into which the built packages are installed with
-their declared dependencies only.
+``tests-ethosu``, ``tests-vgf``, ``tests-runtime`` and ``plugin`` each have their own, into which the built packages are
+installed with their declared dependencies only. What Debian packages the machine lacks is installed with apt-get where
+that is allowed; elsewhere a warning names them, and the tests that need them are skipped.
 """
 
 from __future__ import annotations
 
+import ctypes.util
 import hashlib
 import os
+import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import nox
@@ -19,9 +22,12 @@ import nox
 ROOT = Path(__file__).parent.resolve()
 PACKAGES = ROOT / "packages"
 CORE, ETHOSU, VGF = (PACKAGES / name for name in ("arm-tosa-core", "arm-ethosu", "arm-vgf"))
+RUNTIME = PACKAGES / "arm-runtime-cpp"
 ACME = ROOT / "tests" / "plugins" / "acme-npu"
 CONSTRAINTS = ROOT / "constraints.txt"
 CPP_SUFFIXES = {".c", ".cc", ".cpp", ".h", ".hpp"}
+# What builds arm-runtime-cpp; its build must see the installed executorch, hence no isolation.
+BUILD_TOOLS = ("cmake", "ninja", "scikit-build-core")
 
 nox.options.sessions = ["lint", "types", "tests"]
 # The helpers below make the environments: nox cannot share one between sessions.
@@ -53,6 +59,17 @@ class Environment:
             self._install(words)
             stamp.write_text(wanted)
 
+    def add_runtime(self) -> None:
+        """Builds and installs arm-runtime-cpp, if its sources are others than last time."""
+        parts = [RUNTIME / name for name in ("pyproject.toml", "CMakeLists.txt", "cmake", "include", "src", "python")]
+        stamp, wanted = self.home / "arm-runtime.stamp", _digest([], parts)
+        if not stamp.is_file() or stamp.read_text() != wanted:
+            self.python(
+                *("-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--force-reinstall"),
+                str(RUNTIME),
+            )
+            stamp.write_text(wanted)
+
     def _install(self, requirements: list[str]) -> None:
         if not (self.bin / "python").exists():
             # virtualenv comes with nox; the venv module may be missing on Debian.
@@ -76,11 +93,49 @@ def _digest(words: Iterable[str], paths: Iterable[Path]) -> str:
     return found.hexdigest()
 
 
-def _shared(session: nox.Session) -> Environment:
+def _shared(session: nox.Session, runtime: bool = True) -> Environment:
+    """The environment of most sessions; without the runtime for those that run nothing, which then need no compiler."""
     installed = (CORE, ETHOSU, VGF, ACME)
     editable = [word for package in installed for word in ("--editable", f"{package}[test]")]
-    tools = ("clang-format", "cmake", "hatchling", "mypy", "ninja", "ruff", "scikit-learn", "transformers")
-    return Environment(session, "shared", [*editable, *tools], [package / "pyproject.toml" for package in installed])
+    tools = (*BUILD_TOOLS, "clang-format", "hatchling", "mypy", "ruff", "scikit-learn", "transformers")
+    env = Environment(session, "shared", [*editable, *tools], [package / "pyproject.toml" for package in installed])
+    if runtime:
+        env.add_runtime()
+    return env
+
+
+def _vulkan_driver() -> bool:
+    folders = (Path(root, "vulkan/icd.d") for root in ("/etc", "/usr/share", "/usr/local/share"))
+    return "VK_DRIVER_FILES" in os.environ or any(folder.glob("*.json") for folder in folders if folder.is_dir())
+
+
+#: Debian packages, and whether what they bring is there.
+COMPILER: dict[str, Callable[[], object]] = {"g++": lambda: shutil.which("c++")}
+VULKAN: dict[str, Callable[[], object]] = {
+    "libvulkan1": lambda: ctypes.util.find_library("vulkan"),
+    "mesa-vulkan-drivers": _vulkan_driver,
+}
+BARE_METAL: dict[str, Callable[[], object]] = {
+    "gcc-arm-none-eabi": lambda: shutil.which("arm-none-eabi-g++"),
+    "libnewlib-arm-none-eabi": lambda: Path("/usr/lib/arm-none-eabi/newlib").is_dir(),
+    "libstdc++-arm-none-eabi-newlib": lambda: Path("/usr/share/doc/libstdc++-arm-none-eabi-newlib").is_dir(),
+    "qemu-system-arm": lambda: shutil.which("qemu-system-arm"),
+}
+
+
+def _system(session: nox.Session, *groups: dict[str, Callable[[], object]]) -> None:
+    """Installs the Debian packages whose contents are missing."""
+    missing = [name for group in groups for name, there in group.items() if not there()]
+    if not missing:
+        return
+    sudo = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    if sys.platform != "linux" or shutil.which("apt-get") is None or (sudo and shutil.which("sudo") is None):
+        session.warn(f"not installed, so tests that need them are skipped: {' '.join(missing)}")
+        return
+    install = ("apt-get", "install", "--yes", "--quiet", "--no-install-recommends", *missing)
+    codes = (0, 1, 100) if sudo else (0,)  # sudo that wants a password is a warning, a failing apt-get an error
+    session.run(*sudo, "apt-get", "update", "--quiet", success_codes=codes)
+    session.run(*sudo, *install, env={"DEBIAN_FRONTEND": "noninteractive"}, success_codes=codes)
 
 
 def _alone(session: nox.Session, package: Path, *needs: Path) -> None:
@@ -99,12 +154,14 @@ def _pytest(env: Environment, arguments: list[str], *paths: Path) -> None:
 @nox.session
 def demo(session: nox.Session) -> None:
     """Trains a small CNN on digits, compiles it for four targets, prints what came out."""
+    _system(session, COMPILER, VULKAN)
     _shared(session).python("examples/digits.py", *session.posargs)
 
 
 @nox.session
 def tests(session: nox.Session) -> None:
     """Every test of the repository; arguments after -- go to pytest."""
+    _system(session, COMPILER, VULKAN, BARE_METAL)
     _pytest(_shared(session), session.posargs)
 
 
@@ -126,6 +183,17 @@ def tests_vgf(session: nox.Session) -> None:
     _alone(session, VGF, CORE)
 
 
+@nox.session(name="tests-runtime")
+def tests_runtime(session: nox.Session) -> None:
+    """The tests of arm-runtime-cpp, built and installed beside the packages whose programs it runs."""
+    _system(session, COMPILER, VULKAN, BARE_METAL)
+    packages = [f"{package}[test]" for package in (CORE, ETHOSU, VGF)]
+    sources = [part for package in (CORE, ETHOSU, VGF) for part in (package / "pyproject.toml", package / "src")]
+    env = Environment(session, session.name, [*packages, *BUILD_TOOLS], sources)
+    env.add_runtime()
+    _pytest(env, session.posargs, RUNTIME / "tests")
+
+
 @nox.session
 def plugin(session: nox.Session) -> None:
     """A third party's target beside the core alone: the conformance kit on it, then its own tests."""
@@ -138,23 +206,26 @@ def plugin(session: nox.Session) -> None:
 @nox.session
 def lint(session: nox.Session) -> None:
     """ruff on the Python files, clang-format on the C and C++ files."""
-    env = _shared(session)
+    env = _shared(session, runtime=False)
     env.python("-m", "ruff", "check", ".")
     env.python("-m", "ruff", "format", "--check", ".")
-    if cpp := sorted(str(file) for file in PACKAGES.rglob("*") if file.suffix in CPP_SUFFIXES):
+    folders = [RUNTIME / name for name in ("include", "src", "tests")]  # not build/, which CMake fills
+    if cpp := sorted(str(file) for folder in folders for file in folder.rglob("*") if file.suffix in CPP_SUFFIXES):
         session.run(str(env.bin / "clang-format"), "--dry-run", "--Werror", *cpp)
 
 
 @nox.session
 def types(session: nox.Session) -> None:
     """mypy --strict on each package's sources."""
-    env = _shared(session)
-    env.python("-m", "mypy", "--strict", *(str(package / "src") for package in (CORE, ETHOSU, VGF)))
+    env = _shared(session, runtime=False)
+    sources = (CORE / "src", ETHOSU / "src", VGF / "src", RUNTIME / "python")
+    env.python("-m", "mypy", "--strict", *map(str, sources))
 
 
 @nox.session
 def docs(session: nox.Session) -> None:
     """The README and docs: every relative link leads somewhere, every code block is valid and runs where it can."""
+    _system(session, COMPILER, VULKAN)
     _pytest(_shared(session), session.posargs, ROOT / "tests" / "test_readme.py", ROOT / "tests" / "test_docs.py")
 
 

@@ -20,9 +20,8 @@ if(executorch_FOUND)
 
   # Whole archives: what registers a delegate is a variable that nothing refers to.
   list(JOIN delegates "," archives)
-  add_library(arm_runtime SHARED "${CMAKE_CURRENT_BINARY_DIR}/nothing.cpp")
-  file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/nothing.cpp" "")
-  target_link_libraries(arm_runtime PRIVATE "$<LINK_LIBRARY:WHOLE_ARCHIVE,${archives}>")
+  add_library(arm_runtime SHARED src/ethosu/delegate/payload_c_api.cpp)
+  target_link_libraries(arm_runtime PRIVATE arm_ethosu_network "$<LINK_LIBRARY:WHOLE_ARCHIVE,${archives}>")
   # In a wheel, ExecuTorch's package lies beside ours.
   set_target_properties(arm_runtime PROPERTIES INSTALL_RPATH "$ORIGIN/../../executorch/lib")
   list(APPEND installed_libraries arm_runtime)

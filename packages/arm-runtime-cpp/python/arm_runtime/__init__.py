@@ -17,7 +17,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 
-__all__ = ["FOLDER"]
+__all__ = ["FOLDER", "LIBRARY"]
 
 
 def _load() -> ctypes.CDLL:
@@ -36,4 +36,5 @@ def _load() -> ctypes.CDLL:
     return ctypes.CDLL(str(FOLDER / "lib" / "libarm_runtime.so"))
 
 
-_library = _load()
+#: The library with the delegates, and their C interfaces (``include/arm_runtime/*_c.h``).
+LIBRARY = _load()

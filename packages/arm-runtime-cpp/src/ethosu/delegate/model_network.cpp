@@ -46,7 +46,7 @@ class ModelNetwork final : public Network {
     }
 
     size_t temporary_size() const override {
-        return aligned(payload_.scratch_size) + aligned(fast_memory_size_) + workspace_size_;
+        return 2 * (aligned(payload_.scratch_size) + aligned(fast_memory_size_)) + workspace_size_;
     }
 
     uint8_t* scratch(uint8_t* temporary) override { return temporary; }
@@ -56,11 +56,13 @@ class ModelNetwork final : public Network {
         // The model does not write to read-only regions.
         memory.regions[0] = {const_cast<uint8_t*>(payload_.weights.data), payload_.weights.size,
                              true, nullptr};
-        memory.regions[1] = {temporary, payload_.scratch_size, false, nullptr};
-        temporary += aligned(payload_.scratch_size);
-        memory.regions[2] = {temporary, fast_memory_size_, false, nullptr};
-        memory.workspace = temporary + aligned(fast_memory_size_);
+        memory.regions[1] = tracked(temporary, payload_.scratch_size);
+        memory.regions[2] = tracked(temporary, fast_memory_size_);
+        memory.workspace = temporary;
         memory.workspace_size = workspace_size_;
+        for (uint32_t i = 0; i < payload_.inputs.count(); ++i)
+            if (const Slot slot = payload_.inputs[i]; slot.placed)
+                std::memset(memory.regions[1].written + slot.offset, 1, slot.size);
         fault_ = {};
         if (ethosu_model_run(program_, memory, workers_, fault_)) return true;
         report(fault_.text);
@@ -68,6 +70,14 @@ class ModelNetwork final : public Network {
     }
 
   private:
+    /// A region at `memory`, and behind it the marks of what has been written; moves `memory` on.
+    static EthosURegion tracked(uint8_t*& memory, size_t size) {
+        const EthosURegion region{memory, size, false, memory + aligned(size)};
+        std::memset(region.written, 0, size);
+        memory += 2 * aligned(size);
+        return region;
+    }
+
     const Payload& payload_;
     EthosUWorkers workers_;
     size_t fast_memory_size_;

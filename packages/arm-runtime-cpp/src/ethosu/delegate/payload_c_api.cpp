@@ -1,0 +1,110 @@
+// The C interface to payloads: what the delegate does, without ExecuTorch.
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "arm_runtime/ethosu_payload_c.h"
+#include "network.hpp"
+
+namespace {
+
+using namespace arm_runtime::ethosu;
+
+thread_local std::string problem;
+
+void keep_problem(const char* text) { problem = text; }
+
+void* take(void* context, size_t size, size_t alignment) {
+    auto& memory = *static_cast<std::unique_ptr<uint8_t[]>*>(context);
+    memory.reset(new (std::nothrow) uint8_t[size + alignment]);
+    const size_t off = reinterpret_cast<uintptr_t>(memory.get()) % alignment;
+    return memory == nullptr ? nullptr : memory.get() + (off > 0 ? alignment - off : 0);
+}
+
+struct End {
+    void operator()(Network* network) const { network->~Network(); }
+};
+
+bool fits(const Slots& slots, const arm_ethosu_buffer* buffers, uint32_t count, const char* what) {
+    if (count != slots.count()) {
+        problem = "the payload has " + std::to_string(slots.count()) + " " + what + "s, not " +
+                  std::to_string(count);
+        return false;
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+        if (buffers[i].data != nullptr && buffers[i].size == slots[i].size) continue;
+        problem = std::string(what) + " " + std::to_string(i) + " has " +
+                  std::to_string(slots[i].size) + " bytes, not " + std::to_string(buffers[i].size);
+        return false;
+    }
+    return true;
+}
+
+bool run(const Payload& payload, const arm_ethosu_buffer* inputs,
+         const arm_ethosu_buffer* outputs) {
+    std::unique_ptr<uint8_t[]> memory, temporary_memory;
+    const std::unique_ptr<Network, End> network(
+        open_network(payload, {take, &memory}, keep_problem));
+    if (network == nullptr) return false;
+    auto* temporary =
+        static_cast<uint8_t*>(take(&temporary_memory, network->temporary_size(), kMemoryAlignment));
+    if (temporary == nullptr) {
+        problem = "no memory for a run";
+        return false;
+    }
+    uint8_t* scratch = network->scratch(temporary);
+    for (uint32_t i = 0; i < payload.inputs.count(); ++i)
+        if (const Slot slot = payload.inputs[i]; slot.placed)
+            std::memcpy(scratch + slot.offset, inputs[i].data, slot.size);
+    if (!network->run(temporary, keep_problem)) return false;
+    for (uint32_t i = 0; i < payload.outputs.count(); ++i) {
+        const Slot slot = payload.outputs[i];
+        if (!slot.placed) {
+            problem = "output " + std::to_string(i) + " has no place in the payload";
+            return false;
+        }
+        std::memcpy(outputs[i].data, scratch + slot.offset, slot.size);
+    }
+    return true;
+}
+
+int finish(bool good, char* message, uint64_t message_size) {
+    if (message != nullptr && message_size > 0)
+        std::snprintf(message, static_cast<size_t>(message_size), "%s",
+                      good ? "" : problem.c_str());
+    return good ? 0 : 1;
+}
+
+bool read(const uint8_t* data, uint64_t size, Payload& payload) {
+    const char* wrong = read_payload({data, static_cast<size_t>(size)}, {}, payload);
+    if (wrong != nullptr) problem = std::string("the payload ") + wrong;
+    return wrong == nullptr;
+}
+
+}  // namespace
+
+extern "C" int arm_ethosu_payload_run(const uint8_t* data, uint64_t size,
+                                      const arm_ethosu_buffer* inputs, uint32_t input_count,
+                                      const arm_ethosu_buffer* outputs, uint32_t output_count,
+                                      char* message, uint64_t message_size) {
+    Payload payload;
+    const bool good =
+        read(data, size, payload) && fits(payload.inputs, inputs, input_count, "input") &&
+        fits(payload.outputs, outputs, output_count, "output") && run(payload, inputs, outputs);
+    return finish(good, message, message_size);
+}
+
+extern "C" int arm_ethosu_payload_outputs(const uint8_t* data, uint64_t size, uint64_t* sizes,
+                                          uint32_t* element_sizes, uint32_t capacity,
+                                          uint32_t* count, char* message, uint64_t message_size) {
+    Payload payload;
+    const bool good = read(data, size, payload);
+    *count = good ? payload.outputs.count() : 0;
+    for (uint32_t i = 0; i < *count && i < capacity; ++i) {
+        sizes[i] = payload.outputs[i].size;
+        element_sizes[i] = payload.outputs[i].element_size;
+    }
+    return finish(good, message, message_size);
+}
