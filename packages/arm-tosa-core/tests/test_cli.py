@@ -27,7 +27,7 @@ from arm_tosa_core.serializer import serialize
 from arm_tosa_core.specification import TosaSpecification
 from arm_tosa_core.target import Target
 
-COMMANDS = ("targets", "doctor", "compile", "explain", "run", "extract")
+COMMANDS = ("targets", "doctor", "compile", "explain", "run", "verify", "extract")
 
 MODELS = """
 import torch

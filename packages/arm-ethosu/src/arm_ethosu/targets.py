@@ -5,13 +5,19 @@ There is one factory per accelerator, ``targets:ethos_u55_128`` and so on, made 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
+from arm_tosa_core.errors import ToolError
 from arm_tosa_core.target import Target
 
 from .accelerators import ACCELERATORS, DEFAULTS, family_of
 from .compile_spec import EthosUCompileSpec
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def ethos_u_target(accelerator: str, compile: Callable[[bytes, Mapping[str, str]], bytes]) -> Target:
@@ -27,11 +33,24 @@ def ethos_u_target(accelerator: str, compile: Callable[[bytes, Mapping[str, str]
         checks=checks_for(family),
         rewrites=REWRITES,
         compile=compile,
+        run=_run if find_spec("arm_runtime") else None,
         suffix=".vela",
         backend_id="EthosUBackend",
         description=f"Ethos-{family.upper()} with {macs} MACs per cycle, compiled by Vela",
         compile_spec=partial(EthosUCompileSpec, accelerator),
     )
+
+
+def _run(payload: bytes, inputs: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
+    """Runs a payload on the functional model; outputs are flat integers of the payload's element size."""
+    from importlib import import_module
+
+    ethosu = import_module("arm_runtime.ethosu")
+    try:
+        outputs: list[np.ndarray[Any, Any]] = ethosu.run(payload, inputs)
+    except ethosu.EthosUError as error:
+        raise ToolError("the Ethos-U functional model", f"stopped: {error}") from error
+    return outputs
 
 
 def __getattr__(name: str) -> Callable[[], Target]:

@@ -45,11 +45,11 @@ def run(payload: bytes, inputs: Sequence[Array]) -> list[Array]:
         raise EthosUError(message.value.decode())
     if count.value > _MOST_OUTPUTS:
         raise EthosUError(f"the payload has {count.value} outputs; {_MOST_OUTPUTS} are the most that can be run")
-    outputs = [
-        np.empty(sizes[i] // elements[i], _ELEMENTS[elements[i]]) for i in range(count.value)
-    ]  # fmt: skip
+    outputs = [np.empty(sizes[i] // elements[i], _ELEMENTS[elements[i]]) for i in range(count.value)]
     whole = [np.ascontiguousarray(array) for array in inputs]
-    tables = [(_Buffer * len(arrays))(*((a.ctypes.data, a.nbytes) for a in arrays)) for arrays in (whole, outputs)]
+    tables = [
+        (_Buffer * len(arrays))(*(_Buffer(a.ctypes.data, a.nbytes) for a in arrays)) for arrays in (whole, outputs)
+    ]
     if LIBRARY.arm_ethosu_payload_run(payload, size, tables[0], len(whole), tables[1], len(outputs), *text):
         raise EthosUError(message.value.decode())
     return outputs

@@ -13,6 +13,7 @@ from .extract import extract
 from .report import Result, command
 from .run import run
 from .targets import targets
+from .verify import verify
 
 app = typer.Typer(
     name="arm-tosa",
@@ -27,6 +28,7 @@ _COMMANDS: dict[str, Callable[..., Result]] = {
     "compile": compile_,
     "explain": explain,
     "run": run,
+    "verify": verify,
     "extract": extract,
 }
 for name, function in _COMMANDS.items():

@@ -27,10 +27,11 @@ from ..errors import ArmTosaError
 
 @dataclass(frozen=True)
 class Result:
-    """What a command found: the value for ``--json``, and how to show it to a person."""
+    """What a command found: the value for ``--json``, how to show it to a person, and the exit status."""
 
     data: Any
     show: Callable[[Console], None]
+    status: int = 0
 
 
 _Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -59,6 +60,8 @@ def command(function: Callable[..., Result]) -> Callable[..., None]:
             _print_json(result.data, out)
         else:
             result.show(Console(file=out, soft_wrap=False))
+        if result.status:
+            raise typer.Exit(result.status)
 
     signature = inspect.signature(function, eval_str=True)
     extra = [

@@ -13,8 +13,13 @@ import typer
 from rich.console import Console
 
 from .. import plugins
+from ..dtypes import numpy_dtype
 from ..errors import UsageError
+from ..ir import Graph
+from ..loader import load
+from ..target import Target
 from .files import read, read_array, read_tosa, write_array
+from .profile import Event, data_of, show_events, write_trace
 from .report import Result, table
 
 Arrays = list[np.ndarray[Any, Any]]
@@ -29,9 +34,15 @@ def run(
         typer.Option("--output", help=".npy, one per output; a single y.npy becomes y_0.npy, y_1.npy, ... if several."),
     ] = None,
     target: Annotated[str | None, typer.Option("--target", "-t", help="Compile a .tosa for it, then run that.")] = None,
+    profile: Annotated[
+        Path | None, typer.Option(help="Of a .pte: print where its time goes, and write a trace for Perfetto here.")
+    ] = None,
 ) -> Result:
     """Run a compiled model on this machine; a .tosa without --target runs on Arm's reference model."""
     arrays = [read_array(path) for path in inputs or ()]
+    events: list[Event] = []
+    if profile is not None and file.suffix != ".pte":
+        raise UsageError("--profile is for .pte files")
     if file.suffix == ".tosa":
         results = _run_tosa(file, arrays, target)
     elif target is not None:
@@ -39,14 +50,18 @@ def run(
     elif file.suffix == ".pte":
         from .run_pte import run_pte
 
-        results = run_pte(file, arrays)
+        results, events = run_pte(file, arrays, profile=profile is not None)
     elif file.suffix == ".vgf":
-        results = import_runtime(f"running {file}").run_vgf(read(file), arrays)
+        data = read(file)
+        import_runtime(f"running {file}")
+        results = import_module("arm_runtime.vgf").run(data, arrays)
     else:
         raise UsageError(f"cannot run {file}: its suffix is none of .tosa, .pte, .vgf")
     paths = _output_paths(outputs or [], len(results))
     for path, array in zip(paths, results, strict=False):  # no paths: only shown
         write_array(path, array)
+    if profile is not None:
+        write_trace(profile, events)
     rows = [
         {
             "shape": list(array.shape),
@@ -61,8 +76,10 @@ def run(
     def show(console: Console) -> None:
         cells = [[str(index), *(str(value) for value in row.values())] for index, row in enumerate(rows)]
         console.print(table("outputs", ("", "shape", "dtype", "min", "max", "file"), cells))
+        if events:
+            show_events(console, events)
 
-    return Result({"outputs": rows}, show)
+    return Result({"outputs": rows, **({"profile": data_of(events)} if profile else {})}, show)
 
 
 def import_runtime(purpose: str) -> Any:
@@ -85,10 +102,43 @@ def _run_tosa(file: Path, arrays: Arrays, name: str | None) -> Arrays:
         from .. import reference
 
         return reference.run(tosa, arrays)
-    target = plugins.target(name)
+    return run_on(plugins.target(name), tosa, arrays)
+
+
+def run_on(target: Target, tosa: bytes, arrays: Arrays) -> Arrays:
+    """Compiles a TOSA graph for a target and runs it there; outputs have the graph's shapes and data types.
+
+    Raises:
+        UsageError: the target cannot run here, or the inputs do not fit the graph.
+        ToolError: its compiler failed, or the run did.
+    """
     if target.run is None:
-        raise UsageError(f"target {name!r} cannot run on this machine; `arm-tosa doctor` says what is missing")
-    return target.run(target.compile(tosa, {}) if target.compile else tosa, arrays)
+        raise UsageError(f"target {target.name!r} cannot run on this machine; `arm-tosa doctor` says what is missing")
+    graph = load(tosa)
+    check_inputs(graph, arrays)
+    return as_outputs(graph, target.run(target.compile(tosa, {}) if target.compile else tosa, arrays))
+
+
+def check_inputs(graph: Graph, arrays: Arrays) -> None:
+    """Compares the inputs given with those of the graph.
+
+    Raises:
+        UsageError: their number, a shape or a data type differs.
+    """
+    if len(arrays) != len(graph.inputs):
+        raise UsageError(f"the graph has {len(graph.inputs)} inputs and {len(arrays)} --input were given")
+    for index, (array, tensor) in enumerate(zip(arrays, graph.inputs, strict=True)):
+        if array.shape != tensor.shape or array.dtype != numpy_dtype(tensor.dtype):
+            wanted = f"{numpy_dtype(tensor.dtype)}{list(tensor.shape)}"
+            raise UsageError(f"input {index} is {array.dtype}{list(array.shape)}; the graph takes {wanted}")
+
+
+def as_outputs(graph: Graph, results: Arrays) -> Arrays:
+    """What a target's payload gave, in the graph's shapes and data types: a payload may know only sizes."""
+    return [
+        np.ascontiguousarray(result).view(numpy_dtype(tensor.dtype)).reshape(tensor.shape)
+        for result, tensor in zip(results, graph.outputs, strict=True)
+    ]
 
 
 def _output_paths(given: Sequence[Path], count: int) -> list[Path]:

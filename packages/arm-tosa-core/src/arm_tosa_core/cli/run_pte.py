@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +14,19 @@ import numpy as np
 from ..errors import UsageError
 from ..pte import delegates
 from .files import read
+from .profile import Event, read_events
 from .run import Arrays, import_runtime
 
 
-def run_pte(file: Path, arrays: Arrays) -> Arrays:
-    """Runs method ``forward`` of a program.
+def run_pte(file: Path, arrays: Arrays, *, profile: bool = False) -> tuple[Arrays, list[Event]]:
+    """Runs method ``forward`` of a program once.
+
+    Returns:
+        The outputs, and the events of loading and running it if ``profile``.
 
     Raises:
         UsageError: the file is no program, a delegate that it needs is not registered, an input is missing or of
-            another shape or data type than the program's, or execution fails.
+            another shape or data type than the program's, or execution fails; with what ExecuTorch logged.
     """
     pte = read(file)
     backends = sorted({delegate.backend_id for delegate in delegates(pte)})
@@ -32,19 +40,43 @@ def run_pte(file: Path, arrays: Arrays) -> Arrays:
     missing = sorted(set(backends) - set(runtime.backend_registry.registered_backend_names))
     if missing:
         raise UsageError(f"{file} is delegated to {' and '.join(missing)}, which nothing on this machine provides")
-    try:
-        method = runtime.load_program(pte, verification=Verification.InternalConsistency).load_method("forward")
-    except RuntimeError as error:
-        raise UsageError(f"ExecuTorch cannot load {file}: {error}") from error
+    with _logged(f"ExecuTorch cannot load {file}"):
+        program = runtime.load_program(pte, verification=Verification.InternalConsistency, enable_etdump=profile)
+        method = program.load_method("forward")
     if method is None:
         raise UsageError(f"{file} has no method 'forward'")
     tensors = [torch.from_numpy(np.ascontiguousarray(array)) for array in arrays]
     _check_inputs(file, method.metadata, tensors)
-    try:
+    with _logged(f"running {file} failed"):
         results = method.execute(tensors)
-    except RuntimeError as error:
-        raise UsageError(f"running {file} failed: {error}") from error
-    return [result.numpy() if isinstance(result, torch.Tensor) else np.asarray(result) for result in results]
+    outputs = [result.numpy() if isinstance(result, torch.Tensor) else np.asarray(result) for result in results]
+    return outputs, _events(program) if profile else []
+
+
+@contextlib.contextmanager
+def _logged(what: str) -> Iterator[None]:
+    """Turns a failure into an error with what ExecuTorch and the delegates logged to the process's standard error."""
+    saved = os.dup(2)
+    try:
+        with tempfile.TemporaryFile() as log:
+            os.dup2(log.fileno(), 2)
+            try:
+                yield
+            except RuntimeError as error:
+                log.seek(0)
+                lines = log.read().decode(errors="replace").strip().splitlines()[-24:]
+                raise UsageError("\n".join([f"{what}: {error}", *(f"    {line}" for line in lines)])) from error
+            finally:
+                os.dup2(saved, 2)
+    finally:
+        os.close(saved)
+
+
+def _events(program: Any) -> list[Event]:
+    with tempfile.TemporaryDirectory(prefix="arm_tosa_") as folder:
+        dump = Path(folder, "run.etdp")
+        program.write_etdump_result_to_file(str(dump), str(Path(folder, "debug.bin")))
+        return read_events(dump.read_bytes())
 
 
 def _register_quantized_kernels() -> None:

@@ -1,0 +1,75 @@
+"""``--profile``: what an ETDump says of one run, as a table and as a trace for Perfetto or chrome://tracing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from ..atomic import write_atomic
+from ..errors import ToolError
+from .report import table
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event: start from the first one's, and duration, in milliseconds; depth counts the events that enclose it."""
+
+    name: str
+    start_ms: float
+    ms: float
+    depth: int
+
+
+def read_events(etdump: bytes) -> list[Event]:
+    """The events of an ETDump by start, those that enclose others first; its ticks are nanoseconds on hosts.
+
+    Raises:
+        ToolError: ExecuTorch's flatc cannot read it.
+    """
+    from executorch.devtools.etdump.serialize import deserialize_from_etdump_flatcc
+
+    try:
+        runs: Any = deserialize_from_etdump_flatcc(etdump).run_data
+    except Exception as error:  # it runs flatc and parses what that writes
+        raise ToolError("ExecuTorch's flatc", f"cannot read the ETDump: {error}") from error
+    spans = [
+        (event.start_time, event.end_time, event.name or event.delegate_debug_id_str or "event")
+        for run in runs
+        for event in (recorded.profile_event for recorded in run.events)
+        if event is not None
+    ]
+    spans.sort(key=lambda span: (span[0], -span[1]))
+    events: list[Event] = []
+    open_until: list[int] = []  # ends of the events that enclose the next one
+    for start, end, name in spans:
+        while open_until and start >= open_until[-1]:
+            open_until.pop()
+        events.append(Event(name, (start - spans[0][0]) / 1e6, (end - start) / 1e6, len(open_until)))
+        open_until.append(end)
+    return events
+
+
+def write_trace(path: Path, events: Sequence[Event]) -> None:
+    """Writes a trace in the Trace Event Format, complete events, times in microseconds.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    rows = [{"name": e.name, "ph": "X", "ts": e.start_ms * 1e3, "dur": e.ms * 1e3, "pid": 1, "tid": 1} for e in events]
+    write_atomic(path, json.dumps({"traceEvents": rows, "displayTimeUnit": "ms"}, indent=1))
+
+
+def data_of(events: Sequence[Event]) -> list[dict[str, Any]]:
+    """For ``--json``."""
+    return [asdict(event) for event in events]
+
+
+def show_events(console: Console, events: Sequence[Event]) -> None:
+    """Prints the events, indented by depth."""
+    cells = [["  " * event.depth + event.name, f"{event.ms:.3f}"] for event in events]
+    console.print(table("profile", ("event", "ms"), cells))

@@ -1,0 +1,159 @@
+"""``arm-tosa verify``: what a compiled model computes, beside the TOSA reference model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from .. import plugins
+from ..errors import UsageError
+from ..ir import Graph
+from ..loader import load
+from ..pte import Delegate, delegates
+from ..target import Target
+from ..verify import Finding, random_inputs
+from ..verify import verify as verify_graph
+from .files import read, read_array, read_tosa
+from .report import Result
+from .run import Arrays, check_inputs
+
+
+def verify(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .pte, or a .tosa with --target.")],
+    tosa: Annotated[
+        Path | None,
+        typer.Option(help="Of a .pte: the folder of `compile --artifacts`, or the .tosa of its one delegate."),
+    ] = None,
+    target: Annotated[str | None, typer.Option("--target", "-t", help="What to compile a .tosa for.")] = None,
+    inputs: Annotated[
+        list[Path] | None, typer.Option("--input", help=".npy, one per input of the TOSA graph; random without.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the random inputs.")] = 0,
+) -> Result:
+    """Run a compiled model and the TOSA reference model on the same inputs; show the first operator that differs."""
+    rows = []
+    for job in _jobs(file, tosa, target):
+        graph = load(job.tosa)
+        if job.target.run is None:
+            raise UsageError(f"target {job.target.name!r} cannot run on this machine; see `arm-tosa doctor`")
+        arrays = [read_array(path) for path in inputs] if inputs else random_inputs(graph, seed)
+        check_inputs(graph, arrays)
+        rows.append(_row(job, graph, arrays))
+    return _result(file, rows)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One graph: its TOSA, its target and, where it is compiled already, its payload."""
+
+    what: str
+    tosa: bytes
+    target: Target
+    payload: bytes | None = None
+
+
+def _jobs(file: Path, tosa: Path | None, name: str | None) -> list[_Job]:
+    if file.suffix == ".tosa":
+        if name is None or tosa is not None:
+            raise UsageError(f"{file} is TOSA itself: give --target, and no --tosa")
+        return [_Job(str(file), read_tosa(file), plugins.target(name))]
+    if file.suffix != ".pte":
+        raise UsageError(f"cannot verify {file}: its suffix is neither .pte nor .tosa")
+    if name is not None or tosa is None:
+        raise UsageError(
+            f"{file} is compiled and does not hold its TOSA graphs: give --tosa, and no --target. "
+            "`arm-tosa compile ... --artifacts FOLDER` leaves them in FOLDER"
+        )
+    found = delegates(read(file))
+    targets = [_target(delegate) for delegate in found]
+    paths = _graphs(tosa, [target.name for target in targets])
+    return [
+        _Job(f"delegate {delegate.index} of {delegate.method!r}", read_tosa(path), target, delegate.payload)
+        for delegate, target, path in zip(found, targets, paths, strict=True)
+    ]
+
+
+def _target(delegate: Delegate) -> Target:
+    """The installed target that a delegate was compiled for."""
+    known = {name: target for name, target in plugins.targets().items() if target.backend_id == delegate.backend_id}
+    specs = dict(delegate.compile_specs)
+    try:
+        options = json.loads(specs.get("options", b"{}"))
+    except ValueError:
+        options = {}
+    names = [str(options.get(key)) for key in ("target", "name")] if isinstance(options, dict) else []
+    chosen = [known[name] for name in names if name in known] or list(known.values())
+    if len(chosen) != 1:
+        raise UsageError(
+            f"delegate {delegate.index} is for {delegate.backend_id}, and its compile specs do not say which target "
+            f"of {', '.join(known) or 'none installed'} that is"
+        )
+    return chosen[0]
+
+
+def _graphs(path: Path, names: Sequence[str]) -> list[Path]:
+    """The TOSA file of each delegate, in order."""
+    found = [path]
+    if path.is_dir():
+        folders = sorted(path.glob("delegate_*"), key=lambda folder: int(folder.name.rpartition("_")[2]))
+        found = [file for folder in folders for file in (folder / f"{name}.tosa" for name in dict.fromkeys(names))]
+        found = [file for file in found if file.is_file()]
+    if len(found) != len(names):
+        raise UsageError(f"the program has {len(names)} delegates, and {path} holds {len(found)} TOSA graphs for them")
+    return found
+
+
+def _row(job: _Job, graph: Graph, arrays: Arrays) -> dict[str, Any]:
+    run, payload = job.target.run, job.payload
+    assert run is not None
+    whole = None if payload is None else (lambda _, arrays: run(payload, arrays))
+    finding = verify_graph(job.tosa, job.target, arrays, whole)
+    row: dict[str, Any] = {
+        "graph": job.what,
+        "target": job.target.name,
+        "ops": len(graph.ops),
+        "agrees": finding is None,
+    }
+    return row if finding is None else {**row, **_data(finding)}
+
+
+def _data(finding: Finding) -> dict[str, Any]:
+    ops = [
+        {
+            "index": index,
+            "op": op.name,
+            "output": [f"{t.dtype}{list(t.shape)}" for t in op.outputs],
+            "source": op.origin.source if op.origin else "",
+        }
+        for index, op in finding.ops
+    ]
+    return {
+        "difference": asdict(finding.difference),
+        "text": str(finding.difference),
+        "first": ops,
+        "cuts": finding.cuts,
+    }
+
+
+def _result(file: Path, rows: list[dict[str, Any]]) -> Result:
+    def show(console: Console) -> None:
+        for row in rows:
+            start = f"{row['graph']} on {row['target']}: "
+            if row["agrees"]:
+                console.print(f"{start}{row['ops']} operators agree with the TOSA reference model", markup=False)
+                continue
+            console.print(f"{start}{row['text']}", markup=False)
+            for op in row["first"]:
+                where = f", {op['source']}" if op["source"] else ""
+                console.print(
+                    f"    at operator {op['index']}, {op['op']} -> {', '.join(op['output'])}{where}", markup=False
+                )
+
+    failed = not all(row["agrees"] for row in rows)
+    return Result({"file": str(file), "graphs": rows}, show, status=int(failed))
