@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .errors import Rejected as Rejected
     from .errors import ToolError as ToolError
     from .errors import UsageError as UsageError
+    from .flow import LoweredProgram as LoweredProgram
+    from .flow import lower as lower
     from .int64 import InsertCastForOpsWithInt64InputPass as InsertCastForOpsWithInt64InputPass
     from .partitioner import TOSAPartitioner as TOSAPartitioner
     from .quantizer import QuantizationConfig as QuantizationConfig
@@ -34,6 +36,7 @@ _HOME = {
     "ArmCompileSpec": "compile_spec",
     "ArmTosaError": "errors",
     "InsertCastForOpsWithInt64InputPass": "int64",
+    "LoweredProgram": "flow",
     "LoweringError": "errors",
     "Q": "registry",
     "QuantizationConfig": "quantizer",
@@ -50,6 +53,7 @@ _HOME = {
     "UsageError": "errors",
     "get_symmetric_a16w8_quantization_config": "quantizer",
     "get_symmetric_quantization_config": "quantizer",
+    "lower": "flow",
     "op": "registry",
 }
 

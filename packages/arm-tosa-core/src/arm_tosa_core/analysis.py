@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +25,8 @@ _IDLE = frozenset({"RESHAPE", "TRANSPOSE", "IDENTITY"})
 #: Policies of operators that may emit nothing: they only change bounds or the scale.
 _IMPLICIT = frozenset({Q.BOUNDS, Q.PRODUCT})
 
-_CONSTANT = Rejected("is computed from constants, and used on the CPU only")
+#: Why what is known at compile time stays on the CPU.
+CONSTANT = Rejected("is computed from constants, and used on the CPU only")
 
 #: May a node be delegated, as far as the caller is concerned? A reason if not.
 NodeCheck = Callable[[Node], "Rejected | None"]
@@ -44,6 +45,14 @@ class Analysis:
     accepted: dict[Node, int] = field(default_factory=dict)
     rejected: dict[Node, Rejected] = field(default_factory=dict)
     constant: set[Node] = field(default_factory=set)
+
+    def of_copy(self, twins: Mapping[Node, Node]) -> Analysis:
+        """The same of a copy of the program, given the copy of each node."""
+        return Analysis(
+            {twins[n]: region for n, region in self.accepted.items()},
+            {twins[n]: why for n, why in self.rejected.items()},
+            {twins[n] for n in self.constant},
+        )
 
 
 def analyse(
@@ -184,12 +193,16 @@ def _assign_regions(program: ExportedProgram, analysis: Analysis, has_float: boo
             continue
         level[node] = max(before, default=0)
     for node in reversed(program.graph.nodes):
-        if node not in analysis.accepted or node.target is operator.getitem:
+        if node not in analysis.accepted or (node.target is operator.getitem and node not in analysis.constant):
             continue
-        users = [u for u in node.users if u in level and u.op != "output"]
+        users = [u for u in node.users if u in level and u.users]  # an assertion, which nobody uses, goes along
         follow = all(_can_follow(p, analysis) for p in node.all_input_nodes if p in analysis.accepted)
         if follow and any(u in analysis.accepted for u in users):
             level[node] = max(level[node], min(level[u] for u in users))
+    for node in analysis.accepted:
+        homes = [level[p] for p in node.all_input_nodes if p in analysis.accepted]
+        if homes and not node.users:
+            level[node] = max(homes)
     if not has_float:  # a dequantize at the far edge belongs to nobody
         for node in [n for n in analysis.accepted if _is_edge(n, analysis)]:
             del analysis.accepted[node]
@@ -221,7 +234,7 @@ def _idle_regions(analysis: Analysis, emitted: dict[Node, list[Op]], target: Tar
     busy = {region for node, region in analysis.accepted.items() if works(node)}
     idle = Rejected("is in a region with nothing to compute, only data to reshape")
     return {
-        node: _CONSTANT if node in analysis.constant else idle
+        node: CONSTANT if node in analysis.constant else idle
         for node, region in analysis.accepted.items()
         if region not in busy
     }
@@ -240,7 +253,7 @@ def _shared(analysis: Analysis, has_float: bool) -> dict[Node, Rejected]:
         homes = {analysis.accepted.get(user) for user in node.users}
         if node in analysis.constant and homes == {None}:
             del analysis.accepted[node]
-            analysis.rejected[node] = _CONSTANT
+            analysis.rejected[node] = CONSTANT
         elif homes != {home} and (node in analysis.constant or not has_float or not homes <= {home, None}):
             found[node] = Rejected(
                 "is shared between a delegate and the CPU, or between delegates",

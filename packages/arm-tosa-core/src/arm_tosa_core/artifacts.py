@@ -6,15 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from torch.export import ExportedProgram
-
 from .atomic import write_atomic
 from .errors import UsageError
 from .ir import Graph
 from .target import Target
 
 
-def artifact_folder(path: str, program: ExportedProgram, tosa: bytes, target: Target) -> Path:
+def artifact_folder(path: str, tosa: bytes, target: Target) -> Path:
     """Makes a new folder ``delegate_N`` under ``path`` and leaves the TOSA flatbuffer in it.
 
     Raises:

@@ -11,8 +11,10 @@ from torch.export import ExportedProgram
 
 from .artifacts import artifact_folder, write_debug_info
 from .compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
+from .ir import Graph
 from .pipeline import lower
 from .serializer import serialize
+from .target import Target
 
 
 def preprocess(edge_program: ExportedProgram, compile_spec: ArmCompileSpec) -> PreprocessResult:
@@ -23,16 +25,24 @@ def preprocess(edge_program: ExportedProgram, compile_spec: ArmCompileSpec) -> P
         ToolError: the target's compiler failed.
     """
     target = compile_spec.target()
-    graph = lower(edge_program, target)
+    return PreprocessResult(processed_bytes=payload(lower(edge_program, target), target, compile_spec))
+
+
+def payload(graph: Graph, target: Target, compile_spec: ArmCompileSpec) -> bytes:
+    """Compiles a lowered graph for the target of ``compile_spec``, and leaves the artifacts that it asks for.
+
+    Raises:
+        ToolError: the target's compiler failed.
+    """
     mode = compile_spec.tosa_debug_mode
     tosa = serialize(graph, target.tosa_spec, locations=mode is ArmCompileSpec.DebugMode.TOSA)
     options: dict[str, str] = {}
     if path := compile_spec.get_intermediate_path():
-        folder = artifact_folder(path, edge_program, tosa, target)
+        folder = artifact_folder(path, tosa, target)
         options["artifacts"] = str(folder)
         if mode is ArmCompileSpec.DebugMode.JSON:
             write_debug_info(folder, graph)
-    return PreprocessResult(processed_bytes=target.compile(tosa, options) if target.compile else tosa)
+    return target.compile(tosa, options) if target.compile else tosa
 
 
 @final

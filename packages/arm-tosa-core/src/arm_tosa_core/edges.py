@@ -6,7 +6,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from .analysis import Analysis
+from .analysis import CONSTANT, Analysis
 from .program import is_dequantize
 
 
@@ -20,7 +20,9 @@ def copy_shared(program: ExportedProgram, analysis: Analysis) -> None:
             homes.setdefault(analysis.accepted.get(user), []).append(user)
         inside = [home for home in homes if home is not None]
         if not inside:
-            analysis.accepted.pop(node)
+            if node in analysis.constant:
+                del analysis.accepted[node]
+                analysis.rejected[node] = CONSTANT
             continue
         analysis.accepted[node] = inside[0]
         for home in [home for home in homes if home != inside[0]]:
@@ -33,6 +35,8 @@ def copy_shared(program: ExportedProgram, analysis: Analysis) -> None:
                 analysis.accepted[copy] = home
             if node in analysis.constant:
                 analysis.constant.add(copy)
+                if home is None:
+                    analysis.rejected[copy] = CONSTANT
 
 
 def narrow_int64(program: ExportedProgram, analysis: Analysis) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +21,7 @@ from .compile_spec import ArmCompileSpec
 from .edges import copy_shared, narrow_int64
 from .errors import Rejected, UsageError
 from .explain import Report
-from .program import real_constants
+from .program import copy_program, real_constants
 from .registry import overload
 
 
@@ -61,10 +60,7 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
         Warns:
             NothingDelegatedWarning: with the most frequent reason; ``report`` has all of them.
         """
-        analysis = self._analyse(exported_program, editable=False)
-        self.report = Report.of(exported_program, analysis, self.target)
-        if not analysis.accepted:
-            warnings.warn(self.report.nothing_delegated(), NothingDelegatedWarning, stacklevel=2)
+        analysis = self.final(exported_program)
         numbers = {region: i for i, region in enumerate(sorted(set(analysis.accepted.values())))}
         tags = {}
         for node, region in analysis.accepted.items():
@@ -73,6 +69,21 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
             tags[tag] = self.delegation_spec
         tag_constant_data(exported_program)
         return PartitionResult(tagged_exported_program=exported_program, partition_tags=tags)
+
+    def final(self, program: ExportedProgram) -> Analysis:
+        """What of a program that nobody edits any more is delegated; makes the report of it.
+
+        Warns:
+            NothingDelegatedWarning: with the most frequent reason.
+        """
+        return self.reported(program, self._analyse(program, editable=False))
+
+    def reported(self, program: ExportedProgram, analysis: Analysis) -> Analysis:
+        """Makes the report of an analysis, which it returns; warns as ``final`` does."""
+        self.report = Report.of(program, analysis, self.target)
+        if not analysis.accepted:
+            warnings.warn(self.report.nothing_delegated(), NothingDelegatedWarning, stacklevel=3)
+        return analysis
 
     def ops_to_not_decompose(
         self, ep: ExportedProgram
@@ -90,17 +101,19 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
 
         ``partition`` may only tag, so this is done before. The program given is left as it is.
         """
+        return self.edited(exported_program)[0]
+
+    def edited(self, exported_program: ExportedProgram) -> tuple[ExportedProgram, Analysis]:
+        """The program that ``transform_for_pre_decomposition`` returns, with what of it is delegated."""
         analysis = self._analyse(exported_program, editable=True)
         if any(_writes(node, analysis) for node in exported_program.graph.nodes):
             exported_program = exported_program.run_decompositions({})  # makes it functional: what follows moves values
             analysis = self._analyse(exported_program, editable=True)
-        program = _copy(exported_program)
-        twins = dict(zip(exported_program.graph.nodes, program.graph.nodes, strict=True))
-        analysis.accepted = {twins[n]: region for n, region in analysis.accepted.items()}
-        analysis.constant = {twins[n] for n in analysis.constant}
+        program = copy_program(exported_program)
+        analysis = analysis.of_copy(dict(zip(exported_program.graph.nodes, program.graph.nodes, strict=True)))
         copy_shared(program, analysis)
         narrow_int64(program, analysis)
-        return program
+        return program, analysis
 
     def _analyse(self, program: ExportedProgram, editable: bool) -> Analysis:
         _require_cpu(program)
@@ -152,22 +165,3 @@ def _writes(node: Node, analysis: Analysis) -> bool:
         return False
     target = node.all_input_nodes[0]
     return target in analysis.constant or not target.meta["val"].dtype.is_floating_point
-
-
-def _copy(program: ExportedProgram) -> ExportedProgram:
-    """The program with a graph of its own; parameters are shared."""
-    module = torch.fx.GraphModule(program.graph_module, copy.deepcopy(program.graph_module.graph))
-    for old, new in zip(program.graph.nodes, module.graph.nodes, strict=True):
-        new.name = old.name  # a copy renames what shadows a builtin, such as "input"
-    module.meta = dict(program.graph_module.meta)
-    return ExportedProgram(
-        root=module,
-        graph=module.graph,
-        graph_signature=program.graph_signature,
-        state_dict=dict(program.state_dict),  # ExecuTorch removes what goes into delegates
-        range_constraints=program.range_constraints,
-        module_call_graph=program.module_call_graph,
-        example_inputs=program.example_inputs,
-        constants=dict(program.constants),
-        verifiers=program.verifiers,
-    )

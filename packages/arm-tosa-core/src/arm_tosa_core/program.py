@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -64,6 +65,25 @@ def _constant_inputs(program: ExportedProgram) -> Iterator[tuple[str, str, torch
         tensor = source.get(str(spec.target))
         if isinstance(tensor, torch.Tensor):
             yield spec.arg.name, str(spec.target), tensor
+
+
+def copy_program(program: ExportedProgram) -> ExportedProgram:
+    """The program with a graph of its own; parameters are shared."""
+    module = torch.fx.GraphModule(program.graph_module, copy.deepcopy(program.graph_module.graph))
+    for old, new in zip(program.graph.nodes, module.graph.nodes, strict=True):
+        new.name = old.name  # a copy renames what shadows a builtin, such as "input"
+    module.meta = dict(program.graph_module.meta)
+    return ExportedProgram(
+        root=module,
+        graph=module.graph,
+        graph_signature=program.graph_signature,
+        state_dict=dict(program.state_dict),  # ExecuTorch removes what goes into delegates
+        range_constraints=program.range_constraints,
+        module_call_graph=program.module_call_graph,
+        example_inputs=program.example_inputs,
+        constants=dict(program.constants),
+        verifiers=program.verifiers,
+    )
 
 
 def is_quantize(node: torch.fx.Node) -> bool:

@@ -35,16 +35,30 @@ def lower_regions(program: ExportedProgram, target: Target, analysis: Analysis) 
 
 def _lower_region(program: ExportedProgram, target: Target, analysis: Analysis, number: int) -> Region:
     lowering = Lowering(program, target)
+    inside = {node for node, region in analysis.accepted.items() if region == number}
+    known = _constants_of(inside, analysis)
     inputs, outputs = [], []
     for node in program.graph.nodes:
-        if analysis.accepted.get(node) == number or (node in analysis.constant and node.op != "output"):
+        if node in inside or node in known:
             lowering.values[node] = lowering.lower(node)
-            outside = any(analysis.accepted.get(u) != number for u in node.users)
-            if outside and node not in analysis.constant:
+            if node not in known and any(u not in inside for u in node.users):
                 outputs.append(node)
-        elif any(analysis.accepted.get(u) == number for u in node.users):
+        elif any(u in inside for u in node.users):
             inputs.append(node)
             lowering.values[node] = lowering.input(node.name, node.meta["val"])
     for node in outputs:
         lowering.output(node)
     return Region(legalize(lowering.graph, target), inputs, outputs)
+
+
+def _constants_of(inside: set[Node], analysis: Analysis) -> set[Node]:
+    """The nodes known at compile time from which those of a region are computed."""
+    found: set[Node] = set()
+    waiting = list(inside)
+    while waiting:
+        node = waiting.pop()
+        for n in [node, *node.all_input_nodes]:
+            if n in analysis.constant and n not in found:
+                found.add(n)
+                waiting.append(n)
+    return found

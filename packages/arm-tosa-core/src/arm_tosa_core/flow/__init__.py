@@ -1,0 +1,8 @@
+"""From an exported program to a ``.pte`` in one step: the fast flow.
+
+ExecuTorch sees no more than what stays on the CPU and the calls of delegates; see docs/fast-flow.md.
+"""
+
+from .lowered import LoweredProgram as LoweredProgram
+from .lowered import lower as lower
+from .lowered import lower_to_edge as lower_to_edge

@@ -1,0 +1,71 @@
+"""Makes a program functional, cheaply where operators in place only follow what made their operand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from ..program import copy_program
+from .decompose import run_decompositions
+
+#: Checks that export leaves in a program; ExecuTorch drops them. They must not count as users of a tensor.
+_CHECKS = frozenset({torch.ops.aten._assert_tensor_metadata.default})
+
+#: Composites that never return what they were given; others may, such as ``dropout`` in eval mode, and do not say so.
+_FRESH_COMPOSITES = frozenset(
+    getattr(torch.ops.aten, name).default
+    for name in ("batch_norm", "conv1d", "conv2d", "conv3d", "group_norm", "instance_norm", "layer_norm", "linear")
+)
+
+
+def functional(program: ExportedProgram) -> ExportedProgram:
+    """The program without operators in place and without checks of tensor metadata; the one given is left as it is."""
+    nodes = list(program.graph.nodes)
+    if not any(node.target in _CHECKS or _mutable(node) for node in nodes):
+        return program
+    if any(_mutable(node) and _twin(node) is None for node in nodes):
+        return run_decompositions(program, {})
+    program = copy_program(program)
+    for node in list(program.graph.nodes):
+        if node.target in _CHECKS:
+            program.graph.erase_node(node)
+        elif _mutable(node):
+            node.target = _twin(node)
+    return program
+
+
+def _schema(node: Node) -> Any:
+    return getattr(node.target, "_schema", None) if node.op == "call_function" else None
+
+
+def _mutable(node: Node) -> bool:
+    schema = _schema(node)
+    return schema is not None and schema.is_mutable
+
+
+def _twin(node: Node) -> Any:
+    """The operator that gives the same result out of place, if nobody else reads or shares what this one overwrites."""
+    operand = node.args[0] if node.args else None
+    if not isinstance(operand, Node) or len(operand.users) > 1 or not _fresh(operand):
+        return None
+    namespace, name = _schema(node).name.split("::")
+    packet = getattr(getattr(torch.ops, namespace), name.removesuffix("_"), None)
+    twin = getattr(packet, _schema(node).overload_name or "default", None)
+    if not name.endswith("_") or twin is None or twin._schema.is_mutable:
+        return None
+    same = [a.name for a in twin._schema.arguments] == [a.name for a in _schema(node).arguments]
+    return twin if same else None
+
+
+def _fresh(node: Node) -> bool:
+    """Whether an operator made its result anew: no view of anything."""
+    schema = _schema(node)
+    if schema is None or not isinstance(node.meta.get("val"), torch.Tensor):
+        return False
+    if _mutable(node):
+        return _twin(node) is not None
+    composite = node.target._can_decompose()  # type: ignore[union-attr]  # it has a schema
+    return all(r.alias_info is None for r in schema.returns) and (not composite or node.target in _FRESH_COMPOSITES)

@@ -1,0 +1,64 @@
+"""The fast flow means the same as ExecuTorch's own: the same operators delegated, the same outputs bit for bit."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from executorch.exir.backend.operator_support import DontPartition
+from flows import Lowered, Net, export, lower, quantize
+from test_partitioner import PROGRAMS, Program, X, Y, _accumulate, _cache
+from torch.export import ExportedProgram
+
+from arm_tosa_core import TosaSpecification
+from arm_tosa_core.flow import lower_to_edge
+
+NUMBERS = {"aten.full", "aten._to_copy"}
+SPECS = ["TOSA-1.0+INT", "TOSA-1.0+INT+FP", "TOSA-1.0+FP"]
+
+
+def both(exported: ExportedProgram, spec: str) -> tuple[Lowered, Lowered]:
+    """The program lowered by the fast flow and by the ordinary one."""
+    checks = [DontPartition(torch.ops.aten.sigmoid.default)]
+    given = copy.deepcopy(exported)
+    fast = Lowered(*lower_to_edge(given, TosaSpecification.create_from_string(spec), additional_checks=checks))
+    assert given.graph_module.code == exported.graph_module.code, "the program given was changed"
+    return fast, lower(exported, spec, checks)
+
+
+def delegated(lowered: Lowered) -> Counter[str]:
+    """The operators inside of delegates, but for those into which ExecuTorch makes numbers."""
+    names = (row.target.rpartition(".")[0] for row in lowered.report.delegated)
+    return Counter(name for name in names if name not in NUMBERS)
+
+
+def assert_equal(fast: Lowered, ordinary: Lowered, *inputs: torch.Tensor) -> None:
+    for ours, theirs in zip(fast.run(*inputs), ordinary.run(*inputs), strict=True):
+        assert ours.dtype == theirs.dtype and ours.stride() == theirs.stride()
+        assert torch.equal(ours, theirs)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_flows_agree(program: Program, spec: str) -> None:
+    exported = (quantize if "INT" in spec else export)(Net(program.forward), program.inputs)
+    fast, ordinary = both(exported, spec)
+    assert fast.outside == ordinary.outside
+    assert len(fast.payloads) == len(ordinary.payloads)
+    assert delegated(fast) == delegated(ordinary)
+    assert_equal(fast, ordinary, *program.inputs)
+    fast.edge.to_executorch()
+
+
+@pytest.mark.parametrize("forward", [_accumulate, _cache])
+@pytest.mark.parametrize("spec", SPECS)
+def test_flows_agree_on_buffers_that_the_model_writes(forward: Callable[..., Any], spec: str) -> None:
+    fast, ordinary = both((quantize if "INT" in spec else export)(Net(forward), (X,)), spec)
+    assert len(fast.payloads) == len(ordinary.payloads) >= 1
+    for x in (X, Y, X):
+        assert_equal(fast, ordinary, x)
+    fast.edge.to_executorch()
