@@ -26,8 +26,8 @@ RUNTIME = PACKAGES / "arm-runtime-cpp"
 ACME = ROOT / "tests" / "plugins" / "acme-npu"
 CONSTRAINTS = ROOT / "constraints.txt"
 CPP_SUFFIXES = {".c", ".cc", ".cpp", ".h", ".hpp"}
-# What builds arm-runtime-cpp; its build must see the installed executorch, hence no isolation.
-BUILD_TOOLS = ("cmake", "ninja", "scikit-build-core")
+# What builds arm-runtime-cpp, and what it loads; its build must see the installed executorch, hence no isolation.
+BUILD_TOOLS = ("cmake", "ninja", "scikit-build-core", "ai-ml-sdk-vgf-library", "ai-ml-emulation-layer-for-vulkan")
 
 nox.options.sessions = ["lint", "types", "tests"]
 # The helpers below make the environments: nox cannot share one between sessions.
@@ -112,6 +112,7 @@ def _vulkan_driver() -> bool:
 #: Debian packages, and whether what they bring is there.
 COMPILER: dict[str, Callable[[], object]] = {"g++": lambda: shutil.which("c++")}
 VULKAN: dict[str, Callable[[], object]] = {
+    "libvulkan-dev": lambda: Path("/usr/include/vulkan/vulkan_core.h").is_file(),
     "libvulkan1": lambda: ctypes.util.find_library("vulkan"),
     "mesa-vulkan-drivers": _vulkan_driver,
 }

@@ -1,0 +1,118 @@
+// Runs a VGF program (Arm's container for SPIR-V graphs and compute shaders) on a Vulkan device.
+//
+//     arm_runtime::vgf::Session session(file.data(), file.size());
+//     session.run(inputs, outputs);
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace arm_runtime::vgf {
+
+/// What went wrong, where, and what to do about it.
+class Error : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+enum class DataType : uint8_t {
+    kBool,
+    kInt8,
+    kUInt8,
+    kInt16,
+    kUInt16,
+    kInt32,
+    kInt64,  ///< only of arguments: a VGF has none
+    kFloat16,
+    kBFloat16,
+    kFloat32,
+};
+
+/// "int8", "float32", ...
+const char* name_of(DataType type);
+
+/// Bytes of an element.
+size_t size_of(DataType type);
+
+/// An input or output of a program.
+struct TensorInfo {
+    std::string name;
+    DataType type;
+    std::vector<int64_t> shape;  ///< in the order in which the elements lie
+    size_t bytes;
+};
+
+/// The memory that a caller passes for an input or output: elements in row-major order. An int64
+/// argument fits an int32 tensor; inputs that int32 cannot hold are an error.
+struct Argument {
+    void* data;
+    DataType type;
+    const int64_t* shape;
+    size_t rank;
+};
+
+/// A span of time, in nanoseconds of CLOCK_MONOTONIC.
+struct Event {
+    const char* name;  ///< lives as long as the session
+    bool on_device;
+    uint64_t begin;
+    uint64_t end;
+};
+
+/// Device memory of a session, in bytes.
+struct MemoryUse {
+    uint64_t inputs;
+    uint64_t outputs;
+    uint64_t work;   ///< intermediate tensors and what the device needs while a graph runs
+    uint64_t saved;  ///< what `work` would be larger by if nothing in it shared memory
+};
+
+struct Options {
+    /// Part of a device's name, in any case, or its number in the loader's order. Empty: a device
+    /// that has VK_ARM_tensors and VK_ARM_data_graph itself, else the fastest one, with Arm's
+    /// emulation layer.
+    std::string device;
+    /// Where compiled pipelines are kept between processes. Empty: nowhere.
+    std::string cache_folder;
+};
+
+/// `ARM_VGF_DEVICE`, and `ARM_VGF_CACHE` or else `arm_runtime` in the user's cache folder.
+Options options_from_environment();
+
+/// A loaded program. All sessions of a process share one device of each kind; several threads may
+/// use several sessions at once, and calls on one session wait for each other.
+class Session {
+  public:
+    /// Checks and loads a program; `data` may go away afterwards.
+    ///
+    /// Throws Error: a malformed or unsupported program (it names the segment and the field), no
+    /// Vulkan loader, driver or emulation layer (it says what to install), or a Vulkan call failed.
+    Session(const void* data, size_t size, const Options& options);
+    ~Session();
+    Session(Session&&) noexcept;
+    Session& operator=(Session&&) noexcept;
+
+    const std::vector<TensorInfo>& inputs() const;
+    const std::vector<TensorInfo>& outputs() const;
+    const MemoryUse& memory() const;
+    /// The device's name; ends with "(emulated)" where Arm's emulation layer is in use.
+    const std::string& device() const;
+
+    /// Runs the program once. Allocates nothing, but for `profile`, to which it appends the copies,
+    /// the whole run and each segment on the device.
+    ///
+    /// Throws Error: an argument does not fit (found before anything is copied), an int64 input is
+    /// out of range, or the device failed.
+    void run(const Argument* inputs, size_t input_count, const Argument* outputs,
+             size_t output_count, std::vector<Event>* profile = nullptr);
+
+  private:
+    class Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace arm_runtime::vgf

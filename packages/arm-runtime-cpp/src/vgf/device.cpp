@@ -1,0 +1,179 @@
+#include "device.hpp"
+
+#include <map>
+#include <vector>
+
+namespace arm_runtime::vgf {
+namespace {
+
+// Enabled where the device has them: the Arm extensions need the first three when native, the model
+// converter's SPIR-V needs the last.
+constexpr const char* kOptionalExtensions[] = {
+    "VK_KHR_deferred_host_operations", "VK_KHR_maintenance5",
+    "VK_ARM_data_graph_instruction_set_tosa", "VK_EXT_shader_replicated_composites"};
+
+/// Every feature structure that concerns shaders, as one chain.
+struct Features {
+    VkPhysicalDeviceFeatures2 base{};
+    VkPhysicalDeviceVulkan11Features v11{};
+    VkPhysicalDeviceVulkan12Features v12{};
+    VkPhysicalDeviceVulkan13Features v13{};
+    TensorFeatures tensors;
+    DataGraphFeatures graphs;
+    ReplicatedCompositesFeatures composites;
+
+    explicit Features(bool with_composites) {
+        base.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+        v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
+        v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+        v13.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES;
+        base.pNext = &v11;
+        v11.pNext = &v12;
+        v12.pNext = &v13;
+        v13.pNext = &tensors;
+        tensors.next = &graphs;
+        if (with_composites) graphs.next = &composites;
+    }
+    Features(const Features&) = delete;
+    Features& operator=(const Features&) = delete;
+};
+
+std::unique_ptr<Device> open(const Options& options) {
+    auto instance = std::make_unique<Instance>(false);
+    const std::string& wanted = options.device;
+    bool emulated = false;
+    const Instance::Candidate* chosen = instance->choose(wanted);
+    if (!chosen) {
+        emulated = true;
+        instance = std::make_unique<Instance>(true);
+        chosen = instance->choose(wanted);
+    }
+    if (!chosen) {
+        throw Error("no Vulkan 1.3 device" + (wanted.empty() ? "" : " '" + wanted + "'") +
+                    " that runs Arm's ML extensions; this machine has " + instance->list());
+    }
+    return std::make_unique<Device>(std::move(instance), *chosen, emulated, options.cache_folder);
+}
+
+}  // namespace
+
+Device& Device::get(const Options& options) {
+    static std::mutex mutex;
+    // Never destroyed: at exit, drivers may have gone before.
+    static auto& devices = *new std::map<std::string, std::unique_ptr<Device>>;
+    const std::lock_guard<std::mutex> lock(mutex);
+    std::unique_ptr<Device>& device = devices[options.device + '\n' + options.cache_folder];
+    if (!device) device = open(options);
+    return *device;
+}
+
+Device::Device(std::unique_ptr<Instance> instance, const Instance::Candidate& chosen, bool emulated,
+               const std::string& cache_folder)
+    : instance_(std::move(instance)), name_(chosen.properties.deviceName) {
+    if (emulated) name_ += " (emulated)";
+    const InstanceCalls& calls = instance_->calls();
+    VkPhysicalDeviceProperties2 properties{};
+    properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+    properties.pNext = &tensor_limits_;
+    calls.GetPhysicalDeviceProperties2(chosen.handle, &properties);
+    calls.GetPhysicalDeviceMemoryProperties(chosen.handle, &memory_);
+    choose_queue_family(chosen.handle);
+    if (timestamp_period_ != 0) timestamp_period_ = properties.properties.limits.timestampPeriod;
+    create(chosen);
+    calls_ = DeviceCalls(calls, handle_);
+    calls_.GetDeviceQueue(handle_, queue_family_, 0, &queue_);
+    cache_ = std::make_unique<PipelineCache>(calls_, handle_, properties.properties, cache_folder);
+}
+
+Device::~Device() {
+    cache_.reset();
+    if (calls_.DestroyDevice) calls_.DestroyDevice(handle_, nullptr);
+}
+
+void Device::choose_queue_family(VkPhysicalDevice physical) {
+    uint32_t count = 0;
+    instance_->calls().GetPhysicalDeviceQueueFamilyProperties(physical, &count, nullptr);
+    std::vector<VkQueueFamilyProperties> families(count);
+    instance_->calls().GetPhysicalDeviceQueueFamilyProperties(physical, &count, families.data());
+    bool found = false;
+    for (uint32_t i = 0; i < count; ++i) {
+        const bool shaders = families[i].queueFlags & VK_QUEUE_COMPUTE_BIT;
+        if (!(families[i].queueFlags & kQueueDataGraph) || (found && runs_shaders_ >= shaders)) {
+            continue;
+        }
+        found = true;
+        queue_family_ = i;
+        runs_shaders_ = shaders;
+        timestamp_period_ = families[i].timestampValidBits ? 1 : 0;
+    }
+    if (!found) throw Error("no queue of " + name_ + " runs data graphs");
+}
+
+void Device::create(const Instance::Candidate& chosen) {
+    std::vector<const char*> extensions{kTensorsExtension, kDataGraphExtension};
+    for (const char* const extension : kOptionalExtensions) {
+        if (chosen.has(extension)) extensions.push_back(extension);
+    }
+    Features features(chosen.has("VK_EXT_shader_replicated_composites"));
+    instance_->calls().GetPhysicalDeviceFeatures2(chosen.handle, &features.base);
+    if (!features.tensors.tensors || !features.graphs.data_graph) {
+        throw Error(name_ + " has the Arm extensions without their features");
+    }
+    features.base.features.robustBufferAccess = VK_FALSE;  // it costs time, and graphs need it not
+
+    const float priority = 1;
+    VkDeviceQueueCreateInfo queue{};
+    queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+    queue.queueFamilyIndex = queue_family_;
+    queue.queueCount = 1;
+    queue.pQueuePriorities = &priority;
+    VkDeviceCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
+    info.pNext = &features.base;
+    info.queueCreateInfoCount = 1;
+    info.pQueueCreateInfos = &queue;
+    info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+    info.ppEnabledExtensionNames = extensions.data();
+    check(instance_->calls().CreateDevice(chosen.handle, &info, nullptr, &handle_),
+          "vkCreateDevice");
+}
+
+Memory Device::allocate(uint64_t size, uint32_t types, VkMemoryPropertyFlags required,
+                        VkMemoryPropertyFlags preferred) const {
+    int best = -1;
+    uint32_t chosen = 0;
+    for (uint32_t i = 0; i < memory_.memoryTypeCount; ++i) {
+        const VkMemoryPropertyFlags flags = memory_.memoryTypes[i].propertyFlags;
+        const int score = __builtin_popcount(flags & preferred);
+        if ((types >> i & 1) && (flags & required) == required && score > best) {
+            best = score;
+            chosen = i;
+        }
+    }
+    if (best < 0) throw Error(name_ + " has no memory of the kind that its tensors need");
+    VkMemoryAllocateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+    info.allocationSize = size;
+    info.memoryTypeIndex = chosen;
+    Memory memory;
+    memory.handle = make<VkDeviceMemory>(handle_, calls_.AllocateMemory, calls_.FreeMemory, info,
+                                         "vkAllocateMemory");
+    if (required & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) {
+        void* mapped = nullptr;
+        check(calls_.MapMemory(handle_, memory.handle, 0, VK_WHOLE_SIZE, 0, &mapped),
+              "vkMapMemory");
+        memory.mapped = static_cast<uint8_t*>(mapped);
+    }
+    return memory;
+}
+
+void Device::submit(VkCommandBuffer commands, VkFence fence) {
+    VkSubmitInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+    info.commandBufferCount = 1;
+    info.pCommandBuffers = &commands;
+    const std::lock_guard<std::mutex> lock(queue_mutex_);
+    check(calls_.QueueSubmit(queue_, 1, &info, fence), "vkQueueSubmit");
+}
+
+}  // namespace arm_runtime::vgf

@@ -1,0 +1,71 @@
+// The Vulkan device that sessions share.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "instance.hpp"
+#include "pipeline_cache.hpp"
+#include "vulkan_api.hpp"
+
+namespace arm_runtime::vgf {
+
+/// Memory that a session allocated.
+struct Memory {
+    Owned<VkDeviceMemory> handle;
+    uint8_t* mapped = nullptr;  ///< if it is of the host
+};
+
+class Device {
+  public:
+    /// The device that `options` asks for; one per choice and process, and for the process's life:
+    /// to make one takes longer than to load most programs.
+    ///
+    /// Throws Error, with what to install or which devices there are.
+    static Device& get(const Options& options);
+
+    Device(std::unique_ptr<Instance> instance, const Instance::Candidate& chosen, bool emulated,
+           const std::string& cache_folder);
+    ~Device();
+
+    VkDevice handle() const { return handle_; }
+    const DeviceCalls& calls() const { return calls_; }
+    const std::string& name() const { return name_; }
+    const TensorProperties& tensor_limits() const { return tensor_limits_; }
+    uint32_t queue_family() const { return queue_family_; }
+    bool runs_shaders() const { return runs_shaders_; }
+    /// Nanoseconds of a timestamp's tick; 0 if the queue has no timestamps.
+    double timestamp_period() const { return timestamp_period_; }
+    PipelineCache& cache() { return *cache_; }
+
+    /// Held while objects of the device are made or destroyed.
+    std::mutex& loading() { return loading_; }
+
+    /// Memory of a type in `types`: with all of `required`, and the most of `preferred`.
+    Memory allocate(uint64_t size, uint32_t types, VkMemoryPropertyFlags required,
+                    VkMemoryPropertyFlags preferred) const;
+
+    /// Queues a recorded command buffer; `fence` is signalled when it is done.
+    void submit(VkCommandBuffer commands, VkFence fence);
+
+  private:
+    void create(const Instance::Candidate& chosen);
+    void choose_queue_family(VkPhysicalDevice physical);
+
+    std::unique_ptr<Instance> instance_;
+    VkDevice handle_ = VK_NULL_HANDLE;
+    DeviceCalls calls_;
+    std::string name_;
+    TensorProperties tensor_limits_;
+    VkPhysicalDeviceMemoryProperties memory_{};
+    uint32_t queue_family_ = 0;
+    bool runs_shaders_ = false;
+    double timestamp_period_ = 0;
+    VkQueue queue_ = VK_NULL_HANDLE;
+    std::mutex queue_mutex_;
+    std::mutex loading_;
+    std::unique_ptr<PipelineCache> cache_;
+};
+
+}  // namespace arm_runtime::vgf

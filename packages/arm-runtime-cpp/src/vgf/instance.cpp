@@ -1,0 +1,129 @@
+#include "instance.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+
+#include "layers.hpp"
+
+namespace arm_runtime::vgf {
+namespace {
+
+std::string lower(std::string text) {
+    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return text;
+}
+
+/// Whether a device is the one that a user named; by its number only if the name is all digits.
+bool fits(const std::string& wanted, size_t number, const char* name) {
+    if (wanted.empty()) return true;
+    const bool digits = std::all_of(wanted.begin(), wanted.end(),
+                                    [](unsigned char c) { return std::isdigit(c) != 0; });
+    if (digits && wanted == std::to_string(number)) return true;
+    return !digits && lower(name).find(lower(wanted)) != std::string::npos;
+}
+
+int speed(VkPhysicalDeviceType type) {
+    switch (type) {
+        case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+            return 4;
+        case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+            return 3;
+        case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+            return 2;
+        case VK_PHYSICAL_DEVICE_TYPE_CPU:
+            return 1;
+        default:
+            return 0;
+    }
+}
+
+}  // namespace
+
+bool Instance::Candidate::has(const char* extension) const {
+    return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
+}
+
+Instance::Instance(bool emulated) {
+    const Loader& loader = Loader::get();
+    std::optional<LayerPath> layers;
+    if (emulated) {
+        const auto deploy = find_emulation_layer();
+        if (!deploy) {
+            throw Error(
+                "no Vulkan device of this machine has VK_ARM_tensors and VK_ARM_data_graph, and "
+                "Arm's emulation layer for them is not installed: `pip install "
+                "ai-ml-emulation-layer-for-vulkan`, or set ARM_VGF_LAYERS to its deploy folder");
+        }
+        layers.emplace(*deploy);
+    }
+    const char* const names[] = {kGraphLayer, kTensorLayer};
+    VkApplicationInfo application{};
+    application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
+    application.pApplicationName = "arm_runtime";
+    application.apiVersion = VK_API_VERSION_1_3;
+    VkInstanceCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
+    info.pApplicationInfo = &application;
+    info.enabledLayerCount = emulated ? 2 : 0;
+    info.ppEnabledLayerNames = names;
+    const VkResult result = loader.CreateInstance(&info, nullptr, &handle_);
+    if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
+        throw Error(
+            "no Vulkan driver on this machine: install your GPU's, or Mesa's, which runs on the "
+            "CPU "
+            "(on Debian and Ubuntu `apt-get install mesa-vulkan-drivers`)");
+    }
+    check(result, "vkCreateInstance");
+    calls_ = InstanceCalls(loader, handle_);
+
+    uint32_t count = 0;
+    check(calls_.EnumeratePhysicalDevices(handle_, &count, nullptr), "vkEnumeratePhysicalDevices");
+    std::vector<VkPhysicalDevice> devices(count);
+    check(calls_.EnumeratePhysicalDevices(handle_, &count, devices.data()),
+          "vkEnumeratePhysicalDevices");
+    for (const VkPhysicalDevice device : devices) {
+        Candidate candidate{device, {}, {}};
+        VkPhysicalDeviceProperties2 properties{};
+        properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+        calls_.GetPhysicalDeviceProperties2(device, &properties);
+        candidate.properties = properties.properties;
+        uint32_t found = 0;
+        check(calls_.EnumerateDeviceExtensionProperties(device, nullptr, &found, nullptr),
+              "vkEnumerateDeviceExtensionProperties");
+        std::vector<VkExtensionProperties> extensions(found);
+        check(calls_.EnumerateDeviceExtensionProperties(device, nullptr, &found, extensions.data()),
+              "vkEnumerateDeviceExtensionProperties");
+        for (const auto& extension : extensions) {
+            candidate.extensions.emplace_back(extension.extensionName);
+        }
+        candidates_.push_back(std::move(candidate));
+    }
+}
+
+Instance::~Instance() { calls_.DestroyInstance(handle_, nullptr); }
+
+const Instance::Candidate* Instance::choose(const std::string& wanted) const {
+    const Candidate* best = nullptr;
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+        const Candidate& candidate = candidates_[i];
+        const auto& properties = candidate.properties;
+        if (!fits(wanted, i, properties.deviceName)) continue;
+        if (!candidate.has(kTensorsExtension) || !candidate.has(kDataGraphExtension)) continue;
+        if (properties.apiVersion < VK_API_VERSION_1_3) continue;
+        if (!best || speed(properties.deviceType) > speed(best->properties.deviceType)) {
+            best = &candidate;
+        }
+    }
+    return best;
+}
+
+std::string Instance::list() const {
+    std::string text;
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+        text += (i ? ", " : "") + std::to_string(i) + ": " + candidates_[i].properties.deviceName;
+    }
+    return text.empty() ? "none" : text;
+}
+
+}  // namespace arm_runtime::vgf

@@ -1,0 +1,42 @@
+// Choosing a physical device.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "vulkan_api.hpp"
+
+namespace arm_runtime::vgf {
+
+/// A Vulkan instance, and what its devices can do.
+class Instance {
+  public:
+    struct Candidate {
+        VkPhysicalDevice handle;
+        VkPhysicalDeviceProperties properties;
+        std::vector<std::string> extensions;
+        bool has(const char* extension) const;
+    };
+
+    /// `emulated`: with Arm's emulation layer, which is found here.
+    /// Throws Error, with what to install: no loader, no driver, or no emulation layer.
+    explicit Instance(bool emulated);
+    ~Instance();
+    Instance(const Instance&) = delete;
+    Instance& operator=(const Instance&) = delete;
+
+    /// The fastest device that has both Arm extensions and fits `wanted` (see Options::device), or
+    /// nullptr.
+    const Candidate* choose(const std::string& wanted) const;
+    /// "0: NVIDIA H200, 1: llvmpipe (...)"
+    std::string list() const;
+
+    const InstanceCalls& calls() const { return calls_; }
+
+  private:
+    VkInstance handle_ = VK_NULL_HANDLE;
+    InstanceCalls calls_;
+    std::vector<Candidate> candidates_;
+};
+
+}  // namespace arm_runtime::vgf

@@ -1,0 +1,132 @@
+#include "layers.hpp"
+
+#include <link.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include "arm_runtime/vgf.hpp"
+
+namespace arm_runtime::vgf {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kVariable = "VK_LAYER_PATH";
+constexpr const char* kPackage = "emulation_layer/deploy";
+
+bool has_layers(const fs::path& deploy) {
+    std::error_code ignored;
+    return fs::exists(deploy / "lib/libVkLayer_Graph.so", ignored) &&
+           fs::exists(deploy / "lib/libVkLayer_Tensor.so", ignored);
+}
+
+/// The site-packages of every library that this process has loaded, each once.
+std::vector<fs::path> site_packages_of_process() {
+    std::vector<fs::path> found;
+    const auto visit = [](dl_phdr_info* info, size_t, void* out) {
+        const std::string name = info->dlpi_name;
+        for (const char* const part : {"/site-packages/", "/dist-packages/"}) {
+            const size_t at = name.find(part);
+            if (at == std::string::npos) continue;
+            auto& folders = *static_cast<std::vector<fs::path>*>(out);
+            const fs::path folder = name.substr(0, at + std::string(part).size());
+            if (std::find(folders.begin(), folders.end(), folder) == folders.end()) {
+                folders.push_back(folder);
+            }
+        }
+        return 0;
+    };
+    dl_iterate_phdr(visit, &found);
+    return found;
+}
+
+std::vector<fs::path> site_packages_of_virtual_env() {
+    std::vector<fs::path> found;
+    const char* const home = std::getenv("VIRTUAL_ENV");
+    if (home == nullptr) return found;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(fs::path(home) / "lib", ignored)) {
+        found.push_back(entry.path() / "site-packages");
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+/// The package's manifest, with the library's absolute path, which a loader finds from anywhere.
+void write_manifest(const fs::path& deploy, const std::string& layer, const fs::path& folder) {
+    const fs::path source = deploy / "share/vulkan/explicit_layer.d" / (layer + ".json");
+    std::ifstream file(source);
+    std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    const size_t key = text.find("\"library_path\"");
+    const size_t colon = text.find(':', key);
+    const size_t begin = text.find('"', colon);
+    const size_t end = text.find('"', begin + 1);
+    if (!file || key == std::string::npos || end == std::string::npos) {
+        throw Error(source.string() +
+                    " is no layer manifest; reinstall ai-ml-emulation-layer-for-vulkan");
+    }
+    const fs::path library = fs::absolute(deploy / "lib" / ("lib" + layer + ".so"));
+    std::string quoted;
+    for (const char c : library.string()) {
+        if (c == '"' || c == '\\') quoted += '\\';
+        quoted += c;
+    }
+    text.replace(begin + 1, end - begin - 1, quoted);
+    fs::create_directory(folder);
+    std::ofstream out(folder / (layer + ".json"));
+    out << text;
+    out.close();
+    if (!out) throw Error("cannot write a layer manifest to " + folder.string());
+}
+
+}  // namespace
+
+std::optional<fs::path> find_emulation_layer() {
+    if (const char* const folder = std::getenv("ARM_VGF_LAYERS")) {
+        if (has_layers(folder)) return folder;
+        throw Error(std::string("ARM_VGF_LAYERS is ") + folder +
+                    ", which does not hold lib/libVkLayer_Graph.so and lib/libVkLayer_Tensor.so");
+    }
+    for (const auto& folders : {site_packages_of_process(), site_packages_of_virtual_env()}) {
+        for (const fs::path& folder : folders) {
+            if (has_layers(folder / kPackage)) return folder / kPackage;
+        }
+    }
+    return std::nullopt;
+}
+
+LayerPath::LayerPath(const fs::path& deploy) {
+    std::string pattern = (fs::temp_directory_path() / "arm_vgf_layers_XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) throw Error("cannot make a folder like " + pattern);
+    folder_ = pattern;
+    try {
+        write_manifest(deploy, "VkLayer_Graph", folder_ / "1");
+        write_manifest(deploy, "VkLayer_Tensor", folder_ / "2");
+    } catch (...) {
+        std::error_code ignored;
+        fs::remove_all(folder_, ignored);
+        throw;
+    }
+    std::string path = (folder_ / "1").string() + ":" + (folder_ / "2").string();
+    if (const char* const before = std::getenv(kVariable)) {
+        before_ = before;
+        path += ":" + *before_;
+    }
+    setenv(kVariable, path.c_str(), 1);
+}
+
+LayerPath::~LayerPath() {
+    if (before_) {
+        setenv(kVariable, before_->c_str(), 1);
+    } else {
+        unsetenv(kVariable);
+    }
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+}
+
+}  // namespace arm_runtime::vgf

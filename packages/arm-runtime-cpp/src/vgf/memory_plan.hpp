@@ -1,0 +1,23 @@
+// Where blocks lie in one allocation, so that those never needed at once may share memory.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace arm_runtime::vgf {
+
+struct Block {
+    uint64_t size;        ///< in bytes
+    uint64_t alignment;   ///< a power of two
+    uint32_t first;       ///< the first step that uses it
+    uint32_t last;        ///< the last one
+    uint64_t offset = 0;  ///< the result
+};
+
+/// Sets every block's offset; blocks whose steps overlap do not. Largest first, each at the lowest
+/// offset that is free in all its steps. Deterministic.
+///
+/// Returns the size of the allocation. Throws Error if that overflows.
+uint64_t plan(std::vector<Block>& blocks);
+
+}  // namespace arm_runtime::vgf

@@ -1,0 +1,213 @@
+#include "pipelines.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace arm_runtime::vgf {
+Pipeline::Pipeline(Device& device, const Program& program, uint32_t segment)
+    : device_(device), program_(program), index_(segment), segment_(program.segments[segment]) {
+    const DeviceCalls& calls = device_.calls();
+    make_layout();
+    VkShaderModuleCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+    info.codeSize = segment_.code_words * sizeof(uint32_t);
+    info.pCode = segment_.code;
+    module_ = make<VkShaderModule>(device_.handle(), calls.CreateShaderModule,
+                                   calls.DestroyShaderModule, info, "vkCreateShaderModule");
+    try {
+        segment_.graph ? make_graph() : make_shader();
+    } catch (const Error& error) {
+        throw Error("VGF segment " + std::to_string(index_) + " ('" + segment_.name +
+                    "'): " + error.what());
+    }
+}
+
+void Pipeline::make_layout() {
+    const DeviceCalls& calls = device_.calls();
+    uint32_t sets = 0;
+    for (const Binding& b : segment_.bindings) sets = std::max(sets, b.set + 1);
+    std::vector<VkDescriptorSetLayout> handles;
+    for (uint32_t set = 0; set < sets; ++set) {
+        std::vector<VkDescriptorSetLayoutBinding> slots;
+        for (const Binding& b : segment_.bindings) {
+            if (b.set != set) continue;
+            slots.push_back({b.binding, program_.resources[b.resource].descriptor, 1,
+                             VK_SHADER_STAGE_ALL, nullptr});
+        }
+        VkDescriptorSetLayoutCreateInfo info{};
+        info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
+        info.bindingCount = static_cast<uint32_t>(slots.size());
+        info.pBindings = slots.data();
+        set_layouts_.push_back(make<VkDescriptorSetLayout>(
+            device_.handle(), calls.CreateDescriptorSetLayout, calls.DestroyDescriptorSetLayout,
+            info, "vkCreateDescriptorSetLayout"));
+        handles.push_back(set_layouts_.back());
+    }
+    VkPipelineLayoutCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
+    info.setLayoutCount = sets;
+    info.pSetLayouts = handles.data();
+    layout_ = make<VkPipelineLayout>(device_.handle(), calls.CreatePipelineLayout,
+                                     calls.DestroyPipelineLayout, info, "vkCreatePipelineLayout");
+}
+
+void Pipeline::make_graph() {
+    const DeviceCalls& calls = device_.calls();
+    const size_t bindings = segment_.bindings.size();
+    std::vector<TensorDescription> tensors(bindings + segment_.constants.size());
+    std::vector<GraphResource> resources(bindings);
+    for (size_t i = 0; i < bindings; ++i) {
+        const Binding& b = segment_.bindings[i];
+        tensors[i] = describe(program_.resources[b.resource], kUsageDataGraph);
+        resources[i].next = &tensors[i];
+        resources[i].set = b.set;
+        resources[i].binding = b.binding;
+    }
+    std::vector<GraphConstant> constants(segment_.constants.size());
+    std::vector<GraphConstantSparsity> sparsity(segment_.constants.size());
+    for (size_t i = 0; i < constants.size(); ++i) {
+        const Constant& c = segment_.constants[i];
+        TensorDescription& tensor = tensors[bindings + i];
+        tensor = describe(program_.resources[c.resource], kUsageDataGraph);
+        if (c.sparse_dimension >= 0) {
+            sparsity[i].dimension = static_cast<uint32_t>(c.sparse_dimension);
+            tensor.next = &sparsity[i];
+        }
+        constants[i].next = &tensor;
+        constants[i].id = c.id;
+        constants[i].data = c.data;
+    }
+    GraphShaderModule module;
+    module.module = module_;
+    module.entry_point = segment_.entry_point.c_str();
+    module.constant_count = static_cast<uint32_t>(constants.size());
+    module.constants = constants.data();
+    GraphPipelineCreateInfo info;
+    info.next = &module;
+    info.layout = layout_;
+    info.resource_count = static_cast<uint32_t>(resources.size());
+    info.resources = resources.data();
+    VkPipeline pipeline = VK_NULL_HANDLE;
+    check(calls.CreateDataGraphPipelinesARM(device_.handle(), VK_NULL_HANDLE,
+                                            device_.cache().handle(), 1, &info, nullptr, &pipeline),
+          "vkCreateDataGraphPipelinesARM");
+    pipeline_ = Owned<VkPipeline>(device_.handle(), pipeline, calls.DestroyPipeline);
+    GraphSessionCreateInfo session;
+    session.pipeline = pipeline_;
+    session_ = make<GraphSessionHandle>(device_.handle(), calls.CreateDataGraphPipelineSessionARM,
+                                        calls.DestroyDataGraphPipelineSessionARM, session,
+                                        "vkCreateDataGraphPipelineSessionARM");
+}
+
+void Pipeline::make_shader() {
+    if (!device_.runs_shaders()) {
+        throw Error("the data graph queue of " + device_.name() + " runs no compute shaders");
+    }
+    const DeviceCalls& calls = device_.calls();
+    VkComputePipelineCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
+    info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+    info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+    info.stage.module = module_;
+    info.stage.pName = segment_.entry_point.c_str();
+    info.layout = layout_;
+    VkPipeline pipeline = VK_NULL_HANDLE;
+    check(calls.CreateComputePipelines(device_.handle(), device_.cache().handle(), 1, &info,
+                                       nullptr, &pipeline),
+          "vkCreateComputePipelines");
+    pipeline_ = Owned<VkPipeline>(device_.handle(), pipeline, calls.DestroyPipeline);
+}
+
+std::vector<Scratch> Pipeline::scratch() const {
+    std::vector<Scratch> needs;
+    if (!segment_.graph) return needs;
+    const DeviceCalls& calls = device_.calls();
+    BindPointRequirementsInfo query;
+    query.session = session_;
+    uint32_t count = 0;
+    const char* const call = "vkGetDataGraphPipelineSessionBindPointRequirementsARM";
+    check(calls.GetDataGraphPipelineSessionBindPointRequirementsARM(device_.handle(), &query,
+                                                                    &count, nullptr),
+          call);
+    std::vector<BindPointRequirement> points(count);
+    check(calls.GetDataGraphPipelineSessionBindPointRequirementsARM(device_.handle(), &query,
+                                                                    &count, points.data()),
+          call);
+    for (const BindPointRequirement& point : points) {
+        for (uint32_t object = 0; object < point.count; ++object) {
+            GraphSessionMemoryRequirementsInfo memory;
+            memory.session = session_;
+            memory.point = point.point;
+            memory.object = object;
+            VkMemoryRequirements2 found{};
+            found.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2;
+            calls.GetDataGraphPipelineSessionMemoryRequirementsARM(device_.handle(), &memory,
+                                                                   &found);
+            if (found.memoryRequirements.size == 0) continue;
+            needs.push_back({session_, point.point, object, index_, found.memoryRequirements});
+        }
+    }
+    return needs;
+}
+
+void Pipeline::bind(const Storage& storage) {
+    if (set_layouts_.empty()) return;
+    const DeviceCalls& calls = device_.calls();
+    std::map<VkDescriptorType, uint32_t> counts;
+    for (const Binding& b : segment_.bindings) ++counts[program_.resources[b.resource].descriptor];
+    std::vector<VkDescriptorPoolSize> sizes;
+    for (const auto& [type, count] : counts) sizes.push_back({type, count});
+    VkDescriptorPoolCreateInfo pool{};
+    pool.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+    pool.maxSets = static_cast<uint32_t>(set_layouts_.size());
+    pool.poolSizeCount = static_cast<uint32_t>(sizes.size());
+    pool.pPoolSizes = sizes.data();
+    pool_ = make<VkDescriptorPool>(device_.handle(), calls.CreateDescriptorPool,
+                                   calls.DestroyDescriptorPool, pool, "vkCreateDescriptorPool");
+    std::vector<VkDescriptorSetLayout> layouts(set_layouts_.begin(), set_layouts_.end());
+    sets_.resize(layouts.size());
+    VkDescriptorSetAllocateInfo allocate{};
+    allocate.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+    allocate.descriptorPool = pool_;
+    allocate.descriptorSetCount = static_cast<uint32_t>(layouts.size());
+    allocate.pSetLayouts = layouts.data();
+    check(calls.AllocateDescriptorSets(device_.handle(), &allocate, sets_.data()),
+          "vkAllocateDescriptorSets");
+    for (const Binding& b : segment_.bindings) {
+        const VkDescriptorType type = program_.resources[b.resource].descriptor;
+        const TensorViewHandle view = storage.view(b.resource);
+        WriteTensorDescriptor tensor;
+        tensor.views = &view;
+        const VkDescriptorBufferInfo buffer{storage.buffer(b.resource), 0, VK_WHOLE_SIZE};
+        VkWriteDescriptorSet write{};
+        write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+        write.dstSet = sets_[b.set];
+        write.dstBinding = b.binding;
+        write.descriptorCount = 1;
+        write.descriptorType = type;
+        if (type == kDescriptorTensor) {
+            write.pNext = &tensor;
+        } else {
+            write.pBufferInfo = &buffer;
+        }
+        calls.UpdateDescriptorSets(device_.handle(), 1, &write, 0, nullptr);
+    }
+}
+
+void Pipeline::record(VkCommandBuffer commands) const {
+    const DeviceCalls& calls = device_.calls();
+    const VkPipelineBindPoint point =
+        segment_.graph ? kBindPointDataGraph : VK_PIPELINE_BIND_POINT_COMPUTE;
+    calls.CmdBindPipeline(commands, point, pipeline_);
+    if (!sets_.empty()) {
+        calls.CmdBindDescriptorSets(commands, point, layout_, 0,
+                                    static_cast<uint32_t>(sets_.size()), sets_.data(), 0, nullptr);
+    }
+    if (segment_.graph) {
+        calls.CmdDispatchDataGraphARM(commands, session_, nullptr);
+    } else {
+        calls.CmdDispatch(commands, segment_.groups[0], segment_.groups[1], segment_.groups[2]);
+    }
+}
+
+}  // namespace arm_runtime::vgf

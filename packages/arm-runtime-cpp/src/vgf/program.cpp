@@ -1,0 +1,373 @@
+#include "program.hpp"
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <set>
+#include <vgf/decoder.hpp>
+
+#include "formats.hpp"
+#include "spirv.hpp"
+#include "vulkan_arm.hpp"
+
+namespace arm_runtime::vgf {
+namespace {
+
+namespace lib = mlsdk::vgflib;
+
+// A tensor's size must fit 40 bits: far more than a device has, far less than what overflows.
+constexpr uint64_t kMaxBytes = uint64_t{1} << 40;
+constexpr size_t kMaxRank = 6;          // of VK_ARM_tensors' emulation; devices may have less
+constexpr uint32_t kMaxSets = 4;        // Vulkan's least maxBoundDescriptorSets
+constexpr size_t kMaxNameLength = 256;  // longer names would only make errors unreadable
+
+std::string text(uint64_t number) { return std::to_string(number); }
+
+std::string text(std::string_view name) { return std::string(name.substr(0, kMaxNameLength)); }
+
+std::string shape_text(lib::DataView<int64_t> shape) {
+    std::string out;
+    for (const int64_t size : shape) out += (out.empty() ? "" : ", ") + std::to_string(size);
+    return "[" + out + "]";
+}
+
+class Reader {
+  public:
+    Reader(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+
+    Program read() {
+        open();
+        read_resources();
+        read_constants();
+        for (uint32_t i = 0; i < sequence_->modelSequenceTableSize(); ++i) read_segment(i);
+        if (program_.segments.empty()) throw Error("VGF: it has no segments, so nothing to run");
+        read_ports(sequence_->getModelSequenceInputBindingSlotsHandle(),
+                   sequence_->getModelSequenceInputNamesHandle(), Role::kInput, program_.inputs);
+        read_ports(sequence_->getModelSequenceOutputBindingSlotsHandle(),
+                   sequence_->getModelSequenceOutputNamesHandle(), Role::kOutput, program_.outputs);
+        return std::move(program_);
+    }
+
+  private:
+    struct StoredConstant {
+        uint32_t resource;
+        const void* data;
+        int64_t sparse_dimension;
+    };
+
+    void open() {
+        const auto header = lib::CreateHeaderDecoder(data_, lib::HeaderSize(), size_);
+        if (!header) {
+            throw Error(
+                "VGF: no valid header: the magic, the version (this runtime reads 0.x), or a "
+                "section beyond the file's " +
+                text(size_) + " bytes");
+        }
+        modules_ = lib::CreateModuleTableDecoder(data_ + header->GetModuleTableOffset(),
+                                                 header->GetModuleTableSize());
+        sequence_ = lib::CreateModelSequenceTableDecoder(
+            data_ + header->GetModelSequenceTableOffset(), header->GetModelSequenceTableSize());
+        resources_ = lib::CreateModelResourceTableDecoder(
+            data_ + header->GetModelResourceTableOffset(), header->GetModelResourceTableSize());
+        constants_ = lib::CreateConstantDecoder(data_ + header->GetConstantsOffset(),
+                                                header->GetConstantsSize());
+        if (!modules_) throw Error("VGF: the module table is malformed");
+        if (!sequence_) throw Error("VGF: the model sequence table is malformed");
+        if (!resources_) throw Error("VGF: the model resource table is malformed");
+        if (!constants_) throw Error("VGF: the constant section is malformed");
+    }
+
+    void read_resources() {
+        std::map<uint32_t, uint32_t> groups;
+        for (uint32_t i = 0; i < resources_->size(); ++i) {
+            Resource r = read_resource(i);
+            if (const auto group = resources_->getAliasGroupId(i)) {
+                r.storage = groups.emplace(*group, i).first->second;
+                if (program_.resources.size() > r.storage &&
+                    program_.resources[r.storage].role != r.role) {
+                    throw Error("VGF resource " + text(i) + ": it shares memory with resource " +
+                                text(r.storage) + ", which has another category");
+                }
+            }
+            program_.resources.push_back(std::move(r));
+        }
+    }
+
+    Resource read_resource(uint32_t index) {
+        const std::string where = "VGF resource " + text(index);
+        static constexpr Role kRoles[] = {Role::kInput, Role::kOutput, Role::kIntermediate,
+                                          Role::kConstant};
+        const Role role = kRoles[static_cast<size_t>(resources_->getCategory(index))];
+        const auto descriptor = static_cast<VkDescriptorType>(
+            resources_->getDescriptorType(index).value_or(kDescriptorTensor));
+        if (descriptor != kDescriptorTensor && descriptor != VK_DESCRIPTOR_TYPE_STORAGE_BUFFER &&
+            descriptor != VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER) {
+            throw Error(where + ": descriptor type " + std::to_string(descriptor) +
+                        " is not supported; tensors, storage and uniform buffers are");
+        }
+        const auto format = static_cast<VkFormat>(resources_->getVkFormat(index));
+        const size_t element = element_size(format);
+        if (element == 0) {
+            throw Error(where + ": format " + std::to_string(format) + " is not supported");
+        }
+        const auto shape = resources_->getTensorShape(index);
+        uint64_t bytes = element;
+        for (const int64_t size : shape) {
+            if (size == -1) {
+                throw Error(where + ": its shape " + shape_text(shape) +
+                            " has an unknown size (-1); export the model with static shapes");
+            }
+            if (size < 1 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(size), &bytes) ||
+                bytes > kMaxBytes) {
+                throw Error(where + ": its shape " + shape_text(shape) + " is out of range");
+            }
+        }
+        if (shape.size() > kMaxRank) {
+            throw Error(where + ": rank " + text(shape.size()) + " is more than " + text(kMaxRank));
+        }
+        check_packed(index, element, where);
+        // Vulkan has no tensors of rank 0: a scalar has one dimension.
+        std::vector<int64_t> dimensions(shape.begin(), shape.end());
+        if (dimensions.empty()) dimensions.push_back(1);
+        return {role, descriptor, format, std::move(dimensions), bytes, index};
+    }
+
+    void check_packed(uint32_t index, size_t element, const std::string& where) {
+        const auto shape = resources_->getTensorShape(index);
+        const auto strides = resources_->getTensorStride(index);
+        if (strides.empty()) return;
+        int64_t packed = static_cast<int64_t>(element);
+        for (size_t i = shape.size(); i-- > 0;) {
+            if (strides.size() != shape.size() || strides[static_cast<uint32_t>(i)] != packed) {
+                throw Error(where + ": strides " + shape_text(strides) +
+                            " are not those of a packed tensor of shape " + shape_text(shape));
+            }
+            packed *= shape[static_cast<uint32_t>(i)];
+        }
+    }
+
+    /// Bytes of an element, of constants too, which may have types that no argument has; 0: none.
+    static size_t element_size(VkFormat format) {
+        if (const auto type = type_of(format)) return size_of(*type);
+        switch (static_cast<int>(format)) {
+            case kFormatFloat8E4M3:
+            case kFormatFloat8E5M2:
+                return 1;
+            case VK_FORMAT_R32_UINT:
+                return 4;
+            case VK_FORMAT_R64_SINT:
+                return 8;  // int48 constants
+            default:
+                return 0;
+        }
+    }
+
+    void read_constants() {
+        for (uint32_t i = 0; i < constants_->size(); ++i) {
+            const std::string where = "VGF constant " + text(i);
+            const uint32_t resource = constants_->getConstantMrtIndex(i);
+            check_index(resource, program_.resources.size(), where, "resource");
+            const Resource& r = program_.resources[resource];
+            if (r.role != Role::kConstant) {
+                throw Error(where + ": resource " + text(resource) + " is no constant");
+            }
+            const auto data = constants_->getConstant(i);
+            if (data.size() != r.bytes) {
+                throw Error(where + ": it has " + text(data.size()) + " bytes, and its resource " +
+                            text(resource) + " takes " + text(r.bytes));
+            }
+            const int64_t dimension = constants_->getConstantSparsityDimension(i);
+            if (dimension < -1 || dimension >= static_cast<int64_t>(r.shape.size())) {
+                throw Error(where + ": sparse along dimension " + std::to_string(dimension) +
+                            " of " + text(r.shape.size()));
+            }
+            stored_.push_back({resource, data.data(), dimension});
+        }
+    }
+
+    void read_segment(uint32_t index) {
+        Segment s{};
+        s.name = text(sequence_->getSegmentName(index));
+        const std::string where = "VGF segment " + text(index) + " ('" + s.name + "')";
+        const uint32_t module = sequence_->getSegmentModuleIndex(index);
+        check_index(module, modules_->size(), where, "module");
+        const lib::ModuleType type = sequence_->getSegmentType(index);
+        if (modules_->getModuleType(module) != type) {
+            throw Error(where + ": its type is not that of its module " + text(module));
+        }
+        if (!modules_->hasSPIRVCode(module)) {
+            throw Error(where + ": module " + text(module) +
+                        " holds no SPIR-V; shader source must be compiled before it is packed");
+        }
+        s.graph = type == lib::ModuleType::GRAPH;
+        const auto code = modules_->getSPIRVModuleCode(module);
+        s.code = code.data();
+        s.code_words = code.size();
+        s.entry_point = text(modules_->getModuleEntryPoint(module));
+        if (sequence_->getPushConstRangesSize(sequence_->getSegmentPushConstRange(index)) != 0) {
+            throw Error(where + ": it takes push constants, for which a VGF has no values");
+        }
+        read_bindings(index, s, where);
+        if (s.graph) {
+            read_graph_constants(index, s, where);
+        } else {
+            read_groups(index, s, where);
+        }
+        check_code(s, where);
+        program_.segments.push_back(std::move(s));
+    }
+
+    void read_bindings(uint32_t index, Segment& s, const std::string& where) {
+        std::set<std::pair<uint32_t, uint32_t>> taken;
+        for (uint32_t i = 0; i < sequence_->getSegmentDescriptorSetInfosSize(index); ++i) {
+            const uint32_t set = sequence_->getSegmentDescriptorSetIndex(index, i);
+            check_index(set, kMaxSets, where, "descriptor set");
+            const auto slots = sequence_->getDescriptorBindingSlotsHandle(index, i);
+            for (uint32_t j = 0; j < sequence_->getBindingsSize(slots); ++j) {
+                const Binding b{set, sequence_->getBindingSlotBinding(slots, j),
+                                sequence_->getBindingSlotMrtIndex(slots, j)};
+                const std::string slot =
+                    where + ": set " + text(b.set) + ", binding " + text(b.binding);
+                check_index(b.resource, program_.resources.size(), slot, "resource");
+                if (!taken.insert({b.set, b.binding}).second) throw Error(slot + " is there twice");
+                const Resource& r = program_.resources[b.resource];
+                if (s.graph && r.descriptor != kDescriptorTensor) {
+                    throw Error(slot + ": a graph takes tensors only");
+                }
+                if (r.role == Role::kConstant) upload(b.resource, slot);
+                s.bindings.push_back(b);
+            }
+        }
+    }
+
+    /// Notes that a constant must be in device memory.
+    void upload(uint32_t resource, const std::string& where) {
+        for (const auto& [known, data] : program_.uploads) {
+            if (known == resource) return;
+        }
+        for (const StoredConstant& c : stored_) {
+            if (c.resource == resource) {
+                program_.uploads.emplace_back(resource, c.data);
+                return;
+            }
+        }
+        throw Error(where + ": constant resource " + text(resource) + " has no data");
+    }
+
+    void read_graph_constants(uint32_t index, Segment& s, const std::string& where) {
+        const auto handle = sequence_->getSegmentConstantBindingsHandle(index);
+        std::set<uint32_t> ids;
+        for (uint32_t i = 0; i < sequence_->getGraphConstantBindingsSize(handle); ++i) {
+            const auto binding = sequence_->getGraphConstantBinding(handle, i);
+            check_index(binding.constantIndex, stored_.size(), where, "constant");
+            if (!ids.insert(binding.graphConstantId).second) {
+                throw Error(where + ": graph constant " + text(binding.graphConstantId) +
+                            " is there twice");
+            }
+            const StoredConstant& c = stored_[binding.constantIndex];
+            s.constants.push_back(
+                {binding.graphConstantId, c.resource, c.data, c.sparse_dimension});
+        }
+    }
+
+    void read_groups(uint32_t index, Segment& s, const std::string& where) {
+        const auto groups = sequence_->getSegmentDispatchShape(index);
+        if (groups.size() != 3) throw Error(where + ": a compute shader without a dispatch shape");
+        for (uint32_t i = 0; i < 3; ++i) {
+            s.groups[i] = groups[i];
+            // What every Vulkan device takes (maxComputeWorkGroupCount).
+            if (groups[i] < 1 || groups[i] > 65535) {
+                throw Error(where + ": " + text(groups[i]) + " work groups along axis " + text(i) +
+                            " are not within 1 to 65535");
+            }
+        }
+    }
+
+    /// The code may ask for nothing that the segment lacks: drivers do not check that.
+    static void check_code(const Segment& s, const std::string& where) {
+        const SpirvInterface code =
+            read_interface(s.code, s.code_words, s.graph, s.entry_point, where);
+        if (!code.has_entry_point) {
+            throw Error(where + ": its code has no entry point '" + s.entry_point + "'");
+        }
+        std::set<std::pair<uint32_t, uint32_t>> bound;
+        for (const Binding& b : s.bindings) bound.insert({b.set, b.binding});
+        for (const auto& [set, binding] : code.bindings) {
+            if (!bound.count({set, binding})) {
+                throw Error(where + ": its code uses set " + text(set) + ", binding " +
+                            text(binding) + ", which the segment does not bind");
+            }
+        }
+        std::set<uint32_t> given;
+        for (const Constant& c : s.constants) given.insert(c.id);
+        for (const uint32_t id : code.constants) {
+            if (!given.count(id)) {
+                throw Error(where + ": its code uses graph constant " + text(id) +
+                            ", which the segment does not have");
+            }
+        }
+    }
+
+    void read_ports(lib::BindingSlotArrayHandle slots, lib::NameArrayHandle names, Role role,
+                    std::vector<Port>& ports) {
+        const char* const kind = role == Role::kInput ? "input" : "output";
+        std::set<uint32_t> seen;
+        for (uint32_t i = 0; i < sequence_->getBindingsSize(slots); ++i) {
+            const std::string where = std::string("VGF ") + kind + " " + text(i);
+            const uint32_t index = sequence_->getBindingSlotMrtIndex(slots, i);
+            check_index(index, program_.resources.size(), where, "resource");
+            const Resource& r = program_.resources[index];
+            if (r.role != role) {
+                throw Error(where + ": resource " + text(index) + " is no " + kind);
+            }
+            if (!seen.insert(index).second) {
+                throw Error(where + ": resource " + text(index) + " is there twice");
+            }
+            const auto type = type_of(r.format);
+            if (!type) {
+                throw Error(where + ": format " + std::to_string(r.format) +
+                            " cannot be passed in or out");
+            }
+            const bool named = i < sequence_->getNamesSize(names);
+            ports.push_back(
+                {named ? text(sequence_->getName(names, i)) : kind + text(i), index, *type});
+        }
+    }
+
+    static void check_index(uint64_t index, uint64_t count, const std::string& where,
+                            const char* what) {
+        if (index >= count) {
+            throw Error(where + ": " + what + " " + text(index) + " of " + text(count));
+        }
+    }
+
+    const uint8_t* data_;
+    size_t size_;
+    std::unique_ptr<lib::ModuleTableDecoder> modules_;
+    std::unique_ptr<lib::ModelSequenceTableDecoder> sequence_;
+    std::unique_ptr<lib::ModelResourceTableDecoder> resources_;
+    std::unique_ptr<lib::ConstantDecoder> constants_;
+    std::vector<StoredConstant> stored_;
+    Program program_;
+};
+
+}  // namespace
+
+Program read_program(const void* data, size_t size) {
+    if (data == nullptr || size < lib::HeaderSize()) {
+        throw Error("VGF: " + text(size) + " bytes, and the header alone takes " +
+                    text(lib::HeaderSize()));
+    }
+    // The tables are read in place, as 8-byte numbers too.
+    std::vector<uint64_t> copy;
+    if (reinterpret_cast<uintptr_t>(data) % alignof(uint64_t) != 0) {
+        copy.resize((size + 7) / 8);
+        std::memcpy(copy.data(), data, size);
+        data = copy.data();
+    }
+    Program program = Reader(static_cast<const uint8_t*>(data), size).read();
+    program.copy = std::move(copy);
+    return program;
+}
+
+}  // namespace arm_runtime::vgf

@@ -1,0 +1,78 @@
+// A VGF as this runtime understands it: checked, so that whatever uses it need not.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arm_runtime/vgf.hpp"
+
+namespace arm_runtime::vgf {
+
+enum class Role { kInput, kOutput, kIntermediate, kConstant };
+
+/// A tensor, or a buffer of a compute shader.
+struct Resource {
+    Role role;
+    VkDescriptorType descriptor;  ///< of a constant of graphs, which has none: tensor
+    VkFormat format;
+    std::vector<int64_t> shape;  ///< at least one dimension, each at least 1
+    uint64_t bytes;
+    uint32_t storage;  ///< equal for resources that share memory (an alias group)
+};
+
+/// Where a segment's code finds a resource.
+struct Binding {
+    uint32_t set;
+    uint32_t binding;
+    uint32_t resource;
+};
+
+/// A constant that a graph's code asks for by number.
+struct Constant {
+    uint32_t id;
+    uint32_t resource;
+    const void* data;          ///< `bytes` of its resource
+    int64_t sparse_dimension;  ///< -1: dense
+};
+
+struct Segment {
+    std::string name;
+    bool graph;  ///< else a compute shader
+    const uint32_t* code;
+    size_t code_words;
+    std::string entry_point;
+    std::vector<Binding> bindings;
+    std::vector<Constant> constants;
+    std::array<uint32_t, 3> groups;  ///< of a compute shader
+};
+
+/// What a model takes or gives.
+struct Port {
+    std::string name;
+    uint32_t resource;
+    DataType type;
+};
+
+struct Program {
+    std::vector<Resource> resources;
+    std::vector<Segment> segments;  ///< in the order in which they run
+    std::vector<Port> inputs;
+    std::vector<Port> outputs;
+    /// Contents of constants that compute shaders read, by resource.
+    std::vector<std::pair<uint32_t, const void*>> uploads;
+    std::vector<uint64_t> copy;  ///< of the file, if it was not aligned; the program points into it
+};
+
+/// Reads a VGF. The program points into `data`, which must outlive it.
+///
+/// Source: VGF library 0.11 (decoder.hpp, its flatbuffer schema and docs/file_format).
+/// Throws Error: malformed, or something in it that this runtime does not execute.
+Program read_program(const void* data, size_t size);
+
+}  // namespace arm_runtime::vgf

@@ -1,0 +1,69 @@
+#include "spirv.hpp"
+
+#include <cstring>
+#include <map>
+
+#include "arm_runtime/vgf.hpp"
+
+namespace arm_runtime::vgf {
+namespace {
+
+// Numbers of the SPIR-V specification 1.6, of SPV_ARM_graph and SPV_ARM_tensors.
+constexpr uint32_t kMagic = 0x07230203;
+constexpr size_t kHeaderWords = 5;
+constexpr uint32_t kOpEntryPoint = 15;
+constexpr uint32_t kOpVariable = 59;
+constexpr uint32_t kOpDecorate = 71;
+constexpr uint32_t kOpGraphConstant = 4181;
+constexpr uint32_t kOpGraphEntryPoint = 4182;
+constexpr uint32_t kModelCompute = 5;
+constexpr uint32_t kBinding = 33;
+constexpr uint32_t kDescriptorSet = 34;
+
+/// Whether the string literal in these words is `text`.
+bool is_text(const uint32_t* words, size_t count, const std::string& text) {
+    return text.size() < count * sizeof(uint32_t) &&
+           std::memcmp(words, text.c_str(), text.size() + 1) == 0;
+}
+
+}  // namespace
+
+SpirvInterface read_interface(const uint32_t* words, size_t count, bool graph,
+                              const std::string& entry_point, const std::string& where) {
+    if (count < kHeaderWords || words[0] != kMagic) throw Error(where + ": its code is not SPIR-V");
+    SpirvInterface found;
+    std::set<uint32_t> variables;
+    std::map<uint32_t, uint32_t> sets;
+    std::map<uint32_t, uint32_t> slots;
+    for (size_t at = kHeaderWords; at < count;) {
+        const uint32_t* const op = words + at;
+        const size_t length = op[0] >> 16;
+        if (length == 0 || length > count - at) {
+            throw Error(where + ": the SPIR-V instruction at word " + std::to_string(at) +
+                        " has length " + std::to_string(length) + ", and " +
+                        std::to_string(count - at) + " words are left");
+        }
+        const uint32_t code = op[0] & 0xffff;
+        if (code == kOpGraphConstant && length == 4) {
+            found.constants.insert(op[3]);
+        } else if (code == kOpVariable && length >= 4) {
+            variables.insert(op[2]);
+        } else if (code == kOpDecorate && length == 4 && op[2] == kBinding) {
+            slots[op[1]] = op[3];
+        } else if (code == kOpDecorate && length == 4 && op[2] == kDescriptorSet) {
+            sets[op[1]] = op[3];
+        } else if (graph && code == kOpGraphEntryPoint && length > 2) {
+            found.has_entry_point |= is_text(op + 2, length - 2, entry_point);
+        } else if (!graph && code == kOpEntryPoint && length > 3 && op[1] == kModelCompute) {
+            found.has_entry_point |= is_text(op + 3, length - 3, entry_point);
+        }
+        at += length;
+    }
+    for (const auto& [id, binding] : slots) {
+        const auto set = sets.find(id);
+        if (variables.count(id) && set != sets.end()) found.bindings.insert({set->second, binding});
+    }
+    return found;
+}
+
+}  // namespace arm_runtime::vgf

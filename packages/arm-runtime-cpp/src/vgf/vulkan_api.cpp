@@ -1,0 +1,86 @@
+#include "vulkan_api.hpp"
+
+#include <dlfcn.h>
+
+namespace arm_runtime::vgf {
+namespace {
+
+const char* word_for(VkResult result) {
+    switch (result) {
+        case VK_ERROR_OUT_OF_HOST_MEMORY:
+            return "out of host memory";
+        case VK_ERROR_OUT_OF_DEVICE_MEMORY:
+            return "out of device memory";
+        case VK_ERROR_INITIALIZATION_FAILED:
+            return "initialization failed";
+        case VK_ERROR_DEVICE_LOST:
+            return "the device was lost";
+        case VK_ERROR_LAYER_NOT_PRESENT:
+            return "a layer is missing";
+        case VK_ERROR_EXTENSION_NOT_PRESENT:
+            return "an extension is missing";
+        case VK_ERROR_FEATURE_NOT_PRESENT:
+            return "a feature is missing";
+        case VK_ERROR_INCOMPATIBLE_DRIVER:
+            return "no compatible driver";
+        case VK_ERROR_FORMAT_NOT_SUPPORTED:
+            return "a format is not supported";
+        default:
+            return "failed";
+    }
+}
+
+template <typename Function, typename Lookup>
+void find(Function& function, const char* name, Lookup lookup) {
+    function = reinterpret_cast<Function>(lookup(name));
+    if (function == nullptr) {
+        throw Error(std::string("the Vulkan driver has no ") + name +
+                    "; it must support Vulkan 1.3 (a newer driver may)");
+    }
+}
+
+}  // namespace
+
+Loader::Loader() {
+    void* const library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+        throw Error(
+            "no Vulkan loader (libvulkan.so.1) on this machine: install it and a driver, on Debian "
+            "and Ubuntu `apt-get install libvulkan1 mesa-vulkan-drivers`");
+    }
+    find(GetInstanceProcAddr, "vkGetInstanceProcAddr",
+         [&](const char* name) { return dlsym(library, name); });
+    find(CreateInstance, "vkCreateInstance",
+         [&](const char* name) { return GetInstanceProcAddr(VK_NULL_HANDLE, name); });
+}
+
+const Loader& Loader::get() {
+    // A constructor that throws runs again at the next call: someone may have installed it.
+    static const Loader loader;
+    return loader;
+}
+
+InstanceCalls::InstanceCalls(const Loader& loader, VkInstance instance) {
+    const auto lookup = [&](const char* name) {
+        return loader.GetInstanceProcAddr(instance, name);
+    };
+#define X(name) find(name, "vk" #name, lookup);
+    ARM_VGF_INSTANCE_CALLS(X)
+#undef X
+}
+
+DeviceCalls::DeviceCalls(const InstanceCalls& instance, VkDevice device) {
+    const auto lookup = [&](const char* name) { return instance.GetDeviceProcAddr(device, name); };
+#define X(name) find(name, "vk" #name, lookup);
+    ARM_VGF_DEVICE_CALLS(X)
+    ARM_VGF_EXTENSION_CALLS(X)
+#undef X
+}
+
+void check(VkResult result, const char* call) {
+    if (result == VK_SUCCESS) return;
+    throw Error(std::string(call) + ": " + word_for(result) + " (VkResult " +
+                std::to_string(result) + ")");
+}
+
+}  // namespace arm_runtime::vgf

@@ -1,0 +1,159 @@
+// The Vulkan loader, opened at run time, and the entry points that this runtime calls.
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <string>
+#include <utility>
+
+#include "arm_runtime/vgf.hpp"
+#include "vulkan_arm.hpp"
+
+namespace arm_runtime::vgf {
+
+#define ARM_VGF_INSTANCE_CALLS(X)         \
+    X(CreateDevice)                       \
+    X(DestroyInstance)                    \
+    X(EnumerateDeviceExtensionProperties) \
+    X(EnumeratePhysicalDevices)           \
+    X(GetDeviceProcAddr)                  \
+    X(GetPhysicalDeviceFeatures2)         \
+    X(GetPhysicalDeviceMemoryProperties)  \
+    X(GetPhysicalDeviceProperties2)       \
+    X(GetPhysicalDeviceQueueFamilyProperties)
+
+#define ARM_VGF_DEVICE_CALLS(X)    \
+    X(AllocateCommandBuffers)      \
+    X(AllocateDescriptorSets)      \
+    X(AllocateMemory)              \
+    X(BeginCommandBuffer)          \
+    X(BindBufferMemory)            \
+    X(CmdBindDescriptorSets)       \
+    X(CmdBindPipeline)             \
+    X(CmdDispatch)                 \
+    X(CmdPipelineBarrier2)         \
+    X(CmdResetQueryPool)           \
+    X(CmdWriteTimestamp2)          \
+    X(CreateBuffer)                \
+    X(CreateCommandPool)           \
+    X(CreateComputePipelines)      \
+    X(CreateDescriptorPool)        \
+    X(CreateDescriptorSetLayout)   \
+    X(CreateFence)                 \
+    X(CreatePipelineCache)         \
+    X(CreatePipelineLayout)        \
+    X(CreateQueryPool)             \
+    X(CreateShaderModule)          \
+    X(DestroyBuffer)               \
+    X(DestroyCommandPool)          \
+    X(DestroyDescriptorPool)       \
+    X(DestroyDescriptorSetLayout)  \
+    X(DestroyDevice)               \
+    X(DestroyFence)                \
+    X(DestroyPipeline)             \
+    X(DestroyPipelineCache)        \
+    X(DestroyPipelineLayout)       \
+    X(DestroyQueryPool)            \
+    X(DestroyShaderModule)         \
+    X(EndCommandBuffer)            \
+    X(FreeMemory)                  \
+    X(GetBufferMemoryRequirements) \
+    X(GetDeviceQueue)              \
+    X(GetPipelineCacheData)        \
+    X(GetQueryPoolResults)         \
+    X(MapMemory)                   \
+    X(QueueSubmit)                 \
+    X(ResetFences)                 \
+    X(UpdateDescriptorSets)        \
+    X(WaitForFences)
+
+#define ARM_VGF_EXTENSION_CALLS(X)                         \
+    X(BindDataGraphPipelineSessionMemoryARM)               \
+    X(BindTensorMemoryARM)                                 \
+    X(CmdDispatchDataGraphARM)                             \
+    X(CreateDataGraphPipelineSessionARM)                   \
+    X(CreateDataGraphPipelinesARM)                         \
+    X(CreateTensorARM)                                     \
+    X(CreateTensorViewARM)                                 \
+    X(DestroyDataGraphPipelineSessionARM)                  \
+    X(DestroyTensorARM)                                    \
+    X(DestroyTensorViewARM)                                \
+    X(GetDataGraphPipelineSessionBindPointRequirementsARM) \
+    X(GetDataGraphPipelineSessionMemoryRequirementsARM)    \
+    X(GetTensorMemoryRequirementsARM)
+
+/// The loader library; stays open for the life of the process.
+class Loader {
+  public:
+    /// Throws Error, with what to install, if there is no Vulkan loader on this machine.
+    static const Loader& get();
+
+    PFN_vkGetInstanceProcAddr GetInstanceProcAddr = nullptr;
+    PFN_vkCreateInstance CreateInstance = nullptr;
+
+  private:
+    Loader();
+};
+
+struct InstanceCalls {
+    InstanceCalls() = default;
+    InstanceCalls(const Loader& loader, VkInstance instance);
+#define X(name) PFN_vk##name name = nullptr;
+    ARM_VGF_INSTANCE_CALLS(X)
+#undef X
+};
+
+struct DeviceCalls {
+    DeviceCalls() = default;
+    DeviceCalls(const InstanceCalls& instance, VkDevice device);
+#define X(name) PFN_vk##name name = nullptr;
+    ARM_VGF_DEVICE_CALLS(X)
+#undef X
+#define X(name) vgf::name name = nullptr;
+    ARM_VGF_EXTENSION_CALLS(X)
+#undef X
+};
+
+/// Throws Error with the call's name and Vulkan's word for the result, unless it is VK_SUCCESS.
+void check(VkResult result, const char* call);
+
+/// A Vulkan object of a device, destroyed with its owner.
+template <typename Handle>
+class Owned {
+  public:
+    using Destroy = void(VKAPI_PTR*)(VkDevice, Handle, const VkAllocationCallbacks*);
+
+    Owned() = default;
+    Owned(VkDevice device, Handle handle, Destroy destroy)
+        : device_(device), handle_(handle), destroy_(destroy) {}
+    Owned(Owned&& other) noexcept { *this = std::move(other); }
+    Owned& operator=(Owned&& other) noexcept {
+        std::swap(device_, other.device_);
+        std::swap(handle_, other.handle_);
+        std::swap(destroy_, other.destroy_);
+        return *this;
+    }
+    ~Owned() {
+        if (destroy_) destroy_(device_, handle_, nullptr);
+    }
+    operator Handle() const { return handle_; }
+    const Handle* address() const { return &handle_; }
+
+  private:
+    VkDevice device_ = VK_NULL_HANDLE;
+    Handle handle_{};
+    Destroy destroy_ = nullptr;
+};
+
+/// Creates an object; `call` names the call in the error.
+template <typename Handle, typename Info>
+Owned<Handle> make(VkDevice device,
+                   VkResult(VKAPI_PTR* create)(VkDevice, const Info*, const VkAllocationCallbacks*,
+                                               Handle*),
+                   typename Owned<Handle>::Destroy destroy, const Info& info, const char* call) {
+    Handle handle{};
+    check(create(device, &info, nullptr, &handle), call);
+    return Owned<Handle>(device, handle, destroy);
+}
+
+}  // namespace arm_runtime::vgf
