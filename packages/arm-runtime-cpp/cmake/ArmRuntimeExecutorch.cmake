@@ -1,16 +1,8 @@
 # Finds ExecuTorch: where CMAKE_PREFIX_PATH or executorch_DIR says, else the package of the Python on PATH.
-
 option(ARM_RUNTIME_REQUIRE_EXECUTORCH "Stop if there is no ExecuTorch to build the delegates for" OFF)
 if(NOT executorch_DIR)
-  find_package(Python COMPONENTS Interpreter QUIET)
-  if(Python_FOUND)
-    # Found, not imported: the import takes seconds.
-    execute_process(
-      COMMAND "${Python_EXECUTABLE}" -c
-              "import importlib.util as u; s = u.find_spec('executorch'); print(*s.submodule_search_locations, sep=';')"
-      OUTPUT_VARIABLE executorch_folders OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-    list(APPEND CMAKE_PREFIX_PATH ${executorch_folders})
-  endif()
+  include("${CMAKE_CURRENT_LIST_DIR}/ArmRuntimeExecutorchFolder.cmake")
+  list(APPEND CMAKE_PREFIX_PATH "${executorch_folder}")
 endif()
 find_package(executorch 1.5 QUIET CONFIG)
 if(NOT executorch_FOUND AND ARM_RUNTIME_REQUIRE_EXECUTORCH)

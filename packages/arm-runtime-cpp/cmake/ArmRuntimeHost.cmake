@@ -1,31 +1,55 @@
-# What hosts get: the model behind a C interface and, where there is ExecuTorch, the delegates, one shared library that
-# registers them, and arm_runner.
+# What hosts get: the model behind a C interface and, where there is ExecuTorch, the delegates as archives to link, one
+# shared library that registers them, and arm_runner.
 
 find_package(Threads REQUIRED)
 add_library(arm_ethosu_model_c SHARED src/ethosu/model/c_api.cpp)
 target_link_libraries(arm_ethosu_model_c PRIVATE arm_ethosu_model Threads::Threads)
-set(installed_libraries arm_ethosu_model_c)
+install(TARGETS arm_ethosu_model_c LIBRARY DESTINATION lib)
+install(DIRECTORY include/ DESTINATION include)
 
 include(ArmRuntimeExecutorch)
-if(executorch_FOUND)
-  add_library(arm_runtime_ethosu STATIC src/ethosu/delegate/backend.cpp src/ethosu/delegate/open_on_host.cpp)
-  target_link_libraries(arm_runtime_ethosu PRIVATE arm_ethosu_network PUBLIC executorch::runtime Threads::Threads)
-  target_compile_options(arm_runtime_ethosu PRIVATE ${ARM_RUNTIME_WARNINGS})
-  set_source_files_properties(src/ethosu/delegate/backend.cpp PROPERTIES COMPILE_OPTIONS "-fno-exceptions;-fno-rtti")
-  set(delegates arm_runtime_ethosu)
-  if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/src/vgf/CMakeLists.txt")
-    add_subdirectory(src/vgf)
-    list(APPEND delegates arm_runtime_vgf)
-  endif()
-
-  # Whole archives: what registers a delegate is a variable that nothing refers to.
-  list(JOIN delegates "," archives)
-  add_library(arm_runtime SHARED src/ethosu/delegate/payload_c_api.cpp)
-  target_link_libraries(arm_runtime PRIVATE arm_ethosu_network "$<LINK_LIBRARY:WHOLE_ARCHIVE,${archives}>")
-  # In a wheel, ExecuTorch's package lies beside ours.
-  set_target_properties(arm_runtime PROPERTIES INSTALL_RPATH "$ORIGIN/../../executorch/lib")
-  list(APPEND installed_libraries arm_runtime)
+if(NOT executorch_FOUND)
+  return()
 endif()
 
-install(TARGETS ${installed_libraries} LIBRARY DESTINATION lib)
-install(DIRECTORY include/ DESTINATION include)
+add_library(arm_runtime_ethosu STATIC src/ethosu/delegate/backend.cpp src/ethosu/delegate/open_on_host.cpp)
+set_target_properties(arm_runtime_ethosu PROPERTIES EXPORT_NAME ethosu_archive)
+target_link_libraries(arm_runtime_ethosu PRIVATE arm_ethosu_network PUBLIC executorch::runtime Threads::Threads)
+target_compile_options(arm_runtime_ethosu PRIVATE ${ARM_RUNTIME_WARNINGS})
+set_source_files_properties(src/ethosu/delegate/backend.cpp PROPERTIES COMPILE_OPTIONS "-fno-exceptions;-fno-rtti")
+set(delegates arm_runtime_ethosu)
+set(archives arm_runtime_ethosu arm_ethosu_network arm_ethosu_model)
+
+option(ARM_RUNTIME_VGF "Build VgfBackend; needs Vulkan's headers and the package ai-ml-sdk-vgf-library" ON)
+if(ARM_RUNTIME_VGF AND EXISTS "${PROJECT_SOURCE_DIR}/src/vgf/CMakeLists.txt")
+  add_subdirectory(src/vgf)
+  set_target_properties(arm_runtime_vgf PROPERTIES EXPORT_NAME vgf_archive)
+  list(APPEND delegates arm_runtime_vgf)
+  list(APPEND archives arm_runtime_vgf arm_vgf_session arm_vgf_program)
+endif()
+
+# Whole archives: what registers a delegate is a variable that nothing refers to.
+list(JOIN delegates "," whole)
+add_library(arm_runtime SHARED src/ethosu/delegate/payload_c_api.cpp)
+target_link_libraries(arm_runtime PRIVATE arm_ethosu_network "$<LINK_LIBRARY:WHOLE_ARCHIVE,${whole}>")
+target_compile_options(arm_runtime PRIVATE ${ARM_RUNTIME_WARNINGS})
+# In a wheel, ExecuTorch's package lies beside ours.
+set_target_properties(arm_runtime PROPERTIES INSTALL_RPATH "$ORIGIN/../../executorch/lib")
+install(TARGETS arm_runtime LIBRARY DESTINATION lib)
+
+add_executable(arm_runner src/runner/arm_runner.cpp src/runner/npy.cpp)
+target_link_libraries(arm_runner PRIVATE
+  executorch::runtime executorch::kernels_optimized executorch::kernels_quantized executorch::etdump
+  -Wl,--push-state,--no-as-needed arm_runtime -Wl,--pop-state)
+target_compile_options(arm_runner PRIVATE -Wall -Wextra -Wshadow)
+set_target_properties(arm_runner PROPERTIES INSTALL_RPATH "$ORIGIN/../lib;$ORIGIN/../../executorch/lib")
+install(TARGETS arm_runner RUNTIME DESTINATION bin)
+
+# find_package(arm_runtime)
+include(CMakePackageConfigHelpers)
+set(package_folder lib/cmake/arm_runtime)
+install(TARGETS ${archives} EXPORT arm_runtime ARCHIVE DESTINATION lib)
+install(EXPORT arm_runtime FILE arm_runtimeTargets.cmake NAMESPACE arm_runtime:: DESTINATION ${package_folder})
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/arm_runtimeConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES cmake/arm_runtimeConfig.cmake cmake/ArmRuntimeExecutorch.cmake cmake/ArmRuntimeExecutorchFolder.cmake
+  "${PROJECT_BINARY_DIR}/arm_runtimeConfigVersion.cmake" DESTINATION ${package_folder})

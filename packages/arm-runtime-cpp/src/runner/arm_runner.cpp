@@ -1,0 +1,182 @@
+// arm_runner: runs method "forward" of an ExecuTorch program on .npy files.
+#include <executorch/devtools/etdump/etdump_flatcc.h>
+#include <executorch/extension/module/module.h>
+#include <executorch/extension/tensor/tensor.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "npy.hpp"
+
+namespace {
+
+using arm_runtime::Array;
+using executorch::aten::Tensor;
+using executorch::etdump::ETDumpGen;
+using executorch::extension::from_blob;
+using executorch::extension::Module;
+using executorch::extension::TensorPtr;
+using executorch::runtime::Error;
+using executorch::runtime::EValue;
+
+constexpr const char* kUsage =
+    "usage: arm_runner --model FILE.pte [--data FILE.ptd]... [--input FILE.npy]... [--output "
+    "FILE.npy]...\n"
+    "                  [--repeat N] [--etdump FILE]\n"
+    "Runs method forward. Give one --input for each input, and one --output for each output or "
+    "none.\n"
+    "--repeat runs it N times and prints the least, median and largest time; --etdump writes where "
+    "it goes.\n";
+
+struct Options {
+    std::string model, etdump;
+    std::vector<std::string> data, inputs, outputs;
+    long repeat = 1;
+};
+
+struct UsageError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+Options parse(int argc, char** argv) {
+    Options options;
+    for (int i = 1; i < argc; i += 2) {
+        const std::string name = argv[i];
+        if (i + 1 == argc) throw UsageError(name + " needs a value");
+        const std::string value = argv[i + 1];
+        if (name == "--model") {
+            options.model = value;
+        } else if (name == "--data") {
+            options.data.push_back(value);
+        } else if (name == "--input") {
+            options.inputs.push_back(value);
+        } else if (name == "--output") {
+            options.outputs.push_back(value);
+        } else if (name == "--etdump") {
+            options.etdump = value;
+        } else if (name == "--repeat") {
+            char* end = nullptr;
+            options.repeat = std::strtol(value.c_str(), &end, 10);
+            if (*end != 0 || options.repeat < 1)
+                throw UsageError("--repeat takes a number from 1, not " + value);
+        } else {
+            throw UsageError("unknown option " + name);
+        }
+    }
+    if (options.model.empty()) throw UsageError("--model is missing");
+    return options;
+}
+
+void require(Error error, const std::string& what) {
+    if (error != Error::Ok)
+        throw std::runtime_error(what + " failed: ExecuTorch error " +
+                                 executorch::runtime::to_string(error) + "; see the log above");
+}
+
+void check_input(const std::string& path, const Array& array,
+                 const executorch::runtime::TensorInfo& wanted) {
+    const auto sizes = wanted.sizes();
+    if (array.type != wanted.scalar_type())
+        throw std::runtime_error(path + ": has another data type than the program's input");
+    if (!std::equal(sizes.begin(), sizes.end(), array.shape.begin(), array.shape.end()))
+        throw std::runtime_error(path + ": has another shape than the program's input");
+}
+
+/// The elements in row-major order, whatever order they lie in.
+Array array_of(const Tensor& tensor) {
+    Array array;
+    array.type = tensor.scalar_type();
+    array.shape.assign(tensor.sizes().begin(), tensor.sizes().end());
+    const auto* data = static_cast<const uint8_t*>(tensor.const_data_ptr());
+    const size_t size = static_cast<size_t>(tensor.element_size()),
+                 count = static_cast<size_t>(tensor.numel());
+    array.data.resize(count * size);
+    std::vector<int32_t> index(array.shape.size(), 0);
+    for (size_t i = 0; i < count; ++i) {
+        size_t at = 0;
+        for (size_t d = 0; d < index.size(); ++d)
+            at += static_cast<size_t>(index[d]) * static_cast<size_t>(tensor.strides()[d]);
+        std::memcpy(array.data.data() + i * size, data + at * size, size);
+        for (size_t d = index.size(); d-- > 0 && ++index[d] == array.shape[d];) index[d] = 0;
+    }
+    return array;
+}
+
+int run(const Options& options) {
+    auto tracer = options.etdump.empty() ? nullptr : std::make_unique<ETDumpGen>();
+    ETDumpGen* dump = tracer.get();
+    Module module(options.model, options.data, Module::LoadMode::File, std::move(tracer));
+    require(module.load(executorch::runtime::Program::Verification::InternalConsistency),
+            "loading " + options.model);
+    require(module.load_forward(), "loading method forward of " + options.model);
+    const auto meta = module.method_meta("forward");
+    require(meta.error(), "reading method forward");
+    if (meta->num_inputs() != options.inputs.size())
+        throw std::runtime_error(options.model + ": has " + std::to_string(meta->num_inputs()) +
+                                 " inputs, and " + std::to_string(options.inputs.size()) +
+                                 " --input were given");
+    if (!options.outputs.empty() && meta->num_outputs() != options.outputs.size())
+        throw std::runtime_error(options.model + ": has " + std::to_string(meta->num_outputs()) +
+                                 " outputs, and " + std::to_string(options.outputs.size()) +
+                                 " --output were given");
+
+    std::vector<Array> arrays;
+    std::vector<TensorPtr> tensors;
+    std::vector<EValue> values;
+    arrays.reserve(options.inputs.size());
+    for (size_t i = 0; i < options.inputs.size(); ++i) {
+        arrays.push_back(arm_runtime::read_npy(options.inputs[i]));
+        const auto wanted = meta->input_tensor_meta(i);
+        require(wanted.error(), "reading what input " + std::to_string(i) + " is");
+        check_input(options.inputs[i], arrays[i], *wanted);
+        tensors.push_back(from_blob(arrays[i].data.data(), arrays[i].shape, arrays[i].type));
+        values.emplace_back(tensors[i]);
+    }
+
+    std::vector<double> times;
+    std::vector<EValue> results;
+    for (long i = 0; i < options.repeat; ++i) {
+        const auto start = std::chrono::steady_clock::now();
+        auto outcome = module.forward(values);
+        const std::chrono::duration<double, std::milli> time =
+            std::chrono::steady_clock::now() - start;
+        require(outcome.error(), "running " + options.model);
+        results = std::move(outcome.get());
+        times.push_back(time.count());
+    }
+    std::sort(times.begin(), times.end());
+    std::printf("%zu runs, ms: least %.3f, median %.3f, largest %.3f\n", times.size(),
+                times.front(), times[times.size() / 2], times.back());
+    for (size_t i = 0; i < options.outputs.size(); ++i) {
+        if (!results[i].isTensor())
+            throw std::runtime_error("output " + std::to_string(i) + " is not a tensor");
+        arm_runtime::write_npy(options.outputs[i], array_of(results[i].toTensor()));
+    }
+    if (dump != nullptr) {
+        const executorch::etdump::ETDumpResult etdump = dump->get_etdump_data();
+        const std::unique_ptr<void, void (*)(void*)> owner(etdump.buf, std::free);
+        arm_runtime::write_file(options.etdump, etdump.buf, etdump.size);
+    }
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run(parse(argc, argv));
+    } catch (const UsageError& error) {
+        std::fprintf(stderr, "arm_runner: %s\n%s", error.what(), kUsage);
+        return 2;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "arm_runner: %s\n", error.what());
+        return 1;
+    }
+}
