@@ -12,11 +12,12 @@ if(NOT executorch_FOUND)
   return()
 endif()
 
-add_library(arm_runtime_ethosu STATIC src/ethosu/delegate/backend.cpp src/ethosu/delegate/open_on_host.cpp)
+add_library(arm_runtime_ethosu STATIC
+  src/ethosu/delegate/backend.cpp src/ethosu/delegate/linux_network.cpp src/ethosu/delegate/open_on_host.cpp)
 set_target_properties(arm_runtime_ethosu PROPERTIES EXPORT_NAME ethosu_archive)
 target_link_libraries(arm_runtime_ethosu PRIVATE arm_ethosu_network PUBLIC executorch::runtime Threads::Threads)
 target_compile_options(arm_runtime_ethosu PRIVATE ${ARM_RUNTIME_WARNINGS})
-set_source_files_properties(src/ethosu/delegate/backend.cpp PROPERTIES COMPILE_OPTIONS "-fno-exceptions;-fno-rtti")
+set_source_files_properties(src/ethosu/delegate/backend.cpp src/ethosu/delegate/linux_network.cpp PROPERTIES COMPILE_OPTIONS "-fno-exceptions;-fno-rtti")
 set(delegates arm_runtime_ethosu)
 set(archives arm_runtime_ethosu arm_ethosu_network arm_ethosu_model)
 

@@ -3,29 +3,13 @@
 #include <cstring>
 #include <new>
 
+#include "driver_actions.hpp"
+
 namespace arm_runtime::ethosu {
 namespace {
 
 size_t aligned(size_t size) {
     return (size + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
-}
-
-/// Reads family and MACs from the configuration action: its first word has the product in bits 31
-/// to 28 (0, 1, 2 for U55, U65, U85, as EthosUFamily counts) and log2 of the MACs in bits 3 to 0.
-bool read_accelerator(Bytes commands, EthosUProgram& program) {
-    constexpr uint32_t kReserved = 0, kConfiguration = 1, kNop = 5;
-    for (size_t at = 4; commands.size - at >= 8; at += 4) {
-        uint32_t words[2];
-        std::memcpy(words, commands.data + at, sizeof words);
-        const uint32_t action = words[0] & 0xFF;
-        if (action == kConfiguration) {
-            program.family = static_cast<EthosUFamily>(words[1] >> 28);
-            program.macs = uint32_t{1} << (words[1] & 0xF);
-            return true;
-        }
-        if (action != kReserved && action != kNop) break;
-    }
-    return false;
 }
 
 class ModelNetwork final : public Network {
@@ -34,12 +18,16 @@ class ModelNetwork final : public Network {
         : payload_(payload), workers_(workers), fast_memory_size_(fast_memory_size) {}
 
     bool plan(Report report) {
-        program_.commands = payload_.commands.data;
-        program_.size = payload_.commands.size;
-        if (!read_accelerator(payload_.commands, program_)) {
-            report("the command stream does not say for which accelerator it was compiled");
+        DriverActions actions;
+        if (const char* problem = read_driver_actions(payload_.commands, actions)) {
+            report(problem);
             return false;
         }
+        // EthosUFamily counts as products do.
+        program_.family = static_cast<EthosUFamily>(actions.product());
+        program_.macs = actions.macs();
+        program_.commands = payload_.commands.data;
+        program_.size = payload_.commands.size;
         if (ethosu_model_plan(program_, workers_.workers, workspace_size_, fault_)) return true;
         report(fault_.text);
         return false;

@@ -1,9 +1,12 @@
-// Hosts run networks on the functional model, with threads.
+// Hosts run networks on the functional model, with threads, or on the NPU that ARM_ETHOSU_DEVICE
+// names.
 #include <algorithm>
+#include <cstdlib>
 #include <system_error>
 #include <thread>
 #include <vector>
 
+#include "linux_network.hpp"
 #include "model_network.hpp"
 
 namespace arm_runtime::ethosu {
@@ -30,6 +33,9 @@ void run_threads(void*, uint32_t workers, void (*body)(void*, uint32_t), void* a
 }  // namespace
 
 Network* open_network(const Payload& payload, const Allocator& allocator, Report report) {
+    const char* device = std::getenv("ARM_ETHOSU_DEVICE");
+    if (device != nullptr && device[0] != 0)
+        return open_on_linux(device, payload, allocator, report);
     const uint32_t workers = std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads);
     return open_on_model(payload, allocator, {workers, run_threads, nullptr}, kFastMemory, report);
 }
