@@ -5,7 +5,8 @@ set(ETHOSU_CORE_DRIVER_INCLUDE_DIR "" CACHE PATH "Folder of ethosu_driver.h; emp
 set(EXECUTORCH_INCLUDE_DIR "" CACHE PATH "Folder that holds executorch/runtime; empty: that of the Python package")
 if(NOT EXECUTORCH_INCLUDE_DIR)
   # The package's headers serve any processor; its libraries are the host's.
-  include(ArmRuntimeExecutorchFolder)
+  include(ArmRuntimePythonPackage)
+  arm_runtime_python_package(executorch executorch_folder)
   set(EXECUTORCH_INCLUDE_DIR "${executorch_folder}/include")
 endif()
 if(NOT EXISTS "${EXECUTORCH_INCLUDE_DIR}/executorch/runtime/backend/interface.h")

@@ -7,8 +7,14 @@ target_link_libraries(arm_ethosu_model_c PRIVATE arm_ethosu_model Threads::Threa
 install(TARGETS arm_ethosu_model_c LIBRARY DESTINATION lib)
 install(DIRECTORY include/ DESTINATION include)
 
-include(ArmRuntimeExecutorch)
+option(ARM_RUNTIME_REQUIRE_EXECUTORCH "Stop if there is no ExecuTorch to build the delegates for" OFF)
+include(ArmRuntimeDependencies)
 if(NOT executorch_FOUND)
+  if(ARM_RUNTIME_REQUIRE_EXECUTORCH)
+    message(FATAL_ERROR "The delegates need ExecuTorch 1.5: pip install executorch, and build with pip install "
+                        "--no-build-isolation; or set executorch_DIR to the folder of executorch-config.cmake")
+  endif()
+  message(STATUS "No ExecuTorch: the delegates and arm_runner are not built")
   return()
 endif()
 
@@ -52,5 +58,5 @@ set(package_folder lib/cmake/arm_runtime)
 install(TARGETS ${archives} EXPORT arm_runtime ARCHIVE DESTINATION lib)
 install(EXPORT arm_runtime FILE arm_runtimeTargets.cmake NAMESPACE arm_runtime:: DESTINATION ${package_folder})
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/arm_runtimeConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
-install(FILES cmake/arm_runtimeConfig.cmake cmake/ArmRuntimeExecutorch.cmake cmake/ArmRuntimeExecutorchFolder.cmake
+install(FILES cmake/arm_runtimeConfig.cmake cmake/ArmRuntimeDependencies.cmake cmake/ArmRuntimePythonPackage.cmake
   "${PROJECT_BINARY_DIR}/arm_runtimeConfigVersion.cmake" DESTINATION ${package_folder})

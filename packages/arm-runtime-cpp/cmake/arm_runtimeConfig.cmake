@@ -1,20 +1,19 @@
 # find_package(arm_runtime): targets arm_runtime::ethosu and, where it was built, arm_runtime::vgf. A program that links
-# one has its delegate registered when it starts. ExecuTorch is looked for as executorch_DIR says, else in the Python on
-# PATH.
+# one has its delegate registered when it starts.
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)
-if(NOT TARGET executorch::runtime)
-  include("${CMAKE_CURRENT_LIST_DIR}/ArmRuntimeExecutorch.cmake")
-  if(NOT executorch_FOUND)
-    set(arm_runtime_FOUND FALSE)
-    set(arm_runtime_NOT_FOUND_MESSAGE "arm_runtime needs ExecuTorch: pip install executorch, or set executorch_DIR")
-    return()
-  endif()
-endif()
-if(EXISTS "${CMAKE_CURRENT_LIST_DIR}/FindVgfLibrary.cmake")
-  include("${CMAKE_CURRENT_LIST_DIR}/FindVgfLibrary.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/ArmRuntimeDependencies.cmake")
+if(NOT executorch_FOUND)
+  set(arm_runtime_FOUND FALSE)
+  set(arm_runtime_NOT_FOUND_MESSAGE "arm_runtime needs ExecuTorch: pip install executorch, or set executorch_DIR")
+  return()
 endif()
 include("${CMAKE_CURRENT_LIST_DIR}/arm_runtimeTargets.cmake")
+if(TARGET arm_runtime::vgf_archive AND NOT VGF_FOUND)
+  set(arm_runtime_FOUND FALSE)
+  set(arm_runtime_NOT_FOUND_MESSAGE "arm_runtime needs the VGF library: pip install ai-ml-sdk-vgf-library, or set VGF_DIR")
+  return()
+endif()
 
 foreach(delegate ethosu vgf)
   if(TARGET arm_runtime::${delegate}_archive AND NOT TARGET arm_runtime::${delegate})
