@@ -7,7 +7,7 @@
 
 namespace arm_runtime {
 
-enum class EthosUFamily : uint8_t { kU55, kU65 };
+enum class EthosUFamily : uint8_t { kU55, kU65, kU85 };
 
 /// Why a program stopped.
 enum class EthosUFaultCode : uint8_t {

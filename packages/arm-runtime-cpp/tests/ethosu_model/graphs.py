@@ -53,8 +53,14 @@ class Maker:
 
     def conv(
         self, x: Tensor, kernel: tuple[int, int], outputs: int, *, zero: int = 0, op: str = "CONV2D",
-        scale: float = 2e-3, **attrs: Any,
+        scale: float = 2e-3, keep: tuple[int, ...] = (1,), step: int = 1, **attrs: Any,
     ) -> Tensor:  # fmt: skip
+        """A convolution and the RESCALE after it.
+
+        Args:
+            keep: of the weights along the input channels, in turn, which are kept and which are 0.
+            step: weights are multiples of it.
+        """
         channels = x.shape[-1]
         shape = (*kernel, channels, 1) if op == "DEPTHWISE_CONV2D" else (outputs, *kernel, channels)
         wide = x.dtype is I8
@@ -62,7 +68,8 @@ class Maker:
         attrs = {"pad": (0, 0, 0, 0), "stride": (1, 1), "dilation": (1, 1)} | attrs
         if op == "TRANSPOSE_CONV2D":
             attrs = {"out_pad": attrs["pad"], "stride": attrs["stride"]}
-        weights = self.random(I8, -127, 128, *shape)
+        values = self.rng.integers(-127, 128, shape) // step * step * np.resize(keep, channels if op == "CONV2D" else 1)
+        weights = self.const(I8, np.clip(values, -127, 127))
         made = self.op(op, x, weights, bias, self.const(x.dtype, [zero]), self.const(I8, [0]), **attrs)
         return self.rescale(made, x.dtype, scale, channels=outputs, zero_out=3 if wide else 0, wide=wide)
 
@@ -171,10 +178,10 @@ ROWS: dict[str, Make] = {
 }  # fmt: skip
 
 
-def make(name: str) -> Graph:
+def build(make: Make) -> Graph:
     """The graph of a row."""
     maker = Maker()
-    maker.graph.outputs = [ROWS[name](maker)]
+    maker.graph.outputs = [make(maker)]
     return maker.graph
 
 

@@ -122,7 +122,7 @@ def test_hostile_programs_under_the_sanitizers(build: Callable[[str], Path], tmp
     """Runs ``hostile.py`` in a process with AddressSanitizer's runtime, which Python itself does not have."""
     folder = build("host-asan")
     for i, name in enumerate(SPOILED):
-        graph = graphs.make(name)
+        graph = graphs.build(graphs.ROWS[name])
         made = compile_graph(graph, "ethos-u55-128")
         np.savez(tmp_path / f"{i}.npz", **made.arrays, **{f"x{n}": x for n, x in enumerate(graphs.inputs(graph))})
     runtime = subprocess.run(

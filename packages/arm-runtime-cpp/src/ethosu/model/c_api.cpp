@@ -19,6 +19,14 @@ void run_threads(void*, uint32_t workers, void (*body)(void*, uint32_t), void* a
     for (uint32_t i = 1; i < workers; ++i) threads[i].join();
 }
 
+bool find_family(uint32_t number, arm_runtime::EthosUFamily& family) {
+    using arm_runtime::EthosUFamily;
+    family = number == 55   ? EthosUFamily::kU55
+             : number == 65 ? EthosUFamily::kU65
+                            : EthosUFamily::kU85;
+    return number == 55 || number == 65 || number == 85;
+}
+
 }  // namespace
 
 extern "C" int arm_ethosu_model_run(const uint8_t* command_stream, uint64_t size, uint32_t family,
@@ -26,13 +34,12 @@ extern "C" int arm_ethosu_model_run(const uint8_t* command_stream, uint64_t size
                                     uint32_t region_count, uint32_t threads,
                                     uint64_t workspace_limit, char* message,
                                     uint64_t message_size) {
-    if ((family != 55 && family != 65) || region_count > 8 ||
-        (regions == nullptr && region_count > 0))
+    arm_runtime::EthosUFamily named;
+    if (!find_family(family, named) || region_count > 8 || (regions == nullptr && region_count > 0))
         return -1;
     const uint32_t workers = threads < 1 ? 1 : threads > kMostThreads ? kMostThreads : threads;
-    const arm_runtime::EthosUProgram program{
-        family == 55 ? arm_runtime::EthosUFamily::kU55 : arm_runtime::EthosUFamily::kU65, macs,
-        command_stream, static_cast<size_t>(size)};
+    const arm_runtime::EthosUProgram program{named, macs, command_stream,
+                                             static_cast<size_t>(size)};
     arm_runtime::EthosUFault fault;
     arm_runtime::EthosUMemory memory;
     if (arm_runtime::ethosu_model_plan(program, workers, memory.workspace_size, fault)) {

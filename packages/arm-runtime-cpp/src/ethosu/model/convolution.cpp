@@ -1,8 +1,8 @@
-// CONV and DEPTHWISE.
+// CONV and DEPTHWISE, and on U85 the matrix product, a CONV whose weights are IFM2.
 #include <cinttypes>
 
+#include "channel_scales.hpp"
 #include "kernel.hpp"
-#include "output_stage.hpp"
 #include "weights.hpp"
 
 namespace arm_runtime::ethosu {
@@ -18,6 +18,7 @@ struct Convolution {
     ChannelScales scales;
     int16_t* input = nullptr;
     int16_t* weights = nullptr;
+    int64_t weights_step = 0;    ///< from one row's weights to the next's: 0, unless they are IFM2
     int64_t* rows = nullptr;     ///< for each worker a row of accumulators
     int32_t* partial = nullptr;  ///< for each worker a row's pixel of partial sums, depthwise
     int64_t chunk;               ///< so many products cannot overflow 32 bits
@@ -52,7 +53,7 @@ void convolve_row(const Convolution& c, int64_t y, int64_t* out) {
     for (int64_t x = 0; x < w.ofm_width; x += kPixels) {
         const int64_t pixels = w.ofm_width - x < kPixels ? w.ofm_width - x : kPixels;
         for (int64_t o = 0; o < w.ofm_depth; ++o) {
-            const int16_t* weights = c.weights + o * window_size;
+            const int16_t* weights = c.weights + y * c.weights_step + o * window_size;
             int64_t totals[kPixels] = {};
             for (int64_t s = 0; s < k.taps_y * per_row; ++s, weights += stretch) {
                 const int64_t row = y * k.stride_y + s / per_row * k.dilation_y;
@@ -100,42 +101,86 @@ void convolve_row_depthwise(const Convolution& c, int64_t y, int32_t* partial, i
     }
 }
 
-bool prepare(Machine& m, bool depthwise, Convolution& c) {
-    Window& w = c.window;
-    if (!read_window(m, w) || !read_ifm(m, c.ifm) || !read_output_stage(m, c.output)) return false;
+/// The largest magnitude that an operand can have after its zero point is gone, or 0 and a fault.
+int64_t largest(Machine& m, const FeatureMap& map) {
+    if (map.element == 4) {
+        m.fail(EthosUFaultCode::kUnmodelled, "a convolution of 32-bit elements");
+        return 0;
+    }
+    if (map.element == 2 && (map.zero_point != 0 || !map.is_signed)) {
+        m.fail(EthosUFaultCode::kUnmodelled,
+               "a convolution of 16-bit elements that are unsigned or have a zero point");
+        return 0;
+    }
+    if (map.element == 1 && (map.zero_point < -128 || map.zero_point > 255)) {
+        m.fail(EthosUFaultCode::kRegister, "%s_ZERO_POINT does not fit 8-bit elements", map.name);
+        return 0;
+    }
+    return map.element == 1 ? 511 : 32768;
+}
+
+/// U85: a matrix product, whose right side, one matrix for each row, is IFM2
+/// [rows][outputs][inputs].
+bool read_matrices_u85(Machine& m, Convolution& c, FeatureMap& ifm2) {
+    const Window& w = c.window;
+    if (!read_ifm2(m, ifm2)) return false;
+    const Kernel& k = w.kernel;
+    if (k.height * k.width * k.stride_y * k.stride_x != 1 || w.padded ||
+        w.upscale != Upscale::kNone) {
+        return m.fail(EthosUFaultCode::kUnmodelled, "weights from IFM2 with a window");
+    }
+    c.weights_step = product({w.ofm_depth, w.ifm_depth});
+    return true;
+}
+
+bool prepare(Machine& m, bool depthwise, Convolution& c, FeatureMap& ifm2) {
+    const Window& w = c.window;
     if (depthwise && w.ifm_depth != w.ofm_depth) {
         return m.fail(EthosUFaultCode::kUnmodelled,
                       "DEPTHWISE from %" PRId64 " to %" PRId64 " channels", w.ifm_depth,
                       w.ofm_depth);
     }
-    if (c.ifm.element == 4)
-        return m.fail(EthosUFaultCode::kUnmodelled, "a convolution of 32-bit elements");
-    if (c.ifm.element == 2 && (c.ifm.zero_point != 0 || !c.ifm.is_signed)) {
-        return m.fail(EthosUFaultCode::kUnmodelled,
-                      "a convolution of 16-bit elements that are unsigned or have a zero point");
-    }
-    if (c.ifm.element == 1 && (c.ifm.zero_point < -128 || c.ifm.zero_point > 255)) {
-        return m.fail(EthosUFaultCode::kRegister, "IFM_ZERO_POINT does not fit 8-bit elements");
-    }
-    const int64_t largest = c.ifm.element == 1 ? 511 : 32768;
-    c.chunk = INT32_MAX / (largest * kLargestWeight);
+    const bool matrices = c.weights_step > 0;
+    const int64_t left = largest(m, c.ifm), right = matrices ? largest(m, ifm2) : kLargestWeight;
+    if (left == 0 || right == 0) return false;
+    c.chunk = INT32_MAX / (left * right);
     const int64_t depth = w.ofm_depth, inputs = depthwise ? 1 : w.ifm_depth,
                   workers = m.workers.workers;
-    return m.take(product({depth, w.kernel.taps_y, w.kernel.taps_x, inputs}), c.weights) &&
-           read_weights(m, w, depthwise, c.ifm.element, c.weights) &&
+    const int64_t weights =
+        product({depth, w.kernel.taps_y, w.kernel.taps_x, inputs, matrices ? w.ofm_height : 1});
+    return m.take(weights, c.weights) &&
+           (matrices || read_weights(m, w, depthwise, c.ifm.element, c.weights)) &&
            m.take(product({w.height, w.width, w.ifm_depth}), c.input) &&
            m.take(product({w.ofm_width, depth, workers}), c.rows) &&
            m.take(depthwise ? depth * workers : 0, c.partial) &&
-           read_channel_scales(m, c.output, w.ofm_depth, c.scales);
+           read_channel_scales(m, c.output, c.scales);
+}
+
+bool load_matrices(Machine& m, const Convolution& c, const FeatureMap& ifm2) {
+    const Window& w = c.window;
+    return m.for_rows(w.ofm_height, w.ofm_height * c.weights_step, [&](int64_t y, uint32_t) {
+        return load_row(m, ifm2, y, w.ofm_depth, w.ifm_depth, ifm2.zero_point,
+                        c.weights + y * c.weights_step);
+    });
 }
 
 }  // namespace
 
-bool run_convolution(Machine& m, bool depthwise) {
+bool run_convolution(Machine& m, bool depthwise, uint32_t mode) {
+    constexpr uint32_t kWeightsFromIfm2 = 1;
     Convolution c;
-    if (!prepare(m, depthwise, c)) return false;
+    FeatureMap ifm2;
+    const bool matrices = m.is_u85() && !depthwise && mode == kWeightsFromIfm2;
+    if (mode != 0 && !matrices)
+        return m.fail(EthosUFaultCode::kUnmodelled, "convolution mode %" PRIu32, mode);
+    if (!read_window(m, c.window) || !read_ifm(m, c.ifm) ||
+        (matrices && !read_matrices_u85(m, c, ifm2)) || !read_output_stage(m, true, c.output) ||
+        !prepare(m, depthwise, c, ifm2)) {
+        return false;
+    }
     if (m.planning) return true;
     const Window& w = c.window;
+    if (matrices && !load_matrices(m, c, ifm2)) return false;
     if (!load_window<int16_t>(m, w, c.ifm, true, 0, c.input)) return false;
     const int64_t row_size = w.ofm_width * w.ofm_depth;
     const int64_t products = product(
@@ -147,7 +192,10 @@ bool run_convolution(Machine& m, bool depthwise) {
         } else {
             convolve_row(c, y, row);
         }
-        return scale_row(m, c.output, c.scales, row) && put_row(m, c.output, y, worker, row);
+        return accumulate_row_u85(m, c.output.accumulation, AccumulationU85::Combine::kSum, y,
+                                  worker, row) &&
+               (!c.output.accumulation.emits ||
+                (scale_row(m, c.output, c.scales, row) && put_row(m, c.output, y, worker, row)));
     });
 }
 

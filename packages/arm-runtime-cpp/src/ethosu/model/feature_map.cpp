@@ -1,8 +1,8 @@
 #include "feature_map.hpp"
 
+#include <cinttypes>
 #include <cstring>
-
-#include "kernel.hpp"
+#include <type_traits>
 
 namespace arm_runtime::ethosu {
 namespace {
@@ -28,19 +28,48 @@ constexpr Names kIfm = ARM_ETHOSU_MAP(IFM, 2), kIfm2 = ARM_ETHOSU_MAP(IFM2, 2),
                 kOfm = ARM_ETHOSU_MAP(OFM, 1);
 #undef ARM_ETHOSU_MAP
 
-bool read_map(Machine& m, const Names& n, FeatureMap& map) {
-    if (!m.need(n.precision, n.region, n.zero_point, n.height0, n.height1, n.width0, n.base0,
-                n.base1, n.base2, n.base3, n.stride_x, n.stride_y, n.stride_c)) {
-        return false;
+/// U85 keeps some maps on chip: one that another operation makes or takes, a scalar, or no map.
+bool read_storage_u85(Machine& m, const Names& n, FeatureMap& map) {
+    const uint32_t storage = m.r[n.precision] >> 14 & 3;
+    constexpr uint32_t kFourTiles = 0, kChained = 2;
+    if (storage == kFourTiles) return true;
+    if (storage == kChained) {
+        map.storage = Storage::kChained;
+        if (map.region >= Machine::kChains)
+            return m.fail(EthosUFaultCode::kRegister, "%s has no chaining buffer %" PRIu32, n.name,
+                          map.region);
+        map.chain = m.chains[map.region];
+        return true;
     }
+    if (storage == 1) return m.fail(EthosUFaultCode::kUnmodelled, "%s has three tiles", n.name);
+    map.storage = Storage::kNone;  // region and zero point need not be set
+    if (n.element_bit == kOfm.element_bit) return true;
+    if (!m.need(R32::OP_SCALAR)) return false;
+    map.scalar = static_cast<int32_t>(m.r[R32::OP_SCALAR]);
+    return true;
+}
+
+bool read_map(Machine& m, const Names& n, FeatureMap& map) {
+    if (!m.need(n.precision)) return false;
     const uint32_t precision = m.r[n.precision];
     const uint32_t log_element = precision >> n.element_bit & 3, layout = precision >> 6 & 3;
-    if (log_element > 2)
+    if (log_element > 2 && !m.is_u85())
         return m.fail(EthosUFaultCode::kRegister, "%s has elements of 64 bits", n.name);
     if (layout > 1)
         return m.fail(EthosUFaultCode::kRegister, "%s has layout %u", n.name, unsigned{layout});
     map.name = n.name;
     map.region = m.r[n.region];
+    map.element = 1u << log_element;
+    map.is_signed = (precision & 1) != 0;
+    map.bricks = layout == 1;
+    map.zero_point = m.r.signed16(n.zero_point);
+    if (m.is_u85() && !read_storage_u85(m, n, map)) return false;
+    if (map.storage != Storage::kNone && !m.need(n.region, n.zero_point)) return false;
+    if (map.storage != Storage::kRegion) return true;
+    if (!m.need(n.height0, n.height1, n.width0, n.base0, n.base1, n.base2, n.base3, n.stride_x,
+                n.stride_y, n.stride_c)) {
+        return false;
+    }
     const R32 bases[] = {n.base0, n.base1, n.base2, n.base3};
     for (int i = 0; i < 4; ++i) map.base[i] = m.r.address(bases[i]);
     map.height0 = m.r.size(n.height0);
@@ -49,10 +78,6 @@ bool read_map(Machine& m, const Names& n, FeatureMap& map) {
     map.stride_x = m.r.stride(n.stride_x);
     map.stride_y = m.r.stride(n.stride_y);
     map.stride_c = m.r.stride(n.stride_c);
-    map.element = 1u << log_element;
-    map.is_signed = (precision & 1) != 0;
-    map.bricks = layout == 1;
-    map.zero_point = m.r.signed16(n.zero_point);
     return true;
 }
 
@@ -94,30 +119,35 @@ bool for_stretches(const FeatureMap& map, int64_t y, int64_t width, int64_t dept
     });
 }
 
+/// In unsigned arithmetic, where a difference may wrap.
 template <typename Element, typename T>
-void convert(const uint8_t* from, int64_t count, int64_t zero_point, T* out) {
-    const T minus = static_cast<T>(zero_point);
+T subtract(Element value, T minus) {
+    using Wide = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+    return static_cast<T>(static_cast<Wide>(static_cast<T>(value)) - static_cast<Wide>(minus));
+}
+
+template <typename Element, typename T>
+void convert(const uint8_t* from, int64_t count, T minus, T* out) {
     for (int64_t i = 0; i < count; ++i) {
         Element value;
         std::memcpy(&value, from + i * static_cast<int64_t>(sizeof(Element)), sizeof(Element));
-        // In unsigned arithmetic, where a 32-bit difference may wrap.
-        out[i] = static_cast<T>(static_cast<uint32_t>(static_cast<T>(value)) -
-                                static_cast<uint32_t>(minus));
+        out[i] = subtract(value, minus);
     }
 }
 
 template <typename T>
-void convert_any(const FeatureMap& map, const uint8_t* from, int64_t count, int64_t zero_point,
-                 T* out) {
+void convert_any(const FeatureMap& map, const uint8_t* from, int64_t count, T minus, T* out) {
     switch (map.element) {
         case 1:
-            return map.is_signed ? convert<int8_t>(from, count, zero_point, out)
-                                 : convert<uint8_t>(from, count, zero_point, out);
+            return map.is_signed ? convert<int8_t>(from, count, minus, out)
+                                 : convert<uint8_t>(from, count, minus, out);
         case 2:
-            return map.is_signed ? convert<int16_t>(from, count, zero_point, out)
-                                 : convert<uint16_t>(from, count, zero_point, out);
+            return map.is_signed ? convert<int16_t>(from, count, minus, out)
+                                 : convert<uint16_t>(from, count, minus, out);
+        case 4:
+            return convert<int32_t>(from, count, minus, out);
         default:
-            return convert<int32_t>(from, count, zero_point, out);
+            return convert<int64_t>(from, count, minus, out);
     }
 }
 
@@ -130,18 +160,44 @@ bool read_ofm(Machine& m, FeatureMap& map) { return read_map(m, kOfm, map); }
 template <typename T>
 bool load_row(Machine& m, const FeatureMap& map, int64_t y, int64_t width, int64_t depth,
               int64_t zero_point, T* out) {
+    const T minus = static_cast<T>(zero_point);
+    if (map.element > sizeof(T))
+        return m.fail(EthosUFaultCode::kUnmodelled, "%s has elements of %" PRIu32 " bits", map.name,
+                      8 * map.element);
+    if (map.storage == Storage::kNone) {
+        for (int64_t i = 0; i < width * depth; ++i) out[i] = subtract(map.scalar, minus);
+        return true;
+    }
+    if (map.storage == Storage::kChained) {
+        if (!map.chain.is(map.chain.height, width, depth) || y >= map.chain.height)
+            return m.fail(EthosUFaultCode::kRegister,
+                          "%s: chaining buffer %" PRIu32 " holds %" PRId64 "x%" PRId64 "x%" PRId64
+                          " elements, not row %" PRId64 " of %" PRId64 "x%" PRId64,
+                          map.name, map.region, map.chain.height, map.chain.width, map.chain.depth,
+                          y, width, depth);
+        const int32_t* from = map.chain.data + y * width * depth;
+        for (int64_t i = 0; i < width * depth; ++i) out[i] = subtract(from[i], minus);
+        return true;
+    }
     return for_stretches(map, y, width, depth, [&](int64_t address, int64_t count, int64_t offset) {
         const uint8_t* data = m.readable(map.region, address, count * map.element, map.name);
         if (data == nullptr) return false;
-        convert_any(map, data, count, zero_point, out + offset);
+        convert_any(map, data, count, minus, out + offset);
         return true;
     });
 }
 template bool load_row(Machine&, const FeatureMap&, int64_t, int64_t, int64_t, int64_t, int16_t*);
 template bool load_row(Machine&, const FeatureMap&, int64_t, int64_t, int64_t, int64_t, int32_t*);
+template bool load_row(Machine&, const FeatureMap&, int64_t, int64_t, int64_t, int64_t, int64_t*);
 
 bool store_row(Machine& m, const FeatureMap& map, int64_t y, int64_t width, int64_t depth,
                const int32_t* in) {
+    if (map.storage == Storage::kNone) return true;
+    if (map.storage == Storage::kChained) {
+        const size_t count = static_cast<size_t>(width * depth);
+        std::memcpy(map.chain.data + y * width * depth, in, count * sizeof(*in));
+        return true;
+    }
     return for_stretches(map, y, width, depth, [&](int64_t address, int64_t count, int64_t offset) {
         uint8_t* data = m.writable(map.region, address, count * map.element, map.name);
         if (data == nullptr) return false;
@@ -160,81 +216,31 @@ bool store_row(Machine& m, const FeatureMap& map, int64_t y, int64_t width, int6
     });
 }
 
-bool read_window(Machine& m, Window& w) {
-    if (!m.need(R16::KERNEL_HEIGHT_M1, R16::KERNEL_WIDTH_M1, R16::KERNEL_STRIDE, R16::OFM_HEIGHT_M1,
-                R16::OFM_WIDTH_M1, R16::OFM_DEPTH_M1, R16::IFM_DEPTH_M1, R16::IFM_PAD_TOP,
-                R16::IFM_PAD_LEFT, R16::IFM_PAD_BOTTOM, R16::IFM_PAD_RIGHT)) {
-        return false;
-    }
-    const uint32_t stride = m.r[R16::KERNEL_STRIDE], upscale = m.r[R16::IFM_UPSCALE];
-    constexpr uint32_t kKnownBits = 0x0FDF;
-    if ((stride & ~kKnownBits) != 0)
-        return m.fail(EthosUFaultCode::kUnmodelled, "KERNEL_STRIDE has a bit without meaning");
-    if (upscale > 2)
-        return m.fail(EthosUFaultCode::kRegister, "IFM_UPSCALE has no mode %u", unsigned{upscale});
-    Kernel& k = w.kernel;
-    k.height = m.r.size(R16::KERNEL_HEIGHT_M1);
-    k.width = m.r.size(R16::KERNEL_WIDTH_M1);
-    k.stride_x = 1 + (stride & 1) + 2 * (stride >> 6 & 7);
-    k.stride_y = 1 + (stride >> 1 & 1) + 2 * (stride >> 9 & 7);
-    k.part_kernel = (stride >> 2 & 1) != 0;
-    k.dilation_x = 1 + (stride >> 3 & 1);
-    k.dilation_y = 1 + (stride >> 4 & 1);
-    k.taps_y = (k.height - 1) / k.dilation_y + 1;
-    k.taps_x = (k.width - 1) / k.dilation_x + 1;
-    w.ofm_height = m.r.size(R16::OFM_HEIGHT_M1);
-    w.ofm_width = m.r.size(R16::OFM_WIDTH_M1);
-    w.ofm_depth = m.r.size(R16::OFM_DEPTH_M1);
-    w.ifm_depth = m.r.size(R16::IFM_DEPTH_M1);
-    w.pad_top = m.r[R16::IFM_PAD_TOP];
-    w.pad_left = m.r[R16::IFM_PAD_LEFT];
-    const int64_t bottom = m.r[R16::IFM_PAD_BOTTOM], right = m.r[R16::IFM_PAD_RIGHT];
-    w.padded = w.pad_top + w.pad_left + bottom + right > 0;
-    w.height = (w.ofm_height - 1) * k.stride_y + k.height;
-    w.width = (w.ofm_width - 1) * k.stride_x + k.width;
-    w.upscale = static_cast<Upscale>(upscale);
-    w.rows = w.height - w.pad_top - bottom;
-    w.columns = w.width - w.pad_left - right;
-    if (w.rows < 1 || w.columns < 1)
-        return m.fail(EthosUFaultCode::kRegister, "the windows cover nothing but padding");
-    const int64_t factor = w.upscale == Upscale::kNone ? 1 : 2;
-    w.ifm_height = (w.rows + factor - 1) / factor;
-    w.ifm_width = (w.columns + factor - 1) / factor;
-    // An odd part of an upscaled map has one row or column more, which stands where padding would.
-    if (factor * w.ifm_height + w.pad_top <= w.height) w.rows = factor * w.ifm_height;
-    if (factor * w.ifm_width + w.pad_left <= w.width) w.columns = factor * w.ifm_width;
-    return true;
-}
-
-template <typename T>
-bool load_window(Machine& m, const Window& w, const FeatureMap& ifm, bool minus_zero_point, T fill,
-                 T* out) {
-    const int64_t zero_point = minus_zero_point ? ifm.zero_point : 0, depth = w.ifm_depth,
-                  row_size = w.width * depth;
-    return m.for_rows(w.height, product({w.height, row_size}), [&](int64_t y, uint32_t) {
-        T* row = out + y * row_size;
-        const int64_t source = y - w.pad_top;
-        const bool zeros = w.upscale == Upscale::kZeros;
-        if (source < 0 || source >= w.rows || (zeros && source % 2 != 0)) {
-            for (int64_t i = 0; i < row_size; ++i) row[i] = fill;
-            return true;
-        }
-        const int64_t first = w.pad_left * depth, end = (w.pad_left + w.columns) * depth;
-        for (int64_t i = 0; i < first; ++i) row[i] = fill;
-        for (int64_t i = end; i < row_size; ++i) row[i] = fill;
-        T* start = row + first;
-        if (w.upscale == Upscale::kNone)
-            return load_row(m, ifm, source, w.columns, depth, zero_point, start);
-        if (!load_row(m, ifm, source / 2, w.ifm_width, depth, zero_point, start)) return false;
-        for (int64_t x = w.columns - 1; x > 0;
-             --x) {  // from the right, so that nothing is overwritten too early
-            for (int64_t c = 0; c < depth; ++c)
-                start[x * depth + c] = zeros && x % 2 != 0 ? fill : start[x / 2 * depth + c];
-        }
+bool store_row(Machine& m, const FeatureMap& map, int64_t y, int64_t width, int64_t depth,
+               const int64_t* in) {
+    return for_stretches(map, y, width, depth, [&](int64_t address, int64_t count, int64_t offset) {
+        const int64_t bytes = count * static_cast<int64_t>(sizeof(*in));
+        uint8_t* data = m.writable(map.region, address, bytes, map.name);
+        if (data == nullptr) return false;
+        std::memcpy(data, in + offset, static_cast<size_t>(bytes));
         return true;
     });
 }
-template bool load_window(Machine&, const Window&, const FeatureMap&, bool, int16_t, int16_t*);
-template bool load_window(Machine&, const Window&, const FeatureMap&, bool, int32_t, int32_t*);
+
+bool store_element(Machine& m, const FeatureMap& map, int64_t y, int64_t x, int64_t c,
+                   int32_t value) {
+    const bool right = x >= map.width0, below = y >= (right ? map.height1 : map.height0);
+    if (right) x -= map.width0;
+    if (below) y -= right ? map.height1 : map.height0;
+    const int64_t element = map.element;
+    const int64_t inside = map.bricks
+                               ? c / kBrick * map.stride_c + (x * kBrick + c % kBrick) * element
+                               : x * map.stride_x + c * element;
+    const int64_t address = map.base[(below ? 2 : 0) + (right ? 1 : 0)] + y * map.stride_y + inside;
+    uint8_t* data = m.writable(map.region, address, element, map.name);
+    if (data == nullptr) return false;
+    std::memcpy(data, &value, static_cast<size_t>(element));
+    return true;
+}
 
 }  // namespace arm_runtime::ethosu

@@ -2,7 +2,7 @@
 // it reads.
 #pragma once
 
-#include "machine.hpp"
+#include "feature_map.hpp"
 
 namespace arm_runtime::ethosu {
 
@@ -24,12 +24,16 @@ struct Window {
     int64_t rows, columns;          ///< the IFM, upscaled
     int64_t ifm_height, ifm_width;  ///< the IFM in memory
     Upscale upscale;
+
+    /// One element at a time.
+    bool is_point() const {
+        return kernel.height * kernel.width * kernel.stride_y * kernel.stride_x == 1;
+    }
 };
 
 /// Reads the geometry out of the registers.
 bool read_window(Machine& m, Window& window);
 
-struct FeatureMap;
 /// Reads the IFM into `out`, [height][width][ifm_depth], with `fill` where there is padding. The
 /// zero point is subtracted if `minus_zero_point`. T is int16_t (for 8-bit maps, and 16-bit ones
 /// without zero point) or int32_t.

@@ -60,13 +60,13 @@ bool Machine::fail(EthosUFaultCode code, const char* reason, ...) {
     text.add("; registers:");
     for (uint32_t i = 0; i < Registers::kShortCount; ++i) {
         const uint32_t code16 = Registers::kShortFirst + i;
-        const char* name = short_command_name(code16);
+        const char* name = short_command_name(is_u85(), code16);
         const R16 r16 = static_cast<R16>(code16);
         if (name != nullptr && r.has(r16))
             text.add(" %s=%u", name + std::strlen("NPU_SET_"), unsigned{r[r16]});
     }
     for (uint32_t code32 = 0; code32 < Registers::kLongCount; ++code32) {
-        const char* name = long_command_name(code32);
+        const char* name = long_command_name(is_u85(), code32);
         const R32 r32 = static_cast<R32>(code32);
         if (name == nullptr || !r.has(r32)) continue;
         text.add(" %s=0x%" PRIx32, name + std::strlen("NPU_SET_"), r[r32]);
@@ -76,13 +76,15 @@ bool Machine::fail(EthosUFaultCode code, const char* reason, ...) {
 }
 
 bool Machine::need_one(R16 register16) {
-    return r.has(register16) || fail(EthosUFaultCode::kRegister, "%s was never set",
-                                     short_command_name(static_cast<uint32_t>(register16)));
+    return r.has(register16) ||
+           fail(EthosUFaultCode::kRegister, "%s was never set",
+                short_command_name(is_u85(), static_cast<uint32_t>(register16)));
 }
 
 bool Machine::need_one(R32 register32) {
-    return r.has(register32) || fail(EthosUFaultCode::kRegister, "%s was never set",
-                                     long_command_name(static_cast<uint32_t>(register32)));
+    return r.has(register32) ||
+           fail(EthosUFaultCode::kRegister, "%s was never set",
+                long_command_name(is_u85(), static_cast<uint32_t>(register32)));
 }
 
 bool Machine::inside(uint32_t region, int64_t address, int64_t size, const char* what) {
@@ -95,6 +97,11 @@ bool Machine::inside(uint32_t region, int64_t address, int64_t size, const char*
     return fail(EthosUFaultCode::kAddress,
                 "%s: %" PRId64 " bytes at %" PRId64 " are outside region %u of %" PRId64 " bytes",
                 what, size, address, unsigned{region}, limit);
+}
+
+const uint8_t* Machine::addressable(uint32_t region, int64_t address, int64_t size,
+                                    const char* what) {
+    return inside(region, address, size, what) ? regions[region].data + address : nullptr;
 }
 
 const uint8_t* Machine::readable(uint32_t region, int64_t address, int64_t size, const char* what) {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "arm_runtime/ethosu_model.hpp"
+#include "accelerators.hpp"
 #include "registers.hpp"
 
 namespace arm_runtime::ethosu {
@@ -38,16 +38,28 @@ class Workspace {
     uint64_t peak_ = 0;
 };
 
+/// What an operation left on chip for the next ones, without a place in a region.
+template <typename T>
+struct Volume {
+    T* data = nullptr;  ///< [height][width][depth]
+    int64_t height = 0, width = 0, depth = 0;
+
+    bool is(int64_t h, int64_t w, int64_t d) const {
+        return height == h && width == w && depth == d;
+    }
+};
+
 struct Machine {
-    EthosUFamily family = EthosUFamily::kU55;
-    uint32_t cores = 1;
-    uint32_t ofm_ublock = 8;  ///< output channels of a micro block
-    uint32_t shram_size = 0;  ///< on-chip memory, whose last 2 KiB hold the tables
-    uint8_t* shram = nullptr;
-    bool planning = false;  ///< only find out how much workspace is needed
+    const Accelerator* accelerator = nullptr;
+    uint8_t* on_chip = nullptr;  ///< `accelerator->on_chip_size` bytes
+    bool planning = false;       ///< only find out how much workspace is needed
     Registers r;
     EthosURegion regions[8];
     Workspace workspace{nullptr, 0};
+    static constexpr uint32_t kChains = 8;
+    Volume<int32_t> chains[kChains];  ///< U85: feature maps between fused operations
+    Volume<int64_t> accumulators;     ///< U85: for an operation that adds to them
+    uint64_t base = 0, held = 0;      ///< marks of the workspace: nothing held, and above what is
     EthosUWorkers workers;
     const char* command = "start";
     EthosUFault* fault = nullptr;
@@ -67,6 +79,25 @@ struct Machine {
             return fail(EthosUFaultCode::kWorkspace, "the workspace is too small");
         return true;
     }
+
+    /// The same, but it lasts until an operation writes to a region. Before any `take`.
+    template <typename T>
+    bool hold(int64_t height, int64_t width, int64_t depth, Volume<T>& out) {
+        out = {nullptr, height, width, depth};
+        if (!take(product({height, width, depth}), out.data)) return false;
+        held = workspace.mark();
+        return true;
+    }
+
+    /// Forgets what is held, now that an operation writes to a region; its memory is free
+    /// afterwards.
+    void let_go() {
+        for (Volume<int32_t>& chain : chains) chain = {};
+        accumulators = {};
+        held = base;
+    }
+
+    bool is_u85() const { return accelerator->family == EthosUFamily::kU85; }
 
     /// Faults unless all registers have been set.
     template <typename... Rs>
@@ -100,6 +131,8 @@ struct Machine {
         return !failed;
     }
 
+    /// `size` bytes at `address` of a region, written or not, or nullptr and a fault.
+    const uint8_t* addressable(uint32_t region, int64_t address, int64_t size, const char* what);
     /// `size` bytes to read at `address` of a region, or nullptr and a fault.
     const uint8_t* readable(uint32_t region, int64_t address, int64_t size, const char* what);
     /// The same to write; marks them as written.
@@ -111,9 +144,10 @@ struct Machine {
     bool inside(uint32_t region, int64_t address, int64_t size, const char* what);
 };
 
-bool run_convolution(Machine& m, bool depthwise);
+bool run_convolution(Machine& m, bool depthwise, uint32_t mode);
 bool run_pool(Machine& m, uint32_t mode);
 bool run_elementwise(Machine& m, uint32_t mode);
 bool run_dma(Machine& m);
+bool run_resize_u85(Machine& m, uint32_t mode);
 
 }  // namespace arm_runtime::ethosu

@@ -9,27 +9,15 @@ namespace arm_runtime {
 namespace ethosu {
 namespace {
 
-constexpr uint32_t kLargestShram = 48 * 1024;
-
-struct Accelerator {
-    EthosUFamily family;
-    uint32_t macs, cores, ofm_ublock, shram_size;
-};
-constexpr Accelerator kAccelerators[] = {
-    {EthosUFamily::kU55, 32, 1, 4, 16 * 1024},      {EthosUFamily::kU55, 64, 1, 8, 16 * 1024},
-    {EthosUFamily::kU55, 128, 1, 8, 24 * 1024},     {EthosUFamily::kU55, 256, 1, 8, kLargestShram},
-    {EthosUFamily::kU65, 256, 1, 8, kLargestShram}, {EthosUFamily::kU65, 512, 2, 8, kLargestShram},
-};
+constexpr uint32_t kBranchU85 = 256;
 
 bool configure(Machine& m, const EthosUProgram& program) {
     for (const Accelerator& a : kAccelerators) {
         if (a.family != program.family || a.macs != program.macs) continue;
-        m.family = a.family;
-        m.cores = a.cores;
-        m.ofm_ublock = a.ofm_ublock;
-        m.shram_size = a.shram_size;
-        return m.take(kLargestShram, m.shram);
+        m.accelerator = &a;
+        return m.take(a.on_chip_size, m.on_chip);
     }
+    m.accelerator = &kAccelerators[0];  // for the text of the fault
     return m.fail(EthosUFaultCode::kConfiguration,
                   "no accelerator of this family has %" PRIu32 " MACs", program.macs);
 }
@@ -37,13 +25,15 @@ bool configure(Machine& m, const EthosUProgram& program) {
 bool operate(Machine& m, Op op, uint32_t parameter) {
     switch (op) {
         case Op::CONV:
-            return run_convolution(m, false);
+            return run_convolution(m, false, parameter);
         case Op::DEPTHWISE:
-            return run_convolution(m, true);
+            return run_convolution(m, true, parameter);
         case Op::POOL:
             return run_pool(m, parameter);
         case Op::ELEMENTWISE:
             return run_elementwise(m, parameter);
+        case Op::RESIZE:
+            return run_resize_u85(m, parameter);
         case Op::DMA_START:
             return run_dma(m);
         default:  // everything here is done before the next command, so there is nothing to wait
@@ -55,16 +45,19 @@ bool operate(Machine& m, Op op, uint32_t parameter) {
 bool execute(Machine& m, Words stream) {
     constexpr uint32_t kCodeMask = 0x3FF, kKindShift = 14;
     EthosUFault& at = *m.fault;
-    const uint64_t mark = m.workspace.mark();
+    const bool u85 = m.is_u85();
+    m.base = m.held = m.workspace.mark();
     size_t i = 0;
     for (; i < stream.size(); ++at.command_index) {
         const uint32_t word = stream[i], code = word & kCodeMask, kind = word >> kKindShift & 3;
         const uint16_t parameter = static_cast<uint16_t>(word >> 16);
         at.word_index = static_cast<uint32_t>(i);
-        const char* name = kind == 0   ? short_command_name(code)
-                           : kind == 1 ? long_command_name(code)
+        const char* name = kind == 0   ? short_command_name(u85, code)
+                           : kind == 1 ? long_command_name(u85, code)
                                        : nullptr;
         m.command = name != nullptr ? name : "unknown";
+        if (u85 && kind == 1 && code == kBranchU85)
+            return m.fail(EthosUFaultCode::kUnmodelled, "NPU_OP_BRANCH");
         if (name == nullptr)
             return m.fail(EthosUFaultCode::kCommand, "word 0x%08" PRIx32 " is no command", word);
         if (kind == 1) {
@@ -81,7 +74,7 @@ bool execute(Machine& m, Words stream) {
         }
         if (static_cast<Op>(code) == Op::STOP) return true;
         const bool done = operate(m, static_cast<Op>(code), parameter);
-        m.workspace.release(mark);
+        m.workspace.release(m.held);
         if (!done) return false;
     }
     return m.fail(EthosUFaultCode::kCommand, "the stream ends without NPU_OP_STOP");
@@ -91,9 +84,10 @@ bool start(Machine& m, const EthosUProgram& program, EthosUFault& fault) {
     fault = {};
     m.fault = &fault;
     Words stream;
+    if (!configure(m, program)) return false;
     const char* problem = find_command_stream(program.commands, program.size, stream);
     if (problem != nullptr) return m.fail(EthosUFaultCode::kContainer, "%s", problem);
-    return configure(m, program) && execute(m, stream);
+    return execute(m, stream);
 }
 
 }  // namespace

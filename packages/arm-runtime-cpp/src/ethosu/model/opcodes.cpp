@@ -1,6 +1,7 @@
 #include "opcodes.hpp"
 
 namespace arm_runtime::ethosu {
+namespace {
 
 #define ARM_ETHOSU_OPERATION_NAME(name, number) \
     case number:                                \
@@ -9,20 +10,55 @@ namespace arm_runtime::ethosu {
     case number:                               \
         return "NPU_SET_" #name;
 
-const char* short_command_name(uint32_t code) {
+const char* short_name_u55(uint32_t code) {
     switch (code) {
-        ARM_ETHOSU_OPERATIONS(ARM_ETHOSU_OPERATION_NAME)
-        ARM_ETHOSU_SHORT_REGISTERS(ARM_ETHOSU_REGISTER_NAME)
+        ARM_ETHOSU_SHORT_REGISTERS_U55(ARM_ETHOSU_REGISTER_NAME)
         default:
             return nullptr;
     }
 }
 
-const char* long_command_name(uint32_t code) {
+const char* short_name_u85(uint32_t code) {
+    switch (code) {
+        ARM_ETHOSU_OPERATIONS_U85(ARM_ETHOSU_OPERATION_NAME)
+        ARM_ETHOSU_SHORT_REGISTERS_U85(ARM_ETHOSU_REGISTER_NAME)
+        default:
+            return nullptr;
+    }
+}
+
+const char* long_name_u55(uint32_t code) {
+    switch (code) {
+        ARM_ETHOSU_LONG_REGISTERS_U55(ARM_ETHOSU_REGISTER_NAME)
+        default:
+            return nullptr;
+    }
+}
+
+const char* long_name_u85(uint32_t code) {
+    switch (code) {
+        ARM_ETHOSU_LONG_REGISTERS_U85(ARM_ETHOSU_REGISTER_NAME)
+        default:
+            return nullptr;
+    }
+}
+
+}  // namespace
+
+const char* short_command_name(bool u85, uint32_t code) {
+    switch (code) {
+        ARM_ETHOSU_OPERATIONS(ARM_ETHOSU_OPERATION_NAME)
+        ARM_ETHOSU_SHORT_REGISTERS(ARM_ETHOSU_REGISTER_NAME)
+        default:
+            return u85 ? short_name_u85(code) : short_name_u55(code);
+    }
+}
+
+const char* long_command_name(bool u85, uint32_t code) {
     switch (code) {
         ARM_ETHOSU_LONG_REGISTERS(ARM_ETHOSU_REGISTER_NAME)
         default:
-            return nullptr;
+            return u85 ? long_name_u85(code) : long_name_u55(code);
     }
 }
 

@@ -1,45 +1,47 @@
 // What happens to an accumulator: scaling, zero point, table or clip, store.
 #pragma once
 
+#include "accumulators_u85.hpp"
 #include "feature_map.hpp"
 #include "scaling.hpp"
+#include "tables.hpp"
 
 namespace arm_runtime::ethosu {
 
-/// Scale records, one per output channel.
-struct ChannelScales {
-    int64_t* bias = nullptr;
-    uint32_t* scale = nullptr;
-    uint8_t* shift = nullptr;
+/// Axes of a result in the order in which it is stored; U85 only.
+struct Permutation {
+    int axes[3] = {0, 1, 2};  ///< axis i in memory is this one of [height][width][depth]
+    int reversed = -1;        ///< axis in memory that is reversed, or -1
+    bool is_identity() const { return axes[0] == 0 && axes[1] == 1 && reversed < 0; }
 };
 
 struct OutputStage {
     FeatureMap ofm;
-    int64_t width, depth;
-    Rounding rounding;
+    int64_t height, width, depth;
     bool global_scale;  ///< OFM_SCALE holds for all channels
-    int64_t scale;
-    uint32_t shift;
+    Scale scale;        ///< OFM_SCALE
+    Rounding rounding;
+    uint32_t early = 0;  ///< as for `make_scale`
     uint32_t accumulator_bits;
     int64_t minimum, maximum;  ///< of the clip
-    int table_base = -1;       ///< address of the table in on-chip memory, or -1
-    int32_t* rows = nullptr;   ///< for each worker one row
+    Table table;
+    Permutation permutation;
+    AccumulationU85 accumulation;
+    int32_t* rows = nullptr;  ///< for each worker one row
 };
 
-/// Reads the registers and takes what memory is needed.
-bool read_output_stage(Machine& m, OutputStage& out);
-
-/// Reads the scale records of all output channels: one stream for each core, channels dealt out in
-/// turn. A global scale replaces theirs.
-bool read_channel_scales(Machine& m, const OutputStage& out, int64_t depth, ChannelScales& scales);
+/// Reads the registers and takes what memory is needed; `accumulates` is not so for ELEMENTWISE and
+/// RESIZE. On U85 all operands have to be read before it, because it makes room for what stays on
+/// chip.
+bool read_output_stage(Machine& m, bool accumulates, OutputStage& out);
+bool read_output_registers_u55(Machine& m, OutputStage& out);
+bool read_output_registers_u85(Machine& m, bool accumulates, OutputStage& out);
 
 /// Faults if one of `count` accumulators does not fit the accumulator format.
 bool check_accumulators(Machine& m, const OutputStage& out, const int64_t* values, int64_t count);
 
 /// Scales a row [width][depth] in place by OFM_SCALE.
 bool scale_row(Machine& m, const OutputStage& out, int64_t* values);
-/// Adds biases and scales a row in place by the channels' scales, having checked the accumulators.
-bool scale_row(Machine& m, const OutputStage& out, const ChannelScales& scales, int64_t* values);
 
 /// Adds the zero point, applies table or clip, stores row `y`.
 bool put_row(Machine& m, const OutputStage& out, int64_t y, uint32_t worker, const int64_t* values);

@@ -10,7 +10,7 @@ namespace arm_runtime::ethosu {
 
 class Registers {
   public:
-    static constexpr uint32_t kShortFirst = 256, kShortCount = 144, kLongCount = 148;
+    static constexpr uint32_t kShortFirst = 256, kShortCount = 144, kLongCount = 152;
 
     void set(R16 r, uint16_t value) {
         short_[index(r)] = value;

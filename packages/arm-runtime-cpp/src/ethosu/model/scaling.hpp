@@ -5,24 +5,55 @@
 
 namespace arm_runtime::ethosu {
 
-enum class Rounding : uint8_t { kDouble = 0, kTruncate = 1, kNatural = 2 };
+/// As Ethos-U85 numbers them; U55 and U65 have kDoubleSymmetric, kTowardsZero and kNatural.
+enum class Rounding : uint8_t {
+    kDoubleSymmetric,   ///< TFLite's two roundings in one
+    kNatural,           ///< halves up
+    kDoubleAsymmetric,  ///< the same for negative values as for positive ones
+    kSymmetric,         ///< halves away from 0
+    kTowardsZero,
+    kDown,
+};
+constexpr uint32_t kRoundings = 6;
 
-/// (value * scale + r) >> shift with r by `mode`: kDouble is TFLite's two roundings in one,
-/// kTruncate goes towards 0, kNatural rounds halves up. Returns false where a value of 64 bits
-/// overflows. `shift` is below 64.
-inline bool scale_value(int64_t value, int64_t scale, uint32_t shift, Rounding mode,
-                        int64_t& result) {
-    int64_t product, sum;
-    if (__builtin_mul_overflow(value, scale, &product)) return false;
-    int64_t r = shift == 0 ? 0 : int64_t{1} << (shift - 1);
-    if (mode == Rounding::kDouble) {
-        if (shift > 31) r += value >= 0 ? int64_t{1} << 30 : -(int64_t{1} << 30);
-    } else if (mode == Rounding::kTruncate) {
-        r = value >= 0 ? 0 : static_cast<int64_t>((uint64_t{1} << shift) - 1);
+/// (value * factor + r) >> shift, where every rounding is a constant r for values from 0 up and one
+/// for negative values.
+struct Scale {
+    int64_t factor = 1;
+    uint32_t shift = 0;  ///< below 64
+    int64_t positive = 0, negative = 0;
+
+    bool is_identity() const { return factor == 1 && shift == 0; }
+    /// False where 64 bits overflow.
+    bool apply(int64_t value, int64_t& result) const {
+        int64_t product, sum;
+        const bool fits = !__builtin_mul_overflow(value, factor, &product) &
+                          !__builtin_add_overflow(product, value < 0 ? negative : positive, &sum);
+        result = sum >> shift;
+        return fits;
     }
-    if (__builtin_add_overflow(product, r, &sum)) return false;
-    result = sum >> shift;
-    return true;
+};
+
+/// `early` moves the first of the double roundings up: so many bits fewer are lost in it. At
+/// most 30.
+inline Scale make_scale(int64_t factor, uint32_t shift, Rounding rounding, uint32_t early = 0) {
+    const int64_t half = shift == 0 ? 0 : int64_t{1} << (shift - 1);
+    const int64_t first = shift > 31 - early ? int64_t{1} << (30 - early) : 0;
+    switch (rounding) {
+        case Rounding::kDoubleSymmetric:
+            return {factor, shift, half + first, half - first};
+        case Rounding::kDoubleAsymmetric:
+            return {factor, shift, half + first, half + first};
+        case Rounding::kNatural:
+            return {factor, shift, half, half};
+        case Rounding::kSymmetric:
+            return {factor, shift, half, half - (shift == 0 ? 0 : 1)};
+        case Rounding::kTowardsZero:
+            return {factor, shift, 0, static_cast<int64_t>((uint64_t{1} << shift) - 1)};
+        case Rounding::kDown:
+            break;
+    }
+    return {factor, shift, 0, 0};
 }
 
 }  // namespace arm_runtime::ethosu

@@ -10,5 +10,22 @@ namespace arm_runtime::ethosu {
 /// depthwise one [taps_y][taps_x][ofm_depth].
 bool read_weights(Machine& m, const Window& window, bool depthwise, uint32_t ifm_element,
                   int16_t* out);
+bool read_weights_u55(Machine& m, const Window& window, bool depthwise, uint32_t ifm_element,
+                      int16_t* out);
+bool read_weights_u85(Machine& m, const Window& window, bool depthwise, uint32_t ifm_element,
+                      int16_t* out);
+
+/// Decodes the stream at `base` to `flat`, `count` weights at least.
+bool decode_stream(Machine& m, R32 base, R32 length, bool fast, int64_t count, int16_t* flat);
+
+/// `size` cut into blocks: the sum of `count(block)`.
+template <typename F>
+int64_t sum_blocks(int64_t size, int64_t block, F&& count) {
+    const int64_t rest = size % block;
+    return size / block * count(block) + (rest > 0 ? count(rest) : 0);
+}
+
+inline int64_t at_most(int64_t a, int64_t b) { return a < b ? a : b; }
+inline int64_t round_up(int64_t size, int64_t unit) { return (size + unit - 1) / unit * unit; }
 
 }  // namespace arm_runtime::ethosu
