@@ -20,9 +20,9 @@ typedef struct arm_ethosu_region {
 } arm_ethosu_region;
 
 /* Runs the payload `command_stream` (Vela's cmd_data) of `size` bytes.
-   family: 55, 65 or 85. macs: 32 to 2048. regions: region_count of them, 8 at most; region i has number
-   i. threads: cores to use. workspace_limit: bytes of memory that the model may take for itself.
-   message: takes the text of a fault, cut to message_size with its 0. Returns 0, or
+   family: 55, 65 or 85. macs: 32 to 2048. regions: region_count of them, 8 at most; region i has
+   number i. threads: cores to use. workspace_limit: bytes of memory that the model may take for
+   itself. message: takes the text of a fault, cut to message_size with its 0. Returns 0, or
    arm_runtime::EthosUFaultCode as a number, or -1 for arguments that make no sense, or -2 if that
    limit, or memory, is not enough. */
 ARM_ETHOSU_EXPORT int arm_ethosu_model_run(const uint8_t* command_stream, uint64_t size,
