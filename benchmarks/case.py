@@ -57,7 +57,7 @@ def _steps(side: Side, model: str, target: str, cpu_limit: int) -> Iterator[dict
     program = torch.export.export(module, inputs(0))
     if target != "vgf-fp":
         start = cpu_seconds(children=True)
-        quantized = _quantize(side, program, side.quantizer(target, spec), inputs)
+        quantized = quantize(side, program, side.quantizer(target, spec), inputs)
         yield {"quantize_s": cpu_seconds(children=True) - start}
         yield {"sqnr_db": _sqnr(module, quantized, inputs)}
         program = torch.export.export(quantized, inputs(0))
@@ -73,7 +73,7 @@ def _steps(side: Side, model: str, target: str, cpu_limit: int) -> Iterator[dict
         backend.watch(side.backend(target), "preprocess_multimethod")
         start = cpu_seconds(children=True)
         try:
-            with _limit(cpu_limit):
+            with limit(cpu_limit):
                 edge = to_edge_transform_and_lower(
                     program, partitioner=[partitioner], compile_config=EdgeCompileConfig(_check_ir_validity=False)
                 )
@@ -103,7 +103,7 @@ class OutOfTime(BaseException):
 
 
 @contextmanager
-def _limit(seconds: int) -> Iterator[None]:
+def limit(seconds: int) -> Iterator[None]:
     """Raises OutOfTime once the block has used this much CPU time."""
 
     def stop(*_: Any) -> None:
@@ -118,7 +118,8 @@ def _limit(seconds: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
 
-def _quantize(side: Side, program: torch.export.ExportedProgram, quantizer: Any, inputs: Any) -> torch.nn.Module:
+def quantize(side: Side, program: torch.export.ExportedProgram, quantizer: Any, inputs: Any) -> torch.nn.Module:
+    """The module, quantized by a side's quantizer with four inputs as calibration data."""
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
     prepared = prepare_pt2e(side.module(program), quantizer)

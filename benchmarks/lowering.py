@@ -15,15 +15,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from processes import environment, run_case
 from report import put, tables
 
 MODELS = ["mobilenet_v2", "resnet18", "bert_tiny", "deit_tiny"]
@@ -109,38 +108,13 @@ def _cases(options: argparse.Namespace) -> list[tuple[str, ...]]:
     return [(side, model, target) for model in models for target in targets for side in options.sides]
 
 
-def _environment() -> dict[str, str]:
-    quiet = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # Vela, the model converter
-    return {**os.environ, **quiet, "PATH": path}
-
-
 def _case(side: str, model: str, target: str, limit: int) -> dict[str, Any]:
-    start = time.time()
-    with tempfile.TemporaryDirectory(prefix="bench_") as folder:
-        result = Path(folder, "result.json")
-        command = [
-            sys.executable,
-            str(Path(__file__).with_name("case.py")),
-            side,
-            model,
-            target,
-            str(limit),
-            str(result),
-        ]
-        with Path(folder, "stderr").open("w+") as errors:
-            done = subprocess.run(command, stdout=errors, stderr=errors, env=_environment())
-            errors.seek(0)
-            last = (errors.read().strip().splitlines() or [""])[-1]
-        row = json.loads(result.read_text()) if result.exists() else {"side": side, "model": model, "target": target}
-    if done.returncode and "error" not in row:
-        row["error"] = f"exit status {done.returncode}: {last}"[:300]
-    return {**row, "wall_s": time.time() - start}
+    return run_case("case.py", {"side": side, "model": model, "target": target}, str(limit))
 
 
 def _import_case(side: str, statement: str) -> dict[str, Any]:
     probe = _IMPORT_PROBE.format(statement=statement)
-    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, env=_environment())
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, env=environment())
     row = {"side": side, "model": statement, "target": "import"}
     if done.returncode:
         return {**row, "error": (done.stderr.strip().splitlines() or ["no output"])[-1][:300]}

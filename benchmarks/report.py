@@ -9,7 +9,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-_BEGIN, _END = "<!-- figures -->", "<!-- end of figures -->"
 _PACKAGES = (
     "torch",
     "torchao",
@@ -72,11 +71,13 @@ def _latest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _setting(groups: _Groups) -> str:
     repeats = max(len(rows) for sides in groups.values() for rows in sides.values())
+    return f"{setting(repeats)} Each cell: ours / rival's (ratio)."
+
+
+def setting(repeats: int) -> str:
+    """The machine and the versions, in a sentence."""
     versions = ", ".join(f"{name} {_version(name)}" for name in _PACKAGES)
-    return (
-        f"Medians of up to {repeats} runs on {platform.machine()}, Python {platform.python_version()}, {versions}. "
-        "Each cell: ours / rival's (ratio)."
-    )
+    return f"Medians of up to {repeats} runs on {platform.machine()}, Python {platform.python_version()}, {versions}."
 
 
 def _version(name: str) -> str:
@@ -158,16 +159,17 @@ def _failures(groups: _Groups) -> str:
     return "\n".join(["### Failures, and operators left outside", "", *lines]) if lines else ""
 
 
-def put(document: Path, text: str) -> None:
-    """Replaces what stands between the two marks of a Markdown document.
+def put(document: Path, text: str, name: str = "figures") -> None:
+    """Replaces what stands between the two marks of this name in a Markdown document.
 
     Raises:
         ValueError: the document lacks a mark.
     """
-    head, mark, rest = document.read_text().partition(_BEGIN)
-    _, end, tail = rest.partition(_END)
-    if not (mark and end):
-        raise ValueError(f"{document} needs the lines {_BEGIN} and {_END}")
+    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+    head, first, rest = document.read_text().partition(begin)
+    _, second, tail = rest.partition(end)
+    if not (first and second):
+        raise ValueError(f"{document} needs the lines {begin} and {end}")
     fresh = document.with_suffix(".new")
-    fresh.write_text(f"{head}{mark}\n\n{text}\n{end}{tail}")
+    fresh.write_text(f"{head}{begin}\n\n{text}\n{end}{tail}")
     fresh.replace(document)

@@ -7,10 +7,11 @@ import torch
 
 from models import MODELS, mobilenet_stack
 
-#: Parameters: torchvision's for the first two, ours from then on.
+#: Parameters: torchvision's for the first three, ours from then on.
 PARAMETERS = {
     "mobilenet_v2": 3_504_872,
     "resnet18": 11_689_512,
+    "resnet50": 25_557_032,
     "bert_tiny": 4_386_178,
     "deit_tiny": 5_717_800,
     "digits": 14_458,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import torch
 
-from . import digits, mobilenet_v2, resnet18, stack, text, vision_transformer
+from . import digits, mobilenet_v2, resnet, stack, text, vision_transformer
 from .realistic import settle
 
 Inputs = Callable[[int], tuple[torch.Tensor, ...]]
@@ -17,7 +17,8 @@ Network = tuple[torch.nn.Module, Inputs]
 
 MODELS: dict[str, Callable[[], Network]] = {
     "mobilenet_v2": lambda: settle(mobilenet_v2.build, mobilenet_v2.inputs),
-    "resnet18": lambda: settle(resnet18.build, resnet18.inputs),
+    "resnet18": lambda: settle(resnet.resnet18, resnet.inputs),
+    "resnet50": lambda: settle(resnet.resnet50, resnet.inputs),
     "bert_tiny": lambda: settle(text.bert_tiny, text.inputs),
     "deit_tiny": lambda: settle(vision_transformer.deit_tiny, vision_transformer.inputs),
     "digits": lambda: settle(digits.build, digits.inputs),

@@ -14,8 +14,8 @@ from flows import Lowered, Net, export, lower, quantize
 from test_partitioner import PROGRAMS, Program, X, Y, _accumulate, _cache
 from torch.export import ExportedProgram
 
-from arm_tosa_core import TosaSpecification
-from arm_tosa_core.flow import lower_to_edge
+from arm_tosa_core import TosaCompileSpec
+from arm_tosa_core.flow.edge import lower_to_edge
 
 NUMBERS = {"aten.full", "aten._to_copy"}
 SPECS = ["TOSA-1.0+INT", "TOSA-1.0+INT+FP", "TOSA-1.0+FP"]
@@ -25,7 +25,7 @@ def both(exported: ExportedProgram, spec: str) -> tuple[Lowered, Lowered]:
     """The program lowered by the fast flow and by the ordinary one."""
     checks = [DontPartition(torch.ops.aten.sigmoid.default)]
     given = copy.deepcopy(exported)
-    fast = Lowered(*lower_to_edge(given, TosaSpecification.create_from_string(spec), additional_checks=checks))
+    fast = Lowered(*lower_to_edge(given, TosaCompileSpec(spec), additional_checks=checks))
     assert given.graph_module.code == exported.graph_module.code, "the program given was changed"
     return fast, lower(exported, spec, checks)
 

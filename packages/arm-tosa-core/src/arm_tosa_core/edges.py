@@ -10,8 +10,12 @@ from .analysis import CONSTANT, Analysis
 from .program import is_dequantize
 
 
-def copy_shared(program: ExportedProgram, analysis: Analysis) -> None:
-    """Gives each region its own copy of constants and dequantize nodes that several regions, or the CPU, use."""
+def copy_shared(program: ExportedProgram, analysis: Analysis) -> bool:
+    """Gives each region its own copy of constants and dequantize nodes that several regions, or the CPU, use.
+
+    Returns whether constants went back to the CPU, because nobody else uses them: then the analysis must be made again.
+    """
+    gone = False
     for node in reversed(list(analysis.accepted)):
         if not (node in analysis.constant or is_dequantize(node)):
             continue
@@ -22,7 +26,7 @@ def copy_shared(program: ExportedProgram, analysis: Analysis) -> None:
         if not inside:
             if node in analysis.constant:
                 del analysis.accepted[node]
-                analysis.rejected[node] = CONSTANT
+                gone = True
             continue
         analysis.accepted[node] = inside[0]
         for home in [home for home in homes if home != inside[0]]:
@@ -37,6 +41,7 @@ def copy_shared(program: ExportedProgram, analysis: Analysis) -> None:
                 analysis.constant.add(copy)
                 if home is None:
                     analysis.rejected[copy] = CONSTANT
+    return gone
 
 
 def narrow_int64(program: ExportedProgram, analysis: Analysis) -> None:

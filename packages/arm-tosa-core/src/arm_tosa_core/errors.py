@@ -71,3 +71,7 @@ class ToolError(ArmTosaError):
 
 def _quoted(word: str) -> str:
     return f'"{word}"' if " " in word else word
+
+
+class NothingDelegatedWarning(UserWarning):
+    """No operator of a program was delegated."""

@@ -81,6 +81,12 @@ class Report:
         """This report as JSON values."""
         return asdict(self)
 
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Report:
+        """The report that ``to_json`` was called on."""
+        rows = {key: [Row(**row) for row in data[key]] for key in ("delegated", "rejected")}
+        return Report(**{**data, **rows})
+
 
 def explain(program: ExportedProgram, compile_spec: ArmCompileSpec) -> Report:
     """What of a program in the ATen dialect the target takes: all that lowering does, up to compiling.
@@ -90,7 +96,8 @@ def explain(program: ExportedProgram, compile_spec: ArmCompileSpec) -> Report:
     """
     from executorch.exir import EdgeCompileConfig, to_edge
 
-    from .partitioner import NothingDelegatedWarning, TOSAPartitioner
+    from .errors import NothingDelegatedWarning
+    from .partitioner import TOSAPartitioner
 
     partitioner = TOSAPartitioner(compile_spec)
     program = partitioner.transform_for_pre_decomposition(program).run_decompositions({})

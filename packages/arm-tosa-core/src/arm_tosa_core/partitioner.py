@@ -19,14 +19,11 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 from .analysis import Analysis, NodeCheck, analyse
 from .compile_spec import ArmCompileSpec
 from .edges import copy_shared, narrow_int64
+from .errors import NothingDelegatedWarning as NothingDelegatedWarning
 from .errors import Rejected, UsageError
 from .explain import Report
 from .program import copy_program, real_constants
 from .registry import overload
-
-
-class NothingDelegatedWarning(UserWarning):
-    """No operator of a program was delegated."""
 
 
 class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyped
@@ -111,9 +108,9 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
             analysis = self._analyse(exported_program, editable=True)
         program = copy_program(exported_program)
         analysis = analysis.of_copy(dict(zip(exported_program.graph.nodes, program.graph.nodes, strict=True)))
-        copy_shared(program, analysis)
+        again = copy_shared(program, analysis)
         narrow_int64(program, analysis)
-        return program, analysis
+        return program, self._analyse(program, editable=False) if again else analysis
 
     def _analyse(self, program: ExportedProgram, editable: bool) -> Analysis:
         _require_cpu(program)

@@ -105,6 +105,11 @@ def load_rules() -> None:
             warnings.warn(f"{text}; its operators were left out", PluginWarning, stacklevel=2)
 
 
+def packages() -> set[str]:
+    """Top-level packages that hold installed targets and rules; imports none."""
+    return {point.module.partition(".")[0] for group in (TARGETS, RULES) for point in _entry_points(group)}
+
+
 def refresh() -> None:
     """Forgets what was found, for packages installed or removed while this process runs."""
     for cached in (_entry_points, _make, load_rules):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +11,8 @@ from rich.console import Console
 
 from .. import plugins
 from ..atomic import write_atomic
-from ..errors import UsageError
+from ..errors import NothingDelegatedWarning, UsageError
+from ..pte import delegates
 from ..target import Target
 from .files import read_tosa
 from .model import FORMS, load_program
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
     from ..compile_spec import ArmCompileSpec
-    from ..explain import Report
-    from ..pte import Delegate
+    from ..flow import LoweredProgram
 
 
 def compile_(
@@ -37,6 +36,7 @@ def compile_(
     calibration: Calibration = None,
     option: Options = None,
     artifacts: Annotated[Path | None, typer.Option(help="Leave the TOSA graphs and the tools' outputs here.")] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache of results.")] = False,
 ) -> Result:
     """Compile a model for a target."""
     device = plugins.target(target)
@@ -49,34 +49,20 @@ def compile_(
         return _compile_tosa(Path(model), device, spec, output, artifacts)
     _check_suffix(output, device)
     program = prepare(load_program(model), spec, quantize, calibration)
-    lowered = _lower(program, spec)
-    write_atomic(output, lowered.pte if output.suffix == ".pte" else _payload(lowered, output))
+    lowered = _lower(program, spec, cache=not no_cache)
+    write_atomic(output, lowered.buffer if output.suffix == ".pte" else _payload(lowered, output))
     return _result(lowered, target, output)
 
 
-@dataclass(frozen=True)
-class _Lowered:
-    pte: bytes
-    delegates: list[Delegate]
-    report: Report
+def _lower(program: ExportedProgram, spec: ArmCompileSpec, *, cache: bool) -> LoweredProgram:
+    from ..flow import lower
 
-
-def _lower(program: ExportedProgram, spec: ArmCompileSpec) -> _Lowered:
-    from executorch.exir import to_edge_transform_and_lower
-
-    from ..partitioner import NothingDelegatedWarning, TOSAPartitioner
-    from ..pte import delegates
-
-    partitioner = TOSAPartitioner(spec)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NothingDelegatedWarning)  # it is an error here
-        edge = to_edge_transform_and_lower(program, partitioner=[partitioner])
-    report = partitioner.report
-    assert report is not None  # the partitioner has run
-    if not report.delegated:
-        raise UsageError(f"{report.nothing_delegated()}. Nothing was written. {hint(program, spec)}".rstrip())
-    pte = bytes(edge.to_executorch().buffer)
-    return _Lowered(pte, delegates(pte), report)
+        lowered = lower(program, spec, cache=cache)
+    if not lowered.report.delegated:
+        raise UsageError(f"{lowered.report.nothing_delegated()}. Nothing was written. {hint(program, spec)}".rstrip())
+    return lowered
 
 
 def _check_suffix(output: Path, target: Target) -> None:
@@ -85,19 +71,19 @@ def _check_suffix(output: Path, target: Target) -> None:
         raise UsageError(f"-o {output}: target {target.name!r} makes {' or '.join(valid)}, not {output.suffix!r}")
 
 
-def _payload(lowered: _Lowered, output: Path) -> bytes:
+def _payload(lowered: LoweredProgram, output: Path) -> bytes:
     """The one delegate's payload; the model must be wholly inside it."""
     outside = sorted({row.target for row in lowered.report.rejected})
-    if len(lowered.delegates) != 1 or outside:
+    if lowered.report.delegates != 1 or outside:
         left = f" and left {', '.join(outside)} outside" if outside else ""
         raise UsageError(
             f"-o {output} takes a model that is one delegate as a whole, "
-            f"but this one made {len(lowered.delegates)}{left}; "
+            f"but this one made {lowered.report.delegates}{left}; "
             "write a .pte and take the parts out with `arm-tosa extract`"
         )
     if lowered.report.edges:
         say(f"note: {output} takes and gives quantized data; quantize and dequantize at the edges are not in it")
-    return lowered.delegates[0].payload
+    return delegates(lowered.buffer)[0].payload
 
 
 def _compile_tosa(model: Path, target: Target, spec: ArmCompileSpec, output: Path, artifacts: Path | None) -> Result:
@@ -115,7 +101,7 @@ def _compile_tosa(model: Path, target: Target, spec: ArmCompileSpec, output: Pat
     )
 
 
-def _result(lowered: _Lowered, target: str, output: Path) -> Result:
+def _result(lowered: LoweredProgram, target: str, output: Path) -> Result:
     size = output.stat().st_size
     rejected = lowered.report.rejected
     if rejected:
@@ -124,12 +110,13 @@ def _result(lowered: _Lowered, target: str, output: Path) -> Result:
         "output": str(output),
         "bytes": size,
         "target": target,
-        "delegates": len(lowered.delegates),
+        "delegates": lowered.report.delegates,
+        "cached": lowered.cached,
         **data_of(lowered.report),
     }
 
     def show(console: Console) -> None:
-        counts = f"{len(lowered.report.delegated)} operators in {len(lowered.delegates)} delegate(s)"
+        counts = f"{len(lowered.report.delegated)} operators in {lowered.report.delegates} delegate(s)"
         console.print(f"{output}: {size} bytes for {target}; {counts}, {len(rejected)} on the CPU", markup=False)
         if rejected:
             console.print(table_of(lowered.report))

@@ -45,6 +45,7 @@ def _load_pt2(path: Path) -> ExportedProgram:
     if not path.is_file():
         raise UsageError(f"cannot read {path}: no such file")
     import torch
+    import torch.ao.quantization.fx._decomposed  # the operators of quantized models
 
     try:
         return torch.export.load(path)

@@ -5,4 +5,3 @@ ExecuTorch sees no more than what stays on the CPU and the calls of delegates; s
 
 from .lowered import LoweredProgram as LoweredProgram
 from .lowered import lower as lower
-from .lowered import lower_to_edge as lower_to_edge

@@ -34,6 +34,7 @@ def functional(program: ExportedProgram) -> ExportedProgram:
             program.graph.erase_node(node)
         elif _mutable(node):
             node.target = _twin(node)
+    program.graph.eliminate_dead_code()
     return program
 
 

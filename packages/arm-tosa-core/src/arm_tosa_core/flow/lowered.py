@@ -6,23 +6,21 @@ import io
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from executorch.exir import EdgeCompileConfig, EdgeProgramManager, ExecutorchBackendConfig, to_edge
-from torch.export import ExportedProgram
-from torch.fx.passes.operator_support import OperatorSupportBase
+from typing import TYPE_CHECKING
 
 from ..atomic import write_atomic
-from ..backend import payload
 from ..compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
 from ..errors import UsageError
 from ..explain import Report
-from ..partitioner import TOSAPartitioner
 from ..plugins import target as target_named
-from ..regions import lower_regions
 from ..specification import TosaSpecification
-from .delegation import delegation
-from .outer import with_delegates
-from .standin import lowered_module
+from .cache import Entry, load, store
+from .fingerprint import fingerprint
+
+if TYPE_CHECKING:
+    from executorch.exir import ExecutorchBackendConfig
+    from torch.export import ExportedProgram
+    from torch.fx.passes.operator_support import OperatorSupportBase
 
 
 @dataclass(frozen=True)
@@ -32,10 +30,12 @@ class LoweredProgram:
     Args:
         buffer: the contents of the ``.pte``.
         report: what was delegated and what was not.
+        cached: whether it was read from the cache.
     """
 
     buffer: bytes
     report: Report
+    cached: bool = False
 
     def write_to_file(self, open_file: io.BufferedIOBase) -> None:
         """Writes the ``.pte`` to a file opened in binary mode, as ExecuTorch's managers do."""
@@ -56,6 +56,7 @@ def lower(
     *,
     additional_checks: Sequence[OperatorSupportBase] = (),
     config: ExecutorchBackendConfig | None = None,
+    cache: bool = False,
 ) -> LoweredProgram:
     """Lowers a program to a ``.pte``: what ``to_edge_transform_and_lower`` with a partitioner and ``to_executorch`` do.
 
@@ -65,6 +66,8 @@ def lower(
         additional_checks: ExecuTorch operator supports, as a partitioner takes them; what one does not support stays
             on the CPU.
         config: how ExecuTorch makes the ``.pte``.
+        cache: read the result from the cache on disk if the same was lowered before, and keep it there. Not used with
+            ``additional_checks``, ``config`` or artifacts to leave, nor where nothing is delegated.
 
     Raises:
         UsageError: an unknown target, or a program that is not on the CPU.
@@ -74,26 +77,18 @@ def lower(
     Warns:
         NothingDelegatedWarning: with the most frequent reason; ``report`` of the result has all of them.
     """
-    edge, report = lower_to_edge(exported_program, target, additional_checks=additional_checks)
-    return LoweredProgram(bytes(edge.to_executorch(config).buffer), report)
-
-
-def lower_to_edge(
-    exported_program: ExportedProgram,
-    target: str | TosaSpecification | ArmCompileSpec,
-    *,
-    additional_checks: Sequence[OperatorSupportBase] = (),
-) -> tuple[EdgeProgramManager, Report]:
-    """``lower`` without its last step, for passes of ExecuTorch that come before ``to_executorch``."""
     spec = compile_spec_of(target)
-    partitioner = TOSAPartitioner(spec, additional_checks)
-    program, analysis = delegation(exported_program, partitioner)
-    regions = lower_regions(program, partitioner.target, analysis)
-    modules = [lowered_module(r, payload(r.graph, partitioner.target, spec), spec, program) for r in regions]
-    outer = with_delegates(program, analysis, regions, modules)
-    edge = to_edge(outer, compile_config=EdgeCompileConfig(_check_ir_validity=False))
-    assert partitioner.report is not None  # ``delegation`` has made it
-    return edge, partitioner.report
+    plain = not additional_checks and config is None and spec.get_intermediate_path() is None
+    key = fingerprint(exported_program, spec) if cache and plain else None
+    if key is not None and (entry := load(key)) is not None:
+        return LoweredProgram(*entry, cached=True)
+    from .edge import lower_to_edge  # late: importing ExecuTorch takes longer than reading the cache
+
+    edge, report = lower_to_edge(exported_program, spec, additional_checks=additional_checks)
+    made = Entry(bytes(edge.to_executorch(config).buffer), report)
+    if key is not None and report.delegated:
+        store(key, made)
+    return LoweredProgram(*made)
 
 
 def compile_spec_of(target: str | TosaSpecification | ArmCompileSpec) -> ArmCompileSpec:

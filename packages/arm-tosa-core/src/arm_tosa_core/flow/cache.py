@@ -1,0 +1,77 @@
+"""Lowered programs on disk, so that the same request is not worked out twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from ..atomic import write_atomic
+from ..errors import UsageError
+from ..explain import Report
+
+#: Beyond this many bytes in all, the entries that nobody used for longest go.
+LIMIT = 2 * 2**30
+
+_SUFFIX = ".lowered"
+_MAGIC = b"ARMTOSA1"
+_DIGEST = hashlib.sha256().digest_size
+
+
+class Entry(NamedTuple):
+    """What is kept of a lowered program."""
+
+    buffer: bytes
+    report: Report
+
+
+def folder() -> Path:
+    """``$ARM_TOSA_CACHE_DIR``, else ``arm-tosa`` in the user's cache folder of this system."""
+    if own := os.environ.get("ARM_TOSA_CACHE_DIR"):
+        return Path(own)
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "arm-tosa"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "arm-tosa"
+
+
+def load(key: str) -> Entry | None:
+    """The entry of this key; None if there is none that is whole."""
+    path = _path(key)
+    try:
+        content = path.read_bytes()
+        os.utime(path)  # it was used: ``_shrink`` goes by this
+    except OSError:
+        return None
+    magic, digest, rest = content[: len(_MAGIC)], content[len(_MAGIC) :][:_DIGEST], content[len(_MAGIC) + _DIGEST :]
+    if magic != _MAGIC or hashlib.sha256(rest).digest() != digest:
+        return None  # cut short, or not ours: it will be written anew
+    header, _, buffer = rest.partition(b"\n")
+    return Entry(buffer, Report.from_json(json.loads(header)))
+
+
+def store(key: str, entry: Entry) -> None:
+    """Keeps an entry, all of it or nothing; where the folder cannot be written, nothing."""
+    rest = json.dumps(entry.report.to_json()).encode() + b"\n" + entry.buffer
+    try:
+        folder().mkdir(parents=True, exist_ok=True)
+        write_atomic(_path(key), _MAGIC + hashlib.sha256(rest).digest() + rest)
+        _shrink()
+    except (OSError, UsageError):
+        return  # a cache is a convenience: the program has been made
+
+
+def _path(key: str) -> Path:
+    return folder() / f"{key}{_SUFFIX}"
+
+
+def _shrink() -> None:
+    entries = [(file.stat(), file) for file in folder().glob(f"*{_SUFFIX}")]
+    total = sum(stat.st_size for stat, _ in entries)
+    for stat, file in sorted(entries, key=lambda entry: entry[0].st_mtime):
+        if total <= LIMIT:
+            return
+        file.unlink(missing_ok=True)
+        total -= stat.st_size

@@ -1,0 +1,37 @@
+"""The fast flow as far as ExecuTorch's edge dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from executorch.exir import EdgeCompileConfig, EdgeProgramManager, to_edge
+from torch.export import ExportedProgram
+from torch.fx.passes.operator_support import OperatorSupportBase
+
+from ..backend import payload
+from ..compile_spec import ArmCompileSpec
+from ..explain import Report
+from ..partitioner import TOSAPartitioner
+from ..regions import lower_regions
+from .delegation import delegation
+from .outer import with_delegates
+from .standin import lowered_module
+
+
+def lower_to_edge(
+    exported_program: ExportedProgram,
+    compile_spec: ArmCompileSpec,
+    additional_checks: Sequence[OperatorSupportBase] = (),
+) -> tuple[EdgeProgramManager, Report]:
+    """``lower`` without its last step, for passes of ExecuTorch that come before ``to_executorch``."""
+    partitioner = TOSAPartitioner(compile_spec, additional_checks)
+    program, analysis = delegation(exported_program, partitioner)
+    regions = lower_regions(program, partitioner.target, analysis)
+    modules = [
+        lowered_module(region, payload(region.graph, partitioner.target, compile_spec), compile_spec, program)
+        for region in regions
+    ]
+    outer = with_delegates(program, analysis, regions, modules)
+    edge = to_edge(outer, compile_config=EdgeCompileConfig(_check_ir_validity=False))
+    assert partitioner.report is not None  # ``delegation`` has made it
+    return edge, partitioner.report

@@ -1,0 +1,170 @@
+"""The cache of ``lower``: the same bytes, never stale, never in the way."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from executorch.exir.backend.operator_support import DontPartition
+from flows import Net, export
+from test_partitioner import X
+from torch.export import ExportedProgram
+from typer.testing import CliRunner
+
+from arm_tosa_core import TosaCompileSpec, lower
+from arm_tosa_core.cli.main import app
+from arm_tosa_core.flow import cache, fingerprint
+from arm_tosa_core.flow.fingerprint import fingerprint as name_of
+
+
+def _scaled(net: Net, x: torch.Tensor, by: float = 2.0) -> torch.Tensor:
+    return net.conv(x) * by
+
+
+def _spec() -> TosaCompileSpec:
+    return TosaCompileSpec("TOSA-1.0+FP")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ARM_TOSA_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture(scope="module")
+def program() -> ExportedProgram:
+    return export(Net(_scaled), (X,))
+
+
+def test_cold_and_warm_give_the_same(folder: Path, program: ExportedProgram) -> None:
+    plain, cold, warm = (lower(program, _spec(), cache=use) for use in (False, True, True))
+    assert [p.cached for p in (plain, cold, warm)] == [False, False, True]
+    assert plain.buffer == cold.buffer == warm.buffer
+    assert plain.report == cold.report == warm.report
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_without_asking_nothing_is_kept(folder: Path, program: ExportedProgram) -> None:
+    lower(program, _spec())
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda b: b[:-1], lambda b: b"", lambda b: b[:200] + b"\0" + b[201:], lambda b: b"x"]
+)
+def test_a_damaged_entry_is_made_anew(folder: Path, program: ExportedProgram, damage: Callable[[bytes], bytes]) -> None:
+    whole = lower(program, _spec(), cache=True)
+    (file,) = folder.iterdir()
+    content = file.read_bytes()
+    file.write_bytes(damage(content))
+    again = lower(program, _spec(), cache=True)
+    assert not again.cached and again.buffer == whole.buffer
+    assert file.read_bytes() == content
+    assert lower(program, _spec(), cache=True).cached
+
+
+def _other_weights() -> ExportedProgram:
+    net = Net(_scaled)
+    with torch.no_grad():
+        net.conv.weight[0, 0, 0, 0] += 1
+    return export(net, (X,))
+
+
+PROGRAMS: dict[str, Callable[[], ExportedProgram]] = {
+    "a weight": _other_weights,
+    "a number": lambda: export(Net(lambda net, x: _scaled(net, x, 3.0)), (X,)),
+    "the shape": lambda: export(Net(_scaled), (X[:, :, :4],)),
+    "the order of dimensions": lambda: export(Net(_scaled), (X.to(memory_format=torch.channels_last),)),
+}
+
+
+@pytest.mark.parametrize("change", PROGRAMS)
+def test_another_program_has_another_name(program: ExportedProgram, change: str) -> None:
+    assert name_of(PROGRAMS[change](), _spec()) != name_of(program, _spec())
+
+
+def test_the_same_program_has_the_same_name(program: ExportedProgram) -> None:
+    assert name_of(export(Net(_scaled), (X,)), _spec()) == name_of(program, _spec())
+
+
+def test_another_spec_file_or_package_has_another_name(
+    program: ExportedProgram, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec, other = _spec(), TosaCompileSpec("TOSA-1.0+FP+bf16")
+    file = tmp_path / "tool.ini"
+    spec.compiler_flags = [f"--config={file}"]
+    names = [name_of(program, other)]
+    for text in ("slow", "fast"):
+        file.write_text(text)
+        names.append(name_of(program, spec))
+    monkeypatch.setattr(fingerprint.plugins, "packages", lambda: {"json"})
+    names.append(name_of(program, spec))
+    assert len(set(names)) == 4
+
+
+def test_control_flow_has_no_name() -> None:
+    def forward(net: Net, x: torch.Tensor) -> torch.Tensor:
+        return torch.cond(x.sum() > 0, lambda y: y + 1, lambda y: y * 2, (x,))
+
+    assert name_of(export(Net(forward), (X,)), _spec()) is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "options"),
+    [
+        (_spec, {"additional_checks": [DontPartition(torch.ops.aten.mul.Tensor)]}),
+        (lambda: _spec().dump_intermediate_artifacts_to("artifacts"), {}),
+    ],
+)
+def test_what_cannot_be_named_is_not_kept(
+    folder: Path, program: ExportedProgram, monkeypatch: pytest.MonkeyPatch, spec: Any, options: Any
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    assert not any(lower(program, spec(), cache=True, **options).cached for _ in range(2))
+    assert not folder.exists()
+
+
+def test_a_folder_that_cannot_be_written_is_no_obstacle(folder: Path, program: ExportedProgram) -> None:
+    folder.write_text("a file is in the way")
+    assert not any(lower(program, _spec(), cache=True).cached for _ in range(2))
+
+
+def test_what_was_not_used_for_longest_goes_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    report = lower(export(Net(_scaled), (X,)), _spec()).report
+    monkeypatch.setattr(cache, "LIMIT", 250_000)
+    folder.mkdir()
+    (folder / "of-the-user").write_bytes(bytes(1000))
+    for age, key in enumerate("abc"):
+        cache.store(key, cache.Entry(bytes(100_000), report))
+        if key != "c":
+            os.utime(folder / f"{key}.lowered", (age, age))
+        if key == "b":
+            assert cache.load("a") is not None  # used: "b" is the oldest now
+    assert sorted(file.name for file in folder.iterdir()) == ["a.lowered", "c.lowered", "of-the-user"]
+
+
+MODEL = """
+import torch
+
+def net():
+    return torch.nn.Hardtanh().eval(), (torch.ones(1, 4),)
+"""
+
+
+def test_the_command_uses_it_unless_told_not_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("model.py").write_text(MODEL)
+    arguments = ["compile", "model.py:net", "--target", "tosa-fp", "-o", "net.pte", "--json"]
+    cached, bytes_ = [], []
+    for more in ([], [], ["--no-cache"]):
+        result = CliRunner().invoke(app, [*arguments, *more])
+        assert result.exit_code == 0, result.output
+        cached.append(json.loads(result.stdout)["cached"])
+        bytes_.append(Path("net.pte").read_bytes())
+    assert cached == [False, True, False]
+    assert len(set(bytes_)) == 1
