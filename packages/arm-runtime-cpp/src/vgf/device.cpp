@@ -69,7 +69,9 @@ Device& Device::get(const Options& options) {
 
 Device::Device(std::unique_ptr<Instance> instance, const Instance::Candidate& chosen, bool emulated,
                const std::string& cache_folder)
-    : instance_(std::move(instance)), name_(chosen.properties.deviceName) {
+    : instance_(std::move(instance)),
+      name_(chosen.properties.deviceName),
+      is_cpu_(chosen.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU) {
     if (emulated) name_ += " (emulated)";
     const InstanceCalls& calls = instance_->calls();
     VkPhysicalDeviceProperties2 properties{};

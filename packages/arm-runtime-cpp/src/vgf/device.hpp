@@ -35,6 +35,8 @@ class Device {
     const TensorProperties& tensor_limits() const { return tensor_limits_; }
     uint32_t queue_family() const { return queue_family_; }
     bool runs_shaders() const { return runs_shaders_; }
+    /// Whether it is a software renderer, whose threads need the processors.
+    bool is_cpu() const { return is_cpu_; }
     /// Nanoseconds of a timestamp's tick; 0 if the queue has no timestamps.
     double timestamp_period() const { return timestamp_period_; }
     PipelineCache& cache() { return *cache_; }
@@ -61,6 +63,7 @@ class Device {
     VkPhysicalDeviceMemoryProperties memory_{};
     uint32_t queue_family_ = 0;
     bool runs_shaders_ = false;
+    bool is_cpu_ = false;
     double timestamp_period_ = 0;
     VkQueue queue_ = VK_NULL_HANDLE;
     std::mutex queue_mutex_;

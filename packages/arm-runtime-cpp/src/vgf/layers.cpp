@@ -2,11 +2,10 @@
 
 #include <link.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <vector>
+#include <set>
 
 #include "arm_runtime/vgf.hpp"
 
@@ -24,19 +23,15 @@ bool has_layers(const fs::path& deploy) {
            fs::exists(deploy / "lib/libVkLayer_Tensor.so", ignored);
 }
 
-/// The site-packages of every library that this process has loaded, each once.
-std::vector<fs::path> site_packages_of_process() {
-    std::vector<fs::path> found;
+/// The folders above every library that this process has loaded: one of them is the site-packages
+/// of the Python environment that the process runs in, whatever that is called.
+std::set<fs::path> folders_of_process() {
+    std::set<fs::path> found;
     const auto visit = [](dl_phdr_info* info, size_t, void* out) {
-        const std::string name = info->dlpi_name;
-        for (const char* const part : {"/site-packages/", "/dist-packages/"}) {
-            const size_t at = name.find(part);
-            if (at == std::string::npos) continue;
-            auto& folders = *static_cast<std::vector<fs::path>*>(out);
-            const fs::path folder = name.substr(0, at + std::string(part).size());
-            if (std::find(folders.begin(), folders.end(), folder) == folders.end()) {
-                folders.push_back(folder);
-            }
+        auto& folders = *static_cast<std::set<fs::path>*>(out);
+        fs::path folder = fs::path(info->dlpi_name).lexically_normal().parent_path();
+        while (folder.has_relative_path() && folders.insert(folder).second) {
+            folder = folder.parent_path();
         }
         return 0;
     };
@@ -44,15 +39,14 @@ std::vector<fs::path> site_packages_of_process() {
     return found;
 }
 
-std::vector<fs::path> site_packages_of_virtual_env() {
-    std::vector<fs::path> found;
+std::set<fs::path> folders_of_virtual_env() {
+    std::set<fs::path> found;
     const char* const home = std::getenv("VIRTUAL_ENV");
     if (home == nullptr) return found;
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(fs::path(home) / "lib", ignored)) {
-        found.push_back(entry.path() / "site-packages");
+        found.insert(entry.path() / "site-packages");
     }
-    std::sort(found.begin(), found.end());
     return found;
 }
 
@@ -91,7 +85,7 @@ std::optional<fs::path> find_emulation_layer() {
         throw Error(std::string("ARM_VGF_LAYERS is ") + folder +
                     ", which does not hold lib/libVkLayer_Graph.so and lib/libVkLayer_Tensor.so");
     }
-    for (const auto& folders : {site_packages_of_process(), site_packages_of_virtual_env()}) {
+    for (const auto& folders : {folders_of_process(), folders_of_virtual_env()}) {
         for (const fs::path& folder : folders) {
             if (has_layers(folder / kPackage)) return folder / kPackage;
         }

@@ -10,8 +10,8 @@ namespace arm_runtime::vgf {
 constexpr const char* kGraphLayer = "VK_LAYER_ML_Graph_Emulation";
 constexpr const char* kTensorLayer = "VK_LAYER_ML_Tensor_Emulation";
 
-/// The folder `deploy` of the emulation layer. Looks at `ARM_VGF_LAYERS`, then beside every library
-/// of this process that comes from a Python environment, then in `VIRTUAL_ENV`.
+/// The folder `deploy` of the emulation layer. Looks at `ARM_VGF_LAYERS`, then in the folders above
+/// the libraries of this process, then in `VIRTUAL_ENV`.
 std::optional<std::filesystem::path> find_emulation_layer();
 
 /// While it lives, the Vulkan loader finds the two layers, and in the order that they need: the

@@ -37,7 +37,7 @@ def make_target(compile_spec: VgfCompileSpec | None = None) -> Target:
 def _run(vgf: bytes, inputs: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
     from importlib import import_module
 
-    outputs: list[np.ndarray[Any, Any]] = import_module("arm_runtime").run_vgf(vgf, inputs)
+    outputs: list[np.ndarray[Any, Any]] = import_module("arm_runtime.vgf").run(vgf, inputs)
     return outputs
 
 

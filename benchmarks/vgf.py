@@ -1,0 +1,204 @@
+"""Latency and load time of a VGF on our runtime and on Arm's scenario_runner, in turn, on the same file and inputs.
+
+    python benchmarks/vgf.py                           # MobileNetV2 int8, compiled here
+    python benchmarks/vgf.py MODEL.vgf --repeat 200    # any VGF
+
+Ours is the wall time of ``Session.run``: both copies, submission, the wait. Theirs is what its performance counters
+say for an iteration: recording commands, submission, the wait; it copies nothing between iterations. A first load
+starts with an empty pipeline cache of ours, the second finds what the first left; the driver's own cache, if it has
+one, is moved to a folder that starts empty too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+TIMEOUT_S = 1800
+
+
+def compile_mobilenet() -> bytes:
+    """MobileNetV2 of ``tests/models``, random weights, int8, as one VGF with float edges."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    from arm_tosa_core.testing.harness import Execution, exported
+    from arm_vgf import VgfCompileSpec
+    from models import MODELS
+
+    module, inputs = MODELS["mobilenet_v2"]()
+    spec = VgfCompileSpec()
+    (payload,) = Execution(exported(module, inputs(1), spec, "int8"), spec.target()).payloads
+    return payload
+
+
+def random_input(shape: tuple[int, ...], dtype: str, rng: np.random.Generator) -> Array:
+    """Values of every kind of type: normal floats, all bytes, small integers."""
+    if dtype.startswith("float"):
+        return rng.standard_normal(shape).astype(dtype)
+    if dtype == "bool":
+        return rng.integers(0, 2, shape).astype(bool)
+    return rng.integers(0, 100, shape).astype(dtype)
+
+
+class Ours:
+    """Our runtime, in this process."""
+
+    def __init__(self, vgf: bytes) -> None:
+        from arm_runtime.vgf import Session
+
+        self.session = Session(vgf)
+        rng = np.random.default_rng(0)
+        self.inputs = [random_input(t.shape, t.dtype, rng) for t in self.session.inputs]
+        self.session.run(self.inputs)  # the first run touches memory
+
+    def run(self, repeat: int) -> list[float]:
+        """Milliseconds of each run."""
+        times = []
+        for _ in range(repeat):
+            start = time.perf_counter()
+            self.session.run(self.inputs)
+            times.append(1e3 * (time.perf_counter() - start))
+        return times
+
+    def overheads(self, repeat: int) -> list[tuple[float, float]]:
+        """Milliseconds of each run within the runtime, and of the device's part."""
+        self.session.profile()
+        times = []
+        for _ in range(repeat):
+            self.session.run(self.inputs)
+            events = self.session.profile()
+            host = sum(e.end - e.begin for e in events if not e.on_device)
+            times.append((host / 1e6, sum(e.end - e.begin for e in events if e.on_device) / 1e6))
+        return times
+
+
+class ScenarioRunner:
+    """Arm's scenario_runner; the scenario is what vgf_dump makes of the file."""
+
+    def __init__(self, vgf: bytes, inputs: list[Array], emulated: bool, folder: Path) -> None:
+        self.folder = folder
+        self.env = dict(os.environ)
+        if emulated:
+            self.env.update(_layers(folder))
+        (folder / "model.vgf").write_bytes(vgf)
+        dump = [_tool("vgf_lib", "vgf_dump"), "--input", str(folder / "model.vgf"), "--scenario-template"]
+        text = subprocess.run(dump, check=True, capture_output=True, text=True, timeout=TIMEOUT_S).stdout
+        for number, array in reversed(list(enumerate(inputs))):  # 10 before 1
+            np.save(folder / f"in{number}.npy", array)
+            text = text.replace(f"TEMPLATE_PATH_TENSOR_INPUT_{number}", f"in{number}.npy")
+        self.scenario = folder / "scenario.json"
+        self.scenario.write_text(text.replace("TEMPLATE_PATH_TENSOR_OUTPUT_", "out_"))
+        for resource in json.loads(self.scenario.read_text())["resources"]:
+            if "dst" in resource.get("tensor", {}) and not resource["tensor"]["dst"].endswith(".npy"):
+                name = resource["tensor"]["dst"]
+                self.scenario.write_text(self.scenario.read_text().replace(f'"{name}"', f'"{name}.npy"'))
+
+    def run(self, repeat: int) -> list[float]:
+        """Milliseconds of each iteration, without the first, in which the driver touches memory."""
+        counters = self.folder / "counters.json"
+        command = [_tool("scenario_runner", "scenario-runner"), "--scenario", str(self.scenario)]
+        command += ["--output", str(self.folder), "--repeat", str(repeat + 1)]
+        command += ["--perf-counters-dump-path", str(counters), "--log-level", "error"]
+        subprocess.run(command, check=True, env=self.env, timeout=TIMEOUT_S, capture_output=True, text=True)
+        times: dict[int, float] = {}
+        for counter in json.loads(counters.read_text())["Run Scenario"]["counters"]:
+            iteration = int(counter["name"].rpartition(" ")[2])
+            times[iteration] = times.get(iteration, 0.0) + counter["value"] / 1e3
+        return [times[i] for i in sorted(times)][1:]
+
+
+def _tool(package: str, name: str) -> str:
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        sys.exit(
+            f"{name} is missing: pip install ai-ml-sdk-{package.replace('vgf_lib', 'vgf-library').replace('_', '-')}"
+        )
+    return str(Path(spec.submodule_search_locations[0], "binaries", "bin", name))
+
+
+def _layers(folder: Path) -> dict[str, str]:
+    """The environment in which the Vulkan loader finds the emulation layer, graph above tensor (see facts of ADR 3)."""
+    spec = find_spec("emulation_layer")
+    assert spec is not None and spec.submodule_search_locations
+    deploy = Path(spec.submodule_search_locations[0], "deploy")
+    for number, name in enumerate(("VkLayer_Graph.json", "VkLayer_Tensor.json")):
+        (folder / f"layer{number}").mkdir(exist_ok=True)
+        shutil.copy(deploy / "share/vulkan/explicit_layer.d" / name, folder / f"layer{number}")
+    return {
+        "VK_LAYER_PATH": f"{folder / 'layer0'}:{folder / 'layer1'}",
+        "VK_INSTANCE_LAYERS": "VK_LAYER_ML_Graph_Emulation:VK_LAYER_ML_Tensor_Emulation",
+        "LD_LIBRARY_PATH": f"{deploy / 'lib'}:{os.environ.get('LD_LIBRARY_PATH', '')}",
+    }
+
+
+_LOAD = """
+import sys, time
+from arm_runtime.vgf import Session
+vgf = open(sys.argv[1], "rb").read()
+for _ in range(2):
+    start = time.perf_counter()
+    with Session(vgf):
+        print(1e3 * (time.perf_counter() - start))
+"""
+
+
+def load_times(vgf: Path) -> dict[str, float]:
+    """Milliseconds of loads: the first ever, the next in the same process, the first of a second process."""
+    with tempfile.TemporaryDirectory() as folder:
+        caches = ("ARM_VGF_CACHE", "MESA_SHADER_CACHE_DIR", "__GL_SHADER_DISK_CACHE_PATH")
+        env = dict(os.environ, **dict.fromkeys(caches, folder))
+        outputs = []
+        for _ in range(2):
+            child = [sys.executable, "-c", _LOAD, str(vgf)]
+            done = subprocess.run(child, check=True, env=env, timeout=TIMEOUT_S, stdout=subprocess.PIPE, text=True)
+            outputs.append([float(word) for word in done.stdout.split()])
+        (first, again), (second, _) = outputs
+        return {"first": first, "same_process": again, "second_process": second}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("vgf", nargs="?", type=Path, help="default: MobileNetV2 int8")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of each side in a round")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", type=Path, help="also write the figures here")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        vgf = options.vgf.read_bytes() if options.vgf else compile_mobilenet()
+        (folder / "program.vgf").write_bytes(vgf)
+        loads = load_times(folder / "program.vgf")
+        ours = Ours(vgf)
+        theirs = ScenarioRunner(vgf, ours.inputs, ours.session.device.endswith("(emulated)"), folder)
+        times: dict[str, list[float]] = {"ours": [], "scenario_runner": []}
+        for _ in range(options.rounds):
+            times["ours"] += ours.run(options.repeat)
+            times["scenario_runner"] += theirs.run(options.repeat)
+        pairs = ours.overheads(options.repeat)
+    figures = {
+        "device": ours.session.device,
+        "latency_ms": {side: statistics.median(values) for side, values in times.items()},
+        "fastest_ms": {side: min(values) for side, values in times.items()},
+        "host_overhead_ms": statistics.median(wall - device for wall, device in pairs),
+        "load_ms": loads,
+        "memory_bytes": ours.session.memory(),
+    }
+    print(json.dumps(figures, indent=2))
+    if options.json:
+        options.json.write_text(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
