@@ -23,6 +23,7 @@ enum class EthosUFaultCode : uint8_t {
     kOverflow,       ///< an accumulator beyond its width, where the hardware's answer is unknown
     kWorkspace,      ///< less workspace than `ethosu_model_plan` asked for
     kConfiguration,  ///< there is no accelerator of this family with so many MACs
+    kHazard,         ///< memory that an operation in flight may be using, and no wait for it
 };
 
 /// A fault. `text` names the command, its index, the reason, and every register that was set.

@@ -1,6 +1,6 @@
 """Spoils programs in many ways and runs them: a process of its own, so that a crash is seen.
 
-Arguments: the library; a folder of ``.npz`` files, each Vela's arrays and the inputs ``x0``, ``x1``.
+Arguments: the library; a folder of files ``ACCELERATOR.NUMBER.npz``, each Vela's arrays and the inputs ``x0``, ``x1``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import numpy as np
 from model_library import Fault, Region, library, run, run_stream
 from streams import cut, flip_bits
 
-_ACCELERATOR = "ethos-u55-128"
 _ROUNDS = 150
 
 
@@ -21,8 +20,9 @@ def main(path: Path, programs: list[Path]) -> None:
     seen: Counter[str] = Counter()
     rng = np.random.default_rng(11)
     for program in programs:
+        accelerator = program.name.partition(".")[0]
         with np.load(program) as arrays:
-            run(path, _ACCELERATOR, arrays, [arrays[k] for k in ("x0", "x1") if k in arrays], threads=2)  # is clean
+            run(path, accelerator, arrays, [arrays[k] for k in ("x0", "x1") if k in arrays], threads=2)  # is clean
             good = arrays["cmd_data"].tobytes()
             for i in range(_ROUNDS):
                 stream = cut(rng, good) if i % 10 == 0 else flip_bits(rng, good)
@@ -31,7 +31,7 @@ def main(path: Path, programs: list[Path]) -> None:
                 if i % 3 == 0 and weights.size:
                     weights[rng.integers(weights.size, size=8)] = rng.integers(256, size=8)
                 try:
-                    run_stream(path, _ACCELERATOR, stream, [Region(weights, read_only=True), Region(scratch)])
+                    run_stream(path, accelerator, stream, [Region(weights, read_only=True), Region(scratch)])
                     seen["no fault"] += 1
                 except Fault as fault:
                     seen[f"fault {fault.code}"] += 1

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 CONFIG = (1, 0, 0)
-OPS = {"STOP": 0, "CONV": 2, "DEPTHWISE": 3, "POOL": 5, "ELEMENTWISE": 6, "DMA_START": 16}
+OPS = {"STOP": 0, "CONV": 2, "DEPTHWISE": 3, "POOL": 5, "ELEMENTWISE": 6, "RESIZE": 7, "DMA_START": 16}
+_PMU_MASK = 19
+WAITS = {"DMA_WAIT": 17, "KERNEL_WAIT": 18}
 SHORT = {
     "IFM_PAD_TOP": 256, "IFM_PAD_LEFT": 257, "IFM_PAD_RIGHT": 258, "IFM_PAD_BOTTOM": 259, "IFM_DEPTH_M1": 260,
     "IFM_PRECISION": 261, "IFM_UPSCALE": 263, "IFM_ZERO_POINT": 265, "IFM_WIDTH0_M1": 266, "IFM_HEIGHT0_M1": 267,
@@ -62,6 +64,18 @@ def program(op: str, parameter: int, changes: dict[str, int | Long | None], end:
             words += [LONG[name] | 1 << 14 | long.parameter << 16, long.value & 0xFFFFFFFF]
     words.append(OPS[op] | parameter << 16)
     return payload(words + ([OPS["STOP"]] if end else []))
+
+
+def without_waits(data: bytes) -> bytes:
+    """A payload whose DMA_WAIT and KERNEL_WAIT commands are replaced by commands that do nothing."""
+    words = np.frombuffer(data, "<u4").copy()
+    at, end = 5, len(words)
+    while at < end:
+        kind, code = words[at] >> 14 & 3, words[at] & 0x3FF
+        if kind == 0 and code in WAITS.values():
+            words[at] = _PMU_MASK
+        at += 2 if kind == 1 else 1
+    return words.tobytes()
 
 
 def flip_bits(rng: np.random.Generator, data: bytes) -> bytes:

@@ -11,11 +11,13 @@ from pathlib import Path
 import graphs
 import numpy as np
 import pytest
+import rows_u85
 from graphs import compile_graph
-from model_library import Fault, Region, library, run_stream
-from streams import REDUCE_SUM, Long, payload, program
+from model_library import Fault, Region, library, run, run_stream
+from streams import REDUCE_SUM, Long, payload, program, without_waits
 
 CONTAINER, COMMAND, REGISTER, UNMODELLED, ADDRESS, UNWRITTEN, WEIGHTS, OVERFLOW = range(1, 9)
+HAZARD = 11
 _SUM = ("POOL", 2)
 _CONV = {"IFM_PRECISION": 1, "OFM_PRECISION": 1, "WEIGHT_LENGTH": 16, "SCALE_LENGTH": 10, "OFM_STRIDE_X": 1}
 
@@ -60,6 +62,32 @@ ROWS: dict[str, tuple[bytes, int, str]] = {
 }  # fmt: skip
 
 
+#: Those that only Ethos-U85 has.
+ROWS_U85: dict[str, tuple[bytes, int, str]] = {
+    "branch": (payload([256 | 1 << 14, 0]), UNMODELLED, "NPU_OP_BRANCH"),
+    "float accumulator": (program(*_SUM, {"ACC_FORMAT": 2}), UNMODELLED, "accumulator format 2"),
+    "three tiles": (program(*_SUM, {"IFM_PRECISION": 1 | 1 << 14}), UNMODELLED, "IFM has three tiles"),
+    "nothing chained": (program(*_SUM, {"IFM_PRECISION": 1 | 2 << 14}), REGISTER, "chaining buffer 1 holds 0x0x0"),
+    "no such chain": (program(*_SUM, {"IFM_PRECISION": 1 | 2 << 14, "IFM_REGION": 9}), REGISTER, "chaining buffer 9"),
+    "nothing kept": (program(*_SUM, {"ACC_FORMAT": 1 << 4}), REGISTER, "accumulators that were kept are of 0x0x0"),
+    "transposition": (program(*_SUM, {"OFM_PRECISION": 0x105 | 4 << 11}), REGISTER, "no transposition 4"),
+    "pooling mode": (program("POOL", 8, {}), UNMODELLED, "pooling mode 8"),
+    "elementwise mode": (program("ELEMENTWISE", 20, {}), UNMODELLED, "elementwise mode 20"),
+    "resizing mode": (program("RESIZE", 1, {}), UNMODELLED, "resizing mode 1"),
+    "tanh": (program(*_SUM, {"ACTIVATION": 3}), UNMODELLED, "activation function 3"),
+    "64-bit input": (program(*_SUM, {"IFM_PRECISION": 1 | 3 << 2}), UNMODELLED, "IFM has elements of 64 bits"),
+    "DMA beyond on-chip memory": (
+        program("DMA_START", 0, {"DMA0_DST_REGION": 1 << 8, "DMA0_DST": 2040}), ADDRESS, "on-chip memory of 2048",
+    ),
+    "unset size": (program("DMA_START", 0, {"DMA0_SRC_REGION": 1 << 9}), REGISTER, "DMA0_SIZE0 was never set"),
+}  # fmt: skip
+CASES = [
+    pytest.param(accelerator, *row, id=f"{accelerator}-{name}")
+    for accelerator, rows in (("ethos-u55-128", ROWS), ("ethos-u85-256", ROWS_U85))
+    for name, row in rows.items()
+]
+
+
 def memory() -> list[Region]:
     """Region 0 of weights, read-only, and region 1, of whose 256 bytes the first 16 are written."""
     weights = np.arange(64, dtype=np.uint8)
@@ -68,12 +96,23 @@ def memory() -> list[Region]:
     return [Region(weights, read_only=True), Region(data, (np.arange(256) < 16).astype(np.uint8))]
 
 
-@pytest.mark.parametrize("name", ROWS)
-def test_fault(name: str, model: Path) -> None:
-    stream, code, text = ROWS[name]
+@pytest.mark.parametrize(("accelerator", "stream", "code", "text"), CASES)
+def test_fault(accelerator: str, stream: bytes, code: int, text: str, model: Path) -> None:
     with pytest.raises(Fault, match=text) as raised:
-        run_stream(model, "ethos-u55-128", stream, memory())
+        run_stream(model, accelerator, stream, memory())
     assert raised.value.code == code, str(raised.value)
+
+
+@pytest.mark.parametrize("accelerator", ["ethos-u55-128", "ethos-u65-512", "ethos-u85-256"])
+def test_a_missing_wait_is_a_hazard(accelerator: str, model: Path) -> None:
+    """A table arrives by DMA, and the operation that uses it must wait for that."""
+    graph = graphs.build(graphs.ROWS["table INT8"])
+    arrays = dict(compile_graph(graph, accelerator).arrays)
+    run(model, accelerator, arrays, graphs.inputs(graph))
+    arrays["cmd_data"] = np.frombuffer(without_waits(arrays["cmd_data"].tobytes()), np.uint8)
+    with pytest.raises(Fault, match=r"table: reads bytes .* transfer of command .* no wait for it") as raised:
+        run(model, accelerator, arrays, graphs.inputs(graph))
+    assert raised.value.code == HAZARD
 
 
 def test_the_good_program_runs(model: Path) -> None:
@@ -113,18 +152,27 @@ def test_weight_decoder_reads_what_the_encoder_writes(seed: int, model: Path) ->
 
 
 #: Rows of ``graphs`` whose programs are spoiled: between them, every kind of operation.
-SPOILED = (
-    "conv 3x3, padding", "conv INT16, 3 channels", "depthwise 3x3", "add INT8", "average pool, padding", "table INT16",
-)  # fmt: skip
+SPOILED = {
+    "ethos-u55-128": (
+        "conv 3x3, padding", "conv INT16, 3 channels", "depthwise 3x3", "add INT8", "average pool, padding",
+        "table INT16",
+    ),
+    "ethos-u85-256": (
+        "conv 1x1", "conv INT16", "transpose conv INT16", "softmax", "resize bilinear", "gather INT8", "scatter",
+        "matmul", "max pool, stride 4, padding", "reverse of channels", "argmax of channels",
+    ),
+}  # fmt: skip
 
 
 def test_hostile_programs_under_the_sanitizers(build: Callable[[str], Path], tmp_path: Path) -> None:
     """Runs ``hostile.py`` in a process with AddressSanitizer's runtime, which Python itself does not have."""
     folder = build("host-asan")
-    for i, name in enumerate(SPOILED):
-        graph = graphs.build(graphs.ROWS[name])
-        made = compile_graph(graph, "ethos-u55-128")
-        np.savez(tmp_path / f"{i}.npz", **made.arrays, **{f"x{n}": x for n, x in enumerate(graphs.inputs(graph))})
+    for accelerator, names in SPOILED.items():
+        for i, name in enumerate(names):
+            graph = graphs.build((graphs.ROWS | rows_u85.ROWS)[name])
+            made = compile_graph(graph, accelerator)
+            inputs = {f"x{n}": x for n, x in enumerate(graphs.inputs(graph))}
+            np.savez(tmp_path / f"{accelerator}.{i}.npz", **made.arrays, **inputs)
     runtime = subprocess.run(
         ["c++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True, timeout=60
     ).stdout.strip()

@@ -14,7 +14,10 @@ bool read_accumulation_u85(Machine& m, int64_t height, int64_t width, int64_t de
     a.height = height;
     a.width = width;
     a.depth = depth;
-    if (a.start == AccumulationU85::Start::kIfm2 && !read_ifm2(m, a.ifm2)) return false;
+    if (a.start == AccumulationU85::Start::kIfm2 &&
+        (!read_ifm2(m, a.ifm2) || !claim_map(m, a.ifm2, height, width, depth, false))) {
+        return false;
+    }
     if (a.start == AccumulationU85::Start::kKept) {
         a.kept = m.accumulators;
         if (!a.kept.is(height, width, depth))

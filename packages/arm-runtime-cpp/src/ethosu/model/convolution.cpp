@@ -158,6 +158,7 @@ bool prepare(Machine& m, bool depthwise, Convolution& c, FeatureMap& ifm2) {
 
 bool load_matrices(Machine& m, const Convolution& c, const FeatureMap& ifm2) {
     const Window& w = c.window;
+    if (!claim_map(m, ifm2, w.ofm_height, w.ofm_depth, w.ifm_depth, false)) return false;
     return m.for_rows(w.ofm_height, w.ofm_height * c.weights_step, [&](int64_t y, uint32_t) {
         return load_row(m, ifm2, y, w.ofm_depth, w.ifm_depth, ifm2.zero_point,
                         c.weights + y * c.weights_step);

@@ -54,7 +54,8 @@ bool read_extensions_u85(Machine& m, uint32_t from, uint32_t to, Copy& copy) {
     if (!m.need(R16::DMA0_IDX_REGION, R32::DMA0_IDX, R32::DMA0_IDX_MAX)) return false;
     copy.index_region = m.r[R16::DMA0_IDX_REGION];
     copy.indices = m.r.address(R32::DMA0_IDX);
-    copy.largest_index = m.r[R32::DMA0_IDX_MAX];
+    const uint32_t largest = m.r[R32::DMA0_IDX_MAX];
+    copy.largest_index = largest > INT32_MAX ? INT32_MAX : largest;
     if (copy.outer > 1) {
         if (!m.need(R32::DMA0_IDX_SKIP1)) return false;
         copy.index_skip = m.r.stride(R32::DMA0_IDX_SKIP1);
@@ -82,6 +83,24 @@ bool read_copy(Machine& m, Copy& copy) {
     copy.target.base = m.r.address(R32::DMA0_DST);
     copy.length = m.r.address(R32::DMA0_LEN);
     return !m.is_u85() || read_extensions_u85(m, from, to, copy);
+}
+
+/// Notes for the hazards all that one side may touch.
+bool claim_side(Machine& m, const Copy& copy, const Side& side, bool write, const char* what) {
+    const int64_t inner = side.indexed ? copy.largest_index : copy.inner - 1;
+    int64_t low = side.base, high = side.base + copy.length;
+    for (const int64_t distance : {inner * side.inner_stride, (copy.outer - 1) * side.outer_stride})
+        (distance < 0 ? low : high) += distance;
+    return m.claim(side.internal ? kOnChip : side.region, low, high - low, write, what);
+}
+
+bool claim(Machine& m, const Copy& copy) {
+    if (copy.inner < 1 || copy.outer < 1) return true;
+    const bool indexed = copy.source.indexed || copy.target.indexed;
+    const int64_t indices = copy.outer * copy.inner * 4 + (copy.outer - 1) * copy.index_skip;
+    return (!indexed || m.claim(copy.index_region, copy.indices, indices, false, "DMA index")) &&
+           claim_side(m, copy, copy.source, false, "DMA source") &&
+           claim_side(m, copy, copy.target, true, "DMA target");
 }
 
 bool read_index(Machine& m, const Copy& copy, int64_t at, int64_t& index) {
@@ -127,7 +146,8 @@ bool copy_run(Machine& m, const Copy& copy, int64_t from, int64_t to) {
 bool run_dma(Machine& m) {
     Copy copy;
     if (!read_copy(m, copy)) return false;
-    if (m.planning) return true;
+    if (m.planning || copy.length == 0) return true;
+    if (!claim(m, copy)) return false;
     const bool indexed = copy.source.indexed || copy.target.indexed;
     int64_t index_at = copy.indices;
     for (int64_t outer = 0; outer < copy.outer; ++outer, index_at += copy.index_skip) {

@@ -81,13 +81,18 @@ bool run_elementwise(Machine& m, uint32_t mode) {
         return false;
     }
     if (m.planning) return true;
+    const Operand& second = e.second;
+    if (!claim_map(m, e.first.map, e.first.height, e.first.width, e.first.depth, false) ||
+        (!e.unary && !claim_map(m, second.map, second.height, second.width, second.depth, false))) {
+        return false;
+    }
     return m.for_rows(out.height, product({out.height, row_size}), [&](int64_t y, uint32_t worker) {
-        int32_t* first = e.first.rows + worker * row_size;
-        int32_t* second = e.second.rows + worker * row_size;
+        int32_t* first_row = e.first.rows + worker * row_size;
+        int32_t* second_row = e.second.rows + worker * row_size;
         int64_t* row = e.rows + worker * row_size;
-        if (!load_operand(m, e.first, y, first)) return false;
-        if (!e.unary && !load_operand(m, e.second, y, second)) return false;
-        if (!compute_row(e, first, second, row)) {
+        if (!load_operand(m, e.first, y, first_row)) return false;
+        if (!e.unary && !load_operand(m, e.second, y, second_row)) return false;
+        if (!compute_row(e, first_row, second_row, row)) {
             return m.fail(
                 EthosUFaultCode::kOverflow,
                 "an element does not fit 64 bits, or is shifted by a number outside [0, 32), or "

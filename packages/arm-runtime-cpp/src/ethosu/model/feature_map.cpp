@@ -9,6 +9,8 @@ namespace {
 
 constexpr int64_t kBrick = 16;
 
+int64_t at_most(int64_t a, int64_t b) { return a < b ? a : b; }
+
 /// What differs between the registers of IFM, IFM2 and OFM.
 struct Names {
     const char* name;
@@ -156,6 +158,28 @@ void convert_any(const FeatureMap& map, const uint8_t* from, int64_t count, T mi
 bool read_ifm(Machine& m, FeatureMap& map) { return read_map(m, kIfm, map); }
 bool read_ifm2(Machine& m, FeatureMap& map) { return read_map(m, kIfm2, map); }
 bool read_ofm(Machine& m, FeatureMap& map) { return read_map(m, kOfm, map); }
+
+bool claim_map(Machine& m, const FeatureMap& map, int64_t height, int64_t width, int64_t depth,
+               bool write) {
+    if (map.storage != Storage::kRegion || m.planning) return true;
+    const int64_t element = map.element, brick = kBrick * element;
+    // Distances from the first byte of a tile to the last element's along each axis.
+    const int64_t step_x = map.bricks ? brick : map.stride_x;
+    const int64_t along_c = map.bricks ? (depth - 1) / kBrick * map.stride_c : 0;
+    const int64_t run = map.bricks ? at_most(depth, kBrick) * element : depth * element;
+    const int64_t left = at_most(width, map.width0), right = width - left;
+    const int64_t heights[] = {at_most(height, map.height0), at_most(height, map.height1),
+                               height - map.height0, height - map.height1};
+    for (int tile = 0; tile < 4; ++tile) {
+        const int64_t rows = heights[tile], columns = tile % 2 == 0 ? left : right;
+        if (rows <= 0 || columns <= 0) continue;
+        int64_t low = map.base[tile], high = low + run;
+        for (const int64_t distance : {(rows - 1) * map.stride_y, (columns - 1) * step_x, along_c})
+            (distance < 0 ? low : high) += distance;
+        if (!m.claim(map.region, low, high - low, write, map.name)) return false;
+    }
+    return true;
+}
 
 template <typename T>
 bool load_row(Machine& m, const FeatureMap& map, int64_t y, int64_t width, int64_t depth,

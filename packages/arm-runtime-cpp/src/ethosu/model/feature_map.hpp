@@ -31,6 +31,10 @@ bool read_ifm(Machine& m, FeatureMap& map);
 bool read_ifm2(Machine& m, FeatureMap& map);
 bool read_ofm(Machine& m, FeatureMap& map);
 
+/// Notes for the hazards that an operation reads or writes [height][width][depth] of a map.
+bool claim_map(Machine& m, const FeatureMap& map, int64_t height, int64_t width, int64_t depth,
+               bool write);
+
 /// Reads columns [0, width) of row `y`, `depth` channels each, to `out` [width][depth], minus
 /// `zero_point`. T is int16_t, int32_t or int64_t, and differences wrap. Faults where T is
 /// narrower than the elements.

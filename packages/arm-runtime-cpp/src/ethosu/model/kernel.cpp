@@ -51,6 +51,7 @@ bool read_window(Machine& m, Window& w) {
 template <typename T>
 bool load_window(Machine& m, const Window& w, const FeatureMap& ifm, bool minus_zero_point, T fill,
                  T* out) {
+    if (!claim_map(m, ifm, w.ifm_height, w.ifm_width, w.ifm_depth, false)) return false;
     const int64_t zero_point = minus_zero_point ? ifm.zero_point : 0, depth = w.ifm_depth,
                   row_size = w.width * depth;
     return m.for_rows(w.height, product({w.height, row_size}), [&](int64_t y, uint32_t) {

@@ -99,6 +99,19 @@ bool Machine::inside(uint32_t region, int64_t address, int64_t size, const char*
                 what, size, address, unsigned{region}, limit);
 }
 
+bool Machine::claim(uint32_t region, int64_t first, int64_t size, bool write, const char* what) {
+    if (planning || size <= 0) return true;
+    Hazards::Kind kind;
+    uint32_t index;
+    if (!hazards.conflicts({region, first, first + size, write}, kind, index)) return true;
+    return fail(EthosUFaultCode::kHazard,
+                "%s: %s bytes %" PRId64 " to %" PRId64
+                " of region %u, which the %s of command %" PRIu32
+                " may still be using: there is no wait for it",
+                what, write ? "writes" : "reads", first, first + size, unsigned{region},
+                kind == Hazards::Kind::kKernel ? "operation" : "transfer", index);
+}
+
 const uint8_t* Machine::addressable(uint32_t region, int64_t address, int64_t size,
                                     const char* what) {
     return inside(region, address, size, what) ? regions[region].data + address : nullptr;

@@ -7,6 +7,7 @@
 #include <initializer_list>
 
 #include "accelerators.hpp"
+#include "hazards.hpp"
 #include "registers.hpp"
 
 namespace arm_runtime::ethosu {
@@ -59,7 +60,9 @@ struct Machine {
     static constexpr uint32_t kChains = 8;
     Volume<int32_t> chains[kChains];  ///< U85: feature maps between fused operations
     Volume<int64_t> accumulators;     ///< U85: for an operation that adds to them
+    bool chained = false;             ///< U85: the next operation is fused with this one
     uint64_t base = 0, held = 0;      ///< marks of the workspace: nothing held, and above what is
+    Hazards hazards;
     EthosUWorkers workers;
     const char* command = "start";
     EthosUFault* fault = nullptr;
@@ -95,6 +98,7 @@ struct Machine {
         for (Volume<int32_t>& chain : chains) chain = {};
         accumulators = {};
         held = base;
+        chained = false;
     }
 
     bool is_u85() const { return accelerator->family == EthosUFamily::kU85; }
@@ -137,6 +141,10 @@ struct Machine {
     const uint8_t* readable(uint32_t region, int64_t address, int64_t size, const char* what);
     /// The same to write; marks them as written.
     uint8_t* writable(uint32_t region, int64_t address, int64_t size, const char* what);
+
+    /// Notes that the operation reads or writes `size` bytes at `first`. Faults if an operation in
+    /// flight may be in the way.
+    bool claim(uint32_t region, int64_t first, int64_t size, bool write, const char* what);
 
   private:
     bool need_one(R16 r);

@@ -15,6 +15,7 @@ bool configure(Machine& m, const EthosUProgram& program) {
     for (const Accelerator& a : kAccelerators) {
         if (a.family != program.family || a.macs != program.macs) continue;
         m.accelerator = &a;
+        m.hazards.set_capacity(kKernels, a.dmas);
         return m.take(a.on_chip_size, m.on_chip);
     }
     m.accelerator = &kAccelerators[0];  // for the text of the fault
@@ -22,7 +23,7 @@ bool configure(Machine& m, const EthosUProgram& program) {
                   "no accelerator of this family has %" PRIu32 " MACs", program.macs);
 }
 
-bool operate(Machine& m, Op op, uint32_t parameter) {
+bool compute(Machine& m, Op op, uint32_t parameter) {
     switch (op) {
         case Op::CONV:
             return run_convolution(m, false, parameter);
@@ -34,11 +35,35 @@ bool operate(Machine& m, Op op, uint32_t parameter) {
             return run_elementwise(m, parameter);
         case Op::RESIZE:
             return run_resize_u85(m, parameter);
-        case Op::DMA_START:
-            return run_dma(m);
-        default:  // everything here is done before the next command, so there is nothing to wait
-                  // for
+        default:
+            return m.fail(EthosUFaultCode::kCommand, "no operation");
+    }
+}
+
+/// Waits count operations in flight: in the lowest bits, above them the number of the channel.
+bool wait(Machine& m, Hazards::Kind kind, uint32_t parameter) {
+    constexpr uint32_t kCount = 15;
+    if (parameter > kCount)
+        return m.fail(EthosUFaultCode::kUnmodelled, "a wait for channel %" PRIu32, parameter >> 4);
+    m.hazards.wait(kind, parameter);
+    return true;
+}
+
+bool operate(Machine& m, Op op, uint32_t parameter) {
+    switch (op) {
+        case Op::KERNEL_WAIT:
+            return wait(m, Hazards::Kind::kKernel, parameter);
+        case Op::DMA_WAIT:
+            return wait(m, Hazards::Kind::kDma, parameter);
+        case Op::IRQ:
+        case Op::PMU_MASK:
             return true;
+        case Op::DMA_START:
+            m.hazards.begin(Hazards::Kind::kDma, false, m.fault->command_index);
+            return run_dma(m);
+        default:
+            m.hazards.begin(Hazards::Kind::kKernel, m.chained, m.fault->command_index);
+            return compute(m, op, parameter);
     }
 }
 

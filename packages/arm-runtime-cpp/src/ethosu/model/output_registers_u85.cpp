@@ -122,6 +122,7 @@ bool read_output_registers_u85(Machine& m, bool accumulates, OutputStage& out) {
     if (out.ofm.storage == Storage::kNone) return true;
     if (!m.hold(out.height, out.width, out.depth, out.ofm.chain)) return false;
     m.chains[out.ofm.region] = out.ofm.chain;
+    m.chained = true;
     return true;
 }
 

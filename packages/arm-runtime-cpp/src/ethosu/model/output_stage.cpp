@@ -14,7 +14,12 @@ bool read_output_stage(Machine& m, bool accumulates, OutputStage& out) {
     out.depth = m.r.size(R16::OFM_DEPTH_M1);
     const bool read = m.is_u85() ? read_output_registers_u85(m, accumulates, out)
                                  : read_output_registers_u55(m, out);
-    return read && m.take(product({out.width, out.depth, m.workers.workers}), out.rows);
+    if (!read || !m.take(product({out.width, out.depth, m.workers.workers}), out.rows))
+        return false;
+    if (!out.accumulation.emits) return true;
+    const int64_t sizes[] = {out.height, out.width, out.depth};
+    const int* axes = out.permutation.axes;
+    return claim_map(m, out.ofm, sizes[axes[0]], sizes[axes[1]], sizes[axes[2]], true);
 }
 
 bool check_accumulators(Machine& m, const OutputStage& out, const int64_t* values, int64_t count) {

@@ -57,6 +57,7 @@ bool run_resize_u85(Machine& m, uint32_t parameter) {
         return false;
     }
     if (m.planning) return true;
+    if (!claim_map(m, ifm, vertical.size, horizontal.size, out.depth, false)) return false;
     for (int64_t y = 0; y < vertical.size; ++y) {
         if (!load_row(m, ifm, y, horizontal.size, out.depth, ifm.zero_point, input + y * input_row))
             return false;

@@ -44,8 +44,9 @@ bool find_table(Machine& m, TableKind kind, uint32_t number, Table& table) {
                       "table %u of %u bytes is beyond the tables' memory", unsigned{number},
                       unsigned{size});
     }
-    table = {kind,
-             m.planning ? nullptr : m.on_chip + m.accelerator->on_chip_size - kTableMemory + at};
+    const int64_t first = m.accelerator->on_chip_size - kTableMemory + at;
+    if (!m.claim(kOnChip, first, size, false, "table")) return false;
+    table = {kind, m.planning ? nullptr : m.on_chip + first};
     return true;
 }
 

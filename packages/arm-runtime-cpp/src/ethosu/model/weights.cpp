@@ -17,7 +17,10 @@ bool decode_stream(Machine& m, R32 base, R32 length, bool fast, int64_t count, i
     const int64_t bytes = m.r.address(length);
     const uint8_t* stream =
         m.readable(m.r[R16::WEIGHT_REGION], m.r.address(base), bytes, "weights");
-    if (stream == nullptr) return false;
+    if (stream == nullptr ||
+        !m.claim(m.r[R16::WEIGHT_REGION], m.r.address(base), bytes, false, "weights")) {
+        return false;
+    }
     const size_t size = static_cast<size_t>(bytes), capacity = static_cast<size_t>(count);
     const DecodedWeights decoded = fast ? decode_fast_weights(stream, size, flat, capacity)
                                         : decode_weights(stream, size, flat, capacity);
