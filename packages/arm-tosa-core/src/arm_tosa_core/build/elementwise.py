@@ -25,10 +25,13 @@ class Elementwise(Rescale):
         """Values of one type, promoted as PyTorch does; numbers become constants."""
         metas = [torch.empty(v.shape, dtype=v.dtype, device="meta") if isinstance(v, Value) else v for v in given]
         dtype = torch.result_type(*metas)  # type: ignore[arg-type]
+        quantized = any(isinstance(v, Value) and v.quant for v in given)
         result = []
         for v in given:
             if not isinstance(v, Value):
                 result.append(self.const(torch.tensor(v, dtype=dtype)))
+            elif quantized and v.dtype in _EXACT:
+                result.append(self._exact(v))
             else:
                 result.append(v if v.dtype == dtype or v.quant else self.cast(v, dtype))
         return result
@@ -38,6 +41,8 @@ class Elementwise(Rescale):
         source = value.dtype
         if source == dtype or value.is_const:
             return super().cast(value, dtype)
+        if source in _EXACT and dtype == torch.float32 and not self.spec.support_float():
+            return self._exact(value)
         if source == torch.bool and dtype.is_floating_point:  # the FP profile has no CAST from bool
             one, zero = (self.const(torch.tensor(n, dtype=dtype)) for n in (1, 0))
             return self.SELECT(value, one, zero)
@@ -49,6 +54,14 @@ class Elementwise(Rescale):
         if dtype == torch.int64 and not source.is_floating_point:
             return result.but(bounds=value.bounds or _RANGES[source])
         return result.but(bounds=None)
+
+    def _exact(self, value: Value) -> Value:
+        """Bools and small integers as reals: integers of scale 1."""
+        if value.is_const:
+            return super().cast(value, torch.float32)
+        low, high = _EXACT[value.dtype]
+        stored = super().cast(value, torch.int8) if value.dtype == torch.bool else value
+        return stored.but(dtype=torch.float32, quant=QParams((1.0,), 0, low, high))
 
     def floating(self, value: Value) -> Value:
         """The value, integers and bools turned into float32 as PyTorch does for functions of reals."""
@@ -272,6 +285,8 @@ class Elementwise(Rescale):
 
 _NARROW = "cast the input to int32 in the model"
 _RANGES = INTEGER_RANGES | {torch.bool: (0, 1)}
+#: Types whose numbers stand for reals as they are, beside quantized values and where there is no float.
+_EXACT = {dtype: _RANGES[dtype] for dtype in (torch.bool, torch.int8, torch.int16)}
 #: Types that have no arithmetic in TOSA.
 _SMALL_INTEGERS = (torch.bool, torch.int8, torch.uint8, torch.int16)
 _INTERVAL: dict[str, Callable[[int, int], int]] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from ..dtypes import numpy_dtype
 from ..ir import DType, Tensor
 from ..values import INTEGER_RANGES, QParams, Value
 from .elementwise import Elementwise
+from .interpolation import interpolate
 from .movement import Movement
 
 
@@ -131,14 +131,25 @@ class Mac(Elementwise, Movement):
         points = torch.arange(-32768, 32769) if wide else torch.arange(-128, 128)
         real = x.quant.dequantize(points).to(torch.float32)
         result = torch.nan_to_num(function(real).double(), nan=0.0)
-        if not wide:
-            entries = quant.quantize(result).numpy().astype(np.int8)
-            out = self.emit("TABLE", [tensor, self.graph.constant(entries, tensor.dtype)])
+        if wide:
+            out = self._interpolated(tensor, (result / quant.scalar + quant.zero_point).numpy(), quant)
         else:
-            entries, step = _interpolated(result, quant)
-            out = self.emit("TABLE", [tensor, self.graph.constant(entries, tensor.dtype)])
-            out = self.rescale(out, [step / 128], DType.INT16)  # the result has 7 more bits of fraction
+            out = self._table(tensor, quant.quantize(result).numpy().astype(np.int8))
         return self.value(out, torch.float32, x.axes, quant)
+
+    def _table(self, x: Tensor, entries: np.ndarray[Any, Any]) -> Tensor:
+        return self.emit("TABLE", [x, self.graph.constant(entries, x.dtype)])
+
+    def _interpolated(self, x: Tensor, values: np.ndarray[Any, Any], quant: QParams) -> Tensor:
+        found = interpolate(values, quant.qmin, quant.qmax)
+        out = self._table(x, found.entries)
+        for centre, shift, entries in found.zooms:
+            moved = x
+            if centre:
+                constant = self.graph.constant(np.full([1] * len(x.shape), centre, np.int32), DType.INT32)
+                moved = self.emit("SUB", [self.rescale(x, [1.0], DType.INT32), constant])
+            out = self.emit("ADD", [out, self._table(self.rescale(moved, [2.0**shift], DType.INT16), entries)])
+        return self.rescale(out, [found.step / 128], DType.INT16)  # tables give 7 more bits, of fraction
 
     def RESIZE(self, x: Value, scale: Sequence[int], offset: Sequence[int], border: Sequence[int], mode: str) -> Value:
         """Resamples an NHWC image; scale is (y numerator, y denominator, x numerator, x denominator)."""
@@ -151,27 +162,6 @@ class Mac(Elementwise, Movement):
             # The weights of a point add up to the numerators' product: integers, zero point included, are averaged.
             out = self.rescale(out, [1 / (scale[0] * scale[2])], tensor.dtype)
         return self.value(out, x.dtype, quant=quant)
-
-
-def _interpolated(result: torch.Tensor, quant: QParams) -> tuple[np.ndarray[Any, Any], int]:
-    """Entries of a 16-bit table for a function known at every integer, and how many quanta a step of them is.
-
-    Where a function leaves the range, coarser entries that reach beyond it are better: the line between a saturated
-    entry and the next would be off for the whole segment.
-    """
-    wanted = quant.quantize(result).numpy()
-    places = np.arange(len(wanted))
-    best: tuple[float, np.ndarray[Any, Any], int] | None = None
-    for step in (1, 2, 4):
-        entries = replace(quant.scaled(step), qmin=-32768, qmax=32767).quantize(result[::128]).numpy().astype(np.int64)
-        for i in range(1, len(entries)):  # neighbours may differ by 16 bits at most; only at a pole do they by more
-            entries[i] = min(max(entries[i], entries[i - 1] - 32767), entries[i - 1] + 32767)
-        made = np.clip(np.interp(places, places[::128], entries * step), quant.qmin, quant.qmax)
-        error = float(np.abs(made - wanted).mean())
-        if best is None or error < best[0]:
-            best = error, entries.astype(np.int16), step
-    assert best is not None
-    return best[1:]
 
 
 def _reach(quant: QParams) -> int:

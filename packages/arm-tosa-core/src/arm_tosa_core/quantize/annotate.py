@@ -41,7 +41,7 @@ def annotate(module: GraphModule, config_of: Callable[[Node], QuantizationConfig
             _mark(node, {}, node.args[0].meta[KEY].output_qspec)  # parts of a split share its scale
             continue
         rule = _rule(node)
-        if rule is None or rule.quant in (Q.NONE, Q.PIECEWISE) or _annotated(node) or not _is_float(node):
+        if rule is None or rule.quant in (Q.NONE, Q.PIECEWISE) or _annotated(node):
             continue
         config = config_of(node)
         if config is None or not _inputs(node):
@@ -55,12 +55,6 @@ def _rule(node: Node) -> Rule | None:
 
 def _annotated(node: Node) -> bool:
     return KEY in node.meta and bool(node.meta[KEY]._annotated)
-
-
-def _is_float(node: Node) -> bool:
-    meta = node.meta.get("val")
-    metas = meta if isinstance(meta, (list, tuple)) else [meta]
-    return any(isinstance(m, torch.Tensor) and (m.dtype.is_floating_point or m.dtype == torch.bool) for m in metas)
 
 
 def _inputs(node: Node) -> list[Node]:

@@ -1,4 +1,7 @@
-"""Constants made from the shape of a tensor; those without a tensor operand are evaluated by the lowering itself."""
+"""Constants made from the shape of a tensor: PIECEWISE, so that nothing depends on its data.
+
+Those without a tensor operand are evaluated by the lowering itself.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from ..values import Value
 
 
 def _declare(name: str, number: float) -> None:
-    @op(f"aten.{name}.default")
+    @op(f"aten.{name}.default", quant=Q.PIECEWISE)
     def rule(b: Builder, x: Value, *, dtype: torch.dtype | None = None, **_: Any) -> Value:
         return b.const(torch.full(x.shape, number, dtype=dtype or x.dtype))
 
@@ -21,22 +24,22 @@ for _name, _number in (("zeros_like", 0), ("ones_like", 1)):
     _declare(_name, _number)
 
 
-@op("aten.full_like.default")
+@op("aten.full_like.default", quant=Q.PIECEWISE)
 def full_like(b: Builder, x: Value, number: float, *, dtype: torch.dtype | None = None, **_: Any) -> Value:
     return b.const(torch.full(x.shape, number, dtype=dtype or x.dtype))
 
 
-@op("aten.new_zeros.default")
+@op("aten.new_zeros.default", quant=Q.PIECEWISE)
 def new_zeros(b: Builder, x: Value, shape: Any, *, dtype: torch.dtype | None = None, **_: Any) -> Value:
     return b.const(torch.zeros(shape, dtype=dtype or x.dtype))
 
 
-@op("aten.new_ones.default")
+@op("aten.new_ones.default", quant=Q.PIECEWISE)
 def new_ones(b: Builder, x: Value, shape: Any, *, dtype: torch.dtype | None = None, **_: Any) -> Value:
     return b.const(torch.ones(shape, dtype=dtype or x.dtype))
 
 
-@op("aten.new_full.default")
+@op("aten.new_full.default", quant=Q.PIECEWISE)
 def new_full(b: Builder, x: Value, shape: Any, number: float, *, dtype: torch.dtype | None = None, **_: Any) -> Value:
     return b.const(torch.full(shape, number, dtype=dtype or x.dtype))
 

@@ -33,7 +33,8 @@ for _name, _tosa, _swapped, _negated in (
 
 
 def _declare_binary(name: str, tosa: str, as_bool: bool) -> None:
-    @op(*([f"aten.{name}.default"] if as_bool else _bit_overloads(name)))
+    # floats are compared with 0 first
+    @op(*([f"aten.{name}.default"] if as_bool else _bit_overloads(name)), quant=Q.ARITHMETIC if as_bool else Q.NONE)
     def rule(b: Builder, x: Operand, y: Operand) -> Value:
         if as_bool:
             return b.plain(tosa, _truth(b, x), _truth(b, y))
@@ -64,7 +65,7 @@ for _name in ("and", "or", "xor"):
     _declare_binary(f"bitwise_{_name}", f"BITWISE_{_name.upper()}", False)
 
 
-@op("aten.logical_not.default")
+@op("aten.logical_not.default", quant=Q.ARITHMETIC)
 def logical_not(b: Builder, x: Value) -> Value:
     return b.elementwise("LOGICAL_NOT", _truth(b, x))
 

@@ -94,7 +94,7 @@ def min_dim(b: Builder, x: Value, dim: int, keepdim: bool = False) -> tuple[Valu
     return _reduced(b, "REDUCE_MIN", x, dim, keepdim), argmin(b, x, dim, keepdim)
 
 
-@op("aten.argmax.default")
+@op("aten.argmax.default", quant=Q.SHARED)
 def argmax(b: Builder, x: Value, dim: int | None = None, keepdim: bool = False) -> Value:
     shape = x.shape
     if dim is None or not x.rank:
@@ -104,19 +104,19 @@ def argmax(b: Builder, x: Value, dim: int | None = None, keepdim: bool = False) 
     return b.RESHAPE(y, [*shape[:dim], 1, *shape[dim + 1 :]]) if keepdim else y
 
 
-@op("aten.argmin.default")
+@op("aten.argmin.default", quant=Q.SHARED)
 def argmin(b: Builder, x: Value, dim: int | None = None, keepdim: bool = False) -> Value:
     # ~n is -n - 1 for any integer n, in its own type: the order is reversed and nothing overflows
     plain = x.quant is None and x.dtype.is_floating_point
     return argmax(b, b.NEGATE(x) if plain else b.elementwise("BITWISE_NOT", b.apply_clamp(x)), dim, keepdim)
 
 
-@op("aten.any.default", "aten.any.dim", "aten.any.dims")
+@op("aten.any.default", "aten.any.dim", "aten.any.dims", quant=Q.ARITHMETIC)
 def any_(b: Builder, x: Value, dims: Dims = None, keepdim: bool = False) -> Value:
     return _reduced(b, "REDUCE_ANY", _truth(b, x), dims, keepdim)
 
 
-@op("aten.all.default", "aten.all.dim", "aten.all.dims")
+@op("aten.all.default", "aten.all.dim", "aten.all.dims", quant=Q.ARITHMETIC)
 def all_(b: Builder, x: Value, dims: Dims = None, keepdim: bool = False) -> Value:
     return _reduced(b, "REDUCE_ALL", _truth(b, x), dims, keepdim)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,8 @@ import torch
 
 #: Ways to compute: float32, int8 activations and weights, int16 activations with int8 weights.
 SCHEMES = ("fp32", "int8", "int16")
+#: Those that compute on integers.
+QUANTIZED = SCHEMES[1:]
 
 
 class Apply(torch.nn.Module):
@@ -32,6 +34,7 @@ class OpCase:
         make: returns a function of tensors or a module; called with a fixed seed.
         inputs: per input a shape (normally distributed float32), or a function of a generator to a tensor.
         refuses: scheme to a part of the reason with which it must be refused. Other schemes must delegate all of it.
+        needs_float: schemes in which a part computes in float: refused by targets that have integers only.
         quanta: how far integer results may be off.
         int16_quanta: the same for int16, whose tables are interpolated between 513 points; default ``quanta``.
         tolerance: relative and absolute, for float results.
@@ -41,6 +44,7 @@ class OpCase:
     make: Callable[[], Any]
     inputs: Sequence[Any]
     refuses: Mapping[str, str] = field(default_factory=dict)
+    needs_float: Collection[str] = ()
     quanta: int = 1
     int16_quanta: int | None = None
     tolerance: tuple[float, float] = (1e-4, 1e-5)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import operator
+from dataclasses import replace
+
 import pytest
 import torch
+from torch.export import ExportedProgram
 
+from ..analysis import Analysis, analyse
 from ..compile_spec import TargetCompileSpec
 from ..plugins import target as find_target
 from ..program import is_dequantize, is_quantize
+from ..target import Target
 from .case import SCHEMES, OpCase
 from .cases import CASES
 from .harness import Execution, exported
@@ -18,6 +24,14 @@ ROWS = [pytest.param(case, scheme, id=f"{case.name}-{scheme}") for case in CASES
 @pytest.mark.parametrize(("case", "scheme"), ROWS)
 def test_operator(case: OpCase, scheme: str, request: pytest.FixtureRequest) -> None:
     target = find_target(request.config.getoption("--arm-target"))
+    check_case(case, scheme, target, validate=request.config.getoption("--arm-validate"))
+
+
+def check_case(case: OpCase, scheme: str, target: Target, *, validate: bool = False) -> None:
+    """Fails unless the target takes the whole case and computes what eager PyTorch does, or refuses it as the row says.
+
+    Skips what the target cannot have: schemes outside its specification, operators beyond its own checks.
+    """
     spec = target.tosa_spec
     if scheme == "fp32" and not spec.support_float():
         pytest.skip(f"{target.name} has no float")
@@ -28,14 +42,21 @@ def test_operator(case: OpCase, scheme: str, request: pytest.FixtureRequest) -> 
     module, inputs = case.module(), case.example(0)
     compile_spec = target.compile_spec() if target.compile_spec else TargetCompileSpec(target.name)
     program = exported(module, inputs, compile_spec, scheme)
-    run = Execution(program, target, check=request.config.getoption("--arm-validate"))
+    run = Execution(program, target, check=validate)
     reasons = [str(why) for why in run.analysis.rejected.values()]
     if scheme in case.refuses:
-        assert any(case.refuses[scheme] in r for r in reasons), (
-            f"expected a refusal {case.refuses[scheme]!r}, got {reasons}"
-        )
+        expected = [case.refuses[scheme], *([] if spec.support_float() else _NO_FLOAT)]
+        assert any(e in r for r in reasons for e in expected), f"expected a refusal {expected}, got {reasons}"
         return
-    left = {n.name: str(run.analysis.rejected.get(n)) for n in program.graph.nodes if _must_be_inside(n, run)}
+    left = _left_outside(program, run.analysis)
+    if scheme in case.needs_float and not spec.support_float():
+        assert left, f"is delegated on {target.name}, which has no float: take {scheme} out of needs_float"
+        assert any(word in why for why in left.values() for word in _NO_FLOAT), f"refused for other reasons: {left}"
+        return
+    if left and target.checks:
+        unlimited = _left_outside(program, analyse(program, replace(target, checks=())))
+        if not unlimited:
+            pytest.skip(f"{target.name} refuses: {'; '.join(left.values())}")
     assert not left, f"left outside: {left}"
     pairs = run.edges(case.example(1))
     assert pairs, "nothing was delegated"
@@ -53,8 +74,16 @@ def test_operator(case: OpCase, scheme: str, request: pytest.FixtureRequest) -> 
             assert off <= allowed, f"{off} quanta off"
 
 
-def _must_be_inside(node: torch.fx.Node, run: Execution) -> bool:
-    """Operators; not the quantize and dequantize nodes at the edges."""
-    if node.op != "call_function" or node in run.analysis.accepted:
-        return False
-    return not (is_quantize(node) or is_dequantize(node) or getattr(node.target, "__name__", "") == "getitem")
+#: What refusals say where an operator needs float.
+_NO_FLOAT = ("has integers only", "needs FP", "16 bits cannot follow")
+
+
+def _left_outside(program: ExportedProgram, analysis: Analysis) -> dict[str, str]:
+    """Operators outside, and why; not the quantize and dequantize nodes at the edges, nor assertions."""
+
+    def must_be_inside(node: torch.fx.Node) -> bool:
+        if node.op != "call_function" or node in analysis.accepted or node.meta.get("val") is None:
+            return False
+        return not (is_quantize(node) or is_dequantize(node) or node.target is operator.getitem)
+
+    return {n.name: str(analysis.rejected.get(n)) for n in program.graph.nodes if must_be_inside(n)}

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import torch
 
-from ..case import OpCase, integers
+from ..case import QUANTIZED, OpCase, integers
 
 CASES: list[OpCase] = [
     OpCase("zeros_like", lambda: lambda x: torch.zeros_like(x) + x, [(2, 3)]),
     OpCase("ones_like", lambda: lambda x: torch.ones_like(x) - x, [(2, 3)]),
-    OpCase("ones_like/other type", lambda: lambda x: torch.ones_like(x, dtype=torch.int32) * 3 * (x > 0), [(2, 3)]),
+    OpCase(
+        "ones_like/other type",
+        lambda: lambda x: torch.ones_like(x, dtype=torch.int32) * 3 * (x > 0),
+        [(2, 3)],
+        needs_float=QUANTIZED,
+    ),
     OpCase("full_like", lambda: lambda x: torch.full_like(x, 0.7) * x, [(2, 3)]),
     OpCase("full", lambda: lambda x: torch.full((2, 3), -1.3) + x, [(2, 3)]),
     OpCase("full/rank 0", lambda: lambda x: torch.full((), 2.0) * x, [(2, 3)]),

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ..case import OpCase, channels_last, given, integers, uniform
+from ..case import QUANTIZED, OpCase, channels_last, given, integers, uniform
 
 #: A divisor with a table of its own reciprocals: int16 tables are linear between 513 points.
 _AWAY_FROM_ZERO = (1.0, 3.0)
@@ -40,12 +40,12 @@ _BINARY: dict[str, tuple[Callable[..., Any], tuple[float, float], tuple[float, f
     "minimum": (torch.minimum, (-2, 3), (-1, 5)),
 }
 _broadcast = [
-    # a division multiplies by a reciprocal, whose int16 table is linear between 513 points
+    # a division is two operators: it multiplies by a reciprocal
     OpCase(
         f"{name}/{kind}",
         given(f),
         [uniform(shapes[0], *first), uniform(shapes[1], *second)],
-        int16_quanta=3 if name == "div" else 1,
+        int16_quanta=2 if name == "div" else 1,
     )
     for name, (f, first, second) in _BINARY.items()
     for kind, shapes in _SHAPES.items()
@@ -69,7 +69,9 @@ _variants: list[OpCase] = [
     OpCase("add/int8", lambda: torch.add, [integers((50,), -128, 128, torch.int8)] * 2),
     OpCase("add/int32", lambda: torch.add, [integers((3, 4), -99, 99, torch.int32), integers((4,), 0, 9, torch.int32)]),
     OpCase("add/int32 number", lambda: lambda x: x + 7, [integers((3, 4), -99, 99, torch.int32)]),
-    OpCase("add/int32 to float", lambda: lambda x: x + 0.5, [integers((3, 4), -99, 99, torch.int32)]),
+    OpCase(
+        "add/int32 to float", lambda: lambda x: x + 0.5, [integers((3, 4), -99, 99, torch.int32)], needs_float=QUANTIZED
+    ),
     OpCase(
         "add/int32 beside int8",
         lambda: torch.add,
@@ -82,8 +84,10 @@ _variants: list[OpCase] = [
     OpCase(
         "add/int64 too large", lambda: lambda x: (x > 0).long() * 2**31, [(3, 4)], dict.fromkeys(_EVERYWHERE, "int32")
     ),
-    OpCase("add/float16", lambda: torch.add, [_half(3, 4), _half(4)], tolerance=(1e-3, 1e-3)),
-    OpCase("add/float16 number", lambda: lambda x: x + 1.5, [_half(3, 4)], tolerance=(1e-3, 1e-3)),
+    OpCase("add/float16", lambda: torch.add, [_half(3, 4), _half(4)], tolerance=(1e-3, 1e-3), needs_float=QUANTIZED),
+    OpCase(
+        "add/float16 number", lambda: lambda x: x + 1.5, [_half(3, 4)], tolerance=(1e-3, 1e-3), needs_float=QUANTIZED
+    ),
     OpCase("sub/number", lambda: lambda x: x - 1.5, [(2, 3, 4)]),
     OpCase("sub/from number", lambda: lambda x: 1.5 - x, [(2, 3, 4)]),
     OpCase("sub/from constant", lambda: lambda x: torch.linspace(-1, 1, 4) - x, [(2, 3, 4)]),
@@ -103,17 +107,34 @@ _variants: list[OpCase] = [
     OpCase("mul/float by bool", lambda: torch.mul, [(3, 4), integers((3, 4), 0, 2, torch.bool)]),
     OpCase("mul/int16", lambda: torch.mul, [integers((9,), -99, 99, torch.int16)] * 2),
     OpCase("mul/int32", lambda: torch.mul, [integers((3, 4), -99, 99, torch.int32)] * 2),
-    OpCase("mul/float16", lambda: torch.mul, [_half(3, 4), _half(3, 1)], tolerance=(1e-3, 1e-3)),
+    OpCase("mul/float16", lambda: torch.mul, [_half(3, 4), _half(3, 1)], tolerance=(1e-3, 1e-3), needs_float=QUANTIZED),
     OpCase("div/number", lambda: lambda x: x / 3, [(2, 3, 4)]),
     OpCase("div/negative number", lambda: lambda x: x / -3, [(2, 3, 4)]),
-    OpCase("div/number by", lambda: lambda x: 2 / x, [uniform((2, 9), 1, 3)], int16_quanta=2),  # int16: as above
+    OpCase("div/number by", lambda: lambda x: 2 / x, [uniform((2, 9), 1, 3)]),
     OpCase("div/constant", lambda: lambda x: x / torch.tensor([3.0, -0.5, 2.0]), [(2, 3)]),
     OpCase("div/in place", lambda: lambda x, y: (x + 1).div_(y), [(2, 3), uniform((2, 3), *_AWAY_FROM_ZERO)]),
-    OpCase("div/int32", lambda: torch.div, [integers((3, 4), -99, 99, torch.int32), integers((4,), 1, 9, torch.int32)]),
-    OpCase("div/int32 number", lambda: lambda x: x / 4, [integers((3, 4), -99, 99, torch.int32)]),
-    OpCase("div/floor number", lambda: lambda x: torch.div(x, 0.7, rounding_mode="floor"), [(2, 3, 40)]),
-    OpCase("div/trunc number", lambda: lambda x: torch.div(x, -0.7, rounding_mode="trunc"), [(2, 3, 40)]),
-    OpCase("div/no mode", lambda: lambda x: torch.div(x, 3, rounding_mode=None) + x, [(2, 3)]),
+    OpCase(
+        "div/int32",
+        lambda: torch.div,
+        [integers((3, 4), -99, 99, torch.int32), integers((4,), 1, 9, torch.int32)],
+        needs_float=QUANTIZED,
+    ),
+    OpCase(
+        "div/int32 number", lambda: lambda x: x / 4, [integers((3, 4), -99, 99, torch.int32)], needs_float=QUANTIZED
+    ),
+    OpCase(
+        "div/floor number",
+        lambda: lambda x: torch.div(x, 0.7, rounding_mode="floor"),
+        [(2, 3, 40)],
+        needs_float=("int16",),
+    ),
+    OpCase(
+        "div/trunc number",
+        lambda: lambda x: torch.div(x, -0.7, rounding_mode="trunc"),
+        [(2, 3, 40)],
+        needs_float=("int16",),
+    ),
+    OpCase("div/no mode", lambda: lambda x: torch.div(x, 3, rounding_mode=None) + x, [(2, 3)], needs_float=("int16",)),
     OpCase(
         "div/floor int32",
         lambda: lambda x, y: torch.div(x, y, rounding_mode="floor"),
@@ -125,8 +146,8 @@ _variants: list[OpCase] = [
         [integers((99,), -99, 99, torch.int32)],
     ),
     OpCase("floor_divide/int32", lambda: lambda x: x // 7, [integers((99,), -99, 99, torch.int32)]),
-    OpCase("floor_divide/number", lambda: lambda x: x // 0.75, [uniform((99,), -9, 9)]),
-    OpCase("remainder/number", lambda: lambda x: x % 0.75, [uniform((99,), -9, 9)]),
+    OpCase("floor_divide/number", lambda: lambda x: x // 0.75, [uniform((99,), -9, 9)], needs_float=("int16",)),
+    OpCase("remainder/number", lambda: lambda x: x % 0.75, [uniform((99,), -9, 9)], needs_float=("int16",)),
     OpCase(
         "remainder/int32",
         lambda: torch.remainder,
@@ -148,7 +169,7 @@ _variants: list[OpCase] = [
     OpCase("pow/fraction", lambda: lambda x: x**2.3, [uniform((3, 5), 0, 3)]),
     OpCase("pow/of number", lambda: lambda x: 2.0**x, [(3, 5)]),
     OpCase("pow/int32", lambda: lambda x: x**3, [integers((9,), -9, 9, torch.int32)]),
-    OpCase("pow/tensors", lambda: torch.pow, [uniform((3, 5), 0.5, 3), (3, 5)]),
+    OpCase("pow/tensors", lambda: torch.pow, [uniform((3, 5), 0.5, 3), (3, 5)], needs_float=QUANTIZED),
     OpCase("lerp/number", lambda: lambda x, y: torch.lerp(x, y, 0.3), [(3, 5), (3, 5)]),
     OpCase("lerp/tensor", lambda: torch.lerp, [(3, 5), (3, 5), uniform((5,), 0, 1)]),
     OpCase("addcmul", lambda: lambda x, y, z: torch.addcmul(x, y, z, value=0.5), [(3, 5), (3, 1), (5,)]),
@@ -156,10 +177,10 @@ _variants: list[OpCase] = [
     OpCase("neg/int32", lambda: torch.neg, [integers((9,), -99, 99, torch.int32)]),
     OpCase("abs/int32", lambda: torch.abs, [integers((9,), -99, 99, torch.int32)]),
     OpCase("abs/in place", lambda: lambda x: (x + 1).abs_(), [(3, 5)]),
-    OpCase("exp/int32", lambda: torch.exp, [integers((9,), -9, 9, torch.int32)]),
+    OpCase("exp/int32", lambda: torch.exp, [integers((9,), -9, 9, torch.int32)], needs_float=QUANTIZED),
     OpCase("floor/int32", lambda: lambda x: x.floor() + 1, [integers((9,), -9, 9, torch.int32)]),
     OpCase("sign/int32", lambda: torch.sign, [integers((9,), -3, 3, torch.int32)]),
-    OpCase("exp/float16", lambda: torch.exp, [_half(3, 5)], tolerance=(2e-3, 1e-3)),
+    OpCase("exp/float16", lambda: torch.exp, [_half(3, 5)], tolerance=(2e-3, 1e-3), needs_float=QUANTIZED),
     OpCase("exp/channels_last", lambda: torch.exp, [channels_last((1, 3, 4, 5))]),
 ]
 
@@ -197,12 +218,13 @@ _UNARY: dict[str, tuple[float, float]] = {
 }
 _unary = [
     # int16 tables are linear between 513 points over the whole range: a curve bends away from them
-    OpCase(name, given(getattr(torch, name)), [uniform((3, 40), low, high)], int16_quanta=16)
+    OpCase(name, given(getattr(torch, name)), [uniform((3, 40), low, high)])
     for name, (low, high) in _UNARY.items()
 ]
 #: Functions with jumps.
 _steps = [
-    OpCase(name, given(getattr(torch, name)), [(3, 40)]) for name in ("ceil", "floor", "round", "sign", "trunc", "frac")
+    OpCase(name, given(getattr(torch, name)), [(3, 40)], needs_float=("int16",))
+    for name in ("ceil", "floor", "round", "sign", "trunc", "frac")
 ]
 
 CASES: list[OpCase] = [*_broadcast, *_variants, *_unary, *_steps]

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ..case import OpCase
+from ..case import QUANTIZED, OpCase
 
 
 class _Weighted(nn.Module):
@@ -66,7 +66,7 @@ CASES: list[OpCase] = [
     ),
     OpCase("linear/after a transpose", _of(lambda x, w: F.linear(x.transpose(1, 2), w), (4, 3)), [(2, 3, 5)]),
     OpCase("linear/weight from outside", lambda: F.linear, [(2, 3, 7), (5, 7)]),
-    OpCase("linear/weight and bias from outside", lambda: F.linear, [(3, 7), (5, 7), (5,)]),
+    OpCase("linear/weight and bias from outside", lambda: F.linear, [(3, 7), (5, 7), (5,)], needs_float=QUANTIZED),
     OpCase("linear/weight used twice", _of(lambda x, w: F.linear(F.linear(x, w).relu(), w), (5, 5)), [(3, 5)]),
     OpCase("addmm/plain", lambda: torch.addmm, [(4, 3), (4, 5), (5, 3)]),
     OpCase("addmm/broadcast", lambda: torch.addmm, [(3,), (4, 5), (5, 3)]),

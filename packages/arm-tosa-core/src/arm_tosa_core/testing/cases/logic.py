@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..case import OpCase, channels_last, given, integers, uniform
+from ..case import QUANTIZED, OpCase, channels_last, given, integers, uniform
 
 _INF = float("inf")
 _EVERYWHERE = ("fp32", "int8", "int16")
@@ -72,6 +72,7 @@ _casts = [
             ).to(source)
         ],
         tolerance=(1e-3, 1e-3) if "float16" in (a, b) else (1e-6, 0),
+        needs_float=QUANTIZED if {"float32", "float16"} & {a, b} else (),
     )
     for a, source in _TYPES.items()
     for b, dtype in _TYPES.items()
@@ -88,10 +89,10 @@ CASES: list[OpCase] = [
     OpCase("gt/far beyond", lambda: lambda x: x > 1e9, [(3, 5)]),
     OpCase("lt/infinity", lambda: lambda x: x < _INF, [(3, 5)]),
     OpCase("eq/int64", lambda: torch.eq, [integers((9,), 0, 9)] * 2, _WIDE),
-    OpCase("gt/float16", lambda: torch.gt, [lambda g: torch.randn(9, generator=g).half()] * 2),
-    OpCase("gt/float beside int32", lambda: torch.gt, [(9,), _int32(9)]),
-    OpCase("isnan", lambda: torch.isnan, [(9,)]),
-    OpCase("isinf", lambda: torch.isinf, [(9,)]),
+    OpCase("gt/float16", lambda: torch.gt, [lambda g: torch.randn(9, generator=g).half()] * 2, needs_float=QUANTIZED),
+    OpCase("gt/float beside int32", lambda: torch.gt, [(9,), _int32(9)], needs_float=QUANTIZED),
+    OpCase("isnan", lambda: torch.isnan, [(9,)], needs_float=QUANTIZED),
+    OpCase("isinf", lambda: torch.isinf, [(9,)], needs_float=QUANTIZED),
     OpCase("logical_not/bool", lambda: torch.logical_not, [_bools(3, 9)]),
     OpCase("logical_not/int32", lambda: torch.logical_not, [integers((9,), 0, 2, torch.int32)]),
     OpCase("logical_not/float", lambda: torch.logical_not, [lambda g: torch.randint(0, 2, (9,), generator=g).float()]),
@@ -119,7 +120,9 @@ CASES: list[OpCase] = [
     OpCase("where/far scales", lambda: torch.where, [_bools(9), uniform((9,), -1e-3, 1e-3), uniform((9,), -5, 5)]),
     OpCase("where/number", lambda: lambda c, x: torch.where(c, x, 0.0), [_bools(9), (9,)]),
     OpCase("where/number first", lambda: lambda c, x: torch.where(c, -1.5, x), [_bools(9), (9,)]),
-    OpCase("where/numbers", lambda: lambda c, x: torch.where(c, 1.0, -1.0) * x, [_bools(9), (9,)]),
+    OpCase(
+        "where/numbers", lambda: lambda c, x: torch.where(c, 1.0, -1.0) * x, [_bools(9), (9,)], needs_float=QUANTIZED
+    ),
     OpCase("where/constant", lambda: lambda c, x: torch.where(c, x, torch.linspace(0, 1, 9)), [_bools(9), (9,)]),
     OpCase("where/minus infinity", lambda: lambda c, x: torch.where(c, x, -_INF), [_bools(9), (9,)]),
     OpCase(
@@ -128,7 +131,7 @@ CASES: list[OpCase] = [
     OpCase("where/channels_last", lambda: torch.where, [_bools(1, 3, 4, 5), channels_last((1, 3, 4, 5)), (3, 1, 1)]),
     OpCase("where/int32", lambda: torch.where, [_bools(9), _int32(9), _int32(9)]),
     OpCase("where/bool", lambda: torch.where, [_bools(9), _bools(9), _bools(9)]),
-    OpCase("where/int32 beside float", lambda: torch.where, [_bools(9), _int32(9), (9,)]),
+    OpCase("where/int32 beside float", lambda: torch.where, [_bools(9), _int32(9), (9,)], needs_float=QUANTIZED),
     OpCase("masked_fill/number", lambda: lambda x, m: x.masked_fill(m, 0.25), [(2, 3, 4), _bools(3, 4)]),
     OpCase("masked_fill/minus infinity", lambda: lambda x, m: x.masked_fill(m, -_INF), [(2, 3, 4), _bools(3, 4)]),
     OpCase("masked_fill/least", lambda: lambda x, m: x.masked_fill(m, torch.finfo().min), [(2, 3, 4), _bools(3, 4)]),
@@ -138,12 +141,12 @@ CASES: list[OpCase] = [
     OpCase("masked_fill/int32", lambda: lambda x, m: x.masked_fill(m, 7), [_int32(9), _bools(9)]),
     OpCase("to/int64 from bool", lambda: lambda x: (x > 0).to(torch.int64) * 3, [(9,)]),
     OpCase("to/int64 from int32", lambda: lambda x: (x + 1).long(), [_int32(9)]),
-    OpCase("to/int64 from float", lambda: lambda x: (x * 9).long(), [(9,)]),
+    OpCase("to/int64 from float", lambda: lambda x: (x * 9).long(), [(9,)], needs_float=QUANTIZED),
     OpCase("to/int64 to float", lambda: lambda x: x.float(), [integers((9,), 0, 9)], _WIDE),
     OpCase("to/int64 to bool", lambda: lambda x: x.bool(), [integers((9,), 0, 9)], _WIDE),
     OpCase("to/int64 to int32", lambda: lambda x: x.int() + 1, [integers((9,), 0, 9)]),
     OpCase("to/same", lambda: lambda x: x.to(torch.float32) + 1, [(9,)]),
-    OpCase("to/type_as", lambda: lambda x, y: x.type_as(y) + y, [_int32(9), (9,)]),
+    OpCase("to/type_as", lambda: lambda x, y: x.type_as(y) + y, [_int32(9), (9,)], needs_float=QUANTIZED),
     OpCase("to/float64", lambda: lambda x: (x + 1).double(), [(9,)], dict.fromkeys(_EVERYWHERE, "float64")),
     OpCase("to/nothing left", lambda: lambda x: x.to(torch.float32), [(9,)], _NOTHING),
 ]

@@ -60,4 +60,5 @@ _ROWS = [
     OpCase("log_softmax/image", lambda: nn.LogSoftmax(1), [(2, 6, 3, 4)]),
 ]
 
-CASES: list[OpCase] = [row if row.name.startswith("batch_norm") else replace(row, int16_quanta=9) for row in _ROWS]
+#: All but batch_norm are chains of operators, each off by 1 at most.
+CASES: list[OpCase] = [row if row.name.startswith("batch_norm") else replace(row, int16_quanta=4) for row in _ROWS]

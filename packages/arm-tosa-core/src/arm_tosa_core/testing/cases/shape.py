@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ..case import SCHEMES, OpCase, channels_last, integers
+from ..case import QUANTIZED, SCHEMES, OpCase, channels_last, integers
 
 
 def _row(name: str, move: Callable[..., Any], *inputs: Any, **more: Any) -> OpCase:
@@ -131,7 +131,9 @@ CASES: list[OpCase] = [
     _row("cat/mixed order", lambda x, y: torch.cat([x, y], 1), channels_last((1, 3, 4, 5)), (1, 2, 4, 5)),
     _row("cat/rank 6", lambda x, y: torch.cat([x, y], 3), (1, 2, 1, 2, 2, 3), (1, 2, 1, 3, 2, 3)),
     _row("cat/bool", lambda x, y: torch.cat([x > 0, y > 0]), (2, 3), (4, 3)),
-    _row("cat/types", lambda x, y: torch.cat([x, y]), integers((2, 3), 0, 9, torch.int32), (4, 3)),
+    _row(
+        "cat/types", lambda x, y: torch.cat([x, y]), integers((2, 3), 0, 9, torch.int32), (4, 3), needs_float=QUANTIZED
+    ),
     _row("cat/scales", _cat_scales, (2, 3), (2, 5)),
     _row("cat/negative slope", lambda x, y: torch.cat([x, y.relu()], 0), (2, 3), (2, 3)),
     _row("cat/seventy", lambda x: torch.cat(list(x.unbind(1)), 1), (2, 70, 3)),

@@ -1,0 +1,28 @@
+"""Operator cases that take another way where the target has no float."""
+
+from __future__ import annotations
+
+import pytest
+
+from arm_tosa_core.plugins import target
+from arm_tosa_core.testing.cases import CASES
+from arm_tosa_core.testing.test_operators import check_case
+
+NAMES = [
+    "any/float",  # compared with 0 as integers
+    "argmax/dim",
+    "attention/multi-head unbatched",  # its weights are split: constants of a region further on
+    "ceil",  # as int16 refused: a jump
+    "logical_and/float",
+    "masked_fill/causal",  # a mask computed from constants, with an assertion on the way
+    "mul/float by bool",  # a bool is an integer of scale 1
+    "prod/dim",  # refused
+    "zeros_like",  # depends on the shape only
+]
+ROWS = {case.name: case for case in CASES}
+
+
+@pytest.mark.parametrize("scheme", ["int8", "int16"])
+@pytest.mark.parametrize("name", NAMES)
+def test_case(name: str, scheme: str) -> None:
+    check_case(ROWS[name], scheme, target("tosa-int"))

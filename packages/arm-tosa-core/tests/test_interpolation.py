@@ -1,0 +1,52 @@
+"""Tables of 16 bits, over every integer there is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from arm_tosa_core.build.interpolation import Array, interpolate
+
+POINTS = np.arange(-32768, 32769)
+
+#: name: (function, largest input, largest output, how many tables)
+FUNCTIONS: dict[str, tuple[Callable[[Array], Array], float, float, int]] = {
+    "a straight line": (lambda x: x, 4, 4, 1),
+    "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), 6, 1, 1),
+    "tanh": (np.tanh, 6, 1, 2),
+    "exp of a softmax": (lambda x: np.exp(np.minimum(x, 0)), 12, 1, 2),
+    "exp": (np.exp, 6, np.exp(6), 2),
+    "reciprocal": (lambda x: 1 / np.maximum(x, 0.05), 8, 20, 4),
+    "rsqrt": (lambda x: np.maximum(x, 0.01) ** -0.5, 4, 10, 4),
+    "sine": (np.sin, 6, 1, 4),
+    "a corner": (lambda x: np.maximum(x - 0.0101, 0), 6, 6, 3),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_within_one_quantum(name: str) -> None:
+    function, largest, highest, tables = FUNCTIONS[name]
+    values = function(POINTS * (largest / 32768)) / (highest / 32767)
+    found = interpolate(values, -32768, 32767)
+    assert 1 + len(found.zooms) <= tables
+    total = _table(found.entries, POINTS[:-1]) * found.step
+    for centre, shift, entries in found.zooms:
+        total = total + _table(entries, np.clip((POINTS[:-1] - centre) << shift, -32768, 32767))
+    off = np.abs(np.rint(total / 128) - np.rint(values[:-1]).clip(-32768, 32767))
+    assert (off > 1).sum() <= 8
+
+
+def test_neighbours_of_a_pole_are_within_reach() -> None:
+    values = np.where(POINTS < 0, -1e30, 1e30)
+    entries = interpolate(values, -32768, 32767).entries.astype(int)
+    assert np.abs(np.diff(entries)).max() <= 32767
+
+
+def _table(entries: Array, x: Array) -> Array:
+    """TABLE as TOSA 1.0 defines it for int16: 7 bits of fraction."""
+    wide = entries.astype(np.int64)
+    index, rest = (x + 32768) >> 7, (x + 32768) & 127
+    result: Array = wide[index] * 128 + (wide[index + 1] - wide[index]) * rest
+    return result
