@@ -1,0 +1,147 @@
+"""Files with one thing wrong: each is refused with the place and the reason, before Vulkan sees any of it."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from vgf_files import UNIFORM_BUFFER, Resource, Segment, double_code, graph_vgf, shader, write
+
+from arm_tosa_core.ir import DType
+
+CONSTANT = Resource("Constant", data=bytes(16))
+PORTS = ([0], [1])
+
+
+def graph(code: list[int] | str | None = None, **changes: Any) -> Segment:
+    segment = Segment(double_code(4) if code is None else code, {0: [(0, 0), (1, 1)]}, entry_point="graph_partition_0")
+    return replace(segment, **changes)
+
+
+def compute(**changes: Any) -> Segment:
+    bindings = {0: [(0, 0), (1, 1)], 1: [(3, 2)]}
+    segment = Segment(shader("subtract_tensor"), bindings, graph=False, dispatch=(4, 1, 1))
+    return replace(segment, **changes)
+
+
+def one(segment: Segment, *resources: Resource) -> bytes:
+    return write([Resource("Input"), Resource("Output"), *resources], [segment], *PORTS)
+
+
+def resource(**changes: Any) -> bytes:
+    return write([replace(Resource("Input"), **changes), Resource("Output")], [graph()], *PORTS)
+
+
+def constant(**changes: Any) -> bytes:
+    return one(graph(), replace(CONSTANT, **changes))
+
+
+ROWS: dict[str, tuple[Callable[[], bytes], str]] = {
+    "unknown size": (lambda: resource(shape=(-1, 4)), r"resource 0: its shape \[-1, 4\] has an unknown size"),
+    "negative size": (lambda: resource(shape=(-4,)), r"resource 0: its shape \[-4\] is out of range"),
+    "empty": (lambda: resource(shape=(0,)), r"resource 0: its shape \[0\] is out of range"),
+    "overflow": (lambda: resource(shape=(2**31, 2**31, 2**31)), "resource 0: .* out of range"),
+    "huge": (lambda: resource(shape=(2**40,)), "resource 0: .* out of range"),
+    "rank": (lambda: resource(shape=(1,) * 7), "resource 0: rank 7 is more than 6"),
+    "strides": (lambda: resource(strides=(8,)), r"resource 0: strides \[8\] are not those of a packed"),
+    "too many strides": (lambda: resource(strides=(4, 4)), "resource 0: strides"),
+    "format": (lambda: resource(format=1), "resource 0: format 1 is not supported"),
+    "image": (lambda: resource(descriptor=3), "resource 0: descriptor type 3 is not supported"),
+    "alias of another kind": (
+        lambda: write([Resource("Input", alias=1), Resource("Output", alias=1)], [graph()], *PORTS),
+        "resource 1: it shares memory with resource 0, which has another category",
+    ),
+    "constant's size": (lambda: constant(data=bytes(12)), "constant 0: it has 12 bytes, .* takes 16"),
+    "constant's sparsity": (lambda: constant(sparse=1), "constant 0: sparse along dimension 1 of 1"),
+    "no segments": (lambda: write([], [], [], []), "it has no segments"),
+    "input that is none": (
+        lambda: write([Resource("Input"), Resource("Output")], [graph()], [1], [1]),
+        "input 0: resource 1 is no input",
+    ),
+    "input twice": (
+        lambda: write([Resource("Input"), Resource("Output")], [graph()], [0, 0], [1]),
+        "input 1: resource 0 is there twice",
+    ),
+    "output type": (
+        lambda: write([Resource("Input"), Resource("Output", format=98)], [graph()], *PORTS),
+        "output 0: format 98 cannot be passed",
+    ),
+    "binding twice": (lambda: one(graph(sets={0: [(0, 0), (0, 1)]})), "set 0, binding 0 is there twice"),
+    "descriptor set": (lambda: one(graph(sets={4: [(0, 0)]})), "descriptor set 4 of 4"),
+    "buffer in a graph": (
+        lambda: one(graph(sets={0: [(0, 0), (1, 2)]}), Resource("Intermediate", descriptor=UNIFORM_BUFFER)),
+        "set 0, binding 1: a graph takes tensors only",
+    ),
+    "source code": (lambda: one(compute(code="void main() {}"), CONSTANT), "module 0 holds no SPIR-V"),
+    "push constants": (lambda: one(compute(push_constants=True), CONSTANT), "takes push constants"),
+    "no work groups": (lambda: one(compute(dispatch=(4, 0, 1)), CONSTANT), "0 work groups along axis 1"),
+    "too many work groups": (lambda: one(compute(dispatch=(4, 1, 65536)), CONSTANT), "65536 work groups along axis 2"),
+    "graph constant twice": (
+        lambda: one(graph(constants=[(3, 2), (3, 2)]), CONSTANT),
+        "graph constant 3 is there twice",
+    ),
+    "entry point": (lambda: one(graph(entry_point="main")), "its code has no entry point 'main'"),
+    "unbound": (lambda: one(graph(sets={0: [(0, 0)]})), "uses set 0, binding 1, which the segment does not bind"),
+    "constant that is missing": (
+        lambda: one(graph(_code_with_constant())),
+        "uses graph constant 5, which the segment does not have",
+    ),
+    "not SPIR-V": (lambda: one(graph([1, 2, 3, 4, 5])), "its code is not SPIR-V"),
+    "SPIR-V of no length": (
+        lambda: one(graph([*double_code(4)[:5], 0])),
+        "at word 5 has length 0, and 1 words are left",
+    ),
+    "cut SPIR-V": (lambda: one(graph(double_code(4)[:-2])), "has length 3, and 2 words are left"),
+}
+
+
+def _code_with_constant() -> list[int]:
+    """With OpGraphConstantARM %type %id 5."""
+    return [*double_code(4), 4 << 16 | 4181, 1, 9999, 5]
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_one_thing_wrong(runtime: Any, name: str) -> None:
+    from arm_runtime.vgf import Session, VgfError
+
+    make, message = ROWS[name]
+    with pytest.raises(VgfError, match=message):
+        Session(make())
+
+
+@pytest.mark.parametrize("size", [0, 3, 127, 128, 300, -1])
+def test_a_file_that_was_cut(runtime: Any, size: int) -> None:
+    from arm_runtime.vgf import Session, VgfError
+
+    with pytest.raises(VgfError, match=r"^VGF"):
+        Session(graph_vgf("ABS", DType.INT32, 4)[:size])
+
+
+@pytest.mark.parametrize("section", range(4))
+@pytest.mark.parametrize(("offset", "size"), [(2**64 - 8, 16), (128, 2**40), (129, 4), (0, 0)])
+def test_sections_that_lie_elsewhere(runtime: Any, section: int, offset: int, size: int) -> None:
+    from arm_runtime.vgf import Session, VgfError
+
+    data = bytearray(graph_vgf("ABS", DType.INT32, 4))
+    struct.pack_into("<QQ", data, 16 + 16 * section, offset, size)
+    with pytest.raises(VgfError, match=r"^VGF"):
+        Session(bytes(data))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_flipped_bits(runtime: Any, seed: int) -> None:
+    """Whatever a changed bit means, reading ends. The device that does not exist stops what is read well: drivers need
+    not survive changed code. The fuzzer does the same with sanitizers."""
+    from arm_runtime.vgf import Session, VgfError
+
+    rng = np.random.default_rng(seed)
+    whole = one(graph(), CONSTANT)
+    for _ in range(50):
+        data = bytearray(whole)
+        data[int(rng.integers(8, len(whole)))] ^= 1 << int(rng.integers(0, 8))
+        with pytest.raises(VgfError):
+            Session(bytes(data), device="no such device")
