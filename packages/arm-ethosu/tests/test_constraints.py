@@ -1,4 +1,7 @@
-"""The checks say what Vela 5.2 does: what they accept compiles, and what they refuse does not."""
+"""The checks say what Vela 5.2 does: what they accept compiles; what they refuse does not, or to something else.
+
+That the second kind computes something else is tested on the functional model, in ``packages/arm-runtime-cpp``.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +29,9 @@ def refusals(graph: Graph, accelerator: str) -> list[str]:
 @pytest.mark.parametrize("accelerator", _ONE_PER_FAMILY)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_check_agrees_with_vela(case: Case, accelerator: str) -> None:
-    refused = family_of(accelerator) in case.refused.split()
-    graph = case.graph()
-    assert bool(refusals(graph, accelerator)) == refused, refusals(graph, accelerator)
+    family, graph = family_of(accelerator), case.graph()
+    refused = family in case.refused.split()
+    assert bool(refusals(graph, accelerator)) == (refused or family in case.wrong.split()), refusals(graph, accelerator)
     complaint = problem(serialize(graph, _SPEC), accelerator)
     assert bool(complaint) == refused, complaint
 

@@ -1,7 +1,8 @@
-"""What Vela 5.2 refuses although TOSA allows it, as checks on emitted TOSA operators.
+"""What Vela 5.2 refuses or computes otherwise although TOSA allows it, as checks on emitted TOSA operators.
 
 Every limit was found by compiling around it; ``tests/test_constraints.py`` compiles those graphs again, and
-``docs/vela-limits.md`` lists them. Shapes are TOSA's: NHWC, two-dimensional attributes as (y, x).
+``docs/vela-limits.md`` lists them. What compiles to other results than TOSA's is in ``docs/vela-differences.md``.
+Shapes are TOSA's: NHWC, two-dimensional attributes as (y, x).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _U55 = "Ethos-U55 and Ethos-U65"
 def checks_for(family: Family) -> tuple[Check, ...]:
     """The checks for one family."""
     limits = _U85_LIMITS if family == "u85" else _U55_LIMITS
-    common = () if family == "u85" else (_bool, _int48)
+    common = (_narrowing_cast,) if family == "u85" else (_bool, _int48, _narrowing_cast)
 
     def check(op: Op) -> Rejected | None:
         for limit in (*common, *limits.get(op.name, ())):
@@ -46,6 +47,15 @@ def _channels(op: Op) -> Rejected | None:
     if channels > MAX_AXIS:
         return Rejected(f"{channels} input channels; Vela takes {MAX_AXIS} at most")
     return None
+
+
+def _narrowing_cast(op: Op) -> Rejected | None:
+    if op.name != "CAST" or op.output.dtype is DType.BOOL or op.output.dtype.bits >= op.inputs[0].dtype.bits:
+        return None
+    return Rejected(
+        f"{op.inputs[0].dtype} to {op.output.dtype}; Ethos-U saturates where TOSA drops the upper bits",
+        "clamp to the narrower range and cast outside of the delegate",
+    )
 
 
 def _is_constant(tensor: Tensor) -> bool:
@@ -105,6 +115,12 @@ def _int32_only(op: Op) -> Rejected | None:
     if op.inputs[0].dtype is not DType.INT32:
         return Rejected(f"{op.inputs[0].dtype} operands; {_U55} take INT32 only")
     return None
+
+
+def _rounded_shift(op: Op) -> Rejected | None:
+    if not op.attrs["round"]:
+        return Rejected(f"without rounding; Vela has {_U55} round all the same", "divide instead, or shift on the CPU")
+    return _int32_only(op)
 
 
 def _not_int32(op: Op) -> Rejected | None:
@@ -201,6 +217,8 @@ def _matmul(op: Op) -> Rejected | None:
     a, b = op.inputs[:2]
     if a.dtype is not DType.INT8:
         return Rejected(f"{a.dtype} operands; {_U55} take INT8", "quantize the activations to 8 bits")
+    if a.shape[1] > MAX_AXIS:
+        return Rejected(f"{a.shape[1]} rows in A, of which Vela computes {MAX_AXIS} at most on {_U55}", "split A")
     if (longest := max(*b.shape)) > MAX_AXIS:
         return Rejected(f"axis of {longest} in B; {_U55} take {MAX_AXIS} at most")
     return None
@@ -278,8 +296,9 @@ def _resize(op: Op) -> Rejected | None:
     _, out_height, out_width, _ = op.output.shape
     up = max(up_y, up_x)
     reached = max((out_height - 1) / max(height - 1, 1), (out_width - 1) / max(width - 1, 1))
-    if up not in (2, 4, 8) or (up_y == 1 and height > 1) or (up_x == 1 and width > 1):
-        return Rejected(f"enlarges {up_y} by {up_x} times; {_U55} take 2, 4 or 8 times")
+    if up not in (2, 4, 8) or (up_y != up and height > 1) or (up_x != up and width > 1):
+        # Vela takes 2 by 4, but makes 4 by 4 of it.
+        return Rejected(f"enlarges {up_y} by {up_x} times; {_U55} take 2, 4 or 8 times, the same along both axes")
     if not half_pixel and reached != up:
         return Rejected(f"neither half-pixel centres nor aligned corners, which {_U55} need")
     if n > 1:
@@ -319,7 +338,7 @@ _U55_LIMITS: dict[str, tuple[Limit, ...]] = {
     "REVERSE": (_reverse,),
     "TRANSPOSE": (_transpose,),
     "LOGICAL_LEFT_SHIFT": (_int32_only,),
-    "ARITHMETIC_RIGHT_SHIFT": (_int32_only,),
+    "ARITHMETIC_RIGHT_SHIFT": (_rounded_shift,),
     **dict.fromkeys(
         (
             "BITWISE_AND",

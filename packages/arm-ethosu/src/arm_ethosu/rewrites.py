@@ -1,11 +1,23 @@
-"""LEGALIZE rewrites for Ethos-U: constructs that Vela takes, but not well."""
+"""LEGALIZE rewrites for Ethos-U: constructs that Vela takes, but slowly or to something else than what TOSA says.
+
+``docs/vela-differences.md`` lists the latter.
+"""
 
 from __future__ import annotations
 
-from arm_tosa_core.ir import Graph, Op
+from typing import Any
+
+import numpy as np
+
+from arm_tosa_core.build.rescale import multiplier_and_shift
+from arm_tosa_core.ir import DType, Graph, Op
 from arm_tosa_core.rewrite import Rewrite, Stage
 
+from .accelerators import family_of
+
 _NATIVE_STRIDE = 3
+#: Of a RESCALE with a multiplier of 16 bits: 15 of them, shifted right by 2 at least.
+_LARGEST_FACTOR = 2.0**13
 
 
 def _patches(graph: Graph, op: Op) -> bool:
@@ -38,5 +50,83 @@ def _patches(graph: Graph, op: Op) -> bool:
     return True
 
 
+def _scales(rescale: Op) -> np.ndarray[Any, Any]:
+    """What a RESCALE multiplies by: one number, or one for each channel."""
+    multiplier, shift = (rescale.inputs[i].data for i in (1, 2))
+    assert multiplier is not None and shift is not None
+    return np.ldexp(multiplier.astype(np.float64), -shift.astype(np.int64))
+
+
+def _one_rescale(graph: Graph, op: Op) -> bool:
+    """A RESCALE of a RESCALE from INT48 becomes one, with a multiplier of 16 bits.
+
+    Vela does the same for Ethos-U85, but keeps 15 bits of the second one's multiplier of 32: the lowest ones.
+    """
+    inner = op.inputs[0].producer
+    if inner is None or inner.name != "RESCALE" or inner.inputs[0].dtype is not DType.INT48:
+        return False
+    if len(inner.output.uses) > 1 or inner.output in graph.outputs or op.attrs["input_unsigned"]:
+        return False
+    if any(zero.data is None or zero.data.any() for zero in (inner.inputs[4], op.inputs[3])):
+        return False
+    factors = _scales(inner) * _scales(op)
+    if factors.max() >= _LARGEST_FACTOR:
+        return False
+    multiplier, shift = multiplier_and_shift(factors.tolist(), 16)
+    operands = [
+        inner.inputs[0],
+        graph.constant(multiplier, DType.INT16),
+        graph.constant(shift, DType.INT8),
+        inner.inputs[3],
+        op.inputs[4],
+    ]
+    attrs = {**op.attrs, "scale32": False, "per_channel": factors.size > 1}
+    graph.replace(op.output, graph.insert(graph.ops.index(op), "RESCALE", operands, attrs, op.origin).output)
+    return True
+
+
+def _detour(graph: Graph, op: Op) -> bool:
+    """A transposed convolution whose result is joined or padded goes through a pool that changes nothing.
+
+    Vela has the convolution write straight into the larger tensor, on Ethos-U55 and Ethos-U65 at the wrong place.
+    """
+    changed = False
+    for position, tensor in enumerate(op.inputs):
+        rescale = tensor.producer
+        source = rescale.inputs[0].producer if rescale is not None and rescale.name == "RESCALE" else None
+        if source is None or source.name != "TRANSPOSE_CONV2D":
+            continue
+        attrs = {"kernel": (1, 1), "stride": (1, 1), "pad": (0, 0, 0, 0)}
+        pool = graph.insert(graph.ops.index(op), "MAX_POOL2D", [tensor], attrs, op.origin)
+        graph.set_input(op, position, pool.output)
+        changed = True
+    return changed
+
+
+def _table_first(graph: Graph, op: Op) -> bool:
+    """A TABLE of a TRANSPOSE becomes a TRANSPOSE of a TABLE.
+
+    Vela fuses the former, and on the smallest Ethos-U55 puts the table behind the end of the on-chip memory.
+    """
+    transpose = op.inputs[0].producer
+    if transpose is None or transpose.name != "TRANSPOSE" or op.inputs[0].dtype is not DType.INT8:
+        return False
+    index = graph.ops.index(op)
+    table = graph.insert(index, "TABLE", [transpose.inputs[0], op.inputs[1]], op.attrs, op.origin)
+    moved = graph.insert(index + 1, "TRANSPOSE", [table.output], transpose.attrs, transpose.origin)
+    graph.replace(op.output, moved.output)
+    return True
+
+
 PATCHES = Rewrite("patches_as_channels", Stage.LEGALIZE, ("CONV2D",), _patches)
-REWRITES = (PATCHES,)
+ONE_RESCALE = Rewrite("one_rescale_from_int48", Stage.LEGALIZE, ("RESCALE",), _one_rescale)
+DETOUR = Rewrite("detour_after_transpose_conv", Stage.LEGALIZE, ("CONCAT", "PAD"), _detour)
+TABLE_FIRST = Rewrite("table_before_transpose", Stage.LEGALIZE, ("TABLE",), _table_first)
+
+
+def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
+    """The rewrites for an accelerator: what Vela gets wrong differs between families, and with their on-chip memory."""
+    if family_of(accelerator) == "u85":
+        return (PATCHES, ONE_RESCALE)
+    small = accelerator in ("ethos-u55-32", "ethos-u55-64")
+    return (PATCHES, ONE_RESCALE, DETOUR, *((TABLE_FIRST,) if small else ()))

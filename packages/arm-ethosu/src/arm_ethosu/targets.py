@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def ethos_u_target(accelerator: str, compile: Callable[[bytes, Mapping[str, str]], bytes]) -> Target:
     """The target for one accelerator; ``compile`` is Vela bound to its options."""
     from .constraints import checks_for
-    from .rewrites import REWRITES
+    from .rewrites import rewrites_for
 
     family = family_of(accelerator)
     macs = accelerator.rpartition("-")[2]
@@ -31,7 +31,7 @@ def ethos_u_target(accelerator: str, compile: Callable[[bytes, Mapping[str, str]
         name=accelerator,
         spec=DEFAULTS[family].tosa_spec,
         checks=checks_for(family),
-        rewrites=REWRITES,
+        rewrites=rewrites_for(accelerator),
         compile=compile,
         run=_run if find_spec("arm_runtime") else None,
         suffix=".vela",

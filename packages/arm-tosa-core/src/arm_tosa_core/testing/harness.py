@@ -110,6 +110,8 @@ class Execution:
         arrays = [_to_memory(a) for a in arguments]
         tosa = self.flatbuffers[self.regions.index(region)]
         results = self.target.run(payload, arrays) if self.target.run else run_reference(tosa, arrays)
+        if self.target.run and not any(t.dtype.is_float for op in region.graph.ops for t in (*op.inputs, *op.outputs)):
+            _assert_same(self.target.name, results, run_reference(tosa, arrays))
         return {n: _from_memory(r, n.meta["val"]) for n, r in zip(region.outputs, results, strict=True)}
 
     def _value(self, node: Node, values: dict[Node, Any], eager_only: bool = False) -> Any:
@@ -139,6 +141,19 @@ class Execution:
 def _results(program: ExportedProgram) -> list[Node]:
     (output,) = (n for n in program.graph.nodes if n.op == "output")
     return [n for n in output.args[0] if isinstance(n, Node)]
+
+
+def _assert_same(target: str, made: Sequence[np.ndarray[Any, Any]], wanted: Sequence[np.ndarray[Any, Any]]) -> None:
+    """Integers have one right answer: that of the TOSA reference model, bit for bit; a target may give them flat."""
+    for number, (ours, reference) in enumerate(zip(made, wanted, strict=True)):
+        bits = np.ascontiguousarray(ours).view(np.uint8).reshape(-1)
+        expected = np.ascontiguousarray(reference).view(np.uint8).reshape(-1)
+        assert bits.size == expected.size, f"output {number} on {target} has {bits.size} bytes, not {expected.size}"
+        wrong = np.flatnonzero((bits != expected).reshape(-1, reference.itemsize).any(1))
+        assert not wrong.size, (
+            f"output {number} on {target} differs from the TOSA reference model in {wrong.size} of {reference.size} "
+            f"elements, first in {wrong[0]}: {reference.reshape(-1)[wrong[0]]} there, {ours.reshape(-1)[wrong[0]]} here"
+        )
 
 
 def _to_memory(tensor: torch.Tensor) -> np.ndarray[Any, Any]:

@@ -1,0 +1,114 @@
+"""Where Vela compiles a graph to something else than what TOSA says, and that arm_ethosu avoids it.
+
+Each row of ``docs/vela-differences.md``: what Vela makes is not the reference model's result, or stops with a fault;
+then either a check of the target refuses the operator, or a rewrite of the target gives a graph that agrees.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import graphs
+import numpy as np
+import pytest
+from graphs import I8, I16, I32, I48, Make, Maker
+from model_library import Fault, run
+
+from arm_ethosu import EthosUCompileSpec
+from arm_tosa_core import reference
+from arm_tosa_core.ir import Graph, Tensor
+from arm_tosa_core.pipeline import legalize
+
+_SHAPE = (1, 5, 6, 19)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A construct that goes wrong.
+
+    Args:
+        refused: a check of the target refuses it; else a rewrite of the target goes round it.
+        off: how far results of the rewritten graph may be from those of the original one.
+    """
+
+    make: Make
+    accelerator: str
+    refused: bool = False
+    off: int = 0
+
+
+def _resize(m: Maker) -> Tensor:
+    shapes = [m.graph.shape(values) for values in ((4, 2, 8, 2), (-1, -3), (1, 3))]
+    return m.op("RESIZE", m.input(I8, 1, 4, 4, 8), *shapes, mode="NEAREST_NEIGHBOR")
+
+
+def _transpose_conv(m: Maker) -> Tensor:
+    return m.conv(m.input(I8, 1, 5, 6, 12), (3, 3), 14, op="TRANSPOSE_CONV2D", stride=(2, 2))
+
+
+def _two_rescales(m: Maker) -> Tensor:
+    weights, bias = m.random(I8, -127, 128, 5, 1, 1, 7), m.const(I48, [0] * 5)
+    attrs = {"pad": (0, 0, 0, 0), "stride": (1, 1), "dilation": (1, 1)}
+    wide = m.op("CONV2D", m.input(I16, 1, 5, 6, 7), weights, bias, m.const(I16, [0]), m.const(I8, [0]), **attrs)
+    return m.rescale(m.rescale(wide, I32, 1.0, wide=False), I16, 3e-3, channels=5)
+
+
+def _transposed_table(m: Maker) -> Tensor:
+    return m.op("TABLE", m.op("TRANSPOSE", m.input(I8, *_SHAPE), perms=[0, 3, 1, 2]), m.random(I8, -128, 128, 256))
+
+
+def _matmul(m: Maker) -> Tensor:
+    return m.op("MATMUL", m.input(I8, 1, 65537, 2), m.input(I8, 1, 2, 1), m.const(I8, [0]), m.const(I8, [0]))
+
+
+def _pad(m: Maker) -> Tensor:
+    return m.op("PAD", _transpose_conv(m), m.graph.shape((0, 0, 1, 1, 2, 2, 3, 0)), m.const(I8, [4]))
+
+
+ROWS = {
+    "narrowing cast, U55": Row(lambda m: m.op("CAST", m.input(I16, *_SHAPE), output_dtype=I8), "ethos-u55-128", True),
+    "narrowing cast, U85": Row(lambda m: m.op("CAST", m.input(I32, *_SHAPE), output_dtype=I8), "ethos-u85-256", True),
+    "shift without rounding": Row(
+        lambda m: m.op("ARITHMETIC_RIGHT_SHIFT", m.input(I32, *_SHAPE), m.random(I32, 0, 31, *_SHAPE), round=False),
+        "ethos-u55-128", True,
+    ),
+    "nearest neighbour, unequal factors": Row(_resize, "ethos-u65-256", True),
+    "matrix of 65537 rows": Row(_matmul, "ethos-u55-128", True),
+    "transposed convolution, then CONCAT": Row(
+        lambda m: m.op("CONCAT", m.input(I8, 1, 11, 13, 9), _transpose_conv(m), axis=3), "ethos-u55-128"
+    ),
+    "transposed convolution, then PAD": Row(_pad, "ethos-u65-512"),
+    "transposed table": Row(_transposed_table, "ethos-u55-32"),
+    "two RESCALEs of an INT48 accumulator": Row(_two_rescales, "ethos-u85-256", off=1),
+}  # fmt: skip
+
+
+def _result(graph: Graph, accelerator: str, model: Path) -> np.ndarray[Any, Any] | None:
+    """What the model makes of it, or None if it stops or does not complete its output."""
+    arrays = graphs.compile_graph(graph, accelerator).arrays
+    try:
+        return run(model, accelerator, arrays, graphs.inputs(graph))[0]
+    except (Fault, AssertionError):
+        return None
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_difference(name: str, model: Path) -> None:
+    row = ROWS[name]
+    graph, target = graphs.build(row.make), EthosUCompileSpec(row.accelerator).target()
+    inputs = graphs.inputs(graph)
+    (expected,) = reference.run(graphs.flatbuffer(graph, row.accelerator), inputs)
+    result = _result(graph, row.accelerator, model)
+    assert result is None or not np.array_equal(result, expected.reshape(-1)), "Vela is right: remove the row"
+    refusals = [refused for op in graph.ops for check in target.checks if (refused := check(op))]
+    assert bool(refusals) == row.refused
+    if row.refused:
+        return
+    legal = legalize(graph, target)
+    (wanted,) = reference.run(graphs.flatbuffer(legal, row.accelerator), inputs)
+    result = _result(legal, row.accelerator, model)
+    assert result is not None
+    np.testing.assert_array_equal(result, wanted.reshape(-1))
+    assert np.abs(wanted.astype(np.int64) - expected).max() <= row.off
