@@ -17,8 +17,8 @@ size_t size_of(DataType type) {
     return kSizes[static_cast<size_t>(type)];
 }
 
-std::optional<DataType> type_of(VkFormat format) {
-    switch (static_cast<int>(format)) {
+std::optional<DataType> type_of(int32_t format) {
+    switch (format) {
         case kFormatBool:
             return DataType::kBool;
         case VK_FORMAT_R8_SINT:

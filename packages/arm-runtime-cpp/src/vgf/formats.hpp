@@ -1,16 +1,16 @@
 // Element types: Vulkan's formats, ours, and conversions at the edges.
 #pragma once
 
-#include <vulkan/vulkan_core.h>
-
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "arm_runtime/vgf.hpp"
 
 namespace arm_runtime::vgf {
 
-/// The type of a format's elements; nothing if this runtime cannot pass it to a caller.
-std::optional<DataType> type_of(VkFormat format);
+/// The type of a VkFormat's elements; nothing if this runtime cannot pass it to a caller.
+std::optional<DataType> type_of(int32_t format);
 
 /// Copies int64 elements to int32 ones. False, and `bad` is the first offender, if one is out of
 /// range.

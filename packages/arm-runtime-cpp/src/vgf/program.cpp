@@ -25,7 +25,14 @@ std::string text(uint64_t number) { return std::to_string(number); }
 
 std::string text(std::string_view name) { return std::string(name.substr(0, kMaxNameLength)); }
 
-std::string shape_text(lib::DataView<int64_t> shape) {
+/// The elements, which a file may hold where int64 must not lie.
+std::vector<int64_t> copied(lib::DataView<int64_t> view) {
+    std::vector<int64_t> out(view.size());
+    if (!out.empty()) std::memcpy(out.data(), view.data(), out.size() * sizeof(int64_t));
+    return out;
+}
+
+std::string shape_text(const std::vector<int64_t>& shape) {
     std::string out;
     for (const int64_t size : shape) out += (out.empty() ? "" : ", ") + std::to_string(size);
     return "[" + out + "]";
@@ -98,19 +105,19 @@ class Reader {
         static constexpr Role kRoles[] = {Role::kInput, Role::kOutput, Role::kIntermediate,
                                           Role::kConstant};
         const Role role = kRoles[static_cast<size_t>(resources_->getCategory(index))];
-        const auto descriptor = static_cast<VkDescriptorType>(
-            resources_->getDescriptorType(index).value_or(kDescriptorTensor));
+        // Numbers from the file are no enumerators until they are known to be.
+        const int32_t descriptor = resources_->getDescriptorType(index).value_or(kDescriptorTensor);
         if (descriptor != kDescriptorTensor && descriptor != VK_DESCRIPTOR_TYPE_STORAGE_BUFFER &&
             descriptor != VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER) {
             throw Error(where + ": descriptor type " + std::to_string(descriptor) +
                         " is not supported; tensors, storage and uniform buffers are");
         }
-        const auto format = static_cast<VkFormat>(resources_->getVkFormat(index));
+        const int32_t format = resources_->getVkFormat(index);
         const size_t element = element_size(format);
         if (element == 0) {
             throw Error(where + ": format " + std::to_string(format) + " is not supported");
         }
-        const auto shape = resources_->getTensorShape(index);
+        std::vector<int64_t> shape = copied(resources_->getTensorShape(index));
         uint64_t bytes = element;
         for (const int64_t size : shape) {
             if (size == -1) {
@@ -125,31 +132,34 @@ class Reader {
         if (shape.size() > kMaxRank) {
             throw Error(where + ": rank " + text(shape.size()) + " is more than " + text(kMaxRank));
         }
-        check_packed(index, element, where);
+        check_packed(shape, copied(resources_->getTensorStride(index)), element, where);
         // Vulkan has no tensors of rank 0: a scalar has one dimension.
-        std::vector<int64_t> dimensions(shape.begin(), shape.end());
-        if (dimensions.empty()) dimensions.push_back(1);
-        return {role, descriptor, format, std::move(dimensions), bytes, index};
+        if (shape.empty()) shape.push_back(1);
+        return {role,
+                static_cast<VkDescriptorType>(descriptor),
+                static_cast<VkFormat>(format),
+                std::move(shape),
+                bytes,
+                index};
     }
 
-    void check_packed(uint32_t index, size_t element, const std::string& where) {
-        const auto shape = resources_->getTensorShape(index);
-        const auto strides = resources_->getTensorStride(index);
+    static void check_packed(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides,
+                             size_t element, const std::string& where) {
         if (strides.empty()) return;
         int64_t packed = static_cast<int64_t>(element);
         for (size_t i = shape.size(); i-- > 0;) {
-            if (strides.size() != shape.size() || strides[static_cast<uint32_t>(i)] != packed) {
+            if (strides.size() != shape.size() || strides[i] != packed) {
                 throw Error(where + ": strides " + shape_text(strides) +
                             " are not those of a packed tensor of shape " + shape_text(shape));
             }
-            packed *= shape[static_cast<uint32_t>(i)];
+            packed *= shape[i];
         }
     }
 
     /// Bytes of an element, of constants too, which may have types that no argument has; 0: none.
-    static size_t element_size(VkFormat format) {
+    static size_t element_size(int32_t format) {
         if (const auto type = type_of(format)) return size_of(*type);
-        switch (static_cast<int>(format)) {
+        switch (format) {
             case kFormatFloat8E4M3:
             case kFormatFloat8E5M2:
                 return 1;

@@ -1,6 +1,6 @@
 """Writes the fuzzer's first corpus: a file of each kind, and each of the hostile ones.
 
-    python packages/arm-runtime-cpp/tests/vgf/make_corpus.py packages/arm-runtime-cpp/tests/vgf/corpus
+python packages/arm-runtime-cpp/tests/vgf/make_corpus.py packages/arm-runtime-cpp/tests/vgf/corpus
 """
 
 import hashlib

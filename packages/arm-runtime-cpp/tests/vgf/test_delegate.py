@@ -1,0 +1,80 @@
+"""``VgfBackend`` inside ExecuTorch: from Python, in ``arm_runner``, and where it cannot work."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+RUN = """
+import arm_runtime, torch
+from executorch.runtime import Runtime
+method = Runtime.get().load_program({pte!r}).load_method("forward")
+print(method.execute([torch.ones(1, 3, 8, 8)])[0].sum())
+"""
+
+
+class Net(torch.nn.Module):
+    """Two outputs, one of integers; channels-last inside."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.conv = torch.nn.Conv2d(3, 4, 3)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        y = torch.relu(self.conv(x))
+        return y, torch.argmax(y, 1)
+
+
+@pytest.fixture(scope="module")
+def pte(vgf: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from executorch.exir import to_edge_transform_and_lower
+
+    from arm_vgf import VgfCompileSpec, VgfPartitioner
+
+    program = torch.export.export(Net().eval(), (torch.zeros(1, 3, 8, 8),))
+    edge = to_edge_transform_and_lower(program, partitioner=[VgfPartitioner(VgfCompileSpec())])
+    path = tmp_path_factory.mktemp("vgf") / "net.pte"
+    path.write_bytes(edge.to_executorch().buffer)
+    return path
+
+
+def test_python(pte: Path) -> None:
+    from executorch.runtime import Runtime
+
+    method = Runtime.get().load_program(pte).load_method("forward")
+    for seed in range(3):
+        x = torch.randn(1, 3, 8, 8, generator=torch.Generator().manual_seed(seed))
+        values, indices = method.execute([x])
+        expected = Net()(x)
+        torch.testing.assert_close(values, expected[0])
+        assert torch.equal(indices.to(torch.int64), expected[1])
+
+
+def test_runner_and_etdump(pte: Path, runner: str, tmp_path: Path) -> None:
+    from arm_tosa_core.cli.profile import read_events
+
+    x = torch.randn(1, 3, 8, 8)
+    np.save(tmp_path / "x.npy", x.numpy())
+    files = ["--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--output", tmp_path / "i.npy"]
+    command = [runner, "--model", pte, *files, "--repeat", "4", "--etdump", tmp_path / "t.etdp"]
+    subprocess.run(list(map(str, command)), check=True, capture_output=True, timeout=300)
+    np.testing.assert_allclose(np.load(tmp_path / "y.npy"), Net()(x)[0].detach().numpy(), rtol=1e-5, atol=1e-6)
+    names = [event.name for event in read_events((tmp_path / "t.etdp").read_bytes())]
+    for part in ("VGF host: copy inputs", "VGF host: run", "VGF host: copy outputs", "VGF device: graph_segment_0"):
+        assert names.count(part) == 4
+
+
+def test_without_a_driver_loading_says_what_to_install(pte: Path) -> None:
+    env = dict(os.environ, VK_ICD_FILENAMES="/nowhere.json", VK_DRIVER_FILES="/nowhere.json")
+    command = [sys.executable, "-c", RUN.format(pte=str(pte))]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 1
+    assert "VgfBackend: no Vulkan driver on this machine: install" in done.stderr
