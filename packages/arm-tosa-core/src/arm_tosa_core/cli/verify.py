@@ -88,6 +88,7 @@ def _target(delegate: Delegate) -> Target:
     except ValueError:
         options = {}
     names = [str(options.get(key)) for key in ("target", "name")] if isinstance(options, dict) else []
+    names.append(specs.get("target", b"").decode(errors="replace"))  # where executorch.backends.arm writes it
     chosen = [known[name] for name in names if name in known] or list(known.values())
     if len(chosen) != 1:
         raise UsageError(
