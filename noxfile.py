@@ -116,6 +116,7 @@ VULKAN: dict[str, Callable[[], object]] = {
     "libvulkan1": lambda: ctypes.util.find_library("vulkan"),
     "mesa-vulkan-drivers": _vulkan_driver,
 }
+FUZZER: dict[str, Callable[[], object]] = {"clang": lambda: shutil.which("clang++")}
 BARE_METAL: dict[str, Callable[[], object]] = {
     "gcc-arm-none-eabi": lambda: shutil.which("arm-none-eabi-g++"),
     "libnewlib-arm-none-eabi": lambda: Path("/usr/lib/arm-none-eabi/newlib").is_dir(),
@@ -228,6 +229,15 @@ def docs(session: nox.Session) -> None:
     """The README and docs: every relative link leads somewhere, every code block is valid and runs where it can."""
     _system(session, COMPILER, VULKAN)
     _pytest(_shared(session), session.posargs, ROOT / "tests" / "test_readme.py", ROOT / "tests" / "test_docs.py")
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """The functional model of Ethos-U: 2,000 random graphs beside the reference model, ten minutes of random bytes."""
+    _system(session, COMPILER, FUZZER)
+    env, folder = _shared(session, runtime=False), RUNTIME / "tests" / "ethosu_model"
+    _pytest(env, session.posargs, folder / "fuzz_graphs.py")
+    env.python(str(folder / "fuzz_bytes.py"))
 
 
 @nox.session

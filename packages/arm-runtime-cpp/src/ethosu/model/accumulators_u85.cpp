@@ -1,6 +1,6 @@
 #include "accumulators_u85.hpp"
 
-#include <cinttypes>
+#include "formats.hpp"
 
 namespace arm_runtime::ethosu {
 

@@ -1,6 +1,6 @@
 #include "channel_scales.hpp"
 
-#include <cinttypes>
+#include "formats.hpp"
 
 namespace arm_runtime::ethosu {
 namespace {

@@ -1,7 +1,7 @@
 // CONV and DEPTHWISE, and on U85 the matrix product, a CONV whose weights are IFM2.
-#include <cinttypes>
 
 #include "channel_scales.hpp"
+#include "formats.hpp"
 #include "kernel.hpp"
 #include "weights.hpp"
 

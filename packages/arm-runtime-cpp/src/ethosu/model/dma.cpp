@@ -1,7 +1,7 @@
 // DMA_START: a copy between regions, or of a table into on-chip memory.
-#include <cinttypes>
 #include <cstring>
 
+#include "formats.hpp"
 #include "machine.hpp"
 
 namespace arm_runtime::ethosu {

@@ -1,7 +1,7 @@
 // ELEMENTWISE on Ethos-U55 and Ethos-U65: a sum scales its operands, one or both of them.
-#include <cinttypes>
 
 #include "elementwise.hpp"
+#include "formats.hpp"
 
 namespace arm_runtime::ethosu {
 namespace {

@@ -1,8 +1,8 @@
 // ELEMENTWISE on Ethos-U85: more functions, scales for both operands, and either may be broadcast
 // or a scalar.
-#include <cinttypes>
 
 #include "elementwise.hpp"
+#include "formats.hpp"
 
 namespace arm_runtime::ethosu {
 namespace {

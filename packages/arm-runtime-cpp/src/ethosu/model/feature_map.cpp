@@ -1,8 +1,9 @@
 #include "feature_map.hpp"
 
-#include <cinttypes>
 #include <cstring>
 #include <type_traits>
+
+#include "formats.hpp"
 
 namespace arm_runtime::ethosu {
 namespace {

@@ -9,8 +9,8 @@ namespace arm_runtime::ethosu {
 
 struct Range {
     uint32_t region = 0;  ///< `kOnChip` for the tables' memory
-    int64_t first = 0, end = 0;
     bool write = false;
+    int64_t first = 0, end = 0;
 };
 constexpr uint32_t kOnChip = 8;
 

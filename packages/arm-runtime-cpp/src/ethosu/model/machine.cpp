@@ -1,9 +1,10 @@
 #include "machine.hpp"
 
-#include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+
+#include "formats.hpp"
 
 namespace arm_runtime::ethosu {
 
@@ -103,7 +104,7 @@ bool Machine::claim(uint32_t region, int64_t first, int64_t size, bool write, co
     if (planning || size <= 0) return true;
     Hazards::Kind kind;
     uint32_t index;
-    if (!hazards.conflicts({region, first, first + size, write}, kind, index)) return true;
+    if (!hazards.conflicts({region, write, first, first + size}, kind, index)) return true;
     return fail(EthosUFaultCode::kHazard,
                 "%s: %s bytes %" PRId64 " to %" PRId64
                 " of region %u, which the %s of command %" PRIu32

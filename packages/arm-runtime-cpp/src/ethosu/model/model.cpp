@@ -1,8 +1,8 @@
 // The command loop.
-#include <cinttypes>
 
 #include "arm_runtime/ethosu_model.hpp"
 #include "container.hpp"
+#include "formats.hpp"
 #include "machine.hpp"
 
 namespace arm_runtime {

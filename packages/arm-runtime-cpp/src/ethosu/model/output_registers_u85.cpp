@@ -1,7 +1,7 @@
 // The output stage of Ethos-U85: more tables and roundings, transposed and reversed results, and
 // results that stay on chip.
-#include <cinttypes>
 
+#include "formats.hpp"
 #include "output_stage.hpp"
 
 namespace arm_runtime::ethosu {

@@ -1,6 +1,6 @@
 #include "output_stage.hpp"
 
-#include <cinttypes>
+#include "formats.hpp"
 
 namespace arm_runtime::ethosu {
 

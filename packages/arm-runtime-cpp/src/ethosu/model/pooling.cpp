@@ -1,8 +1,8 @@
 // POOL: extremes, averages and sums of windows, the sum over the channels; on U85 also the index of
 // a maximum, and no input at all but what the accumulators hold.
-#include <cinttypes>
 
 #include "channel_scales.hpp"
+#include "formats.hpp"
 #include "kernel.hpp"
 
 namespace arm_runtime::ethosu {

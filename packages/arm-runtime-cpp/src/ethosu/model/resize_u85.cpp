@@ -1,6 +1,6 @@
 // RESIZE, which only Ethos-U85 has: TOSA's integer result, in the upper bits of the accumulator.
-#include <cinttypes>
 
+#include "formats.hpp"
 #include "output_stage.hpp"
 
 namespace arm_runtime::ethosu {

@@ -1,8 +1,7 @@
 #include "weights.hpp"
 
-#include <cinttypes>
-
 #include "fast_weight_decoder.hpp"
+#include "formats.hpp"
 #include "weight_decoder.hpp"
 
 namespace arm_runtime::ethosu {

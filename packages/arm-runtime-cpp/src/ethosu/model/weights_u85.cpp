@@ -1,6 +1,6 @@
 // The order of weights on Ethos-U85.
-#include <cinttypes>
 
+#include "formats.hpp"
 #include "weights.hpp"
 
 namespace arm_runtime::ethosu {

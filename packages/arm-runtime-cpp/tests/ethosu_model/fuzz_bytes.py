@@ -1,0 +1,53 @@
+"""Builds ``fuzz_model.cpp`` with Clang's libFuzzer and sanitizers and runs it on what Vela makes of the test graphs.
+
+Arguments: seconds to run (600). The first input that does more than fault ends it; libFuzzer says where it lies.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import graphs
+import rows_u85
+
+from arm_ethosu.accelerators import ACCELERATORS
+
+_TESTS = Path(__file__).parent
+_PROJECT = _TESTS.parents[1]
+_FLAGS = ("-std=c++17", "-O1", "-g", "-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all")
+_SEEDED = ("ethos-u55-128", "ethos-u65-512", "ethos-u85-256")
+_LONGEST = 8192  # bytes of an input
+
+
+def _build(program: Path) -> None:
+    sources = [s for s in (_PROJECT / "src/ethosu/model").glob("*.cpp") if s.name != "c_api.cpp"]
+    words = ["clang++", *_FLAGS, f"-I{_PROJECT / 'include'}", str(_TESTS / "fuzz_model.cpp"), *map(str, sources)]
+    subprocess.run([*words, "-o", str(program)], check=True, timeout=900)
+
+
+def _write_seeds(folder: Path) -> None:
+    """Each begins with the number of its accelerator, as the target takes it."""
+    for accelerator in _SEEDED:
+        rows = graphs.ROWS | (rows_u85.ROWS if ACCELERATORS[accelerator] == "u85" else {})
+        for number, make in enumerate(rows.values()):
+            commands = graphs.compile_graph(graphs.build(make), accelerator).arrays["cmd_data"].tobytes()
+            seed = bytes([list(ACCELERATORS).index(accelerator)]) + commands
+            if len(seed) <= _LONGEST:
+                (folder / f"{accelerator}-{number}").write_bytes(seed)
+
+
+def main(seconds: int) -> None:
+    with tempfile.TemporaryDirectory(prefix="arm_runtime_fuzz_") as name:
+        folder = Path(name)
+        _build(folder / "fuzz_model")
+        (folder / "seeds").mkdir()
+        _write_seeds(folder / "seeds")
+        limits = [f"-max_total_time={seconds}", f"-max_len={_LONGEST}", "-timeout=20", "-artifact_prefix=./"]
+        subprocess.run([str(folder / "fuzz_model"), *limits, str(folder / "seeds")], check=True, timeout=seconds + 300)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 600)
