@@ -1,9 +1,14 @@
 """Makes the helper modules of this folder importable, and keeps tests off the user's cache."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from arm_tosa_core import plugins
+from arm_tosa_core.target import Target
 
 sys.path.append(str(Path(__file__).parent))  # pytest's importlib mode leaves it alone
 
@@ -11,3 +16,24 @@ sys.path.append(str(Path(__file__).parent))  # pytest's importlib mode leaves it
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARM_TOSA_CACHE_DIR", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with ``models.py`` in it."""
+    from cli_kit import MODELS
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models.py").write_text(MODELS)
+    return tmp_path
+
+
+@pytest.fixture
+def acme(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Installs a target named acme, made of the fields given."""
+
+    def install(**fields: Any) -> None:
+        target = Target("acme", "TOSA-1.0+INT+FP", **fields)
+        monkeypatch.setattr(plugins, "target", lambda name: target)
+
+    return install

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from arm_tosa_core import TosaSpecification
 from arm_tosa_core.build import Builder
-from arm_tosa_core.build.rescale import multiplier_and_shift
 from arm_tosa_core.errors import Rejected
 from arm_tosa_core.ir import DType, Graph, Op, Tensor
 from arm_tosa_core.reference import run
+from arm_tosa_core.scaling import multiplier_and_shift
 from arm_tosa_core.serializer import serialize
 from arm_tosa_core.values import QParams, Value
 

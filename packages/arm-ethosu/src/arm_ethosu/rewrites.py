@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from arm_tosa_core.build.rescale import multiplier_and_shift
 from arm_tosa_core.ir import DType, Graph, Op
 from arm_tosa_core.rewrite import Rewrite, Stage
+from arm_tosa_core.scaling import multiplier_and_shift
 
 from .accelerators import family_of
 

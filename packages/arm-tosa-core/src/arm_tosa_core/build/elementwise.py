@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from ..errors import Rejected
@@ -34,7 +35,7 @@ class Elementwise(Rescale):
                 result.append(self._exact(v))
             else:
                 result.append(v if v.dtype == dtype or v.quant else self.cast(v, dtype))
-        return result
+        return [_shrunk(v, [u.shape for u in result if u is not v]) for v in result]
 
     def cast(self, value: Value, dtype: torch.dtype) -> Value:
         """CAST between plain types, rounding reals to the nearest integer; int64 is int32 with known ``bounds``."""
@@ -285,6 +286,22 @@ class Elementwise(Rescale):
 
 _NARROW = "cast the input to int32 in the model"
 _RANGES = INTEGER_RANGES | {torch.bool: (0, 1)}
+
+
+def _shrunk(value: Value, others: Sequence[tuple[int, ...]]) -> Value:
+    """A constant without the axes along which it repeats itself and the other operands have as many elements."""
+    data = value.const
+    if data is None or value.tensor is not None or data.numel() == 1 or (value.quant and value.quant.axis is not None):
+        return value
+    beside = np.broadcast_shapes(*others)
+    for axis in range(max(data.dim() - len(beside), 0), data.dim()):
+        if data.shape[axis] > 1 and beside[axis - data.dim()] == data.shape[axis]:
+            first = data.narrow(axis, 0, 1)
+            if bool((data == first).all()):
+                data = first
+    return value if data is value.const else value.but(const=data.contiguous(), shape=tuple(data.shape))
+
+
 #: Types whose numbers stand for reals as they are, beside quantized values and where there is no float.
 _EXACT = {dtype: _RANGES[dtype] for dtype in (torch.bool, torch.int8, torch.int16)}
 #: Types that have no arithmetic in TOSA.

@@ -24,8 +24,8 @@ class Interpolation:
     Args:
         entries: 513 points of the function, int16.
         step: how many quanta a step of them is.
-        zooms: finer tables (centre, shift, entries): of ``(x - centre) << shift``, saturated to 16 bits; they hold
-            what the tables before are off by, and 0 at both ends.
+        zooms: finer tables (centre, shift, entries) of ``(x - centre) << shift``, saturated to 16 bits; they hold what
+            the tables before are off by, in quanta, and 0 at both ends.
     """
 
     entries: Array
@@ -38,17 +38,15 @@ def interpolate(values: Array, low: int, high: int) -> Interpolation:
 
     Args:
         values: its values in quanta at the integers -32768 to 32768, not rounded (float64, 65537 of them).
-        low, high: where the result saturates.
+        low, high: where the result saturates. Far beyond, where calibration has seen nothing, it need only saturate.
     """
     wanted = np.clip(values, low, high)
-    plain = [_plain(values, wanted, step) for step in (1, 2, 4)]
-    best = min(plain, key=lambda pair: float(np.abs(pair[1]).mean()))
-    if _bad(best[1]) <= _FEW:
-        return best[0]
-    made, errors = plain[0]
+    seen = (np.abs(values - wanted) < (high - low) / 64)[:-1]
+    plain = [_plain(values, wanted, seen, step) for step in (1, 2, 4)]
+    made, errors = min(plain, key=lambda pair: (max(_bad(pair[1]), _FEW), pair[0].step))
     least = 1
     while len(made.zooms) < _MOST_ZOOMS and _bad(errors) > _FEW:
-        zoomed = _zoom(errors, least)
+        zoomed = _zoom(errors, seen, least)
         if zoomed is None:
             break
         if _bad(zoomed[1]) > 0.9 * _bad(errors):  # at a corner an error falls only with the length of the line
@@ -56,10 +54,10 @@ def interpolate(values: Array, low: int, high: int) -> Interpolation:
             continue
         made.zooms.append(zoomed[0])
         errors = zoomed[1]
-    return made if _bad(errors) < _bad(best[1]) else best[0]
+    return made
 
 
-def _plain(values: Array, wanted: Array, step: int) -> tuple[Interpolation, Array]:
+def _plain(values: Array, wanted: Array, seen: Array, step: int) -> tuple[Interpolation, Array]:
     """One table and its errors.
 
     Where a function leaves the range, coarser entries that reach beyond it are better: the line between a saturated
@@ -67,7 +65,7 @@ def _plain(values: Array, wanted: Array, step: int) -> tuple[Interpolation, Arra
     """
     entries = _entries(values[::128] / step)
     made = _evaluate(entries, np.arange(_LOW, _HIGH + 1)) * step
-    return Interpolation(entries, step), wanted[:-1] - np.clip(made, wanted.min(), wanted.max())
+    return Interpolation(entries, step), (wanted[:-1] - np.clip(made, wanted.min(), wanted.max())) * seen
 
 
 def _entries(points: Array) -> Array:
@@ -90,7 +88,7 @@ def _bad(errors: Array) -> int:
     return int((np.abs(errors) > _LIMIT).sum())
 
 
-def _zoom(errors: Array, least: int) -> tuple[tuple[int, int, Array], Array] | None:
+def _zoom(errors: Array, seen: Array, least: int) -> tuple[tuple[int, int, Array], Array] | None:
     """The finer table, with at least this shift, that mends most integers, and the errors that remain."""
     size = np.abs(errors)
     best: tuple[int, int, int] | None = None
@@ -115,5 +113,5 @@ def _zoom(errors: Array, least: int) -> tuple[tuple[int, int, Array], Array] | N
     residue[0] = residue[-1] = 0  # beyond the window these apply
     entries = _entries(residue)
     x = np.arange(_LOW, _HIGH + 1)
-    left = errors - _evaluate(entries, np.clip((x - centre) << shift, _LOW, _HIGH))
+    left = (errors - _evaluate(entries, np.clip((x - centre) << shift, _LOW, _HIGH))) * seen
     return (centre, shift, entries), left

@@ -142,14 +142,16 @@ class Mac(Elementwise, Movement):
 
     def _interpolated(self, x: Tensor, values: np.ndarray[Any, Any], quant: QParams) -> Tensor:
         found = interpolate(values, quant.qmin, quant.qmax)
-        out = self._table(x, found.entries)
+        out, step = self._table(x, found.entries), found.step
+        if found.zooms and step > 1:  # they count in quanta
+            out, step = self.rescale(out, [float(step)], DType.INT32), 1
         for centre, shift, entries in found.zooms:
             moved = x
             if centre:
                 constant = self.graph.constant(np.full([1] * len(x.shape), centre, np.int32), DType.INT32)
                 moved = self.emit("SUB", [self.rescale(x, [1.0], DType.INT32), constant])
             out = self.emit("ADD", [out, self._table(self.rescale(moved, [2.0**shift], DType.INT16), entries)])
-        return self.rescale(out, [found.step / 128], DType.INT16)  # tables give 7 more bits, of fraction
+        return self.rescale(out, [step / 128], DType.INT16)  # tables give 7 more bits, of fraction
 
     def RESIZE(self, x: Value, scale: Sequence[int], offset: Sequence[int], border: Sequence[int], mode: str) -> Value:
         """Resamples an NHWC image; scale is (y numerator, y denominator, x numerator, x denominator)."""

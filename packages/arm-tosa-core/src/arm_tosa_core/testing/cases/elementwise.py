@@ -60,6 +60,8 @@ _variants: list[OpCase] = [
     OpCase("add/in place", lambda: lambda x, y: (x * 2).add_(y), [(2, 3), (2, 3)]),
     OpCase("add/constant", lambda: lambda x: x + torch.arange(4) * 0.7, [(2, 3, 4)]),
     OpCase("add/constant of higher rank", lambda: lambda x: x + torch.full((1, 1), 0.5), [(4,)]),
+    OpCase("add/constant that repeats", lambda: lambda x: x + torch.arange(4).repeat(3, 1) * 0.5, [(2, 3, 4)]),
+    OpCase("add/constant as large", lambda: lambda x: torch.full((2, 3), -0.3) - x, [(1, 3)]),
     OpCase("add/channels_last", lambda: torch.add, [channels_last((1, 3, 4, 5)), channels_last((1, 3, 4, 5))]),
     OpCase("add/both orders", lambda: torch.add, [channels_last((1, 3, 4, 5)), (3, 4, 5)]),
     OpCase("add/far scales", lambda: torch.add, [uniform((3, 5), -1e-3, 1e-3), uniform((3, 5), -300, 500)]),

@@ -1,0 +1,96 @@
+"""Models for the ``arm-tosa`` command, and ways to call it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from typer.testing import CliRunner, Result
+
+from arm_tosa_core.cli.main import app
+from arm_tosa_core.ir import DType, Graph
+from arm_tosa_core.serializer import serialize
+from arm_tosa_core.specification import TosaSpecification
+
+MODELS = """
+import torch
+
+class Whole(torch.nn.Module):
+    def forward(self, x):
+        return x * x + x
+
+class Partial(torch.nn.Module):
+    def forward(self, x):
+        return torch.sort(x * x + x).values
+
+class CpuOnly(torch.nn.Module):
+    def forward(self, x):
+        return torch.sort(x).values
+
+class Weights(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 2)
+
+    def forward(self, x):
+        return self.layer(x)
+
+X = (torch.linspace(-1, 1, 6).reshape(2, 3),)
+
+def whole(): return Whole().eval(), X
+def chatty():
+    print("loading the weights")
+    return Whole().eval(), X
+def partial(): return Partial().eval(), X
+def cpu_only(): return CpuOnly().eval(), X
+def on_meta(): return Weights().eval().to("meta"), X
+def number(): return 3
+def no_module(): return "net", X
+def bare_tensor(): return Whole(), X[0]
+def fails(): raise ValueError("no weights here")
+def cannot_export():
+    class Bad(torch.nn.Module):
+        def forward(self, x):
+            return x if x.sum() > 0 else -x
+    return Bad().eval(), X
+"""
+
+
+def line_of(text: str) -> int:
+    """The line of ``models.py`` that holds ``text``, from 1."""
+    return next(number for number, line in enumerate(MODELS.splitlines(), 1) if text in line)
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def ok(*arguments: object) -> Any:
+    """What a command that must succeed prints with ``--json``."""
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def error(*arguments: object) -> str:
+    """The message of a command that must fail with status 1, on both streams and without a traceback."""
+    result = run(*arguments, "--json")
+    assert result.exit_code == 1, result.output
+    message = json.loads(result.stdout)["error"]
+    assert f"error: {message}" in result.stderr
+    assert "Traceback" not in result.output
+    assert isinstance(message, str)
+    return message
+
+
+def graph(path: Path, outputs: int = 1) -> Path:
+    """Writes the flatbuffer of x + 0, x + 1, ... for x of shape [2, 3]."""
+    made = Graph()
+    x = made.input("x", (2, 3), DType.FP32)
+    for number in range(outputs):
+        addend = made.constant(np.full((1, 1), number, np.float32), DType.FP32)
+        made.outputs += made.append("ADD", [x, addend]).outputs
+    path.write_bytes(serialize(made, TosaSpecification.create_from_string("TOSA-1.0+FP")))
+    return path

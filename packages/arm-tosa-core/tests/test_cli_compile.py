@@ -1,0 +1,160 @@
+"""``arm-tosa compile`` and ``explain``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from cli_kit import error, graph, line_of, ok, run
+
+from arm_tosa_core.ir import DType
+from arm_tosa_core.loader import load
+from arm_tosa_core.pte import delegates
+
+
+def test_compile_to_pte_and_to_tosa(folder: Path) -> None:
+    data = ok("compile", "models.py:whole", "--target", "tosa", "-o", "net.pte")
+    assert (data["delegates"], data["rejected"], data["bytes"]) == (1, [], Path("net.pte").stat().st_size)
+    assert sorted(row["target"] for row in data["delegated"]) == ["aten.add.Tensor", "aten.mul.Tensor"]
+    (delegate,) = delegates(Path("net.pte").read_bytes())
+    assert delegate.backend_id == "TOSABackend"
+    ok("compile", "models.py:whole", "--target", "tosa", "-o", "net.tosa")
+    x = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)
+    np.save("x.npy", x)
+    ok("run", "net.tosa", "--input", "x.npy", "--output", "y.npy")
+    np.testing.assert_allclose(np.load("y.npy"), x * x + x, rtol=1e-6)
+
+
+def test_compile_takes_an_exported_program_and_leaves_artifacts(folder: Path) -> None:
+    module = torch.nn.Sequential(torch.nn.ReLU()).eval()
+    torch.export.save(torch.export.export(module, (torch.ones(2, 3),)), "net.pt2")
+    ok("compile", "net.pt2", "--target", "tosa", "-o", "net.tosa", "--artifacts", "kept")
+    assert [path.read_bytes() for path in Path("kept").rglob("*.tosa")] == [Path("net.tosa").read_bytes()]
+
+
+def test_what_stays_on_the_cpu_is_told_with_itsline_of(folder: Path) -> None:
+    data = ok("compile", "models.py:partial", "--target", "tosa", "-o", "net.pte")
+    (row,) = data["rejected"]
+    assert (
+        row["target"] == "aten.sort.default"
+        and f"models.py:{line_of('torch.sort(x * x + x)')}" in row["source"]
+        and row["reason"]
+    )
+    explained = ok("explain", "models.py:partial", "--target", "tosa")
+    assert [row["target"] for row in explained["rejected"]] == ["aten.sort.default"]
+    text = run("explain", "models.py:partial", "--target", "tosa").stdout
+    assert "aten.sort.default" in text and "aten.mul.Tensor" in text
+    assert "sort" in error("compile", "models.py:partial", "--target", "tosa", "-o", "net.tosa")
+    assert not Path("net.tosa").exists()
+
+
+def test_nothing_delegated_is_an_error_and_writes_nothing(folder: Path) -> None:
+    message = error("compile", "models.py:cpu_only", "--target", "tosa", "-o", "net.pte")
+    assert "nothing was delegated" in message and "aten.sort" in message
+    assert not Path("net.pte").exists()
+
+
+def test_a_float_model_on_an_integer_target_is_told_to_be_quantized(folder: Path) -> None:
+    message = error("compile", "models.py:whole", "--target", "tosa-int", "-o", "net.pte")
+    assert "add --quantize int8" in message
+    assert "add --quantize int8" in run("explain", "models.py:whole", "--target", "tosa-int").stderr
+
+
+def test_what_a_model_prints_does_not_spoil_the_json(folder: Path) -> None:
+    result = run("explain", "models.py:chatty", "--target", "tosa", "--json")
+    assert json.loads(result.stdout)["target"] == "tosa"
+    assert "loading the weights" in result.stderr
+
+
+BAD_MODELS = {
+    "models.py": "say which function makes the model",
+    "models.py:absent": "has no function 'absent'; it has: Whole, ",
+    "models.py:number": "must return (module, example_inputs), but returned int",
+    "models.py:no_module": "must return an nn.Module first, but returned str",
+    "models.py:bare_tensor": "must return a tuple of example inputs second, but returned Tensor",
+    "models.py:fails": f"failed at line {line_of('raise ValueError')}: ValueError: no weights here",
+    "models.py:cannot_export": "torch.export cannot export models.py:cannot_export",
+    "models.py:on_meta": "layer.weight lives on device 'meta'",
+    "syntax.py:make": "failed at line 2: SyntaxError",
+    "none.py:make": "cannot read none.py: no such file",
+    "none.pt2": "cannot read none.pt2: no such file",
+    "fake.pt2": "fake.pt2 is not a model saved by torch.export.save",
+    "pickle.pt2": "pickle.pt2 is not a model saved by torch.export.save",
+    "model.onnx": "cannot tell what 'model.onnx' is",
+    "g.tosa": "is TOSA already",
+}
+
+
+@pytest.mark.parametrize("model", BAD_MODELS)
+def test_a_bad_model_says_why(folder: Path, model: str) -> None:
+    (folder / "syntax.py").write_text("import torch\ndef make(:\n")
+    (folder / "fake.pt2").write_bytes(b"nothing of the kind")
+    torch.save({"weight": torch.ones(3)}, folder / "pickle.pt2")
+    assert BAD_MODELS[model] in error("explain", model, "--target", "tosa")
+
+
+BAD_COMPILES = {
+    "unknown target": (["--target", "toza", "-o", "x.pte"], "did you mean 'tosa'?"),
+    "wrong suffix": (["--target", "tosa", "-o", "x.vgf"], "target 'tosa' makes .pte or .tosa, not '.vgf'"),
+    "unwritable": (["--target", "tosa", "-o", "none/x.pte"], "cannot write none/x.pte"),
+    "unknown quantization": (["--target", "tosa", "-o", "x.pte", "--quantize", "int7"], "valid: int8, int16x8"),
+    "float target": (["--target", "tosa-fp", "-o", "x.pte", "--quantize", "int8"], "needs the INT profile"),
+    "calibration alone": (["--target", "tosa", "-o", "x.pte", "--calibration", "c.npz"], "is for --quantize"),
+    "option without value": (["--target", "tosa", "-o", "x.pte", "--option", "fast"], "write KEY=VALUE"),
+    "option twice": (["--target", "tosa", "-o", "x.pte", "--option", "a=1", "--option", "a=2"], "given twice"),
+    "unknown option": (["--target", "tosa", "-o", "x.pte", "--option", "a=1"], "its options are tosa_spec"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_COMPILES)
+def test_a_bad_compile_says_why(folder: Path, kind: str) -> None:
+    arguments, message = BAD_COMPILES[kind]
+    assert message in error("compile", "models.py:whole", *arguments)
+    assert not Path("x.pte").exists()
+
+
+def test_a_tosa_file_is_compiled_to_the_targets_own_format(folder: Path, acme: Callable[..., None]) -> None:
+    seen: list[Mapping[str, str]] = []
+
+    def compile_(tosa: bytes, options: Mapping[str, str]) -> bytes:
+        seen.append(options)
+        return b"acme:" + tosa
+
+    acme(compile=compile_, suffix=".acme")
+    graph(folder / "g.tosa")
+    ok("compile", "g.tosa", "--target", "acme", "-o", "g.acme")
+    assert Path("g.acme").read_bytes() == b"acme:" + Path("g.tosa").read_bytes()
+    ok("compile", "g.tosa", "--target", "acme", "-o", "g.acme", "--option", "speed=high")
+    assert seen[1]["speed"] == "high"
+    assert "own format, .acme" in error("compile", "g.tosa", "--target", "acme", "-o", "g.pte")
+    assert "compiled as it is" in error("compile", "g.tosa", "--target", "acme", "-o", "g.acme", "--quantize", "int8")
+    acme(suffix=".acme")
+    assert "nothing to compile" in error("compile", "g.tosa", "--target", "acme", "-o", "g.acme")
+
+
+# Quantization
+
+
+@pytest.mark.parametrize(("quantization", "dtype"), [("int8", np.int8), ("int16x8", np.int16)])
+def test_quantized_compilation_uses_the_calibration_data(folder: Path, quantization: str, dtype: type) -> None:
+    x = np.linspace(-4, 4, 60, dtype=np.float32).reshape(10, 2, 3)
+    np.savez("c.npz", x=x)
+    compile_ = ("compile", "models.py:whole", "--target", "tosa-int", "--quantize", quantization, "-o", "net.tosa")
+    data = ok(*compile_, "--calibration", "c.npz")
+    assert data["rejected"] == []
+    (shape, given), _ = [(tensor.shape, tensor.dtype) for tensor in _ends(Path("net.tosa").read_bytes())]
+    assert (shape, given) == ((2, 3), DType.INT8 if dtype is np.int8 else DType.INT16)
+    calibrated = Path("net.tosa").read_bytes()
+    result = run(*compile_)
+    assert result.exit_code == 0 and "calibrating with the example inputs alone" in result.stderr
+    assert Path("net.tosa").read_bytes() != calibrated  # the example inputs have another range
+
+
+def _ends(tosa: bytes) -> list[Any]:
+    made = load(tosa)
+    return [*made.inputs, *made.outputs]
