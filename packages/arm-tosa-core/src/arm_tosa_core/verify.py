@@ -62,7 +62,8 @@ class Finding:
 
     Args:
         difference: of the shortest cut that differs.
-        ops: index and operator of those after the longest cut that agrees, up to that one; usually one.
+        ops: index and operator of those after the longest cut that agrees, up to that one; usually one. Empty if only
+            the program that was given differs, and not what the target compiles from the graph now.
         cuts: how many shorter graphs were compiled.
     """
 
@@ -83,10 +84,15 @@ def verify(tosa: bytes, target: Target, inputs: Sequence[Array], run: Run | None
     Raises:
         ToolError: the reference model or the target's compiler refuses the whole graph.
     """
-    whole = run or (lambda tosa, arrays: _on_target(target, tosa, arrays))
-    difference = compare(tosa, inputs, whole)
+
+    def fresh(tosa: bytes, arrays: Sequence[Array]) -> list[Array]:
+        return run_payload(target, compiled(target, tosa), arrays)
+
+    difference = compare(tosa, inputs, run or fresh)
     if difference is None:
         return None
+    if run is not None and compare(tosa, inputs, fresh) is None:
+        return Finding(difference, (), 0)
     search = _Search(tosa, target, inputs)
     return search.between(-1, len(search.ops) - 1, difference)
 
@@ -135,12 +141,21 @@ def random_inputs(graph: Graph, seed: int) -> list[Array]:
     return arrays
 
 
-def _on_target(target: Target, tosa: bytes, inputs: Sequence[Array]) -> Sequence[Array]:
-    assert target.run is not None  # the command checks it
-    return target.run(_compiled(target, tosa), inputs)
+def run_payload(target: Target, payload: bytes, inputs: Sequence[Array]) -> list[Array]:
+    """Runs what the target compiled.
+
+    Raises:
+        ToolError: the run failed; a runtime that is not ours raises RuntimeError.
+    """
+    assert target.run is not None  # the commands check it
+    try:
+        return target.run(payload, inputs)
+    except RuntimeError as error:
+        raise ToolError(f"target {target.name}", f"could not run: {error}") from error
 
 
-def _compiled(target: Target, tosa: bytes) -> bytes:
+def compiled(target: Target, tosa: bytes) -> bytes:
+    """The target's payload of a graph."""
     return target.compile(tosa, {}) if target.compile else tosa
 
 
@@ -175,10 +190,8 @@ class _Search:
         inputs = [self.inputs[i] for i in used]
         self.cuts += 1
         try:
-            payload = _compiled(self.target, tosa)
-            run = self.target.run
-            assert run is not None
-            return True, compare(tosa, inputs, lambda _, arrays: run(payload, arrays))
+            payload = compiled(self.target, tosa)
+            return True, compare(tosa, inputs, lambda _, arrays: run_payload(self.target, payload, arrays))
         except ToolError:  # the compiler's, or the reference model's
             return False, None
 

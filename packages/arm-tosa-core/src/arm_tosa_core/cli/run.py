@@ -18,6 +18,7 @@ from ..errors import UsageError
 from ..ir import Graph
 from ..loader import load
 from ..target import Target
+from ..verify import compiled, run_payload
 from .files import read, read_array, read_tosa, write_array
 from .profile import Event, data_of, show_events, write_trace
 from .report import Result, table
@@ -54,7 +55,10 @@ def run(
     elif file.suffix == ".vgf":
         data = read(file)
         import_runtime(f"running {file}")
-        results = import_module("arm_runtime.vgf").run(data, arrays)
+        try:
+            results = import_module("arm_runtime.vgf").run(data, arrays)
+        except RuntimeError as error:
+            raise UsageError(f"running {file} failed: {error}") from error
     else:
         raise UsageError(f"cannot run {file}: its suffix is none of .tosa, .pte, .vgf")
     paths = _output_paths(outputs or [], len(results))
@@ -116,7 +120,7 @@ def run_on(target: Target, tosa: bytes, arrays: Arrays) -> Arrays:
         raise UsageError(f"target {target.name!r} cannot run on this machine; `arm-tosa doctor` says what is missing")
     graph = load(tosa)
     check_inputs(graph, arrays)
-    return as_outputs(graph, target.run(target.compile(tosa, {}) if target.compile else tosa, arrays))
+    return as_outputs(graph, run_payload(target, compiled(target, tosa), arrays))
 
 
 def check_inputs(graph: Graph, arrays: Arrays) -> None:

@@ -17,7 +17,7 @@ from ..ir import Graph
 from ..loader import load
 from ..pte import Delegate, delegates
 from ..target import Target
-from ..verify import Finding, random_inputs
+from ..verify import Finding, random_inputs, run_payload
 from ..verify import verify as verify_graph
 from .files import read, read_array, read_tosa
 from .report import Result
@@ -111,10 +111,9 @@ def _graphs(path: Path, names: Sequence[str]) -> list[Path]:
 
 
 def _row(job: _Job, graph: Graph, arrays: Arrays) -> dict[str, Any]:
-    run, payload = job.target.run, job.payload
-    assert run is not None
-    whole = None if payload is None else (lambda _, arrays: run(payload, arrays))
-    finding = verify_graph(job.tosa, job.target, arrays, whole)
+    target, payload = job.target, job.payload
+    whole = None if payload is None else (lambda _, arrays: run_payload(target, payload, arrays))
+    finding = verify_graph(job.tosa, target, arrays, whole)
     row: dict[str, Any] = {
         "graph": job.what,
         "target": job.target.name,
@@ -150,6 +149,11 @@ def _result(file: Path, rows: list[dict[str, Any]]) -> Result:
                 console.print(f"{start}{row['ops']} operators agree with the TOSA reference model", markup=False)
                 continue
             console.print(f"{start}{row['text']}", markup=False)
+            if not row["first"]:
+                console.print(
+                    "    the graph compiled anew agrees: the program was made from another graph or with other options",
+                    markup=False,
+                )
             for op in row["first"]:
                 where = f", {op['source']}" if op["source"] else ""
                 console.print(

@@ -1,0 +1,89 @@
+"""``arm-tosa run`` and ``verify`` on compiled programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from arm_tosa_core import plugins, reference
+from arm_tosa_core.cli.main import app
+from arm_tosa_core.ir import DType, Graph
+from arm_tosa_core.serializer import serialize
+
+pytestmark = pytest.mark.usefixtures("runtime")
+
+
+def arm_tosa(*arguments: object, status: int = 0) -> Any:
+    """What a command prints with ``--json``."""
+    result = CliRunner().invoke(app, [*map(str, arguments), "--json"])
+    assert result.exit_code == status, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.fixture
+def folder(compiled: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with the demo's ``digits.pte``, its ``digits.tosa``, and inputs of both."""
+    monkeypatch.chdir(tmp_path)
+    program = compiled("ethos-u55-128")
+    Path("digits.pte").write_bytes(program.pte)
+    Path("digits.tosa").write_bytes(program.tosa)
+    np.save("x.npy", program.pictures[:1])
+    np.save("q.npy", program.inputs[0].reshape(1, 1, 8, 8))
+    return tmp_path
+
+
+def test_a_program_runs_and_its_time_is_shown(folder: Path) -> None:
+    data = arm_tosa("run", "digits.pte", "--input", "x.npy", "--output", "y.npy", "--profile", "trace.json")
+    assert np.load("y.npy").shape == (1, 10)
+    names = [event["name"] for event in data["profile"]]
+    assert names[0] == "Program::load_method" and "EthosU run" in names
+    trace = json.loads(Path("trace.json").read_text())
+    assert [event["name"] for event in trace["traceEvents"]] == names
+
+
+@pytest.mark.parametrize("target", ["ethos-u55-32", "ethos-u65-256", "ethos-u85-256", "ethos-u85-2048"])
+def test_a_graph_is_compiled_and_run(target: str, folder: Path) -> None:
+    arm_tosa("run", "digits.tosa", "--target", target, "--input", "q.npy", "--output", "y.npy")
+    (expected,) = reference.run(Path("digits.tosa").read_bytes(), [np.load("q.npy")])
+    result = np.load("y.npy")
+    assert result.dtype == expected.dtype
+    np.testing.assert_array_equal(result, expected)
+
+
+def test_a_right_program_is_verified(folder: Path) -> None:
+    (row,) = arm_tosa("verify", "digits.pte", "--tosa", "digits.tosa")["graphs"]
+    assert row["agrees"] and row["target"] == "ethos-u55-128" and row["ops"] > 10
+    (row,) = arm_tosa("verify", "digits.tosa", "--target", "ethos-u85-256")["graphs"]
+    assert row["agrees"]
+
+
+def test_a_program_of_another_graph_is_noticed(folder: Path) -> None:
+    """One weight of the program is spoiled: it differs, and the graph compiled anew does not."""
+    program = bytearray(Path("digits.pte").read_bytes())
+    program[program.index(b"weight_data") + 32 + 40] ^= 0x10
+    Path("spoiled.pte").write_bytes(program)
+    (row,) = arm_tosa("verify", "spoiled.pte", "--tosa", "digits.tosa", status=1)["graphs"]
+    assert not row["agrees"] and not row["first"]
+    printed = CliRunner().invoke(app, ["verify", "spoiled.pte", "--tosa", "digits.tosa"]).stdout
+    assert "made from another graph" in " ".join(printed.split())
+
+
+def test_the_operator_that_vela_gets_wrong_is_named(folder: Path) -> None:
+    """Vela 5.2 rounds an ARITHMETIC_RIGHT_SHIFT that must not be rounded, on Ethos-U55 (docs/vela-differences.md)."""
+    graph = Graph()
+    x = graph.input("x", (1, 8, 8, 16), DType.INT32)
+    shift = graph.constant(np.full((1, 1, 1, 1), 3, np.int32), DType.INT32)
+    shifted = graph.append("ARITHMETIC_RIGHT_SHIFT", [graph.append("ABS", [x]).output, shift], {"round": False}).output
+    graph.outputs = [graph.append("MAXIMUM", [shifted, shift], {}).output]
+    Path("shift.tosa").write_bytes(serialize(graph, plugins.target("ethos-u55-128").tosa_spec))
+    np.save("x.npy", np.random.default_rng(0).integers(-1000, 1000, (1, 8, 8, 16)).astype(np.int32))
+    (row,) = arm_tosa("verify", "shift.tosa", "--target", "ethos-u55-128", "--input", "x.npy", status=1)["graphs"]
+    assert [op["op"] for op in row["first"]] == ["ARITHMETIC_RIGHT_SHIFT"]
+    assert abs(row["difference"]["expected"] - row["difference"]["got"]) == 1
+    assert row["difference"]["count"] > 100
