@@ -129,7 +129,7 @@ def _tool(package: str, name: str) -> str:
 
 
 def _layers(folder: Path) -> dict[str, str]:
-    """The environment in which the Vulkan loader finds the emulation layer, graph above tensor (see facts of ADR 3)."""
+    """The environment in which the Vulkan loader finds the emulation layer, graph above tensor."""
     spec = find_spec("emulation_layer")
     assert spec is not None and spec.submodule_search_locations
     deploy = Path(spec.submodule_search_locations[0], "deploy")

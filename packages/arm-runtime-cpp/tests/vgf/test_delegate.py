@@ -78,3 +78,24 @@ def test_without_a_driver_loading_says_what_to_install(pte: Path) -> None:
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 1
     assert "VgfBackend: no Vulkan driver on this machine: install" in done.stderr
+
+
+def test_batches(vgf: Any) -> None:
+    """Methods for 1 and 4 rows in one program: 3 rows run on the second, 5 on none."""
+    from executorch.exir import to_edge_transform_and_lower
+    from executorch.runtime import Runtime
+
+    from arm_runtime.batches import BatchedProgram
+    from arm_vgf import VgfCompileSpec, VgfPartitioner
+
+    net = torch.nn.Sequential(torch.nn.Linear(6, 3), torch.nn.ReLU()).eval()
+    programs = {f"forward_{n}": torch.export.export(net, (torch.zeros(n, 6),)) for n in (1, 4)}
+    partitioners = {name: [VgfPartitioner(VgfCompileSpec())] for name in programs}
+    edge = to_edge_transform_and_lower(programs, partitioner=partitioners)
+    program = BatchedProgram(Runtime.get().load_program(edge.to_executorch().buffer))
+    assert program.sizes == [1, 4]
+    for rows in (1, 3, 4):
+        x = torch.randn(rows, 6)
+        torch.testing.assert_close(program.execute([x])[0], net(x))
+    with pytest.raises(ValueError, match="5 rows are more than the largest method takes"):
+        program.execute([torch.zeros(5, 6)])
