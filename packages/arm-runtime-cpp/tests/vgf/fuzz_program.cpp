@@ -1,4 +1,4 @@
-// libFuzzer over the reader of VGFs: preset fuzz with ARM_RUNTIME_VGF, target vgf_fuzz.
+// libFuzzer over the reader of VGFs: preset fuzz, target vgf_fuzz.
 #include <cstddef>
 #include <cstdint>
 
