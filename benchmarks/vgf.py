@@ -93,22 +93,21 @@ class ScenarioRunner:
         if emulated:
             self.env.update(_layers(folder))
         (folder / "model.vgf").write_bytes(vgf)
-        dump = [_tool("vgf_lib", "vgf_dump"), "--input", str(folder / "model.vgf"), "--scenario-template"]
+        dump = [_tool("vgf_dump"), "--input", str(folder / "model.vgf"), "--scenario-template"]
         text = subprocess.run(dump, check=True, capture_output=True, text=True, timeout=TIMEOUT_S).stdout
-        for number, array in reversed(list(enumerate(inputs))):  # 10 before 1
-            np.save(folder / f"in{number}.npy", array)
-            text = text.replace(f"TEMPLATE_PATH_TENSOR_INPUT_{number}", f"in{number}.npy")
+        scenario = json.loads(text)
+        for tensor in (r["tensor"] for r in scenario["resources"] if "tensor" in r):
+            for end in {"src", "dst"} & set(tensor):  # TEMPLATE_PATH_TENSOR_INPUT_0
+                tensor[end] = f"{end}{tensor[end].rpartition('_')[2]}.npy"
+        for number, array in enumerate(inputs):
+            np.save(folder / f"src{number}.npy", array)
         self.scenario = folder / "scenario.json"
-        self.scenario.write_text(text.replace("TEMPLATE_PATH_TENSOR_OUTPUT_", "out_"))
-        for resource in json.loads(self.scenario.read_text())["resources"]:
-            if "dst" in resource.get("tensor", {}) and not resource["tensor"]["dst"].endswith(".npy"):
-                name = resource["tensor"]["dst"]
-                self.scenario.write_text(self.scenario.read_text().replace(f'"{name}"', f'"{name}.npy"'))
+        self.scenario.write_text(json.dumps(scenario))
 
     def run(self, repeat: int) -> list[float]:
         """Milliseconds of each iteration, without the first, in which the driver touches memory."""
         counters = self.folder / "counters.json"
-        command = [_tool("scenario_runner", "scenario-runner"), "--scenario", str(self.scenario)]
+        command = [_tool("scenario-runner"), "--scenario", str(self.scenario)]
         command += ["--output", str(self.folder), "--repeat", str(repeat + 1)]
         command += ["--perf-counters-dump-path", str(counters), "--log-level", "error"]
         subprocess.run(command, check=True, env=self.env, timeout=TIMEOUT_S, capture_output=True, text=True)
@@ -119,12 +118,18 @@ class ScenarioRunner:
         return [times[i] for i in sorted(times)][1:]
 
 
-def _tool(package: str, name: str) -> str:
+#: Programs that Arm's packages hold: import name and distribution.
+TOOLS = {
+    "vgf_dump": ("vgf_lib", "ai-ml-sdk-vgf-library"),
+    "scenario-runner": ("scenario_runner", "ai-ml-sdk-scenario-runner"),
+}
+
+
+def _tool(name: str) -> str:
+    package, distribution = TOOLS[name]
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
-        sys.exit(
-            f"{name} is missing: pip install ai-ml-sdk-{package.replace('vgf_lib', 'vgf-library').replace('_', '-')}"
-        )
+        sys.exit(f"{name} is missing: pip install {distribution}")
     return str(Path(spec.submodule_search_locations[0], "binaries", "bin", name))
 
 

@@ -145,14 +145,15 @@ class Reader {
 
     static void check_packed(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides,
                              size_t element, const std::string& where) {
-        if (strides.empty()) return;
-        int64_t packed = static_cast<int64_t>(element);
-        for (size_t i = shape.size(); i-- > 0;) {
-            if (strides.size() != shape.size() || strides[i] != packed) {
-                throw Error(where + ": strides " + shape_text(strides) +
-                            " are not those of a packed tensor of shape " + shape_text(shape));
-            }
-            packed *= shape[i];
+        bool packed = strides.empty() || strides.size() == shape.size();
+        int64_t expected = static_cast<int64_t>(element);
+        for (size_t i = strides.size(); packed && i-- > 0;) {
+            packed = strides[i] == expected;
+            expected *= shape[i];
+        }
+        if (!packed) {
+            throw Error(where + ": strides " + shape_text(strides) +
+                        " are not those of a packed tensor of shape " + shape_text(shape));
         }
     }
 
