@@ -70,17 +70,17 @@ struct Method {
 
 /// A tensor as the program sees it: its sizes in the order in which its elements lie. Throws Error.
 Argument convert(const et::EValue& value, int64_t* shape, size_t index) {
-    const std::string where = "argument " + std::to_string(index);
-    if (!value.isTensor()) throw Error(where + " is not a tensor");
+    const auto where = [index] { return "argument " + std::to_string(index); };
+    if (!value.isTensor()) throw Error(where() + " is not a tensor");
     const Tensor tensor = value.toTensor();
     const auto type = type_of(tensor.scalar_type());
     if (!type) {
-        throw Error(where + " has ScalarType " +
+        throw Error(where() + " has ScalarType " +
                     std::to_string(static_cast<int>(tensor.scalar_type())) +
                     ", which no VGF tensor has");
     }
     const size_t rank = tensor.sizes().size();
-    if (rank > kMaxRank) throw Error(where + " has rank " + std::to_string(rank));
+    if (rank > kMaxRank) throw Error(where() + " has rank " + std::to_string(rank));
     for (size_t i = 0; i < rank; ++i) shape[i] = tensor.sizes()[tensor.dim_order()[i]];
     return {const_cast<void*>(tensor.const_data_ptr()), *type, shape, rank};
 }

@@ -60,14 +60,16 @@ void check_arguments(const Argument* arguments, size_t count, const std::vector<
     for (size_t i = 0; i < count; ++i) {
         const Argument& argument = arguments[i];
         const TensorInfo& info = infos[i];
-        const std::string where =
-            std::string(kind) + " " + std::to_string(i) + " ('" + info.name + "')";
-        if (argument.data == nullptr) throw Error(where + " has no memory");
+        // A text is made only for an error: a run allocates nothing.
+        const auto where = [&] {
+            return std::string(kind) + " " + std::to_string(i) + " ('" + info.name + "')";
+        };
+        if (argument.data == nullptr) throw Error(where() + " has no memory");
         if (!same_type(argument.type, info.type)) {
-            throw Error(where + " is " + name_of(info.type) + ", got " + name_of(argument.type));
+            throw Error(where() + " is " + name_of(info.type) + ", got " + name_of(argument.type));
         }
         if (!same_shape(argument, info.shape)) {
-            throw Error(where + " has shape " + shape_text(info.shape.data(), info.shape.size()) +
+            throw Error(where() + " has shape " + shape_text(info.shape.data(), info.shape.size()) +
                         ", got " + shape_text(argument.shape, argument.rank));
         }
     }
