@@ -108,7 +108,9 @@ class EthosUBackend final : public et::BackendInterface {
         if (memory == nullptr) return et::Error::MemoryAllocationFailed;
         auto* handle = new (memory) Handle;
         handle->map = context.get_named_data_map();
-        const Bytes stream{static_cast<const uint8_t*>(processed->data()), processed->size()};
+        const et::Result<const void*> data = processed->data_safe();
+        const Bytes stream{data.ok() ? static_cast<const uint8_t*>(data.get()) : nullptr,
+                           data.ok() ? processed->size() : 0};
         if (const char* problem = read_payload(stream, {find_named, handle}, handle->payload)) {
             ET_LOG(Error, "EthosUBackend: the payload %s", problem);
             handle->~Handle();
@@ -141,15 +143,19 @@ class EthosUBackend final : public et::BackendInterface {
                 return e;
         }
 
+        // Firmware may run without a temporary allocator.
         const size_t size = handle->network->temporary_size();
-        auto* temporary =
-            static_cast<uint8_t*>(context.allocate(size > 0 ? size : 1, kMemoryAlignment));
-        if (temporary == nullptr) {
+        et::MemoryAllocator* allocator = context.get_temp_allocator();
+        void* memory = allocator != nullptr
+                           ? allocator->allocate(size > 0 ? size : 1, kMemoryAlignment)
+                           : nullptr;
+        if (memory == nullptr) {
             ET_LOG(Error,
                    "EthosUBackend: the temporary allocator does not have the %zu bytes of a run",
                    size);
             return et::Error::MemoryAllocationFailed;
         }
+        auto* temporary = static_cast<uint8_t*>(memory);
         et::EventTracer* tracer = context.event_tracer();
         uint8_t* scratch = handle->network->scratch(temporary);
         {
@@ -161,8 +167,7 @@ class EthosUBackend final : public et::BackendInterface {
         }
         {
             const Event event(tracer, "EthosU run");
-            if (!handle->network->run(temporary, log_error))
-                return et::Error::DelegateInvalidHandle;
+            if (!handle->network->run(temporary, log_error)) return et::Error::Internal;
         }
         {
             const Event event(tracer, "EthosU copy outputs");
