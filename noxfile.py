@@ -198,6 +198,13 @@ def tests_runtime(session: nox.Session) -> None:
     _pytest(env, session.posargs, RUNTIME / "tests")
 
 
+@nox.session(name="operators-vgf")
+def operators_vgf(session: nox.Session) -> None:
+    """Every operator case compiled for VGF and run on Vulkan; half an hour on two cores of a CPU."""
+    _system(session, COMPILER, VULKAN)
+    _pytest(_shared(session), ["--arm-target=vgf", "--pyargs", "arm_tosa_core.testing", *session.posargs])
+
+
 @nox.session
 def plugin(session: nox.Session) -> None:
     """A third party's target beside the core alone: the conformance kit on it, then its own tests."""
