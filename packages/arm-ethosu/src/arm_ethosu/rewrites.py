@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from arm_tosa_core.ir import DType, Graph, Op
+from arm_tosa_core.ir import DType, Graph, Op, Tensor
 from arm_tosa_core.rewrite import Rewrite, Stage
 from arm_tosa_core.scaling import multiplier_and_shift
 
@@ -85,22 +86,85 @@ def _one_rescale(graph: Graph, op: Op) -> bool:
     return True
 
 
-def _detour(graph: Graph, op: Op) -> bool:
-    """A transposed convolution whose result is joined or padded goes through a pool that changes nothing.
+def _through_pool(graph: Graph, index: int, tensor: Tensor, like: Op) -> Tensor:
+    """A copy of a tensor, made by a pool inserted before ``index``: what Vela then gives a place of its own."""
 
-    Vela has the convolution write straight into the larger tensor, on Ethos-U55 and Ethos-U65 at the wrong place.
+    def insert(name: str, *operands: Tensor, **attrs: Any) -> Tensor:
+        nonlocal index
+        index += 1
+        return graph.insert(index - 1, name, operands, attrs, like.origin).output
+
+    image = tensor
+    if tensor.rank != 4:
+        channels = tensor.shape[-1] if tensor.rank else 1
+        image = insert("RESHAPE", tensor, graph.shape((1, 1, tensor.size // channels, channels)))
+    image = insert("MAX_POOL2D", image, kernel=(1, 1), stride=(1, 1), pad=(0, 0, 0, 0))
+    return image if tensor.rank == 4 else insert("RESHAPE", image, graph.shape(tensor.shape))
+
+
+def _is_poolable(tensor: Tensor) -> bool:
+    return tensor.dtype in (DType.INT8, DType.INT16)
+
+
+def _source(tensor: Tensor) -> str:
+    """The operator that makes a tensor, before any RESCALE and RESHAPE; empty for an input or a constant."""
+    op = tensor.producer
+    while op is not None and op.name in ("RESCALE", "RESHAPE"):
+        op = op.inputs[0].producer
+    return "" if op is None else op.name
+
+
+def _detour(graph: Graph, op: Op) -> bool:
+    """What a transposed convolution or a matrix product makes goes through a pool before it is joined or padded.
+
+    Vela has them write straight into the larger tensor, but at the wrong place, or a part only.
     """
     changed = False
     for position, tensor in enumerate(op.inputs):
-        rescale = tensor.producer
-        source = rescale.inputs[0].producer if rescale is not None and rescale.name == "RESCALE" else None
-        if source is None or source.name != "TRANSPOSE_CONV2D":
-            continue
-        attrs = {"kernel": (1, 1), "stride": (1, 1), "pad": (0, 0, 0, 0)}
-        pool = graph.insert(graph.ops.index(op), "MAX_POOL2D", [tensor], attrs, op.origin)
-        graph.set_input(op, position, pool.output)
-        changed = True
+        if _source(tensor) in ("TRANSPOSE_CONV2D", "MATMUL") and _is_poolable(tensor):
+            graph.set_input(op, position, _through_pool(graph, graph.ops.index(op), tensor, op))
+            changed = True
     return changed
+
+
+def _pooled_extreme(graph: Graph, op: Op) -> bool:
+    """A maximum or minimum along an axis, of an image, goes through a pool before it is rescaled or moved.
+
+    Vela fuses it with those, and gets sizes or places wrong.
+    """
+    x, axis = op.inputs[0], op.attrs["axis"]
+    if not _is_poolable(x) or not any(use.name in ("RESCALE", "RESHAPE", "CONCAT", "PAD") for use in op.output.uses):
+        return False
+    index, attrs = graph.ops.index(op), {**op.attrs}
+    if x.rank != 4:  # else the reshape to an image would come between
+        outer, inner = prod(x.shape[:axis]), prod(x.shape[axis + 1 :])
+        shape = (1, 1, outer, x.shape[axis]) if inner == 1 else (1, outer, x.shape[axis], inner)
+        x, attrs["axis"] = (
+            graph.insert(index, "RESHAPE", [x, graph.shape(shape)], {}, op.origin).output,
+            3 - (inner > 1),
+        )
+        index += 1
+    extreme = graph.insert(index, op.name, [x], attrs, op.origin).output
+    pooled = _through_pool(graph, index + 1, extreme, op)
+    if pooled.shape != op.output.shape:
+        index = graph.ops.index(op)
+        pooled = graph.insert(index, "RESHAPE", [pooled, graph.shape(op.output.shape)], {}, op.origin).output
+    graph.replace(op.output, pooled)
+    return True
+
+
+def _scales_of_parts(graph: Graph, op: Op) -> bool:
+    """A RESCALE by channel goes through a pool after channels were joined or padded.
+
+    Vela rescales the parts instead, each with the scales of the first channels.
+    """
+    joined = op.inputs[0].producer
+    if joined is None or joined.name not in ("CONCAT", "PAD") or not op.attrs["per_channel"]:
+        return False
+    if not _is_poolable(op.inputs[0]):
+        return False
+    graph.set_input(op, 0, _through_pool(graph, graph.ops.index(op), op.inputs[0], op))
+    return True
 
 
 def _table_first(graph: Graph, op: Op) -> bool:
@@ -120,13 +184,16 @@ def _table_first(graph: Graph, op: Op) -> bool:
 
 PATCHES = Rewrite("patches_as_channels", Stage.LEGALIZE, ("CONV2D",), _patches)
 ONE_RESCALE = Rewrite("one_rescale_from_int48", Stage.LEGALIZE, ("RESCALE",), _one_rescale)
-DETOUR = Rewrite("detour_after_transpose_conv", Stage.LEGALIZE, ("CONCAT", "PAD"), _detour)
+SCALES_OF_PARTS = Rewrite("scales_of_parts", Stage.LEGALIZE, ("RESCALE",), _scales_of_parts)
+POOLED_EXTREME = Rewrite("pooled_extreme", Stage.LEGALIZE, ("REDUCE_MAX", "REDUCE_MIN"), _pooled_extreme)
+DETOUR = Rewrite("detour", Stage.LEGALIZE, ("CONCAT", "PAD"), _detour)
 TABLE_FIRST = Rewrite("table_before_transpose", Stage.LEGALIZE, ("TABLE",), _table_first)
 
 
 def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
     """The rewrites for an accelerator: what Vela gets wrong differs between families, and with their on-chip memory."""
+    common = (PATCHES, ONE_RESCALE, SCALES_OF_PARTS, POOLED_EXTREME)
     if family_of(accelerator) == "u85":
-        return (PATCHES, ONE_RESCALE)
+        return common
     small = accelerator in ("ethos-u55-32", "ethos-u55-64")
-    return (PATCHES, ONE_RESCALE, DETOUR, *((TABLE_FIRST,) if small else ()))
+    return (*common, DETOUR, *((TABLE_FIRST,) if small else ()))

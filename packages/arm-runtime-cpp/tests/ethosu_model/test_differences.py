@@ -67,6 +67,20 @@ def _pad(m: Maker) -> Tensor:
     return m.op("PAD", _transpose_conv(m), m.graph.shape((0, 0, 1, 1, 2, 2, 3, 0)), m.const(I8, [4]))
 
 
+def _concat_product(m: Maker) -> Tensor:
+    product = m.op("RESHAPE", m.matmul(m.input(I8, 5, 6, 7), m.input(I8, 5, 7, 8)), m.graph.shape((1, 5, 6, 8)))
+    return m.op("CONCAT", m.input(I8, 1, 5, 6, 3), product, axis=3)
+
+
+def _concat_maximum(m: Maker) -> Tensor:
+    return m.op("CONCAT", m.input(I8, 1, 5, 6, 3), m.op("REDUCE_MAX", m.input(I8, 1, 5, 6, 7), axis=3), axis=3)
+
+
+def _rescale_padded(m: Maker) -> Tensor:
+    padded = m.op("PAD", m.input(I8, 1, 3, 3, 4), m.graph.shape((0, 0, 0, 0, 0, 0, 2, 2)), m.const(I8, [100]))
+    return m.rescale(padded, I8, 0.8, channels=8)
+
+
 ROWS = {
     "narrowing cast, U55": Row(lambda m: m.op("CAST", m.input(I16, *_SHAPE), output_dtype=I8), "ethos-u55-128", True),
     "narrowing cast, U85": Row(lambda m: m.op("CAST", m.input(I32, *_SHAPE), output_dtype=I8), "ethos-u85-256", True),
@@ -80,6 +94,15 @@ ROWS = {
         lambda m: m.op("CONCAT", m.input(I8, 1, 11, 13, 9), _transpose_conv(m), axis=3), "ethos-u55-128"
     ),
     "transposed convolution, then PAD": Row(_pad, "ethos-u65-512"),
+    "matrix product, then CONCAT": Row(_concat_product, "ethos-u55-128"),
+    "maximum of channels, then CONCAT, U55": Row(_concat_maximum, "ethos-u55-128"),
+    "maximum of channels, then CONCAT, U85": Row(_concat_maximum, "ethos-u85-256"),
+    "minimum of rows, then RESHAPE": Row(
+        lambda m: m.op("RESHAPE", m.op("REDUCE_MIN", m.input(I8, 5, 6, 7), axis=1), m.graph.shape((5, 7))),
+        "ethos-u55-256",
+    ),
+    "PAD of channels, then a RESCALE of each, U65": Row(_rescale_padded, "ethos-u65-256"),
+    "PAD of channels, then a RESCALE of each, U85": Row(_rescale_padded, "ethos-u85-512"),
     "transposed table": Row(_transposed_table, "ethos-u55-32"),
     "two RESCALEs of an INT48 accumulator": Row(_two_rescales, "ethos-u85-256", off=1),
 }  # fmt: skip

@@ -14,17 +14,17 @@ enum class Storage : uint8_t {
 };
 
 struct FeatureMap {
-    const char* name;
+    const char* name = "";
     Storage storage = Storage::kRegion;
-    uint32_t region;  ///< or the number of the chaining buffer
+    uint32_t region = 0;  ///< or the number of the chaining buffer
     Volume<int32_t> chain;
-    int32_t scalar;
-    int64_t base[4];
-    int64_t height0, height1, width0;  ///< of tile 0, tile 1, and both left tiles
-    int64_t stride_y, stride_x, stride_c;
-    uint32_t element;  ///< bytes: 1, 2 or 4, or 8 for the accumulators of U85
-    bool is_signed, bricks;
-    int64_t zero_point;
+    int32_t scalar = 0;
+    int64_t base[4] = {};
+    int64_t height0 = 0, height1 = 0, width0 = 0;  ///< of tile 0, tile 1, and both left tiles
+    int64_t stride_y = 0, stride_x = 0, stride_c = 0;
+    uint32_t element = 1;  ///< bytes: 1, 2 or 4, or 8 for the accumulators of U85
+    bool is_signed = true, bricks = false;
+    int64_t zero_point = 0;
 };
 
 bool read_ifm(Machine& m, FeatureMap& map);
