@@ -251,7 +251,12 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Lowering time and quality beside executorch.backends.arm; arguments after -- go to benchmarks/lowering.py."""
+    """Lowering time and quality beside executorch.backends.arm; arguments after -- go to benchmarks/lowering.py.
+
+    Without arguments also the speed of the functional model of Ethos-U.
+    """
     env = _shared(session)
     for arguments in [session.posargs] if session.posargs else ([], ["--depth"], ["--imports"]):
         env.python("benchmarks/lowering.py", *arguments)
+    if not session.posargs:
+        env.python("benchmarks/ethosu_model.py")
