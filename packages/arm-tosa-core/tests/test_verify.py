@@ -157,28 +157,36 @@ def test_inputs_may_be_given(folder: Path) -> None:
     assert json.loads(result.stdout)["graphs"][0]["difference"]["expected"] == 29
 
 
-def program(monkeypatch: pytest.MonkeyPatch, payloads: list[bytes], options: bytes = b'{"target": "acme"}') -> None:
+def program(
+    monkeypatch: pytest.MonkeyPatch, payloads: list[bytes], options: bytes = b'{"target": "acme"}', artifacts: str = ""
+) -> None:
     """Makes every ``.pte`` hold these delegates, for acme or for its sister."""
     targets = {name: Target(name, SPEC, run=wrong_at("CLZ").run, backend_id="Acme") for name in ("acme", "sister")}
-    found = [Delegate("Acme", data, i, "forward", (("options", options),)) for i, data in enumerate(payloads)]
+    specs = (("options", options), ("debug_artifact_path", artifacts.encode()))
+    found = [Delegate("Acme", data, i, "forward", specs) for i, data in enumerate(payloads)]
     monkeypatch.setattr(plugins, "targets", lambda: targets)
     monkeypatch.setattr(verify_command, "delegates", lambda pte: found)
 
 
-def test_each_delegate_of_a_program_is_compared_with_its_graph(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program(monkeypatch, [tosa(), tosa()])
+@pytest.mark.parametrize("given", [["--tosa", "graphs"], []])
+def test_each_delegate_of_a_program_is_compared_with_its_graph(
+    given: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder of graphs is given, or it is where the program says that the compiler left it."""
+    program(monkeypatch, [tosa(), tosa()], artifacts="" if given else "graphs")
     (folder / "net.pte").write_bytes(b"")
     for number in range(2):
-        (folder / f"delegate_{number}").mkdir()
-        (folder / f"delegate_{number}" / "acme.tosa").write_bytes(tosa())
-    rows = json.loads(run("net.pte", "--tosa", ".", "--json").stdout)["graphs"]
+        (folder / "graphs" / f"delegate_{number}").mkdir(parents=True)
+        (folder / "graphs" / f"delegate_{number}" / "acme.tosa").write_bytes(tosa())
+    rows = json.loads(run("net.pte", *given, "--json").stdout)["graphs"]
     assert [row["graph"] for row in rows] == ["delegate 0 of 'forward'", "delegate 1 of 'forward'"]
     assert [row["first"][0]["op"] for row in rows] == ["CLZ", "CLZ"]
 
 
 BAD = {
     "no target": (["g.tosa"], "give --target"),
-    "no graphs": (["net.pte"], "does not hold its TOSA graphs: give --tosa"),
+    "no graphs": (["net.pte"], "does not hold its TOSA graphs, and was not compiled with --artifacts"),
+    "target of a program": (["net.pte", "--target", "acme"], "is compiled already: give no --target"),
     "too few graphs": (["net.pte", "--tosa", "."], "has 1 delegates, and . holds 0 TOSA graphs"),
     "unknown suffix": (["g.txt"], "neither .pte nor .tosa"),
     "too few inputs": (["g.tosa", "--target", "acme", "--input", "x.npy"], "has 2 inputs and 1 --input"),

@@ -28,7 +28,7 @@ def verify(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A .pte, or a .tosa with --target.")],
     tosa: Annotated[
         Path | None,
-        typer.Option(help="Of a .pte: the folder of `compile --artifacts`, or the .tosa of its one delegate."),
+        typer.Option(help="Of a .pte: the .tosa of its one delegate, or a folder as `compile --artifacts` leaves it."),
     ] = None,
     target: Annotated[str | None, typer.Option("--target", "-t", help="What to compile a .tosa for.")] = None,
     inputs: Annotated[
@@ -65,18 +65,27 @@ def _jobs(file: Path, tosa: Path | None, name: str | None) -> list[_Job]:
         return [_Job(str(file), read_tosa(file), plugins.target(name))]
     if file.suffix != ".pte":
         raise UsageError(f"cannot verify {file}: its suffix is neither .pte nor .tosa")
-    if name is not None or tosa is None:
-        raise UsageError(
-            f"{file} is compiled and does not hold its TOSA graphs: give --tosa, and no --target. "
-            "`arm-tosa compile ... --artifacts FOLDER` leaves them in FOLDER"
-        )
+    if name is not None:
+        raise UsageError(f"{file} is compiled already: give no --target")
     found = delegates(read(file))
     targets = [_target(delegate) for delegate in found]
-    paths = _graphs(tosa, [target.name for target in targets])
+    paths = _graphs(tosa or _artifacts(file, found), [target.name for target in targets])
     return [
         _Job(f"delegate {delegate.index} of {delegate.method!r}", read_tosa(path), target, delegate.payload)
         for delegate, target, path in zip(found, targets, paths, strict=True)
     ]
+
+
+def _artifacts(file: Path, found: Sequence[Delegate]) -> Path:
+    """The folder in which the compiler left the TOSA graphs, as the program itself says."""
+    for delegate in found:
+        path = Path(dict(delegate.compile_specs).get("debug_artifact_path", b"").decode(errors="replace"))
+        if path.name and path.is_dir():
+            return path
+    raise UsageError(
+        f"{file} does not hold its TOSA graphs, and was not compiled with --artifacts, which leaves them in a folder, "
+        "or that folder is gone: give --tosa"
+    )
 
 
 def _target(delegate: Delegate) -> Target:
