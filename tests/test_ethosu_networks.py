@@ -1,0 +1,35 @@
+"""Whole networks, compiled by Vela, on the functional model of Ethos-U: the reference model's results, bit for bit."""
+
+from __future__ import annotations
+
+import pytest
+
+from arm_tosa_core.plugins import target as find_target
+from arm_tosa_core.testing.harness import Execution, exported
+from models import MODELS
+
+#: Network, scheme, accelerator, and how many distinct values of its outputs there are at least.
+ROWS = [
+    ("mobilenet_v2", "int8", "ethos-u55-128", 100),
+    ("mobilenet_v2", "int8", "ethos-u85-256", 100),
+    ("mobilenet_v2", "int16", "ethos-u85-1024", 500),
+    ("resnet18", "int8", "ethos-u65-512", 100),
+    ("resnet18", "int8", "ethos-u85-128", 100),
+    ("bert_tiny", "int8", "ethos-u55-256", 2),  # it has two outputs
+    ("bert_tiny", "int8", "ethos-u85-2048", 2),
+    ("deit_tiny", "int8", "ethos-u85-512", 100),
+]
+
+
+@pytest.mark.parametrize(("network", "scheme", "accelerator", "distinct"), ROWS)
+def test_network(network: str, scheme: str, accelerator: str, distinct: int) -> None:
+    """The harness compares what the target made with the reference model, and says where they differ."""
+    target = find_target(accelerator)
+    if target.run is None or target.compile_spec is None:
+        pytest.skip("needs the runtime: pip install packages/arm-runtime-cpp")
+    module, inputs = MODELS[network]()
+    run = Execution(exported(module, inputs(0), target.compile_spec(), scheme), target)
+    pairs = run.edges(inputs(100))
+    assert pairs
+    made, _ = pairs[-1]
+    assert made.unique().numel() >= distinct
