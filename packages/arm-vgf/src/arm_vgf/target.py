@@ -11,6 +11,7 @@ from arm_tosa_core.target import Target
 from .compile_spec import VgfCompileSpec
 from .constraints import checks_for
 from .extract import BACKEND_ID
+from .rewrites import REWRITES
 from .vgf_format import check_vgf
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def make_target(compile_spec: VgfCompileSpec | None = None) -> Target:
         "vgf",
         spec.tosa_spec,
         checks=checks_for(spec.compiler_flags),
+        rewrites=REWRITES,
         compile=spec._compile,
         run=_run if find_spec("arm_runtime") else None,
         suffix=".vgf",
