@@ -260,3 +260,9 @@ def bench(session: nox.Session) -> None:
         env.python("benchmarks/lowering.py", *arguments)
     if not session.posargs:
         env.python("benchmarks/ethosu_model.py")
+
+
+@nox.session(name="rival-suite")
+def rival_suite(session: nox.Session) -> None:
+    """The operator tests in the wheel of executorch.backends.arm, on this compiler; hours: see --shard K/N."""
+    _shared(session).python("-m", "benchmarks.rival_suite", *session.posargs)

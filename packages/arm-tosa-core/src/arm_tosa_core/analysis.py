@@ -206,6 +206,8 @@ def _assign_regions(program: ExportedProgram, analysis: Analysis, has_float: boo
     if not has_float:  # a dequantize at the far edge belongs to nobody
         for node in [n for n in analysis.accepted if _is_edge(n, analysis)]:
             del analysis.accepted[node]
+            for assertion in node.users:
+                analysis.accepted.pop(assertion, None)
     for node in analysis.accepted:
         analysis.accepted[node] = level[node]
 
@@ -217,8 +219,8 @@ def _can_follow(node: Node, analysis: Analysis) -> bool:
 
 
 def _is_edge(node: Node, analysis: Analysis) -> bool:
-    """A dequantize whose users are all outside."""
-    return is_dequantize(node) and not any(u in analysis.accepted for u in node.users)
+    """A dequantize whose users are all outside, but for assertions, which nobody uses."""
+    return is_dequantize(node) and not any(u in analysis.accepted and u.users for u in node.users)
 
 
 def _idle_regions(analysis: Analysis, emitted: dict[Node, list[Op]], target: Target) -> dict[Node, Rejected]:

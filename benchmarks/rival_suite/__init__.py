@@ -1,0 +1,1 @@
+"""The rival's own operator tests, run on this project's compiler."""
