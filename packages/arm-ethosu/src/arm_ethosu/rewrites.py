@@ -114,14 +114,18 @@ def _source(tensor: Tensor) -> str:
     return "" if op is None else op.name
 
 
-def _detour(graph: Graph, op: Op) -> bool:
-    """What a transposed convolution or a matrix product makes goes through a pool before it is joined or padded.
+#: Operators, and those whose results Vela does not give them at the right place, or of the right size, on U55 and U65.
+_WRONG_PLACES = {
+    **dict.fromkeys(("CONCAT", "PAD"), ("TRANSPOSE_CONV2D", "MATMUL")),
+    **dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN"), ("SLICE", "REDUCE_SUM")),
+}
 
-    Vela has them write straight into the larger tensor, but at the wrong place, or a part only.
-    """
+
+def _detour(graph: Graph, op: Op) -> bool:
+    """What some operators make goes through a pool before it is joined, padded or reduced."""
     changed = False
     for position, tensor in enumerate(op.inputs):
-        if _source(tensor) in ("TRANSPOSE_CONV2D", "MATMUL") and _is_poolable(tensor):
+        if _source(tensor) in _WRONG_PLACES[op.name] and _is_poolable(tensor):
             graph.set_input(op, position, _through_pool(graph, graph.ops.index(op), tensor, op))
             changed = True
     return changed
@@ -186,7 +190,7 @@ PATCHES = Rewrite("patches_as_channels", Stage.LEGALIZE, ("CONV2D",), _patches)
 ONE_RESCALE = Rewrite("one_rescale_from_int48", Stage.LEGALIZE, ("RESCALE",), _one_rescale)
 SCALES_OF_PARTS = Rewrite("scales_of_parts", Stage.LEGALIZE, ("RESCALE",), _scales_of_parts)
 POOLED_EXTREME = Rewrite("pooled_extreme", Stage.LEGALIZE, ("REDUCE_MAX", "REDUCE_MIN"), _pooled_extreme)
-DETOUR = Rewrite("detour", Stage.LEGALIZE, ("CONCAT", "PAD"), _detour)
+DETOUR = Rewrite("detour", Stage.LEGALIZE, tuple(_WRONG_PLACES), _detour)
 TABLE_FIRST = Rewrite("table_before_transpose", Stage.LEGALIZE, ("TABLE",), _table_first)
 
 

@@ -76,6 +76,16 @@ def _concat_maximum(m: Maker) -> Tensor:
     return m.op("CONCAT", m.input(I8, 1, 5, 6, 3), m.op("REDUCE_MAX", m.input(I8, 1, 5, 6, 7), axis=3), axis=3)
 
 
+def _maximum_of_slice(m: Maker) -> Tensor:
+    part = m.op("SLICE", m.input(I8, 1, 5, 6, 7), m.graph.shape((0, 1, 1, 1)), m.graph.shape((1, 2, 3, 4)))
+    return m.op("REDUCE_MAX", part, axis=3)
+
+
+def _maximum_of_sum(m: Maker) -> Tensor:
+    total = m.op("REDUCE_SUM", m.rescale(m.input(I8, 1, 5, 6, 7), I32, 1.0), axis=2)
+    return m.op("REDUCE_MAX", m.rescale(total, I8, 0.2), axis=3)
+
+
 def _rescale_padded(m: Maker) -> Tensor:
     padded = m.op("PAD", m.input(I8, 1, 3, 3, 4), m.graph.shape((0, 0, 0, 0, 0, 0, 2, 2)), m.const(I8, [100]))
     return m.rescale(padded, I8, 0.8, channels=8)
@@ -97,6 +107,8 @@ ROWS = {
     "matrix product, then CONCAT": Row(_concat_product, "ethos-u55-128"),
     "maximum of channels, then CONCAT, U55": Row(_concat_maximum, "ethos-u55-128"),
     "maximum of channels, then CONCAT, U85": Row(_concat_maximum, "ethos-u85-256"),
+    "SLICE, then maximum": Row(_maximum_of_slice, "ethos-u55-256"),
+    "sum, then maximum": Row(_maximum_of_sum, "ethos-u55-256"),
     "minimum of rows, then RESHAPE": Row(
         lambda m: m.op("RESHAPE", m.op("REDUCE_MIN", m.input(I8, 5, 6, 7), axis=1), m.graph.shape((5, 7))),
         "ethos-u55-256",
