@@ -22,10 +22,23 @@ from statistics import median
 from typing import Any
 
 from processes import run_case
-from report import put, setting
+from report import latest, put, setting
 
 MODELS = ["mobilenet_v2", "resnet50", "bert_tiny", "deit_tiny"]
 SIDES = ["fast", "ordinary", "rival"]
+_HEADS = (
+    "network",
+    "target",
+    "fast, CPU s",
+    "ordinary",
+    "rival",
+    "rival / fast",
+    "warm",
+    "peak, MiB",
+    "rival's",
+    "added, MiB",
+    "rival's",
+)
 
 
 def main() -> None:
@@ -89,25 +102,24 @@ def _rows(options: argparse.Namespace, folder: str) -> Iterator[dict[str, Any]]:
 
 def table(rows: list[dict[str, Any]]) -> str:
     """One line per network: CPU seconds of each side, the ratio to the rival, memory."""
-    last = max(row["run"] for row in rows)
     cases: dict[tuple[str, str], dict[str, list[dict[str, Any]]]] = {}
-    for row in rows:
-        if row["run"] == last:
-            cases.setdefault((row["model"], row["target"]), {}).setdefault(row["side"], []).append(row)
+    for row in latest(rows):
+        if "peak_mib" in row:
+            row["added_mib"] = row["peak_mib"] - row["before_mib"]
+        cases.setdefault((row["model"], row["target"]), {}).setdefault(row["side"], []).append(row)
     repeats = max(len(rows) for sides in cases.values() for rows in sides.values())
-    heads = ["network", "target", "fast, CPU s", "ordinary", "rival", "rival / fast", "warm", "peak MiB", "rival's"]
-    lines = [setting(repeats), "", f"| {' | '.join(heads)} |", "|---|---|" + "---:|" * 7]
+    lines = [setting(repeats), "", f"| {' | '.join(_HEADS)} |", "|---|---|" + "---:|" * (len(_HEADS) - 2)]
     for (model, target), sides in cases.items():
         fast, ordinary, rival = (_median(sides.get(side, []), "lower_s") for side in SIDES)
         over = next((f"over {row['over']['lower_s']}" for row in sides.get("rival", []) if "over" in row), "–")
         cells = [
-            f"{fast:.2f}" if fast else "–",
-            f"{ordinary:.2f}" if ordinary else "–",
+            _shown(fast, ".2f"),
+            _shown(ordinary, ".2f"),
             f"{rival:.2f}" if rival else over,
             f"{rival / fast:.1f}" if fast and rival else "–",
-            *_shown(_median(sides.get("fast", []), "warm_s"), ".2f"),
-            *_shown(_median(sides.get("fast", []), "peak_mib"), ".0f"),
-            *_shown(_median(sides.get("rival", []), "peak_mib"), ".0f"),
+            _shown(_median(sides.get("fast", []), "warm_s"), ".2f"),
+            *(_shown(_median(sides.get(side, []), "peak_mib"), ".0f") for side in ("fast", "rival")),
+            *(_shown(_median(sides.get(side, []), "added_mib"), ".0f") for side in ("fast", "rival")),
         ]
         lines.append(f"| {model} | {target} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
@@ -118,8 +130,8 @@ def _median(rows: list[dict[str, Any]], field: str) -> float | None:
     return median(values) if values else None
 
 
-def _shown(value: float | None, form: str) -> list[str]:
-    return ["–" if value is None else format(value, form)]
+def _shown(value: float | None, form: str) -> str:
+    return "–" if value is None else format(value, form)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,6 @@ import torch.ao.quantization.fx._decomposed  # the operators of quantized progra
 from executorch.exir._serialize._program import deserialize_pte_binary
 
 from case import OutOfTime, limit, quantize
-from models import MODELS
 from probes import Stopwatch, cpu_seconds
 from sides import SIDES, Side
 
@@ -53,6 +52,8 @@ def main(side: str, model: str, target: str, step: str, cpu_limit: str, program:
 
 
 def _prepare(side: Side, model: str, target: str, path: str) -> None:
+    from models import MODELS  # late: transformers is not needed to lower, and counts as memory
+
     module, inputs = MODELS[model]()
     program = torch.export.export(module, inputs(0))
     quantized = quantize(side, program, side.quantizer(target, side.compile_spec(target)), inputs)

@@ -43,7 +43,7 @@ _Groups = dict[tuple[str, str], dict[str, list[dict[str, Any]]]]
 def tables(rows: Iterable[dict[str, Any]]) -> str:
     """One paragraph on the machine and the versions, then a table per kind of figure: ours, rival's, ratio."""
     groups: _Groups = {}
-    for row in _latest(list(rows)):
+    for row in latest(list(rows)):
         groups.setdefault((row["model"], row["target"]), {}).setdefault(row["side"], []).append(row)
     cases = {key: sides for key, sides in groups.items() if key[1] != "import" and not _depth_of(key[0])}
     parts = [_setting(groups)]
@@ -60,7 +60,7 @@ def tables(rows: Iterable[dict[str, Any]]) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _latest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def latest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows of each case's last run: figures are compared within one run only."""
     last: dict[tuple[str, str], str] = {}
     for row in rows:

@@ -14,6 +14,7 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 import example_scripts
 from arm_tosa_core import TosaCompileSpec, TOSAPartitioner, TOSAQuantizer, get_symmetric_quantization_config
+from arm_tosa_core.flow.edge import lower_to_edge
 from models import MODELS
 
 Run = Callable[..., torch.Tensor]
@@ -52,8 +53,12 @@ class Lowered:
         return names
 
 
-def lower_int8(name: str, artifacts: Path, samples: int) -> Lowered:
-    """Quantizes a network of ``tests/models`` to int8 and lowers it to TOSA 1.0 INT, artifacts in the folder."""
+def lower_int8(name: str, artifacts: Path, samples: int, flow: str = "fast") -> Lowered:
+    """Quantizes a network of ``tests/models`` to int8 and lowers it to TOSA 1.0 INT, artifacts in the folder.
+
+    Args:
+        flow: ``fast``, or ``ordinary`` for ExecuTorch's own.
+    """
     module, inputs = MODELS[name]()
     spec = TosaCompileSpec("TOSA-1.0+INT").dump_intermediate_artifacts_to(artifacts)
     quantizer = TOSAQuantizer(spec).set_global(get_symmetric_quantization_config(is_per_channel=True))
@@ -62,7 +67,11 @@ def lower_int8(name: str, artifacts: Path, samples: int) -> Lowered:
         for seed in range(4):
             prepared(*inputs(seed))
     quantized = convert_pt2e(prepared)
-    edge = to_edge_transform_and_lower(torch.export.export(quantized, inputs(0)), partitioner=[TOSAPartitioner(spec)])
+    program = torch.export.export(quantized, inputs(0))
+    if flow == "fast":
+        edge, _ = lower_to_edge(program, spec)
+    else:
+        edge = to_edge_transform_and_lower(program, partitioner=[TOSAPartitioner(spec)])
     graphs = [path.read_bytes() for path in sorted(artifacts.glob("delegate_*/tosa.tosa"))]
     return Lowered(module, quantized, edge, graphs, [inputs(100 + i) for i in range(samples)])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+import torch
 
 from arm_tosa_core import TosaSpecification, reference
 from arm_tosa_core.errors import ToolError
@@ -32,8 +33,16 @@ CASES = [
 
 @pytest.fixture(scope="module", params=CASES, ids=lambda case: case.name)
 def network(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Case, Lowered]:
-    case = request.param
-    return case, lower_int8(case.name, tmp_path_factory.mktemp(case.name), case.samples)
+    case, flow = request.param, request.config.getoption("--arm-flow")
+    return case, lower_int8(case.name, tmp_path_factory.mktemp(case.name), case.samples, flow)
+
+
+@pytest.mark.parametrize("name", ["digits", "bert_tiny"])
+def test_both_flows_compute_the_same_bits(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    fast, ordinary = (lower_int8(name, tmp_path_factory.mktemp(flow), 2, flow) for flow in ("fast", "ordinary"))
+    assert fast.left_outside() == ordinary.left_outside()
+    for inputs in fast.samples:
+        assert torch.equal(fast.compiled(*inputs), ordinary.compiled(*inputs))
 
 
 def test_one_delegate_takes_everything(network: tuple[Case, Lowered]) -> None:

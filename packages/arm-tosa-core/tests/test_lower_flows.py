@@ -16,6 +16,11 @@ from torch.export import ExportedProgram
 
 from arm_tosa_core import TosaCompileSpec
 from arm_tosa_core.flow.edge import lower_to_edge
+from arm_tosa_core.plugins import target as find_target
+from arm_tosa_core.testing.case import SCHEMES, OpCase
+from arm_tosa_core.testing.cases import CASES
+from arm_tosa_core.testing.flows import assert_flows_agree
+from arm_tosa_core.testing.harness import exported
 
 NUMBERS = {"aten.full", "aten._to_copy"}
 SPECS = ["TOSA-1.0+INT", "TOSA-1.0+INT+FP", "TOSA-1.0+FP"]
@@ -62,3 +67,15 @@ def test_flows_agree_on_buffers_that_the_model_writes(forward: Callable[..., Any
     for x in (X, Y, X):
         assert_equal(fast, ordinary, x)
     fast.edge.to_executorch()
+
+
+SAMPLE = [(case, SCHEMES[i % len(SCHEMES)]) for i, case in enumerate(CASES[::40])]
+
+
+@pytest.mark.parametrize(("case", "scheme"), SAMPLE, ids=[f"{case.name}-{scheme}" for case, scheme in SAMPLE])
+def test_flows_agree_on_operators(case: OpCase, scheme: str) -> None:
+    """A sample; ``pytest --arm-flow=ordinary --pyargs arm_tosa_core.testing`` compares all of them."""
+    target = find_target("tosa")
+    spec = TosaCompileSpec(target.tosa_spec)
+    program = exported(case.module(), case.example(0), spec, scheme)
+    assert_flows_agree(program, spec, target, case.example(1))

@@ -34,21 +34,21 @@ def pack(arrays: Arrays) -> bytes:
         UsageError: a size or an offset does not fit the format's 32 bits.
     """
     arrays = checked(arrays)
-    contents = {
+    contents: dict[str, bytes | memoryview] = {
         _FIRST: b"",
-        "cmd_data": arrays["cmd_data"].tobytes(),
-        "weight_data": arrays["weight_data"].tobytes(),
+        "cmd_data": arrays["cmd_data"].data,
+        "weight_data": arrays["weight_data"].data,
         "scratch_size": struct.pack("<I", _within(arrays["scratch_size"].item(), 2**32 - 1, "scratch_size")),
         "inputs": _tensors(arrays, "input"),
         "outputs": _tensors(arrays, "output"),
         _LAST: b"",
     }
-    return b"".join(_block(name, data) for name, data in contents.items())
+    return b"".join(part for name, data in contents.items() for part in _block(name, data))
 
 
-def _block(name: str, data: bytes) -> bytes:
+def _block(name: str, data: bytes | memoryview) -> tuple[bytes | memoryview, ...]:
     _within(len(data), 2**32 - 1, name)
-    return _HEADER.pack(name.encode(), len(data), 0) + data + bytes(-len(data) % _ALIGNMENT)
+    return _HEADER.pack(name.encode(), len(data), 0), data, bytes(-len(data) % _ALIGNMENT)
 
 
 def _tensors(arrays: Arrays, direction: str) -> bytes:

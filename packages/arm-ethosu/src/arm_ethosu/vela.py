@@ -220,7 +220,7 @@ def checked(arrays: Arrays) -> Arrays:
         data = take(key)
         if data.dtype.kind not in "SV" and data.dtype != np.uint8:
             raise _Malformed(f"has {key} of type {data.dtype}, expected bytes")
-        found[key] = np.frombuffer(data.tobytes(), dtype=np.uint8)
+        found[key] = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
     for key in ("scratch_size", *_IO_KEYS):
         numbers = take(key)
         if numbers.dtype.kind not in "iu" and numbers.size:

@@ -12,17 +12,17 @@ from .errors import UsageError
 from .ir import DType
 
 
-def pack(data: np.ndarray[Any, Any], dtype: DType) -> bytes:
-    """The elements of ``data``, in C order, as bytes."""
+def pack(data: np.ndarray[Any, Any], dtype: DType) -> memoryview:
+    """The elements of ``data``, in C order, as bytes: the same memory where they lie like that."""
     values = np.ascontiguousarray(data, dtype=numpy_dtype(dtype)).reshape(-1)
     if dtype is DType.INT4:
         nibbles = values.view(np.uint8) & 15
         if nibbles.size % 2:
             nibbles = np.append(nibbles, np.uint8(0))
-        return (nibbles[0::2] | nibbles[1::2] << 4).tobytes()
+        return (nibbles[0::2] | nibbles[1::2] << 4).data
     if dtype is DType.INT48:
-        return values.view(np.uint8).reshape(-1, 8)[:, :6].tobytes()
-    return values.tobytes()
+        return values.view(np.uint8).reshape(-1, 8)[:, :6].reshape(-1).data
+    return values.view(np.uint8).data
 
 
 def byte_size(elements: int, dtype: DType) -> int:

@@ -18,7 +18,7 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 
 from .analysis import Analysis, NodeCheck, analyse
 from .compile_spec import ArmCompileSpec
-from .edges import copy_shared, narrow_int64
+from .edges import copy_shared, narrow_int64, needs_edits
 from .errors import NothingDelegatedWarning as NothingDelegatedWarning
 from .errors import Rejected, UsageError
 from .explain import Report
@@ -98,14 +98,17 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
 
         ``partition`` may only tag, so this is done before. The program given is left as it is.
         """
-        return self.edited(exported_program)[0]
+        program, _ = self.edited(exported_program)
+        return copy_program(program) if program is exported_program else program  # ExecuTorch takes constants out of it
 
     def edited(self, exported_program: ExportedProgram) -> tuple[ExportedProgram, Analysis]:
-        """The program that ``transform_for_pre_decomposition`` returns, with what of it is delegated."""
+        """``transform_for_pre_decomposition``, and what is delegated; gives the same program if it needs no edits."""
         analysis = self._analyse(exported_program, editable=True)
         if any(_writes(node, analysis) for node in exported_program.graph.nodes):
             exported_program = exported_program.run_decompositions({})  # makes it functional: what follows moves values
             analysis = self._analyse(exported_program, editable=True)
+        if not needs_edits(exported_program, analysis):
+            return exported_program, analysis
         program = copy_program(exported_program)
         analysis = analysis.of_copy(dict(zip(exported_program.graph.nodes, program.graph.nodes, strict=True)))
         again = copy_shared(program, analysis)

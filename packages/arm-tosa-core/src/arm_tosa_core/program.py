@@ -69,13 +69,12 @@ def _constant_inputs(program: ExportedProgram) -> Iterator[tuple[str, str, torch
 
 def copy_program(program: ExportedProgram) -> ExportedProgram:
     """The program with a graph of its own; parameters are shared."""
-    module = torch.fx.GraphModule(program.graph_module, copy.deepcopy(program.graph_module.graph))
-    for old, new in zip(program.graph.nodes, module.graph.nodes, strict=True):
+    graph = copy.deepcopy(program.graph)
+    for old, new in zip(program.graph.nodes, graph.nodes, strict=True):
         new.name = old.name  # a copy renames what shadows a builtin, such as "input"
-    module.meta = dict(program.graph_module.meta)
     return ExportedProgram(
-        root=module,
-        graph=module.graph,
+        root=program.graph_module,
+        graph=graph,
         graph_signature=program.graph_signature,
         state_dict=dict(program.state_dict),  # ExecuTorch removes what goes into delegates
         range_constraints=program.range_constraints,

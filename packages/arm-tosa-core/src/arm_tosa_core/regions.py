@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from torch.export import ExportedProgram
@@ -29,8 +30,13 @@ def lower_regions(program: ExportedProgram, target: Target, analysis: Analysis) 
     Raises:
         LoweringError: a rewrite broke a graph.
     """
-    numbers = sorted(set(analysis.accepted.values()))
-    return [_lower_region(program, target, analysis, number) for number in numbers]
+    return list(each_region(program, target, analysis))
+
+
+def each_region(program: ExportedProgram, target: Target, analysis: Analysis) -> Iterator[Region]:
+    """``lower_regions``, one at a time: who does not keep a graph has room for the next."""
+    for number in sorted(set(analysis.accepted.values())):
+        yield _lower_region(program, target, analysis, number)
 
 
 def _lower_region(program: ExportedProgram, target: Target, analysis: Analysis, number: int) -> Region:

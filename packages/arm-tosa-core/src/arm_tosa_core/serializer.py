@@ -12,7 +12,7 @@ import numpy as np
 
 from .errors import LoweringError
 from .flatbuffer import Field, Offsets, Table, Vector, int32_vector, write
-from .ir import DType, Graph, Op, Tensor
+from .ir import DType, Graph, Op, Tensor, content
 from .packing import pack
 from .specification import TosaSpecification
 from .table import ENUMS, OPERATORS, Attribute
@@ -127,7 +127,7 @@ class _Writer:
         self.count += 1
         return name
 
-    def tensor(self, tensor: Tensor, data: bytes | None = None) -> str:
+    def tensor(self, tensor: Tensor, data: memoryview | None = None) -> str:
         """Lists a tensor, under a number if it has no name yet."""
         name = self.names.setdefault(id(tensor), "") or self.number()
         self.names[id(tensor)] = name
@@ -137,7 +137,7 @@ class _Writer:
     def constant(self, constant: Tensor) -> None:
         assert constant.data is not None
         data = pack(constant.data, constant.dtype)
-        key = (constant.dtype, constant.shape, data)
+        key = (constant.dtype, constant.shape, content(data))
         name = self.constants.get(key)
         if name is not None:
             self.names[id(constant)] = name
@@ -183,7 +183,7 @@ class _Writer:
         )
 
 
-def _tensor(name: str, tensor: Tensor, data: bytes | None = None) -> Table:
+def _tensor(name: str, tensor: Tensor, data: memoryview | None = None) -> Table:
     number = DTYPE_NUMBERS.get(tensor.dtype)
     if number is None:
         raise LoweringError(f"TOSA has no tensors of type {tensor.dtype}: {tensor}")
@@ -217,5 +217,5 @@ def _attribute(op: Op, attribute: Attribute, value: Any) -> Field:
             return text
 
 
-def _bytes(data: bytes) -> Vector:
+def _bytes(data: bytes | memoryview) -> Vector:
     return Vector(data, len(data), 1)

@@ -12,9 +12,9 @@ from ..backend import payload
 from ..compile_spec import ArmCompileSpec
 from ..explain import Report
 from ..partitioner import TOSAPartitioner
-from ..regions import lower_regions
+from ..regions import each_region
 from .delegation import delegation
-from .outer import with_delegates
+from .outer import Call, with_delegates
 from .standin import lowered_module
 
 
@@ -26,12 +26,11 @@ def lower_to_edge(
     """``lower`` without its last step, for passes of ExecuTorch that come before ``to_executorch``."""
     partitioner = TOSAPartitioner(compile_spec, additional_checks)
     program, analysis = delegation(exported_program, partitioner)
-    regions = lower_regions(program, partitioner.target, analysis)
-    modules = [
-        lowered_module(region, payload(region.graph, partitioner.target, compile_spec), compile_spec, program)
-        for region in regions
-    ]
-    outer = with_delegates(program, analysis, regions, modules)
+    calls = []
+    for region in each_region(program, partitioner.target, analysis):
+        compiled = payload(region.graph, partitioner.target, compile_spec)
+        calls.append(Call(lowered_module(region, compiled, compile_spec, program), region.inputs, region.outputs))
+    outer = with_delegates(program, analysis, calls)
     edge = to_edge(outer, compile_config=EdgeCompileConfig(_check_ir_validity=False))
     assert partitioner.report is not None  # ``delegation`` has made it
     return edge, partitioner.report

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from executorch.exir.delegate import executorch_call_delegate
@@ -13,28 +13,34 @@ from torch.export.graph_signature import ExportGraphSignature, InputKind, Output
 from torch.fx import Graph, GraphModule, Node
 
 from ..analysis import Analysis
-from ..regions import Region
+
+
+@dataclass(frozen=True)
+class Call:
+    """What becomes of a region: a call of a ``LoweredBackendModule``, with the nodes that it reads and makes."""
+
+    module: Any
+    inputs: list[Node]
+    outputs: list[Node]
+
 
 _CONSTANTS = frozenset({InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR})
 
 
-def with_delegates(
-    program: ExportedProgram, analysis: Analysis, regions: Sequence[Region], modules: Sequence[Any]
-) -> ExportedProgram:
+def with_delegates(program: ExportedProgram, analysis: Analysis, calls: Sequence[Call]) -> ExportedProgram:
     """The program with delegates called; constants that nobody else reads are left out of it.
 
     Args:
         program: a functional program; it stays as it is.
         analysis: of this program.
-        regions: those that the analysis found.
-        modules: the ``LoweredBackendModule`` of each.
+        calls: one for each region that the analysis found.
     """
     signature = program.graph_signature
     mutated = set(signature.buffers_to_mutate.values())
     consumed = {
         spec.arg.name for spec in signature.input_specs if spec.kind in _CONSTANTS and spec.target not in mutated
     }
-    walk = _Walk(regions, modules)
+    walk = _Walk(calls)
     for node in program.graph.nodes:
         constant = node.op == "get_attr" or node.name in consumed
         if node not in analysis.accepted and not (constant and all(u in analysis.accepted for u in node.users)):
@@ -67,11 +73,10 @@ def _output_specs(signature: ExportGraphSignature, graph: Graph) -> list[OutputS
 class _Walk:
     """Copies nodes to a new graph, each after what it needs; a region becomes one call, made when first needed."""
 
-    def __init__(self, regions: Sequence[Region], modules: Sequence[Any]) -> None:
+    def __init__(self, calls: Sequence[Call]) -> None:
         self.graph = Graph()
-        self.regions = regions
-        self.modules = modules
-        self._makers = {node: i for i, region in enumerate(regions) for node in region.outputs}
+        self.calls = calls
+        self._makers = {node: i for i, call in enumerate(calls) for node in call.outputs}
         self._new: dict[Node, Node] = {}
 
     def visit(self, node: Node) -> None:
@@ -80,7 +85,7 @@ class _Walk:
         while waiting:
             last = waiting[-1]
             maker = self._makers.get(last)
-            needs = last.all_input_nodes if maker is None else self.regions[maker].inputs
+            needs = last.all_input_nodes if maker is None else self.calls[maker].inputs
             missing = [n for n in needs if n not in self._new]
             if last not in self._new and missing:
                 waiting += missing
@@ -95,19 +100,19 @@ class _Walk:
                 self._call(maker)
 
     def _call(self, number: int) -> None:
-        region = self.regions[number]
+        made = self.calls[number]
         module = self.graph.get_attr(_name(number))
-        call = self.graph.call_function(executorch_call_delegate, (module, *(self._new[n] for n in region.inputs)))
+        call = self.graph.call_function(executorch_call_delegate, (module, *(self._new[n] for n in made.inputs)))
         call.name = f"{_name(number)}_call"
-        call.meta["val"] = tuple(node.meta["val"] for node in region.outputs)
-        for position, node in enumerate(region.outputs):
+        call.meta["val"] = tuple(node.meta["val"] for node in made.outputs)
+        for position, node in enumerate(made.outputs):
             result = self._new[node] = self.graph.call_function(operator.getitem, (call, position))
             result.name = node.name
             result.meta = {"val": node.meta["val"]}
 
     def attributes(self, module: GraphModule) -> dict[str, Any]:
         """What the new graph's nodes refer to; that of old ones is taken from the old module."""
-        own = {_name(i): made for i, made in enumerate(self.modules)}
+        own = {_name(i): call.module for i, call in enumerate(self.calls)}
         names = {str(node.target) for node in self.graph.find_nodes(op="get_attr")}
         return {name: own[name] if name in own else operator.attrgetter(name)(module) for name in names}
 

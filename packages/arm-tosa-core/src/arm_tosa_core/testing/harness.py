@@ -11,8 +11,11 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from ..analysis import Analysis, analyse
-from ..compile_spec import ArmCompileSpec
+from ..analysis import Analysis
+from ..compile_spec import ArmCompileSpec, TosaCompileSpec
+from ..errors import NothingDelegatedWarning
+from ..flow.delegation import delegation
+from ..partitioner import TOSAPartitioner
 from ..quantize.config import (
     QuantizationConfig,
     get_symmetric_a16w8_quantization_config,
@@ -22,7 +25,7 @@ from ..quantize.quantizer import TOSAQuantizer
 from ..reference import run as run_reference
 from ..reference import validate
 from ..regions import Region, lower_regions
-from ..registry import canonical, find, overload
+from ..registry import overload
 from ..serializer import serialize
 from ..target import Target
 
@@ -36,30 +39,33 @@ def exported(
     module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], spec: ArmCompileSpec, scheme: str
 ) -> ExportedProgram:
     """The program, quantized with these inputs as calibration data unless the scheme is float."""
+    if scheme == "fp32":
+        return torch.export.export(module, inputs)
+    return export_quantized(module, inputs, TOSAQuantizer(spec).set_global(scheme_config(scheme)))
+
+
+def export_quantized(
+    module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], quantizer: TOSAQuantizer
+) -> ExportedProgram:
+    """The program, quantized as the quantizer says, with these inputs as calibration data."""
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
     program = torch.export.export(module, inputs)
-    if scheme == "fp32":
-        return _decomposed(program)
-    quantizer = TOSAQuantizer(spec).set_global(scheme_config(scheme))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         prepared = prepare_pt2e(program.module(), quantizer)
         with torch.no_grad():
             prepared(*inputs)
-        return _decomposed(torch.export.export(convert_pt2e(prepared), inputs))
+        return torch.export.export(convert_pt2e(prepared), inputs)
 
 
-def _decomposed(program: ExportedProgram) -> ExportedProgram:
-    """The program without composites that no rule knows, which ExecuTorch decomposes on the way to its edge dialect."""
-    known = torch.export.default_decompositions()
-    before: set[Any] = set()
-    while True:
-        targets = {n.target for n in program.graph.nodes if n.op == "call_function" and not find(canonical(n.target))}
-        targets = {t for t in targets if isinstance(t, torch._ops.OpOverload)}
-        if targets == before:
-            return program
-        program, before = program.run_decompositions({t: known[t] for t in targets if t in known}), targets
+def delegated(program: ExportedProgram, target: Target) -> tuple[ExportedProgram, Analysis]:
+    """The program as ``arm_tosa_core.lower`` cuts it, and where."""
+    partitioner = TOSAPartitioner(TosaCompileSpec(target.tosa_spec))
+    partitioner.target = target  # one that nobody has installed, perhaps
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NothingDelegatedWarning)
+        return delegation(program, partitioner)
 
 
 class Execution:
@@ -70,10 +76,9 @@ class Execution:
     """
 
     def __init__(self, program: ExportedProgram, target: Target, *, check: bool = False) -> None:
-        self.program = program
+        self.program, self.analysis = delegated(program, target)
         self.target = target
-        self.analysis: Analysis = analyse(program, target)
-        self.regions = lower_regions(program, target, self.analysis)
+        self.regions = lower_regions(self.program, target, self.analysis)
         self.flatbuffers = [serialize(r.graph, target.tosa_spec) for r in self.regions]
         self.payloads = [target.compile(t, {}) if target.compile else t for t in self.flatbuffers]
         if check:

@@ -1,4 +1,4 @@
-"""The pytest plugin of the kit: ``--arm-target``."""
+"""The pytest plugin of the kit: ``--arm-target`` and its options."""
 
 from __future__ import annotations
 
@@ -9,3 +9,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("arm-tosa", "Arm TOSA conformance kit")
     group.addoption("--arm-target", default="tosa", help="target for the operator cases; see: arm-tosa targets")
     group.addoption("--arm-validate", action="store_true", help="have tosa-opt judge each graph (slower)")
+    group.addoption(
+        "--arm-flow",
+        choices=("fast", "ordinary"),
+        default="fast",
+        help="ordinary: also lower each case through ExecuTorch, and compare bit for bit (much slower)",
+    )

@@ -9,14 +9,15 @@ import pytest
 import torch
 from torch.export import ExportedProgram
 
-from ..analysis import Analysis, analyse
+from ..analysis import Analysis
 from ..compile_spec import TargetCompileSpec
 from ..plugins import target as find_target
-from ..program import is_dequantize, is_quantize
+from ..program import is_dequantize, is_int64_cast, is_quantize
 from ..target import Target
 from .case import SCHEMES, OpCase
 from .cases import CASES
-from .harness import Execution, exported
+from .flows import assert_flows_agree
+from .harness import Execution, delegated, exported
 
 ROWS = [pytest.param(case, scheme, id=f"{case.name}-{scheme}") for case in CASES for scheme in SCHEMES]
 
@@ -24,13 +25,18 @@ ROWS = [pytest.param(case, scheme, id=f"{case.name}-{scheme}") for case in CASES
 @pytest.mark.parametrize(("case", "scheme"), ROWS)
 def test_operator(case: OpCase, scheme: str, request: pytest.FixtureRequest) -> None:
     target = find_target(request.config.getoption("--arm-target"))
-    check_case(case, scheme, target, validate=request.config.getoption("--arm-validate"))
+    ordinary = request.config.getoption("--arm-flow") == "ordinary"
+    check_case(case, scheme, target, validate=request.config.getoption("--arm-validate"), ordinary=ordinary)
 
 
-def check_case(case: OpCase, scheme: str, target: Target, *, validate: bool = False) -> None:
+def check_case(case: OpCase, scheme: str, target: Target, *, validate: bool = False, ordinary: bool = False) -> None:
     """Fails unless the target takes the whole case and computes what eager PyTorch does, or refuses it as the row says.
 
     Skips what the target cannot have: schemes outside its specification, operators beyond its own checks.
+
+    Args:
+        validate: have ``tosa-opt`` judge each graph.
+        ordinary: also lower the case through ExecuTorch's own flow, and compare with the fast flow.
     """
     spec = target.tosa_spec
     if scheme == "fp32" and not spec.support_float():
@@ -43,18 +49,20 @@ def check_case(case: OpCase, scheme: str, target: Target, *, validate: bool = Fa
     compile_spec = target.compile_spec() if target.compile_spec else TargetCompileSpec(target.name)
     program = exported(module, inputs, compile_spec, scheme)
     run = Execution(program, target, check=validate)
+    if ordinary:
+        assert_flows_agree(program, compile_spec, target, case.example(1))
     reasons = [str(why) for why in run.analysis.rejected.values()]
     if scheme in case.refuses:
         expected = [case.refuses[scheme], *([] if spec.support_float() else _NO_FLOAT)]
         assert any(e in r for r in reasons for e in expected), f"expected a refusal {expected}, got {reasons}"
         return
-    left = _left_outside(program, run.analysis)
+    left = _left_outside(run.program, run.analysis)
     if scheme in case.needs_float and not spec.support_float():
         assert left, f"is delegated on {target.name}, which has no float: take {scheme} out of needs_float"
         assert any(word in why for why in left.values() for word in _NO_FLOAT), f"refused for other reasons: {left}"
         return
     if left and target.checks:
-        unlimited = _left_outside(program, analyse(program, replace(target, checks=())))
+        unlimited = _left_outside(*delegated(program, replace(target, checks=())))
         if not unlimited:
             pytest.skip(f"{target.name} refuses: {'; '.join(left.values())}")
     assert not left, f"left outside: {left}"
@@ -79,11 +87,12 @@ _NO_FLOAT = ("has integers only", "needs FP", "16 bits cannot follow")
 
 
 def _left_outside(program: ExportedProgram, analysis: Analysis) -> dict[str, str]:
-    """Operators outside, and why; not the quantize and dequantize nodes at the edges, nor assertions."""
+    """Operators outside, and why; not the quantize, dequantize and int64 casts at the edges, nor assertions."""
 
     def must_be_inside(node: torch.fx.Node) -> bool:
         if node.op != "call_function" or node in analysis.accepted or node.meta.get("val") is None:
             return False
-        return not (is_quantize(node) or is_dequantize(node) or node.target is operator.getitem)
+        edge = is_quantize(node) or is_dequantize(node) or is_int64_cast(node)
+        return not (edge or node.target is operator.getitem)
 
     return {n.name: str(analysis.rejected.get(n)) for n in program.graph.nodes if must_be_inside(n)}
