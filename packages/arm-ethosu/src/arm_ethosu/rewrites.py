@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
@@ -114,21 +115,28 @@ def _source(tensor: Tensor) -> str:
     return "" if op is None else op.name
 
 
-#: Operators, and those whose results Vela does not give them at the right place, or of the right size, on U55 and U65.
-_WRONG_PLACES = {
+#: Operators, and those whose results Vela does not give them at the right place, or of the right size.
+_WRONG_PLACES = {"TRANSPOSE_CONV2D": ("SLICE",)}
+_WRONG_PLACES_U55 = {
+    **_WRONG_PLACES,
+    "MATMUL": ("SLICE",),
     **dict.fromkeys(("CONCAT", "PAD"), ("TRANSPOSE_CONV2D", "MATMUL")),
     **dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN"), ("SLICE", "REDUCE_SUM")),
 }
 
 
-def _detour(graph: Graph, op: Op) -> bool:
-    """What some operators make goes through a pool before it is joined, padded or reduced."""
-    changed = False
-    for position, tensor in enumerate(op.inputs):
-        if _source(tensor) in _WRONG_PLACES[op.name] and _is_poolable(tensor):
-            graph.set_input(op, position, _through_pool(graph, graph.ops.index(op), tensor, op))
-            changed = True
-    return changed
+def _detour(wrong_places: Mapping[str, tuple[str, ...]]) -> Rewrite:
+    """What some operators make goes through a pool before others join, pad, reduce or multiply it."""
+
+    def apply(graph: Graph, op: Op) -> bool:
+        changed = False
+        for position, tensor in enumerate(op.inputs):
+            if _source(tensor) in wrong_places[op.name] and _is_poolable(tensor):
+                graph.set_input(op, position, _through_pool(graph, graph.ops.index(op), tensor, op))
+                changed = True
+        return changed
+
+    return Rewrite("detour", Stage.LEGALIZE, tuple(wrong_places), apply)
 
 
 def _pooled_extreme(graph: Graph, op: Op) -> bool:
@@ -190,7 +198,7 @@ PATCHES = Rewrite("patches_as_channels", Stage.LEGALIZE, ("CONV2D",), _patches)
 ONE_RESCALE = Rewrite("one_rescale_from_int48", Stage.LEGALIZE, ("RESCALE",), _one_rescale)
 SCALES_OF_PARTS = Rewrite("scales_of_parts", Stage.LEGALIZE, ("RESCALE",), _scales_of_parts)
 POOLED_EXTREME = Rewrite("pooled_extreme", Stage.LEGALIZE, ("REDUCE_MAX", "REDUCE_MIN"), _pooled_extreme)
-DETOUR = Rewrite("detour", Stage.LEGALIZE, tuple(_WRONG_PLACES), _detour)
+DETOUR, DETOUR_U55 = _detour(_WRONG_PLACES), _detour(_WRONG_PLACES_U55)
 TABLE_FIRST = Rewrite("table_before_transpose", Stage.LEGALIZE, ("TABLE",), _table_first)
 
 
@@ -198,6 +206,6 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
     """The rewrites for an accelerator: what Vela gets wrong differs between families, and with their on-chip memory."""
     common = (PATCHES, ONE_RESCALE, SCALES_OF_PARTS, POOLED_EXTREME)
     if family_of(accelerator) == "u85":
-        return common
+        return (*common, DETOUR)
     small = accelerator in ("ethos-u55-32", "ethos-u55-64")
-    return (*common, DETOUR, *((TABLE_FIRST,) if small else ()))
+    return (*common, DETOUR_U55, *((TABLE_FIRST,) if small else ()))

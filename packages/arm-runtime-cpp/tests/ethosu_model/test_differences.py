@@ -81,6 +81,12 @@ def _maximum_of_slice(m: Maker) -> Tensor:
     return m.op("REDUCE_MAX", part, axis=3)
 
 
+def _transpose_conv_of_slice(m: Maker) -> Tensor:
+    x = m.sum("ADD", m.input(I8, 1, 5, 6, 7), m.input(I8, 1, 5, 6, 7), 19)
+    part = m.op("SLICE", x, m.graph.shape((0, 1, 1, 1)), m.graph.shape((1, 2, 3, 4)))
+    return m.conv(part, (3, 3), 5, op="TRANSPOSE_CONV2D", stride=(2, 2))
+
+
 def _maximum_of_sum(m: Maker) -> Tensor:
     total = m.op("REDUCE_SUM", m.rescale(m.input(I8, 1, 5, 6, 7), I32, 1.0), axis=2)
     return m.op("REDUCE_MAX", m.rescale(total, I8, 0.2), axis=3)
@@ -108,6 +114,8 @@ ROWS = {
     "maximum of channels, then CONCAT, U55": Row(_concat_maximum, "ethos-u55-128"),
     "maximum of channels, then CONCAT, U85": Row(_concat_maximum, "ethos-u85-256"),
     "SLICE, then maximum": Row(_maximum_of_slice, "ethos-u55-256"),
+    "SLICE, then transposed convolution, U55": Row(_transpose_conv_of_slice, "ethos-u55-256"),
+    "SLICE, then transposed convolution, U85": Row(_transpose_conv_of_slice, "ethos-u85-128"),
     "sum, then maximum": Row(_maximum_of_sum, "ethos-u55-256"),
     "minimum of rows, then RESHAPE": Row(
         lambda m: m.op("RESHAPE", m.op("REDUCE_MIN", m.input(I8, 5, 6, 7), axis=1), m.graph.shape((5, 7))),
