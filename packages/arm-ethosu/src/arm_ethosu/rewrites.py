@@ -179,6 +179,32 @@ def _scales_of_parts(graph: Graph, op: Op) -> bool:
     return True
 
 
+_CHAINED = ("RESCALE", "RESHAPE", "MUL", "ADD", "SUB", "MAXIMUM", "MINIMUM", "CLAMP")
+
+
+def _one_table_in_a_chain(graph: Graph, op: Op) -> bool:
+    """An INT16 TABLE on what comes from another one, through operators that Vela chains, goes through a pool.
+
+    There is room for one such table; in a chain the second one replaces the first before that was used.
+    """
+    x = op.inputs[0]
+    if x.dtype is not DType.INT16:
+        return False
+    waiting, seen = [x], {x}
+    while waiting:
+        producer = waiting.pop().producer
+        if producer is None:
+            continue
+        if producer.name == "TABLE":
+            graph.set_input(op, 0, _through_pool(graph, graph.ops.index(op), x, op))
+            return True
+        if producer.name in _CHAINED:
+            new = [tensor for tensor in producer.inputs if tensor not in seen]
+            waiting += new
+            seen.update(new)
+    return False
+
+
 def _table_first(graph: Graph, op: Op) -> bool:
     """A TABLE of a TRANSPOSE becomes a TRANSPOSE of a TABLE.
 
@@ -199,6 +225,7 @@ ONE_RESCALE = Rewrite("one_rescale_from_int48", Stage.LEGALIZE, ("RESCALE",), _o
 SCALES_OF_PARTS = Rewrite("scales_of_parts", Stage.LEGALIZE, ("RESCALE",), _scales_of_parts)
 POOLED_EXTREME = Rewrite("pooled_extreme", Stage.LEGALIZE, ("REDUCE_MAX", "REDUCE_MIN"), _pooled_extreme)
 DETOUR, DETOUR_U55 = _detour(_WRONG_PLACES), _detour(_WRONG_PLACES_U55)
+ONE_TABLE = Rewrite("one_table_in_a_chain", Stage.LEGALIZE, ("TABLE",), _one_table_in_a_chain)
 TABLE_FIRST = Rewrite("table_before_transpose", Stage.LEGALIZE, ("TABLE",), _table_first)
 
 
@@ -206,6 +233,6 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
     """The rewrites for an accelerator: what Vela gets wrong differs between families, and with their on-chip memory."""
     common = (PATCHES, ONE_RESCALE, SCALES_OF_PARTS, POOLED_EXTREME)
     if family_of(accelerator) == "u85":
-        return (*common, DETOUR)
+        return (*common, DETOUR, ONE_TABLE)
     small = accelerator in ("ethos-u55-32", "ethos-u55-64")
     return (*common, DETOUR_U55, *((TABLE_FIRST,) if small else ()))

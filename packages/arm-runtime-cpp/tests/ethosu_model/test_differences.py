@@ -87,6 +87,15 @@ def _transpose_conv_of_slice(m: Maker) -> Tensor:
     return m.conv(part, (3, 3), 5, op="TRANSPOSE_CONV2D", stride=(2, 2))
 
 
+def _two_tables(m: Maker) -> Tensor:
+    def table(x: Tensor) -> Tensor:
+        points = np.clip(np.cumsum(m.rng.integers(-120, 121, 513)), -32768, 32767)
+        return m.rescale(m.op("TABLE", x, m.const(I16, points)), I16, 2.0**-7)
+
+    first = table(m.input(I16, *_SHAPE))
+    return table(m.rescale(m.op("MUL", first, m.input(I16, *_SHAPE), m.const(I8, [0])), I16, 3e-5))
+
+
 def _maximum_of_sum(m: Maker) -> Tensor:
     total = m.op("REDUCE_SUM", m.rescale(m.input(I8, 1, 5, 6, 7), I32, 1.0), axis=2)
     return m.op("REDUCE_MAX", m.rescale(total, I8, 0.2), axis=3)
@@ -116,6 +125,7 @@ ROWS = {
     "SLICE, then maximum": Row(_maximum_of_slice, "ethos-u55-256"),
     "SLICE, then transposed convolution, U55": Row(_transpose_conv_of_slice, "ethos-u55-256"),
     "SLICE, then transposed convolution, U85": Row(_transpose_conv_of_slice, "ethos-u85-128"),
+    "two INT16 tables": Row(_two_tables, "ethos-u85-128"),
     "sum, then maximum": Row(_maximum_of_sum, "ethos-u55-256"),
     "minimum of rows, then RESHAPE": Row(
         lambda m: m.op("RESHAPE", m.op("REDUCE_MIN", m.input(I8, 5, 6, 7), axis=1), m.graph.shape((5, 7))),
