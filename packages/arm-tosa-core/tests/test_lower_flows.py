@@ -22,7 +22,7 @@ from arm_tosa_core.testing.cases import CASES
 from arm_tosa_core.testing.flows import assert_flows_agree
 from arm_tosa_core.testing.harness import exported
 
-NUMBERS = {"aten.full", "aten._to_copy"}
+NUMBERS = {"aten.fill", "aten.full_like", "aten.full", "aten._to_copy"}
 SPECS = ["TOSA-1.0+INT", "TOSA-1.0+INT+FP", "TOSA-1.0+FP"]
 
 

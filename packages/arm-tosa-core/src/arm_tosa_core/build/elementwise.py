@@ -227,7 +227,12 @@ class Elementwise(Rescale):
         return self.elementwise(name, a, b, **attrs)
 
     def SELECT(self, condition: Value, x: Operand, y: Operand) -> Value:
-        """``x`` where the condition holds, else ``y``."""
+        """``x`` where the condition holds, else ``y``; without an operator where a constant condition does not vary."""
+        if condition.const is not None and condition.size:
+            always = condition.const.reshape(-1)[0]
+            chosen = x if always else y
+            if bool((condition.const == always).all()) and _covers(chosen, condition, x, y):
+                return chosen  # type: ignore[return-value]
         (a, b), integer = self._modes(x, y)
         if condition.const is not None and a.const is not None and b.const is not None:
             return self.const(torch.where(condition.const, a.real(), b.real()))
@@ -286,6 +291,14 @@ class Elementwise(Rescale):
 
 _NARROW = "cast the input to int32 in the model"
 _RANGES = INTEGER_RANGES | {torch.bool: (0, 1)}
+
+
+def _covers(chosen: Operand, *beside: Operand) -> bool:
+    """Whether an operand has the shape and type that the operands have together."""
+    values = [v for v in beside if isinstance(v, Value)]
+    if not isinstance(chosen, Value) or any(v.dtype.is_floating_point and v.dtype != chosen.dtype for v in values):
+        return False
+    return chosen.dtype.is_floating_point and chosen.shape == np.broadcast_shapes(*(v.shape for v in values))
 
 
 def _shrunk(value: Value, others: Sequence[tuple[int, ...]]) -> Value:

@@ -20,6 +20,7 @@ from torch.fx import Graph, GraphModule, Node
 from torch.utils._pytree import tree_structure
 
 from ..program import copy_program
+from ..registry import canonical, find
 
 Table = Mapping[Any, Callable[..., Any]]
 
@@ -42,6 +43,24 @@ def decompose(program: ExportedProgram, table: Table) -> ExportedProgram:
     _put_back(program.graph, parts.graph, inputs, results)
     program.graph.eliminate_dead_code()
     return program
+
+
+def without_composites(program: ExportedProgram) -> ExportedProgram:
+    """The program with operators that have no rule replaced by what PyTorch makes them of, as far as it says."""
+    known = torch.export.default_decompositions()
+    before: set[Any] = set()
+    while True:
+        targets = {n.target for n in program.graph.nodes if n.op == "call_function" and not find(canonical(n.target))}
+        strange = {t for t in targets if isinstance(t, torch._ops.OpOverload) and (t in known or _is_composite(t))}
+        if strange <= before:
+            return program
+        program = run_decompositions(program, {t: known[t] for t in strange if t in known})
+        before |= strange
+
+
+def _is_composite(target: torch._ops.OpOverload) -> bool:
+    name = target.name()  # type: ignore[no-untyped-call]
+    return torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd")
 
 
 def run_decompositions(program: ExportedProgram, table: Table) -> ExportedProgram:

@@ -13,7 +13,7 @@ from ..case import QUANTIZED, OpCase, channels_last, given, integers, uniform
 _INF = float("inf")
 _EVERYWHERE = ("fp32", "int8", "int16")
 _WIDE = dict.fromkeys(_EVERYWHERE, "int64 numbers of unknown range")
-_BITS = dict.fromkeys(_EVERYWHERE, "bits of int64")
+_BITS = dict.fromkeys(_EVERYWHERE, "int64")
 
 
 def _bools(*shape: int) -> Callable[[torch.Generator], torch.Tensor]:

@@ -86,8 +86,9 @@ CASES: list[OpCase] = [
         "norm/3",
         lambda: lambda x: torch.linalg.vector_norm(x, 3),
         [(2, 6)],
-        refuses=dict.fromkeys(SCHEMES, "norm of order 3"),
+        needs_float=QUANTIZED,
     ),
-    OpCase("norm/normalize", lambda: lambda x: torch.nn.functional.normalize(x, dim=-1), [(2, 6, 4)]),
+    # a norm and a division by it
+    OpCase("norm/normalize", lambda: lambda x: torch.nn.functional.normalize(x, dim=-1), [(2, 6, 4)], int16_quanta=4),
     OpCase("logsumexp", lambda: lambda x: torch.logsumexp(x, 1), [(2, 6, 4)]),
 ]
