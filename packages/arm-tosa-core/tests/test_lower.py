@@ -16,9 +16,9 @@ from test_partitioner import PROGRAMS, X
 from torch.export import ExportedProgram
 
 from arm_tosa_core import TosaCompileSpec, TosaSpecification, UsageError, lower
+from arm_tosa_core import decompose as decomposition
+from arm_tosa_core.decompose import decompose
 from arm_tosa_core.errors import NothingDelegatedWarning
-from arm_tosa_core.flow import decompose as decomposition
-from arm_tosa_core.flow.decompose import decompose
 from arm_tosa_core.flow.functional import functional
 from arm_tosa_core.partitioner import TOSAPartitioner
 from arm_tosa_core.pte import delegates

@@ -18,11 +18,11 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 
 from .analysis import Analysis, NodeCheck, analyse
 from .compile_spec import ArmCompileSpec
+from .decompose import without_composites
 from .edges import copy_shared, narrow_int64, needs_edits
 from .errors import NothingDelegatedWarning as NothingDelegatedWarning
 from .errors import Rejected, UsageError
 from .explain import Report
-from .flow.decompose import without_composites
 from .program import copy_program, real_constants
 from .registry import overload
 

@@ -6,9 +6,9 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from ..analysis import Analysis
+from ..decompose import decompose
 from ..partitioner import TOSAPartitioner
 from ..program import is_dequantize, is_int64_cast, is_quantize
-from .decompose import decompose
 from .functional import functional
 
 

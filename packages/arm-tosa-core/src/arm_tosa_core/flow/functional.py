@@ -8,8 +8,8 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from ..decompose import run_decompositions
 from ..program import copy_program
-from .decompose import run_decompositions
 
 #: Checks that export leaves in a program; ExecuTorch drops them. They must not count as users of a tensor.
 _CHECKS = frozenset({torch.ops.aten._assert_tensor_metadata.default})

@@ -19,8 +19,8 @@ from torch.export.graph_signature import (
 from torch.fx import Graph, GraphModule, Node
 from torch.utils._pytree import tree_structure
 
-from ..program import copy_program
-from ..registry import canonical, find
+from .program import copy_program
+from .registry import canonical, find
 
 Table = Mapping[Any, Callable[..., Any]]
 
