@@ -1,22 +1,26 @@
 """Runs the TOSA operator tests that ship in the rival's wheel on this project's compiler.
 
-``python -m benchmarks.rival_suite --shard 1/20`` takes every twentieth file, the first included; ``--only add`` takes
-files by name. Prints how many tests passed, failed and were left out, the failures, and the reasons of what was left
-out. Files run in processes of their own: some of them change what others import.
+``python -m benchmarks.rival_suite --records r.jsonl`` runs them all, ``--shard 1/20`` every twentieth file, the first
+included, ``--only add`` files by name; results go to the records file, test by test, a later one replacing an earlier.
+``--rival`` then runs those that failed on the rival itself. ``--report`` runs nothing: it prints how many tests
+passed, failed and were left out, the failures, and the reasons of what was left out; ``--update FILE`` writes that
+into a document. Files run in processes of their own: some of them change what others import.
 """
 
 from __future__ import annotations
 
 import argparse
-import collections
 import importlib.util
-import re
+import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
+from benchmarks.rival_suite import report
+from benchmarks.rival_suite.report import Record
+
 ROOT = Path(__file__).resolve().parents[2]
-_ENDED = re.compile(r"^(PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS) (?:\[(\d+)\] )?(.*)$")
 
 
 def main() -> None:
@@ -24,53 +28,73 @@ def main() -> None:
     parser.add_argument("--shard", default="1/1", metavar="K/N", help="every Nth file from the Kth on")
     parser.add_argument("--only", default="", help="files whose name contains this")
     parser.add_argument("--timeout", type=int, default=3600, help="seconds for a file (default 3600)")
+    parser.add_argument("--records", type=Path, help="where results are kept (default: nowhere)")
+    parser.add_argument("--failed", action="store_true", help="only the tests that the records say we failed")
+    parser.add_argument("--rival", action="store_true", help="run the tests that we failed on the rival itself")
+    parser.add_argument("--report", action="store_true", help="run nothing, print what the records say")
+    parser.add_argument("--update", type=Path, metavar="FILE", help="write the report into this document")
     options = parser.parse_args()
-    shard, shards = (int(number) for number in options.shard.split("/"))
+    if (options.rival or options.failed or options.report or options.update) and not options.records:
+        parser.error("--rival, --failed, --report and --update need --records FILE")
+    records = report.read(options.records) if options.records else {}
+    if not (options.report or options.update):
+        shard, shards = (int(number) for number in options.shard.split("/"))
+        side = "rival" if options.rival else "ours"
+        for file in [f for f in _files() if options.only in f.name][shard - 1 :: shards]:
+            wanted = _wanted(file, records, options.failed, options.rival)
+            if wanted is not None:
+                made = _run(file, wanted, side, options.timeout)
+                records |= {(record.test, side): record for record in made}
+                if options.records:
+                    report.append(options.records, made)
+            print(f"{file.name}: so far {report.counted(records)}", flush=True)
+    print(report.text(records))
+    if options.update:
+        report.update(options.update, records)
+
+
+def _tests() -> Path:
     found = importlib.util.find_spec("executorch")
     assert found is not None and found.submodule_search_locations is not None
-    tests = Path(found.submodule_search_locations[0], "backends", "arm", "test")
-    files = [file for file in sorted((tests / "ops").glob("test_*.py")) if options.only in file.name]
-    counts: collections.Counter[str] = collections.Counter()
-    left_out: collections.Counter[str] = collections.Counter()
-    failures = []
-    for file in files[shard - 1 :: shards]:
-        for outcome, number, text in _run(file, tests, options.timeout):
-            counts[outcome] += number
-            if outcome == "left out":
-                left_out[text] += number
-            if outcome == "failed":
-                failures.append(text)
-        print(f"{file.name}: so far {_counted(counts)}", flush=True)
-    print("\n".join(["", *failures, "", *(f"{number:6} {why}" for why, number in left_out.most_common())]))
-    print(_counted(counts))
+    return Path(found.submodule_search_locations[0], "backends", "arm", "test")
 
 
-def _counted(counts: collections.Counter[str]) -> str:
-    return ", ".join(f"{counts[name]} {name}" for name in ("passed", "failed", "left out"))
+def _files() -> list[Path]:
+    return sorted((_tests() / "ops").rglob("test_*.py"))
 
 
-def _run(file: Path, tests: Path, timeout: int) -> list[tuple[str, int, str]]:
-    """Outcome, how many, and the test's name or the reason."""
-    options = ["-q", "-rA", "--tb=line", "--no-header", "-p", "no:cacheprovider", "-p", "benchmarks.rival_suite.plugin"]
-    command = [sys.executable, "-m", "pytest", str(file), "-k", "tosa_FP or tosa_INT", *options, f"--rootdir={tests}"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, cwd=ROOT, check=False)
-    except subprocess.TimeoutExpired:
-        return [("failed", 1, f"{file.name}: no end after {timeout} s")]
-    ended = [match.groups() for line in done.stdout.splitlines() if (match := _ENDED.match(line))]
-    if not ended and done.returncode not in (0, 5):  # 5: nothing was selected
-        return [("failed", 1, f"{file.name}: {(done.stdout + done.stderr).strip().splitlines()[-1]}")]
-    names = {"PASSED": "passed", "XPASS": "passed", "SKIPPED": "left out", "XFAIL": "left out"}
-    return [
-        (names.get(outcome, "failed"), int(number or 1), _reason(outcome, text.removeprefix(str(tests))))
-        for outcome, number, text in ended
-    ]
+def _wanted(file: Path, records: dict[tuple[str, str], Record], failed: bool, rival: bool) -> list[str] | None:
+    """The names of the tests of a file to run; an empty list for all, None for nothing."""
+    if not (failed or rival):
+        return []
+    mine = [r for (_, side), r in records.items() if side == "ours" and r.file == file.name and r.outcome == "failed"]
+    names = [r.test for r in mine if not (rival and (r.test, "rival") in records)]
+    return names or None
 
 
-def _reason(outcome: str, text: str) -> str:
-    if outcome == "XFAIL":
-        return "the rival expects it to fail"
-    return text.split(": ", 1)[-1] if outcome == "SKIPPED" else text
+def _run(file: Path, names: list[str], side: str, timeout: int) -> list[Record]:
+    """Runs a file, or some of its tests, and gives how each ended."""
+    tests = _tests()
+    plugins = ["-p", "no:cacheprovider", "-p", "benchmarks.rival_suite.recorder"]
+    plugins += ["-p", "benchmarks.rival_suite.plugin"] if side == "ours" else []
+    what = [f"{tests}/{name}" for name in names] or [str(file), "-k", "tosa_FP or tosa_INT"]
+    command = [sys.executable, "-m", "pytest", *what, "-q", "--tb=line", "--no-header", f"--rootdir={tests}", *plugins]
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Path(folder, "records.jsonl")
+        environment = {**os.environ, "RIVAL_SUITE_RECORDS": str(kept)}
+        last = ""
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=timeout, cwd=ROOT, env=environment, check=False
+            )
+            if done.returncode not in (0, 1, 5):  # 1: some failed, 5: nothing was selected
+                last = ([*(done.stdout + done.stderr).strip().splitlines()] or [f"exit status {done.returncode}"])[-1]
+        except subprocess.TimeoutExpired:
+            last = f"no end after {timeout} s"
+        made = report.parse(kept.read_text(), side) if kept.exists() else []
+    if last:
+        made.append(Record(f"ops/{file.name}", side, "failed", last))
+    return made
 
 
 if __name__ == "__main__":

@@ -18,21 +18,26 @@ def _alias(name: str, **members: object) -> None:
     sys.modules[module.__name__] = module
 
 
+def _a8w4(is_per_channel: bool = True, **_: object) -> arm_tosa_core.QuantizationConfig:
+    return arm_tosa_core.get_symmetric_quantization_config(is_per_channel, weight_qmin=-7, weight_qmax=7)
+
+
+def _a16w8(is_per_channel: bool = True, **_: object) -> arm_tosa_core.QuantizationConfig:
+    return arm_tosa_core.get_symmetric_a16w8_quantization_config(is_per_channel)
+
+
 _alias(
     "test.tester.test_pipeline",
     TosaPipelineFP=pipeline.TosaPipelineFP,
     TosaPipelineINT=pipeline.TosaPipelineINT,
     **pipeline.OTHERS,
 )
-import executorch.backends.arm.quantizer as _quantizer  # noqa: E402
-import executorch.backends.arm.quantizer.arm_quantizer as _arm_quantizer  # noqa: E402
+import executorch.backends.arm.quantizer as quantizer  # noqa: E402
+import executorch.backends.arm.quantizer.arm_quantizer as arm_quantizer  # noqa: E402
 
-_NAMES = (
-    "QuantizationConfig",
-    "TOSAQuantizer",
-    "get_symmetric_a16w8_quantization_config",
-    "get_symmetric_quantization_config",
-)
-for _module in (_quantizer, _arm_quantizer):
-    for _name in _NAMES:
-        setattr(_module, _name, getattr(arm_tosa_core, _name))
+for module in (quantizer, arm_quantizer):
+    module.QuantizationConfig = arm_tosa_core.QuantizationConfig
+    module.TOSAQuantizer = arm_tosa_core.TOSAQuantizer
+    module.get_symmetric_quantization_config = arm_tosa_core.get_symmetric_quantization_config
+    module.get_symmetric_a8w4_quantization_config = _a8w4
+    module.get_symmetric_a16w8_quantization_config = _a16w8

@@ -45,9 +45,12 @@ def exported(
 
 
 def export_quantized(
-    module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], quantizer: TOSAQuantizer
+    module: torch.nn.Module,
+    inputs: tuple[torch.Tensor, ...],
+    quantizer: TOSAQuantizer,
+    samples: Sequence[tuple[torch.Tensor, ...]] | None = None,
 ) -> ExportedProgram:
-    """The program, quantized as the quantizer says, with these inputs as calibration data."""
+    """The program, quantized as the quantizer says, calibrated with ``samples``; default: with the inputs alone."""
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
     program = torch.export.export(module, inputs)
@@ -55,7 +58,8 @@ def export_quantized(
         warnings.simplefilter("ignore")
         prepared = prepare_pt2e(program.module(), quantizer)
         with torch.no_grad():
-            prepared(*inputs)
+            for sample in samples or (inputs,):
+                prepared(*sample)
         return torch.export.export(convert_pt2e(prepared), inputs)
 
 

@@ -1,0 +1,53 @@
+"""A pytest plugin that starts every test from one seed and writes down how it ended.
+
+Each outcome goes as a line of JSON into the file that ``RIVAL_SUITE_RECORDS`` names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+_MARKERS = ("flaky(reruns)", "tosa_ref_model", "slow")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for marker in _MARKERS:
+        config.addinivalue_line("markers", marker)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    random.seed(0)
+    np.random.seed(0)
+    torch.manual_seed(0)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.when == "teardown" or (report.when == "setup" and report.passed):
+        return
+    expected = getattr(report, "wasxfail", None)
+    outcome, why = report.outcome, ""
+    if "XPASS" in str(report.longrepr):
+        outcome, expected = "passed", "strictly"
+    elif expected is not None and outcome == "skipped":
+        outcome, why = "left out", "the rival expects it to fail"
+    elif outcome == "skipped":
+        outcome, why = "left out", str(report.longrepr[-1] if isinstance(report.longrepr, tuple) else report.longrepr)
+    elif outcome == "failed":
+        crash = getattr(report.longrepr, "reprcrash", None)
+        why = crash.message if crash else str(report.longrepr)
+    record = {
+        "test": report.nodeid,
+        "outcome": outcome,
+        "why": why.removeprefix("Skipped: ").removeprefix("left out: "),
+        "expected_to_fail": expected is not None,
+        "seconds": round(report.duration, 2),
+    }
+    with Path(os.environ["RIVAL_SUITE_RECORDS"]).open("a") as file:
+        file.write(json.dumps(record) + "\n")
