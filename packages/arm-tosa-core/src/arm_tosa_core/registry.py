@@ -38,12 +38,15 @@ class Rule:
             which a ``Rejected`` stands for a result that nobody may use.
         quant: its quantization policy.
         target: only for the target of this name; None for all.
+        domain: where a function of one real is defined, if not everywhere: quantized inputs, which rounding may have
+            moved beyond, are clamped to it.
     """
 
     targets: tuple[str, ...]
     function: Callable[..., Any]
     quant: Q
     target: str | None = None
+    domain: tuple[float, float] | None = None
 
     def __str__(self) -> str:
         return f"{self.function.__module__}.{self.function.__qualname__}"
@@ -53,7 +56,9 @@ _rules: dict[tuple[str, str | None], Rule] = {}
 _named: dict[str, Rule] = {}
 
 
-def op(*targets: str, quant: Q = Q.NONE, target: str | None = None) -> Callable[[F], F]:
+def op(
+    *targets: str, quant: Q = Q.NONE, target: str | None = None, domain: tuple[float, float] | None = None
+) -> Callable[[F], F]:
     """Declares the function below it as the rule of these ATen overloads.
 
     Raises:
@@ -61,7 +66,7 @@ def op(*targets: str, quant: Q = Q.NONE, target: str | None = None) -> Callable[
     """
 
     def declare(function: F) -> F:
-        rule = Rule(targets, function, quant, target)
+        rule = Rule(targets, function, quant, target, domain)
         for name in targets:
             old = _rules.get((name, target))
             if old is not None:

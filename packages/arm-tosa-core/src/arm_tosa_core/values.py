@@ -20,9 +20,20 @@ INTEGER_RANGES = {
     torch.int32: (-(2**31), 2**31 - 1),
 }
 
-#: Numbers of this magnitude or more (it is the largest float16) mean "infinite", as in attention masks. They saturate;
-#: they do not stretch a scale.
-UNBOUNDED = 65504.0
+#: Numbers of this magnitude or more (it is the largest float16) may mean "infinite", as in attention masks.
+_UNBOUNDED = 65504.0
+#: They do if they are this many times larger than the others, or this large.
+_GAP, _CERTAIN = 64.0, 1e30
+
+
+def unbounded(x: torch.Tensor) -> torch.Tensor:
+    """Which numbers of a tensor mean "infinite": they saturate, and do not stretch a scale."""
+    size = x.detach().abs()
+    beyond = size >= _UNBOUNDED
+    if not beyond.any():
+        return beyond
+    rest = size[~beyond]
+    return beyond if rest.numel() and rest.max() * _GAP <= size[beyond].min() else size >= _CERTAIN
 
 
 @dataclass(frozen=True)
@@ -34,6 +45,8 @@ class QParams:
         zero_point: always 0 when there is a scale per channel.
         axis: the logical axis of the channels, or None.
         qmin, qmax: range of the integers.
+        run_time: scale (float32) and zero point (int64) that the graph computes, one element each; ``scale`` and
+            ``zero_point`` are 1 and 0 then.
     """
 
     scale: tuple[float, ...]
@@ -41,6 +54,7 @@ class QParams:
     qmin: int
     qmax: int
     axis: int | None = None
+    run_time: tuple[Value, Value] | None = None
 
     @property
     def scalar(self) -> float:

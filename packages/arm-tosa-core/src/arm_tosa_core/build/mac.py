@@ -120,16 +120,18 @@ class Mac(Elementwise, Movement):
 
         8 bits: an entry per integer. 16 bits: 513 points, 128 apart, and linear between.
         """
-        x = self.apply_clamp(x)
         assert x.quant is not None
         self.require(
             x.quant.axis is None and x.quant.bits in (8, 16), "takes an input that is not quantized to 8 or 16 bits"
         )
-        tensor = self.tensor(x, x.axes)
         wide = x.quant.bits == 16
+        bounds = x.clamp  # of 8 bits they are free; the lines between entries of 16 bits would cut their corners
+        x = self.apply_clamp(x) if wide else x.but(clamp=None)
+        tensor = self.tensor(x, x.axes)
         self.require(dtype == (torch.int16 if wide else torch.int8), "has input and output of different widths")
         points = torch.arange(-32768, 32769) if wide else torch.arange(-128, 128)
         real = x.quant.dequantize(points).to(torch.float32)
+        real = real if bounds is None else real.clamp(*bounds)
         result = torch.nan_to_num(function(real).double(), nan=0.0)
         if wide:
             out = self._interpolated(tensor, (result / quant.scalar + quant.zero_point).numpy(), quant)

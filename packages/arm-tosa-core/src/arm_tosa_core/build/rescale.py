@@ -11,7 +11,7 @@ import torch
 
 from ..ir import DType, Tensor
 from ..scaling import multiplier_and_shift
-from ..values import UNBOUNDED, QParams, Value
+from ..values import QParams, Value, unbounded
 from .core import Core
 
 #: Bits that operands of one int32 addition may use, so that the sum cannot overflow. RESCALE wants its operand below
@@ -77,6 +77,8 @@ class Rescale(Core):
             if value.clamp:
                 real = real.clamp(*value.clamp)
             return self.const(quant.quantize(real).to(dtype), quant)
+        if value.quant is not None and value.quant.run_time is not None:
+            value = self.real(value)
         low, high = _integer_bounds(value.clamp, quant)
         if value.quant is None:
             tensor, perm = self._float_to_integer(value, quant, dtype), value.perm
@@ -225,7 +227,7 @@ class Rescale(Core):
                 top = max(top, max(abs(low), abs(high)) * v.quant.scalar)
             else:
                 assert v.const is not None
-                finite = v.const[v.const.abs() < UNBOUNDED].double()
+                finite = v.const[~unbounded(v.const)].double()
                 top = max(top, float(finite.abs().max()) if finite.numel() else 0.0)
         room = math.floor(_ADD_BITS - math.log2(top / scale + 1))
         scale *= 2.0 ** -min(room, _ADD_SHIFT.get(bits, room))

@@ -71,6 +71,11 @@ def _annotate_node(
     node: Node, rule: Rule, config: QuantizationConfig, computed: set[Node], wanted: Callable[[Node], bool]
 ) -> None:
     inputs = _inputs(node)
+    if rule.quant is Q.BOUNDS and _feeds_table(node, wanted):
+        _mark(node, dict.fromkeys(inputs, config.input_activation), None)
+        (user,) = node.users
+        _mark(user, {}, config.output_activation)
+        return
     if rule.quant is Q.SHARED and _is_float_result(node):
         _annotate_shared(node, inputs, config)
         return
@@ -116,6 +121,22 @@ def _absorbed(node: Node, rule: Rule) -> Node | None:
     if follower.quant is Q.BOUNDS or (follower.quant is Q.PRODUCT and _is_scale(user)):
         return user
     return None
+
+
+def _training_norm(node: Node) -> Node | None:
+    """The batch norm that is the only user of a convolution; where it is not trained, it has been folded before."""
+    users = list(node.users)
+    if len(users) != 1 or canonical(users[0].target) != _NORM or users[0].args[0] is not node:
+        return None
+    return users[0] if "conv" in canonical(node.target) else None
+
+
+def _feeds_table(node: Node, wanted: Callable[[Node], bool]) -> bool:
+    """Whether a clamp can be part of the table that is its only user."""
+    users = list(node.users)
+    rule = _rule(users[0]) if len(users) == 1 else None
+    table = rule is not None and rule.quant is Q.TABLE and _inputs(users[0]) == [node]
+    return table and not _annotated(users[0]) and wanted(users[0])
 
 
 def _is_scale(node: Node) -> bool:

@@ -164,6 +164,8 @@ def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModul
         if not isinstance(overload(node.target), torch._ops.OpOverload) or not _is_float(node):
             continue
         rule = find(canonical(node.target))
+        if rule is not None and rule.domain is not None:
+            _keep_within(module, node, rule.domain)
         function = _traced(node) if rule is None else rule.function if rule.quant is Q.PIECEWISE else None
         if function is None:
             continue
@@ -185,6 +187,16 @@ def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModul
     module.graph.eliminate_dead_code()
     module.recompile()
     return module
+
+
+def _keep_within(module: GraphModule, node: Node, domain: tuple[float, float]) -> None:
+    """Clamps what a function is computed of to where it is defined: rounding to a scale may move numbers beyond."""
+    given: Any = node.args[0]
+    if given.op == "call_function" and given.target is torch.ops.aten.clamp.default and given.args[1:] == domain:
+        return
+    with module.graph.inserting_before(node):
+        clamped = AtenBuilder(module, node).call(torch.ops.aten.clamp.default, (AtenValue(given), *domain), {})
+    node.replace_input_with(given, clamped.node)
 
 
 def _traced(node: Node) -> Callable[..., Any] | None:

@@ -6,7 +6,7 @@ import torch
 from torchao.quantization.pt2e import HistogramObserver
 
 from ..errors import UsageError
-from ..values import UNBOUNDED
+from ..values import unbounded
 
 #: How far beyond the other numbers a mask lies for a quantized model: exp(-8) is less than a step of 8 bits.
 _MARGIN = 8.0
@@ -15,7 +15,7 @@ _MARGIN = 8.0
 class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
     """A histogram in which the infinities of attention masks, or what stands for them, do not stretch the scale.
 
-    Numbers of magnitude ``UNBOUNDED`` or more count as a little beyond the least and greatest of the others. In the
+    Numbers that are ``unbounded`` count as a little beyond the least and greatest of the others. In the
     quantized model they saturate there.
     """
 
@@ -30,9 +30,9 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
                 f"calibration: {int(torch.isnan(x).sum())} of the {x.numel()} numbers of a tensor of shape "
                 f"{list(x.shape)} are NaN: look for NaN in the calibration data, and for what makes it in the model"
             )
-        masked = x.detach().abs() >= UNBOUNDED
+        masked = unbounded(x)
         if masked.any():
-            others = x.detach()[x.detach().abs() < UNBOUNDED]
+            others = x.detach()[~masked]
             low, high = (others.min(), others.max()) if others.numel() else (x.new_zeros(()), x.new_zeros(()))
             edge = torch.where(x > 0, high + _MARGIN, low - _MARGIN)
             super().forward(torch.where(masked, edge, x.detach()))

@@ -309,8 +309,18 @@ _FUNCTIONS: dict[str, Function] = {
 }
 
 
+#: Where functions are defined, if rounding may move a quantized number beyond: 0 is always a number of its own.
+_DOMAINS = {
+    "acos": (-1.0, 1.0),
+    "acosh": (1.0, math.inf),
+    "asin": (-1.0, 1.0),
+    "atanh": (-1.0, 1.0),
+    "erfinv": (-1.0, 1.0),
+}
+
+
 def _declare_function(name: str, function: Function) -> None:
-    @op(f"aten.{name}.default", quant=Q.TABLE)
+    @op(f"aten.{name}.default", quant=Q.TABLE, domain=_DOMAINS.get(name))
     def rule(b: Builder, x: Value) -> Value:
         return function(b, b.floating(b.real(x)))
 
@@ -319,7 +329,7 @@ for _name, _function in _FUNCTIONS.items():
     _declare_function(_name, _function)
 
 
-@op("aten.logit.default", quant=Q.TABLE)
+@op("aten.logit.default", quant=Q.TABLE, domain=(0.0, 1.0))
 def logit(b: Builder, x: Value, eps: float | None = None) -> Value:
     x = b.real(x)
     if eps is not None:
