@@ -1,6 +1,8 @@
-"""Convolutions over patches: the same results, and what Vela makes of them."""
+"""Convolutions in the form that Vela is fast at: the same results in fewer cycles."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -12,17 +14,58 @@ from arm_tosa_core.pipeline import legalize
 from arm_tosa_core.reference import run
 from arm_tosa_core.serializer import serialize
 
+_SPEC = EthosUCompileSpec("ethos-u55-128")
 
-def _patch_convolution(builder: Builder, size: int, stride: int, pad: int) -> None:
-    graph = builder.graph
-    rng = np.random.default_rng(0)
-    image = graph.input("x", (1, 32, 32, 3), DType.INT8)
-    weight = graph.constant(rng.integers(-127, 128, (8, size, size, 3)).astype(np.int8), DType.INT8)
-    bias = graph.constant(np.arange(8, dtype=np.int32), DType.INT32)
+
+def _convolution(
+    shape: Sequence[int],
+    kernel: Sequence[int],
+    *,
+    outputs: int = 8,
+    stride: Sequence[int] = (1, 1),
+    pad: Sequence[int] = (0, 0, 0, 0),
+    dilation: Sequence[int] = (1, 1),
+) -> Builder:
+    """A CONV2D over an image whose zero point is 3; ``kernel`` is (height, width)."""
+    builder = Builder(Graph(), _SPEC.tosa_spec)
+    graph, rng = builder.graph, np.random.default_rng(0)
+    image = graph.input("x", shape, DType.INT8)
+    weight = graph.constant(rng.integers(-127, 128, (outputs, *kernel, shape[3])).astype(np.int8), DType.INT8)
+    bias = graph.constant(np.arange(outputs, dtype=np.int32), DType.INT32)
     zeros = [builder.zero_point(3, DType.INT8), builder.zero_point(0, DType.INT8)]
-    attrs = {"pad": (pad,) * 4, "stride": (stride, stride), "dilation": (1, 1)}
+    attrs = {"pad": tuple(pad), "stride": tuple(stride), "dilation": tuple(dilation)}
     wide = builder.emit("CONV2D", [image, weight, bias, *zeros], **attrs)
     graph.outputs = [builder.rescale(wide, [0.002], DType.INT8)]
+    return builder
+
+
+def _before_and_after(builder: Builder) -> tuple[bytes, bytes]:
+    """The flatbuffer as it is and legalized; both give the same on the reference model."""
+    plain = serialize(builder.graph, _SPEC.tosa_spec)
+    legal = serialize(legalize(builder.graph, _SPEC.target()), _SPEC.tosa_spec)
+    data = np.random.default_rng(1).integers(-128, 128, builder.graph.inputs[0].shape).astype(np.int8)
+    np.testing.assert_array_equal(run(legal, [data])[0], run(plain, [data])[0])
+    return plain, legal
+
+
+def _cycles(tosa: bytes) -> int:
+    options = {name: getattr(_SPEC, name) for name in ("system_config", "memory_mode")}
+    made = vela.compile(
+        tosa,
+        accelerator="ethos-u55-128",
+        config=_SPEC.config_ini,
+        **options,
+        flags=(),
+        timeout=300,
+        artifacts=None,
+    )
+    assert made.cycles is not None
+    return made.cycles
+
+
+def _weights(builder: Builder) -> tuple[int, ...]:
+    (convolution,) = [op for op in builder.graph.ops if op.name == "CONV2D"]
+    return convolution.inputs[1].shape
 
 
 @pytest.mark.parametrize(
@@ -30,28 +73,42 @@ def _patch_convolution(builder: Builder, size: int, stride: int, pad: int) -> No
     [(8, 8, 0, True), (4, 4, 0, True), (2, 2, 0, False), (3, 1, 1, False)],
 )
 def test_patches_become_channels(size: int, stride: int, pad: int, rewritten: bool) -> None:
-    spec = EthosUCompileSpec("ethos-u55-128")
-    target = spec.target()
-    builder = Builder(Graph(), target.tosa_spec)
-    _patch_convolution(builder, size, stride, pad)
-    data = np.random.default_rng(1).integers(-128, 128, (1, 32, 32, 3)).astype(np.int8)
-    plain = serialize(builder.graph, target.tosa_spec)
-    legal = serialize(legalize(builder.graph, target), target.tosa_spec)
-    (convolution,) = [op for op in builder.graph.ops if op.name == "CONV2D"]
-    assert (convolution.inputs[1].shape[1:3] == (1, 1)) is rewritten
-    np.testing.assert_array_equal(run(legal, [data])[0], run(plain, [data])[0])
+    builder = _convolution((1, 32, 32, 3), (size, size), stride=(stride, stride), pad=(pad,) * 4)
+    plain, legal = _before_and_after(builder)
+    assert (_weights(builder)[1:3] == (1, 1)) is rewritten
     if rewritten:
-        cycles = [
-            vela.compile(
-                tosa,
-                accelerator="ethos-u55-128",
-                config=spec.config_ini,
-                system_config=spec.system_config,
-                memory_mode=spec.memory_mode,
-                flags=(),
-                timeout=300,
-                artifacts=None,
-            ).cycles
-            for tosa in (plain, legal)
-        ]
-        assert cycles[1] < cycles[0]
+        assert _cycles(legal) < _cycles(plain)
+
+
+@pytest.mark.parametrize(
+    ("shape", "kernel", "outputs", "geometry", "weights"),
+    [
+        # As in DeepLab: every element of the kernel meets the image.
+        ((1, 14, 14, 16), (3, 3), 16, {"pad": (12,) * 4, "dilation": (12, 12)}, (1, 1, 9 * 16)),
+        # Of the third one only the middle does.
+        ((1, 14, 14, 16), (3, 3), 16, {"pad": (36,) * 4, "dilation": (36, 36)}, (1, 1, 16)),
+        # Dilated along one axis alone; the other keeps its kernel, padding and stride.
+        ((1, 9, 40, 8), (3, 2), 32, {"pad": (1, 1, 8, 0), "dilation": (1, 8)}, (3, 1, 2 * 8)),
+        ((2, 41, 9, 8), (3, 3), 64, {"pad": (0, 0, 1, 2), "dilation": (5, 2), "stride": (2, 1)}, (1, 3, 3 * 8)),
+        ((1, 80, 1, 8), (3, 1), 64, {"dilation": (16, 16)}, (1, 1, 3 * 8)),
+        # Strides between which the views have gaps, and padding on one side.
+        ((1, 28, 28, 4), (2, 3), 256, {"pad": (0, 1, 1, 1), "dilation": (7, 7), "stride": (3, 3)}, (1, 1, 6 * 4)),
+        # Zeros that cost less than copies.
+        ((1, 14, 14, 16), (3, 3), 8, {"pad": (3,) * 4, "dilation": (3, 3)}, None),
+        # What the hardware does by itself.
+        ((1, 14, 14, 16), (3, 3), 64, {"pad": (2,) * 4, "dilation": (2, 2)}, None),
+        ((1, 14, 14, 16), (1, 3), 64, {"pad": (0, 0, 2, 2), "dilation": (6, 2)}, None),
+    ],
+)
+def test_dilation_becomes_views(
+    shape: Sequence[int],
+    kernel: Sequence[int],
+    outputs: int,
+    geometry: dict[str, Sequence[int]],
+    weights: Sequence[int] | None,
+) -> None:
+    builder = _convolution(shape, kernel, outputs=outputs, **geometry)
+    plain, legal = _before_and_after(builder)
+    assert _weights(builder) == (outputs, *(weights or (*kernel, shape[3])))
+    if weights:
+        assert _cycles(legal) < _cycles(plain)

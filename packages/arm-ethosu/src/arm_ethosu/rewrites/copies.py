@@ -1,0 +1,92 @@
+"""A copy where Vela would otherwise put a tensor at the wrong place, or give it the wrong size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+from arm_tosa_core.ir import DType, Graph, Op, Tensor
+from arm_tosa_core.rewrite import Rewrite, Stage
+
+
+def through_pool(graph: Graph, index: int, tensor: Tensor, like: Op) -> Tensor:
+    """A copy of a tensor, made by a pool inserted before ``index``: what Vela then gives a place of its own."""
+
+    def insert(name: str, *operands: Tensor, **attrs: Any) -> Tensor:
+        nonlocal index
+        index += 1
+        return graph.insert(index - 1, name, operands, attrs, like.origin).output
+
+    image = tensor
+    if tensor.rank != 4:
+        channels = tensor.shape[-1] if tensor.rank else 1
+        image = insert("RESHAPE", tensor, graph.shape((1, 1, tensor.size // channels, channels)))
+    image = insert("MAX_POOL2D", image, kernel=(1, 1), stride=(1, 1), pad=(0, 0, 0, 0))
+    return image if tensor.rank == 4 else insert("RESHAPE", image, graph.shape(tensor.shape))
+
+
+def is_poolable(tensor: Tensor) -> bool:
+    return tensor.dtype in (DType.INT8, DType.INT16)
+
+
+def _source(tensor: Tensor) -> str:
+    """The operator that makes a tensor, before any RESCALE and RESHAPE; empty for an input or a constant."""
+    op = tensor.producer
+    while op is not None and op.name in ("RESCALE", "RESHAPE"):
+        op = op.inputs[0].producer
+    return "" if op is None else op.name
+
+
+#: Operators, and those whose results Vela does not give them at the right place, or of the right size.
+_WRONG_PLACES = {"TRANSPOSE_CONV2D": ("SLICE",)}
+_WRONG_PLACES_U55 = {
+    **_WRONG_PLACES,
+    "MATMUL": ("SLICE",),
+    **dict.fromkeys(("CONCAT", "PAD"), ("TRANSPOSE_CONV2D", "MATMUL")),
+    **dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN"), ("SLICE", "REDUCE_SUM")),
+}
+
+
+def _detour(wrong_places: Mapping[str, tuple[str, ...]]) -> Rewrite:
+    """What some operators make goes through a pool before others join, pad, reduce or multiply it."""
+
+    def apply(graph: Graph, op: Op) -> bool:
+        changed = False
+        for position, tensor in enumerate(op.inputs):
+            if _source(tensor) in wrong_places[op.name] and is_poolable(tensor):
+                graph.set_input(op, position, through_pool(graph, graph.ops.index(op), tensor, op))
+                changed = True
+        return changed
+
+    return Rewrite("detour", Stage.LEGALIZE, tuple(wrong_places), apply)
+
+
+def _pooled_extreme(graph: Graph, op: Op) -> bool:
+    """A maximum or minimum along an axis, of an image, goes through a pool before it is rescaled or moved.
+
+    Vela fuses it with those, and gets sizes or places wrong.
+    """
+    x, axis = op.inputs[0], op.attrs["axis"]
+    if not is_poolable(x) or not any(use.name in ("RESCALE", "RESHAPE", "CONCAT", "PAD") for use in op.output.uses):
+        return False
+    index, attrs = graph.ops.index(op), {**op.attrs}
+    if x.rank != 4:  # else the reshape to an image would come between
+        outer, inner = prod(x.shape[:axis]), prod(x.shape[axis + 1 :])
+        shape = (1, 1, outer, x.shape[axis]) if inner == 1 else (1, outer, x.shape[axis], inner)
+        x, attrs["axis"] = (
+            graph.insert(index, "RESHAPE", [x, graph.shape(shape)], {}, op.origin).output,
+            3 - (inner > 1),
+        )
+        index += 1
+    extreme = graph.insert(index, op.name, [x], attrs, op.origin).output
+    pooled = through_pool(graph, index + 1, extreme, op)
+    if pooled.shape != op.output.shape:
+        index = graph.ops.index(op)
+        pooled = graph.insert(index, "RESHAPE", [pooled, graph.shape(op.output.shape)], {}, op.origin).output
+    graph.replace(op.output, pooled)
+    return True
+
+
+POOLED_EXTREME = Rewrite("pooled_extreme", Stage.LEGALIZE, ("REDUCE_MAX", "REDUCE_MIN"), _pooled_extreme)
+DETOUR, DETOUR_U55 = _detour(_WRONG_PLACES), _detour(_WRONG_PLACES_U55)

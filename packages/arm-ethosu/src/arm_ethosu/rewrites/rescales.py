@@ -1,0 +1,69 @@
+"""RESCALE where Vela computes another one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arm_tosa_core.ir import DType, Graph, Op
+from arm_tosa_core.rewrite import Rewrite, Stage
+from arm_tosa_core.scaling import multiplier_and_shift
+
+from .copies import is_poolable, through_pool
+
+#: Of a RESCALE with a multiplier of 16 bits: 15 of them, shifted right by 2 at least.
+_LARGEST_FACTOR = 2.0**13
+
+
+def _scales(rescale: Op) -> np.ndarray[Any, Any]:
+    """What a RESCALE multiplies by: one number, or one for each channel."""
+    multiplier, shift = (rescale.inputs[i].data for i in (1, 2))
+    assert multiplier is not None and shift is not None
+    return np.ldexp(multiplier.astype(np.float64), -shift.astype(np.int64))
+
+
+def _one_rescale(graph: Graph, op: Op) -> bool:
+    """A RESCALE of a RESCALE from INT48 becomes one, with a multiplier of 16 bits.
+
+    Vela does the same for Ethos-U85, but keeps 15 bits of the second one's multiplier of 32: the lowest ones.
+    """
+    inner = op.inputs[0].producer
+    if inner is None or inner.name != "RESCALE" or inner.inputs[0].dtype is not DType.INT48:
+        return False
+    if len(inner.output.uses) > 1 or inner.output in graph.outputs or op.attrs["input_unsigned"]:
+        return False
+    if any(zero.data is None or zero.data.any() for zero in (inner.inputs[4], op.inputs[3])):
+        return False
+    factors = _scales(inner) * _scales(op)
+    if factors.max() >= _LARGEST_FACTOR:
+        return False
+    multiplier, shift = multiplier_and_shift(factors.tolist(), 16)
+    operands = [
+        inner.inputs[0],
+        graph.constant(multiplier, DType.INT16),
+        graph.constant(shift, DType.INT8),
+        inner.inputs[3],
+        op.inputs[4],
+    ]
+    attrs = {**op.attrs, "scale32": False, "per_channel": factors.size > 1}
+    graph.replace(op.output, graph.insert(graph.ops.index(op), "RESCALE", operands, attrs, op.origin).output)
+    return True
+
+
+def _scales_of_parts(graph: Graph, op: Op) -> bool:
+    """A RESCALE by channel goes through a pool after channels were joined or padded.
+
+    Vela rescales the parts instead, each with the scales of the first channels.
+    """
+    joined = op.inputs[0].producer
+    if joined is None or joined.name not in ("CONCAT", "PAD") or not op.attrs["per_channel"]:
+        return False
+    if not is_poolable(op.inputs[0]):
+        return False
+    graph.set_input(op, 0, through_pool(graph, graph.ops.index(op), op.inputs[0], op))
+    return True
+
+
+ONE_RESCALE = Rewrite("one_rescale_from_int48", Stage.LEGALIZE, ("RESCALE",), _one_rescale)
+SCALES_OF_PARTS = Rewrite("scales_of_parts", Stage.LEGALIZE, ("RESCALE",), _scales_of_parts)

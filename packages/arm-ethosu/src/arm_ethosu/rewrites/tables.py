@@ -1,0 +1,52 @@
+"""TABLE where Vela looks up something else."""
+
+from __future__ import annotations
+
+from arm_tosa_core.ir import DType, Graph, Op
+from arm_tosa_core.rewrite import Rewrite, Stage
+
+from .copies import through_pool
+
+_CHAINED = ("RESCALE", "RESHAPE", "MUL", "ADD", "SUB", "MAXIMUM", "MINIMUM", "CLAMP")
+
+
+def _one_table_in_a_chain(graph: Graph, op: Op) -> bool:
+    """An INT16 TABLE on what comes from another one, through operators that Vela chains, goes through a pool.
+
+    There is room for one such table; in a chain the second one replaces the first before that was used.
+    """
+    x = op.inputs[0]
+    if x.dtype is not DType.INT16:
+        return False
+    waiting, seen = [x], {x}
+    while waiting:
+        producer = waiting.pop().producer
+        if producer is None:
+            continue
+        if producer.name == "TABLE":
+            graph.set_input(op, 0, through_pool(graph, graph.ops.index(op), x, op))
+            return True
+        if producer.name in _CHAINED:
+            new = [tensor for tensor in producer.inputs if tensor not in seen]
+            waiting += new
+            seen.update(new)
+    return False
+
+
+def _table_first(graph: Graph, op: Op) -> bool:
+    """A TABLE of a TRANSPOSE becomes a TRANSPOSE of a TABLE.
+
+    Vela fuses the former, and on the smallest Ethos-U55 puts the table behind the end of the on-chip memory.
+    """
+    transpose = op.inputs[0].producer
+    if transpose is None or transpose.name != "TRANSPOSE" or op.inputs[0].dtype is not DType.INT8:
+        return False
+    index = graph.ops.index(op)
+    table = graph.insert(index, "TABLE", [transpose.inputs[0], op.inputs[1]], op.attrs, op.origin)
+    moved = graph.insert(index + 1, "TRANSPOSE", [table.output], transpose.attrs, transpose.origin)
+    graph.replace(op.output, moved.output)
+    return True
+
+
+ONE_TABLE = Rewrite("one_table_in_a_chain", Stage.LEGALIZE, ("TABLE",), _one_table_in_a_chain)
+TABLE_FIRST = Rewrite("table_before_transpose", Stage.LEGALIZE, ("TABLE",), _table_first)
