@@ -20,6 +20,7 @@ from arm_tosa_core import (
     TOSAQuantizer,
     get_symmetric_a16w8_quantization_config,
     get_symmetric_quantization_config,
+    get_uint8_io_quantization_config,
 )
 from arm_tosa_core.errors import LoweringError, UsageError
 from arm_tosa_core.program import is_dequantize, is_quantize
@@ -125,8 +126,21 @@ def test_weight_range() -> None:
         (lambda q: q.set_global(None).set_module_name("first", INT8), 1),
         (lambda q: q.set_global(None).set_module_name("second", INT8).set_module_name("second.0", None), 0),
         (lambda q: q.set_module_type(nn.Conv2d, None).set_module_name("first.0", INT16), 1),
+        (lambda q: q.set_node_target(torch.ops.aten.conv2d.default, None), 0),
+        (lambda q: q.set_node_name("conv2d_1", None), 1),
+        (lambda q: q.set_module_name("first", None).set_node_finder(INT8, lambda n: n.name == "conv2d"), 2),
     ],
-    ids=["name", "inner name", "type", "only one", "the longest name wins", "name before type"],
+    ids=[
+        "name",
+        "inner name",
+        "type",
+        "only one",
+        "the longest name wins",
+        "name before type",
+        "operator",
+        "node",
+        "finder first",
+    ],
 )
 def test_exclusion(exclude: Callable[[TOSAQuantizer], Any], left: int) -> None:
     by = quantizer(MIXED)
@@ -262,7 +276,10 @@ def test_shared_range_holds_every_branch() -> None:
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
-        (lambda: get_symmetric_quantization_config(is_dynamic=True), "is_dynamic=False"),
+        (lambda: quantizer(config=get_symmetric_quantization_config(is_dynamic=True)), "has integers only"),
+        (lambda: quantizer(MIXED).set_io(get_symmetric_quantization_config(is_dynamic=True)), "set_io"),
+        (lambda: get_symmetric_quantization_config(is_dynamic=True, is_qat=True), "is_qat=False"),
+        (lambda: quantizer(config=get_uint8_io_quantization_config()), "set_io"),
         (lambda: get_symmetric_a16w8_quantization_config(is_dynamic=True), "is_dynamic=False"),
         (lambda: get_symmetric_quantization_config(act_qmin=-300), "act_qmin=-300"),
         (lambda: get_symmetric_quantization_config(weight_qmin=5, weight_qmax=5), "weight_qmin=5"),
@@ -272,7 +289,20 @@ def test_shared_range_holds_every_branch() -> None:
         (lambda: TOSAQuantizer(TosaCompileSpec("TOSA-1.0+FP")), "INT profile"),
         (lambda: TOSAQuantizer("TOSA-1.0+INT"), "got str"),  # type: ignore[arg-type]
     ],
-    ids=["dynamic", "dynamic int16", "range", "empty", "weights only", "no int16", "no config", "no INT", "no spec"],
+    ids=[
+        "dynamic",
+        "dynamic io",
+        "dynamic training",
+        "uint8 inside",
+        "dynamic int16",
+        "range",
+        "empty",
+        "weights only",
+        "no int16",
+        "no config",
+        "no INT",
+        "no spec",
+    ],
 )
 def test_bad_requests(make: Callable[[], Any], reason: str) -> None:
     with pytest.raises(UsageError, match=reason.replace("+", r"\+")):

@@ -183,8 +183,8 @@ def test_files_that_cannot_be_loaded(data: bytes, reason: str) -> None:
 
 def test_unwritable_graphs() -> None:
     graph = Graph()
-    graph.outputs = [graph.append("IDENTITY", [graph.input("x", (1,), DType.UINT8)]).output]
-    with pytest.raises(LoweringError, match="TOSA has no tensors of type UINT8"):
+    graph.outputs = [graph.append("IDENTITY", [graph.input("x", (1,), DType.UINT16)]).output]
+    with pytest.raises(LoweringError, match="TOSA has no tensors of type UINT16"):
         serialize(graph, SPEC)
     graph = small()
     graph.ops.reverse()

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from .partitioner import TOSAPartitioner as TOSAPartitioner
     from .quantizer import QuantizationConfig as QuantizationConfig
     from .quantizer import TOSAQuantizer as TOSAQuantizer
+    from .quantizer import get_symmetric_a8w4_quantization_config as get_symmetric_a8w4_quantization_config
     from .quantizer import get_symmetric_a16w8_quantization_config as get_symmetric_a16w8_quantization_config
     from .quantizer import get_symmetric_quantization_config as get_symmetric_quantization_config
+    from .quantizer import get_uint8_io_quantization_config as get_uint8_io_quantization_config
     from .registry import Q as Q
     from .registry import op as op
     from .rewrite import Rewrite as Rewrite
@@ -53,6 +55,8 @@ _HOME = {
     "UsageError": "errors",
     "get_symmetric_a16w8_quantization_config": "quantizer",
     "get_symmetric_quantization_config": "quantizer",
+    "get_symmetric_a8w4_quantization_config": "quantizer",
+    "get_uint8_io_quantization_config": "quantizer",
     "lower": "flow",
     "op": "registry",
 }

@@ -129,6 +129,8 @@ class Lowering:
             if isinstance(tensor, torch.Tensor):
                 self._static_shape(tensor)
         self._require_quantized(meta, inputs)
+        if rule.quant not in (Q.CONV, Q.SHARED):
+            args, kwargs = (_map_values(v, self._static) for v in (args, kwargs))
         result = self._apply(rule, node, args, kwargs, inputs)
         _verify_result(node, result, rule)
         return result
@@ -169,6 +171,10 @@ class Lowering:
                 args = _map_values(args, unify)
         return rule.function(self.builder, *args, **kwargs)
 
+    def _static(self, value: Value) -> Value:
+        """Only layers, and what moves data, take integers whose scale is computed at run time."""
+        return self.builder.real(value) if value.quant and value.quant.run_time else value
+
     def _placeholder(self, node: Node) -> Value:
         meta = node.meta.get("val")
         if node.name in self.constants:
@@ -199,12 +205,26 @@ class Lowering:
         value = self.values[node.args[0]]  # type: ignore[index]
         if value.quant is not None:
             return value  # type: ignore[no-any-return]
+        if (run_time := self._run_time(node)) is not None:
+            low, high = node.args[3:5]
+            return value.but(dtype=torch.float32, quant=QParams((1.0,), 0, low, high, run_time=run_time))  # type: ignore
         quant, _ = _qparams(node, self.constants)
         if value.const is not None:
             return self.builder.const(value.const, quant)
         return value.but(dtype=torch.float32, quant=quant)  # type: ignore[no-any-return]
 
+    def _run_time(self, node: Node) -> tuple[Value, Value] | None:
+        """Scale and zero point of a quantize or dequantize node, if the graph computes them."""
+        found = [self.values.get(n) for n in node.args[1:3] if isinstance(n, Node)]
+        if len(found) != 2 or not all(isinstance(v, Value) and not v.is_const for v in found):
+            return None
+        scale, zero_point = found
+        return scale.but(dtype=torch.float32), zero_point  # type: ignore[union-attr, return-value]
+
     def _quantize(self, node: Node) -> Value:
+        if (run_time := self._run_time(node)) is not None:
+            low, high, dtype = node.args[3:6]
+            return self.builder.quantize_at_run_time(self.values[node.args[0]], *run_time, low, high, dtype)  # type: ignore
         quant, dtype = _qparams(node, self.constants)
         return self.builder.quantize(self.values[node.args[0]], quant, dtype)  # type: ignore[index]
 

@@ -2,14 +2,18 @@
 
 from .quantize.config import (
     QuantizationConfig,
+    get_symmetric_a8w4_quantization_config,
     get_symmetric_a16w8_quantization_config,
     get_symmetric_quantization_config,
+    get_uint8_io_quantization_config,
 )
 from .quantize.quantizer import TOSAQuantizer
 
 __all__ = [
     "QuantizationConfig",
     "TOSAQuantizer",
+    "get_symmetric_a8w4_quantization_config",
     "get_symmetric_a16w8_quantization_config",
     "get_symmetric_quantization_config",
+    "get_uint8_io_quantization_config",
 ]

@@ -33,7 +33,7 @@ def run(
 
     Args:
         tosa: a TOSA 1.0 flatbuffer.
-        inputs: one array for each graph input, in order, of its shape and ``dtypes.numpy_dtype``.
+        inputs: one array for each graph input, in order, of its shape and ``dtypes.numpy_dtype``; uint8 goes for int8.
         isolated: run it in a process of its own, half a second slower. The model aborts its process on some values that
             TOSA forbids (an INTDIV by 0, a GATHER index out of range); isolated, that is a ToolError too.
         timeout: seconds, when isolated.
@@ -104,6 +104,8 @@ def _input(array: np.ndarray[Any, Any], tensor: Tensor) -> np.ndarray[Any, Any]:
     dtype = numpy_dtype(tensor.dtype)
     if tensor.dtype in _CONSTANT_ONLY:
         raise UsageError(f"input {tensor.name} is {tensor.dtype}, which the reference model takes as a constant only")
+    if array.dtype == np.uint8 and dtype == np.int8:
+        array = array.view(np.int8)  # TOSA has one type of 8 bits; the RESCALE that reads it says unsigned
     if array.dtype != dtype or array.shape != tensor.shape:
         want = f"{dtype}{list(tensor.shape)}"
         raise UsageError(f"input {tensor.name} takes {want}, got {array.dtype}{list(array.shape)}")

@@ -17,7 +17,7 @@ from .packing import pack
 from .specification import TosaSpecification
 from .table import ENUMS, OPERATORS, Attribute
 
-#: Numbers in the schema's ``DType``. UINT8 and UINT16 are INT8 and INT16 there, which RESCALE marks unsigned.
+#: Numbers in the schema's ``DType``.
 DTYPE_NUMBERS = {
     DType.BOOL: 1,
     DType.INT4: 2,
@@ -32,6 +32,9 @@ DTYPE_NUMBERS = {
     DType.FP8E4M3: 11,
     DType.FP8E5M2: 12,
 }
+
+#: UINT8 is INT8 there: only RESCALE takes or makes it (``table.check``), and its attributes say unsigned.
+_SIGNED = {DType.UINT8: DType.INT8}
 
 _OP_ORDER = """
 ARGMAX AVG_POOL2D CONV2D CONV3D DEPTHWISE_CONV2D FFT2D MATMUL MAX_POOL2D RFFT2D TRANSPOSE_CONV2D CLAMP ERF SIGMOID TANH
@@ -59,7 +62,7 @@ def serialize(graph: Graph, spec: TosaSpecification, *, locations: bool = False)
         locations: also write each operator's ``origin.source``.
 
     Raises:
-        LoweringError: a tensor has a type that the format lacks (UINT8, UINT16), or an operand that nothing produces.
+        LoweringError: a tensor has a type that the format lacks (UINT16), or an operand that nothing produces.
     """
     if spec.version.release != (1, 0):
         raise LoweringError(f"the serializer writes TOSA 1.0, not {spec}")
@@ -184,7 +187,7 @@ class _Writer:
 
 
 def _tensor(name: str, tensor: Tensor, data: memoryview | None = None) -> Table:
-    number = DTYPE_NUMBERS.get(tensor.dtype)
+    number = DTYPE_NUMBERS.get(_SIGNED.get(tensor.dtype, tensor.dtype))
     if number is None:
         raise LoweringError(f"TOSA has no tensors of type {tensor.dtype}: {tensor}")
     stored = None if data is None else Vector(data, len(data), 8)

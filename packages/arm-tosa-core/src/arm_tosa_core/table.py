@@ -86,6 +86,7 @@ _CODES = {
     "b": DType.BOOL,
     "i4": DType.INT4,
     "i8": DType.INT8,
+    "u8": DType.UINT8,  # i8 of a RESCALE that calls it unsigned
     "i16": DType.INT16,
     "i32": DType.INT32,
     "i48": DType.INT48,
@@ -430,7 +431,8 @@ _ALL = [
         "RESCALE",
         "input multiplier:const:untyped shift:const:untyped input_zp:const output_zp:const",
         {
-            "INT": [f"{a} {a} {b} {b}" for a in ("i8", "i16", "i32") for b in ("i8", "i16", "i32")],
+            "INT": [f"{a} {a} {b} {b}" for a in ("i8", "i16", "i32") for b in ("i8", "i16", "i32")]
+            + [row for b in ("i8", "i16", "i32") for row in (f"u8 u8 {b} {b}", f"{b} {b} u8 u8")],
             "int16": [f"i48 i48 {b} {b}" for b in ("i8", "i16", "i32")],
         },
         shapes.rescale,
@@ -577,7 +579,7 @@ def _check_rescale(op: Op, spec: TosaSpecification) -> None:
         raise Rejected(f"RESCALE: {attrs['rounding_mode']} is not in {spec}", f"needs the {needed} extension")
     for position, unsigned in ((3, attrs["input_unsigned"]), (4, attrs["output_unsigned"])):
         zero_point: Tensor = op.inputs[position]
-        if zero_point.dtype is DType.INT8 or zero_point.data is None:
+        if zero_point.dtype in (DType.INT8, DType.UINT8) or zero_point.data is None:
             continue
         value = int(zero_point.data.flat[0])
         if value and not (unsigned and zero_point.dtype is DType.INT16 and value in (32768, -32768)):

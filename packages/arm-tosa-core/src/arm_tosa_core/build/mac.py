@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,12 @@ import torch
 from ..dtypes import numpy_dtype
 from ..ir import DType, Tensor
 from ..values import INTEGER_RANGES, QParams, Value
-from .elementwise import Elementwise
 from .interpolation import interpolate
 from .movement import Movement
+from .run_time import RunTime
 
 
-class Mac(Elementwise, Movement):
+class Mac(RunTime, Movement):
     """CONV2D and its kin, MATMUL, pools, TABLE, RESIZE, ARGMAX. Images are NHWC, as the logical order of the values."""
 
     def conv(self, name: str, x: Value, weight: Value, bias: Value | None, **attrs: Any) -> Value:
@@ -28,7 +29,8 @@ class Mac(Elementwise, Movement):
             bias: one real per output channel, or None.
 
         Returns:
-            The image; quantized operands give an accumulator whose scale is the product of theirs.
+            The image; quantized operands give an accumulator whose scale is the product of theirs. With a scale that is
+            known only at run time, reals.
         """
         x = self.apply_clamp(x)
         if x.quant is None or weight.quant is None:
@@ -44,20 +46,34 @@ class Mac(Elementwise, Movement):
         self.require(
             x.quant.axis is None and x.quant.bits <= 16, "takes an input that is not quantized to 8 or 16 bits"
         )
+        if x.quant.run_time is not None and weight.const is not None:
+            plain = x.but(quant=replace(x.quant, run_time=None))
+            real = self.corrected(name, x, weight, self.conv(name, plain, weight, None, **attrs), **attrs)
+            return real if bias is None else self.ADD(real, self.real(bias))
         self.require(weight.quant.bits <= 8, f"has weights of {weight.quant.bits} bits; TOSA convolves with 8")
         channels = self._channels(name, weight)
         scale = tuple(s * x.quant.scalar for s in weight.quant.scale)
         steps = self._integer_bias(bias, scale, channels, wide=_dtype(x) == DType.INT16)
         limit = weight.size // channels * _reach(x.quant) * _reach(weight.quant) + int(np.abs(steps.data).max())  # type: ignore[arg-type]
         quant = QParams(scale, 0, -limit, limit, axis=x.rank - 1 if len(scale) > 1 else None)
+        kernel = self._kernel(weight, _dtype(x))
         inputs = [
             self.tensor(x),
-            self.tensor(weight),
+            kernel,
             steps,
             self.zero_point(x.quant.zero_point, _dtype(x)),
-            self.zero_point(weight.quant.zero_point, _dtype(weight)),
+            self.zero_point(weight.quant.zero_point, kernel.dtype),
         ]
         return self.value(self.emit(name, inputs, **attrs), torch.float32, quant=quant)
+
+    def _kernel(self, weight: Value, x: DType) -> Tensor:
+        """The weight as TOSA has it: constants of 4 bits in half the bytes, where the specification does."""
+        kernel, quant = self.tensor(weight), weight.quant
+        assert quant is not None
+        small = quant.qmin >= -7 and quant.qmax <= 7 and quant.zero_point == 0
+        if not (small and kernel.data is not None and x == DType.INT8 and self.spec.support_extension("int4")):
+            return kernel
+        return self.constant(kernel.data, DType.INT4)
 
     def _channels(self, name: str, weight: Value) -> int:
         return weight.shape[2] * weight.shape[3] if name == "DEPTHWISE_CONV2D" else weight.shape[0]
@@ -127,6 +143,7 @@ class Mac(Elementwise, Movement):
         wide = x.quant.bits == 16
         bounds = x.clamp  # of 8 bits they are free; the lines between entries of 16 bits would cut their corners
         x = self.apply_clamp(x) if wide else x.but(clamp=None)
+        assert x.quant is not None
         tensor = self.tensor(x, x.axes)
         self.require(dtype == (torch.int16 if wide else torch.int8), "has input and output of different widths")
         points = torch.arange(-32768, 32769) if wide else torch.arange(-128, 128)

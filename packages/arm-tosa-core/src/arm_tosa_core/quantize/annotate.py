@@ -21,6 +21,8 @@ from .config import QuantizationConfig
 
 KEY = "quantization_annotation"
 
+_NORM = "aten.batch_norm.default"
+
 #: Policies whose result is an int32 accumulator, so that a clamp or a change of scale that follows is free.
 _ACCUMULATES = frozenset({Q.CONV, Q.ARITHMETIC, Q.ACCUMULATE, Q.PRODUCT})
 
@@ -45,6 +47,9 @@ def annotate(module: GraphModule, config_of: Callable[[Node], QuantizationConfig
             continue
         config = config_of(node)
         if config is None or not _inputs(node):
+            continue
+        if config.is_dynamic:
+            _annotate_dynamic(node, rule, config, computed)
             continue
         _annotate_node(node, rule, config, computed, lambda n: config_of(n) is not None)
 
@@ -87,11 +92,23 @@ def _annotate_node(
         if isinstance(bias, Node):
             specs.pop(bias, None)
     last = node
+    if rule.quant is Q.CONV and (norm := _training_norm(node)) is not None and wanted(norm):
+        _mark(node, specs, None)  # PT2E folds it into the weights, which it then observes as they will be
+        last = norm
     while (follower := _absorbed(last, rule)) is not None and wanted(follower):
         _mark(last, specs if last is node else {}, None)
         last = follower
     out = config.output_activation if _is_float_result(last) else None
     _mark(last, specs if last is node else {}, out)
+
+
+def _annotate_dynamic(node: Node, rule: Rule, config: QuantizationConfig, computed: set[Node]) -> None:
+    """The input and the weight of a layer; its result is float."""
+    if rule.quant is not Q.CONV or len(node.args) < 2 or node.args[0] not in _inputs(node):
+        return
+    x, weight = node.args[:2]
+    if isinstance(x, Node) and isinstance(weight, Node) and weight not in computed and x in computed:
+        _mark(node, {x: config.input_activation, weight: _along(config.weight, node)}, None)
 
 
 def _is_float_result(node: Node) -> bool:

@@ -13,6 +13,7 @@ from torchao.quantization.pt2e import (
     MovingAverageMinMaxObserver,
     MovingAveragePerChannelMinMaxObserver,
     PerChannelMinMaxObserver,
+    PlaceholderObserver,
 )
 from torchao.quantization.pt2e.quantizer import QuantizationSpec
 
@@ -23,6 +24,7 @@ _EPS = 2**-16  # the smallest scale of weights: constant ones must not divide by
 _SMALLEST_RANGE = 2**-8  # of activations, for the same reason
 
 _INT8 = (-128, 127)
+_INT4 = (-7, 7)  # symmetric, as TOSA's i4_t
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,11 @@ class QuantizationConfig:
     output_activation: QuantizationSpec | None
     weight: QuantizationSpec | None
     bias: QuantizationSpec | None = None
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether scales of activations are computed at run time."""
+        return self.input_activation is not None and bool(self.input_activation.is_dynamic)
 
     def get_input_act_qspec(self) -> QuantizationSpec | None:
         """The spec of input activations."""
@@ -75,6 +82,17 @@ def _activation(dtype: torch.dtype, low: int, high: int, symmetric: bool, qat: b
     )
 
 
+def _dynamic(low: int, high: int) -> QuantizationSpec:
+    return QuantizationSpec(
+        dtype=torch.int8,
+        quant_min=low,
+        quant_max=high,
+        qscheme=torch.per_tensor_affine,
+        is_dynamic=True,
+        observer_or_fake_quant_ctr=PlaceholderObserver.with_args(eps=_EPS),
+    )
+
+
 def _weight(low: int, high: int, per_channel: bool, qat: bool) -> QuantizationSpec:
     observer: Any
     if qat:
@@ -107,19 +125,23 @@ def get_symmetric_quantization_config(
     Args:
         is_per_channel: a scale per output channel of a weight, not one for all.
         is_qat: fake quantization for training instead of observers.
-        is_dynamic: scales computed at run time; not supported.
+        is_dynamic: scales of the inputs of convolutions and linear layers are computed at run time; all else
+            stays in float. For specifications with the FP and INT profiles.
         act_qmin, act_qmax, weight_qmin, weight_qmax: ranges of the integers, within int8.
 
     Raises:
-        UsageError: ``is_dynamic``, or a range outside int8.
+        UsageError: a range outside int8, or both ``is_dynamic`` and ``is_qat``.
     """
-    if is_dynamic:
-        raise UsageError("dynamic quantization is not supported: calibrate, and use static scales (is_dynamic=False)")
+    if is_dynamic and is_qat:
+        raise UsageError("scales computed at run time are not trained: is_qat=False, or is_dynamic=False")
     for name, low, high in (("act", act_qmin, act_qmax), ("weight", weight_qmin, weight_qmax)):
         if not _INT8[0] <= low < high <= _INT8[1]:
             raise UsageError(f"{name}_qmin={low}, {name}_qmax={high} is no range within int8, {_INT8[0]} to {_INT8[1]}")
+    weight = _weight(weight_qmin, weight_qmax, is_per_channel, is_qat)
+    if is_dynamic:
+        return QuantizationConfig(_dynamic(act_qmin, act_qmax), None, weight)
     activation = _activation(torch.int8, act_qmin, act_qmax, False, is_qat)
-    return QuantizationConfig(activation, activation, _weight(weight_qmin, weight_qmax, is_per_channel, is_qat))
+    return QuantizationConfig(activation, activation, weight)
 
 
 def get_symmetric_a16w8_quantization_config(
@@ -129,9 +151,35 @@ def get_symmetric_a16w8_quantization_config(
     weight_qmin: int = -_INT8[1],
     weight_qmax: int = _INT8[1],
 ) -> QuantizationConfig:
-    """int8 weights and int16 activations, both symmetric. Arguments as ``get_symmetric_quantization_config``."""
-    base = get_symmetric_quantization_config(
-        is_per_channel, is_qat, is_dynamic, weight_qmin=weight_qmin, weight_qmax=weight_qmax
-    )
+    """int8 weights and int16 activations, both symmetric. Arguments as ``get_symmetric_quantization_config``.
+
+    Raises:
+        UsageError: ``is_dynamic``: PT2E computes scales of 8 bits only at run time.
+    """
+    if is_dynamic:
+        raise UsageError("activations of 16 bits have static scales: is_dynamic=False")
+    base = get_symmetric_quantization_config(is_per_channel, is_qat, weight_qmin=weight_qmin, weight_qmax=weight_qmax)
     activation = _activation(torch.int16, -32767, 32767, True, is_qat)
     return replace(base, input_activation=activation, output_activation=activation)
+
+
+def get_symmetric_a8w4_quantization_config(
+    is_per_channel: bool = True, is_qat: bool = True, is_dynamic: bool = False
+) -> QuantizationConfig:
+    """int4 weights and int8 activations. Arguments as ``get_symmetric_quantization_config``.
+
+    Where the specification has the extension int4, weights of convolutions and linear layers are stored in 4 bits.
+    """
+    return get_symmetric_quantization_config(
+        is_per_channel, is_qat, is_dynamic, weight_qmin=_INT4[0], weight_qmax=_INT4[1]
+    )
+
+
+def get_uint8_io_quantization_config(is_qat: bool = False) -> QuantizationConfig:
+    """uint8 inputs and outputs, asymmetric, for ``set_io``: what lies between is int8.
+
+    Args:
+        is_qat: fake quantization for training instead of observers.
+    """
+    activation = _activation(torch.uint8, 0, 255, False, is_qat)
+    return QuantizationConfig(activation, activation, None)

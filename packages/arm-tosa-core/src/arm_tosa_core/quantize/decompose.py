@@ -15,6 +15,9 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from ..errors import Rejected
 from ..registry import Q, canonical, find, overload
 
+#: Key in the meta of a node: its quantization scheme, which the parts of a composite inherit.
+SCHEME = "arm_quantization_config"
+
 
 class AtenBuilder:
     """The builder under which a composite rule emits ATen nodes; its values are FX nodes with a shape."""
@@ -74,7 +77,7 @@ class AtenBuilder:
         fakes = torch.fx.map_arg((args, kwargs), lambda n: n.meta["val"])
         with torch.no_grad(), self._mode or contextlib.nullcontext():
             new.meta["val"] = target(*fakes[0], **fakes[1])
-        for key in ("stack_trace", "nn_module_stack", "torch_fn", "source_fn_stack"):
+        for key in ("stack_trace", "nn_module_stack", "torch_fn", "source_fn_stack", SCHEME):
             if key in self._origin.meta:
                 new.meta[key] = self._origin.meta[key]
         self.emitted.append(new)

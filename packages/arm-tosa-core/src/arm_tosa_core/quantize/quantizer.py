@@ -14,7 +14,7 @@ from ..errors import UsageError
 from ..specification import TosaSpecification
 from .annotate import KEY, annotate
 from .config import QuantizationConfig
-from .decompose import decompose
+from .decompose import SCHEME, decompose
 
 
 class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
@@ -23,8 +23,9 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
     Args:
         compile_spec_or_tosa_spec: what will be compiled for; it must have the INT profile.
 
-    A layer's scheme is the one set for its module name, else for its module type, else the global one. ``None``
-    as a scheme leaves a layer in float.
+    A layer's scheme is that of the last node finder that wants it (``set_node_finder``, ``set_node_name``,
+    ``set_node_target``), else the one set for its module name, else for its module type, else the global one. ``None``
+    as a scheme leaves a layer in float. Parts of a composite have the scheme of the whole.
     """
 
     def __init__(self, compile_spec_or_tosa_spec: ArmCompileSpec | TosaSpecification) -> None:
@@ -43,6 +44,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         self.io_config: QuantizationConfig | None = None
         self.module_type_config: dict[Callable[..., Any], QuantizationConfig | None] = {}
         self.module_name_config: dict[str, QuantizationConfig | None] = {}
+        self.node_finders: list[tuple[Callable[[Node], bool], QuantizationConfig | None]] = []
 
     def set_global(self, quantization_config: QuantizationConfig | None) -> Self:
         """The scheme of every layer that has none of its own."""
@@ -50,8 +52,8 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         return self
 
     def set_io(self, quantization_config: QuantizationConfig | None) -> Self:
-        """The scheme of the model's inputs and outputs."""
-        self.io_config = self._valid(quantization_config)
+        """The scheme of the model's inputs and outputs; may be uint8 (``get_uint8_io_quantization_config``)."""
+        self.io_config = self._valid(quantization_config, io=True)
         return self
 
     def set_module_type(self, module_type: Callable[..., Any], quantization_config: QuantizationConfig | None) -> Self:
@@ -64,10 +66,31 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         self.module_name_config[module_name] = self._valid(quantization_config)
         return self
 
+    def set_node_finder(
+        self, quantization_config: QuantizationConfig | None, node_finder: Callable[[Node], bool]
+    ) -> Self:
+        """The scheme of the nodes of the exported graph for which the function says True; later calls come first."""
+        self.node_finders.insert(0, (node_finder, self._valid(quantization_config)))
+        return self
+
+    def set_node_name(self, node_name: str, quantization_config: QuantizationConfig | None) -> Self:
+        """The scheme of the node of this name in the exported graph, for example ``"conv2d_3"``."""
+        return self.set_node_finder(quantization_config, lambda node: node.name == node_name)
+
+    def set_node_target(self, node_target: Any, quantization_config: QuantizationConfig | None) -> Self:
+        """The scheme of every call of an operator, for example ``torch.ops.aten.softmax.int``."""
+        return self.set_node_finder(quantization_config, lambda node: node.target == node_target)
+
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
         """Decomposes composites, so that each intermediate can be observed."""
         _drop_guards(model)
-        return decompose(model, lambda node: self.config_of(node) is not None)
+        for node in model.graph.nodes:  # before composites are replaced: finders know the exported graph
+            node.meta[SCHEME] = self._find_config(node)
+        return decompose(model, self._decomposed)
+
+    def _decomposed(self, node: Node) -> bool:
+        config = self.config_of(node)
+        return config is not None and not config.is_dynamic  # dynamic schemes leave all but layers in float
 
     def annotate(self, model: GraphModule) -> GraphModule:
         """Says where to observe what."""
@@ -89,7 +112,15 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
                 )
 
     def config_of(self, node: Node) -> QuantizationConfig | None:
-        """The scheme of a node, by the modules it comes from."""
+        """The scheme of a node."""
+        if SCHEME in node.meta:
+            return node.meta[SCHEME]  # type: ignore[no-any-return]
+        return self._find_config(node)
+
+    def _find_config(self, node: Node) -> QuantizationConfig | None:
+        for finder, config in self.node_finders:
+            if node.op == "call_function" and finder(node):
+                return config
         stack = (node.meta.get("nn_module_stack") or {}).values()
         names = [_module_name(path) for path, _ in stack]
         best: str | None = None
@@ -105,7 +136,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
                 return config
         return self.global_config
 
-    def _valid(self, config: QuantizationConfig | None) -> QuantizationConfig | None:
+    def _valid(self, config: QuantizationConfig | None, io: bool = False) -> QuantizationConfig | None:
         if config is None:
             return None
         if not isinstance(config, QuantizationConfig):
@@ -113,6 +144,15 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         spec = config.input_activation
         if spec is None:
             raise UsageError("a config with weights only has no integer arithmetic: quantize activations as well")
+        if config.is_dynamic and not self.tosa_spec.support_float():
+            raise UsageError(
+                f"dynamic quantization computes scales in float at run time, and {self.tosa_spec} has integers only: "
+                "use static scales (is_dynamic=False), or a specification with the FP profile"
+            )
+        if config.is_dynamic and io:
+            raise UsageError("inputs and outputs of a model have static scales: is_dynamic=False for set_io")
+        if spec.dtype == torch.uint8 and not io:
+            raise UsageError("TOSA computes on int8: uint8 is for the model's inputs and outputs (set_io)")
         if spec.dtype == torch.int16 and not self.tosa_spec.support_extension("int16"):
             raise UsageError(f"int16 activations need the extension int16, which {self.tosa_spec} lacks")
         return config

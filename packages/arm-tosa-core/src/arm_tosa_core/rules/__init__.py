@@ -5,6 +5,7 @@ from . import (  # noqa: F401
     attention,
     convolution,
     creation,
+    dynamic,
     elementwise,
     index,
     linear,

@@ -1,0 +1,101 @@
+"""One case of ``accuracy.py`` in a process of its own: quantize one network with one side, and compare with float.
+
+Usage: python accuracy_case.py SIDE MODEL REGISTRY RESULT. REGISTRY is a Python file with ``REG`` (name to a function
+that returns a module and a function from a seed to example inputs) and perhaps ``bn_warm(module, inputs)``, or
+``tests`` for ``tests/models``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import json
+import logging
+import math
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+import torch
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+from probes import cpu_seconds
+from sides import SIDES
+
+_CALIBRATION_SEED = 1
+_TEST_SEEDS = (2, 3)
+
+Inputs = Callable[[int], tuple[torch.Tensor, ...]]
+
+
+def main(side_name: str, model: str, registry: str, result_path: str) -> None:
+    """Runs the case and writes its figures; an exception becomes the field ``error``."""
+    logging.disable(logging.WARNING)
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    result: dict[str, Any] = {"side": side_name, "model": model, "load": os.getloadavg()[0]}
+    try:
+        result |= _measure(side_name, *_network(model, registry))
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [""]
+        result["error"] = f"{type(error).__name__}: {lines[0]}"[:300]
+        raise
+    finally:
+        Path(result_path).write_text(json.dumps(result))
+
+
+def _network(model: str, registry: str) -> tuple[torch.nn.Module, Inputs]:
+    if registry == "tests":
+        from models import MODELS
+
+        return MODELS[model]()
+    spec = importlib.util.spec_from_file_location("registry", registry)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    network, inputs = module.REG[model]()
+    if hasattr(module, "bn_warm"):
+        module.bn_warm(network, inputs)
+    return network, inputs
+
+
+def _measure(side_name: str, network: torch.nn.Module, inputs: Inputs) -> dict[str, Any]:
+    """CPU seconds of prepare and convert, and the error on inputs that calibration did not see."""
+    side = SIDES[side_name]()
+    quantizer = side.quantizer("tosa-int", side.compile_spec("tosa-int"))
+    program = torch.export.export(network, inputs(_CALIBRATION_SEED))
+    module = side.module(program)
+    marks = [cpu_seconds(children=True)]
+    prepared = prepare_pt2e(module, quantizer)
+    marks.append(cpu_seconds(children=True))
+    with torch.no_grad():
+        prepared(*inputs(_CALIBRATION_SEED))
+    marks.append(cpu_seconds(children=True))
+    quantized = convert_pt2e(prepared)
+    marks.append(cpu_seconds(children=True))
+    prepare, calibrate, convert = (after - before for before, after in itertools.pairwise(marks))
+    return {
+        "quantize_s": prepare + convert,
+        "prepare_s": prepare,
+        "calibrate_s": calibrate,
+        "convert_s": convert,
+        "sqnr_db": _sqnr(network, quantized, inputs),
+    }
+
+
+def _sqnr(exact: torch.nn.Module, quantized: torch.nn.Module, inputs: Inputs) -> float:
+    signal = noise = 0.0
+    with torch.no_grad():
+        for seed in _TEST_SEEDS:
+            wanted, got = exact(*inputs(seed)).double(), quantized(*inputs(seed)).double()
+            signal += float((wanted**2).sum())
+            noise += float(((wanted - got) ** 2).sum())
+    return 10 * math.log10(signal / noise)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
