@@ -76,18 +76,15 @@ class EthosUCompileSpec(ArmCompileSpec):
     def target(self) -> Target:
         from .targets import ethos_u_target
 
-        return ethos_u_target(
-            self.accelerator,
-            partial(
-                _compile,
-                accelerator=self.accelerator,
-                config=self.config_ini,
-                system_config=self.system_config,
-                memory_mode=self.memory_mode,
-                flags=tuple(self.compiler_flags),
-                timeout=self.timeout,
-            ),
-        )
+        options: dict[str, Any] = {
+            "accelerator": self.accelerator,
+            "config": self.config_ini,
+            "system_config": self.system_config,
+            "memory_mode": self.memory_mode,
+            "flags": tuple(self.compiler_flags),
+            "timeout": self.timeout,
+        }
+        return ethos_u_target(self.accelerator, partial(_compile, **options), partial(_estimate, **options))
 
     def backend(self) -> type[Any]:
         """``EthosUBackend``."""
@@ -118,3 +115,10 @@ def _compile(tosa: bytes, options: Mapping[str, str], **arguments: Any) -> bytes
 
     artifacts = options.get("artifacts")
     return payload.pack(vela.compile(tosa, artifacts=Path(artifacts) if artifacts else None, **arguments).arrays)
+
+
+def _estimate(tosa: bytes, **arguments: Any) -> dict[str, float]:
+    from . import vela
+
+    made = vela.compile(tosa, **arguments)
+    return {"cycles": made.cycles, "sram_kib": made.sram_kib, "flash_kib": made.flash_kib}

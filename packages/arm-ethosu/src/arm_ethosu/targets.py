@@ -20,8 +20,12 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-def ethos_u_target(accelerator: str, compile: Callable[[bytes, Mapping[str, str]], bytes]) -> Target:
-    """The target for one accelerator; ``compile`` is Vela bound to its options."""
+def ethos_u_target(
+    accelerator: str,
+    compile: Callable[[bytes, Mapping[str, str]], bytes],
+    estimate: Callable[[bytes], Mapping[str, float]] | None = None,
+) -> Target:
+    """The target for one accelerator; ``compile`` and ``estimate`` are Vela bound to its options."""
     from .constraints import checks_for
     from .rewrites import rewrites_for
 
@@ -33,6 +37,7 @@ def ethos_u_target(accelerator: str, compile: Callable[[bytes, Mapping[str, str]
         checks=checks_for(family),
         rewrites=rewrites_for(accelerator),
         compile=compile,
+        estimate=estimate,
         run=_run if find_spec("arm_runtime") else None,
         suffix=".vela",
         backend_id="EthosUBackend",

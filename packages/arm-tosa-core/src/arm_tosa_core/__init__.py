@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .quantizer import get_symmetric_a16w8_quantization_config as get_symmetric_a16w8_quantization_config
     from .quantizer import get_symmetric_quantization_config as get_symmetric_quantization_config
     from .quantizer import get_uint8_io_quantization_config as get_uint8_io_quantization_config
+    from .quantizer import quantize_program as quantize_program
     from .registry import Q as Q
     from .registry import op as op
     from .rewrite import Rewrite as Rewrite
@@ -59,6 +60,7 @@ _HOME = {
     "get_uint8_io_quantization_config": "quantizer",
     "lower": "flow",
     "op": "registry",
+    "quantize_program": "quantizer",
 }
 
 __all__ = sorted(_HOME)

@@ -7,13 +7,16 @@ from .quantize.config import (
     get_symmetric_quantization_config,
     get_uint8_io_quantization_config,
 )
+from .quantize.post_training import Quantized, quantize_program
 from .quantize.quantizer import TOSAQuantizer
 
 __all__ = [
     "QuantizationConfig",
+    "Quantized",
     "TOSAQuantizer",
     "get_symmetric_a8w4_quantization_config",
     "get_symmetric_a16w8_quantization_config",
     "get_symmetric_quantization_config",
     "get_uint8_io_quantization_config",
+    "quantize_program",
 ]

@@ -34,6 +34,8 @@ class Target:
         backend_id: the ExecuTorch delegate that executes its payload.
         description: one line for ``arm-tosa targets``.
         compile_spec: keyword options to a compile spec, if the target has one of its own (``EthosUCompileSpec``).
+        estimate: figures that the target's compiler predicts of a TOSA flatbuffer, by name: ``cycles``, ``sram_kib``,
+            ``flash_kib``. None: it predicts nothing.
         extract: a delegate's payload to the file that tools read, as its suffix and contents. None: the payload is it.
     """
 
@@ -48,6 +50,7 @@ class Target:
     description: str = ""
     compile_spec: Callable[..., ArmCompileSpec] | None = None
     extract: Callable[[bytes], tuple[str, bytes]] | None = None
+    estimate: Callable[[bytes], Mapping[str, float]] | None = None
 
     @property
     def tosa_spec(self) -> TosaSpecification:

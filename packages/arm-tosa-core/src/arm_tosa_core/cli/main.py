@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import typer
 
+from .accuracy import accuracy
 from .compile import compile_
 from .doctor import doctor
 from .explain import explain
@@ -27,6 +28,7 @@ _COMMANDS: dict[str, Callable[..., Result]] = {
     "doctor": doctor,
     "compile": compile_,
     "explain": explain,
+    "accuracy": accuracy,
     "run": run,
     "verify": verify,
     "extract": extract,

@@ -20,7 +20,10 @@ Options = Annotated[
     list[str] | None,
     typer.Option("--option", help="KEY=VALUE for the target, such as memory_mode=Shared_Sram; repeatable."),
 ]
-Quantize = Annotated[str | None, typer.Option(help="int8 or int16x8 (16-bit activations, 8-bit weights).")]
+Quantize = Annotated[
+    str | None,
+    typer.Option(help="int8, int16x8 (16-bit activations, 8-bit weights), or a .json file of `arm-tosa accuracy`."),
+]
 Calibration = Annotated[Path | None, typer.Option(help=".npz with samples of the model's inputs, for --quantize.")]
 
 

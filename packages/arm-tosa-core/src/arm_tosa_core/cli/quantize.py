@@ -12,6 +12,7 @@ from .report import say
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
+    from ..accuracy.scheme import Scheme
     from ..compile_spec import ArmCompileSpec
 
 QUANTIZATIONS = ("int8", "int16x8")
@@ -30,8 +31,8 @@ def prepare(
         if calibration is not None:
             raise UsageError("--calibration is for --quantize; say int8 or int16x8")
         return program
-    if quantization not in QUANTIZATIONS:
-        raise UsageError(f"unknown quantization {quantization!r}; valid: {', '.join(QUANTIZATIONS)}")
+    if quantization not in QUANTIZATIONS and not quantization.endswith(".json"):
+        raise UsageError(f"unknown quantization {quantization!r}; valid: {', '.join(QUANTIZATIONS)}, or a .json file")
     if not spec.tosa_spec.support_integer():
         raise UsageError(f"--quantize {quantization} needs the INT profile, which the target's {spec.tosa_spec} lacks")
     if quantization == "int16x8" and not spec.tosa_spec.support_extension("int16"):
@@ -56,13 +57,8 @@ def _quantize(
     program: ExportedProgram, spec: ArmCompileSpec, quantization: str, calibration: Path | None
 ) -> ExportedProgram:
     import torch
-    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
-    from ..quantizer import (
-        TOSAQuantizer,
-        get_symmetric_a16w8_quantization_config,
-        get_symmetric_quantization_config,
-    )
+    from ..quantize.post_training import quantize_program
 
     if calibration is not None:
         data = list(samples(calibration, program))
@@ -71,12 +67,12 @@ def _quantize(
         data = [program.example_inputs]
     else:
         raise UsageError("the model was saved without example inputs; give data with --calibration")
-    wide = quantization == "int16x8"
-    config = get_symmetric_a16w8_quantization_config() if wide else get_symmetric_quantization_config()
-    quantizer = TOSAQuantizer(spec).set_global(config)
-    observed = prepare_pt2e(program.module(), quantizer)
-    with torch.no_grad():
-        for args, kwargs in data:
-            observed(*args, **kwargs)
+    made = quantize_program(program, _scheme(quantization).quantizer(spec), data)
     args, kwargs = data[0]
-    return torch.export.export(convert_pt2e(observed), args, kwargs)
+    return torch.export.export(made.converted, args, kwargs)
+
+
+def _scheme(quantization: str) -> Scheme:
+    from ..accuracy.scheme import Scheme, read_scheme
+
+    return read_scheme(Path(quantization)) if quantization.endswith(".json") else Scheme(quantization)

@@ -23,16 +23,38 @@ KEY = "quantization_annotation"
 
 _NORM = "aten.batch_norm.default"
 
+#: What computes on int32 whatever the bits of its operands, and has no narrower form that a target would prefer.
+_ARITHMETIC = frozenset(f"aten.{name}.Tensor" for name in ("add", "sub", "mul"))
+#: What hands a tensor on as it is.
+_VIEWS = frozenset(
+    f"aten.{name}"
+    for name in ("dropout.default", "view.default", "reshape.default", "flatten.using_ints", "unsqueeze.default")
+)
+
 #: Policies whose result is an int32 accumulator, so that a clamp or a change of scale that follows is free.
 _ACCUMULATES = frozenset({Q.CONV, Q.ARITHMETIC, Q.ACCUMULATE, Q.PRODUCT})
 
 
-def annotate(module: GraphModule, config_of: Callable[[Node], QuantizationConfig | None]) -> None:
+#: Key in the meta of a node: its result is kept in the bits of ``QuantizationConfig.wide``.
+_WIDE = "arm_wide_result"
+
+
+def annotate(
+    module: GraphModule, config_of: Callable[[Node], QuantizationConfig | None], wide_arithmetic: bool = False
+) -> None:
     """Annotates every node that a rule can compute on integers.
 
     Args:
         config_of: the scheme of a node; None leaves it in float.
+        wide_arithmetic: keep what only additions, products and sums read in the bits of ``QuantizationConfig.wide``:
+            they compute on int32 in any case, and what they read need not be rounded to 8 bits on the way.
     """
+    for node in module.graph.nodes:
+        node.meta.pop(_WIDE, None)
+        if wide_arithmetic and node.op == "call_function" and _is_float_result(node):
+            config = config_of(node)
+            if config is not None and config.wide is not None and _read_by_arithmetic(node, config_of):
+                node.meta[_WIDE] = True
     computed: set[Node] = set()  # from inputs; all else is constant
     for node in module.graph.nodes:
         if node.op == "placeholder" or any(n in computed for n in node.all_input_nodes):
@@ -52,6 +74,39 @@ def annotate(module: GraphModule, config_of: Callable[[Node], QuantizationConfig
             _annotate_dynamic(node, rule, config, computed)
             continue
         _annotate_node(node, rule, config, computed, lambda n: config_of(n) is not None)
+
+
+def _read_by_arithmetic(node: Node, config_of: Callable[[Node], QuantizationConfig | None]) -> bool:
+    """Whether all that reads a result, views of it included, adds, multiplies or sums it."""
+    rule = _rule(node)
+    if rule is None or not node.users:
+        return False
+    if rule.quant not in _ACCUMULATES and not _is_view(node, rule):
+        return False
+    for user in node.users:
+        other = _rule(user)
+        config = config_of(user)
+        if other is None or config is None or config.wide is None:
+            return False
+        absorbed = _absorbed(node, rule) is user or _training_norm(node) is user
+        if absorbed or _is_view(user, other):
+            if not _read_by_arithmetic(user, config_of):
+                return False
+        elif not _is_sum(user, other):
+            return False
+    return True
+
+
+def _is_view(node: Node, rule: Rule) -> bool:
+    return rule.quant is Q.SHARED and len(_inputs(node)) == 1 and canonical(node.target) in _VIEWS
+
+
+def _is_sum(node: Node, rule: Rule) -> bool:
+    """Arithmetic on int32; a matrix product, of two tensors, is none, nor is a function of one operand."""
+    operands = sum(isinstance(a, Node) for a in node.args)
+    if rule.quant is Q.ACCUMULATE:
+        return operands == 1 and canonical(node.target) != "aten.cumsum.default"
+    return canonical(node.target) in _ARITHMETIC and operands == 2
 
 
 def _rule(node: Node) -> Rule | None:
@@ -84,7 +139,7 @@ def _annotate_node(
     if rule.quant is Q.SHARED and _is_float_result(node):
         _annotate_shared(node, inputs, config)
         return
-    specs: dict[Node, QuantizationSpecBase | None] = dict.fromkeys(inputs, config.input_activation)
+    specs: dict[Node, QuantizationSpecBase | None] = {n: _as_read(n, node, rule, config) for n in inputs}
     if rule.quant is Q.CONV:
         weight, bias = (node.args[i] if len(node.args) > i else None for i in (1, 2))
         if isinstance(weight, Node) and weight not in computed:
@@ -98,8 +153,15 @@ def _annotate_node(
     while (follower := _absorbed(last, rule)) is not None and wanted(follower):
         _mark(last, specs if last is node else {}, None)
         last = follower
-    out = config.output_activation if _is_float_result(last) else None
-    _mark(last, specs if last is node else {}, out)
+    out = config.wide if _WIDE in last.meta else config.output_activation
+    _mark(last, specs if last is node else {}, out if _is_float_result(last) else None)
+
+
+def _as_read(n: Node, node: Node, rule: Rule, config: QuantizationConfig) -> QuantizationSpecBase | None:
+    """How an operand is quantized: constants beside a wide operand are wide as well."""
+    beside = (m for m in _inputs(node) if _WIDE in m.meta)
+    constant = n.op == "get_attr" and _is_sum(node, rule) and any(beside)
+    return config.wide if _WIDE in n.meta or constant else config.input_activation
 
 
 def _annotate_dynamic(node: Node, rule: Rule, config: QuantizationConfig, computed: set[Node]) -> None:

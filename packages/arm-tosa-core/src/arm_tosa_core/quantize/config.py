@@ -24,6 +24,7 @@ _EPS = 2**-16  # the smallest scale of weights: constant ones must not divide by
 _SMALLEST_RANGE = 2**-8  # of activations, for the same reason
 
 _INT8 = (-128, 127)
+_INT16 = (-32767, 32767)
 _INT4 = (-7, 7)  # symmetric, as TOSA's i4_t
 
 
@@ -35,12 +36,15 @@ class QuantizationConfig:
         input_activation, output_activation: of the operator's tensors.
         weight: of convolutions and linear layers.
         bias: usually None: a bias is rounded to the accumulator's scale when it is compiled.
+        wide: of results that only additions, products and sums read (``TOSAQuantizer(wide_arithmetic=...)``); None for
+            the same as the others.
     """
 
     input_activation: QuantizationSpec | None
     output_activation: QuantizationSpec | None
     weight: QuantizationSpec | None
     bias: QuantizationSpec | None = None
+    wide: QuantizationSpec | None = None
 
     @property
     def is_dynamic(self) -> bool:
@@ -141,7 +145,8 @@ def get_symmetric_quantization_config(
     if is_dynamic:
         return QuantizationConfig(_dynamic(act_qmin, act_qmax), None, weight)
     activation = _activation(torch.int8, act_qmin, act_qmax, False, is_qat)
-    return QuantizationConfig(activation, activation, weight)
+    wide = _activation(torch.int16, *_INT16, True, is_qat)
+    return QuantizationConfig(activation, activation, weight, wide=wide)
 
 
 def get_symmetric_a16w8_quantization_config(
@@ -159,8 +164,8 @@ def get_symmetric_a16w8_quantization_config(
     if is_dynamic:
         raise UsageError("activations of 16 bits have static scales: is_dynamic=False")
     base = get_symmetric_quantization_config(is_per_channel, is_qat, weight_qmin=weight_qmin, weight_qmax=weight_qmax)
-    activation = _activation(torch.int16, -32767, 32767, True, is_qat)
-    return replace(base, input_activation=activation, output_activation=activation)
+    activation = _activation(torch.int16, *_INT16, True, is_qat)
+    return replace(base, input_activation=activation, output_activation=activation, wide=None)
 
 
 def get_symmetric_a8w4_quantization_config(

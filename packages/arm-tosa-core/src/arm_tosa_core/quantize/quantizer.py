@@ -22,14 +22,18 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
 
     Args:
         compile_spec_or_tosa_spec: what will be compiled for; it must have the INT profile.
+        wide_arithmetic: keep results that only additions, products and sums read in 16 bits (int8 schemes only).
 
     A layer's scheme is that of the last node finder that wants it (``set_node_finder``, ``set_node_name``,
     ``set_node_target``), else the one set for its module name, else for its module type, else the global one. ``None``
     as a scheme leaves a layer in float. Parts of a composite have the scheme of the whole.
     """
 
-    def __init__(self, compile_spec_or_tosa_spec: ArmCompileSpec | TosaSpecification) -> None:
+    def __init__(
+        self, compile_spec_or_tosa_spec: ArmCompileSpec | TosaSpecification, *, wide_arithmetic: bool = False
+    ) -> None:
         super().__init__()
+        self.wide_arithmetic = wide_arithmetic
         given = compile_spec_or_tosa_spec
         self.compile_spec = given if isinstance(given, ArmCompileSpec) else None
         spec = given.tosa_spec if isinstance(given, ArmCompileSpec) else given
@@ -96,7 +100,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         """Says where to observe what."""
         if self.io_config is not None:
             self._annotate_io(model, self.io_config)
-        annotate(model, self.config_of)
+        annotate(model, self.config_of, self.wide_arithmetic)
         return model
 
     def validate(self, model: GraphModule) -> None:

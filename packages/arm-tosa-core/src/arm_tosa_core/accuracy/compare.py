@@ -1,0 +1,229 @@
+"""Float against quantized, operator by operator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch.fx import GraphModule, Interpreter, Node
+
+from ..program import is_dequantize, is_quantize, source_line
+from ..registry import canonical
+
+#: Arguments and keyword arguments of one call of the model.
+Sample = tuple[tuple[Any, ...], Mapping[str, Any]]
+
+_BINS = 64
+
+
+@dataclass
+class OperatorError:
+    """One operator's result, over all samples.
+
+    Args:
+        name: of the node in the exported graph.
+        operator: as ATen names it.
+        module: the module that it belongs to, as ``named_modules`` has it; "" if the exporter does not say.
+        source: the line of the user's model.
+        bits: of the integers that hold the result; None if it is not rounded
+            by itself: in float, or merged into what follows.
+        step: the scale of those integers, or None.
+        range: least and greatest result in float.
+        representable: the reals that the integers reach, or None.
+        saturated: fraction of the results in float that lie beyond.
+        sqnr_db: of the result in the quantized model against float, dB: the errors of all before it included.
+        own_sqnr_db: of the float result rounded to its integers: its own error alone; None if it is not quantized.
+        histogram: counts of the float results in equal bins over ``range`` as the first sample has it.
+        histogram_range: of those bins.
+    """
+
+    name: str
+    operator: str
+    module: str
+    source: str
+    bits: int | None
+    step: float | None
+    range: tuple[float, float]
+    representable: tuple[float, float] | None
+    saturated: float
+    sqnr_db: float
+    own_sqnr_db: float | None
+    histogram: list[int] = field(default_factory=list)
+    histogram_range: tuple[float, float] = (0.0, 0.0)
+
+
+@dataclass
+class Comparison:
+    """A quantized model against float.
+
+    Args:
+        sqnr_db: of all outputs together.
+        operators: in the order of the network.
+        samples: how many calls were compared.
+    """
+
+    sqnr_db: float
+    operators: list[OperatorError]
+    samples: int
+
+    def worst(self) -> list[OperatorError]:
+        """The operators, the least SQNR first."""
+        return sorted(self.operators, key=lambda row: (row.sqnr_db, row.name))
+
+
+def decibels(signal: float, noise: float) -> float:
+    """Ratio of two powers; infinity without noise, minus infinity where there is only noise."""
+    if noise == 0:
+        return math.inf
+    return 10 * math.log10(signal / noise) if signal > 0 else -math.inf
+
+
+def compare(
+    prepared: GraphModule, converted: GraphModule, samples: Iterable[Sample], *, operators: bool = True
+) -> Comparison:
+    """Runs both graphs on the same samples.
+
+    Args:
+        prepared: what ``prepare_pt2e`` gave: the float model, its composites taken apart. Its observers do not observe.
+        converted: what ``convert_pt2e`` made of a copy of it; equal operators have equal names.
+        samples: calls of the model.
+        operators: also look at every operator, not only at the outputs.
+    """
+    rows: dict[str, _Row] = {}
+    total, count = _Power(), 0
+    exact = _Recorder(prepared, {n.name: n for n in prepared.graph.nodes if operators and _computes(n)})
+    seen = _results(converted, exact.wanted)
+    noisy = _Recorder(converted, {node.name: node for node in seen.values()})
+    for args, kwargs in samples:
+        wanted, floats = exact.call(args, kwargs)
+        got, integers = noisy.call(args, kwargs)
+        for name, node in seen.items():
+            if name in floats:
+                row = rows.setdefault(name, _Row(exact.wanted[name], node))
+                row.add(floats[name], integers[node.name])
+        for a, b in zip(wanted, got, strict=True):
+            total.add(a, b)
+        count += 1
+    return Comparison(total.sqnr, [row.finish() for row in rows.values()], count)
+
+
+class _Recorder(Interpreter):
+    """Runs a graph and keeps the float results of some nodes."""
+
+    def __init__(self, module: GraphModule, wanted: Mapping[str, Node]) -> None:
+        super().__init__(module)
+        self.wanted = wanted
+        self.kept: dict[str, torch.Tensor] = {}
+
+    def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[list[torch.Tensor], dict[str, Any]]:
+        """Float outputs, and the results that were wanted."""
+        self.kept = {}
+        module = self.module
+        assert isinstance(module, GraphModule)
+        from torch.utils import _pytree as pytree
+
+        flat = pytree.tree_leaves((args, dict(kwargs)))
+        with torch.no_grad():
+            outputs = self.run(*flat, enable_io_processing=False)
+        found = [t for t in pytree.tree_leaves(outputs) if isinstance(t, torch.Tensor) and t.is_floating_point()]
+        return found, self.kept
+
+    def run_node(self, n: Node) -> Any:
+        if n.op == "call_module" and n.name.startswith("activation_post_process"):
+            return self.fetch_args_kwargs_from_env(n)[0][0]  # an observer: passes on what it sees
+        result = super().run_node(n)
+        if n.name in self.wanted and isinstance(result, torch.Tensor) and result.dtype == torch.float32:
+            self.kept[n.name] = result
+        return result
+
+
+def _computes(node: Node) -> bool:
+    return node.op == "call_function" and not is_quantize(node) and not is_dequantize(node)
+
+
+def _results(converted: GraphModule, wanted: Mapping[str, Node]) -> dict[str, Node]:
+    """For each operator the node whose value its users see: the dequantize node behind it, or itself."""
+    found: dict[str, Node] = {}
+    for node in converted.graph.nodes:
+        if node.name not in wanted or not _computes(node):
+            continue
+        quantize = next((u for u in node.users if is_quantize(u)), None)
+        dequantize = next((u for u in quantize.users if is_dequantize(u)), None) if quantize else None
+        found[node.name] = dequantize or node
+    return found
+
+
+@dataclass
+class _Power:
+    signal: float = 0.0
+    noise: float = 0.0
+
+    def add(self, exact: torch.Tensor, noisy: torch.Tensor) -> None:
+        exact = exact.double()
+        finite = exact.isfinite()
+        self.signal += float(exact[finite].square().sum())
+        self.noise += float((exact - noisy.double())[finite].square().sum())
+
+    @property
+    def sqnr(self) -> float:
+        return decibels(self.signal, self.noise)
+
+
+class _Row:
+    """Sums up one operator."""
+
+    def __init__(self, node: Node, seen: Node) -> None:
+        self.node, self.seen = node, seen
+        self.all, self.own = _Power(), _Power()
+        self.low, self.high = math.inf, -math.inf
+        self.outside = self.count = 0
+        self.histogram = np.zeros(_BINS, np.int64)
+        self.bins: tuple[float, float] | None = None
+        self.step: float | None = None
+        self.bits: int | None = None
+        self.reach: tuple[float, float] | None = None
+        parameters: list[Any] = list(seen.args[1:5])
+        if is_dequantize(seen) and all(isinstance(a, (int, float)) for a in parameters):
+            scale, zero, low, high = parameters
+            self.step, self.bits = scale, int(high - low).bit_length()
+            self.reach = ((low - zero) * scale, (high - zero) * scale)
+
+    def add(self, exact: torch.Tensor, noisy: torch.Tensor) -> None:
+        exact = exact.detach()
+        self.all.add(exact, noisy)
+        finite = exact[exact.isfinite()]
+        if not finite.numel():
+            return
+        low, high = float(finite.min()), float(finite.max())
+        self.low, self.high = min(self.low, low), max(self.high, high)
+        self.count += exact.numel()
+        if self.bins is None:
+            self.bins = (low, high if high > low else low + 1.0)
+        self.histogram += torch.histc(finite, _BINS, *self.bins).long().numpy()
+        if self.reach is not None and self.step is not None:
+            bottom, top = self.reach
+            self.outside += int(((exact < bottom - self.step / 2) | (exact > top + self.step / 2)).sum())
+            rounded = torch.round((exact - bottom) / self.step) * self.step + bottom
+            self.own.add(exact, rounded.clamp(bottom, top))
+
+    def finish(self) -> OperatorError:
+        stack = list((self.node.meta.get("nn_module_stack") or {}).values())
+        return OperatorError(
+            name=self.node.name,
+            operator=canonical(self.node.target),
+            module=stack[-1][0].replace("L['self'].", "").replace("L['self']", "") if stack else "",
+            source=source_line(self.node),
+            bits=self.bits,
+            step=self.step,
+            range=(self.low, self.high),
+            representable=self.reach,
+            saturated=self.outside / max(self.count, 1),
+            sqnr_db=self.all.sqnr,
+            own_sqnr_db=None if self.reach is None else self.own.sqnr,
+            histogram=[int(n) for n in self.histogram],
+            histogram_range=self.bins or (0.0, 0.0),
+        )

@@ -1,0 +1,107 @@
+"""A model under measurement: quantized by any scheme, compared with float, its cost on a target estimated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import GraphModule
+
+from ..compile_spec import ArmCompileSpec
+from ..errors import UsageError
+from ..quantize.post_training import quantize_program
+from .compare import Comparison, Sample, compare
+from .scheme import Scheme
+
+#: Called with what is being done, the step and the number of steps.
+Progress = Callable[[str, int, int], None]
+
+
+def silent(_what: str, _step: int, _steps: int) -> None:
+    """No progress."""
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """A model under one scheme: calibrated, and converted."""
+
+    scheme: Scheme
+    prepared: GraphModule
+    converted: GraphModule
+
+
+class Model:
+    """A float program, the data to calibrate with, the data to judge with, and a target.
+
+    Args:
+        program: of ``torch.export``, in float.
+        spec: what it is compiled for.
+        calibration, evaluation: calls of the model.
+    """
+
+    def __init__(
+        self,
+        program: ExportedProgram,
+        spec: ArmCompileSpec,
+        calibration: Sequence[Sample],
+        evaluation: Sequence[Sample],
+        progress: Progress = silent,
+    ) -> None:
+        if not calibration or not evaluation:
+            raise UsageError("there is no sample to calibrate with" if not calibration else "no sample to judge with")
+        self.program, self.spec = program, spec
+        self.calibration, self.evaluation = calibration, evaluation
+        self.progress = progress
+
+    def quantize(self, scheme: Scheme) -> Quantized:
+        """Calibrates and converts under a scheme."""
+        total = len(self.calibration)
+        made = quantize_program(
+            self.program,
+            scheme.quantizer(self.spec),
+            self.calibration,
+            progress=lambda done: self.progress("calibrating", done, total),
+        )
+        return Quantized(scheme, made.prepared, made.converted)
+
+    def compare(self, quantized: Quantized) -> Comparison:
+        """Per operator and end to end, on the evaluation data."""
+        return compare(quantized.prepared, quantized.converted, self.evaluation)
+
+    def sqnr(self, quantized: Quantized) -> float:
+        """End to end, dB, on the evaluation data."""
+        return compare(quantized.prepared, quantized.converted, self.evaluation, operators=False).sqnr_db
+
+    def cost(self, quantized: Quantized) -> Mapping[str, float]:
+        """What the target's compiler estimates of the delegates, added up: cycles, memory in KiB.
+
+        Raises:
+            UsageError: the target estimates nothing.
+        """
+        from ..flow.delegation import delegation
+        from ..partitioner import TOSAPartitioner
+        from ..regions import each_region
+        from ..serializer import serialize
+
+        args, kwargs = self.calibration[0]
+        partitioner = TOSAPartitioner(self.spec)
+        target = partitioner.target
+        if target.estimate is None:
+            raise UsageError(f"target {target.name!r} estimates no cost, so that there is no budget to keep")
+        exported = torch.export.export(quantized.converted, args, dict(kwargs))
+        program, analysis = delegation(exported, partitioner)
+        total: dict[str, float] = {}
+        for region in each_region(program, target, analysis):
+            for name, number in target.estimate(serialize(region.graph, target.tosa_spec)).items():
+                total[name] = total.get(name, 0.0) + number
+        return total
+
+
+def leaves(arguments: Any) -> list[torch.Tensor]:
+    """The float tensors of a nested structure."""
+    from torch.utils import _pytree as pytree
+
+    return [t for t in pytree.tree_leaves(arguments) if isinstance(t, torch.Tensor) and t.is_floating_point()]

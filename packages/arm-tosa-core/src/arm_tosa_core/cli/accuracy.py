@@ -1,0 +1,161 @@
+"""``arm-tosa accuracy``: what quantization costs, operator by operator, and which layers to keep in 16 bits."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, TaskID
+
+from .. import plugins
+from ..atomic import write_atomic
+from ..errors import UsageError
+from .calibration import samples
+from .model import load_program
+from .options import Options, TargetName, compile_spec_for, parse_options
+from .report import Result, say, table
+
+if TYPE_CHECKING:
+    from ..accuracy.compare import Comparison, OperatorError
+    from ..accuracy.search import Search
+
+_SHOWN = 20
+
+
+def accuracy(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A .pt2 file in float, or file.py:function.")],
+    target: TargetName,
+    calibration: Annotated[Path, typer.Option(help=".npz with samples of the inputs, to calibrate with.")],
+    evaluate: Annotated[Path, typer.Option(help=".npz with samples to judge with: not those of --calibration.")],
+    scheme: Annotated[str, typer.Option(help="int8, int16x8, int8x4, or a .json file of this command.")] = "int8",
+    budget: Annotated[
+        str | None,
+        typer.Option(help="FIGURE=+N% or FIGURE=N, such as cycles=+10%: look for layers to keep in 16 bits."),
+    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the report as one .html page.")] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="Write the scheme found within the budget, for `compile --quantize`.")
+    ] = None,
+    option: Options = None,
+) -> Result:
+    """Compare a quantized model with float, operator by operator."""
+    for path, suffix in ((output, ".html"), (config, ".json")):
+        if path is not None and path.suffix != suffix:
+            raise UsageError(f"{path}: the suffix must be {suffix}")
+    if config is not None and budget is None:
+        raise UsageError("--config is for the scheme that --budget finds")
+    spec = compile_spec_for(plugins.target(target), parse_options(option))
+    if not spec.tosa_spec.support_integer():
+        raise UsageError(f"target {target!r} takes {spec.tosa_spec}, which has no integers to quantize to")
+    program = load_program(model)
+    if any("quantize_per" in str(node.target) for node in program.graph.nodes):
+        raise UsageError(f"{model} is quantized already: give the float model")
+
+    from ..accuracy.model import Model
+    from ..accuracy.scheme import Scheme, read_scheme
+    from ..accuracy.search import parse_budget, search
+
+    wanted = None if budget is None else parse_budget(budget)
+    chosen = read_scheme(Path(scheme)) if scheme.endswith(".json") else Scheme(scheme)
+    with Progress(console=Console(stderr=True), transient=True) as bars:
+        shown = _Bars(bars)
+        judged = Model(program, spec, list(samples(calibration, program)), list(samples(evaluate, program)), shown)
+        quantized = judged.quantize(chosen)
+        comparison = judged.compare(quantized)
+        found = None if wanted is None else search(judged, quantized, comparison, wanted)
+    if output is not None:
+        from ..accuracy.page import page
+
+        write_atomic(output, page(f"{model}, {scheme} on {target}", comparison, found))
+        say(f"note: the report is in {output}")
+    if config is not None and found is not None:
+        write_atomic(config, found.chosen.scheme.to_json())
+        say(f"note: the scheme is in {config}; compile it with --quantize {config}")
+    data = {"model": model, "target": target, "scheme": asdict(chosen), **_data(comparison, found)}
+    return Result(data, lambda console: _show(console, comparison, found))
+
+
+def _where(row: OperatorError) -> str:
+    """The file without its folders, and the line; the whole is in the JSON and on the page."""
+    path, comma, _ = row.source.partition(",")
+    return Path(path).name if comma else row.module
+
+
+class _Bars:
+    """A bar for each thing that is being done."""
+
+    def __init__(self, bars: Progress) -> None:
+        self.bars = bars
+        self.tasks: dict[str, TaskID] = {}
+
+    def __call__(self, what: str, step: int, steps: int) -> None:
+        if what not in self.tasks:
+            self.tasks[what] = self.bars.add_task(what)
+        self.bars.update(self.tasks[what], completed=step, total=steps)
+
+
+def _data(comparison: Comparison, found: Search | None) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "sqnr_db": _finite(comparison.sqnr_db),
+        "samples": comparison.samples,
+        "operators": [_plain(asdict(row)) for row in comparison.worst()],
+    }
+    if found is not None:
+        data["search"] = {
+            "figure": found.figure,
+            "limit": found.limit,
+            "points": [
+                {**_plain(asdict(point)), "chosen": point == found.chosen, "units": list(point.units)}
+                for point in found.points
+            ],
+        }
+    return data
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: _finite(value) if isinstance(value, float) else value for key, value in row.items()}
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity: no error at all is null."""
+    return value if math.isfinite(value) else None
+
+
+def _show(console: Console, comparison: Comparison, found: Search | None) -> None:
+    rows = comparison.worst()
+    console.print(
+        f"SQNR {comparison.sqnr_db:.1f} dB end to end, {comparison.samples} samples, {len(rows)} operators",
+        markup=False,
+    )
+    cells = [
+        (
+            f"{row.name}\n{row.operator}",
+            f"{row.sqnr_db:.1f}",
+            "" if row.own_sqnr_db is None else f"{row.own_sqnr_db:.1f}",
+            "–" if row.bits is None else str(row.bits),
+            f"{row.range[0]:.3g} to {row.range[1]:.3g}",
+            f"{100 * row.saturated:.2f} %",
+            _where(row),
+        )
+        for row in rows[:_SHOWN]
+    ]
+    columns = ("operator", "SQNR, dB", "own, dB", "bits", "range", "saturated", "where")
+    console.print(table(f"The worst {len(cells)}", columns, cells))
+    if found is None:
+        return
+    points = [
+        (
+            str(len(point.units)),
+            f"{point.sqnr_db:.1f}",
+            f"{point.cost:,.0f}",
+            "chosen" if point == found.chosen else "" if point.pareto else "not worth it",
+        )
+        for point in found.points
+    ]
+    console.print(
+        table(f"Within {found.limit:,.0f} {found.figure}", ("in 16 bits", "SQNR, dB", found.figure, ""), points)
+    )

@@ -1,0 +1,113 @@
+"""Bias correction: the mean that rounding adds to a layer's results is taken off its bias (Nagel et al., 2019, 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Interpreter, Node
+from torch.utils import _pytree as pytree
+
+from ..program import is_dequantize
+from ..registry import Q, canonical, find
+
+#: Arguments and keyword arguments of one call of a model.
+Sample = tuple[tuple[Any, ...], Mapping[str, Any]]
+
+#: Samples whose means stand for those of all.
+SAMPLES = 8
+
+
+def correct_biases(exact: GraphModule, converted: GraphModule, samples: Iterable[Sample]) -> None:
+    """Changes the biases of a converted model so that rounded weights leave the mean of each channel as it is in float.
+
+    The mean error of a channel is ``(W - rounded W) E[x]``, with float activations ``x``: what rounding of activations
+    adds differs from sample to sample, and is not for a bias to mend. Costs nothing at run time.
+
+    Args:
+        exact: the prepared model; its observers do not observe here.
+        converted: what ``convert_pt2e`` made of a copy of it.
+        samples: calls of the model; eight at most are used.
+    """
+    weights = {node.name: _constant(converted, node.args[1]) for node in converted.graph.nodes if _is_layer(node)}
+    run = _Errors(exact, {name: weight for name, weight in weights.items() if weight is not None})
+    count = 0
+    for args, kwargs in islice(samples, SAMPLES):
+        with torch.no_grad():
+            run.run(*pytree.tree_leaves((args, dict(kwargs))), enable_io_processing=False)
+        count += 1
+    for node in list(converted.graph.nodes):
+        if node.name in run.errors:
+            _add_to_bias(converted, node, (run.errors[node.name] / count).float())
+    converted.recompile()
+
+
+def _constant(module: GraphModule, node: Any) -> torch.Tensor | None:
+    """What a dequantize node of a constant gives."""
+    if not isinstance(node, Node):
+        return None
+    if node.op == "get_attr":
+        found: Any = module
+        for part in str(node.target).split("."):
+            found = getattr(found, part)
+        data: torch.Tensor = found.detach()
+        return data
+    if not is_dequantize(node):
+        return None
+    args = [_constant(module, a) if isinstance(a, Node) else a for a in node.args]
+    return None if any(a is None for a in args) else node.target(*args)  # type: ignore[operator]
+
+
+def _is_layer(node: Node) -> bool:
+    if node.op != "call_function":
+        return False
+    rule = find(canonical(node.target))
+    return rule is not None and rule.quant is Q.CONV and len(node.args) >= 2
+
+
+def _channel_axis(node: Node) -> int:
+    return -1 if canonical(node.target) == "aten.linear.default" else 1
+
+
+def _mean(result: torch.Tensor, node: Node) -> torch.Tensor:
+    axis = _channel_axis(node) % result.dim()
+    return result.double().mean([i for i in range(result.dim()) if i != axis])
+
+
+def _add_to_bias(module: GraphModule, node: Node, error: torch.Tensor) -> None:
+    old: Any = node.args[2] if len(node.args) > 2 else None
+    if isinstance(old, Node) and old.op != "get_attr":
+        return
+    data = error
+    if isinstance(old, Node):
+        found: Any = module
+        for part in str(old.target).split("."):
+            found = getattr(found, part)
+        data = found.detach() + error
+    name = f"_corrected_bias_{node.name}"
+    module.register_buffer(name, data)
+    with module.graph.inserting_before(node):
+        new = module.graph.get_attr(name)
+    new.meta["val"] = old.meta["val"] if isinstance(old, Node) and "val" in old.meta else data.to("meta")
+    node.args = (*node.args[:2], new, *node.args[3:])
+
+
+class _Errors(Interpreter):
+    """Runs the float graph; adds up the mean errors that rounded weights make in each layer."""
+
+    def __init__(self, module: GraphModule, weights: dict[str, torch.Tensor]) -> None:
+        super().__init__(module)
+        self.weights = weights
+        self.errors: dict[str, torch.Tensor] = {}
+
+    def run_node(self, n: Node) -> Any:
+        if n.op == "call_module" and n.name.startswith("activation_post_process"):
+            return self.fetch_args_kwargs_from_env(n)[0][0]
+        result = super().run_node(n)
+        if n.name in self.weights:
+            args, kwargs = self.fetch_args_kwargs_from_env(n)
+            rounded = n.target(args[0], self.weights[n.name], *args[2:], **kwargs)  # type: ignore[operator]
+            self.errors[n.name] = self.errors.get(n.name, 0.0) + _mean(result - rounded, n)
+        return result

@@ -1,0 +1,232 @@
+"""``arm-tosa accuracy``: the figures are those of the models, the budget is kept, what it writes reproduces it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from cli_kit import error, ok, run
+
+from arm_tosa_core import TosaCompileSpec, plugins
+from arm_tosa_core.accuracy.compare import compare
+from arm_tosa_core.accuracy.model import Model
+from arm_tosa_core.accuracy.scheme import Scheme, read_scheme
+from arm_tosa_core.accuracy.search import parse_budget
+from arm_tosa_core.errors import UsageError
+from arm_tosa_core.quantize.post_training import quantize_program
+from arm_tosa_core.quantizer import TOSAQuantizer, get_symmetric_quantization_config
+from arm_tosa_core.target import Target
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own
+
+SOURCE = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(2, 8, 3, padding=1)
+        self.second = nn.Conv2d(8, 8, 3, padding=1)
+        self.head = nn.Linear(8, 4)
+
+    def forward(self, x):
+        x = torch.relu(self.first(x))
+        x = self.second(x)
+        return self.head(torch.tanh(x).mean((2, 3)))
+
+def net():
+    torch.manual_seed(0)
+    return Net().eval(), (torch.zeros(1, 2, 6, 6),)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "net.py").write_text(SOURCE)
+    draw = np.random.default_rng(0)
+    for name in ("cal", "eval"):
+        np.savez(tmp_path / f"{name}.npz", x=draw.standard_normal((6, 2, 6, 6), np.float32))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+ARGUMENTS = ("accuracy", "net.py:net", "--calibration", "cal.npz", "--evaluate", "eval.npz", "--target")
+
+
+def model(folder: Path, spec: str = "TOSA-1.0+INT+int16") -> tuple[torch.nn.Module, Model]:
+    names: dict[str, Any] = {"__name__": "net"}
+    exec(SOURCE, names)
+    module, inputs = names["net"]()
+    data = [
+        [((torch.from_numpy(x[None]),), {}) for x in np.load(folder / f"{name}.npz")["x"]] for name in ("cal", "eval")
+    ]
+    return module, Model(torch.export.export(module, inputs), TosaCompileSpec(spec), *data)
+
+
+def test_figures_are_those_of_the_models(folder: Path) -> None:
+    """Recomputed from the eager models: end to end, and of one operator its range, saturation and SQNR."""
+    module, judged = model(folder)
+    quantized = judged.quantize(Scheme())
+    found = judged.compare(quantized)
+    exact = torch.cat([module(*args) for args, _ in judged.evaluation]).double()
+    noisy = torch.cat([quantized.converted(*args) for args, _ in judged.evaluation]).double()
+    expected = 10 * math.log10(float(exact.square().sum() / (exact - noisy).square().sum()))
+    assert found.sqnr_db == pytest.approx(expected, abs=1e-3)
+    assert found.samples == 6
+
+    rows = {row.operator.split(".")[1]: row for row in found.operators if row.bits}
+    relu = rows["relu"]
+    reals = torch.cat([torch.relu(module.first(*args)) for args, _ in judged.evaluation])  # type: ignore[operator]
+    assert relu.range == pytest.approx((float(reals.min()), float(reals.max())))
+    assert relu.representable is not None and relu.step is not None
+    beyond = (reals > relu.representable[1] + relu.step / 2).float().mean()
+    assert relu.saturated == pytest.approx(float(beyond))
+    rounded = torch.clamp(torch.round(reals / relu.step), 0, 255) * relu.step
+    own = 10 * math.log10(float(reals.square().sum() / (reals - rounded).square().sum()))
+    assert relu.own_sqnr_db == pytest.approx(own, abs=0.01)
+    assert sum(relu.histogram) <= reals.numel()
+    assert relu.bits == 8
+
+
+def test_an_exact_model_has_no_error(folder: Path) -> None:
+    _, judged = model(folder)
+    prepared = judged.quantize(Scheme()).prepared
+    assert compare(prepared, prepared, judged.evaluation).sqnr_db == math.inf
+
+
+class _Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.links += [value or "" for name, value in attrs if name in ("src", "href")]
+
+
+def test_command(folder: Path) -> None:
+    data = ok(*ARGUMENTS, "tosa-int", "-o", "report.html")
+    assert data["sqnr_db"] > 20
+    worst = [row["sqnr_db"] for row in data["operators"]]
+    assert worst == sorted(worst)
+    conv = next(row for row in data["operators"] if row["name"] == "conv2d_1")
+    assert "x = self.second(x)" in conv["source"] and conv["module"] == "second"
+
+    text = (folder / "report.html").read_text()
+    page = _Page()
+    page.feed(text)
+    assert page.tags.count("svg") >= 2 and not page.links and "script" not in page.tags
+    assert "self.second(x)" in text
+    shown = run(*ARGUMENTS, "tosa-int").stdout
+    assert "SQNR" in shown and "conv2d_1" in shown and "net.py:15" in shown
+
+
+def _with_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A target whose cycles are the bits of all tensors of its graph."""
+    from arm_tosa_core.loader import load
+
+    def estimate(tosa: bytes) -> dict[str, float]:
+        graph = load(tosa)
+        return {"cycles": float(sum(t.size * t.dtype.bits for op in graph.ops for t in op.outputs))}
+
+    found = Target("counting", "TOSA-1.0+INT+int16", estimate=estimate)
+    original = plugins.target
+    monkeypatch.setattr(plugins, "target", lambda name: found if name == "counting" else original(name))
+
+
+def test_budget(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The chosen scheme keeps the budget and is the best measured; compiled again, it has the same SQNR."""
+    _with_cost(monkeypatch)
+    data = ok(*ARGUMENTS, "counting", "--budget", "cycles=+25%", "--config", "found.json")
+    points = data["search"]["points"]
+    (chosen,) = [point for point in points if point["chosen"]]
+    assert points[0]["units"] == [] and len(points) >= 3
+    assert chosen["cost"] <= data["search"]["limit"] == pytest.approx(1.25 * points[0]["cost"])
+    assert 0 < len(chosen["units"]) < max(len(point["units"]) for point in points)
+    assert chosen["sqnr_db"] > points[0]["sqnr_db"]
+    assert chosen["sqnr_db"] == max(p["sqnr_db"] for p in points if p["cost"] <= data["search"]["limit"])
+    assert max(points, key=lambda point: point["cost"])["cost"] > data["search"]["limit"]
+
+    _, judged = model(folder)
+    again = judged.quantize(read_scheme(folder / "found.json"))
+    assert judged.sqnr(again) == pytest.approx(chosen["sqnr_db"])
+    program = ok(*ARGUMENTS, "tosa-int", "--scheme", "found.json")
+    assert program["sqnr_db"] == pytest.approx(chosen["sqnr_db"])
+
+
+def test_compile_takes_the_scheme(folder: Path) -> None:
+    Path("found.json").write_text(Scheme("int8", modules={"second": "int16x8"}).to_json())
+    arguments = ("net.py:net", "--target", "tosa-int", "--calibration", "cal.npz")
+    mixed = ok("compile", *arguments, "--quantize", "found.json", "-o", "mixed.tosa")
+    plain = ok("compile", *arguments, "--quantize", "int8", "-o", "plain.tosa")
+    assert mixed["delegates"] == plain["delegates"] == 1
+    from arm_tosa_core.ir import DType
+    from arm_tosa_core.loader import load
+
+    def convolutions(path: str) -> list[DType]:
+        graph = load(Path(path).read_bytes())
+        return [op.inputs[0].dtype for op in graph.ops if op.name == "CONV2D"]
+
+    assert convolutions("plain.tosa") == [DType.INT8] * 3
+    assert convolutions("mixed.tosa") == [DType.INT8, DType.INT16, DType.INT8]
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        (("tosa",), None),
+        (("tosa-int", "--budget", "cycles=+10%"), "estimates no cost"),
+        (("tosa-int", "--budget", "10%"), "FIGURE=+N%"),
+        (("tosa-int", "--scheme", "int3"), "int16x8"),
+        (("tosa-int", "--scheme", "missing.json"), "cannot read missing.json"),
+        (("tosa-int", "-o", "report.pdf"), "must be .html"),
+        (("tosa-int", "--config", "c.json"), "--budget"),
+    ],
+)
+def test_bad_requests(folder: Path, more: tuple[str, ...], reason: str | None) -> None:
+    if reason is None:
+        assert ok(*ARGUMENTS, *more)["samples"] == 6
+    else:
+        assert reason in error(*ARGUMENTS, *more)
+
+
+@pytest.mark.parametrize("text", ["[]", "{", '{"modules": []}', '{"layers": {}}', '{"scheme": "int7"}'])
+def test_bad_schemes(tmp_path: Path, text: str) -> None:
+    (tmp_path / "bad.json").write_text(text)
+    with pytest.raises(UsageError):
+        read_scheme(tmp_path / "bad.json")
+
+
+def test_budgets() -> None:
+    assert parse_budget("cycles=+10%").limit(200) == pytest.approx(220)
+    assert parse_budget("cycles=150").limit(200) == 150
+
+
+def test_bias_correction_restores_the_means() -> None:
+    """Rounding weights to 4 bits moves the mean of each channel; with the correction it does not."""
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Conv2d(4, 6, 3, bias=False), torch.nn.Flatten(), torch.nn.Linear(6 * 36, 5))
+    samples = [((torch.rand(1, 4, 8, 8),), {}) for _ in range(8)]
+    program = torch.export.export(net.eval(), samples[0][0])
+    errors = []
+    for correction in (False, True):
+        config = get_symmetric_quantization_config(weight_qmin=-7, weight_qmax=7)
+        quantizer = TOSAQuantizer(TosaCompileSpec("TOSA-1.0+INT")).set_global(config)
+        made = quantize_program(program, quantizer, samples, bias_correction=correction).converted
+        errors.append(float(torch.cat([net(*args) - made(*args) for args, _ in samples]).mean(0).abs().max()))
+    assert errors[1] < errors[0] / 4
+    assert "bias" not in dict(net[0].named_parameters())  # the user's model is as it was
+
+
+def test_calibration_data_is_needed() -> None:
+    program = torch.export.export(torch.nn.Linear(2, 2), (torch.zeros(1, 2),))
+    with pytest.raises(UsageError, match="one sample at least"):
+        quantize_program(program, Scheme().quantizer(TosaCompileSpec("TOSA-1.0+INT")), [])
