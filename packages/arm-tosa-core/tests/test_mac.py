@@ -55,6 +55,36 @@ def _names(ops: list[Op]) -> list[str]:
     return [op.name for op in ops]
 
 
+class _Between(nn.Module):
+    """Something between two convolutions, which want their images NHWC."""
+
+    def __init__(self, channels: int, function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        super().__init__()
+        self.first, self.last = nn.Conv2d(4, 16, 1), nn.Conv2d(channels, 4, 1)
+        self.function = function
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y: torch.Tensor = self.last(self.function(self.first(x)))
+        return y
+
+
+@pytest.mark.parametrize(
+    ("channels", "function"),
+    [
+        (16, lambda x: x.view(1, 2, 8, 8, 8).transpose(1, 2).reshape(1, 16, 8, 8)),
+        (16, lambda x: F.channel_shuffle(x, 4)),
+        (4, lambda x: F.pixel_shuffle(x, 2)),
+        (64, lambda x: F.pixel_unshuffle(x, 2)),
+    ],
+    ids=["shuffle", "channel_shuffle", "pixel_shuffle", "pixel_unshuffle"],
+)
+def test_merged_axes_stay_where_the_largest_lies(
+    channels: int, function: Callable[[torch.Tensor], torch.Tensor]
+) -> None:
+    """One TRANSPOSE, beside those of the input and the output: none to NCHW and back."""
+    assert _names(_lowered(_Between(channels, function), IMAGE)).count("TRANSPOSE") == 3
+
+
 @pytest.mark.parametrize(
     ("quant", "accumulator", "limit"), [(INT8, DType.INT32, 2**31 - 1), (INT16, DType.INT48, 2**47 - 1)]
 )

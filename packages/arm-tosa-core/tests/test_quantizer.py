@@ -203,6 +203,12 @@ def test_composites_without_a_rule_are_decomposed() -> None:
     assert all(is_quantize(u) for n in named(model, "bmm") for u in n.users)
 
 
+def test_composites_of_constants_with_several_results() -> None:
+    """A weight norm is computed once, by an operator that also returns the norms."""
+    model = nn.utils.parametrizations.weight_norm(nn.Conv1d(4, 4, 3))
+    assert named(quantized(model.eval(), data((1, 4, 8))), "weight_norm") == []
+
+
 def test_guards_are_accepted() -> None:
     module = torch.export.export(Branches(), tuple(data(IMAGE))).module()
     assert any(n.op == "call_module" for n in module.graph.nodes), "this version of PyTorch makes no guards"

@@ -51,9 +51,11 @@ class Movement(Rescale):
         if x.const is not None:
             return x.but(shape=shape, const=x.const.reshape(shape), quant=quant)
         assert x.tensor is not None
-        if x.perm is not None and x.size and (order := _reshaped_order(x, shape)) is not None:
-            tensor = self.reshape(x.tensor, [shape[i] for i in order])
-            return x.but(shape=shape, tensor=tensor, perm=inverse(tuple(order)), quant=quant)
+        if x.perm is not None and x.size:
+            old, new = _memory_orders(x, shape)
+            tensor = x.tensor if old is None else self.tensor(x, inverse(old))
+            tensor = self.reshape(tensor, [shape[i] for i in new])
+            return x.but(shape=shape, tensor=tensor, perm=inverse(new), quant=quant)
         return x.but(shape=shape, tensor=self.reshape(self.tensor(x), shape), perm=None, quant=quant)
 
     def _same_axis(self, old: tuple[int, ...], new: tuple[int, ...], axis: int) -> int:
@@ -183,10 +185,12 @@ class Movement(Rescale):
         return self.tensor(indices)
 
 
-def _reshaped_order(x: Value, shape: tuple[int, ...]) -> list[int] | None:
-    """The new axes as they lie in memory, if the reshape only splits and merges axes that lie side by side there.
+def _memory_orders(x: Value, shape: tuple[int, ...]) -> tuple[tuple[int, ...] | None, tuple[int, ...]]:
+    """In which orders the axes must lie in memory before a reshape, and lie after it.
 
-    Such a reshape needs no transpose first. Axes of size 1 lie anywhere.
+    The first is None where the reshape only splits and merges axes that lie side by side already. Else axes that merge
+    are brought together where the largest of them lies, which keeps images NHWC and moves the least. Axes of size 1 lie
+    anywhere.
     """
     groups: list[tuple[list[int], list[int]]] = []  # old axes, the new axes they become
     old = [i for i, n in enumerate(x.shape) if n != 1]
@@ -199,13 +203,13 @@ def _reshaped_order(x: Value, shape: tuple[int, ...]) -> list[int] | None:
             group[side].append(rest.pop(0))
             sizes[side] *= of[group[side][-1]]
         groups.append(group)
-    memory = sorted((p, i) for i, p in enumerate(x.axes) if x.shape[i] != 1)
-    place = {axis: k for k, (_, axis) in enumerate(memory)}
-    for axes, _ in groups:
-        if [place[a] for a in axes] != list(range(place[axes[0]], place[axes[0]] + len(axes))):
-            return None
-    groups.sort(key=lambda g: place[g[0][0]])
-    return [i for i, n in enumerate(shape) if n == 1] + [i for _, axes in groups for i in axes]
+    place = x.axes
+    groups.sort(key=lambda g: place[max(g[0], key=lambda axis: (x.shape[axis], axis))])
+    before = [axis for axes, _ in groups for axis in axes]
+    after = [i for i, n in enumerate(shape) if n == 1] + [i for _, axes in groups for i in axes]
+    if [place[axis] for axis in before] == sorted(place[axis] for axis in before):
+        return None, tuple(after)
+    return (*(i for i, n in enumerate(x.shape) if n == 1), *before), tuple(after)
 
 
 def _to_memory(x: Value, per_axis: Sequence[_T]) -> list[_T]:

@@ -72,7 +72,8 @@ class AtenBuilder:
         inputs = [v for v in args if isinstance(v, Node)]
         if inputs and all(n.op == "get_attr" for n in inputs):  # of constants
             with torch.no_grad():
-                return self.const(target(*_map(args, self._data), **_map(kwargs, self._data)))
+                result = target(*_map(args, self._data), **_map(kwargs, self._data))
+            return self.const(result) if isinstance(result, torch.Tensor) else tuple(map(self.const, result))
         new = self._graph.call_function(target, args, kwargs)
         fakes = torch.fx.map_arg((args, kwargs), lambda n: n.meta["val"])
         with torch.no_grad(), self._mode or contextlib.nullcontext():
