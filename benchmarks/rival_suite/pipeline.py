@@ -67,6 +67,8 @@ class _Pipeline:
     ) -> None:
         if dynamic_shapes is not None:
             pytest.skip("left out: dynamic shapes")
+        if tosa_version != "1.0":
+            pytest.skip(f"left out: TOSA {tosa_version}, a draft")
         self.module, self.inputs = module.eval(), test_data
         self.spec = TosaCompileSpec("+".join([f"TOSA-{tosa_version}", self.profile, *(tosa_extensions or ())]))
         self.compared = run_on_tosa_ref_model and compare_tosa_ref_model_outputs
@@ -141,7 +143,7 @@ class _Pipeline:
 
     def _compare(self, execution: Execution) -> None:
         atol, rtol, qtol = (self.tolerance[name] for name in ("atol", "rtol", "qtol"))
-        inputs = copy.deepcopy(self.inputs)  # a test may write to them
+        inputs = tree_leaves(copy.deepcopy(self.inputs))  # a test may write to them
         for node, (ours, eager) in zip(
             (n for region in execution.regions for n in region.outputs), execution.edges(inputs), strict=True
         ):

@@ -128,6 +128,8 @@ class Lowering:
         for tensor in meta if isinstance(meta, (list, tuple)) else [meta]:
             if isinstance(tensor, torch.Tensor):
                 self._static_shape(tensor)
+        if rule.contiguous and not all(n.meta["val"].is_contiguous() for n in node.all_input_nodes):
+            raise Rejected("counts elements of a tensor that does not lie in memory in its own order", "clone it first")
         self._require_quantized(meta, inputs)
         if rule.quant not in (Q.CONV, Q.SHARED):
             args, kwargs = (_map_values(v, self._static) for v in (args, kwargs))

@@ -40,6 +40,7 @@ class Rule:
         target: only for the target of this name; None for all.
         domain: where a function of one real is defined, if not everywhere: quantized inputs, which rounding may have
             moved beyond, are clamped to it.
+        contiguous: the operator counts elements as they lie in memory; only for operands that lie in their own order.
     """
 
     targets: tuple[str, ...]
@@ -47,6 +48,7 @@ class Rule:
     quant: Q
     target: str | None = None
     domain: tuple[float, float] | None = None
+    contiguous: bool = False
 
     def __str__(self) -> str:
         return f"{self.function.__module__}.{self.function.__qualname__}"
@@ -57,7 +59,11 @@ _named: dict[str, Rule] = {}
 
 
 def op(
-    *targets: str, quant: Q = Q.NONE, target: str | None = None, domain: tuple[float, float] | None = None
+    *targets: str,
+    quant: Q = Q.NONE,
+    target: str | None = None,
+    domain: tuple[float, float] | None = None,
+    contiguous: bool = False,
 ) -> Callable[[F], F]:
     """Declares the function below it as the rule of these ATen overloads.
 
@@ -66,7 +72,7 @@ def op(
     """
 
     def declare(function: F) -> F:
-        rule = Rule(targets, function, quant, target, domain)
+        rule = Rule(targets, function, quant, target, domain, contiguous)
         for name in targets:
             old = _rules.get((name, target))
             if old is not None:

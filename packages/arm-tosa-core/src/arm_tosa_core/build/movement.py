@@ -18,7 +18,7 @@ _T = TypeVar("_T")
 
 
 class Movement(Rescale):
-    """TRANSPOSE, RESHAPE, SLICE, CONCAT, PAD, TILE, REVERSE, GATHER."""
+    """TRANSPOSE, RESHAPE, SLICE, CONCAT, PAD, TILE, REVERSE, GATHER, SCATTER."""
 
     def TRANSPOSE(self, x: Value, perm: Sequence[int]) -> Value:
         """``x.permute(perm)``. Emits nothing: see ``Value.perm``."""
@@ -92,19 +92,21 @@ class Movement(Rescale):
             return values[0]
         if all(v.is_const and v.quant is None for v in values):
             return self.const(torch.cat([v.real() for v in values], axis))
-        first = next((v for v in values if v.quant and not v.is_const), None)
-        if first is not None and not all(v.quant or v.is_const for v in values):
-            values, first = [self.real(v) for v in values], None
-        elif first is not None:
-            if len({v.quant for v in values}) > 1:
-                values = self.shared(*values)
-                quants = [v.quant for v in values if v.quant]
-                both = replace(quants[0], qmin=min(q.qmin for q in quants), qmax=max(q.qmax for q in quants))
-                first = next(v for v in values if not v.is_const).but(quant=both)
-            values = [self.like(self.apply_clamp(v), first) for v in values]
+        values, quant = self.alike(values)
         perm, tensors = self.same_order(*values)
-        out = self._concatenated(tensors, perm[axis])
-        return self.value(out, values[0].dtype, perm, first.quant if first else None)
+        return self.value(self._concatenated(tensors, perm[axis]), values[0].dtype, perm, quant)
+
+    def alike(self, values: Sequence[Value]) -> tuple[list[Value], QParams | None]:
+        """Values with one scale, zero point and integer type, and the scale; all real if one of them has to be."""
+        first = next((v for v in values if v.quant and not v.is_const), None)
+        if first is None or not all(v.quant or v.is_const for v in values):
+            return [self.real(v) for v in values], None
+        if len({v.quant for v in values}) > 1:
+            values = self.shared(*values)
+            quants = [v.quant for v in values if v.quant]
+            both = replace(quants[0], qmin=min(q.qmin for q in quants), qmax=max(q.qmax for q in quants))
+            first = next(v for v in values if not v.is_const).but(quant=both)
+        return [self.like(self.apply_clamp(v), first) for v in values], first.quant
 
     def join(self, parts: Sequence[Value], axis: int) -> Value:
         """CONCAT along the channels; accumulators keep the scales that each of their channels has."""
@@ -172,6 +174,8 @@ class Movement(Rescale):
 
     def GATHER(self, values: Value, indices: Value) -> Value:
         """``values[n, indices[n, w], c]`` for values [N, K, C] and int32 indices [N, W]."""
+        if values.dtype == torch.bool:
+            return self.logical(self.GATHER(self.stored(values), indices))
         if values.const is not None and indices.const is not None:
             lanes = torch.arange(values.shape[0])[:, None]
             picked = values.const[lanes, indices.const.long()]
@@ -179,10 +183,40 @@ class Movement(Rescale):
         inputs = [self.tensor(self.apply_clamp(values)), self.index(indices)]
         return self.value(self.emit("GATHER", inputs), values.dtype, quant=values.quant)
 
+    def SCATTER(self, values: Value, indices: Value, new: Value) -> Value:
+        """``values`` [N, K, C] with ``new[n, w, c]`` at ``[n, indices[n, w], c]``; indices [N, W], none twice."""
+        if values.dtype == torch.bool:
+            return self.logical(self.SCATTER(self.stored(values), indices, self.stored(new)))
+        (values, new), quant = self.alike([values, new])
+        inputs = [self.tensor(values), self.index(indices), self.tensor(new)]
+        bounds = values.bounds and new.bounds
+        if bounds:
+            assert values.bounds and new.bounds
+            bounds = min(values.bounds[0], new.bounds[0]), max(values.bounds[1], new.bounds[1])
+        return self.value(self.emit("SCATTER", inputs), values.dtype, quant=quant, bounds=bounds)
+
     def index(self, indices: Value) -> Tensor:
-        """Indices as int32; int64 is safe here, since an index is smaller than what it points into."""
+        """Indices as int32."""
+        return self.tensor(self.cast(indices, torch.int32))
+
+    def counters(self, indices: Value) -> Value:
+        """Indices for arithmetic and moves: int32, or float32 where the specification has no integers.
+
+        int64 is safe here, since an index is smaller than what it points into.
+        """
         self.require(indices.dtype in (torch.int32, torch.int64), f"takes integer indices, got {indices.dtype}")
-        return self.tensor(indices)
+        small = self.cast(indices, torch.int32)
+        return small if indices.is_const or self.spec.support_integer() else self.cast(small, torch.float32)
+
+    def stored(self, value: Value) -> Value:
+        """Bools, which TOSA neither gathers nor scatters, as numbers."""
+        return self.cast(value, torch.int8 if self.spec.support_integer() else torch.float32)
+
+    def logical(self, value: Value) -> Value:
+        """``stored`` undone."""
+        if value.const is None and value.dtype.is_floating_point:
+            return self.elementwise("GREATER", value, self.const(torch.tensor(0.5)), dtype=torch.bool)
+        return self.cast(value, torch.bool)
 
 
 def _memory_orders(x: Value, shape: tuple[int, ...]) -> tuple[tuple[int, ...] | None, tuple[int, ...]]:

@@ -221,14 +221,22 @@ def _traced(node: Node) -> Callable[..., Any] | None:
 
             return function(*_map(args, tensor), **_map(kwargs, tensor))
 
-        with torch.no_grad():
+        with torch.no_grad(), torch.backends.mkldnn.flags(enabled=False):  # else some end in kernels of a library
             try:
                 traced = make_fx(run)(*(v.node.meta["val"] for v in operands))
             except Exception as error:  # PyTorch's, whose decompositions do not take all that their operators take
                 raise Rejected(f"PyTorch does not decompose it: {error}") from error
+        strange = [n.target for n in traced.graph.nodes if n.op == "call_function" and not _is_functional(n.target)]
+        if strange:
+            raise Rejected(f"PyTorch decomposes it into {strange[0]}, which is no ATen operator without side effects")
         return builder.inline(traced, [v.node for v in operands])
 
     return rule
+
+
+def _is_functional(target: Any) -> bool:
+    schema = getattr(target, "_schema", None)
+    return target is operator.getitem or (schema is not None and not schema.is_mutable)
 
 
 def _is_float(node: Node) -> bool:

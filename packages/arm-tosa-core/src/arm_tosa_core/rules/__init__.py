@@ -14,5 +14,6 @@ from . import (  # noqa: F401
     pool,
     reduction,
     resize,
+    scatter,
     shape,
 )

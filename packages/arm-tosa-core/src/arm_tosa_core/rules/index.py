@@ -14,7 +14,7 @@ from ..values import Value
 
 @op("aten.embedding.default", quant=Q.SHARED)
 def embedding(b: Builder, table: Value, indices: Value, *_: object) -> Value:
-    rows = b.GATHER(b.RESHAPE(table, [1, *table.shape]), b.RESHAPE(indices, [1, indices.size]))
+    rows = b.GATHER(b.RESHAPE(table, [1, *table.shape]), b.RESHAPE(b.counters(indices), [1, indices.size]))
     return b.RESHAPE(rows, [*indices.shape, table.shape[1]])
 
 
@@ -24,9 +24,9 @@ def index_select(b: Builder, x: Value, dim: int, indices: Value) -> Value:
     front = [dim, *(i for i in range(x.rank) if i != dim)]
     moved = b.TRANSPOSE(x, front)
     rest = moved.shape[1:]
-    rows = b.GATHER(
-        b.RESHAPE(moved, [1, moved.shape[0], -(-moved.size // moved.shape[0])]), b.RESHAPE(indices, [1, indices.size])
-    )
+    places = indices if indices.dtype.is_floating_point else b.counters(indices)
+    values = b.RESHAPE(moved, [1, moved.shape[0], -(-moved.size // moved.shape[0])])
+    rows = b.GATHER(values, b.RESHAPE(places, [1, indices.size]))
     back = [front.index(i) for i in range(x.rank)]
     return b.TRANSPOSE(b.RESHAPE(rows, [indices.size, *rest]), back)
 
@@ -34,34 +34,51 @@ def index_select(b: Builder, x: Value, dim: int, indices: Value) -> Value:
 @op("aten.index.Tensor", quant=Q.SHARED)
 def index(b: Builder, x: Value, indices: Sequence[Value | None]) -> Value:
     """Several index tensors address one axis, into which their axes are merged."""
-    given = [(i, v) for i, v in enumerate(indices) if v is not None]
-    axes = [i for i, _ in given]
-    for _, v in given:
-        b.require(v.dtype != torch.bool, "indexes with a mask, so that the shape depends on data")
+    axes, places, before = merged_indices(b, x, indices)
     rest = [i for i in range(x.rank) if i not in axes]
     moved = b.TRANSPOSE(x, [*axes, *rest])
-    places: Value | None = None
-    for axis, v in given:
-        place = _counted_from_zero(b, v, x.shape[axis])
-        places = place if places is None else b.ADD(b.MUL(places, x.shape[axis]), place)
-    assert places is not None
     kept = list(moved.shape[len(axes) :])
     flat = b.RESHAPE(moved, [math.prod(x.shape[i] for i in axes), *kept])
     picked = b.RESHAPE(index_select(b, flat, 0, b.RESHAPE(places, [places.size])), [*places.shape, *kept])
-    side_by_side = axes == list(range(axes[0], axes[0] + len(axes)))
-    before = axes[0] if side_by_side else 0  # index tensors that stand apart put their axes in front
     n = places.rank
     return b.TRANSPOSE(picked, [*range(n, n + before), *range(n), *range(n + before, picked.rank)])
 
 
+def merged_indices(b: Builder, x: Value, indices: Sequence[Value | None]) -> tuple[list[int], Value, int]:
+    """The axes that index tensors address, indices into them as one, and how many other axes stand before.
+
+    Index tensors that stand apart put their axes in front.
+    """
+    given = [(i, v) for i, v in enumerate(indices) if v is not None]
+    axes = [i for i, _ in given]
+    places: Value | None = None
+    for axis, v in given:
+        b.require(v.dtype != torch.bool, "indexes with a mask, so that the shape depends on data")
+        place = _counted_from_zero(b, v, x.shape[axis])
+        places = place if places is None else b.ADD(b.MUL(places, x.shape[axis]), place)
+    assert places is not None
+    side_by_side = axes == list(range(axes[0], axes[0] + len(axes)))
+    return axes, places, axes[0] if side_by_side else 0
+
+
 def _counted_from_zero(b: Builder, indices: Value, length: int) -> Value:
-    """Indices as int32, which holds any; negative ones count from the end."""
+    """Indices for arithmetic; negative ones count from the end."""
     if indices.const is not None:
         return b.const((indices.const % length).to(torch.int32))
-    small = b.cast(indices, torch.int32)
+    small = b.counters(indices)
     if indices.bounds is not None and indices.bounds[0] >= 0:
         return small
     return b.SELECT(b.compare("GREATER", 0, small), b.ADD(small, length), small)
+
+
+@op("aten.as_strided.default", quant=Q.SHARED, contiguous=True)
+def as_strided(b: Builder, x: Value, shape: Sequence[int], strides: Sequence[int], offset: int | None = None) -> Value:
+    count = math.prod(shape)
+    places = torch.arange(x.size).as_strided(tuple(shape), tuple(strides), offset or 0).reshape(-1)
+    flat = b.RESHAPE(x, [x.size])
+    if count and bool((places == torch.arange(count) + places[0]).all()):
+        return b.RESHAPE(b.slice(flat, 0, int(places[0]), count), shape)
+    return b.RESHAPE(index_select(b, flat, 0, b.const(places.int())), shape)
 
 
 @op("aten.gather.default", quant=Q.SHARED)
@@ -71,7 +88,7 @@ def gather(b: Builder, x: Value, dim: int, indices: Value, *, sparse_grad: bool 
     for i in range(x.rank):
         if i != dim:
             x = b.slice(x, i, 0, indices.shape[i])
-    moved, chosen = b.TRANSPOSE(x, last), b.TRANSPOSE(indices, last)
+    moved, chosen = b.TRANSPOSE(x, last), b.TRANSPOSE(b.counters(indices), last)
     lanes = indices.size // indices.shape[dim]
     rows = b.GATHER(b.RESHAPE(moved, [lanes, x.shape[dim], 1]), b.RESHAPE(chosen, [lanes, indices.shape[dim]]))
     back = [last.index(i) for i in range(x.rank)]

@@ -125,10 +125,28 @@ def _truth(b: Builder, x: Value) -> Value:
     return x if x.dtype == torch.bool else b.elementwise("LOGICAL_NOT", b.compare("EQUAL", x, 0))
 
 
-@op("aten.prod.dim_int", "aten.prod.default")
-def prod(b: Builder, x: Value, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Value:
+@op("aten.prod.dim_int", "aten.prod.default", quant=Q.PIECEWISE)
+def prod(b: Any, x: Value, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Value:
+    """REDUCE_PRODUCT has no integer form: quantized, halves are multiplied until one number is left."""
+    if b.quantizing:
+        b.require(dtype in (None, x.dtype), f"computes a product in {dtype}")
+        if dim is None:
+            return b.aten.reshape(prod(b, b.aten.reshape(x, [x.size]), 0, True), [1] * x.rank if keepdim else [])  # type: ignore[no-any-return]
+        return _halves_multiplied(b, x, dim, keepdim)
     x = b.real(x)
     return _reduced(b, "REDUCE_PRODUCT", x if dtype is None else b.cast(x, dtype), dim, keepdim)
+
+
+def _halves_multiplied(b: Any, x: Value, dim: int, keepdim: bool) -> Value:
+    rest = None
+    while (n := x.shape[dim]) > 1:
+        half = n // 2
+        if n % 2:
+            last = b.aten.slice(x, dim, n - 1, n)
+            rest = last if rest is None else b.aten.mul(rest, last)
+        x = b.aten.mul(b.aten.slice(x, dim, 0, half), b.aten.slice(x, dim, half, 2 * half))
+    x = x if rest is None else b.aten.mul(x, rest)
+    return x if keepdim else b.aten.squeeze(x, dim)
 
 
 @op("aten.cumsum.default", quant=Q.ACCUMULATE)
@@ -165,6 +183,19 @@ def vector_norm(
     if order == 1:
         return b.aten.sum(b.aten.abs(x), axes, keepdim)  # type: ignore[no-any-return]
     return b.aten.sqrt(b.aten.sum(b.aten.mul(x, x), axes, keepdim))  # type: ignore[no-any-return]
+
+
+@op("aten.std_mean.correction", quant=Q.PIECEWISE)
+def std_mean(
+    b: Any, x: Value, dims: Any = None, *, correction: float | None = None, keepdim: bool = False
+) -> tuple[Value, Value]:
+    spread, mean = var_mean(b, x, dims, correction=correction, keepdim=keepdim)
+    return b.aten.sqrt(spread), mean
+
+
+@op("aten.std.correction", "aten.std.dim", "aten.std.default", quant=Q.PIECEWISE)
+def std(b: Any, x: Value, *args: Any, **kwargs: Any) -> Value:
+    return b.aten.sqrt(var(b, x, *args, **kwargs))  # type: ignore[no-any-return]
 
 
 @op("aten.var_mean.correction", quant=Q.PIECEWISE)

@@ -12,8 +12,10 @@ from . import (
     logic,
     normalization,
     pool,
+    recurrent,
     reduction,
     resize,
+    scatter,
     shape,
 )
 
@@ -28,11 +30,14 @@ CASES: list[OpCase] = [
         linear,
         pool,
         resize,
+        scatter,
         normalization,
         attention,
         reduction,
         shape,
         index,
+        scatter,
+        recurrent,
     )
     for case in family.CASES
 ]

@@ -1,0 +1,203 @@
+"""Writes into parts of a tensor: scatter, index_put, slice_scatter and their like.
+
+TOSA's SCATTER writes each place once. Constant indices that repeat are reduced to the last, as PyTorch's CPU has it;
+those that are computed must not repeat, since PyTorch leaves that undefined too. Sums at repeated indices are sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from ..build import Builder
+from ..registry import Q, op
+from ..values import Value
+from .index import index_select, merged_indices
+from .shape import expand, squeeze, unsqueeze
+
+
+def _written(b: Builder, x: Value, places: Value, new: Value, accumulate: bool) -> Value:
+    """``x`` [N, K, C] with ``new`` [N, W, C] written, or added, at ``places`` [N, W]."""
+    if accumulate:
+        return b.ADD(x, _sums(b, x.shape[1], places, new))
+    if new.const is not None and bool((new.const == new.const.reshape(-1)[0]).all()):  # however often at one place
+        here = _hits(b, x.shape[1], places)
+        here = b.const(here.const.any(2)) if here.const is not None else squeeze(b, b.reduce("REDUCE_ANY", here, 2), 2)
+        return b.SELECT(here, b.const(new.real().reshape(-1)[:1]), x)
+    if places.const is not None:
+        last = _last_of_each(places.const)
+        if last is not None:
+            places, new = b.const(places.const[:, last]), index_select(b, new, 1, b.const(last))
+    return b.SCATTER(x, places, new)
+
+
+def _last_of_each(places: torch.Tensor) -> torch.Tensor | None:
+    """Positions of the last of equal indices, the same for each row; None if none repeats."""
+    rows = {tuple({int(k): i for i, k in enumerate(row)}.values()) for row in places}
+    (kept,) = rows if len(rows) == 1 else (tuple(range(places.shape[1])),)
+    return None if len(kept) == places.shape[1] else torch.tensor(sorted(kept))
+
+
+def _sums(b: Builder, length: int, places: Value, new: Value) -> Value:
+    """``new`` [N, W, C] added up at ``places`` [N, W] of ``length`` zeros."""
+    parts = b.SELECT(_hits(b, length, places), b.RESHAPE(new, [new.shape[0], 1, *new.shape[1:]]), 0)
+    return squeeze(b, b.reduce("REDUCE_SUM", parts, 2), 2)
+
+
+def _hits(b: Builder, length: int, places: Value) -> Value:
+    """Whether place k is index w: [N, K, W, 1]."""
+    n, width = places.shape
+    all_places = torch.arange(length, dtype=torch.int32).reshape(1, -1, 1, 1)
+    if places.const is not None:
+        return b.const(places.const.reshape(n, 1, width, 1) == all_places)
+    return b.compare("EQUAL", b.const(all_places), b.RESHAPE(places, [n, 1, width, 1]))
+
+
+# -- one index per element --------------------------------------------------------------------------
+
+
+def _scattered(b: Builder, x: Value, dim: int, indices: Value, src: Value, accumulate: bool = False) -> Value:
+    if not x.rank:
+        x, indices, src = (b.RESHAPE(v, [1]) for v in (x, indices, src))
+        return b.RESHAPE(_scattered(b, x, 0, indices, src, accumulate), [])
+    dim %= x.rank
+    part = src
+    for axis, n in enumerate(indices.shape):
+        part = b.slice(part, axis, 0, n)
+    inside = x
+    for axis, n in enumerate(indices.shape):
+        inside = inside if axis == dim else b.slice(inside, axis, 0, n)
+    last = [*(i for i in range(x.rank) if i != dim), dim]
+    lanes = indices.size // indices.shape[dim]
+    rows = [b.RESHAPE(b.TRANSPOSE(v, last), [lanes, v.shape[dim], 1]) for v in (inside, part)]
+    places = b.RESHAPE(b.TRANSPOSE(b.counters(indices), last), [lanes, indices.shape[dim]])
+    made = _written(b, rows[0], places, rows[1], accumulate)
+    back = b.TRANSPOSE(b.RESHAPE(made, [inside.shape[i] for i in last]), [last.index(i) for i in range(x.rank)])
+    return _pasted(b, x, back, 0)
+
+
+def _pasted(b: Builder, x: Value, corner: Value, axis: int) -> Value:
+    """``x`` with its first corner, of another's shape, replaced."""
+    if axis == x.rank:
+        return corner
+    n = corner.shape[axis]
+    inner = _pasted(b, b.slice(x, axis, 0, n), corner, axis + 1)
+    return b.CONCAT([inner, b.slice(x, axis, n, x.shape[axis] - n)], axis) if n < x.shape[axis] else inner
+
+
+@op("aten.scatter.src", quant=Q.SHARED)
+def scatter(b: Builder, x: Value, dim: int, indices: Value, src: Value) -> Value:
+    return _scattered(b, x, dim, indices, src)
+
+
+@op("aten.scatter.value", quant=Q.SHARED)
+def scatter_value(b: Builder, x: Value, dim: int, indices: Value, number: float) -> Value:
+    return _scattered(b, x, dim, indices, b.const(torch.full(indices.shape, number, dtype=x.dtype)))
+
+
+@op("aten.scatter_add.default", quant=Q.ARITHMETIC)
+def scatter_add(b: Builder, x: Value, dim: int, indices: Value, src: Value) -> Value:
+    return _scattered(b, x, dim, indices, src, accumulate=True)
+
+
+# -- index tensors ----------------------------------------------------------------------------------
+
+
+@op("aten.index_put.default", "aten._unsafe_index_put.default", quant=Q.SHARED)
+def index_put(b: Builder, x: Value, indices: Sequence[Value | None], new: Value, accumulate: bool = False) -> Value:
+    masks = [(i, v) for i, v in enumerate(indices) if v is not None and v.dtype in (torch.bool, torch.uint8)]
+    if masks:
+        return _masked(b, x, indices, masks, new, accumulate)
+    axes, places, before = merged_indices(b, x, indices)
+    rest = [i for i in range(x.rank) if i not in axes]
+    moved = b.TRANSPOSE(x, [*axes, *rest])
+    kept = [x.shape[i] for i in rest]
+    n = places.rank
+    full = expand(b, new, [*kept[:before], *places.shape, *kept[before:]])
+    full = b.TRANSPOSE(full, [*range(before, before + n), *range(before), *range(before + n, full.rank)])
+    size = x.size // max(1, _product(kept))
+    made = _written(
+        b,
+        b.RESHAPE(moved, [1, size, _product(kept)]),
+        b.RESHAPE(places, [1, places.size]),
+        b.RESHAPE(full, [1, places.size, _product(kept)]),
+        accumulate,
+    )
+    order = [*axes, *rest]
+    return b.TRANSPOSE(b.RESHAPE(made, moved.shape), [order.index(i) for i in range(x.rank)])
+
+
+def _along(dim: int, x: Value, indices: Value) -> list[Value | None]:
+    return [*[None] * (dim % x.rank), indices]
+
+
+@op("aten.index_copy.default", quant=Q.SHARED)
+def index_copy(b: Builder, x: Value, dim: int, indices: Value, new: Value) -> Value:
+    return index_put(b, x, _along(dim, x, indices), new)
+
+
+@op("aten.index_add.default", quant=Q.ARITHMETIC)
+def index_add(b: Builder, x: Value, dim: int, indices: Value, new: Value, *, alpha: float = 1) -> Value:
+    return index_put(b, x, _along(dim, x, indices), new if alpha == 1 else b.MUL(new, alpha), True)
+
+
+@op("aten.index_fill.int_Scalar", quant=Q.SHARED)
+def index_fill(b: Builder, x: Value, dim: int, indices: Value, number: float) -> Value:
+    return index_put(b, x, _along(dim, x, indices), b.const(torch.tensor(number, dtype=x.dtype)))
+
+
+def _product(sizes: Sequence[int]) -> int:
+    return int(torch.Size(sizes).numel())
+
+
+def _masked(
+    b: Builder,
+    x: Value,
+    indices: Sequence[Value | None],
+    masks: Sequence[tuple[int, Value]],
+    new: Value,
+    accumulate: bool,
+) -> Value:
+    """One number, or one per place behind the mask, where a mask says so; the mask may span several axes."""
+    (first, mask), *more = masks
+    alone = not more and all(v is None for i, v in enumerate(indices) if i != first)
+    b.require(alone, "writes at masks and indices together")
+    behind = x.rank - first - mask.rank
+    b.require(new.size == 1 or (new.rank <= behind), "writes tensors where a mask says, so that places depend on data")
+    mask = b.RESHAPE(b.cast(mask, torch.bool), [1] * first + list(mask.shape) + [1] * behind)
+    new = b.RESHAPE(new, []) if new.size == 1 else new
+    return b.SELECT(mask, b.ADD(x, new) if accumulate else new, x)
+
+
+# -- parts that are known ---------------------------------------------------------------------------
+
+
+@op("aten.slice_scatter.default", quant=Q.SHARED)
+def slice_scatter(
+    b: Builder, x: Value, src: Value, dim: int = 0, start: int | None = None, stop: int | None = None, step: int = 1
+) -> Value:
+    dim %= x.rank
+    places = range(*slice(start, stop, step).indices(x.shape[dim]))
+    if not places:
+        return x
+    if step == 1:
+        first, last = places[0], places[-1] + 1
+        ends = ((0, first), (last, x.shape[dim] - last))
+        before, after = ([b.slice(x, dim, at, n)] if n else [] for at, n in ends)
+        return b.CONCAT([*before, src, *after], dim)
+    return index_put(b, x, [*[None] * dim, b.const(torch.tensor(places))], src)
+
+
+@op("aten.select_scatter.default", quant=Q.SHARED)
+def select_scatter(b: Builder, x: Value, src: Value, dim: int, index: int) -> Value:
+    dim %= x.rank
+    index %= x.shape[dim]
+    return slice_scatter(b, x, unsqueeze(b, src, dim), dim, index, index + 1)
+
+
+@op("aten.diagonal_scatter.default", quant=Q.SHARED)
+def diagonal_scatter(b: Builder, x: Value, src: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Value:
+    places = torch.arange(x.size).reshape(x.shape).diagonal(offset, dim1, dim2)
+    rows = (b.RESHAPE(x, [1, x.size, 1]), b.const(places.reshape(1, -1).int()), b.RESHAPE(src, [1, src.size, 1]))
+    return b.RESHAPE(_written(b, *rows, False), x.shape)

@@ -1,0 +1,80 @@
+"""Cases of the rules in ``rules/scatter.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from ..case import OpCase, integers
+
+_INT32 = torch.int32
+
+
+def _distinct(rows: int, length: int, count: int) -> Callable[[torch.Generator], torch.Tensor]:
+    """Indices of which none repeats in a row; without rows, a vector."""
+    return lambda g: torch.stack([torch.randperm(length, generator=g)[:count] for _ in range(rows)])
+
+
+def _vector(length: int, count: int) -> Callable[[torch.Generator], torch.Tensor]:
+    return lambda g: torch.randperm(length, generator=g)[:count]
+
+
+CASES: list[OpCase] = [
+    OpCase("scatter/source", lambda: lambda x, i, s: x.scatter(1, i, s), [(2, 5), _distinct(2, 5, 3), (2, 3)]),
+    OpCase("scatter/larger source", lambda: lambda x, i, s: x.scatter(1, i, s), [(3, 5), _distinct(2, 5, 3), (4, 6)]),
+    OpCase("scatter/first axis", lambda: lambda x, i, s: x.scatter(0, i.t(), s), [(5, 2), _distinct(2, 5, 3), (3, 2)]),
+    OpCase("scatter/number", lambda: lambda x, i: x.scatter(1, i, 1.5), [(2, 5), integers((2, 3), 0, 5)]),
+    OpCase(
+        "scatter/int32",
+        lambda: lambda x, i, s: x.scatter(1, i, s),
+        [integers((2, 5), -9, 9, _INT32), _distinct(2, 5, 3), integers((2, 3), -9, 9, _INT32)],
+    ),
+    OpCase("scatter_add", lambda: lambda x, i, s: x.scatter_add(1, i, s), [(2, 5), integers((2, 6), 0, 5), (2, 6)]),
+    OpCase("index_put/rows", lambda: lambda x, i, v: x.index_put((i,), v), [(5, 3), _vector(5, 2), (2, 3)]),
+    OpCase("index_put/constant", lambda: lambda x, v: x.index_put((torch.tensor([1, -1]),), v), [(5, 3), (2, 3)]),
+    OpCase("index_put/repeated", lambda: lambda x, v: x.index_put((torch.tensor([1, 3, 1]),), v), [(5, 3), (3, 3)]),
+    OpCase("index_put/pairs", lambda: lambda x, i, v: x.index_put((i, i), v), [(5, 4, 3), _vector(4, 2), (2, 3)]),
+    OpCase(
+        "index_put/apart",
+        lambda: lambda x, i, v: torch.ops.aten.index_put(x, [i, None, i], v),
+        [(5, 2, 4), _vector(4, 2), (2, 2)],
+    ),
+    OpCase(
+        "index_put/later",
+        lambda: lambda x, i, v: torch.ops.aten.index_put(x, [None, i], v),
+        [(2, 5, 3), _vector(5, 2), (2, 2, 3)],
+    ),
+    OpCase("index_put/broadcast", lambda: lambda x, i, v: x.index_put((i,), v), [(5, 3), _vector(5, 2), (3,)]),
+    OpCase(
+        "index_put/accumulate",
+        lambda: lambda x, i, v: x.index_put((i,), v, accumulate=True),
+        [(5, 3), integers((4,), 0, 5), (4, 3)],
+    ),
+    OpCase(
+        "index_put/mask",
+        lambda: lambda x, m: x.index_put((m,), torch.tensor(0.5)),
+        [(3, 4), integers((3, 4), 0, 2, torch.bool)],
+    ),
+    OpCase(
+        "index_put/mask of a later axis",
+        lambda: lambda x, m: torch.ops.aten.index_put(x, [None, m], torch.tensor(0.5)),
+        [(2, 3, 4), integers((3,), 0, 2, torch.bool)],
+    ),
+    OpCase(
+        "index_put/bool",
+        lambda: lambda x, i: (x > 0).index_put((i,), torch.tensor([[True, False, True], [False, True, True]])),
+        [(5, 3), _vector(5, 2)],
+    ),
+    OpCase("index_copy", lambda: lambda x, i, v: x.index_copy(1, i, v), [(5, 3), _vector(3, 2), (5, 2)]),
+    OpCase(
+        "index_copy/in place", lambda: lambda x, i, v: (x + 1).index_copy_(0, i, v), [(5, 3), _vector(5, 2), (2, 3)]
+    ),
+    OpCase("index_add", lambda: lambda x, i, v: x.index_add(1, i, v), [(5, 3), integers((4,), 0, 3), (5, 4)]),
+    OpCase("index_fill", lambda: lambda x, i: x.index_fill(1, i, 2.0), [(5, 3), integers((4,), 0, 3)]),
+    OpCase("slice_scatter", lambda: lambda x, v: torch.slice_scatter(x, v, 1, 1, 3), [(5, 4), (5, 2)]),
+    OpCase("slice_scatter/steps", lambda: lambda x, v: torch.slice_scatter(x, v, 1, 0, 4, 2), [(5, 4), (5, 2)]),
+    OpCase("slice_scatter/to the end", lambda: lambda x, v: torch.slice_scatter(x, v, 0, -2), [(5, 4), (2, 4)]),
+    OpCase("select_scatter", lambda: lambda x, v: torch.select_scatter(x, v, 1, -2), [(5, 4), (5,)]),
+    OpCase("diagonal_scatter", lambda: lambda x, v: torch.diagonal_scatter(x, v, 1), [(4, 4), (3,)]),
+]
