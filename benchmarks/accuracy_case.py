@@ -21,7 +21,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import torch
-from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+from torchao.quantization.pt2e.quantize_pt2e import prepare_pt2e
 
 from probes import cpu_seconds
 from sides import SIDES
@@ -75,7 +75,7 @@ def _measure(side_name: str, network: torch.nn.Module, inputs: Inputs) -> dict[s
     with torch.no_grad():
         prepared(*inputs(_CALIBRATION_SEED))
     marks.append(cpu_seconds(children=True))
-    quantized = convert_pt2e(prepared)
+    quantized = side.convert(prepared, inputs(_CALIBRATION_SEED))
     marks.append(cpu_seconds(children=True))
     prepare, calibrate, convert = (after - before for before, after in itertools.pairwise(marks))
     return {

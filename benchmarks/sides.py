@@ -6,6 +6,7 @@ class name.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -34,6 +35,12 @@ class Side(ABC):
     def module(self, program: torch.export.ExportedProgram) -> torch.nn.Module:
         """What ``prepare_pt2e`` takes."""
         return program.module()
+
+    def convert(self, prepared: Any, sample: tuple[Any, ...]) -> Any:
+        """The quantized model of one that was calibrated with this sample."""
+        from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e
+
+        return convert_pt2e(prepared)
 
     def stopwatch_exclusions(self) -> list[tuple[Any, str]]:
         """Functions (owner, name) that run other people's compilers in this process; their time is not counted."""
@@ -80,6 +87,14 @@ class Ours(Side):
         else:
             from arm_tosa_core import TOSABackend as Backend
         return Backend
+
+    def convert(self, prepared: Any, sample: tuple[Any, ...]) -> Any:
+        """What ``arm_tosa_core.quantize_program`` does."""
+        from arm_tosa_core.quantize.bias import correct_biases
+
+        converted = super().convert(copy.deepcopy(prepared), sample)
+        correct_biases(prepared, converted, [(sample, {})])
+        return converted
 
 
 class Rival(Side):

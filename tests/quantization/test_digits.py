@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch.fx import GraphModule
 from torchao.quantization.pt2e import move_exported_model_to_eval
-from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e, prepare_qat_pt2e
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_qat_pt2e
 
 from arm_tosa_core import (
     QuantizationConfig,
@@ -21,6 +21,7 @@ from arm_tosa_core import (
     get_symmetric_a16w8_quantization_config,
     get_symmetric_quantization_config,
     get_uint8_io_quantization_config,
+    quantize_program,
 )
 from quantization import digit_nets
 from quantization.deploy import TARGETS, deploy
@@ -40,11 +41,8 @@ def post_training(name: str, target: str, config: QuantizationConfig, change: Ch
     pictures = digits()[0][0]
     quantizer = TOSAQuantizer(TARGETS[target]()).set_global(config)
     change(quantizer)
-    prepared = prepare_pt2e(torch.export.export(trained(name), (pictures[:1],)).module(), quantizer)
-    with torch.no_grad():
-        for picture in pictures[:64].split(1):
-            prepared(picture)
-    return convert_pt2e(prepared)
+    program = torch.export.export(trained(name), (pictures[:1],))
+    return quantize_program(program, quantizer, [((picture,), {}) for picture in pictures[:64].split(1)]).converted
 
 
 @functools.cache
@@ -93,6 +91,20 @@ def test_uint8_inputs_and_outputs(target: str, tmp_path: Path) -> None:
     kinds = [n.args[5] for n in model.graph.nodes if "quantize_per_tensor" in n.name and "dequantize" not in n.name]
     assert (kinds[0], kinds[-1], set(kinds[1:-1])) == (torch.uint8, torch.uint8, {torch.int8})
     assert lost("cnn", model, target, tmp_path) <= 0.5
+
+
+@pytest.mark.parametrize("wide", ["none", "all"])
+@pytest.mark.parametrize("target", ["reference", "ethos-u55", "ethos-u85", "vgf"])
+def test_results_of_16_bits(wide: str, target: str, tmp_path: Path) -> None:
+    """The residual stream of a transformer, the sums in front of a network's additions."""
+    quantizer = functools.partial(TOSAQuantizer, TARGETS[target](), wide=wide)
+    pictures = digits()[0][0]
+    program = torch.export.export(trained("vit"), (pictures[:1],))
+    samples = [((picture,), {}) for picture in pictures[:64].split(1)]
+    model = quantize_program(program, quantizer().set_global(INT8), samples).converted
+    kinds = {n.args[5] for n in model.graph.nodes if n.name.startswith("quantize_per_tensor")}
+    assert kinds == ({torch.int8} if wide == "none" else {torch.int8, torch.int16})
+    assert lost("vit", model, target, tmp_path) <= 0.5
 
 
 @pytest.mark.parametrize("target", ["reference, float", "vgf, float"])

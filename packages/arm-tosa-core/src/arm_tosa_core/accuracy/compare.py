@@ -137,8 +137,14 @@ class _Recorder(Interpreter):
             return self.fetch_args_kwargs_from_env(n)[0][0]  # an observer: passes on what it sees
         result = super().run_node(n)
         if n.name in self.wanted and isinstance(result, torch.Tensor) and result.dtype == torch.float32:
-            self.kept[n.name] = result
+            # an operator in place, after it, would change what is kept
+            self.kept[n.name] = result.clone() if any(_in_place(u) for u in n.users) else result
         return result
+
+
+def _in_place(node: Node) -> bool:
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and bool(schema.is_mutable)
 
 
 def _computes(node: Node) -> bool:

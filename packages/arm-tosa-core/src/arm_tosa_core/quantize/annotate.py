@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch.fx import GraphModule, Node
@@ -20,6 +20,8 @@ from ..registry import Q, Rule, canonical, find
 from .config import QuantizationConfig
 
 KEY = "quantization_annotation"
+
+Wide = Literal["none", "residuals", "all"]
 
 _NORM = "aten.batch_norm.default"
 
@@ -39,27 +41,26 @@ _ACCUMULATES = frozenset({Q.CONV, Q.ARITHMETIC, Q.ACCUMULATE, Q.PRODUCT})
 _WIDE = "arm_wide_result"
 
 
-def annotate(
-    module: GraphModule, config_of: Callable[[Node], QuantizationConfig | None], wide_arithmetic: bool = False
-) -> None:
+def annotate(module: GraphModule, config_of: Callable[[Node], QuantizationConfig | None], wide: Wide = "none") -> None:
     """Annotates every node that a rule can compute on integers.
 
     Args:
         config_of: the scheme of a node; None leaves it in float.
-        wide_arithmetic: keep what only additions, products and sums read in the bits of ``QuantizationConfig.wide``:
-            they compute on int32 in any case, and what they read need not be rounded to 8 bits on the way.
+        wide: which results that only additions, products and sums read are kept in the bits of
+            ``QuantizationConfig.wide``: ``residuals``, the sums among them, ``all`` or ``none``.
     """
+    computed = _computed(module)
     for node in module.graph.nodes:
         node.meta.pop(_WIDE, None)
-        if wide_arithmetic and node.op == "call_function" and _is_float_result(node):
-            config = config_of(node)
-            if config is not None and config.wide is not None and _read_by_arithmetic(node, config_of):
-                node.meta[_WIDE] = True
-    computed: set[Node] = set()  # from inputs; all else is constant
+        if wide == "none" or node.op != "call_function" or not _is_float_result(node):
+            continue
+        config = config_of(node)
+        if config is None or config.wide is None or not (wide == "all" or _carries_sum(node, computed)):
+            continue
+        if _read_by_arithmetic(node, config_of):
+            node.meta[_WIDE] = True
     for node in module.graph.nodes:
-        if node.op == "placeholder" or any(n in computed for n in node.all_input_nodes):
-            computed.add(node)
-        else:
+        if node not in computed or node.op == "placeholder":
             continue
         if node.target is operator.getitem and _annotated(node.args[0]) and _is_float_result(node):
             _mark(node, {}, node.args[0].meta[KEY].output_qspec)  # parts of a split share its scale
@@ -74,6 +75,23 @@ def annotate(
             _annotate_dynamic(node, rule, config, computed)
             continue
         _annotate_node(node, rule, config, computed, lambda n: config_of(n) is not None)
+
+
+def _computed(module: GraphModule) -> set[Node]:
+    """What is computed from inputs; all else is constant."""
+    found: set[Node] = set()
+    for node in module.graph.nodes:
+        if node.op == "placeholder" or any(n in found for n in node.all_input_nodes):
+            found.add(node)
+    return found
+
+
+def _carries_sum(node: Node, computed: set[Node]) -> bool:
+    """A sum of two results, or a view of one: the errors of a residual stream add up along the network."""
+    if canonical(node.target) in _VIEWS:
+        return _carries_sum(node.args[0], computed) if isinstance(node.args[0], Node) else False
+    operands = node.all_input_nodes
+    return canonical(node.target) == "aten.add.Tensor" and len(operands) == 2 and all(n in computed for n in operands)
 
 
 def _read_by_arithmetic(node: Node, config_of: Callable[[Node], QuantizationConfig | None]) -> bool:

@@ -36,7 +36,7 @@ class QuantizationConfig:
         input_activation, output_activation: of the operator's tensors.
         weight: of convolutions and linear layers.
         bias: usually None: a bias is rounded to the accumulator's scale when it is compiled.
-        wide: of results that only additions, products and sums read (``TOSAQuantizer(wide_arithmetic=...)``); None for
+        wide: of results that only additions, products and sums read (``TOSAQuantizer(wide=...)``); None for
             the same as the others.
     """
 

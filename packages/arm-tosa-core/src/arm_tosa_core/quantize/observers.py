@@ -1,6 +1,9 @@
-"""The observer of activations."""
+"""The observer of activations: a histogram, and the range of least squared error that it says."""
 
 from __future__ import annotations
+
+import math
+from typing import Any
 
 import torch
 from torchao.quantization.pt2e import HistogramObserver
@@ -11,9 +14,17 @@ from ..values import unbounded
 #: How far beyond the other numbers a mask lies for a quantized model: exp(-8) is less than a step of 8 bits.
 _MARGIN = 8.0
 
+#: The range is widened by this over the root of how many numbers were seen, doubled at most.
+_FEW = 4.0
+#: Fractions of the observed extremes that are tried: how many, and the least.
+_TRIED, _LEAST = 96, 0.05
+
 
 class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
     """A histogram in which the infinities of attention masks, or what stands for them, do not stretch the scale.
+
+    The range is the one of least squared error, which is searched for exactly. It is widened where few numbers were
+    seen: those to come lie further out.
 
     Numbers that are ``unbounded`` count as a little beyond the least and greatest of the others. In the
     quantized model they saturate there.
@@ -35,7 +46,64 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
             others = x.detach()[~masked]
             low, high = (others.min(), others.max()) if others.numel() else (x.new_zeros(()), x.new_zeros(()))
             edge = torch.where(x > 0, high + _MARGIN, low - _MARGIN)
-            super().forward(torch.where(masked, edge, x.detach()))
+            seen = torch.where(masked, edge, x.detach())
         else:
-            super().forward(x)
+            seen = x.detach()
+        self._zeros += int((seen == 0).sum())
+        self._count += seen.numel()
+        super().forward(seen)
         return x
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._count = self._zeros = 0
+
+    def _non_linear_param_search(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """The least and greatest real to represent; torchao's own search ends at the first minimum it meets."""
+        low, high = float(self.min_val), float(self.max_val)
+        symmetric = self.qscheme == torch.per_tensor_symmetric
+        if high > low:
+            low, high = _least_error(
+                self.histogram.double(), low, high, self._zeros, self.quant_max - self.quant_min, symmetric
+            )
+        margin = 1 + min(1.0, _FEW / math.sqrt(max(self._count - self._zeros, 1)))
+        return self.min_val.new_tensor(low * margin), self.max_val.new_tensor(high * margin)
+
+
+def _least_error(
+    counts: torch.Tensor, low: float, high: float, zeros: int, steps: int, symmetric: bool
+) -> tuple[float, float]:
+    """The range, 0 included, with which ``steps`` equal steps represent a histogram with the least squared error.
+
+    Args:
+        counts: of equal bins from ``low`` to ``high``.
+        zeros: how many of the numbers are 0, which any range represents exactly.
+    """
+    width = (high - low) / len(counts)
+    middles = low + width * (torch.arange(len(counts), dtype=torch.float64) + 0.5)
+    powers = torch.stack([counts, counts * middles, counts * middles**2])
+    below = torch.cat(
+        [torch.zeros(3, 1, dtype=torch.float64), powers.cumsum(1)], 1
+    )  # sums over the bins before an edge
+    total = below[:, -1:]
+    fractions = torch.linspace(_LEAST, 1.0, _TRIED, dtype=torch.float64)
+    bottoms, tops = fractions * min(low, 0.0), fractions * max(high, 0.0)
+    bottoms, tops = (ends if ends[-1] else ends[:1] for ends in (bottoms, tops))  # all are 0
+    if symmetric:
+        tops = fractions * max(-low, high)
+        bottoms = -tops
+
+    def sums(edge: torch.Tensor) -> torch.Tensor:
+        return below[:, ((edge - low) / width).round().long().clamp(0, len(counts))]
+
+    under, over = sums(bottoms), total - sums(tops)
+    lost_under = bottoms**2 * under[0] - 2 * bottoms * under[1] + under[2]
+    lost_over = tops**2 * over[0] - 2 * tops * over[1] + over[2]
+    if not symmetric:
+        bottoms, lost_under, under = bottoms[:, None], lost_under[:, None], under[:, :, None]
+    inside = (total[0] - under[0] - over[0] - zeros).clamp(min=0)
+    error = lost_under + lost_over + inside * ((tops - bottoms) / steps) ** 2 / 12
+    best = int(error.argmin())
+    if symmetric:
+        return float(bottoms[best]), float(tops[best])
+    return float(bottoms[best // len(tops), 0]), float(tops[best % len(tops)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import torch
 from torch.fx import GraphModule, Node
@@ -12,7 +12,7 @@ from torchao.quantization.pt2e.quantizer import QuantizationAnnotation, Quantize
 from ..compile_spec import ArmCompileSpec
 from ..errors import UsageError
 from ..specification import TosaSpecification
-from .annotate import KEY, annotate
+from .annotate import KEY, Wide, annotate
 from .config import QuantizationConfig
 from .decompose import SCHEME, decompose
 
@@ -22,7 +22,9 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
 
     Args:
         compile_spec_or_tosa_spec: what will be compiled for; it must have the INT profile.
-        wide_arithmetic: keep results that only additions, products and sums read in 16 bits (int8 schemes only).
+        wide: results of int8 schemes that are kept in 16 bits, of those that only additions, products and sums read:
+            ``"residuals"``, the sums that a residual stream is made of, whose errors add up along the network;
+            ``"all"``; ``"none"``.
 
     A layer's scheme is that of the last node finder that wants it (``set_node_finder``, ``set_node_name``,
     ``set_node_target``), else the one set for its module name, else for its module type, else the global one. ``None``
@@ -30,10 +32,12 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
     """
 
     def __init__(
-        self, compile_spec_or_tosa_spec: ArmCompileSpec | TosaSpecification, *, wide_arithmetic: bool = False
+        self, compile_spec_or_tosa_spec: ArmCompileSpec | TosaSpecification, *, wide: Wide = "residuals"
     ) -> None:
         super().__init__()
-        self.wide_arithmetic = wide_arithmetic
+        if wide not in get_args(Wide):
+            raise UsageError(f"wide is one of {', '.join(get_args(Wide))}, not {wide!r}")
+        self.wide = wide
         given = compile_spec_or_tosa_spec
         self.compile_spec = given if isinstance(given, ArmCompileSpec) else None
         spec = given.tosa_spec if isinstance(given, ArmCompileSpec) else given
@@ -100,7 +104,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         """Says where to observe what."""
         if self.io_config is not None:
             self._annotate_io(model, self.io_config)
-        annotate(model, self.config_of, self.wide_arithmetic)
+        annotate(model, self.config_of, self.wide)
         return model
 
     def validate(self, model: GraphModule) -> None:
