@@ -70,6 +70,33 @@ def torch_to_tosa(dtype: torch.dtype) -> DType:
     return found
 
 
+def to_array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
+    """A tensor as an array; bfloat16 and float8, which NumPy has not, as ``ml_dtypes``."""
+    import torch
+
+    if tensor.dtype not in _numpy_lacks():
+        return tensor.numpy()
+    bits = torch.int16 if tensor.itemsize == 2 else torch.int8
+    return tensor.contiguous().view(bits).numpy().view(numpy_dtype(torch_to_tosa(tensor.dtype)))
+
+
+def from_array(array: np.ndarray[Any, Any], dtype: torch.dtype) -> torch.Tensor:
+    """An array as a tensor of ``dtype``, its own copy of the data; ``to_array`` undone."""
+    import torch
+
+    if dtype not in _numpy_lacks():
+        return torch.from_numpy(np.array(array)).to(dtype)
+    bits = np.int16 if dtype.itemsize == 2 else np.int8
+    return torch.from_numpy(np.array(array).view(bits)).view(dtype)
+
+
+@cache
+def _numpy_lacks() -> frozenset[torch.dtype]:
+    import torch
+
+    return frozenset({torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2})
+
+
 def tosa_to_torch(dtype: DType) -> torch.dtype:
     """The PyTorch type that holds ``dtype``: INT4 in int8, INT48 and SHAPE in int64."""
     import torch

@@ -26,6 +26,12 @@ _RANDOM = ("aten.rand", "aten.randn", "aten.bernoulli", "aten.empty")
 #: Policies of operators that compute: of quantized constants they are evaluated, where others keep the integers.
 _COMPUTES = frozenset(Q) - {Q.NONE, Q.SHARED, Q.CONV}
 
+#: What computes in float, said without knowledge of TOSA.
+NOT_QUANTIZED = Rejected(
+    "is not quantized: it computes in float, and the target has integers only",
+    "quantize the model before lowering it (prepare_pt2e, convert_pt2e), this layer included",
+)
+
 
 class Lowering:
     """Lowers the nodes of a program one by one.
@@ -130,10 +136,17 @@ class Lowering:
                 self._static_shape(tensor)
         if rule.contiguous and not all(n.meta["val"].is_contiguous() for n in node.all_input_nodes):
             raise Rejected("counts elements of a tensor that does not lie in memory in its own order", "clone it first")
-        self._require_quantized(meta, inputs)
+        if not self.target.tosa_spec.support_float() and any(_is_real(v) for v in inputs):
+            raise NOT_QUANTIZED
         if rule.quant not in (Q.CONV, Q.SHARED):
             args, kwargs = (_map_values(v, self._static) for v in (args, kwargs))
-        result = self._apply(rule, node, args, kwargs, inputs)
+        try:
+            result = self._apply(rule, node, args, kwargs, inputs)
+        except Rejected as why:
+            makes_reals = isinstance(meta, torch.Tensor) and meta.dtype.is_floating_point
+            if self.target.tosa_spec.support_float() or not makes_reals or any(v.quant for v in inputs):
+                raise
+            raise NOT_QUANTIZED from why
         _verify_result(node, result, rule)
         return result
 
@@ -143,18 +156,6 @@ class Lowering:
                 why = f"has a dynamic shape: {whence(self.program, size)}"
                 raise Rejected(why, "export with static shapes, one program per shape")
         return tuple(meta.shape)
-
-    def _require_quantized(self, meta: Any, inputs: list[Value]) -> None:
-        """Refuses float where the target has integers only, in words that need no knowledge of TOSA."""
-        if self.target.tosa_spec.support_float():
-            return
-        arrives = any(v.dtype.is_floating_point and not v.is_const and v.quant is None for v in inputs)
-        leaves = isinstance(meta, torch.Tensor) and meta.dtype.is_floating_point and not any(v.quant for v in inputs)
-        if arrives or leaves:
-            raise Rejected(
-                "is not quantized: it computes in float, and the target has integers only",
-                "quantize the model before lowering it (prepare_pt2e, convert_pt2e), this layer included",
-            )
 
     def _apply(self, rule: Rule, node: Node, args: Any, kwargs: Any, inputs: list[Value]) -> Any:
         quantized = [v for v in inputs if isinstance(v, Value) and v.quant and not v.is_const]
@@ -265,6 +266,11 @@ def _qparams(node: Node, data: dict[str, torch.Tensor]) -> tuple[QParams, torch.
             "calibrate or train again with finite data"
         )
     return found
+
+
+def _is_real(value: Value) -> bool:
+    """Whether a value is computed in float."""
+    return value.dtype.is_floating_point and not value.is_const and value.quant is None
 
 
 def _is_number(value: Any, beside: Value) -> bool:

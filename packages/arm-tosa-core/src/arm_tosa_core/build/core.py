@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..dtypes import numpy_dtype, torch_to_tosa
+from ..dtypes import numpy_dtype, to_array, torch_to_tosa
 from ..errors import Rejected
 from ..ir import DType, Graph, Origin, Tensor
 from ..specification import TosaSpecification
@@ -120,11 +120,7 @@ class Core:
             data = data.to(torch.float32)
         dtype = torch_to_tosa(data.dtype)
         data = data.detach().permute(inverse(perm)) if value.rank else data.detach()
-        if data.dtype == torch.bfloat16:
-            array = data.contiguous().view(torch.int16).numpy().view(numpy_dtype(dtype))
-        else:
-            array = data.numpy()
-        return self.constant(array, dtype)
+        return self.constant(to_array(data), dtype)
 
     # -- order of axes ----------------------------------------------------------------------------
 

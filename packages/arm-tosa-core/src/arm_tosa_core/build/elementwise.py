@@ -42,7 +42,7 @@ class Elementwise(Rescale):
         source = value.dtype
         if source == dtype or value.is_const:
             return super().cast(value, dtype)
-        if source in _EXACT and dtype == torch.float32 and not self.spec.support_float():
+        if source in _RANGES and dtype == torch.float32 and not self.spec.support_float():
             return self._exact(value)
         if source == torch.bool and dtype.is_floating_point:  # the FP profile has no CAST from bool
             one, zero = (self.const(torch.tensor(n, dtype=dtype)) for n in (1, 0))
@@ -60,7 +60,7 @@ class Elementwise(Rescale):
         """Bools and small integers as reals: integers of scale 1."""
         if value.is_const:
             return super().cast(value, torch.float32)
-        low, high = _EXACT[value.dtype]
+        low, high = _RANGES[value.dtype]
         stored = super().cast(value, torch.int8) if value.dtype == torch.bool else value
         return stored.but(dtype=torch.float32, quant=QParams((1.0,), 0, low, high))
 

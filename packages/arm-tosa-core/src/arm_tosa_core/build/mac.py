@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..dtypes import numpy_dtype
+from ..dtypes import numpy_dtype, tosa_to_torch
 from ..ir import DType, Tensor
 from ..values import INTEGER_RANGES, QParams, Value
 from .interpolation import interpolate
@@ -37,10 +37,10 @@ class Mac(RunTime, Movement):
             x, weight = self.real(x), self.real(weight)
             tensors = [self.tensor(x), self.tensor(weight)]
             channels = self._channels(name, weight)
-            bias = bias or self.const(torch.zeros(channels, dtype=x.dtype))
-            tensors.append(self.tensor(self.real(bias)))
+            bias = self.const(torch.zeros(channels, dtype=x.dtype)) if bias is None else self.real(bias)
+            tensors.append(self.tensor(self.cast(bias, _sum_type(x.dtype))))
             tensors += [self.zero_point(0, t.dtype) for t in tensors[:2]]
-            return self.value(self.emit(name, tensors, **attrs), x.dtype)
+            return self._rounded(self.emit(name, tensors, **attrs), x.dtype)
         weight = self.apply_clamp(weight)
         assert weight.quant is not None
         self.require(
@@ -75,6 +75,10 @@ class Mac(RunTime, Movement):
             return kernel
         return self.constant(kernel.data, DType.INT4)
 
+    def _rounded(self, sums: Tensor, dtype: torch.dtype) -> Value:
+        """Sums, which TOSA gives in a wider type for some, in the type that PyTorch gives."""
+        return self.cast(self.value(sums, tosa_to_torch(sums.dtype)), dtype)
+
     def _channels(self, name: str, weight: Value) -> int:
         return weight.shape[2] * weight.shape[3] if name == "DEPTHWISE_CONV2D" else weight.shape[0]
 
@@ -95,7 +99,7 @@ class Mac(RunTime, Movement):
             x, y = self.real(x), self.real(y)
             tensors = [self.tensor(x), self.tensor(y)]
             tensors += [self.zero_point(0, t.dtype) for t in tensors]
-            return self.value(self.emit("MATMUL", tensors), x.dtype)
+            return self._rounded(self.emit("MATMUL", tensors), x.dtype)
         widths = (x.quant.bits, y.quant.bits)
         self.require(widths in ((8, 8), (16, 16)), f"multiplies matrices of {widths[0]} and {widths[1]} bits")
         self.require(x.quant.axis is None and y.quant.axis is None, "multiplies matrices with per-channel scales")
@@ -183,6 +187,11 @@ class Mac(RunTime, Movement):
             # The weights of a point add up to the numerators' product: integers, zero point included, are averaged.
             out = self.rescale(out, [1 / (scale[0] * scale[2])], tensor.dtype)
         return self.value(out, x.dtype, quant=quant)
+
+
+def _sum_type(dtype: torch.dtype) -> torch.dtype:
+    """What products of reals are added up to: of float8, float16."""
+    return torch.float16 if dtype in (torch.float8_e4m3fn, torch.float8_e5m2) else dtype
 
 
 def _reach(quant: QParams) -> int:

@@ -130,6 +130,8 @@ def pow_(b: Builder, x: Operand, exponent: Operand) -> Value:
     if number is None or not number.is_integer() or not isinstance(x, Value):
         return b.plain("POW", x, exponent)
     # POW is undefined for negative bases; whole exponents are products
+    if x.dtype in (torch.float16, torch.bfloat16):  # PyTorch rounds the result, not each product
+        return b.cast(pow_(b, b.cast(x, torch.float32), number), x.dtype)
     n = abs(int(number))
     b.require(n <= 16, f"raises to the power {number}")
     result: Value | None = None

@@ -13,6 +13,7 @@ from torch.fx import Node
 
 from ..analysis import Analysis
 from ..compile_spec import ArmCompileSpec, TosaCompileSpec
+from ..dtypes import from_array, to_array
 from ..errors import NothingDelegatedWarning
 from ..flow.delegation import delegation
 from ..partitioner import TOSAPartitioner
@@ -172,19 +173,11 @@ def _to_memory(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
         tensor = tensor.to(torch.int32)
     if tensor.dim() > 2 and not tensor.is_contiguous():
         tensor = tensor.permute(tensor.dim_order())
-    if tensor.dtype == torch.bfloat16:
-        from ..dtypes import numpy_dtype
-        from ..ir import DType
-
-        return tensor.contiguous().view(torch.int16).numpy().view(numpy_dtype(DType.BF16))
-    return np.ascontiguousarray(tensor.numpy()).reshape(tuple(tensor.shape))
+    return np.ascontiguousarray(to_array(tensor)).reshape(tuple(tensor.shape))
 
 
 def _from_memory(array: np.ndarray[Any, Any], meta: torch.Tensor) -> torch.Tensor:
-    if meta.dtype == torch.bfloat16:
-        tensor = torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
-    else:
-        tensor = torch.from_numpy(np.array(array)).to(meta.dtype)
+    tensor = from_array(array, meta.dtype)
     if meta.dim() < 3 or meta.is_contiguous():
         return tensor.reshape(meta.shape)
     order = meta.dim_order()
