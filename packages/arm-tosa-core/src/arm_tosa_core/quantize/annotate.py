@@ -52,13 +52,8 @@ def annotate(module: GraphModule, config_of: Callable[[Node], QuantizationConfig
     computed = _computed(module)
     for node in module.graph.nodes:
         node.meta.pop(_WIDE, None)
-        if wide == "none" or node.op != "call_function" or not _is_float_result(node):
-            continue
-        config = config_of(node)
-        if config is None or config.wide is None or not (wide == "all" or _carries_sum(node, computed)):
-            continue
-        if _read_by_arithmetic(node, config_of):
-            node.meta[_WIDE] = True
+    for node in _wide_results(module, config_of, wide, computed):
+        node.meta[_WIDE] = True
     for node in module.graph.nodes:
         if node not in computed or node.op == "placeholder":
             continue
@@ -75,6 +70,31 @@ def annotate(module: GraphModule, config_of: Callable[[Node], QuantizationConfig
             _annotate_dynamic(node, rule, config, computed)
             continue
         _annotate_node(node, rule, config, computed, lambda n: config_of(n) is not None)
+
+
+def _wide_results(
+    module: GraphModule, config_of: Callable[[Node], QuantizationConfig | None], wide: Wide, computed: set[Node]
+) -> set[Node]:
+    """The results to keep in 16 bits.
+
+    Beside the sums of residual streams these are the other operands of what reads them: an NPU adds two tensors of 16
+    bits, or two of 8, at once, and others in two steps.
+    """
+    if wide == "none":
+        return set()
+    able: list[Node] = []
+    for node in module.graph.nodes:
+        config = config_of(node) if node.op == "call_function" and _is_float_result(node) else None
+        if config is not None and config.wide is not None and _read_by_arithmetic(node, config_of):
+            able.append(node)
+    if wide == "all":
+        return set(able)
+    found = {node for node in able if _carries_sum(node, computed)}
+    for node in reversed(able):  # whoever reads a node comes after it
+        readers = [user for user in node.users if user.op != "output"]
+        if all(user in found if user in able else found & set(_inputs(user)) for user in readers):
+            found.add(node)
+    return found
 
 
 def _computed(module: GraphModule) -> set[Node]:

@@ -9,6 +9,7 @@ import torch
 from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e.quantizer import QuantizationAnnotation, Quantizer
 
+from ..branches import choose
 from ..compile_spec import ArmCompileSpec
 from ..errors import UsageError
 from ..specification import TosaSpecification
@@ -92,6 +93,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
         """Decomposes composites, so that each intermediate can be observed."""
         _drop_guards(model)
+        choose(model)
         for node in model.graph.nodes:  # before composites are replaced: finders know the exported graph
             node.meta[SCHEME] = self._find_config(node)
         return decompose(model, self._decomposed)
