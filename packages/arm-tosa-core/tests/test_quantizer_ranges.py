@@ -1,0 +1,105 @@
+"""What the quantizer does for accuracy: ranges, residual streams of 16 bits, means with a scale of their own."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from quantizer_kit import (
+    INT8,
+    assert_matches,
+    data,
+    kinds,
+    named,
+    parameters,
+    quantized,
+)
+from torch import nn
+from torch.fx import Node
+
+from arm_tosa_core import (
+    TosaCompileSpec,
+    TOSAQuantizer,
+)
+from arm_tosa_core.program import is_dequantize, is_quantize
+from arm_tosa_core.quantize.observers import MaskedHistogramObserver
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations
+
+
+class Stream(nn.Module):
+    """Two blocks on a residual stream, norms first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norms = nn.ModuleList([nn.LayerNorm(8) for _ in range(3)])
+        self.layers = nn.ModuleList([nn.Linear(8, 8) for _ in range(2)])
+        self.head = nn.Linear(8, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for norm, layer in zip(self.norms, self.layers, strict=False):
+            x = x + layer(norm(x))
+        return self.head(self.norms[2](x))
+
+
+@pytest.mark.parametrize("wide", ["none", "residuals", "all"])
+def test_residual_streams_have_16_bits(wide: str) -> None:
+    torch.manual_seed(0)
+    inputs = data((1, 6, 8))
+    spec = TosaCompileSpec("TOSA-1.0+INT")  # 16 bits between additions need no extension
+    by = TOSAQuantizer(spec, wide=wide).set_global(INT8)  # type: ignore[arg-type]
+    model = quantized(Stream(), inputs, by)
+    sums = [n for n in named(model, "add") if all(isinstance(a, Node) and is_dequantize(a) for a in n.args)]
+    stream = [n for n in sums if all(a.args[0].op == "call_function" for a in n.args)]  # not the bias of a norm
+    found = {u.args[5] for n in stream for u in n.users if is_quantize(u)}
+    assert found == ({torch.int8} if wide == "none" else {torch.int16})
+    assert kinds(model, "linear")[:2] == ([torch.int8] * 2 if wide == "none" else [torch.int16] * 2)
+    assert kinds(model, "linear")[2] == torch.int8
+    assert all(n.args[0].args[0].args[5] == torch.int8 for n in named(model, "linear"))
+    assert_matches(model, inputs, spec)
+
+
+def test_a_sum_that_a_layer_reads_has_8_bits() -> None:
+    model = quantized(lambda x, y: torch.relu(x + y) @ y.T + x.sum(), data((4, 4), (4, 4)))
+    assert set(kinds(model, "relu")) == {torch.int8}
+
+
+@pytest.mark.parametrize("pool", [nn.AdaptiveAvgPool2d(1), nn.AvgPool2d((6, 5))], ids=["adaptive", "window"])
+def test_the_mean_of_an_image_has_a_scale_of_its_own(pool: nn.Module) -> None:
+    inputs = data((1, 3, 6, 5))
+    model = quantized(nn.Sequential(nn.ReLU(), pool, nn.Flatten()), inputs)
+    image, mean = parameters(named(model, "relu")[0]), parameters(named(model, "mean")[0])
+    assert mean[0] < image[0] / 2
+    assert_matches(model, inputs)
+
+
+def test_an_average_of_windows_shares_its_scale() -> None:
+    model = quantized(nn.Sequential(nn.ReLU(), nn.AvgPool2d(2)), data((1, 3, 6, 4)))
+    assert parameters(named(model, "relu")[0]) == parameters(named(model, "avg_pool2d")[0])
+
+
+@pytest.mark.parametrize("qscheme", [torch.per_tensor_affine, torch.per_tensor_symmetric])
+@pytest.mark.parametrize("kind", ["normal", "relu", "outlier", "positive", "constant"])
+def test_ranges_have_the_least_error(kind: str, qscheme: torch.qscheme) -> None:
+    """No range among a grid has an error that is less by a percent or more."""
+    g = torch.Generator().manual_seed(0)
+    x = torch.randn(200_000, generator=g)
+    x = {
+        "normal": x,
+        "relu": x.relu(),
+        "outlier": torch.cat([x, torch.tensor([60.0])]),
+        "positive": x.exp(),
+        "constant": torch.full((200_000,), 3.0),
+    }[kind]
+    observer = MaskedHistogramObserver(dtype=torch.int8, quant_min=-128, quant_max=127, qscheme=qscheme, eps=2**-16)
+    observer(x)
+
+    def error(scale: float, zero: int) -> float:
+        return float((torch.fake_quantize_per_tensor_affine(x, scale, zero, -128, 127) - x).square().mean())
+
+    scale, zero = (v.item() for v in observer.calculate_qparams())
+    ours = error(scale, int(zero))
+    if kind == "constant":
+        assert ours < 0.02**2
+        return
+    best = min(error(scale * factor, int(zero)) for factor in torch.linspace(0.5, 2.0, 61).tolist())
+    assert ours <= best * 1.05  # it is widened by a percent, for what was not seen
