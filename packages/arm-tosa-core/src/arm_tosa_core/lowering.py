@@ -112,6 +112,10 @@ class Lowering:
             if isinstance(result, Rejected) and node.users:
                 raise result
             return result
+        if isinstance(node.target, torch._ops.HigherOrderOperator):
+            raise Rejected(
+                f"is control flow that depends on data: {node.target}", "export with a fixed number of steps"
+            )
         self.builder.origin = origin(node)
         if is_dequantize(node):
             return self._dequantize(node)

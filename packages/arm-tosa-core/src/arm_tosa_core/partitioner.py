@@ -17,6 +17,7 @@ from torch.fx import Node
 from torch.fx.passes.operator_support import OperatorSupportBase
 
 from .analysis import Analysis, NodeCheck, analyse
+from .branches import with_choices
 from .compile_spec import ArmCompileSpec
 from .decompose import without_composites
 from .edges import copy_shared, narrow_int64, needs_edits
@@ -104,7 +105,7 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
 
     def edited(self, exported_program: ExportedProgram) -> tuple[ExportedProgram, Analysis]:
         """``transform_for_pre_decomposition``, and what is delegated; gives the same program if it needs no edits."""
-        exported_program = without_composites(exported_program)
+        exported_program = without_composites(with_choices(exported_program))
         analysis = self._analyse(exported_program, editable=True)
         if any(_writes(node, analysis) for node in exported_program.graph.nodes):
             exported_program = exported_program.run_decompositions({})  # makes it functional: what follows moves values

@@ -35,7 +35,7 @@ class Elementwise(Rescale):
                 result.append(self._exact(v))
             else:
                 result.append(v if v.dtype == dtype or v.quant else self.cast(v, dtype))
-        return [_shrunk(v, [u.shape for u in result if u is not v]) for v in result]
+        return [_shrunk(v, [u.shape for u in result if not u.is_const]) for v in result]
 
     def cast(self, value: Value, dtype: torch.dtype) -> Value:
         """CAST between plain types, rounding reals to the nearest integer; int64 is int32 with known ``bounds``."""
@@ -306,7 +306,7 @@ def _shrunk(value: Value, others: Sequence[tuple[int, ...]]) -> Value:
     data = value.const
     if data is None or value.tensor is not None or data.numel() == 1 or (value.quant and value.quant.axis is not None):
         return value
-    beside = np.broadcast_shapes(*others)
+    beside = np.broadcast_shapes(*others)  # () if all are constants
     for axis in range(max(data.dim() - len(beside), 0), data.dim()):
         if data.shape[axis] > 1 and beside[axis - data.dim()] == data.shape[axis]:
             first = data.narrow(axis, 0, 1)

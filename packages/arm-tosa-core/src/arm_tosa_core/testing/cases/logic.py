@@ -80,6 +80,21 @@ _casts = [
 ]
 _NOTHING = dict.fromkeys(_EVERYWHERE, "nothing to compute")
 
+
+def _nested(x: torch.Tensor) -> torch.Tensor:
+    return torch.cond(x.mean() > 1, lambda x: x + 1, lambda x: x * 2, (x,))  # type: ignore[no-any-return]
+
+
+def _two_results(x: torch.Tensor, y: torch.Tensor) -> Any:
+    def yes(x: torch.Tensor, y: torch.Tensor) -> Any:
+        return x + y, x * y
+
+    def no(x: torch.Tensor, y: torch.Tensor) -> Any:
+        return x - y, x.sigmoid()
+
+    return torch.cond((x * y).sum() > 0, yes, no, (x, y))
+
+
 CASES: list[OpCase] = [
     *_comparisons,
     *_logic,
@@ -149,4 +164,9 @@ CASES: list[OpCase] = [
     OpCase("to/type_as", lambda: lambda x, y: x.type_as(y) + y, [_int32(9), (9,)], needs_float=QUANTIZED),
     OpCase("to/float64", lambda: lambda x: (x + 1).double(), [(9,)], dict.fromkeys(_EVERYWHERE, "float64")),
     OpCase("to/nothing left", lambda: lambda x: x.to(torch.float32), [(9,)], _NOTHING),
+    OpCase(
+        "cond/function", lambda: lambda x: torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x * 2, (x,)), [(3, 5)]
+    ),
+    OpCase("cond/nested", lambda: lambda x: torch.cond(x.sum() > 0, _nested, lambda x: x - 1, (x,)), [(3, 5)]),
+    OpCase("cond/two results", lambda: _two_results, [(3, 5), (3, 5)]),
 ]
