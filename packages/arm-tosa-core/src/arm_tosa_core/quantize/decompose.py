@@ -13,7 +13,7 @@ from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from ..errors import Rejected
-from ..registry import Q, canonical, find, overload
+from ..registry import Q, Rule, canonical, find, overload
 
 #: Key in the meta of a node: its quantization scheme, which the parts of a composite inherit.
 SCHEME = "arm_quantization_config"
@@ -174,7 +174,7 @@ def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModul
         if _is_global_average(node):
             function = _mean_over_image
         else:
-            function = _traced(node) if rule is None else rule.function if rule.quant is Q.PIECEWISE else None
+            function = _traced(node) if rule is None else rule.function if _is_composite(rule, node) else None
         if function is None:
             continue
         builder = AtenBuilder(module, node)
@@ -195,6 +195,11 @@ def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModul
     module.graph.eliminate_dead_code()
     module.recompile()
     return module
+
+
+def _is_composite(rule: Rule, node: Node) -> bool:
+    """Whether a rule says parts; of jumps, which are tables, only where there are two operands."""
+    return rule.quant is Q.PIECEWISE or (rule.quant is Q.STEPS and len(node.all_input_nodes) > 1)
 
 
 def _keep_within(module: GraphModule, node: Node, domain: tuple[float, float]) -> None:

@@ -82,23 +82,35 @@ def div(b: Any, x: Operand, y: Any) -> Value:
 
 
 @op("aten.div.Tensor_mode", "aten.div.Scalar_mode", quant=Q.STEPS)
-def div_mode(b: Builder, x: Operand, y: Operand, *, rounding_mode: str | None) -> Value:
+def div_mode(b: Any, x: Operand, y: Operand, *, rounding_mode: str | None) -> Value:
+    if b.quantizing:
+        return _rounded_quotient(b, x, y, rounding_mode)
     return div(b, x, y) if rounding_mode is None else _quotient(b, x, y, rounding_mode == "floor")[0]
 
 
 @op("aten.floor_divide.default", "aten.floor_divide.Scalar", quant=Q.STEPS)
-def floor_divide(b: Builder, x: Operand, y: Operand) -> Value:
-    return _quotient(b, x, y, True)[0]
+def floor_divide(b: Any, x: Operand, y: Operand) -> Value:
+    return _rounded_quotient(b, x, y, "floor") if b.quantizing else _quotient(b, x, y, True)[0]
 
 
 @op("aten.remainder.Scalar", "aten.remainder.Tensor", "aten.remainder.Scalar_Tensor", quant=Q.STEPS)
-def remainder(b: Builder, x: Operand, y: Operand) -> Value:
-    return _quotient(b, x, y, True)[1]
+def remainder(b: Any, x: Operand, y: Operand) -> Value:
+    return _rest(b, x, y, "floor") if b.quantizing else _quotient(b, x, y, True)[1]
 
 
 @op("aten.fmod.Scalar", "aten.fmod.Tensor", quant=Q.STEPS)
-def fmod(b: Builder, x: Operand, y: Operand) -> Value:
-    return _quotient(b, x, y, False)[1]
+def fmod(b: Any, x: Operand, y: Operand) -> Value:
+    return _rest(b, x, y, "trunc") if b.quantizing else _quotient(b, x, y, False)[1]
+
+
+def _rounded_quotient(b: Any, x: Operand, y: Operand, mode: str | None) -> Value:
+    """The parts of a quotient of two tensors that are observed."""
+    quotient = b.aten.mul(x, b.aten.reciprocal(y))
+    return quotient if mode is None else getattr(b.aten, mode)(quotient)  # type: ignore[no-any-return]
+
+
+def _rest(b: Any, x: Operand, y: Operand, mode: str) -> Value:
+    return b.aten.sub(x, b.aten.mul(_rounded_quotient(b, x, y, mode), y))  # type: ignore[no-any-return]
 
 
 def _quotient(b: Builder, x: Operand, y: Operand, floor: bool) -> tuple[Value, Value]:
