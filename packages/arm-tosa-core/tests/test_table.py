@@ -107,6 +107,8 @@ def add_row(graph: Graph, name: str, signature: tuple[DType, ...]) -> Op:
             inputs.append(graph.constant(graph_constant, dtype))
         else:
             inputs.append(graph.input(f"{operand.name}{len(graph.inputs)}", shape, dtype))
+    if name == "RESCALE":
+        attrs |= {"input_unsigned": signature[0] is DType.UINT8, "output_unsigned": signature[-1] is DType.UINT8}
     op = graph.append(name, inputs, attrs)
     for result in op.outputs:
         if result.dtype is I48:  # the reference model gives back neither INT48 nor INT4

@@ -140,7 +140,7 @@ class _Writer:
     def constant(self, constant: Tensor) -> None:
         assert constant.data is not None
         data = pack(constant.data, constant.dtype)
-        key = (constant.dtype, constant.shape, content(data))
+        key = (_SIGNED.get(constant.dtype, constant.dtype), constant.shape, content(data))
         name = self.constants.get(key)
         if name is not None:
             self.names[id(constant)] = name

@@ -159,6 +159,8 @@ def rescale(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
     _require(not (attrs["scale32"] and x.dtype is DType.INT48), "scale32 cannot rescale INT48")
     _require(attrs["scale32"] or attrs["rounding_mode"] != "DOUBLE_ROUND", "DOUBLE_ROUND needs scale32")
     _require(not (attrs["input_unsigned"] and attrs["output_unsigned"]), "input and output are both unsigned")
+    for side, dtype in (("input", x.dtype), ("output", attrs["output_dtype"])):
+        _require(dtype is not DType.UINT8 or attrs[f"{side}_unsigned"], f"{side} is UINT8: {side}_unsigned must be set")
     return [(x.shape, attrs["output_dtype"])]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +19,7 @@ from torchao.quantization.pt2e.quantizer import (
 
 from ..registry import Q, Rule, canonical, find
 from .config import QuantizationConfig
+from .observers import MaskedHistogramObserver
 
 KEY = "quantization_annotation"
 
@@ -192,7 +194,31 @@ def _annotate_node(
         _mark(last, specs if last is node else {}, None)
         last = follower
     out = config.wide if _WIDE in last.meta else config.output_activation
+    bounds = _bounds_of(last)
+    made_by = None if out is None else getattr(out.observer_or_fake_quant_ctr, "p", None)
+    if out is not None and bounds is not None and made_by is not None and made_by.func is MaskedHistogramObserver:
+        observer = MaskedHistogramObserver.with_args(**made_by.keywords, bounds=bounds)
+        out = replace(out, observer_or_fake_quant_ctr=observer)
     _mark(last, specs if last is node else {}, out if _is_float_result(last) else None)
+
+
+#: Bounds of clamps without arguments; the others have theirs behind the tensor.
+_BOUNDS = {"aten.relu.default": (0.0, math.inf), "aten.relu6.default": (0.0, 6.0)}
+
+
+def _bounds_of(node: Node) -> tuple[float, float] | None:
+    """What a clamp with constant bounds leaves its results between."""
+    rule = _rule(node)
+    if rule is None or rule.quant is not Q.BOUNDS:
+        return None
+    name = canonical(node.target)
+    low, high = (a if isinstance(a, (int, float)) else None for a in [*node.args[1:3], None, None][:2])
+    if name == "aten.hardtanh.default":
+        low, high = -1.0 if low is None else low, 1.0 if high is None else high
+    elif name == "aten.clamp_max.default":
+        low, high = None, low
+    default = _BOUNDS.get(name, (-math.inf, math.inf))
+    return (default[0] if low is None else float(low), default[1] if high is None else float(high))
 
 
 def _as_read(n: Node, node: Node, rule: Rule, config: QuantizationConfig) -> QuantizationSpecBase | None:

@@ -16,6 +16,8 @@ _MARGIN = 8.0
 
 #: The range is widened by this over the root of how many numbers were seen, doubled at most.
 _FEW = 4.0
+_TIE = 1 - 2**-20
+
 #: Fractions of the observed extremes that are tried: how many, and the least.
 _TRIED, _LEAST = 96, 0.05
 
@@ -28,6 +30,9 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
 
     Numbers that are ``unbounded`` count as a little beyond the least and greatest of the others. In the
     quantized model they saturate there.
+
+    Args:
+        bounds: which the numbers cannot exceed: those of a clamp. The range is not widened beyond.
     """
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -54,8 +59,9 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
         super().forward(seen)
         return x
 
-    def __init__(self, **arguments: Any) -> None:
+    def __init__(self, *, bounds: tuple[float, float] = (-math.inf, math.inf), **arguments: Any) -> None:
         super().__init__(**arguments)
+        self._bounds = bounds
         self._count = self._zeros = 0
 
     def _non_linear_param_search(self) -> tuple[torch.Tensor, torch.Tensor]:
@@ -67,7 +73,11 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
                 self.histogram.double(), low, high, self._zeros, self.quant_max - self.quant_min, symmetric
             )
         margin = 1 + min(1.0, _FEW / math.sqrt(max(self._count - self._zeros, 1)))
-        return self.min_val.new_tensor(low * margin), self.max_val.new_tensor(high * margin)
+        least, greatest = self._bounds
+        low, high = max(low * margin, min(least, low)), min(high * margin, max(greatest, high))
+        # Of equal bounds, such as -1 and 1, the zero point lies between two integers. With the lower one both bounds are
+        # the ends of the integers, which saves a CLAMP.
+        return self.min_val.new_tensor(low * _TIE), self.max_val.new_tensor(high * _TIE)
 
 
 def _least_error(
@@ -82,9 +92,7 @@ def _least_error(
     width = (high - low) / len(counts)
     middles = low + width * (torch.arange(len(counts), dtype=torch.float64) + 0.5)
     powers = torch.stack([counts, counts * middles, counts * middles**2])
-    below = torch.cat(
-        [torch.zeros(3, 1, dtype=torch.float64), powers.cumsum(1)], 1
-    )  # sums over the bins before an edge
+    below = torch.cat([torch.zeros(3, 1, dtype=torch.float64), powers.cumsum(1)], 1)  # sums of the bins before an edge
     total = below[:, -1:]
     fractions = torch.linspace(_LEAST, 1.0, _TRIED, dtype=torch.float64)
     bottoms, tops = fractions * min(low, 0.0), fractions * max(high, 0.0)
