@@ -170,6 +170,9 @@ class Movement(Rescale):
 
     def REVERSE(self, x: Value, axis: int) -> Value:
         """``x.flip(axis)``."""
+        if x.const is not None:
+            self.require(x.quant is None or x.quant.axis != axis, "reverses the axis of its per-channel scales")
+            return x.but(const=x.const.flip(axis))
         return x.but(tensor=self.emit("REVERSE", [self.tensor(x, x.axes)], axis=x.axes[axis]), const=None)
 
     def GATHER(self, values: Value, indices: Value) -> Value:

@@ -13,6 +13,7 @@ from . import (  # noqa: F401
     normalization,
     pool,
     reduction,
+    refused,
     resize,
     scatter,
     shape,

@@ -115,7 +115,8 @@ def _transposed(
     output_padding: Sequence[int],
     groups: int,
 ) -> Value:
-    b.require(len(stride) == 2, "is a transposed convolution over 3 axes")
+    if len(stride) == 3:
+        return _transposed_3d(b, x, weight, bias, stride, padding, dilation, output_padding, groups)
     if any(d != 1 for d in dilation):
         weight = _dilated(b, weight, dilation)
     out_pad = [p for i in (0, 1) for p in (-padding[i], output_padding[i] - padding[i])]
@@ -130,6 +131,48 @@ def _transposed(
         part = b.slice(image, 3, g * inputs, inputs)
         parts.append(b.conv("TRANSPOSE_CONV2D", part, kernel, its_bias, out_pad=tuple(out_pad), stride=tuple(stride)))
     return b.nchw(b.join(parts, 3))
+
+
+def _transposed_3d(
+    b: Builder,
+    x: Value,
+    weight: Value,
+    bias: Value | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    output_padding: Sequence[int],
+    groups: int,
+) -> Value:
+    """A convolution of the image with zeros between its pixels: TOSA transposes only over 2 axes."""
+    pads = []
+    for i in range(3):
+        x = _stretched(b, x, i + 2, stride[i])
+        reach = dilation[i] * (weight.shape[i + 2] - 1) - padding[i]
+        ends = (reach, reach + output_padding[i])
+        before, after = (max(0, -n) for n in ends)  # padding beyond the kernel crops
+        x = b.slice(x, i + 2, before, x.shape[i + 2] - before - after)
+        pads += [max(0, n) for n in ends]
+    image, inputs, outputs = b.nhwc(x), x.shape[1] // groups, weight.shape[1]
+    attrs = {"stride": (1, 1, 1), "pad": tuple(pads), "dilation": tuple(dilation)}
+    parts = []
+    for g in range(groups):  # weight: [in, out / groups, KD, KH, KW]
+        kernel = b.TRANSPOSE(b.slice(weight, 0, g * inputs, inputs), [1, 2, 3, 4, 0])
+        for axis in (1, 2, 3):
+            kernel = b.REVERSE(kernel, axis)
+        its_bias = None if bias is None else b.slice(bias, 0, g * outputs, outputs)
+        parts.append(b.conv("CONV3D", b.slice(image, 4, g * inputs, inputs), kernel, its_bias, **attrs))
+    return b.nchw(b.join(parts, 4))
+
+
+def _stretched(b: Builder, x: Value, axis: int, stride: int) -> Value:
+    """The tensor with ``stride - 1`` zeros between its elements along an axis."""
+    if stride == 1:
+        return x
+    n = x.shape[axis]
+    rows = b.RESHAPE(x, [*x.shape[: axis + 1], 1, *x.shape[axis + 1 :]])
+    rows = b.PAD(rows, [(0, stride - 1 if i == axis + 1 else 0) for i in range(rows.rank)])
+    return b.slice(b.RESHAPE(rows, [*x.shape[:axis], n * stride, *x.shape[axis + 1 :]]), axis, 0, (n - 1) * stride + 1)
 
 
 def _dilated(b: Builder, weight: Value, dilation: Sequence[int]) -> Value:

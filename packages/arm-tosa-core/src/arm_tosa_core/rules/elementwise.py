@@ -60,6 +60,11 @@ def addcdiv(b: Any, x: Value, y: Value, z: Value, *, value: float = 1) -> Value:
     return addcmul(b, x, y, b.aten.reciprocal(z), value=value)
 
 
+@op("aten.hypot.default", quant=Q.PIECEWISE)
+def hypot(b: Any, x: Value, y: Value) -> Value:
+    return b.aten.sqrt(b.aten.add(b.aten.mul(x, x), b.aten.mul(y, y)))  # type: ignore[no-any-return]
+
+
 # -- division ---------------------------------------------------------------------------------------
 
 
@@ -312,6 +317,7 @@ _FUNCTIONS: dict[str, Function] = {
     "atan": _odd(_atan),
     "atanh": _atanh,
     "cosh": _exponentials(1),
+    "erfc": lambda b, x: b.SUB(1.0, b.unary("ERF", x)),
     "erfinv": _erfinv,
     "exp2": lambda b, x: b.unary("EXP", b.MUL(x, math.log(2))),
     "expm1": lambda b, x: b.SUB(b.unary("EXP", x), 1.0),

@@ -179,10 +179,14 @@ def vector_norm(
     axes = list(range(len(x.shape))) if dims is None else dims
     if abs(order) == math.inf:
         return (b.aten.amax if order > 0 else b.aten.amin)(b.aten.abs(x), axes, keepdim)  # type: ignore[no-any-return]
-    b.require(order in (1, 2), f"computes a norm of order {order}")
+    if order == 0:
+        return b.aten.sum(b.aten.to(b.aten.ne(x, 0.0), x.dtype), axes, keepdim)  # type: ignore[no-any-return]
     if order == 1:
         return b.aten.sum(b.aten.abs(x), axes, keepdim)  # type: ignore[no-any-return]
-    return b.aten.sqrt(b.aten.sum(b.aten.mul(x, x), axes, keepdim))  # type: ignore[no-any-return]
+    if order == 2:
+        return b.aten.sqrt(b.aten.sum(b.aten.mul(x, x), axes, keepdim))  # type: ignore[no-any-return]
+    powers = b.aten.pow(b.aten.abs(x), order)
+    return b.aten.pow(b.aten.sum(powers, axes, keepdim), 1 / order)  # type: ignore[no-any-return]
 
 
 @op("aten.std_mean.correction", quant=Q.PIECEWISE)

@@ -30,7 +30,6 @@ CASES: list[OpCase] = [
         linear,
         pool,
         resize,
-        scatter,
         normalization,
         attention,
         reduction,

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ..case import SCHEMES, OpCase, channels_last
+from ..case import OpCase, channels_last
 
 
 def _then(*layers: Callable[[], nn.Module]) -> Callable[[], nn.Module]:
@@ -124,12 +124,10 @@ CASES: list[OpCase] = [
     OpCase("conv_transpose2d/unbatched", _up(2, 3, 5, 3), [(3, 5, 7)]),
     OpCase("conv_transpose2d/channels_last", _up(2, 3, 5, 3), [channels_last((1, 3, 5, 7))]),
     OpCase("conv_transpose2d/relu", _then(_up(2, 3, 5, 3), nn.ReLU), [(1, 3, 5, 7)]),
-    OpCase(
-        "conv_transpose3d/plain",
-        _up(3, 2, 3, 2),
-        [(1, 2, 3, 4, 5)],
-        refuses=dict.fromkeys(SCHEMES, "transposed convolution over 3 axes"),
-    ),
+    OpCase("conv_transpose3d/plain", _up(3, 2, 3, 2), [(1, 2, 3, 4, 5)]),
+    OpCase("conv_transpose3d/stride", _up(3, 2, 3, 3, stride=2, padding=1, output_padding=1), [(1, 2, 3, 4, 5)]),
+    OpCase("conv_transpose3d/grouped", _up(3, 4, 6, (1, 3, 2), stride=(1, 2, 3), groups=2), [(1, 4, 3, 3, 2)]),
+    OpCase("conv_transpose3d/crops", _up(3, 2, 3, 1, stride=2, padding=1, dilation=2), [(1, 2, 3, 4, 5)]),
     # with what follows
     OpCase("conv2d/relu", _then(_conv(2, 4, 6, 3), nn.ReLU), [_IMAGE]),
     OpCase("conv2d/relu6", _then(_conv(2, 4, 6, 3), nn.ReLU6), [_IMAGE]),

@@ -9,6 +9,8 @@ from ..case import QUANTIZED, SCHEMES, OpCase, channels_last, integers, uniform
 _INT32 = torch.int32
 _NO_INT64 = dict.fromkeys(SCHEMES, "int64")
 
+_EVERY = ("fp32", "int8", "int16")
+
 CASES: list[OpCase] = [
     OpCase("sum/all", lambda: torch.sum, [(2, 3, 4)]),
     OpCase("sum/scalar", lambda: lambda x: torch.sum(x.abs()), [()]),
@@ -97,4 +99,11 @@ CASES: list[OpCase] = [
     # a norm and a division by it
     OpCase("norm/normalize", lambda: lambda x: torch.nn.functional.normalize(x, dim=-1), [(2, 6, 4)], int16_quanta=4),
     OpCase("logsumexp", lambda: lambda x: torch.logsumexp(x, 1), [(2, 6, 4)]),
+    OpCase("norm/third", lambda: lambda x: torch.linalg.vector_norm(x, 3, dim=1), [(3, 9)]),
+    OpCase(
+        "norm/half", lambda: lambda x: torch.linalg.vector_norm(x, 0.5, dim=1), [uniform((3, 4), 0.5, 1.5)], quanta=2
+    ),
+    OpCase("norm/zeroth", lambda: lambda x: torch.linalg.vector_norm(x * (x > 0), 0, dim=1), [(3, 9)]),
+    OpCase("topk", lambda: lambda x: x.topk(2).values, [(3, 5)], dict.fromkeys(_EVERY, "orders numbers")),
+    OpCase("sort", lambda: lambda x: x.sort().values, [(3, 5)], dict.fromkeys(_EVERY, "orders numbers")),
 ]
