@@ -75,8 +75,8 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
         margin = 1 + min(1.0, _FEW / math.sqrt(max(self._count - self._zeros, 1)))
         least, greatest = self._bounds
         low, high = max(low * margin, min(least, low)), min(high * margin, max(greatest, high))
-        # Of equal bounds, such as -1 and 1, the zero point lies between two integers. With the lower one both bounds are
-        # the ends of the integers, which saves a CLAMP.
+        # Of equal bounds, such as -1 and 1, the zero point lies between two integers. With the lower one both bounds
+        # are the ends of the integers, which saves a CLAMP.
         return self.min_val.new_tensor(low * _TIE), self.max_val.new_tensor(high * _TIE)
 
 
