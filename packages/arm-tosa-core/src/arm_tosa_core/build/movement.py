@@ -199,7 +199,9 @@ class Movement(Rescale):
         return self.value(self.emit("SCATTER", inputs), values.dtype, quant=quant, bounds=bounds)
 
     def index(self, indices: Value) -> Tensor:
-        """Indices as int32."""
+        """Indices as int32; moved before they are cast, for some specifications only move reals."""
+        if indices.const is None:
+            indices = indices.but(tensor=self.tensor(indices), perm=None)
         return self.tensor(self.cast(indices, torch.int32))
 
     def counters(self, indices: Value) -> Value:

@@ -121,6 +121,10 @@ def _rest(b: Any, x: Operand, y: Operand, mode: str) -> Value:
 def _quotient(b: Builder, x: Operand, y: Operand, floor: bool) -> tuple[Value, Value]:
     """The whole quotient, rounded down or towards 0, and what is left."""
     x, y = (b.real(v) for v in b.operands(x, y))
+    if x.dtype in (torch.int8, torch.uint8, torch.int16) and not b.spec.support_integer():  # float32 holds them exactly
+        dtype = x.dtype
+        quotient, rest = _quotient(b, b.cast(x, torch.float32), b.cast(y, torch.float32), floor)
+        return b.cast(quotient, dtype), b.cast(rest, dtype)
     if x.dtype.is_floating_point:
         quotient = truncated(b, b.MUL(x, b.unary("RECIPROCAL", y)))
         rest = b.SUB(x, b.MUL(quotient, y))
