@@ -277,10 +277,13 @@ def _asin(b: Builder, x: Value) -> Value:
 
 
 def _erfinv(b: Builder, x: Value) -> Value:
-    w = b.NEGATE(b.unary("LOG", b.SUB(1.0, b.MUL(x, x))))
+    size = b.unary("ABS", x)
+    w = b.NEGATE(b.unary("LOG", b.MAXIMUM(b.SUB(1.0, b.MUL(x, x)), 2.0**-25)))  # 2**-24 is the least beside 0
     tail = polynomial(b, b.SUB(sqrt(b, w), 3.0), _ERFINV_TAIL)
     middle = polynomial(b, b.SUB(w, 2.5), _ERFINV_MIDDLE)
-    return b.MUL(x, b.SELECT(b.compare("GREATER", w, 5.0), tail, middle))
+    inside = b.MUL(x, b.SELECT(b.compare("GREATER", w, 5.0), tail, middle))
+    beyond = b.SELECT(b.compare("GREATER", size, 1.0), math.nan, b.MUL(x, math.inf))
+    return b.SELECT(b.compare("GREATER", 1.0, size), inside, beyond)
 
 
 def _exponentials(sign: int) -> Function:
