@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 
-from . import digits, mobilenet_v2, resnet, stack, text, vision_transformer
+from . import convolutional, digits, mobilenet_v2, resnet, stack, text, transformers_networks, vision_transformer
 from .realistic import settle
 
 Inputs = Callable[[int], tuple[torch.Tensor, ...]]
@@ -22,6 +23,12 @@ MODELS: dict[str, Callable[[], Network]] = {
     "bert_tiny": lambda: settle(text.bert_tiny, text.inputs),
     "deit_tiny": lambda: settle(vision_transformer.deit_tiny, vision_transformer.inputs),
     "digits": lambda: settle(digits.build, digits.inputs),
+}
+
+#: More of the field, smaller than their papers have them: what lowers is judged on these.
+ZOO: dict[str, Callable[[], Network]] = {
+    name: partial(settle, build, inputs)
+    for name, (build, inputs) in {**convolutional.NETWORKS, **transformers_networks.NETWORKS}.items()
 }
 
 

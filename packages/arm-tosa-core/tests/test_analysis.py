@@ -192,6 +192,23 @@ def test_explain_says_what_lowering_does(forward: Callable[..., Any], inputs: In
     assert report.delegated
 
 
+def _shared_constant(net: Net, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    steps = torch.arange(8)
+    later = net.conv2(net.conv(x).sort().values * torch.cos(steps.float()))
+    return later, torch.bucketize(x, steps[1:].float())
+
+
+def test_a_constant_that_the_cpu_uses_too_stays_known_to_the_target() -> None:
+    """The CPU's use of it comes before the delegate's, which is behind another operator on the CPU."""
+    report = explain(export(Net(_shared_constant), (X,)), TosaCompileSpec("TOSA-1.0+FP"))
+    assert {row.target for row in report.rejected} <= {"aten.sort.default", "aten.bucketize.Tensor", *_CPU_CONSTANTS}
+    delegated = [row.target for row in report.delegated]
+    assert {"aten.arange.start_step", "aten.cos.default", "aten.mul.Tensor"} <= set(delegated)
+
+
+_CPU_CONSTANTS = ("aten.slice.Tensor", "aten._to_copy.default")
+
+
 def test_edges_are_counted_apart() -> None:
     """Quantize, dequantize and the cast of int64 are no operators of the model."""
     program = quantize(Net(lambda net, i: net.linear(net.embedding(i))), (torch.tensor([[1, 2]]),))

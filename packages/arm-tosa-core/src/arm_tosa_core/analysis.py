@@ -79,7 +79,7 @@ def analyse(
         lowering = Lowering(program, target, dry=True, known=known, wide_inputs=editable)
         analysis, emitted = _dry_run(lowering, checks, refused)
         _assign_regions(program, analysis, has_float)
-        found = _torn(analysis) or _leaks(analysis, lowering) or _idle_regions(analysis, emitted, target)
+        found = _torn(analysis) or _leaks(analysis, lowering) or _idle_regions(program, analysis, emitted, target)
         if not found and not editable:
             found = _shared(analysis, has_float)
         if not found:
@@ -129,7 +129,7 @@ class _Outside(Exception):
 
 def _known(value: Any) -> bool:
     if isinstance(value, (tuple, list)):
-        return all(_known(v) for v in value)
+        return bool(value) and all(_known(v) for v in value)
     return isinstance(value, Value) and value.is_const
 
 
@@ -185,6 +185,7 @@ def _assign_regions(program: ExportedProgram, analysis: Analysis, has_float: boo
     one delegate without a cycle. Nodes with room to move go as late as they can, which joins constants and side
     branches to the region that uses them.
     """
+    wanted = _wanted(program, analysis)
     level: dict[Node, int] = {}
     for node in program.graph.nodes:
         inside = node in analysis.accepted
@@ -196,6 +197,8 @@ def _assign_regions(program: ExportedProgram, analysis: Analysis, has_float: boo
         if node not in analysis.accepted or (node.target is operator.getitem and node not in analysis.constant):
             continue
         users = [u for u in node.users if u in level and u.users]  # an assertion, which nobody uses, goes along
+        if node in analysis.constant and node in wanted:  # the others get copies of their own
+            users = [u for u in users if u in wanted]
         follow = all(_can_follow(p, analysis) for p in node.all_input_nodes if p in analysis.accepted)
         if follow and any(u in analysis.accepted for u in users):
             level[node] = max(level[node], min(level[u] for u in users))
@@ -223,7 +226,19 @@ def _is_edge(node: Node, analysis: Analysis) -> bool:
     return is_dequantize(node) and not any(u in analysis.accepted and u.users for u in node.users)
 
 
-def _idle_regions(analysis: Analysis, emitted: dict[Node, list[Op]], target: Target) -> dict[Node, Rejected]:
+def _wanted(program: ExportedProgram, analysis: Analysis) -> set[Node]:
+    """What the target computes with: accepted nodes, of constants only those that one of these uses."""
+    wanted: set[Node] = set()
+    for node in reversed(program.graph.nodes):
+        useful = node not in analysis.constant or not wanted.isdisjoint(node.users)
+        if useful and node in analysis.accepted and node.users:  # an assertion, which nobody uses, computes nothing
+            wanted.add(node)
+    return wanted
+
+
+def _idle_regions(
+    program: ExportedProgram, analysis: Analysis, emitted: dict[Node, list[Op]], target: Target
+) -> dict[Node, Rejected]:
     """Nodes of regions that would only reshape, quantize or dequantize data."""
 
     def works(node: Node) -> bool:
@@ -234,11 +249,12 @@ def _idle_regions(analysis: Analysis, emitted: dict[Node, list[Op]], target: Tar
         return any(op.name not in _IDLE for op in emitted[node]) or (rule is not None and rule.quant in _IMPLICIT)
 
     busy = {region for node, region in analysis.accepted.items() if works(node)}
+    wanted = _wanted(program, analysis)
     idle = Rejected("is in a region with nothing to compute, only data to reshape")
     return {
         node: CONSTANT if node in analysis.constant else idle
         for node, region in analysis.accepted.items()
-        if region not in busy
+        if region not in busy and not (node in analysis.constant and node in wanted)
     }
 
 

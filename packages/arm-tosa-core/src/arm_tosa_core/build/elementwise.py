@@ -14,6 +14,9 @@ from ..values import INTEGER_RANGES, QParams, Value
 from .core import Operand
 from .rescale import Rescale
 
+#: How quantized values are stored.
+_INTEGERS = {DType.INT8: torch.int8, DType.INT16: torch.int16, DType.INT32: torch.int32}
+
 
 class Elementwise(Rescale):
     """``b.ADD(x, y)`` and its like.
@@ -252,12 +255,36 @@ class Elementwise(Rescale):
         lifted = [self.lift(v, rank) for v in (condition, a, b)]
         perm, tensors = self.same_order(*lifted)
         bounds = a.bounds and b.bounds and (min(a.bounds[0], b.bounds[0]), max(a.bounds[1], b.bounds[1]))
-        return self.value(self.emit("SELECT", tensors), a.dtype, perm, quant, bounds=bounds)
+        try:
+            selected = self.emit("SELECT", tensors)
+        except Rejected:
+            if quant is None or condition.const is None:
+                raise
+            return self._bounded(condition.const, a, b, quant)
+        return self.value(selected, a.dtype, perm, quant, bounds=bounds)
+
+    def _bounded(self, condition: torch.Tensor, x: Value, y: Value, quant: QParams) -> Value:
+        """SELECT by a constant, on a target that has none: the greater of two, each at its least where not chosen.
+
+        Args:
+            x, y: integers of ``quant``.
+        """
+
+        def only(where: torch.Tensor, value: Value) -> Value:
+            if value.const is not None:
+                chosen = torch.where(where, value.const, quant.qmin).to(value.const.dtype)
+                return self.const(chosen, quant)
+            assert value.tensor is not None
+            limits = torch.where(where, quant.qmax, quant.qmin).to(_INTEGERS[value.tensor.dtype])
+            return self.MINIMUM(value, self.const(limits, quant))
+
+        parts = [only(condition, x), only(~condition, y)]
+        parts = [v for v in parts if v.const is None or bool((v.const > quant.qmin).any())]
+        return parts[0] if len(parts) == 1 else self.MAXIMUM(*parts)
 
     def _saturated(self, value: Value, quant: QParams, like: Value) -> Value:
         assert value.const is not None and like.tensor is not None
-        kinds = {DType.INT8: torch.int8, DType.INT16: torch.int16, DType.INT32: torch.int32}
-        return self.const(quant.quantize(value.const).to(kinds[like.tensor.dtype]), quant)
+        return self.const(quant.quantize(value.const).to(_INTEGERS[like.tensor.dtype]), quant)
 
     # -- reductions -------------------------------------------------------------------------------
 

@@ -11,6 +11,8 @@ import torch
 from ..case import QUANTIZED, OpCase, channels_last, given, integers, uniform
 
 _INF = float("inf")
+_LOWER = torch.ones(5, 5).tril().bool()
+_RAMP = torch.linspace(-1, 1, 5)
 _EVERYWHERE = ("fp32", "int8", "int16")
 _WIDE = dict.fromkeys(_EVERYWHERE, "int64 numbers of unknown range")
 _BITS = dict.fromkeys(_EVERYWHERE, "int64")
@@ -140,9 +142,10 @@ CASES: list[OpCase] = [
     ),
     OpCase("where/constant", lambda: lambda c, x: torch.where(c, x, torch.linspace(0, 1, 9)), [_bools(9), (9,)]),
     OpCase("where/minus infinity", lambda: lambda c, x: torch.where(c, x, -_INF), [_bools(9), (9,)]),
-    OpCase(
-        "where/constant condition", lambda: lambda x: torch.where(torch.ones(5, 5).tril().bool(), x, 0), [(2, 5, 5)]
-    ),
+    OpCase("where/constant condition", lambda: lambda x: torch.where(_LOWER, x, 0), [(2, 5, 5)]),
+    OpCase("where/constant condition, constant", lambda: lambda x: torch.where(_LOWER, x, _RAMP), [(2, 5, 5)]),
+    OpCase("where/constant condition, constant first", lambda: lambda x: torch.where(_LOWER, _RAMP, x), [(2, 5, 5)]),
+    OpCase("where/constant condition, tensors", lambda: lambda x, y: torch.where(_LOWER, x, y), [(2, 5, 5), (5,)]),
     OpCase("where/channels_last", lambda: torch.where, [_bools(1, 3, 4, 5), channels_last((1, 3, 4, 5)), (3, 1, 1)]),
     OpCase("where/int32", lambda: torch.where, [_bools(9), _int32(9), _int32(9)]),
     OpCase("where/bool", lambda: torch.where, [_bools(9), _bools(9), _bools(9)]),
