@@ -64,13 +64,15 @@ def _table(verdicts: Verdicts) -> str:
         counts["rival"] += they
         counts["rival only"] += they and not we
         counts["rows"] += 1
-        if we and they:
+        counts["not run"] += rival == "not run"
+        if (we and they) or (we and rival == "not run"):
             continue
         why = " ".join((rival if we else ours).split())[:160].replace("|", "\\|")
         lines.append(f"| `{name}` | {scheme} | {'lowers' if they else '-'} | {ours if we else '-'} | {why} |")
     summary = (
         f"{counts['rows']} rows (operator and profile): ours lowers {counts['ours']}, the rival {counts['rival']}; "
-        f"{counts['rival only']} only the rival. The rows in which both do are not shown."
+        f"{counts['rival only']} only the rival; {counts['not run']} were not run on the rival. The rows in which both "
+        "do are not shown."
     )
     return "\n".join([summary, "", *lines])
 

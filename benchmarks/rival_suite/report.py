@@ -107,7 +107,7 @@ def _tables(records: Records) -> str:
         why = short(record.why).replace("|", "\\|")
         return f"| `{record.test.removeprefix('ops/')}` | {rival.outcome if rival else 'not run'} | {why} |"
 
-    lines = [f"{counted(records)}.", ""]
+    lines = [f"{counted(records)}. Files that are not in the list below have not been run.", ""]
     lines += ["| fails here | on the rival | why |", "|---|---|---|", *map(row, failed), ""]
     lines += ["| left out | why |", "|---|---|", *(f"| {n} | {why} |" for why, n in left.most_common()), ""]
     lines += ["| file | passed | failed | left out |", "|---|---|---|---|"]
