@@ -165,7 +165,7 @@ def demo(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Every test of the repository; arguments after -- go to pytest."""
-    _system(session, COMPILER, VULKAN, BARE_METAL)
+    _system(session, COMPILER, VULKAN, BARE_METAL, FUZZER)
     _pytest(_shared(session), session.posargs)
 
 
@@ -190,7 +190,7 @@ def tests_vgf(session: nox.Session) -> None:
 @nox.session(name="tests-runtime")
 def tests_runtime(session: nox.Session) -> None:
     """The tests of arm-runtime-cpp, built and installed beside the packages whose programs it runs."""
-    _system(session, COMPILER, VULKAN, BARE_METAL)
+    _system(session, COMPILER, VULKAN, BARE_METAL, FUZZER)
     packages = [*(f"{package}[test]" for package in (CORE, ETHOSU, VGF)), "scikit-learn"]
     sources = [part for package in (CORE, ETHOSU, VGF) for part in (package / "pyproject.toml", package / "src")]
     env = Environment(session, session.name, [*packages, *BUILD_TOOLS], sources)
