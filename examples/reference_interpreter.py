@@ -33,9 +33,17 @@ class ReferenceInterpreter(torch.fx.Interpreter):
         inputs = self.program.graph_signature.input_specs
         return super().run(*(next(given) if i.kind.name == "USER_INPUT" else data[i.target] for i in inputs), **kwargs)
 
-    def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def run_node(self, n: torch.fx.Node) -> Any:
         """One operator of the program; a delegate's arguments are its lowered module, then its inputs."""
-        if target is not executorch_call_delegate:
-            return super().call_function(target, args, kwargs)
-        arrays = [tensor.detach().numpy() for tensor in args[1:]]
-        return [torch.tensor(array) for array in reference.run(next(self._waiting), arrays)]
+        if n.target is not executorch_call_delegate:
+            return super().run_node(n)
+        _, *inputs = self.fetch_args_kwargs_from_env(n)[0]
+        # A delegate reads and writes bytes: axes come in the order in which they lie in memory.
+        arrays = [tensor.detach().permute(tensor.dim_order()).numpy() for tensor in inputs]
+        outputs = reference.run(next(self._waiting), arrays)
+        orders = [tensor.dim_order() for tensor in n.meta["val"]]
+        return [torch.tensor(a).permute(_inverse(order)) for a, order in zip(outputs, orders, strict=True)]
+
+
+def _inverse(order: Sequence[int]) -> list[int]:
+    return sorted(range(len(order)), key=order.__getitem__)

@@ -15,7 +15,7 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 import example_scripts
 from arm_tosa_core import TosaCompileSpec, TOSAPartitioner, TOSAQuantizer, get_symmetric_quantization_config
 from arm_tosa_core.flow.edge import lower_to_edge
-from models import MODELS
+from models import MODELS, ZOO
 
 Run = Callable[..., torch.Tensor]
 Samples = Iterable[tuple[torch.Tensor, ...]]
@@ -59,7 +59,7 @@ def lower_int8(name: str, artifacts: Path, samples: int, flow: str = "fast") -> 
     Args:
         flow: ``fast``, or ``ordinary`` for ExecuTorch's own.
     """
-    module, inputs = MODELS[name]()
+    module, inputs = (MODELS | ZOO)[name]()
     spec = TosaCompileSpec("TOSA-1.0+INT").dump_intermediate_artifacts_to(artifacts)
     quantizer = TOSAQuantizer(spec).set_global(get_symmetric_quantization_config(is_per_channel=True))
     prepared = prepare_pt2e(torch.export.export(module, inputs(0)).module(), quantizer)
