@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import torch
 
-from models import MODELS, mobilenet_stack
+from models import MODELS, ZOO, mobilenet_stack
 from probes import Stopwatch, cpu_seconds, tosa_operators, vela
 from sides import ETHOS_U, SIDES, Side
 
@@ -52,7 +52,7 @@ def main(side_name: str, model: str, target: str, cpu_limit: str, result_path: s
 def _steps(side: Side, model: str, target: str, cpu_limit: int) -> Iterator[dict[str, Any]]:
     from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
 
-    module, inputs = mobilenet_stack(int(model[6:])) if model.startswith("stack-") else MODELS[model]()
+    module, inputs = mobilenet_stack(int(model[6:])) if model.startswith("stack-") else (MODELS | ZOO)[model]()
     spec = side.compile_spec(target)
     program = torch.export.export(module, inputs(0))
     if target != "vgf-fp":

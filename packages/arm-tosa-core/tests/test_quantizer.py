@@ -167,6 +167,19 @@ def test_composites_of_constants_with_several_results() -> None:
     assert named(quantized(model.eval(), data((1, 4, 8))), "weight_norm") == []
 
 
+def test_quantized_programs_keep_no_float_weights() -> None:
+    class Shared(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(), nn.Conv2d(16, 3, 1, bias=False))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.inner(self.inner(x))
+
+    state = quantized(Shared().eval(), data(IMAGE)).state_dict()
+    assert {tensor.dtype for tensor in state.values() if tensor.dim() > 1} == {torch.int8}
+
+
 def test_guards_are_accepted() -> None:
     module = torch.export.export(Branches(), tuple(data(IMAGE))).module()
     assert any(n.op == "call_module" for n in module.graph.nodes), "this version of PyTorch makes no guards"

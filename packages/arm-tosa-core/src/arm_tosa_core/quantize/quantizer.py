@@ -14,6 +14,7 @@ from ..compile_spec import ArmCompileSpec
 from ..errors import UsageError
 from ..specification import TosaSpecification
 from .annotate import KEY, Wide, annotate
+from .attributes import raise_attributes
 from .config import QuantizationConfig
 from .decompose import SCHEME, decompose
 
@@ -89,8 +90,9 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         return self.set_node_finder(quantization_config, lambda node: node.target == node_target)
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
-        """Decomposes composites, so that each intermediate can be observed."""
+        """Decomposes composites, so that each intermediate can be observed; parameters move to the module itself."""
         _drop_guards(model)
+        raise_attributes(model)
         choose(model)
         for node in model.graph.nodes:  # before composites are replaced: finders know the exported graph
             node.meta[SCHEME] = self._find_config(node)
