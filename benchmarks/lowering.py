@@ -1,6 +1,7 @@
 """Side-by-side figures of lowering: this project against executorch.backends.arm, in one run.
 
     python benchmarks/lowering.py                        # the four networks on the four targets
+    python benchmarks/lowering.py --models zoo --targets ethos-u55-128 ethos-u85-256 --repeat 1     # 28 small networks
     python benchmarks/lowering.py --depth                # cost against depth: stacks of 8, 16 and 32 MobileNetV2 blocks
     python benchmarks/lowering.py --imports              # what importing the backend costs
     python benchmarks/lowering.py --models mobilenet_v2 --targets tosa-int --repeat 5
@@ -71,7 +72,7 @@ def _measure(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", nargs="+", default=MODELS, metavar="NAME", help="of tests/models, or stack-N")
+    parser.add_argument("--models", nargs="+", default=MODELS, metavar="NAME", help="of tests/models, stack-N, or zoo")
     parser.add_argument("--targets", nargs="+", default=TARGETS, choices=TARGETS)
     parser.add_argument("--sides", nargs="+", default=SIDES, choices=SIDES)
     parser.add_argument("--repeat", type=int, default=3, help="runs per case; medians are printed")
@@ -104,6 +105,11 @@ def _import_cases(options: argparse.Namespace) -> list[tuple[str, ...]]:
 
 def _cases(options: argparse.Namespace) -> list[tuple[str, ...]]:
     models = STACKS if options.depth else options.models
+    if "zoo" in models:
+        sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+        from models import ZOO  # late: it imports PyTorch
+
+        models = [name for model in models for name in (ZOO if model == "zoo" else [model])]
     targets = ["tosa-int"] if options.depth else options.targets
     return [(side, model, target) for model in models for target in targets for side in options.sides]
 
