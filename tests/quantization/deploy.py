@@ -30,6 +30,11 @@ TARGETS: dict[str, Callable[[], ArmCompileSpec]] = {
 }
 
 
+def batch_of(target: str) -> int:
+    """How many pictures a network for a target takes at once: NPUs one, what has a cost per operator more."""
+    return 1 if target.startswith("ethos") else 24
+
+
 class OnReferenceModel(Interpreter):
     """Runs an edge program, its delegates on the TOSA reference model."""
 

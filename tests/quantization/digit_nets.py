@@ -116,8 +116,10 @@ def trained(name: str) -> nn.Module:
     return train(make(), pictures, labels, epochs).eval()
 
 
-def top1(run: Callable[[torch.Tensor], torch.Tensor], pictures: torch.Tensor, labels: torch.Tensor) -> float:
-    """Percent of pictures, one at a time, whose highest score is that of the label."""
+def top1(
+    run: Callable[[torch.Tensor], torch.Tensor], pictures: torch.Tensor, labels: torch.Tensor, batch: int = 1
+) -> float:
+    """Percent of pictures, ``batch`` at a time, whose highest score is that of the label."""
     with torch.no_grad():
-        scores = torch.cat([run(picture) for picture in pictures.split(1)])
+        scores = torch.cat([run(some) for some in pictures.split(batch)])
     return 100 * float((scores.argmax(1) == labels).float().mean())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,12 +10,13 @@ import torch
 
 from arm_tosa_core import TosaCompileSpec, get_symmetric_a8w4_quantization_config
 from quantization import digit_nets
+from quantization.deploy import batch_of, deploy
 from test_readme import ROOT, blocks
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own
 
 
-def test_documented_code() -> None:
+def test_documented_code(tmp_path: Path) -> None:
     (pictures, labels), held_out = digit_nets.digits()
     model = digit_nets.train(digit_nets.NETS["cnn"][0](), pictures, labels, 6)
     names: dict[str, Any] = {
@@ -36,4 +38,7 @@ def test_documented_code() -> None:
     names |= {"pictures": pictures, "labels": labels}
     exec(training, names)
     assert names["pte"].report.delegates == 1
-    assert before - digit_nets.top1(names["converted"], *held_out) <= 1.0
+    for target in ("reference", "ethos-u55", "ethos-u85", "vgf, int4"):
+        batch = batch_of(target)
+        run = deploy(names["converted"], pictures[:batch], target, tmp_path)
+        assert before - digit_nets.top1(run, *held_out, batch) <= 1.0, target

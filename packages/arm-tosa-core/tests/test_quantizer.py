@@ -19,6 +19,7 @@ from quantizer_kit import (
     assert_matches,
     data,
     execute,
+    lower,
     named,
     parameters,
     quantize_nodes,
@@ -36,6 +37,7 @@ from arm_tosa_core import (
     get_symmetric_a16w8_quantization_config,
     get_symmetric_quantization_config,
     get_uint8_io_quantization_config,
+    quantize_program,
 )
 from arm_tosa_core.errors import LoweringError, UsageError
 from arm_tosa_core.program import is_dequantize, is_quantize
@@ -345,6 +347,15 @@ def test_integers_in_and_out() -> None:
     wanted = torch.ops.quantized_decomposed.quantize_per_tensor(model(x), *last.args[1:])
     assert ours.dtype == torch.int8
     assert (ours.int() - wanted.int()).abs().max() <= 1
+
+
+def test_scales_at_run_time_in_one_call() -> None:
+    x = torch.randn(2, 3)
+    by = quantizer(MIXED, get_symmetric_quantization_config(is_dynamic=True))
+    made = quantize_program(torch.export.export(nn.Linear(3, 4), (x,)), by, [((x,), {})])
+    assert "choose_qparams" in str(made.converted.graph)
+    (ours,) = execute(lower(made.converted, [x], MIXED), [x])
+    torch.testing.assert_close(ours, made.converted(x), rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("config", [{"is_per_channel": True}, {"is_per_channel": False}], ids=["channel", "tensor"])

@@ -54,7 +54,8 @@ def quantize_program(
             progress(done)
     if not done:
         raise UsageError("calibration data is empty: give one sample at least")
-    converted = convert_pt2e(copy.deepcopy(prepared))
+    floating = copy.deepcopy(prepared)  # this one runs only: the annotations of a copy name nodes of the original
+    converted = convert_pt2e(prepared)
     if bias_correction:
-        correct_biases(prepared, converted, first)
-    return Quantized(prepared, converted)
+        correct_biases(floating, converted, first)
+    return Quantized(floating, converted)
