@@ -170,11 +170,7 @@ def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModul
         rule = find(canonical(node.target))
         if rule is not None and rule.domain is not None:
             _keep_within(module, node, rule.domain)
-        function: Callable[..., Any] | None
-        if _is_global_average(node):
-            function = _mean_over_image
-        else:
-            function = _traced(node) if rule is None else rule.function if _is_composite(rule, node) else None
+        function = _traced(node) if rule is None else rule.function if _is_composite(rule, node) else None
         if function is None:
             continue
         builder = AtenBuilder(module, node)
@@ -210,23 +206,6 @@ def _keep_within(module: GraphModule, node: Node, domain: tuple[float, float]) -
     with module.graph.inserting_before(node):
         clamped = AtenBuilder(module, node).call(torch.ops.aten.clamp.default, (AtenValue(given), *domain), {})
     node.replace_input_with(given, clamped.node)
-
-
-#: Poolings that share the scale of their input, which is far too coarse for the mean of a whole image.
-_AVERAGES = frozenset(f"aten.{name}.default" for name in ("adaptive_avg_pool2d", "_adaptive_avg_pool2d", "avg_pool2d"))
-
-
-def _is_global_average(node: Node) -> bool:
-    if canonical(node.target) not in _AVERAGES:
-        return False
-    before, after = (n.meta["val"].shape for n in (node.all_input_nodes[0], node))
-    window = node.args[1] if canonical(node.target) == "aten.avg_pool2d.default" else before[-2:]
-    whole = [window] * 2 if isinstance(window, int) else list(window)  # type: ignore[arg-type]
-    return len(before) == 4 and tuple(after[-2:]) == (1, 1) and whole * (2 // len(whole)) == list(before[-2:])
-
-
-def _mean_over_image(builder: Any, image: Any, *_: Any, **__: Any) -> Any:
-    return builder.aten.mean(image, [2, 3], True)
 
 
 def _traced(node: Node) -> Callable[..., Any] | None:
