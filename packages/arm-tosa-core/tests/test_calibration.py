@@ -47,7 +47,7 @@ def _with(array: np.ndarray[Any, Any], index: tuple[int, ...], value: float) -> 
 
 
 BAD_CALIBRATION = {
-    "shape": ({"a": A[:, :1], "b": B}, r"input 'a' has shape \[5, 1, 3\]; expected \[N, 1, 2, 3\]"),
+    "shape": ({"a": A[:, :1], "b": B}, r"input 'a' has shape \[5, 1, 3\]; expected \[N, 1, 2, 3\] or \[N, 2, 3\]"),
     "no sample axis": ({"a": A, "b": B[0]}, r"input 'b' has shape \[4\]; expected \[N, 4\]"),
     "dtype": ({"a": A.astype(np.float64), "b": B}, "input 'a' is float64; expected float32"),
     "NaN": ({"a": A, "b": _with(B, (3, 1), np.nan)}, "input 'b' has NaN or infinity in 1 of 5 samples, first in 3"),

@@ -29,7 +29,7 @@ _SHOWN = 20
 def accuracy(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A .pt2 file in float, or file.py:function.")],
     target: TargetName,
-    calibration: Annotated[Path, typer.Option(help=".npz with samples of the inputs, to calibrate with.")],
+    calibration: Annotated[Path, typer.Option(help=".npz to calibrate with: an array per input, samples first.")],
     evaluate: Annotated[Path, typer.Option(help=".npz with samples to judge with: not those of --calibration.")],
     scheme: Annotated[str, typer.Option(help="int8, int16x8, int8x4, or a .json file of this command.")] = "int8",
     budget: Annotated[

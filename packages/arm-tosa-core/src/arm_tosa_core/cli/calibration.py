@@ -85,23 +85,23 @@ def _match(path: Path, arrays: Mapping[str, np.ndarray[Any, Any]], names: list[s
         if set(arrays) == set(given):
             return {name: arrays[key] for name, key in zip(names, given, strict=True)}
     expected = ", ".join(names)
+    numbered = " to ".join(dict.fromkeys(("arr_0", f"arr_{len(names) - 1}")))
     raise UsageError(
         f"{path} holds the arrays {', '.join(sorted(arrays)) or 'none'}; expected one per model input: {expected} "
-        f"(or arr_0 to arr_{len(names) - 1} in this order)"
+        f"(or {numbered}, in this order)"
     )
 
 
 def _checked(path: Path, name: str, array: np.ndarray[Any, Any], example: torch.Tensor) -> np.ndarray[Any, Any]:
     """The array with a sample axis in front of the input's own shape."""
     shape, dtype = tuple(example.shape), str(example.dtype).removeprefix("torch.")
-    where = f"{path}: calibration data for input {name!r}"
+    where = f"{path}: data for input {name!r}"
     if array.shape[1:] != shape and shape[:1] == (1,) and array.ndim > 0 and array.shape[1:] == shape[1:]:
         array = array[:, np.newaxis]
     if array.ndim == 0 or array.shape[1:] != shape:
-        expected = ", ".join(["N", *map(str, shape)])
-        raise UsageError(
-            f"{where} has shape {list(array.shape)}; expected [{expected}], N samples of the input's shape"
-        )
+        shapes = [shape, shape[1:]] if shape[:1] == (1,) else [shape]
+        expected = " or ".join(f"[{', '.join(['N', *map(str, each)])}]" for each in shapes)
+        raise UsageError(f"{where} has shape {list(array.shape)}; expected {expected}, N samples of the input's shape")
     if array.dtype.name != dtype:
         raise UsageError(f"{where} is {array.dtype.name}; expected {dtype}")
     if len(array) == 0:
