@@ -31,7 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own
 
 CALIBRATION = 72  # pictures of the training set
 
-#: Their weights are operands of 16 bits in a MATMUL, which Ethos-U55 does not take: they should be layers of int8 weights.
+#: Its weights are operands of 16 bits in a MATMUL, which Ethos-U55 does not take: int8 weights of a layer would do.
 WIDE_LSTM = pytest.mark.xfail(raises=AssertionError, reason="recurrent weights are quantized like activations")
 #: The quantizer leaves an LSTM in float where the batch, as training wants it, is a dynamic dimension.
 TRAINED_LSTM = pytest.mark.xfail(raises=AssertionError, reason="an LSTM of dynamic batch is not decomposed")
