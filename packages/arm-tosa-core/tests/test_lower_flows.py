@@ -63,7 +63,8 @@ def test_flows_agree(program: Program, spec: str) -> None:
 @pytest.mark.parametrize("spec", SPECS)
 def test_flows_agree_on_buffers_that_the_model_writes(forward: Callable[..., Any], spec: str) -> None:
     fast, ordinary = both((quantize if "INT" in spec else export)(Net(forward), (X,)), spec)
-    assert len(fast.payloads) == len(ordinary.payloads) >= 1
+    # ExecuTorch's own flow may part the write from what it writes.
+    assert 1 <= len(fast.payloads) <= len(ordinary.payloads)
     for x in (X, Y, X):
         assert_equal(fast, ordinary, x)
     fast.edge.to_executorch()
