@@ -116,7 +116,11 @@ VULKAN: dict[str, Callable[[], object]] = {
     "libvulkan1": lambda: ctypes.util.find_library("vulkan"),
     "mesa-vulkan-drivers": _vulkan_driver,
 }
-FUZZER: dict[str, Callable[[], object]] = {"clang": lambda: shutil.which("clang++")}
+FUZZER: dict[str, Callable[[], object]] = {
+    "clang": lambda: shutil.which("clang++"),
+    # What -fsanitize links; it is only recommended by clang.
+    "libclang-rt-14-dev": lambda: any(Path("/usr/lib").glob("llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a")),
+}
 BARE_METAL: dict[str, Callable[[], object]] = {
     "gcc-arm-none-eabi": lambda: shutil.which("arm-none-eabi-g++"),
     "libnewlib-arm-none-eabi": lambda: Path("/usr/lib/arm-none-eabi/newlib").is_dir(),

@@ -66,6 +66,9 @@ def signatures(spec: TosaSpecification) -> Iterator[tuple[str, Signature]]:
                 yield name, types
 
 
+_UNSIGNED = (DType.UINT8, DType.UINT16)
+
+
 def sample(name: str, types: Signature, graph: Graph | None = None) -> tuple[Graph, Op]:
     """A graph with this one operator, or ``graph`` with it added; its results become outputs."""
     operator = OPERATORS[name]
@@ -82,6 +85,8 @@ def sample(name: str, types: Signature, graph: Graph | None = None) -> tuple[Gra
         attrs["output_dtype"] = types[-1]
     if name == "RESCALE" and types[0] is DType.INT48:
         attrs["scale32"] = False
+    if name == "RESCALE":
+        attrs |= {"input_unsigned": types[0] in _UNSIGNED, "output_unsigned": types[-1] in _UNSIGNED}
     op = graph.append(name, inputs, attrs)
     graph.outputs.extend(op.outputs)
     return graph, op

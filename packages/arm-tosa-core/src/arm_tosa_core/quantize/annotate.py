@@ -218,7 +218,8 @@ def _bounds_of(node: Node) -> tuple[float, float] | None:
     elif name == "aten.clamp_max.default":
         low, high = None, low
     default = _BOUNDS.get(name, (-math.inf, math.inf))
-    return (default[0] if low is None else float(low), default[1] if high is None else float(high))
+    bounds = (default[0] if low is None else float(low), default[1] if high is None else float(high))
+    return bounds if bounds[0] < bounds[1] else None  # crossed, they give a constant
 
 
 def _as_read(n: Node, node: Node, rule: Rule, config: QuantizationConfig) -> QuantizationSpecBase | None:

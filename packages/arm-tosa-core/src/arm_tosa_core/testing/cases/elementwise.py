@@ -240,7 +240,7 @@ _UNARY: dict[str, tuple[float, float]] = {
 }
 _unary = [
     # int16 tables are linear between 513 points over the whole range: a curve bends away from them
-    OpCase(name, given(getattr(torch, name)), [uniform((3, 40), low, high)])
+    OpCase(name, given(getattr(torch, name)), [uniform((3, 40), low, high)], int16_quanta=2 if name == "cos" else 1)
     for name, (low, high) in _UNARY.items()
 ]
 #: Functions with jumps.
