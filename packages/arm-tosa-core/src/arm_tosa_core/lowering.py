@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch.export import ExportedProgram
@@ -209,31 +209,32 @@ class Lowering:
         return self.builder.const(found.detach())
 
     def _dequantize(self, node: Node) -> Value:
-        value = self.values[node.args[0]]  # type: ignore[index]
+        value: Value = self.values[node.args[0]]  # type: ignore[index]
         if value.quant is not None:
-            return value  # type: ignore[no-any-return]
+            return value
         if (run_time := self._run_time(node)) is not None:
-            low, high = node.args[3:5]
-            return value.but(dtype=torch.float32, quant=QParams((1.0,), 0, low, high, run_time=run_time))  # type: ignore
+            low, high = cast(tuple[int, int], node.args[3:5])
+            return value.but(dtype=torch.float32, quant=QParams((1.0,), 0, low, high, run_time=run_time))
         quant, _ = _qparams(node, self.constants)
         if value.const is not None:
             return self.builder.const(value.const, quant)
-        return value.but(dtype=torch.float32, quant=quant)  # type: ignore[no-any-return]
+        return value.but(dtype=torch.float32, quant=quant)
 
     def _run_time(self, node: Node) -> tuple[Value, Value] | None:
         """Scale and zero point of a quantize or dequantize node, if the graph computes them."""
         found = [self.values.get(n) for n in node.args[1:3] if isinstance(n, Node)]
-        if len(found) != 2 or not all(isinstance(v, Value) and not v.is_const for v in found):
-            return None
-        scale, zero_point = found
-        return scale.but(dtype=torch.float32), zero_point  # type: ignore[union-attr, return-value]
+        match [v for v in found if isinstance(v, Value) and not v.is_const]:
+            case [scale, zero_point]:
+                return scale.but(dtype=torch.float32), zero_point
+        return None
 
     def _quantize(self, node: Node) -> Value:
+        value: Value = self.values[node.args[0]]  # type: ignore[index]
         if (run_time := self._run_time(node)) is not None:
-            low, high, dtype = node.args[3:6]
-            return self.builder.quantize_at_run_time(self.values[node.args[0]], *run_time, low, high, dtype)  # type: ignore
+            low, high, kind = cast(tuple[int, int, torch.dtype], node.args[3:6])
+            return self.builder.quantize_at_run_time(value, *run_time, low, high, kind)
         quant, dtype = _qparams(node, self.constants)
-        return self.builder.quantize(self.values[node.args[0]], quant, dtype)  # type: ignore[index]
+        return self.builder.quantize(value, quant, dtype)
 
     def _evaluate(self, node: Node, args: Any, kwargs: Any) -> Any:
         """Runs an operator of constants at compile time."""

@@ -85,6 +85,7 @@ CASES: list[OpCase] = [
     OpCase("conv2d/stride beyond kernel", _conv(2, 4, 3, 1, stride=4, padding=0), [_IMAGE]),
     OpCase("conv2d/padding beyond kernel", _conv(2, 4, 3, 3, padding=4), [(1, 4, 5, 5)]),
     OpCase("conv2d/dilation", _conv(2, 4, 3, 3, dilation=(2, 3), padding=2), [_IMAGE]),
+    OpCase("conv2d/far dilation", _conv(2, 4, 32, 3, dilation=6, padding=6), [(1, 4, 9, 11)]),
     OpCase("conv2d/same", _conv(2, 4, 3, 3, **_SAME), [_IMAGE]),
     OpCase("conv2d/same, even kernel", _conv(2, 4, 3, (2, 4), dilation=(1, 3), **_SAME), [_IMAGE]),
     OpCase("conv2d/valid", _conv(2, 4, 3, 3, **_VALID), [_IMAGE]),
