@@ -22,7 +22,7 @@ from statistics import fmean, median
 from typing import Any
 
 from processes import run_case
-from report import latest, put, setting
+from report import latest, setting, show
 
 MODELS = ["digits", "mobilenet_v2", "resnet18", "bert_tiny", "deit_tiny"]
 SIDES = ["ours", "rival"]
@@ -30,15 +30,7 @@ SIDES = ["ours", "rival"]
 
 def main() -> None:
     """Runs what the command line asks for and prints the table."""
-    options = _parser().parse_args()
-    if options.report:
-        rows = [json.loads(line) for path in options.report for line in path.read_text().splitlines()]
-    else:
-        rows = _measure(options)
-    text = table(rows)
-    print(text)
-    if options.update:
-        put(options.update, text, "accuracy")
+    show(_parser().parse_args(), _measure, table, "accuracy")
 
 
 def _parser() -> argparse.ArgumentParser:

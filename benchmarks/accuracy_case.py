@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
-import json
-import logging
 import math
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import torch
 from torchao.quantization.pt2e.quantize_pt2e import prepare_pt2e
 
-from probes import cpu_seconds
+from probes import cpu_seconds, recorded
 from sides import SIDES
 
 _CALIBRATION_SEED = 1
@@ -34,18 +31,11 @@ Inputs = Callable[[int], tuple[torch.Tensor, ...]]
 
 def main(side_name: str, model: str, registry: str, result_path: str) -> None:
     """Runs the case and writes its figures; an exception becomes the field ``error``."""
-    logging.disable(logging.WARNING)
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    result: dict[str, Any] = {"side": side_name, "model": model, "load": os.getloadavg()[0]}
-    try:
+    result: dict[str, Any] = {"side": side_name, "model": model}
+    with recorded(result, result_path):
         result |= _measure(side_name, *_network(model, registry))
-    except Exception as error:
-        lines = str(error).strip().splitlines() or [""]
-        result["error"] = f"{type(error).__name__}: {lines[0]}"[:300]
-        raise
-    finally:
-        Path(result_path).write_text(json.dumps(result))
 
 
 def _network(model: str, registry: str) -> tuple[torch.nn.Module, Inputs]:

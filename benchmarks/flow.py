@@ -22,7 +22,7 @@ from statistics import median
 from typing import Any
 
 from processes import run_case
-from report import latest, put, setting
+from report import latest, setting, show
 
 MODELS = ["mobilenet_v2", "resnet50", "bert_tiny", "deit_tiny"]
 SIDES = ["fast", "ordinary", "rival"]
@@ -43,15 +43,7 @@ _HEADS = (
 
 def main() -> None:
     """Runs what the command line asks for and prints the table."""
-    options = _parser().parse_args()
-    if options.report:
-        rows = [json.loads(line) for path in options.report for line in path.read_text().splitlines()]
-    else:
-        rows = list(_measure(options))
-    text = table(rows)
-    print(text)
-    if options.update:
-        put(options.update, text, "figures of the flow")
+    show(_parser().parse_args(), _measure, table, "figures of the flow")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -9,8 +9,6 @@ or ``rival``.
 from __future__ import annotations
 
 import gc
-import json
-import logging
 import os
 import re
 import sys
@@ -28,27 +26,20 @@ import torch.ao.quantization.fx._decomposed  # the operators of quantized progra
 from executorch.exir._serialize._program import deserialize_pte_binary
 
 from case import OutOfTime, limit, quantize
-from probes import Stopwatch, cpu_seconds
+from probes import Stopwatch, cpu_seconds, recorded
 from sides import SIDES, Side
 
 
 def main(side: str, model: str, target: str, step: str, cpu_limit: str, program: str, result_path: str) -> None:
     """Runs the case and writes its figures; an exception becomes the field ``error``."""
-    logging.disable(logging.WARNING)
     torch.set_num_threads(1)
-    result: dict[str, Any] = {"side": side, "model": model, "target": target, "load": os.getloadavg()[0]}
+    result: dict[str, Any] = {"side": side, "model": model, "target": target}
     own = SIDES["rival" if side == "rival" else "ours"]()
-    try:
+    with recorded(result, result_path):
         if step == "prepare":
             _prepare(own, model, target, program)
         else:
             result |= _lower(own, side == "fast", target, int(cpu_limit), program)
-    except Exception as error:
-        lines = str(error).strip().splitlines() or [""]
-        result["error"] = f"{type(error).__name__}: {lines[0]}"[:300]
-        raise
-    finally:
-        Path(result_path).write_text(json.dumps(result))
 
 
 def _prepare(side: Side, model: str, target: str, path: str) -> None:

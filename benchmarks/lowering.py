@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from processes import environment, run_case
-from report import put, tables
+from report import show, tables
 
 MODELS = ["mobilenet_v2", "resnet18", "bert_tiny", "deit_tiny"]
 TARGETS = ["tosa-int", "ethos-u55-128", "ethos-u85-256", "vgf-fp"]
@@ -46,14 +46,7 @@ print(time.process_time() - start)
 
 def main() -> None:
     """Runs what the command line asks for and prints the tables."""
-    options = _parser().parse_args()
-    rows = [row for path in options.report or [] for row in _read(path)]
-    if not options.report:
-        rows = _measure(options)
-    text = tables(rows)
-    print(text)
-    if options.update:
-        put(options.update, text)
+    show(_parser().parse_args(), _measure, tables)
 
 
 def _measure(options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -135,10 +128,6 @@ def _progress(row: dict[str, Any]) -> str:
         if name in row
     ]
     return f"{row['side']:>5} {row['model']} {row['target']}: " + " ".join(shown)
-
-
-def _read(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 if __name__ == "__main__":

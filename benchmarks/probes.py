@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import csv
+import json
+import logging
+import os
 import resource
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +29,21 @@ def cpu_seconds(children: bool) -> float:
     if children:
         usage.append(resource.getrusage(resource.RUSAGE_CHILDREN))
     return sum(u.ru_utime + u.ru_stime for u in usage)
+
+
+@contextmanager
+def recorded(result: dict[str, Any], path: str) -> Iterator[None]:
+    """Writes a case's figures to a JSON file when the block ends; an exception becomes the field ``error``."""
+    logging.disable(logging.WARNING)
+    result["load"] = os.getloadavg()[0]
+    try:
+        yield
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [""]
+        result["error"] = f"{type(error).__name__}: {lines[0]}"[:300]
+        raise
+    finally:
+        Path(path).write_text(json.dumps(result))
 
 
 class Stopwatch:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
@@ -157,6 +159,23 @@ def _failures(groups: _Groups) -> str:
                 listed = ", ".join(f"{count} {name}" for name, count in names.items())
                 lines.append(f"- {side}, {model}, {target}: left outside: {listed}")
     return "\n".join(["### Failures, and operators left outside", "", *lines]) if lines else ""
+
+
+def show(
+    options: argparse.Namespace,
+    measure: Callable[[argparse.Namespace], Iterable[dict[str, Any]]],
+    table: Callable[[list[dict[str, Any]]], str],
+    name: str = "figures",
+) -> None:
+    """Prints the table of the figures in ``--report``, or else of new ones, and puts it where ``--update`` says."""
+    if options.report:
+        rows = [json.loads(line) for path in options.report for line in path.read_text().splitlines()]
+    else:
+        rows = list(measure(options))
+    text = table(rows)
+    print(text)
+    if options.update:
+        put(options.update, text, name)
 
 
 def put(document: Path, text: str, name: str = "figures") -> None:

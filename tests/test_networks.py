@@ -24,7 +24,7 @@ class Case:
 CASES = [
     Case("digits", 32),
     Case("mobilenet_v2", 2),
-    Case("resnet18", 2),
+    Case("resnet18", 8),
     # TOSA has no int64: the token ids are narrowed first.
     Case("bert_tiny", 48, frozenset({"dim_order_ops._to_dim_order_copy.default"})),
     Case("deit_tiny", 2),
@@ -72,8 +72,8 @@ def test_graph_is_valid(network: tuple[Case, Lowered]) -> None:
 
 
 def test_compiled_loses_no_accuracy(network: tuple[Case, Lowered]) -> None:
-    """Against float, the TOSA graph on the reference model is as good as the eager quantized graph, within 0.5 dB."""
+    """Against float, the TOSA graph on the reference model is at most 0.5 dB worse than the eager quantized graph."""
     _, lowered = network
     eager = sqnr(lowered.exact, lowered.quantized, lowered.samples)
     compiled = sqnr(lowered.exact, lowered.compiled, lowered.samples)
-    assert compiled == pytest.approx(eager, abs=0.5)
+    assert compiled >= eager - 0.5

@@ -93,9 +93,9 @@ def digits() -> tuple[tuple[torch.Tensor, torch.Tensor], tuple[torch.Tensor, tor
     return (pictures[HELD_OUT:], labels[HELD_OUT:]), (pictures[:HELD_OUT], labels[:HELD_OUT])
 
 
-def train(model: nn.Module, pictures: torch.Tensor, labels: torch.Tensor, epochs: int, rate: float = 3e-3) -> nn.Module:
+def train(model: nn.Module, pictures: torch.Tensor, labels: torch.Tensor, epochs: int) -> nn.Module:
     """Adam with a cosine schedule on batches of 32, which all have that size: exported graphs want one."""
-    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs)
     generator = torch.Generator().manual_seed(1)
     for _ in range(epochs):

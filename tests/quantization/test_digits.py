@@ -61,16 +61,16 @@ def post_training(name: str, target: str, scheme: str = "int8", wide: Any = "non
 @functools.cache
 def trained_int8(name: str) -> GraphModule:
     """The trained network, trained further with fake quantization."""
-    return _quantization_aware(name, get_symmetric_quantization_config(is_qat=True), 2, 3e-4)
+    return _quantization_aware(name, get_symmetric_quantization_config(is_qat=True))
 
 
 @functools.cache
 def trained_int4(name: str) -> GraphModule:
     """The trained network, trained further with weights of 4 bits."""
-    return _quantization_aware(name, get_symmetric_a8w4_quantization_config(is_qat=True), 6, 2e-3)
+    return _quantization_aware(name, get_symmetric_a8w4_quantization_config(is_qat=True))
 
 
-def _quantization_aware(name: str, config: QuantizationConfig, epochs: int, rate: float) -> GraphModule:
+def _quantization_aware(name: str, config: QuantizationConfig, epochs: int = 15) -> GraphModule:
     pictures, labels = digits()[0]
     quantizer = TOSAQuantizer(TARGETS["reference"]()).set_global(config)
     batch = {0: torch.export.Dim("batch")}
@@ -78,7 +78,7 @@ def _quantization_aware(name: str, config: QuantizationConfig, epochs: int, rate
     program = torch.export.export(model, (pictures[:32],), dynamic_shapes=(batch,))
     prepared = prepare_qat_pt2e(program.module(), quantizer)
     torch.manual_seed(0)
-    digit_nets.train(prepared, pictures, labels, epochs, rate)
+    digit_nets.train(prepared, pictures, labels, epochs)
     return move_exported_model_to_eval(convert_pt2e(prepared))
 
 
@@ -149,8 +149,7 @@ def test_scales_at_run_time(name: str, target: str, tmp_path: Path) -> None:
 def test_int8_training(target: str, tmp_path: Path) -> None:
     model = trained_int8("ds_cnn")
     assert not any("batch_norm" in n.name for n in model.graph.nodes if n.op == "call_function")
-    # Two of 360 pictures, which is 0.56 points: the goal, 0.5 points, is missed by one picture.
-    assert lost("ds_cnn", model, target, tmp_path) <= 0.6
+    assert lost("ds_cnn", model, target, tmp_path) <= 0.5
 
 
 @pytest.mark.parametrize(

@@ -115,54 +115,49 @@ def _transposed(
     output_padding: Sequence[int],
     groups: int,
 ) -> Value:
+    """TRANSPOSE_CONV2D; over 3 axes, which it lacks, a CONV3D of the image with zeros between its pixels."""
+    attrs: dict[str, tuple[int, ...]]
     if len(stride) == 3:
-        return _transposed_3d(b, x, weight, bias, stride, padding, dilation, output_padding, groups)
-    if any(d != 1 for d in dilation):
-        weight = _dilated(b, weight, dilation)
-    out_pad = [p for i in (0, 1) for p in (-padding[i], output_padding[i] - padding[i])]
-    image = b.nhwc(x)
-    inputs = x.shape[1] // groups
+        x, pads = _spread(b, x, weight.shape[2:], stride, padding, dilation, output_padding)
+        kind, flipped = "CONV3D", range(1, 4)
+        attrs = {"stride": (1, 1, 1), "pad": tuple(pads), "dilation": tuple(dilation)}
+    else:
+        if any(d != 1 for d in dilation):
+            weight = _dilated(b, weight, dilation)
+        out_pad = [p for i in (0, 1) for p in (-padding[i], output_padding[i] - padding[i])]
+        kind, flipped = "TRANSPOSE_CONV2D", range(0)
+        attrs = {"out_pad": tuple(out_pad), "stride": tuple(stride)}
+    image, inputs, outputs = b.nhwc(x), x.shape[1] // groups, weight.shape[1]
     parts = []
-    for g in range(groups):  # weight: [in, out / groups, KH, KW]
+    for g in range(groups):  # weight: [in, out / groups, (KD,) KH, KW]
         own = b.slice(weight, 0, g * inputs, inputs)
-        outputs = weight.shape[1]
-        its_bias = bias if groups == 1 or bias is None else b.slice(bias, 0, g * outputs, outputs)
-        kernel = b.TRANSPOSE(own, [1, 2, 3, 0])
-        part = b.slice(image, 3, g * inputs, inputs)
-        parts.append(b.conv("TRANSPOSE_CONV2D", part, kernel, its_bias, out_pad=tuple(out_pad), stride=tuple(stride)))
-    return b.nchw(b.join(parts, 3))
+        kernel = b.TRANSPOSE(own, [*range(1, weight.rank), 0])
+        for axis in flipped:
+            kernel = b.REVERSE(kernel, axis)
+        its_bias = None if bias is None else b.slice(bias, 0, g * outputs, outputs)
+        parts.append(b.conv(kind, b.slice(image, x.rank - 1, g * inputs, inputs), kernel, its_bias, **attrs))
+    return b.nchw(b.join(parts, x.rank - 1))
 
 
-def _transposed_3d(
+def _spread(
     b: Builder,
     x: Value,
-    weight: Value,
-    bias: Value | None,
+    kernel: Sequence[int],
     stride: Sequence[int],
     padding: Sequence[int],
     dilation: Sequence[int],
     output_padding: Sequence[int],
-    groups: int,
-) -> Value:
-    """A convolution of the image with zeros between its pixels: TOSA transposes only over 2 axes."""
+) -> tuple[Value, list[int]]:
+    """The image, zeros between its pixels, and the padding with which to convolve it for a transposed convolution."""
     pads = []
-    for i in range(3):
+    for i in range(len(kernel)):
         x = _stretched(b, x, i + 2, stride[i])
-        reach = dilation[i] * (weight.shape[i + 2] - 1) - padding[i]
+        reach = dilation[i] * (kernel[i] - 1) - padding[i]
         ends = (reach, reach + output_padding[i])
         before, after = (max(0, -n) for n in ends)  # padding beyond the kernel crops
         x = b.slice(x, i + 2, before, x.shape[i + 2] - before - after)
         pads += [max(0, n) for n in ends]
-    image, inputs, outputs = b.nhwc(x), x.shape[1] // groups, weight.shape[1]
-    attrs = {"stride": (1, 1, 1), "pad": tuple(pads), "dilation": tuple(dilation)}
-    parts = []
-    for g in range(groups):  # weight: [in, out / groups, KD, KH, KW]
-        kernel = b.TRANSPOSE(b.slice(weight, 0, g * inputs, inputs), [1, 2, 3, 4, 0])
-        for axis in (1, 2, 3):
-            kernel = b.REVERSE(kernel, axis)
-        its_bias = None if bias is None else b.slice(bias, 0, g * outputs, outputs)
-        parts.append(b.conv("CONV3D", b.slice(image, 4, g * inputs, inputs), kernel, its_bias, **attrs))
-    return b.nchw(b.join(parts, 4))
+    return x, pads
 
 
 def _stretched(b: Builder, x: Value, axis: int, stride: int) -> Value:
