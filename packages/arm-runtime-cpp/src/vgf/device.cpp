@@ -3,6 +3,8 @@
 #include <map>
 #include <vector>
 
+#include "own_layers.hpp"
+
 namespace arm_runtime::vgf {
 namespace {
 
@@ -84,7 +86,21 @@ Device::Device(std::unique_ptr<Instance> instance, const Instance::Candidate& ch
     create(chosen);
     calls_ = DeviceCalls(calls, handle_);
     calls_.GetDeviceQueue(handle_, queue_family_, 0, &queue_);
-    cache_ = std::make_unique<PipelineCache>(calls_, handle_, properties.properties, cache_folder);
+    const std::string key = cache_key(properties.properties);
+    const auto file = [&](const std::string& name) {
+        return CacheFile(cache_folder.empty() ? "" : std::filesystem::path(cache_folder) / name);
+    };
+    cache_ = std::make_unique<PipelineCache>(calls_, handle_, file("vgf-" + key + ".bin"));
+    if (emulated) {
+        const std::string name = "vgf-shaders-" + instance_->layers() + "-" + key + ".bin";
+        shaders_ = std::make_unique<ShaderStore>(file(name));
+        use_shader_store(handle_, *shaders_);
+    }
+}
+
+void Device::save_caches() {
+    cache_->save();
+    if (shaders_) shaders_->save();
 }
 
 Device::~Device() {

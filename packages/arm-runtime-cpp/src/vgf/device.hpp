@@ -7,6 +7,7 @@
 
 #include "instance.hpp"
 #include "pipeline_cache.hpp"
+#include "shader_store.hpp"
 #include "vulkan_api.hpp"
 
 namespace arm_runtime::vgf {
@@ -40,6 +41,8 @@ class Device {
     /// Nanoseconds of a timestamp's tick; 0 if the queue has no timestamps.
     double timestamp_period() const { return timestamp_period_; }
     PipelineCache& cache() { return *cache_; }
+    /// Writes what was compiled since to the cache's folder.
+    void save_caches();
 
     /// Held while objects of the device are made or destroyed.
     std::mutex& loading() { return loading_; }
@@ -69,6 +72,7 @@ class Device {
     std::mutex queue_mutex_;
     std::mutex loading_;
     std::unique_ptr<PipelineCache> cache_;
+    std::unique_ptr<ShaderStore> shaders_;  ///< with the emulation layer only
 };
 
 }  // namespace arm_runtime::vgf

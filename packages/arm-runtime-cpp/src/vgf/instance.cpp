@@ -56,8 +56,8 @@ Instance::Instance(bool emulated) {
                 "ai-ml-emulation-layer-for-vulkan`, or set ARM_VGF_LAYERS to its deploy folder");
         }
         layers.emplace(*deploy);
+        layers_ = version_of_tensor_layer(*deploy);
     }
-    const char* const names[] = {kGraphLayer, kTensorLayer};
     VkApplicationInfo application{};
     application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
     application.pApplicationName = "arm_runtime";
@@ -65,8 +65,10 @@ Instance::Instance(bool emulated) {
     VkInstanceCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
     info.pApplicationInfo = &application;
-    info.enabledLayerCount = emulated ? 2 : 0;
-    info.ppEnabledLayerNames = names;
+    if (layers) {
+        info.enabledLayerCount = static_cast<uint32_t>(layers->names().size());
+        info.ppEnabledLayerNames = layers->names().data();
+    }
     const VkResult result = loader.CreateInstance(&info, nullptr, &handle_);
     if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
         throw Error(

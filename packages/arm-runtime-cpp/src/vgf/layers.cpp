@@ -8,6 +8,7 @@
 #include <set>
 
 #include "arm_runtime/vgf.hpp"
+#include "own_layers.hpp"
 
 namespace arm_runtime::vgf {
 namespace {
@@ -50,8 +51,17 @@ std::set<fs::path> folders_of_virtual_env() {
     return found;
 }
 
+std::string quoted(const std::string& text) {
+    std::string out;
+    for (const char c : text) {
+        if (c == '"' || c == '\\') out += '\\';
+        out += c;
+    }
+    return '"' + out + '"';
+}
+
 /// The package's manifest, with the library's absolute path, which a loader finds from anywhere.
-void write_manifest(const fs::path& deploy, const std::string& layer, const fs::path& folder) {
+std::string package_manifest(const fs::path& deploy, const std::string& layer) {
     const fs::path source = deploy / "share/vulkan/explicit_layer.d" / (layer + ".json");
     std::ifstream file(source);
     std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -64,17 +74,16 @@ void write_manifest(const fs::path& deploy, const std::string& layer, const fs::
                     " is no layer manifest; reinstall ai-ml-emulation-layer-for-vulkan");
     }
     const fs::path library = fs::absolute(deploy / "lib" / ("lib" + layer + ".so"));
-    std::string quoted;
-    for (const char c : library.string()) {
-        if (c == '"' || c == '\\') quoted += '\\';
-        quoted += c;
-    }
-    text.replace(begin + 1, end - begin - 1, quoted);
-    fs::create_directory(folder);
-    std::ofstream out(folder / (layer + ".json"));
-    out << text;
-    out.close();
-    if (!out) throw Error("cannot write a layer manifest to " + folder.string());
+    return text.replace(begin, end + 1 - begin, quoted(library.string()));
+}
+
+std::string own_manifest(const char* name, const char* entry, const std::string& library) {
+    return R"({"file_format_version": "1.1.0", "layer": {"name": )" + quoted(name) +
+           R"(, "type": "INSTANCE", "library_path": )" + quoted(library) +
+           R"(, "api_version": "1.3.0", "implementation_version": "1", )"
+           R"("description": "Keeps what the tensor layer makes", "functions": )"
+           R"({"vkNegotiateLoaderLayerInterfaceVersion": )" +
+           quoted(entry) + "}}}";
 }
 
 }  // namespace
@@ -93,24 +102,46 @@ std::optional<fs::path> find_emulation_layer() {
     return std::nullopt;
 }
 
+std::string version_of_tensor_layer(const fs::path& deploy) {
+    const fs::path library = deploy / "lib/libVkLayer_Tensor.so";
+    std::error_code ignored;
+    return std::to_string(fs::file_size(library, ignored)) + "-" +
+           std::to_string(fs::last_write_time(library, ignored).time_since_epoch().count());
+}
+
 LayerPath::LayerPath(const fs::path& deploy) {
     std::string pattern = (fs::temp_directory_path() / "arm_vgf_layers_XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) throw Error("cannot make a folder like " + pattern);
     folder_ = pattern;
     try {
-        write_manifest(deploy, "VkLayer_Graph", folder_ / "1");
-        write_manifest(deploy, "VkLayer_Tensor", folder_ / "2");
+        const auto own = library_of_own_layers();
+        add(kGraphLayer, package_manifest(deploy, "VkLayer_Graph"));
+        if (own) add(kUpperLayer, own_manifest(kUpperLayer, kUpperEntry, *own));
+        add(kTensorLayer, package_manifest(deploy, "VkLayer_Tensor"));
+        if (own) add(kLowerLayer, own_manifest(kLowerLayer, kLowerEntry, *own));
     } catch (...) {
         std::error_code ignored;
         fs::remove_all(folder_, ignored);
         throw;
     }
-    std::string path = (folder_ / "1").string() + ":" + (folder_ / "2").string();
+    std::string path;
+    for (const char* const name : names_)
+        path += (path.empty() ? "" : ":") + (folder_ / name).string();
     if (const char* const before = std::getenv(kVariable)) {
         before_ = before;
         path += ":" + *before_;
     }
     setenv(kVariable, path.c_str(), 1);
+}
+
+void LayerPath::add(const char* name, const std::string& manifest) {
+    const fs::path folder = folder_ / name;
+    fs::create_directory(folder);
+    std::ofstream out(folder / "layer.json");
+    out << manifest;
+    out.close();
+    if (!out) throw Error("cannot write a layer manifest to " + folder.string());
+    names_.push_back(name);
 }
 
 LayerPath::~LayerPath() {

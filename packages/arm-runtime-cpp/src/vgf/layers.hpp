@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace arm_runtime::vgf {
 
@@ -14,9 +15,13 @@ constexpr const char* kTensorLayer = "VK_LAYER_ML_Tensor_Emulation";
 /// the libraries of this process, then in `VIRTUAL_ENV`.
 std::optional<std::filesystem::path> find_emulation_layer();
 
-/// While it lives, the Vulkan loader finds the two layers, and in the order that they need: the
-/// graph layer above the tensor layer. Old loaders order layers by the folders of their manifests,
-/// so each layer gets a folder of its own, in a temporary one that goes away with this object.
+/// Tells one build of the tensor layer from another, for what is kept of its work.
+std::string version_of_tensor_layer(const std::filesystem::path& deploy);
+
+/// While it lives, the Vulkan loader finds the layers, and in the order that they need: the graph
+/// layer above the tensor layer, with our own around that. Old loaders order layers by the folders
+/// of their manifests, so each layer gets a folder of its own, in a temporary one that goes away
+/// with this object.
 ///
 /// It sets VK_LAYER_PATH meanwhile: no other thread may change the environment.
 class LayerPath {
@@ -27,8 +32,14 @@ class LayerPath {
     LayerPath(const LayerPath&) = delete;
     LayerPath& operator=(const LayerPath&) = delete;
 
+    /// From the application to the driver.
+    const std::vector<const char*>& names() const { return names_; }
+
   private:
+    void add(const char* name, const std::string& manifest);
+
     std::filesystem::path folder_;
+    std::vector<const char*> names_;
     std::optional<std::string> before_;
 };
 

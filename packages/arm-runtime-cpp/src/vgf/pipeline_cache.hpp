@@ -1,19 +1,20 @@
 // Compiled pipelines, kept in a file from one process to the next.
 #pragma once
 
-#include <filesystem>
 #include <string>
 
+#include "cache_file.hpp"
 #include "vulkan_api.hpp"
 
 namespace arm_runtime::vgf {
 
+/// "UUID-VENDOR-DEVICE-DRIVER": what a device's pipelines fit.
+std::string cache_key(const VkPhysicalDeviceProperties& properties);
+
 class PipelineCache {
   public:
-    /// Reads what an earlier process left for the same device and driver. A file that is missing,
-    /// cut or foreign counts as empty. An empty `folder` keeps nothing.
-    PipelineCache(const DeviceCalls& calls, VkDevice device,
-                  const VkPhysicalDeviceProperties& properties, const std::string& folder);
+    /// Starts with what an earlier process left in `file`, for the same device and driver.
+    PipelineCache(const DeviceCalls& calls, VkDevice device, CacheFile file);
 
     VkPipelineCache handle() const { return handle_; }
 
@@ -23,7 +24,7 @@ class PipelineCache {
   private:
     const DeviceCalls& calls_;
     VkDevice device_;
-    std::filesystem::path file_;
+    CacheFile file_;
     Owned<VkPipelineCache> handle_;
     size_t saved_ = 0;  ///< bytes of the cache that the file holds
 };

@@ -88,7 +88,7 @@ class Session::Impl {
             pipelines_.push_back(std::make_unique<Pipeline>(device_, program_, i));
             for (const Scratch& needs : pipelines_.back()->scratch()) scratch.push_back(needs);
         }
-        device_.cache().save();
+        device_.save_caches();
         storage_->bind(scratch);
         for (const auto& pipeline : pipelines_) pipeline->bind(*storage_);
         make_commands();
