@@ -138,6 +138,10 @@ ROWS = {
         lambda m: m.op("RESHAPE", m.op("REDUCE_MIN", m.input(I8, 5, 6, 7), axis=1), m.graph.shape((5, 7))),
         "ethos-u55-256",
     ),
+    "minimum of columns, then TRANSPOSE": Row(
+        lambda m: m.op("TRANSPOSE", m.op("REDUCE_MIN", m.input(I16, 1, 5, 6, 7), axis=2), perms=[0, 2, 1, 3]),
+        "ethos-u65-512",
+    ),
     "PAD of channels, then a RESCALE of each, U65": Row(_rescale_padded, "ethos-u65-256"),
     "PAD of channels, then a RESCALE of each, U85": Row(_rescale_padded, "ethos-u85-512"),
     "transposed table": Row(_transposed_table, "ethos-u55-32"),

@@ -62,13 +62,23 @@ def _detour(wrong_places: Mapping[str, tuple[str, ...]]) -> Rewrite:
     return Rewrite("detour", Stage.LEGALIZE, tuple(wrong_places), apply)
 
 
-def _pooled_extreme(graph: Graph, op: Op) -> bool:
-    """A maximum or minimum along an axis, of an image, goes through a pool before it is rescaled or moved.
+#: Operators that Vela fuses with a maximum or minimum along an axis before them, and then gets sizes or places wrong.
+_FUSED = ("RESCALE", "RESHAPE", "CONCAT", "PAD")
+_FUSED_U55 = (*_FUSED, "TRANSPOSE")
 
-    Vela fuses it with those, and gets sizes or places wrong.
-    """
+
+def _pooled_extreme(fused: tuple[str, ...]) -> Rewrite:
+    """A maximum or minimum along an axis, of an image, goes through a pool before it is rescaled or moved."""
+
+    def apply(graph: Graph, op: Op) -> bool:
+        return any(use.name in fused for use in op.output.uses) and _pool_extreme(graph, op)
+
+    return Rewrite("pooled_extreme", Stage.LEGALIZE, ("REDUCE_MAX", "REDUCE_MIN"), apply)
+
+
+def _pool_extreme(graph: Graph, op: Op) -> bool:
     x, axis = op.inputs[0], op.attrs["axis"]
-    if not is_poolable(x) or not any(use.name in ("RESCALE", "RESHAPE", "CONCAT", "PAD") for use in op.output.uses):
+    if not is_poolable(x):
         return False
     index, attrs = graph.ops.index(op), {**op.attrs}
     if x.rank != 4:  # else the reshape to an image would come between
@@ -88,5 +98,5 @@ def _pooled_extreme(graph: Graph, op: Op) -> bool:
     return True
 
 
-POOLED_EXTREME = Rewrite("pooled_extreme", Stage.LEGALIZE, ("REDUCE_MAX", "REDUCE_MIN"), _pooled_extreme)
+POOLED_EXTREME, POOLED_EXTREME_U55 = _pooled_extreme(_FUSED), _pooled_extreme(_FUSED_U55)
 DETOUR, DETOUR_U55 = _detour(_WRONG_PLACES), _detour(_WRONG_PLACES_U55)
