@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +20,8 @@ SHORT = {
     "OFM_PRECISION": 276, "OFM_BLK_DEPTH_M1": 279, "OFM_ZERO_POINT": 280, "OFM_WIDTH0_M1": 282,
     "OFM_HEIGHT0_M1": 283, "OFM_HEIGHT1_M1": 284, "OFM_REGION": 287, "KERNEL_WIDTH_M1": 288,
     "KERNEL_HEIGHT_M1": 289, "KERNEL_STRIDE": 290, "ACC_FORMAT": 292, "ACTIVATION": 293, "ACTIVATION_MIN": 294,
-    "ACTIVATION_MAX": 295, "WEIGHT_REGION": 296, "SCALE_REGION": 297, "DMA0_SRC_REGION": 304, "DMA0_DST_REGION": 305,
+    "ACTIVATION_MAX": 295, "WEIGHT_REGION": 296, "SCALE_REGION": 297, "BLOCKDEP": 303,
+    "DMA0_SRC_REGION": 304, "DMA0_DST_REGION": 305,
 }  # fmt: skip
 LONG = {
     "IFM_BASE0": 0, "IFM_BASE1": 1, "IFM_BASE2": 2, "IFM_BASE3": 3, "IFM_STRIDE_X": 4, "IFM_STRIDE_Y": 5,
@@ -66,16 +69,34 @@ def program(op: str, parameter: int, changes: dict[str, int | Long | None], end:
     return payload(words + ([OPS["STOP"]] if end else []))
 
 
+def _short_commands(words: np.ndarray[Any, Any]) -> Iterator[tuple[int, int]]:
+    """The commands of one word: where each is, and its number."""
+    at = 5
+    while at < len(words):
+        kind = words[at] >> 14 & 3
+        if kind == 0:
+            yield at, int(words[at] & 0x3FF)
+        at += 2 if kind == 1 else 1
+
+
 def without_waits(data: bytes) -> bytes:
     """A payload whose DMA_WAIT and KERNEL_WAIT commands are replaced by commands that do nothing."""
     words = np.frombuffer(data, "<u4").copy()
-    at, end = 5, len(words)
-    while at < end:
-        kind, code = words[at] >> 14 & 3, words[at] & 0x3FF
-        if kind == 0 and code in WAITS.values():
+    for at, code in _short_commands(words):
+        if code in WAITS.values():
             words[at] = _PMU_MASK
-        at += 2 if kind == 1 else 1
     return words.tobytes()
+
+
+def with_later_blockdeps(data: bytes, most: int) -> Iterator[bytes]:
+    """The payload with one BLOCKDEP raised by 1, for each that is less than ``most``."""
+    words = np.frombuffer(data, "<u4")
+    places = [at for at, code in _short_commands(words) if code == SHORT["BLOCKDEP"]]
+    for at in places:
+        if words[at] >> 16 < most:
+            raised = words.copy()
+            raised[at] += 1 << 16
+            yield raised.tobytes()
 
 
 def flip_bits(rng: np.random.Generator, data: bytes) -> bytes:

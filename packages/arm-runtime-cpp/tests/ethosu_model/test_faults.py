@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import pytest
 import rows_u85
 from graphs import compile_graph
 from model_library import Fault, Region, library, run, run_stream
-from streams import REDUCE_SUM, Long, payload, program, without_waits
+from streams import REDUCE_SUM, Long, payload, program, with_later_blockdeps, without_waits
 
 CONTAINER, COMMAND, REGISTER, UNMODELLED, ADDRESS, UNWRITTEN, WEIGHTS, OVERFLOW = range(1, 9)
 HAZARD = 11
@@ -36,6 +37,7 @@ ROWS: dict[str, tuple[bytes, int, str]] = {
     "unset register": (program(*_SUM, {"IFM_BASE0": None}), REGISTER, "NPU_SET_IFM_BASE0 was never set"),
     "64-bit elements": (program(*_SUM, {"IFM_PRECISION": 1 | 3 << 2}), REGISTER, "64 bits"),
     "all padding": (program(*_SUM, {"IFM_PAD_TOP": 4}), REGISTER, "nothing but padding"),
+    "block dependency": (program(*_SUM, {"BLOCKDEP": 4}), REGISTER, "BLOCKDEP has no value 4"),
     "tanh": (program(*_SUM, {"ACTIVATION": 3}), UNMODELLED, "activation function 3"),
     "float accumulator": (program(*_SUM, {"ACC_FORMAT": 2}), UNMODELLED, "accumulator format 2"),
     "pooling mode": (program("POOL", 3, {}), UNMODELLED, "pooling mode 3"),
@@ -66,6 +68,7 @@ ROWS: dict[str, tuple[bytes, int, str]] = {
 ROWS_U85: dict[str, tuple[bytes, int, str]] = {
     "branch": (payload([256 | 1 << 14, 0]), UNMODELLED, "NPU_OP_BRANCH"),
     "float accumulator": (program(*_SUM, {"ACC_FORMAT": 2}), UNMODELLED, "accumulator format 2"),
+    "block dependency": (program(*_SUM, {"BLOCKDEP": 8}), REGISTER, "BLOCKDEP has no value 8"),
     "three tiles": (program(*_SUM, {"IFM_PRECISION": 1 | 1 << 14}), UNMODELLED, "IFM has three tiles"),
     "nothing chained": (program(*_SUM, {"IFM_PRECISION": 1 | 2 << 14}), REGISTER, "chaining buffer 1 holds 0x0x0"),
     "no such chain": (program(*_SUM, {"IFM_PRECISION": 1 | 2 << 14, "IFM_REGION": 9}), REGISTER, "chaining buffer 9"),
@@ -113,6 +116,33 @@ def test_a_missing_wait_is_a_hazard(accelerator: str, model: Path) -> None:
     with pytest.raises(Fault, match=r"table: reads bytes .* transfer of command .* no wait for it") as raised:
         run(model, accelerator, arrays, graphs.inputs(graph))
     assert raised.value.code == HAZARD
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "name"),
+    [
+        ("ethos-u55-32", "transpose conv, stride 2"), ("ethos-u55-128", "matmul"), ("ethos-u65-512", "matmul"),
+        ("ethos-u85-256", "matmul"), ("ethos-u85-512", "resize bilinear"),
+    ],
+)  # fmt: skip
+def test_a_later_block_dependency_is_a_hazard(accelerator: str, name: str, model: Path) -> None:
+    """Operations read what the one before writes; Vela's BLOCKDEP is the largest that keeps them apart."""
+    graph = graphs.build((graphs.ROWS | rows_u85.ROWS)[name])
+    arrays = dict(compile_graph(graph, accelerator).arrays)
+    run(model, accelerator, arrays, graphs.inputs(graph))
+    faults = []
+    for stream in with_later_blockdeps(arrays["cmd_data"].tobytes(), 7 if "u85" in accelerator else 3):
+        arrays["cmd_data"] = np.frombuffer(stream, np.uint8)
+        try:
+            run(model, accelerator, arrays, graphs.inputs(graph))
+            faults.append("none")
+        except Fault as fault:
+            assert fault.code == HAZARD
+            faults.append(str(fault))
+    if faults[0] == "none":  # the first kernel has nothing before it, and the second one another value
+        del faults[0]
+    assert faults
+    assert all(re.search(r"job \d+ reads what .* command \d+ writes .* too early", text) for text in faults)
 
 
 def test_the_good_program_runs(model: Path) -> None:

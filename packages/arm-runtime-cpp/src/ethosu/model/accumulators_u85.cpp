@@ -15,7 +15,9 @@ bool read_accumulation_u85(Machine& m, int64_t height, int64_t width, int64_t de
     a.width = width;
     a.depth = depth;
     if (a.start == AccumulationU85::Start::kIfm2 &&
-        (!read_ifm2(m, a.ifm2) || !claim_map(m, a.ifm2, height, width, depth, false))) {
+        (!read_ifm2(m, a.ifm2) || !claim_map(m, a.ifm2, height, width, depth, false) ||
+         !check_blocks(m, a.ifm2, read_blocks(m, height, width, depth), 1,
+                       [](const Box& block, int64_t) { return block; }))) {
         return false;
     }
     if (a.start == AccumulationU85::Start::kKept) {

@@ -158,7 +158,16 @@ bool prepare(Machine& m, bool depthwise, Convolution& c, FeatureMap& ifm2) {
 
 bool load_matrices(Machine& m, const Convolution& c, const FeatureMap& ifm2) {
     const Window& w = c.window;
-    if (!claim_map(m, ifm2, w.ofm_height, w.ofm_depth, w.ifm_depth, false)) return false;
+    const auto reads = [&](const Box& block, int64_t part) {
+        const int64_t first = part * w.ifm_block;
+        return Box{{block.from[0], block.from[2], first},
+                   {block.to[0], block.to[2], at_most(first + w.ifm_block, w.ifm_depth)}};
+    };
+    if (!claim_map(m, ifm2, w.ofm_height, w.ofm_depth, w.ifm_depth, false) ||
+        !check_blocks(m, ifm2, read_blocks(m, w.ofm_height, w.ofm_width, w.ofm_depth),
+                      (w.ifm_depth + w.ifm_block - 1) / w.ifm_block, reads)) {
+        return false;
+    }
     return m.for_rows(w.ofm_height, w.ofm_height * c.weights_step, [&](int64_t y, uint32_t) {
         return load_row(m, ifm2, y, w.ofm_depth, w.ifm_depth, ifm2.zero_point,
                         c.weights + y * c.weights_step);
@@ -180,6 +189,11 @@ bool run_convolution(Machine& m, bool depthwise, uint32_t mode) {
         return false;
     }
     if (m.planning) return true;
+    if (!depthwise) {
+        const bool sparse =
+            m.is_u85() && !matrices && (m.r[R16::WEIGHT_FORMAT] & kSparseWeights) != 0;
+        c.window.ifm_block = ifm_block_depth(m, c.window.kernel.part_kernel, c.ifm.element, sparse);
+    }
     const Window& w = c.window;
     if (matrices && !load_matrices(m, c, ifm2)) return false;
     if (!load_window<int16_t>(m, w, c.ifm, true, 0, c.input)) return false;

@@ -67,6 +67,20 @@ bool compute_row(const Elementwise& e, const int32_t* first, const int32_t* seco
     return fits;
 }
 
+bool claim_operand(Machine& m, const OutputStage& out, const Operand& o) {
+    const int64_t sizes[] = {o.height, o.width, o.depth};
+    return claim_map(m, o.map, o.height, o.width, o.depth, false) &&
+           check_blocks(m, o.map, read_blocks(m, out.height, out.width, out.depth), 1,
+                        [&](Box box, int64_t) {
+                            for (int axis = 0; axis < 3; ++axis) {
+                                if (sizes[axis] > 1) continue;
+                                box.from[axis] = 0;
+                                box.to[axis] = 1;
+                            }
+                            return box;
+                        });
+}
+
 }  // namespace
 
 bool run_elementwise(Machine& m, uint32_t mode) {
@@ -81,11 +95,8 @@ bool run_elementwise(Machine& m, uint32_t mode) {
         return false;
     }
     if (m.planning) return true;
-    const Operand& second = e.second;
-    if (!claim_map(m, e.first.map, e.first.height, e.first.width, e.first.depth, false) ||
-        (!e.unary && !claim_map(m, second.map, second.height, second.width, second.depth, false))) {
+    if (!claim_operand(m, out, e.first) || (!e.unary && !claim_operand(m, out, e.second)))
         return false;
-    }
     return m.for_rows(out.height, product({out.height, row_size}), [&](int64_t y, uint32_t worker) {
         int32_t* first_row = e.first.rows + worker * row_size;
         int32_t* second_row = e.second.rows + worker * row_size;

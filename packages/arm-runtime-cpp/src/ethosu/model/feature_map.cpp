@@ -8,10 +8,6 @@
 namespace arm_runtime::ethosu {
 namespace {
 
-constexpr int64_t kBrick = 16;
-
-int64_t at_most(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /// What differs between the registers of IFM, IFM2 and OFM.
 struct Names {
     const char* name;
@@ -82,20 +78,6 @@ bool read_map(Machine& m, const Names& n, FeatureMap& map) {
     map.stride_y = m.r.stride(n.stride_y);
     map.stride_c = m.r.stride(n.stride_c);
     return true;
-}
-
-/// Calls `run(address, first column, columns)` for the parts of a row that lie in one tile.
-template <typename F>
-bool for_tiles(const FeatureMap& map, int64_t y, int64_t width, F&& run) {
-    const int64_t left = width < map.width0 ? width : map.width0;
-    const bool below_left = y >= map.height0, below_right = y >= map.height1;
-    const int64_t left_base =
-        map.base[below_left ? 2 : 0] + (below_left ? y - map.height0 : y) * map.stride_y;
-    if (!run(left_base, int64_t{0}, left)) return false;
-    if (left == width) return true;
-    const int64_t right_base =
-        map.base[below_right ? 3 : 1] + (below_right ? y - map.height1 : y) * map.stride_y;
-    return run(right_base, left, width - left);
 }
 
 /// Calls `run(address, elements, offset)` for each stretch of elements that is contiguous both in
@@ -180,6 +162,24 @@ bool claim_map(Machine& m, const FeatureMap& map, int64_t height, int64_t width,
         if (!m.claim(map.region, low, high - low, write, map.name)) return false;
     }
     return true;
+}
+
+Blocks read_blocks(const Machine& m, int64_t height, int64_t width, int64_t depth) {
+    Blocks made = {{height, width, depth}, {height, width, depth}};
+    constexpr R16 kSizes[] = {R16::OFM_BLK_HEIGHT_M1, R16::OFM_BLK_WIDTH_M1, R16::OFM_BLK_DEPTH_M1};
+    for (int axis = 0; axis < 3; ++axis) {
+        if (m.r.has(kSizes[axis])) made.block[axis] = m.r.size(kSizes[axis]);
+    }
+    return made;
+}
+
+bool fail_blocks(Machine& m, const FeatureMap& map, int64_t job, int64_t from_end) {
+    return m.fail(EthosUFaultCode::kHazard,
+                  "%s: job %" PRId64 " reads what the operation of command %" PRIu32
+                  " writes %" PRId64
+                  " blocks before its end: a BLOCKDEP of %u lets it begin too "
+                  "early",
+                  map.name, job, m.before.command_index, from_end, unsigned{m.r[R16::BLOCKDEP]});
 }
 
 template <typename T>

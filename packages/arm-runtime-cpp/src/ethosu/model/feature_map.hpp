@@ -13,17 +13,13 @@ enum class Storage : uint8_t {
     kNone,     ///< nowhere: an operand is the scalar, a result is dropped
 };
 
-struct FeatureMap {
+/// `region` is the number of the chaining buffer where it is chained.
+struct FeatureMap : Placement {
     const char* name = "";
     Storage storage = Storage::kRegion;
-    uint32_t region = 0;  ///< or the number of the chaining buffer
     Volume<int32_t> chain;
     int32_t scalar = 0;
-    int64_t base[4] = {};
-    int64_t height0 = 0, height1 = 0, width0 = 0;  ///< of tile 0, tile 1, and both left tiles
-    int64_t stride_y = 0, stride_x = 0, stride_c = 0;
-    uint32_t element = 1;  ///< bytes: 1, 2 or 4, or 8 for the accumulators of U85
-    bool is_signed = true, bricks = false;
+    bool is_signed = true;
     int64_t zero_point = 0;
 };
 
@@ -34,6 +30,30 @@ bool read_ofm(Machine& m, FeatureMap& map);
 /// Notes for the hazards that an operation reads or writes [height][width][depth] of a map.
 bool claim_map(Machine& m, const FeatureMap& map, int64_t height, int64_t width, int64_t depth,
                bool write);
+
+bool fail_blocks(Machine& m, const FeatureMap& map, int64_t job, int64_t from_end);
+
+/// The blocks of a result of this size; all of it is one where OFM_BLK registers are not set.
+Blocks read_blocks(const Machine& m, int64_t height, int64_t width, int64_t depth);
+
+/// Faults if BLOCKDEP lets the kernel read bytes of a map that the kernel before may not have
+/// written yet. A block of the result takes `parts` jobs, which read `reads(block, part)`.
+template <typename F>
+bool check_blocks(Machine& m, const FeatureMap& map, const Blocks& blocks, int64_t parts,
+                  F&& reads) {
+    const int64_t unfinished = m.r[R16::BLOCKDEP];
+    if (m.planning || unfinished == 0 || !m.before.any || map.storage != Storage::kRegion)
+        return true;
+    const int64_t jobs = blocks.count() * parts, jobs_before = m.before.blocks.count();
+    for (int64_t i = 0; i < jobs && i < unfinished; ++i) {
+        const Box read = reads(blocks.at(i / parts), i % parts);
+        for (int64_t j = 0; j < jobs_before && i + j < unfinished; ++j) {
+            if (overlap(map, read, m.before.placement, m.before.blocks.at(jobs_before - 1 - j)))
+                return fail_blocks(m, map, i, j);
+        }
+    }
+    return true;
+}
 
 /// Reads columns [0, width) of row `y`, `depth` channels each, to `out` [width][depth], minus
 /// `zero_point`. T is int16_t, int32_t or int64_t, and differences wrap. Faults where T is

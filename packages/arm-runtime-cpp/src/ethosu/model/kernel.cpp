@@ -48,10 +48,41 @@ bool read_window(Machine& m, Window& w) {
     return true;
 }
 
+namespace {
+
+/// What of the IFM, as it is in memory, a job reads.
+Box read_by(const Window& w, const Box& block, int64_t part) {
+    const Kernel& k = w.kernel;
+    const int64_t factor = w.upscale == Upscale::kNone ? 1 : 2;
+    const int64_t strides[] = {k.stride_y, k.stride_x}, taps[] = {k.height, k.width},
+                  pads[] = {w.pad_top, w.pad_left}, sizes[] = {w.ifm_height, w.ifm_width};
+    Box box;
+    for (int axis = 0; axis < 2; ++axis) {
+        const int64_t first = block.from[axis] * strides[axis] - pads[axis],
+                      end = (block.to[axis] - 1) * strides[axis] + taps[axis] - pads[axis];
+        box.from[axis] = (first < 0 ? 0 : first) / factor;
+        box.to[axis] = at_most((end + factor - 1) / factor, sizes[axis]);
+    }
+    box.from[2] = w.ifm_block == 0 ? block.from[2] : part * w.ifm_block;
+    box.to[2] = w.ifm_block == 0 ? block.to[2] : at_most(box.from[2] + w.ifm_block, w.ifm_depth);
+    return box;
+}
+
+bool check_window(Machine& m, const Window& w, const FeatureMap& ifm) {
+    const int64_t parts = w.ifm_block == 0 ? 1 : (w.ifm_depth + w.ifm_block - 1) / w.ifm_block;
+    return check_blocks(m, ifm, read_blocks(m, w.ofm_height, w.ofm_width, w.ofm_depth), parts,
+                        [&](const Box& block, int64_t part) { return read_by(w, block, part); });
+}
+
+}  // namespace
+
 template <typename T>
 bool load_window(Machine& m, const Window& w, const FeatureMap& ifm, bool minus_zero_point, T fill,
                  T* out) {
-    if (!claim_map(m, ifm, w.ifm_height, w.ifm_width, w.ifm_depth, false)) return false;
+    if (!claim_map(m, ifm, w.ifm_height, w.ifm_width, w.ifm_depth, false) ||
+        !check_window(m, w, ifm)) {
+        return false;
+    }
     const int64_t zero_point = minus_zero_point ? ifm.zero_point : 0, depth = w.ifm_depth,
                   row_size = w.width * depth;
     return m.for_rows(w.height, product({w.height, row_size}), [&](int64_t y, uint32_t) {

@@ -24,6 +24,7 @@ struct Window {
     int64_t rows, columns;          ///< the IFM, upscaled
     int64_t ifm_height, ifm_width;  ///< the IFM in memory
     Upscale upscale;
+    int64_t ifm_block = 0;  ///< channels that a job reads, of a sum over them; 0: those it writes
 
     /// One element at a time.
     bool is_point() const {

@@ -7,6 +7,7 @@
 #include <initializer_list>
 
 #include "accelerators.hpp"
+#include "blocks.hpp"
 #include "hazards.hpp"
 #include "registers.hpp"
 
@@ -63,6 +64,7 @@ struct Machine {
     bool chained = false;             ///< U85: the next operation is fused with this one
     uint64_t base = 0, held = 0;      ///< marks of the workspace: nothing held, and above what is
     Hazards hazards;
+    Written before, made;  ///< by the kernel before the current one, and by that itself
     EthosUWorkers workers;
     const char* command = "start";
     EthosUFault* fault = nullptr;

@@ -46,6 +46,17 @@ bool wait(Machine& m, Hazards::Kind kind, uint32_t parameter) {
     if (parameter > kCount)
         return m.fail(EthosUFaultCode::kUnmodelled, "a wait for channel %" PRIu32, parameter >> 4);
     m.hazards.wait(kind, parameter);
+    if (kind == Hazards::Kind::kKernel && parameter == 0) m.made.any = false;
+    return true;
+}
+
+bool begin_kernel(Machine& m) {
+    const uint32_t most = m.is_u85() ? 7 : 3, unfinished = m.r[R16::BLOCKDEP];
+    if (unfinished > most)
+        return m.fail(EthosUFaultCode::kRegister, "BLOCKDEP has no value %" PRIu32, unfinished);
+    if (m.chained) return true;  // it is a part of the kernel that has begun
+    m.before = m.made;
+    m.made.any = false;
     return true;
 }
 
@@ -63,7 +74,7 @@ bool operate(Machine& m, Op op, uint32_t parameter) {
             return run_dma(m);
         default:
             m.hazards.begin(Hazards::Kind::kKernel, m.chained, m.fault->command_index);
-            return compute(m, op, parameter);
+            return begin_kernel(m) && compute(m, op, parameter);
     }
 }
 

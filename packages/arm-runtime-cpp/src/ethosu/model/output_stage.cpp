@@ -16,10 +16,17 @@ bool read_output_stage(Machine& m, bool accumulates, OutputStage& out) {
                                  : read_output_registers_u55(m, out);
     if (!read || !m.take(product({out.width, out.depth, m.workers.workers}), out.rows))
         return false;
+    m.made.any = out.accumulation.emits && out.ofm.storage == Storage::kRegion;
     if (!out.accumulation.emits) return true;
     const int64_t sizes[] = {out.height, out.width, out.depth};
     const int* axes = out.permutation.axes;
-    return claim_map(m, out.ofm, sizes[axes[0]], sizes[axes[1]], sizes[axes[2]], true);
+    const int64_t height = sizes[axes[0]], width = sizes[axes[1]], depth = sizes[axes[2]];
+    m.made.command_index = m.fault->command_index;
+    m.made.placement = out.ofm;
+    m.made.blocks = out.permutation.is_identity()
+                        ? read_blocks(m, height, width, depth)
+                        : Blocks{{height, width, depth}, {height, width, depth}};
+    return claim_map(m, out.ofm, height, width, depth, true);
 }
 
 bool check_accumulators(Machine& m, const OutputStage& out, const int64_t* values, int64_t count) {

@@ -4,6 +4,7 @@
 #include "channel_scales.hpp"
 #include "formats.hpp"
 #include "kernel.hpp"
+#include "weights.hpp"
 
 namespace arm_runtime::ethosu {
 namespace {
@@ -184,6 +185,8 @@ bool run_pool(Machine& m, uint32_t mode) {
     Pooling p;
     if (!prepare(m, mode, p)) return false;
     if (m.planning) return true;
+    if (p.mode == Pool::kReduceSum)
+        p.window.ifm_block = ifm_block_depth(m, false, p.ifm.element, false);
     if (p.mode != Pool::kNone &&
         !load_window<int32_t>(m, p.window, p.ifm, !is_extreme(p.mode), fill(p.mode), p.input))
         return false;

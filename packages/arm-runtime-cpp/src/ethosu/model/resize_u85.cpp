@@ -57,7 +57,19 @@ bool run_resize_u85(Machine& m, uint32_t parameter) {
         return false;
     }
     if (m.planning) return true;
-    if (!claim_map(m, ifm, vertical.size, horizontal.size, out.depth, false)) return false;
+    const auto reads = [&](Box box, int64_t) {
+        int i = 0;
+        for (const Axis* axis : {&vertical, &horizontal}) {
+            box.from[i] = axis->clamp(axis->floor(box.from[i]));
+            box.to[i] = axis->clamp(axis->floor(box.to[i] - 1) + 1) + 1;
+            ++i;
+        }
+        return box;
+    };
+    if (!claim_map(m, ifm, vertical.size, horizontal.size, out.depth, false) ||
+        !check_blocks(m, ifm, read_blocks(m, out.height, out.width, out.depth), 1, reads)) {
+        return false;
+    }
     for (int64_t y = 0; y < vertical.size; ++y) {
         if (!load_row(m, ifm, y, horizontal.size, out.depth, ifm.zero_point, input + y * input_row))
             return false;

@@ -11,6 +11,14 @@ bool read_weights(Machine& m, const Window& w, bool depthwise, uint32_t ifm_elem
                       : read_weights_u55(m, w, depthwise, ifm_element, out);
 }
 
+int64_t ifm_block_depth(const Machine& m, bool part_kernel, uint32_t ifm_element, bool sparse) {
+    if (part_kernel) return 16;
+    if (!m.is_u85()) return ifm_element == 2 ? 16 : 32;
+    const bool narrow = m.accelerator->macs <= 256 && ofm_ublock_depth_u85(m) == 16 && !sparse;
+    if (narrow || ifm_element == 4) return 32;
+    return sparse && ifm_element == 1 ? 128 : 64;
+}
+
 bool decode_stream(Machine& m, R32 base, R32 length, bool fast, int64_t count, int16_t* flat) {
     if (!m.need(R16::WEIGHT_REGION, base, length)) return false;
     const int64_t bytes = m.r.address(length);

@@ -26,7 +26,7 @@ Stream describe(const Machine& m, const Window& w, bool depthwise, uint32_t ifm_
     s.ofm_depth = (w.ofm_depth - core + cores - 1) / cores;
     s.ifm_depth = depthwise ? 1 : w.ifm_depth;
     s.ofm_block = (block + n - 1 - core) / n;
-    s.ifm_block = k.part_kernel || ifm_element == 2 ? 16 : 32;
+    s.ifm_block = ifm_block_depth(m, k.part_kernel, ifm_element, false);
     s.ofm_ublock = m.accelerator->ofm_ublock;
     s.taps_y = k.taps_y;
     s.taps_x = k.taps_x;

@@ -26,18 +26,9 @@ struct Order {
     }
 };
 
-/// Depth of the block of inputs, which nothing in the command stream says.
-int64_t ifm_block_depth(uint32_t macs, int64_t ofm_ublock, bool part_kernel, bool sparse,
-                        bool wide) {
-    if (part_kernel) return 16;
-    if (macs <= 256 && ofm_ublock == 16 && !sparse) return 32;
-    return sparse && !wide ? 128 : 64;
-}
-
 bool describe(Machine& m, const Window& w, bool depthwise, bool sparse, uint32_t ifm_element,
               Order& s) {
-    constexpr int64_t kUblockSizes[] = {1, 2, 4, 4, 8, 16};  // height times width
-    const uint32_t macs = m.accelerator->macs, ublock = m.r[R16::ACC_FORMAT] >> 8 & 7;
+    const uint32_t macs = m.accelerator->macs;
     const bool wide = ifm_element == 2;
     const Kernel& k = w.kernel;
     s.depthwise = depthwise;
@@ -45,10 +36,11 @@ bool describe(Machine& m, const Window& w, bool depthwise, bool sparse, uint32_t
     s.ofm_depth = w.ofm_depth;
     s.ifm_depth = depthwise ? 1 : w.ifm_depth;
     s.ofm_block = m.r.size(R16::OFM_BLK_DEPTH_M1);
-    s.ofm_ublock = ublock > 5 ? 0 : macs / (8 * kUblockSizes[ublock]);
+    s.ofm_ublock = ofm_ublock_depth_u85(m);
     if (s.ofm_ublock == 0 || s.ofm_ublock % (kInterleaved * s.streams) != 0)
-        return m.fail(EthosUFaultCode::kRegister, "ACC_FORMAT has no micro block %" PRIu32, ublock);
-    s.ifm_block = ifm_block_depth(macs, s.ofm_ublock, k.part_kernel, sparse, wide);
+        return m.fail(EthosUFaultCode::kRegister, "ACC_FORMAT 0x%x has no micro block",
+                      unsigned{m.r[R16::ACC_FORMAT]});
+    s.ifm_block = ifm_block_depth(m, k.part_kernel, ifm_element, sparse);
     s.inputs_at_once = sparse ? 16 : 8;
     s.ifm_ublock = k.part_kernel && wide && !sparse ? 8 : s.ifm_block;
     s.group = !k.part_kernel ? 1 : wide || sparse ? 10 : 5;
@@ -182,16 +174,22 @@ bool place(const Order& s, int64_t stream, Reader reader, int16_t* out) {
 
 }  // namespace
 
+int64_t ofm_ublock_depth_u85(const Machine& m) {
+    constexpr int64_t kUblockSizes[] = {1, 2, 4, 4, 8, 16};  // height times width
+    const uint32_t ublock = m.r[R16::ACC_FORMAT] >> 8 & 7;
+    return ublock > 5 ? 0 : m.accelerator->macs / (8 * kUblockSizes[ublock]);
+}
+
 bool read_weights_u85(Machine& m, const Window& w, bool depthwise, uint32_t ifm_element,
                       int16_t* out) {
-    constexpr uint32_t kFast = 1, kSparse = 1 << 4;
     if (!m.need(R16::OFM_BLK_DEPTH_M1, R16::WEIGHT_FORMAT)) return false;
     const uint32_t format = m.r[R16::WEIGHT_FORMAT];
-    if ((format & ~(kFast | kSparse)) != 0)
+    if ((format & ~(kFastWeights | kSparseWeights)) != 0)
         return m.fail(EthosUFaultCode::kUnmodelled, "weight format %" PRIu32, format);
-    const bool fast = (format & kFast) != 0;
+    const bool fast = (format & kFastWeights) != 0;
     Order order = {};
-    if (!describe(m, w, depthwise, (format & kSparse) != 0, ifm_element, order)) return false;
+    if (!describe(m, w, depthwise, (format & kSparseWeights) != 0, ifm_element, order))
+        return false;
     const int64_t count = count_weights(order), decoded = fast ? order.streams : 1;
     const uint64_t mark = m.workspace.mark();
     int16_t* flat = nullptr;
