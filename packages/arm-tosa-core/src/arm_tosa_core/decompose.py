@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import torch
@@ -19,20 +19,27 @@ from torch.export.graph_signature import (
 from torch.fx import Graph, GraphModule, Node
 from torch.utils._pytree import tree_structure
 
-from .program import copy_program
+from .program import copy_program, mutable
 from .registry import canonical, find
 
 Table = Mapping[Any, Callable[..., Any]]
 
 
-def decompose(program: ExportedProgram, table: Table) -> ExportedProgram:
-    """What ``program.run_decompositions(table)`` gives, for a functional program; the one given is left as it is.
+def decompose(program: ExportedProgram, table: Table, targets: Collection[Any] | None = None) -> ExportedProgram:
+    """What ``program.run_decompositions(table)`` makes of some operators; the program given is left as it is.
 
     The nodes in question are gathered in a program of their own, that one is decomposed, and its nodes are put in
-    their place: tracing all of a network takes a hundred times as long as lowering it.
+    their place: tracing all of a network takes a hundred times as long as lowering it. A program with operators in
+    place is traced whole.
+
+    Args:
+        targets: the operators; default those of the table. PyTorch has no entry in a table for some composites.
     """
+    if any(mutable(node) for node in program.graph.nodes):
+        return run_decompositions(program, table)
     program = copy_program(program)
-    chosen = [node for node in program.graph.nodes if node.op == "call_function" and node.target in table]
+    targets = table if targets is None else targets
+    chosen = [node for node in program.graph.nodes if node.op == "call_function" and node.target in targets]
     inputs = list(dict.fromkeys(n for node in chosen for n in node.all_input_nodes))
     results = [result for node in chosen for result in _results(node)]
     if not all(isinstance(n.meta.get("val"), torch.Tensor) for n in [*inputs, *results]):
@@ -54,7 +61,7 @@ def without_composites(program: ExportedProgram) -> ExportedProgram:
         strange = {t for t in targets if isinstance(t, torch._ops.OpOverload) and (t in known or _is_composite(t))}
         if strange <= before:
             return program
-        program = run_decompositions(program, {t: known[t] for t in strange if t in known})
+        program = decompose(program, {t: known[t] for t in strange if t in known}, strange)
         before |= strange
 
 

@@ -24,7 +24,7 @@ from .edges import copy_shared, narrow_int64, needs_edits
 from .errors import NothingDelegatedWarning as NothingDelegatedWarning
 from .errors import Rejected, UsageError
 from .explain import Report
-from .program import copy_program, real_constants
+from .program import copy_program, mutable, real_constants
 from .registry import overload
 
 
@@ -163,8 +163,7 @@ def _require_cpu(program: ExportedProgram) -> None:
 
 def _writes(node: Node, analysis: Analysis) -> bool:
     """Whether an operator in place writes to a constant, or to integers that may be narrowed."""
-    schema = getattr(node.target, "_schema", None)
-    if schema is None or not schema.is_mutable:
+    if not mutable(node):
         return False
     target = node.all_input_nodes[0]
     return target in analysis.constant or not target.meta["val"].dtype.is_floating_point

@@ -135,6 +135,12 @@ def _numbers(argument: Any, data: dict[str, torch.Tensor]) -> list[float]:
     return [argument]
 
 
+def mutable(node: torch.fx.Node) -> bool:
+    """Whether a node is a call of an operator in place."""
+    schema = getattr(node.target, "_schema", None) if node.op == "call_function" else None
+    return schema is not None and bool(schema.is_mutable)
+
+
 def whence(program: ExportedProgram, size: Any) -> str:
     """Which dimension of which input makes a symbolic size, such as ``dimension 0 of input x is s77``."""
     symbols = size.node.expr.free_symbols if isinstance(size, torch.SymInt) else set()

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch.fx import GraphModule, Interpreter, Node
 
-from ..program import is_dequantize, is_quantize, source_line
+from ..program import is_dequantize, is_quantize, mutable, source_line
 from ..registry import canonical
 
 #: Arguments and keyword arguments of one call of the model.
@@ -138,13 +138,8 @@ class _Recorder(Interpreter):
         result = super().run_node(n)
         if n.name in self.wanted and isinstance(result, torch.Tensor) and result.dtype == torch.float32:
             # an operator in place, after it, would change what is kept
-            self.kept[n.name] = result.clone() if any(_in_place(u) for u in n.users) else result
+            self.kept[n.name] = result.clone() if any(mutable(u) for u in n.users) else result
         return result
-
-
-def _in_place(node: Node) -> bool:
-    schema = getattr(node.target, "_schema", None)
-    return schema is not None and bool(schema.is_mutable)
 
 
 def _computes(node: Node) -> bool:

@@ -9,7 +9,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from ..decompose import run_decompositions
-from ..program import copy_program
+from ..program import copy_program, mutable
 
 #: Checks that export leaves in a program; ExecuTorch drops them. They must not count as users of a tensor.
 _CHECKS = frozenset({torch.ops.aten._assert_tensor_metadata.default})
@@ -24,15 +24,15 @@ _FRESH_COMPOSITES = frozenset(
 def functional(program: ExportedProgram) -> ExportedProgram:
     """The program without operators in place and without checks of tensor metadata; the one given is left as it is."""
     nodes = list(program.graph.nodes)
-    if not any(node.target in _CHECKS or _mutable(node) for node in nodes):
+    if not any(node.target in _CHECKS or mutable(node) for node in nodes):
         return program
-    if any(_mutable(node) and _twin(node) is None for node in nodes):
+    if any(mutable(node) and _twin(node) is None for node in nodes):
         return run_decompositions(program, {})
     program = copy_program(program)
     for node in list(program.graph.nodes):
         if node.target in _CHECKS:
             program.graph.erase_node(node)
-        elif _mutable(node):
+        elif mutable(node):
             node.target = _twin(node)
     program.graph.eliminate_dead_code()
     return program
@@ -40,11 +40,6 @@ def functional(program: ExportedProgram) -> ExportedProgram:
 
 def _schema(node: Node) -> Any:
     return getattr(node.target, "_schema", None) if node.op == "call_function" else None
-
-
-def _mutable(node: Node) -> bool:
-    schema = _schema(node)
-    return schema is not None and schema.is_mutable
 
 
 def _twin(node: Node) -> Any:
@@ -66,7 +61,7 @@ def _fresh(node: Node) -> bool:
     schema = _schema(node)
     if schema is None or not isinstance(node.meta.get("val"), torch.Tensor):
         return False
-    if _mutable(node):
+    if mutable(node):
         return _twin(node) is not None
     composite = node.target._can_decompose()  # type: ignore[union-attr]  # it has a schema
     return all(r.alias_info is None for r in schema.returns) and (not composite or node.target in _FRESH_COMPOSITES)
