@@ -14,9 +14,9 @@ ROWS = [
     ("mobilenet_v2", "int8", "ethos-u85-256", 100),
     ("mobilenet_v2", "int16", "ethos-u85-1024", 500),
     ("resnet18", "int8", "ethos-u65-512", 100),
-    ("resnet18", "int8", "ethos-u85-128", 100),
+    ("resnet18", "int8", "ethos-u85-2048", 100),
     ("bert_tiny", "int8", "ethos-u55-256", 2),  # it has two outputs
-    ("bert_tiny", "int8", "ethos-u85-2048", 2),
+    ("bert_tiny", "int8", "ethos-u85-128", 2),
     ("deit_tiny", "int8", "ethos-u85-512", 100),
 ]
 

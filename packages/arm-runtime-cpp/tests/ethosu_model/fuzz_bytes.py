@@ -11,13 +11,18 @@ import tempfile
 from pathlib import Path
 
 import graphs
+import numpy as np
 import rows_u85
+from streams import payload, program
 
 from arm_ethosu.accelerators import ACCELERATORS
 
 _TESTS = Path(__file__).parent
 _PROJECT = _TESTS.parents[1]
-_FLAGS = ("-std=c++17", "-O1", "-g", "-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all")
+_FLAGS = (
+    "-std=c++17", "-O1", "-g", "-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all",
+    "-DARM_ETHOSU_MOST_LOOPS=16",  # a program that never ends should not take all the time
+)  # fmt: skip
 _SEEDED = ("ethos-u55-128", "ethos-u65-512", "ethos-u85-256")
 _LONGEST = 8192  # bytes of an input
 
@@ -37,6 +42,9 @@ def _write_seeds(folder: Path) -> None:
             seed = bytes([list(ACCELERATORS).index(accelerator)]) + commands
             if len(seed) <= _LONGEST:
                 (folder / f"{accelerator}-{number}").write_bytes(seed)
+    words = np.frombuffer(program("POOL", 2, {"ACC_FORMAT": 0x300}), "<u4")[5:-1]
+    branch = payload([*words.tolist(), 256 | 1 << 14 | 1 << 16, 0, 0])
+    (folder / "branch").write_bytes(bytes([list(ACCELERATORS).index("ethos-u85-256")]) + branch)
 
 
 def main(seconds: int) -> None:

@@ -66,7 +66,6 @@ ROWS: dict[str, tuple[bytes, int, str]] = {
 
 #: Those that only Ethos-U85 has.
 ROWS_U85: dict[str, tuple[bytes, int, str]] = {
-    "branch": (payload([256 | 1 << 14, 0]), UNMODELLED, "NPU_OP_BRANCH"),
     "float accumulator": (program(*_SUM, {"ACC_FORMAT": 2}), UNMODELLED, "accumulator format 2"),
     "block dependency": (program(*_SUM, {"BLOCKDEP": 8}), REGISTER, "BLOCKDEP has no value 8"),
     "three tiles": (program(*_SUM, {"IFM_PRECISION": 1 | 1 << 14}), UNMODELLED, "IFM has three tiles"),

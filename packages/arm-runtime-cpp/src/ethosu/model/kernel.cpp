@@ -50,16 +50,20 @@ bool read_window(Machine& m, Window& w) {
 
 namespace {
 
-/// What of the IFM, as it is in memory, a job reads.
-Box read_by(const Window& w, const Box& block, int64_t part) {
+/// What of the IFM, as it is in memory, a job reads. Vela leaves no gaps between the parts that
+/// jobs read, not even where the stride exceeds the kernel, and chooses BLOCKDEP by that.
+Box read_by(const Window& w, const Blocks& blocks, const Box& block, int64_t part) {
     const Kernel& k = w.kernel;
     const int64_t factor = w.upscale == Upscale::kNone ? 1 : 2;
     const int64_t strides[] = {k.stride_y, k.stride_x}, taps[] = {k.height, k.width},
                   pads[] = {w.pad_top, w.pad_left}, sizes[] = {w.ifm_height, w.ifm_width};
     Box box;
     for (int axis = 0; axis < 2; ++axis) {
-        const int64_t first = block.from[axis] * strides[axis] - pads[axis],
-                      end = (block.to[axis] - 1) * strides[axis] + taps[axis] - pads[axis];
+        const int64_t number = block.from[axis] / blocks.block[axis],
+                      gaps = number * at_least(strides[axis] - taps[axis], 0),
+                      first = block.from[axis] * strides[axis] - pads[axis] - gaps,
+                      end = first + (block.to[axis] - block.from[axis] - 1) * strides[axis] +
+                            taps[axis];
         box.from[axis] = (first < 0 ? 0 : first) / factor;
         box.to[axis] = at_most((end + factor - 1) / factor, sizes[axis]);
     }
@@ -70,8 +74,10 @@ Box read_by(const Window& w, const Box& block, int64_t part) {
 
 bool check_window(Machine& m, const Window& w, const FeatureMap& ifm) {
     const int64_t parts = w.ifm_block == 0 ? 1 : (w.ifm_depth + w.ifm_block - 1) / w.ifm_block;
-    return check_blocks(m, ifm, read_blocks(m, w.ofm_height, w.ofm_width, w.ofm_depth), parts,
-                        [&](const Box& block, int64_t part) { return read_by(w, block, part); });
+    const Blocks blocks = read_blocks(m, w.ofm_height, w.ofm_width, w.ofm_depth);
+    return check_blocks(m, ifm, blocks, parts, [&](const Box& block, int64_t part) {
+        return read_by(w, blocks, block, part);
+    });
 }
 
 }  // namespace

@@ -62,7 +62,9 @@ struct Machine {
     Volume<int32_t> chains[kChains];  ///< U85: feature maps between fused operations
     Volume<int64_t> accumulators;     ///< U85: for an operation that adds to them
     bool chained = false;             ///< U85: the next operation is fused with this one
-    uint64_t base = 0, held = 0;      ///< marks of the workspace: nothing held, and above what is
+    enum class Flag : uint8_t { kUnknown, kFalse, kTrue };
+    Flag result = Flag::kUnknown;  ///< U85: what BRANCH asks, if the last kernel wrote one element
+    uint64_t base = 0, held = 0;   ///< marks of the workspace: nothing held, and above what is
     Hazards hazards;
     Written before, made;  ///< by the kernel before the current one, and by that itself
     EthosUWorkers workers;

@@ -9,7 +9,10 @@ namespace arm_runtime {
 namespace ethosu {
 namespace {
 
-constexpr uint32_t kBranchU85 = 256;
+// How often a program may branch backwards: one that never ends is a fault, not a hang.
+#ifndef ARM_ETHOSU_MOST_LOOPS
+#define ARM_ETHOSU_MOST_LOOPS 65536
+#endif
 
 bool configure(Machine& m, const EthosUProgram& program) {
     for (const Accelerator& a : kAccelerators) {
@@ -54,6 +57,7 @@ bool begin_kernel(Machine& m) {
     const uint32_t most = m.is_u85() ? 7 : 3, unfinished = m.r[R16::BLOCKDEP];
     if (unfinished > most)
         return m.fail(EthosUFaultCode::kRegister, "BLOCKDEP has no value %" PRIu32, unfinished);
+    m.result = Machine::Flag::kUnknown;
     if (m.chained) return true;  // it is a part of the kernel that has begun
     m.before = m.made;
     m.made.any = false;
@@ -78,12 +82,40 @@ bool operate(Machine& m, Op op, uint32_t parameter) {
     }
 }
 
+/// Where a BRANCH at word `at` leads: to a distance in bytes from the start of the stream, always
+/// or if the result before it was not 0. All paths are planned one after the other, since Vela sets
+/// all registers anew after a branch and where one leads.
+bool branch_u85(Machine& m, Words stream, size_t& at, uint32_t& loops) {
+    const uint32_t condition = stream[at] >> 16, target = stream[at + 1];
+    constexpr uint32_t kAlways = 0, kResultTrue = 1;
+    if (condition > kResultTrue)
+        return m.fail(EthosUFaultCode::kRegister, "there is no condition %" PRIu32, condition);
+    if (target % 4 != 0 || target / 4 >= stream.size())
+        return m.fail(EthosUFaultCode::kAddress,
+                      "byte %" PRIu32 " is no word of the command stream", target);
+    const size_t next = at + 2;
+    if (m.planning) {
+        at = next;
+        return true;
+    }
+    if (condition != kAlways && m.result == Machine::Flag::kUnknown)
+        return m.fail(EthosUFaultCode::kUnmodelled,
+                      "a condition other than a result of one element");
+    const bool taken = condition == kAlways || m.result == Machine::Flag::kTrue;
+    if (taken && target / 4 <= at && ++loops > ARM_ETHOSU_MOST_LOOPS)
+        return m.fail(EthosUFaultCode::kCommand, "the program went back %d times",
+                      ARM_ETHOSU_MOST_LOOPS);
+    at = taken ? target / 4 : next;
+    return true;
+}
+
 bool execute(Machine& m, Words stream) {
     constexpr uint32_t kCodeMask = 0x3FF, kKindShift = 14;
     EthosUFault& at = *m.fault;
     const bool u85 = m.is_u85();
     m.base = m.held = m.workspace.mark();
     size_t i = 0;
+    uint32_t loops = 0;
     for (; i < stream.size(); ++at.command_index) {
         const uint32_t word = stream[i], code = word & kCodeMask, kind = word >> kKindShift & 3;
         const uint16_t parameter = static_cast<uint16_t>(word >> 16);
@@ -92,13 +124,15 @@ bool execute(Machine& m, Words stream) {
                            : kind == 1 ? long_command_name(u85, code)
                                        : nullptr;
         m.command = name != nullptr ? name : "unknown";
-        if (u85 && kind == 1 && code == kBranchU85)
-            return m.fail(EthosUFaultCode::kUnmodelled, "NPU_OP_BRANCH");
         if (name == nullptr)
             return m.fail(EthosUFaultCode::kCommand, "word 0x%08" PRIx32 " is no command", word);
         if (kind == 1) {
             if (stream.size() - i < 2)
                 return m.fail(EthosUFaultCode::kCommand, "the stream ends inside the command");
+            if (u85 && static_cast<Op>(code) == Op::BRANCH) {
+                if (!branch_u85(m, stream, i, loops)) return false;
+                continue;
+            }
             m.r.set(static_cast<R32>(code), stream[i + 1], parameter);
             i += 2;
             continue;

@@ -37,6 +37,7 @@ const char* long_name_u55(uint32_t code) {
 
 const char* long_name_u85(uint32_t code) {
     switch (code) {
+        ARM_ETHOSU_LONG_OPERATIONS_U85(ARM_ETHOSU_OPERATION_NAME)
         ARM_ETHOSU_LONG_REGISTERS_U85(ARM_ETHOSU_REGISTER_NAME)
         default:
             return nullptr;

@@ -11,6 +11,7 @@ namespace arm_runtime::ethosu {
     X(STOP, 0) X(IRQ, 1) X(CONV, 2) X(DEPTHWISE, 3) X(POOL, 5) X(ELEMENTWISE, 6) \
     X(DMA_START, 16) X(DMA_WAIT, 17) X(KERNEL_WAIT, 18) X(PMU_MASK, 19)
 #define ARM_ETHOSU_OPERATIONS_U85(X) X(RESIZE, 7)
+#define ARM_ETHOSU_LONG_OPERATIONS_U85(X) X(BRANCH, 256)  // of two words
 
 // Registers of 16 bits, set by one word.
 #define ARM_ETHOSU_SHORT_REGISTERS(X) \
@@ -55,6 +56,7 @@ namespace arm_runtime::ethosu {
 #define ARM_ETHOSU_ENUMERATOR(name, number) name = number,
 enum class Op : uint16_t {
     ARM_ETHOSU_OPERATIONS(ARM_ETHOSU_ENUMERATOR) ARM_ETHOSU_OPERATIONS_U85(ARM_ETHOSU_ENUMERATOR)
+        ARM_ETHOSU_LONG_OPERATIONS_U85(ARM_ETHOSU_ENUMERATOR)
 };
 enum class R16 : uint16_t {
     ARM_ETHOSU_SHORT_REGISTERS(ARM_ETHOSU_ENUMERATOR)

@@ -77,6 +77,8 @@ bool put_row(Machine& m, const OutputStage& out, int64_t y, uint32_t worker,
         row[i] = static_cast<int32_t>(value + zero_point);
     }
     if (out.table.kind != TableKind::kNone) look_up(out.table, row, count);
+    if (count == 1 && out.height == 1)
+        m.result = row[0] != 0 ? Machine::Flag::kTrue : Machine::Flag::kFalse;
     if (!out.permutation.is_identity()) return store_permuted(m, out, y, row);
     return store_row(m, out.ofm, y, out.width, out.depth, row);
 }
