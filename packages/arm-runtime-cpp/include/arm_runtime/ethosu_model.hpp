@@ -12,7 +12,7 @@ enum class EthosUFamily : uint8_t { kU55, kU65, kU85 };
 /// Why a program stopped.
 enum class EthosUFaultCode : uint8_t {
     kNone,
-    kContainer,      ///< not a COP1 driver payload, or cut short
+    kContainer,      ///< not a driver payload (COP1, COP2), or cut short
     kCommand,        ///< an opcode that the family does not have
     kRegister,       ///< a register that an operator needs was never set, or has a value that means
                      ///< nothing

@@ -66,7 +66,7 @@ FAULTS: dict[str, tuple[Callable[[Blocks], bytes], str]] = {
     "dangling reference": (changed("weight_data", lambda data: b"k" * 64, 1), "named data that the program"),
     "no commands": (changed("cmd_data", lambda data: b""), "no command stream in block cmd_data"),
     "other commands": (changed("cmd_data", lambda data: b"CPO1" + data[4:]), "no command stream"),
-    "newer container": (changed("cmd_data", lambda data: b"COP2" + data[4:]), "does not begin with COP1"),
+    "newer container": (changed("cmd_data", lambda data: b"COP3" + data[4:]), "does not begin with COP1 or COP2"),
     "long commands": (changed("cmd_data", lambda data: data[:-8]), "longer than the payload"),
     "no configuration": (changed("cmd_data", lambda data: data[:4] + data[16:]), "for which accelerator"),
     "unknown accelerator": (

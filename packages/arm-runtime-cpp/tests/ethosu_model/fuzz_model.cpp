@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     ++data;
     --size;
     const std::vector<uint8_t> wrapped = in_container(data, size);
-    if (std::memcmp(data, "COP1", 4) == 0) {
+    if (std::memcmp(data, "COP", 3) == 0) {
         run_program(accelerator, data, size);
     } else {
         run_program(accelerator, wrapped.data(), wrapped.size());

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -202,10 +202,10 @@ def flatbuffer(graph: Graph, accelerator: str) -> bytes:
     return serialize(graph, TosaSpecification.create_from_string(spec))
 
 
-def compile_graph(graph: Graph, accelerator: str) -> VelaOutput:
+def compile_graph(graph: Graph, accelerator: str, flags: Sequence[str] = ()) -> VelaOutput:
     """What Vela makes of a graph, in the accelerator's default memory mode."""
     defaults = DEFAULTS[ACCELERATORS[accelerator]]
     return compile(
         flatbuffer(graph, accelerator), accelerator=accelerator, config=None, system_config=defaults.system_config,
-        memory_mode=defaults.memory_mode, timeout=60,
+        memory_mode=defaults.memory_mode, flags=flags, timeout=60,
     )  # fmt: skip

@@ -53,6 +53,13 @@ def payload(words: list[int]) -> bytes:
     return struct.pack(f"<{5 + len(words)}I", 0x31504F43, *CONFIG, 2 | length, *words)
 
 
+def cop2(words: list[int], version: int = 1, kind: int = 1, more: int = 0) -> bytes:
+    """The other container around command words; ``more``: bytes by which the length of its entry is wrong."""
+    metadata = [0x4D554556, 1, 20, 0, 0, 1, 0, 0]
+    entry = [kind, 4 * (1 + len(metadata) + len(words)) + more, 4 * len(metadata), *metadata, *words]
+    return struct.pack(f"<{4 + len(entry)}I", 0x32504F43, version, 4 * len(entry), 0, *entry)
+
+
 def program(op: str, parameter: int, changes: dict[str, int | Long | None], end: bool = True) -> bytes:
     """One operation on ``REDUCE_SUM``'s registers with ``changes``; None leaves a register unset."""
     words = []

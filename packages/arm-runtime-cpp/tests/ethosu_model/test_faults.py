@@ -15,7 +15,7 @@ import pytest
 import rows_u85
 from graphs import compile_graph
 from model_library import Fault, Region, library, run, run_stream
-from streams import REDUCE_SUM, Long, payload, program, with_later_blockdeps, without_waits
+from streams import REDUCE_SUM, Long, cop2, payload, program, with_later_blockdeps, without_waits
 
 CONTAINER, COMMAND, REGISTER, UNMODELLED, ADDRESS, UNWRITTEN, WEIGHTS, OVERFLOW = range(1, 9)
 HAZARD = 11
@@ -26,7 +26,14 @@ ROWS: dict[str, tuple[bytes, int, str]] = {
     "empty": (b"", CONTAINER, "whole number of words"),
     "half a word": (program(*_SUM, {})[:-2], CONTAINER, "whole number of words"),
     "cut short": (program(*_SUM, {})[:-8], CONTAINER, "longer than the payload"),
-    "another magic": (b"COP2" + program(*_SUM, {})[4:], CONTAINER, "begin with COP1"),
+    "another magic": (b"COP3" + program(*_SUM, {})[4:], CONTAINER, "begin with COP1 or COP2"),
+    "short COP2": (b"COP2" + bytes(4), CONTAINER, "too short for COP2"),
+    "another COP2": (cop2([0], version=2), CONTAINER, "COP2 of an unknown version"),
+    "no stream in COP2": (cop2([0], kind=2), CONTAINER, "no command stream"),
+    "long stream in COP2": (cop2([0], more=4), CONTAINER, "longer than the payload"),
+    "half a word in COP2": (cop2([0], more=2), CONTAINER, "a length that is none"),
+    "no stream behind metadata": (cop2([0], more=-8), CONTAINER, "a length that is none"),
+    "no stop in COP2": (cop2([256]), COMMAND, "without NPU_OP_STOP"),
     "no stream": (program(*_SUM, {})[:16], CONTAINER, "no command stream"),
     "unknown action": (b"COP1" + bytes([77, 0, 0, 0]), CONTAINER, "unknown driver action"),
     "no stop": (program(*_SUM, {}, end=False), COMMAND, "without NPU_OP_STOP"),
@@ -142,6 +149,17 @@ def test_a_later_block_dependency_is_a_hazard(accelerator: str, name: str, model
         del faults[0]
     assert faults
     assert all(re.search(r"job \d+ reads what .* command \d+ writes .* too early", text) for text in faults)
+
+
+@pytest.mark.parametrize("accelerator", ["ethos-u55-128", "ethos-u85-256"])
+def test_velas_other_container(accelerator: str, model: Path) -> None:
+    graph = graphs.build(graphs.ROWS["conv 1x1"])
+    results = []
+    for flags in ((), ("--cop-format", "COP2")):
+        arrays = compile_graph(graph, accelerator, flags).arrays
+        results += run(model, accelerator, arrays, graphs.inputs(graph))
+    assert arrays["cmd_data"].tobytes().startswith(b"COP2")
+    np.testing.assert_array_equal(*results)
 
 
 def test_the_good_program_runs(model: Path) -> None:

@@ -10,7 +10,6 @@
 #include <ctime>
 #include <new>
 
-#include "driver_actions.hpp"
 #include "linux_accel.hpp"
 
 namespace arm_runtime::ethosu {
@@ -107,8 +106,8 @@ class LinuxNetwork final : public Network {
         : path_(device), payload_(payload), device_(device) {}
 
     bool load(Report report) {
-        DriverActions actions;
-        if (const char* problem = read_driver_actions(payload_.commands, actions)) {
+        Container container;
+        if (const char* problem = read_commands(payload_, container)) {
             report(problem);
             return false;
         }
@@ -123,17 +122,17 @@ class LinuxNetwork final : public Network {
             return false;
         }
         constexpr uint32_t kAccelerator = 0xF000000F;  // product and MACs
-        if ((info.config & kAccelerator) != (actions.configuration & kAccelerator)) {
+        if ((info.config & kAccelerator) != (container.configuration & kAccelerator)) {
             char text[128];
             std::snprintf(
                 text, sizeof text,
                 "the program is for CONFIG 0x%08x and the NPU has 0x%08x: compile for this NPU",
-                static_cast<unsigned>(actions.configuration), static_cast<unsigned>(info.config));
+                static_cast<unsigned>(container.configuration), static_cast<unsigned>(info.config));
             report(text);
             return false;
         }
         sram_size_ = info.sram_size;
-        if (!commands_.create_commands(actions.stream)) {
+        if (!commands_.create_commands({container.stream.bytes(), 4 * container.stream.size()})) {
             report_errno(report, "the driver refused the command stream");
             return false;
         }

@@ -3,8 +3,6 @@
 #include <cstring>
 #include <new>
 
-#include "driver_actions.hpp"
-
 namespace arm_runtime::ethosu {
 namespace {
 
@@ -18,14 +16,14 @@ class ModelNetwork final : public Network {
         : payload_(payload), workers_(workers), fast_memory_size_(fast_memory_size) {}
 
     bool plan(Report report) {
-        DriverActions actions;
-        if (const char* problem = read_driver_actions(payload_.commands, actions)) {
+        Container container;
+        if (const char* problem = read_commands(payload_, container)) {
             report(problem);
             return false;
         }
         // EthosUFamily counts as products do.
-        program_.family = static_cast<EthosUFamily>(actions.product());
-        program_.macs = actions.macs();
+        program_.family = static_cast<EthosUFamily>(container.product());
+        program_.macs = container.macs();
         program_.commands = payload_.commands.data;
         program_.size = payload_.commands.size;
         if (ethosu_model_plan(program_, workers_.workers, workspace_size_, fault_)) return true;

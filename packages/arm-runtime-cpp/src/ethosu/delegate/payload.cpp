@@ -127,4 +127,10 @@ const char* read_payload(Bytes stream, const NamedData& named, Payload& payload)
     return read_slots(blocks[kOutputs], payload.scratch_size, payload.outputs);
 }
 
+const char* read_commands(const Payload& payload, Container& container) {
+    const char* problem = read_container(payload.commands.data, payload.commands.size, container);
+    if (problem != nullptr || container.configured) return problem;
+    return "the command stream does not say for which accelerator it is";
+}
+
 }  // namespace arm_runtime::ethosu

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../model/container.hpp"
+
 namespace arm_runtime::ethosu {
 
 struct Bytes {
@@ -34,7 +36,7 @@ class Slots {
 
 /// Views of a payload that has been checked; the payload, and named data, must outlive it.
 struct Payload {
-    Bytes commands;  ///< driver actions with the command stream, from "COP1" on
+    Bytes commands;  ///< the driver payload with the command stream, from "COP" on
     Bytes weights;
     size_t scratch_size = 0;
     Slots inputs;
@@ -55,5 +57,9 @@ struct NamedData {
 /// `scratch_size` (uint32), `inputs` and `outputs` (a count, then nine int32 each: a shape of six,
 /// bytes per element, offset, region). Returns nullptr, or what is wrong.
 const char* read_payload(Bytes stream, const NamedData& named, Payload& payload);
+
+/// Reads the command stream of a payload, and for which accelerator it is. Returns nullptr, or what
+/// is wrong.
+const char* read_commands(const Payload& payload, Container& container);
 
 }  // namespace arm_runtime::ethosu

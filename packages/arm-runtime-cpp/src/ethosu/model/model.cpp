@@ -153,11 +153,11 @@ bool execute(Machine& m, Words stream) {
 bool start(Machine& m, const EthosUProgram& program, EthosUFault& fault) {
     fault = {};
     m.fault = &fault;
-    Words stream;
+    Container container;
     if (!configure(m, program)) return false;
-    const char* problem = find_command_stream(program.commands, program.size, stream);
+    const char* problem = read_container(program.commands, program.size, container);
     if (problem != nullptr) return m.fail(EthosUFaultCode::kContainer, "%s", problem);
-    return execute(m, stream);
+    return execute(m, container.stream);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // A fake of Arm's core driver for bare metal.
 #include <ethosu_driver.h>
 
-#include "driver_actions.hpp"
 #include "fake.hpp"
 
 namespace {
@@ -34,11 +33,13 @@ int ethosu_invoke_v3(ethosu_driver* invoked, const void* commands, const int com
     fake::require(addresses[2] == 0 && sizes[2] == 0,
                   "there is no fast scratch unless firmware defines it");
     if (fake::fails("invoke")) return -1;
-    arm_runtime::ethosu::DriverActions actions;
-    const char* problem = arm_runtime::ethosu::read_driver_actions(
-        {static_cast<const uint8_t*>(commands), static_cast<size_t>(commands_size)}, actions);
-    fake::require(problem == nullptr, "the commands are driver actions");
-    fake::run(actions.stream, {reinterpret_cast<const uint8_t*>(addresses[0]), sizes[0]},
+    arm_runtime::ethosu::Container container;
+    const char* problem = arm_runtime::ethosu::read_container(
+        static_cast<const uint8_t*>(commands), static_cast<size_t>(commands_size), container);
+    fake::require(problem == nullptr, "the commands are a driver payload");
+    const arm_runtime::ethosu::Words stream = container.stream;
+    fake::run({stream.bytes(), 4 * stream.size()},
+              {reinterpret_cast<const uint8_t*>(addresses[0]), sizes[0]},
               reinterpret_cast<uint8_t*>(addresses[1]), sizes[1]);
     return 0;
 }

@@ -2,7 +2,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "driver_actions.hpp"
 #include "payload.hpp"
 
 namespace {
@@ -39,8 +38,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     volatile unsigned total = sum(payload.commands) + sum(payload.weights);
     check(payload.inputs, payload.scratch_size);
     check(payload.outputs, payload.scratch_size);
-    DriverActions actions;
-    if (read_driver_actions(payload.commands, actions) == nullptr)
-        total = total + sum(actions.stream);
+    Container container;
+    if (read_commands(payload, container) == nullptr)
+        total = total + sum({container.stream.bytes(), 4 * container.stream.size()});
     return 0;
 }
