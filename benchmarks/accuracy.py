@@ -6,8 +6,8 @@
     ... --update docs/benchmarks.md                              # and put the table there
 
 SQNR is that of the eager quantized graph against float, in dB, on inputs that calibration did not see; both sides
-calibrate with the same one batch. Every case has a process of its own. Times are CPU seconds of prepare and convert,
-calibration not counted. Figures are appended to --out as JSON lines.
+calibrate with the same one batch, ours with ``quantize_program``. Every case has a process of its own. Times are CPU
+seconds of quantizing, calibration included. Figures are appended to --out as JSON lines.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _text(figures: dict[str, float], name: str, decimals: int) -> str:
 
 
 def _progress(row: dict[str, Any]) -> str:
-    names = ("sqnr_db", "prepare_s", "calibrate_s", "convert_s", "error")
+    names = ("sqnr_db", "quantize_s", "error")
     return f"{row['side']:>5} {row['model']}: " + " ".join(
         f"{n}={row[n]:.4g}" if isinstance(row[n], float) else f"{n}={row[n]}" for n in names if n in row
     )

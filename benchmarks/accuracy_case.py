@@ -8,7 +8,6 @@ that returns a module and a function from a seed to example inputs) and perhaps 
 from __future__ import annotations
 
 import importlib.util
-import itertools
 import math
 import sys
 from collections.abc import Callable
@@ -18,7 +17,6 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import torch
-from torchao.quantization.pt2e.quantize_pt2e import prepare_pt2e
 
 from probes import cpu_seconds, recorded
 from sides import SIDES
@@ -54,27 +52,14 @@ def _network(model: str, registry: str) -> tuple[torch.nn.Module, Inputs]:
 
 
 def _measure(side_name: str, network: torch.nn.Module, inputs: Inputs) -> dict[str, Any]:
-    """CPU seconds of prepare and convert, and the error on inputs that calibration did not see."""
+    """CPU seconds of quantizing, and the error on inputs that calibration did not see."""
     side = SIDES[side_name]()
     quantizer = side.quantizer("tosa-int", side.compile_spec("tosa-int"))
-    program = torch.export.export(network, inputs(_CALIBRATION_SEED))
-    module = side.module(program)
-    marks = [cpu_seconds(children=True)]
-    prepared = prepare_pt2e(module, quantizer)
-    marks.append(cpu_seconds(children=True))
-    with torch.no_grad():
-        prepared(*inputs(_CALIBRATION_SEED))
-    marks.append(cpu_seconds(children=True))
-    quantized = side.convert(prepared, inputs(_CALIBRATION_SEED))
-    marks.append(cpu_seconds(children=True))
-    prepare, calibrate, convert = (after - before for before, after in itertools.pairwise(marks))
-    return {
-        "quantize_s": prepare + convert,
-        "prepare_s": prepare,
-        "calibrate_s": calibrate,
-        "convert_s": convert,
-        "sqnr_db": _sqnr(network, quantized, inputs),
-    }
+    inputs_seen = inputs(_CALIBRATION_SEED)
+    program = torch.export.export(network, inputs_seen)
+    start = cpu_seconds(children=True)
+    quantized = side.quantize(program, quantizer, inputs_seen)
+    return {"quantize_s": cpu_seconds(children=True) - start, "sqnr_db": _sqnr(network, quantized, inputs)}
 
 
 def _sqnr(exact: torch.nn.Module, quantized: torch.nn.Module, inputs: Inputs) -> float:

@@ -1,10 +1,11 @@
-"""Post-training quantization in one call: prepare, calibrate, convert, correct biases."""
+"""Post-training quantization in one call: equalize, prepare, calibrate, convert, correct biases."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import chain, islice
 
 import torch
 from torch.export import ExportedProgram
@@ -13,6 +14,7 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 from ..errors import UsageError
 from .bias import SAMPLES, Sample, correct_biases
+from .equalize import equalize
 from .quantizer import TOSAQuantizer
 
 
@@ -29,6 +31,8 @@ def quantize_program(
     quantizer: TOSAQuantizer,
     samples: Iterable[Sample],
     *,
+    equalization: bool = True,
+    smoothing: bool = True,
     bias_correction: bool = True,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Quantized:
@@ -37,23 +41,25 @@ def quantize_program(
     Args:
         program: of ``torch.export``; it is left as it is.
         samples: calls of the model, each arguments and keyword arguments; read once.
+        equalization: between layers, see ``equalize.equalize``.
+        smoothing: the same behind layer norms.
         bias_correction: see ``bias.correct_biases``.
         progress: called after each sample with their number so far.
 
     Raises:
         UsageError: there is no sample.
     """
-    prepared = prepare_pt2e(program.module(), quantizer)
-    first: list[Sample] = []
-    done = 0
-    with torch.no_grad():
-        for sample in samples:
-            prepared(*sample[0], **sample[1])
-            first = first if len(first) >= SAMPLES else [*first, sample]
-            done += 1
-            progress(done)
-    if not done:
+    rest = iter(samples)
+    first = list(islice(rest, SAMPLES))
+    if not first:
         raise UsageError("calibration data is empty: give one sample at least")
+    module = program.module()
+    equalize(module, first, layers=equalization, norms=smoothing)
+    prepared = prepare_pt2e(module, quantizer)
+    with torch.no_grad():
+        for done, (args, kwargs) in enumerate(chain(first, rest), 1):
+            prepared(*args, **kwargs)
+            progress(done)
     floating = copy.deepcopy(prepared)  # this one runs only: the annotations of a copy name nodes of the original
     converted = convert_pt2e(prepared)
     if bias_correction:

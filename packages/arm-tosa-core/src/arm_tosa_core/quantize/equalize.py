@@ -1,0 +1,229 @@
+"""Factors moved from layer to layer, exactly in float, so that the channels of an activation suit one scale better.
+
+A channel that is divided by ``s`` where it is made, and multiplied by ``s`` in the weights that read it, changes no
+result. Between layers this is cross-layer equalization (Nagel et al., 2019, 4.1), behind a norm it is activation
+smoothing (Xiao et al., 2023, SmoothQuant). How much moves is tried out on samples; it stays where it gains little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Interpreter, Node
+from torch.utils import _pytree as pytree
+
+from ..registry import canonical
+from .bias import Sample
+from .observers import MaskedHistogramObserver
+
+#: Samples that say how far each channel reaches; on the first, factors are judged.
+_SAMPLES = 4
+
+#: The factors tried are ``reach(activation) ** a / reach(weights) ** (1 - a)``, channel by channel, for these ``a``.
+_EXPONENTS = (0.25, 0.5, 0.75)
+
+#: The squared error must fall below this part of what it was.
+_GAIN = 0.8
+
+_OF_ROWS = frozenset({"aten.linear.default", "aten.layer_norm.default"})  # channels last
+_READERS = frozenset({"aten.conv1d.default", "aten.conv2d.default", "aten.linear.default"})
+#: Where the arguments of an operator have a weight and a bias whose first axis is that of its channels.
+_LAYERS = dict.fromkeys(("aten.batch_norm.default", *sorted(_READERS)), (1, 2))
+_NORMS = {"aten.layer_norm.default": (2, 3)}
+#: What multiplying a channel by a positive number passes through.
+_HOMOGENEOUS = frozenset(
+    f"aten.{name}.default"
+    for name in ("relu", "relu_", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d", "clone", "contiguous", "dropout")
+)
+
+
+@dataclass(frozen=True)
+class _Edge:
+    """An activation whose channels may be scaled.
+
+    Args:
+        maker: the node that makes it from ``constants``, its weight and its bias if it has one.
+        value: the activation as the readers see it.
+        readers: layers; nothing else reads it.
+        axis: of the channels.
+    """
+
+    maker: Node
+    constants: tuple[Node, ...]
+    value: Node
+    readers: tuple[Node, ...]
+    axis: int
+
+
+def equalize(module: GraphModule, samples: Sequence[Sample], *, layers: bool = True, norms: bool = True) -> list[str]:
+    """Rescales weights of a float module where that lowers the error that 8 bits make in the layers behind.
+
+    Args:
+        module: ``ExportedProgram.module()``, not prepared yet. It gets weights of its own; the program keeps its.
+        samples: calls of the model; four at most are used.
+        layers: between layers, through ReLUs and pools.
+        norms: behind layer norms.
+
+    Returns:
+        The names of the nodes that make the rescaled activations.
+    """
+    makers = {**(_LAYERS if layers else {}), **(_NORMS if norms else {})}
+    edges = [edge for node in module.graph.nodes if (edge := _edge(node, makers)) is not None]
+    if not edges or not samples:
+        return []
+    seen = _Activations(module, edges)
+    for args, kwargs in samples[:_SAMPLES]:
+        with torch.no_grad():
+            seen.run(*pytree.tree_leaves((args, dict(kwargs))), enable_io_processing=False)
+    changed = []
+    for edge in edges:
+        factors = _best(module, edge, seen.first[edge.value], seen.reach[edge.value])
+        if factors is not None:
+            _move(module, edge, factors)
+            changed.append(edge.maker.name)
+    module.recompile()
+    return changed
+
+
+def _edge(maker: Node, makers: Mapping[str, tuple[int, int]]) -> _Edge | None:
+    places = makers.get(_kind(maker))
+    if places is None:
+        return None
+    constants = tuple(a for i in places if len(maker.args) > i and isinstance(a := maker.args[i], Node))
+    if not all(_is_own(c) for c in constants) or constants[:1] != (maker.args[places[0]],):
+        return None
+    value = maker
+    while len(value.users) == 1 and _kind(next(iter(value.users))) in _HOMOGENEOUS:
+        value = next(iter(value.users))
+    readers = tuple(value.users)
+    of_rows = _kind(maker) in _OF_ROWS
+    if readers and all(_reads(r, value) and (_kind(r) in _OF_ROWS) == of_rows for r in readers):
+        return _Edge(maker, constants, value, readers, -1 if of_rows else 1)
+    return None
+
+
+def _kind(node: Node) -> str:
+    return canonical(node.target) if node.op == "call_function" else ""
+
+
+def _is_own(node: Node) -> bool:
+    """Whether a node is a constant that one operator reads."""
+    return node.op == "get_attr" and len(node.users) == 1
+
+
+def _reads(node: Node, value: Node) -> bool:
+    """Whether a node is a layer whose weights can take a factor per channel of what it reads."""
+    if _kind(node) not in _READERS or node.args[0] is not value:
+        return False
+    weight = node.args[1]
+    if not isinstance(weight, Node) or not _is_own(weight):
+        return False
+    groups = _groups(node)
+    return groups == 1 or bool(groups == value.meta["val"].shape[1])
+
+
+def _groups(node: Node) -> Any:
+    return node.args[6] if len(node.args) > 6 else 1
+
+
+def _data(module: GraphModule, node: Node) -> torch.Tensor:
+    data: Any = module
+    for part in str(node.target).split("."):
+        data = getattr(data, part)
+    return data.detach()  # type: ignore[no-any-return]
+
+
+def _by_channel(weight: torch.Tensor, reader: Node) -> torch.Tensor:
+    """The reader's weights, a row for each channel that it reads."""
+    groups = _groups(reader)
+    return weight.reshape(groups, -1) if groups > 1 else weight.transpose(0, 1).flatten(1)
+
+
+def _scaled(weight: torch.Tensor, reader: Node, factors: torch.Tensor) -> torch.Tensor:
+    groups = _groups(reader)
+    each = factors.repeat_interleave(len(weight) // groups) if groups > 1 else factors[None]
+    return weight * each.reshape(*each.shape, *[1] * (weight.dim() - each.dim()))
+
+
+def _best(module: GraphModule, edge: _Edge, x: torch.Tensor, reach: torch.Tensor) -> torch.Tensor | None:
+    """The factors that activations are divided by, [channels]; none if no factors gain enough."""
+    weights = {reader: _data(module, reader.args[1]) for reader in edge.readers}  # type: ignore[arg-type]
+    if not all(w.is_floating_point() for w in weights.values()):
+        return None
+    rows = torch.cat([_by_channel(w, reader).abs() for reader, w in weights.items()], 1).amax(1)
+    usable = (reach > 0) & (rows > 0)
+    least, best = _GAIN * _error(edge, x, weights, torch.ones_like(reach)), None
+    for exponent in _EXPONENTS:
+        raw = reach**exponent / rows ** (1 - exponent)
+        factors = torch.where(usable, raw / raw[usable].log().mean().exp(), 1.0)
+        error = _error(edge, x, weights, factors)
+        if error < least:
+            least, best = error, factors
+    return best
+
+
+def _error(edge: _Edge, x: torch.Tensor, weights: Mapping[Node, torch.Tensor], factors: torch.Tensor) -> float:
+    """Squared error of what the readers compute with 8 bits, activations per tensor and weights per channel."""
+    shape = [1] * x.dim()
+    shape[edge.axis] = -1
+    divided = _rounded(x / factors.reshape(shape))
+    total = 0.0
+    for reader, weight in weights.items():
+        rest = (None, *reader.args[3:])
+        exact = reader.target(x, weight, *rest)  # type: ignore[operator]
+        got = reader.target(divided, _rounded_weight(_scaled(weight, reader, factors)), *rest)  # type: ignore[operator]
+        total += float((exact - got).double().square().sum())
+    return total
+
+
+def _rounded(x: torch.Tensor) -> torch.Tensor:
+    """With the scale that calibration would choose."""
+    observer = MaskedHistogramObserver(
+        dtype=torch.int8, quant_min=-128, quant_max=127, qscheme=torch.per_tensor_affine, eps=2**-16
+    )
+    observer(x)
+    scale, zero = observer.calculate_qparams()
+    return torch.fake_quantize_per_tensor_affine(x, float(scale), int(zero), -128, 127)
+
+
+def _rounded_weight(weight: torch.Tensor) -> torch.Tensor:
+    scales = (weight.flatten(1).abs().amax(1) / 127).clamp(min=2**-60)
+    zeros = torch.zeros(len(weight), dtype=torch.int32)
+    return torch.fake_quantize_per_channel_affine(weight, scales, zeros, 0, -127, 127)
+
+
+def _move(module: GraphModule, edge: _Edge, factors: torch.Tensor) -> None:
+    for constant in edge.constants:
+        data = _data(module, constant)
+        _replace(module, constant, data / factors.reshape(-1, *[1] * (data.dim() - 1)))
+    for reader in edge.readers:
+        weight: Any = reader.args[1]
+        _replace(module, weight, _scaled(_data(module, weight), reader, factors))
+
+
+def _replace(module: GraphModule, constant: Node, data: torch.Tensor) -> None:
+    name = f"_equalized_{constant.name}"
+    module.register_parameter(name, torch.nn.Parameter(data, requires_grad=False))
+    constant.target = name
+
+
+class _Activations(Interpreter):
+    """Runs the module; notes how far each channel of chosen activations reaches, and keeps them once."""
+
+    def __init__(self, module: GraphModule, edges: Sequence[_Edge]) -> None:
+        super().__init__(module)
+        self.axes = {edge.value: edge.axis for edge in edges}
+        self.first: dict[Node, torch.Tensor] = {}
+        self.reach: dict[Node, torch.Tensor] = {}
+
+    def run_node(self, n: Node) -> Any:
+        result = super().run_node(n)
+        if n in self.axes:
+            axis = self.axes[n] % result.dim()
+            reach = result.abs().amax([i for i in range(result.dim()) if i != axis])
+            self.reach[n] = torch.maximum(reach, self.reach.get(n, reach))
+            self.first.setdefault(n, result.clone())
+        return result

@@ -1,0 +1,141 @@
+"""Factors between layers: exact in float, better in 8 bits, and nowhere that something else reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from arm_tosa_core import (
+    TosaCompileSpec,
+    TOSAQuantizer,
+    get_symmetric_quantization_config,
+    quantize_program,
+)
+from arm_tosa_core.quantize.equalize import equalize
+
+
+def tilt(maker: Any, *readers: Any) -> None:
+    """Makes channels reach a hundredth to a hundred times as far, which the layers that read them undo."""
+    factors = torch.logspace(-2, 2, len(maker.weight))[torch.randperm(len(maker.weight))]
+    maker.weight.data = maker.weight.data * factors.reshape(-1, *[1] * (maker.weight.dim() - 1))
+    maker.bias.data = maker.bias.data * factors
+    for reader in readers:
+        depthwise = getattr(reader, "groups", 1) > 1
+        shape = [-1 if axis == (0 if depthwise else 1) else 1 for axis in range(reader.weight.dim())]
+        reader.weight.data = reader.weight.data / factors.reshape(shape)
+
+
+class Smoothed(nn.Module):
+    """A norm with channels far apart, as trained transformers have them, and the three layers that read it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(16)
+        self.layers = nn.ModuleList(nn.Linear(16, 8) for _ in range(3))
+        tilt(self.norm, *self.layers)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        normed = self.norm(x)
+        q, k, v = (layer(normed) for layer in self.layers)
+        return q * k + v
+
+
+def convolutions() -> nn.Module:
+    """Channels far apart in front of a depthwise convolution, and behind it."""
+    net = nn.Sequential(
+        *(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2)),
+        *(nn.Conv2d(8, 8, 3, groups=8), nn.ReLU(), nn.Conv2d(8, 5, 1)),
+    ).eval()
+    tilt(net[1], net[4])
+    tilt(net[4], net[6])
+    return net
+
+
+def layers() -> nn.Module:
+    net = nn.Sequential(nn.Linear(6, 12), nn.ReLU(), nn.Linear(12, 4))
+    tilt(net[0], net[2])
+    return net
+
+
+NETS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...], int]] = {
+    "norm": (Smoothed, (2, 7, 16), 1),
+    "convolutions": (convolutions, (1, 3, 14, 14), 2),
+    "layers": (layers, (5, 6), 1),
+}
+
+
+def made(name: str) -> tuple[torch.export.ExportedProgram, list[torch.Tensor], int]:
+    torch.manual_seed(0)
+    make, shape, places = NETS[name]
+    inputs = [torch.randn(shape) for _ in range(4)]
+    return torch.export.export(make(), (inputs[0],)), inputs, places
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_exact_in_float(name: str) -> None:
+    program, inputs, places = made(name)
+    before = {key: value.clone() for key, value in program.state_dict.items()}
+    module = program.module()
+    assert len(equalize(module, [((x,), {}) for x in inputs])) == places
+    for x in inputs:
+        torch.testing.assert_close(module(x), program.module()(x), rtol=1e-4, atol=1e-4)
+    assert all(torch.equal(before[key], value) for key, value in program.state_dict.items())
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_better_in_8_bits(name: str) -> None:
+    program, inputs, _ = made(name)
+
+    def sqnr(on: bool) -> float:
+        quantizer = TOSAQuantizer(TosaCompileSpec("TOSA-1.0+INT")).set_global(get_symmetric_quantization_config())
+        samples = [((x,), {}) for x in inputs[:3]]
+        quantized = quantize_program(program, quantizer, samples, equalization=on, smoothing=on).converted
+        exact, got = program.module()(inputs[3]).detach(), quantized(inputs[3])
+        return float(10 * torch.log10(exact.square().sum() / (exact - got).square().sum()))
+
+    assert sqnr(True) >= sqnr(False) + 10
+
+
+@pytest.mark.parametrize(("name", "layers", "norms", "places"), [("norm", True, False, 0), ("layers", False, True, 0)])
+def test_each_can_be_turned_off(name: str, layers: bool, norms: bool, places: int) -> None:
+    program, inputs, _ = made(name)
+    assert len(equalize(program.module(), [((inputs[0],), {})], layers=layers, norms=norms)) == places
+
+
+class Read(nn.Module):
+    """Two layers, whose activation may be read by something else, or have a clamp that no factor passes."""
+
+    def __init__(self, between: Callable[[torch.Tensor], torch.Tensor], also: bool) -> None:
+        super().__init__()
+        self.first, self.second, self.between, self.also = nn.Linear(6, 12), nn.Linear(12, 12), between, also
+        tilt(self.first, self.second)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.between(self.first(x))
+        y = self.second(x)
+        return x + y if self.also else y
+
+
+@pytest.mark.parametrize(
+    ("between", "also", "places"),
+    [(torch.relu, False, 1), (torch.relu, True, 0), (torch.nn.functional.relu6, False, 0), (torch.sigmoid, False, 0)],
+)
+def test_only_where_nothing_changes(between: Callable[[torch.Tensor], torch.Tensor], also: bool, places: int) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(5, 6)
+    module = torch.export.export(Read(between, also), (x,)).module()
+    assert len(equalize(module, [((x,), {})])) == places
+
+
+def test_even_channels_stay() -> None:
+    torch.manual_seed(0)
+    x = torch.randn(64, 6)
+    net = nn.Sequential(nn.Linear(6, 12), nn.ReLU(), nn.Linear(12, 4))
+    for i in (0, 2):
+        net[i].weight.data = net[i].weight.data.sign() / math.sqrt(net[i].in_features)
+    assert equalize(torch.export.export(net, (x,)).module(), [((x,), {})]) == []
