@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import torch
 from cli_kit import error, graph, line_of, ok, run
 
+from arm_tosa_core.cli import quantize as cli_quantize
 from arm_tosa_core.ir import DType
 from arm_tosa_core.loader import load
 from arm_tosa_core.pte import delegates
@@ -37,7 +39,7 @@ def test_compile_takes_an_exported_program_and_leaves_artifacts(folder: Path) ->
     assert [path.read_bytes() for path in Path("kept").rglob("*.tosa")] == [Path("net.tosa").read_bytes()]
 
 
-def test_what_stays_on_the_cpu_is_told_with_itsline_of(folder: Path) -> None:
+def test_what_stays_on_the_cpu_is_told_with_its_line(folder: Path) -> None:
     data = ok("compile", "models.py:partial", "--target", "tosa", "-o", "net.pte")
     (row,) = data["rejected"]
     assert (
@@ -153,6 +155,25 @@ def test_quantized_compilation_uses_the_calibration_data(folder: Path, quantizat
     result = run(*compile_)
     assert result.exit_code == 0 and "calibrating with the example inputs alone" in result.stderr
     assert Path("net.tosa").read_bytes() != calibrated  # the example inputs have another range
+
+
+def test_calibration_shows_how_far_it_is(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[tuple[str, int, int]] = []
+    monkeypatch.setattr(cli_quantize, "progress", lambda: nullcontext(lambda *step: shown.append(step)))
+    np.savez("c.npz", x=np.zeros((3, 2, 3), np.float32) + 1)
+    ok(
+        "compile",
+        "models.py:whole",
+        "--target",
+        "tosa-int",
+        "--quantize",
+        "int8",
+        "-o",
+        "n.tosa",
+        "--calibration",
+        "c.npz",
+    )
+    assert shown == [("calibrating", done, 3) for done in (1, 2, 3)]
 
 
 def _ends(tosa: bytes) -> list[Any]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import Progress, TaskID
 
 from .. import plugins
 from ..atomic import write_atomic
@@ -17,6 +16,7 @@ from ..errors import UsageError
 from .calibration import samples
 from .model import load_program
 from .options import Options, TargetName, compile_spec_for, parse_options
+from .progress import progress
 from .report import Result, say, table
 
 if TYPE_CHECKING:
@@ -61,8 +61,7 @@ def accuracy(
 
     wanted = None if budget is None else parse_budget(budget)
     chosen = read_scheme(Path(scheme)) if scheme.endswith(".json") else Scheme(scheme)
-    with Progress(console=Console(stderr=True), transient=True) as bars:
-        shown = _Bars(bars)
+    with progress() as shown:
         judged = Model(program, spec, list(samples(calibration, program)), list(samples(evaluate, program)), shown)
         quantized = judged.quantize(chosen)
         comparison = judged.compare(quantized)
@@ -83,19 +82,6 @@ def _where(row: OperatorError) -> str:
     """The file without its folders, and the line; the whole is in the JSON and on the page."""
     path, comma, _ = row.source.partition(",")
     return Path(path).name if comma else row.module
-
-
-class _Bars:
-    """A bar for each thing that is being done."""
-
-    def __init__(self, bars: Progress) -> None:
-        self.bars = bars
-        self.tasks: dict[str, TaskID] = {}
-
-    def __call__(self, what: str, step: int, steps: int) -> None:
-        if what not in self.tasks:
-            self.tasks[what] = self.bars.add_task(what)
-        self.bars.update(self.tasks[what], completed=step, total=steps)
 
 
 def _data(comparison: Comparison, found: Search | None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from .calibration import samples
+from .progress import progress
 from .report import say
 
 if TYPE_CHECKING:
@@ -67,7 +68,9 @@ def _quantize(
         data = [program.example_inputs]
     else:
         raise UsageError("the model was saved without example inputs; give data with --calibration")
-    made = quantize_program(program, _scheme(quantization).quantizer(spec), data)
+    quantizer = _scheme(quantization).quantizer(spec)
+    with progress() as shown:
+        made = quantize_program(program, quantizer, data, progress=lambda done: shown("calibrating", done, len(data)))
     args, kwargs = data[0]
     return torch.export.export(made.converted, args, kwargs)
 
