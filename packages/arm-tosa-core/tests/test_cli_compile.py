@@ -161,18 +161,8 @@ def test_calibration_shows_how_far_it_is(folder: Path, monkeypatch: pytest.Monke
     shown: list[tuple[str, int, int]] = []
     monkeypatch.setattr(cli_quantize, "progress", lambda: nullcontext(lambda *step: shown.append(step)))
     np.savez("c.npz", x=np.zeros((3, 2, 3), np.float32) + 1)
-    ok(
-        "compile",
-        "models.py:whole",
-        "--target",
-        "tosa-int",
-        "--quantize",
-        "int8",
-        "-o",
-        "n.tosa",
-        "--calibration",
-        "c.npz",
-    )
+    compile_ = ("compile", "models.py:whole", "--target", "tosa-int", "-o", "net.tosa")
+    ok(*compile_, "--quantize", "int8", "--calibration", "c.npz")
     assert shown == [("calibrating", done, 3) for done in (1, 2, 3)]
 
 
