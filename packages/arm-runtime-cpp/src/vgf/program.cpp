@@ -38,6 +38,18 @@ std::string shape_text(const std::vector<int64_t>& shape) {
     return "[" + out + "]";
 }
 
+const char* name_of(VkDescriptorType type) {
+    if (type == kDescriptorTensor) return "tensor";
+    return type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER ? "uniform buffer" : "storage buffer";
+}
+
+/// Whether code may take a resource of this type for a variable of this storage class.
+bool fits(VkDescriptorType type, uint32_t storage_class) {
+    if (type == kDescriptorTensor) return storage_class == kClassUniformConstant;
+    if (storage_class == kClassUniform) return true;
+    return type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER && storage_class == kClassStorageBuffer;
+}
+
 class Reader {
   public:
     Reader(const uint8_t* data, size_t size) : data_(data), size_(size) {}
@@ -295,18 +307,25 @@ class Reader {
     }
 
     /// The code may ask for nothing that the segment lacks: drivers do not check that.
-    static void check_code(const Segment& s, const std::string& where) {
+    void check_code(const Segment& s, const std::string& where) const {
         const SpirvInterface code =
             read_interface(s.code, s.code_words, s.graph, s.entry_point, where);
         if (!code.has_entry_point) {
             throw Error(where + ": its code has no entry point '" + s.entry_point + "'");
         }
-        std::set<std::pair<uint32_t, uint32_t>> bound;
-        for (const Binding& b : s.bindings) bound.insert({b.set, b.binding});
-        for (const auto& [set, binding] : code.bindings) {
-            if (!bound.count({set, binding})) {
-                throw Error(where + ": its code uses set " + text(set) + ", binding " +
-                            text(binding) + ", which the segment does not bind");
+        std::map<std::pair<uint32_t, uint32_t>, uint32_t> bound;
+        for (const Binding& b : s.bindings) bound[{b.set, b.binding}] = b.resource;
+        for (const auto& [slot, storage_class] : code.bindings) {
+            const std::string place = "set " + text(slot.first) + ", binding " + text(slot.second);
+            const auto found = bound.find(slot);
+            if (found == bound.end()) {
+                throw Error(where + ": its code uses " + place +
+                            ", which the segment does not bind");
+            }
+            if (!fits(program_.resources[found->second].descriptor, storage_class)) {
+                throw Error(where + ": its code takes no " +
+                            name_of(program_.resources[found->second].descriptor) + " at " + place +
+                            ", which is what resource " + text(found->second) + " is there");
             }
         }
         std::set<uint32_t> given;

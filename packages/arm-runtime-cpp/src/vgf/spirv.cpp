@@ -32,7 +32,7 @@ SpirvInterface read_interface(const uint32_t* words, size_t count, bool graph,
                               const std::string& entry_point, const std::string& where) {
     if (count < kHeaderWords || words[0] != kMagic) throw Error(where + ": its code is not SPIR-V");
     SpirvInterface found;
-    std::set<uint32_t> variables;
+    std::map<uint32_t, uint32_t> variables;
     std::map<uint32_t, uint32_t> sets;
     std::map<uint32_t, uint32_t> slots;
     for (size_t at = kHeaderWords; at < count;) {
@@ -47,7 +47,7 @@ SpirvInterface read_interface(const uint32_t* words, size_t count, bool graph,
         if (code == kOpGraphConstant && length == 4) {
             found.constants.insert(op[3]);
         } else if (code == kOpVariable && length >= 4) {
-            variables.insert(op[2]);
+            variables[op[2]] = op[3];
         } else if (code == kOpDecorate && length == 4 && op[2] == kBinding) {
             slots[op[1]] = op[3];
         } else if (code == kOpDecorate && length == 4 && op[2] == kDescriptorSet) {
@@ -61,7 +61,10 @@ SpirvInterface read_interface(const uint32_t* words, size_t count, bool graph,
     }
     for (const auto& [id, binding] : slots) {
         const auto set = sets.find(id);
-        if (variables.count(id) && set != sets.end()) found.bindings.insert({set->second, binding});
+        const auto variable = variables.find(id);
+        if (variable != variables.end() && set != sets.end()) {
+            found.bindings[{set->second, binding}] = variable->second;
+        }
     }
     return found;
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -12,9 +13,15 @@ namespace arm_runtime::vgf {
 /// The parts of a module's interface that a VGF must agree with.
 struct SpirvInterface {
     bool has_entry_point = false;
-    std::set<uint32_t> constants;                      ///< ids that OpGraphConstantARM asks for
-    std::set<std::pair<uint32_t, uint32_t>> bindings;  ///< descriptor sets and bindings
+    std::set<uint32_t> constants;  ///< ids that OpGraphConstantARM asks for
+    /// Descriptor sets and bindings, and the storage class of what the code expects there.
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> bindings;
 };
+
+// Storage classes (SPIR-V 1.6, section 3.7).
+constexpr uint32_t kClassUniformConstant = 0;  // tensors
+constexpr uint32_t kClassUniform = 2;  // uniform buffers; before SPIR-V 1.3 storage buffers too
+constexpr uint32_t kClassStorageBuffer = 12;
 
 /// Reads a module's interface; checks its header and that its instructions fill it exactly.
 ///

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from vgf_files import UNIFORM_BUFFER, Resource, Segment, double_code, graph_vgf, shader, write
+from vgf_files import STORAGE_BUFFER, UNIFORM_BUFFER, Resource, Segment, double_code, graph_vgf, shader, write
 
 from arm_tosa_core.ir import DType
 
@@ -86,6 +86,22 @@ ROWS: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "entry point": (lambda: one(graph(entry_point="main")), "its code has no entry point 'main'"),
     "unbound": (lambda: one(graph(sets={0: [(0, 0)]})), "uses set 0, binding 1, which the segment does not bind"),
+    "a constant as a uniform buffer": (
+        lambda: write(
+            [*(Resource(role, descriptor=STORAGE_BUFFER) for role in ("Input", "Output")), CONSTANT],
+            [compute(code=shader("scale_uniform"), sets={0: [(0, 0), (1, 1), (2, 2)]})],
+            *PORTS,
+        ),
+        "its code takes no tensor at set 0, binding 2, which is what resource 2 is there",
+    ),
+    "a tensor as a storage buffer": (
+        lambda: one(compute(code=shader("add_buffer"), sets={0: [(0, 0), (1, 1)]})),
+        "its code takes no tensor at set 0, binding 0, which is what resource 0 is there",
+    ),
+    "a storage buffer as a tensor": (
+        lambda: one(compute(), replace(CONSTANT, role="Intermediate", descriptor=STORAGE_BUFFER)),
+        "its code takes no storage buffer at set 1, binding 3, which is what resource 2 is there",
+    ),
     "constant that is missing": (
         lambda: one(graph(_code_with_constant())),
         "uses graph constant 5, which the segment does not have",

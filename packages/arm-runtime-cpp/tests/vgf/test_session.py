@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 from vgf_files import (
+    R8_UINT,
+    R16_UINT,
     SPEC,
     STORAGE_BUFFER,
+    UNIFORM_BUFFER,
     Resource,
     Segment,
     double_code,
@@ -127,6 +130,31 @@ def test_shaders_between_graphs(vgf: Any) -> None:
     with vgf.Session(write(resources, segments, [0], [6])) as session:
         for x in (X, -X):
             assert np.array_equal(session.run([x])[0], (100 - 2 * x + 10) * 2)
+
+
+@pytest.mark.parametrize(("kind", "format_"), [(np.uint8, R8_UINT), (np.uint16, R16_UINT)])
+def test_unsigned_types(vgf: Any, kind: type, format_: int) -> None:
+    """The graph compiler makes none, shaders may: here one that adds 10 to the int32 that the elements lie on."""
+    size = 16 // np.dtype(kind).itemsize
+    resources = [Resource(role, (size,), STORAGE_BUFFER, format_) for role in ("Input", "Output")]
+    add = Segment(shader("add_buffer"), {0: [(0, 0), (1, 1)]}, graph=False, dispatch=(4, 1, 1))
+    with vgf.Session(write(resources, [add], [0], [1])) as session:
+        assert [t.dtype for t in session.inputs + session.outputs] == [np.dtype(kind).name] * 2
+        (out,) = session.run([X.view(kind)])
+        with pytest.raises(vgf.VgfError, match=f"input 0 .'input0'. is {np.dtype(kind).name}, got int8"):
+            session.run([np.zeros(size, np.int8)])
+    assert out.dtype == kind
+    assert np.array_equal(out.view(np.int32), X + 10)
+
+
+def test_uniform_buffer(vgf: Any) -> None:
+    """A shader's factor is a uniform buffer, which is an input of the program."""
+    resources = [Resource(role, descriptor=STORAGE_BUFFER) for role in ("Input", "Output")]
+    resources.append(Resource("Input", (1,), UNIFORM_BUFFER))
+    scale = Segment(shader("scale_uniform"), {0: [(0, 0), (1, 1), (2, 2)]}, graph=False, dispatch=(4, 1, 1))
+    with vgf.Session(write(resources, [scale], [0, 2], [1])) as session:
+        for factor in (7, -3):
+            assert np.array_equal(session.run([X, np.array([factor], np.int32)])[0], X * np.int32(factor))
 
 
 def test_profile_has_host_and_device_events(vgf: Any) -> None:

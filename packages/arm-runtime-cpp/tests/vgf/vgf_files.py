@@ -16,7 +16,7 @@ from arm_vgf.model_converter import convert
 
 SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT+FP+int16+bf16")
 TENSOR, STORAGE_BUFFER, UNIFORM_BUFFER = 1000460000, 7, 6  # VkDescriptorType
-R8_SINT, R32_SINT, R32_SFLOAT = 14, 99, 100  # VkFormat
+R8_UINT, R8_SINT, R16_UINT, R32_SINT, R32_SFLOAT = 13, 14, 74, 99, 100  # VkFormat
 SHADERS = Path(__file__).parent / "shaders"
 
 
