@@ -1,0 +1,90 @@
+// What VgfBackend does at its edges, step by step, as ExecuTorch's runtime calls it. The program
+// takes a VGF that makes x + x of int32 [4], and prints a line for each step.
+#include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/platform/runtime.h>
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+namespace et = executorch::runtime;
+using executorch::aten::ScalarType;
+using executorch::aten::Tensor;
+using executorch::aten::TensorImpl;
+
+namespace {
+
+et::BackendInterface* backend() { return et::get_backend_class("VgfBackend"); }
+
+void set_option(const char* key, const char* value) {
+    et::BackendOption option;
+    std::strncpy(option.key, key, sizeof(option.key) - 1);
+    std::array<char, et::kMaxOptionValueLength> text{};
+    std::strncpy(text.data(), value, text.size() - 1);
+    option.value = text;
+    et::BackendOptionContext context;
+    const et::Error error = backend()->set_option(context, {&option, 1});
+    std::printf("option %s %s: %d\n", key, value, static_cast<int>(error));
+}
+
+et::DelegateHandle* load(const std::vector<char>& vgf) {
+    et::BackendInitContext context(nullptr);
+    et::FreeableBuffer buffer(vgf.data(), vgf.size(), nullptr);
+    const auto handle = backend()->init(context, &buffer, {});
+    std::printf("load: %d\n", static_cast<int>(handle.error()));
+    return handle.ok() ? *handle : nullptr;
+}
+
+/// A tensor [size] of `data`.
+struct Owned {
+    Owned(ScalarType type, int32_t count, void* data)
+        : size(count), impl(type, 1, &size, data, &order, &stride), value(Tensor(&impl)) {}
+    int32_t size;
+    uint8_t order = 0;
+    int32_t stride = 1;
+    TensorImpl impl;
+    et::EValue value;
+};
+
+void run(const char* what, et::DelegateHandle* handle, Owned&& input, Owned&& output) {
+    et::EValue* values[] = {&input.value, &output.value};
+    et::BackendExecutionContext context;
+    std::fprintf(stderr, "step %s\n", what);
+    const et::Error error = backend()->execute(context, handle, {values, 2});
+    std::printf("%s: %d\n", what, static_cast<int>(error));
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+    if (count != 3) return 2;
+    et::runtime_init();
+    std::ifstream file(words[1], std::ios::binary);
+    const std::vector<char> vgf((std::istreambuf_iterator<char>(file)),
+                                std::istreambuf_iterator<char>());
+    set_option("devise", "0");
+    set_option("device", "no such device");
+    load(vgf);
+    set_option("device", words[2]);
+    et::DelegateHandle* const handle = load(vgf);
+    if (handle == nullptr) return 1;
+
+    int64_t wide[] = {1, -2, 1 << 29, -(1 << 30)};
+    int64_t sums[] = {9, 9, 9, 9};
+    run("int64", handle, {ScalarType::Long, 4, wide}, {ScalarType::Long, 4, sums});
+    for (const int64_t sum : sums) std::printf("%lld ", static_cast<long long>(sum));
+    std::printf("\n");
+    int64_t too_wide[] = {1, int64_t{1} << 31, 0, 0};
+    run("range", handle, {ScalarType::Long, 4, too_wide}, {ScalarType::Long, 4, sums});
+    int32_t narrow[] = {1, 2, 3, 4};
+    run("int64 out", handle, {ScalarType::Int, 4, narrow}, {ScalarType::Long, 4, sums});
+    for (const int64_t sum : sums) std::printf("%lld ", static_cast<long long>(sum));
+    std::printf("\n");
+    run("shape", handle, {ScalarType::Int, 3, narrow}, {ScalarType::Long, 4, sums});
+    run("type", handle, {ScalarType::Int, 4, narrow}, {ScalarType::Float, 4, sums});
+    run("no type of ours", handle, {ScalarType::Double, 2, wide}, {ScalarType::Long, 4, sums});
+    backend()->destroy(handle);
+}

@@ -1,0 +1,81 @@
+"""``VgfBackend`` at its edges: the option ``device``, int64 arguments, and arguments that do not fit."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from vgf_files import SPEC
+
+from arm_tosa_core.ir import DType, Graph
+from arm_tosa_core.serializer import serialize
+from arm_vgf.model_converter import convert
+
+OK, INVALID_ARGUMENT, INVALID_COMPATIBILITY = 0, 18, 48  # executorch::runtime::Error
+
+
+@pytest.fixture(scope="module")
+def steps(
+    vgf: Any, cmake_build: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
+) -> subprocess.CompletedProcess[str]:
+    """What ``delegate_edges.cpp`` printed, on the device that Python chose, by a part of its name."""
+    import emulation_layer
+
+    graph = Graph()
+    x = graph.input("x", (4,), DType.INT32)
+    graph.outputs = [graph.append("ADD", [x, x]).output]
+    folder = tmp_path_factory.mktemp("edges")
+    file = folder / "double.vgf"
+    file.write_bytes(convert(serialize(graph, SPEC)))
+    with vgf.Session(file.read_bytes()) as session:
+        assert np.array_equal(session.run([np.array([1, 2, 3, 4], np.int32)])[0], [2, 4, 6, 8])
+        device = session.device.split()[0].upper()
+    program = cmake_build("host", "vgf_delegate_edges") / "src" / "vgf" / "vgf_delegate_edges"
+    layers = str(Path(emulation_layer.__file__).parent / "deploy")
+    # The option goes before the variable.
+    env = {**os.environ, "ARM_VGF_LAYERS": layers, "ARM_VGF_CACHE": str(folder), "ARM_VGF_DEVICE": "none such"}
+    command = [str(program), str(file), device]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_option(steps: subprocess.CompletedProcess[str]) -> None:
+    lines = steps.stdout.splitlines()
+    assert lines[0] == f"option devise 0: {INVALID_ARGUMENT}"
+    assert lines[1:3] == [f"option device no such device: {OK}", f"load: {INVALID_COMPATIBILITY}"]
+    assert lines[3].startswith("option device ") and lines[4] == f"load: {OK}"
+    assert "no option 'devise' of this type; it has 'device', a string" in steps.stderr
+    assert "no Vulkan 1.3 device 'no such device' that runs Arm's ML extensions; this machine has 0:" in steps.stderr
+
+
+def test_int64(steps: subprocess.CompletedProcess[str]) -> None:
+    """Narrowed and widened; out of int32's range: refused, with the argument and the number."""
+    lines = steps.stdout.splitlines()
+    assert lines[5:7] == [f"int64: {OK}", "2 -4 1073741824 -2147483648 "]
+    assert lines[7] == f"range: {INVALID_ARGUMENT}"
+    assert "input 0 ('input_0') holds 2147483648, which int32, the program's type, cannot" in _said(steps, "range")
+    assert lines[8:10] == [f"int64 out: {OK}", "2 4 6 8 "]
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        ("shape", "input 0 ('input_0') has shape [4], got [3]"),
+        ("type", "output 0 ('output_0') is int32, got float32"),
+        ("no type of ours", "argument 0 has ScalarType 7, which no VGF tensor has"),
+    ],
+)
+def test_an_argument_that_does_not_fit(steps: subprocess.CompletedProcess[str], step: str, message: str) -> None:
+    assert f"{step}: {INVALID_ARGUMENT}" in steps.stdout.splitlines()
+    assert message in _said(steps, step)
+
+
+def _said(steps: subprocess.CompletedProcess[str], step: str) -> str:
+    """What was logged in a step."""
+    return steps.stderr.partition(f"step {step}\n")[2].partition("step ")[0]
