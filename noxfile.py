@@ -109,12 +109,14 @@ def _vulkan_driver() -> bool:
     return "VK_DRIVER_FILES" in os.environ or any(folder.glob("*.json") for folder in folders if folder.is_dir())
 
 
+KHRONOS = "VkLayer_khronos_validation.json"
 #: Debian packages, and whether what they bring is there.
 COMPILER: dict[str, Callable[[], object]] = {"g++": lambda: shutil.which("c++")}
 VULKAN: dict[str, Callable[[], object]] = {
     "libvulkan-dev": lambda: Path("/usr/include/vulkan/vulkan_core.h").is_file(),
     "libvulkan1": lambda: ctypes.util.find_library("vulkan"),
     "mesa-vulkan-drivers": _vulkan_driver,
+    "vulkan-validationlayers": lambda: Path("/usr/share/vulkan/explicit_layer.d", KHRONOS).is_file(),
 }
 FUZZER: dict[str, Callable[[], object]] = {
     "clang": lambda: shutil.which("clang++"),
@@ -251,6 +253,45 @@ def fuzz(session: nox.Session) -> None:
     env, folder = _shared(session, runtime=False), RUNTIME / "tests" / "ethosu_model"
     _pytest(env, session.posargs, folder / "fuzz_graphs.py")
     env.python(str(folder / "fuzz_bytes.py"))
+
+
+@nox.session
+def sanitize(session: nox.Session) -> None:
+    """The tests of arm-runtime-cpp on a build with the address and undefined-behaviour sanitizers, inside Python."""
+    _system(session, COMPILER, VULKAN)
+    env, build = _shared(session), RUNTIME / "build" / "sanitized"
+    package, cmake = build / "package" / "arm_runtime", str(env.bin / "cmake")
+    for step in (
+        ("--preset", "host-asan", "-B", str(build), "-S", str(RUNTIME), f"-DPython_EXECUTABLE={env.bin / 'python'}"),
+        ("--build", str(build), "--parallel", str(os.cpu_count())),
+        ("--install", str(build), "--prefix", str(package)),
+    ):
+        with session.chdir(RUNTIME):
+            session.run(cmake, *step, env=env.env, silent=True)
+    shutil.copytree(RUNTIME / "python" / "arm_runtime", package, dirs_exist_ok=True)
+    logs = build / "logs"
+    shutil.rmtree(logs, ignore_errors=True)
+    logs.mkdir()
+    libraries = [
+        str(session.run("c++", f"-print-file-name={name}", silent=True)).strip()
+        for name in ("libasan.so", "libstdc++.so.6")  # the second for the exceptions of the first's interceptors
+    ]
+    # Freed memory is kept for a while, to find later uses of it: no more than a test of flat memory can bear. Leaks are
+    # looked for in C++ programs (tests/vgf/test_sanitizers.py): Python keeps much to the end of its process.
+    options = ("detect_leaks=0", "quarantine_size_mb=1", "thread_local_quarantine_size_kb=64", f"log_path={logs}/asan")
+    env.env |= {
+        "LD_PRELOAD": " ".join(libraries),
+        "ASAN_OPTIONS": ":".join(options),
+        "UBSAN_OPTIONS": f"print_stacktrace=1:log_path={logs}/ubsan",
+        "PYTHONPATH": str(package.parent),
+    }
+    # Not those that build or replace what the sanitizers do: they have no part in them, or bring their own.
+    tests = RUNTIME / "tests"
+    apart = ("vgf/test_sanitizers.py", "vgf/test_allocations.py", "delegate/test_cmake_package.py", "bare_metal")
+    ignored = [f"--ignore={tests / name}" for name in apart]
+    env.python("-m", "pytest", "-n", "0", str(tests), *ignored, *session.posargs, OMP_NUM_THREADS="1")
+    if found := sorted(map(str, logs.iterdir())):
+        session.error(f"the sanitizers' reports: {' '.join(found)}")
 
 
 @nox.session

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import shutil
 import subprocess
 import sys
@@ -99,7 +100,12 @@ def cmake_build() -> Callable[..., Path]:
     The folder stays, so that the next run builds only what has changed; one process at a time works in it.
     """
 
+    # What is preloaded for the tests (nox -s sanitize) is not meant for compilers.
+    env = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+
     def build(preset: str, *targets: str, compiler: str = "c++") -> Path:
+        if preset == "host" and "ASAN_OPTIONS" in os.environ:
+            preset = "host-asan"
         folder = PROJECT / "build" / f"tests-{preset}"
         for command, package in ((cmake(), "pip install cmake"), (shutil.which(compiler), f"apt install {compiler}")):
             if command is None:
@@ -109,7 +115,7 @@ def cmake_build() -> Callable[..., Path]:
                 [*("--preset", preset, "-B", str(folder), "-S", str(PROJECT)), f"-DPython_EXECUTABLE={sys.executable}"],
                 ["--build", str(folder), "--parallel", "2", "--target", *targets],
             ):
-                run([str(cmake()), *step], cwd=PROJECT, timeout=900)
+                run([str(cmake()), *step], cwd=PROJECT, env=env, timeout=900)
         return folder
 
     return build
