@@ -64,7 +64,8 @@ Run extent(const Placement& map, const Box& box) {
         end = at_least(end, run.end());
         return true;
     });
-    return {first, 0, first < end ? 1 : 0, end - first};
+    if (first >= end) return {0, 0, 0, 0};  // an empty part
+    return {first, 0, 1, end - first};
 }
 
 }  // namespace
