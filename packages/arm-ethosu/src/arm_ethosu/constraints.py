@@ -117,6 +117,13 @@ def _int32_only(op: Op) -> Rejected | None:
     return None
 
 
+def _wide_left_shift(op: Op) -> Rejected | None:
+    if op.inputs[0].dtype is not DType.INT32:
+        reason = f"{op.inputs[0].dtype} operands; Ethos-U85 saturates where TOSA drops the upper bits"
+        return Rejected(reason, "shift in INT32")
+    return None
+
+
 def _rounded_shift(op: Op) -> Rejected | None:
     if not op.attrs["round"]:
         return Rejected(f"without rounding; Vela has {_U55} round all the same", "divide instead, or shift on the CPU")
@@ -319,6 +326,7 @@ _U85_LIMITS: dict[str, tuple[Limit, ...]] = {
     "MAX_POOL2D": _POOL,
     "RESIZE": (_channels,),
     "TABLE": (_constant_table,),
+    "LOGICAL_LEFT_SHIFT": (_wide_left_shift,),
 }
 
 _U55_LIMITS: dict[str, tuple[Limit, ...]] = {

@@ -112,9 +112,26 @@ def _rescale_padded(m: Maker) -> Tensor:
     return m.rescale(padded, I8, 0.8, channels=8)
 
 
+def _choice(m: Maker) -> Tensor:
+    x, y = m.input(I16, *_SHAPE), m.input(I16, *_SHAPE)
+    larger = m.op("GREATER", m.rescale(x, I32, 2.0**14), m.rescale(y, I32, 0.9 * 2.0**14))
+    return m.op("SELECT", larger, x, m.rescale(y, I16, 0.5))
+
+
+def _maximum_of_a_channel(m: Maker) -> Tensor:
+    part = m.op("SLICE", m.input(I8, 1, 1, 1, 7), m.graph.shape((0, 0, 0, 2)), m.graph.shape((1, 1, 1, 1)))
+    return m.op("REDUCE_MAX", part, axis=3)
+
+
 ROWS = {
     "narrowing cast, U55": Row(lambda m: m.op("CAST", m.input(I16, *_SHAPE), output_dtype=I8), "ethos-u55-128", True),
     "narrowing cast, U85": Row(lambda m: m.op("CAST", m.input(I32, *_SHAPE), output_dtype=I8), "ethos-u85-256", True),
+    "left shift of 16 bits": Row(
+        lambda m: m.op("LOGICAL_LEFT_SHIFT", m.input(I16, *_SHAPE), m.random(I16, 0, 15, *_SHAPE)),
+        "ethos-u85-256", True,
+    ),
+    "choice between a map and a rescaled one": Row(_choice, "ethos-u85-256"),
+    "SLICE, then maximum of one channel": Row(_maximum_of_a_channel, "ethos-u85-256"),
     "shift without rounding": Row(
         lambda m: m.op("ARITHMETIC_RIGHT_SHIFT", m.input(I32, *_SHAPE), m.random(I32, 0, 31, *_SHAPE), round=False),
         "ethos-u55-128", True,

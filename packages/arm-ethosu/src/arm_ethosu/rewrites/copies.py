@@ -39,7 +39,7 @@ def _source(tensor: Tensor) -> str:
 
 
 #: Operators, and those whose results Vela does not give them at the right place, or of the right size.
-_WRONG_PLACES = {"TRANSPOSE_CONV2D": ("SLICE",)}
+_WRONG_PLACES = dict.fromkeys(("TRANSPOSE_CONV2D", "REDUCE_MAX", "REDUCE_MIN"), ("SLICE",))
 _WRONG_PLACES_U55 = {
     **_WRONG_PLACES,
     "MATMUL": ("SLICE",),
@@ -99,4 +99,19 @@ def _pool_extreme(graph: Graph, op: Op) -> bool:
 
 
 POOLED_EXTREME, POOLED_EXTREME_U55 = _pooled_extreme(_FUSED), _pooled_extreme(_FUSED_U55)
+
+
+def _pooled_choice(graph: Graph, op: Op) -> bool:
+    """What a comparison chooses from goes through a pool after a RESCALE, which Vela otherwise loses in the chain."""
+    if op.inputs[0].producer is None:
+        return False
+    changed = False
+    for position, tensor in enumerate(op.inputs[1:], 1):
+        if tensor.producer is not None and tensor.producer.name == "RESCALE" and is_poolable(tensor):
+            graph.set_input(op, position, through_pool(graph, graph.ops.index(op), tensor, op))
+            changed = True
+    return changed
+
+
+POOLED_CHOICE = Rewrite("pooled_choice", Stage.LEGALIZE, ("SELECT",), _pooled_choice)
 DETOUR, DETOUR_U55 = _detour(_WRONG_PLACES), _detour(_WRONG_PLACES_U55)
