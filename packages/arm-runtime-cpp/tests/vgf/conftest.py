@@ -26,3 +26,19 @@ def vgf(runtime: Any) -> Any:
             raise
         pytest.skip(str(error))
     return module
+
+
+@pytest.fixture(scope="session")
+def pte(vgf: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """``Net`` as a program with one delegate."""
+    import torch
+    from executorch.exir import to_edge_transform_and_lower
+    from vgf_net import Net
+
+    from arm_vgf import VgfCompileSpec, VgfPartitioner
+
+    program = torch.export.export(Net().eval(), (torch.zeros(1, 3, 8, 8),))
+    edge = to_edge_transform_and_lower(program, partitioner=[VgfPartitioner(VgfCompileSpec())])
+    path = tmp_path_factory.mktemp("vgf") / "net.pte"
+    path.write_bytes(edge.to_executorch().buffer)
+    return path

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from vgf_net import Net
 
 RUN = """
 import arm_runtime, torch
@@ -18,32 +19,6 @@ from executorch.runtime import Runtime
 method = Runtime.get().load_program({pte!r}).load_method("forward")
 print(method.execute([torch.ones(1, 3, 8, 8)])[0].sum())
 """
-
-
-class Net(torch.nn.Module):
-    """Two outputs, one of integers; channels-last inside."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        torch.manual_seed(0)
-        self.conv = torch.nn.Conv2d(3, 4, 3)
-
-    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        y = torch.relu(self.conv(x))
-        return y, torch.argmax(y, 1)
-
-
-@pytest.fixture(scope="module")
-def pte(vgf: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from executorch.exir import to_edge_transform_and_lower
-
-    from arm_vgf import VgfCompileSpec, VgfPartitioner
-
-    program = torch.export.export(Net().eval(), (torch.zeros(1, 3, 8, 8),))
-    edge = to_edge_transform_and_lower(program, partitioner=[VgfPartitioner(VgfCompileSpec())])
-    path = tmp_path_factory.mktemp("vgf") / "net.pte"
-    path.write_bytes(edge.to_executorch().buffer)
-    return path
 
 
 def test_python(pte: Path) -> None:
