@@ -13,6 +13,7 @@ import torch
 from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.backend.operator_support import DontPartition
 from executorch.exir.passes.quantize_io_pass import quantize_input, quantize_output
+from executorch.exir.program._fake_program import get_fake_program
 from flows import Inputs, Lowered, Net, assert_same, eager, export, lower, quantize, tolerances
 from torch.export import ExportedProgram
 
@@ -324,3 +325,24 @@ def test_methods_of_one_program_do_not_mix_their_constants() -> None:
         lowered = Method(edge, partitioner.report)
         assert len(lowered.payloads) == 1
         assert_same(lowered.run(X), run(X), within[name])
+
+
+class Looked(torch.nn.Module):
+    """Looks up an entry of a table, at an index that is computed from two constants."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("table", torch.randn(1, 4))
+        self.register_buffer("step", torch.tensor(4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        at = torch.tensor([3]) - (self.step - 4)
+        return x + self.table[:, at] * torch.abs(x)
+
+
+def test_constants_that_are_not_known_are_not_computed_with() -> None:
+    """ExecuTorch shows fake constants, and numbers that stand in for them are no index of anything."""
+    program = get_fake_program(torch.export.export(Looked(), (torch.randn(2, 4),)))
+    partitioner = TOSAPartitioner(TosaCompileSpec("TOSA-1.0+FP"))
+    partitioner.partition(program)
+    assert {"aten.abs.default", "aten.add.Tensor"} <= {row.target for row in partitioner.report.delegated}

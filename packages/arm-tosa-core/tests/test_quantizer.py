@@ -169,6 +169,14 @@ def test_composites_of_constants_with_several_results() -> None:
     assert named(quantized(model.eval(), data((1, 4, 8))), "weight_norm") == []
 
 
+def test_constants_made_of_weights_are_not_trained() -> None:
+    """What is computed from a tensor that wants a gradient cannot be copied, as ExecuTorch does with every program."""
+    module = torch.export.export(nn.LSTM(4, 3), (data((5, 1, 4))[0],)).module()
+    quantizer = TOSAQuantizer(TosaCompileSpec("TOSA-1.0+INT")).set_global(get_symmetric_quantization_config())
+    buffers = list(quantizer.transform_for_annotation(module).buffers())
+    assert buffers and not any(buffer.requires_grad for buffer in buffers)
+
+
 def test_quantized_programs_keep_no_float_weights() -> None:
     class Shared(nn.Module):
         def __init__(self) -> None:

@@ -10,12 +10,25 @@ from typing import Any, cast
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
+from torch.utils._pytree import tree_map_only
 
 from .build import Builder
 from .dtypes import torch_to_tosa
 from .errors import LoweringError, Rejected
 from .ir import Graph
-from .program import NOTHING, Known, constants, is_dequantize, is_quantize, origin, qparams, source_line, whence
+from .program import (
+    NOTHING,
+    Known,
+    all_known,
+    constants,
+    is_dequantize,
+    is_quantize,
+    origin,
+    qparams,
+    source_line,
+    stand_in,
+    whence,
+)
 from .registry import Q, Rule, canonical, find, overload
 from .target import Target
 from .values import Axes, QParams, Value, inverse
@@ -58,6 +71,7 @@ class Lowering:
         self.graph = Graph()
         self.builder = Builder(self.graph, target.tosa_spec, target.checks, dry=dry)
         self.constants = constants(program, known)
+        self.all_known = all_known(program, known)
         self.wide_inputs = wide_inputs
         self.values: dict[Node, Any] = {}
 
@@ -243,8 +257,13 @@ class Lowering:
         def data(v: Value) -> torch.Tensor:  # an operator in place must not write into the user's model
             return v.real().clone() if run._schema.is_mutable else v.real()
 
-        with torch.no_grad():
-            result = run(*_map_values(args, data), **_map_values(kwargs, data))
+        try:
+            with torch.no_grad():
+                result = run(*_map_values(args, data), **_map_values(kwargs, data))
+        except (IndexError, RuntimeError):
+            if self.all_known:
+                raise
+            result = tree_map_only(torch.Tensor, stand_in, node.meta["val"])  # such as an index that was made up
         if isinstance(result, torch.Tensor):
             return self.builder.const(result)
         return tuple(self.builder.const(r) if isinstance(r, torch.Tensor) else r for r in result or ())

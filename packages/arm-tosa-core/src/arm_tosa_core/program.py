@@ -41,10 +41,21 @@ def constants(program: ExportedProgram, known: Known = NOTHING) -> dict[str, tor
     data: dict[str, torch.Tensor] = {}
     for name, target, tensor in _constant_inputs(program):
         if isinstance(tensor, FakeTensor):
-            neutral = torch.tensor(tensor.dtype.is_floating_point or not tensor.shape, dtype=tensor.dtype)
-            tensor = known.get((target, tensor.shape), neutral.expand(tensor.shape))
+            tensor = known.get((target, tensor.shape), stand_in(tensor))
         data[name] = tensor.detach()
     return data
+
+
+def stand_in(tensor: torch.Tensor) -> torch.Tensor:
+    """Numbers in place of those of a fake tensor."""
+    return torch.tensor(tensor.dtype.is_floating_point or not tensor.shape, dtype=tensor.dtype).expand(tensor.shape)
+
+
+def all_known(program: ExportedProgram, known: Known) -> bool:
+    """Whether ``constants`` needs no stand-in."""
+    return not any(
+        isinstance(t, FakeTensor) and (name, t.shape) not in known for _, name, t in _constant_inputs(program)
+    )
 
 
 def real_constants(program: ExportedProgram) -> Known:

@@ -215,7 +215,8 @@ class Rescale(Core):
     def shared(self, *values: Value) -> list[Value]:
         """Quantized values as int32 of one scale, with head-room for one addition.
 
-        Constants that are not quantized are rounded to that scale.
+        Constants that are not quantized are rounded to that scale. Integers of any size beside reals are refused: 32
+        bits do not hold both.
         """
         values = tuple(self.apply_clamp(v) for v in values)
         scale, bits, top = 0.0, 0, 0.0
@@ -231,6 +232,15 @@ class Rescale(Core):
                 top = max(top, float(finite.abs().max()) if finite.numel() else 0.0)
         room = math.floor(_ADD_BITS - math.log2(top / scale + 1))
         scale *= 2.0 ** -min(room, _ADD_SHIFT.get(bits, room))
+        quants = [v.quant for v in values if v.quant]
+        if any(_is_plain(q) for q in quants):
+            steps = [1.0, max((q.scalar for q in quants if q.bits <= 16), default=1.0)]
+            self.require(
+                scale <= min(steps),
+                f"joins integers up to {max(q.qmax for q in quants if _is_plain(q))} with numbers in steps of "
+                f"{min(steps):.3g}, which 32 bits do not hold",
+                "clamp the integers, or convert them to float outside",
+            )
         return [self._to_scale(v, scale) for v in values]
 
     def _to_scale(self, value: Value, scale: float) -> Value:
@@ -249,6 +259,11 @@ class Rescale(Core):
         if tensor.dtype == DType.INT32 and quant.zero_point == 0 and factor == 1.0:
             return value
         return value.but(tensor=self.rescale(tensor, [factor], DType.INT32, quant.zero_point), quant=new, const=None)
+
+
+def _is_plain(quant: QParams) -> bool:
+    """Whether integers stand for themselves as reals."""
+    return quant.scale == (1.0,) and quant.run_time is None and quant.bits > 16
 
 
 def _width(low: int, high: int) -> int:

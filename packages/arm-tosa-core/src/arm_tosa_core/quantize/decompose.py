@@ -39,7 +39,7 @@ class AtenBuilder:
         index = 0
         while hasattr(self._module, f"_arm_constant_{index}"):
             index += 1
-        self._module.register_buffer(f"_arm_constant_{index}", data)
+        self._module.register_buffer(f"_arm_constant_{index}", data.detach())
         node = self._graph.get_attr(f"_arm_constant_{index}")
         node.meta["val"] = self._fake(data)
         return AtenValue(node)

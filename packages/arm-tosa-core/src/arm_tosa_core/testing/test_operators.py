@@ -83,7 +83,7 @@ def check_case(case: OpCase, scheme: str, target: Target, *, validate: bool = Fa
 
 
 #: What refusals say where an operator needs float.
-_NO_FLOAT = ("has integers only", "needs FP", "16 bits cannot follow")
+_NO_FLOAT = ("has integers only", "needs FP", "16 bits cannot follow", "32 bits do not hold", "is used in float by")
 
 
 def _left_outside(program: ExportedProgram, analysis: Analysis) -> dict[str, str]:

@@ -55,7 +55,6 @@ _functions = [
         name,
         given(f),
         [uniform((1, 3, 41), -6, 6)],
-        needs_float=("int16",) if name == "threshold" else (),
         int16_quanta=8 if name == "softsign" else 1,
     )
     for name, f in _FUNCTIONS.items()

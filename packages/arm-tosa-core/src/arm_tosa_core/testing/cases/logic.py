@@ -164,7 +164,7 @@ CASES: list[OpCase] = [
     OpCase("to/int64 to bool", lambda: lambda x: x.bool(), [integers((9,), 0, 9)], _WIDE),
     OpCase("to/int64 to int32", lambda: lambda x: x.int() + 1, [integers((9,), 0, 9)]),
     OpCase("to/same", lambda: lambda x: x.to(torch.float32) + 1, [(9,)]),
-    OpCase("to/type_as", lambda: lambda x, y: x.type_as(y) + y, [_int32(9), (9,)], needs_float=QUANTIZED),
+    OpCase("to/type_as", lambda: lambda x, y: x.type_as(y) + y, [_int32(9), (9,)]),
     OpCase("to/float64", lambda: lambda x: (x + 1).double(), [(9,)], dict.fromkeys(_EVERYWHERE, "float64")),
     OpCase("to/nothing left", lambda: lambda x: x.to(torch.float32), [(9,)], _NOTHING),
     OpCase(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ..case import QUANTIZED, SCHEMES, OpCase, channels_last, integers, uniform
+from ..case import SCHEMES, OpCase, channels_last, integers, uniform
 
 _INT32 = torch.int32
 _NO_INT64 = dict.fromkeys(SCHEMES, "int64")
@@ -94,7 +94,6 @@ CASES: list[OpCase] = [
         "norm/3",
         lambda: lambda x: torch.linalg.vector_norm(x, 3),
         [(2, 6)],
-        needs_float=QUANTIZED,
     ),
     # a norm and a division by it
     OpCase("norm/normalize", lambda: lambda x: torch.nn.functional.normalize(x, dim=-1), [(2, 6, 4)], int16_quanta=4),
