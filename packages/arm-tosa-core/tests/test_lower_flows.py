@@ -17,7 +17,7 @@ from torch.export import ExportedProgram
 from arm_tosa_core import TosaCompileSpec
 from arm_tosa_core.flow.edge import lower_to_edge
 from arm_tosa_core.plugins import target as find_target
-from arm_tosa_core.testing.case import SCHEMES, OpCase
+from arm_tosa_core.testing.case import SCHEMES, Apply, OpCase
 from arm_tosa_core.testing.cases import CASES
 from arm_tosa_core.testing.flows import assert_flows_agree
 from arm_tosa_core.testing.harness import exported
@@ -68,6 +68,23 @@ def test_flows_agree_on_buffers_that_the_model_writes(forward: Callable[..., Any
     for x in (X, Y, X):
         assert_equal(fast, ordinary, x)
     fast.edge.to_executorch()
+
+
+def _with_nothing(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    y = (x + 1).relu()
+    nothing = y[:, :0]
+    return torch.cat([y, nothing], 1) * 2, nothing.abs()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_results_without_elements_are_constants(scheme: str) -> None:
+    """TOSA has no such tensor: what else there is goes to the delegate."""
+    target = find_target("tosa")
+    spec = TosaCompileSpec(target.tosa_spec)
+    program = exported(Apply(_with_nothing), (X,), spec, scheme)
+    assert_flows_agree(program, spec, target, (X,))
+    _, report = lower_to_edge(program, spec)
+    assert {"aten.relu.default", "aten.mul.Tensor"} <= {row.target for row in report.delegated}
 
 
 SAMPLE = [(case, SCHEMES[i % len(SCHEMES)]) for i, case in enumerate(CASES[::40])]

@@ -152,6 +152,10 @@ class Lowering:
         for tensor in meta if isinstance(meta, (list, tuple)) else [meta]:
             if isinstance(tensor, torch.Tensor):
                 self._static_shape(tensor)
+        if (
+            isinstance(meta, torch.Tensor) and not meta.numel()
+        ):  # TOSA has no tensor without elements, and none is needed
+            return self.builder.const(torch.empty(meta.shape, dtype=meta.dtype))
         if rule.contiguous and not all(n.meta["val"].is_contiguous() for n in node.all_input_nodes):
             raise Rejected("counts elements of a tensor that does not lie in memory in its own order", "clone it first")
         if not self.target.tosa_spec.support_float() and any(_is_real(v) for v in inputs):
