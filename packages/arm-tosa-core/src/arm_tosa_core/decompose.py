@@ -47,7 +47,9 @@ def decompose(program: ExportedProgram, table: Table, targets: Collection[Any] |
     parts = run_decompositions(_gathered(inputs, chosen, results, program), table)
     if len(parts.graph_signature.user_inputs) != len(parts.graph_signature.input_specs):  # it made constants
         return run_decompositions(program, table)
-    _put_back(program.graph, parts.graph, inputs, results)
+    _put_back(program, parts.graph, inputs, results)
+    for node in reversed(chosen):  # also those that count as impure, such as an LSTM for its dropout
+        program.graph.erase_node(node)
     program.graph.eliminate_dead_code()
     return program
 
@@ -119,8 +121,9 @@ def _gathered(inputs: list[Node], chosen: list[Node], results: list[Node], like:
     )
 
 
-def _put_back(graph: Graph, parts: Graph, inputs: list[Node], results: list[Node]) -> None:
+def _put_back(program: ExportedProgram, parts: Graph, inputs: list[Node], results: list[Node]) -> None:
     """Makes the users of each result use what the parts make of it; a part comes right before what it is part of."""
+    graph = program.graph
     given = dict(zip(inputs, parts.find_nodes(op="placeholder"), strict=True))
     new = {placeholder: node for node, placeholder in given.items()}
     (output,) = parts.find_nodes(op="output")
@@ -130,6 +133,7 @@ def _put_back(graph: Graph, parts: Graph, inputs: list[Node], results: list[Node
             with graph.inserting_before(place):
                 new[part] = graph.node_copy(part, new.__getitem__)
         result.replace_all_uses_with(new[made])
+        program.graph_signature.replace_all_uses(result.name, new[made].name)
         if result in given:  # by another of the chosen
             new[given[result]] = new[made]
         if result.target is operator.getitem:

@@ -79,14 +79,14 @@ def _constant_inputs(program: ExportedProgram) -> Iterator[tuple[str, str, torch
 
 
 def copy_program(program: ExportedProgram) -> ExportedProgram:
-    """The program with a graph of its own; parameters are shared."""
+    """The program with a graph and a signature of its own; parameters are shared."""
     graph = copy.deepcopy(program.graph)
     for old, new in zip(program.graph.nodes, graph.nodes, strict=True):
         new.name = old.name  # a copy renames what shadows a builtin, such as "input"
     return ExportedProgram(
         root=program.graph_module,
         graph=graph,
-        graph_signature=program.graph_signature,
+        graph_signature=copy.deepcopy(program.graph_signature),
         state_dict=dict(program.state_dict),  # ExecuTorch removes what goes into delegates
         range_constraints=program.range_constraints,
         module_call_graph=program.module_call_graph,
