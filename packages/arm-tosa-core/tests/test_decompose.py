@@ -78,3 +78,16 @@ def test_parts_may_be_outputs() -> None:
     made = copy_program(without_composites(program))  # to copy is to judge the signature
     assert "aten.lstm.input" not in targets(made)
     torch.testing.assert_close(made.module()(x), program.module()(x))
+
+
+def without_gradients(x: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        y = x.relu()
+    return y * x
+
+
+def test_operators_without_gradients_are_operators() -> None:
+    """Export keeps ``no_grad`` as a graph within the graph."""
+    program = exported(without_gradients)
+    assert any("wrap_with_set_grad_enabled" in name for name in targets(program))
+    assert targets(without_composites(program)) == {"aten.relu.default": 1, "aten.mul.Tensor": 1}

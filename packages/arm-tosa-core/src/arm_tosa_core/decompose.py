@@ -24,6 +24,9 @@ from .registry import canonical, find
 
 Table = Mapping[Any, Callable[..., Any]]
 
+#: Graphs within the graph that change how gradients or types are handled; tracing puts their operators in their place.
+_WRAPPERS = frozenset((torch.ops.higher_order.wrap_with_set_grad_enabled, torch.ops.higher_order.wrap_with_autocast))
+
 
 def decompose(program: ExportedProgram, table: Table, targets: Collection[Any] | None = None) -> ExportedProgram:
     """What ``program.run_decompositions(table)`` makes of some operators; the program given is left as it is.
@@ -56,6 +59,8 @@ def decompose(program: ExportedProgram, table: Table, targets: Collection[Any] |
 
 def without_composites(program: ExportedProgram) -> ExportedProgram:
     """The program with operators that have no rule replaced by what PyTorch makes them of, as far as it says."""
+    if any(node.target in _WRAPPERS for node in program.graph.nodes):
+        program = run_decompositions(program, {})
     known = torch.export.default_decompositions()
     before: set[Any] = set()
     while True:
