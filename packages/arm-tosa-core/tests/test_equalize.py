@@ -56,6 +56,12 @@ def convolutions() -> nn.Module:
     return net
 
 
+def two() -> nn.Module:
+    net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Conv2d(8, 5, 1))
+    tilt(net[0], net[2])
+    return net
+
+
 def layers() -> nn.Module:
     net = nn.Sequential(nn.Linear(6, 12), nn.ReLU(), nn.Linear(12, 4))
     tilt(net[0], net[2])
@@ -65,6 +71,7 @@ def layers() -> nn.Module:
 NETS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...], int]] = {
     "norm": (Smoothed, (2, 7, 16), 1),
     "convolutions": (convolutions, (1, 3, 14, 14), 2),
+    "without a batch": (two, (3, 12, 12), 1),
     "layers": (layers, (5, 6), 1),
 }
 

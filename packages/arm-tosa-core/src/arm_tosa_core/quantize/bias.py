@@ -67,12 +67,9 @@ def _is_layer(node: Node) -> bool:
     return rule is not None and rule.quant is Q.CONV and len(node.args) >= 2
 
 
-def _channel_axis(node: Node) -> int:
-    return -1 if canonical(node.target) == "aten.linear.default" else 1
-
-
-def _mean(result: torch.Tensor, node: Node) -> torch.Tensor:
-    axis = _channel_axis(node) % result.dim()
+def _mean(result: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """Per channel of a layer's result: the last axis, or the one before those that a kernel goes over."""
+    axis = result.dim() - (1 if weight.dim() == 2 else weight.dim() - 1)
     return result.double().mean([i for i in range(result.dim()) if i != axis])
 
 
@@ -109,5 +106,5 @@ class _Errors(Interpreter):
         if n.name in self.weights:
             args, kwargs = self.fetch_args_kwargs_from_env(n)
             rounded = n.target(args[0], self.weights[n.name], *args[2:], **kwargs)  # type: ignore[operator]
-            self.errors[n.name] = self.errors.get(n.name, 0.0) + _mean(result - rounded, n)
+            self.errors[n.name] = self.errors.get(n.name, 0.0) + _mean(result - rounded, self.weights[n.name])
         return result

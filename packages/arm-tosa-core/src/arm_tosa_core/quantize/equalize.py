@@ -29,9 +29,10 @@ _EXPONENTS = (0.25, 0.5, 0.75)
 _GAIN = 0.8
 
 _OF_ROWS = frozenset({"aten.linear.default", "aten.layer_norm.default"})  # channels last
-_READERS = frozenset({"aten.conv1d.default", "aten.conv2d.default", "aten.linear.default"})
+#: Where the layers that read have their channels: an image may come without a batch.
+_AXES = {"aten.conv1d.default": -2, "aten.conv2d.default": -3, "aten.linear.default": -1}
 #: Where the arguments of an operator have a weight and a bias whose first axis is that of its channels.
-_LAYERS = dict.fromkeys(("aten.batch_norm.default", *sorted(_READERS)), (1, 2))
+_LAYERS = dict.fromkeys(("aten.batch_norm.default", *_AXES), (1, 2))
 _NORMS = {"aten.layer_norm.default": (2, 3)}
 #: What multiplying a channel by a positive number passes through.
 _HOMOGENEOUS = frozenset(
@@ -99,10 +100,10 @@ def _edge(maker: Node, makers: Mapping[str, tuple[int, int]]) -> _Edge | None:
     while len(value.users) == 1 and _kind(next(iter(value.users))) in _HOMOGENEOUS:
         value = next(iter(value.users))
     readers = tuple(value.users)
-    of_rows = _kind(maker) in _OF_ROWS
-    if readers and all(_reads(r, value) and (_kind(r) in _OF_ROWS) == of_rows for r in readers):
-        return _Edge(maker, constants, value, readers, -1 if of_rows else 1)
-    return None
+    axes = {_AXES.get(_kind(r)) for r in readers}
+    if len(axes) != 1 or (axis := axes.pop()) is None or (axis == -1) != (_kind(maker) in _OF_ROWS):
+        return None
+    return _Edge(maker, constants, value, readers, axis) if all(_reads(r, value, axis) for r in readers) else None
 
 
 def _kind(node: Node) -> str:
@@ -114,15 +115,15 @@ def _is_own(node: Node) -> bool:
     return node.op == "get_attr" and len(node.users) == 1
 
 
-def _reads(node: Node, value: Node) -> bool:
-    """Whether a node is a layer whose weights can take a factor per channel of what it reads."""
-    if _kind(node) not in _READERS or node.args[0] is not value:
+def _reads(node: Node, value: Node, axis: int) -> bool:
+    """Whether the weights of a layer can take a factor per channel of what it reads."""
+    if node.args[0] is not value:
         return False
     weight = node.args[1]
     if not isinstance(weight, Node) or not _is_own(weight):
         return False
     groups = _groups(node)
-    return groups == 1 or bool(groups == value.meta["val"].shape[1])
+    return groups == 1 or bool(groups == value.meta["val"].shape[axis])
 
 
 def _groups(node: Node) -> Any:
@@ -151,7 +152,7 @@ def _scaled(weight: torch.Tensor, reader: Node, factors: torch.Tensor) -> torch.
 def _best(module: GraphModule, edge: _Edge, x: torch.Tensor, reach: torch.Tensor) -> torch.Tensor | None:
     """The factors that activations are divided by, [channels]; none if no factors gain enough."""
     weights = {reader: _data(module, reader.args[1]) for reader in edge.readers}  # type: ignore[arg-type]
-    if not all(w.is_floating_point() for w in weights.values()):
+    if not all(w.dtype == torch.float32 for w in weights.values()):
         return None
     rows = torch.cat([_by_channel(w, reader).abs() for reader, w in weights.items()], 1).amax(1)
     usable = (reach > 0) & (rows > 0)
