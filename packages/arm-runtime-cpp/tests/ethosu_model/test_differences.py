@@ -118,6 +118,12 @@ def _choice(m: Maker) -> Tensor:
     return m.op("SELECT", larger, x, m.rescale(y, I16, 0.5))
 
 
+def _weighted_mask(m: Maker) -> Tensor:
+    x, y = (m.rescale(m.input(I16, 3, 9), I32, 1.0) for _ in range(2))
+    mask = m.op("RESHAPE", m.op("CAST", m.op("GREATER_EQUAL", x, y), output_dtype=I8), m.graph.shape((1, 27)))
+    return m.rescale(mask, I16, 9830.0)
+
+
 def _maximum_of_a_channel(m: Maker) -> Tensor:
     part = m.op("SLICE", m.input(I8, 1, 1, 1, 7), m.graph.shape((0, 0, 0, 2)), m.graph.shape((1, 1, 1, 1)))
     return m.op("REDUCE_MAX", part, axis=3)
@@ -132,6 +138,10 @@ ROWS = {
     ),
     "choice between a map and a rescaled one": Row(_choice, "ethos-u85-256"),
     "SLICE, then maximum of one channel": Row(_maximum_of_a_channel, "ethos-u85-256"),
+    "mask cast to 8 bits, then widened": Row(_weighted_mask, "ethos-u85-256"),
+    "CAST to 16 bits, then widened": Row(
+        lambda m: m.rescale(m.op("CAST", m.input(I8, *_SHAPE), output_dtype=I16), I32, 9000.0), "ethos-u85-512"
+    ),
     "shift without rounding": Row(
         lambda m: m.op("ARITHMETIC_RIGHT_SHIFT", m.input(I32, *_SHAPE), m.random(I32, 0, 31, *_SHAPE), round=False),
         "ethos-u55-128", True,
