@@ -49,8 +49,8 @@ def runtime() -> Any:
 
 
 @pytest.fixture(scope="session")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Program]:
-    """Compiles the demo's network for an accelerator, once for each."""
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Program]:
+    """Compiles the demo's network for an accelerator, with extra flags of Vela, once for each."""
     import torch
     from executorch.exir import to_edge_transform_and_lower
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
@@ -59,15 +59,15 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Progra
     from arm_tosa_core import get_symmetric_quantization_config
     from arm_tosa_core.pte import delegates
 
-    made: dict[str, Program] = {}
+    made: dict[tuple[str, ...], Program] = {}
     digits = _digits_model()
 
-    def compile_(accelerator: str) -> Program:
-        if accelerator not in made:
+    def compile_(accelerator: str, *flags: str) -> Program:
+        if (accelerator, *flags) not in made:
             pictures, labels = digits.load()
             net = digits.train(pictures[360:], labels[360:], epochs=4)
             folder = tmp_path_factory.mktemp(accelerator)
-            spec = EthosUCompileSpec(accelerator).dump_intermediate_artifacts_to(folder)
+            spec = EthosUCompileSpec(accelerator, extra_flags=[*flags]).dump_intermediate_artifacts_to(folder)
             quantizer = EthosUQuantizer(spec).set_global(get_symmetric_quantization_config(is_per_channel=True))
             example = (pictures[360:361],)
             prepared = prepare_pt2e(torch.export.export(net, example).module(), quantizer)
@@ -78,8 +78,8 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Progra
             pte = bytes(edge.to_executorch().buffer)
             (delegate,) = delegates(pte)
             tosa = (folder / "delegate_0" / f"{accelerator}.tosa").read_bytes()
-            made[accelerator] = Program(pte, tosa, delegate.payload, pictures[:8].numpy())
-        return made[accelerator]
+            made[accelerator, *flags] = Program(pte, tosa, delegate.payload, pictures[:8].numpy())
+        return made[accelerator, *flags]
 
     return compile_
 

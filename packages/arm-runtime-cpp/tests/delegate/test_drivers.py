@@ -19,6 +19,10 @@ CALLS = {
         "open": 1, "query": 1, "create_commands": 1, "create_buffer": 2, "map_offset": 2,
         "submit": 8, "wait": 8, "close_buffer": 3, "all closed": 1,
     },
+    "driver_library_test": {
+        "open": 1, "network": 1, "buffer": 4, "write": 9, "inference": 8, "wait": 8, "status": 8, "read": 8,
+        "all closed": 1,
+    },
     "core_driver_test": {"reserve": 8, "invoke": 8, "release": 8},
 }  # fmt: skip
 
@@ -29,9 +33,22 @@ FAILURES = {
     ("linux_driver_test", "create_buffer"): "no memory for weights and scratch: Cannot allocate memory",
     ("linux_driver_test", "submit"): "refused the job: Invalid argument",
     ("linux_driver_test", "wait"): "waiting for the NPU failed: Connection timed out",
+    ("driver_library_test", "open"): "/dev/ethosu0: open refused",
+    ("driver_library_test", "network"): "refused the command stream (it takes those of Vela's --cop-format COP2",
+    ("driver_library_test", "container"): "for the NPU that it has): not COP2",
+    ("driver_library_test", "buffer"): "no memory for weights and scratch: buffer refused",
+    ("driver_library_test", "inference"): "refused the inference: inference refused",
+    ("driver_library_test", "wait"): "waiting for the NPU failed: no answer",
+    ("driver_library_test", "status"): "the inference failed: see the kernel's log",
     ("core_driver_test", "reserve"): "has no Ethos-U to reserve",
     ("core_driver_test", "invoke"): "could not run the command stream",
 }
+
+
+def program_for(test: str, fails: str, compiled: Callable[..., Any]) -> Any:
+    """Arm's driver stack takes command streams in containers of version 2 only."""
+    new = test == "driver_library_test" and fails != "container"
+    return compiled("ethos-u55-128", *(("--cop-format", "COP2") if new else ()))
 
 
 def run(folder: Path, test: str, tmp_path: Path, program: Any, fails: str = "") -> tuple[int, dict[str, int], str]:
@@ -40,7 +57,8 @@ def run(folder: Path, test: str, tmp_path: Path, program: Any, fails: str = "") 
     (tmp_path / "inputs").write_bytes(program.inputs.tobytes())
     done = subprocess.run(
         [str(folder / "tests/delegate/drivers" / test), "payload", "inputs", "outputs"],
-        cwd=tmp_path, env={"FAKE_FAILS": fails}, capture_output=True, text=True, timeout=60, check=False,
+        cwd=tmp_path, env={"FAKE_FAILS": fails, "ARM_ETHOSU_DEVICE": "/dev/ethosu0"},
+        capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     lines = done.stdout.splitlines()
     errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
@@ -56,11 +74,11 @@ def folder(cmake_build: Callable[..., Path]) -> Path:
 
 @pytest.mark.parametrize("test", CALLS)
 def test_a_driver_computes_what_the_model_does(
-    test: str, folder: Path, runtime: Any, compiled: Callable[[str], Any], tmp_path: Path
+    test: str, folder: Path, runtime: Any, compiled: Callable[..., Any], tmp_path: Path
 ) -> None:
     from arm_runtime import ethosu
 
-    program = compiled("ethos-u55-128")
+    program = program_for(test, "", compiled)
     assert run(folder, test, tmp_path, program) == (0, CALLS[test], "")
     outputs = np.fromfile(tmp_path / "outputs", np.int8).reshape(8, -1)
     for row, output in zip(program.inputs, outputs, strict=True):
@@ -69,17 +87,19 @@ def test_a_driver_computes_what_the_model_does(
 
 @pytest.mark.parametrize(("test", "fails"), FAILURES)
 def test_a_failure_is_reported_and_leaves_nothing_open(
-    test: str, fails: str, folder: Path, compiled: Callable[[str], Any], tmp_path: Path
+    test: str, fails: str, folder: Path, compiled: Callable[..., Any], tmp_path: Path
 ) -> None:
-    status, calls, error = run(folder, test, tmp_path, compiled("ethos-u55-128"), fails)
+    status, calls, error = run(folder, test, tmp_path, program_for(test, fails, compiled), fails)
     assert status == 1 and FAILURES[test, fails] in error
     assert calls.get("reserve", 0) - calls.get("release", 0) == (1 if fails == "reserve" else 0)
     created = calls.get("create_buffer", 0) + calls.get("create_commands", 0) - fails.startswith("create")
     assert calls.get("close_buffer", 0) == created
+    if test == "driver_library_test" and fails != "open":
+        assert calls["all closed"] == 1
 
 
 def test_the_runner_under_sanitizers(
-    cmake_build: Callable[..., Path], runtime: Any, compiled: Callable[[str], Any], tmp_path: Path
+    cmake_build: Callable[..., Path], runtime: Any, compiled: Callable[..., Any], tmp_path: Path
 ) -> None:
     """Good and spoiled programs: errors are fine, reports of the sanitizers are not."""
     folder = cmake_build("host-asan", "arm_runner")
@@ -103,7 +123,7 @@ def test_the_runner_under_sanitizers(
 
 
 def test_fuzzing_the_payload_reader(
-    cmake_build: Callable[..., Path], compiled: Callable[[str], Any], tmp_path: Path
+    cmake_build: Callable[..., Path], compiled: Callable[..., Any], tmp_path: Path
 ) -> None:
     """A short run of the libFuzzer target; ``-max_total_time=600`` is the long one."""
     folder = cmake_build("fuzz", "fuzz_payload", compiler="clang++")

@@ -47,6 +47,12 @@ def test_it_computes_what_python_does(runner: str, files: Path, runtime: Any) ->
     assert names.count("EthosU run") == 5
 
 
+def test_a_device_that_this_build_has_no_library_for(runner: str, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARM_ETHOSU_DEVICE", "/dev/ethosu0")
+    done = arm_runner(runner, "--model", files / "model.pte", "--input", files / "x.npy")
+    assert done.returncode == 1 and "built without its user library" in done.stderr
+
+
 def test_the_console_script_is_the_program(runner: str) -> None:
     import sys
 
