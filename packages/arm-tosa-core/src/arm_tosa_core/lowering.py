@@ -270,7 +270,9 @@ class Lowering:
             result = tree_map_only(torch.Tensor, stand_in, node.meta["val"])  # such as an index that was made up
         if isinstance(result, torch.Tensor):
             return self.builder.const(result)
-        return tuple(self.builder.const(r) if isinstance(r, torch.Tensor) else r for r in result or ())
+        if not isinstance(result, (tuple, list)):
+            return result  # a number, or nothing
+        return tuple(self.builder.const(r) if isinstance(r, torch.Tensor) else r for r in result)
 
 
 def output_qparams(node: Node, data: dict[str, torch.Tensor]) -> tuple[QParams, torch.dtype] | None:

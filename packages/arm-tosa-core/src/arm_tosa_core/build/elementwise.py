@@ -294,7 +294,7 @@ class Elementwise(Rescale):
         if quant is None or name in ("REDUCE_MAX", "REDUCE_MIN"):
             x = self.apply_clamp(x)
         else:
-            self.require(name == "REDUCE_SUM", f"{name} has no integer form")
+            self.require(name == "REDUCE_SUM", f"{name} needs FP: it has no integer form")
             x = self.centered(x, 31 - (x.shape[axis] - 1).bit_length())
             assert x.quant
             n = x.shape[axis]

@@ -200,9 +200,11 @@ class Movement(Rescale):
 
     def index(self, indices: Value) -> Tensor:
         """Indices as int32; moved before they are cast, for some specifications only move reals."""
-        if indices.const is None:
-            indices = indices.but(tensor=self.tensor(indices), perm=None)
-        return self.tensor(self.cast(indices, torch.int32))
+        return self.tensor(self.cast(self.in_order(indices), torch.int32))
+
+    def in_order(self, x: Value) -> Value:
+        """The value, its axes in memory in the order in which PyTorch has them."""
+        return x if x.perm is None or x.is_const else x.but(tensor=self.tensor(x), perm=None)
 
     def counters(self, indices: Value) -> Value:
         """Indices for arithmetic and moves: int32, or float32 where the specification has no integers.

@@ -15,6 +15,9 @@ from . import (  # noqa: F401
     reduction,
     refused,
     resize,
+    sample,
     scatter,
     shape,
+    signs,
+    volume,
 )

@@ -26,6 +26,8 @@ _REFUSED: dict[tuple[str, str], tuple[str, ...]] = {
         "aten.masked_scatter.default",
         "aten.masked_select.default",
         "aten.nonzero.default",
+        "aten.repeat_interleave.Tensor",
+        "aten.repeat_interleave.self_Tensor",
         "aten._unique2.default",
         "aten.unique_dim.default",
     ),

@@ -6,6 +6,7 @@ those that are computed must not repeat, since PyTorch leaves that undefined too
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -17,13 +18,17 @@ from .index import index_select, merged_indices
 from .shape import expand, squeeze, unsqueeze
 
 
-def _written(b: Builder, x: Value, places: Value, new: Value, accumulate: bool) -> Value:
-    """``x`` [N, K, C] with ``new`` [N, W, C] written, or added, at ``places`` [N, W]."""
-    if accumulate:
-        return b.ADD(x, _sums(b, x.shape[1], places, new))
+def _written(b: Builder, x: Value, places: Value, new: Value, how: str | None, itself: bool = True) -> Value:
+    """``x`` [N, K, C] with ``new`` [N, W, C] written at ``places`` [N, W], or put together with what is there.
+
+    Args:
+        how: None to write, or a key of ``_TOGETHER``, or ``mean``.
+        itself: whether what is there counts where something comes to it.
+    """
+    if how is not None:
+        return _together(b, x, places, new, how, itself)
     if new.const is not None and bool((new.const == new.const.reshape(-1)[0]).all()):  # however often at one place
-        here = _hits(b, x.shape[1], places)
-        here = b.const(here.const.any(2)) if here.const is not None else squeeze(b, b.reduce("REDUCE_ANY", here, 2), 2)
+        here = _anywhere(b, _hits(b, x.shape[1], places))
         return b.SELECT(here, b.const(new.real().reshape(-1)[:1]), x)
     if places.const is not None:
         last = _last_of_each(places.const)
@@ -39,10 +44,43 @@ def _last_of_each(places: torch.Tensor) -> torch.Tensor | None:
     return None if len(kept) == places.shape[1] else torch.tensor(sorted(kept))
 
 
-def _sums(b: Builder, length: int, places: Value, new: Value) -> Value:
-    """``new`` [N, W, C] added up at ``places`` [N, W] of ``length`` zeros."""
-    parts = b.SELECT(_hits(b, length, places), b.RESHAPE(new, [new.shape[0], 1, *new.shape[1:]]), 0)
-    return squeeze(b, b.reduce("REDUCE_SUM", parts, 2), 2)
+#: A way to put numbers together: the reduction, what it makes of two numbers, and the number that changes nothing.
+_TOGETHER: dict[str, tuple[str, str, float]] = {
+    "sum": ("REDUCE_SUM", "ADD", 0.0),
+    "prod": ("REDUCE_PRODUCT", "MUL", 1.0),
+    "amax": ("REDUCE_MAX", "MAXIMUM", -math.inf),
+    "amin": ("REDUCE_MIN", "MINIMUM", math.inf),
+}
+
+
+def _together(b: Builder, x: Value, places: Value, new: Value, how: str, itself: bool) -> Value:
+    """See ``_written``."""
+    hits = _hits(b, x.shape[1], places)
+    name, pair, neutral = _TOGETHER["sum" if how == "mean" else how]
+    if not x.dtype.is_floating_point:
+        b.require(how != "mean", "computes a mean of integers")
+        limits = torch.iinfo(x.dtype)
+        neutral = min(max(neutral, limits.min), limits.max)
+    parts = b.SELECT(hits, b.in_order(b.RESHAPE(new, [new.shape[0], 1, *new.shape[1:]])), neutral)
+    result = squeeze(b, b.reduce(name, parts, 2), 2)
+    if itself:
+        result = getattr(b, pair)(x, result)
+    if how == "mean":
+        result = b.MUL(result, _share(b, hits, itself))
+    return result if itself else b.SELECT(_anywhere(b, hits), result, x)
+
+
+def _share(b: Builder, hits: Value, itself: bool) -> Value:
+    """1 / how many numbers come together at each place, [N, K, 1]."""
+    if hits.const is not None:
+        return b.const(1.0 / (hits.const.sum(2) + itself).clamp(min=1).float())
+    count = squeeze(b, b.reduce("REDUCE_SUM", b.cast(hits, torch.float32), 2), 2)
+    return b.unary("RECIPROCAL", b.ADD(count, 1.0) if itself else b.MAXIMUM(count, 1.0))
+
+
+def _anywhere(b: Builder, hits: Value) -> Value:
+    """Whether anything comes to each place, [N, K, 1]."""
+    return b.const(hits.const.any(2)) if hits.const is not None else squeeze(b, b.reduce("REDUCE_ANY", hits, 2), 2)
 
 
 def _hits(b: Builder, length: int, places: Value) -> Value:
@@ -51,16 +89,18 @@ def _hits(b: Builder, length: int, places: Value) -> Value:
     all_places = torch.arange(length, dtype=torch.int32).reshape(1, -1, 1, 1)
     if places.const is not None:
         return b.const(places.const.reshape(n, 1, width, 1) == all_places)
-    return b.compare("EQUAL", b.const(all_places), b.RESHAPE(places, [n, 1, width, 1]))
+    return b.compare("EQUAL", b.const(all_places), b.in_order(b.RESHAPE(places, [n, 1, width, 1])))
 
 
 # -- one index per element --------------------------------------------------------------------------
 
 
-def _scattered(b: Builder, x: Value, dim: int, indices: Value, src: Value, accumulate: bool = False) -> Value:
+def _scattered(
+    b: Builder, x: Value, dim: int, indices: Value, src: Value, how: str | None = None, itself: bool = True
+) -> Value:
     if not x.rank:
         x, indices, src = (b.RESHAPE(v, [1]) for v in (x, indices, src))
-        return b.RESHAPE(_scattered(b, x, 0, indices, src, accumulate), [])
+        return b.RESHAPE(_scattered(b, x, 0, indices, src, how, itself), [])
     dim %= x.rank
     part = src
     for axis, n in enumerate(indices.shape):
@@ -72,7 +112,7 @@ def _scattered(b: Builder, x: Value, dim: int, indices: Value, src: Value, accum
     lanes = indices.size // indices.shape[dim]
     rows = [b.RESHAPE(b.TRANSPOSE(v, last), [lanes, v.shape[dim], 1]) for v in (inside, part)]
     places = b.RESHAPE(b.TRANSPOSE(b.counters(indices), last), [lanes, indices.shape[dim]])
-    made = _written(b, rows[0], places, rows[1], accumulate)
+    made = _written(b, rows[0], places, rows[1], how, itself)
     back = b.TRANSPOSE(b.RESHAPE(made, [inside.shape[i] for i in last]), [last.index(i) for i in range(x.rank)])
     return _pasted(b, x, back, 0)
 
@@ -98,7 +138,27 @@ def scatter_value(b: Builder, x: Value, dim: int, indices: Value, number: float)
 
 @op("aten.scatter_add.default", quant=Q.ARITHMETIC)
 def scatter_add(b: Builder, x: Value, dim: int, indices: Value, src: Value) -> Value:
-    return _scattered(b, x, dim, indices, src, accumulate=True)
+    return _scattered(b, x, dim, indices, src, "sum")
+
+
+@op("aten.scatter_reduce.two", quant=Q.ARITHMETIC)
+def scatter_reduce(
+    b: Builder, x: Value, dim: int, indices: Value, src: Value, reduce: str, *, include_self: bool = True
+) -> Value:
+    return _scattered(b, x, dim, indices, src, reduce, include_self)
+
+
+_REDUCTIONS = {"add": "sum", "multiply": "prod"}
+
+
+@op("aten.scatter.reduce", quant=Q.ARITHMETIC)
+def scatter_with(b: Builder, x: Value, dim: int, indices: Value, src: Value, *, reduce: str) -> Value:
+    return _scattered(b, x, dim, indices, src, _REDUCTIONS[reduce])
+
+
+@op("aten.scatter.value_reduce", quant=Q.ARITHMETIC)
+def scatter_value_with(b: Builder, x: Value, dim: int, indices: Value, number: float, *, reduce: str) -> Value:
+    return scatter_with(b, x, dim, indices, b.const(torch.full(indices.shape, number, dtype=x.dtype)), reduce=reduce)
 
 
 # -- index tensors ----------------------------------------------------------------------------------
@@ -122,7 +182,7 @@ def index_put(b: Builder, x: Value, indices: Sequence[Value | None], new: Value,
         b.RESHAPE(moved, [1, size, _product(kept)]),
         b.RESHAPE(places, [1, places.size]),
         b.RESHAPE(full, [1, places.size, _product(kept)]),
-        accumulate,
+        "sum" if accumulate else None,
     )
     order = [*axes, *rest]
     return b.TRANSPOSE(b.RESHAPE(made, moved.shape), [order.index(i) for i in range(x.rank)])
@@ -200,4 +260,4 @@ def select_scatter(b: Builder, x: Value, src: Value, dim: int, index: int) -> Va
 def diagonal_scatter(b: Builder, x: Value, src: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Value:
     places = torch.arange(x.size).reshape(x.shape).diagonal(offset, dim1, dim2)
     rows = (b.RESHAPE(x, [1, x.size, 1]), b.const(places.reshape(1, -1).int()), b.RESHAPE(src, [1, src.size, 1]))
-    return b.RESHAPE(_written(b, *rows, False), x.shape)
+    return b.RESHAPE(_written(b, *rows, None), x.shape)

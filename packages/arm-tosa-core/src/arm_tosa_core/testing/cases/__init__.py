@@ -15,8 +15,11 @@ from . import (
     recurrent,
     reduction,
     resize,
+    sample,
     scatter,
     shape,
+    signs,
+    volume,
 )
 
 CASES: list[OpCase] = [
@@ -37,6 +40,9 @@ CASES: list[OpCase] = [
         index,
         scatter,
         recurrent,
+        signs,
+        volume,
+        sample,
     )
     for case in family.CASES
 ]

@@ -173,6 +173,7 @@ _variants: list[OpCase] = [
         lambda: torch.remainder,
         [integers((99,), -99, 99, torch.int32), integers((99,), -9, -1, torch.int32)],
     ),
+    OpCase("fmod/number", lambda: lambda x: torch.fmod(x, 0.75), [uniform((99,), -9, 9)], needs_float=("int16",)),
     OpCase("fmod/int32", lambda: lambda x: torch.fmod(x, 7), [integers((99,), -99, 99, torch.int32)]),
     OpCase("maximum/number", lambda: lambda x: torch.maximum(x, torch.tensor(0.3)), [(2, 3, 4)]),
     OpCase("maximum/other", lambda: torch.max, [(2, 3), (3,)]),

@@ -96,5 +96,9 @@ CASES: list[OpCase] = [
     OpCase("matmul/constant left", _of(lambda x, w: torch.matmul(w, x), (3, 4)), [(2, 4, 5)]),
     OpCase("matmul/scaled", lambda: lambda x, y: (x @ y) * 0.125, [(2, 4, 5), (2, 5, 3)]),
     OpCase("matmul/relu", lambda: lambda x, y: F.relu(x @ y), [(2, 4, 5), (2, 5, 3)]),
+    OpCase("einsum/outer", lambda: lambda x, y: torch.einsum("i,j->ij", x, y), [(3,), (4,)]),
+    OpCase("einsum/three", lambda: lambda x, y, z: torch.einsum("ij,jk,kl->il", x, y, z), [(3, 4), (4, 5), (5, 2)]),
+    OpCase("einsum/diagonal", lambda: lambda x: torch.einsum("ii->i", x) + 1, [(3, 3)]),
+    OpCase("einsum/ellipsis", lambda: lambda x, y: torch.einsum("...ij,jk->...ki", x, y), [(2, 2, 3, 4), (4, 5)]),
     OpCase("einsum/batched", lambda: lambda x, y: torch.einsum("bij,bkj->bik", x, y), [(2, 4, 5), (2, 3, 5)]),
 ]

@@ -130,6 +130,11 @@ CASES: list[OpCase] = [
     OpCase("bitwise_shift/int8", lambda: lambda x: x << 3, [integers((9,), -99, 99, torch.int8)]),
     OpCase("bitwise_shift/int64", lambda: lambda x: x >> 2, [integers((9,), 0, 9)], _BITS),
     OpCase("where/tensors", lambda: torch.where, [_bools(2, 3, 4), (2, 3, 4), (2, 3, 4)]),
+    OpCase(
+        "where/chain",
+        lambda: lambda x: torch.where(x < -1, x * 2, torch.where(x < 0, x * 3, torch.where(x < 1, x * 4, x))),
+        [(30,)],
+    ),
     OpCase("where/broadcast", lambda: torch.where, [_bools(3, 1), (2, 1, 4), (4,)]),
     OpCase("where/rank 0", lambda: torch.where, [_bools(), (), ()]),
     OpCase("where/rank 5", lambda: torch.where, [_bools(2, 1, 2, 1, 3), (2, 1, 2, 2, 3), (3,)]),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from ..case import OpCase, integers
+from ..case import QUANTIZED, SCHEMES, OpCase, integers
 
 _INT32 = torch.int32
 
@@ -20,6 +20,11 @@ def _vector(length: int, count: int) -> Callable[[torch.Generator], torch.Tensor
     return lambda g: torch.randperm(length, generator=g)[:count]
 
 
+def _reduction(how: str, alone: bool) -> Callable[[], Callable[..., torch.Tensor]]:
+    """``scatter_reduce``; ``alone``: without what is there."""
+    return lambda: lambda x, i, y: x.scatter_reduce(1, i, y, how, include_self=not alone)
+
+
 CASES: list[OpCase] = [
     OpCase("scatter/source", lambda: lambda x, i, s: x.scatter(1, i, s), [(2, 5), _distinct(2, 5, 3), (2, 3)]),
     OpCase("scatter/larger source", lambda: lambda x, i, s: x.scatter(1, i, s), [(3, 5), _distinct(2, 5, 3), (4, 6)]),
@@ -31,6 +36,49 @@ CASES: list[OpCase] = [
         [integers((2, 5), -9, 9, _INT32), _distinct(2, 5, 3), integers((2, 3), -9, 9, _INT32)],
     ),
     OpCase("scatter_add", lambda: lambda x, i, s: x.scatter_add(1, i, s), [(2, 5), integers((2, 6), 0, 5), (2, 6)]),
+    *(
+        OpCase(
+            f"scatter_reduce/{how}" + (" alone" if alone else ""),
+            _reduction(how, alone),
+            [(2, 5), integers((2, 3), 0, 5), (2, 3)],
+            needs_float=needs_float,
+        )
+        for how, alone, needs_float in (
+            ("sum", False, ()),
+            ("amax", False, ()),
+            ("amin", False, ()),
+            ("mean", False, QUANTIZED),
+            ("mean", True, QUANTIZED),
+            ("prod", False, QUANTIZED),
+        )
+    ),
+    OpCase(
+        "scatter_reduce/mean, constant indices",
+        lambda: lambda x, y: x.scatter_reduce(1, torch.tensor([[0, 1, 1], [2, 2, 2]]), y, "mean", include_self=False),
+        [(2, 5), (2, 3)],
+    ),
+    OpCase(
+        "scatter_reduce/int32",
+        lambda: lambda x, i, y: x.scatter_reduce(1, i, y, "amax"),
+        [integers((2, 5), -9, 9, torch.int32), integers((2, 3), 0, 5), integers((2, 3), -9, 9, torch.int32)],
+    ),
+    OpCase(
+        "scatter/add",
+        lambda: lambda x, i, y: x.scatter(1, i, y, reduce="add"),
+        [(2, 5), integers((2, 3), 0, 5), (2, 3)],
+    ),
+    OpCase(
+        "scatter/multiply by a number",
+        lambda: lambda x, i: x.scatter(0, i, 3.0, reduce="multiply"),
+        [(5, 4), integers((1, 4), 0, 5)],
+        needs_float=QUANTIZED,
+    ),
+    OpCase(
+        "masked_scatter",
+        lambda: lambda x, mask, y: x.masked_scatter(mask, y),
+        [(2, 3), integers((2, 3), 0, 2, torch.bool), (2, 3)],
+        dict.fromkeys(SCHEMES, "as many numbers as the data says"),
+    ),
     OpCase("index_put/rows", lambda: lambda x, i, v: x.index_put((i,), v), [(5, 3), _vector(5, 2), (2, 3)]),
     OpCase("index_put/constant", lambda: lambda x, v: x.index_put((torch.tensor([1, -1]),), v), [(5, 3), (2, 3)]),
     OpCase("index_put/repeated", lambda: lambda x, v: x.index_put((torch.tensor([1, 3, 1]),), v), [(5, 3), (3, 3)]),
