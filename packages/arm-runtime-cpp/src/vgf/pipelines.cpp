@@ -150,6 +150,32 @@ std::vector<Scratch> Pipeline::scratch() const {
     return needs;
 }
 
+DescriptorSets::DescriptorSets(Device& device, const std::vector<VkDescriptorPoolSize>& sizes,
+                               const std::vector<VkDescriptorSetLayout>& layouts)
+    : device_(device), sets_(layouts.size()) {
+    const DeviceCalls& calls = device.calls();
+    VkDescriptorPoolCreateInfo pool{};
+    pool.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+    pool.flags = VK_DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT;
+    pool.maxSets = static_cast<uint32_t>(layouts.size());
+    pool.poolSizeCount = static_cast<uint32_t>(sizes.size());
+    pool.pPoolSizes = sizes.data();
+    pool_ = make<VkDescriptorPool>(device.handle(), calls.CreateDescriptorPool,
+                                   calls.DestroyDescriptorPool, pool, "vkCreateDescriptorPool");
+    VkDescriptorSetAllocateInfo allocate{};
+    allocate.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+    allocate.descriptorPool = pool_;
+    allocate.descriptorSetCount = static_cast<uint32_t>(layouts.size());
+    allocate.pSetLayouts = layouts.data();
+    check(calls.AllocateDescriptorSets(device.handle(), &allocate, sets_.data()),
+          "vkAllocateDescriptorSets");
+}
+
+DescriptorSets::~DescriptorSets() {
+    device_.calls().FreeDescriptorSets(device_.handle(), pool_, static_cast<uint32_t>(sets_.size()),
+                                       sets_.data());
+}
+
 void Pipeline::bind(const Storage& storage) {
     if (set_layouts_.empty()) return;
     const DeviceCalls& calls = device_.calls();
@@ -157,22 +183,8 @@ void Pipeline::bind(const Storage& storage) {
     for (const Binding& b : segment_.bindings) ++counts[program_.resources[b.resource].descriptor];
     std::vector<VkDescriptorPoolSize> sizes;
     for (const auto& [type, count] : counts) sizes.push_back({type, count});
-    VkDescriptorPoolCreateInfo pool{};
-    pool.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
-    pool.maxSets = static_cast<uint32_t>(set_layouts_.size());
-    pool.poolSizeCount = static_cast<uint32_t>(sizes.size());
-    pool.pPoolSizes = sizes.data();
-    pool_ = make<VkDescriptorPool>(device_.handle(), calls.CreateDescriptorPool,
-                                   calls.DestroyDescriptorPool, pool, "vkCreateDescriptorPool");
-    std::vector<VkDescriptorSetLayout> layouts(set_layouts_.begin(), set_layouts_.end());
-    sets_.resize(layouts.size());
-    VkDescriptorSetAllocateInfo allocate{};
-    allocate.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
-    allocate.descriptorPool = pool_;
-    allocate.descriptorSetCount = static_cast<uint32_t>(layouts.size());
-    allocate.pSetLayouts = layouts.data();
-    check(calls.AllocateDescriptorSets(device_.handle(), &allocate, sets_.data()),
-          "vkAllocateDescriptorSets");
+    const std::vector<VkDescriptorSetLayout> layouts(set_layouts_.begin(), set_layouts_.end());
+    sets_.emplace(device_, sizes, layouts);
     for (const Binding& b : segment_.bindings) {
         const VkDescriptorType type = program_.resources[b.resource].descriptor;
         const TensorViewHandle view = storage.view(b.resource);
@@ -181,7 +193,7 @@ void Pipeline::bind(const Storage& storage) {
         const VkDescriptorBufferInfo buffer{storage.buffer(b.resource), 0, VK_WHOLE_SIZE};
         VkWriteDescriptorSet write{};
         write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-        write.dstSet = sets_[b.set];
+        write.dstSet = sets_->handles()[b.set];
         write.dstBinding = b.binding;
         write.descriptorCount = 1;
         write.descriptorType = type;
@@ -199,9 +211,10 @@ void Pipeline::record(VkCommandBuffer commands) const {
     const VkPipelineBindPoint point =
         segment_.graph ? kBindPointDataGraph : VK_PIPELINE_BIND_POINT_COMPUTE;
     calls.CmdBindPipeline(commands, point, pipeline_);
-    if (!sets_.empty()) {
-        calls.CmdBindDescriptorSets(commands, point, layout_, 0,
-                                    static_cast<uint32_t>(sets_.size()), sets_.data(), 0, nullptr);
+    if (sets_) {
+        const std::vector<VkDescriptorSet>& sets = sets_->handles();
+        calls.CmdBindDescriptorSets(commands, point, layout_, 0, static_cast<uint32_t>(sets.size()),
+                                    sets.data(), 0, nullptr);
     }
     if (segment_.graph) {
         calls.CmdDispatchDataGraphARM(commands, session_, nullptr);

@@ -1,6 +1,7 @@
 // A segment as Vulkan objects: pipeline, descriptors and, for a graph, its session.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "device.hpp"
@@ -8,6 +9,25 @@
 #include "storage.hpp"
 
 namespace arm_runtime::vgf {
+
+/// Descriptor sets, and the pool that they are from. They are given back before the pool is
+/// destroyed: the emulation layer keeps pipelines and tensors alive that a set refers to until
+/// then.
+class DescriptorSets {
+  public:
+    DescriptorSets(Device& device, const std::vector<VkDescriptorPoolSize>& sizes,
+                   const std::vector<VkDescriptorSetLayout>& layouts);
+    ~DescriptorSets();
+    DescriptorSets(const DescriptorSets&) = delete;
+    DescriptorSets& operator=(const DescriptorSets&) = delete;
+
+    const std::vector<VkDescriptorSet>& handles() const { return sets_; }
+
+  private:
+    Device& device_;
+    Owned<VkDescriptorPool> pool_;
+    std::vector<VkDescriptorSet> sets_;
+};
 
 class Pipeline {
   public:
@@ -36,8 +56,7 @@ class Pipeline {
     Owned<VkShaderModule> module_;
     Owned<VkPipeline> pipeline_;
     Owned<GraphSessionHandle> session_;
-    Owned<VkDescriptorPool> pool_;
-    std::vector<VkDescriptorSet> sets_;
+    std::optional<DescriptorSets> sets_;
 };
 
 }  // namespace arm_runtime::vgf

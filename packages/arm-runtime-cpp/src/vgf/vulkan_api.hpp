@@ -56,6 +56,7 @@ namespace arm_runtime::vgf {
     X(DestroyQueryPool)            \
     X(DestroyShaderModule)         \
     X(EndCommandBuffer)            \
+    X(FreeDescriptorSets)          \
     X(FreeMemory)                  \
     X(GetBufferMemoryRequirements) \
     X(GetDeviceQueue)              \

@@ -1,4 +1,4 @@
-"""Loads, runs and unloads a VGF again and again; prints how much memory the process holds.
+"""Loads, runs and unloads a VGF again and again; prints how much memory the process holds, and has from malloc.
 
 python packages/arm-runtime-cpp/tests/vgf/cycles.py [COUNT]
 """
@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from memory import allocated
 from vgf_files import graph_vgf
 
 from arm_runtime.vgf import run
@@ -18,5 +19,6 @@ data = graph_vgf("ABS", DType.INT32, 64)
 for cycle in range(count + 1):
     if cycle % (count // 10) == 0:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
-        print(f"{cycle:5d} cycles: {pages * os.sysconf('SC_PAGESIZE') / 2**20:.1f} MiB", flush=True)
+        resident = pages * os.sysconf("SC_PAGESIZE") / 2**20
+        print(f"{cycle:5d} cycles: {resident:.1f} MiB, {allocated() / 2**10:.0f} KiB from malloc", flush=True)
     run(data, [np.zeros(64, np.int32)])
