@@ -17,7 +17,7 @@ from .lowering import Lowering
 from .program import NOTHING, Known, is_dequantize, is_quantize
 from .registry import Q, canonical, find
 from .target import Target
-from .values import Value
+from .values import Complex, Value
 
 #: TOSA operators that by themselves are no reason for a delegate.
 _IDLE = frozenset({"RESHAPE", "TRANSPOSE", "IDENTITY"})
@@ -162,16 +162,18 @@ def _leaks(analysis: Analysis, lowering: Lowering) -> dict[Node, Rejected]:
     found: dict[Node, Rejected] = {}
     for node, region in analysis.accepted.items():
         value = lowering.values[node]
-        if not isinstance(value, Value) or node in analysis.constant:
+        if not isinstance(value, (Value, Complex)) or node in analysis.constant:
             continue
         floating = value.dtype.is_floating_point and not (has_float or is_quantize(node) or is_dequantize(node))
         wide = value.dtype == torch.int64 and not lowering.wide_inputs
         user = next((u for u in node.users if analysis.accepted.get(u) != region), None)
-        if user is None or not (floating or wide):
+        if user is None or not (floating or wide or isinstance(value, Complex)):
             continue
         home = "is part of another delegate" if user in analysis.accepted else "stays on the CPU"
         where = "an output of the model" if user.op == "output" else f"{user.name}, which {home}"
-        if wide:
+        if isinstance(value, Complex):
+            found[node] = Rejected(f"its complex result is used by {where}", "use view_as_real before that")
+        elif wide:
             found[node] = Rejected(f"its int64 result is used by {where}", "cast it to int32 in the model")
         else:
             found[node] = Rejected(f"its result is used in float by {where}", "quantize its result, or what uses it")

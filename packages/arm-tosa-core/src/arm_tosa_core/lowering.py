@@ -13,6 +13,7 @@ from torch.fx import Node
 from torch.utils._pytree import tree_map_only
 
 from .build import Builder
+from .complexes import find_complex, is_complex
 from .dtypes import torch_to_tosa
 from .errors import LoweringError, Rejected
 from .ir import Graph
@@ -31,7 +32,7 @@ from .program import (
 )
 from .registry import Q, Rule, canonical, find, overload
 from .target import Target
-from .values import Axes, QParams, Value, inverse
+from .values import Axes, Complex, QParams, Value, inverse
 
 #: ATen operators whose result differs between calls: never evaluated at compile time.
 _RANDOM = ("aten.rand", "aten.randn", "aten.bernoulli", "aten.empty")
@@ -139,8 +140,8 @@ class Lowering:
         kwargs = torch.fx.map_arg(node.kwargs, self.values.__getitem__)
         inputs = [self.values[n] for n in node.all_input_nodes]
         name = canonical(node.target)
-        rule = find(name, self.target.name)
-        if not all(isinstance(v, Value) for v in inputs):
+        rule = (find_complex if any(map(is_complex, inputs)) else find)(name, self.target.name)
+        if not all(isinstance(v, (Value, Complex)) for v in inputs):
             raise Rejected("uses a number that is only known at run time", "export with static shapes")
         computes = rule is not None and rule.quant in _COMPUTES
         known = all(v.is_const and (computes or not v.quant) for v in inputs)

@@ -33,7 +33,7 @@ class Rule:
     """An operator's rule.
 
     Args:
-        targets: ATen overloads, such as ``"aten.add.Tensor"``.
+        targets: ATen overloads, such as ``"aten.add.Tensor"``; ``"complex.mul.Tensor"`` where an operand is complex.
         function: takes the builder and the operator's arguments, tensors as values; returns a value or a tuple, in
             which a ``Rejected`` stands for a result that nobody may use.
         quant: its quantization policy.
@@ -139,6 +139,8 @@ _COPIES = frozenset(
         "unfold",
         "unsqueeze",
         "view",
+        "view_as_complex",
+        "view_as_real",
     ]
 )
 _ALIASES = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -140,6 +140,21 @@ class Value:
         """The numbers of a constant, dequantized if need be."""
         assert self.const is not None
         return self.const if self.quant is None else self.quant.dequantize(self.const).to(self.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class Complex:
+    """A tensor of complex numbers, which TOSA has only as two tensors: it cannot enter or leave a graph."""
+
+    real: Value
+    imag: Value
+    dtype: torch.dtype = field(default=torch.complex64, init=False)
+    quant: None = field(default=None, init=False)
+    is_const: bool = field(default=False, init=False)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.real.shape
 
 
 def inverse(perm: Axes) -> Axes:

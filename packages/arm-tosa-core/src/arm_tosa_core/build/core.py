@@ -75,6 +75,11 @@ class Core:
         Raises:
             Rejected: the operator table, the specification or the target does not allow it.
         """
+        (result,) = self.emit_all(name, inputs, **attrs)
+        return result
+
+    def emit_all(self, name: str, inputs: Sequence[Tensor], **attrs: Any) -> list[Tensor]:
+        """``emit`` for an operator with any number of results."""
         op = self.graph.append(name, inputs, attrs, self.origin)
         try:
             check(op, self.spec)
@@ -86,7 +91,7 @@ class Core:
             for tensor in op.inputs:
                 tensor.uses.remove(op)
             raise
-        return op.output
+        return op.outputs
 
     # -- constants --------------------------------------------------------------------------------
 

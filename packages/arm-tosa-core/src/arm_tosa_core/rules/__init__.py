@@ -7,6 +7,7 @@ from . import (  # noqa: F401
     creation,
     dynamic,
     elementwise,
+    fourier,
     index,
     linear,
     logic,

@@ -10,7 +10,7 @@ import torch
 from ..build import Builder
 from ..build.core import Operand
 from ..registry import Q, op
-from ..values import Value
+from ..values import Complex, Value
 from .elementwise import truncated
 
 
@@ -111,11 +111,13 @@ def masked_fill(b: Builder, x: Value, mask: Value, number: Operand) -> Value:
 
 
 @op("aten._to_copy.default", "aten.to.dtype", "aten.to.dtype_layout", quant=Q.SHARED)
-def to(b: Builder, x: Value, *args: Any, dtype: torch.dtype | None = None, **_: Any) -> Value:
+def to(b: Builder, x: Value, *args: Any, dtype: torch.dtype | None = None, **_: Any) -> Value | Complex:
     wanted = dtype or next((a for a in args if isinstance(a, torch.dtype)), x.dtype)
     if wanted == x.dtype or (x.quant and wanted == torch.float32):
         return x
     x = b.real(x)
+    if wanted.is_complex:
+        return Complex(x, b.const(torch.zeros(x.shape, dtype=x.dtype)))
     if wanted == torch.bool:
         return _truth(b, x)  # type: ignore[no-any-return]
     if x.dtype.is_floating_point and not wanted.is_floating_point:  # PyTorch truncates, CAST rounds
@@ -129,5 +131,5 @@ def assert_tensor_metadata(b: Builder, x: Value, *_: Any, **__: Any) -> tuple[()
 
 
 @op("aten.type_as.default", quant=Q.SHARED)
-def type_as(b: Builder, x: Value, other: Value) -> Value:
+def type_as(b: Builder, x: Value, other: Value) -> Value | Complex:
     return to(b, x, dtype=other.dtype)

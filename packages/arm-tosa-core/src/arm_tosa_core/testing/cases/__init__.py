@@ -7,6 +7,7 @@ from . import (
     convolution,
     creation,
     elementwise,
+    fourier,
     index,
     linear,
     logic,
@@ -43,6 +44,7 @@ CASES: list[OpCase] = [
         signs,
         volume,
         sample,
+        fourier,
     )
     for case in family.CASES
 ]
