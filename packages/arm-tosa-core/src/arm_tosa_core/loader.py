@@ -1,4 +1,4 @@
-"""Reads a ``.tosa`` flatbuffer of one block, from any front end, into a graph."""
+"""Reads a ``.tosa`` flatbuffer, from any front end, into a graph."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def load(data: bytes) -> Graph:
     """The graph in a TOSA 1.0 flatbuffer; ``serialize(load(b)) == b`` for what ``serialize`` wrote.
 
     Raises:
-        UsageError: not a TOSA flatbuffer, damaged, of another version, or with control flow, variables, dynamic shapes
+        UsageError: not a TOSA flatbuffer, damaged, of another version, or with variables, dynamic shapes
             or operators that TOSA 1.0 does not have.
     """
     if len(data) < 8 or data[4:8] != IDENTIFIER:
@@ -48,14 +48,23 @@ def _load(data: bytes) -> Graph:
     if number != (1, 0) or version._Draft():
         draft = " draft" if version._Draft() else ""
         raise UsageError(f"the flatbuffer is of TOSA {number[0]}.{number[1]}{draft}; supported: 1.0")
-    if root.RegionsLength() != 1 or root.Regions(0).BlocksLength() != 1:
-        raise UsageError("the flatbuffer has several regions or blocks: control flow is not supported")
-    return _BlockReader(root.Regions(0).Blocks(0)).read()
+    regions = [root.Regions(i) for i in range(root.RegionsLength())]
+    if not regions or any(region.BlocksLength() != 1 for region in regions):
+        raise UsageError("the flatbuffer has regions of several blocks, which are not supported")
+    blocks = {_text(region.Name()): region.Blocks(0) for region in regions}
+    return _BlockReader(regions[0].Blocks(0), blocks).read()
 
 
 class _BlockReader:
-    def __init__(self, block: Any) -> None:
+    """Reads a block.
+
+    Args:
+        blocks: those of all regions, by name, to which operators refer; one being read is no longer there.
+    """
+
+    def __init__(self, block: Any, blocks: dict[str, Any]) -> None:
         self.block = block
+        self.blocks = {name: other for name, other in blocks.items() if other is not block}
         self.graph = Graph(_text(block.Name()) or "main")
         self.declared: dict[str, tuple[tuple[int, ...], DType, Any]] = {}  # shape, type, the flatbuffer's tensor
         self.tensors: dict[str, Tensor] = {}  # those that exist so far
@@ -151,6 +160,8 @@ class _BlockReader:
                 return {number: name for name, number in ENUMS[attribute.name].items()}[value]
             case "text":
                 return _text(value)
+            case "graph":
+                return _BlockReader(self.blocks[_text(value)], self.blocks).read()
         return value
 
 

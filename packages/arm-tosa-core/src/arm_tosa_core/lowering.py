@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import operator
 from collections.abc import Callable, Iterable
@@ -9,7 +10,7 @@ from typing import Any, cast
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import Node
+from torch.fx import GraphModule, Node
 from torch.utils._pytree import tree_map_only
 
 from .build import Builder
@@ -17,6 +18,7 @@ from .complexes import find_complex, is_complex
 from .dtypes import torch_to_tosa
 from .errors import LoweringError, Rejected
 from .ir import Graph
+from .loops import lower_loop
 from .program import (
     NOTHING,
     Known,
@@ -127,6 +129,9 @@ class Lowering:
             if isinstance(result, Rejected) and node.users:
                 raise result
             return result
+        if node.target is torch.ops.higher_order.while_loop:
+            self.builder.origin = origin(node)
+            return lower_loop(self, node)
         if isinstance(node.target, torch._ops.HigherOrderOperator):
             raise Rejected(
                 f"is control flow that depends on data: {node.target}", "export with a fixed number of steps"
@@ -219,10 +224,20 @@ class Lowering:
         physical = [shape[i] for i in inverse(order)] if order else shape
         return self.builder.value(self.graph.input(name, physical, torch_to_tosa(dtype)), meta.dtype, order)
 
-    def _attribute(self, node: Node) -> Value:
+    def inside(self, name: str) -> Lowering:
+        """For a graph within an operator: as this one, with nothing in it."""
+        inner = copy.copy(self)
+        inner.graph, inner.values, inner.constants = Graph(name), {}, {}
+        inner.builder = Builder(inner.graph, self.target.tosa_spec, self.target.checks, dry=self.builder.dry)
+        inner.wide_inputs = False
+        return inner
+
+    def _attribute(self, node: Node) -> Value | GraphModule:
         found: Any = node.graph.owning_module
         for part in str(node.target).split("."):
             found = getattr(found, part)
+        if isinstance(found, GraphModule):
+            return found  # for the operator that runs it
         if not isinstance(found, torch.Tensor):
             raise Rejected(f"refers to {type(found).__name__} {node.target}, not to a tensor")
         return self.builder.const(found.detach())

@@ -24,7 +24,7 @@ from .edges import copy_shared, narrow_int64, needs_edits
 from .errors import NothingDelegatedWarning as NothingDelegatedWarning
 from .errors import Rejected, UsageError
 from .explain import Report
-from .program import copy_program, mutable, real_constants
+from .program import copy_program, is_graph, mutable, real_constants
 from .registry import overload
 
 
@@ -64,7 +64,8 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
         tags = {}
         for node, region in analysis.accepted.items():
             tag = f"arm_{self.target.name}_{numbers[region]}"
-            node.meta["delegation_tag"] = tag
+            for own in [node, *filter(is_graph, node.all_input_nodes)]:
+                own.meta["delegation_tag"] = tag
             tags[tag] = self.delegation_spec
         tag_constant_data(exported_program)
         return PartitionResult(tagged_exported_program=exported_program, partition_tags=tags)

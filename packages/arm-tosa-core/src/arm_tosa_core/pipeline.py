@@ -27,6 +27,9 @@ def legalize(graph: Graph, target: Target) -> Graph:
 
     The rewrites of OPTIMIZE run again beside those of LEGALIZE, over what these make.
     """
+    for op in graph.ops:
+        for nested in (value for value in op.attrs.values() if isinstance(value, Graph)):
+            legalize(nested, target)
     rewrites = [*REWRITES, *target.rewrites]
     for stage in (Stage.OPTIMIZE, Stage.LEGALIZE):
         run_rewrites(graph, [r for r in rewrites if r.stage <= stage])

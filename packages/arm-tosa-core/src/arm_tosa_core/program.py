@@ -13,6 +13,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
+from torch.fx import Node
 
 from .ir import Origin
 from .registry import canonical
@@ -44,6 +45,11 @@ def constants(program: ExportedProgram, known: Known = NOTHING) -> dict[str, tor
             tensor = known.get((target, tensor.shape), stand_in(tensor))
         data[name] = tensor.detach()
     return data
+
+
+def is_graph(node: Node) -> bool:
+    """Whether a node is a graph that an operator runs, such as the body of a loop."""
+    return node.op == "get_attr" and "val" not in node.meta
 
 
 def stand_in(tensor: torch.Tensor) -> torch.Tensor:

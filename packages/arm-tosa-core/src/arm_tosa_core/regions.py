@@ -12,6 +12,7 @@ from .analysis import Analysis
 from .ir import Graph
 from .lowering import Lowering
 from .pipeline import legalize
+from .program import is_graph
 from .target import Target
 
 
@@ -50,6 +51,9 @@ def _lower_region(program: ExportedProgram, target: Target, analysis: Analysis, 
             if node not in known and any(u not in inside for u in node.users):
                 outputs.append(node)
         elif any(u in inside for u in node.users):
+            if is_graph(node):
+                lowering.values[node] = lowering.lower(node)
+                continue
             inputs.append(node)
             lowering.values[node] = lowering.input(node.name, node.meta["val"])
     for node in outputs:

@@ -66,13 +66,26 @@ def serialize(graph: Graph, spec: TosaSpecification, *, locations: bool = False)
     """
     if spec.version.release != (1, 0):
         raise LoweringError(f"the serializer writes TOSA 1.0, not {spec}")
-    return _Writer(graph, locations).write()
+    waiting, regions, taken = [graph], [], {graph.name}
+    while waiting:
+        writer = _Writer(waiting.pop(0), locations, taken)
+        regions.append(writer.write())
+        waiting += writer.nested
+    return write(Table(_VERSION, Offsets(regions)), IDENTIFIER)
 
 
 class _Writer:
-    def __init__(self, graph: Graph, locations: bool) -> None:
+    """Writes one region.
+
+    Args:
+        regions: names of regions that are taken; those of graphs within operators are added.
+    """
+
+    def __init__(self, graph: Graph, locations: bool, regions: set[str]) -> None:
         self.graph = graph
         self.locations = locations
+        self.regions = regions
+        self.nested: list[Graph] = []
         self.operators: list[Table] = []
         self.tensors: list[Table] = []
         self.shapes: list[Table] = []
@@ -81,7 +94,7 @@ class _Writer:
         self.constants: dict[tuple[DType, tuple[int, ...], bytes], str] = {}
         self.count = 0
 
-    def write(self) -> bytes:
+    def write(self) -> Table:
         graph = self.graph
         inputs = [self.claim(tensor, "input") for tensor in graph.inputs]
         outputs = self.output_names()
@@ -101,7 +114,18 @@ class _Writer:
             Offsets(outputs),
             Offsets(self.shapes),
         )
-        return write(Table(_VERSION, Offsets([Table(graph.name, Offsets([block]))])), IDENTIFIER)
+        return Table(graph.name, Offsets([block]))
+
+    def nest(self, graph: Graph) -> str:
+        """The name of the region of a graph within an operator."""
+        name, suffix = graph.name, 1
+        while name in self.regions:
+            name = f"{graph.name}_{suffix}"
+            suffix += 1
+        self.regions.add(name)
+        graph.name = name
+        self.nested.append(graph)
+        return name
 
     def claim(self, tensor: Tensor, default: str) -> str:
         """A unique name for a graph input or output: the user's if it has one."""
@@ -161,7 +185,12 @@ class _Writer:
             raise LoweringError(f"{op.name} uses a tensor that no earlier operator makes: {op}") from None
         outputs = [self.tensor(tensor) for tensor in op.outputs]
         source = op.origin.source if self.locations and op.origin else ""
-        self.emit(op.name, inputs, outputs, _attributes(op), source)
+        self.emit(op.name, inputs, outputs, self.attributes(op), source)
+
+    def attributes(self, op: Op) -> Table:
+        stored = [a for a in OPERATORS[op.name].attributes if a.stored]
+        values = [(a, self.nest(op.attrs[a.name]) if a.type == "graph" else op.attrs[a.name]) for a in stored]
+        return Table(*(_attribute(op, a, value) for a, value in values)) if stored else _NO_ATTRIBUTES
 
     def copy(self, tensor: Tensor, name: str) -> None:
         """Makes the output ``name`` of a tensor that has another name: TOSA wants each output made by an operator."""
@@ -192,11 +221,6 @@ def _tensor(name: str, tensor: Tensor, data: memoryview | None = None) -> Table:
         raise LoweringError(f"TOSA has no tensors of type {tensor.dtype}: {tensor}")
     stored = None if data is None else Vector(data, len(data), 8)
     return Table(name, int32_vector(tensor.shape), ("I", number), stored)
-
-
-def _attributes(op: Op) -> Table:
-    stored = [a for a in OPERATORS[op.name].attributes if a.stored]
-    return Table(*(_attribute(op, a, op.attrs[a.name]) for a in stored)) if stored else _NO_ATTRIBUTES
 
 
 def _attribute(op: Op, attribute: Attribute, value: Any) -> Field:

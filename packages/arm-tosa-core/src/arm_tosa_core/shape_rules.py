@@ -450,3 +450,17 @@ def resize(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
 
 def custom(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
     return [(tuple(shape), dtype) for shape, dtype in attrs["results"]]
+
+
+def while_loop(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
+    """The body takes and gives what the loop takes; the condition is one bool."""
+    carried = [(t.shape, t.dtype) for t in inputs]
+    condition, body = attrs["cond_graph"], attrs["body_graph"]
+    for graph in (condition, body):
+        taken = [(t.shape, t.dtype) for t in graph.inputs]
+        _require(taken == carried, f"graph {graph.name} takes {taken}, the loop {carried}")
+    made = [(t.shape, t.dtype) for t in body.outputs]
+    _require(made == carried, f"the body gives {made}, the loop takes {carried}")
+    wanted = [(t.size, t.dtype) for t in condition.outputs] == [(1, DType.BOOL)]
+    _require(wanted, f"the condition gives {condition.outputs}, not one bool")
+    return carried

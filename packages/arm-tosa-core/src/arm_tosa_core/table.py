@@ -52,7 +52,7 @@ class Attribute:
     Args:
         name: as in the schema.
         type: ``int``, ``bool``, ``ints``, ``dtype``, ``enum``, ``text``, ``bytes``, ``value`` (a number of the
-            operand's type) or ``results`` (pairs of shape and type).
+            operand's type), ``graph`` (an ``ir.Graph``) or ``results`` (pairs of shape and type).
         default: a value, or a function of the operands; absent means that the attribute must be given.
         length: of ``ints``.
         stored: False for the pseudo-attributes, which the flatbuffer keeps as the result's type.
@@ -80,6 +80,7 @@ class Operator:
     typed: tuple[int, ...] = ()  # positions of the operands in a signature
     constants: tuple[int, ...] = ()  # positions of the operands that must be constants
     has_accumulator: bool = False
+    extension: str = ""  # that an operator needs which takes any types
 
 
 _CODES = {
@@ -215,6 +216,7 @@ def _operator(
     attributes: Sequence[Attribute] = (),
     limits: Callable[[Op, Level], None] | None = None,
     variadic: bool = False,
+    extension: str = "",
 ) -> Operator:
     signatures: dict[tuple[DType, ...], tuple[frozenset[str], ...]] = {}
     for requirement, texts in rows.items():
@@ -235,6 +237,7 @@ def _operator(
         tuple(i for i, operand in enumerate(parsed) if operand.typed),
         tuple(i for i, operand in enumerate(parsed) if operand.kind != TENSOR),
         any(a.name == "acc_type" for a in attributes),
+        extension,
     )
 
 
@@ -466,6 +469,16 @@ _ALL = [
         ],
         variadic=True,
     ),
+    # 2.15 Control flow
+    _operator(
+        "WHILE_LOOP",
+        "input_list",
+        {},
+        shapes.while_loop,
+        [Attribute("cond_graph", "graph"), Attribute("body_graph", "graph")],
+        variadic=True,
+        extension="cf",
+    ),
 ]
 
 #: The operators by name.
@@ -533,6 +546,8 @@ def check(op: Op, spec: TosaSpecification) -> None:
         words = spec.words
         if alternatives is None or not any(alternative <= words for alternative in alternatives):
             raise _types_refused(operator, types, alternatives, spec)
+    if operator.extension and not spec.support_extension(operator.extension):
+        raise Rejected(f"{op.name} is not in {spec}", f"needs {operator.extension} in the specification")
     _check_level(op, spec.level)
     for position in operator.constants:
         tensor = op.inputs[position]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -141,6 +142,9 @@ class Execution:
             if n in makers:
                 region = self.regions[makers[n]]
                 values.update(self._execute(region, self.payloads[makers[n]], [values[m] for m in region.inputs]))
+                continue
+            if n.op == "get_attr":
+                values[n] = operator.attrgetter(str(n.target))(self.program.graph_module)
                 continue
             args, kwargs = torch.fx.map_arg((n.args, n.kwargs), values.__getitem__)
             with torch.no_grad():
