@@ -1,6 +1,6 @@
 """COND_IF and WHILE_LOOP, which Vela compiles to branches for Ethos-U85, and branches that lead nowhere.
 
-``arm-tosa`` makes no such graphs, but ExecuTorch's stock backend does, and its programs run here too.
+``arm-tosa`` makes loops of ``torch.while_loop``; ExecuTorch's stock backend makes branches too, and they run here.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from model_library import Array, Fault, Region, run, run_stream
 from streams import payload, program
 
 from arm_ethosu.accelerators import DEFAULTS
 from arm_ethosu.vela import compile
+from arm_tosa_core.plugins import target as find_target
+from arm_tosa_core.testing.harness import Execution
 from arm_tosa_core.tools import find_tool
 
 _IMAGE = "tensor<1x5x6x16xi32>"
@@ -123,6 +126,20 @@ def test_loop(images: tuple[Array, Array], model: Path, tmp_path: Path) -> None:
     for number in (0, 1, 5):
         (result,) = run(model, "ethos-u85-256", arrays, [images[0], np.full((1, 1, 1, 1), number, np.int32)])
         np.testing.assert_array_equal(result, (images[0] + sum(range(number))).reshape(-1))
+
+
+def test_a_loop_of_pytorch(images: tuple[Array, Array], model: Path) -> None:
+    class Loop(torch.nn.Module):
+        def forward(self, x: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
+            step = (lambda x, n: n.gt(0).reshape(())), (lambda x, n: (x + n, n - 1))
+            return torch.ops.higher_order.while_loop(*step, (x, n), ())[0]  # type: ignore[no-any-return]
+
+    inputs = torch.from_numpy(images[0]), torch.ones(1, 1, 1, 1, dtype=torch.int32)
+    run = Execution(torch.export.export(Loop(), inputs), find_target("ethos-u85-256"))
+    assert [op.name for op in run.regions[0].graph.ops] == ["WHILE_LOOP"]
+    for number in (0, 1, 5):
+        pairs = run.edges((inputs[0], inputs[1] * number))
+        assert pairs and all(torch.equal(*pair) for pair in pairs)
 
 
 _BRANCH = 256 | 1 << 14
