@@ -1,4 +1,4 @@
-"""Convolutions in the form that Vela is fast at: the same results in fewer cycles."""
+"""Operators in the form that Vela is fast at: the same results in fewer cycles."""
 
 from __future__ import annotations
 
@@ -112,3 +112,39 @@ def test_dilation_becomes_views(
     assert _weights(builder) == (outputs, *(weights or (*kernel, shape[3])))
     if weights:
         assert _cycles(legal) < _cycles(plain)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "pools"),
+    [
+        ((6, 64, 64), 2, 2),  # of 4 neighbours, then of the 16 that are left
+        ((1, 8, 32, 1500), 3, 2),
+        ((3, 20, 197), 2, 1),  # 197 is prime
+        ((1, 1, 384, 64), 2, 1),  # not the channels
+        ((7, 300, 5), 1, 0),  # longer than a kernel may be, and 7 of them
+        ((5, 1, 9), 1, 0),
+    ],
+)
+def test_a_maximum_becomes_pools(shape: tuple[int, ...], axis: int, pools: int) -> None:
+    builder = Builder(Graph(), _SPEC.tosa_spec)
+    builder.graph.outputs = [builder.emit("REDUCE_MAX", [builder.graph.input("x", shape, DType.INT8)], axis=axis)]
+    plain, legal = _before_and_after(builder)
+    assert [op.name for op in builder.graph.ops].count("MAX_POOL2D") == pools
+    if pools and axis == len(shape) - 1:
+        assert _cycles(legal) < _cycles(plain) / 3
+
+
+@pytest.mark.parametrize("op", ["MUL", "ADD"])
+def test_a_constant_that_is_read_again_and_again_is_copied_once(op: str) -> None:
+    builder = Builder(Graph(), _SPEC.tosa_spec)
+    graph, zero = builder.graph, builder.zero_point(0, DType.INT8)
+    values = np.arange(-40, 56, dtype=np.int8)
+    constant, x = graph.constant(values.reshape(1, 96), DType.INT8), graph.input("x", (1, 64, 96), DType.INT8)
+    for _ in range(2):
+        left = builder.rescale(x, [1.0], DType.INT32)
+        right = builder.emit("RESHAPE", [builder.rescale(constant, [1.0], DType.INT32), graph.shape((1, 1, 96))])
+        x = builder.rescale(builder.emit(op, [left, right, *([zero] if op == "MUL" else [])]), [0.01], DType.INT8)
+    graph.outputs = [x]
+    plain, legal = _before_and_after(builder)
+    assert [made.name for made in graph.ops].count("MAX_POOL2D") == 1
+    assert _cycles(legal) < 0.8 * _cycles(plain)

@@ -9,6 +9,8 @@ from typing import Any
 from arm_tosa_core.ir import DType, Graph, Op, Tensor
 from arm_tosa_core.rewrite import Rewrite, Stage
 
+from .maxima import becomes_pool
+
 
 def through_pool(graph: Graph, index: int, tensor: Tensor, like: Op) -> Tensor:
     """A copy of a tensor, made by a pool inserted before ``index``: what Vela then gives a place of its own."""
@@ -53,7 +55,7 @@ def _detour(wrong_places: Mapping[str, tuple[str, ...]]) -> Rewrite:
 
     def apply(graph: Graph, op: Op) -> bool:
         changed = False
-        for position, tensor in enumerate(op.inputs):
+        for position, tensor in enumerate(() if becomes_pool(op) else op.inputs):
             if _source(tensor) in wrong_places[op.name] and is_poolable(tensor):
                 graph.set_input(op, position, through_pool(graph, graph.ops.index(op), tensor, op))
                 changed = True
@@ -78,7 +80,7 @@ def _pooled_extreme(fused: tuple[str, ...]) -> Rewrite:
 
 def _pool_extreme(graph: Graph, op: Op) -> bool:
     x, axis = op.inputs[0], op.attrs["axis"]
-    if not is_poolable(x):
+    if not is_poolable(x) or becomes_pool(op):
         return False
     index, attrs = graph.ops.index(op), {**op.attrs}
     if x.rank != 4:  # else the reshape to an image would come between

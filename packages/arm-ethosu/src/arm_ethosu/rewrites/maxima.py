@@ -1,0 +1,116 @@
+"""A maximum along an axis as pools: Vela's REDUCE_MAX takes channels one by one, and loses its place before others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import NamedTuple
+
+from arm_tosa_core.ir import DType, Graph, Op, Tensor
+from arm_tosa_core.rewrite import Rewrite, Stage
+
+_LARGEST_KERNEL = 256  # of a pool, along either axis
+_LARGEST_SIZE = 65536  # of a feature map, along any axis
+_BRICK = 16  # channels that are computed together
+#: Cycles for each element, as multiples of what a pool needs for each element of its window: measured, U55 and U85.
+_TRANSPOSING = 1
+
+
+class _Kernel(NamedTuple):
+    height: int
+    width: int
+
+
+def _kernel(size: int) -> _Kernel | None:
+    """Of a pool over so many elements, which lie one after the other."""
+    for height in range(1, _LARGEST_KERNEL + 1):
+        if size % height == 0 and size // height <= _LARGEST_KERNEL:
+            return _Kernel(height, size // height)
+    return None
+
+
+def _bricks(channels: int) -> int:
+    """Channels, with those that are computed along with them."""
+    return -(-channels // _BRICK) * _BRICK
+
+
+def _transposed_cost(rows: int, size: int) -> int:
+    return _TRANSPOSING * rows * size + size * _bricks(rows)
+
+
+def _groups(rows: int, size: int) -> int:
+    """In how many groups of neighbours to take the maximum of a row's elements first; 1: as they are."""
+    costs = {1: _transposed_cost(rows, size)}
+    for left in range(2, size):  # elements of a row of which the maximum is taken then
+        if size % left == 0 and size // left <= _LARGEST_KERNEL:
+            costs[size // left] = rows * (size // left) * _bricks(left) + _transposed_cost(rows, left)
+    return min(costs, key=lambda groups: costs[groups])
+
+
+def becomes_pool(op: Op) -> bool:
+    """Whether MAXIMUM_AS_POOL takes the operator."""
+    x = op.inputs[0]
+    if op.name != "REDUCE_MAX" or x.dtype not in (DType.INT8, DType.INT16):
+        return False
+    axis = op.attrs["axis"]
+    size, outer = x.shape[axis], prod(x.shape[:axis])
+    kernel = _kernel(size)
+    if size == 1 or kernel is None or max(size, outer) > _LARGEST_SIZE:
+        return False
+    return prod(x.shape[axis + 1 :]) == 1 or outer == 1 or kernel.height == 1
+
+
+class _Chain:
+    """Operators inserted one after the other, each on the result of the one before."""
+
+    def __init__(self, graph: Graph, op: Op) -> None:
+        self.graph, self.op, self.tensor = graph, op, op.inputs[0]
+
+    def _insert(self, name: str, operands: Sequence[Tensor], **attrs: object) -> None:
+        at = self.graph.ops.index(self.op)
+        self.tensor = self.graph.insert(at, name, [self.tensor, *operands], attrs, self.op.origin).output
+
+    def reshape(self, *shape: int) -> None:
+        if self.tensor.shape != shape:
+            self._insert("RESHAPE", [self.graph.shape(shape)])
+
+    def transpose(self, *perms: int) -> None:
+        self._insert("TRANSPOSE", (), perms=perms)
+
+    def pool(self, rows: int, kernel: _Kernel, channels: int) -> None:
+        """The maximum of each so many rows of channels."""
+        if kernel.height == 1:  # the windows of all rows lie one above the other
+            self.reshape(1, rows, kernel.width, channels)
+        else:
+            self.reshape(rows, *kernel, channels)
+        window = (1, kernel.width) if kernel.height == 1 else tuple(kernel)
+        self._insert("MAX_POOL2D", (), kernel=window, stride=(1, 1), pad=(0, 0, 0, 0))
+
+
+def _maximum_as_pool(graph: Graph, op: Op) -> bool:
+    """A maximum along an axis becomes a pool over it.
+
+    Where it is the last axis, the channels, these first go where a pool's rows are: by a TRANSPOSE, or a part of them
+    by a view in which neighbours are rows and only the maxima of those are transposed.
+    """
+    if not becomes_pool(op):
+        return False
+    chain, x, axis = _Chain(graph, op), op.inputs[0], op.attrs["axis"]
+    size, outer, inner = x.shape[axis], prod(x.shape[:axis]), prod(x.shape[axis + 1 :])
+    if inner == 1:
+        groups = _groups(outer, size)
+        if groups > 1:
+            chain.pool(outer, _Kernel(1, groups), size // groups)
+        size //= groups
+        chain.reshape(1, 1, outer, size)
+        chain.transpose(0, 1, 3, 2)
+        outer, inner = 1, outer
+    kernel = _kernel(size)
+    assert kernel is not None
+    chain.pool(outer, kernel, inner)
+    chain.reshape(*op.output.shape)
+    graph.replace(op.output, chain.tensor)
+    return True
+
+
+MAXIMUM_AS_POOL = Rewrite("maximum_as_pool", Stage.LEGALIZE, ("REDUCE_MAX",), _maximum_as_pool)
