@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..dtypes import numpy_dtype, tosa_to_torch
+from ..dtypes import numpy_dtype, torch_to_tosa, tosa_to_torch
 from ..ir import DType, Tensor
 from ..values import INTEGER_RANGES, QParams, Value
 from .interpolation import interpolate
@@ -138,7 +138,7 @@ class Mac(RunTime, Movement):
     ) -> Value:
         """Any function of one quantized value, as a table (TOSA 1.0, section 2.6.1 "TABLE").
 
-        8 bits: an entry per integer. 16 bits: 513 points, 128 apart, and linear between.
+        8 bits: an entry per integer. 16 bits: 513 points, 128 apart, and linear between; the result has 16 bits or 32.
         """
         assert x.quant is not None
         self.require(
@@ -149,13 +149,20 @@ class Mac(RunTime, Movement):
         x = self.apply_clamp(x) if wide else x.but(clamp=None)
         assert x.quant is not None
         tensor = self.tensor(x, x.axes)
-        self.require(dtype == (torch.int16 if wide else torch.int8), "has input and output of different widths")
+        self.require(
+            dtype in ((torch.int16, torch.int32) if wide else (torch.int8,)), "has input and output of different widths"
+        )
+        self.require(dtype != torch.int32 or quant.zero_point == 0, "has a result of 32 bits with a zero point")
         points = torch.arange(-32768, 32769) if wide else torch.arange(-128, 128)
         real = x.quant.dequantize(points).to(torch.float32)
         real = real if bounds is None else real.clamp(*bounds)
         result = torch.nan_to_num(function(real).double(), nan=0.0)
         if wide:
-            out = self._interpolated(tensor, (result / quant.scalar + quant.zero_point).numpy(), quant)
+            reach = float((result / quant.scalar).abs().max())  # a result of 32 bits is more than entries hold
+            more = max(reach / 32767, 1.0) if dtype == torch.int32 else 1.0
+            coarse = QParams((quant.scalar * more,), 0, -32768, 32767) if dtype == torch.int32 else quant
+            values = (result / coarse.scalar + coarse.zero_point).numpy()
+            out = self._interpolated(tensor, values, coarse, more, torch_to_tosa(dtype))
         else:
             out = self._table(tensor, quant.quantize(result).numpy().astype(np.int8))
         return self.value(out, torch.float32, x.axes, quant)
@@ -163,7 +170,9 @@ class Mac(RunTime, Movement):
     def _table(self, x: Tensor, entries: np.ndarray[Any, Any]) -> Tensor:
         return self.emit("TABLE", [x, self.graph.constant(entries, x.dtype)])
 
-    def _interpolated(self, x: Tensor, values: np.ndarray[Any, Any], quant: QParams) -> Tensor:
+    def _interpolated(
+        self, x: Tensor, values: np.ndarray[Any, Any], quant: QParams, more: float, dtype: DType
+    ) -> Tensor:
         found = interpolate(values, quant.qmin, quant.qmax)
         out, step = self._table(x, found.entries), found.step
         if found.zooms and step > 1:  # they count in quanta
@@ -174,7 +183,7 @@ class Mac(RunTime, Movement):
                 constant = self.graph.constant(np.full([1] * len(x.shape), centre, np.int32), DType.INT32)
                 moved = self.emit("SUB", [self.rescale(x, [1.0], DType.INT32), constant])
             out = self.emit("ADD", [out, self._table(self.rescale(moved, [2.0**shift], DType.INT16), entries)])
-        return self.rescale(out, [step / 128], DType.INT16)  # tables give 7 more bits, of fraction
+        return self.rescale(out, [step * more / 128], dtype)  # tables give 7 more bits, of fraction
 
     def RESIZE(self, x: Value, scale: Sequence[int], offset: Sequence[int], border: Sequence[int], mode: str) -> Value:
         """Resamples an NHWC image; scale is (y numerator, y denominator, x numerator, x denominator)."""
