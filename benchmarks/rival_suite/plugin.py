@@ -48,8 +48,9 @@ import executorch.backends.arm.quantizer.arm_quantizer as arm_quantizer  # noqa:
 import executorch.backends.arm.quantizer.quantization_config as quantization_config  # noqa: E402
 
 quantization_config.TOSAQuantizationConfig = _private
-for module in (quantizer, arm_quantizer):
+for module in (quantizer, arm_quantizer, quantization_config):
     module.QuantizationConfig = arm_tosa_core.QuantizationConfig
+for module in (quantizer, arm_quantizer):
     module.TOSAQuantizer = _quantizer
     module.get_symmetric_quantization_config = arm_tosa_core.get_symmetric_quantization_config
     module.get_symmetric_a8w4_quantization_config = _a8w4

@@ -32,6 +32,7 @@ def attention(
         scale = 1 / math.sqrt(query.shape[-1])
     swapped = [*range(rank - 2), rank - 1, rank - 2]
     scores = b.aten.mul(b.aten.matmul(query, b.aten.permute(key, swapped)), scale)
+    softmax = b.aten.softmax if mask is None else b.aten._safe_softmax  # a mask may leave nothing of a row
     if is_causal:
         rows, columns = query.shape[-2], key.shape[-2]
         mask = b.const(torch.ones(rows, columns, dtype=torch.bool).tril())
@@ -39,7 +40,7 @@ def attention(
         scores = b.aten.where(mask, scores, -math.inf)
     elif mask is not None:
         scores = b.aten.add(scores, mask)
-    return b.aten.matmul(b.aten.softmax(scores, -1), value)  # type: ignore[no-any-return]
+    return b.aten.matmul(softmax(scores, -1), value)  # type: ignore[no-any-return]
 
 
 def _repeated(b: Any, x: Value, times: int) -> Value:

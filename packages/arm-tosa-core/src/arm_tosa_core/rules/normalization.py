@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
 from ..registry import Q, op
 from ..values import Value
 
@@ -12,13 +14,29 @@ from ..values import Value
 _EXP_IS_ZERO = -12.0
 
 
-@op("aten.softmax.int", "aten._softmax.default", "aten._safe_softmax.default", quant=Q.PIECEWISE)
+@op("aten.softmax.int", "aten._softmax.default", quant=Q.PIECEWISE)
 def softmax(b: Any, x: Value, dim: int, *_: Any, **__: Any) -> Value:
-    shifted = b.aten.sub(x, b.aten.amax(x, [dim], True))
+    return _softmax(b, x, dim, False)
+
+
+@op("aten._safe_softmax.default", quant=Q.PIECEWISE)
+def safe_softmax(b: Any, x: Value, dim: int, *_: Any, **__: Any) -> Value:
+    """0 where all numbers are minus infinity, as in rows that a mask leaves nothing of."""
+    return _softmax(b, x, dim, True)
+
+
+def _softmax(b: Any, x: Value, dim: int, safe: bool) -> Value:
+    largest = b.aten.amax(x, [dim], True)
+    if safe:
+        largest = b.aten.clamp(largest, torch.finfo(x.dtype).min, None)
+    shifted = b.aten.sub(x, largest)
     if b.quantizing:
         shifted = b.aten.clamp(shifted, _EXP_IS_ZERO, 0.0)
     e = b.aten.exp(shifted)
-    return b.aten.mul(e, b.aten.reciprocal(b.aten.sum(e, [dim], True)))  # type: ignore[no-any-return]
+    total = b.aten.sum(e, [dim], True)
+    if safe:  # the largest number alone adds 1
+        total = b.aten.clamp(total, 1.0, None)
+    return b.aten.mul(e, b.aten.reciprocal(total))  # type: ignore[no-any-return]
 
 
 @op("aten.log_softmax.int", "aten._log_softmax.default", quant=Q.PIECEWISE)

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from ..case import OpCase, integers, uniform
 
@@ -45,6 +46,11 @@ _ROWS = [
     OpCase("attention/float mask", _attention(), [_Q, _K, _K, uniform((5, 7), -2, 0)]),
     OpCase("attention/float mask per head", _attention(), [_Q, _K, _K, uniform((1, 2, 5, 7), -2, 0)]),
     OpCase("attention/bool mask", _attention(), [_Q, _K, _K, integers((1, 1, 5, 7), 0, 2, _BOOL)]),
+    OpCase(
+        "attention/queries without keys",
+        lambda: lambda q, k, v: F.scaled_dot_product_attention(q, k, v, torch.arange(5).reshape(5, 1).expand(5, 7) > 0),
+        [_Q, _K, _K],
+    ),
     OpCase("attention/grouped queries", _attention(enable_gqa=True), [(1, 6, 5, 8), _K, _K]),
     OpCase("attention/broadcast batch", _attention(), [(3, 2, 5, 8), _K, _K]),
     OpCase("attention/multi-head", lambda: _SelfAttention(batch_first=True), [(2, 5, 8)]),
