@@ -118,6 +118,19 @@ def _choice(m: Maker) -> Tensor:
     return m.op("SELECT", larger, x, m.rescale(y, I16, 0.5))
 
 
+def _swapped(m: Maker, x: Tensor) -> Tensor:
+    return m.op("TRANSPOSE", x, perms=[0, 2, 1, 3])
+
+
+def _twice_transposed(m: Maker) -> Tensor:
+    return _swapped(m, m.op("RESHAPE", _swapped(m, m.input(I8, 1, 2, 10, 45)), m.graph.shape((1, 2, 10, 45))))
+
+
+def _transposed_in_steps(m: Maker) -> Tensor:
+    first = m.op("TRANSPOSE", m.input(I8, 1, 2, 5, 5, 2, 9), perms=[0, 1, 2, 4, 3, 5])
+    return m.op("TRANSPOSE", m.op("RESHAPE", first, m.graph.shape((2, 10, 5, 9))), perms=[1, 2, 3, 0])
+
+
 def _weighted_mask(m: Maker) -> Tensor:
     x, y = (m.rescale(m.input(I16, 3, 9), I32, 1.0) for _ in range(2))
     mask = m.op("RESHAPE", m.op("CAST", m.op("GREATER_EQUAL", x, y), output_dtype=I8), m.graph.shape((1, 27)))
@@ -142,6 +155,12 @@ ROWS = {
     "CAST to 16 bits, then widened": Row(
         lambda m: m.rescale(m.op("CAST", m.input(I8, *_SHAPE), output_dtype=I16), I32, 9000.0), "ethos-u85-512"
     ),
+    "square TRANSPOSE, then a pool": Row(
+        lambda m: m.pool("MAX_POOL2D", _swapped(m, m.input(I8, 1, 16, 16, 45)), (2, 2), (1, 1), (0, 0, 0, 0)),
+        "ethos-u55-128",
+    ),
+    "TRANSPOSE, RESHAPE, TRANSPOSE": Row(_twice_transposed, "ethos-u65-256"),
+    "TRANSPOSE, RESHAPE, TRANSPOSE in steps": Row(_transposed_in_steps, "ethos-u55-128"),
     "shift without rounding": Row(
         lambda m: m.op("ARITHMETIC_RIGHT_SHIFT", m.input(I32, *_SHAPE), m.random(I32, 0, 31, *_SHAPE), round=False),
         "ethos-u55-128", True,

@@ -10,7 +10,7 @@ from arm_tosa_core.rewrite import Rewrite
 from ..accelerators import family_of
 from .constants import REPEATED_CONSTANT
 from .convolutions import PATCHES, VIEWS
-from .copies import DETOUR, DETOUR_U55, POOLED_CHOICE, POOLED_EXTREME, POOLED_EXTREME_U55
+from .copies import DETOUR, DETOUR_U55, POOLED_CHOICE, POOLED_EXTREME, POOLED_EXTREME_U55, TRANSPOSED_ALIKE
 from .maxima import MAXIMUM_AS_POOL
 from .rescales import ONE_RESCALE, SCALES_OF_PARTS, WIDE_CAST
 from .tables import ONE_TABLE, TABLE_FIRST
@@ -22,4 +22,11 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
     if family_of(accelerator) == "u85":
         return (*common, POOLED_EXTREME, POOLED_CHOICE, DETOUR, ONE_TABLE, WIDE_CAST)
     small = accelerator in ("ethos-u55-32", "ethos-u55-64")
-    return (*common, POOLED_EXTREME_U55, DETOUR_U55, REPEATED_CONSTANT, *((TABLE_FIRST,) if small else ()))
+    return (
+        *common,
+        POOLED_EXTREME_U55,
+        DETOUR_U55,
+        REPEATED_CONSTANT,
+        TRANSPOSED_ALIKE,
+        *((TABLE_FIRST,) if small else ()),
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -12,20 +12,24 @@ from arm_tosa_core.rewrite import Rewrite, Stage
 from .maxima import becomes_pool
 
 
-def through_pool(graph: Graph, index: int, tensor: Tensor, like: Op) -> Tensor:
-    """A copy of a tensor, made by a pool inserted before ``index``: what Vela then gives a place of its own."""
+def through_pool(graph: Graph, index: int, tensor: Tensor, like: Op, flat: bool = False) -> Tensor:
+    """A copy of a tensor, made by a pool inserted before ``index``: what Vela then gives a place of its own.
+
+    Args:
+        flat: the pool sees an image of one row, whatever the tensor's shape.
+    """
 
     def insert(name: str, *operands: Tensor, **attrs: Any) -> Tensor:
         nonlocal index
         index += 1
         return graph.insert(index - 1, name, operands, attrs, like.origin).output
 
-    image = tensor
-    if tensor.rank != 4:
+    image, flat = tensor, flat or tensor.rank != 4
+    if flat:
         channels = tensor.shape[-1] if tensor.rank else 1
         image = insert("RESHAPE", tensor, graph.shape((1, 1, tensor.size // channels, channels)))
     image = insert("MAX_POOL2D", image, kernel=(1, 1), stride=(1, 1), pad=(0, 0, 0, 0))
-    return image if tensor.rank == 4 else insert("RESHAPE", image, graph.shape(tensor.shape))
+    return insert("RESHAPE", image, graph.shape(tensor.shape)) if flat else image
 
 
 def is_poolable(tensor: Tensor) -> bool:
@@ -115,5 +119,33 @@ def _pooled_choice(graph: Graph, op: Op) -> bool:
     return changed
 
 
+def _squeezed(shape: Sequence[int]) -> list[int]:
+    return [size for size in shape if size != 1]
+
+
+def _transposed_alike(graph: Graph, op: Op) -> bool:
+    """What reads a transposed map in the shape that it had before, or transposes it again, reads a copy.
+
+    Vela takes the blocks of the one shape for those of the other, and lets the reader begin before all it reads is
+    written. A TRANSPOSE has such steps in itself where a RESHAPE is before it.
+    """
+    tensor = source = op.inputs[0]
+    while source.producer is not None and source.producer.name == "RESHAPE":
+        source = source.producer.inputs[0]
+    if source.producer is None or source.producer.name != "TRANSPOSE" or not is_poolable(tensor):
+        return False
+    again = op.name == "TRANSPOSE" and source is not tensor
+    if not again and _squeezed(tensor.shape) != _squeezed(source.producer.inputs[0].shape):
+        return False
+    graph.set_input(op, 0, through_pool(graph, graph.ops.index(op), tensor, op, flat=True))
+    return True
+
+
+#: Operators that read block by block what may still be written.
+_BLOCKWISE = (
+    *("AVG_POOL2D", "CONV2D", "DEPTHWISE_CONV2D", "MAX_POOL2D"),
+    *("PAD", "SLICE", "TRANSPOSE", "TRANSPOSE_CONV2D"),
+)
+TRANSPOSED_ALIKE = Rewrite("transposed_alike", Stage.LEGALIZE, _BLOCKWISE, _transposed_alike)
 POOLED_CHOICE = Rewrite("pooled_choice", Stage.LEGALIZE, ("SELECT",), _pooled_choice)
 DETOUR, DETOUR_U55 = _detour(_WRONG_PLACES), _detour(_WRONG_PLACES_U55)
