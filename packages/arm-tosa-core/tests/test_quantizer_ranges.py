@@ -94,3 +94,13 @@ def test_ranges_have_the_least_error(kind: str, qscheme: torch.qscheme) -> None:
         return
     best = min(error(scale * factor, int(zero)) for factor in torch.linspace(0.5, 2.0, 61).tolist())
     assert ours <= best * 1.05  # it is widened by a percent, for what was not seen
+
+
+@pytest.mark.parametrize(
+    ("module", "number", "expected"),
+    [(nn.Hardtanh(), 2.5, 1.0), (nn.Hardtanh(), -2.5, -1.0), (nn.ReLU6(), 0.0, 0.0), (nn.ReLU6(), 1.0, 1.0)],
+)
+def test_one_number_stays_what_it_is(module: nn.Module, number: float, expected: float) -> None:
+    x = (torch.full((3, 4), number),)
+    made = quantized(module, x)
+    assert torch.equal(made(*x), torch.full((3, 4), expected))
