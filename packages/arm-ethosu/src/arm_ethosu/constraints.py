@@ -188,6 +188,16 @@ def _conv3d_depth(op: Op) -> Rejected | None:
     return None
 
 
+def _conv3d_planes(op: Op) -> Rejected | None:
+    # Vela then computes planes apart from what it rescales, and has no operation to INT48.
+    if op.inputs[0].dtype is DType.INT16 and (any(op.attrs["pad"][:2]) or op.attrs["stride"][0] > 1):
+        return Rejected(
+            f"INT16 input with padding or a stride along the depth; {_U55} take neither there",
+            "quantize the activations to 8 bits",
+        )
+    return None
+
+
 def _transpose_conv_type(op: Op) -> Rejected | None:
     if op.inputs[0].dtype is DType.INT16:
         return Rejected(f"INT16 input; {_U55} take INT8", "quantize the activations to 8 bits")
@@ -332,7 +342,7 @@ _U85_LIMITS: dict[str, tuple[Limit, ...]] = {
 _U55_LIMITS: dict[str, tuple[Limit, ...]] = {
     "CONV2D": (*_CONV, _constant_weights, _conv2d_stride),
     "DEPTHWISE_CONV2D": (*_CONV, _constant_weights, _depthwise_stride, _depthwise_multiplier),
-    "CONV3D": (*_CONV, _constant_weights, _conv3d_depth, _conv3d_stride),
+    "CONV3D": (*_CONV, _constant_weights, _conv3d_depth, _conv3d_stride, _conv3d_planes),
     "TRANSPOSE_CONV2D": (*_TRANSPOSE_CONV, _transpose_conv_type, _transpose_conv_stride),
     "AVG_POOL2D": (*_POOL, _pool_stride, _avg_pool_kernel),
     "MAX_POOL2D": (*_POOL, _pool_stride),
