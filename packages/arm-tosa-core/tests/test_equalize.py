@@ -114,6 +114,65 @@ def test_each_can_be_turned_off(name: str, layers: bool, norms: bool, places: in
     assert len(equalize(program.module(), [((inputs[0],), {})], layers=layers, norms=norms)) == places
 
 
+class Normed(nn.Module):
+    """Two norms with weights and biases: one that two layers read, one that a sum reads as well."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norms = nn.ModuleList([nn.LayerNorm(16), nn.LayerNorm(16)])
+        for norm in self.norms:
+            nn.init.uniform_(norm.weight, 0.5, 2.0)
+            nn.init.normal_(norm.bias)
+        self.layers = nn.ModuleList([nn.Linear(16, 16), nn.Linear(16, 16, bias=False), nn.Linear(16, 4)])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.norms[0](x)
+        z = self.norms[1](x + torch.relu(self.layers[0](y)) + self.layers[1](y))
+        return self.layers[2](z + x) * self.layers[2](z)
+
+
+def quantized_normed(**options: Any) -> tuple[nn.Module, float]:
+    """The quantized model, and its SQNR on a sample that calibration did not see."""
+    torch.manual_seed(0)
+    net, inputs = Normed().eval(), [torch.randn(4, 9, 16) for _ in range(4)]
+    quantizer = TOSAQuantizer(TosaCompileSpec("TOSA-1.0+INT")).set_global(get_symmetric_quantization_config())
+    program = torch.export.export(net, (inputs[0],))
+    model = quantize_program(program, quantizer, [((x,), {}) for x in inputs[:3]], **options).converted
+    exact, got = net(inputs[3]).detach(), model(inputs[3])
+    return model, float(10 * torch.log10(exact.square().sum() / (exact - got).square().sum()))
+
+
+def products_and_sums(model: nn.Module) -> int:
+    return sum(n.name.startswith(("mul", "add")) for n in model.graph.nodes)
+
+
+def test_a_norm_goes_into_the_layers_behind_it() -> None:
+    """A product and a sum less; the other norm, which a sum reads as well, keeps its own."""
+    folded, better = quantized_normed()
+    kept, worse = quantized_normed(smoothing=False)
+    assert products_and_sums(kept) == products_and_sums(folded) + 2
+    assert better > worse
+
+
+def test_folding_is_exact_in_float() -> None:
+    torch.manual_seed(0)
+    net, x = Normed().eval(), torch.randn(4, 9, 16)
+    module = torch.export.export(net, (x,)).module()
+    assert equalize(module, [((x,), {})]) == ["layer_norm"]
+    constants = dict(module.named_parameters())
+    assert any(torch.equal(p, torch.ones(16)) for p in constants.values())
+    torch.testing.assert_close(module(x), net(x), rtol=1e-4, atol=1e-4)
+
+
+def test_a_norm_with_a_zero_among_its_weights_stays() -> None:
+    torch.manual_seed(0)
+    net, x = Normed().eval(), torch.randn(4, 9, 16)
+    net.norms[0].weight.data[3] = 0
+    module = torch.export.export(net, (x,)).module()
+    equalize(module, [((x,), {})])
+    torch.testing.assert_close(module(x), net(x), rtol=1e-4, atol=1e-4)
+
+
 class Read(nn.Module):
     """Two layers, whose activation may be read by something else, or have a clamp that no factor passes."""
 

@@ -19,6 +19,7 @@ from torch.fx import Node
 from arm_tosa_core import (
     TosaCompileSpec,
     TOSAQuantizer,
+    get_symmetric_quantization_config,
 )
 from arm_tosa_core.program import is_dequantize, is_quantize
 from arm_tosa_core.quantize.observers import MaskedHistogramObserver
@@ -41,7 +42,7 @@ class Stream(nn.Module):
         return self.head(self.norms[2](x))
 
 
-@pytest.mark.parametrize("wide", ["none", "residuals", "all"])
+@pytest.mark.parametrize("wide", ["none", "streams", "residuals", "all"])
 def test_residual_streams_have_16_bits(wide: str) -> None:
     torch.manual_seed(0)
     inputs = data((1, 6, 8))
@@ -56,6 +57,32 @@ def test_residual_streams_have_16_bits(wide: str) -> None:
     assert kinds(model, "linear")[2] == torch.int8
     assert all(n.args[0].args[0].args[5] == torch.int8 for n in named(model, "linear"))
     assert_matches(model, inputs, spec)
+
+
+class Single(nn.Module):
+    """A sum that is normalized at once: no other sum reads it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.layer = nn.LayerNorm(8), nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(self.norm(x + self.layer(x)))
+
+
+@pytest.mark.parametrize(("wide", "bits"), [("streams", torch.int8), ("residuals", torch.int16)])
+def test_a_single_sum_is_no_stream(wide: str, bits: torch.dtype) -> None:
+    by = TOSAQuantizer(TosaCompileSpec("TOSA-1.0+INT"), wide=wide).set_global(INT8)  # type: ignore[arg-type]
+    assert kinds(quantized(Single(), data((1, 6, 8)), by), "add")[0] == bits
+
+
+@pytest.mark.parametrize("qat", [False, True])
+def test_norms_that_change_nothing_are_no_operators(qat: bool) -> None:
+    """Unless training will change them."""
+    by = TOSAQuantizer(TosaCompileSpec("TOSA-1.0+INT")).set_global(get_symmetric_quantization_config(is_qat=qat))
+    model = by.transform_for_annotation(torch.export.export(nn.LayerNorm(8), tuple(data((1, 6, 8)))).module())
+    names = [n.name for n in model.graph.nodes if n.op == "call_function"]
+    assert sum(n.startswith(("mul", "add")) for n in names) == (5 if qat else 3)  # square, eps, scale; weight, bias
 
 
 def test_a_sum_that_a_layer_reads_has_8_bits() -> None:

@@ -23,7 +23,7 @@ from .observers import MaskedHistogramObserver
 
 KEY = "quantization_annotation"
 
-Wide = Literal["none", "residuals", "all"]
+Wide = Literal["none", "streams", "residuals", "all"]
 
 _NORM = "aten.batch_norm.default"
 
@@ -49,7 +49,8 @@ def annotate(module: GraphModule, config_of: Callable[[Node], QuantizationConfig
     Args:
         config_of: the scheme of a node; None leaves it in float.
         wide: which results that only additions, products and sums read are kept in the bits of
-            ``QuantizationConfig.wide``: ``residuals``, the sums among them, ``all`` or ``none``.
+            ``QuantizationConfig.wide``: ``residuals``, the sums among them, ``streams``, the sums of sums, ``all`` or
+            ``none``.
     """
     computed = _computed(module)
     for node in module.graph.nodes:
@@ -92,6 +93,10 @@ def _wide_results(
     if wide == "all":
         return set(able)
     found = {node for node in able if _carries_sum(node, computed)}
+    if wide == "streams":
+        sums = {_origin(node) for node in found}
+        joined = {n for node in sums if (s := sums & {_origin(n) for n in node.all_input_nodes}) for n in (node, *s)}
+        found = {node for node in found if _origin(node) in joined}
     for node in reversed(able):  # whoever reads a node comes after it
         readers = [user for user in node.users if user.op != "output"]
         if all(user in found if user in able else found & set(_inputs(user)) for user in readers):
@@ -110,10 +115,16 @@ def _computed(module: GraphModule) -> set[Node]:
 
 def _carries_sum(node: Node, computed: set[Node]) -> bool:
     """A sum of two results, or a view of one: the errors of a residual stream add up along the network."""
-    if canonical(node.target) in _VIEWS:
-        return _carries_sum(node.args[0], computed) if isinstance(node.args[0], Node) else False
+    node = _origin(node)
     operands = node.all_input_nodes
     return canonical(node.target) == "aten.add.Tensor" and len(operands) == 2 and all(n in computed for n in operands)
+
+
+def _origin(node: Node) -> Node:
+    """What a node is a view of."""
+    while canonical(node.target) in _VIEWS and isinstance(node.args[0], Node):
+        node = node.args[0]
+    return node
 
 
 def _read_by_arithmetic(node: Node, config_of: Callable[[Node], QuantizationConfig | None]) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torchao.quantization.pt2e import (
     FakeQuantize,
+    FakeQuantizeBase,
     FusedMovingAvgObsFakeQuantize,
     MinMaxObserver,
     MovingAverageMinMaxObserver,
@@ -50,6 +51,12 @@ class QuantizationConfig:
     def is_dynamic(self) -> bool:
         """Whether scales of activations are computed at run time."""
         return self.input_activation is not None and bool(self.input_activation.is_dynamic)
+
+    @property
+    def is_qat(self) -> bool:
+        """Whether it is for training with quantization."""
+        made_by = getattr(getattr(self.weight, "observer_or_fake_quant_ctr", None), "p", None)
+        return made_by is not None and issubclass(made_by.func, FakeQuantizeBase)
 
     def get_input_act_qspec(self) -> QuantizationSpec | None:
         """The spec of input activations."""

@@ -44,6 +44,13 @@ class AtenBuilder:
         node.meta["val"] = self._fake(data)
         return AtenValue(node)
 
+    def is_all(self, value: AtenValue, number: float) -> bool:
+        """Whether a value is a constant of nothing but this number, which no training will change."""
+        scheme = self._origin.meta.get(SCHEME)
+        if value.node.op != "get_attr" or (scheme is not None and scheme.is_qat):
+            return False
+        return bool((self._data(value.node) == number).all())
+
     @property
     def aten(self) -> _AtenOps:
         return _AtenOps(self)

@@ -28,6 +28,9 @@ _EXPONENTS = (0.25, 0.5, 0.75)
 #: The squared error must fall below this part of what it was.
 _GAIN = 0.8
 
+#: Weights of a norm below this part of the largest are not divided by.
+_SMALLEST = 2**-10
+
 _OF_ROWS = frozenset({"aten.linear.default", "aten.layer_norm.default"})  # channels last
 #: Where the layers that read have their channels: an image may come without a batch.
 _AXES = {"aten.conv1d.default": -2, "aten.conv2d.default": -3, "aten.linear.default": -1}
@@ -59,6 +62,18 @@ class _Edge:
     axis: int
 
 
+@dataclass(frozen=True)
+class _Fold:
+    """A norm's weight and bias, [channels], that can become part of the layers behind it."""
+
+    weight: torch.Tensor
+    bias: torch.Tensor
+
+    def changes(self, factors: torch.Tensor) -> bool:
+        """Whether a product is left if the weight is divided by factors."""
+        return not torch.equal(self.weight / factors, torch.ones_like(factors))
+
+
 def equalize(module: GraphModule, samples: Sequence[Sample], *, layers: bool = True, norms: bool = True) -> list[str]:
     """Rescales weights of a float module where that lowers the error that 8 bits make in the layers behind.
 
@@ -81,10 +96,14 @@ def equalize(module: GraphModule, samples: Sequence[Sample], *, layers: bool = T
             seen.run(*pytree.tree_leaves((args, dict(kwargs))), enable_io_processing=False)
     changed = []
     for edge in edges:
-        factors = _best(module, edge, seen.first[edge.value], seen.reach[edge.value])
-        if factors is not None:
-            _move(module, edge, factors)
-            changed.append(edge.maker.name)
+        choice = _choose(module, edge, seen.first[edge.value], seen.reach[edge.value])
+        if choice is None:
+            continue
+        if isinstance(choice, _Fold):
+            _fold(module, edge, choice)
+        else:
+            _move(module, edge, choice)
+        changed.append(edge.maker.name)
     module.recompile()
     return changed
 
@@ -149,28 +168,63 @@ def _scaled(weight: torch.Tensor, reader: Node, factors: torch.Tensor) -> torch.
     return weight * each.reshape(*each.shape, *[1] * (weight.dim() - each.dim()))
 
 
-def _best(module: GraphModule, edge: _Edge, x: torch.Tensor, reach: torch.Tensor) -> torch.Tensor | None:
-    """The factors that activations are divided by, [channels]; none if no factors gain enough."""
+def _choose(module: GraphModule, edge: _Edge, x: torch.Tensor, reach: torch.Tensor) -> torch.Tensor | _Fold | None:
+    """What to do at an edge: factors that activations are divided by, [channels]; folding; nothing if neither gains."""
     weights = {reader: _data(module, reader.args[1]) for reader in edge.readers}  # type: ignore[arg-type]
     if not all(w.dtype == torch.float32 for w in weights.values()):
         return None
+    norm = _norm(module, edge)
+    ones, best = torch.ones_like(reach), None
+    least = _error(edge, x, weights, ones, norm)
+    if norm is not None and (norm.changes(ones) or norm.bias.any()) and _takes_bias(edge):
+        folded = _error(edge, x - norm.bias, weights, norm.weight)
+        if _GAIN * folded <= least:  # fewer operators: it need not be better
+            least, best = folded, norm
+    least *= _GAIN
     rows = torch.cat([_by_channel(w, reader).abs() for reader, w in weights.items()], 1).amax(1)
     usable = (reach > 0) & (rows > 0)
-    least, best = _GAIN * _error(edge, x, weights, torch.ones_like(reach)), None
+    choice: torch.Tensor | _Fold | None = best
     for exponent in _EXPONENTS:
         raw = reach**exponent / rows ** (1 - exponent)
         factors = torch.where(usable, raw / raw[usable].log().mean().exp(), 1.0)
-        error = _error(edge, x, weights, factors)
+        error = _error(edge, x, weights, factors, norm)
         if error < least:
-            least, best = error, factors
-    return best
+            least, choice = error, factors
+    return choice
 
 
-def _error(edge: _Edge, x: torch.Tensor, weights: Mapping[Node, torch.Tensor], factors: torch.Tensor) -> float:
-    """Squared error of what the readers compute with 8 bits, activations per tensor and weights per channel."""
+def _norm(module: GraphModule, edge: _Edge) -> _Fold | None:
+    """Weight and bias of a norm that has them, if the weight can be divided by."""
+    if _kind(edge.maker) not in _NORMS:
+        return None
+    weight, *bias = (_data(module, constant) for constant in edge.constants)
+    if weight.dim() != 1 or not (weight.abs() > _SMALLEST * weight.abs().max()).all():
+        return None
+    return _Fold(weight, bias[0] if bias else torch.zeros_like(weight))
+
+
+def _error(
+    edge: _Edge,
+    x: torch.Tensor,
+    weights: Mapping[Node, torch.Tensor],
+    factors: torch.Tensor,
+    norm: _Fold | None = None,
+) -> float:
+    """Squared error of what the readers compute with 8 bits, activations per tensor and weights per channel.
+
+    Args:
+        norm: what the quantized model will multiply by and add, each with a rounding of its own.
+    """
     shape = [1] * x.dim()
     shape[edge.axis] = -1
-    divided = _rounded(x / factors.reshape(shape))
+    if norm is None:
+        divided = _rounded(x / factors.reshape(shape))
+    else:
+        divided = _rounded((x - norm.bias) / norm.weight)
+        if norm.changes(factors):
+            divided = _rounded(divided * (norm.weight / factors))
+        if norm.bias.any():
+            divided = _rounded(divided + norm.bias / factors)
     total = 0.0
     for reader, weight in weights.items():
         rest = (None, *reader.args[3:])
@@ -209,6 +263,33 @@ def _replace(module: GraphModule, constant: Node, data: torch.Tensor) -> None:
     name = f"_equalized_{constant.name}"
     module.register_parameter(name, torch.nn.Parameter(data, requires_grad=False))
     constant.target = name
+
+
+def _takes_bias(edge: _Edge) -> bool:
+    return all(old is None or old.op == "get_attr" for old in map(_bias, edge.readers))
+
+
+def _fold(module: GraphModule, edge: _Edge, norm: _Fold) -> None:
+    for reader in edge.readers:
+        if norm.bias.any():
+            _add_bias(module, reader, _data(module, reader.args[1]) @ norm.bias)  # type: ignore[arg-type]
+    for constant in edge.constants[1:]:
+        _replace(module, constant, torch.zeros_like(norm.bias))
+    _move(module, edge, norm.weight)
+
+
+def _bias(reader: Node) -> Any:
+    return reader.args[2] if len(reader.args) > 2 else None
+
+
+def _add_bias(module: GraphModule, reader: Node, more: torch.Tensor) -> None:
+    old = _bias(reader)
+    data = more if old is None else _data(module, old) + more
+    with module.graph.inserting_before(reader):
+        new = module.graph.get_attr(str(old.target if old is not None else reader.args[1].target))  # type: ignore[union-attr]
+    new.meta["val"] = data.to("meta") if old is None else old.meta["val"]
+    reader.args = (*reader.args[:2], new, *reader.args[3:])
+    _replace(module, new, data)
 
 
 class _Activations(Interpreter):

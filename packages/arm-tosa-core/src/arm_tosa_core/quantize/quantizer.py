@@ -25,15 +25,17 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
     Args:
         compile_spec_or_tosa_spec: what will be compiled for; it must have the INT profile.
         wide: results of int8 schemes that are kept in 16 bits, of those that only additions, products and sums read:
-            ``"none"``; ``"residuals"``, the sums that a residual stream is made of, whose errors add up along the
-            network: a transformer gains some dB for some cycles; ``"all"``.
+            ``"none"``; ``"streams"``, the sums of a residual stream that other sums read, so that their errors add up
+            along the network; ``"residuals"``, sums that are normalized at once as well; ``"all"``.
 
     A layer's scheme is that of the last node finder that wants it (``set_node_finder``, ``set_node_name``,
     ``set_node_target``), else the one set for its module name, else for its module type, else the global one. ``None``
     as a scheme leaves a layer in float. Parts of a composite have the scheme of the whole.
     """
 
-    def __init__(self, compile_spec_or_tosa_spec: ArmCompileSpec | TosaSpecification, *, wide: Wide = "none") -> None:
+    def __init__(
+        self, compile_spec_or_tosa_spec: ArmCompileSpec | TosaSpecification, *, wide: Wide = "streams"
+    ) -> None:
         super().__init__()
         if wide not in get_args(Wide):
             raise UsageError(f"wide is one of {', '.join(get_args(Wide))}, not {wide!r}")

@@ -55,6 +55,9 @@ def _normalized(b: Any, x: Value, dims: list[int], eps: float) -> tuple[Value, V
 
 
 def _affine(b: Any, x: Value, weight: Value | None, bias: Value | None) -> Value:
+    if b.quantizing:  # what changes nothing would round once more
+        weight = None if weight is None or b.is_all(weight, 1.0) else weight
+        bias = None if bias is None or b.is_all(bias, 0.0) else bias
     x = x if weight is None else b.aten.mul(x, weight)
     return x if bias is None else b.aten.add(x, bias)
 
