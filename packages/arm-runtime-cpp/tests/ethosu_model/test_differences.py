@@ -131,6 +131,12 @@ def _transposed_in_steps(m: Maker) -> Tensor:
     return m.op("TRANSPOSE", m.op("RESHAPE", first, m.graph.shape((2, 10, 5, 9))), perms=[1, 2, 3, 0])
 
 
+def _transposed_clamp(m: Maker) -> Tensor:
+    transposed = m.op("TRANSPOSE", m.input(I8, 1, 5, 7, 59), perms=[0, 3, 2, 1])
+    clamped = m.op("CLAMP", transposed, min_val=np.int8(-50), max_val=np.int8(50), nan_mode="PROPAGATE")
+    return m.conv(clamped, (7, 2), 1, stride=(2, 2), dilation=(2, 2))
+
+
 def _weighted_mask(m: Maker) -> Tensor:
     x, y = (m.rescale(m.input(I16, 3, 9), I32, 1.0) for _ in range(2))
     mask = m.op("RESHAPE", m.op("CAST", m.op("GREATER_EQUAL", x, y), output_dtype=I8), m.graph.shape((1, 27)))
@@ -161,6 +167,7 @@ ROWS = {
     ),
     "TRANSPOSE, RESHAPE, TRANSPOSE": Row(_twice_transposed, "ethos-u65-256"),
     "TRANSPOSE, RESHAPE, TRANSPOSE in steps": Row(_transposed_in_steps, "ethos-u55-128"),
+    "TRANSPOSE, CLAMP, convolution": Row(_transposed_clamp, "ethos-u85-1024"),
     "shift without rounding": Row(
         lambda m: m.op("ARITHMETIC_RIGHT_SHIFT", m.input(I32, *_SHAPE), m.random(I32, 0, 31, *_SHAPE), round=False),
         "ethos-u55-128", True,

@@ -33,20 +33,22 @@ def _one_table_in_a_chain(graph: Graph, op: Op) -> bool:
     return False
 
 
-def _table_first(graph: Graph, op: Op) -> bool:
-    """A TABLE of a TRANSPOSE becomes a TRANSPOSE of a TABLE.
+def _before_transpose(graph: Graph, op: Op) -> bool:
+    """A TABLE or CLAMP of a TRANSPOSE becomes a TRANSPOSE of a TABLE or CLAMP.
 
-    Vela fuses the former, and on the smallest Ethos-U55 puts the table behind the end of the on-chip memory.
+    Vela fuses the former. On the smallest Ethos-U55 it puts the table behind the end of the on-chip memory; for
+    Ethos-U85 it forgets that the result is transposed, and lets what reads it begin too early.
     """
     transpose = op.inputs[0].producer
-    if transpose is None or transpose.name != "TRANSPOSE" or op.inputs[0].dtype is not DType.INT8:
+    if transpose is None or transpose.name != "TRANSPOSE" or op.inputs[0].dtype is not op.output.dtype:
         return False
     index = graph.ops.index(op)
-    table = graph.insert(index, "TABLE", [transpose.inputs[0], op.inputs[1]], op.attrs, op.origin)
-    moved = graph.insert(index + 1, "TRANSPOSE", [table.output], transpose.attrs, transpose.origin)
+    first = graph.insert(index, op.name, [transpose.inputs[0], *op.inputs[1:]], op.attrs, op.origin)
+    moved = graph.insert(index + 1, "TRANSPOSE", [first.output], transpose.attrs, transpose.origin)
     graph.replace(op.output, moved.output)
     return True
 
 
 ONE_TABLE = Rewrite("one_table_in_a_chain", Stage.LEGALIZE, ("TABLE",), _one_table_in_a_chain)
-TABLE_FIRST = Rewrite("table_before_transpose", Stage.LEGALIZE, ("TABLE",), _table_first)
+TABLE_FIRST = Rewrite("table_before_transpose", Stage.LEGALIZE, ("TABLE",), _before_transpose)
+ACTIVATION_FIRST = Rewrite("activation_before_transpose", Stage.LEGALIZE, ("TABLE", "CLAMP"), _before_transpose)
