@@ -158,6 +158,10 @@ ROWS = {
     "choice between a map and a rescaled one": Row(_choice, "ethos-u85-256"),
     "SLICE, then maximum of one channel": Row(_maximum_of_a_channel, "ethos-u85-256"),
     "mask cast to 8 bits, then widened": Row(_weighted_mask, "ethos-u85-256"),
+    "maximum of neighbours, then widened": Row(
+        lambda m: m.rescale(m.pool("MAX_POOL2D", m.input(I8, *_SHAPE), (2, 2), (1, 1), (0, 0, 0, 0)), I16, 100.0),
+        "ethos-u85-256",
+    ),
     "CAST to 16 bits, then widened": Row(
         lambda m: m.rescale(m.op("CAST", m.input(I8, *_SHAPE), output_dtype=I16), I32, 9000.0), "ethos-u85-512"
     ),

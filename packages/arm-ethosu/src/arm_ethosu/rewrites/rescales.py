@@ -65,29 +65,33 @@ def _scales_of_parts(graph: Graph, op: Op) -> bool:
     return True
 
 
-def _wide_cast(graph: Graph, op: Op) -> bool:
-    """A CAST whose result a RESCALE widens goes to INT32 at once.
+def _wide_copy(graph: Graph, op: Op) -> bool:
+    """A CAST or MAX_POOL2D whose result a RESCALE widens goes to INT32 first.
 
-    Vela makes one operation of the two for Ethos-U85, which saturates to the type that was cast to.
+    Vela makes one operation of the two for Ethos-U85, which saturates to the narrower type. It does not where it makes
+    the RESCALE part of the sum behind it, nor where there is a zero point.
     """
     narrow, reshape = op.inputs[0], op.inputs[0].producer
     if reshape is not None and reshape.name == "RESHAPE":
         narrow = reshape.inputs[0]
-    cast = narrow.producer
-    if cast is None or cast.name != "CAST" or narrow.dtype is DType.INT32 or op.inputs[3].data is None:
+    source = narrow.producer
+    if source is None or source.name not in ("CAST", "MAX_POOL2D") or narrow.dtype is DType.INT32:
         return False
-    if op.output.dtype.bits <= narrow.dtype.bits or op.inputs[3].data.any() or op.attrs["input_unsigned"]:
+    zero = op.inputs[3].data
+    if op.output.dtype.bits <= narrow.dtype.bits or zero is None or zero.any() or op.attrs["input_unsigned"]:
         return False
-    index = graph.ops.index(op)
-    wide = graph.insert(index, "CAST", [cast.inputs[0]], {"output_dtype": DType.INT32}, cast.origin).output
-    if reshape is not cast:
-        wide = graph.insert(index + 1, "RESHAPE", [wide, graph.shape(op.inputs[0].shape)], {}, op.origin).output
-    zero = graph.constant(np.zeros(1, np.int32), DType.INT32)
-    operands = [wide, *op.inputs[1:3], zero, op.inputs[4]]
+    if op.output not in graph.outputs and all(use.name in ("ADD", "SUB") for use in op.output.uses):
+        return False
+    index, like = graph.ops.index(op), op.inputs[0]
+    from_ = source.inputs[0] if source.name == "CAST" else narrow
+    wide = graph.insert(index, "CAST", [from_], {"output_dtype": DType.INT32}, source.origin).output
+    if wide.shape != like.shape:
+        wide = graph.insert(index + 1, "RESHAPE", [wide, graph.shape(like.shape)], {}, op.origin).output
+    operands = [wide, *op.inputs[1:3], graph.constant(np.zeros(1, np.int32), DType.INT32), op.inputs[4]]
     graph.replace(op.output, graph.insert(graph.ops.index(op), "RESCALE", operands, op.attrs, op.origin).output)
     return True
 
 
 ONE_RESCALE = Rewrite("one_rescale_from_int48", Stage.LEGALIZE, ("RESCALE",), _one_rescale)
 SCALES_OF_PARTS = Rewrite("scales_of_parts", Stage.LEGALIZE, ("RESCALE",), _scales_of_parts)
-WIDE_CAST = Rewrite("wide_cast", Stage.LEGALIZE, ("RESCALE",), _wide_cast)
+WIDE_COPY = Rewrite("wide_copy", Stage.LEGALIZE, ("RESCALE",), _wide_copy)

@@ -46,7 +46,9 @@ CASES: list[OpCase] = [
         for how, alone, needs_float in (
             ("sum", False, ()),
             ("amax", False, ()),
+            ("amax", True, ()),
             ("amin", False, ()),
+            ("amin", True, ()),
             ("mean", False, QUANTIZED),
             ("mean", True, QUANTIZED),
             ("prod", False, QUANTIZED),
