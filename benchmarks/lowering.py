@@ -1,7 +1,6 @@
 """Side-by-side figures of lowering: this project against executorch.backends.arm, in one run.
 
     python benchmarks/lowering.py                        # the four networks on the four targets
-    python benchmarks/lowering.py --models zoo --targets ethos-u55-128 ethos-u85-256 --repeat 1     # 28 small networks
     python benchmarks/lowering.py --depth                # cost against depth: stacks of 8, 16 and 32 MobileNetV2 blocks
     python benchmarks/lowering.py --imports              # what importing the backend costs
     python benchmarks/lowering.py --models mobilenet_v2 --targets tosa-int --repeat 5
@@ -46,10 +45,11 @@ print(time.process_time() - start)
 
 def main() -> None:
     """Runs what the command line asks for and prints the tables."""
-    show(_parser().parse_args(), _measure, tables)
+    show(parser(__doc__).parse_args(), measure, tables)
 
 
-def _measure(options: argparse.Namespace) -> list[dict[str, Any]]:
+def measure(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """The figures of every case, which go to ``--out`` as well."""
     rows: list[dict[str, Any]] = []
     run = time.strftime("%Y-%m-%dT%H:%M:%S")
     options.out.parent.mkdir(parents=True, exist_ok=True)
@@ -63,8 +63,9 @@ def _measure(options: argparse.Namespace) -> list[dict[str, Any]]:
     return rows
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """The command line of the benchmarks whose cases are networks."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", nargs="+", default=MODELS, metavar="NAME", help="of tests/models, stack-N, or zoo")
     parser.add_argument("--targets", nargs="+", default=TARGETS, choices=TARGETS)
     parser.add_argument("--sides", nargs="+", default=SIDES, choices=SIDES)
