@@ -131,3 +131,13 @@ def test_one_number_stays_what_it_is(module: nn.Module, number: float, expected:
     x = (torch.full((3, 4), number),)
     made = quantized(module, x)
     assert torch.equal(made(*x), torch.full((3, 4), expected))
+
+
+@pytest.mark.parametrize("module", [nn.Hardtanh(), nn.ReLU6(), nn.Identity()])
+@pytest.mark.parametrize("number", [2.5, -2.5, 0.0, 0.75])
+def test_one_number_seen_once_leaves_room(module: nn.Module, number: float) -> None:
+    """Results of one element, one sample: the next will be another, or larger."""
+    made = quantized(nn.Sequential(module, nn.Sigmoid()), (torch.full((1,), number),))
+    for factor in (1.0, 1.3):
+        x = torch.full((1,), factor * number)
+        assert torch.allclose(made(x), module(x).sigmoid(), atol=0.02)

@@ -68,11 +68,14 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
         """The least and greatest real to represent; torchao's own search ends at the first minimum it meets."""
         low, high = float(self.min_val), float(self.max_val)
         symmetric = self.qscheme == torch.per_tensor_symmetric
-        if high == low:  # one number, again and again: an end of the range, so that it stays what it is
+        if high == low and self._count != 1:  # again and again: an end of the range, so that it stays what it is
             return self.min_val.clamp(max=0.0), self.max_val.clamp(min=0.0)
-        low, high = _least_error(
-            self.histogram.double(), low, high, self._zeros, self.quant_max - self.quant_min, symmetric
-        )
+        if high > low:
+            low, high = _least_error(
+                self.histogram.double(), low, high, self._zeros, self.quant_max - self.quant_min, symmetric
+            )
+        else:
+            low, high = min(low, 0.0), max(high, 0.0)
         margin = 1 + min(1.0, _FEW / math.sqrt(max(self._count - self._zeros, 1)))
         least, greatest = self._bounds
         low, high = max(low * margin, min(least, low)), min(high * margin, max(greatest, high))
