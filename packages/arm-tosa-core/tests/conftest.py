@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -25,6 +26,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "models.py").write_text(MODELS)
+    # Commands load it as the module ``models``, with its folder on the path; the repository's tests have one as well.
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setitem(sys.modules, "models", ModuleType("models"))
+    del sys.modules["models"]
     return tmp_path
 
 
