@@ -14,7 +14,11 @@ from nets import Lowered, lower_int8, sqnr
 
 @dataclass(frozen=True)
 class Case:
-    """A network, the samples it is judged on (the fewer outputs, the more), and what may stay outside besides q/dq."""
+    """A network, the samples it is judged on, and what may stay outside besides q/dq.
+
+    As many samples as make the figure steady: few outputs or many layers of rounding want more (two images of DeiT-tiny differ
+    by up to 0.7 dB either way, twelve by 0.3).
+    """
 
     name: str
     samples: int
@@ -27,7 +31,7 @@ CASES = [
     Case("resnet18", 8),
     # TOSA has no int64: the token ids are narrowed first.
     Case("bert_tiny", 48, frozenset({"dim_order_ops._to_dim_order_copy.default"})),
-    Case("deit_tiny", 2),
+    Case("deit_tiny", 12),
 ]
 
 
