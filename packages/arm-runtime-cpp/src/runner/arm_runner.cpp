@@ -2,6 +2,7 @@
 #include <executorch/devtools/etdump/etdump_flatcc.h>
 #include <executorch/extension/module/module.h>
 #include <executorch/extension/tensor/tensor.h>
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 
 #include <algorithm>
 #include <chrono>
@@ -30,15 +31,22 @@ constexpr const char* kUsage =
     "usage: arm_runner --model FILE.pte [--data FILE.ptd]... [--input FILE.npy]... [--output "
     "FILE.npy]...\n"
     "                  [--repeat N] [--etdump FILE]\n"
-    "Runs method forward. Give one --input for each input, and one --output for each output or "
-    "none.\n"
-    "--repeat runs it N times and prints the least, median and largest time; --etdump writes where "
-    "it goes.\n";
+    "Runs method forward of an ExecuTorch program, and prints how long it took.\n"
+    "  --model FILE.pte    the program\n"
+    "  --data FILE.ptd     weights that are kept beside it; again for each such file\n"
+    "  --input FILE.npy    an input; one for each, in order\n"
+    "  --output FILE.npy   where an output goes; one for each, in order, or none\n"
+    "  --repeat N          runs it N times: the least, median and largest time (default 1)\n"
+    "  --etdump FILE       writes where the time goes, as ExecuTorch's ETDump\n"
+    "  --help              this text\n"
+    "Exit status: 0; 1 if the program or a file cannot be used; 2 if the request is not one.\n"
+    "ARM_VGF_DEVICE and ARM_ETHOSU_DEVICE choose devices.\n";
 
 struct Options {
     std::string model, etdump;
     std::vector<std::string> data, inputs, outputs;
     long repeat = 1;
+    bool help = false;
 };
 
 struct UsageError : std::runtime_error {
@@ -49,6 +57,10 @@ Options parse(int argc, char** argv) {
     Options options;
     for (int i = 1; i < argc; i += 2) {
         const std::string name = argv[i];
+        if (name == "--help" || name == "-h") {
+            options.help = true;
+            return options;
+        }
         if (i + 1 == argc) throw UsageError(name + " needs a value");
         const std::string value = argv[i + 1];
         if (name == "--model") {
@@ -80,13 +92,23 @@ void require(Error error, const std::string& what) {
                                  executorch::runtime::to_string(error) + "; see the log above");
 }
 
-void check_input(const std::string& path, const Array& array,
+/// "Float [1, 3]"
+template <typename Sizes>
+std::string kind_text(executorch::aten::ScalarType type, const Sizes& sizes) {
+    std::string text = std::string(executorch::runtime::toString(type)) + " [";
+    for (size_t i = 0; i < sizes.size(); ++i) text += (i ? ", " : "") + std::to_string(sizes[i]);
+    return text + "]";
+}
+
+void check_input(const Options& options, size_t index, const Array& array,
                  const executorch::runtime::TensorInfo& wanted) {
     const auto sizes = wanted.sizes();
-    if (array.type != wanted.scalar_type())
-        throw std::runtime_error(path + ": has another data type than the program's input");
-    if (!std::equal(sizes.begin(), sizes.end(), array.shape.begin(), array.shape.end()))
-        throw std::runtime_error(path + ": has another shape than the program's input");
+    if (array.type == wanted.scalar_type() &&
+        std::equal(sizes.begin(), sizes.end(), array.shape.begin(), array.shape.end()))
+        return;
+    throw std::runtime_error(options.inputs[index] + ": is " + kind_text(array.type, array.shape) +
+                             "; input " + std::to_string(index) + " of " + options.model + " is " +
+                             kind_text(wanted.scalar_type(), sizes));
 }
 
 /// The elements in row-major order, whatever order they lie in.
@@ -135,7 +157,7 @@ int run(const Options& options) {
         arrays.push_back(arm_runtime::read_npy(options.inputs[i]));
         const auto wanted = meta->input_tensor_meta(i);
         require(wanted.error(), "reading what input " + std::to_string(i) + " is");
-        check_input(options.inputs[i], arrays[i], *wanted);
+        check_input(options, i, arrays[i], *wanted);
         tensors.push_back(from_blob(arrays[i].data.data(), arrays[i].shape, arrays[i].type));
         values.emplace_back(tensors[i]);
     }
@@ -171,7 +193,10 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
     try {
-        return run(parse(argc, argv));
+        const Options options = parse(argc, argv);
+        if (!options.help) return run(options);
+        std::fputs(kUsage, stdout);
+        return 0;
     } catch (const UsageError& error) {
         std::fprintf(stderr, "arm_runner: %s\n%s", error.what(), kUsage);
         return 2;

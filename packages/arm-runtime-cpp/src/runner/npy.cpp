@@ -39,20 +39,22 @@ class Header {
   public:
     explicit Header(std::string_view text) : text_(text) {}
 
-    bool read(const Type*& type, std::vector<int32_t>& shape, size_t& count) {
+    /// False: it is damaged. `type` stays a nullptr for a type that is not among ours.
+    bool read(std::string_view& name, const Type*& type, bool& in_c_order,
+              std::vector<int32_t>& shape, size_t& count) {
         bool order = false, described = false, shaped = false;
         if (!take('{')) return false;
         while (!take('}')) {
             std::string_view key;
             if (!quoted(key) || !take(':')) return false;
             if (key == "descr") {
-                std::string_view name;
                 if (described || !quoted(name)) return false;
                 for (const Type& known : kTypes)
                     if (name == known.name) type = &known;
                 described = true;
             } else if (key == "fortran_order") {
-                if (order || !word("False")) return false;
+                in_c_order = word("False");
+                if (order || (!in_c_order && !word("True"))) return false;
                 order = true;
             } else if (key == "shape") {
                 if (shaped || !dimensions(shape, count)) return false;
@@ -62,7 +64,7 @@ class Header {
             }
             take(',');
         }
-        return order && described && shaped && type != nullptr;
+        return order && described && shaped;
     }
 
   private:
@@ -138,11 +140,16 @@ Array read_npy(const std::string& path) {
     const Type* type = nullptr;
     Array array;
     size_t count = 0;
-    if (!Header(text.substr(start, length)).read(type, array.shape, count))
-        fail(path,
-             "has a header that is damaged, or an array that is not in C order or of another type "
-             "than bool, "
-             "int8, uint8, int16, int32, int64, float16, float32, float64");
+    std::string_view name;
+    bool in_c_order = true;
+    if (!Header(text.substr(start, length)).read(name, type, in_c_order, array.shape, count))
+        fail(path, "has a header that is damaged");
+    if (!in_c_order) fail(path, "is in Fortran order; save numpy.ascontiguousarray(array)");
+    if (type == nullptr) {
+        std::string known;
+        for (const Type& one : kTypes) known += std::string(known.empty() ? "" : ", ") + one.name;
+        fail(path, "has elements of type '" + std::string(name) + "', which is none of " + known);
+    }
     const std::string_view data = text.substr(start + length);
     if (data.size() != count * type->size)
         fail(path, "has " + std::to_string(data.size()) + " bytes of data; its header says " +

@@ -63,6 +63,14 @@ def test_the_console_script_is_the_program(runner: str) -> None:
     assert done.returncode == 2 and "usage: arm_runner" in done.stderr
 
 
+@pytest.mark.parametrize("word", ["--help", "-h"])
+def test_help_is_no_error(word: str, runner: str) -> None:
+    done = arm_runner(runner, "--model", "m", word)
+    assert done.returncode == 0 and not done.stderr
+    for option in ("--model", "--data", "--input", "--output", "--repeat", "--etdump"):
+        assert f"  {option} " in done.stdout
+
+
 BAD: dict[str, tuple[list[str], int, str]] = {
     "nothing": ([], 2, "--model is missing"),
     "no value": (["--model"], 2, "--model needs a value"),
@@ -75,8 +83,14 @@ BAD: dict[str, tuple[list[str], int, str]] = {
         ["--model", "model.pte", "--input", "x.npy", "--output", "a", "--output", "b"],
         1, "has 1 outputs, and 2 --output were given",
     ),
-    "shape": (["--model", "model.pte", "--input", "flat.npy"], 1, "flat.npy: has another shape"),
-    "type": (["--model", "model.pte", "--input", "int.npy"], 1, "int.npy: has another data type"),
+    "shape": (
+        ["--model", "model.pte", "--input", "flat.npy"],
+        1, "flat.npy: is Float [64]; input 0 of model.pte is Float [1, 1, 8, 8]",
+    ),
+    "type": (
+        ["--model", "model.pte", "--input", "int.npy"],
+        1, "int.npy: is Int [1, 1, 8, 8]; input 0 of model.pte is Float [1, 1, 8, 8]",
+    ),
     "no file": (["--model", "model.pte", "--input", "none.npy"], 1, "none.npy: cannot be read: No such file"),
     "output folder": (
         ["--model", "model.pte", "--input", "x.npy", "--output", "none/y.npy"],
@@ -141,9 +155,10 @@ SPOILED: dict[str, tuple[bytes, str]] = {
     "key twice": (npy(GOOD[:-2] + "'shape': (2, 3), }"), "header that is damaged"),
     "unknown key": (npy(GOOD[:-2] + "'other': 3, }"), "header that is damaged"),
     "no shape": (npy("{'descr': '<f4', 'fortran_order': False}"), "header that is damaged"),
-    "fortran order": (npy(GOOD.replace("False", "True")), "not in C order"),
-    "big endian": (npy(GOOD.replace("<", ">")), "of another type"),
-    "objects": (npy(GOOD.replace("<f4", "|O8")), "of another type"),
+    "order is no bool": (npy(GOOD.replace("False", "Falsch")), "header that is damaged"),
+    "fortran order": (npy(GOOD.replace("False", "True")), "is in Fortran order; save numpy.ascontiguousarray(array)"),
+    "big endian": (npy(GOOD.replace("<", ">")), "has elements of type '>f4', which is none of |b1, |i1"),
+    "objects": (npy(GOOD.replace("<f4", "|O8")), "has elements of type '|O8'"),
     "negative": (npy(GOOD.replace("2", "-2")), "header that is damaged"),
     "huge": (npy(GOOD.replace("2", "2147483647")), "header that is damaged"),
     "endless number": (npy(GOOD.replace("2", "9" * 60)), "header that is damaged"),
