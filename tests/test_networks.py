@@ -16,8 +16,8 @@ from nets import Lowered, lower_int8, sqnr
 class Case:
     """A network, the samples it is judged on, and what may stay outside besides q/dq.
 
-    As many samples as make the figure steady: few outputs or many layers of rounding want more (two images of DeiT-tiny differ
-    by up to 0.7 dB either way, twelve by 0.3).
+    As many samples as make the figure steady: few outputs or many layers of rounding want more (two images of DeiT-tiny
+    differ by up to 0.7 dB either way, twelve by 0.3).
     """
 
     name: str
