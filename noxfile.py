@@ -156,9 +156,12 @@ def _alone(session: nox.Session, package: Path, *needs: Path) -> None:
     _pytest(env, session.posargs, package / "tests")
 
 
-def _pytest(env: Environment, arguments: list[str], *paths: Path) -> None:
+def _pytest(env: Environment, arguments: list[str], *paths: Path, workers: str = "auto") -> None:
+    """Tests of ``paths``, or of the files and folders among the arguments."""
+    given = any(Path(word.partition("::")[0]).exists() for word in arguments if "/" in word or word.endswith(".py"))
     # One thread per worker: the workers are as many as there are processors.
-    env.python("-m", "pytest", "-n", "auto", "--dist", "worksteal", *map(str, paths), *arguments, OMP_NUM_THREADS="1")
+    options = ("-n", workers, "--dist", "worksteal", *(() if given else map(str, paths)))
+    env.python("-m", "pytest", *options, *arguments, OMP_NUM_THREADS="1")
 
 
 @nox.session
@@ -289,7 +292,7 @@ def sanitize(session: nox.Session) -> None:
     tests = RUNTIME / "tests"
     apart = ("vgf/test_sanitizers.py", "vgf/test_allocations.py", "delegate/test_cmake_package.py", "bare_metal")
     ignored = [f"--ignore={tests / name}" for name in apart]
-    env.python("-m", "pytest", "-n", "0", str(tests), *ignored, *session.posargs, OMP_NUM_THREADS="1")
+    _pytest(env, [*ignored, *session.posargs], tests, workers="0")
     if found := sorted(map(str, logs.iterdir())):
         session.error(f"the sanitizers' reports: {' '.join(found)}")
 
