@@ -148,6 +148,46 @@ def _maximum_of_a_channel(m: Maker) -> Tensor:
     return m.op("REDUCE_MAX", part, axis=3)
 
 
+def _widened(m: Maker, *shape: int) -> Tensor:
+    return m.rescale(m.input(I8, *shape), I32, 1.0)
+
+
+def _outer_product(m: Maker) -> Tensor:
+    row = m.op("RESHAPE", _widened(m, 3, 1), m.graph.shape((1, 3)))
+    return m.rescale(m.op("MUL", row, _widened(m, 4, 1), m.const(I8, [0])), I8, 1e-2)
+
+
+def _outer_sum(m: Maker) -> Tensor:
+    row = m.op("TRANSPOSE", _widened(m, 3, 1), perms=[1, 0])
+    return m.rescale(m.op("ADD", row, _widened(m, 4, 1)), I8, 0.2)
+
+
+def _maximum_of_rows(m: Maker) -> Tensor:
+    total = m.op("REDUCE_SUM", _widened(m, 3, 3, 4), axis=1)
+    return m.op("REDUCE_MAX", m.rescale(m.op("RESHAPE", total, m.graph.shape((3, 4))), I8, 0.2), axis=1)
+
+
+def _padded_wide(m: Maker, wide: Tensor, after: bool) -> Tensor:
+    """PAD of a wide tensor, or of what a RESCALE makes of it."""
+    x = wide if after else m.rescale(wide, I8, 1e-2)
+    padded = m.op("PAD", x, m.graph.shape((0, 0, 1, 1)), m.const(wide.dtype if after else I8, [0]))
+    return m.rescale(padded, I8, 1e-2) if after else padded
+
+
+def _increased(m: Maker, *shape: int) -> Tensor:
+    return m.op("ADD", _widened(m, *shape), m.const(I32, [[1]]))
+
+
+def _joined_minima(m: Maker) -> Tensor:
+    minima = (m.op("MINIMUM", _widened(m, 3, n), _widened(m, 3, n), nan_mode="PROPAGATE") for n in (4, 5))
+    return m.op("CONCAT", *(m.rescale(x, I8, 0.9) for x in minima), axis=1)
+
+
+def _sliced_product(m: Maker) -> Tensor:
+    product = m.op("MUL", m.input(I8, 4, 9), m.input(I8, 4, 9), m.const(I8, [0]))
+    return m.rescale(m.op("SLICE", product, m.graph.shape((0, 0)), m.graph.shape((3, 4))), I8, 1e-2)
+
+
 ROWS = {
     "narrowing cast, U55": Row(lambda m: m.op("CAST", m.input(I16, *_SHAPE), output_dtype=I8), "ethos-u55-128", True),
     "narrowing cast, U85": Row(lambda m: m.op("CAST", m.input(I32, *_SHAPE), output_dtype=I8), "ethos-u85-256", True),
@@ -172,6 +212,23 @@ ROWS = {
     "TRANSPOSE, RESHAPE, TRANSPOSE": Row(_twice_transposed, "ethos-u65-256"),
     "TRANSPOSE, RESHAPE, TRANSPOSE in steps": Row(_transposed_in_steps, "ethos-u55-128"),
     "TRANSPOSE, CLAMP, convolution": Row(_transposed_clamp, "ethos-u85-1024"),
+    "outer product": Row(_outer_product, "ethos-u55-128"),
+    "outer sum of a transposed row": Row(_outer_sum, "ethos-u65-256"),
+    "absolute values, then PAD": Row(
+        lambda m: _padded_wide(m, m.op("ABS", _increased(m, 3, 4)), False), "ethos-u85-256"
+    ),
+    "RESCALE to INT32, then CONCAT": Row(
+        lambda m: m.op("CONCAT", _widened(m, 3, 4), _widened(m, 3, 5), axis=1), "ethos-u65-512"
+    ),
+    "RESCALE to INT32, then PAD and RESCALE": Row(lambda m: _padded_wide(m, _widened(m, 3, 4), True), "ethos-u55-32"),
+    "PAD of INT32, then RESCALE": Row(lambda m: _padded_wide(m, m.input(I32, 3, 4), True), "ethos-u55-64"),
+    "RESCALE of INT32, then PAD": Row(lambda m: _padded_wide(m, m.input(I32, 3, 4), False), "ethos-u55-256"),
+    "plus 1, then PAD": Row(lambda m: _padded_wide(m, _increased(m, 3, 4), False), "ethos-u55-128"),
+    "two minima, then CONCAT": Row(_joined_minima, "ethos-u55-128"),
+    "CONCAT of INT32, then RESCALE": Row(
+        lambda m: m.rescale(m.op("CONCAT", m.input(I32, 3, 4), m.input(I32, 3, 5), axis=1), I8, 1e-2), "ethos-u55-256"
+    ),
+    "SLICE of INT32, then RESCALE": Row(_sliced_product, "ethos-u55-128"),
     "shift without rounding": Row(
         lambda m: m.op("ARITHMETIC_RIGHT_SHIFT", m.input(I32, *_SHAPE), m.random(I32, 0, 31, *_SHAPE), round=False),
         "ethos-u55-128", True,
@@ -191,6 +248,7 @@ ROWS = {
     "SLICE, then MATMUL": Row(_product_of_slice, "ethos-u65-512"),
     "two INT16 tables": Row(_two_tables, "ethos-u85-128"),
     "sum, then maximum": Row(_maximum_of_sum, "ethos-u55-256"),
+    "sum, then maximum, U85": Row(_maximum_of_rows, "ethos-u85-256"),
     "minimum of rows, then RESHAPE": Row(
         lambda m: m.op("RESHAPE", m.op("REDUCE_MIN", m.input(I8, 5, 6, 7), axis=1), m.graph.shape((5, 7))),
         "ethos-u55-256",

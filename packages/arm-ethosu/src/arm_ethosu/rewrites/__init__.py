@@ -10,17 +10,18 @@ from arm_tosa_core.rewrite import Rewrite
 from ..accelerators import family_of
 from .constants import REPEATED_CONSTANT
 from .convolutions import PATCHES, VIEWS
-from .copies import DETOUR, DETOUR_U55, POOLED_CHOICE, POOLED_EXTREME, POOLED_EXTREME_U55, TRANSPOSED_ALIKE
+from .copies import DETOUR_U55, DETOUR_U85, POOLED_CHOICE, POOLED_EXTREME, POOLED_EXTREME_U55, TRANSPOSED_ALIKE
 from .maxima import MAXIMUM_AS_POOL
 from .rescales import ONE_RESCALE, SCALES_OF_PARTS, WIDE_COPY
 from .tables import ACTIVATION_FIRST, ONE_TABLE, TABLE_FIRST
+from .wide import WIDE_BROADCAST, WIDE_JOINED, WIDE_MOVED
 
 
 def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
     """The rewrites for an accelerator: what Vela gets wrong differs between families, and with their on-chip memory."""
     common = (PATCHES, VIEWS, MAXIMUM_AS_POOL, ONE_RESCALE, SCALES_OF_PARTS)
     if family_of(accelerator) == "u85":
-        return (*common, POOLED_EXTREME, POOLED_CHOICE, DETOUR, ONE_TABLE, WIDE_COPY, ACTIVATION_FIRST)
+        return (*common, POOLED_EXTREME, POOLED_CHOICE, DETOUR_U85, ONE_TABLE, WIDE_COPY, ACTIVATION_FIRST)
     small = accelerator in ("ethos-u55-32", "ethos-u55-64")
     return (
         *common,
@@ -28,5 +29,8 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
         DETOUR_U55,
         REPEATED_CONSTANT,
         TRANSPOSED_ALIKE,
+        WIDE_JOINED,
+        WIDE_MOVED,
+        WIDE_BROADCAST,
         *((TABLE_FIRST,) if small else ()),
     )

@@ -45,12 +45,14 @@ def _source(tensor: Tensor) -> str:
 
 
 #: Operators, and those whose results Vela does not give them at the right place, or of the right size.
-_WRONG_PLACES = dict.fromkeys(("TRANSPOSE_CONV2D", "REDUCE_MAX", "REDUCE_MIN"), ("SLICE",))
+_OF_SLICES = {"TRANSPOSE_CONV2D": ("SLICE",)}
+_OF_SUMS = dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN"), ("SLICE", "REDUCE_SUM"))
+_WRONG_PLACES_U85 = {**_OF_SLICES, **_OF_SUMS, **dict.fromkeys(("CONCAT", "PAD"), ("ABS", "BITWISE_NOT", "CLZ"))}
 _WRONG_PLACES_U55 = {
-    **_WRONG_PLACES,
+    **_OF_SLICES,
+    **_OF_SUMS,
     "MATMUL": ("SLICE",),
     **dict.fromkeys(("CONCAT", "PAD"), ("TRANSPOSE_CONV2D", "MATMUL")),
-    **dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN"), ("SLICE", "REDUCE_SUM")),
 }
 
 
@@ -148,4 +150,4 @@ _BLOCKWISE = (
 )
 TRANSPOSED_ALIKE = Rewrite("transposed_alike", Stage.LEGALIZE, _BLOCKWISE, _transposed_alike)
 POOLED_CHOICE = Rewrite("pooled_choice", Stage.LEGALIZE, ("SELECT",), _pooled_choice)
-DETOUR, DETOUR_U55 = _detour(_WRONG_PLACES), _detour(_WRONG_PLACES_U55)
+DETOUR_U85, DETOUR_U55 = _detour(_WRONG_PLACES_U85), _detour(_WRONG_PLACES_U55)
