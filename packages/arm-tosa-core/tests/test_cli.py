@@ -126,7 +126,9 @@ BAD_RUNS = {
     "missing array": (["g.tosa", "--input", "none.npy"], "cannot read none.npy: No such file"),
     "missing file": (["none.tosa"], "cannot read none.tosa: No such file"),
     "not TOSA": (["fake.tosa"], "fake.tosa is not a TOSA flatbuffer"),
-    "not a program": (["fake.pte"], "not an ExecuTorch program"),
+    "objects": (["g.tosa", "--input", "objects.npy"], "objects.npy is damaged, or holds Python objects"),
+    "not a program": (["fake.pte"], "fake.pte: not an ExecuTorch program"),
+    "profile": (["g.tosa", "--profile", "t.json"], "--profile is for .pte and .vgf files"),
     "unknown suffix": (["models.py"], "none of .tosa, .pte, .vgf"),
     "target of a compiled file": (["fake.pte", "--target", "tosa"], "--target is for .tosa files"),
     "outputs do not match": (
@@ -144,6 +146,7 @@ def test_a_bad_run_says_why(folder: Path, kind: str) -> None:
     np.save("x.npy", np.zeros((2, 3), np.float32))
     np.save("short.npy", np.zeros((3,), np.float32))
     np.save("int.npy", np.zeros((2, 3), np.int32))
+    np.save("objects.npy", np.array([{}]), allow_pickle=True)
     (folder / "fake.tosa").write_bytes(b"nothing of the kind")
     (folder / "fake.pte").write_bytes(b"nothing of the kind")
     with pytest.raises(AssertionError, match=message):
@@ -223,7 +226,7 @@ def test_extract_writes_each_payload_once(folder: Path, monkeypatch: pytest.Monk
         for index, (backend, data) in enumerate([("Acme", b"one"), ("Packed", b"abc"), ("Foreign", b"three")])
     ]
     monkeypatch.setattr(plugins, "targets", lambda: targets)
-    monkeypatch.setattr(extract_command, "delegates", lambda pte: found)
+    monkeypatch.setattr(extract_command, "read_program", lambda path: (b"", found))
     (folder / "net.pte").write_bytes(b"")
     expected = {"net_forward_0.acme": b"one", "net_forward_1.txt": b"cba", "net_forward_2.bin": b"three"}
     rows = ok("extract", "net.pte", "-o", "a/new folder")
@@ -238,6 +241,6 @@ def test_extract_writes_each_payload_once(folder: Path, monkeypatch: pytest.Monk
 
 def test_extract_into_a_file_says_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = [Delegate("Foreign", b"x", 0, "forward", ())]
-    monkeypatch.setattr(extract_command, "delegates", lambda pte: found)
+    monkeypatch.setattr(extract_command, "read_program", lambda path: (b"", found))
     (folder / "net.pte").write_bytes(b"")
     assert "cannot make the folder models.py" in error("extract", "net.pte", "-o", "models.py")

@@ -30,7 +30,8 @@ using executorch::runtime::EValue;
 constexpr const char* kUsage =
     "usage: arm_runner --model FILE.pte [--data FILE.ptd]... [--input FILE.npy]... [--output "
     "FILE.npy]...\n"
-    "                  [--repeat N] [--etdump FILE]\n"
+    "                  [--repeat N] [--etdump FILE]\n";
+constexpr const char* kHelp =
     "Runs method forward of an ExecuTorch program, and prints how long it took.\n"
     "  --model FILE.pte    the program\n"
     "  --data FILE.ptd     weights that are kept beside it; again for each such file\n"
@@ -41,6 +42,8 @@ constexpr const char* kUsage =
     "  --help              this text\n"
     "Exit status: 0; 1 if the program or a file cannot be used; 2 if the request is not one.\n"
     "ARM_VGF_DEVICE and ARM_ETHOSU_DEVICE choose devices.\n";
+
+constexpr long kMostRuns = 10'000'000;  // the time of each is kept
 
 struct Options {
     std::string model, etdump;
@@ -76,8 +79,10 @@ Options parse(int argc, char** argv) {
         } else if (name == "--repeat") {
             char* end = nullptr;
             options.repeat = std::strtol(value.c_str(), &end, 10);
-            if (*end != 0 || options.repeat < 1)
-                throw UsageError("--repeat takes a number from 1, not " + value);
+            if (end == value.c_str() || *end != 0 || options.repeat < 1 ||
+                options.repeat > kMostRuns)
+                throw UsageError("--repeat takes a number from 1 to " + std::to_string(kMostRuns) +
+                                 ", not " + value);
         } else {
             throw UsageError("unknown option " + name);
         }
@@ -195,10 +200,11 @@ int main(int argc, char** argv) {
     try {
         const Options options = parse(argc, argv);
         if (!options.help) return run(options);
-        std::fputs(kUsage, stdout);
+        std::printf("%s%s", kUsage, kHelp);
         return 0;
     } catch (const UsageError& error) {
-        std::fprintf(stderr, "arm_runner: %s\n%s", error.what(), kUsage);
+        std::fprintf(stderr, "arm_runner: %s\n%sarm_runner --help says more.\n", error.what(),
+                     kUsage);
         return 2;
     } catch (const std::exception& error) {
         std::fprintf(stderr, "arm_runner: %s\n", error.what());

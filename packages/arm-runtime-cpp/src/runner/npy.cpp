@@ -125,7 +125,8 @@ class Header {
 
 Array read_npy(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
-    if (!file) fail(path, std::string("cannot be read: ") + std::strerror(errno));
+    file.peek();  // of a folder, too, only reading fails
+    if (!file && !file.eof()) fail(path, std::string("cannot be read: ") + std::strerror(errno));
     const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
     const std::string_view text(bytes.data(), bytes.size());
     if (text.substr(0, kMagic.size()) != kMagic || text.size() < 12)

@@ -52,7 +52,8 @@ std::unique_ptr<Device> open(const Options& options) {
     }
     if (!chosen) {
         throw Error("no Vulkan 1.3 device" + (wanted.empty() ? "" : " '" + wanted + "'") +
-                    " that runs Arm's ML extensions; this machine has " + instance->list());
+                    " that runs Arm's ML extensions; this machine has " + instance->list() +
+                    (wanted.empty() ? "" : ": give a number of these, or a part of a name"));
     }
     return std::make_unique<Device>(std::move(instance), *chosen, emulated, options.cache_folder);
 }

@@ -44,9 +44,9 @@ void find(Function& function, const char* name, Lookup lookup) {
 Loader::Loader() {
     void* const library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
-        throw Error(
-            "no Vulkan loader (libvulkan.so.1) on this machine: install it and a driver, on Debian "
-            "and Ubuntu `apt-get install libvulkan1 mesa-vulkan-drivers`");
+        throw Error(std::string("no Vulkan loader on this machine (") + dlerror() +
+                    "): install it and a driver, on Debian and Ubuntu `apt-get install libvulkan1 "
+                    "mesa-vulkan-drivers`");
     }
     find(GetInstanceProcAddr, "vkGetInstanceProcAddr",
          [&](const char* name) { return dlsym(library, name); });

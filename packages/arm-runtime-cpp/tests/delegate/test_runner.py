@@ -75,7 +75,9 @@ BAD: dict[str, tuple[list[str], int, str]] = {
     "nothing": ([], 2, "--model is missing"),
     "no value": (["--model"], 2, "--model needs a value"),
     "unknown option": (["--modle", "m"], 2, "unknown option --modle"),
-    "repeat": (["--model", "model.pte", "--repeat", "0"], 2, "--repeat takes a number from 1, not 0"),
+    "no repeat": (["--model", "model.pte", "--repeat", "0"], 2, "--repeat takes a number from 1 to 10000000, not 0"),
+    "endless": (["--model", "model.pte", "--repeat", "9" * 30], 2, "a number from 1 to 10000000, not 99"),
+    "no number": (["--model", "model.pte", "--repeat", ""], 2, "a number from 1 to 10000000, not "),
     "missing model": (["--model", "none.pte"], 1, "loading none.pte failed"),
     "not a program": (["--model", "x.npy"], 1, "loading x.npy failed"),
     "no input": (["--model", "model.pte"], 1, "has 1 inputs, and 0 --input were given"),
@@ -91,6 +93,7 @@ BAD: dict[str, tuple[list[str], int, str]] = {
         ["--model", "model.pte", "--input", "int.npy"],
         1, "int.npy: is Int [1, 1, 8, 8]; input 0 of model.pte is Float [1, 1, 8, 8]",
     ),
+    "folder": (["--model", "model.pte", "--input", "."], 1, ".: cannot be read: Is a directory"),
     "no file": (["--model", "model.pte", "--input", "none.npy"], 1, "none.npy: cannot be read: No such file"),
     "output folder": (
         ["--model", "model.pte", "--input", "x.npy", "--output", "none/y.npy"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -45,6 +46,26 @@ def test_runner_and_etdump(pte: Path, runner: str, tmp_path: Path) -> None:
     names = [event.name for event in read_events((tmp_path / "t.etdp").read_bytes())]
     for part in ("VGF host: copy inputs", "VGF host: run", "VGF host: copy outputs", "VGF device: graph_segment_0"):
         assert names.count(part) == 4
+
+
+def test_the_command_plays_a_bare_vgf(vgf: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its outputs, and with ``--profile`` where the time goes, as for a program."""
+    from typer.testing import CliRunner
+    from vgf_files import graph_vgf
+
+    from arm_tosa_core.cli.main import app
+    from arm_tosa_core.ir import DType
+
+    monkeypatch.chdir(tmp_path)
+    Path("abs.vgf").write_bytes(graph_vgf("ABS", DType.INT32, 4))
+    np.save("x.npy", np.array([1, -2, 3, -4], np.int32))
+    command = ["run", "abs.vgf", "--input", "x.npy", "--output", "y.npy", "--profile", "t.json", "--json"]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    assert np.load("y.npy").tolist() == [1, 2, 3, 4]
+    depths = {event["name"]: event["depth"] for event in json.loads(done.stdout)["profile"]}
+    assert depths == {"copy inputs": 0, "run": 0, "graph_segment_0": 1, "copy outputs": 0}
+    assert {event["name"] for event in json.loads(Path("t.json").read_text())["traceEvents"]} == set(depths)
 
 
 def test_without_a_driver_loading_says_what_to_install(pte: Path) -> None:

@@ -51,5 +51,5 @@ def delegates(pte: bytes) -> list[Delegate]:
             for index, (method, delegate) in enumerate(plans)
         ]
     except Exception as error:  # the parser of a damaged flatbuffer fails in any way it likes
-        reason = " ".join(str(error).split())[:200]
-        raise UsageError(f"damaged ExecuTorch program of {len(pte)} bytes: {type(error).__name__}: {reason}") from error
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        raise UsageError(f"damaged ExecuTorch program of {len(pte)} bytes, compile it again: {reason}") from error

@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 from arm_tosa_core.errors import UsageError
-from arm_tosa_core.pte import delegates
+from arm_tosa_core.pte import Delegate, delegates
 
 from .vgf_format import check_vgf
 
@@ -23,7 +23,7 @@ def extract_vgf(pte: bytes | str | PathLike[str]) -> list[bytes]:
         UsageError: the file cannot be read, is not an ExecuTorch program, or a payload is not a whole VGF.
     """
     found: list[bytes] = []
-    for delegate in delegates(pte if isinstance(pte, bytes) else _read(Path(pte))):
+    for delegate in delegates(pte) if isinstance(pte, bytes) else _of_file(Path(pte)):
         if delegate.backend_id != BACKEND_ID:
             continue
         try:
@@ -34,8 +34,10 @@ def extract_vgf(pte: bytes | str | PathLike[str]) -> list[bytes]:
     return found
 
 
-def _read(path: Path) -> bytes:
+def _of_file(path: Path) -> list[Delegate]:
     try:
-        return path.read_bytes()
+        return delegates(path.read_bytes())
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error

@@ -11,9 +11,9 @@ from rich.console import Console
 from .. import plugins
 from ..atomic import write_atomic
 from ..errors import UsageError
-from ..pte import Delegate, delegates
+from ..pte import Delegate
 from ..target import Target
-from .files import read
+from .files import read_program
 from .report import Result, table
 
 
@@ -23,7 +23,7 @@ def extract(
     force: Annotated[bool, typer.Option("--force", help="Overwrite files.")] = False,
 ) -> Result:
     """Write each delegate's payload to a file: a .vgf, Vela's .npz, a .tosa."""
-    found = delegates(read(program))
+    _, found = read_program(program)
     if not found:
         raise UsageError(f"{program} has no delegate: all of it runs on the CPU")
     by_backend = {target.backend_id: target for target in plugins.targets().values()}

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..atomic import write_atomic
 from ..errors import UsageError
+from ..pte import Delegate, delegates
 
 
 def read(path: Path) -> bytes:
@@ -36,15 +37,31 @@ def read_tosa(path: Path) -> bytes:
     return data
 
 
+def read_program(path: Path) -> tuple[bytes, list[Delegate]]:
+    """An ExecuTorch program, and its delegates in order.
+
+    Raises:
+        UsageError: it cannot be read, is no program or a damaged one.
+    """
+    data = read(path)
+    try:
+        return data, delegates(data)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
+
+
 def read_array(path: Path) -> np.ndarray[Any, Any]:
     """The array in a ``.npy`` file.
 
     Raises:
         UsageError: it cannot be read, is no ``.npy`` file or holds Python objects.
     """
+    data = read(path)
     try:
-        array = np.load(io.BytesIO(read(path)), allow_pickle=False)
+        array = np.load(io.BytesIO(data), allow_pickle=False)
     except (ValueError, EOFError) as error:
+        if data.startswith(np.lib.format.MAGIC_PREFIX):
+            raise UsageError(f"{path} is damaged, or holds Python objects instead of numbers: {error}") from error
         raise UsageError(f"{path} is not a NumPy .npy file: {error}") from error
     if not isinstance(array, np.ndarray):
         raise UsageError(f"{path} is an .npz archive; give one .npy file per input")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -37,19 +37,23 @@ def read_events(etdump: bytes) -> list[Event]:
         runs: Any = deserialize_from_etdump_flatcc(etdump).run_data
     except Exception as error:  # it runs flatc and parses what that writes
         raise ToolError("ExecuTorch's flatc", f"cannot read the ETDump: {error}") from error
-    spans = [
+    return nested(
         (event.start_time, event.end_time, event.name or event.delegate_debug_id_str or "event")
         for run in runs
         for event in (recorded.profile_event for recorded in run.events)
         if event is not None
-    ]
-    spans.sort(key=lambda span: (span[0], -span[1]))
+    )
+
+
+def nested(spans: Iterable[tuple[int, int, str]]) -> list[Event]:
+    """Events of begin, end (nanoseconds) and name: by start, those that enclose others first."""
+    ordered = sorted(spans, key=lambda span: (span[0], -span[1]))
     events: list[Event] = []
     open_until: list[int] = []  # ends of the events that enclose the next one
-    for start, end, name in spans:
+    for start, end, name in ordered:
         while open_until and start >= open_until[-1]:
             open_until.pop()
-        events.append(Event(name, (start - spans[0][0]) / 1e6, (end - start) / 1e6, len(open_until)))
+        events.append(Event(name, (start - ordered[0][0]) / 1e6, (end - start) / 1e6, len(open_until)))
         open_until.append(end)
     return events
 

@@ -20,7 +20,7 @@ from ..loader import load
 from ..target import Target
 from ..verify import compiled, run_payload
 from .files import read, read_array, read_tosa, write_array
-from .profile import Event, data_of, show_events, write_trace
+from .profile import Event, data_of, nested, show_events, write_trace
 from .report import Result, table
 
 Arrays = list[np.ndarray[Any, Any]]
@@ -36,14 +36,15 @@ def run(
     ] = None,
     target: Annotated[str | None, typer.Option("--target", "-t", help="Compile a .tosa for it, then run that.")] = None,
     profile: Annotated[
-        Path | None, typer.Option(help="Of a .pte: print where its time goes, and write a trace for Perfetto here.")
+        Path | None,
+        typer.Option(help="Of a .pte or .vgf: print where its time goes, and write a trace for Perfetto here."),
     ] = None,
 ) -> Result:
     """Run a compiled model on this machine; a .tosa without --target runs on Arm's reference model."""
     arrays = [read_array(path) for path in inputs or ()]
     events: list[Event] = []
-    if profile is not None and file.suffix != ".pte":
-        raise UsageError("--profile is for .pte files")
+    if profile is not None and file.suffix == ".tosa":
+        raise UsageError("--profile is for .pte and .vgf files; compile the .tosa for a target first")
     if file.suffix == ".tosa":
         results = _run_tosa(file, arrays, target)
     elif target is not None:
@@ -53,18 +54,15 @@ def run(
 
         results, events = run_pte(file, arrays, profile=profile is not None)
     elif file.suffix == ".vgf":
-        data = read(file)
-        import_runtime(f"running {file}")
-        try:
-            results = import_module("arm_runtime.vgf").run(data, arrays)
-        except RuntimeError as error:
-            raise UsageError(f"running {file} failed: {error}") from error
+        results, events = _run_vgf(file, arrays)
     else:
         raise UsageError(f"cannot run {file}: its suffix is none of .tosa, .pte, .vgf")
     paths = _output_paths(outputs or [], len(results))
     for path, array in zip(paths, results, strict=False):  # no paths: only shown
         write_array(path, array)
-    if profile is not None:
+    if profile is None:
+        events = []
+    else:
         write_trace(profile, events)
     rows = [
         {
@@ -98,6 +96,19 @@ def import_runtime(purpose: str) -> Any:
         return import_module("arm_runtime")
     except (ImportError, OSError) as error:
         raise UsageError(f"{purpose} needs the runtime, which is installed but does not load: {error}") from error
+
+
+def _run_vgf(file: Path, arrays: Arrays) -> tuple[Arrays, list[Event]]:
+    data = read(file)
+    import_runtime(f"running {file}")
+    vgf = import_module("arm_runtime.vgf")
+    try:
+        with vgf.Session(data) as session:
+            session.profile()  # from here on, runs are noted
+            results = session.run(arrays)
+            return results, nested((event.begin, event.end, event.name) for event in session.profile())
+    except RuntimeError as error:
+        raise UsageError(f"running {file} failed: {error}") from error
 
 
 def _run_tosa(file: Path, arrays: Arrays, name: str | None) -> Arrays:

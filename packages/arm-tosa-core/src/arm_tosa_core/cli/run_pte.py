@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import UsageError
-from ..pte import delegates
-from .files import read
+from .files import read_program
 from .profile import Event, read_events
 from .run import Arrays, import_runtime
 
@@ -28,8 +27,8 @@ def run_pte(file: Path, arrays: Arrays, *, profile: bool = False) -> tuple[Array
         UsageError: the file is no program, a delegate that it needs is not registered, an input is missing or of
             another shape or data type than the program's, or execution fails; with what ExecuTorch logged.
     """
-    pte = read(file)
-    backends = sorted({delegate.backend_id for delegate in delegates(pte)})
+    pte, delegates = read_program(file)
+    backends = sorted({delegate.backend_id for delegate in delegates})
     if backends:
         import_runtime(f"{file} is delegated to {' and '.join(backends)}, and running it")
     import torch

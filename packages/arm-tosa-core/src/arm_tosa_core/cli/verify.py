@@ -15,11 +15,11 @@ from .. import plugins
 from ..errors import UsageError
 from ..ir import Graph
 from ..loader import load
-from ..pte import Delegate, delegates
+from ..pte import Delegate
 from ..target import Target
 from ..verify import Finding, random_inputs, run_payload
 from ..verify import verify as verify_graph
-from .files import read, read_array, read_tosa
+from .files import read_array, read_program, read_tosa
 from .report import Result
 from .run import Arrays, check_inputs
 
@@ -67,7 +67,7 @@ def _jobs(file: Path, tosa: Path | None, name: str | None) -> list[_Job]:
         raise UsageError(f"cannot verify {file}: its suffix is neither .pte nor .tosa")
     if name is not None:
         raise UsageError(f"{file} is compiled already: give no --target")
-    found = delegates(read(file))
+    _, found = read_program(file)
     targets = [_target(delegate) for delegate in found]
     paths = _graphs(tosa or _artifacts(file, found), [target.name for target in targets])
     return [
