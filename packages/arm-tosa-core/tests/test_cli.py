@@ -189,6 +189,7 @@ PTE_RUNS: list[tuple[list[np.ndarray[Any, Any]], str]] = [
     ([np.ones((2, 3), np.float32)], "has 2 inputs and 1 --input were given"),
     ([np.ones((3,), np.float32)] * 2, "input 0 has shape [3]; net.pte takes [2, 3]"),
     ([np.ones((2, 3), np.float32), np.ones(3, np.int32)], "input 1 is torch.int32; net.pte takes torch.float32"),
+    ([np.ones((2, 3), np.float32), np.full(3, "one")], "of a type that PyTorch does not have"),
 ]
 
 
@@ -207,7 +208,7 @@ def test_inputs_that_do_not_fit_a_program_are_refused(
 def test_a_program_runs_on_executorch(folder: Path, program: bytes) -> None:
     (folder / "net.pte").write_bytes(program)
     np.save("x.npy", np.full((2, 3), 3, np.float32))
-    np.save("y.npy", np.arange(3, dtype=np.float32))
+    np.save("y.npy", np.arange(3, dtype=">f4"))  # another byte order
     ok("run", "net.pte", "--input", "x.npy", "--input", "y.npy", "--output", "z.npy")
     np.testing.assert_array_equal(np.load("z_0.npy"), 6 + np.arange(3, dtype=np.float32) + np.zeros((2, 1), "f"))
     np.testing.assert_array_equal(np.load("z_1.npy"), np.arange(3, dtype=np.float32))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from . import LIBRARY
+from ._arrays import Array, plain
 
-Array = np.ndarray[Any, Any]
 _ELEMENTS = {1: np.int8, 2: np.int16, 4: np.int32}
 _MESSAGE, _MOST_OUTPUTS = 8192, 1024
 
@@ -46,7 +45,7 @@ def run(payload: bytes, inputs: Sequence[Array]) -> list[Array]:
     if count.value > _MOST_OUTPUTS:
         raise EthosUError(f"the payload has {count.value} outputs; {_MOST_OUTPUTS} are the most that can be run")
     outputs = [np.empty(sizes[i] // elements[i], _ELEMENTS[elements[i]]) for i in range(count.value)]
-    whole = [np.ascontiguousarray(array) for array in inputs]
+    whole = [plain(array) for array in inputs]
     tables = [
         (_Buffer * len(arrays))(*(_Buffer(a.ctypes.data, a.nbytes) for a in arrays)) for arrays in (whole, outputs)
     ]

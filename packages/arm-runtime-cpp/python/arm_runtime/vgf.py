@@ -6,13 +6,11 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 
 from . import LIBRARY
-
-Array = np.ndarray[Any, Any]
+from ._arrays import Array, plain
 
 #: Types that numpy lacks, as the type that holds their bits.
 _HELD_AS = {"bfloat16": "int16"}
@@ -94,15 +92,25 @@ class Session:
 
     Raises:
         VgfError: the program is malformed or unsupported, or this machine lacks Vulkan or a part of it.
+        TypeError: ``vgf`` is not bytes.
     """
 
-    def __init__(self, vgf: bytes, device: str | None = None) -> None:
-        self._handle = LIBRARY.arm_vgf_open(vgf, len(vgf), device.encode() if device is not None else None)
-        if not self._handle:
+    def __init__(self, vgf: bytes | bytearray | memoryview, device: str | int | None = None) -> None:
+        if not isinstance(vgf, bytes | bytearray | memoryview):
+            raise TypeError(f"a VGF's bytes are needed, not {type(vgf).__name__}; of a file: Path(...).read_bytes()")
+        data = bytes(vgf)
+        self._opened = LIBRARY.arm_vgf_open(data, len(data), None if device is None else str(device).encode())
+        if not self._opened:
             raise VgfError(LIBRARY.arm_vgf_last_error().decode())
         self.device: str = LIBRARY.arm_vgf_device(self._handle).decode()
         self.inputs = self._tensors(0)
         self.outputs = self._tensors(1)
+
+    @property
+    def _handle(self) -> int:
+        if not self._opened:
+            raise VgfError("the session is closed")
+        return int(self._opened)
 
     def _tensors(self, outputs: int) -> list[TensorInfo]:
         found = ctypes.POINTER(_Tensor)()
@@ -128,8 +136,7 @@ class Session:
         Raises:
             VgfError: an input does not fit, or the device failed.
         """
-        # numpy gives arrays without dimensions one when it makes them contiguous.
-        whole = [np.ascontiguousarray(a).reshape(np.shape(a)) for a in inputs]
+        whole = [plain(a) for a in inputs]
         outputs = [np.empty(t.shape, _HELD_AS.get(t.dtype, t.dtype)) for t in self.outputs]
         given = [
             "bfloat16" if i < len(self.inputs) and self._holds_bfloat16(i, a) else a.dtype.name
@@ -154,10 +161,10 @@ class Session:
         return [Event(e.name.decode(), bool(e.on_device), e.begin, e.end) for e in events]
 
     def close(self) -> None:
-        """Unloads the program."""
-        if self._handle:
-            LIBRARY.arm_vgf_close(self._handle)
-            self._handle = None
+        """Unloads the program; what is asked of the session afterwards is a ``VgfError``."""
+        if self._opened:
+            LIBRARY.arm_vgf_close(self._opened)
+            self._opened = None
 
     def __enter__(self) -> Session:
         return self
@@ -177,7 +184,7 @@ def _table(arrays: Sequence[Array], types: Sequence[str]) -> ctypes.Array[_Argum
     )
 
 
-def run(vgf: bytes, inputs: Sequence[Array], device: str | None = None) -> list[Array]:
+def run(vgf: bytes | bytearray | memoryview, inputs: Sequence[Array], device: str | int | None = None) -> list[Array]:
     """Loads a VGF, runs it once and unloads it; see ``Session``."""
     with Session(vgf, device) as session:
         return session.run(inputs)

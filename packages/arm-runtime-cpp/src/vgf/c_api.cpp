@@ -1,5 +1,8 @@
 #include <cstring>
 #include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,9 +12,12 @@
 namespace vgf = arm_runtime::vgf;
 
 struct arm_vgf_session {
+    explicit arm_vgf_session(vgf::Session&& loaded) : session(std::move(loaded)) {}
+
     vgf::Session session;
     std::vector<arm_vgf_tensor> inputs;
     std::vector<arm_vgf_tensor> outputs;
+    std::mutex mutex;  ///< of what follows
     bool profiling = false;
     std::vector<vgf::Event> measured;
     std::vector<arm_vgf_event> events;
@@ -21,19 +27,29 @@ namespace {
 
 thread_local std::string last_error;  // NOLINT: what a C interface needs
 
-vgf::DataType type_named(const char* name) {
+std::optional<vgf::DataType> type_named(const char* name) {
     for (int i = 0; i <= static_cast<int>(vgf::DataType::kFloat32); ++i) {
         const auto type = static_cast<vgf::DataType>(i);
         if (name != nullptr && std::strcmp(name, vgf::name_of(type)) == 0) return type;
     }
-    throw vgf::Error(std::string("no data type is called '") + (name ? name : "") + "'");
+    return std::nullopt;
 }
 
-std::vector<vgf::Argument> convert(const arm_vgf_argument* arguments, size_t count) {
+/// `tensors` are what the arguments are for, whose number may be another.
+std::vector<vgf::Argument> convert(const arm_vgf_argument* arguments, size_t count,
+                                   const std::vector<arm_vgf_tensor>& tensors, const char* kind) {
     std::vector<vgf::Argument> out;
     for (size_t i = 0; i < count; ++i) {
         const arm_vgf_argument& a = arguments[i];
-        out.push_back({a.data, type_named(a.type), a.shape, a.rank});
+        const auto type = type_named(a.type);
+        if (!type) {
+            const std::string wanted = i < tensors.size() ? " ('" + std::string(tensors[i].name) +
+                                                                "') is " + tensors[i].type
+                                                          : "";
+            throw vgf::Error(kind + (" " + std::to_string(i)) + wanted + ", got " +
+                             (a.type ? a.type : "no type"));
+        }
+        out.push_back({a.data, *type, a.shape, a.rank});
     }
     return out;
 }
@@ -64,16 +80,16 @@ bool guarded(Function function) {
 const char* arm_vgf_last_error(void) { return last_error.c_str(); }
 
 arm_vgf_session* arm_vgf_open(const void* data, size_t size, const char* device) {
-    arm_vgf_session* opened = nullptr;
+    std::unique_ptr<arm_vgf_session> opened;
     guarded([&] {
         vgf::Options options = vgf::options_from_environment();
         if (device != nullptr) options.device = device;
-        vgf::Session session(data, size, options);
-        opened = new arm_vgf_session{std::move(session), {}, {}, false, {}, {}};
-        opened->inputs = describe(opened->session.inputs());
-        opened->outputs = describe(opened->session.outputs());
+        auto session = std::make_unique<arm_vgf_session>(vgf::Session(data, size, options));
+        session->inputs = describe(session->session.inputs());
+        session->outputs = describe(session->session.outputs());
+        opened = std::move(session);
     });
-    return opened;
+    return opened.release();
 }
 
 void arm_vgf_close(arm_vgf_session* session) { delete session; }
@@ -100,8 +116,9 @@ size_t arm_vgf_tensors(const arm_vgf_session* session, int outputs,
 int arm_vgf_run(arm_vgf_session* session, const arm_vgf_argument* inputs, size_t input_count,
                 const arm_vgf_argument* outputs, size_t output_count) {
     return guarded([&] {
-        const auto in = convert(inputs, input_count);
-        const auto out = convert(outputs, output_count);
+        const auto in = convert(inputs, input_count, session->inputs, "input");
+        const auto out = convert(outputs, output_count, session->outputs, "output");
+        const std::lock_guard<std::mutex> lock(session->mutex);
         session->measured.clear();
         session->session.run(in.data(), in.size(), out.data(), out.size(),
                              session->profiling ? &session->measured : nullptr);
@@ -111,6 +128,7 @@ int arm_vgf_run(arm_vgf_session* session, const arm_vgf_argument* inputs, size_t
 }
 
 size_t arm_vgf_profile(arm_vgf_session* session, const arm_vgf_event** events) {
+    const std::lock_guard<std::mutex> lock(session->mutex);
     session->profiling = true;
     session->events.clear();
     for (const vgf::Event& event : session->measured) {

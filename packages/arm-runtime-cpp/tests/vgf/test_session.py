@@ -90,11 +90,35 @@ def test_int64_narrows_within_its_range(vgf: Any) -> None:
         ([X[:3]], r"input 0 \('.*'\) has shape \[4\], got \[3\]"),
         ([X[None]], r"has shape \[4\], got \[1, 4\]"),
         ([X.astype(np.float32)], "is int32, got float32"),
+        ([X.astype(np.float64)], r"input 0 \('.*'\) is int32, got float64"),
+        ([X, np.array([{}])], "input 1, got object"),
     ],
 )
 def test_an_argument_that_does_not_fit_is_named(vgf: Any, inputs: list[Any], message: str) -> None:
     with pytest.raises(vgf.VgfError, match=message):
         vgf.run(graph_vgf("ABS", DType.INT32, 4), inputs)
+
+
+def test_arrays_of_every_order(vgf: Any) -> None:
+    """Lists, other byte orders and other strides are the same numbers."""
+    x = np.arange(-3, 3, dtype=np.int32).reshape(2, 3)
+    with vgf.Session(bytearray(graph_vgf("ABS", DType.INT32, 2, 3)), device=0) as session:
+        for given in (x.astype(">i4"), np.asfortranarray(x), x[::-1][::-1], x.tolist()):
+            assert np.array_equal(session.run([given])[0], np.abs(x))
+
+
+def test_a_closed_session_says_so(vgf: Any) -> None:
+    session = vgf.Session(graph_vgf("ABS", DType.INT32, 4))
+    session.close()
+    session.close()
+    for use in (lambda: session.run([X]), session.profile, session.memory):
+        with pytest.raises(vgf.VgfError, match="the session is closed"):
+            use()
+
+
+def test_a_path_is_no_program(vgf: Any) -> None:
+    with pytest.raises(TypeError, match="a VGF's bytes are needed, not str"):
+        vgf.Session("model.vgf")
 
 
 def test_graphs_in_order_share_memory(vgf: Any) -> None:

@@ -51,7 +51,7 @@ def read_program(path: Path) -> tuple[bytes, list[Delegate]]:
 
 
 def read_array(path: Path) -> np.ndarray[Any, Any]:
-    """The array in a ``.npy`` file.
+    """The array in a ``.npy`` file, in this machine's byte order.
 
     Raises:
         UsageError: it cannot be read, is no ``.npy`` file or holds Python objects.
@@ -65,7 +65,7 @@ def read_array(path: Path) -> np.ndarray[Any, Any]:
         raise UsageError(f"{path} is not a NumPy .npy file: {error}") from error
     if not isinstance(array, np.ndarray):
         raise UsageError(f"{path} is an .npz archive; give one .npy file per input")
-    return array
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def write_array(path: Path, array: np.ndarray[Any, Any]) -> None:

@@ -44,7 +44,10 @@ def run_pte(file: Path, arrays: Arrays, *, profile: bool = False) -> tuple[Array
         method = program.load_method("forward")
     if method is None:
         raise UsageError(f"{file} has no method 'forward'")
-    tensors = [torch.from_numpy(np.ascontiguousarray(array)) for array in arrays]
+    try:
+        tensors = [torch.from_numpy(np.ascontiguousarray(array)) for array in arrays]
+    except TypeError as error:
+        raise UsageError(f"an input's elements are of a type that PyTorch does not have: {error}") from error
     _check_inputs(file, method.metadata, tensors)
     with _logged(f"running {file} failed"):
         results = method.execute(tensors)
