@@ -130,6 +130,26 @@ def _move(m: Maker, draw: Draw, x: Tensor) -> Tensor:
     return m.op(kind, x, m.graph.shape(start), m.graph.shape(size))
 
 
+def _wide(m: Maker, draw: Draw, x: Tensor) -> Tensor:
+    """Operators on INT32 between two RESCALEs, and what moves data there."""
+    wide = m.rescale(x, I32, 1.0)
+    for _ in range(draw(st.integers(1, 3))):
+        kind = draw(st.sampled_from(["BINARY", "ABS", "CLZ", "MUL", "RESHAPE", "MOVE"]))
+        if kind == "BINARY":
+            shape = [draw(st.sampled_from([1, size])) for size in wide.shape]
+            other = m.random(I32, -9, 9, *shape) if draw(st.booleans()) else m.rescale(m.input(I8, *shape), I32, 2.0)
+            operands = [wide, other] if draw(st.booleans()) else [other, wide]
+            wide = m.op(draw(st.sampled_from(["ADD", "SUB", "MAXIMUM", "MINIMUM"])), *operands)
+        elif kind == "MUL":
+            wide = m.op("MUL", wide, m.const(I32, [[[[3]]]]), m.const(I8, [0]))
+        elif kind == "RESHAPE":
+            _, height, width, channels = wide.shape
+            wide = m.op("RESHAPE", wide, m.graph.shape((1, *draw(st.permutations([height, width, channels])))))
+        else:
+            wide = m.op(kind, wide) if kind != "MOVE" else _move(m, draw, wide)
+    return m.rescale(wide, x.dtype, 0.3)
+
+
 def _rescale(m: Maker, draw: Draw, x: Tensor) -> Tensor:
     to = draw(st.sampled_from([I8, I16]))
     unit = {(I8, I8): 0.9, (I8, I16): 200.0, (I16, I8): 4e-3, (I16, I16): 0.8}[x.dtype, to]
@@ -164,7 +184,7 @@ def _matmul(m: Maker, draw: Draw, x: Tensor) -> Tensor:
 
 STEPS: tuple[Step, ...] = (
     _conv, _conv, _depthwise, _transpose_conv, _pool, _sum, _product, _table, _move, _rescale, _reduce, _resize,
-    _matmul,
+    _matmul, _wide, _wide, _move,
 )  # fmt: skip
 
 

@@ -178,6 +178,11 @@ def _increased(m: Maker, *shape: int) -> Tensor:
     return m.op("ADD", _widened(m, *shape), m.const(I32, [[1]]))
 
 
+def _shifted_sum(m: Maker) -> Tensor:
+    x, y = (m.rescale(m.input(I8, 3, 4), I32, 2.0**19, zero_in=21) for _ in range(2))
+    return m.rescale(m.op("SUB", x, y), I8, 2e-6, zero_out=12)
+
+
 def _joined_minima(m: Maker) -> Tensor:
     minima = (m.op("MINIMUM", _widened(m, 3, n), _widened(m, 3, n), nan_mode="PROPAGATE") for n in (4, 5))
     return m.op("CONCAT", *(m.rescale(x, I8, 0.9) for x in minima), axis=1)
@@ -224,6 +229,9 @@ ROWS = {
     "PAD of INT32, then RESCALE": Row(lambda m: _padded_wide(m, m.input(I32, 3, 4), True), "ethos-u55-64"),
     "RESCALE of INT32, then PAD": Row(lambda m: _padded_wide(m, m.input(I32, 3, 4), False), "ethos-u55-256"),
     "plus 1, then PAD": Row(lambda m: _padded_wide(m, _increased(m, 3, 4), False), "ethos-u55-128"),
+    "sum of two scales, then PAD": Row(
+        lambda m: m.op("PAD", _shifted_sum(m), m.graph.shape((1, 0, 1, 1)), m.const(I8, [0])), "ethos-u65-512"
+    ),
     "two minima, then CONCAT": Row(_joined_minima, "ethos-u55-128"),
     "CONCAT of INT32, then RESCALE": Row(
         lambda m: m.rescale(m.op("CONCAT", m.input(I32, 3, 4), m.input(I32, 3, 5), axis=1), I8, 1e-2), "ethos-u55-256"

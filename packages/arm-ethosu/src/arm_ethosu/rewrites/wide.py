@@ -26,16 +26,25 @@ def _through(tensor: Tensor, *movers: str) -> Tensor:
     return tensor
 
 
-def _is_fused(wide: Tensor) -> bool:
-    """Whether Vela makes a RESCALE from INT32 part of the operation before it."""
-    wide = _through(wide, "RESHAPE")
-    if len(wide.uses) > 1:
+def _is_widened(tensor: Tensor) -> bool:
+    """Whether a tensor is a narrow one, or one that a RESCALE by 1 widens for a single user."""
+    op = tensor.producer
+    if tensor.dtype is not DType.INT32:
+        return True
+    if op is None or op.name != "RESCALE" or op.attrs["per_channel"] or len(tensor.uses) > 1:
         return False
-    if _made_by(wide, "ADD", "SUB", "MUL"):
-        assert wide.producer is not None
-        operands = wide.producer.inputs[:2]
-        return all(_made_by(x, "RESCALE") or x.dtype is not DType.INT32 for x in operands)
-    return _made_by(wide, "CAST", "CONV2D", "CONV3D", "DEPTHWISE_CONV2D", "REDUCE_SUM", "RESCALE")
+    multiplier, shift = (x.data for x in op.inputs[1:3])
+    return multiplier is not None and shift is not None and int(multiplier[0]) == 1 << int(shift[0])
+
+
+def _is_fused(wide: Tensor) -> bool:
+    """Whether Vela surely makes a RESCALE from INT32 part of the operation before it."""
+    wide = _through(wide, "RESHAPE")
+    if len(wide.uses) > 1 or wide.producer is None:
+        return False
+    if wide.producer.name == "MUL":
+        return all(_is_widened(x) for x in wide.producer.inputs[:2])
+    return wide.producer.name in ("CONV2D", "CONV3D", "DEPTHWISE_CONV2D")
 
 
 def _joined(graph: Graph, op: Op) -> bool:
