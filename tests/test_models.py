@@ -13,6 +13,7 @@ PARAMETERS = {
     "resnet18": 11_689_512,
     "resnet50": 25_557_032,
     "bert_tiny": 4_386_178,
+    "bert_tiny_states": 4_369_408,
     "deit_tiny": 5_717_800,
     "digits": 14_458,
 }

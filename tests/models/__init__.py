@@ -21,6 +21,7 @@ MODELS: dict[str, Callable[[], Network]] = {
     "resnet18": lambda: settle(resnet.resnet18, resnet.inputs),
     "resnet50": lambda: settle(resnet.resnet50, resnet.inputs),
     "bert_tiny": lambda: settle(text.bert_tiny, text.inputs),
+    "bert_tiny_states": lambda: settle(text.bert_tiny_states, text.inputs),
     "deit_tiny": lambda: settle(vision_transformer.deit_tiny, vision_transformer.inputs),
     "digits": lambda: settle(digits.build, digits.inputs),
 }

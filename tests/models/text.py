@@ -21,17 +21,26 @@ class _Scores(nn.Module):
         return self.model(input_ids=ids).logits
 
 
+class _States(_Scores):
+    """The hidden states behind the last layer: (1, 128, 128), where the scores are two numbers."""
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        return self.model(input_ids=ids).last_hidden_state
+
+
+_SIZES = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 512}
+
+
 def bert_tiny() -> nn.Module:
     from transformers import BertConfig, BertForSequenceClassification
 
-    config = BertConfig(
-        vocab_size=_VOCABULARY,
-        hidden_size=128,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=512,
-    )
-    return unit_gain(_Scores(BertForSequenceClassification(config)))
+    return unit_gain(_Scores(BertForSequenceClassification(BertConfig(vocab_size=_VOCABULARY, **_SIZES))))
+
+
+def bert_tiny_states() -> nn.Module:
+    from transformers import BertConfig, BertModel
+
+    return unit_gain(_States(BertModel(BertConfig(vocab_size=_VOCABULARY, **_SIZES), add_pooling_layer=False)))
 
 
 def inputs(seed: int) -> tuple[torch.Tensor, ...]:

@@ -63,7 +63,7 @@ class AtenBuilder:
         return operator.attrgetter(str(value.target))(self._module) if isinstance(value, Node) else value
 
     def _fake(self, data: torch.Tensor) -> torch.Tensor:
-        return self._mode.from_tensor(data) if self._mode is not None else data.to("meta")
+        return self._mode.from_tensor(data, static_shapes=True) if self._mode is not None else data.to("meta")
 
     @property
     def _mode(self) -> Any:

@@ -44,21 +44,20 @@ def new_full(b: Builder, x: Value, shape: Any, number: float, *, dtype: torch.dt
     return b.const(torch.full(shape, number, dtype=dtype or x.dtype))
 
 
-@op("aten.fill.Scalar", "aten.fill.Tensor")
-def fill(b: Builder, x: Value, number: Any) -> Value:
-    if isinstance(number, Value):
-        b.require(number.is_const, "fills with a number that is computed at run time")
-        number = number.real().item()
-    return b.const(torch.full(x.shape, number, dtype=x.dtype))
-
-
-@op("aten.zero.default")
-def zero(b: Builder, x: Value) -> Value:
-    return fill(b, x, 0)
-
-
 @op("aten.copy.default", quant=Q.PIECEWISE)
 def copy(b: Any, x: Value, source: Value, non_blocking: bool = False) -> Value:
     if source.dtype != x.dtype:
         source = b.aten.to(source, x.dtype)
     return b.aten.expand(source, x.shape)  # type: ignore[no-any-return]
+
+
+@op("aten.fill.Scalar", "aten.fill.Tensor", quant=Q.PIECEWISE)
+def fill(b: Any, x: Value, number: Value | float) -> Value:
+    if isinstance(number, (bool, int, float)):
+        return b.const(torch.full(x.shape, number, dtype=x.dtype))  # type: ignore[no-any-return]
+    return copy(b, x, number)
+
+
+@op("aten.zero.default", quant=Q.PIECEWISE)
+def zero(b: Any, x: Value) -> Value:
+    return fill(b, x, 0)

@@ -35,6 +35,8 @@ CASES: list[OpCase] = [
     OpCase("scalar_tensor", lambda: lambda x: torch.scalar_tensor(1.5) + x, [(2, 3)]),
     OpCase("tril", lambda: lambda x: torch.ones(3, 3).tril() * x, [(2, 3, 3)]),
     OpCase("fill", lambda: lambda x: (x * 2).fill_(3.0) - x, [(2, 3)]),
+    OpCase("fill/constant", lambda: lambda x: torch.full_like(x, 0).fill_(3.0) * x, [(2, 3)]),
+    OpCase("fill/tensor", lambda: lambda x, y: (x * 2).fill_(y) - x, [(2, 3), ()]),
     OpCase("zero", lambda: lambda x: (x * 2).zero_() - x, [(2, 3)]),
     OpCase("copy", lambda: lambda x, y: (x * 2).copy_(y) - x, [(2, 3), (2, 3)]),
     OpCase("copy/broadcast", lambda: lambda x, y: (x * 2).copy_(y) - x, [(2, 3), (3,)]),
