@@ -18,6 +18,20 @@ if(NOT executorch_FOUND)
   return()
 endif()
 
+if(SKBUILD)
+  # ExecuTorch's targets have everything look in the folder that they lie in now: a wheel must not name a folder of the
+  # machine that built it, which may hold another ExecuTorch later on. Build trees get that folder from CMake anyway.
+  get_directory_property(imported IMPORTED_TARGETS)
+  list(FILTER imported INCLUDE REGEX "^executorch::")
+  foreach(target IN LISTS imported)
+    get_target_property(options ${target} INTERFACE_LINK_OPTIONS)
+    if(options)
+      list(FILTER options EXCLUDE REGEX "-rpath,/")
+      set_target_properties(${target} PROPERTIES INTERFACE_LINK_OPTIONS "${options}")
+    endif()
+  endforeach()
+endif()
+
 add_library(arm_runtime_ethosu STATIC
   src/ethosu/delegate/backend.cpp src/ethosu/delegate/linux_network.cpp src/ethosu/delegate/open_on_host.cpp)
 set_target_properties(arm_runtime_ethosu PROPERTIES EXPORT_NAME ethosu_archive)

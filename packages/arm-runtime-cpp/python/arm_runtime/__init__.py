@@ -20,21 +20,31 @@ FOLDER = Path(__file__).parent
 __all__ = ["FOLDER", "LIBRARY"]
 
 
-def _load() -> ctypes.CDLL:
-    """Loads the delegates into this process; they register themselves with ExecuTorch's runtime.
+def _executorch() -> list[Path]:
+    """The folders of ExecuTorch's libraries.
 
     Raises:
-        ImportError: the executorch package is missing, or has no runtime library.
+        ImportError: the executorch package is missing.
     """
     spec = find_spec("executorch")
     if spec is None:
         raise ImportError("arm_runtime needs ExecuTorch: pip install executorch")
+    return [Path(folder, "lib") for folder in spec.submodule_search_locations or ()]
+
+
+def _load() -> ctypes.CDLL:
+    """Loads the delegates into this process; they register themselves with ExecuTorch's runtime.
+
+    Raises:
+        OSError: the executorch package has no runtime library.
+    """
     # Loaded first, by path: ours then finds them by name wherever the two packages are installed.
-    for folder in spec.submodule_search_locations or ():
+    for folder in EXECUTORCH:
         for name in ("libexecutorch_threadpool.so", "libexecutorch.so"):
-            ctypes.CDLL(str(Path(folder, "lib", name)), mode=ctypes.RTLD_GLOBAL)
+            ctypes.CDLL(str(folder / name), mode=ctypes.RTLD_GLOBAL)
     return ctypes.CDLL(str(FOLDER / "lib" / "libarm_runtime.so"))
 
 
+EXECUTORCH = _executorch()
 #: The library with the delegates, and their C interfaces (``include/arm_runtime/*_c.h``).
 LIBRARY = _load()

@@ -110,8 +110,14 @@ std::string version_of_tensor_layer(const fs::path& deploy) {
 }
 
 LayerPath::LayerPath(const fs::path& deploy) {
-    std::string pattern = (fs::temp_directory_path() / "arm_vgf_layers_XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw Error("cannot make a folder like " + pattern);
+    std::error_code missing;
+    const fs::path temporary = fs::temp_directory_path(missing);
+    std::string pattern = (temporary / "arm_vgf_layers_XXXXXX").string();
+    if (missing || mkdtemp(pattern.data()) == nullptr) {
+        throw Error(
+            "cannot make a temporary folder for layer manifests; TMPDIR must name one "
+            "that can be written to");
+    }
     folder_ = pattern;
     try {
         const auto own = library_of_own_layers();

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Callable
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,16 @@ def test_the_console_script_is_the_program(runner: str) -> None:
         pytest.skip("arm_runtime is not installed in this environment but on its path")
     done = subprocess.run([str(script)], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2 and "usage: arm_runner" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["bin/arm_runner", "lib/libarm_runtime.so"])
+def test_the_wheel_names_no_folder_of_the_machine_that_built_it(name: str, runtime: Any) -> None:
+    """Libraries are looked for beside the file: not where the build found ExecuTorch, which may be another one."""
+    file = distribution("arm-runtime-cpp").locate_file(f"arm_runtime/{name}")
+    (path,) = re.findall(rb"\$ORIGIN[^\0]*", Path(str(file)).read_bytes())
+    folders = path.decode().split(":")
+    assert "$ORIGIN/../../executorch/lib" in folders
+    assert all(folder.startswith("$ORIGIN") for folder in folders), folders
 
 
 @pytest.mark.parametrize("word", ["--help", "-h"])

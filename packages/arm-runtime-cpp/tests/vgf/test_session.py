@@ -278,6 +278,7 @@ def test_what_is_missing_is_said(vgf: Any, file: Path, tmp_path: Path) -> None:
     assert "ARM_VGF_LAYERS is /nowhere, which does not hold" in child(load, ARM_VGF_LAYERS="/nowhere").stderr
     none = child(load, VK_ICD_FILENAMES="/nowhere.json", VK_DRIVER_FILES="/nowhere.json")
     assert "no Vulkan driver on this machine: install" in none.stderr
+    assert "TMPDIR must name one that can be written to" in child(load, TMPDIR="/nowhere").stderr
     (tmp_path / "libvulkan.so.1").write_bytes(b"")
     loader = child(load, LD_LIBRARY_PATH=str(tmp_path))
     assert re.search(r"no Vulkan loader on this machine \(.*too short\): install it", loader.stderr), loader.stderr
