@@ -1,6 +1,7 @@
 // VgfBackend, the ExecuTorch delegate that runs a VGF. Its payload is the whole VGF.
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/event_tracer.h>
+#include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
 #include <executorch/runtime/platform/log.h>
 #include <executorch/runtime/platform/platform.h>
 
@@ -75,9 +76,8 @@ Argument convert(const et::EValue& value, int64_t* shape, size_t index) {
     const Tensor tensor = value.toTensor();
     const auto type = type_of(tensor.scalar_type());
     if (!type) {
-        throw Error(where() + " has ScalarType " +
-                    std::to_string(static_cast<int>(tensor.scalar_type())) +
-                    ", which no VGF tensor has");
+        throw Error(where() + " is " + et::toString(tensor.scalar_type()) +
+                    ", a type that no VGF tensor has");
     }
     const size_t rank = tensor.sizes().size();
     if (rank > kMaxRank) throw Error(where() + " has rank " + std::to_string(rank));

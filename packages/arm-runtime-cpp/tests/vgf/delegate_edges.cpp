@@ -4,10 +4,12 @@
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/platform/runtime.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <thread>
 #include <vector>
 
 namespace et = executorch::runtime;
@@ -57,6 +59,38 @@ void run(const char* what, et::DelegateHandle* handle, Owned&& input, Owned&& ou
     std::printf("%s: %d\n", what, static_cast<int>(error));
 }
 
+/// Doubles numbers that no other run has, and counts those that came out wrong.
+int wrong_runs(et::DelegateHandle* handle, int32_t seed, int runs) {
+    int wrong = 0;
+    for (int32_t i = 0; i < runs; ++i) {
+        int32_t in[] = {seed + i, -i, 3, 4}, out[] = {0, 0, 0, 0};
+        Owned input(ScalarType::Int, 4, in), output(ScalarType::Int, 4, out);
+        et::EValue* values[] = {&input.value, &output.value};
+        et::BackendExecutionContext context;
+        const bool ok = backend()->execute(context, handle, {values, 2}) == et::Error::Ok;
+        for (int at = 0; at < 4; ++at) wrong += !ok || out[at] != 2 * in[at];
+    }
+    return wrong;
+}
+
+void run_in_threads(const std::vector<char>& vgf, et::DelegateHandle* shared) {
+    constexpr int kThreads = 3, kRuns = 50;
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> threads;
+    for (int number = 0; number < kThreads; ++number) {
+        threads.emplace_back([&, seed = 1000 * number] {
+            et::BackendInitContext context(nullptr);
+            et::FreeableBuffer buffer(vgf.data(), vgf.size(), nullptr);
+            const auto own = backend()->init(context, &buffer, {});
+            wrong += own.ok() ? wrong_runs(*own, seed, kRuns) : 1;
+            wrong += wrong_runs(shared, seed, kRuns);
+            if (own.ok()) backend()->destroy(*own);
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    std::printf("threads: %d runs, %d wrong\n", 2 * kThreads * kRuns, wrong.load());
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -86,5 +120,6 @@ int main(int count, char** words) {
     run("shape", handle, {ScalarType::Int, 3, narrow}, {ScalarType::Long, 4, sums});
     run("type", handle, {ScalarType::Int, 4, narrow}, {ScalarType::Float, 4, sums});
     run("no type of ours", handle, {ScalarType::Double, 2, wide}, {ScalarType::Long, 4, sums});
+    run_in_threads(vgf, handle);
     backend()->destroy(handle);
 }

@@ -63,12 +63,17 @@ def test_int64(steps: subprocess.CompletedProcess[str]) -> None:
     assert lines[8:10] == [f"int64 out: {OK}", "2 4 6 8 "]
 
 
+def test_threads(steps: subprocess.CompletedProcess[str]) -> None:
+    """Three threads, each with a method of its own and one that all share."""
+    assert steps.stdout.splitlines()[-1] == "threads: 300 runs, 0 wrong"
+
+
 @pytest.mark.parametrize(
     ("step", "message"),
     [
         ("shape", "input 0 ('input_0') has shape [4], got [3]"),
         ("type", "output 0 ('output_0') is int32, got float32"),
-        ("no type of ours", "argument 0 has ScalarType 7, which no VGF tensor has"),
+        ("no type of ours", "argument 0 is Double, a type that no VGF tensor has"),
     ],
 )
 def test_an_argument_that_does_not_fit(steps: subprocess.CompletedProcess[str], step: str, message: str) -> None:
