@@ -31,11 +31,6 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own
 
 CALIBRATION = 72  # pictures of the training set
 
-#: Its weights are operands of 16 bits in a MATMUL, which Ethos-U55 does not take: int8 weights of a layer would do.
-WIDE_LSTM = pytest.mark.xfail(raises=AssertionError, reason="recurrent weights are quantized like activations")
-#: The quantizer leaves an LSTM in float where the batch, as training wants it, is a dynamic dimension.
-TRAINED_LSTM = pytest.mark.xfail(raises=AssertionError, reason="an LSTM of dynamic batch is not decomposed")
-
 SCHEMES: dict[str, Callable[[], QuantizationConfig]] = {
     "int8": get_symmetric_quantization_config,
     "int8, per tensor": lambda: get_symmetric_quantization_config(is_per_channel=False),
@@ -113,7 +108,7 @@ def test_per_tensor(name: str, target: str, tmp_path: Path) -> None:
     [
         *((name, target) for name in digit_nets.NETS for target in ("reference", "ethos-u85")),
         *((name, "ethos-u55") for name in ("cnn", "ds_cnn")),  # for the ViT, it multiplies no matrices of 16 bits
-        pytest.param("lstm", "ethos-u55", marks=WIDE_LSTM),
+        ("lstm", "ethos-u55"),
     ],
 )
 def test_int16_activations(name: str, target: str, tmp_path: Path) -> None:
@@ -166,7 +161,8 @@ def test_int8_training(target: str, tmp_path: Path) -> None:
             for name in ("ds_cnn", "vit")
             for target in ("reference", "ethos-u55", "ethos-u85", "vgf, int4")
         ),
-        pytest.param("lstm", "reference", marks=TRAINED_LSTM),
+        ("lstm", "reference"),
+        ("lstm", "ethos-u55"),
     ],  # the CNN: test_documented.py
 )
 def test_int4_weights_after_training(name: str, target: str, tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def parameters(node: Node) -> tuple[float, int]:
 
 
 def named(module: GraphModule, name: str) -> list[Node]:
-    return [n for n in module.graph.nodes if n.op == "call_function" and canonical(n.target).split(".")[1] == name]
+    return [n for n in module.graph.nodes if n.op == "call_function" and canonical(n.target).split(".")[1:2] == [name]]
 
 
 def kinds(model: GraphModule, name: str) -> list[torch.dtype]:

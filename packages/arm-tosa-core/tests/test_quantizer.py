@@ -177,6 +177,36 @@ def test_constants_made_of_weights_are_not_trained() -> None:
     assert buffers and not any(buffer.requires_grad for buffer in buffers)
 
 
+class _Multiplied(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.matrix = nn.Parameter(data((4, 6))[0])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x @ self.matrix
+
+
+@pytest.mark.parametrize(("model", "layers"), [(_Multiplied(), 1), (nn.LSTM(4, 3), 1 + 4), (nn.RNN(4, 3), 1 + 4)])
+def test_products_with_constant_matrices_are_layers(model: nn.Module, layers: int) -> None:
+    """Their weights have a scale per channel; all steps of a recurrent layer share them, but the first, of zeros."""
+    made = quantized(model.eval(), data((5, 1, 4)))
+    assert len(named(made, "linear")) == layers
+    assert not named(made, "matmul") and not named(made, "mm")
+    weights = {t.data_ptr() for t in made.state_dict().values() if t.dtype is torch.int8 and t.dim() == 2}
+    assert len(weights) == min(layers, 2)
+
+
+def test_a_recurrent_layer_learns_with_any_batch() -> None:
+    module = nn.LSTM(4, 3, batch_first=True).train()
+    batch = {0: torch.export.Dim("batch")}
+    program = torch.export.export(module, (data((2, 5, 4))[0],), dynamic_shapes=(batch,))
+    config = get_symmetric_quantization_config(is_qat=True)
+    prepared = prepare_qat_pt2e(program.module(), TOSAQuantizer(TosaCompileSpec("TOSA-1.0+INT")).set_global(config))
+    prepared(*data((7, 5, 4)))[0].sum().backward()
+    trained = [name for name, p in prepared.named_parameters() if p.grad is not None and bool(p.grad.any())]
+    assert len(trained) == 4
+
+
 def test_quantized_programs_keep_no_float_weights() -> None:
     class Shared(nn.Module):
         def __init__(self) -> None:

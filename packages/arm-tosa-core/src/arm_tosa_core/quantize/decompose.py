@@ -24,9 +24,10 @@ class AtenBuilder:
 
     quantizing = True
 
-    def __init__(self, module: GraphModule, origin: Node) -> None:
+    def __init__(self, module: GraphModule, origin: Node, known: dict[Any, Node] | None = None) -> None:
         self._module = module
         self._origin = origin
+        self._known = {} if known is None else known
         self.emitted: list[Node] = []
 
     def require(self, condition: bool, reason: str, fix: str = "") -> None:
@@ -35,14 +36,16 @@ class AtenBuilder:
             raise Rejected(reason, fix)
 
     def const(self, data: torch.Tensor) -> AtenValue:
-        """A constant, kept as a buffer of the module."""
-        index = 0
-        while hasattr(self._module, f"_arm_constant_{index}"):
-            index += 1
-        self._module.register_buffer(f"_arm_constant_{index}", data.detach())
-        node = self._graph.get_attr(f"_arm_constant_{index}")
-        node.meta["val"] = self._fake(data)
-        return AtenValue(node)
+        """A constant, kept as a buffer of the module; one for all that look at the same memory in the same way."""
+        view = (data.data_ptr(), data.dtype, data.shape, data.stride())
+        if view not in self._known:
+            index = len(self._known)
+            while hasattr(self._module, f"_arm_constant_{index}"):
+                index += 1
+            self._module.register_buffer(f"_arm_constant_{index}", data.detach())
+            node = self._known[view] = self._graph.get_attr(f"_arm_constant_{index}")
+            node.meta["val"] = self._fake(data)
+        return AtenValue(self._known[view])
 
     def is_all(self, value: AtenValue, number: float) -> bool:
         """Whether a value is a constant of nothing but this number, which no training will change."""
@@ -58,6 +61,10 @@ class AtenBuilder:
     @property
     def _graph(self) -> Graph:
         return self._module.graph
+
+    def _is_trained(self, node: Node) -> bool:
+        scheme = self._origin.meta.get(SCHEME)
+        return scheme is not None and scheme.is_qat and isinstance(self._data(node), torch.nn.Parameter)
 
     def _data(self, value: Any) -> Any:
         return operator.attrgetter(str(value.target))(self._module) if isinstance(value, Node) else value
@@ -77,7 +84,7 @@ class AtenBuilder:
 
         args, kwargs = _map(args, node), _map(kwargs, node)
         inputs = [v for v in args if isinstance(v, Node)]
-        if inputs and all(n.op == "get_attr" for n in inputs):  # of constants
+        if inputs and all(n.op == "get_attr" and not self._is_trained(n) for n in inputs):  # of constants
             with torch.no_grad():
                 result = target(*_map(args, self._data), **_map(kwargs, self._data))
             return self.const(result) if isinstance(result, torch.Tensor) else tuple(map(self.const, result))
@@ -89,7 +96,7 @@ class AtenBuilder:
             if key in self._origin.meta:
                 new.meta[key] = self._origin.meta[key]
         self.emitted.append(new)
-        if isinstance(new.meta["val"], torch.Tensor):
+        if not isinstance(new.meta["val"], (tuple, list)):
             return AtenValue(new)
         return tuple(self.call(operator.getitem, (new, i), {}) for i in range(len(new.meta["val"])))
 
@@ -169,6 +176,7 @@ def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModul
     Args:
         wanted: which nodes may be touched; parts inherit the answer of the node they come from.
     """
+    known: dict[Any, Node] = {}  # parts are emitted in their order, so that what one keeps lies before the next
     work = [n for n in module.graph.nodes if n.op == "call_function" and wanted(n)]
     while work:
         node = work.pop(0)
@@ -177,10 +185,13 @@ def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModul
         rule = find(canonical(node.target))
         if rule is not None and rule.domain is not None:
             _keep_within(module, node, rule.domain)
-        function = _traced(node) if rule is None else rule.function if _is_composite(rule, node) else None
+        if _is_layer(node):
+            function: Callable[..., Any] | None = _layer
+        else:
+            function = _traced(node) if rule is None else rule.function if _is_composite(rule, node) else None
         if function is None:
             continue
-        builder = AtenBuilder(module, node)
+        builder = AtenBuilder(module, node, known)
         args, kwargs = torch.fx.map_arg((node.args, node.kwargs), AtenValue)  # type: ignore[arg-type]
         with module.graph.inserting_before(node):
             try:
@@ -198,6 +209,29 @@ def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModul
     module.graph.eliminate_dead_code()
     module.recompile()
     return module
+
+
+def _is_layer(node: Node) -> bool:
+    """Whether a matrix product is a linear layer: with a constant matrix, or a parameter that is transposed."""
+    products: tuple[Any, ...] = (torch.ops.aten.mm.default, torch.ops.aten.matmul.default, torch.ops.aten.addmm.default)
+    if node.target not in products or node.kwargs:
+        return False
+    operands: Any = node.args
+    *bias, x, matrix = operands
+    ranks = [n.meta["val"].dim() for n in (x, matrix)]
+    constant = all(n.op == "get_attr" for n in (*bias, _untransposed(matrix) or matrix))
+    return constant and x.op != "get_attr" and ranks[0] > 1 and bool(ranks[1] == 2)
+
+
+def _untransposed(matrix: Node) -> Node | None:
+    return matrix.args[0] if matrix.target is torch.ops.aten.t.default else None  # type: ignore[return-value]
+
+
+def _layer(builder: AtenBuilder, *operands: AtenValue) -> Any:
+    *bias, x, matrix = operands
+    weight = _untransposed(matrix.node)
+    own = AtenValue(weight) if weight else builder.aten.contiguous(builder.aten.t(matrix))
+    return builder.aten.linear(x, own, *bias)
 
 
 def _is_composite(rule: Rule, node: Node) -> bool:
@@ -248,7 +282,8 @@ def _traced(node: Node) -> Callable[..., Any] | None:
 
 def _is_functional(target: Any) -> bool:
     schema = getattr(target, "_schema", None)
-    return target is operator.getitem or (schema is not None and not schema.is_mutable)
+    computed = getattr(target, "__module__", "") == operator.getitem.__module__  # of sizes
+    return computed or (schema is not None and not schema.is_mutable)
 
 
 def _is_float(node: Node) -> bool:
