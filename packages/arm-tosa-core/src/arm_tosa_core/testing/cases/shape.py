@@ -135,6 +135,9 @@ CASES: list[OpCase] = [
         "cat/channels_last", lambda x, y: torch.cat([x, y], 1), channels_last((1, 3, 4, 5)), channels_last((1, 2, 4, 5))
     ),
     _row("cat/mixed order", lambda x, y: torch.cat([x, y], 1), channels_last((1, 3, 4, 5)), (1, 2, 4, 5)),
+    _row("cat/minima", lambda x, y: torch.cat([torch.minimum(x, y), torch.maximum(x, y)], 1), (3, 4), (3, 4)),
+    # A quantum of the difference is 1.3 of what is joined.
+    OpCase("cat/distances", lambda: lambda x, y: torch.cat([y, (x - y).abs()]), [(3, 4), (3, 4)], int16_quanta=2),
     _row("cat/rank 6", lambda x, y: torch.cat([x, y], 3), (1, 2, 1, 2, 2, 3), (1, 2, 1, 3, 2, 3)),
     _row("cat/bool", lambda x, y: torch.cat([x > 0, y > 0]), (2, 3), (4, 3)),
     _row(
@@ -172,6 +175,8 @@ CASES: list[OpCase] = [
     _row("unbind", lambda x: x.unbind(-1), (2, 3, 4)),
     _row("pad/constant", lambda x: torch.nn.functional.pad(x, (1, 2, 0, 3)), (2, 3, 4)),
     _row("pad/number", lambda x: torch.nn.functional.pad(x, (1, 1), value=1.5), (2, 3)),
+    _row("pad/of a sum", lambda x: torch.nn.functional.pad(x + 1, (1, 1, 1, 0)), (3, 4)),
+    _row("pad/of differences", lambda x: torch.nn.functional.pad(x - x.amax(1, True), (1, 1, 1, 0)), (3, 4)),
     _row("pad/negative", lambda x: torch.nn.functional.pad(x, (-1, 2, 1, -1)), (2, 3, 4)),
     _row("pad/rank 5", lambda x: torch.nn.functional.pad(x, (1, 0, 0, 1, 1, 1)), (1, 2, 2, 3, 2)),
     _row("pad/channels_last", lambda x: torch.nn.functional.pad(x, (1, 0, 2, 1)), channels_last((1, 3, 4, 5))),
