@@ -40,6 +40,8 @@ constexpr const char* kHelp =
     "  --repeat N          runs it N times: the least, median and largest time (default 1)\n"
     "  --etdump FILE       writes where the time goes, as ExecuTorch's ETDump\n"
     "  --help              this text\n"
+    "A .npy holds bool, int8 to int64, uint8, uint16, or float16 to float64; bfloat16, which\n"
+    "NumPy lacks, as its 2-byte void: bits.view('V2').\n"
     "Exit status: 0; 1 if the program or a file cannot be used; 2 if the request is not one.\n"
     "ARM_VGF_DEVICE and ARM_ETHOSU_DEVICE choose devices.\n";
 

@@ -28,10 +28,10 @@ struct Type {
 constexpr Type kTypes[] = {
     {"|b1", ScalarType::Bool, 1},     {"|i1", ScalarType::Char, 1},
     {"|u1", ScalarType::Byte, 1},     {"<i2", ScalarType::Short, 2},
-    {"<i4", ScalarType::Int, 4},      {"<i8", ScalarType::Long, 8},
-    {"<f2", ScalarType::Half, 2},     {"<f4", ScalarType::Float, 4},
-    {"<f8", ScalarType::Double, 8},   {"<V2", ScalarType::BFloat16, 2},
-    {"|V2", ScalarType::BFloat16, 2},
+    {"<u2", ScalarType::UInt16, 2},   {"<i4", ScalarType::Int, 4},
+    {"<i8", ScalarType::Long, 8},     {"<f2", ScalarType::Half, 2},
+    {"<f4", ScalarType::Float, 4},    {"<f8", ScalarType::Double, 8},
+    {"<V2", ScalarType::BFloat16, 2}, {"|V2", ScalarType::BFloat16, 2},
 };
 
 /// Reads NumPy's header, a Python dictionary with the keys descr, fortran_order and shape.

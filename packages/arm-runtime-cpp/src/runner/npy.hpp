@@ -17,8 +17,8 @@ struct Array {
 };
 
 /// Reads a file that may be malformed in any way (format version 1 to 3; bool, int8 to int64,
-/// uint8, float16 to float64, and bfloat16 as NumPy's 2-byte void). Throws std::runtime_error,
-/// which names the file and what is wrong.
+/// uint8, uint16, float16 to float64, and bfloat16 as NumPy's 2-byte void). Throws
+/// std::runtime_error, which names the file and what is wrong.
 Array read_npy(const std::string& path);
 
 /// Writes to a temporary file beside `path` and renames it. Throws std::runtime_error.

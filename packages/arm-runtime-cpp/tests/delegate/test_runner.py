@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-DTYPES = ("bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float32", "float64")
+DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "int64", "float16", "float32", "float64")
 
 
 def arm_runner(runner: str, *arguments: object) -> subprocess.CompletedProcess[str]:
@@ -141,10 +141,13 @@ def echo() -> Callable[[str], bytes]:
     return make
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", [*DTYPES, "bfloat16"])
 def test_every_data_type_goes_in_and_out(dtype: str, runner: str, echo: Callable[[str], bytes], tmp_path: Path) -> None:
     (tmp_path / "echo.pte").write_bytes(echo(dtype))
-    x = np.array([[0, 1, 2], [3, 4, 100]]).astype(dtype)
+    numbers = np.array([[0, 1, 2], [3, 4, 100]])
+    # bfloat16: the upper half of float32, for NumPy two bytes of no type.
+    bits = (numbers.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    x = bits.view("V2") if dtype == "bfloat16" else numbers.astype(dtype)
     np.save(tmp_path / "x.npy", x)
     done = arm_runner(
         *(runner, "--model", tmp_path / "echo.pte", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy")
