@@ -85,28 +85,23 @@ Device::Device(std::unique_ptr<Instance> instance, const Instance::Candidate& ch
     choose_queue_family(chosen.handle);
     if (timestamp_period_ != 0) timestamp_period_ = properties.properties.limits.timestampPeriod;
     create(chosen);
-    calls_ = DeviceCalls(calls, handle_);
-    calls_.GetDeviceQueue(handle_, queue_family_, 0, &queue_);
+    calls_ = DeviceCalls(calls, handle());
+    calls_.GetDeviceQueue(handle(), queue_family_, 0, &queue_);
     const std::string key = cache_key(properties.properties);
     const auto file = [&](const std::string& name) {
         return CacheFile(cache_folder.empty() ? "" : std::filesystem::path(cache_folder) / name);
     };
-    cache_ = std::make_unique<PipelineCache>(calls_, handle_, file("vgf-" + key + ".bin"));
+    cache_ = std::make_unique<PipelineCache>(calls_, handle(), file("vgf-" + key + ".bin"));
     if (emulated) {
         const std::string name = "vgf-shaders-" + instance_->layers() + "-" + key + ".bin";
         shaders_ = std::make_unique<ShaderStore>(file(name));
-        use_shader_store(handle_, *shaders_);
+        use_shader_store(handle(), *shaders_);
     }
 }
 
 void Device::save_caches() {
     cache_->save();
     if (shaders_) shaders_->save();
-}
-
-Device::~Device() {
-    cache_.reset();
-    if (calls_.DestroyDevice) calls_.DestroyDevice(handle_, nullptr);
 }
 
 void Device::choose_queue_family(VkPhysicalDevice physical) {
@@ -153,8 +148,7 @@ void Device::create(const Instance::Candidate& chosen) {
     info.pQueueCreateInfos = &queue;
     info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
     info.ppEnabledExtensionNames = extensions.data();
-    check(instance_->calls().CreateDevice(chosen.handle, &info, nullptr, &handle_),
-          "vkCreateDevice");
+    handle_ = make_device(instance_->calls(), chosen.handle, info);
 }
 
 Memory Device::allocate(uint64_t size, uint32_t types, VkMemoryPropertyFlags required,
@@ -175,11 +169,11 @@ Memory Device::allocate(uint64_t size, uint32_t types, VkMemoryPropertyFlags req
     info.allocationSize = size;
     info.memoryTypeIndex = chosen;
     Memory memory;
-    memory.handle = make<VkDeviceMemory>(handle_, calls_.AllocateMemory, calls_.FreeMemory, info,
+    memory.handle = make<VkDeviceMemory>(handle(), calls_.AllocateMemory, calls_.FreeMemory, info,
                                          "vkAllocateMemory");
     if (required & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) {
         void* mapped = nullptr;
-        check(calls_.MapMemory(handle_, memory.handle, 0, VK_WHOLE_SIZE, 0, &mapped),
+        check(calls_.MapMemory(handle(), memory.handle, 0, VK_WHOLE_SIZE, 0, &mapped),
               "vkMapMemory");
         memory.mapped = static_cast<uint8_t*>(mapped);
     }

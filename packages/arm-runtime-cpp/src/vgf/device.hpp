@@ -28,9 +28,8 @@ class Device {
 
     Device(std::unique_ptr<Instance> instance, const Instance::Candidate& chosen, bool emulated,
            const std::string& cache_folder);
-    ~Device();
 
-    VkDevice handle() const { return handle_; }
+    VkDevice handle() const { return handle_.get(); }
     const DeviceCalls& calls() const { return calls_; }
     const std::string& name() const { return name_; }
     const TensorProperties& tensor_limits() const { return tensor_limits_; }
@@ -59,7 +58,8 @@ class Device {
     void choose_queue_family(VkPhysicalDevice physical);
 
     std::unique_ptr<Instance> instance_;
-    VkDevice handle_ = VK_NULL_HANDLE;
+    std::unique_ptr<ShaderStore> shaders_;  ///< with the emulation layer only; outlives the device
+    OwnedDevice handle_;
     DeviceCalls calls_;
     std::string name_;
     TensorProperties tensor_limits_;
@@ -72,7 +72,6 @@ class Device {
     std::mutex queue_mutex_;
     std::mutex loading_;
     std::unique_ptr<PipelineCache> cache_;
-    std::unique_ptr<ShaderStore> shaders_;  ///< with the emulation layer only
 };
 
 }  // namespace arm_runtime::vgf

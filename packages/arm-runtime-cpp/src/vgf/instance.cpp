@@ -69,20 +69,14 @@ Instance::Instance(bool emulated) {
         info.enabledLayerCount = static_cast<uint32_t>(layers->names().size());
         info.ppEnabledLayerNames = layers->names().data();
     }
-    const VkResult result = loader.CreateInstance(&info, nullptr, &handle_);
-    if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
-        throw Error(
-            "no Vulkan driver on this machine: install your GPU's, or Mesa's, which runs on the "
-            "CPU "
-            "(on Debian and Ubuntu `apt-get install mesa-vulkan-drivers`)");
-    }
-    check(result, "vkCreateInstance");
-    calls_ = InstanceCalls(loader, handle_);
+    handle_ = make_instance(loader, info);
+    calls_ = InstanceCalls(loader, handle_.get());
 
     uint32_t count = 0;
-    check(calls_.EnumeratePhysicalDevices(handle_, &count, nullptr), "vkEnumeratePhysicalDevices");
+    check(calls_.EnumeratePhysicalDevices(handle_.get(), &count, nullptr),
+          "vkEnumeratePhysicalDevices");
     std::vector<VkPhysicalDevice> devices(count);
-    check(calls_.EnumeratePhysicalDevices(handle_, &count, devices.data()),
+    check(calls_.EnumeratePhysicalDevices(handle_.get(), &count, devices.data()),
           "vkEnumeratePhysicalDevices");
     for (const VkPhysicalDevice device : devices) {
         Candidate candidate{device, {}, {}};
@@ -102,8 +96,6 @@ Instance::Instance(bool emulated) {
         candidates_.push_back(std::move(candidate));
     }
 }
-
-Instance::~Instance() { calls_.DestroyInstance(handle_, nullptr); }
 
 const Instance::Candidate* Instance::choose(const std::string& wanted) const {
     const Candidate* best = nullptr;

@@ -21,9 +21,6 @@ class Instance {
     /// `emulated`: with Arm's emulation layer, which is found here.
     /// Throws Error, with what to install: no loader, no driver, or no emulation layer.
     explicit Instance(bool emulated);
-    ~Instance();
-    Instance(const Instance&) = delete;
-    Instance& operator=(const Instance&) = delete;
 
     /// The fastest device that has both Arm extensions and fits `wanted` (see Options::device), or
     /// nullptr.
@@ -36,7 +33,7 @@ class Instance {
     const std::string& layers() const { return layers_; }
 
   private:
-    VkInstance handle_ = VK_NULL_HANDLE;
+    OwnedInstance handle_;
     InstanceCalls calls_;
     std::string layers_;
     std::vector<Candidate> candidates_;

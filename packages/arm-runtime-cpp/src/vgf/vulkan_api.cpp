@@ -77,6 +77,31 @@ DeviceCalls::DeviceCalls(const InstanceCalls& instance, VkDevice device) {
 #undef X
 }
 
+OwnedInstance make_instance(const Loader& loader, const VkInstanceCreateInfo& info) {
+    VkInstance handle = VK_NULL_HANDLE;
+    const VkResult result = loader.CreateInstance(&info, nullptr, &handle);
+    if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
+        throw Error(
+            "no Vulkan driver on this machine: install your GPU's, or Mesa's, which runs on the "
+            "CPU (on Debian and Ubuntu `apt-get install mesa-vulkan-drivers`)");
+    }
+    check(result, "vkCreateInstance");
+    Destroyer<VkInstance> destroy;
+    find(destroy.call, "vkDestroyInstance",
+         [&](const char* name) { return loader.GetInstanceProcAddr(handle, name); });
+    return {handle, destroy};
+}
+
+OwnedDevice make_device(const InstanceCalls& calls, VkPhysicalDevice physical,
+                        const VkDeviceCreateInfo& info) {
+    VkDevice handle = VK_NULL_HANDLE;
+    check(calls.CreateDevice(physical, &info, nullptr, &handle), "vkCreateDevice");
+    Destroyer<VkDevice> destroy;
+    find(destroy.call, "vkDestroyDevice",
+         [&](const char* name) { return calls.GetDeviceProcAddr(handle, name); });
+    return {handle, destroy};
+}
+
 void check(VkResult result, const char* call) {
     if (result == VK_SUCCESS) return;
     throw Error(std::string(call) + ": " + word_for(result) + " (VkResult " +

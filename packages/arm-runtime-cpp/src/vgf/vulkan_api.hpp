@@ -3,7 +3,9 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "arm_runtime/vgf.hpp"
@@ -13,7 +15,6 @@ namespace arm_runtime::vgf {
 
 #define ARM_VGF_INSTANCE_CALLS(X)         \
     X(CreateDevice)                       \
-    X(DestroyInstance)                    \
     X(EnumerateDeviceExtensionProperties) \
     X(EnumeratePhysicalDevices)           \
     X(GetDeviceProcAddr)                  \
@@ -48,7 +49,6 @@ namespace arm_runtime::vgf {
     X(DestroyCommandPool)          \
     X(DestroyDescriptorPool)       \
     X(DestroyDescriptorSetLayout)  \
-    X(DestroyDevice)               \
     X(DestroyFence)                \
     X(DestroyPipeline)             \
     X(DestroyPipelineCache)        \
@@ -117,6 +117,26 @@ struct DeviceCalls {
 
 /// Throws Error with the call's name and Vulkan's word for the result, unless it is VK_SUCCESS.
 void check(VkResult result, const char* call);
+
+/// Destroys an instance or a device.
+template <typename Handle>
+struct Destroyer {
+    using Call = void(VKAPI_PTR*)(Handle, const VkAllocationCallbacks*);
+
+    Call call = nullptr;
+    void operator()(Handle handle) const { call(handle, nullptr); }
+};
+
+using OwnedInstance = std::unique_ptr<std::remove_pointer_t<VkInstance>, Destroyer<VkInstance>>;
+using OwnedDevice = std::unique_ptr<std::remove_pointer_t<VkDevice>, Destroyer<VkDevice>>;
+
+/// Creates an instance; owned at once, so that no error leaks it. Throws Error, with what to
+/// install if there is no driver.
+OwnedInstance make_instance(const Loader& loader, const VkInstanceCreateInfo& info);
+
+/// Creates a device, owned at once as well. Throws Error.
+OwnedDevice make_device(const InstanceCalls& calls, VkPhysicalDevice physical,
+                        const VkDeviceCreateInfo& info);
 
 /// A Vulkan object of a device, destroyed with its owner.
 template <typename Handle>

@@ -1,0 +1,57 @@
+"""Instances and devices, counted by a Vulkan loader in front of the real one: errors leak none."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from vgf_files import graph_vgf
+
+from arm_tosa_core.ir import DType
+
+Watch = Callable[..., tuple["subprocess.CompletedProcess[str]", Counter[str]]]
+
+
+@pytest.fixture
+def watch(vgf: Any, cmake_build: Callable[..., Path]) -> Watch:
+    """Runs Python code in a process of its own, with a VGF at hand; counts what was made and destroyed."""
+    data = graph_vgf("ABS", DType.INT32, 4)
+    ctypes.CDLL("libvulkan.so.1")  # the dynamic linker knows where it is
+    paths = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines()}
+    (real,) = (path for path in paths if Path(path).name.startswith("libvulkan.so.1"))
+    loader = cmake_build("host", "vgf_watched_loader") / "src" / "vgf" / "watched_loader"
+
+    def run(code: str, **env: str) -> tuple[subprocess.CompletedProcess[str], Counter[str]]:
+        libraries = os.pathsep.join(filter(None, (str(loader), os.environ.get("LD_LIBRARY_PATH"))))
+        given = {**os.environ, "ARM_VGF_DEVICE": "", "WATCHED_LOADER": real, "LD_LIBRARY_PATH": libraries, **env}
+        command = [sys.executable, "-c", f"from arm_runtime.vgf import Session\nvgf = {data!r}\n{code}"]
+        done = subprocess.run(command, env=given, capture_output=True, text=True, timeout=300, check=False)
+        said = (line.removeprefix("watched: ") for line in done.stderr.splitlines() if line.startswith("watched: "))
+        return done, Counter(said)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("fault", "name", "devices"),
+    [
+        ("MISSING", "vkGetPhysicalDeviceFeatures2", 0),
+        ("FAILING", "vkEnumeratePhysicalDevices", 0),
+        ("MISSING", "vkCreateTensorARM", 1),
+        ("FAILING", "vkCreatePipelineCache", 1),
+    ],
+)
+def test_an_error_leaks_neither(watch: Watch, fault: str, name: str, devices: int) -> None:
+    """What was made before a function that is missing or fails is destroyed again."""
+    done, count = watch("Session(vgf)", **{f"WATCHED_{fault}": name})
+    said = f"the Vulkan driver has no {name}" if fault == "MISSING" else f"{name}: "
+    assert done.returncode == 1 and f"VgfError: {said}" in done.stderr
+    assert count["instance made"] == count["instance destroyed"] > 0
+    assert count["device made"] == count["device destroyed"] == devices
