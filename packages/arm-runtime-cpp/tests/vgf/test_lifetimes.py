@@ -1,4 +1,4 @@
-"""Instances and devices, counted by a Vulkan loader in front of the real one: errors leak none."""
+"""Instances and devices, counted by a Vulkan loader in front of the real one: errors leak none, and users share one."""
 
 from __future__ import annotations
 
@@ -55,3 +55,25 @@ def test_an_error_leaks_neither(watch: Watch, fault: str, name: str, devices: in
     assert done.returncode == 1 and f"VgfError: {said}" in done.stderr
     assert count["instance made"] == count["instance destroyed"] > 0
     assert count["device made"] == count["device destroyed"] == devices
+
+
+USERS = """
+from executorch.runtime import Runtime
+programs = [Runtime.get().load_program({pte!r}) for _ in range(2)]
+kept = [Session(vgf), Session(vgf), *(program.load_method("forward") for program in programs)]
+"""
+
+
+def test_sessions_and_delegates_share_one_device(watch: Watch, pte: Path) -> None:
+    """Two of each make one device, and one instance that stays: another that had no device for them may be gone."""
+    done, count = watch(USERS.format(pte=str(pte)))
+    assert done.returncode == 0 and done.stderr.count("VgfBackend: on ") == 2, done.stderr
+    assert (count["device made"], count["device destroyed"]) == (1, 0)
+    assert count["instance made"] - count["instance destroyed"] == 1
+
+
+def test_other_options_make_another_device(watch: Watch) -> None:
+    """The control of the test above: a second device is seen."""
+    _, count = watch("kept = [Session(vgf), Session(vgf, device=0)]")
+    assert count["device made"] == 2
+    assert count["instance made"] - count["instance destroyed"] == 2
