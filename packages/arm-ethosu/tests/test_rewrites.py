@@ -148,3 +148,32 @@ def test_a_constant_that_is_read_again_and_again_is_copied_once(op: str) -> None
     plain, legal = _before_and_after(builder)
     assert [made.name for made in graph.ops].count("MAX_POOL2D") == 1
     assert _cycles(legal) < 0.8 * _cycles(plain)
+
+
+@pytest.mark.parametrize(
+    ("shape", "kernel", "stride", "around", "number", "names"),
+    [
+        ((1, 9, 9, 24), 3, 1, 1, 3, {"DEPTHWISE_CONV2D", "RESCALE"}),
+        ((1, 9, 9, 24), 3, 1, 1, 4, {"PAD", "DEPTHWISE_CONV2D", "RESCALE"}),  # the border is not the zero point
+        ((1, 33, 33, 24), 3, 2, 0, 3, {"DEPTHWISE_CONV2D", "RESCALE"}),
+        ((2, 8, 8, 5), 5, 1, 2, 3, {"DEPTHWISE_CONV2D", "RESCALE"}),
+        ((1, 8, 8, 24), 2, 2, 0, 3, {"AVG_POOL2D"}),  # no element is read twice
+        ((1, 7, 7, 24), 7, 1, 0, 3, {"AVG_POOL2D"}),
+    ],
+)
+def test_an_average_of_overlapping_windows_becomes_a_convolution(
+    shape: tuple[int, ...], kernel: int, stride: int, around: int, number: int, names: set[str]
+) -> None:
+    builder = Builder(Graph(), _SPEC.tosa_spec)
+    graph = builder.graph
+    image = graph.input("x", shape, DType.INT8)
+    if around:
+        amounts = graph.shape([0, 0, around, around, around, around, 0, 0])
+        image = builder.emit("PAD", [image, amounts, builder.zero_point(number, DType.INT8)])
+    zeros = [builder.zero_point(zero, DType.INT8) for zero in (3, -5)]
+    window = {"kernel": (kernel, kernel), "stride": (stride, stride), "pad": (0, 0, 0, 0), "acc_type": DType.INT32}
+    graph.outputs = [builder.emit("AVG_POOL2D", [image, *zeros], **window)]
+    plain, made = _before_and_after(builder)
+    assert {op.name for op in graph.ops} == names
+    if "DEPTHWISE_CONV2D" in names:
+        assert _cycles(made) < _cycles(plain)

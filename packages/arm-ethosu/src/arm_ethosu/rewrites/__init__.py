@@ -8,6 +8,7 @@ from __future__ import annotations
 from arm_tosa_core.rewrite import Rewrite
 
 from ..accelerators import family_of
+from .averages import AVERAGE_AS_DEPTHWISE
 from .constants import REPEATED_CONSTANT
 from .convolutions import PATCHES, VIEWS
 from .copies import DETOUR_U55, DETOUR_U85, POOLED_CHOICE, POOLED_EXTREME, POOLED_EXTREME_U55, TRANSPOSED_ALIKE
@@ -19,7 +20,7 @@ from .wide import WIDE_BROADCAST, WIDE_JOINED, WIDE_MOVED
 
 def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
     """The rewrites for an accelerator: what Vela gets wrong differs between families, and with their on-chip memory."""
-    common = (PATCHES, VIEWS, MAXIMUM_AS_POOL, ONE_RESCALE, SCALES_OF_PARTS)
+    common = (PATCHES, VIEWS, MAXIMUM_AS_POOL, AVERAGE_AS_DEPTHWISE, ONE_RESCALE, SCALES_OF_PARTS)
     if family_of(accelerator) == "u85":
         return (*common, POOLED_EXTREME, POOLED_CHOICE, DETOUR_U85, ONE_TABLE, WIDE_COPY, ACTIVATION_FIRST)
     small = accelerator in ("ethos-u55-32", "ethos-u55-64")
