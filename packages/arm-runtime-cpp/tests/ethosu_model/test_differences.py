@@ -183,6 +183,18 @@ def _shifted_sum(m: Maker) -> Tensor:
     return m.rescale(m.op("SUB", x, y), I8, 2e-6, zero_out=12)
 
 
+def _saturated_sum(m: Maker) -> Tensor:
+    larger = m.op("MAXIMUM", _widened(m, 5, 4), _widened(m, 5, 4), nan_mode="PROPAGATE")
+    wide = m.rescale(m.rescale(larger, I8, 3.0), I32, 1.0)
+    return m.rescale(m.op("ADD", wide, m.const(I32, [[100]])), I8, 0.3)
+
+
+def _padded_distance(m: Maker) -> Tensor:
+    narrow = m.rescale(m.conv(m.rescale(m.input(I8, 1, 1, 1, 9), I8, 0.9), (1, 1), 1), I8, 1e-2)
+    distance = m.op("ABS", m.rescale(narrow, I32, 1.0))
+    return m.rescale(m.op("PAD", distance, m.graph.shape((0, 0, 0, 0, 0, 0, 2, 0)), m.const(I32, [0])), I8, 0.3)
+
+
 def _joined_minima(m: Maker) -> Tensor:
     minima = (m.op("MINIMUM", _widened(m, 3, n), _widened(m, 3, n), nan_mode="PROPAGATE") for n in (4, 5))
     return m.op("CONCAT", *(m.rescale(x, I8, 0.9) for x in minima), axis=1)
@@ -232,6 +244,8 @@ ROWS = {
     "sum of two scales, then PAD": Row(
         lambda m: m.op("PAD", _shifted_sum(m), m.graph.shape((1, 0, 1, 1)), m.const(I8, [0])), "ethos-u65-512"
     ),
+    "saturated, then widened": Row(_saturated_sum, "ethos-u55-128"),
+    "RESCALE, ABS, PAD of INT32": Row(_padded_distance, "ethos-u85-1024"),
     "two minima, then CONCAT": Row(_joined_minima, "ethos-u55-128"),
     "CONCAT of INT32, then RESCALE": Row(
         lambda m: m.rescale(m.op("CONCAT", m.input(I32, 3, 4), m.input(I32, 3, 5), axis=1), I8, 1e-2), "ethos-u55-256"

@@ -15,14 +15,23 @@ from .copies import DETOUR_U55, DETOUR_U85, POOLED_CHOICE, POOLED_EXTREME, POOLE
 from .maxima import MAXIMUM_AS_POOL
 from .rescales import ONE_RESCALE, SCALES_OF_PARTS, WIDE_COPY
 from .tables import ACTIVATION_FIRST, ONE_TABLE, TABLE_FIRST
-from .wide import WIDE_BROADCAST, WIDE_JOINED, WIDE_MOVED
+from .wide import RESCALED_JOINED, SATURATED, WIDE_BROADCAST, WIDE_JOINED_U55, WIDE_JOINED_U85, WIDE_MOVED
 
 
 def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
     """The rewrites for an accelerator: what Vela gets wrong differs between families, and with their on-chip memory."""
     common = (PATCHES, VIEWS, MAXIMUM_AS_POOL, AVERAGE_AS_DEPTHWISE, ONE_RESCALE, SCALES_OF_PARTS)
     if family_of(accelerator) == "u85":
-        return (*common, POOLED_EXTREME, POOLED_CHOICE, DETOUR_U85, ONE_TABLE, WIDE_COPY, ACTIVATION_FIRST)
+        return (
+            *common,
+            POOLED_EXTREME,
+            POOLED_CHOICE,
+            DETOUR_U85,
+            ONE_TABLE,
+            WIDE_COPY,
+            ACTIVATION_FIRST,
+            WIDE_JOINED_U85,
+        )
     small = accelerator in ("ethos-u55-32", "ethos-u55-64")
     return (
         *common,
@@ -30,8 +39,10 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
         DETOUR_U55,
         REPEATED_CONSTANT,
         TRANSPOSED_ALIKE,
-        WIDE_JOINED,
+        WIDE_JOINED_U55,
+        RESCALED_JOINED,
         WIDE_MOVED,
         WIDE_BROADCAST,
+        SATURATED,
         *((TABLE_FIRST,) if small else ()),
     )

@@ -9,6 +9,9 @@ from arm_tosa_core.rewrite import Rewrite, Stage
 
 from .copies import is_poolable, through_pool
 
+_CONVOLUTIONS = ("CONV2D", "CONV3D", "DEPTHWISE_CONV2D")
+_BINARY = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "ARITHMETIC_RIGHT_SHIFT", "LOGICAL_LEFT_SHIFT")
+
 
 def _plus_zero(graph: Graph, index: int, tensor: Tensor, like: Op) -> Tensor:
     zero = graph.constant(np.zeros((1,) * tensor.rank, np.int32), DType.INT32)
@@ -31,10 +34,14 @@ def _is_widened(tensor: Tensor) -> bool:
     op = tensor.producer
     if tensor.dtype is not DType.INT32:
         return True
-    if op is None or op.name != "RESCALE" or op.attrs["per_channel"] or len(tensor.uses) > 1:
+    return op is not None and op.name == "RESCALE" and _is_by_one(op) and len(tensor.uses) == 1
+
+
+def _is_by_one(rescale: Op) -> bool:
+    multiplier, shift = (x.data for x in rescale.inputs[1:3])
+    if rescale.attrs["per_channel"] or multiplier is None or shift is None:
         return False
-    multiplier, shift = (x.data for x in op.inputs[1:3])
-    return multiplier is not None and shift is not None and int(multiplier[0]) == 1 << int(shift[0])
+    return int(multiplier[0]) == 1 << int(shift[0])
 
 
 def _is_fused(wide: Tensor) -> bool:
@@ -44,27 +51,35 @@ def _is_fused(wide: Tensor) -> bool:
         return False
     if wide.producer.name == "MUL":
         return all(_is_widened(x) for x in wide.producer.inputs[:2])
-    return wide.producer.name in ("CONV2D", "CONV3D", "DEPTHWISE_CONV2D")
+    return wide.producer.name in _CONVOLUTIONS
+
+
+def _joined_wide(*makers: str) -> Rewrite:
+    """What these operators made in INT32 is summed with zero before it is joined or padded: Vela leaves out parts."""
+
+    def apply(graph: Graph, op: Op) -> bool:
+        wrong = [i for i, x in enumerate(op.inputs) if x.dtype is DType.INT32 and _made_by(x, *makers)]
+        for position in wrong:
+            graph.set_input(op, position, _plus_zero(graph, graph.ops.index(op), op.inputs[position], op))
+        return bool(wrong)
+
+    return Rewrite("joined_wide", Stage.LEGALIZE, ("CONCAT", "PAD"), apply)
 
 
 def _joined(graph: Graph, op: Op) -> bool:
-    """What a RESCALE made goes through a copy before it is joined or padded: a pool, or a sum with zero if it is INT32.
+    """What a RESCALE made from INT32 goes through a pool before it is joined or padded.
 
     Unless it is part of the operation before it, Vela writes such a RESCALE to the start of the larger tensor.
     """
     changed = False
     for position, x in enumerate(op.inputs):
-        if not _made_by(x, "RESCALE"):
+        if not _made_by(x, "RESCALE") or not is_poolable(x):
             continue
         assert x.producer is not None
-        wide, index = x.producer.inputs[0], graph.ops.index(op)
-        if x.dtype is DType.INT32:
-            graph.set_input(op, position, _plus_zero(graph, index, x, op))
-        elif wide.dtype is DType.INT32 and is_poolable(x) and not _is_fused(wide):
-            graph.set_input(op, position, through_pool(graph, index, x, op))
-        else:
-            continue
-        changed = True
+        wide = x.producer.inputs[0]
+        if wide.dtype is DType.INT32 and not _is_fused(wide):
+            graph.set_input(op, position, through_pool(graph, graph.ops.index(op), x, op))
+            changed = True
     return changed
 
 
@@ -77,6 +92,25 @@ def _moved(graph: Graph, op: Op) -> bool:
     if x.dtype is not DType.INT32 or not _made_by(x, "CONCAT", "PAD", "SLICE"):
         return False
     graph.set_input(op, 0, _plus_zero(graph, graph.ops.index(op), x, op))
+    return True
+
+
+def _saturated(graph: Graph, op: Op) -> bool:
+    """What a RESCALE from INT32 made goes through a pool before a RESCALE by 1 widens it again.
+
+    Vela drops the latter where it is not part of the operation behind it, and with it the former's saturation.
+    """
+    x, wide = op.inputs[0], op.output
+    if wide.dtype is not DType.INT32 or not _is_by_one(op) or not is_poolable(x) or not _made_by(x, "RESCALE"):
+        return False
+    assert x.producer is not None
+    zero, source = op.inputs[3].data, x.producer.inputs[0]
+    if zero is None or zero.any() or source.dtype is not DType.INT32 or _made_by(source, *_CONVOLUTIONS):
+        return False
+    alone = (use for use in wide.uses if use.name in _BINARY and any(t.data is not None for t in use.inputs[:2]))
+    if wide not in graph.outputs and not any(alone):
+        return False
+    graph.set_input(op, 0, through_pool(graph, graph.ops.index(op), x, op))
     return True
 
 
@@ -95,7 +129,8 @@ def _broadcast_both(graph: Graph, op: Op) -> bool:
     return True
 
 
-_BINARY = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "ARITHMETIC_RIGHT_SHIFT", "LOGICAL_LEFT_SHIFT")
-WIDE_JOINED = Rewrite("wide_joined", Stage.LEGALIZE, ("CONCAT", "PAD"), _joined)
+WIDE_JOINED_U55, WIDE_JOINED_U85 = _joined_wide("RESCALE"), _joined_wide("RESCALE", "ABS", "BITWISE_NOT", "CLZ")
+RESCALED_JOINED = Rewrite("rescaled_joined", Stage.LEGALIZE, ("CONCAT", "PAD"), _joined)
 WIDE_MOVED = Rewrite("wide_moved", Stage.LEGALIZE, ("RESCALE",), _moved)
 WIDE_BROADCAST = Rewrite("wide_broadcast", Stage.LEGALIZE, _BINARY, _broadcast_both)
+SATURATED = Rewrite("saturated", Stage.LEGALIZE, ("RESCALE",), _saturated)
