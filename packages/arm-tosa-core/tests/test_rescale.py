@@ -163,3 +163,28 @@ def test_int16_tables_keep_neighbours_within_16_bits() -> None:
     assert np.abs(np.diff(table.astype(np.int64))).max() <= 32767
     (ours,) = run(serialize(graph, SPEC), [np.array([-32767, 32767, 16384], np.int16)])
     assert np.abs(ours - np.array([-32767, 32767, 32767])).max() <= 1
+
+
+#: Input and output of a table: 8 bits with a zero point, 16 without.
+_NARROW, _WIDE = QParams((0.04,), -17, -128, 127), QParams((5 / 32767,), 0, -32767, 32767)
+_RESULTS = {torch.int8: QParams((2 / 255,), -9, -128, 127), torch.int16: QParams((2 / 32767,), 0, -32767, 32767)}
+
+
+@pytest.mark.parametrize(
+    "function", [torch.tanh, torch.exp, torch.sin, lambda x: 1 - x], ids=["tanh", "exp", "sin", "1-x"]
+)
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int16])
+@pytest.mark.parametrize("given", [_NARROW, _WIDE], ids=["8", "16"])
+def test_tables_between_widths(given: QParams, dtype: torch.dtype, function) -> None:  # type: ignore[no-untyped-def]
+    """Every integer, saturated results included: at most one quantum off."""
+    graph, wanted, narrow = Graph(), _RESULTS[dtype], given.bits == 8
+    kind = DType.INT8 if narrow else DType.INT16
+    numbers = np.arange(given.qmin, given.qmax + 1).astype(np.int8 if narrow else np.int16)
+    x = Value(numbers.shape, torch.float32, graph.input("x", numbers.shape, kind), quant=given)
+    result = Builder(graph, SPEC).TABLE(x, function, wanted, dtype)
+    assert result.tensor is not None
+    graph.outputs.append(result.tensor)
+    (ours,) = run(serialize(graph, SPEC), [numbers])
+    exact = wanted.quantize(function(given.dequantize(torch.from_numpy(numbers)).double())).numpy()
+    off = np.abs(ours.astype(np.int64) - exact.astype(np.int64))
+    assert off.max() <= 1 if narrow or dtype is torch.int8 else (off > 1).sum() <= 16  # at the corners of saturation

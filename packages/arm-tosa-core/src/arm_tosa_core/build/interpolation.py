@@ -33,14 +33,17 @@ class Interpolation:
     zooms: list[tuple[int, int, Array]] = field(default_factory=list)
 
 
-def interpolate(values: Array, low: int, high: int) -> Interpolation:
+def interpolate(values: Array, low: int, high: int, between: bool = True) -> Interpolation:
     """Tables for a function known at every integer.
 
     Args:
         values: its values in quanta at the integers -32768 to 32768, not rounded (float64, 65537 of them).
         low, high: where the result saturates. Far beyond, where calibration has seen nothing, it need only saturate.
+        between: whether it is read between the points as well.
     """
     wanted = np.clip(values, low, high)
+    if not between:
+        return Interpolation(_entries(wanted[::128]), 1)
     seen = (np.abs(values - wanted) < (high - low) / 64)[:-1]
     plain = [_plain(values, wanted, seen, step) for step in (1, 2, 4)]
     made, errors = min(plain, key=lambda pair: (max(_bad(pair[1]), _FEW), pair[0].step))

@@ -12,7 +12,7 @@ import torch
 from ..dtypes import numpy_dtype, torch_to_tosa, tosa_to_torch
 from ..ir import DType, Tensor
 from ..values import INTEGER_RANGES, QParams, Value
-from .interpolation import interpolate
+from .interpolation import Interpolation, interpolate
 from .movement import Movement
 from .run_time import RunTime
 
@@ -138,42 +138,50 @@ class Mac(RunTime, Movement):
     ) -> Value:
         """Any function of one quantized value, as a table (TOSA 1.0, section 2.6.1 "TABLE").
 
-        8 bits: an entry per integer. 16 bits: 513 points, 128 apart, and linear between; the result has 16 bits or 32.
+        8 bits: an entry per integer. 16 bits: 513 points, 128 apart, and linear between. From 8 bits to more, the input
+        is widened first; from 16 bits to 8, entries have three more bits, and a RESCALE rounds.
         """
         assert x.quant is not None
         self.require(
             x.quant.axis is None and x.quant.bits in (8, 16), "takes an input that is not quantized to 8 or 16 bits"
         )
-        wide = x.quant.bits == 16
+        self.require(dtype in (torch.int8, torch.int16, torch.int32), f"has a result of {dtype}")
+        self.require(dtype != torch.int32 or quant.zero_point == 0, "has a result of 32 bits with a zero point")
+        wide = x.quant.bits == 16 or dtype != torch.int8
         bounds = x.clamp  # of 8 bits they are free; the lines between entries of 16 bits would cut their corners
         x = self.apply_clamp(x) if wide else x.but(clamp=None)
         assert x.quant is not None
-        tensor = self.tensor(x, x.axes)
-        self.require(
-            dtype in ((torch.int16, torch.int32) if wide else (torch.int8,)), "has input and output of different widths"
-        )
-        self.require(dtype != torch.int32 or quant.zero_point == 0, "has a result of 32 bits with a zero point")
+        tensor, given = self.tensor(x, x.axes), x.quant
+        between = given.bits == 16
+        if wide and not between:
+            tensor = self.rescale(tensor, [128.0], DType.INT16, given.zero_point)
+            given = QParams((given.scalar / 128,), 0, -32768, 32767)
         points = torch.arange(-32768, 32769) if wide else torch.arange(-128, 128)
-        real = x.quant.dequantize(points).to(torch.float32)
+        real = given.dequantize(points).to(torch.float32)
         real = real if bounds is None else real.clamp(*bounds)
         result = torch.nan_to_num(function(real).double(), nan=0.0)
-        if wide:
-            reach = float((result / quant.scalar).abs().max())  # a result of 32 bits is more than entries hold
-            more = max(reach / 32767, 1.0) if dtype == torch.int32 else 1.0
-            coarse = QParams((quant.scalar * more,), 0, -32768, 32767) if dtype == torch.int32 else quant
-            values = (result / coarse.scalar + coarse.zero_point).numpy()
-            out = self._interpolated(tensor, values, coarse, more, torch_to_tosa(dtype))
-        else:
+        if not wide:
             out = self._table(tensor, quant.quantize(result).numpy().astype(np.int8))
+        elif dtype == torch.int16:
+            values = (result / quant.scalar + quant.zero_point).numpy()
+            found = interpolate(values, quant.qmin, quant.qmax, between)
+            out = self._interpolated(tensor, found, 1.0, DType.INT16)
+        else:  # entries of another scale, and no zero point
+            reach = float((result / quant.scalar).abs().max())  # a result of 32 bits is more than entries hold
+            unit = max(reach / 32767, 1.0) if dtype == torch.int32 else _FINER
+            values = (result / (quant.scalar * unit)).numpy()
+            ends = (-32768, 32767)
+            if dtype == torch.int8:
+                ends = tuple(int((end - quant.zero_point) / _FINER) for end in (quant.qmin, quant.qmax))  # type: ignore[assignment]
+            found = interpolate(values, *ends, between)
+            out = self._interpolated(tensor, found, unit, torch_to_tosa(dtype), quant.zero_point)
         return self.value(out, torch.float32, x.axes, quant)
 
     def _table(self, x: Tensor, entries: np.ndarray[Any, Any]) -> Tensor:
         return self.emit("TABLE", [x, self.graph.constant(entries, x.dtype)])
 
-    def _interpolated(
-        self, x: Tensor, values: np.ndarray[Any, Any], quant: QParams, more: float, dtype: DType
-    ) -> Tensor:
-        found = interpolate(values, quant.qmin, quant.qmax)
+    def _interpolated(self, x: Tensor, found: Interpolation, unit: float, dtype: DType, zero_point: int = 0) -> Tensor:
+        """A function of INT16 by its tables, whose entries count in units of the result's quanta."""
         out, step = self._table(x, found.entries), found.step
         if found.zooms and step > 1:  # they count in quanta
             out, step = self.rescale(out, [float(step)], DType.INT32), 1
@@ -183,7 +191,8 @@ class Mac(RunTime, Movement):
                 constant = self.graph.constant(np.full([1] * len(x.shape), centre, np.int32), DType.INT32)
                 moved = self.emit("SUB", [self.rescale(x, [1.0], DType.INT32), constant])
             out = self.emit("ADD", [out, self._table(self.rescale(moved, [2.0**shift], DType.INT16), entries)])
-        return self.rescale(out, [step * more / 128], dtype)  # tables give 7 more bits, of fraction
+        # Tables give 7 more bits, of fraction.
+        return self.rescale(out, [step * unit / 128], dtype, new_zero_point=zero_point)
 
     def RESIZE(self, x: Value, scale: Sequence[int], offset: Sequence[int], border: Sequence[int], mode: str) -> Value:
         """Resamples an NHWC image; scale is (y numerator, y denominator, x numerator, x denominator)."""
@@ -196,6 +205,10 @@ class Mac(RunTime, Movement):
             # The weights of a point add up to the numerators' product: integers, zero point included, are averaged.
             out = self.rescale(out, [1 / (scale[0] * scale[2])], tensor.dtype)
         return self.value(out, x.dtype, quant=quant)
+
+
+#: Of a quantum of 8 bits, what an entry of a table of 16 bits counts.
+_FINER = 1 / 8
 
 
 def _sum_type(dtype: torch.dtype) -> torch.dtype:
