@@ -33,7 +33,9 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
     as a scheme leaves a layer in float. Parts of a composite have the scheme of the whole.
     """
 
-    def __init__(self, compile_spec_or_tosa_spec: ArmCompileSpec | TosaSpecification, *, wide: Wide = "none") -> None:
+    def __init__(
+        self, compile_spec_or_tosa_spec: ArmCompileSpec | TosaSpecification, *, wide: Wide = "streams"
+    ) -> None:
         super().__init__()
         if wide not in get_args(Wide):
             raise UsageError(f"wide is one of {', '.join(get_args(Wide))}, not {wide!r}")
