@@ -189,6 +189,12 @@ def _saturated_sum(m: Maker) -> Tensor:
     return m.rescale(m.op("ADD", wide, m.const(I32, [[100]])), I8, 0.3)
 
 
+def _enlarged_sum(m: Maker) -> Tensor:
+    shapes = (m.graph.shape(v) for v in ((4, 2, 4, 2), (-1, -1), (1, 1)))
+    large = m.op("RESIZE", m.input(I8, 1, 20, 3, 57), *shapes, mode="NEAREST_NEIGHBOR")
+    return m.rescale(m.op("ADD", m.rescale(large, I32, 1.0), m.const(I32, [[[[1]]]])), I8, 0.9)
+
+
 def _padded_distance(m: Maker) -> Tensor:
     narrow = m.rescale(m.conv(m.rescale(m.input(I8, 1, 1, 1, 9), I8, 0.9), (1, 1), 1), I8, 1e-2)
     distance = m.op("ABS", m.rescale(narrow, I32, 1.0))
@@ -245,6 +251,7 @@ ROWS = {
         lambda m: m.op("PAD", _shifted_sum(m), m.graph.shape((1, 0, 1, 1)), m.const(I8, [0])), "ethos-u65-512"
     ),
     "saturated, then widened": Row(_saturated_sum, "ethos-u55-128"),
+    "enlarged, then widened": Row(_enlarged_sum, "ethos-u55-128"),
     "RESCALE, ABS, PAD of INT32": Row(_padded_distance, "ethos-u85-1024"),
     "two minima, then CONCAT": Row(_joined_minima, "ethos-u55-128"),
     "CONCAT of INT32, then RESCALE": Row(

@@ -15,7 +15,7 @@ from .copies import DETOUR_U55, DETOUR_U85, POOLED_CHOICE, POOLED_EXTREME, POOLE
 from .maxima import MAXIMUM_AS_POOL
 from .rescales import ONE_RESCALE, SCALES_OF_PARTS, WIDE_COPY
 from .tables import ACTIVATION_FIRST, ONE_TABLE, TABLE_FIRST
-from .wide import RESCALED_JOINED, SATURATED, WIDE_BROADCAST, WIDE_JOINED_U55, WIDE_JOINED_U85, WIDE_MOVED
+from .wide import RESCALED_JOINED, WIDE_BROADCAST, WIDE_JOINED_U55, WIDE_JOINED_U85, WIDE_MOVED, WIDENED_ALONE
 
 
 def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
@@ -43,6 +43,6 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
         RESCALED_JOINED,
         WIDE_MOVED,
         WIDE_BROADCAST,
-        SATURATED,
+        WIDENED_ALONE,
         *((TABLE_FIRST,) if small else ()),
     )

@@ -95,23 +95,35 @@ def _moved(graph: Graph, op: Op) -> bool:
     return True
 
 
-def _saturated(graph: Graph, op: Op) -> bool:
-    """What a RESCALE from INT32 made goes through a pool before a RESCALE by 1 widens it again.
+def _widened_alone(graph: Graph, op: Op) -> bool:
+    """What a RESCALE from INT32 or a RESIZE made goes through a pool before a RESCALE by 1 widens it.
 
-    Vela drops the latter where it is not part of the operation behind it, and with it the former's saturation.
+    Vela drops the latter where it is not part of the operation behind it, and with it the saturation of the former, or
+    a part of the image.
     """
-    x, wide = op.inputs[0], op.output
-    if wide.dtype is not DType.INT32 or not _is_by_one(op) or not is_poolable(x) or not _made_by(x, "RESCALE"):
+    x = op.inputs[0]
+    if op.output.dtype is not DType.INT32 or not _is_by_one(op) or not is_poolable(x):
         return False
-    assert x.producer is not None
-    zero, source = op.inputs[3].data, x.producer.inputs[0]
-    if zero is None or zero.any() or source.dtype is not DType.INT32 or _made_by(source, *_CONVOLUTIONS):
-        return False
-    alone = (use for use in wide.uses if use.name in _BINARY and any(t.data is not None for t in use.inputs[:2]))
-    if wide not in graph.outputs and not any(alone):
+    zero = op.inputs[3].data
+    if zero is None or zero.any() or not (_made_by(x, "RESIZE") or (_saturates(x) and _is_alone(graph, op.output))):
         return False
     graph.set_input(op, 0, through_pool(graph, graph.ops.index(op), x, op))
     return True
+
+
+def _saturates(narrow: Tensor) -> bool:
+    """Whether a RESCALE made it of INT32 that is no convolution's."""
+    if not _made_by(narrow, "RESCALE"):
+        return False
+    assert narrow.producer is not None
+    wide = narrow.producer.inputs[0]
+    return wide.dtype is DType.INT32 and not _made_by(wide, *_CONVOLUTIONS)
+
+
+def _is_alone(graph: Graph, wide: Tensor) -> bool:
+    """Whether what is widened is an output, or read by CLZ, or beside a constant."""
+    beside = (any(t.data is not None for t in use.inputs[:2]) for use in wide.uses if use.name in _BINARY)
+    return wide in graph.outputs or any(use.name == "CLZ" for use in wide.uses) or any(beside)
 
 
 def _broadcast_both(graph: Graph, op: Op) -> bool:
@@ -133,4 +145,4 @@ WIDE_JOINED_U55, WIDE_JOINED_U85 = _joined_wide("RESCALE"), _joined_wide("RESCAL
 RESCALED_JOINED = Rewrite("rescaled_joined", Stage.LEGALIZE, ("CONCAT", "PAD"), _joined)
 WIDE_MOVED = Rewrite("wide_moved", Stage.LEGALIZE, ("RESCALE",), _moved)
 WIDE_BROADCAST = Rewrite("wide_broadcast", Stage.LEGALIZE, _BINARY, _broadcast_both)
-SATURATED = Rewrite("saturated", Stage.LEGALIZE, ("RESCALE",), _saturated)
+WIDENED_ALONE = Rewrite("widened_alone", Stage.LEGALIZE, ("RESCALE",), _widened_alone)
