@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -43,7 +44,9 @@ def _before_and_after(builder: Builder) -> tuple[bytes, bytes]:
     """The flatbuffer as it is and legalized; both give the same on the reference model."""
     plain = serialize(builder.graph, _SPEC.tosa_spec)
     legal = serialize(legalize(builder.graph, _SPEC.target()), _SPEC.tosa_spec)
-    data = np.random.default_rng(1).integers(-128, 128, builder.graph.inputs[0].shape).astype(np.int8)
+    (x,) = builder.graph.inputs
+    low, kind = (-128, np.int8) if x.dtype is DType.INT8 else (-32768, np.int16)
+    data = np.random.default_rng(1).integers(low, -low, x.shape).astype(kind)
     np.testing.assert_array_equal(run(legal, [data])[0], run(plain, [data])[0])
     return plain, legal
 
@@ -177,3 +180,58 @@ def test_an_average_of_overlapping_windows_becomes_a_convolution(
     assert {op.name for op in graph.ops} == names
     if "DEPTHWISE_CONV2D" in names:
         assert _cycles(made) < _cycles(plain)
+
+
+_HALF, _CORNERS = True, False
+
+
+def _bilinear(shape: tuple[int, ...], size: tuple[int, int], half: bool, dtype: DType, to: DType, by: float) -> Builder:
+    """A RESIZE, with half-pixel centres or aligned corners, and the RESCALE after it."""
+    builder = Builder(Graph(), _SPEC.tosa_spec)
+    graph, scale, offset, border = builder.graph, [], [], []
+    for length, results in zip(shape[1:3], size, strict=True):
+        ratio = Fraction(results, length) if half else Fraction(max(results - 1, 1), max(length - 1, 1))
+        up, down = (2 * ratio.numerator, 2 * ratio.denominator) if half else ratio.as_integer_ratio()
+        offset.append(ratio.denominator - ratio.numerator if half else 0)
+        border.append((results - 1) * down - (length - 1) * up + offset[-1])
+        scale += [up, down]
+    operands = [graph.shape(values) for values in (scale, offset, border)]
+    wide = builder.emit("RESIZE", [graph.input("x", shape, dtype), *operands], mode="BILINEAR")
+    graph.outputs = [wide if to is DType.INT32 else builder.rescale(wide, [by / (scale[0] * scale[2])], to)]
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("shape", "size", "half", "dtype", "to", "by", "names"),
+    [
+        # One convolution for each result of a period and axis, or a matrix along an axis.
+        ((1, 7, 7, 5), (28, 28), _HALF, DType.INT8, DType.INT8, 1.0, {"DEPTHWISE_CONV2D": 8}),
+        ((1, 5, 6, 3), (40, 6), _HALF, DType.INT8, DType.INT8, 1.0, {"DEPTHWISE_CONV2D": 9}),  # 6 to 6 by 2 / 2
+        ((1, 10, 10, 3), (25, 25), _HALF, DType.INT8, DType.INT8, 1.0, {"CONV2D": 2, "TRANSPOSE": 3}),
+        ((1, 32, 3, 2), (80, 12), _HALF, DType.INT8, DType.INT8, 0.7, {"DEPTHWISE_CONV2D": 9}),
+        ((2, 5, 4, 3), (7, 16), _HALF, DType.INT8, DType.INT8, 1.0, {"DEPTHWISE_CONV2D": 4, "CONV2D": 1}),
+        ((1, 14, 14, 3), (56, 56), _CORNERS, DType.INT8, DType.INT8, 1.0, {"CONV2D": 2, "TRANSPOSE": 3}),
+        ((1, 28, 2, 3), (224, 256), _CORNERS, DType.INT8, DType.INT16, 90.0, {"CONV2D": 2}),  # weights beyond 127
+        ((1, 8, 16, 3), (4, 2), _HALF, DType.INT8, DType.INT8, 1.0, {"DEPTHWISE_CONV2D": 1, "CONV2D": 1}),
+        ((1, 9, 5, 3), (3, 1), _CORNERS, DType.INT8, DType.INT8, 1.0, {}),
+        ((1, 1, 1, 150), (28, 28), _HALF, DType.INT8, DType.INT8, 1.0, {"CONV2D": 2}),
+        ((1, 1, 7, 1), (1, 13), _CORNERS, DType.INT8, DType.INT8, 1.0, {"CONV2D": 1}),
+        ((1, 7, 7, 3), (14, 28), _HALF, DType.INT8, DType.INT32, 1.0, {}),  # no RESCALE after it
+        ((1, 5, 6, 3), (40, 48), _HALF, DType.INT16, DType.INT16, 1.0, {"DEPTHWISE_CONV2D": 64}),
+        ((1, 5, 6, 3), (9, 6), _CORNERS, DType.INT16, DType.INT8, 0.01, {"CONV2D": 1}),
+    ],
+)
+def test_a_bilinear_resize_becomes_convolutions(
+    shape: tuple[int, ...],
+    size: tuple[int, int],
+    half: bool,
+    dtype: DType,
+    to: DType,
+    by: float,
+    names: dict[str, int],
+) -> None:
+    builder = _bilinear(shape, size, half, dtype, to, by)
+    _before_and_after(builder)
+    made = [op.name for op in builder.graph.ops]
+    assert "RESIZE" not in made
+    assert {name: made.count(name) for name in names} == names

@@ -53,6 +53,7 @@ class Case:
         name: what is special about it.
         refused: the families whose Vela refuses it.
         wrong: the families for which Vela compiles it, but to something else than what TOSA says.
+        replaced: the families that refuse it, for which a rewrite makes something else of it.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Case:
     operands: tuple[Operand, ...]
     attrs: Mapping[str, Any]
     wrong: str = NOBODY
+    replaced: str = NOBODY
 
     def graph(self) -> Graph:
         graph = Graph()
@@ -95,6 +97,11 @@ def op(name: str, refused: str, op: str, *operands: Operand, **attrs: Any) -> Ca
 def wrong(families: str, case: Case) -> Case:
     """A case that Vela compiles for these families to something else than what TOSA says."""
     return replace(case, wrong=families)
+
+
+def replaced(families: str, case: Case) -> Case:
+    """A case that a rewrite makes something of that Vela takes."""
+    return replace(case, replaced=families)
 
 
 def zero(dtype: DType) -> Const:
@@ -403,7 +410,17 @@ CASES: list[Case] = [
     resize("2x batch 2", SMALL, "NEAREST_NEIGHBOR", 2, 2, n=2),
     resize("2x INT16", NOBODY, "NEAREST_NEIGHBOR", 2, 2, dtype=I16),
     resize("65537 channels", ALL, "NEAREST_NEIGHBOR", 2, 2, hw=(2, 2), c=65537),
-    *(resize(f"2x {at}", SMALL, "BILINEAR", 2, 2, at=at) for at in ("half", "corners", "asymmetric")),
+    *(replaced(SMALL, resize(f"2x {at}", SMALL, "BILINEAR", 2, 2, at=at)) for at in ("half", "corners", "asymmetric")),
+    *(
+        replaced(SMALL, resize(f"{y} by {x}, batch 2", SMALL, "BILINEAR", y, x, at="corners", n=2))
+        for y, x in ((5, 1), (1, 255))
+    ),
+    resize("256 by 1", SMALL, "BILINEAR", 256, 1, at="corners"),
+    resize("20x batch 2", SMALL, "BILINEAR", 20, 20, at="corners", n=2, hw=(20, 20), c=2),
+    replaced(SMALL, resize("2x INT16", SMALL, "BILINEAR", 2, 2, dtype=I16)),
+    replaced(SMALL, resize("2 by 1 INT16 corners", SMALL, "BILINEAR", 2, 1, at="corners", dtype=I16)),
+    resize("2x INT16 corners", SMALL, "BILINEAR", 2, 2, at="corners", dtype=I16),
+    resize("9x INT16", SMALL, "BILINEAR", 9, 9, dtype=I16),
     resize("identity", NOBODY, "BILINEAR", 1, 1, at="corners"),
-    resize("2x of one pixel", SMALL, "BILINEAR", 2, 2, hw=(1, 1)),
+    replaced(SMALL, resize("2x of one pixel", SMALL, "BILINEAR", 2, 2, hw=(1, 1))),
 ]

@@ -82,12 +82,17 @@ def slice_of_slice(b: Builder, x: Tensor) -> Tensor:
 
 
 def transpose_of_transpose(b: Builder, x: Tensor) -> Tensor:
-    return b.emit("TRANSPOSE", [b.emit("TRANSPOSE", [x], perms=(0, 2, 3, 1))], perms=(3, 0, 1, 2))
+    return b.emit("TRANSPOSE", [b.emit("TRANSPOSE", [x], perms=(0, 2, 3, 1))], perms=(3, 0, 2, 1))
 
 
 def transposes_that_cancel(b: Builder, x: Tensor) -> Tensor:
     there = b.emit("TRANSPOSE", [_table(b, x, 3)], perms=(0, 2, 3, 1))
     return b.emit("ABS", [b.rescale(b.emit("TRANSPOSE", [there], perms=(0, 3, 1, 2)), [1.0], DType.INT32)])
+
+
+def transpose_of_one_row(b: Builder, x: Tensor) -> Tensor:
+    row = b.emit("RESHAPE", [_table(b, x, 3), b.graph.shape([1, 1, 1, x.size])])
+    return b.emit("TRANSPOSE", [row], perms=(3, 0, 1, 2))
 
 
 @pytest.mark.parametrize(
@@ -105,6 +110,7 @@ def transposes_that_cancel(b: Builder, x: Tensor) -> Tensor:
         (reshape_of_reshape, ["TABLE", "RESHAPE"]),
         (slice_of_slice, ["SLICE"]),
         (transpose_of_transpose, ["TRANSPOSE"]),
+        (transpose_of_one_row, ["TABLE", "RESHAPE"]),
         (transposes_that_cancel, ["TABLE", "RESCALE", "ABS"]),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

@@ -15,6 +15,7 @@ from arm_tosa_core.ir import DType, Op, Tensor
 from arm_tosa_core.target import Check
 
 from .accelerators import Family
+from .rewrites.resizes import why_no_convolutions
 
 Limit = Callable[[Op], Rejected | None]
 
@@ -104,7 +105,7 @@ def _int48(op: Op) -> Rejected | None:
     if x is None or x.dtype is not DType.INT48 or x.is_constant:
         return None
     producer = x.producer
-    if op.name != "RESCALE" or producer is None or producer.name not in _FUSED or len(x.uses) > 1:
+    if op.name != "RESCALE" or producer is None or producer.name not in (*_FUSED, "RESIZE") or len(x.uses) > 1:
         return Rejected(
             f"INT48 input; {_U55} have no such type except between a convolution and the one RESCALE after it"
         )
@@ -301,8 +302,8 @@ def _resize(op: Op) -> Rejected | None:
     nearest = op.attrs["mode"] != "BILINEAR"
     if up_y == down_y and up_x == down_x and not any((offset_y, offset_x, *borders)) and (nearest or up_y == up_x == 1):
         return None  # the identity
-    if not nearest:
-        return Rejected(f"bilinear mode; {_U55} have none", "use nearest, or a depthwise transposed convolution")
+    if not nearest:  # a rewrite makes convolutions of it
+        return None if (against := why_no_convolutions(op)) is None else Rejected(*against)
     if height == width == 1:
         return None  # a broadcast
     half_pixel = down_y == down_x == 2 and (offset_y, offset_x) == (1 - up_y // 2, 1 - up_x // 2)

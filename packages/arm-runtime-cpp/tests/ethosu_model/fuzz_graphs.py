@@ -172,6 +172,10 @@ def _resize(m: Maker, draw: Draw, x: Tensor) -> Tensor:
     return m.op("RESIZE", x, *shapes, mode="NEAREST_NEIGHBOR")
 
 
+def _bilinear(m: Maker, draw: Draw, x: Tensor) -> Tensor:
+    return m.bilinear(x, (draw(st.integers(1, 40)), draw(st.integers(1, 40))), half=draw(st.booleans()))
+
+
 def _matmul(m: Maker, draw: Draw, x: Tensor) -> Tensor:
     _, height, width, channels = x.shape
     columns = draw(st.integers(1, 40))
@@ -184,7 +188,7 @@ def _matmul(m: Maker, draw: Draw, x: Tensor) -> Tensor:
 
 STEPS: tuple[Step, ...] = (
     _conv, _conv, _depthwise, _transpose_conv, _pool, _sum, _product, _table, _move, _rescale, _reduce, _resize,
-    _matmul, _wide, _wide, _move,
+    _bilinear, _matmul, _wide, _wide, _move,
 )  # fmt: skip
 
 

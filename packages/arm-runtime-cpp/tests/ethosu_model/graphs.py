@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,19 @@ class Maker:
         a = self.rescale(x, I32, 0.37 * unit, zero_in=5 if x.dtype is I8 else 0)
         b = self.rescale(y, I32, unit, zero_in=-9 if x.dtype is I8 else 0)
         return self.rescale(self.op(op, a, b), x.dtype, 0.71 / unit, zero_out=-2 if x.dtype is I8 else 0)
+
+    def bilinear(self, x: Tensor, size: tuple[int, int], *, half: bool) -> Tensor:
+        """A bilinear RESIZE with half-pixel centres, or with aligned corners, and the RESCALE after it."""
+        scale, offset, border = [], [], []
+        for length, results in zip(x.shape[1:3], size, strict=True):
+            ratio = Fraction(results, length) if half else Fraction(max(results - 1, 1), max(length - 1, 1))
+            up, down = (2 * ratio.numerator, 2 * ratio.denominator) if half else ratio.as_integer_ratio()
+            offset.append(ratio.denominator - ratio.numerator if half else 0)
+            border.append((results - 1) * down - (length - 1) * up + offset[-1])
+            scale += [up, down]
+        shapes = (self.graph.shape(values) for values in (scale, offset, border))
+        wide = self.op("RESIZE", x, *shapes, mode="BILINEAR")
+        return self.rescale(wide, x.dtype, 1 / (scale[0] * scale[2]), wide=x.dtype is I8)
 
 
 Make = Callable[[Maker], Tensor]

@@ -13,17 +13,19 @@ from .constants import REPEATED_CONSTANT
 from .convolutions import PATCHES, VIEWS
 from .copies import DETOUR_U55, DETOUR_U85, POOLED_CHOICE, POOLED_EXTREME, POOLED_EXTREME_U55, TRANSPOSED_ALIKE
 from .maxima import MAXIMUM_AS_POOL
-from .rescales import ONE_RESCALE, SCALES_OF_PARTS, WIDE_COPY
+from .rescales import ONE_RESCALE_U55, ONE_RESCALE_U85, SCALES_OF_PARTS, WIDE_COPY
+from .resizes import RESIZE_AS_CONVOLUTIONS
 from .tables import ACTIVATION_FIRST, ONE_TABLE, TABLE_FIRST
 from .wide import RESCALED_JOINED, WIDE_BROADCAST, WIDE_JOINED_U55, WIDE_JOINED_U85, WIDE_MOVED, WIDENED_ALONE
 
 
 def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
     """The rewrites for an accelerator: what Vela gets wrong differs between families, and with their on-chip memory."""
-    common = (PATCHES, VIEWS, MAXIMUM_AS_POOL, AVERAGE_AS_DEPTHWISE, ONE_RESCALE, SCALES_OF_PARTS)
+    common = (PATCHES, VIEWS, MAXIMUM_AS_POOL, AVERAGE_AS_DEPTHWISE, SCALES_OF_PARTS)
     if family_of(accelerator) == "u85":
         return (
             *common,
+            ONE_RESCALE_U85,
             POOLED_EXTREME,
             POOLED_CHOICE,
             DETOUR_U85,
@@ -35,6 +37,8 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
     small = accelerator in ("ethos-u55-32", "ethos-u55-64")
     return (
         *common,
+        ONE_RESCALE_U55,
+        RESIZE_AS_CONVOLUTIONS,
         POOLED_EXTREME_U55,
         DETOUR_U55,
         REPEATED_CONSTANT,

@@ -23,6 +23,20 @@ def _scales(rescale: Op) -> np.ndarray[Any, Any]:
     return np.ldexp(multiplier.astype(np.float64), -shift.astype(np.int64))
 
 
+def is_by_one(rescale: Op) -> bool:
+    """Whether a RESCALE leaves the numbers as they are, but for zero points and saturation."""
+    multiplier, shift = (x.data for x in rescale.inputs[1:3])
+    if rescale.attrs["per_channel"] or multiplier is None or shift is None:
+        return False
+    return int(multiplier[0]) == 1 << int(shift[0])
+
+
+def _one_rescale_u55(graph: Graph, op: Op) -> bool:
+    """As for Ethos-U85, but for a RESCALE of one by 1, of which Vela makes one with a multiplier of 32 bits."""
+    inner = op.inputs[0].producer
+    return inner is not None and inner.name == "RESCALE" and not is_by_one(inner) and _one_rescale(graph, op)
+
+
 def _one_rescale(graph: Graph, op: Op) -> bool:
     """A RESCALE of a RESCALE from INT48 becomes one, with a multiplier of 16 bits.
 
@@ -92,6 +106,7 @@ def _wide_copy(graph: Graph, op: Op) -> bool:
     return True
 
 
-ONE_RESCALE = Rewrite("one_rescale_from_int48", Stage.LEGALIZE, ("RESCALE",), _one_rescale)
+ONE_RESCALE_U55 = Rewrite("one_rescale_from_int48", Stage.LEGALIZE, ("RESCALE",), _one_rescale_u55)
+ONE_RESCALE_U85 = Rewrite("one_rescale_from_int48", Stage.LEGALIZE, ("RESCALE",), _one_rescale)
 SCALES_OF_PARTS = Rewrite("scales_of_parts", Stage.LEGALIZE, ("RESCALE",), _scales_of_parts)
 WIDE_COPY = Rewrite("wide_copy", Stage.LEGALIZE, ("RESCALE",), _wide_copy)

@@ -8,6 +8,7 @@ from arm_tosa_core.ir import DType, Graph, Op, Tensor
 from arm_tosa_core.rewrite import Rewrite, Stage
 
 from .copies import is_poolable, through_pool
+from .rescales import is_by_one
 
 _CONVOLUTIONS = ("CONV2D", "CONV3D", "DEPTHWISE_CONV2D")
 _BINARY = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "ARITHMETIC_RIGHT_SHIFT", "LOGICAL_LEFT_SHIFT")
@@ -34,14 +35,7 @@ def _is_widened(tensor: Tensor) -> bool:
     op = tensor.producer
     if tensor.dtype is not DType.INT32:
         return True
-    return op is not None and op.name == "RESCALE" and _is_by_one(op) and len(tensor.uses) == 1
-
-
-def _is_by_one(rescale: Op) -> bool:
-    multiplier, shift = (x.data for x in rescale.inputs[1:3])
-    if rescale.attrs["per_channel"] or multiplier is None or shift is None:
-        return False
-    return int(multiplier[0]) == 1 << int(shift[0])
+    return op is not None and op.name == "RESCALE" and is_by_one(op) and len(tensor.uses) == 1
 
 
 def _is_fused(wide: Tensor) -> bool:
@@ -49,6 +43,8 @@ def _is_fused(wide: Tensor) -> bool:
     wide = _through(wide, "RESHAPE")
     if len(wide.uses) > 1 or wide.producer is None:
         return False
+    if wide.producer.name == "RESCALE" and wide.producer.inputs[0].dtype is DType.INT48 and is_by_one(wide.producer):
+        return _is_fused(wide.producer.inputs[0])
     if wide.producer.name == "MUL":
         return all(_is_widened(x) for x in wide.producer.inputs[:2])
     return wide.producer.name in _CONVOLUTIONS
@@ -102,7 +98,7 @@ def _widened_alone(graph: Graph, op: Op) -> bool:
     a part of the image.
     """
     x = op.inputs[0]
-    if op.output.dtype is not DType.INT32 or not _is_by_one(op) or not is_poolable(x):
+    if op.output.dtype is not DType.INT32 or not is_by_one(op) or not is_poolable(x):
         return False
     zero = op.inputs[3].data
     if zero is None or zero.any() or not (_made_by(x, "RESIZE") or (_saturates(x) and _is_alone(graph, op.output))):

@@ -2,7 +2,7 @@
 
 from ..rewrite import Rewrite
 from .fold_affine import FOLD_AFFINE
-from .movement import MERGE_RESHAPES, MERGE_SLICES, MERGE_TRANSPOSES
+from .movement import MERGE_RESHAPES, MERGE_SLICES, MERGE_TRANSPOSES, TRANSPOSE_AS_RESHAPE
 from .rescale_first import RESCALE_FIRST
 from .tables import MERGE_TABLES
 
@@ -13,4 +13,5 @@ REWRITES: tuple[Rewrite, ...] = (
     MERGE_RESHAPES,
     MERGE_SLICES,
     MERGE_TRANSPOSES,
+    TRANSPOSE_AS_RESHAPE,
 )

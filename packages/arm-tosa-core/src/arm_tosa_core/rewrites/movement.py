@@ -50,6 +50,18 @@ def _transposes(graph: Graph, op: Op) -> bool:
     return True
 
 
+def _unmoved(graph: Graph, op: Op) -> bool:
+    """TRANSPOSE that moves axes of one element only becomes a RESHAPE."""
+    x = op.inputs[0]
+    long = [axis for axis in op.attrs["perms"] if x.shape[axis] > 1]
+    if long != sorted(long):
+        return False
+    made = graph.insert(graph.ops.index(op), "RESHAPE", [x, graph.shape(op.output.shape)], {}, op.origin)
+    graph.replace(op.output, made.output)
+    return True
+
+
 MERGE_RESHAPES = Rewrite("merge_reshapes", Stage.OPTIMIZE, ("RESHAPE",), _reshapes)
 MERGE_SLICES = Rewrite("merge_slices", Stage.OPTIMIZE, ("SLICE",), _slices)
 MERGE_TRANSPOSES = Rewrite("merge_transposes", Stage.OPTIMIZE, ("TRANSPOSE",), _transposes)
+TRANSPOSE_AS_RESHAPE = Rewrite("transpose_as_reshape", Stage.OPTIMIZE, ("TRANSPOSE",), _unmoved)
