@@ -192,8 +192,6 @@ class Lowering:
             narrow = all(v.quant and v.quant.bits == 8 for v in quantized)
             # int16 tables only interpolate; arithmetic is exact
             table = rule.quant is Q.TABLE or (rule.quant in (Q.ARITHMETIC, Q.STEPS) and narrow)
-            if rule.quant is Q.STEPS and not narrow and not self.target.tosa_spec.support_float():
-                raise Rejected("jumps, which a table of 16 bits cannot follow", "quantize this layer to 8 bits")
             one = quantized[0] if len(quantized) == 1 else None
             if table and one and wanted and all(v is one or _is_number(v, one) for v in inputs):
                 return self.builder.TABLE(one, _evaluator(node, args, kwargs, one), *wanted)

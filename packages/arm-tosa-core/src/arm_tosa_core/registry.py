@@ -23,7 +23,7 @@ class Q(Enum):
     PRODUCT = "like ARITHMETIC; a product with a number is only a change of scale"
     SHARED = "inputs and outputs have one scale: data is moved, chosen or pooled"
     TABLE = "one operand: the ATen operator itself, evaluated at every integer"
-    STEPS = "TABLE for 8 bits; its jumps are not for tables of 16 bits, which interpolate: float then"
+    STEPS = "TABLE for 8 bits; its jumps are not for tables of 16 bits, which interpolate: float or whole numbers then"
     BOUNDS = "a clamp: merged into the requantization of what it follows"
     PIECEWISE = "a composite: its rule is run to decompose it, before observers are placed"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .mac import Mac
+from .steps import Steps
 
 
-class Builder(Mac):
+class Builder(Steps):
     """Emits TOSA. With ``dry=True`` the graph is thrown away, and what counts is whether a rule refuses.
 
     ``b.aten.sub(x, y)`` runs the rule of ``aten.sub`` in place.

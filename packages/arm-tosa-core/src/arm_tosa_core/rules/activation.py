@@ -112,7 +112,7 @@ def rrelu(b: Builder, x: Value, low: float = 1 / 8, high: float = 1 / 3, train: 
 
 @op("aten.threshold.default", quant=Q.STEPS)
 def threshold(b: Builder, x: Value, limit: float, number: float) -> Value:
-    x = b.real(x)
+    x = b.jumping(x)
     return b.SELECT(b.compare("GREATER", x, limit), x, number)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -90,22 +91,25 @@ def div(b: Any, x: Operand, y: Any) -> Value:
 def div_mode(b: Any, x: Operand, y: Operand, *, rounding_mode: str | None) -> Value:
     if b.quantizing:
         return _rounded_quotient(b, x, y, rounding_mode)
-    return div(b, x, y) if rounding_mode is None else _quotient(b, x, y, rounding_mode == "floor")[0]
+    if rounding_mode is None:
+        return div(b, x, y)
+    whole = _whole_quotient(b, x, y, rounding_mode, partial(torch.div, rounding_mode=rounding_mode))
+    return whole or _quotient(b, x, y, rounding_mode == "floor")[0]
 
 
 @op("aten.floor_divide.default", "aten.floor_divide.Scalar", quant=Q.STEPS)
 def floor_divide(b: Any, x: Operand, y: Operand) -> Value:
-    return _rounded_quotient(b, x, y, "floor") if b.quantizing else _quotient(b, x, y, True)[0]
+    return div_mode(b, x, y, rounding_mode="floor")
 
 
 @op("aten.remainder.Scalar", "aten.remainder.Tensor", "aten.remainder.Scalar_Tensor", quant=Q.STEPS)
 def remainder(b: Any, x: Operand, y: Operand) -> Value:
-    return _rest(b, x, y, "floor") if b.quantizing else _quotient(b, x, y, True)[1]
+    return _rest(b, x, y, "floor", torch.remainder)
 
 
 @op("aten.fmod.Scalar", "aten.fmod.Tensor", quant=Q.STEPS)
 def fmod(b: Any, x: Operand, y: Operand) -> Value:
-    return _rest(b, x, y, "trunc") if b.quantizing else _quotient(b, x, y, False)[1]
+    return _rest(b, x, y, "trunc", torch.fmod)
 
 
 def _rounded_quotient(b: Any, x: Operand, y: Operand, mode: str | None) -> Value:
@@ -114,13 +118,30 @@ def _rounded_quotient(b: Any, x: Operand, y: Operand, mode: str | None) -> Value
     return quotient if mode is None else getattr(b.aten, mode)(quotient)  # type: ignore[no-any-return]
 
 
-def _rest(b: Any, x: Operand, y: Operand, mode: str) -> Value:
-    return b.aten.sub(x, b.aten.mul(_rounded_quotient(b, x, y, mode), y))  # type: ignore[no-any-return]
+def _rest(b: Any, x: Operand, y: Operand, mode: str, function: Callable[..., torch.Tensor]) -> Value:
+    def exact(real: torch.Tensor, number: float) -> torch.Tensor:
+        return torch.round((real.double() - function(real, number).double()) / number)
+
+    if b.quantizing:
+        quotient: Value | None = _rounded_quotient(b, x, y, mode)
+    else:
+        quotient = _whole_quotient(b, x, y, mode, exact)
+    if quotient is None:
+        return _quotient(b, x, y, mode == "floor")[1]
+    return b.aten.sub(x, b.aten.mul(quotient, y))  # type: ignore[no-any-return]
+
+
+def _whole_quotient(b: Builder, x: Operand, y: Operand, mode: str, exact: Callable[..., torch.Tensor]) -> Value | None:
+    """The whole quotient of a quantized value and a number, in integers; None where there is float, or no number."""
+    number = _number(y)
+    if not number or not isinstance(x, Value) or not b.stays_whole(x):
+        return None
+    return b.whole(x, mode, lambda real: exact(real, number), number)
 
 
 def _quotient(b: Builder, x: Operand, y: Operand, floor: bool) -> tuple[Value, Value]:
     """The whole quotient, rounded down or towards 0, and what is left."""
-    x, y = (b.real(v) for v in b.operands(x, y))
+    x, y = (b.jumping(v) for v in b.operands(x, y))
     if x.dtype in (torch.int8, torch.uint8, torch.int16) and not b.spec.support_integer():  # float32 holds them exactly
         dtype = x.dtype
         quotient, rest = _quotient(b, b.cast(x, torch.float32), b.cast(y, torch.float32), floor)
@@ -135,9 +156,12 @@ def _quotient(b: Builder, x: Operand, y: Operand, floor: bool) -> tuple[Value, V
         quotient = b.INTDIV(x, y)
     rest = b.SUB(x, b.MUL(quotient, y))
     if floor:
-        crossed = b.plain("LOGICAL_XOR", b.compare("GREATER", 0, rest), b.compare("GREATER", 0, y))
-        down = b.plain("LOGICAL_AND", crossed, b.elementwise("LOGICAL_NOT", b.compare("EQUAL", rest, 0)))
-        quotient = b.SUB(quotient, b.cast(down, quotient.dtype))
+        # without integers, comparisons are of floats, to which a CAST keeps signs and zeros
+        left, by = (v if b.spec.support_integer() else b.floating(v) for v in (rest, y))
+        crossed = b.plain("LOGICAL_XOR", b.compare("GREATER", 0, left), b.compare("GREATER", 0, by))
+        down = b.plain("LOGICAL_AND", crossed, b.elementwise("LOGICAL_NOT", b.compare("EQUAL", left, 0)))
+        one = down if b.spec.support_integer() else b.SELECT(down, b.scalar(1, left), b.scalar(0, left))
+        quotient = b.SUB(quotient, b.cast(one, quotient.dtype))
         rest = b.SUB(x, b.MUL(quotient, y))
     return quotient, rest
 
@@ -192,7 +216,9 @@ def abs_(b: Builder, x: Value) -> Value:
 
 @op("aten.sign.default", quant=Q.STEPS)
 def sign(b: Builder, x: Value) -> Value:
-    x = b.real(x)
+    if b.stays_whole(x):
+        return b.signs(x)
+    x = b.jumping(x)
     negative = b.SELECT(b.compare("GREATER", 0, x), b.scalar(-1, x), b.scalar(0, x))
     return b.SELECT(b.compare("GREATER", x, 0), b.scalar(1, x), negative)
 
@@ -200,7 +226,13 @@ def sign(b: Builder, x: Value) -> Value:
 def _declare_step(name: str, function: Callable[[Builder, Value], Value]) -> None:
     @op(f"aten.{name}.default", quant=Q.STEPS)
     def rule(b: Builder, x: Value) -> Value:
-        return function(b, b.real(x)) if x.dtype.is_floating_point else x
+        if not x.dtype.is_floating_point:
+            return x
+        if not b.stays_whole(x):
+            return function(b, b.jumping(x))
+        if name == "frac":
+            return b.SUB(x, b.whole(x, "trunc", torch.trunc))
+        return b.whole(x, name, getattr(torch, name))
 
 
 def rounded(b: Builder, x: Value) -> Value:

@@ -128,15 +128,13 @@ _variants: list[OpCase] = [
         "div/floor number",
         lambda: lambda x: torch.div(x, 0.7, rounding_mode="floor"),
         [(2, 3, 40)],
-        needs_float=("int16",),
     ),
     OpCase(
         "div/trunc number",
         lambda: lambda x: torch.div(x, -0.7, rounding_mode="trunc"),
         [(2, 3, 40)],
-        needs_float=("int16",),
     ),
-    OpCase("div/no mode", lambda: lambda x: torch.div(x, 3, rounding_mode=None) + x, [(2, 3)], needs_float=("int16",)),
+    OpCase("div/no mode", lambda: lambda x: torch.div(x, 3, rounding_mode=None) + x, [(2, 3)]),
     OpCase(
         "div/floor int32",
         lambda: lambda x, y: torch.div(x, y, rounding_mode="floor"),
@@ -151,29 +149,28 @@ _variants: list[OpCase] = [
         "div/floor tensor",
         lambda: lambda x, y: torch.div(x, y, rounding_mode="floor"),
         [uniform((3, 9), -9, 9), uniform((3, 9), *_AWAY_FROM_ZERO)],
-        needs_float=("int16",),
     ),
     OpCase(
         "remainder/tensor",
         lambda: torch.remainder,
         [uniform((3, 9), -9, 9), uniform((3, 9), *_AWAY_FROM_ZERO)],
-        needs_float=("int16",),
     ),
     OpCase(
         "fmod/tensor",
         lambda: torch.fmod,
         [uniform((3, 9), -9, 9), uniform((3, 9), *_AWAY_FROM_ZERO)],
-        needs_float=("int16",),
     ),
     OpCase("floor_divide/int32", lambda: lambda x: x // 7, [integers((99,), -99, 99, torch.int32)]),
-    OpCase("floor_divide/number", lambda: lambda x: x // 0.75, [uniform((99,), -9, 9)], needs_float=("int16",)),
-    OpCase("remainder/number", lambda: lambda x: x % 0.75, [uniform((99,), -9, 9)], needs_float=("int16",)),
+    OpCase("floor_divide/large", lambda: lambda x: x // -7, [integers((99,), -(2**31) + 1, 2**31, torch.int32)]),
+    OpCase("floor_divide/number", lambda: lambda x: x // 0.75, [uniform((99,), -9, 9)]),
+    OpCase("remainder/number", lambda: lambda x: x % 0.75, [uniform((99,), -9, 9)]),
+    OpCase("remainder/negative number", lambda: lambda x: x % -0.75, [uniform((99,), -9, 9)]),
     OpCase(
         "remainder/int32",
         lambda: torch.remainder,
         [integers((99,), -99, 99, torch.int32), integers((99,), -9, -1, torch.int32)],
     ),
-    OpCase("fmod/number", lambda: lambda x: torch.fmod(x, 0.75), [uniform((99,), -9, 9)], needs_float=("int16",)),
+    OpCase("fmod/number", lambda: lambda x: torch.fmod(x, 0.75), [uniform((99,), -9, 9)]),
     OpCase("fmod/int32", lambda: lambda x: torch.fmod(x, 7), [integers((99,), -99, 99, torch.int32)]),
     OpCase("maximum/number", lambda: lambda x: torch.maximum(x, torch.tensor(0.3)), [(2, 3, 4)]),
     OpCase("maximum/other", lambda: torch.max, [(2, 3), (3,)]),
@@ -246,8 +243,7 @@ _unary = [
 ]
 #: Functions with jumps.
 _steps = [
-    OpCase(name, given(getattr(torch, name)), [(3, 40)], needs_float=("int16",))
-    for name in ("ceil", "floor", "round", "sign", "trunc", "frac")
+    OpCase(name, given(getattr(torch, name)), [(3, 40)]) for name in ("ceil", "floor", "round", "sign", "trunc", "frac")
 ]
 
 CASES: list[OpCase] = [*_broadcast, *_variants, *_unary, *_steps]
