@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from arm_tosa_core.build.interpolation import Array, interpolate
+from arm_tosa_core.build.interpolation import BEND_BITS, FINE_BITS, TABLE_BITS, Array, Interpolation, interpolate
 
 POINTS = np.arange(-32768, 32769)
 
@@ -30,12 +30,41 @@ def test_within_one_quantum(name: str) -> None:
     function, largest, highest, tables = FUNCTIONS[name]
     values = function(POINTS * (largest / 32768)) / (highest / 32767)
     found = interpolate(values, -32768, 32767)
-    assert 1 + len(found.zooms) <= tables
-    total = _table(found.entries, POINTS[:-1]) * found.step
-    for centre, shift, entries in found.zooms:
-        total = total + _table(entries, np.clip((POINTS[:-1] - centre) << shift, -32768, 32767))
-    off = np.abs(np.rint(total / 128) - np.rint(values[:-1]).clip(-32768, 32767))
+    assert found.bend is not None or 1 + len(found.zooms) <= tables
+    assert (_off(found, values) > 1).sum() <= 8
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_precise_ones_are_mostly_the_nearest_integer(name: str) -> None:
+    function, largest, highest, _ = FUNCTIONS[name]
+    values = function(POINTS * (largest / 32768)) / (highest / 32767)
+    off = _off(interpolate(values, -32768, 32767, precise=True), values)
+    assert (off > 0).mean() < 0.005
     assert (off > 1).sum() <= 8
+
+
+def test_what_lines_do_not_follow_gets_parabolas() -> None:
+    found = interpolate(np.cos(POINTS * (8 / 32768)) * 32767, -32768, 32767)
+    assert found.bend is not None
+    assert found.zooms == []
+
+
+def _off(found: Interpolation, values: Array) -> Array:
+    """How far results are from the nearest integers, computed as ``Mac._interpolated`` has the target compute."""
+    x = POINTS[:-1]
+    total = _table(found.entries, x) / 2**TABLE_BITS
+    if found.fine is not None:
+        total = total + _table(found.fine, x) / 2 ** (TABLE_BITS + FINE_BITS)
+    if found.bend is not None:
+        beside = x - ((x + 64) >> 7 << 7)
+        form = 4 * np.abs(beside) / 128 * (1 - np.abs(beside) / 128)
+        total = total + np.rint(_table(found.bend, x) / 2**TABLE_BITS) / 2**BEND_BITS * form
+    total = total * found.step
+    for centre, shift, bits, entries in found.zooms:
+        near = _table(entries, np.clip((x - centre) << shift, -32768, 32767))
+        total = total + near / 2 ** (TABLE_BITS + bits)
+    off: Array = np.abs(np.floor(total + 0.5).clip(-32768, 32767) - np.rint(values[:-1]).clip(-32768, 32767))
+    return off
 
 
 def test_neighbours_of_a_pole_are_within_reach() -> None:

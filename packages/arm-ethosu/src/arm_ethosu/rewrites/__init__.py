@@ -11,7 +11,15 @@ from ..accelerators import family_of
 from .averages import AVERAGE_AS_DEPTHWISE
 from .constants import REPEATED_CONSTANT
 from .convolutions import PATCHES, VIEWS
-from .copies import DETOUR_U55, DETOUR_U85, POOLED_CHOICE, POOLED_EXTREME, POOLED_EXTREME_U55, TRANSPOSED_ALIKE
+from .copies import (
+    DETOUR_U55,
+    DETOUR_U85,
+    POOLED_CHOICE,
+    POOLED_EXTREME,
+    POOLED_EXTREME_U55,
+    SHIFTED_PART,
+    TRANSPOSED_ALIKE,
+)
 from .maxima import MAXIMUM_AS_POOL
 from .rescales import ONE_RESCALE_U55, ONE_RESCALE_U85, SCALES_OF_PARTS, WIDE_COPY
 from .resizes import RESIZE_AS_CONVOLUTIONS
@@ -43,6 +51,7 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
         DETOUR_U55,
         REPEATED_CONSTANT,
         TRANSPOSED_ALIKE,
+        SHIFTED_PART,
         WIDE_JOINED_U55,
         RESCALED_JOINED,
         WIDE_MOVED,

@@ -121,6 +121,17 @@ def _pooled_choice(graph: Graph, op: Op) -> bool:
     return changed
 
 
+def _shifted_part(graph: Graph, op: Op) -> bool:
+    """A part goes through a pool before it is widened and shifted: Vela shifts other elements."""
+    widened = op.inputs[0].producer
+    if widened is None or widened.name != "RESCALE" or not is_poolable(part := widened.inputs[0]):
+        return False
+    if part.producer is None or part.producer.name != "SLICE":
+        return False
+    graph.set_input(widened, 0, through_pool(graph, graph.ops.index(widened), part, op))
+    return True
+
+
 def _squeezed(shape: Sequence[int]) -> list[int]:
     return [size for size in shape if size != 1]
 
@@ -135,6 +146,8 @@ def _transposed_alike(graph: Graph, op: Op) -> bool:
     while source.producer is not None and source.producer.name == "RESHAPE":
         source = source.producer.inputs[0]
     if source.producer is None or source.producer.name != "TRANSPOSE" or not is_poolable(tensor):
+        return False
+    if len(_squeezed(tensor.shape)) < 2:  # a vector: the copy would read it in the same way
         return False
     again = op.name == "TRANSPOSE" and source is not tensor
     if not again and _squeezed(tensor.shape) != _squeezed(source.producer.inputs[0].shape):
@@ -151,3 +164,4 @@ _BLOCKWISE = (
 TRANSPOSED_ALIKE = Rewrite("transposed_alike", Stage.LEGALIZE, _BLOCKWISE, _transposed_alike)
 POOLED_CHOICE = Rewrite("pooled_choice", Stage.LEGALIZE, ("SELECT",), _pooled_choice)
 DETOUR_U85, DETOUR_U55 = _detour(_WRONG_PLACES_U85), _detour(_WRONG_PLACES_U55)
+SHIFTED_PART = Rewrite("shifted_part", Stage.LEGALIZE, ("ARITHMETIC_RIGHT_SHIFT",), _shifted_part)

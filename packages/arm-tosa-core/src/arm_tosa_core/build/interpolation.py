@@ -1,7 +1,8 @@
-"""Tables of 16 bits: 513 points of a function, lines between them, and finer tables where lines are too coarse."""
+"""Tables of 16 bits: 513 points of a function, lines or parabolas between them, finer tables where these do not do."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,11 @@ Array = np.ndarray[Any, Any]
 
 #: Error, in quanta, from which a function deserves a finer table: below it the rounded result is off by 1 at most.
 _LIMIT = 1.0
+#: The same where the result should be the nearest integer: what is left then mostly is how TABLE rounds.
+_PRECISE = 1 / 8
+#: Bits of fraction: of a TABLE's result, and more that a sum of several has; of what entries leave out, of how a
+#: function bends between them, and of the bend's form.
+TABLE_BITS, MORE_BITS, FINE_BITS, BEND_BITS, FORM_BITS = 7, 6, 15, 9, 13
 #: Integers, of 65536, that may be worse: a pole has a few, where no calibrated value lies.
 _FEW = 8
 _MOST_ZOOMS = 3
@@ -24,51 +30,113 @@ class Interpolation:
     Args:
         entries: 513 points of the function, int16.
         step: how many quanta a step of them is.
-        zooms: finer tables (centre, shift, entries) of ``(x - centre) << shift``, saturated to 16 bits; they hold what
-            the tables before are off by, in quanta, and 0 at both ends.
+        fine: what the entries are off by, in ``2**-FINE_BITS`` steps, at the same points; None: not needed.
+        bend: how far from the line the function is in the middle between two points, in ``2**-BEND_BITS`` steps, at
+            the same points: a parabola between them goes through it. None: lines do.
+        zooms: finer tables (centre, shift, bits, entries) of ``(x - centre) << shift``, saturated to 16 bits; they hold
+            what the tables before are off by, in ``2**-bits`` quanta, and 0 at both ends.
     """
 
     entries: Array
     step: int
-    zooms: list[tuple[int, int, Array]] = field(default_factory=list)
+    fine: Array | None = None
+    bend: Array | None = None
+    zooms: list[tuple[int, int, int, Array]] = field(default_factory=list)
+
+    @property
+    def precise(self) -> bool:
+        """Whether its sum has ``MORE_BITS``."""
+        return self.fine is not None or self.bend is not None or any(bits for _, _, bits, _ in self.zooms)
 
 
-def interpolate(values: Array, low: int, high: int, between: bool = True) -> Interpolation:
+def interpolate(values: Array, low: int, high: int, between: bool = True, precise: bool = False) -> Interpolation:
     """Tables for a function known at every integer.
 
     Args:
         values: its values in quanta at the integers -32768 to 32768, not rounded (float64, 65537 of them).
         low, high: where the result saturates. Far beyond, where calibration has seen nothing, it need only saturate.
         between: whether it is read between the points as well.
+        precise: the result should be the nearest integer, not one of the two nearest.
     """
+    values = np.clip(values, 2.0**16 * _LOW, 2.0**16 * _HIGH)  # infinity, as a number
     wanted = np.clip(values, low, high)
     if not between:
         return Interpolation(_entries(wanted[::128]), 1)
     seen = (np.abs(values - wanted) < (high - low) / 64)[:-1]
-    plain = [_plain(values, wanted, seen, step) for step in (1, 2, 4)]
-    made, errors = min(plain, key=lambda pair: (max(_bad(pair[1]), _FEW), pair[0].step))
-    least = 1
-    while len(made.zooms) < _MOST_ZOOMS and _bad(errors) > _FEW:
-        zoomed = _zoom(errors, seen, least)
-        if zoomed is None:
-            break
-        if _bad(zoomed[1]) > 0.9 * _bad(errors):  # at a corner an error falls only with the length of the line
-            least = zoomed[0][1] + 1
-            continue
-        made.zooms.append(zoomed[0])
-        errors = zoomed[1]
-    return made
+    limits = (_LIMIT, _PRECISE) if precise else (_LIMIT,)  # the first errors to mend are the large ones
+    made = [_fitted(values, wanted, seen, step, limits) for step in (1, 2, 4)]
+    bad = [[max(_bad(errors * seen, limit), _FEW) for limit in limits] for _, errors in made]
+    best, (found, _) = min(zip(bad, made, strict=True), key=lambda m: (m[0], len(m[1][0].zooms), m[1][0].step))
+    if best[0] > _FEW and not precise:
+        return interpolate(values, low, high, precise=True)
+    return found
 
 
-def _plain(values: Array, wanted: Array, seen: Array, step: int) -> tuple[Interpolation, Array]:
-    """One table and its errors.
+def _fitted(
+    values: Array, wanted: Array, seen: Array, step: int, limits: Sequence[float]
+) -> tuple[Interpolation, Array]:
+    """Tables for the limits, one after the other, and their errors."""
+    precise = len(limits) > 1
+    found, errors = _plain(values, wanted, step, precise)
+    for limit in limits:
+        least = 1
+        while len(found.zooms) < _MOST_ZOOMS and _bad(errors * seen, limit) > _FEW:
+            zoomed = _zoom(errors, seen, least, limit, precise)
+            if zoomed is None:
+                break
+            if _bad(zoomed[1] * seen, limit) > 0.9 * _bad(errors * seen, limit):
+                least = zoomed[0][1] + 1  # at a corner an error falls only with the length of the line
+                continue
+            found.zooms.append(zoomed[0])
+            errors = zoomed[1]
+    return found, errors
+
+
+def _plain(values: Array, wanted: Array, step: int, precise: bool) -> tuple[Interpolation, Array]:
+    """Tables of the whole range and their errors.
 
     Where a function leaves the range, coarser entries that reach beyond it are better: the line between a saturated
     entry and the next would be off for the whole segment.
     """
-    entries = _entries(values[::128] / step)
-    made = _evaluate(entries, np.arange(_LOW, _HIGH + 1)) * step
-    return Interpolation(entries, step), (wanted[:-1] - np.clip(made, wanted.min(), wanted.max())) * seen
+    x = np.arange(_LOW, _HIGH + 1)
+    found = Interpolation(_entries(values[::128] / step), step)
+    made = _evaluate(found.entries, x)
+    if precise:
+        rest = np.clip(values[::128] / step - found.entries, -1, 1)
+        if rest.any():
+            found.fine = _entries(rest * 2**FINE_BITS)
+            made = made + _evaluate(found.fine, x) / 2**FINE_BITS
+        bend = _bend(values / step)
+        if np.abs(bend).max() * step > _PRECISE / 4:
+            found.bend = _entries(bend * 2**BEND_BITS)
+            made = made + _evaluate(found.bend, x) * _form(x) / 2**BEND_BITS
+    errors = wanted[:-1] - made * step
+    beyond = (values - wanted)[:-1] * errors < 0  # as the function is: both saturate
+    return found, np.where(beyond, 0, errors)
+
+
+def _form(x: Array) -> Array:
+    """A parabola between two points: 0 at both, 1 in the middle."""
+    rest: Array = ((x - _LOW) & 127) / 128
+    return 4 * rest * (1 - rest)
+
+
+def _bend(values: Array) -> Array:
+    """At each point, how far from its lines a function is in the middle of them.
+
+    That is the harmonic mean of both sides, which near a pole is that of the calmer one, and 0 at a turn.
+    """
+    points = np.abs(values) < 4 * _HIGH  # what is further away saturates
+    near = points[:-1].reshape(-1, 128).all(1) & points[128::128]
+    places = near.nonzero()[0]
+    if not places.size:
+        return np.zeros(len(near) + 1)
+    middles = (values[64::128] - (values[:-1:128] + values[128::128]) / 2)[places]
+    known = np.interp(np.arange(-1, len(near) + 1), places, middles)
+    left, right = known[:-1], known[1:]
+    same = left * right > 0
+    bend: Array = np.where(same, 2 * left * right / np.where(same, left + right, 1.0), 0.0)
+    return bend
 
 
 def _entries(points: Array) -> Array:
@@ -87,34 +155,43 @@ def _evaluate(entries: Array, x: Array) -> Array:
     return made
 
 
-def _bad(errors: Array) -> int:
-    return int((np.abs(errors) > _LIMIT).sum())
+def _bad(errors: Array, limit: float) -> int:
+    return int((np.abs(errors) > limit).sum())
 
 
-def _zoom(errors: Array, seen: Array, least: int) -> tuple[tuple[int, int, Array], Array] | None:
+def _zoom(
+    errors: Array, seen: Array, least: int, limit: float, precise: bool
+) -> tuple[tuple[int, int, int, Array], Array] | None:
     """The finer table, with at least this shift, that mends most integers, and the errors that remain."""
-    size = np.abs(errors)
-    best: tuple[int, int, int] | None = None
+    size = np.abs(errors) * seen
+    weight = np.log2(np.maximum(size / limit, 2)) if precise else np.ones(1)
+    best: tuple[float, int, int] | None = None
     for shift in range(least, 8):
-        mended = (size > _LIMIT) & (size <= _LIMIT * 4**shift)  # a line's error falls with the square of its length
+        mended = (size > limit) & (size <= limit * 4**shift)  # a line's error falls with the square of its length
         width = 1 << (16 - shift)
-        counts = np.concatenate([[0], np.cumsum(mended)])
+        counts = np.concatenate([[0], np.cumsum(mended * weight)])
         starts = np.arange(0, 65536 - width + 1, 128)
         inside = counts[starts + width] - counts[starts]
         middle = (65536 - width) // 2
         at = int(starts[inside.argmax()])
         if counts[middle + width] - counts[middle] >= 0.98 * inside.max():
             at = middle  # around 0: the shift alone does
-        count = int(counts[at + width] - counts[at])
+        count = float(counts[at + width] - counts[at])
         if best is None or count > best[0]:
             best = count, at + width // 2 + _LOW, shift
     if best is None or not best[0]:
         return None
     _, centre, shift = best
     points = np.clip(centre + (np.arange(_LOW, _HIGH + 2, 128) >> shift), _LOW, _HIGH)
-    residue = errors[points - _LOW]
-    residue[0] = residue[-1] = 0  # beyond the window these apply
-    entries = _entries(residue)
+    most = size[points - _LOW].max()
+    residue = errors[points - _LOW].clip(-most, most)  # what nobody has seen must not make entries coarser
+    half = 1 << (15 - shift)
+    if centre - half > _LOW:
+        residue[0] = 0  # it applies beyond the window as well,
+    if centre + half <= _HIGH:
+        residue[-2:] = 0  # as do these: what saturates is just below the last point
+    bits = max(int(min(MORE_BITS, np.log2(_HIGH / np.abs(residue).max()))), 0) if precise and residue.any() else 0
+    entries = _entries(residue * 2**bits)
     x = np.arange(_LOW, _HIGH + 1)
-    left = (errors - _evaluate(entries, np.clip((x - centre) << shift, _LOW, _HIGH))) * seen
-    return (centre, shift, entries), left
+    left = errors - _evaluate(entries, np.clip((x - centre) << shift, _LOW, _HIGH)) / 2**bits
+    return (centre, shift, bits, entries), left

@@ -12,7 +12,7 @@ import torch
 from ..dtypes import numpy_dtype, torch_to_tosa, tosa_to_torch
 from ..ir import DType, Tensor
 from ..values import INTEGER_RANGES, QParams, Value
-from .interpolation import Interpolation, interpolate
+from .interpolation import FINE_BITS, FORM_BITS, MORE_BITS, TABLE_BITS, Interpolation, interpolate
 from .movement import Movement
 from .run_time import RunTime
 
@@ -134,12 +134,21 @@ class Mac(RunTime, Movement):
         return self.value(out, torch.int64, bounds=(0, x.shape[axis] - 1))
 
     def TABLE(
-        self, x: Value, function: Callable[[torch.Tensor], torch.Tensor], quant: QParams, dtype: torch.dtype
+        self,
+        x: Value,
+        function: Callable[[torch.Tensor], torch.Tensor],
+        quant: QParams,
+        dtype: torch.dtype,
+        precise: bool = False,
     ) -> Value:
         """Any function of one quantized value, as a table (TOSA 1.0, section 2.6.1 "TABLE").
 
         8 bits: an entry per integer. 16 bits: 513 points, 128 apart, and linear between. From 8 bits to more, the input
         is widened first; from 16 bits to 8, entries have three more bits, and a RESCALE rounds.
+
+        Args:
+            precise: from 16 bits to 16 or 32, parabolas between the points and entries with a fraction, so that nearly
+                every result is the nearest integer; otherwise it is one of the two nearest.
         """
         assert x.quant is not None
         self.require(
@@ -164,7 +173,7 @@ class Mac(RunTime, Movement):
             out = self._table(tensor, quant.quantize(result).numpy().astype(np.int8))
         elif dtype == torch.int16:
             values = (result / quant.scalar + quant.zero_point).numpy()
-            found = interpolate(values, quant.qmin, quant.qmax, between)
+            found = interpolate(values, quant.qmin, quant.qmax, between, precise)
             out = self._interpolated(tensor, found, 1.0, DType.INT16)
         else:  # entries of another scale, and no zero point
             reach = float((result / quant.scalar).abs().max())  # a result of 32 bits is more than entries hold
@@ -173,7 +182,7 @@ class Mac(RunTime, Movement):
             ends = (-32768, 32767)
             if dtype == torch.int8:
                 ends = tuple(int((end - quant.zero_point) / _FINER) for end in (quant.qmin, quant.qmax))  # type: ignore[assignment]
-            found = interpolate(values, *ends, between)
+            found = interpolate(values, *ends, between, precise and dtype == torch.int32)
             out = self._interpolated(tensor, found, unit, torch_to_tosa(dtype), quant.zero_point)
         return self.value(out, torch.float32, x.axes, quant)
 
@@ -181,18 +190,51 @@ class Mac(RunTime, Movement):
         return self.emit("TABLE", [x, self.graph.constant(entries, x.dtype)])
 
     def _interpolated(self, x: Tensor, found: Interpolation, unit: float, dtype: DType, zero_point: int = 0) -> Tensor:
-        """A function of INT16 by its tables, whose entries count in units of the result's quanta."""
+        """A function of INT16 by its tables, whose entries count in units of the result's quanta.
+
+        A sum of several may have ``MORE_BITS`` more bits of fraction than a TABLE's result.
+        """
         out, step = self._table(x, found.entries), found.step
+        more = MORE_BITS if found.precise else 0
+        out = self._shifted(out, more)
+        rest = [] if found.fine is None else [self._table(x, found.fine)]
+        rest += [] if found.bend is None else [self._bent(x, found.bend)]
+        if rest:  # of the same scale
+            fraction = rest[0] if len(rest) == 1 else self.emit("ADD", rest)
+            factor = 2.0 ** (more - FINE_BITS)
+            out = self.emit("ADD", [out, self.rescale(fraction, [factor], DType.INT32)])
         if found.zooms and step > 1:  # they count in quanta
-            out, step = self.rescale(out, [float(step)], DType.INT32), 1
-        for centre, shift, entries in found.zooms:
+            out, step = self._shifted(out, step.bit_length() - 1), 1
+        for centre, shift, bits, entries in found.zooms:
             moved = x
             if centre:
                 constant = self.graph.constant(np.full([1] * len(x.shape), centre, np.int32), DType.INT32)
                 moved = self.emit("SUB", [self.rescale(x, [1.0], DType.INT32), constant])
-            out = self.emit("ADD", [out, self._table(self.rescale(moved, [2.0**shift], DType.INT16), entries)])
-        # Tables give 7 more bits, of fraction.
-        return self.rescale(out, [step * unit / 128], dtype, new_zero_point=zero_point)
+            near = self._table(self.rescale(moved, [2.0**shift], DType.INT16), entries)
+            out = self.emit("ADD", [out, self._shifted(near, more - bits)])
+        return self.rescale(out, [step * unit / 2 ** (TABLE_BITS + more)], dtype, new_zero_point=zero_point)
+
+    def _bent(self, x: Tensor, bend: np.ndarray[Any, Any]) -> Tensor:
+        """Parabolas between the points of tables, in ``2**-(TABLE_BITS + FINE_BITS)`` steps: a bend times a form.
+
+        The form is a function of where x lies beside its nearest point; a TABLE has it at each of these 128 places.
+        """
+        wide = self.rescale(x, [1.0], DType.INT32)
+        bits = self.graph.constant(np.full([1] * len(x.shape), 7, np.int32), DType.INT32)
+        nearest = self.emit("ARITHMETIC_RIGHT_SHIFT", [wide, bits], round=True)
+        beside = self.emit("SUB", [wide, self.emit("LOGICAL_LEFT_SHIFT", [nearest, bits])])  # -64 to 63
+        along = np.abs(np.arange(-256, 257)) / 512
+        parabola = np.rint(4 * along * (1 - along) * 2**FORM_BITS).astype(np.int16)
+        forms = (self._table(self.rescale(beside, [512.0], DType.INT16), parabola), self._table(x, bend))
+        return self._times(*(self.rescale(t, [2.0**-TABLE_BITS], DType.INT16) for t in forms))
+
+    def _times(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.emit("MUL", [x, y, self.graph.constant(np.zeros(1, np.int8), DType.INT8)])
+
+    def _shifted(self, x: Tensor, bits: int) -> Tensor:
+        """INT32 times a power of two. A RESCALE on its own takes Ethos-U85 four times as long as a MUL."""
+        factor = self.graph.constant(np.full([1] * len(x.shape), 2**bits, np.int32), DType.INT32)
+        return self._times(x, factor) if bits else x
 
     def RESIZE(self, x: Value, scale: Sequence[int], offset: Sequence[int], border: Sequence[int], mode: str) -> Value:
         """Resamples an NHWC image; scale is (y numerator, y denominator, x numerator, x denominator)."""

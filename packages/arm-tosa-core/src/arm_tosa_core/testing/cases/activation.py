@@ -50,12 +50,12 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "dropout/channels": lambda x: F.dropout1d(x + 1, 0.5, False),
 }
 _functions = [
-    # a jump is not for tables that interpolate; softsign is exported as four operators, each off by 1 at most
+    # softsign is exported as four operators: where a sum is on the edge of two integers, its reciprocal is 7 apart
     OpCase(
         name,
         given(f),
         [uniform((1, 3, 41), -6, 6)],
-        int16_quanta=8 if name == "softsign" else 1,
+        int16_quanta=6 if name == "softsign" else 1,
     )
     for name, f in _FUNCTIONS.items()
 ]
@@ -90,9 +90,8 @@ CASES: list[OpCase] = [
     OpCase("prelu/one weight", lambda: nn.PReLU(), [(2, 5)]),
     OpCase("prelu/channels", lambda: nn.PReLU(3, 0.3), [(2, 3, 4, 5)]),
     OpCase("prelu/rank 2", lambda: nn.PReLU(5, 0.3), [(2, 5)]),
-    # the table of the gate is linear between 513 points in int16
-    OpCase("glu", lambda: nn.GLU(), [(2, 3, 6)], int16_quanta=2),
-    OpCase("glu/axis", lambda: nn.GLU(1), [(2, 6, 3)], int16_quanta=2),
+    OpCase("glu", lambda: nn.GLU(), [(2, 3, 6)]),
+    OpCase("glu/axis", lambda: nn.GLU(1), [(2, 6, 3)]),
     OpCase("rrelu", lambda: nn.RReLU(), [(2, 6, 3)]),
     OpCase(
         "dropout/train",

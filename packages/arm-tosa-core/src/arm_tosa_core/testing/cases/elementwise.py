@@ -40,12 +40,10 @@ _BINARY: dict[str, tuple[Callable[..., Any], tuple[float, float], tuple[float, f
     "minimum": (torch.minimum, (-2, 3), (-1, 5)),
 }
 _broadcast = [
-    # a division is two operators: it multiplies by a reciprocal
     OpCase(
         f"{name}/{kind}",
         given(f),
         [uniform(shapes[0], *first), uniform(shapes[1], *second)],
-        int16_quanta=2 if name == "div" else 1,
     )
     for name, (f, first, second) in _BINARY.items()
     for kind, shapes in _SHAPES.items()
@@ -237,9 +235,7 @@ _UNARY: dict[str, tuple[float, float]] = {
     "tanh": (-3, 3),
 }
 _unary = [
-    # int16 tables are linear between 513 points over the whole range: a curve bends away from them
-    OpCase(name, given(getattr(torch, name)), [uniform((3, 40), low, high)], int16_quanta=2 if name == "cos" else 1)
-    for name, (low, high) in _UNARY.items()
+    OpCase(name, given(getattr(torch, name)), [uniform((3, 40), low, high)]) for name, (low, high) in _UNARY.items()
 ]
 #: Functions with jumps.
 _steps = [

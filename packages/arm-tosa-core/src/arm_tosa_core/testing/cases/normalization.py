@@ -60,5 +60,8 @@ _ROWS = [
     OpCase("log_softmax/image", lambda: nn.LogSoftmax(1), [(2, 6, 3, 4)]),
 ]
 
-#: All but batch_norm are chains of operators, each off by 1 at most.
-CASES: list[OpCase] = [row if row.name.startswith("batch_norm") else replace(row, int16_quanta=4) for row in _ROWS]
+#: A mean on the edge of two integers is off by 1, which is several quanta of what is divided by its root; a mean over
+#: two axes comes from INT48, whose RESCALE has 15 bits of a factor only. The same goes for the sum of a softmax.
+_WORSE = {"layer_norm/several axes": 4, "layer_norm/vector": 2, "group_norm/rank 3": 2, "softmax/last": 2}
+
+CASES: list[OpCase] = [replace(row, int16_quanta=_WORSE.get(row.name)) for row in _ROWS]

@@ -95,8 +95,8 @@ CASES: list[OpCase] = [
         lambda: lambda x: torch.linalg.vector_norm(x, 3),
         [(2, 6)],
     ),
-    # a norm and a division by it
-    OpCase("norm/normalize", lambda: lambda x: torch.nn.functional.normalize(x, dim=-1), [(2, 6, 4)], int16_quanta=4),
+    # a norm, off by 1 where its square lies on the edge of two integers, and a division by it
+    OpCase("norm/normalize", lambda: lambda x: torch.nn.functional.normalize(x, dim=-1), [(2, 6, 4)], int16_quanta=3),
     OpCase("logsumexp", lambda: lambda x: torch.logsumexp(x, 1), [(2, 6, 4)]),
     OpCase("norm/third", lambda: lambda x: torch.linalg.vector_norm(x, 3, dim=1), [(3, 9)]),
     OpCase(
