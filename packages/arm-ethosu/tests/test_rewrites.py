@@ -118,21 +118,23 @@ def test_dilation_becomes_views(
 
 
 @pytest.mark.parametrize(
-    ("shape", "axis", "pools"),
+    ("shape", "axis", "pools", "transposes"),
     [
-        ((6, 64, 64), 2, 2),  # of 4 neighbours, then of the 16 that are left
-        ((1, 8, 32, 1500), 3, 2),
-        ((3, 20, 197), 2, 1),  # 197 is prime
-        ((1, 1, 384, 64), 2, 1),  # not the channels
-        ((7, 300, 5), 1, 0),  # longer than a kernel may be, and 7 of them
-        ((5, 1, 9), 1, 0),
+        ((6, 64, 64), 2, 2, 1),  # of 4 neighbours, then of the 16 that are left
+        ((2, 128, 128), 2, 3, 0),  # of 8 neighbours, then of 4, twice
+        ((1, 8, 32, 1500), 3, 3, 0),
+        ((3, 20, 197), 2, 1, 1),  # 197 is prime
+        ((1, 1, 384, 64), 2, 1, 0),  # not the channels
+        ((7, 300, 5), 1, 0, 0),  # longer than a kernel may be, and 7 of them
+        ((5, 1, 9), 1, 0, 0),
     ],
 )
-def test_a_maximum_becomes_pools(shape: tuple[int, ...], axis: int, pools: int) -> None:
+def test_a_maximum_becomes_pools(shape: tuple[int, ...], axis: int, pools: int, transposes: int) -> None:
     builder = Builder(Graph(), _SPEC.tosa_spec)
     builder.graph.outputs = [builder.emit("REDUCE_MAX", [builder.graph.input("x", shape, DType.INT8)], axis=axis)]
     plain, legal = _before_and_after(builder)
-    assert [op.name for op in builder.graph.ops].count("MAX_POOL2D") == pools
+    names = [op.name for op in builder.graph.ops]
+    assert (names.count("MAX_POOL2D"), names.count("TRANSPOSE")) == (pools, transposes)
     if pools and axis == len(shape) - 1:
         assert _cycles(legal) < _cycles(plain) / 3
 

@@ -195,6 +195,53 @@ def _enlarged_sum(m: Maker) -> Tensor:
     return m.rescale(m.op("ADD", m.rescale(large, I32, 1.0), m.const(I32, [[[[1]]]])), I8, 0.9)
 
 
+def _enlarged_joined(m: Maker) -> Tensor:
+    shapes = (m.graph.shape(v) for v in ((8, 2, 8, 2), (-3, -3), (3, 3)))
+    large = m.op("RESIZE", m.input(I8, 1, 3, 3, 21), *shapes, mode="NEAREST_NEIGHBOR")
+    return m.op("CONCAT", large, m.input(I8, 1, 12, 12, 5), axis=3)
+
+
+def _part(m: Maker, x: Tensor, *shape: int) -> Tensor:
+    return m.op("SLICE", x, m.graph.shape((0, *(1 for _ in shape[1:]))), m.graph.shape(shape))
+
+
+def _sum_of_slice(m: Maker) -> Tensor:
+    part = m.rescale(_part(m, m.input(I8, 1, 6, 7, 12), 1, 5, 5, 9), I32, 1.0)
+    return m.rescale(m.op("REDUCE_SUM", part, axis=3), I8, 0.1)
+
+
+def _padded_then_less(m: Maker) -> Tensor:
+    padded = m.op("PAD", m.input(I8, 1, 5, 6, 11), m.graph.shape((0, 0, 1, 1, 0, 2, 3, 1)), m.const(I8, [7]))
+    return m.rescale(m.op("SUB", m.rescale(padded, I32, 1.0), m.random(I32, -9, 9, 1, 7, 8, 15)), I8, 0.3)
+
+
+def _product_of_scales(m: Maker) -> Tensor:
+    first = m.rescale(m.rescale(m.input(I8, *_SHAPE), I8, 1.7), I32, 1.0)
+    return m.rescale(m.op("MUL", first, m.rescale(m.input(I8, *_SHAPE), I32, 2.0), m.const(I8, [0])), I8, 1e-2)
+
+
+def _repeated_slice(m: Maker) -> Tensor:
+    wide = m.rescale(m.input(I8, 1, 6, 10, 21), I32, 2.0)
+    row = m.op("SLICE", wide, m.graph.shape((0, 0, 0, 0)), m.graph.shape((1, 1, 10, 21)))
+    return m.rescale(m.op("ADD", m.rescale(m.input(I8, 1, 6, 1, 21), I32, 3.0), row), I8, 0.3)
+
+
+def _repeated_part(m: Maker) -> Tensor:
+    column = m.rescale(_part(m, m.input(I8, 1, 7, 3, 20), 1, 6, 1, 19), I32, 2.0**15)
+    return m.rescale(m.op("ADD", column, m.rescale(m.input(I8, 1, 6, 8, 19), I32, 1.5 * 2.0**15)), I8, 1e-5)
+
+
+def _whole_scales(m: Maker) -> Tensor:
+    x, y = m.rescale(m.input(I8, *_SHAPE), I32, 2.0), m.rescale(m.input(I8, *_SHAPE), I32, 3.0)
+    return m.rescale(m.op("SUB", x, y), I8, 0.1)
+
+
+def _joined_twice(m: Maker) -> Tensor:
+    joined = m.op("CONCAT", m.input(I8, 1, 6, 4, 21), m.input(I8, 1, 6, 6, 21), axis=2)
+    narrow = m.rescale(m.rescale(joined, I32, 1.0), I8, 0.8)
+    return m.op("PAD", narrow, m.graph.shape((0, 0, 1, 0, 0, 2, 1, 1)), m.const(I8, [5]))
+
+
 def _padded_distance(m: Maker) -> Tensor:
     narrow = m.rescale(m.conv(m.rescale(m.input(I8, 1, 1, 1, 9), I8, 0.9), (1, 1), 1), I8, 1e-2)
     distance = m.op("ABS", m.rescale(narrow, I32, 1.0))
@@ -252,6 +299,20 @@ ROWS = {
     ),
     "saturated, then widened": Row(_saturated_sum, "ethos-u55-128"),
     "enlarged, then widened": Row(_enlarged_sum, "ethos-u55-128"),
+    "enlarged by 4, then CONCAT": Row(_enlarged_joined, "ethos-u65-512"),
+    "SLICE, widened, then a sum, U55": Row(_sum_of_slice, "ethos-u55-256"),
+    "SLICE, widened, then a sum, U85": Row(_sum_of_slice, "ethos-u85-256"),
+    "PAD, then widened": Row(_padded_then_less, "ethos-u65-512"),
+    "RESCALE, then widened": Row(lambda m: m.rescale(m.rescale(m.input(I8, 5, 4), I8, 3.0), I32, 1.0), "ethos-u55-32"),
+    "CONCAT, widened, RESCALE, PAD": Row(_joined_twice, "ethos-u85-512"),
+    "sum of a scale of 1 and one of 2": Row(
+        lambda m: m.rescale(m.op("ADD", _widened(m, *_SHAPE), m.rescale(m.input(I8, *_SHAPE), I32, 2.0)), I8, 0.3),
+        "ethos-u55-128",
+    ),
+    "product of a scale of 1 and one of 2": Row(_product_of_scales, "ethos-u65-256"),
+    "SLICE, widened, then repeated": Row(_repeated_part, "ethos-u65-256"),
+    "difference of scales of 2 and 3": Row(_whole_scales, "ethos-u55-256"),
+    "SLICE of INT32 that is repeated": Row(_repeated_slice, "ethos-u85-256"),
     "RESCALE, ABS, PAD of INT32": Row(_padded_distance, "ethos-u85-1024"),
     "two minima, then CONCAT": Row(_joined_minima, "ethos-u55-128"),
     "CONCAT of INT32, then RESCALE": Row(

@@ -24,12 +24,22 @@ from .maxima import MAXIMUM_AS_POOL
 from .rescales import ONE_RESCALE_U55, ONE_RESCALE_U85, SCALES_OF_PARTS, WIDE_COPY
 from .resizes import RESIZE_AS_CONVOLUTIONS
 from .tables import ACTIVATION_FIRST, ONE_TABLE, TABLE_FIRST
-from .wide import RESCALED_JOINED, WIDE_BROADCAST, WIDE_JOINED_U55, WIDE_JOINED_U85, WIDE_MOVED, WIDENED_ALONE
+from .wide import (
+    RESCALED_JOINED,
+    RESHAPED_FIRST,
+    SMALL_SUM,
+    WIDE_JOINED_U55,
+    WIDE_JOINED_U85,
+    WIDE_MOVED,
+    WIDE_REPEATED,
+    WIDENED,
+)
 
 
 def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
     """The rewrites for an accelerator: what Vela gets wrong differs between families, and with their on-chip memory."""
-    common = (PATCHES, VIEWS, MAXIMUM_AS_POOL, AVERAGE_AS_DEPTHWISE, SCALES_OF_PARTS)
+    common: tuple[Rewrite, ...] = (PATCHES, VIEWS, MAXIMUM_AS_POOL, AVERAGE_AS_DEPTHWISE, SCALES_OF_PARTS)
+    common += (RESHAPED_FIRST, WIDENED, WIDE_REPEATED)
     if family_of(accelerator) == "u85":
         return (
             *common,
@@ -55,7 +65,6 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
         WIDE_JOINED_U55,
         RESCALED_JOINED,
         WIDE_MOVED,
-        WIDE_BROADCAST,
-        WIDENED_ALONE,
+        SMALL_SUM,
         *((TABLE_FIRST,) if small else ()),
     )

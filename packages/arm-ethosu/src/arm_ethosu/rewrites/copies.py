@@ -37,11 +37,23 @@ def is_poolable(tensor: Tensor) -> bool:
 
 
 def _source(tensor: Tensor) -> str:
-    """The operator that makes a tensor, before any RESCALE and RESHAPE; empty for an input or a constant."""
+    """The operator that makes a tensor, before any RESCALE and RESHAPE; empty for an input or a constant.
+
+    A RESIZE counts where it enlarges by more than 2, which Vela makes several operations of.
+    """
     op = tensor.producer
     while op is not None and op.name in ("RESCALE", "RESHAPE"):
         op = op.inputs[0].producer
-    return "" if op is None else op.name
+    if op is None or (op.name == "RESIZE" and _factor(op) <= 2):
+        return ""
+    return op.name
+
+
+def _factor(resize: Op) -> float:
+    """What a RESIZE enlarges by, at most."""
+    scale = resize.inputs[1].data
+    assert scale is not None
+    return max(int(scale[0]) / int(scale[1]), int(scale[2]) / int(scale[3]))
 
 
 #: Operators, and those whose results Vela does not give them at the right place, or of the right size.
@@ -52,7 +64,7 @@ _WRONG_PLACES_U55 = {
     **_OF_SLICES,
     **_OF_SUMS,
     "MATMUL": ("SLICE",),
-    **dict.fromkeys(("CONCAT", "PAD"), ("TRANSPOSE_CONV2D", "MATMUL")),
+    **dict.fromkeys(("CONCAT", "PAD"), ("TRANSPOSE_CONV2D", "MATMUL", "RESIZE")),
 }
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import prod
+import math
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from arm_tosa_core.ir import DType, Graph, Op, Tensor
@@ -12,8 +12,8 @@ from arm_tosa_core.rewrite import Rewrite, Stage
 _LARGEST_KERNEL = 256  # of a pool, along either axis
 _LARGEST_SIZE = 65536  # of a feature map, along any axis
 _BRICK = 16  # channels that are computed together
-#: Cycles for each element, as multiples of what a pool needs for each element of its window: measured, U55 and U85.
-_TRANSPOSING = 1
+#: Pools alone may need so many times what pools and a TRANSPOSE need: they do without a copy of their operand.
+_WITHOUT_TRANSPOSE = 2
 
 
 class _Kernel(NamedTuple):
@@ -34,17 +34,31 @@ def _bricks(channels: int) -> int:
     return -(-channels // _BRICK) * _BRICK
 
 
-def _transposed_cost(rows: int, size: int) -> int:
-    return _TRANSPOSING * rows * size + size * _bricks(rows)
+class _Plan(NamedTuple):
+    """How the maximum of a row is taken: of so many groups of neighbours, each time; what is left is transposed."""
+
+    cost: float  # elements that are read and written for each row, those of bricks included
+    groups: tuple[int, ...]
+    left: int
 
 
-def _groups(rows: int, size: int) -> int:
-    """In how many groups of neighbours to take the maximum of a row's elements first; 1: as they are."""
-    costs = {1: _transposed_cost(rows, size)}
-    for left in range(2, size):  # elements of a row of which the maximum is taken then
-        if size % left == 0 and size // left <= _LARGEST_KERNEL:
-            costs[size // left] = rows * (size // left) * _bricks(left) + _transposed_cost(rows, left)
-    return min(costs, key=lambda groups: costs[groups])
+def _pooled(size: int, end: Callable[[int], float | None]) -> _Plan:
+    """The cheapest pools of a row, until ``end`` has a cost for what is left."""
+    done = end(size)
+    plans = [_Plan(done, (), size)] if done is not None else []
+    for groups in range(2, min(size, _LARGEST_KERNEL) + 1):
+        if size % groups == 0:
+            rest = _pooled(size // groups, end)
+            cost = (groups + 1) * _bricks(size // groups) + rest.cost
+            plans.append(_Plan(cost, (groups, *rest.groups), rest.left))
+    return min(plans, default=_Plan(math.inf, (), size))
+
+
+def _plan(rows: int, size: int) -> _Plan:
+    """Pools alone where they are cheap enough, else pools and a TRANSPOSE of what is left, which costs a copy."""
+    alone = _pooled(size, lambda left: 0 if left == 1 else None)
+    copied = _pooled(size, lambda left: left + left * _bricks(rows) / rows if _kernel(left) else None)
+    return alone if alone.cost <= _WITHOUT_TRANSPOSE * copied.cost else copied
 
 
 def becomes_pool(op: Op) -> bool:
@@ -53,11 +67,11 @@ def becomes_pool(op: Op) -> bool:
     if op.name != "REDUCE_MAX" or x.dtype not in (DType.INT8, DType.INT16):
         return False
     axis = op.attrs["axis"]
-    size, outer = x.shape[axis], prod(x.shape[:axis])
+    size, outer = x.shape[axis], math.prod(x.shape[:axis])
     kernel = _kernel(size)
     if size == 1 or kernel is None or max(size, outer) > _LARGEST_SIZE:
         return False
-    return prod(x.shape[axis + 1 :]) == 1 or outer == 1 or kernel.height == 1
+    return math.prod(x.shape[axis + 1 :]) == 1 or outer == 1 or kernel.height == 1
 
 
 class _Chain:
@@ -90,24 +104,26 @@ class _Chain:
 def _maximum_as_pool(graph: Graph, op: Op) -> bool:
     """A maximum along an axis becomes a pool over it.
 
-    Where it is the last axis, the channels, these first go where a pool's rows are: by a TRANSPOSE, or a part of them
-    by a view in which neighbours are rows and only the maxima of those are transposed.
+    Where it is the last axis, the channels, these first go where a pool's rows are: by views in which neighbours are
+    rows, one after the other, or by a TRANSPOSE of what these leave.
     """
     if not becomes_pool(op):
         return False
     chain, x, axis = _Chain(graph, op), op.inputs[0], op.attrs["axis"]
-    size, outer, inner = x.shape[axis], prod(x.shape[:axis]), prod(x.shape[axis + 1 :])
+    size, outer, inner = x.shape[axis], math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1 :])
     if inner == 1:
-        groups = _groups(outer, size)
-        if groups > 1:
-            chain.pool(outer, _Kernel(1, groups), size // groups)
-        size //= groups
-        chain.reshape(1, 1, outer, size)
-        chain.transpose(0, 1, 3, 2)
+        plan = _plan(outer, size)
+        for groups in plan.groups:
+            size //= groups
+            chain.pool(outer, _Kernel(1, groups), size)
+        if size > 1:
+            chain.reshape(1, 1, outer, size)
+            chain.transpose(0, 1, 3, 2)
         outer, inner = 1, outer
-    kernel = _kernel(size)
-    assert kernel is not None
-    chain.pool(outer, kernel, inner)
+    if size > 1:
+        kernel = _kernel(size)
+        assert kernel is not None
+        chain.pool(outer, kernel, inner)
     chain.reshape(*op.output.shape)
     graph.replace(op.output, chain.tensor)
     return True

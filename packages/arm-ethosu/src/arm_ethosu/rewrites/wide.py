@@ -11,6 +11,9 @@ from .copies import is_poolable, through_pool
 from .rescales import is_by_one
 
 _CONVOLUTIONS = ("CONV2D", "CONV3D", "DEPTHWISE_CONV2D")
+_MOVERS = ("RESHAPE", "SLICE", "TRANSPOSE")
+#: From which scale on Vela takes a sum for a quantized one, by what is added.
+_OF_SUMS = {DType.INT8: 2.0**15, DType.INT16: 2.0**14}
 _BINARY = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "ARITHMETIC_RIGHT_SHIFT", "LOGICAL_LEFT_SHIFT")
 
 
@@ -31,11 +34,9 @@ def _through(tensor: Tensor, *movers: str) -> Tensor:
 
 
 def _is_widened(tensor: Tensor) -> bool:
-    """Whether a tensor is a narrow one, or one that a RESCALE by 1 widens for a single user."""
+    """Whether a tensor is a narrow one, or one that a RESCALE by 1 widens."""
     op = tensor.producer
-    if tensor.dtype is not DType.INT32:
-        return True
-    return op is not None and op.name == "RESCALE" and is_by_one(op) and len(tensor.uses) == 1
+    return tensor.dtype is not DType.INT32 or (op is not None and op.name == "RESCALE" and is_by_one(op))
 
 
 def _is_fused(wide: Tensor) -> bool:
@@ -46,7 +47,8 @@ def _is_fused(wide: Tensor) -> bool:
     if wide.producer.name == "RESCALE" and wide.producer.inputs[0].dtype is DType.INT48 and is_by_one(wide.producer):
         return _is_fused(wide.producer.inputs[0])
     if wide.producer.name == "MUL":
-        return all(_is_widened(x) for x in wide.producer.inputs[:2])
+        factors = wide.producer.inputs[:2]
+        return all(_is_widened(x) and (x.dtype is not DType.INT32 or len(x.uses) == 1) for x in factors)
     return wide.producer.name in _CONVOLUTIONS
 
 
@@ -91,54 +93,104 @@ def _moved(graph: Graph, op: Op) -> bool:
     return True
 
 
-def _widened_alone(graph: Graph, op: Op) -> bool:
-    """What a RESCALE from INT32 or a RESIZE made goes through a pool before a RESCALE by 1 widens it.
+def _widened(graph: Graph, op: Op) -> bool:
+    """A RESCALE by 1 to INT32, without zero points, becomes a CAST, unless Vela surely makes it part of what reads it.
 
-    Vela drops the latter where it is not part of the operation behind it, and with it the saturation of the former, or
-    a part of the image.
+    Vela leaves out the former, and with it what the operation before or behind it does last: it does not saturate, or
+    is of another part of the tensor; a sum shifts one of its operands.
     """
-    x = op.inputs[0]
-    if op.output.dtype is not DType.INT32 or not is_by_one(op) or not is_poolable(x):
+    x, zero = op.inputs[0], op.inputs[3].data
+    if op.output.dtype is not DType.INT32 or not is_poolable(x) or not is_by_one(op):
         return False
-    zero = op.inputs[3].data
-    if zero is None or zero.any() or not (_made_by(x, "RESIZE") or (_saturates(x) and _is_alone(graph, op.output))):
+    if zero is None or zero.any() or op.attrs["input_unsigned"]:
         return False
-    graph.set_input(op, 0, through_pool(graph, graph.ops.index(op), x, op))
+    if op.output not in graph.outputs and all(_reads_narrow(use) for use in op.output.uses):
+        return False
+    index = graph.ops.index(op)
+    graph.replace(op.output, graph.insert(index, "CAST", [x], {"output_dtype": DType.INT32}, op.origin).output)
     return True
 
 
-def _saturates(narrow: Tensor) -> bool:
-    """Whether a RESCALE made it of INT32 that is no convolution's."""
-    if not _made_by(narrow, "RESCALE"):
+def _reshaped_first(graph: Graph, op: Op) -> bool:
+    """A RESHAPE comes before the RESCALE that widens: Vela then makes the latter part of what reads it."""
+    x, views = op.inputs[0], [use for use in op.output.uses if use.name == "RESHAPE"]
+    if op.output.dtype is not DType.INT32 or not is_poolable(x) or op.attrs["per_channel"]:
         return False
-    assert narrow.producer is not None
-    wide = narrow.producer.inputs[0]
-    return wide.dtype is DType.INT32 and not _made_by(wide, *_CONVOLUTIONS)
+    for view in views:
+        index = graph.ops.index(view)
+        narrow = graph.insert(index, "RESHAPE", [x, view.inputs[1]], view.attrs, view.origin).output
+        wide = graph.insert(index + 1, "RESCALE", [narrow, *op.inputs[1:]], op.attrs, op.origin).output
+        graph.replace(view.output, wide)
+    return bool(views)
 
 
-def _is_alone(graph: Graph, wide: Tensor) -> bool:
-    """Whether what is widened is an output, or read by CLZ, or beside a constant."""
-    beside = (any(t.data is not None for t in use.inputs[:2]) for use in wide.uses if use.name in _BINARY)
-    return wide in graph.outputs or any(use.name == "CLZ" for use in wide.uses) or any(beside)
+def _reads_narrow(op: Op) -> bool:
+    """Whether Vela makes an operation on narrow numbers of one that reads what a RESCALE by 1 widened."""
+    if op.name == "REDUCE_SUM":
+        assert op.inputs[0].producer is not None
+        return not _made_by(_through(op.inputs[0].producer.inputs[0], "RESHAPE"), "SLICE")
+    if op.name in ("ADD", "SUB") and op.inputs[0] is op.inputs[1]:
+        return False
+    return op.name in ("ADD", "SUB", "MUL") and all(_is_widened(_through(x, "RESHAPE")) for x in op.inputs[:2])
 
 
-def _broadcast_both(graph: Graph, op: Op) -> bool:
-    """The first of two operands that each repeat along an axis is summed with zero where a RESCALE was moved.
+def _repeated(graph: Graph, op: Op) -> bool:
+    """An operand that repeats along an axis is copied where it was moved beside what widened it.
 
-    Vela repeats it in the shape that it had before the RESHAPE or TRANSPOSE.
+    Vela repeats it in the shape that it had before.
     """
-    first, second = op.inputs[:2]
-    source = _through(first, "RESHAPE", "TRANSPOSE")
-    if first.dtype is not DType.INT32 or source is first or not _made_by(source, "RESCALE"):
+    changed = False
+    for position, x in enumerate(op.inputs[:2]):
+        if x.dtype is not DType.INT32 or x.shape == op.output.shape:
+            continue
+        index, source = graph.ops.index(op), _through(x, *_MOVERS)
+        if source is not x and _made_by(source, "RESCALE", "CAST"):
+            graph.set_input(op, position, _plus_zero(graph, index, x, op))
+        elif x.producer is not None and x.producer.name == "RESCALE" and _is_sliced(x.producer):
+            copied = through_pool(graph, index, x.producer.inputs[0], op)
+            operands, attrs = [copied, *x.producer.inputs[1:]], x.producer.attrs
+            graph.set_input(
+                op, position, graph.insert(graph.ops.index(op), "RESCALE", operands, attrs, op.origin).output
+            )
+        else:
+            continue
+        changed = True
+    return changed
+
+
+def _is_sliced(rescale: Op) -> bool:
+    narrow = rescale.inputs[0]
+    return is_poolable(narrow) and not rescale.attrs["per_channel"] and _made_by(_through(narrow, "RESHAPE"), "SLICE")
+
+
+def _small_sum(graph: Graph, op: Op) -> bool:
+    """One of two operands that small whole scales widen is summed with zero before they are added.
+
+    Vela makes one operation of it all, which is for scales that leave a sum as many bits as it can have.
+    """
+    rescales = [x.producer for x in op.inputs[:2] if _made_by(x, "RESCALE")]
+    scales = [_scale(rescale) for rescale in rescales if rescale is not None]
+    if len(scales) < 2 or scales[0] == scales[1] or not all(scale and scale.is_integer() for scale in scales):
         return False
-    if op.output.shape in (first.shape, second.shape):
+    assert rescales[0] is not None
+    if max(scale or 0 for scale in scales) >= _OF_SUMS[rescales[0].inputs[0].dtype]:
         return False
-    graph.set_input(op, 0, _plus_zero(graph, graph.ops.index(op), first, op))
+    graph.set_input(op, 0, _plus_zero(graph, graph.ops.index(op), op.inputs[0], op))
     return True
+
+
+def _scale(rescale: Op) -> float | None:
+    """By what a RESCALE widens 8 or 16 bits to INT32; None where it does something else."""
+    multiplier, shift = (x.data for x in rescale.inputs[1:3])
+    if multiplier is None or shift is None or multiplier.size > 1 or not is_poolable(rescale.inputs[0]):
+        return None
+    return float(multiplier[0]) / 2.0 ** int(shift[0]) if rescale.output.dtype is DType.INT32 else None
 
 
 WIDE_JOINED_U55, WIDE_JOINED_U85 = _joined_wide("RESCALE"), _joined_wide("RESCALE", "ABS", "BITWISE_NOT", "CLZ")
 RESCALED_JOINED = Rewrite("rescaled_joined", Stage.LEGALIZE, ("CONCAT", "PAD"), _joined)
 WIDE_MOVED = Rewrite("wide_moved", Stage.LEGALIZE, ("RESCALE",), _moved)
-WIDE_BROADCAST = Rewrite("wide_broadcast", Stage.LEGALIZE, _BINARY, _broadcast_both)
-WIDENED_ALONE = Rewrite("widened_alone", Stage.LEGALIZE, ("RESCALE",), _widened_alone)
+RESHAPED_FIRST = Rewrite("reshaped_first", Stage.LEGALIZE, ("RESCALE",), _reshaped_first)
+SMALL_SUM = Rewrite("small_sum", Stage.LEGALIZE, ("ADD", "SUB"), _small_sum)
+WIDE_REPEATED = Rewrite("wide_repeated", Stage.LEGALIZE, _BINARY, _repeated)
+WIDENED = Rewrite("widened", Stage.LEGALIZE, ("RESCALE",), _widened)
