@@ -9,9 +9,11 @@ import pytest
 
 from arm_tosa_core import TosaSpecification
 from arm_tosa_core.build import Builder
-from arm_tosa_core.ir import DType, Graph, Tensor
+from arm_tosa_core.errors import LoweringError
+from arm_tosa_core.ir import DType, Graph, Op, Tensor
 from arm_tosa_core.pipeline import run_rewrites
 from arm_tosa_core.reference import run
+from arm_tosa_core.rewrite import Rewrite, Stage
 from arm_tosa_core.rewrites import REWRITES
 from arm_tosa_core.serializer import serialize
 from arm_tosa_core.verifier import verify
@@ -126,3 +128,16 @@ def test_a_rewrite_keeps_the_results(make: Callable[[Builder, Tensor], Tensor], 
     assert [op.name for op in graph.ops] == expected
     np.testing.assert_array_equal(run(serialize(graph, SPEC), [data])[0], before[0])
     assert len(np.unique(before[0])) > 20
+
+
+def test_rewrites_without_end_are_an_error_that_names_them() -> None:
+    builder, x = _builder()
+    builder.graph.outputs = [builder.rescale(x, [1.0], DType.INT32)]
+
+    def copied(graph: Graph, op: Op) -> bool:
+        operands = [op.inputs[0], *op.inputs[1:]]
+        graph.replace(op.output, graph.insert(graph.ops.index(op), "RESCALE", operands, op.attrs, op.origin).output)
+        return True
+
+    with pytest.raises(LoweringError, match=r"after \d+ rounds: copied \(they undo or feed one another"):
+        run_rewrites(builder.graph, [Rewrite("copied", Stage.OPTIMIZE, ("RESCALE",), copied)])

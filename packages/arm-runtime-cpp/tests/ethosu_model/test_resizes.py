@@ -27,6 +27,7 @@ _HALF, _CORNERS = True, False
         (I8, (2, 33, 5, 3), (66, 20), _HALF, "ethos-u55-32"),
         (I8, (1, 14, 14, 33), (56, 56), _CORNERS, "ethos-u55-128"),
         (I8, (1, 28, 9, 1), (224, 20), _CORNERS, "ethos-u65-512"),
+        (I8, (1, 8, 8, 1), (4, 27), _CORNERS, "ethos-u55-128"),  # a copy that looks like what it copies
         (I8, (1, 1, 1, 40), (28, 28), _HALF, "ethos-u55-64"),
         (I8, (1, 8, 56, 9), (4, 7), _HALF, "ethos-u65-256"),
         (I16, (1, 7, 7, 21), (14, 28), _HALF, "ethos-u55-128"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch.export import ExportedProgram
 
+from .errors import LoweringError
 from .ir import Graph
 from .lowering import Lowering
 from .rewrite import Rewrite, Stage
@@ -22,6 +23,10 @@ def lower(program: ExportedProgram, target: Target) -> Graph:
     return legalize(graph, target)
 
 
+#: Rounds over all operators; what is deep needs a few dozen.
+_MOST_ROUNDS = 1000
+
+
 def legalize(graph: Graph, target: Target) -> Graph:
     """Runs the stages that work on TOSA: OPTIMIZE, LEGALIZE, VERIFY. Changes the graph in place.
 
@@ -38,18 +43,27 @@ def legalize(graph: Graph, target: Target) -> Graph:
 
 
 def run_rewrites(graph: Graph, rewrites: list[Rewrite]) -> None:
-    """Tries the rewrites at every operator until none changes anything, then removes what is dead."""
+    """Tries the rewrites at every operator until none changes anything, then removes what is dead.
+
+    Raises:
+        LoweringError: they undo one another, or feed one another, without end.
+    """
     graph.sweep()
     by_op: dict[str, list[Rewrite]] = {}
     for rewrite in sorted(rewrites, key=lambda r: r.name):
         for name in rewrite.ops or ("",):
             by_op.setdefault(name, []).append(rewrite)
-    changed = True
-    while changed:
-        changed = False
-        for op in list(graph.ops):
-            for rewrite in [*by_op.get(op.name, ()), *by_op.get("", ())]:
-                if any(t.uses or t in graph.outputs for t in op.outputs) and rewrite.apply(graph, op):
-                    changed = True
-        if changed:
-            graph.sweep()
+    for _ in range(_MOST_ROUNDS):
+        changed = {
+            rewrite.name
+            for op in list(graph.ops)
+            for rewrite in [*by_op.get(op.name, ()), *by_op.get("", ())]
+            if any(t.uses or t in graph.outputs for t in op.outputs) and rewrite.apply(graph, op)
+        }
+        if not changed:
+            return
+        graph.sweep()
+    raise LoweringError(
+        f"rewrites still change the graph after {_MOST_ROUNDS} rounds: {', '.join(sorted(changed))} "
+        "(they undo or feed one another, which is a fault of theirs: report it, with the model)"
+    )
