@@ -236,6 +236,10 @@ def _whole_scales(m: Maker) -> Tensor:
     return m.rescale(m.op("SUB", x, y), I8, 0.1)
 
 
+def _made_smaller(m: Maker) -> Tensor:
+    return m.bilinear(m.conv(m.input(I8, 1, 32, 28, 7), (1, 1), 11, scale=2e-2), (16, 14), half=True)
+
+
 def _joined_twice(m: Maker) -> Tensor:
     joined = m.op("CONCAT", m.input(I8, 1, 6, 4, 21), m.input(I8, 1, 6, 6, 21), axis=2)
     narrow = m.rescale(m.rescale(joined, I32, 1.0), I8, 0.8)
@@ -310,6 +314,7 @@ ROWS = {
         "ethos-u55-128",
     ),
     "product of a scale of 1 and one of 2": Row(_product_of_scales, "ethos-u65-256"),
+    "convolution, then made smaller": Row(_made_smaller, "ethos-u85-256"),
     "SLICE, widened, then repeated": Row(_repeated_part, "ethos-u65-256"),
     "difference of scales of 2 and 3": Row(_whole_scales, "ethos-u55-256"),
     "SLICE of INT32 that is repeated": Row(_repeated_slice, "ethos-u85-256"),

@@ -23,7 +23,7 @@ def lower(program: ExportedProgram, target: Target) -> Graph:
     return legalize(graph, target)
 
 
-#: Rounds over all operators; what is deep needs a few dozen.
+#: Rounds over all operators: networks need two or three.
 _MOST_ROUNDS = 1000
 
 

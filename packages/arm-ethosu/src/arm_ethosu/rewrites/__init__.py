@@ -14,6 +14,7 @@ from .convolutions import PATCHES, VIEWS
 from .copies import (
     DETOUR_U55,
     DETOUR_U85,
+    MADE_SMALLER,
     POOLED_CHOICE,
     POOLED_EXTREME,
     POOLED_EXTREME_U55,
@@ -50,6 +51,7 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
             ONE_TABLE,
             WIDE_COPY,
             ACTIVATION_FIRST,
+            MADE_SMALLER,
             WIDE_JOINED_U85,
         )
     small = accelerator in ("ethos-u55-32", "ethos-u55-64")

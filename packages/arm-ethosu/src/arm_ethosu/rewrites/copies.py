@@ -44,9 +44,14 @@ def _source(tensor: Tensor) -> str:
     op = tensor.producer
     while op is not None and op.name in ("RESCALE", "RESHAPE"):
         op = op.inputs[0].producer
-    if op is None or (op.name == "RESIZE" and _factor(op) <= 2):
-        return ""
-    return op.name
+    return "" if op is None or (op.name == "RESIZE" and _factor(op) <= 2) else op.name
+
+
+def _is_flat_copy(op: Op | None) -> bool:
+    """Whether it is a copy that ``through_pool`` makes of an image of one row."""
+    return (
+        op is not None and op.name == "MAX_POOL2D" and op.attrs["kernel"] == (1, 1) and op.inputs[0].shape[:2] == (1, 1)
+    )
 
 
 def _factor(resize: Op) -> float:
@@ -144,6 +149,18 @@ def _shifted_part(graph: Graph, op: Op) -> bool:
     return True
 
 
+def _made_smaller(graph: Graph, op: Op) -> bool:
+    """What a RESIZE makes smaller goes through a pool: Vela lets it begin before all it reads is written."""
+    x = source = op.inputs[0]
+    while source.producer is not None and source.producer.name == "RESHAPE":
+        source = source.producer.inputs[0]
+    smaller = any(made < size for made, size in zip(op.output.shape[1:3], x.shape[1:3], strict=True))
+    if not smaller or source.producer is None or _is_flat_copy(source.producer) or not is_poolable(x):
+        return False
+    graph.set_input(op, 0, through_pool(graph, graph.ops.index(op), x, op, flat=True))
+    return True
+
+
 def _squeezed(shape: Sequence[int]) -> list[int]:
     return [size for size in shape if size != 1]
 
@@ -155,8 +172,8 @@ def _transposed_alike(graph: Graph, op: Op) -> bool:
     written. A TRANSPOSE has such steps in itself where a RESHAPE is before it.
     """
     tensor = source = op.inputs[0]
-    if op.name == "MAX_POOL2D" and op.attrs["kernel"] == (1, 1) and tensor.shape[:2] == (1, 1):
-        return False  # such a copy
+    if _is_flat_copy(op):
+        return False
     while source.producer is not None and source.producer.name == "RESHAPE":
         source = source.producer.inputs[0]
     if source.producer is None or source.producer.name != "TRANSPOSE" or not is_poolable(tensor):
@@ -179,3 +196,4 @@ TRANSPOSED_ALIKE = Rewrite("transposed_alike", Stage.LEGALIZE, _BLOCKWISE, _tran
 POOLED_CHOICE = Rewrite("pooled_choice", Stage.LEGALIZE, ("SELECT",), _pooled_choice)
 DETOUR_U85, DETOUR_U55 = _detour(_WRONG_PLACES_U85), _detour(_WRONG_PLACES_U55)
 SHIFTED_PART = Rewrite("shifted_part", Stage.LEGALIZE, ("ARITHMETIC_RIGHT_SHIFT",), _shifted_part)
+MADE_SMALLER = Rewrite("made_smaller", Stage.LEGALIZE, ("RESIZE",), _made_smaller)
