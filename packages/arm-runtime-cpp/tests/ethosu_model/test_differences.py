@@ -240,6 +240,11 @@ def _made_smaller(m: Maker) -> Tensor:
     return m.bilinear(m.conv(m.input(I8, 1, 32, 28, 7), (1, 1), 11, scale=2e-2), (16, 14), half=True)
 
 
+def _reversed_table(m: Maker) -> Tensor:
+    table = m.op("TABLE", m.op("REVERSE", m.input(I8, 1, 6, 8, 33), axis=1), m.random(I8, -128, 128, 256))
+    return m.op("TRANSPOSE", table, perms=[0, 2, 1, 3])
+
+
 def _joined_twice(m: Maker) -> Tensor:
     joined = m.op("CONCAT", m.input(I8, 1, 6, 4, 21), m.input(I8, 1, 6, 6, 21), axis=2)
     narrow = m.rescale(m.rescale(joined, I32, 1.0), I8, 0.8)
@@ -314,6 +319,7 @@ ROWS = {
         "ethos-u55-128",
     ),
     "product of a scale of 1 and one of 2": Row(_product_of_scales, "ethos-u65-256"),
+    "REVERSE, TABLE, TRANSPOSE": Row(_reversed_table, "ethos-u85-128"),
     "convolution, then made smaller": Row(_made_smaller, "ethos-u85-256"),
     "SLICE, widened, then repeated": Row(_repeated_part, "ethos-u65-256"),
     "difference of scales of 2 and 3": Row(_whole_scales, "ethos-u55-256"),
