@@ -58,18 +58,23 @@ def interpolate(values: Array, low: int, high: int, between: bool = True, precis
         between: whether it is read between the points as well.
         precise: the result should be the nearest integer, not one of the two nearest.
     """
+    return _interpolate(values, low, high, between, precise)[1]
+
+
+def _interpolate(values: Array, low: int, high: int, between: bool, precise: bool) -> tuple[int, Interpolation]:
+    """The tables, and how many integers are further off than one quantum."""
     values = np.clip(values, 2.0**16 * _LOW, 2.0**16 * _HIGH)  # infinity, as a number
     wanted = np.clip(values, low, high)
     if not between:
-        return Interpolation(_entries(wanted[::128]), 1)
+        return 0, Interpolation(_entries(wanted[::128]), 1)
     seen = (np.abs(values - wanted) < (high - low) / 64)[:-1]
     limits = (_LIMIT, _PRECISE) if precise else (_LIMIT,)  # the first errors to mend are the large ones
     made = [_fitted(values, wanted, seen, step, limits) for step in (1, 2, 4)]
     bad = [[max(_bad(errors * seen, limit), _FEW) for limit in limits] for _, errors in made]
     best, (found, _) = min(zip(bad, made, strict=True), key=lambda m: (m[0], len(m[1][0].zooms), m[1][0].step))
-    if best[0] > _FEW and not precise:
-        return interpolate(values, low, high, precise=True)
-    return found
+    if best[0] > _FEW and not precise:  # no line does at a corner, and a parabola does no better
+        return min((best[0], found), _interpolate(values, low, high, between, True), key=lambda tried: tried[0])
+    return best[0], found
 
 
 def _fitted(
