@@ -245,6 +245,12 @@ def _reversed_table(m: Maker) -> Tensor:
     return m.op("TRANSPOSE", table, perms=[0, 2, 1, 3])
 
 
+def _padded_table(m: Maker) -> Tensor:
+    moved = m.op("TRANSPOSE", m.conv(m.input(I8, 1, 1, 5, 7), (1, 1), 2, scale=2e-2), perms=[0, 1, 3, 2])
+    table = m.op("TABLE", moved, m.random(I8, -128, 128, 256))
+    return m.op("PAD", table, m.graph.shape((0, 0, 1, 0, 1, 1, 0, 2)), m.const(I8, [-30]))
+
+
 def _joined_twice(m: Maker) -> Tensor:
     joined = m.op("CONCAT", m.input(I8, 1, 6, 4, 21), m.input(I8, 1, 6, 6, 21), axis=2)
     narrow = m.rescale(m.rescale(joined, I32, 1.0), I8, 0.8)
@@ -320,6 +326,7 @@ ROWS = {
     ),
     "product of a scale of 1 and one of 2": Row(_product_of_scales, "ethos-u65-256"),
     "REVERSE, TABLE, TRANSPOSE": Row(_reversed_table, "ethos-u85-128"),
+    "TRANSPOSE, TABLE, PAD": Row(_padded_table, "ethos-u65-512"),
     "convolution, then made smaller": Row(_made_smaller, "ethos-u85-256"),
     "SLICE, widened, then repeated": Row(_repeated_part, "ethos-u65-256"),
     "difference of scales of 2 and 3": Row(_whole_scales, "ethos-u55-256"),

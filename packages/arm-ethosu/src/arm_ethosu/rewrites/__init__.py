@@ -24,7 +24,7 @@ from .copies import (
 from .maxima import MAXIMUM_AS_POOL
 from .rescales import ONE_RESCALE_U55, ONE_RESCALE_U85, SCALES_OF_PARTS, WIDE_COPY
 from .resizes import RESIZE_AS_CONVOLUTIONS
-from .tables import ACTIVATION_FIRST, ONE_TABLE, TABLE_FIRST
+from .tables import ACTIVATION_FIRST, ONE_TABLE
 from .wide import (
     RESCALED_JOINED,
     RESHAPED_FIRST,
@@ -40,7 +40,7 @@ from .wide import (
 def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
     """The rewrites for an accelerator: what Vela gets wrong differs between families, and with their on-chip memory."""
     common: tuple[Rewrite, ...] = (PATCHES, VIEWS, MAXIMUM_AS_POOL, AVERAGE_AS_DEPTHWISE, SCALES_OF_PARTS)
-    common += (RESHAPED_FIRST, WIDENED, WIDE_REPEATED)
+    common += (ACTIVATION_FIRST, RESHAPED_FIRST, WIDENED, WIDE_REPEATED)
     if family_of(accelerator) == "u85":
         return (
             *common,
@@ -50,11 +50,9 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
             DETOUR_U85,
             ONE_TABLE,
             WIDE_COPY,
-            ACTIVATION_FIRST,
             MADE_SMALLER,
             WIDE_JOINED_U85,
         )
-    small = accelerator in ("ethos-u55-32", "ethos-u55-64")
     return (
         *common,
         ONE_RESCALE_U55,
@@ -68,5 +66,4 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
         RESCALED_JOINED,
         WIDE_MOVED,
         SMALL_SUM,
-        *((TABLE_FIRST,) if small else ()),
     )

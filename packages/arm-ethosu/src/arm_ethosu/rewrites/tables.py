@@ -33,26 +33,21 @@ def _one_table_in_a_chain(graph: Graph, op: Op) -> bool:
     return False
 
 
-def _activation_first(name: str, activations: tuple[str, ...], movers: tuple[str, ...]) -> Rewrite:
+def _activation_first(graph: Graph, op: Op) -> bool:
     """A TABLE or CLAMP of what was moved becomes a move of a TABLE or CLAMP.
 
-    Vela fuses the former. On the smallest Ethos-U55 it puts the table behind the end of the on-chip memory; for
-    Ethos-U85 it forgets that the result is moved, and lets what reads it begin too early.
+    Vela fuses the former, forgets that the result is moved, and lets what reads it begin too early, or puts it at the
+    wrong place of a larger tensor. On the smallest Ethos-U55 it puts the table behind the end of the on-chip memory.
     """
-
-    def apply(graph: Graph, op: Op) -> bool:
-        mover = op.inputs[0].producer
-        if mover is None or mover.name not in movers or op.inputs[0].dtype is not op.output.dtype:
-            return False
-        index = graph.ops.index(op)
-        first = graph.insert(index, op.name, [mover.inputs[0], *op.inputs[1:]], op.attrs, op.origin)
-        moved = graph.insert(index + 1, mover.name, [first.output], mover.attrs, mover.origin)
-        graph.replace(op.output, moved.output)
-        return True
-
-    return Rewrite(name, Stage.LEGALIZE, activations, apply)
+    mover = op.inputs[0].producer
+    if mover is None or mover.name not in ("REVERSE", "TRANSPOSE") or op.inputs[0].dtype is not op.output.dtype:
+        return False
+    index = graph.ops.index(op)
+    first = graph.insert(index, op.name, [mover.inputs[0], *op.inputs[1:]], op.attrs, op.origin)
+    moved = graph.insert(index + 1, mover.name, [first.output], mover.attrs, mover.origin)
+    graph.replace(op.output, moved.output)
+    return True
 
 
 ONE_TABLE = Rewrite("one_table_in_a_chain", Stage.LEGALIZE, ("TABLE",), _one_table_in_a_chain)
-TABLE_FIRST = _activation_first("table_before_transpose", ("TABLE",), ("TRANSPOSE",))
-ACTIVATION_FIRST = _activation_first("activation_before_move", ("TABLE", "CLAMP"), ("TRANSPOSE", "REVERSE"))
+ACTIVATION_FIRST = Rewrite("activation_before_move", Stage.LEGALIZE, ("TABLE", "CLAMP"), _activation_first)
