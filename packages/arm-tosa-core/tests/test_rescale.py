@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -175,7 +176,9 @@ _RESULTS = {torch.int8: QParams((2 / 255,), -9, -128, 127), torch.int16: QParams
 )
 @pytest.mark.parametrize("dtype", [torch.int8, torch.int16])
 @pytest.mark.parametrize("given", [_NARROW, _WIDE], ids=["8", "16"])
-def test_tables_between_widths(given: QParams, dtype: torch.dtype, function) -> None:  # type: ignore[no-untyped-def]
+def test_tables_between_widths(
+    given: QParams, dtype: torch.dtype, function: Callable[[torch.Tensor], torch.Tensor]
+) -> None:
     """Every integer, saturated results included: at most one quantum off."""
     graph, wanted, narrow = Graph(), _RESULTS[dtype], given.bits == 8
     kind = DType.INT8 if narrow else DType.INT16

@@ -231,6 +231,11 @@ def _repeated_part(m: Maker) -> Tensor:
     return m.rescale(m.op("ADD", column, m.rescale(m.input(I8, 1, 6, 8, 19), I32, 1.5 * 2.0**15)), I8, 1e-5)
 
 
+def _shifted_part(m: Maker) -> Tensor:
+    part = m.rescale(_part(m, m.input(I16, 1, 6, 8, 34), 1, 5, 6, 17), I32, 2.0)
+    return m.op("ARITHMETIC_RIGHT_SHIFT", part, m.const(I32, [[[[7]]]]), round=True)
+
+
 def _whole_scales(m: Maker) -> Tensor:
     x, y = m.rescale(m.input(I8, *_SHAPE), I32, 2.0), m.rescale(m.input(I8, *_SHAPE), I32, 3.0)
     return m.rescale(m.op("SUB", x, y), I8, 0.1)
@@ -329,6 +334,7 @@ ROWS = {
     "TRANSPOSE, TABLE, PAD": Row(_padded_table, "ethos-u65-512"),
     "convolution, then made smaller": Row(_made_smaller, "ethos-u85-256"),
     "SLICE, widened, then repeated": Row(_repeated_part, "ethos-u65-256"),
+    "SLICE, widened, then shifted": Row(_shifted_part, "ethos-u55-128"),
     "difference of scales of 2 and 3": Row(_whole_scales, "ethos-u55-256"),
     "SLICE of INT32 that is repeated": Row(_repeated_slice, "ethos-u85-256"),
     "RESCALE, ABS, PAD of INT32": Row(_padded_distance, "ethos-u85-1024"),

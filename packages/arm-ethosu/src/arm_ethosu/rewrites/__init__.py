@@ -18,7 +18,6 @@ from .copies import (
     POOLED_CHOICE,
     POOLED_EXTREME,
     POOLED_EXTREME_U55,
-    SHIFTED_PART,
     TRANSPOSED_ALIKE,
 )
 from .maxima import MAXIMUM_AS_POOL
@@ -61,7 +60,6 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
         DETOUR_U55,
         REPEATED_CONSTANT,
         TRANSPOSED_ALIKE,
-        SHIFTED_PART,
         WIDE_JOINED_U55,
         RESCALED_JOINED,
         WIDE_MOVED,

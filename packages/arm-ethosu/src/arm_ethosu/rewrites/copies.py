@@ -138,17 +138,6 @@ def _pooled_choice(graph: Graph, op: Op) -> bool:
     return changed
 
 
-def _shifted_part(graph: Graph, op: Op) -> bool:
-    """A part goes through a pool before it is widened and shifted: Vela shifts other elements."""
-    widened = op.inputs[0].producer
-    if widened is None or widened.name != "RESCALE" or not is_poolable(part := widened.inputs[0]):
-        return False
-    if part.producer is None or part.producer.name != "SLICE":
-        return False
-    graph.set_input(widened, 0, through_pool(graph, graph.ops.index(widened), part, op))
-    return True
-
-
 def _made_smaller(graph: Graph, op: Op) -> bool:
     """What a RESIZE makes smaller goes through a pool: Vela lets it begin before all it reads is written."""
     x = source = op.inputs[0]
@@ -195,5 +184,4 @@ _BLOCKWISE = (
 TRANSPOSED_ALIKE = Rewrite("transposed_alike", Stage.LEGALIZE, _BLOCKWISE, _transposed_alike)
 POOLED_CHOICE = Rewrite("pooled_choice", Stage.LEGALIZE, ("SELECT",), _pooled_choice)
 DETOUR_U85, DETOUR_U55 = _detour(_WRONG_PLACES_U85), _detour(_WRONG_PLACES_U55)
-SHIFTED_PART = Rewrite("shifted_part", Stage.LEGALIZE, ("ARITHMETIC_RIGHT_SHIFT",), _shifted_part)
 MADE_SMALLER = Rewrite("made_smaller", Stage.LEGALIZE, ("RESIZE",), _made_smaller)

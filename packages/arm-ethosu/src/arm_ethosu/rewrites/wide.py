@@ -135,25 +135,24 @@ def _reads_narrow(op: Op) -> bool:
 
 
 def _repeated(graph: Graph, op: Op) -> bool:
-    """An operand that repeats along an axis is copied where it was moved beside what widened it.
+    """An operand that repeats along an axis, or is shifted, is copied where it was moved beside what widened it.
 
-    Vela repeats it in the shape that it had before.
+    Vela repeats it in the shape that it had before, and shifts elements beside a SLICE.
     """
     changed = False
     for position, x in enumerate(op.inputs[:2]):
-        if x.dtype is not DType.INT32 or x.shape == op.output.shape:
+        repeats = x.shape != op.output.shape
+        if x.dtype is not DType.INT32 or not (repeats or op.name == "ARITHMETIC_RIGHT_SHIFT"):
             continue
-        index, source = graph.ops.index(op), _through(x, *_MOVERS)
-        if source is not x and _made_by(source, "RESCALE", "CAST"):
-            graph.set_input(op, position, _plus_zero(graph, index, x, op))
-        elif x.producer is not None and x.producer.name == "RESCALE" and _is_sliced(x.producer):
-            copied = through_pool(graph, index, x.producer.inputs[0], op)
-            operands, attrs = [copied, *x.producer.inputs[1:]], x.producer.attrs
-            graph.set_input(
-                op, position, graph.insert(graph.ops.index(op), "RESCALE", operands, attrs, op.origin).output
-            )
+        index, source, rescale = graph.ops.index(op), _through(x, *_MOVERS), x.producer
+        if repeats and source is not x and _made_by(source, "RESCALE", "CAST"):
+            copy = _plus_zero(graph, index, x, op)
+        elif rescale is not None and rescale.name == "RESCALE" and _is_sliced(rescale):
+            operands = [through_pool(graph, index, rescale.inputs[0], op), *rescale.inputs[1:]]
+            copy = graph.insert(graph.ops.index(op), "RESCALE", operands, rescale.attrs, rescale.origin).output
         else:
             continue
+        graph.set_input(op, position, copy)
         changed = True
     return changed
 

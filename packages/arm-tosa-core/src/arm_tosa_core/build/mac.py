@@ -181,7 +181,7 @@ class Mac(RunTime, Movement):
             values = (result / (quant.scalar * unit)).numpy()
             ends = (-32768, 32767)
             if dtype == torch.int8:
-                ends = tuple(int((end - quant.zero_point) / _FINER) for end in (quant.qmin, quant.qmax))  # type: ignore[assignment]
+                ends = (int((quant.qmin - quant.zero_point) / _FINER), int((quant.qmax - quant.zero_point) / _FINER))
             found = interpolate(values, *ends, between, precise and dtype == torch.int32)
             out = self._interpolated(tensor, found, unit, torch_to_tosa(dtype), quant.zero_point)
         return self.value(out, torch.float32, x.axes, quant)

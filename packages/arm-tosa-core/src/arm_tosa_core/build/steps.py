@@ -12,6 +12,7 @@ from ..ir import DType, Tensor
 from ..scaling import multiplier_and_shift
 from ..values import QParams, Value
 from .core import Core
+from .interpolation import Array
 from .mac import Mac
 
 #: What an operand of a RESCALE and the number added to it stay below.
@@ -83,13 +84,13 @@ class Steps(Mac):
         return x.but(tensor=out, quant=QParams((1.0,), 0, low, high))
 
 
-def _rescaled(x: np.ndarray, factor: float) -> np.ndarray:  # type: ignore[type-arg]
+def _rescaled(x: Array, factor: float) -> Array:
     """What RESCALE makes of integers."""
     multiplier, shift = (int(v[0]) for v in multiplier_and_shift([factor], 32))
     return (x * multiplier + (1 << (shift - 1))) >> shift
 
 
-def _rounded(x: np.ndarray, bits: int, mode: str) -> np.ndarray:  # type: ignore[type-arg]
+def _rounded(x: Array, bits: int, mode: str) -> Array:
     """What ``_round`` makes of integers."""
     down, up = x >> bits, -(-x >> bits)
     if mode == "trunc":
