@@ -236,6 +236,15 @@ def _shifted_part(m: Maker) -> Tensor:
     return m.op("ARITHMETIC_RIGHT_SHIFT", part, m.const(I32, [[[[7]]]]), round=True)
 
 
+def _widened_part(m: Maker) -> Tensor:
+    return m.op("CLZ", m.rescale(_part(m, m.input(I8, 1, 7, 9, 22), 1, 6, 8, 19), I32, 2.0))
+
+
+def _part_and_zero_point(m: Maker) -> Tensor:
+    part = m.rescale(_part(m, m.input(I8, 1, 7, 9, 22), 1, 6, 8, 19), I32, 1.0, zero_in=5)
+    return m.op("SUB", part, m.rescale(m.input(I8, 1, 6, 8, 19), I32, 2.0**19))
+
+
 def _whole_scales(m: Maker) -> Tensor:
     x, y = m.rescale(m.input(I8, *_SHAPE), I32, 2.0), m.rescale(m.input(I8, *_SHAPE), I32, 3.0)
     return m.rescale(m.op("SUB", x, y), I8, 0.1)
@@ -335,6 +344,8 @@ ROWS = {
     "convolution, then made smaller": Row(_made_smaller, "ethos-u85-256"),
     "SLICE, widened, then repeated": Row(_repeated_part, "ethos-u65-256"),
     "SLICE, widened, then shifted": Row(_shifted_part, "ethos-u55-128"),
+    "SLICE, widened": Row(_widened_part, "ethos-u55-128"),
+    "SLICE, widened from a zero point": Row(_part_and_zero_point, "ethos-u65-512"),
     "difference of scales of 2 and 3": Row(_whole_scales, "ethos-u55-256"),
     "SLICE of INT32 that is repeated": Row(_repeated_slice, "ethos-u85-256"),
     "RESCALE, ABS, PAD of INT32": Row(_padded_distance, "ethos-u85-1024"),

@@ -31,6 +31,7 @@ from .wide import (
     WIDE_JOINED_U55,
     WIDE_JOINED_U85,
     WIDE_MOVED,
+    WIDE_PART,
     WIDE_REPEATED,
     WIDENED,
 )
@@ -63,5 +64,6 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
         WIDE_JOINED_U55,
         RESCALED_JOINED,
         WIDE_MOVED,
+        WIDE_PART,
         SMALL_SUM,
     )

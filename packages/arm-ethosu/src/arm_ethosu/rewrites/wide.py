@@ -104,7 +104,7 @@ def _widened(graph: Graph, op: Op) -> bool:
         return False
     if zero is None or zero.any() or op.attrs["input_unsigned"]:
         return False
-    if op.output not in graph.outputs and all(_reads_narrow(use) for use in op.output.uses):
+    if _is_read_narrow(graph, op.output):
         return False
     index = graph.ops.index(op)
     graph.replace(op.output, graph.insert(index, "CAST", [x], {"output_dtype": DType.INT32}, op.origin).output)
@@ -124,6 +124,11 @@ def _reshaped_first(graph: Graph, op: Op) -> bool:
     return bool(views)
 
 
+def _is_read_narrow(graph: Graph, wide: Tensor) -> bool:
+    """Whether Vela makes what a RESCALE by 1 widened part of all that reads it."""
+    return wide not in graph.outputs and all(_reads_narrow(use) for use in wide.uses)
+
+
 def _reads_narrow(op: Op) -> bool:
     """Whether Vela makes an operation on narrow numbers of one that reads what a RESCALE by 1 widened."""
     if op.name == "REDUCE_SUM":
@@ -135,31 +140,30 @@ def _reads_narrow(op: Op) -> bool:
 
 
 def _repeated(graph: Graph, op: Op) -> bool:
-    """An operand that repeats along an axis, or is shifted, is copied where it was moved beside what widened it.
+    """An operand that repeats along an axis is copied where it was moved after it was widened.
 
-    Vela repeats it in the shape that it had before, and shifts elements beside a SLICE.
+    Vela repeats it in the shape that it had before.
     """
     changed = False
     for position, x in enumerate(op.inputs[:2]):
-        repeats = x.shape != op.output.shape
-        if x.dtype is not DType.INT32 or not (repeats or op.name == "ARITHMETIC_RIGHT_SHIFT"):
+        source = _through(x, *_MOVERS)
+        if x.dtype is not DType.INT32 or x.shape == op.output.shape or source is x:
             continue
-        index, source, rescale = graph.ops.index(op), _through(x, *_MOVERS), x.producer
-        if repeats and source is not x and _made_by(source, "RESCALE", "CAST"):
-            copy = _plus_zero(graph, index, x, op)
-        elif rescale is not None and rescale.name == "RESCALE" and _is_sliced(rescale):
-            operands = [through_pool(graph, index, rescale.inputs[0], op), *rescale.inputs[1:]]
-            copy = graph.insert(graph.ops.index(op), "RESCALE", operands, rescale.attrs, rescale.origin).output
-        else:
-            continue
-        graph.set_input(op, position, copy)
-        changed = True
+        if _made_by(source, "RESCALE", "CAST"):
+            graph.set_input(op, position, _plus_zero(graph, graph.ops.index(op), x, op))
+            changed = True
     return changed
 
 
-def _is_sliced(rescale: Op) -> bool:
-    narrow = rescale.inputs[0]
-    return is_poolable(narrow) and not rescale.attrs["per_channel"] and _made_by(_through(narrow, "RESHAPE"), "SLICE")
+def _part(graph: Graph, op: Op) -> bool:
+    """A part goes through a pool before it is widened: Vela otherwise widens elements beside the part."""
+    narrow = op.inputs[0]
+    if op.output.dtype is not DType.INT32 or not is_poolable(narrow) or op.attrs["per_channel"]:
+        return False
+    if not _made_by(_through(narrow, "RESHAPE"), "SLICE") or (is_by_one(op) and _is_read_narrow(graph, op.output)):
+        return False
+    graph.set_input(op, 0, through_pool(graph, graph.ops.index(op), narrow, op))
+    return True
 
 
 def _small_sum(graph: Graph, op: Op) -> bool:
@@ -191,5 +195,6 @@ RESCALED_JOINED = Rewrite("rescaled_joined", Stage.LEGALIZE, ("CONCAT", "PAD"), 
 WIDE_MOVED = Rewrite("wide_moved", Stage.LEGALIZE, ("RESCALE",), _moved)
 RESHAPED_FIRST = Rewrite("reshaped_first", Stage.LEGALIZE, ("RESCALE",), _reshaped_first)
 SMALL_SUM = Rewrite("small_sum", Stage.LEGALIZE, ("ADD", "SUB"), _small_sum)
+WIDE_PART = Rewrite("wide_part", Stage.LEGALIZE, ("RESCALE",), _part)
 WIDE_REPEATED = Rewrite("wide_repeated", Stage.LEGALIZE, _BINARY, _repeated)
 WIDENED = Rewrite("widened", Stage.LEGALIZE, ("RESCALE",), _widened)
