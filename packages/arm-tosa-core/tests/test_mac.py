@@ -85,6 +85,27 @@ def test_merged_axes_stay_where_the_largest_lies(
     assert _names(_lowered(_Between(channels, function), IMAGE)).count("TRANSPOSE") == 3
 
 
+def test_what_was_transposed_is_not_transposed_again() -> None:
+    """An operator takes the order that costs no further TRANSPOSE, and moves narrow integers rather than wide ones."""
+    b = _builder()
+    x = b.value(b.graph.input("x", (1, 8, 4), DType.INT8), torch.float32, (0, 2, 1), INT8)
+    b.tensor(x)
+    y = b.SUB(x, _input(b, (1, 4, 1), INT8))
+    assert y.perm is None
+    (move,) = [op for op in b.graph.ops if op.name == "TRANSPOSE"]
+    assert move.output.dtype is DType.INT8
+
+
+def test_operands_of_one_scale_are_added_as_they_are() -> None:
+    """As integers, so that an NPU adds what is narrow; of different scales with as many more bits as fit."""
+    b = _builder()
+    x, y = (_input(b, IMAGE, INT8) for _ in range(2))
+    same, other = b.ADD(x, y), b.ADD(x, _input(b, IMAGE, QParams((0.25,), 0, -128, 127)))
+    assert same.quant is not None and other.quant is not None
+    assert (same.quant.scalar, same.quant.qmin, same.quant.qmax) == (0.5, -262, 248)
+    assert other.quant.scalar == 0.5 / 2**19
+
+
 @pytest.mark.parametrize(
     ("quant", "accumulator", "limit"), [(INT8, DType.INT32, 2**31 - 1), (INT16, DType.INT48, 2**47 - 1)]
 )

@@ -240,6 +240,11 @@ def _widened_part(m: Maker) -> Tensor:
     return m.op("CLZ", m.rescale(_part(m, m.input(I8, 1, 7, 9, 22), 1, 6, 8, 19), I32, 2.0))
 
 
+def _widened_border(m: Maker) -> Tensor:
+    padded = m.op("PAD", m.input(I8, 1, 6, 8, 19), m.graph.shape((0, 0, 1, 1, 0, 2, 3, 0)), m.const(I8, [7]))
+    return m.op("ABS", m.rescale(padded, I32, 2.0))
+
+
 def _part_and_zero_point(m: Maker) -> Tensor:
     part = m.rescale(_part(m, m.input(I8, 1, 7, 9, 22), 1, 6, 8, 19), I32, 1.0, zero_in=5)
     return m.op("SUB", part, m.rescale(m.input(I8, 1, 6, 8, 19), I32, 2.0**19))
@@ -345,6 +350,7 @@ ROWS = {
     "SLICE, widened, then repeated": Row(_repeated_part, "ethos-u65-256"),
     "SLICE, widened, then shifted": Row(_shifted_part, "ethos-u55-128"),
     "SLICE, widened": Row(_widened_part, "ethos-u55-128"),
+    "PAD, widened": Row(_widened_border, "ethos-u55-256"),
     "SLICE, widened from a zero point": Row(_part_and_zero_point, "ethos-u65-512"),
     "difference of scales of 2 and 3": Row(_whole_scales, "ethos-u55-256"),
     "SLICE of INT32 that is repeated": Row(_repeated_slice, "ethos-u85-256"),

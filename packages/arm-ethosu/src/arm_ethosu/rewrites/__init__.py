@@ -28,10 +28,10 @@ from .wide import (
     RESCALED_JOINED,
     RESHAPED_FIRST,
     SMALL_SUM,
+    WIDE_ASSEMBLED,
     WIDE_JOINED_U55,
     WIDE_JOINED_U85,
     WIDE_MOVED,
-    WIDE_PART,
     WIDE_REPEATED,
     WIDENED,
 )
@@ -64,6 +64,6 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
         WIDE_JOINED_U55,
         RESCALED_JOINED,
         WIDE_MOVED,
-        WIDE_PART,
+        WIDE_ASSEMBLED,
         SMALL_SUM,
     )

@@ -117,8 +117,10 @@ def _maximum_as_pool(graph: Graph, op: Op) -> bool:
             size //= groups
             chain.pool(outer, _Kernel(1, groups), size)
         if size > 1:
-            chain.reshape(1, 1, outer, size)
-            chain.transpose(0, 1, 3, 2)
+            if chain.tensor.shape[-2:] != (outer, size):  # else Vela copies what is also read in its own shape
+                chain.reshape(1, 1, outer, size)
+            *others, rows, row = range(chain.tensor.rank)
+            chain.transpose(*others, row, rows)
         outer, inner = 1, outer
     if size > 1:
         kernel = _kernel(size)

@@ -155,12 +155,17 @@ def _repeated(graph: Graph, op: Op) -> bool:
     return changed
 
 
-def _part(graph: Graph, op: Op) -> bool:
-    """A part goes through a pool before it is widened: Vela otherwise widens elements beside the part."""
+def _assembled(graph: Graph, op: Op) -> bool:
+    """What was sliced, joined or padded goes through a pool before it is widened.
+
+    Vela otherwise widens other elements, or some only, unless it makes the RESCALE part of what reads it.
+    """
     narrow = op.inputs[0]
     if op.output.dtype is not DType.INT32 or not is_poolable(narrow) or op.attrs["per_channel"]:
         return False
-    if not _made_by(_through(narrow, "RESHAPE"), "SLICE") or (is_by_one(op) and _is_read_narrow(graph, op.output)):
+    if not _made_by(_through(narrow, "RESHAPE"), "SLICE", "CONCAT", "PAD") or (
+        is_by_one(op) and _is_read_narrow(graph, op.output)
+    ):
         return False
     graph.set_input(op, 0, through_pool(graph, graph.ops.index(op), narrow, op))
     return True
@@ -195,6 +200,6 @@ RESCALED_JOINED = Rewrite("rescaled_joined", Stage.LEGALIZE, ("CONCAT", "PAD"), 
 WIDE_MOVED = Rewrite("wide_moved", Stage.LEGALIZE, ("RESCALE",), _moved)
 RESHAPED_FIRST = Rewrite("reshaped_first", Stage.LEGALIZE, ("RESCALE",), _reshaped_first)
 SMALL_SUM = Rewrite("small_sum", Stage.LEGALIZE, ("ADD", "SUB"), _small_sum)
-WIDE_PART = Rewrite("wide_part", Stage.LEGALIZE, ("RESCALE",), _part)
+WIDE_ASSEMBLED = Rewrite("wide_assembled", Stage.LEGALIZE, ("RESCALE",), _assembled)
 WIDE_REPEATED = Rewrite("wide_repeated", Stage.LEGALIZE, _BINARY, _repeated)
 WIDENED = Rewrite("widened", Stage.LEGALIZE, ("RESCALE",), _widened)

@@ -137,7 +137,7 @@ class Core:
         perm = perm or tuple(range(value.rank))
         if value.tensor is None:
             return self._const_tensor(value, perm)
-        move = tuple(value.axes[i] for i in inverse(perm))
+        move = self._move(value, perm)
         if is_identity(move):
             return value.tensor
         if value.tensor.shape and moves_only_ones(value.tensor.shape, move):
@@ -167,14 +167,37 @@ class Core:
 
     def same_order(self, *values: Value) -> tuple[Axes, list[Tensor]]:
         """The tensors of values of one rank, all with axes in one order: the one that moves least."""
-        costs: dict[Axes, int] = {}
-        movable = [v for v in values if not v.is_const]
-        for candidate in dict.fromkeys(v.axes for v in movable):
-            costs[candidate] = sum(
-                v.size for v in movable if v.axes != candidate and not moves_only_ones(v.shape, candidate)
-            ) * 2 + is_identity(candidate)
-        perm = min(costs, key=lambda p: costs[p]) if costs else tuple(range(values[0].rank))
+        perm = self._order(values)
         return perm, [self.tensor(v, perm) for v in values]
+
+    def aligned(self, *values: Value) -> list[Value]:
+        """Values of one rank with axes in one order, which ``same_order`` finds there; constants stay as they are."""
+        rank = max(v.rank for v in values)
+        lifted = [self.lift(v, rank) for v in values]
+        perm = self._order(lifted)
+        kept = None if is_identity(perm) else perm
+        return [v if v.is_const else v.but(tensor=self.tensor(v, perm), perm=kept) for v in lifted]
+
+    def _order(self, values: Sequence[Value]) -> Axes:
+        """The order of axes in which the fewest numbers are moved; where that is equal, one that some were moved to."""
+        costs: dict[Axes, tuple[int, bool, bool]] = {}
+        movable = [v for v in values if v.tensor is not None]
+        for candidate in dict.fromkeys(v.axes for v in movable):
+            moved = [v for v in movable if self._moves(v, candidate)]
+            again = [v for v in moved if (id(v.tensor), self._move(v, candidate)) in self._ordered]
+            elements = sum(v.size for v in moved) - sum(v.size for v in again)
+            costs[candidate] = elements, not again, is_identity(candidate)
+        return min(costs, key=lambda p: costs[p]) if costs else tuple(range(values[0].rank))
+
+    def _moves(self, value: Value, perm: Axes) -> bool:
+        """Whether a TRANSPOSE is needed to bring the axes of a value to the order ``perm``."""
+        assert value.tensor is not None
+        return not moves_only_ones(value.tensor.shape, self._move(value, perm))
+
+    @staticmethod
+    def _move(value: Value, perm: Axes) -> Axes:
+        """What a TRANSPOSE does that brings the axes of a value to the order ``perm``."""
+        return tuple(value.axes[i] for i in inverse(perm))
 
     def lift(self, value: Value, rank: int) -> Value:
         """The value with axes of size 1 in front, up to ``rank`` of them, as broadcasting wants."""

@@ -218,7 +218,7 @@ class Rescale(Core):
         Constants that are not quantized are rounded to that scale. Integers of any size beside reals are refused: 32
         bits do not hold both.
         """
-        values = tuple(self.apply_clamp(v) for v in values)
+        values = tuple(self.aligned(*(self.apply_clamp(v) for v in values)))
         scale, bits, top = 0.0, 0, 0.0
         for v in values:
             if v.quant is not None:
@@ -231,8 +231,9 @@ class Rescale(Core):
                 finite = v.const[~unbounded(v.const)].double()
                 top = max(top, float(finite.abs().max()) if finite.numel() else 0.0)
         room = math.floor(_ADD_BITS - math.log2(top / scale + 1))
-        scale *= 2.0 ** -min(room, _ADD_SHIFT.get(bits, room))
         quants = [v.quant for v in values if v.quant]
+        if len(quants) < len(values) or any(q.scalar != scale or q.bits > 16 for q in quants):
+            scale *= 2.0 ** -min(room, _ADD_SHIFT.get(bits, room))
         if any(_is_plain(q) for q in quants):
             steps = [1.0, max((q.scalar for q in quants if q.bits <= 16), default=1.0)]
             self.require(
