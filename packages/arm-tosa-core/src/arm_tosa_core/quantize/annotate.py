@@ -39,6 +39,9 @@ _VIEWS = frozenset(
 _ACCUMULATES = frozenset({Q.CONV, Q.ARITHMETIC, Q.ACCUMULATE, Q.PRODUCT})
 
 
+#: Key in the meta of a node that hands a tensor on as it is: its result has a scale of its own.
+RESCALES = "arm_rescales"
+
 #: Key in the meta of a node: its result is kept in the bits of ``QuantizationConfig.wide``.
 _WIDE = "arm_wide_result"
 
@@ -187,7 +190,7 @@ def _annotate_node(
         (user,) = node.users
         _mark(user, {}, config.output_activation)
         return
-    if rule.quant is Q.SHARED and _is_float_result(node):
+    if rule.quant is Q.SHARED and _is_float_result(node) and RESCALES not in node.meta:
         _annotate_shared(node, inputs, config)
         return
     specs: dict[Node, QuantizationSpecBase | None] = {n: _as_read(n, node, rule, config) for n in inputs}

@@ -15,6 +15,7 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from ..errors import UsageError
 from .bias import SAMPLES, Sample, correct_biases
 from .equalize import equalize
+from .joins import keep_narrow
 from .quantizer import TOSAQuantizer
 
 
@@ -34,6 +35,7 @@ def quantize_program(
     equalization: bool = True,
     smoothing: bool = True,
     bias_correction: bool = True,
+    rescaling: bool = True,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Quantized:
     """Quantizes a float program.
@@ -44,6 +46,7 @@ def quantize_program(
         equalization: between layers, see ``equalize.equalize``.
         smoothing: the same behind layer norms.
         bias_correction: see ``bias.correct_biases``.
+        rescaling: in front of concatenations, see ``joins.keep_narrow``.
         progress: called after each sample with their number so far.
 
     Raises:
@@ -55,6 +58,8 @@ def quantize_program(
         raise UsageError("calibration data is empty: give one sample at least")
     module = program.module()
     equalize(module, first, layers=equalization, norms=smoothing)
+    if rescaling:
+        keep_narrow(module, first)
     prepared = prepare_pt2e(module, quantizer)
     with torch.no_grad():
         for done, (args, kwargs) in enumerate(chain(first, rest), 1):
