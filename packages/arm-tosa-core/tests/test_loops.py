@@ -10,13 +10,15 @@ import torch
 
 from arm_tosa_core import TosaCompileSpec
 from arm_tosa_core.flow.edge import lower_to_edge
+from arm_tosa_core.ir import DType
 from arm_tosa_core.loader import load
 from arm_tosa_core.program import copy_program
 from arm_tosa_core.serializer import serialize
 from arm_tosa_core.testing.case import Apply
-from arm_tosa_core.testing.harness import Execution
+from arm_tosa_core.testing.harness import Execution, exported
 
 _FLOAT, _INTEGER = TosaCompileSpec("TOSA-1.0+FP+cf"), TosaCompileSpec("TOSA-1.0+INT+cf")
+_QUANTIZED = TosaCompileSpec("TOSA-1.0+INT+int16+cf")
 Step = Callable[..., Any]
 
 
@@ -55,6 +57,20 @@ _COUNT = _loop(lambda x, n: n[0] > 0, lambda x, n: (torch.bitwise_xor(x + n, n),
 def test_results(name: str) -> None:
     function, inputs = _LOOPS[name]
     _check(function, inputs, _FLOAT)
+
+
+@pytest.mark.parametrize("scheme", ["int8", "a16w8"])
+@pytest.mark.parametrize("name", [name for name in _LOOPS if name != "nested"])  # torchao does not prepare those
+def test_quantized(name: str, scheme: str) -> None:
+    """PT2E quantizes the body; what goes round is INT32, so that the errors of steps do not add up."""
+    function, inputs = _LOOPS[name]
+    run = Execution(exported(Apply(function), tuple(inputs), _QUANTIZED, scheme), _QUANTIZED.target(), check=True)
+    (region,) = run.regions
+    (loop,) = [op for op in region.graph.ops if op.name == "WHILE_LOOP"]
+    assert {t.dtype for t in loop.outputs} == {DType.INT32}
+    for ours, eager in run.edges(inputs):
+        assert not eager.dtype.is_floating_point
+        torch.testing.assert_close(ours, eager, rtol=0, atol=1)
 
 
 def test_integers() -> None:

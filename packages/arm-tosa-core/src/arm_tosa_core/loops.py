@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -9,10 +10,14 @@ from torch.fx import GraphModule, Node
 
 from .errors import Rejected
 from .ir import Graph, Tensor
-from .values import Value
+from .values import QParams, Value
 
 if TYPE_CHECKING:
+    from .build import Builder
     from .lowering import Lowering
+
+#: The largest integer that stands for a real number which a loop carries.
+_STATE = 2**22
 
 
 def lower_loop(lowering: Lowering, node: Node) -> tuple[Value, ...]:
@@ -31,18 +36,48 @@ def lower_loop(lowering: Lowering, node: Node) -> tuple[Value, ...]:
     (condition, body), (carried, read) = (lowering.values[a] for a in arguments[:2]), arguments[2:]
     nodes = [*carried, *read]
     b.require(all(isinstance(n, Node) for n in nodes), "carries numbers round a loop", "make them tensors")
-    tensors = [b.tensor(b.apply_clamp(b.real(lowering.values[n]))) for n in nodes]
-    kinds = [lowering.values[n].dtype for n in nodes]
+    states = [_state(lowering, node, body, i) for i in range(len(nodes))]
+    values = [_as_state(b, lowering.values[n], quant) for n, quant in zip(nodes, states, strict=True)]
+    tensors = [b.tensor(v) for v in values]
+    kinds = [v.dtype for v in values]
     graphs = {
-        "cond_graph": _graph(lowering, condition, f"{node.name}_condition", tensors, kinds, 0),
-        "body_graph": _graph(lowering, body, f"{node.name}_body", tensors, kinds, len(carried)),
+        "cond_graph": _graph(lowering, condition, f"{node.name}_condition", tensors, kinds, states, 0),
+        "body_graph": _graph(lowering, body, f"{node.name}_body", tensors, kinds, states, len(carried)),
     }
     results = b.emit_all("WHILE_LOOP", tensors, **graphs)
-    return tuple(b.value(t, kind) for t, kind in zip(results[: len(carried)], kinds, strict=False))
+    return tuple(b.value(t, k, quant=q) for t, k, q in zip(results[: len(carried)], kinds, states, strict=False))
+
+
+def _state(lowering: Lowering, loop: Node, body: GraphModule, index: int) -> QParams | None:
+    """Parameters in which the loop carries a tensor as INT32, or None where that is no real number that is quantized.
+
+    They hold the numbers to which it is quantized before, in and after the loop, each with bits to spare: a step reads
+    what the one before it wrote, so that errors would add up.
+    """
+    arguments: Any = loop.args
+    given: Value = lowering.values[[*arguments[2], *arguments[3]][index]]
+    if lowering.target.tosa_spec.support_float() or not given.dtype.is_floating_point:
+        return None
+    readers = [body.graph.find_nodes(op="placeholder")[index]]
+    readers += [user for user in loop.users if user.target is operator.getitem and user.args[1] == index]
+    read = [lowering.quantized_to(node) for node in readers]
+    known = [q for q in (given.quant, *read) if q is not None]
+    most = max((q.scalar * max(q.qmax - q.zero_point, q.zero_point - q.qmin) for q in known), default=0.0)
+    return QParams((most / _STATE,), 0, -_STATE, _STATE) if most else None
+
+
+def _as_state(b: Builder, value: Value, quant: QParams | None) -> Value:
+    return b.apply_clamp(b.real(value)) if quant is None else b.quantize(value, quant, torch.int32)
 
 
 def _graph(
-    lowering: Lowering, module: GraphModule, name: str, tensors: list[Tensor], kinds: list[torch.dtype], first: int
+    lowering: Lowering,
+    module: GraphModule,
+    name: str,
+    tensors: list[Tensor],
+    kinds: list[torch.dtype],
+    states: list[QParams | None],
+    first: int,
 ) -> Graph:
     """A module as a graph that takes what the loop carries.
 
@@ -51,9 +86,9 @@ def _graph(
     """
     inner = lowering.inside(name)
     placeholders = module.graph.find_nodes(op="placeholder")
-    for node, tensor, kind in zip(placeholders, tensors, kinds, strict=True):
+    for node, tensor, kind, quant in zip(placeholders, tensors, kinds, states, strict=True):
         given = inner.graph.input(f"{name}_{node.name}", tensor.shape, tensor.dtype)
-        inner.values[node] = inner.builder.value(given, kind)
+        inner.values[node] = inner.builder.value(given, kind, quant=quant)
     for node in module.graph.nodes:
         if node.op in ("placeholder", "output"):
             continue
@@ -62,9 +97,9 @@ def _graph(
         except Rejected as why:
             raise Rejected(f"{node.name} in its graph {why.reason}", why.fix) from why
     results: Any = module.graph.output_node().args[0]
-    for node in results if isinstance(results, (tuple, list)) else [results]:
-        value = inner.values[node]
-        inner.graph.outputs.append(inner.builder.tensor(inner.builder.apply_clamp(inner.builder.real(value))))
+    for node, quant in zip(results if isinstance(results, (tuple, list)) else [results], states, strict=False):
+        given_back = _as_state(inner.builder, inner.values[node], quant if first else None)
+        inner.graph.outputs.append(inner.builder.tensor(given_back))
     if first:
         inner.graph.outputs += inner.graph.inputs[first:]
     return inner.graph

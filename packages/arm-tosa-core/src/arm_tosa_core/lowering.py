@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 from torch.utils._pytree import tree_map_only
@@ -231,6 +232,11 @@ class Lowering:
         inner.wide_inputs = False
         return inner
 
+    def quantized_to(self, node: Node) -> QParams | None:
+        """What the users of a node quantize it to, if any does."""
+        found = next((user for user in node.users if is_quantize(user)), None)
+        return None if found is None else _qparams(found, self.constants)[0]
+
     def _attribute(self, node: Node) -> Value | GraphModule:
         found: Any = node.graph.owning_module
         for part in str(node.target).split("."):
@@ -239,6 +245,8 @@ class Lowering:
             return found  # for the operator that runs it
         if not isinstance(found, torch.Tensor):
             raise Rejected(f"refers to {type(found).__name__} {node.target}, not to a tensor")
+        if isinstance(found, FakeTensor):
+            raise Rejected("reads a constant whose numbers torch.export has lost", "make it an operand of the loop")
         return self.builder.const(found.detach())
 
     def _dequantize(self, node: Node) -> Value:

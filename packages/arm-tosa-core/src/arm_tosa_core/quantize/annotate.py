@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 from torch.fx import GraphModule, Node
@@ -19,6 +19,7 @@ from torchao.quantization.pt2e.quantizer import (
 
 from ..registry import Q, Rule, canonical, find
 from .config import QuantizationConfig
+from .decompose import LOOP_BODY
 from .observers import MaskedHistogramObserver
 
 KEY = "quantization_annotation"
@@ -61,21 +62,36 @@ def annotate(module: GraphModule, config_of: Callable[[Node], QuantizationConfig
     for node in _wide_results(module, config_of, wide, computed):
         node.meta[_WIDE] = True
     for node in module.graph.nodes:
-        if node not in computed or node.op == "placeholder":
+        if node not in computed or node.op == "placeholder" or _annotated(node):
             continue
         if node.target is operator.getitem and _annotated(node.args[0]) and _is_float_result(node):
             _mark(node, {}, node.args[0].meta[KEY].output_qspec)  # parts of a split share its scale
             continue
-        rule = _rule(node)
-        if rule is None or rule.quant in (Q.NONE, Q.PIECEWISE) or _annotated(node):
+        rule, config = _rule(node), config_of(node)
+        if node.target is torch.ops.higher_order.while_loop and config is not None and not config.is_dynamic:
+            _annotate_loop(module, node, config)
+        if rule is None or rule.quant in (Q.NONE, Q.PIECEWISE):
             continue
-        config = config_of(node)
         if config is None or not _inputs(node):
             continue
         if config.is_dynamic:
             _annotate_dynamic(node, rule, config, computed)
             continue
         _annotate_node(node, rule, config, computed, lambda n: config_of(n) is not None)
+        if LOOP_BODY in module.meta and rule.quant is not Q.SHARED:
+            specs = node.meta[KEY].input_qspec_map
+            node.meta[KEY].input_qspec_map = {n: spec for n, spec in specs.items() if n in computed}
+
+
+def _annotate_loop(module: GraphModule, node: Node, config: QuantizationConfig) -> None:
+    """What goes into a loop, and what comes out; PT2E prepares the loop's body by itself, after this."""
+    body = module.get_submodule(str(cast(Node, node.args[1]).target))
+    assert isinstance(body, GraphModule)
+    body.meta[LOOP_BODY] = True
+    _mark(node, dict.fromkeys(_inputs(node), config.input_activation), None)
+    for part in node.users:
+        if _is_float_result(part):
+            _mark(part, {}, config.output_activation)
 
 
 def _wide_results(

@@ -17,6 +17,9 @@ from ..registry import Q, Rule, canonical, find, overload
 
 #: Key in the meta of a node: its quantization scheme, which the parts of a composite inherit.
 SCHEME = "arm_quantization_config"
+#: Key in the meta of a module that is a loop's body. What it makes itself stays an operator, and float: the numbers of
+#: buffers that PT2E adds there are lost by ``torch.export``.
+LOOP_BODY = "arm_loop_body"
 
 
 class AtenBuilder:
@@ -178,6 +181,8 @@ def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModul
     """
     known: dict[Any, Node] = {}  # parts are emitted in their order, so that what one keeps lies before the next
     work = [n for n in module.graph.nodes if n.op == "call_function" and wanted(n)]
+    if LOOP_BODY in module.meta:
+        work = [n for n in work if n.all_input_nodes]
     while work:
         node = work.pop(0)
         if not isinstance(overload(node.target), torch._ops.OpOverload) or not _is_float(node):
