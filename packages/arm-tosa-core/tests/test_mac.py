@@ -127,7 +127,7 @@ def test_range_of_an_accumulator_counts_zero_points_and_bias() -> None:
     b = _builder()
     y = _conv(b, _input(b, (1, 5, 5, 4), INT8), 10.0)
     assert y.quant is not None
-    assert y.quant.qmax == 3 * 3 * 4 * (128 + 3) * 127 + 80
+    assert y.quant.qmax == 3 * 3 * 4 * (128 + 3) + 80  # weights of 1
 
 
 @pytest.mark.parametrize(("bias", "dropped"), [(None, 0), (2.0**35, 8)])

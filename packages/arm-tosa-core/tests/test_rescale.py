@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -164,6 +165,40 @@ def test_int16_tables_keep_neighbours_within_16_bits() -> None:
     assert np.abs(np.diff(table.astype(np.int64))).max() <= 32767
     (ours,) = run(serialize(graph, SPEC), [np.array([-32767, 32767, 16384], np.int16)])
     assert np.abs(ours - np.array([-32767, 32767, 32767])).max() <= 1
+
+
+def _product(scale: float, depth: int, seed: int) -> tuple[list[str], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """A matrix product of 16 bits: the operators, its integers, and the exact ones before rounding (float64)."""
+    graph = Graph()
+    b = Builder(graph, SPEC)
+    random, quant = np.random.default_rng(seed), QParams((1.0,), 0, -32767, 32767)
+    arrays = [random.integers(-32767, 32768, shape).astype(np.int16) for shape in ((1, 8, depth), (1, depth, 8))]
+    x, y = (
+        Value(a.shape, torch.float32, graph.input(n, a.shape, DType.INT16), quant=quant)
+        for n, a in zip("xy", arrays, strict=True)
+    )
+    result = b.quantize(b.MATMUL(x, y), QParams((1 / scale,), 0, -32768, 32767), torch.int16)
+    assert result.tensor is not None
+    graph.outputs.append(result.tensor)
+    (ours,) = run(serialize(graph, SPEC), arrays)
+    exact = np.matmul(*(a.astype(np.int64) for a in arrays)) * scale
+    return [op.name for op in graph.ops], ours, exact.clip(-32768, 32767)
+
+
+@given(scale=st.floats(2.0**-30, 2.0**-10), depth=st.integers(1, 64), seed=st.integers(0, 999))
+@PROPERTY
+def test_products_of_16_bits_are_the_nearest_integers(scale: float, depth: int, seed: int) -> None:
+    """From INT48 RESCALE takes 15 bits of a factor, which would be off by up to a quantum more."""
+    names, ours, exact = _product(scale, depth, seed)
+    assert names[:3] == ["MATMUL", "RESCALE", "RESCALE"]
+    assert np.abs(ours - exact).max() <= 0.501
+
+
+def test_a_product_beyond_what_rescale_takes_is_one_step() -> None:
+    names, ours, exact = _product(0.7, 1, 0)
+    assert names[:2] == ["MATMUL", "RESCALE"]
+    assert "RESCALE" not in names[2:]
+    assert np.abs(ours - exact).max() <= 1.5
 
 
 #: Input and output of a table: 8 bits with a zero point, 16 without.

@@ -54,7 +54,7 @@ class Mac(RunTime, Movement):
         channels = self._channels(name, weight)
         scale = tuple(s * x.quant.scalar for s in weight.quant.scale)
         steps = self._integer_bias(bias, scale, channels, wide=_dtype(x) == DType.INT16)
-        limit = weight.size // channels * _reach(x.quant) * _reach(weight.quant) + int(np.abs(steps.data).max())  # type: ignore[arg-type]
+        limit = _reach(x.quant) * self._weighed(name, weight) + int(np.abs(steps.data).max())  # type: ignore[arg-type]
         quant = QParams(scale, 0, -limit, limit, axis=x.rank - 1 if len(scale) > 1 else None)
         kernel = self._kernel(weight, _dtype(x))
         inputs = [
@@ -65,6 +65,16 @@ class Mac(RunTime, Movement):
             self.zero_point(weight.quant.zero_point, kernel.dtype),
         ]
         return self.value(self.emit(name, inputs, **attrs), torch.float32, quant=quant)
+
+    def _weighed(self, name: str, weight: Value) -> int:
+        """The largest sum of magnitudes of integers that a result is made with."""
+        channels = self._channels(name, weight)
+        assert weight.quant is not None
+        if weight.const is None:
+            return weight.size // channels * _reach(weight.quant)
+        sizes = (weight.const.to(torch.int16) - weight.quant.zero_point).abs()
+        apart = sizes.flatten(2).sum((0, 1)) if name == "DEPTHWISE_CONV2D" else sizes.flatten(1).sum(1)
+        return int(apart.max())
 
     def _kernel(self, weight: Value, x: DType) -> Tensor:
         """The weight as TOSA has it: constants of 4 bits in half the bytes, where the specification does."""

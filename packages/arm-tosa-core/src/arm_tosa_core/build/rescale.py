@@ -96,6 +96,9 @@ class Rescale(Core):
     def _requantize(self, value: Value, quant: QParams, dtype: torch.dtype) -> tuple[Tensor, tuple[int, ...] | None]:
         from ..dtypes import torch_to_tosa
 
+        assert value.quant is not None
+        if value.quant.qmax * max(value.quant.scale) / quant.scalar < _REACH:
+            value = self.movable(value)  # RESCALE has 15 bits of a factor from INT48, 31 from INT32
         assert value.quant is not None and value.tensor is not None
         perm, tensor = value.axes, value.tensor
         if value.quant.axis is not None and perm[value.quant.axis] != value.rank - 1:  # RESCALE wants channels last
