@@ -9,7 +9,7 @@ import torch
 
 from ..build import Builder
 from ..registry import Q, op
-from ..values import Value
+from ..values import QParams, Value
 
 _INF = math.inf
 
@@ -52,15 +52,17 @@ def clamp_tensor(b: Builder, x: Value, low: Value | None = None, high: Value | N
     return x if high is None else b.MINIMUM(x, high)
 
 
-@op("aten.hardsigmoid.default", quant=Q.TABLE)
+@op("aten.hardsigmoid.default", quant=Q.ARITHMETIC)  # a table of 16 bits cuts its corners
 def hardsigmoid(b: Builder, x: Value) -> Value:
-    return b.MUL(b.clamp(b.ADD(b.real(x), 3.0), 0.0, 6.0), 1 / 6)
+    return b.MUL(b.clamp(b.ADD(x, 3.0), 0.0, 6.0), 1 / 6)
 
 
-@op("aten.hardswish.default", quant=Q.TABLE)
+@op("aten.hardswish.default", quant=Q.ARITHMETIC)
 def hardswish(b: Builder, x: Value) -> Value:
-    x = b.real(x)
-    return b.MUL(x, hardsigmoid(b, x))
+    gate = hardsigmoid(b, x)
+    if gate.quant is not None and not gate.is_const:  # 1 is the largest integer, so that x stays as it is there
+        gate = b.quantize(gate, QParams((1 / 32767,), 0, -32767, 32767), torch.int16)
+    return b.MUL(x, gate)
 
 
 @op("aten.silu.default", quant=Q.TABLE)
