@@ -20,6 +20,7 @@ from .dtypes import torch_to_tosa
 from .errors import LoweringError, Rejected
 from .ir import Graph
 from .loops import lower_loop
+from .precision import Precision
 from .program import (
     NOTHING,
     Known,
@@ -76,6 +77,7 @@ class Lowering:
         self.builder = Builder(self.graph, target.tosa_spec, target.checks, dry=dry)
         self.constants = constants(program, known)
         self.all_known = all_known(program, known)
+        self.precision = Precision(program.graph)
         self.wide_inputs = wide_inputs
         self.values: dict[Node, Any] = {}
 
@@ -196,7 +198,7 @@ class Lowering:
             one = quantized[0] if len(quantized) == 1 else None
             if table and one and wanted and all(v is one or _is_number(v, one) for v in inputs):
                 function = _evaluator(node, args, kwargs, one)
-                return self.builder.TABLE(one, function, *wanted, precise=_is_computed_with(node))
+                return self.builder.TABLE(one, function, *wanted, precise=self.precision.is_worth_it(node))
             if rule.quant is Q.SHARED and len(quantized) > 1 and wanted is not None:
                 unify = _unifier(self.builder, *wanted)
                 args = _map_values(args, unify)
@@ -324,22 +326,6 @@ def _qparams(node: Node, data: dict[str, torch.Tensor]) -> tuple[QParams, torch.
 def _is_real(value: Value) -> bool:
     """Whether a value is computed in float."""
     return value.dtype.is_floating_point and not value.is_const and value.quant is None
-
-
-def _is_computed_with(node: Node) -> bool:
-    """Whether arithmetic or a function reads a result: one quantum of it may be several of theirs.
-
-    Layers and matrix products add up many numbers, each with an error of its own.
-    """
-    for user in node.users:
-        rule = find(canonical(user.target)) if user.op == "call_function" else None
-        one = len(user.all_input_nodes) == 1
-        if rule and (rule.quant in (Q.ARITHMETIC, Q.PRODUCT, Q.TABLE) or (rule.quant is Q.ACCUMULATE and one)):
-            return True
-        hands_on = rule.quant in (Q.SHARED, Q.BOUNDS) if rule else is_quantize(user) or is_dequantize(user)
-        if hands_on and _is_computed_with(user):
-            return True
-    return False
 
 
 def _is_number(value: Any, beside: Value) -> bool:
