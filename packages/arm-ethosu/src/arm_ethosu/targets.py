@@ -40,6 +40,7 @@ def ethos_u_target(
         estimate=estimate,
         run=_run if find_spec("arm_runtime") else None,
         suffix=".vela",
+        coarse=family == "u85",  # of two RESCALEs from INT48 Vela makes one there
         backend_id="EthosUBackend",
         description=f"Ethos-{family.upper()} with {macs} MACs per cycle, compiled by Vela",
         compile_spec=partial(EthosUCompileSpec, accelerator),

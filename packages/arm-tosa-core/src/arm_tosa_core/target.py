@@ -36,6 +36,8 @@ class Target:
         compile_spec: keyword options to a compile spec, if the target has one of its own (``EthosUCompileSpec``).
         estimate: figures that the target's compiler predicts of a TOSA flatbuffer, by name: ``cycles``, ``sram_kib``,
             ``flash_kib``. None: it predicts nothing.
+        coarse: its rewrites leave a RESCALE from INT48 15 bits of a factor, for a result off by a quantum at most where
+            TOSA can do better. The conformance kit grants some composites of 16 bits more for it.
         extract: a delegate's payload to the file that tools read, as its suffix and contents. None: the payload is it.
     """
 
@@ -51,6 +53,7 @@ class Target:
     compile_spec: Callable[..., ArmCompileSpec] | None = None
     extract: Callable[[bytes], tuple[str, bytes]] | None = None
     estimate: Callable[[bytes], Mapping[str, float]] | None = None
+    coarse: bool = False
 
     @property
     def tosa_spec(self) -> TosaSpecification:

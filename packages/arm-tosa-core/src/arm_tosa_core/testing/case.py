@@ -37,6 +37,7 @@ class OpCase:
         needs_float: schemes in which a part computes in float: refused by targets that have integers only.
         quanta: how far integer results may be off.
         int16_quanta: the same for int16, whose tables are interpolated between 513 points; default ``quanta``.
+        coarse: the same for int16 on a target that is ``Target.coarse``; default as on the others.
         tolerance: relative and absolute, for float results.
     """
 
@@ -47,10 +48,13 @@ class OpCase:
     needs_float: Collection[str] = ()
     quanta: int = 1
     int16_quanta: int | None = None
+    coarse: int | None = None
     tolerance: tuple[float, float] = (1e-4, 1e-5)
 
-    def allowed(self, scheme: str) -> int:
-        """How many quanta integer results may be off in this scheme."""
+    def allowed(self, scheme: str, coarse: bool = False) -> int:
+        """How many quanta integer results may be off in this scheme, on a target that is coarse or not."""
+        if scheme == "int16" and coarse and self.coarse is not None:
+            return self.coarse
         return self.int16_quanta if scheme == "int16" and self.int16_quanta is not None else self.quanta
 
     def module(self) -> torch.nn.Module:

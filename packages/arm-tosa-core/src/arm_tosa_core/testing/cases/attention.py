@@ -60,6 +60,5 @@ _ROWS = [
     OpCase("attention/multi-head unbatched", _SelfAttention, [(5, 8)]),
 ]
 
-#: A quantum of a score is three of its exponential. Scores are off by 1 where they lie on the edge of two integers, and
-#: as RESCALE from INT48 has 15 bits of a factor only.
-CASES: list[OpCase] = [replace(row, int16_quanta=5) for row in _ROWS]
+#: A quantum of a score is three of its exponential.
+CASES: list[OpCase] = [replace(row, coarse=5) for row in _ROWS]

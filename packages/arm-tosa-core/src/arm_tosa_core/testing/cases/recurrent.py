@@ -32,12 +32,22 @@ def _rows(name: str, kind: Callable[..., torch.nn.Module]) -> list[OpCase]:
         "states, no bias": ({"states": True, "bias": False}, (3, 2, 4)),
         "without a batch": ({}, (3, 4)),
     }
-    # an error of one step goes through the next ones; the functions of an RNN, which only layers read, are within one
-    wide = 6 if name == "rnn" else 3
     return [
-        OpCase(f"{name}/{variant}", lambda o=options: _Outputs(kind, 4, 5, **o), [shape], quanta=3, int16_quanta=wide)
+        OpCase(
+            f"{name}/{variant}",
+            lambda o=options: _Outputs(kind, 4, 5, **o),
+            [shape],
+            quanta=_WORSE.get((name, variant, "int8"), 1),
+            int16_quanta=_WORSE.get((name, variant, "int16"), 1),
+            coarse=3,
+        )
         for variant, (options, shape) in variants.items()
     ]
+
+
+#: An error of one step goes through the next ones: of a sum that lies on the edge of two integers in float32, and of
+#: one beyond what calibration has seen, which saturates to -32768, and to -32767 in eager PyTorch.
+_WORSE = {("lstm", "plain", "int8"): 2, ("gru", "states, no bias", "int16"): 2}
 
 
 class _Relu(torch.nn.RNN):
@@ -49,5 +59,5 @@ CASES: list[OpCase] = [
     *_rows("lstm", torch.nn.LSTM),
     *_rows("gru", torch.nn.GRU),
     *_rows("rnn", torch.nn.RNN),
-    OpCase("rnn/relu", lambda: _Outputs(_Relu, 4, 5), [(3, 2, 4)], quanta=3),
+    OpCase("rnn/relu", lambda: _Outputs(_Relu, 4, 5), [(3, 2, 4)]),
 ]
