@@ -52,8 +52,12 @@ class Mac(RunTime, Movement):
             return real if bias is None else self.ADD(real, self.real(bias))
         self.require(weight.quant.bits <= 8, f"has weights of {weight.quant.bits} bits; TOSA convolves with 8")
         channels = self._channels(name, weight)
+        wide_sums = _dtype(x) == DType.INT16
+        if bias is not None and bias.const is not None and weight.const is not None and not wide_sums:
+            weight = self._coarse_enough(weight, bias.real(), x.quant.scalar)
+        assert weight.quant is not None
         scale = tuple(s * x.quant.scalar for s in weight.quant.scale)
-        steps = self._integer_bias(bias, scale, channels, wide=_dtype(x) == DType.INT16)
+        steps = self._integer_bias(bias, scale, channels, wide=wide_sums)
         limit = _reach(x.quant) * self._weighed(name, weight) + int(np.abs(steps.data).max())  # type: ignore[arg-type]
         quant = QParams(scale, 0, -limit, limit, axis=x.rank - 1 if len(scale) > 1 else None)
         kernel = self._kernel(weight, _dtype(x))
@@ -75,6 +79,23 @@ class Mac(RunTime, Movement):
         sizes = (weight.const.to(torch.int16) - weight.quant.zero_point).abs()
         apart = sizes.flatten(2).sum((0, 1)) if name == "DEPTHWISE_CONV2D" else sizes.flatten(1).sum(1)
         return int(apart.max())
+
+    def _coarse_enough(self, weight: Value, bias: torch.Tensor, scale: float) -> Value:
+        """The weight with scales so large that the bias takes 30 bits of the accumulator at most.
+
+        A bias beyond would saturate. The products of such a channel are small beside it.
+
+        Args:
+            scale: of what is convolved.
+        """
+        assert weight.quant is not None
+        least = bias.abs().double() / (2.0**30 * scale)
+        least = least if len(weight.quant.scale) > 1 else least.max().reshape(1)
+        scales = torch.tensor(weight.quant.scale, dtype=torch.float64)
+        if (scales >= least).all():
+            return weight
+        quant = replace(weight.quant, scale=tuple(torch.maximum(scales, least).tolist()))
+        return self.quantize(weight, quant, torch.int8)
 
     def _kernel(self, weight: Value, x: DType) -> Tensor:
         """The weight as TOSA has it: constants of 4 bits in half the bytes, where the specification does."""
