@@ -125,7 +125,7 @@ def avg_pool2d(
         return b.RESHAPE(y, y.shape[1:])
     x, pads = _windows(b, x, kernel, stride, padding, ceil_mode)
     if divisor_override is not None:
-        return _scaled_sum(b, x, kernel, stride, pads, divisor_override)
+        return scaled_sum(b, x, kernel, stride, pads, divisor_override)
     if count_include_pad:  # TOSA does not count padding: make it part of the image; ceil_mode's stays outside
         own = [(before, min(after, p)) for (before, after), p in zip(pads, padding, strict=True)]
         x = b.PAD(x, [(0, 0), (0, 0), *own])
@@ -133,7 +133,7 @@ def avg_pool2d(
     return b.nchw(b.AVG_POOL2D(b.nhwc(x), kernel, stride, [p for pair in pads for p in pair]))
 
 
-def _scaled_sum(
+def scaled_sum(
     b: Builder,
     x: Value,
     kernel: Sequence[int],

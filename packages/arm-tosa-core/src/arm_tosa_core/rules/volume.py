@@ -14,7 +14,7 @@ from ..errors import Rejected
 from ..registry import Q, op
 from ..values import Value
 from .convolution import _each
-from .pool import _NO_INDICES, _adaptive, avg_pool2d, max_pool2d
+from .pool import _NO_INDICES, _adaptive, avg_pool2d, max_pool2d, scaled_sum
 
 _Pool = Callable[[Value, slice], Value]
 
@@ -84,15 +84,27 @@ def avg_pool3d(
     stride = _each(stride, 3) or kernel
     if divisor_override is not None:  # a sum over windows that are all of one size, padding being part of the volume
         size = _whole(x.shape[-3:], kernel, stride, padding, ceil_mode)
-        x = b.PAD(x, [(0, 0)] * (x.rank - 3) + size)
-        share = kernel[0] * kernel[1] * kernel[2] / divisor_override
-        return b.MUL(avg_pool3d(b, x, kernel, stride), share)
+        return _scaled_sum(b, b.PAD(x, [(0, 0)] * (x.rank - 3) + size), kernel, stride, divisor_override)
 
     def pool(images: Value, which: slice) -> Value:
         k, s, p = (_own(v, which, one) for v, one in ((kernel, 1), (stride, 1), (padding, 0)))
         return avg_pool2d(b, images, k, s, p, ceil_mode, count_include_pad)
 
     return _pooled(b, x, pool)
+
+
+def _scaled_sum(b: Builder, x: Value, kernel: Sequence[int], stride: Sequence[int], divisor: int) -> Value:
+    """Sums over windows, divided by a number: sums of planes, not rounded, which are added up over the depth."""
+    if x.rank == 4:
+        y = _scaled_sum(b, b.RESHAPE(x, [1, *x.shape]), kernel, stride, divisor)
+        return b.RESHAPE(y, y.shape[1:])
+    batch, channels, depth, *plane = x.shape
+    planes = b.RESHAPE(b.TRANSPOSE(x, [0, 2, 1, 3, 4]), [batch * depth, channels, *plane])
+    planes = scaled_sum(b, planes, kernel[1:], stride[1:], [(0, 0), (0, 0)], divisor)
+    sums = b.RESHAPE(planes, [batch, depth, *planes.shape[1:]])
+    starts = range(0, depth - kernel[0] + 1, stride[0])
+    windows = [b.reduce("REDUCE_SUM", b.slice(sums, 1, start, kernel[0]), 1) for start in starts]
+    return b.TRANSPOSE(b.CONCAT(windows, 1), [0, 2, 1, 3, 4])
 
 
 def _whole(
