@@ -15,10 +15,11 @@ import torch
 from model_library import Array, Fault, Region, run, run_stream
 from streams import payload, program
 
+from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.accelerators import DEFAULTS
 from arm_ethosu.vela import compile
 from arm_tosa_core.plugins import target as find_target
-from arm_tosa_core.testing.harness import Execution
+from arm_tosa_core.testing.harness import Execution, exported
 from arm_tosa_core.tools import find_tool
 
 _IMAGE = "tensor<1x5x6x16xi32>"
@@ -140,6 +141,30 @@ def test_a_loop_of_pytorch(images: tuple[Array, Array], model: Path) -> None:
     for number in (0, 1, 5):
         pairs = run.edges((inputs[0], inputs[1] * number))
         assert pairs and all(torch.equal(*pair) for pair in pairs)
+
+
+def test_a_quantized_loop_of_pytorch() -> None:
+    class Loop(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = torch.nn.Conv2d(3, 4, 3)
+
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            loop = torch.ops.higher_order.while_loop
+            carried = (torch.relu(self.conv(x)),)
+            results: tuple[torch.Tensor, ...] = loop(
+                lambda y: y.sum() < 400, lambda y: ((y + torch.full((1,), 0.5)) * 1.5,), carried, ()
+            )
+            return results
+
+    torch.manual_seed(0)
+    inputs, target = (torch.rand(1, 3, 7, 8),), find_target("ethos-u85-256")
+    run = Execution(exported(Loop().eval(), inputs, EthosUCompileSpec("ethos-u85-256"), "int8"), target)
+    assert "WHILE_LOOP" in [op.name for op in run.regions[0].graph.ops]
+    for factor in (1.0, 0.1):
+        ((ours, eager),) = run.edges((inputs[0] * factor,))
+        assert len(eager.unique()) >= 16
+        torch.testing.assert_close(ours, eager, rtol=0, atol=1)
 
 
 _BRANCH = 256 | 1 << 14
