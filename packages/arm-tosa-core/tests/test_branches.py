@@ -38,6 +38,11 @@ def test_the_program_given_is_left_as_it_is() -> None:
         torch.testing.assert_close(made.module()(x), program.module()(x))
 
 
+def test_a_choice_that_is_an_output_is_one_of_the_signature() -> None:
+    program = _exported(lambda x: torch.cond(x.sum() > 0, lambda: torch.zeros(4), lambda: torch.ones(4), ()))
+    with_choices(program).validate()
+
+
 def test_a_loop_stays_outside_with_the_reason() -> None:
     class Loop(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:

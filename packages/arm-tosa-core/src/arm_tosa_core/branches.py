@@ -24,6 +24,10 @@ def with_choices(program: ExportedProgram) -> ExportedProgram:
         return program
     program = copy_program(program)
     choose(program.graph_module)
+    results = cast(list[Any], program.graph.output_node().args[0])
+    for spec, node in zip(program.graph_signature.output_specs, results, strict=True):
+        if isinstance(node, Node):
+            spec.arg.name = node.name
     return program
 
 

@@ -17,6 +17,8 @@ from .core import Core
 #: Bits that operands of one int32 addition may use, so that the sum cannot overflow. RESCALE wants its operand below
 #: 2**(shift - 1), which costs one more.
 _ADD_BITS = 29
+#: Up to which multiple of a scale float32 tells one from the next with bits to spare.
+_MULTIPLES = 2**16
 #: Largest product of a RESCALE, for any factor: TOSA 1.0 leaves operands from 2**(shift - 1) on undefined.
 _REACH = 2**29
 #: Left shift of the operand with the larger scale, by bits. Any that leaves room is right; these are the ones of the
@@ -218,8 +220,8 @@ class Rescale(Core):
     def shared(self, *values: Value) -> list[Value]:
         """Quantized values as int32 of one scale, with head-room for one addition.
 
-        Constants that are not quantized are rounded to that scale. Integers of any size beside reals are refused: 32
-        bits do not hold both.
+        Constants that are not quantized are rounded to that scale, or to a multiple of another operand's that float32
+        does not tell them from. Integers of any size beside reals are refused: 32 bits do not hold both.
         """
         values = tuple(self.aligned(*(self.apply_clamp(v) for v in values)))
         scale, bits, top = 0.0, 0, 0.0
@@ -245,7 +247,7 @@ class Rescale(Core):
                 f"{min(steps):.3g}, which 32 bits do not hold",
                 "clamp the integers, or convert them to float outside",
             )
-        return [self._to_scale(v, scale) for v in values]
+        return [self._to_scale(_on_grid(v, quants), scale) for v in values]
 
     def _to_scale(self, value: Value, scale: float) -> Value:
         quant = value.quant
@@ -263,6 +265,18 @@ class Rescale(Core):
         if tensor.dtype == DType.INT32 and quant.zero_point == 0 and factor == 1.0:
             return value
         return value.but(tensor=self.rescale(tensor, [factor], DType.INT32, quant.zero_point), quant=new, const=None)
+
+
+def _on_grid(value: Value, quants: Sequence[QParams]) -> Value:
+    """A constant as the multiple of a scale that it is in float32: 1 is 255 / 255, though the scale is not 1 / 255."""
+    if value.const is None or value.quant is not None:
+        return value
+    numbers = value.const.double()
+    for quant in quants:
+        times = (numbers / quant.scalar).round()
+        same = (times * quant.scalar - numbers).abs() <= numbers.abs() * torch.finfo(torch.float32).eps
+        numbers = torch.where(same & (times.abs() <= _MULTIPLES), times * quant.scalar, numbers)
+    return value.but(const=numbers)
 
 
 def _is_plain(quant: QParams) -> bool:

@@ -60,7 +60,7 @@ def _together(b: Builder, x: Value, places: Value, new: Value, how: str, itself:
     if not x.dtype.is_floating_point:
         b.require(how != "mean", "computes a mean of integers")
         limits = torch.iinfo(x.dtype)
-        neutral = min(max(neutral, limits.min), limits.max)
+        neutral = int(min(max(neutral, limits.min), limits.max))
     parts = b.SELECT(hits, b.in_order(b.RESHAPE(new, [new.shape[0], 1, *new.shape[1:]])), neutral)
     result = squeeze(b, b.reduce(name, parts, 2), 2)
     if itself:

@@ -105,6 +105,8 @@ CASES: list[OpCase] = [
     OpCase("gt/beside a constant", lambda: lambda x: x > torch.linspace(-1, 1, 5), [(3, 5)]),
     OpCase("gt/far beyond", lambda: lambda x: x > 1e9, [(3, 5)]),
     OpCase("lt/infinity", lambda: lambda x: x < _INF, [(3, 5)]),
+    # 255 / 255 of the scale that calibration finds, which is not 1 / 255
+    OpCase("eq/one", lambda: lambda x: x == 1.0, [uniform((9,), 1, 1)]),
     OpCase("eq/int64", lambda: torch.eq, [integers((9,), 0, 9)] * 2, _WIDE),
     OpCase("gt/float16", lambda: torch.gt, [lambda g: torch.randn(9, generator=g).half()] * 2, needs_float=QUANTIZED),
     OpCase("gt/float beside int32", lambda: torch.gt, [(9,), _int32(9)], needs_float=QUANTIZED),

@@ -97,6 +97,11 @@ CASES: list[OpCase] = [
     ),
     OpCase("index_put/broadcast", lambda: lambda x, i, v: x.index_put((i,), v), [(5, 3), _vector(5, 2), (3,)]),
     OpCase(
+        "index_put/accumulate int32",
+        lambda: lambda x, v: x.index_put((torch.tensor([0, 2, 2]),), v, accumulate=True),
+        [integers((4, 5), -9, 9, torch.int32), integers((3, 5), -9, 9, torch.int32)],
+    ),
+    OpCase(
         "index_put/accumulate",
         lambda: lambda x, i, v: x.index_put((i,), v, accumulate=True),
         [(5, 3), integers((4,), 0, 5), (4, 3)],
