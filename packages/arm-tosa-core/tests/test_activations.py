@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch.nn import functional as F
@@ -16,9 +18,11 @@ SPEC = TosaCompileSpec("TOSA-1.0+INT+int16")
 
 @pytest.mark.parametrize("reach", [1.5, 2.9, 4.0, 20.0])
 @pytest.mark.parametrize(("function", "most"), [(F.hardsigmoid, 0.001), (F.hardswish, 0.2)])
-def test_hard_functions_are_within_a_quantum_everywhere(function: object, most: float, reach: float) -> None:
+def test_hard_functions_are_within_a_quantum_everywhere(
+    function: Callable[[torch.Tensor], torch.Tensor], most: float, reach: float
+) -> None:
     x = torch.linspace(-reach, reach, 65535)[None]
-    run = Execution(exported(Apply(function), (x,), SPEC, "int16"), tosa_int())  # type: ignore[arg-type]
+    run = Execution(exported(Apply(function), (x,), SPEC, "int16"), tosa_int())
     ((ours, eager),) = run.edges((x,))
     off = (ours.int() - eager.int()).abs()
     assert off.max() <= 1

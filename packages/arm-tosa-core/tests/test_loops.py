@@ -47,6 +47,10 @@ _LOOPS: dict[str, tuple[Step, list[torch.Tensor]]] = {
         [torch.ones(5)],
     ),
     "swapped": (_loop(lambda x, y: x.sum() < 9, _unused), [torch.ones(3), torch.ones(3)]),
+    "handed on": (
+        _loop(lambda x, y: x.sum() < 50, lambda x, y: (y, y * 3)),
+        [torch.full((3,), 0.01), torch.full((3,), 2.0)],
+    ),
     "image": (_loop(lambda x: x.amax() < 9, lambda x: (torch.max_pool2d(x, 3, 1, 1) + 1,)), [torch.randn(1, 2, 5, 6)]),
     "nested": (_loop(lambda x, n: n[0] > 0, _nested), [torch.ones(3), torch.tensor([2.0])]),
 }

@@ -36,7 +36,7 @@ def lower_loop(lowering: Lowering, node: Node) -> tuple[Value, ...]:
     (condition, body), (carried, read) = (lowering.values[a] for a in arguments[:2]), arguments[2:]
     nodes = [*carried, *read]
     b.require(all(isinstance(n, Node) for n in nodes), "carries numbers round a loop", "make them tensors")
-    states = [_state(lowering, node, body, i) for i in range(len(nodes))]
+    states = _states(lowering, node, body)
     values = [_as_state(b, lowering.values[n], quant) for n, quant in zip(nodes, states, strict=True)]
     tensors = [b.tensor(v) for v in values]
     kinds = [v.dtype for v in values]
@@ -48,22 +48,40 @@ def lower_loop(lowering: Lowering, node: Node) -> tuple[Value, ...]:
     return tuple(b.value(t, k, quant=q) for t, k, q in zip(results[: len(carried)], kinds, states, strict=False))
 
 
-def _state(lowering: Lowering, loop: Node, body: GraphModule, index: int) -> QParams | None:
-    """Parameters in which the loop carries a tensor as INT32, or None where that is no real number that is quantized.
+def _states(lowering: Lowering, loop: Node, body: GraphModule) -> list[QParams | None]:
+    """Parameters in which the loop carries each tensor as INT32, or None where it is no quantized real.
 
     They hold the numbers to which it is quantized before, in and after the loop, each with bits to spare: a step reads
     what the one before it wrote, so that errors would add up.
     """
     arguments: Any = loop.args
-    given: Value = lowering.values[[*arguments[2], *arguments[3]][index]]
-    if lowering.target.tosa_spec.support_float() or not given.dtype.is_floating_point:
-        return None
-    readers = [body.graph.find_nodes(op="placeholder")[index]]
-    readers += [user for user in loop.users if user.target is operator.getitem and user.args[1] == index]
-    read = [lowering.quantized_to(node) for node in readers]
-    known = [q for q in (given.quant, *read) if q is not None]
-    most = max((q.scalar * max(q.qmax - q.zero_point, q.zero_point - q.qmin) for q in known), default=0.0)
-    return QParams((most / _STATE,), 0, -_STATE, _STATE) if most else None
+    given: list[Value] = [lowering.values[n] for n in (*arguments[2], *arguments[3])]
+    if lowering.target.tosa_spec.support_float():
+        return [None] * len(given)
+    placeholders, made = body.graph.find_nodes(op="placeholder"), _results(body)
+    reaches = []
+    for index, value in enumerate(given):
+        nodes = [placeholders[index], *made[index : index + 1]]
+        nodes += [user for user in loop.users if user.target is operator.getitem and user.args[1] == index]
+        quants = [value.quant, *(lowering.quantized_as(node) for node in nodes)]
+        reaches.append(max((_reach(q) for q in quants if q is not None), default=0.0))
+    for _ in made:  # what a step hands from one place to another
+        for index, node in enumerate(made):
+            if node in placeholders:
+                reaches[index] = max(reaches[index], reaches[placeholders.index(node)])
+    return [
+        QParams((reach / _STATE,), 0, -_STATE, _STATE) if reach and value.dtype.is_floating_point else None
+        for value, reach in zip(given, reaches, strict=True)
+    ]
+
+
+def _reach(quant: QParams) -> float:
+    return quant.scalar * max(quant.qmax - quant.zero_point, quant.zero_point - quant.qmin)
+
+
+def _results(module: GraphModule) -> list[Node]:
+    results: Any = module.graph.output_node().args[0]
+    return list(results) if isinstance(results, (tuple, list)) else [results]
 
 
 def _as_state(b: Builder, value: Value, quant: QParams | None) -> Value:
@@ -96,8 +114,7 @@ def _graph(
             inner.values[node] = inner.lower(node)
         except Rejected as why:
             raise Rejected(f"{node.name} in its graph {why.reason}", why.fix) from why
-    results: Any = module.graph.output_node().args[0]
-    for node, quant in zip(results if isinstance(results, (tuple, list)) else [results], states, strict=False):
+    for node, quant in zip(_results(module), states, strict=False):
         given_back = _as_state(inner.builder, inner.values[node], quant if first else None)
         inner.graph.outputs.append(inner.builder.tensor(given_back))
     if first:

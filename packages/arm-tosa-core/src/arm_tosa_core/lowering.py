@@ -234,9 +234,9 @@ class Lowering:
         inner.wide_inputs = False
         return inner
 
-    def quantized_to(self, node: Node) -> QParams | None:
-        """What the users of a node quantize it to, if any does."""
-        found = next((user for user in node.users if is_quantize(user)), None)
+    def quantized_as(self, node: Node) -> QParams | None:
+        """The parameters of a dequantized node, or those that a user quantizes it to, if there are any."""
+        found = node if is_dequantize(node) else next((user for user in node.users if is_quantize(user)), None)
         return None if found is None else _qparams(found, self.constants)[0]
 
     def _attribute(self, node: Node) -> Value | GraphModule:

@@ -58,7 +58,8 @@ class Mac(RunTime, Movement):
         assert weight.quant is not None
         scale = tuple(s * x.quant.scalar for s in weight.quant.scale)
         steps = self._integer_bias(bias, scale, channels, wide=wide_sums)
-        limit = _reach(x.quant) * self._weighed(name, weight) + int(np.abs(steps.data).max())  # type: ignore[arg-type]
+        assert steps.data is not None
+        limit = _reach(x.quant) * self._weighed(name, weight) + int(np.abs(steps.data).max())
         quant = QParams(scale, 0, -limit, limit, axis=x.rank - 1 if len(scale) > 1 else None)
         kernel = self._kernel(weight, _dtype(x))
         inputs = [
