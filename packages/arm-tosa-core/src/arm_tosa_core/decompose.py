@@ -19,7 +19,7 @@ from torch.export.graph_signature import (
 from torch.fx import Graph, GraphModule, Node
 from torch.utils._pytree import tree_structure
 
-from .program import copy_program, mutable
+from .program import copy_program, is_dequantize, is_quantize, mutable
 from .registry import canonical, find
 
 Table = Mapping[Any, Callable[..., Any]]
@@ -61,15 +61,22 @@ def without_composites(program: ExportedProgram) -> ExportedProgram:
     """The program with operators that have no rule replaced by what PyTorch makes them of, as far as it says."""
     if any(node.target in _WRAPPERS for node in program.graph.nodes):
         program = run_decompositions(program, {})
-    known = torch.export.default_decompositions()
+    known: Table | None = None
     before: set[Any] = set()
-    while True:
-        targets = {n.target for n in program.graph.nodes if n.op == "call_function" and not find(canonical(n.target))}
-        strange = {t for t in targets if isinstance(t, torch._ops.OpOverload) and (t in known or _is_composite(t))}
-        if strange <= before:
-            return program
-        program = decompose(program, {t: known[t] for t in strange if t in known}, strange)
+    while targets := {node.target for node in program.graph.nodes if _has_no_rule(node)} - before:
+        known = known or torch.export.default_decompositions()  # late: PyTorch takes 0.1 s to make it
+        strange = {target for target in targets if target in known or _is_composite(target)}
+        if not strange:
+            break
+        program = decompose(program, {target: known[target] for target in strange if target in known}, strange)
         before |= strange
+    return program
+
+
+def _has_no_rule(node: Node) -> bool:
+    if not isinstance(node.target, torch._ops.OpOverload) or is_quantize(node) or is_dequantize(node):
+        return False
+    return find(canonical(node.target)) is None
 
 
 def _is_composite(target: torch._ops.OpOverload) -> bool:
