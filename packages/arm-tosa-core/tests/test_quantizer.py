@@ -157,6 +157,16 @@ def test_steps_of_the_protocol() -> None:
         by.validate(module)
 
 
+def test_the_difference_in_log_softmax_is_read_once() -> None:
+    """By ``exp``, which then costs an Ethos-U no operation of its own; its range ends where ``exp`` is nothing."""
+    model = quantized(lambda x: torch.log_softmax(x, -1), [100 * x for x in data((2, 5))])
+    (shifted,) = named(model, "clamp")
+    (quantize,) = shifted.users
+    (dequantize,) = quantize.users
+    assert [canonical(user.target) for user in dequantize.users] == ["aten.exp.default"]
+    assert float(quantize.args[1]) * 255 < 12.5  # type: ignore[arg-type]
+
+
 def test_composites_without_a_rule_are_decomposed() -> None:
     model = quantized(lambda x, y: torch.einsum("bij,bkj->bik", x, y), data((2, 3, 4), (2, 5, 4)))
     assert named(model, "einsum") == []

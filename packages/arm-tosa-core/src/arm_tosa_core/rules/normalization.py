@@ -41,8 +41,14 @@ def _softmax(b: Any, x: Value, dim: int, safe: bool) -> Value:
 
 @op("aten.log_softmax.int", "aten._log_softmax.default", quant=Q.PIECEWISE)
 def log_softmax(b: Any, x: Value, dim: int, *_: Any) -> Value:
-    shifted = b.aten.sub(x, b.aten.amax(x, [dim], True))
-    return b.aten.sub(shifted, b.aten.log(b.aten.sum(b.aten.exp(shifted), [dim], True)))  # type: ignore[no-any-return]
+    largest = b.aten.amax(x, [dim], True)
+    shifted = b.aten.sub(x, largest)
+    if b.quantizing:  # a difference that only exp() reads costs no operation of its own, and needs no more range
+        shifted = b.aten.clamp(shifted, _EXP_IS_ZERO, 0.0)
+    rest = b.aten.log(b.aten.sum(b.aten.exp(shifted), [dim], True))
+    if b.quantizing:
+        return b.aten.sub(x, b.aten.add(largest, rest))  # type: ignore[no-any-return]
+    return b.aten.sub(shifted, rest)  # type: ignore[no-any-return]
 
 
 def _normalized(b: Any, x: Value, dims: list[int], eps: float) -> tuple[Value, Value, Value]:
