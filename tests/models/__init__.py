@@ -10,7 +10,17 @@ from functools import partial
 
 import torch
 
-from . import convolutional, digits, mobilenet_v2, resnet, stack, text, transformers_networks, vision_transformer
+from . import (
+    convolutional,
+    diffusion,
+    digits,
+    mobilenet_v2,
+    resnet,
+    stack,
+    text,
+    transformers_networks,
+    vision_transformer,
+)
 from .realistic import settle
 
 Inputs = Callable[[int], tuple[torch.Tensor, ...]]
@@ -29,7 +39,11 @@ MODELS: dict[str, Callable[[], Network]] = {
 #: More of the field, smaller than their papers have them: what lowers is judged on these.
 ZOO: dict[str, Callable[[], Network]] = {
     name: partial(settle, build, inputs)
-    for name, (build, inputs) in {**convolutional.NETWORKS, **transformers_networks.NETWORKS}.items()
+    for name, (build, inputs) in {
+        **convolutional.NETWORKS,
+        **transformers_networks.NETWORKS,
+        **diffusion.NETWORKS,
+    }.items()
 }
 
 

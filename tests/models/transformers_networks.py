@@ -80,7 +80,12 @@ _WHISPER = {
     "decoder_start_token_id": 1,
 }
 _WAV2VEC2 = {**_SIZES, "conv_dim": (32,) * 7, "num_conv_pos_embeddings": 16, "num_conv_pos_embedding_groups": 4}
-_MOBILEVIT = {"image_size": SIDE, "hidden_sizes": [32, 48, 64], "neck_hidden_sizes": [8, 16, 24, 32, 48, 64, 128]}
+_MOBILEVIT = {
+    "image_size": SIDE,
+    "hidden_sizes": [32, 48, 64],
+    "neck_hidden_sizes": [8, 16, 24, 32, 48, 64, 128],
+    "initializer_range": 0.2,  # of batch norms too: at 0.02 each makes what passes it vanish
+}
 _SEGFORMER = {"depths": [1, 1, 1, 1], "hidden_sizes": [16, 32, 48, 64], "decoder_hidden_size": 32}
 _SWIN = {"image_size": SIDE, "embed_dim": 32, "depths": [2, 2], "num_heads": [2, 4], "window_size": 4}
 _CONVNEXT = {"hidden_sizes": [16, 32, 48, 64], "depths": [1, 1, 2, 1], "image_size": SIDE}

@@ -107,7 +107,13 @@ REASONS: list[tuple[str, Callable[..., Any], Inputs, str, str]] = [
         "aten.sort.default",
         "orders numbers, which no TOSA",
     ),
-    ("only reshapes", lambda net, x: x.reshape(16, 16), (X,), "aten.view.default", "nothing to compute, only data"),
+    (
+        "only reshapes, beside what stays outside",
+        lambda net, x: (x.reshape(16, 16), x.sort().values),
+        (X,),
+        "aten.view.default",
+        "nothing to compute, only data",
+    ),
     ("only constants", lambda net, x: (net.kept * 2, x), (X,), "aten.mul.Tensor", "is computed from constants"),
     ("int64", lambda net, i: i + 1, (torch.arange(3),), "aten.add.Tensor", "int64"),
     ("int64 beyond int32", lambda net, i: i * 2**40, (torch.arange(3),), "aten.mul.Tensor", "int64"),
@@ -216,6 +222,14 @@ def test_a_constant_that_the_cpu_uses_too_stays_known_to_the_target() -> None:
     report = explain(export(Net(_shared_constant), (X,)), TosaCompileSpec("TOSA-1.0+FP"))
     delegated = [row.target for row in report.delegated]
     assert {"aten.arange.start_step", "aten.cos.default", "aten.mul.Tensor"} <= set(delegated)
+
+
+@pytest.mark.parametrize("spec", ["TOSA-1.0+FP", "TOSA-1.0+INT"])
+def test_a_program_that_only_moves_data_is_one_delegate(spec: str) -> None:
+    """What stays on the CPU beside other work is what was asked for where it is all of the program."""
+    program = (quantize if spec.endswith("INT") else export)(Net(lambda net, x: x.permute(3, 1, 2, 0).clone()), (X,))
+    report = explain(program, TosaCompileSpec(spec))
+    assert (report.rejected, report.delegates) == ([], 1)
 
 
 def test_edges_are_counted_apart() -> None:

@@ -241,7 +241,7 @@ def _wanted(program: ExportedProgram, analysis: Analysis) -> set[Node]:
 def _idle_regions(
     program: ExportedProgram, analysis: Analysis, emitted: dict[Node, list[Op]], target: Target
 ) -> dict[Node, Rejected]:
-    """Nodes of regions that would only reshape, quantize or dequantize data."""
+    """Nodes of regions that would only reshape, quantize or dequantize data; none where the program does only that."""
 
     def works(node: Node) -> bool:
         if node in analysis.constant or is_quantize(node) or is_dequantize(node):
@@ -251,6 +251,8 @@ def _idle_regions(
         return any(op.name not in _IDLE for op in emitted[node]) or (rule is not None and rule.quant in _IMPLICIT)
 
     busy = {region for node, region in analysis.accepted.items() if works(node)}
+    if not busy and _is_whole(program, analysis):
+        return {}
     wanted = _wanted(program, analysis)
     idle = Rejected("is in a region with nothing to compute, only data to reshape")
     return {
@@ -258,6 +260,17 @@ def _idle_regions(
         for node, region in analysis.accepted.items()
         if region not in busy and not (node in analysis.constant and node in wanted)
     }
+
+
+def _is_whole(program: ExportedProgram, analysis: Analysis) -> bool:
+    """Whether one region has all that the program does with its inputs, and that is something."""
+    homes = {
+        analysis.accepted.get(node)
+        for node in program.graph.nodes
+        if node.op == "call_function" and node.users and node not in analysis.constant
+        if not (is_quantize(node) or is_dequantize(node))
+    }
+    return len(homes) == 1 and None not in homes
 
 
 def _shared(analysis: Analysis, has_float: bool) -> dict[Node, Rejected]:

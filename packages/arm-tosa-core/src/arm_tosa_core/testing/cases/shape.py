@@ -95,6 +95,11 @@ CASES: list[OpCase] = [
     _row("unsqueeze/front", lambda x: x.unsqueeze(0), (3, 4)),
     _row("unsqueeze/back", lambda x: x.unsqueeze(-1), (3, 4)),
     _row("unsqueeze/scalar", lambda x: x.unsqueeze(0), ()),
+    # All that a program does is worth a delegate.
+    OpCase("permute/alone", lambda: lambda x: x.permute(2, 0, 1), [(2, 3, 4)]),
+    OpCase("view/alone", lambda: lambda x: x.view(4, 6), [(2, 3, 4)]),
+    OpCase("clone/alone", lambda: torch.clone, [(2, 3, 4)]),
+    OpCase("view/beside its input", lambda: lambda x: (x.view(4, 6), x), [(2, 3, 4)]),
     _row("permute/rank 3", lambda x: x.permute(2, 0, 1), (2, 3, 4)),
     _row("permute/negative", lambda x: x.permute(0, -1, 1, -2), (2, 3, 4, 5)),
     _row("permute/rank 6", lambda x: x.permute(5, 3, 1, 0, 2, 4), (1, 2, 3, 2, 1, 2)),
