@@ -78,7 +78,7 @@ def test_a_scalar_keeps_its_rank() -> None:
 @st.composite
 def parameters(draw: st.DrawFn, bits: int) -> QParams:
     if bits == 16:
-        return QParams((draw(scales),), 0, -32767, 32767)
+        return QParams((draw(scales),), 0, draw(st.sampled_from([-32768, -32767])), 32767)
     return QParams((draw(scales),), draw(st.integers(-128, 127)), -128, 127)
 
 
@@ -117,6 +117,26 @@ def test_arithmetic_is_exact_to_a_quantum(quants: tuple[QParams, QParams, QParam
         )
         exact = min(max(real / Fraction(out.scalar) + out.zero_point, out.qmin), out.qmax)
         assert abs(int(k) - exact) <= 1 + slack
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low", "high"), [(torch.int8, -127, 127), (torch.int8, -100, 90), (torch.int16, -32767, 32767)]
+)
+def test_a_range_narrower_than_its_type_is_kept(dtype: torch.dtype, low: int, high: int) -> None:
+    graph, given = Graph(), QParams((1.0,), 0, -32768, 32767)
+    x = Value((3,), torch.float32, graph.input("x", (3,), DType.INT16), quant=given)
+    result = Builder(graph, SPEC).quantize(x, QParams((0.5,), 0, low, high), dtype)
+    assert result.tensor is not None
+    graph.outputs.append(result.tensor)
+    (ours,) = run(serialize(graph, SPEC), [np.array([-32768, 3, 32767], np.int16)])
+    assert ours.tolist() == [low, 6, high]
+
+
+def test_a_range_that_no_number_leaves_needs_no_clamp() -> None:
+    graph, given = Graph(), QParams((0.5,), 0, -32767, 32767)
+    x = Value((3,), torch.float32, graph.input("x", (3,), DType.INT16), quant=given)
+    Builder(graph, SPEC).quantize(x, QParams((0.5000001,), 0, -32767, 32767), torch.int16)
+    assert [op.name for op in graph.ops] == ["RESCALE"]
 
 
 def _verify_no_overflow(graph: Graph, inputs: dict[Tensor | None, QParams | None]) -> None:

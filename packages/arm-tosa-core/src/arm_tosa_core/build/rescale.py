@@ -11,7 +11,7 @@ import torch
 
 from ..ir import DType, Tensor
 from ..scaling import multiplier_and_shift
-from ..values import QParams, Value, unbounded
+from ..values import INTEGER_RANGES, QParams, Value, unbounded
 from .core import Core
 
 #: Bits that operands of one int32 addition may use, so that the sum cannot overflow. RESCALE wants its operand below
@@ -89,9 +89,8 @@ class Rescale(Core):
             tensor, perm = value.tensor, value.perm
         else:
             tensor, perm = self._requantize(value, quant, dtype)
-        if (low, high) != (quant.qmin, quant.qmax) and not (
-            value.quant and low <= _lowest(value.quant, quant) and high >= _highest(value.quant, quant)
-        ):
+        least, most = _reached(value.quant, quant, dtype)
+        if low > least or high < most:
             tensor = self.emit("CLAMP", [tensor], min_val=low, max_val=high)
         return Value(value.shape, torch.float32, tensor, perm=perm, quant=quant)
 
@@ -118,7 +117,7 @@ class Rescale(Core):
 
         What reaches further saturates in the result anyway.
         """
-        top = max(abs(quant.qmin - quant.zero_point), abs(quant.qmax - quant.zero_point))
+        top = max(quant.zero_point - quant.qmin - 1, quant.qmax - quant.zero_point)  # 2**(shift - 1) is even
         if tensor.dtype == DType.INT48 or top * max(factor) < _REACH:
             return tensor, factor
         if top < 2**14:  # then a single step saturates 16 bits
@@ -235,7 +234,7 @@ class Rescale(Core):
                 assert v.const is not None
                 finite = v.const[~unbounded(v.const)].double()
                 top = max(top, float(finite.abs().max()) if finite.numel() else 0.0)
-        room = math.floor(_ADD_BITS - math.log2(top / scale + 1))
+        room = math.floor(_ADD_BITS - math.log2(max(top / scale, 1)))
         quants = [v.quant for v in values if v.quant]
         if len(quants) < len(values) or any(q.scalar != scale or q.bits > 16 for q in quants):
             scale *= 2.0 ** -min(room, _ADD_SHIFT.get(bits, room))
@@ -285,7 +284,8 @@ def _is_plain(quant: QParams) -> bool:
 
 
 def _width(low: int, high: int) -> int:
-    return max(abs(low), abs(high)).bit_length()
+    """Bits of the range, the sign not counted."""
+    return max(-low - 1, high).bit_length()
 
 
 def _same(a: QParams, b: QParams) -> bool:
@@ -311,14 +311,16 @@ def _integer_bounds(clamp: tuple[float, float] | None, quant: QParams) -> tuple[
     return integer(clamp[0]), integer(clamp[1])
 
 
-def _lowest(source: QParams, quant: QParams) -> int:
-    """The smallest integer of ``quant`` that integers of ``source`` can become."""
-    return max(
-        quant.qmin, math.floor((source.qmin - source.zero_point) * max(source.scale) / quant.scalar) + quant.zero_point
-    )
+def _reached(source: QParams | None, quant: QParams, dtype: torch.dtype) -> tuple[int, int]:
+    """The smallest and the largest integer of ``dtype`` that a value becomes, by a RESCALE that knows no other bounds.
 
-
-def _highest(source: QParams, quant: QParams) -> int:
-    return min(
-        quant.qmax, math.ceil((source.qmax - source.zero_point) * max(source.scale) / quant.scalar) + quant.zero_point
-    )
+    Args:
+        source: parameters of the value; None for reals, which are clamped before they are cast.
+    """
+    if source is None or dtype == torch.int32:  # which CLAMP does not take, and nothing fills
+        return quant.qmin, quant.qmax
+    least, most = INTEGER_RANGES[dtype]
+    factor = max(source.scale) / quant.scalar
+    low = math.floor((source.qmin - source.zero_point) * factor) + quant.zero_point
+    high = math.ceil((source.qmax - source.zero_point) * factor) + quant.zero_point
+    return max(least, low), min(most, high)

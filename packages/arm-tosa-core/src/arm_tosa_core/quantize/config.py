@@ -25,7 +25,7 @@ _EPS = 2**-16  # the smallest scale of weights: constant ones must not divide by
 _SMALLEST_RANGE = 2**-8  # of activations, for the same reason
 
 _INT8 = (-128, 127)
-_INT16 = (-32767, 32767)
+_INT16 = (-32768, 32767)
 _INT4 = (-7, 7)  # symmetric, as TOSA's i4_t
 
 

@@ -64,6 +64,13 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
         self._bounds = bounds
         self._count = self._zeros = 0
 
+    def _calculate_qparams(self, min_val: torch.Tensor, max_val: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Of a symmetric range, the largest real is the largest integer: torchao makes it half an integer more."""
+        if self.qscheme != torch.per_tensor_symmetric:
+            return super()._calculate_qparams(min_val, max_val)  # type: ignore[no-any-return]
+        scale = torch.maximum(-min_val, max_val) / float(self.quant_max)
+        return torch.maximum(scale, self.eps), torch.zeros_like(scale, dtype=torch.int64)
+
     def _non_linear_param_search(self) -> tuple[torch.Tensor, torch.Tensor]:
         """The least and greatest real to represent; torchao's own search ends at the first minimum it meets."""
         low, high = float(self.min_val), float(self.max_val)
