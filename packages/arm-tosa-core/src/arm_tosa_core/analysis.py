@@ -12,6 +12,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from .errors import Rejected
+from .functions import Part
 from .ir import Op
 from .lowering import Lowering
 from .program import NOTHING, Known, is_dequantize, is_quantize
@@ -162,6 +163,8 @@ def _leaks(analysis: Analysis, lowering: Lowering) -> dict[Node, Rejected]:
     found: dict[Node, Rejected] = {}
     for node, region in analysis.accepted.items():
         value = lowering.values[node]
+        if isinstance(value, Part) and analysis.accepted.get(value.last) != region:
+            found[node] = Rejected(f"is part of a function that ends in {value.last.name}, which is not with it")
         if not isinstance(value, (Value, Complex)) or node in analysis.constant:
             continue
         floating = value.dtype.is_floating_point and not (has_float or is_quantize(node) or is_dequantize(node))

@@ -18,6 +18,7 @@ from .build import Builder
 from .complexes import find_complex, is_complex
 from .dtypes import torch_to_tosa
 from .errors import LoweringError, Rejected
+from .functions import Function, Part, functions_of
 from .ir import Graph
 from .loops import lower_loop
 from .precision import Precision
@@ -78,6 +79,7 @@ class Lowering:
         self.constants = constants(program, known)
         self.all_known = all_known(program, known)
         self.precision = Precision(program.graph)
+        self._functions: dict[torch.fx.Graph, dict[Node, Function]] = {}
         self.wide_inputs = wide_inputs
         self.values: dict[Node, Any] = {}
 
@@ -144,6 +146,8 @@ class Lowering:
             return self._dequantize(node)
         if is_quantize(node):
             return self._quantize(node)
+        if (function := self._function(node)) is not None:
+            return self._table(function) if node is function.last else Part(function.last)
         args = torch.fx.map_arg(node.args, self.values.__getitem__)
         kwargs = torch.fx.map_arg(node.kwargs, self.values.__getitem__)
         inputs = [self.values[n] for n in node.all_input_nodes]
@@ -203,6 +207,25 @@ class Lowering:
                 unify = _unifier(self.builder, *wanted)
                 args = _map_values(args, unify)
         return rule.function(self.builder, *args, **kwargs)
+
+    def _function(self, node: Node) -> Function | None:
+        """The function of one quantized tensor that a node is part of, where it is one table."""
+        if node.graph not in self._functions:
+            self._functions[node.graph] = functions_of(node.graph)
+        function = self._functions[node.graph].get(node)
+        if function is None or output_qparams(function.last, self.constants) is None:
+            return None
+        x = self.values.get(function.parts[0])
+        if not all(is_dequantize(n) for n in function.readers) or not isinstance(x, Value) or x.is_const:
+            return None
+        whole = x.quant and x.quant.axis is None and x.quant.run_time is None and x.quant.bits in (8, 16)
+        return function if whole else None
+
+    def _table(self, function: Function) -> Value:
+        wanted = output_qparams(function.last, self.constants)
+        assert wanted is not None
+        x = self.values[function.parts[0]]  # dequantized
+        return self.builder.TABLE(x, function, *wanted, precise=self.precision.is_worth_it(function.last))
 
     def _static(self, value: Value) -> Value:
         """Only layers, and what moves data, take integers whose scale is computed at run time."""

@@ -17,6 +17,7 @@ from torchao.quantization.pt2e.quantizer import (
     SharedQuantizationSpec,
 )
 
+from ..functions import Function, find_functions
 from ..registry import Q, Rule, canonical, find
 from .config import QuantizationConfig
 from .decompose import LOOP_BODY
@@ -61,6 +62,9 @@ def annotate(module: GraphModule, config_of: Callable[[Node], QuantizationConfig
         node.meta.pop(_WIDE, None)
     for node in _wide_results(module, config_of, wide, computed):
         node.meta[_WIDE] = True
+    for function in find_functions(module.graph):
+        if function.source in computed:
+            _annotate_function(function, config_of)
     for node in module.graph.nodes:
         if node not in computed or node.op == "placeholder" or _annotated(node):
             continue
@@ -81,6 +85,17 @@ def annotate(module: GraphModule, config_of: Callable[[Node], QuantizationConfig
         if LOOP_BODY in module.meta and rule.quant is not Q.SHARED:
             specs = node.meta[KEY].input_qspec_map
             node.meta[KEY].input_qspec_map = {n: spec for n, spec in specs.items() if n in computed}
+
+
+def _annotate_function(function: Function, config_of: Callable[[Node], QuantizationConfig | None]) -> None:
+    """What a function reads, and what it gives: it will be one table."""
+    config, last = config_of(function.last), function.last
+    if config is None or config.is_dynamic or any(config_of(n) is not config or _annotated(n) for n in function.parts):
+        return
+    given = config.wide if _WIDE in function.source.meta else config.input_activation
+    for node in (*function.parts, last):
+        out = config.wide if _WIDE in last.meta else config.output_activation
+        _mark(node, {function.source: given} if node in function.readers else {}, out if node is last else None)
 
 
 def _annotate_loop(module: GraphModule, node: Node, config: QuantizationConfig) -> None:

@@ -1,0 +1,79 @@
+"""Functions of one tensor that several operators compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, get_symmetric_quantization_config
+from arm_tosa_core.functions import find_functions
+from arm_tosa_core.program import is_quantize
+from arm_tosa_core.targets import tosa_int
+from arm_tosa_core.testing.case import Apply
+from arm_tosa_core.testing.harness import Execution, export_quantized, exported
+
+SPEC = TosaCompileSpec("TOSA-1.0+INT+int16")
+Function = Callable[[torch.Tensor], torch.Tensor]
+
+
+def _softsign(x: torch.Tensor) -> torch.Tensor:
+    return x / (1 + x.abs())
+
+
+def _gelu(x: torch.Tensor) -> torch.Tensor:
+    return 0.5 * x * (1 + torch.tanh(0.79788456 * (x + 0.044715 * x**3)))
+
+
+ONE: dict[str, Function] = {
+    "softsign": _softsign,
+    "silu": lambda x: x * torch.sigmoid(x),
+    "gelu, a function within": _gelu,
+    "beside the tensor itself": lambda x: x + x.sigmoid() * 0.5,
+}
+NONE: dict[str, Function] = {
+    "arithmetic alone": lambda x: x * (x + 1.0),
+    "a straight line": lambda x: torch.exp(x * 0.5) + 1.0,
+    "of two tensors": lambda x: x.sigmoid() * x.flip(0),
+    "a row of another shape": lambda x: x * x.amax(1, True).sigmoid(),
+}
+
+
+def _found(function: Function) -> int:
+    return len(find_functions(torch.export.export(Apply(function), (torch.randn(4, 6),)).graph))
+
+
+@pytest.mark.parametrize("name", NONE)
+def test_others_stay_apart(name: str) -> None:
+    assert _found(NONE[name]) == 0
+
+
+def test_a_result_that_somebody_else_reads_is_computed_by_itself() -> None:
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        gate = torch.sigmoid(x)
+        return x * gate, gate
+
+    assert _found(function) == 0  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ONE)
+@pytest.mark.parametrize("scheme", ["int8", "int16"])
+def test_one_table(name: str, scheme: str) -> None:
+    x = torch.linspace(-5, 5, 60).reshape(4, 15)
+    run = Execution(exported(Apply(ONE[name]), (x,), SPEC, scheme), tosa_int())
+    (region,) = run.regions
+    assert sum(is_quantize(node) for node in run.program.graph.nodes) == 2
+    if scheme == "int8":
+        assert [op.name for op in region.graph.ops] == ["TABLE"]
+    ((ours, eager),) = run.edges((x * 0.99,))
+    assert (ours.int() - eager.int()).abs().max() <= (0 if scheme == "int8" else 1)
+
+
+def test_a_part_in_float_parts_the_function() -> None:
+    x = torch.randn(4, 6)
+    quantizer = TOSAQuantizer(SPEC).set_global(get_symmetric_quantization_config())
+    quantizer.set_node_target(torch.ops.aten.sigmoid.default, None)
+    run = Execution(export_quantized(Apply(ONE["silu"]), (x,), quantizer), tosa_int())
+    assert [op.name for region in run.regions for op in region.graph.ops].count("TABLE") == 0
+    assert any(node.name == "sigmoid" for node in run.analysis.rejected)
