@@ -59,6 +59,30 @@ def test_residual_streams_have_16_bits(wide: str) -> None:
     assert_matches(model, inputs, spec)
 
 
+class Begun(Stream):
+    """A stream that begins with the sum of a result and a constant, as behind an embedding."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.position = nn.Parameter(torch.randn(6, 8))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(self.layers[0](x) + self.position)
+
+
+@pytest.mark.parametrize("wide", ["none", "streams"])
+def test_norms_of_a_stream_center_in_16_bits(wide: str) -> None:
+    torch.manual_seed(0)
+    inputs = data((1, 6, 8))
+    spec = TosaCompileSpec("TOSA-1.0+INT")
+    model = quantized(Begun(), inputs, TOSAQuantizer(spec, wide=wide).set_global(INT8))  # type: ignore[arg-type]
+    bits = torch.int8 if wide == "none" else torch.int16
+    assert kinds(model, "sub") == [bits] * 3
+    assert kinds(model, "add")[0] == bits  # of the position
+    assert all(n.args[0].args[0].args[5] == torch.int8 for n in named(model, "linear"))
+    assert_matches(model, inputs, spec)
+
+
 class Single(nn.Module):
     """A sum that is normalized at once: no other sum reads it."""
 

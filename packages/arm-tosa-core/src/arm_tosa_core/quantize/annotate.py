@@ -114,8 +114,9 @@ def _wide_results(
 ) -> set[Node]:
     """The results to keep in 16 bits.
 
-    Beside the sums of residual streams these are the other operands of what reads them: an NPU adds two tensors of 16
-    bits, or two of 8, at once, and others in two steps.
+    Beside the sums of residual streams these are what norms leave of them without their mean, which would be as coarse
+    as the stream in 8 bits, and the other operands of what reads them: an NPU adds two tensors of 16 bits, or two of 8,
+    at once, and others in two steps.
     """
     if wide == "none":
         return set()
@@ -129,8 +130,10 @@ def _wide_results(
     found = {node for node in able if _carries_sum(node, computed)}
     if wide == "streams":
         sums = {_origin(node) for node in found}
-        joined = {n for node in sums if (s := sums & {_origin(n) for n in node.all_input_nodes}) for n in (node, *s)}
-        found = {node for node in found if _origin(node) in joined}
+        joined = {n for node in sums if (s := sums & _operands(node)) for n in (node, *s)}
+        joined |= {n for node in joined for n in _operands(node)}  # what a stream begins with
+        found = {node for node in able if _origin(node) in joined}
+    found |= {node for node in able if _is_centered(node) and node.args[0] in found}
     for node in reversed(able):  # whoever reads a node comes after it
         readers = [user for user in node.users if user.op != "output"]
         if all(user in found if user in able else found & set(_inputs(user)) for user in readers):
@@ -152,6 +155,18 @@ def _carries_sum(node: Node, computed: set[Node]) -> bool:
     node = _origin(node)
     operands = node.all_input_nodes
     return canonical(node.target) == "aten.add.Tensor" and len(operands) == 2 and all(n in computed for n in operands)
+
+
+def _is_centered(node: Node) -> bool:
+    """A tensor without its mean, as in a norm."""
+    if canonical(node.target) != "aten.sub.Tensor" or len(node.all_input_nodes) != 2:
+        return False
+    whole, mean = node.all_input_nodes
+    return canonical(mean.target) == "aten.mean.dim" and mean.args[0] is whole
+
+
+def _operands(node: Node) -> set[Node]:
+    return {_origin(n) for n in node.all_input_nodes}
 
 
 def _origin(node: Node) -> Node:

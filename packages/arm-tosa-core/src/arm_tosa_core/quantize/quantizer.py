@@ -26,7 +26,8 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         compile_spec_or_tosa_spec: what will be compiled for; it must have the INT profile.
         wide: results of int8 schemes that are kept in 16 bits, of those that only additions, products and sums read:
             ``"none"``; ``"streams"``, the sums of a residual stream that other sums read, so that their errors add up
-            along the network; ``"residuals"``, sums that are normalized at once as well; ``"all"``.
+            along the network, what the stream begins with, and what norms leave of it without its mean;
+            ``"residuals"``, sums that are normalized at once as well; ``"all"``.
 
     A layer's scheme is that of the last node finder that wants it (``set_node_finder``, ``set_node_name``,
     ``set_node_target``), else the one set for its module name, else for its module type, else the global one. ``None``
