@@ -165,3 +165,33 @@ def test_one_number_seen_once_leaves_room(module: nn.Module, number: float) -> N
     for factor in (1.0, 1.3):
         x = torch.full((1,), factor * number)
         assert torch.allclose(made(x), module(x).sigmoid(), atol=0.02)
+
+
+class Faint(nn.Module):
+    """A layer that reads numbers of 1e-6, which are far less than its bias, or as large as it."""
+
+    def __init__(self, bias: float) -> None:
+        super().__init__()
+        self.layer = nn.Conv2d(3, 4, 1)
+        nn.init.constant_(self.layer.bias, bias)  # type: ignore[arg-type]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(x * 1e-6)
+
+
+@pytest.mark.parametrize("bias", [0.0, 1e-6, 30.0])
+def test_numbers_that_vanish(bias: float) -> None:
+    torch.manual_seed(0)
+    model, inputs = Faint(bias), data((1, 3, 8, 8))
+    converted = quantized(model, inputs)
+    exact, got = model(*inputs), converted(*inputs)
+    assert (exact - got).square().sum() < 1e-2 * exact.square().sum()
+    assert_matches(converted, inputs)
+
+
+def test_a_variance_that_vanishes_keeps_its_scale() -> None:
+    """What a norm divides by must not be measured on numbers so small that the next ones lie beyond."""
+    torch.manual_seed(0)
+    model = quantized(nn.Sequential(Faint(0.0), nn.LayerNorm(8)), data((1, 3, 8, 8)))
+    assert parameters(named(model, "conv2d")[0])[0] < 2**-18
+    assert parameters(named(model, "mean")[1])[0] >= 2**-16

@@ -19,7 +19,7 @@ from torchao.quantization.pt2e.quantizer import (
 
 from ..functions import Function, find_functions
 from ..registry import Q, Rule, canonical, find
-from .config import QuantizationConfig
+from .config import SMALLEST_RANGE, QuantizationConfig
 from .decompose import LOOP_BODY
 from .observers import MaskedHistogramObserver
 
@@ -256,10 +256,30 @@ def _annotate_node(
     out = config.wide if _WIDE in last.meta else config.output_activation
     bounds = _bounds_of(last)
     made_by = None if out is None else getattr(out.observer_or_fake_quant_ctr, "p", None)
-    if out is not None and bounds is not None and made_by is not None and made_by.func is MaskedHistogramObserver:
-        observer = MaskedHistogramObserver.with_args(**made_by.keywords, bounds=bounds)
-        out = replace(out, observer_or_fake_quant_ctr=observer)
+    if out is not None and made_by is not None and made_by.func is MaskedHistogramObserver:
+        own = dict(made_by.keywords)
+        if bounds is not None:
+            own["bounds"] = bounds
+        if _reaches_pole(last):
+            own["eps"] = max(own.get("eps", 0.0), SMALLEST_RANGE / (out.quant_max - out.quant_min + 1))
+        if own != made_by.keywords:
+            out = replace(out, observer_or_fake_quant_ctr=MaskedHistogramObserver.with_args(**own))
     _mark(last, specs if last is node else {}, out if _is_float_result(last) else None)
+
+
+#: Functions with a pole at 0. The finer the scale in front of one, the further a number that calibration did not show,
+#: such as the variance of a fainter picture, is off behind it.
+_POLES = frozenset(f"aten.{name}.default" for name in ("rsqrt", "reciprocal", "log"))
+
+
+def _reaches_pole(node: Node) -> bool:
+    """Whether a function with a pole reads a result, or what a number is added to, as norms do to a variance."""
+    for user in node.users:
+        name = canonical(user.target)
+        shifted = name.startswith("aten.add.") and len(user.all_input_nodes) == 1
+        if name in _POLES or (shifted and _reaches_pole(user)):
+            return True
+    return False
 
 
 #: Bounds of clamps without arguments; the others have theirs behind the tensor.

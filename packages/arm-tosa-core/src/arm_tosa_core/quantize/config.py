@@ -22,7 +22,8 @@ from ..errors import UsageError
 from .observers import MaskedHistogramObserver
 
 _EPS = 2**-16  # the smallest scale of weights: constant ones must not divide by zero
-_SMALLEST_RANGE = 2**-8  # of activations, for the same reason
+_SMALLEST_SCALE = 2**-24  # of activations that vary: MobileViT has some of 1e-5 in front of its first norm
+SMALLEST_RANGE = 2**-8  # of activations in training, which begins with nothing seen, and in front of poles
 
 _INT8 = (-128, 127)
 _INT16 = (-32768, 32767)
@@ -77,12 +78,12 @@ class QuantizationConfig:
 
 def _activation(dtype: torch.dtype, low: int, high: int, symmetric: bool, qat: bool) -> QuantizationSpec:
     scheme = torch.per_tensor_symmetric if symmetric else torch.per_tensor_affine
-    eps = _SMALLEST_RANGE / (high - low + 1)
     observer: Any
     if qat:
+        eps = SMALLEST_RANGE / (high - low + 1)
         observer = FusedMovingAvgObsFakeQuantize.with_args(observer=MovingAverageMinMaxObserver, eps=eps)
     else:
-        observer = MaskedHistogramObserver.with_args(eps=eps)
+        observer = MaskedHistogramObserver.with_args(eps=_SMALLEST_SCALE)
     return QuantizationSpec(
         dtype=dtype,
         quant_min=low,

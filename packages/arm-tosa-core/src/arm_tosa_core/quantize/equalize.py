@@ -237,7 +237,7 @@ def _error(
 def _rounded(x: torch.Tensor) -> torch.Tensor:
     """With the scale that calibration would choose."""
     observer = MaskedHistogramObserver(
-        dtype=torch.int8, quant_min=-128, quant_max=127, qscheme=torch.per_tensor_affine, eps=2**-16
+        dtype=torch.int8, quant_min=-128, quant_max=127, qscheme=torch.per_tensor_affine, eps=2**-24
     )
     observer(x)
     scale, zero = observer.calculate_qparams()

@@ -18,6 +18,9 @@ _MARGIN = 8.0
 _FEW = 4.0
 _TIE = 1 - 2**-20
 
+#: Reach of a tensor of which nothing but zeros was seen.
+_OF_ZEROS = 2**-8
+
 #: Fractions of the observed extremes that are tried: how many, and the least.
 _TRIED, _LEAST = 96, 0.05
 
@@ -75,6 +78,8 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
         """The least and greatest real to represent; torchao's own search ends at the first minimum it meets."""
         low, high = float(self.min_val), float(self.max_val)
         symmetric = self.qscheme == torch.per_tensor_symmetric
+        if low == high == 0:
+            return self.min_val, self.max_val + _OF_ZEROS
         if high == low and self._count != 1:  # again and again: an end of the range, so that it stays what it is
             return self.min_val.clamp(max=0.0), self.max_val.clamp(min=0.0)
         if high > low:
