@@ -237,3 +237,58 @@ def test_a_bilinear_resize_becomes_convolutions(
     made = [op.name for op in builder.graph.ops]
     assert "RESIZE" not in made
     assert {name: made.count(name) for name in names} == names
+
+
+def _attention(count: int, rows: int, columns: int, width: int, *, biased: bool = False) -> Builder:
+    """Scores of [count, rows, width] by itself, less their maximum, a table of that, and the product with values."""
+    builder = Builder(Graph(), EthosUCompileSpec("ethos-u85-256").tosa_spec)
+    graph, rng = builder.graph, np.random.default_rng(0)
+    query = graph.input("x", (count, rows, width), DType.INT8)
+    zeros = [builder.zero_point(3, DType.INT8), builder.zero_point(0, DType.INT8)]
+    key, value = (
+        graph.constant(rng.integers(-128, 128, shape).astype(np.int8), DType.INT8)
+        for shape in ((count, width, columns), (count, columns, width))
+    )
+    scores = builder.rescale(builder.emit("MATMUL", [query, key, *zeros]), [0.002], DType.INT8)
+    scores = builder.emit("RESHAPE", [scores, graph.shape((1, count, rows, columns))])
+    if biased:
+        bias = graph.constant(rng.integers(-9, 9, (1, count, rows, columns)).astype(np.int32), DType.INT32)
+        wide = builder.emit("ADD", [builder.rescale(scores, [1.0], DType.INT32), bias])
+        scores = builder.rescale(wide, [1.0], DType.INT8)
+    largest = builder.rescale(builder.emit("REDUCE_MAX", [scores], axis=3), [1.0], DType.INT32)
+    wide = builder.emit("SUB", [builder.rescale(scores, [1.0], DType.INT32), largest])
+    table = graph.constant(np.linspace(-128, 127, 256).astype(np.int8)[::-1].copy(), DType.INT8)
+    shares = builder.emit("TABLE", [builder.rescale(wide, [0.5], DType.INT8), table])
+    shares = builder.emit("RESHAPE", [shares, graph.shape((count, rows, columns))])
+    wide = builder.emit("MATMUL", [shares, value, *zeros])
+    graph.outputs = [builder.rescale(wide, [0.001], DType.INT8)]
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("count", "rows", "columns", "biased", "products"),
+    [
+        (3, 700, 600, True, 2 * 2),  # two matrices, then one
+        (1, 2100, 2100, False, 2 * 2),  # one that is large: half of its rows each
+        (1, 1100, 1000, False, 2),  # one that is not
+        (8, 100, 100, False, 2),
+    ],
+    ids=["matrices", "rows", "one", "small"],
+)
+def test_attention_is_computed_in_parts(count: int, rows: int, columns: int, biased: bool, products: int) -> None:
+    builder = _attention(count, rows, columns, 2, biased=biased)
+    spec = EthosUCompileSpec("ethos-u85-256")
+    plain = serialize(builder.graph, spec.tosa_spec)
+    legal = serialize(legalize(builder.graph, spec.target()), spec.tosa_spec)
+    assert [op.name for op in builder.graph.ops].count("MATMUL") == products
+    data = np.random.default_rng(1).integers(-128, 128, (count, rows, 2)).astype(np.int8)
+    made = run(legal, [data])[0]
+    np.testing.assert_array_equal(made, run(plain, [data])[0])
+    assert np.unique(made).size > 9
+
+
+def test_attention_whose_scores_are_read_elsewhere_stays_whole() -> None:
+    builder = _attention(3, 700, 600, 2)
+    builder.graph.outputs.append(next(op for op in builder.graph.ops if op.name == "TABLE").output)
+    legalize(builder.graph, EthosUCompileSpec("ethos-u85-256").target())
+    assert [op.name for op in builder.graph.ops].count("MATMUL") == 2

@@ -8,6 +8,7 @@ from __future__ import annotations
 from arm_tosa_core.rewrite import Rewrite
 
 from ..accelerators import family_of
+from .attention import ATTENTION_IN_PARTS
 from .averages import AVERAGE_AS_DEPTHWISE
 from .constants import REPEATED_CONSTANT
 from .convolutions import PATCHES, VIEWS
@@ -44,6 +45,7 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
     if family_of(accelerator) == "u85":
         return (
             *common,
+            ATTENTION_IN_PARTS,
             ONE_RESCALE_U85,
             POOLED_EXTREME,
             POOLED_CHOICE,
