@@ -292,3 +292,27 @@ def test_attention_whose_scores_are_read_elsewhere_stays_whole() -> None:
     builder.graph.outputs.append(next(op for op in builder.graph.ops if op.name == "TABLE").output)
     legalize(builder.graph, EthosUCompileSpec("ethos-u85-256").target())
     assert [op.name for op in builder.graph.ops].count("MATMUL") == 2
+
+
+@pytest.mark.parametrize(
+    ("shape", "perms", "few"),
+    [
+        ((1, 1, 32, 2, 16), (0, 3, 1, 2, 4), (32, 2, 16)),
+        ((2, 3, 4, 5, 6), (2, 3, 0, 1, 4), (6, 20, 6)),
+        ((2, 1, 3, 1, 5, 4), (4, 5, 3, 1, 0, 2), (6, 20)),
+        ((2, 3, 1, 4, 5), (4, 2, 3, 1, 0), (2, 3, 4, 5)),
+        ((2, 3, 2, 4, 5), (4, 2, 3, 1, 0), (2, 3, 8, 5)),
+        ((2, 3, 2, 4, 5), (4, 2, 0, 3, 1), ()),
+        ((1, 3, 4, 5), (0, 2, 3, 1), ()),
+    ],
+)
+def test_a_transpose_has_no_more_axes_than_it_needs(
+    shape: tuple[int, ...], perms: tuple[int, ...], few: tuple[int, ...]
+) -> None:
+    builder = Builder(Graph(), _SPEC.tosa_spec)
+    builder.graph.outputs = [builder.emit("TRANSPOSE", [builder.graph.input("x", shape, DType.INT8)], perms=perms)]
+    plain, legal = _before_and_after(builder)
+    (made,) = [op for op in builder.graph.ops if op.name == "TRANSPOSE"]
+    assert made.inputs[0].shape == (few or shape)
+    if few:
+        assert _cycles(legal) <= _cycles(plain)

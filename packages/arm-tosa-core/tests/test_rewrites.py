@@ -83,6 +83,28 @@ def slice_of_slice(b: Builder, x: Tensor) -> Tensor:
     return b.emit("SLICE", [inner, shape([0, 1, 0, 2]), shape([1, 2, 4, 5])])
 
 
+def _tiled(b: Builder, x: Tensor) -> Tensor:
+    """Rows that heads share, [3, 4, 12, 8]."""
+    return b.emit("TILE", [x, b.graph.shape((3, 1, 2, 1))])
+
+
+def transpose_of_tile(b: Builder, x: Tensor) -> Tensor:
+    return b.emit("TRANSPOSE", [_tiled(b, x)], perms=(2, 0, 1, 3))
+
+
+def transpose_of_a_reshape_of_tile(b: Builder, x: Tensor) -> Tensor:
+    return b.emit("TRANSPOSE", [b.reshape(_tiled(b, x), (12, 12, 8))], perms=(0, 2, 1))
+
+
+def transpose_of_a_reshape_of_tile_that_goes_between(b: Builder, x: Tensor) -> Tensor:
+    return b.emit("TRANSPOSE", [b.reshape(_tiled(b, x), (12, 24, 4))], perms=(0, 2, 1))
+
+
+def transpose_of_tile_that_is_used_twice(b: Builder, x: Tensor) -> Tensor:
+    tiled = _tiled(b, x)
+    return b.emit("CONCAT", [b.emit("TRANSPOSE", [tiled], perms=(2, 0, 1, 3)), b.reshape(tiled, (12, 3, 4, 8))], axis=0)
+
+
 def transpose_of_transpose(b: Builder, x: Tensor) -> Tensor:
     return b.emit("TRANSPOSE", [b.emit("TRANSPOSE", [x], perms=(0, 2, 3, 1))], perms=(3, 0, 2, 1))
 
@@ -112,6 +134,10 @@ def transpose_of_one_row(b: Builder, x: Tensor) -> Tensor:
         (reshape_of_reshape, ["TABLE", "RESHAPE"]),
         (slice_of_slice, ["SLICE"]),
         (transpose_of_transpose, ["TRANSPOSE"]),
+        (transpose_of_tile, ["TRANSPOSE", "TILE"]),
+        (transpose_of_a_reshape_of_tile, ["TRANSPOSE", "TILE", "RESHAPE"]),
+        (transpose_of_a_reshape_of_tile_that_goes_between, ["TILE", "RESHAPE", "TRANSPOSE"]),
+        (transpose_of_tile_that_is_used_twice, ["TILE", "TRANSPOSE", "RESHAPE", "CONCAT"]),
         (transpose_of_one_row, ["TABLE", "RESHAPE"]),
         (transposes_that_cancel, ["TABLE", "RESCALE", "ABS"]),
     ],

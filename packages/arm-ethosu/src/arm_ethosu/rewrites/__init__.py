@@ -25,6 +25,7 @@ from .maxima import MAXIMUM_AS_POOL
 from .rescales import ONE_RESCALE_U55, ONE_RESCALE_U85, SCALES_OF_PARTS, WIDE_COPY
 from .resizes import RESIZE_AS_CONVOLUTIONS
 from .tables import ACTIVATION_FIRST, ONE_TABLE
+from .transposes import TRANSPOSE_OF_FEW_AXES
 from .wide import (
     RESCALED_JOINED,
     RESHAPED_FIRST,
@@ -41,7 +42,7 @@ from .wide import (
 def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
     """The rewrites for an accelerator: what Vela gets wrong differs between families, and with their on-chip memory."""
     common: tuple[Rewrite, ...] = (PATCHES, VIEWS, MAXIMUM_AS_POOL, AVERAGE_AS_DEPTHWISE, SCALES_OF_PARTS)
-    common += (ACTIVATION_FIRST, RESHAPED_FIRST, WIDENED, WIDE_REPEATED)
+    common += (ACTIVATION_FIRST, RESHAPED_FIRST, WIDENED, WIDE_REPEATED, TRANSPOSE_OF_FEW_AXES)
     if family_of(accelerator) == "u85":
         return (
             *common,

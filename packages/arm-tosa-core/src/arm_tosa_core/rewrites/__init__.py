@@ -2,7 +2,7 @@
 
 from ..rewrite import Rewrite
 from .fold_affine import FOLD_AFFINE
-from .movement import MERGE_RESHAPES, MERGE_SLICES, MERGE_TRANSPOSES, TRANSPOSE_AS_RESHAPE
+from .movement import MERGE_RESHAPES, MERGE_SLICES, MERGE_TRANSPOSES, TRANSPOSE_AS_RESHAPE, TRANSPOSE_BEFORE_TILE
 from .rescale_first import RESCALE_FIRST
 from .tables import MERGE_TABLES
 
@@ -14,4 +14,5 @@ REWRITES: tuple[Rewrite, ...] = (
     MERGE_SLICES,
     MERGE_TRANSPOSES,
     TRANSPOSE_AS_RESHAPE,
+    TRANSPOSE_BEFORE_TILE,
 )

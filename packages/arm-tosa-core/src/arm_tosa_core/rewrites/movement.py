@@ -61,7 +61,37 @@ def _unmoved(graph: Graph, op: Op) -> bool:
     return True
 
 
+def _repeated(graph: Graph, op: Op) -> bool:
+    """TRANSPOSE of a TILE becomes TILE of a TRANSPOSE, which moves less; also through a RESHAPE of what it leaves."""
+    shaped = op.inputs[0].producer
+    perms: tuple[int, ...] = op.attrs["perms"]
+    if shaped is not None and shaped.name == "RESHAPE":
+        x, y = shaped.inputs[0], shaped.output
+        kept = next((axis for axis, perm in enumerate(perms) if axis != perm), 0)  # from here on axes are moved
+        moved = y.rank - kept
+        if x.shape[-moved:] != y.shape[kept:] or len(y.uses) > 1 or y in graph.outputs:
+            return False
+        perms = (*range(x.rank - moved), *(perm - y.rank + x.rank for perm in perms[kept:]))
+        tile = x.producer
+    else:
+        tile, shaped = shaped, None
+    if tile is None or tile.name != "TILE" or len(tile.output.uses) > 1 or tile.output in graph.outputs:
+        return False
+    repeats = tile.inputs[1].data
+    if repeats is None:
+        return False
+    at = graph.ops.index(op)
+    first = graph.insert(at, "TRANSPOSE", tile.inputs[:1], {"perms": perms}, op.origin)
+    again = graph.shape([int(repeats[perm]) for perm in perms])
+    made = graph.insert(at + 1, "TILE", [first.output, again], {}, tile.origin)
+    if shaped is not None:
+        made = graph.insert(at + 2, "RESHAPE", [made.output, graph.shape(op.output.shape)], {}, shaped.origin)
+    graph.replace(op.output, made.output)
+    return True
+
+
 MERGE_RESHAPES = Rewrite("merge_reshapes", Stage.OPTIMIZE, ("RESHAPE",), _reshapes)
 MERGE_SLICES = Rewrite("merge_slices", Stage.OPTIMIZE, ("SLICE",), _slices)
 MERGE_TRANSPOSES = Rewrite("merge_transposes", Stage.OPTIMIZE, ("TRANSPOSE",), _transposes)
 TRANSPOSE_AS_RESHAPE = Rewrite("transpose_as_reshape", Stage.OPTIMIZE, ("TRANSPOSE",), _unmoved)
+TRANSPOSE_BEFORE_TILE = Rewrite("transpose_before_tile", Stage.OPTIMIZE, ("TRANSPOSE",), _repeated)
