@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from executorch.exir import to_edge_transform_and_lower
 
-from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, get_symmetric_quantization_config
+from arm_tosa_core import TosaCompileSpec, TOSAPartitioner, TOSAQuantizer, get_symmetric_quantization_config
 from arm_tosa_core.functions import find_functions
 from arm_tosa_core.program import is_quantize
 from arm_tosa_core.targets import tosa_int
@@ -68,6 +69,15 @@ def test_one_table(name: str, scheme: str) -> None:
         assert [op.name for op in region.graph.ops] == ["TABLE"]
     ((ours, eager),) = run.edges((x * 0.99,))
     assert (ours.int() - eager.int()).abs().max() <= (0 if scheme == "int8" else 1)
+
+
+def test_one_table_in_the_flow_of_executorch() -> None:
+    """Which makes tensors of the numbers in a program."""
+    program = exported(Apply(_gelu), (torch.linspace(-5, 5, 60).reshape(4, 15),), SPEC, "int8")
+    partitioner = TOSAPartitioner(SPEC)
+    to_edge_transform_and_lower(program, partitioner=[partitioner])
+    assert partitioner.report is not None
+    assert (partitioner.report.delegates, partitioner.report.rejected) == (1, [])
 
 
 def test_a_part_in_float_parts_the_function() -> None:

@@ -18,7 +18,7 @@ from .build import Builder
 from .complexes import find_complex, is_complex
 from .dtypes import torch_to_tosa
 from .errors import LoweringError, Rejected
-from .functions import Function, Part, functions_of
+from .functions import Function, Part, functions_of, numbers_of
 from .ir import Graph
 from .loops import lower_loop
 from .precision import Precision
@@ -211,7 +211,7 @@ class Lowering:
     def _function(self, node: Node) -> Function | None:
         """The function of one quantized tensor that a node is part of, where it is one table."""
         if node.graph not in self._functions:
-            self._functions[node.graph] = functions_of(node.graph)
+            self._functions[node.graph] = functions_of(node.graph, numbers_of(node.graph, self.constants))
         function = self._functions[node.graph].get(node)
         if function is None or output_qparams(function.last, self.constants) is None:
             return None
