@@ -80,6 +80,24 @@ def test_one_table_in_the_flow_of_executorch() -> None:
     assert (partitioner.report.delegates, partitioner.report.rejected) == (1, [])
 
 
+class _Scaled(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("scale", torch.tensor(8.0))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * torch.sigmoid(x) * self.scale
+
+
+def test_a_quantized_number_is_a_tensor() -> None:
+    """A function of x, then a product with another quantized tensor, which happens to have one element."""
+    x = torch.linspace(-5, 5, 60).reshape(4, 15)
+    run = Execution(exported(_Scaled(), (x,), SPEC, "int8"), tosa_int())
+    ((ours, eager),) = run.edges((x * 0.99,))
+    assert (ours.int() - eager.int()).abs().max() <= 1
+    assert ours.unique().numel() > 20
+
+
 def test_a_part_in_float_parts_the_function() -> None:
     x = torch.randn(4, 6)
     quantizer = TOSAQuantizer(SPEC).set_global(get_symmetric_quantization_config())

@@ -144,7 +144,7 @@ def _rule(node: Node) -> Rule | None:
 def _is_part(node: Node, numbers: Numbers) -> bool:
     """Whether a node computes each number of its result from the ones at the same place, and from nothing else."""
     if is_dequantize(node):
-        return len(node.all_input_nodes) == 1
+        return len(node.all_input_nodes) == len(_inputs(node, numbers)) == 1
     rule = _rule(node)
     if rule is None or rule.quant not in _POINTWISE or overload(node.target)._schema.is_mutable:
         return False
