@@ -22,7 +22,7 @@ from ..errors import UsageError
 from .observers import MaskedHistogramObserver
 
 _EPS = 2**-16  # the smallest scale of weights: constant ones must not divide by zero
-_SMALLEST_SCALE = 2**-24  # of activations that vary: MobileViT has some of 1e-5 in front of its first norm
+SMALLEST_SCALE = 2**-24  # of activations that vary: MobileViT has some of 1e-5 in front of its first norm
 SMALLEST_RANGE = 2**-8  # of activations in training, which begins with nothing seen, and in front of poles
 
 _INT8 = (-128, 127)
@@ -83,7 +83,7 @@ def _activation(dtype: torch.dtype, low: int, high: int, symmetric: bool, qat: b
         eps = SMALLEST_RANGE / (high - low + 1)
         observer = FusedMovingAvgObsFakeQuantize.with_args(observer=MovingAverageMinMaxObserver, eps=eps)
     else:
-        observer = MaskedHistogramObserver.with_args(eps=_SMALLEST_SCALE)
+        observer = MaskedHistogramObserver.with_args(eps=SMALLEST_SCALE)
     return QuantizationSpec(
         dtype=dtype,
         quant_min=low,

@@ -17,6 +17,7 @@ from torch.utils import _pytree as pytree
 
 from ..registry import canonical
 from .bias import Sample
+from .config import SMALLEST_SCALE
 from .observers import MaskedHistogramObserver
 
 #: Samples that say how far each channel reaches; on the first, factors are judged.
@@ -237,7 +238,7 @@ def _error(
 def _rounded(x: torch.Tensor) -> torch.Tensor:
     """With the scale that calibration would choose."""
     observer = MaskedHistogramObserver(
-        dtype=torch.int8, quant_min=-128, quant_max=127, qscheme=torch.per_tensor_affine, eps=2**-24
+        dtype=torch.int8, quant_min=-128, quant_max=127, qscheme=torch.per_tensor_affine, eps=SMALLEST_SCALE
     )
     observer(x)
     scale, zero = observer.calculate_qparams()
