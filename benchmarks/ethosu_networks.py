@@ -23,7 +23,7 @@ from arm_ethosu.accelerators import ACCELERATORS
 from arm_tosa_core.plugins import target as find_target
 from arm_tosa_core.testing.harness import Execution, exported
 from models import MODELS
-from report import show
+from report import parser, show
 
 NETWORKS = ("mobilenet_v2", "resnet18", "bert_tiny_states", "deit_tiny")
 SCHEMES = {"int8": "int8", "int16": "a16w8"}
@@ -80,14 +80,7 @@ def table(made: list[Row]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--networks", nargs="+", choices=sorted(MODELS), default=NETWORKS)
-    parser.add_argument("--schemes", nargs="+", choices=SCHEMES, default=list(SCHEMES))
-    parser.add_argument("--targets", nargs="+", choices=ACCELERATORS, default=list(ACCELERATORS))
-    parser.add_argument("--rows", type=Path, help="a file to which each row is appended when it is done")
-    parser.add_argument("--report", type=Path, nargs="+", help="files of --rows: print their table, measure nothing")
-    parser.add_argument("--update", type=Path, help="put the table into this document")
-    options = parser.parse_args()
+    options = parser(__doc__, MODELS, NETWORKS, SCHEMES, ACCELERATORS).parse_args()
     differs: list[Row] = []
 
     def measure(options: argparse.Namespace) -> Iterator[Row]:

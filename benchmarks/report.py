@@ -161,6 +161,24 @@ def _failures(groups: _Groups) -> str:
     return "\n".join(["### Failures, and operators left outside", "", *lines]) if lines else ""
 
 
+def parser(
+    description: str | None,
+    networks: Sequence[str],
+    default: Sequence[str],
+    schemes: Sequence[str],
+    targets: Sequence[str],
+) -> argparse.ArgumentParser:
+    """The command line of the benchmarks that run networks, some of ``networks``, in each scheme on each target."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--networks", nargs="+", choices=sorted(networks), default=list(default))
+    parser.add_argument("--schemes", nargs="+", choices=schemes, default=list(schemes))
+    parser.add_argument("--targets", nargs="+", choices=targets, default=list(targets))
+    parser.add_argument("--rows", type=Path, help="a file to which each row is appended when it is done")
+    parser.add_argument("--report", type=Path, nargs="+", help="files of --rows: print their table, measure nothing")
+    parser.add_argument("--update", type=Path, help="put the table into this document")
+    return parser
+
+
 def show(
     options: argparse.Namespace,
     measure: Callable[[argparse.Namespace], Iterable[dict[str, Any]]],

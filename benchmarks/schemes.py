@@ -32,7 +32,7 @@ from arm_tosa_core.program import is_dequantize, is_int64_cast, is_quantize
 from arm_tosa_core.quantize.quantizer import TOSAQuantizer
 from arm_tosa_core.testing.harness import Execution, export_quantized, scheme_config
 from models import MODELS, ZOO
-from report import show
+from report import parser, show
 
 NETWORKS = MODELS | ZOO
 SCHEMES = {"fp32": "float", "int8": "int8", "int16": "a16w8"}
@@ -145,14 +145,7 @@ def _cell(row: Row | None) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--networks", nargs="+", choices=sorted(NETWORKS), default=list(ZOO))
-    parser.add_argument("--schemes", nargs="+", choices=SCHEMES, default=list(SCHEMES))
-    parser.add_argument("--targets", nargs="+", choices=TARGETS, default=list(TARGETS))
-    parser.add_argument("--rows", type=Path, help="a file to which each row is appended when it is done")
-    parser.add_argument("--report", type=Path, nargs="+", help="files of --rows: print their table, measure nothing")
-    parser.add_argument("--update", type=Path, help="put the table into this document")
-    options = parser.parse_args()
+    options = parser(__doc__, NETWORKS, ZOO, SCHEMES, TARGETS).parse_args()
     failed: list[Row] = []
 
     def measure(options: argparse.Namespace) -> Iterator[Row]:
