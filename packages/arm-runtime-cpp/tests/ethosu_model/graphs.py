@@ -122,7 +122,13 @@ def _mul(dtype: DType) -> Make:
 
 _BIG = (1, 1, 1, 1)
 
+
 #: Name, and what makes the graph's output.
+def _square(m: Maker, channels: int, side: int) -> Tensor:
+    """An image of equal height and width, transposed."""
+    return m.op("TRANSPOSE", m.input(I8, 1, side, side, channels), perms=[0, 2, 1, 3])
+
+
 ROWS: dict[str, Make] = {
     "conv 3x3, padding": lambda m: m.conv(m.input(I8, 1, 9, 11, 21), (3, 3), 30, zero=-4, pad=_BIG),
     "conv 3x3, 3 channels, stride 2": lambda m: m.conv(
@@ -180,6 +186,11 @@ ROWS: dict[str, Make] = {
     "matmul": lambda m: m.matmul(m.input(I8, 2, 7, 33), m.input(I8, 2, 33, 12)),
     "transpose": lambda m: m.op("TRANSPOSE", m.input(I8, 1, 5, 6, 19), perms=[0, 3, 1, 2]),
     "transpose INT32": lambda m: m.op("TRANSPOSE", m.input(I32, 1, 5, 6, 19), perms=[0, 2, 1, 3]),
+    # Between blocks written along one axis and read along the other there are gaps, in which the reader may begin.
+    "square transpose, then add": lambda m: m.sum("ADD", _square(m, 192, 4), m.input(I8, 1, 4, 4, 192), 19),
+    "square transpose, then matmul": lambda m: m.matmul(
+        m.op("RESHAPE", _square(m, 16, 16), m.graph.shape((16, 16, 16))), m.input(I8, 16, 16, 16)
+    ),
     "concat": lambda m: m.op("CONCAT", m.input(I8, 1, 5, 6, 19), m.input(I8, 1, 5, 6, 7), axis=3),
     "reverse": lambda m: m.op("REVERSE", m.input(I8, 1, 5, 6, 19), axis=2),
     "slice": lambda m: m.op(

@@ -3,7 +3,8 @@
 namespace arm_runtime::ethosu {
 namespace {
 
-constexpr int64_t kMostRuns = 1024;  ///< of a part that is compared run by run
+constexpr int64_t kMostRuns = 1024;      ///< of a part that is compared run by run
+constexpr int64_t kMostStretches = 128;  ///< of a run beside another step: no block is wider
 
 /// `count` stretches of `bytes`, each `step` after the one before.
 struct Run {
@@ -12,16 +13,36 @@ struct Run {
     int64_t end() const { return first + (count - 1) * step + bytes; }
 };
 
-bool overlap(const Run& a, const Run& b) {
-    if (a.first >= b.end() || b.first >= a.end()) return false;
-    if (a.count > 1 && b.count > 1 && a.step != b.step) return true;
+/// The same bytes, as one stretch where nothing lies between.
+Run joined(const Run& run) {
+    return run.step <= run.bytes ? Run{run.first, 0, 1, run.end() - run.first} : run;
+}
+
+/// Whether two runs have bytes in common that are one stretch or have the same step.
+bool overlap_in_step(const Run& a, const Run& b) {
     const int64_t step = a.count > 1 ? a.step : b.step, distance = b.first - a.first;
-    if (step <= 0) return true;
+    if (a.count == 1 && b.count == 1) return true;  // their extents meet
     // Stretch i of a and stretch i + shift of b are `distance + shift * step` apart.
     const int64_t below = -b.bytes - distance;
     const int64_t floor = below >= 0 ? below / step : -((-below + step - 1) / step);
     const int64_t shift = at_least(floor + 1, 1 - a.count);
     return shift < b.count && distance + shift * step < a.bytes;
+}
+
+bool overlap(const Run& one, const Run& other) {
+    if (one.first >= other.end() || other.first >= one.end()) return false;
+    const Run a = joined(one), b = joined(other);
+    if (a.count == 1 || b.count == 1 || a.step == b.step) return overlap_in_step(a, b);
+    const Run &few = a.count < b.count ? a : b, &many = a.count < b.count ? b : a;
+    if (few.count > kMostStretches) return true;
+    for (int64_t i = 0; i < few.count; ++i) {
+        const Run stretch = {few.first + i * few.step, 0, 1, few.bytes};
+        if (stretch.first < many.end() && many.first < stretch.end() &&
+            overlap_in_step(stretch, many)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /// Calls `use(run)` for each row of a part, or of each row of bricks, until one returns false.

@@ -30,7 +30,7 @@ struct Box {
 };
 
 /// Whether two parts have bytes in common. It says yes without looking where they are too large to
-/// be compared row by row, or interleaved with different strides.
+/// be compared row by row.
 bool overlap(const Placement& a, const Box& in_a, const Placement& b, const Box& in_b);
 
 /// A result, cut into blocks: depth changes fastest, then width.
