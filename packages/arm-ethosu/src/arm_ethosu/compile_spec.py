@@ -8,7 +8,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from arm_tosa_core.compile_spec import ArmCompileSpec
-from arm_tosa_core.errors import UsageError
+from arm_tosa_core.errors import ToolError, UsageError
 
 from .accelerators import DEFAULTS, family_of
 from .vela_flags import split, without_ours
@@ -112,9 +112,16 @@ def _compile(tosa: bytes, options: Mapping[str, str], **arguments: Any) -> bytes
     from pathlib import Path
 
     from . import payload, vela
+    from .streams import settled
 
     artifacts = options.get("artifacts")
-    return payload.pack(vela.compile(tosa, artifacts=Path(artifacts) if artifacts else None, **arguments).arrays)
+    made = vela.compile(tosa, artifacts=Path(artifacts) if artifacts else None, **arguments).arrays
+    try:
+        commands = settled(made["cmd_data"], arguments["accelerator"])
+    except ValueError as error:
+        fix = "check that ethos-u-vela is 5.2: vela --version"
+        raise ToolError("vela", f"wrote garbage: {error}", fix=fix) from error
+    return payload.pack({**made, "cmd_data": commands})
 
 
 def _estimate(tosa: bytes, **arguments: Any) -> dict[str, float]:

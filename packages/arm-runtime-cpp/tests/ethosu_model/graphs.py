@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from arm_ethosu.accelerators import ACCELERATORS, DEFAULTS
+from arm_ethosu.streams import settled
 from arm_ethosu.vela import VelaOutput, compile
 from arm_tosa_core.ir import DType, Graph, Tensor
 from arm_tosa_core.serializer import serialize
@@ -234,3 +235,9 @@ def compile_graph(graph: Graph, accelerator: str, flags: Sequence[str] = ()) -> 
         flatbuffer(graph, accelerator), accelerator=accelerator, config=None, system_config=defaults.system_config,
         memory_mode=defaults.memory_mode, flags=flags, timeout=60,
     )  # fmt: skip
+
+
+def settled_arrays(graph: Graph, accelerator: str) -> dict[str, np.ndarray[Any, Any]]:
+    """What Vela makes of a graph, with what ``arm_ethosu`` changes in its commands."""
+    arrays = compile_graph(graph, accelerator).arrays
+    return {**arrays, "cmd_data": settled(arrays["cmd_data"], accelerator)}

@@ -122,6 +122,16 @@ def _swapped(m: Maker, x: Tensor) -> Tensor:
     return m.op("TRANSPOSE", x, perms=[0, 2, 1, 3])
 
 
+def _sum_of_swapped(m: Maker) -> Tensor:
+    return m.sum("ADD", _swapped(m, m.input(I8, 1, 12, 12, 64)), m.input(I8, 1, 12, 12, 64), 19)
+
+
+def _padded_transpose(m: Maker) -> Tensor:
+    moved = m.op("TRANSPOSE", m.input(I8, 8, 8, 8, 4), perms=[1, 3, 2, 0])
+    padding = m.graph.shape((0, 0, 0, 0, 0, 0, 0, 1))
+    return m.op("PAD", m.op("RESHAPE", moved, m.graph.shape((8, 8, 8, 4))), padding, m.const(I8, [3]))
+
+
 def _twice_transposed(m: Maker) -> Tensor:
     return _swapped(m, m.op("RESHAPE", _swapped(m, m.input(I8, 1, 2, 10, 45)), m.graph.shape((1, 2, 10, 45))))
 
@@ -313,6 +323,11 @@ ROWS = {
         lambda m: m.pool("MAX_POOL2D", _swapped(m, m.input(I8, 1, 16, 16, 45)), (2, 2), (1, 1), (0, 0, 0, 0)),
         "ethos-u55-128",
     ),
+    "square TRANSPOSE, then RESCALE": Row(
+        lambda m: m.rescale(_swapped(m, m.input(I8, 1, 6, 6, 8)), I8, 0.9), "ethos-u55-128"
+    ),
+    "square TRANSPOSE, then ADD": Row(_sum_of_swapped, "ethos-u55-128"),
+    "TRANSPOSE of four axes, then PAD": Row(_padded_transpose, "ethos-u55-128"),
     "TRANSPOSE, RESHAPE, TRANSPOSE": Row(_twice_transposed, "ethos-u65-256"),
     "TRANSPOSE, RESHAPE, TRANSPOSE in steps": Row(_transposed_in_steps, "ethos-u55-128"),
     "TRANSPOSE, CLAMP, convolution": Row(_transposed_clamp, "ethos-u85-1024"),
@@ -395,9 +410,9 @@ ROWS = {
 }  # fmt: skip
 
 
-def _result(graph: Graph, accelerator: str, model: Path) -> np.ndarray[Any, Any] | None:
-    """What the model makes of it, or None if it stops or does not complete its output."""
-    arrays = graphs.compile_graph(graph, accelerator).arrays
+def _result(graph: Graph, accelerator: str, model: Path, ours: bool = False) -> np.ndarray[Any, Any] | None:
+    """What the model makes of Vela's or of our commands; None if it stops or does not complete its output."""
+    arrays = graphs.settled_arrays(graph, accelerator) if ours else graphs.compile_graph(graph, accelerator).arrays
     try:
         return run(model, accelerator, arrays, graphs.inputs(graph))[0]
     except (Fault, AssertionError):
@@ -418,7 +433,7 @@ def test_difference(name: str, model: Path) -> None:
         return
     legal = legalize(graph, target)
     (wanted,) = reference.run(graphs.flatbuffer(legal, row.accelerator), inputs)
-    result = _result(legal, row.accelerator, model)
+    result = _result(legal, row.accelerator, model, ours=True)
     assert result is not None
     np.testing.assert_array_equal(result, wanted.reshape(-1))
     assert np.abs(wanted.astype(np.int64) - expected).max() <= row.off

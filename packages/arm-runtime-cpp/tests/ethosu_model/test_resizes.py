@@ -42,5 +42,5 @@ def test_bilinear(
     inputs = graphs.inputs(graph)
     (expected,) = reference.run(graphs.flatbuffer(graph, accelerator), inputs)
     legal = legalize(graph, EthosUCompileSpec(accelerator).target())
-    made = run(model, accelerator, graphs.compile_graph(legal, accelerator).arrays, inputs)[0]
+    made = run(model, accelerator, graphs.settled_arrays(legal, accelerator), inputs)[0]
     np.testing.assert_array_equal(made, expected.reshape(-1))

@@ -19,7 +19,6 @@ from .copies import (
     POOLED_CHOICE,
     POOLED_EXTREME,
     POOLED_EXTREME_U55,
-    TRANSPOSED_ALIKE,
 )
 from .maxima import MAXIMUM_AS_POOL
 from .rescales import ONE_RESCALE_U55, ONE_RESCALE_U85, SCALES_OF_PARTS, WIDE_COPY
@@ -63,7 +62,6 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
         POOLED_EXTREME_U55,
         DETOUR_U55,
         REPEATED_CONSTANT,
-        TRANSPOSED_ALIKE,
         WIDE_JOINED_U55,
         RESCALED_JOINED,
         WIDE_MOVED,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
@@ -150,38 +150,6 @@ def _made_smaller(graph: Graph, op: Op) -> bool:
     return True
 
 
-def _squeezed(shape: Sequence[int]) -> list[int]:
-    return [size for size in shape if size != 1]
-
-
-def _transposed_alike(graph: Graph, op: Op) -> bool:
-    """What reads a transposed map in the shape that it had before, or transposes it again, reads a copy.
-
-    Vela takes the blocks of the one shape for those of the other, and lets the reader begin before all it reads is
-    written. A TRANSPOSE has such steps in itself where a RESHAPE is before it.
-    """
-    tensor = source = op.inputs[0]
-    if _is_flat_copy(op):
-        return False
-    while source.producer is not None and source.producer.name == "RESHAPE":
-        source = source.producer.inputs[0]
-    if source.producer is None or source.producer.name != "TRANSPOSE" or not is_poolable(tensor):
-        return False
-    if len(_squeezed(tensor.shape)) < 2:  # a vector: the copy would read it in the same way
-        return False
-    again = op.name == "TRANSPOSE" and source is not tensor
-    if not again and _squeezed(tensor.shape) != _squeezed(source.producer.inputs[0].shape):
-        return False
-    graph.set_input(op, 0, through_pool(graph, graph.ops.index(op), tensor, op, flat=True))
-    return True
-
-
-#: Operators that read block by block what may still be written.
-_BLOCKWISE = (
-    *("AVG_POOL2D", "CONV2D", "DEPTHWISE_CONV2D", "MAX_POOL2D"),
-    *("PAD", "SLICE", "TRANSPOSE", "TRANSPOSE_CONV2D"),
-)
-TRANSPOSED_ALIKE = Rewrite("transposed_alike", Stage.LEGALIZE, _BLOCKWISE, _transposed_alike)
 POOLED_CHOICE = Rewrite("pooled_choice", Stage.LEGALIZE, ("SELECT",), _pooled_choice)
 DETOUR_U85, DETOUR_U55 = _detour(_WRONG_PLACES_U85), _detour(_WRONG_PLACES_U55)
 MADE_SMALLER = Rewrite("made_smaller", Stage.LEGALIZE, ("RESIZE",), _made_smaller)

@@ -1,0 +1,91 @@
+"""BLOCKDEP is 0 behind kernels that write columns as rows, and Vela's everywhere else."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+
+from arm_ethosu.streams import settled
+
+_POOL, _STOP, _BLOCKDEP = 5, 0xFFFF0000, 0x12F
+
+
+def _kernel(stride_x: int, stride_y: int, *, height: int = 4, bricks: bool = False) -> list[int]:
+    """The registers of a result of 4 columns, and the kernel that writes it."""
+    registers = [0x111 | 3 << 16, 0x112 | (height - 1) << 16, 0x114 | bricks << 22]
+    return [*registers, 0x4014, stride_x, 0x4015, stride_y, _POOL]
+
+
+def _blockdep(value: int) -> list[int]:
+    return [_BLOCKDEP | value << 16]
+
+
+def _cop1(words: list[int]) -> bytes:
+    """As Vela writes it: magic, configuration, three words of nothing, length."""
+    return struct.pack(f"<{8 + len(words)}I", 0x31504F43, 1, 0x1807, 0, 5, 5, 5, 2 | len(words) << 16, *words)
+
+
+def _cop2(words: list[int]) -> bytes:
+    metadata = [0x4D554556, 1, 20, 0x1807, 0, 1, 0, 0, 0xFFFFFFFF]
+    entry = [1, 4 * (1 + len(metadata) + len(words)), 4 * len(metadata), *metadata, *words]
+    return struct.pack(f"<{4 + len(entry)}I", 0x32504F43, 1, 4 * len(entry), 0, *entry)
+
+
+def _settled(commands: bytes, accelerator: str = "ethos-u55-128") -> bytes:
+    return settled(np.frombuffer(commands, np.uint8), accelerator).tobytes()
+
+
+_COLUMNS, _ROWS = _kernel(8, 2), _kernel(8, 32)
+
+
+@pytest.mark.parametrize("container", [_cop1, _cop2])
+def test_what_follows_waits(container: object) -> None:
+    assert callable(container)
+    before = [*_blockdep(3), *_COLUMNS, *_ROWS, *_ROWS, _STOP]
+    after = [*_blockdep(3), *_COLUMNS, *_ROWS[:-1], *_blockdep(0), _POOL, *_ROWS[:-1], *_blockdep(3), _POOL, _STOP]
+    assert _settled(container(before)) == container(after)
+
+
+def test_velas_own_value_is_replaced_and_comes_back() -> None:
+    before = [*_COLUMNS, *_blockdep(1), *_COLUMNS, *_blockdep(2), *_ROWS, *_ROWS, _STOP]
+    after = [
+        *_COLUMNS,
+        *(*_blockdep(1), *_COLUMNS[:-1], *_blockdep(0), _POOL),
+        *(*_blockdep(2), *_ROWS[:-1], *_blockdep(0), _POOL),
+        *(*_ROWS[:-1], *_blockdep(2), _POOL, _STOP),
+    ]
+    assert _settled(_cop1(before)) == _cop1(after)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [*_COLUMNS, *_ROWS, _STOP],  # nothing to lower
+        [*_blockdep(3), *_ROWS, *_COLUMNS, _STOP],
+        [*_blockdep(3), *_kernel(8, 2, height=1), *_ROWS, _STOP],
+        [*_blockdep(3), *_kernel(8, 2, bricks=True), *_ROWS, _STOP],
+    ],
+)
+def test_other_commands_stay(words: list[int]) -> None:
+    assert _settled(_cop1(words)) == _cop1(words)
+
+
+def test_ethos_u85_is_left_alone() -> None:
+    words = _cop1([*_blockdep(3), *_COLUMNS, *_ROWS, _STOP])
+    assert _settled(words, "ethos-u85-256") == words
+
+
+@pytest.mark.parametrize(
+    ("commands", "problem"),
+    [
+        (b"", "without a command stream"),
+        (b"COP3" + bytes(60), "without a command stream"),
+        (_cop1([0x4014]), "ends inside a command"),
+        (b"COP1\0\0", "whole number of words"),
+    ],
+)
+def test_garbage_is_named(commands: bytes, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        _settled(commands)
