@@ -20,7 +20,7 @@ from arm_tosa_core import (
     get_symmetric_a16w8_quantization_config,
     get_symmetric_quantization_config,
 )
-from arm_tosa_core.program import is_dequantize, is_quantize
+from arm_tosa_core.program import attribute, is_dequantize, is_quantize
 from arm_tosa_core.reference import run
 from arm_tosa_core.registry import canonical
 from arm_tosa_core.testing.case import Apply
@@ -78,6 +78,12 @@ def data(*shapes: tuple[int, ...]) -> list[torch.Tensor]:
 
 def quantize_nodes(module: GraphModule) -> list[Node]:
     return [n for n in module.graph.nodes if is_quantize(n)]
+
+
+def constants(module: GraphModule, dtype: torch.dtype | None = None) -> list[Node]:
+    """The nodes that dequantize constants, of one type or of any."""
+    found = [n for n in module.graph.nodes if is_dequantize(n) and n.args[0].op == "get_attr"]
+    return [n for n in found if dtype in (None, attribute(n.args[0]).dtype)]
 
 
 def parameters(node: Node) -> tuple[float, int]:

@@ -17,6 +17,7 @@ from quantizer_kit import (
     SPEC,
     Branches,
     assert_matches,
+    constants,
     data,
     execute,
     lower,
@@ -61,9 +62,9 @@ def test_scheme(config: QuantizationConfig, dtype: torch.dtype, zero_points: boo
     assert len(activations) == 4  # input, two convolutions with all that follows them, cat
     assert {n.args[5] for n in activations} == {dtype}
     assert any(n.args[2] for n in activations) == zero_points
-    weights = [n for n in model.graph.nodes if is_dequantize(n) and n.args[0].op == "get_attr"]
-    assert len(weights) == 2
-    assert all(("per_channel" in str(n.target)) == channels for n in weights)
+    assert all(("per_channel" in str(n.target)) == channels for n in constants(model))
+    weights, biases = constants(model, torch.int8), constants(model, torch.int32)
+    assert len(weights) == len(biases) == 2
     for n in weights:
         integers = model.get_buffer(str(n.args[0].target))
         assert integers.dtype == torch.int8
@@ -73,7 +74,7 @@ def test_scheme(config: QuantizationConfig, dtype: torch.dtype, zero_points: boo
 def test_weight_range() -> None:
     narrow = get_symmetric_a16w8_quantization_config(weight_qmin=-7, weight_qmax=7)
     model = quantized(nn.Linear(8, 4), data((2, 8)), quantizer(config=narrow))
-    (weight,) = [n for n in model.graph.nodes if is_dequantize(n) and n.args[0].op == "get_attr"]
+    (weight,) = constants(model, torch.int8)
     assert model.get_buffer(str(weight.args[0].target)).abs().max() == 7
 
 

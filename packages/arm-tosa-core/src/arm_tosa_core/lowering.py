@@ -26,6 +26,7 @@ from .program import (
     NOTHING,
     Known,
     all_known,
+    attribute,
     constants,
     is_dequantize,
     is_quantize,
@@ -263,9 +264,7 @@ class Lowering:
         return None if found is None else _qparams(found, self.constants)[0]
 
     def _attribute(self, node: Node) -> Value | GraphModule:
-        found: Any = node.graph.owning_module
-        for part in str(node.target).split("."):
-            found = getattr(found, part)
+        found = attribute(node)
         if isinstance(found, GraphModule):
             return found  # for the operator that runs it
         if not isinstance(found, torch.Tensor):
@@ -283,7 +282,9 @@ class Lowering:
             return value.but(dtype=torch.float32, quant=QParams((1.0,), 0, low, high, run_time=run_time))
         quant, _ = _qparams(node, self.constants)
         if value.const is not None:
-            return self.builder.const(value.const, quant)
+            constant = self.builder.const(value.const, quant)
+            # a bias: its layer rounds it to the steps that it has in the end
+            return self.builder.const(constant.real()) if value.dtype == torch.int32 else constant
         return value.but(dtype=torch.float32, quant=quant)
 
     def _run_time(self, node: Node) -> tuple[Value, Value] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -117,6 +118,11 @@ def is_int64_cast(node: torch.fx.Node) -> bool:
     return {node.all_input_nodes[0].meta["val"].dtype, node.meta["val"].dtype} == {torch.int32, torch.int64}
 
 
+def attribute(node: torch.fx.Node) -> Any:
+    """What a get_attr node refers to."""
+    return operator.attrgetter(str(node.target))(node.graph.owning_module)
+
+
 def qparams(node: torch.fx.Node, data: dict[str, torch.Tensor]) -> tuple[QParams, torch.dtype]:
     """Parameters and integer type of a quantize or dequantize node.
 
@@ -145,7 +151,7 @@ def _numbers(argument: Any, data: dict[str, torch.Tensor]) -> list[float]:
     if isinstance(argument, torch.fx.Node):
         tensor = data.get(argument.name)
         if tensor is None and argument.op == "get_attr":
-            tensor = getattr(argument.graph.owning_module, str(argument.target))
+            tensor = attribute(argument)
         if tensor is None:
             raise ValueError("scales that are computed at run time")
         return [float(x) for x in tensor.reshape(-1).tolist()]

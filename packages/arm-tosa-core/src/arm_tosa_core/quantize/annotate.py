@@ -18,7 +18,9 @@ from torchao.quantization.pt2e.quantizer import (
 )
 
 from ..functions import Function, find_functions
+from ..program import attribute
 from ..registry import Q, Rule, canonical, find
+from .accumulator import bias_spec
 from .config import SMALLEST_RANGE, QuantizationConfig
 from .decompose import LOOP_BODY
 from .observers import MaskedHistogramObserver
@@ -242,10 +244,13 @@ def _annotate_node(
     specs: dict[Node, QuantizationSpecBase | None] = {n: _as_read(n, node, rule, config) for n in inputs}
     if rule.quant is Q.CONV:
         weight, bias = (node.args[i] if len(node.args) > i else None for i in (1, 2))
-        if isinstance(weight, Node) and weight not in computed:
-            specs[weight] = _along(config.weight, node)
         if isinstance(bias, Node):
             specs.pop(bias, None)
+        if isinstance(weight, Node) and weight not in computed:
+            specs[weight] = along = _along(config.weight, node)
+            known = along is not None and node.args[0] in specs and not config.is_qat
+            if known and isinstance(bias, Node) and bias.op == "get_attr":
+                specs[bias] = bias_spec(node, along, attribute(bias))
     last = node
     if rule.quant is Q.CONV and (norm := _training_norm(node)) is not None and wanted(norm):
         _mark(node, specs, None)  # PT2E folds it into the weights, which it then observes as they will be
@@ -367,9 +372,7 @@ def _is_scale(node: Node) -> bool:
     """A product with, or a quotient by, a positive number."""
     other: Any = node.args[1] if len(node.args) > 1 else None
     if isinstance(other, Node) and other.op == "get_attr":
-        found: Any = node.graph.owning_module
-        for part in str(other.target).split("."):
-            found = getattr(found, part)
+        found = attribute(other)
         other = float(found) if found.numel() == 1 else None
     return isinstance(other, (int, float)) and other > 0
 

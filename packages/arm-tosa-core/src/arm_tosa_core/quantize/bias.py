@@ -10,7 +10,7 @@ import torch
 from torch.fx import GraphModule, Interpreter, Node
 from torch.utils import _pytree as pytree
 
-from ..program import is_dequantize
+from ..program import attribute, is_dequantize
 from ..registry import Q, canonical, find
 
 #: Arguments and keyword arguments of one call of a model.
@@ -31,7 +31,7 @@ def correct_biases(exact: GraphModule, converted: GraphModule, samples: Iterable
         converted: what ``convert_pt2e`` made of a copy of it.
         samples: calls of the model; eight at most are used.
     """
-    weights = {node.name: _constant(converted, node.args[1]) for node in converted.graph.nodes if _is_layer(node)}
+    weights = {node.name: _constant(node.args[1]) for node in converted.graph.nodes if _is_layer(node)}
     run = _Errors(exact, {name: weight for name, weight in weights.items() if weight is not None})
     count = 0
     for args, kwargs in islice(samples, SAMPLES):
@@ -44,19 +44,16 @@ def correct_biases(exact: GraphModule, converted: GraphModule, samples: Iterable
     converted.recompile()
 
 
-def _constant(module: GraphModule, node: Any) -> torch.Tensor | None:
-    """What a dequantize node of a constant gives."""
+def _constant(node: Any) -> torch.Tensor | None:
+    """A constant, or what a dequantize node of one gives."""
     if not isinstance(node, Node):
         return None
     if node.op == "get_attr":
-        found: Any = module
-        for part in str(node.target).split("."):
-            found = getattr(found, part)
-        data: torch.Tensor = found.detach()
+        data: torch.Tensor = attribute(node).detach()
         return data
     if not is_dequantize(node):
         return None
-    args = [_constant(module, a) if isinstance(a, Node) else a for a in node.args]
+    args = [_constant(a) if isinstance(a, Node) else a for a in node.args]
     return None if any(a is None for a in args) else node.target(*args)  # type: ignore[operator]
 
 
@@ -75,20 +72,31 @@ def _mean(result: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
 
 def _add_to_bias(module: GraphModule, node: Node, error: torch.Tensor) -> None:
     old: Any = node.args[2] if len(node.args) > 2 else None
-    if isinstance(old, Node) and old.op != "get_attr":
+    before = _constant(old)
+    if isinstance(old, Node) and before is None:
         return
-    data = error
-    if isinstance(old, Node):
-        found: Any = module
-        for part in str(old.target).split("."):
-            found = getattr(found, part)
-        data = found.detach() + error
+    data = error if before is None else before + error
+    if (steps := _steps(node, len(data))) is not None:
+        data = ((data / steps).round() * steps).float()
     name = f"_corrected_bias_{node.name}"
     module.register_buffer(name, data)
     with module.graph.inserting_before(node):
         new = module.graph.get_attr(name)
     new.meta["val"] = old.meta["val"] if isinstance(old, Node) and "val" in old.meta else data.to("meta")
     node.args = (*node.args[:2], new, *node.args[3:])
+
+
+def _steps(node: Node, channels: int) -> torch.Tensor | None:
+    """Of a quantized layer's accumulator, [channels], float64: the compiled layer rounds its bias to them."""
+    operands = node.args[:2]
+    if not all(isinstance(n, Node) and is_dequantize(n) for n in operands):
+        return None
+    scales = [n.args[1] for n in operands]  # type: ignore[union-attr]
+    of_input, of_weight = (_constant(s) if isinstance(s, Node) else torch.tensor(s) for s in scales)
+    if of_input is None or of_weight is None:
+        return None  # known only at run time
+    steps = (of_input.double() * of_weight.double()).reshape(-1)
+    return steps.repeat(channels // len(steps))
 
 
 class _Errors(Interpreter):

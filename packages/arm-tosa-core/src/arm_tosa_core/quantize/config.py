@@ -37,7 +37,8 @@ class QuantizationConfig:
     Args:
         input_activation, output_activation: of the operator's tensors.
         weight: of convolutions and linear layers.
-        bias: usually None: a bias is rounded to the accumulator's scale when it is compiled.
+        bias: usually None: a bias has the steps of the accumulator that it is added to, and is float in training
+            (``accumulator.py``).
         wide: of results that only additions, products and sums read (``TOSAQuantizer(wide=...)``); None for
             the same as the others.
     """

@@ -15,6 +15,7 @@ import torch
 from torch.fx import GraphModule, Interpreter, Node
 from torch.utils import _pytree as pytree
 
+from ..program import attribute
 from ..registry import canonical
 from .bias import Sample
 from .config import SMALLEST_SCALE
@@ -150,11 +151,8 @@ def _groups(node: Node) -> Any:
     return node.args[6] if len(node.args) > 6 else 1
 
 
-def _data(module: GraphModule, node: Node) -> torch.Tensor:
-    data: Any = module
-    for part in str(node.target).split("."):
-        data = getattr(data, part)
-    return data.detach()  # type: ignore[no-any-return]
+def _data(node: Node) -> torch.Tensor:
+    return attribute(node).detach()  # type: ignore[no-any-return]
 
 
 def _by_channel(weight: torch.Tensor, reader: Node) -> torch.Tensor:
@@ -171,7 +169,7 @@ def _scaled(weight: torch.Tensor, reader: Node, factors: torch.Tensor) -> torch.
 
 def _choose(module: GraphModule, edge: _Edge, x: torch.Tensor, reach: torch.Tensor) -> torch.Tensor | _Fold | None:
     """What to do at an edge: factors that activations are divided by, [channels]; folding; nothing if neither gains."""
-    weights = {reader: _data(module, reader.args[1]) for reader in edge.readers}  # type: ignore[arg-type]
+    weights = {reader: _data(reader.args[1]) for reader in edge.readers}  # type: ignore[arg-type]
     if not all(w.dtype == torch.float32 for w in weights.values()):
         return None
     norm = _norm(module, edge)
@@ -198,7 +196,7 @@ def _norm(module: GraphModule, edge: _Edge) -> _Fold | None:
     """Weight and bias of a norm that has them, if the weight can be divided by."""
     if _kind(edge.maker) not in _NORMS:
         return None
-    weight, *bias = (_data(module, constant) for constant in edge.constants)
+    weight, *bias = (_data(constant) for constant in edge.constants)
     if weight.dim() != 1 or not (weight.abs() > _SMALLEST * weight.abs().max()).all():
         return None
     return _Fold(weight, bias[0] if bias else torch.zeros_like(weight))
@@ -253,11 +251,11 @@ def _rounded_weight(weight: torch.Tensor) -> torch.Tensor:
 
 def _move(module: GraphModule, edge: _Edge, factors: torch.Tensor) -> None:
     for constant in edge.constants:
-        data = _data(module, constant)
+        data = _data(constant)
         _replace(module, constant, data / factors.reshape(-1, *[1] * (data.dim() - 1)))
     for reader in edge.readers:
         weight: Any = reader.args[1]
-        _replace(module, weight, _scaled(_data(module, weight), reader, factors))
+        _replace(module, weight, _scaled(_data(weight), reader, factors))
 
 
 def _replace(module: GraphModule, constant: Node, data: torch.Tensor) -> None:
@@ -273,7 +271,7 @@ def _takes_bias(edge: _Edge) -> bool:
 def _fold(module: GraphModule, edge: _Edge, norm: _Fold) -> None:
     for reader in edge.readers:
         if norm.bias.any():
-            _add_bias(module, reader, _data(module, reader.args[1]) @ norm.bias)  # type: ignore[arg-type]
+            _add_bias(module, reader, _data(reader.args[1]) @ norm.bias)  # type: ignore[arg-type]
     for constant in edge.constants[1:]:
         _replace(module, constant, torch.zeros_like(norm.bias))
     _move(module, edge, norm.weight)
@@ -285,7 +283,7 @@ def _bias(reader: Node) -> Any:
 
 def _add_bias(module: GraphModule, reader: Node, more: torch.Tensor) -> None:
     old = _bias(reader)
-    data = more if old is None else _data(module, old) + more
+    data = more if old is None else _data(old) + more
     with module.graph.inserting_before(reader):
         new = module.graph.get_attr(str(old.target if old is not None else reader.args[1].target))  # type: ignore[union-attr]
     new.meta["val"] = data.to("meta") if old is None else old.meta["val"]

@@ -35,8 +35,7 @@ class OpCase:
         inputs: per input a shape (normally distributed float32), or a function of a generator to a tensor.
         refuses: scheme to a part of the reason with which it must be refused. Other schemes must delegate all of it.
         needs_float: schemes in which a part computes in float: refused by targets that have integers only.
-        quanta: how far integer results may be off.
-        int16_quanta: the same for int16, whose tables are interpolated between 513 points; default ``quanta``.
+        int16_quanta: how far results of int16 may be off, whose tables are interpolated between 513 points; default 1.
         coarse: the same for int16 on a target that is ``Target.coarse``; default as on the others.
         tolerance: relative and absolute, for float results.
     """
@@ -46,7 +45,6 @@ class OpCase:
     inputs: Sequence[Any]
     refuses: Mapping[str, str] = field(default_factory=dict)
     needs_float: Collection[str] = ()
-    quanta: int = 1
     int16_quanta: int | None = None
     coarse: int | None = None
     tolerance: tuple[float, float] = (1e-4, 1e-5)
@@ -55,7 +53,7 @@ class OpCase:
         """How many quanta integer results may be off in this scheme, on a target that is coarse or not."""
         if scheme == "int16" and coarse and self.coarse is not None:
             return self.coarse
-        return self.int16_quanta if scheme == "int16" and self.int16_quanta is not None else self.quanta
+        return self.int16_quanta if scheme == "int16" and self.int16_quanta is not None else 1
 
     def module(self) -> torch.nn.Module:
         """The module, in eval mode, its parameters the same at every call."""
