@@ -40,23 +40,24 @@ def _convolution(
     return builder
 
 
-def _before_and_after(builder: Builder) -> tuple[bytes, bytes]:
+def _before_and_after(builder: Builder, spec: EthosUCompileSpec = _SPEC) -> tuple[bytes, bytes]:
     """The flatbuffer as it is and legalized; both give the same on the reference model."""
-    plain = serialize(builder.graph, _SPEC.tosa_spec)
-    legal = serialize(legalize(builder.graph, _SPEC.target()), _SPEC.tosa_spec)
-    (x,) = builder.graph.inputs
-    low, kind = (-128, np.int8) if x.dtype is DType.INT8 else (-32768, np.int16)
-    data = np.random.default_rng(1).integers(low, -low, x.shape).astype(kind)
-    np.testing.assert_array_equal(run(legal, [data])[0], run(plain, [data])[0])
+    plain = serialize(builder.graph, spec.tosa_spec)
+    legal = serialize(legalize(builder.graph, spec.target()), spec.tosa_spec)
+    rng, data = np.random.default_rng(1), []
+    for x in builder.graph.inputs:
+        low, kind = (-128, np.int8) if x.dtype is DType.INT8 else (-32768, np.int16)
+        data.append(rng.integers(low, -low, x.shape).astype(kind))
+    np.testing.assert_array_equal(run(legal, data)[0], run(plain, data)[0])
     return plain, legal
 
 
-def _cycles(tosa: bytes) -> int:
-    options = {name: getattr(_SPEC, name) for name in ("system_config", "memory_mode")}
+def _cycles(tosa: bytes, spec: EthosUCompileSpec = _SPEC) -> int:
+    options = {name: getattr(spec, name) for name in ("system_config", "memory_mode")}
     made = vela.compile(
         tosa,
-        accelerator="ethos-u55-128",
-        config=_SPEC.config_ini,
+        accelerator=spec.accelerator,
+        config=spec.config_ini,
         **options,
         flags=(),
         timeout=300,
@@ -316,3 +317,68 @@ def test_a_transpose_has_no_more_axes_than_it_needs(
     assert made.inputs[0].shape == (few or shape)
     if few:
         assert _cycles(legal) <= _cycles(plain)
+
+
+@pytest.mark.parametrize(
+    ("shape", "perms", "accelerator", "made"),
+    [
+        ((2, 8, 3, 32), (0, 2, 1, 3), "ethos-u85-256", [(1, 8, 3, 32)] * 2),
+        ((3, 5, 7, 9), (0, 2, 3, 1), "ethos-u85-256", [(1, 5, 7, 9)] * 3),
+        ((2, 2, 3, 4, 2, 16), (0, 1, 3, 2, 4, 5), "ethos-u85-256", [(1, 3, 4, 32)] * 4),
+        ((3, 5, 7, 9), (0, 2, 3, 1), "ethos-u55-128", [(3, 5, 7, 9)]),
+        ((65, 5, 2, 9), (0, 2, 1, 3), "ethos-u85-256", [(65, 5, 2, 9)]),
+    ],
+)
+def test_a_batch_is_transposed_by_image_on_u85(
+    shape: tuple[int, ...], perms: tuple[int, ...], accelerator: str, made: list[tuple[int, ...]]
+) -> None:
+    spec = EthosUCompileSpec(accelerator)
+    builder = Builder(Graph(), spec.tosa_spec)
+    builder.graph.outputs = [builder.emit("TRANSPOSE", [builder.graph.input("x", shape, DType.INT8)], perms=perms)]
+    plain, legal = _before_and_after(builder, spec)
+    assert [op.inputs[0].shape for op in builder.graph.ops if op.name == "TRANSPOSE"] == made
+    if len(made) > 1:
+        assert _cycles(legal, spec) < 0.7 * _cycles(plain, spec)
+
+
+@pytest.mark.parametrize(
+    ("shape", "perms", "accelerator", "made"),
+    [
+        ((1, 3, 64, 48), (0, 2, 3, 1), "ethos-u85-256", [(3, 64, 48), (144, 64)]),
+        ((64, 2, 20), (0, 2, 1), "ethos-u85-256", [(64, 2, 20), (40, 64)]),
+        ((1, 3, 64, 48), (0, 2, 3, 1), "ethos-u85-1024", [(1, 3, 64, 48)]),
+        ((1, 3, 128, 96), (0, 2, 3, 1), "ethos-u85-1024", [(3, 128, 96), (288, 128)]),
+        ((1, 5, 64, 48), (0, 2, 3, 1), "ethos-u85-256", [(1, 5, 64, 48)]),
+        ((1, 3, 4, 48), (0, 2, 3, 1), "ethos-u85-256", [(1, 3, 4, 48)]),
+        ((1, 3, 64, 48), (0, 2, 3, 1), "ethos-u55-128", [(1, 3, 64, 48)]),
+    ],
+)
+def test_few_channels_are_written_in_two_steps_on_u85(
+    shape: tuple[int, ...], perms: tuple[int, ...], accelerator: str, made: list[tuple[int, ...]]
+) -> None:
+    spec = EthosUCompileSpec(accelerator)
+    builder = Builder(Graph(), spec.tosa_spec)
+    builder.graph.outputs = [builder.emit("TRANSPOSE", [builder.graph.input("x", shape, DType.INT8)], perms=perms)]
+    plain, legal = _before_and_after(builder, spec)
+    assert [op.inputs[0].shape for op in builder.graph.ops if op.name == "TRANSPOSE"] == made
+    if len(made) > 1:
+        assert _cycles(legal, spec) < 0.9 * _cycles(plain, spec)
+
+
+@pytest.mark.parametrize("accelerator", ["ethos-u55-128", "ethos-u85-256"])
+@pytest.mark.parametrize("op", ["MUL", "SUB", "ADD"])
+@pytest.mark.parametrize("first", ["wide", "narrow"])
+def test_operands_of_two_widths_become_operands_of_one(op: str, first: str, accelerator: str) -> None:
+    spec = EthosUCompileSpec(accelerator)
+    builder = Builder(Graph(), spec.tosa_spec)
+    x, y = builder.graph.input("x", (1, 40, 16), DType.INT16), builder.graph.input("y", (1, 40, 1), DType.INT8)
+    factors, last = ([1.0, 1.0], 2e-5) if op == "MUL" else ([512.0, 37.0 * 512], 6e-6)
+    wide = builder.rescale(x, factors[:1], DType.INT32)
+    narrow = builder.rescale(y, factors[1:], DType.INT32, zero_point=-128)
+    shift = [builder.graph.constant(np.zeros(1, np.int8), DType.INT8)] if op == "MUL" else []
+    made = builder.emit(op, [*((wide, narrow) if first == "wide" else (narrow, wide)), *shift])
+    builder.graph.outputs = [builder.rescale(made, [last], DType.INT8, new_zero_point=-3)]
+    plain, legal = _before_and_after(builder, spec)
+    (arithmetic,) = [o for o in builder.graph.ops if o.name == op]
+    assert {x.producer.inputs[0].dtype for x in arithmetic.inputs[:2] if x.producer} == {DType.INT16}
+    assert _cycles(legal, spec) < 0.5 * _cycles(plain, spec)

@@ -18,7 +18,7 @@ from model_library import Fault, run
 
 from arm_ethosu import EthosUCompileSpec
 from arm_tosa_core import reference
-from arm_tosa_core.ir import Graph, Tensor
+from arm_tosa_core.ir import DType, Graph, Tensor
 from arm_tosa_core.pipeline import legalize
 
 _SHAPE = (1, 5, 6, 19)
@@ -211,6 +211,11 @@ def _enlarged_joined(m: Maker) -> Tensor:
     return m.op("CONCAT", large, m.input(I8, 1, 12, 12, 5), axis=3)
 
 
+def _enlarged_to(m: Maker, dtype: DType, other: DType) -> Tensor:
+    shapes = (m.graph.shape(v) for v in ((4, 2, 4, 2), (-1, -1), (1, 1)))
+    return m.rescale(m.op("RESIZE", m.input(dtype, 1, 4, 5, 21), *shapes, mode="NEAREST_NEIGHBOR"), other, 1.0)
+
+
 def _part(m: Maker, x: Tensor, *shape: int) -> Tensor:
     return m.op("SLICE", x, m.graph.shape((0, *(1 for _ in shape[1:]))), m.graph.shape(shape))
 
@@ -349,6 +354,8 @@ ROWS = {
     "saturated, then widened": Row(_saturated_sum, "ethos-u55-128"),
     "enlarged, then widened": Row(_enlarged_sum, "ethos-u55-128"),
     "enlarged by 4, then CONCAT": Row(_enlarged_joined, "ethos-u65-512"),
+    "enlarged by 2, then to 16 bits": Row(lambda m: _enlarged_to(m, I8, I16), "ethos-u55-128"),
+    "enlarged by 2, then to 8 bits": Row(lambda m: _enlarged_to(m, I16, I8), "ethos-u65-512"),
     "SLICE, widened, then a sum, U55": Row(_sum_of_slice, "ethos-u55-256"),
     "SLICE, widened, then a sum, U85": Row(_sum_of_slice, "ethos-u85-256"),
     "PAD, then widened": Row(_padded_then_less, "ethos-u65-512"),

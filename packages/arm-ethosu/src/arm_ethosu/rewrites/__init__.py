@@ -21,10 +21,10 @@ from .copies import (
     POOLED_EXTREME_U55,
 )
 from .maxima import MAXIMUM_AS_POOL
-from .rescales import ONE_RESCALE_U55, ONE_RESCALE_U85, SCALES_OF_PARTS, WIDE_COPY
+from .rescales import ONE_RESCALE_U55, ONE_RESCALE_U85, RESIZED_U55, SCALES_OF_PARTS, WIDE_COPY
 from .resizes import RESIZE_AS_CONVOLUTIONS
 from .tables import ACTIVATION_FIRST, ONE_TABLE
-from .transposes import TRANSPOSE_OF_FEW_AXES
+from .transposes import TRANSPOSE_BY_IMAGE, TRANSPOSE_OF_FEW_AXES, transpose_in_two
 from .wide import (
     RESCALED_JOINED,
     RESHAPED_FIRST,
@@ -36,12 +36,16 @@ from .wide import (
     WIDE_REPEATED,
     WIDENED,
 )
+from .widths import OF_ONE_WIDTH
+
+#: Elements from which on two transposes are faster than one to few channels.
+_LEAST = dict.fromkeys(("ethos-u85-1024", "ethos-u85-2048"), 1 << 15)
 
 
 def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
     """The rewrites for an accelerator: what Vela gets wrong differs between families, and with their on-chip memory."""
     common: tuple[Rewrite, ...] = (PATCHES, VIEWS, MAXIMUM_AS_POOL, AVERAGE_AS_DEPTHWISE, SCALES_OF_PARTS)
-    common += (ACTIVATION_FIRST, RESHAPED_FIRST, WIDENED, WIDE_REPEATED, TRANSPOSE_OF_FEW_AXES)
+    common += (ACTIVATION_FIRST, RESHAPED_FIRST, OF_ONE_WIDTH, WIDENED, WIDE_REPEATED, TRANSPOSE_OF_FEW_AXES)
     if family_of(accelerator) == "u85":
         return (
             *common,
@@ -54,10 +58,13 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
             WIDE_COPY,
             MADE_SMALLER,
             WIDE_JOINED_U85,
+            TRANSPOSE_BY_IMAGE,
+            transpose_in_two(_LEAST.get(accelerator, 0)),
         )
     return (
         *common,
         ONE_RESCALE_U55,
+        RESIZED_U55,
         RESIZE_AS_CONVOLUTIONS,
         POOLED_EXTREME_U55,
         DETOUR_U55,

@@ -106,7 +106,26 @@ def _wide_copy(graph: Graph, op: Op) -> bool:
     return True
 
 
+def _resized(graph: Graph, op: Op) -> bool:
+    """What a RESIZE made goes through a pool before a RESCALE by 1 gives it the other of 8 and 16 bits.
+
+    Without zero points, Vela leaves the RESCALE out, and reads tensors of one width as if they had the other.
+    """
+    source = op.inputs[0]
+    while source.producer is not None and source.producer.name in ("RESHAPE", "TRANSPOSE"):
+        source = source.producer.inputs[0]
+    if source.producer is None or source.producer.name != "RESIZE" or not is_by_one(op):
+        return False
+    if not is_poolable(op.inputs[0]) or not is_poolable(op.output) or op.inputs[0].dtype is op.output.dtype:
+        return False
+    if any(zero.data is None or zero.data.any() for zero in op.inputs[3:5]):
+        return False
+    graph.set_input(op, 0, through_pool(graph, graph.ops.index(op), op.inputs[0], op))
+    return True
+
+
 ONE_RESCALE_U55 = Rewrite("one_rescale_from_int48", Stage.LEGALIZE, ("RESCALE",), _one_rescale_u55)
 ONE_RESCALE_U85 = Rewrite("one_rescale_from_int48", Stage.LEGALIZE, ("RESCALE",), _one_rescale)
 SCALES_OF_PARTS = Rewrite("scales_of_parts", Stage.LEGALIZE, ("RESCALE",), _scales_of_parts)
 WIDE_COPY = Rewrite("wide_copy", Stage.LEGALIZE, ("RESCALE",), _wide_copy)
+RESIZED_U55 = Rewrite("resized", Stage.LEGALIZE, ("RESCALE",), _resized)

@@ -1,13 +1,22 @@
-"""TRANSPOSE of as few axes as say the same: Vela makes one of more than four in up to ten steps."""
+"""TRANSPOSE in the form that Vela makes of the fewest steps: of few axes, and of one image at a time."""
 
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
-from arm_tosa_core.ir import Graph, Op
+from arm_tosa_core.ir import Graph, Op, Tensor
 from arm_tosa_core.rewrite import Rewrite, Stage
 
 _NATIVE_RANK = 4
+
+#: How Ethos-U85 moves the axes of many images fastest one by one.
+_BY_IMAGE = ((0, 2, 1, 3), (0, 2, 3, 1))
+#: Images at most: each is an operation or two.
+_MOST_IMAGES = 64
+
+#: Channels at most of an image that Ethos-U85 writes in two steps: it writes 16 at once, used or not.
+_FEW_CHANNELS = 4
 
 
 def _of_few_axes(graph: Graph, op: Op) -> bool:
@@ -35,4 +44,60 @@ def _of_few_axes(graph: Graph, op: Op) -> bool:
     return True
 
 
+def _by_image(graph: Graph, op: Op) -> bool:
+    """A batch of images is transposed image by image.
+
+    Ethos-U85 transposes three axes at once, and Vela makes up to five steps of a batch: of [8, 7, 8, 672] with the
+    perms (0, 2, 1, 3), as in windows of an image, 2.06 million cycles on Ethos-U85-256, in place of 0.36.
+    """
+    x, perms = op.inputs[0], op.attrs["perms"]
+    if tuple(perms) not in _BY_IMAGE or 1 in x.shape or x.shape[0] > _MOST_IMAGES:
+        return False
+    at, images = graph.ops.index(op), []
+    for image in range(x.shape[0]):
+        bounds = [graph.shape((image, 0, 0, 0)), graph.shape((1, *x.shape[1:]))]
+        part = graph.insert(at, "SLICE", [x, *bounds], {}, op.origin).output
+        images.append(graph.insert(at + 1, "TRANSPOSE", [part], op.attrs, op.origin).output)
+        at += 2
+    graph.replace(op.output, graph.insert(at, "CONCAT", images, {"axis": 0}, op.origin).output)
+    return True
+
+
+def transpose_in_two(least: int) -> Rewrite:
+    """A TRANSPOSE of three axes whose result has few channels is made in two, the last one of a matrix.
+
+    [3, 224, 224] with the perms (1, 2, 0), as at the beginning of most networks, takes 549,000 cycles on Ethos-U85-256.
+    [224, 3, 224], by (2, 0, 1), and then [672, 224] transposed take 178,000.
+
+    Args:
+        least: elements from which on this is done.
+    """
+
+    def apply(graph: Graph, op: Op) -> bool:
+        x = op.inputs[0]
+        axes = [axis for axis in op.attrs["perms"] if x.shape[axis] > 1]
+        if len(axes) != 3:
+            return False
+        rows, columns, channels = axes
+        if not x.shape[channels] <= _FEW_CHANNELS < x.shape[rows] or x.size < least:
+            return False
+        at = graph.ops.index(op)
+
+        def insert(name: str, tensor: Tensor, *operands: Tensor, **attrs: Any) -> Tensor:
+            nonlocal at
+            at += 1
+            return graph.insert(at - 1, name, [tensor, *operands], attrs, op.origin).output
+
+        ordered = sorted(axes)
+        made = insert("RESHAPE", x, graph.shape([x.shape[a] for a in ordered]))
+        made = insert("TRANSPOSE", made, perms=tuple(ordered.index(a) for a in (columns, channels, rows)))
+        made = insert("RESHAPE", made, graph.shape((x.shape[columns] * x.shape[channels], x.shape[rows])))
+        made = insert("TRANSPOSE", made, perms=(1, 0))
+        graph.replace(op.output, insert("RESHAPE", made, graph.shape(op.output.shape)))
+        return True
+
+    return Rewrite("transpose_in_two", Stage.LEGALIZE, ("TRANSPOSE",), apply)
+
+
+TRANSPOSE_BY_IMAGE = Rewrite("transpose_by_image", Stage.LEGALIZE, ("TRANSPOSE",), _by_image)
 TRANSPOSE_OF_FEW_AXES = Rewrite("transpose_of_few_axes", Stage.LEGALIZE, ("TRANSPOSE",), _of_few_axes)
