@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -82,6 +83,31 @@ def test_patches_become_channels(size: int, stride: int, pad: int, rewritten: bo
     assert (_weights(builder)[1:3] == (1, 1)) is rewritten
     if rewritten:
         assert _cycles(legal) < _cycles(plain)
+
+
+@pytest.mark.parametrize(
+    ("shape", "kernel", "stride", "pad", "weights"),
+    [
+        ((1, 32, 32, 3), (7, 7), (4, 4), (3, 0, 3, 0), (2, 2, 48)),  # SegFormer's first layer
+        ((2, 12, 9, 5), (3, 3), (5, 2), (1, 0, 0, 0), (1, 2, 50)),  # fewer rows than the stride, one side
+        ((1, 9, 21, 4), (3, 5), (1, 4), (1, 1, 0, 0), (3, 2, 16)),
+        ((1, 3, 12, 4), (5, 4), (4, 4), (1, 1, 0, 0), (2, 1, 64)),  # one row of results
+        ((1, 59, 59, 3), (11, 11), (4, 4), (0, 0, 0, 0), (3, 3, 48)),  # AlexNet's first layer, smaller
+        ((1, 3, 12, 4), (5, 4), (4, 3), (1, 1, 0, 1), None),  # ... which Vela does by itself
+    ],
+)
+def test_overlapping_patches_become_channels(
+    shape: Sequence[int],
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    pad: Sequence[int],
+    weights: tuple[int, ...] | None,
+) -> None:
+    builder = _convolution(shape, kernel, stride=stride, pad=pad)
+    before = _weights(builder)
+    plain, legal = _before_and_after(builder)
+    assert _weights(builder)[1:] == (weights or before[1:])
+    assert _cycles(legal) < (_cycles(plain) / 5 if not any(pad) else math.inf)  # Vela does not take it with padding
 
 
 @pytest.mark.parametrize(

@@ -195,7 +195,10 @@ X = (1, 4, 4, 8)
 CASES: list[Case] = [
     # Convolutions
     *(conv(f"stride {s}", NOBODY, s=(s, s)) for s in (1, 3, 4, 16)),
-    *(conv(f"stride {s} with padding", SMALL if s > 3 else NOBODY, s=(s, s), pad=_PADDED) for s in (3, 4, 5)),
+    conv("stride 3 with padding", NOBODY, s=(3, 3), pad=_PADDED),
+    *(replaced(SMALL, conv(f"stride {s} with padding", SMALL, s=(s, s), pad=_PADDED)) for s in (4, 5)),
+    replaced(SMALL, conv("stride [1, 5] with padding, kernel 7", SMALL, s=(1, 5), k=(7, 7), pad=(3, 3, 3, 3))),
+    replaced(SMALL, conv("INT16, stride 4 with padding", SMALL, s=(4, 4), k=(7, 7), pad=(3, 3, 3, 3), x=I16)),
     conv("stride [4, 1] with padding, one row of results", NOBODY, s=(4, 1), k=(5, 3), pad=_PADDED, out=(1, 4)),
     *(conv(f"dilation {d}", NOBODY, d=(d, d)) for d in (2, 3, 36)),
     conv("stride 4, dilation 2", SMALL, s=(4, 4), d=(2, 2)),

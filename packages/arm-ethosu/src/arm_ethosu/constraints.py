@@ -15,6 +15,7 @@ from arm_tosa_core.ir import DType, Op, Tensor
 from arm_tosa_core.target import Check
 
 from .accelerators import Family
+from .rewrites.convolutions import is_over_patches
 from .rewrites.resizes import why_no_convolutions
 
 Limit = Callable[[Op], Rejected | None]
@@ -162,7 +163,8 @@ def _long_strides(op: Op, *, kernel: tuple[int, ...], unroll: bool) -> Rejected 
 
 
 def _conv2d_stride(op: Op) -> Rejected | None:
-    return _long_strides(op, kernel=op.inputs[1].shape[1:3], unroll=True)
+    refused = _long_strides(op, kernel=op.inputs[1].shape[1:3], unroll=True)
+    return None if refused is not None and is_over_patches(op) else refused
 
 
 def _conv3d_stride(op: Op) -> Rejected | None:

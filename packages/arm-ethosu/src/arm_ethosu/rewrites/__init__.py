@@ -11,7 +11,7 @@ from ..accelerators import family_of
 from .attention import ATTENTION_IN_PARTS
 from .averages import AVERAGE_AS_DEPTHWISE
 from .constants import REPEATED_CONSTANT
-from .convolutions import PATCHES, VIEWS
+from .convolutions import OVERLAPPING_PATCHES, PATCHES, VIEWS
 from .copies import (
     DETOUR_U55,
     DETOUR_U85,
@@ -65,6 +65,7 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
         *common,
         ONE_RESCALE_U55,
         RESIZED_U55,
+        OVERLAPPING_PATCHES,
         RESIZE_AS_CONVOLUTIONS,
         POOLED_EXTREME_U55,
         DETOUR_U55,

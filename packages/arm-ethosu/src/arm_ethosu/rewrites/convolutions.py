@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import gcd, prod
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from arm_tosa_core.ir import Graph, Op, Tensor
 from arm_tosa_core.rewrite import Rewrite, Stage
 
@@ -20,28 +22,53 @@ def _patches(graph: Graph, op: Op) -> bool:
 
     Vela cuts a stride beyond 3 into one operation per output element: 196 for the patches of a vision transformer.
     """
+    if op.attrs["stride"] != op.inputs[1].shape[1:3] or any(op.attrs["pad"]):
+        return False
+    return _over_patches(graph, op)
+
+
+def _overlapping_patches(graph: Graph, op: Op) -> bool:
+    """A convolution with a stride beyond 3 becomes one of stride 1 over patches, as large as the stride.
+
+    Vela has none with padding on Ethos-U55 and U65, and cuts others into single results: 11x11 with a stride of 4 takes
+    43 times the cycles of this. The kernel grows to whole patches, by zeros: 7x7 with a stride of 4 becomes 2x2.
+    """
+    strides = zip(op.attrs["stride"], op.output.shape[1:3], strict=True)
+    return any(stride > _NATIVE_STRIDE and count > 1 for stride, count in strides) and _over_patches(graph, op)
+
+
+def is_over_patches(op: Op) -> bool:
+    """Whether a convolution can be said over patches as large as its stride."""
+    weight, zero = op.inputs[1], op.inputs[4].data
+    return weight.is_constant and op.attrs["dilation"] == (1, 1) and zero is not None and not zero.any()
+
+
+def _over_patches(graph: Graph, op: Op) -> bool:
     image, weight, *rest = op.inputs
     outputs, height, width, channels = weight.shape
-    if op.attrs["stride"] != (height, width) or max(height, width) <= _NATIVE_STRIDE or weight.data is None:
+    (down, across), (top, _, left, _) = op.attrs["stride"], op.attrs["pad"]
+    if max(down, across) <= _NATIVE_STRIDE or weight.data is None or not is_over_patches(op):
         return False
-    if any(op.attrs["pad"]) or op.attrs["dilation"] != (1, 1):
-        return False
-    batch, rows, columns = op.output.shape[:3]
-    index = graph.ops.index(op)
-    tensor = image
-    for name, shape in (
-        ("RESHAPE", (batch * rows, height, columns, width * channels)),
-        ("TRANSPOSE", (0, 2, 1, 3)),
-        ("RESHAPE", (batch, rows, columns, height * width * channels)),
-    ):
-        if name == "RESHAPE":
-            made = graph.insert(index, name, [tensor, graph.shape(shape)], {}, op.origin)
-        else:
-            made = graph.insert(index, name, [tensor], {"perms": shape}, op.origin)
-        tensor, index = made.output, index + 1
-    flat = graph.constant(weight.data.reshape(outputs, 1, 1, -1), weight.dtype)
-    attrs = {**op.attrs, "stride": (1, 1)}
-    graph.replace(op.output, graph.insert(index, "CONV2D", [tensor, flat, *rest], attrs, op.origin).output)
+    high, wide = -(-height // down), -(-width // across)  # the kernel in patches
+    rows, columns = op.output.shape[1] + high - 1, op.output.shape[2] + wide - 1
+    index, tensor = graph.ops.index(op), image
+
+    def insert(name: str, *operands: Tensor, **attrs: Any) -> Tensor:
+        nonlocal index
+        index += 1
+        return graph.insert(index - 1, name, operands, attrs, op.origin).output
+
+    below, right = rows * down - image.shape[1] - top, columns * across - image.shape[2] - left
+    if top or below or left or right:
+        tensor = insert("PAD", tensor, graph.shape((0, 0, top, below, left, right, 0, 0)), rest[1])
+    tensor = insert("RESHAPE", tensor, graph.shape((image.shape[0] * rows, down, columns, across * channels)))
+    tensor = insert("TRANSPOSE", tensor, perms=(0, 2, 1, 3))
+    tensor = insert("RESHAPE", tensor, graph.shape((image.shape[0], rows, columns, down * across * channels)))
+    ends = ((0, 0), (0, high * down - height), (0, wide * across - width), (0, 0))
+    kernel = np.pad(weight.data, ends).reshape(outputs, high, down, wide, across, channels)
+    kernel = np.moveaxis(kernel, 2, 3).reshape(outputs, high, wide, -1)
+    attrs = {**op.attrs, "stride": (1, 1), "pad": (0, 0, 0, 0)}
+    graph.replace(op.output, insert("CONV2D", tensor, graph.constant(kernel, weight.dtype), *rest, **attrs))
     return True
 
 
@@ -145,4 +172,5 @@ def _pays(op: Op, taps: list[_Taps], spread: list[int]) -> bool:
 
 
 PATCHES = Rewrite("patches_as_channels", Stage.LEGALIZE, ("CONV2D",), _patches)
+OVERLAPPING_PATCHES = Rewrite("overlapping_patches", Stage.LEGALIZE, ("CONV2D",), _overlapping_patches)
 VIEWS = Rewrite("dilation_as_views", Stage.LEGALIZE, ("CONV2D",), _views)
