@@ -6,17 +6,20 @@ import pytest
 import torch
 from quantizer_kit import (
     INT8,
+    INT16,
     assert_matches,
     data,
     kinds,
     named,
     parameters,
     quantized,
+    quantizer,
 )
 from torch import nn
 from torch.fx import Node
 
 from arm_tosa_core import (
+    QuantizationConfig,
     TosaCompileSpec,
     TOSAQuantizer,
     get_symmetric_quantization_config,
@@ -195,3 +198,15 @@ def test_a_variance_that_vanishes_keeps_its_scale() -> None:
     model = quantized(nn.Sequential(Faint(0.0), nn.LayerNorm(8)), data((1, 3, 8, 8)))
     assert parameters(named(model, "conv2d")[0])[0] < 2**-18
     assert parameters(named(model, "mean")[1])[0] >= 2**-16
+
+
+@pytest.mark.parametrize(("config", "exact"), [(INT16, True), (INT8, False)], ids=["int16", "int8"])
+def test_16_bits_without_their_mean_keep_their_scale(config: QuantizationConfig, exact: bool) -> None:
+    """A difference that is exact; of 8 bits the mean, and what is left without it, have scales of their own."""
+    model = quantized(nn.GroupNorm(2, 4), data((2, 4, 6)), quantizer(config=config))
+    (difference,) = named(model, "sub")
+    whole, mean = difference.args
+    scales = [whole.args[1], mean.args[1], parameters(difference)[0]]
+    assert (len(set(scales)) == 1) == exact
+    assert (scales[1] != parameters(named(model, "mean")[0])[0]) == exact  # the mean is rounded twice
+    assert_matches(model, data((2, 4, 6)))

@@ -14,6 +14,11 @@ Array = np.ndarray[Any, Any]
 _LIMIT = 1.0
 #: The same where the result should be the nearest integer: what is left then mostly is how TABLE rounds.
 _PRECISE = 1 / 8
+#: How far from its lines, in quanta, a function that should be precise bends for parabolas to be worth it. Lines that
+#: lie on both sides of it are off by a third of that in the middle, two thirds at the points.
+_BENT = 1 / 48
+#: Of a parabola that is 0 at two points and 1 in the middle.
+_MEAN = 2 / 3
 #: Bits of fraction: of a TABLE's result, and more that a sum of several has; of what entries leave out, of how a
 #: function bends between them, and of the bend's form.
 TABLE_BITS, MORE_BITS, FINE_BITS, BEND_BITS, FORM_BITS = 7, 6, 15, 9, 13
@@ -107,12 +112,13 @@ def _plain(values: Array, wanted: Array, step: int, precise: bool) -> tuple[Inte
     found = Interpolation(_entries(values[::128] / step), step)
     made = _evaluate(found.entries, x)
     if precise:
-        rest = np.clip(values[::128] / step - found.entries, -1, 1)
+        rest, bend = values[::128] / step - found.entries, _bend(values / step)
+        bent = np.abs(bend).max() * step > _BENT
         if rest.any():
-            found.fine = _entries(rest * 2**FINE_BITS)
+            rest = rest if bent else rest + bend * _MEAN  # lines that are off to both sides, not to one
+            found.fine = _entries(np.clip(rest, -1, 1) * 2**FINE_BITS)
             made = made + _evaluate(found.fine, x) / 2**FINE_BITS
-        bend = _bend(values / step)
-        if np.abs(bend).max() * step > _PRECISE / 4:
+        if bent:
             found.bend = _entries(bend * 2**BEND_BITS)
             made = made + _evaluate(found.bend, x) * _form(x) / 2**BEND_BITS
     errors = wanted[:-1] - made * step

@@ -241,6 +241,9 @@ def _annotate_node(
     if rule.quant is Q.SHARED and _is_float_result(node) and RESCALES not in node.meta:
         _annotate_shared(node, inputs, config)
         return
+    if _stays_exact(node, config) and _absorbed(node, rule) is None:
+        _annotate_centered(node, config)
+        return
     specs: dict[Node, QuantizationSpecBase | None] = {n: _as_read(n, node, rule, config) for n in inputs}
     if rule.quant is Q.CONV:
         weight, bias = (node.args[i] if len(node.args) > i else None for i in (1, 2))
@@ -387,6 +390,23 @@ def _annotate_shared(node: Node, inputs: list[Node], config: QuantizationConfig)
         own = SharedQuantizationSpec(first)
     specs: dict[Node, QuantizationSpecBase | None] = {first: own, **dict.fromkeys(inputs[1:], shared)}
     _mark(node, specs, shared)
+
+
+def _stays_exact(node: Node, config: QuantizationConfig) -> bool:
+    """Whether a tensor without its mean keeps the scale of the tensor: in 16 bits, of which float32 knows few more.
+
+    What float32 rounds the other way would be a quantum here, and several behind a norm's root. Of 8 bits both scales
+    are worth having.
+    """
+    spec = config.input_activation
+    return spec is not None and spec.dtype == torch.int16 and _is_centered(node)
+
+
+def _annotate_centered(node: Node, config: QuantizationConfig) -> None:
+    """A difference of integers: the mean, quantized by itself, is rounded to the scale of the others."""
+    whole, mean = node.all_input_nodes
+    _annotate_shared(node, [whole, mean], config)
+    node.meta[KEY].allow_implicit_sharing = False  # else the mean has this scale at once, and lies between two often
 
 
 def _mark(node: Node, inputs: dict[Node, QuantizationSpecBase | None], output: QuantizationSpecBase | None) -> None:

@@ -35,8 +35,7 @@ class OpCase:
         inputs: per input a shape (normally distributed float32), or a function of a generator to a tensor.
         refuses: scheme to a part of the reason with which it must be refused. Other schemes must delegate all of it.
         needs_float: schemes in which a part computes in float: refused by targets that have integers only.
-        int16_quanta: how far results of int16 may be off, whose tables are interpolated between 513 points; default 1.
-        coarse: the same for int16 on a target that is ``Target.coarse``; default as on the others.
+        coarse: how many quanta results of int16 may be off on a target that is ``Target.coarse``; elsewhere it is one.
         tolerance: relative and absolute, for float results.
     """
 
@@ -45,15 +44,12 @@ class OpCase:
     inputs: Sequence[Any]
     refuses: Mapping[str, str] = field(default_factory=dict)
     needs_float: Collection[str] = ()
-    int16_quanta: int | None = None
-    coarse: int | None = None
+    coarse: int = 1
     tolerance: tuple[float, float] = (1e-4, 1e-5)
 
     def allowed(self, scheme: str, coarse: bool = False) -> int:
         """How many quanta integer results may be off in this scheme, on a target that is coarse or not."""
-        if scheme == "int16" and coarse and self.coarse is not None:
-            return self.coarse
-        return self.int16_quanta if scheme == "int16" and self.int16_quanta is not None else 1
+        return self.coarse if scheme == "int16" and coarse else 1
 
     def module(self) -> torch.nn.Module:
         """The module, in eval mode, its parameters the same at every call."""

@@ -37,15 +37,10 @@ def _rows(name: str, kind: Callable[..., torch.nn.Module]) -> list[OpCase]:
             f"{name}/{variant}",
             lambda o=options: _Outputs(kind, 4, 5, **o),
             [shape],
-            int16_quanta=_WORSE.get((name, variant)),
             coarse=3,
         )
         for variant, (options, shape) in variants.items()
     ]
-
-
-#: An error of one step goes through the next ones; the lines of a nearly straight sigmoid are 1/70 quantum off.
-_WORSE = {("gru", "states, no bias"): 2}
 
 
 class _Relu(torch.nn.RNN):
