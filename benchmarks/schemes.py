@@ -19,6 +19,7 @@ import math
 import operator
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ SCHEMES = {"fp32": "float", "int8": "int8", "int16": "a16w8"}
 TARGETS = ("tosa", "ethos-u55-128", "ethos-u85-256", "vgf")
 SAMPLES = 8  # with two, figures of integers of a network with ten outputs wander by 2 dB
 _ENOUGH = 100.0  # dB: float, and the eager graph of float
+_VIEWS = ("view", "_unsafe_view", "expand", "clone", "transpose", "permute", "unsqueeze", "squeeze")
 Row = dict[str, Any]
 
 
@@ -119,30 +121,46 @@ def wrong(row: Row) -> str:
 
 
 def table(made: list[Row]) -> str:
-    """Networks down, schemes and targets across: SQNR of the target and of eager in dB, error in float."""
+    """Networks down; of all targets, float's largest error, integers' least SQNR beside eager's, what is outside."""
     newest = {(row["network"], row["scheme"], row["target"]): row for row in made}
-    columns = [(s, t) for s in SCHEMES for t in TARGETS if any(key[1:] == (s, t) for key in newest)]
     lines = [
-        "| network | " + " | ".join(f"{SCHEMES[scheme]}, {target}" for scheme, target in columns) + " |",
-        "|---|" + "---:|" * len(columns),
+        "| network | float, error of the largest | int8, dB: compiled / eager | a16w8, dB | on the CPU |",
+        "|---|---:|---:|---:|---|",
     ]
     for network in dict.fromkeys(key[0] for key in newest):
-        cells = [_cell(newest.get((network, *column))) for column in columns]
-        lines.append(f"| {network} | {' | '.join(cells)} |")
+        of_it = [row for key, row in newest.items() if key[0] == network]
+        cells = [_cell([row for row in of_it if row["scheme"] == scheme]) for scheme in SCHEMES]
+        outside = "; ".join(text for row in of_it if (text := _left(row)))
+        lines.append(f"| {network} | {' | '.join(cells)} | {outside} |")
     lines += [
         f"\n{row['network']}, {SCHEMES[row['scheme']]}, {row['target']}: {why}"
         for row in newest.values()
-        if (why := wrong(row))
+        if (why := wrong(row if "error" in row else {**row, "outside": [], "delegates": 1}))
     ]
     return "\n".join(lines) + "\n"
 
 
-def _cell(row: Row | None) -> str:
-    if row is None or "error" in row:
-        return "–"
-    if row["scheme"] == "fp32":
-        return f"{row['error_of_largest']:.0e}"
-    return f"{row['sqnr_db']:.1f} / {row['eager_db']:.1f}"
+def _cell(rows: list[Row]) -> str:
+    """One scheme's figures; a target that has none is named."""
+    absent = sorted({row["target"] for row in rows if "error" in row})
+    rows = [row for row in rows if "error" not in row]
+    text = "–"
+    if rows and rows[0]["scheme"] == "fp32":
+        text = f"{max(row['error_of_largest'] for row in rows):.0e}"
+    elif rows:
+        worst = max(rows, key=lambda row: row["eager_db"] - row["sqnr_db"])
+        text = f"{worst['sqnr_db']:.1f} / {worst['eager_db']:.1f}"
+    return text + "".join(f", not {target}" for target in absent)
+
+
+def _left(row: Row) -> str:
+    """What a row left outside, but for views, whose place is where their reader is."""
+    if "error" in row or not (row["outside"] or row["delegates"] != 1):
+        return ""
+    names = Counter(text.partition(":")[0].split(".")[1] for text in row["outside"])
+    listed = ", ".join(f"{count} {name}" for name, count in sorted(names.items()) if name not in _VIEWS)
+    pieces = f" ({row['delegates']} delegates)" if row["delegates"] != 1 else ""
+    return f"{SCHEMES[row['scheme']]} on {row['target']}: {listed}{pieces}"
 
 
 def main() -> int:
