@@ -194,7 +194,8 @@ def test_quantizer_methods(configure: Callable[[TOSAQuantizer], None], weights: 
     quantizer = VgfQuantizer(spec)
     configure(quantizer)
     program = calibrated(torch.export.export(model, inputs(0)).module(), quantizer, inputs(0))
-    assert sum("_frozen_param" in name for name in program.state_dict) == weights
+    frozen = [tensor.dtype for name, tensor in program.state_dict.items() if "_frozen_param" in name]
+    assert frozen.count(torch.int8) == frozen.count(torch.int32) == weights  # a bias for each weight
     assert left(to_edge_transform_and_lower(program, partitioner=[VgfPartitioner(spec)])) == {"delegate": 1}
 
 
