@@ -49,6 +49,8 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
         self.delegation_spec = DelegationSpec(compile_spec.backend().__name__, compile_spec.to_list())
         self.report: Report | None = None
         self._known: dict[tuple[str, torch.Size], torch.Tensor] = {}  # ExecuTorch shows partition() fake constants
+        self._asked: list[tuple[Any, ...]] = []  # the nodes that ops_to_not_decompose saw, and what it said of them
+        self._kept: list[torch._ops.OpOverload] = []
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """Tags each region that the target takes as one delegate.
@@ -92,9 +94,13 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
         nodes = [n for n in ep.graph.nodes if n.op == "call_function" and isinstance(n.target, torch._ops.OpOverload)]
         if not nodes:  # an edge program: decided already
             return [], None
-        analysis = self._analyse(ep, editable=False)
-        taken = {n.target for n in nodes if n in analysis.accepted}
-        return sorted(taken - {n.target for n in nodes if n not in analysis.accepted}, key=str), None
+        asked = [(n, n.target, n.args, n.kwargs) for n in ep.graph.nodes]
+        if self._asked != asked:  # ExecuTorch asks twice
+            analysis = self._analyse(ep, editable=False)
+            taken = {n.target for n in nodes if n in analysis.accepted}
+            self._kept = sorted(taken - {n.target for n in nodes if n not in analysis.accepted}, key=str)
+            self._asked = asked
+        return list(self._kept), None
 
     def transform_for_pre_decomposition(self, exported_program: ExportedProgram) -> ExportedProgram:
         """Narrows int64 to int32 at the edges of what will be delegated, and gives each region its own constants.
