@@ -346,49 +346,33 @@ def test_a_transpose_has_no_more_axes_than_it_needs(
 
 
 @pytest.mark.parametrize(
-    ("shape", "perms", "accelerator", "made"),
+    ("shape", "perms", "accelerator", "made", "less"),
     [
-        ((2, 8, 3, 32), (0, 2, 1, 3), "ethos-u85-256", [(1, 8, 3, 32)] * 2),
-        ((3, 5, 7, 9), (0, 2, 3, 1), "ethos-u85-256", [(1, 5, 7, 9)] * 3),
-        ((2, 2, 3, 4, 2, 16), (0, 1, 3, 2, 4, 5), "ethos-u85-256", [(1, 3, 4, 32)] * 4),
-        ((3, 5, 7, 9), (0, 2, 3, 1), "ethos-u55-128", [(3, 5, 7, 9)]),
-        ((65, 5, 2, 9), (0, 2, 1, 3), "ethos-u85-256", [(65, 5, 2, 9)]),
+        # a batch, image by image
+        ((2, 8, 3, 32), (0, 2, 1, 3), "ethos-u85-256", [(1, 8, 3, 32)] * 2, 0.7),
+        ((3, 5, 7, 9), (0, 2, 3, 1), "ethos-u85-256", [(1, 5, 7, 9)] * 3, 0.7),
+        ((2, 2, 3, 4, 2, 16), (0, 1, 3, 2, 4, 5), "ethos-u85-256", [(1, 3, 4, 32)] * 4, 0.7),
+        ((3, 5, 7, 9), (0, 2, 3, 1), "ethos-u55-128", [(3, 5, 7, 9)], 1),
+        ((65, 5, 2, 9), (0, 2, 1, 3), "ethos-u85-256", [(65, 5, 2, 9)], 1),
+        # few channels, in two steps
+        ((1, 3, 64, 48), (0, 2, 3, 1), "ethos-u85-256", [(3, 64, 48), (144, 64)], 0.9),
+        ((64, 2, 20), (0, 2, 1), "ethos-u85-256", [(64, 2, 20), (40, 64)], 0.9),
+        ((1, 3, 64, 48), (0, 2, 3, 1), "ethos-u85-1024", [(1, 3, 64, 48)], 1),
+        ((1, 3, 128, 96), (0, 2, 3, 1), "ethos-u85-1024", [(3, 128, 96), (288, 128)], 0.9),
+        ((1, 5, 64, 48), (0, 2, 3, 1), "ethos-u85-256", [(1, 5, 64, 48)], 1),
+        ((1, 3, 4, 48), (0, 2, 3, 1), "ethos-u85-256", [(1, 3, 4, 48)], 1),
+        ((1, 3, 64, 48), (0, 2, 3, 1), "ethos-u55-128", [(1, 3, 64, 48)], 1),
     ],
 )
-def test_a_batch_is_transposed_by_image_on_u85(
-    shape: tuple[int, ...], perms: tuple[int, ...], accelerator: str, made: list[tuple[int, ...]]
+def test_u85_transposes_by_image_and_few_channels_in_two_steps(
+    shape: tuple[int, ...], perms: tuple[int, ...], accelerator: str, made: list[tuple[int, ...]], less: float
 ) -> None:
     spec = EthosUCompileSpec(accelerator)
     builder = Builder(Graph(), spec.tosa_spec)
     builder.graph.outputs = [builder.emit("TRANSPOSE", [builder.graph.input("x", shape, DType.INT8)], perms=perms)]
     plain, legal = _before_and_after(builder, spec)
     assert [op.inputs[0].shape for op in builder.graph.ops if op.name == "TRANSPOSE"] == made
-    if len(made) > 1:
-        assert _cycles(legal, spec) < 0.7 * _cycles(plain, spec)
-
-
-@pytest.mark.parametrize(
-    ("shape", "perms", "accelerator", "made"),
-    [
-        ((1, 3, 64, 48), (0, 2, 3, 1), "ethos-u85-256", [(3, 64, 48), (144, 64)]),
-        ((64, 2, 20), (0, 2, 1), "ethos-u85-256", [(64, 2, 20), (40, 64)]),
-        ((1, 3, 64, 48), (0, 2, 3, 1), "ethos-u85-1024", [(1, 3, 64, 48)]),
-        ((1, 3, 128, 96), (0, 2, 3, 1), "ethos-u85-1024", [(3, 128, 96), (288, 128)]),
-        ((1, 5, 64, 48), (0, 2, 3, 1), "ethos-u85-256", [(1, 5, 64, 48)]),
-        ((1, 3, 4, 48), (0, 2, 3, 1), "ethos-u85-256", [(1, 3, 4, 48)]),
-        ((1, 3, 64, 48), (0, 2, 3, 1), "ethos-u55-128", [(1, 3, 64, 48)]),
-    ],
-)
-def test_few_channels_are_written_in_two_steps_on_u85(
-    shape: tuple[int, ...], perms: tuple[int, ...], accelerator: str, made: list[tuple[int, ...]]
-) -> None:
-    spec = EthosUCompileSpec(accelerator)
-    builder = Builder(Graph(), spec.tosa_spec)
-    builder.graph.outputs = [builder.emit("TRANSPOSE", [builder.graph.input("x", shape, DType.INT8)], perms=perms)]
-    plain, legal = _before_and_after(builder, spec)
-    assert [op.inputs[0].shape for op in builder.graph.ops if op.name == "TRANSPOSE"] == made
-    if len(made) > 1:
-        assert _cycles(legal, spec) < 0.9 * _cycles(plain, spec)
+    assert _cycles(legal, spec) <= less * _cycles(plain, spec)
 
 
 @pytest.mark.parametrize("accelerator", ["ethos-u55-128", "ethos-u85-256"])
