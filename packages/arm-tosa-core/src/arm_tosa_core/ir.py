@@ -8,7 +8,7 @@ of results come from the operator table (``table.infer``), never from the caller
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -198,6 +198,14 @@ class Graph:
             tensor.uses.append(op)
         self.ops.insert(index, op)
         return op
+
+    def before(self, op: Op) -> Callable[..., Tensor]:
+        """``insert(name, *inputs, **attrs)``: puts operators before ``op``, one behind the other; gives results."""
+
+        def insert(name: str, *inputs: Tensor, **attrs: Any) -> Tensor:
+            return self.insert(self.ops.index(op), name, inputs, attrs, op.origin).output
+
+        return insert
 
     def set_input(self, op: Op, position: int, tensor: Tensor) -> None:
         """Makes ``tensor`` the operand of ``op`` at ``position`` and keeps the use lists true."""

@@ -42,13 +42,7 @@ def _average_as_depthwise(graph: Graph, op: Op) -> bool:
     if image.dtype is not DType.INT8 or any(op.attrs["pad"]) or reads < _OVERLAP or in_zero.data is None:
         return False
     source, pad = _padded(image, int(in_zero.data[0]), (height, width))
-    index, channels = graph.ops.index(op), image.shape[3]
-
-    def insert(name: str, operands: list[Tensor], attrs: dict[str, object]) -> Tensor:
-        nonlocal index
-        index += 1
-        return graph.insert(index - 1, name, operands, attrs, op.origin).output
-
+    insert, channels = graph.before(op), image.shape[3]
     operands = [
         source,
         graph.constant(np.ones((height, width, channels, 1), np.int8), DType.INT8),
@@ -63,7 +57,7 @@ def _average_as_depthwise(graph: Graph, op: Op) -> bool:
         "acc_type": DType.INT32,
         "local_bound": False,
     }
-    total = insert("DEPTHWISE_CONV2D", operands, attrs)
+    total = insert("DEPTHWISE_CONV2D", *operands, **attrs)
     multiplier, shift = _reciprocal(count)
     operands = [
         total,
@@ -80,7 +74,7 @@ def _average_as_depthwise(graph: Graph, op: Op) -> bool:
         "output_unsigned": False,
         "output_dtype": DType.INT8,
     }
-    graph.replace(op.output, insert("RESCALE", operands, attrs))
+    graph.replace(op.output, insert("RESCALE", *operands, **attrs))
     return True
 
 

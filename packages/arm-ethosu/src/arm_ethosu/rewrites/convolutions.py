@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from math import gcd, prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from arm_tosa_core.ir import Graph, Op, Tensor
+from arm_tosa_core.ir import Graph, Op
 from arm_tosa_core.rewrite import Rewrite, Stage
 
 #: Of the kernel registers; beyond, Vela unrolls a stride and writes a dilation's zeros into the weights.
@@ -51,13 +51,7 @@ def _over_patches(graph: Graph, op: Op) -> bool:
         return False
     high, wide = -(-height // down), -(-width // across)  # the kernel in patches
     rows, columns = op.output.shape[1] + high - 1, op.output.shape[2] + wide - 1
-    index, tensor = graph.ops.index(op), image
-
-    def insert(name: str, *operands: Tensor, **attrs: Any) -> Tensor:
-        nonlocal index
-        index += 1
-        return graph.insert(index - 1, name, operands, attrs, op.origin).output
-
+    insert, tensor = graph.before(op), image
     below, right = rows * down - image.shape[1] - top, columns * across - image.shape[2] - left
     if top or below or left or right:
         tensor = insert("PAD", tensor, graph.shape((0, 0, top, below, left, right, 0, 0)), rest[1])
@@ -114,26 +108,20 @@ def _views(graph: Graph, op: Op) -> bool:
             taps.append(_Taps([0], [0], sizes[axis]))
     if not _pays(op, taps, spread):
         return False
-    index = graph.ops.index(op)
-
-    def insert(name: str, operands: list[Tensor], **attrs: Any) -> Tensor:
-        nonlocal index
-        index += 1
-        return graph.insert(index - 1, name, operands, attrs, op.origin).output
-
+    insert = graph.before(op)
     (top, bottom), (left, right) = (tap.padding(size) for tap, size in zip(taps, sizes, strict=True))
     padded = image
     if top or bottom or left or right:
         widths = graph.shape([0, 0, top, bottom, left, right, 0, 0])
-        padded = insert("PAD", [image, widths, graph.constant(zero, image.dtype)])
+        padded = insert("PAD", image, widths, graph.constant(zero, image.dtype))
     batch, _, _, channels = image.shape
     size = graph.shape([batch, taps[0].extent, taps[1].extent, channels])
     views = [
-        insert("SLICE", [padded, graph.shape([0, top + y, left + x, 0]), size])
+        insert("SLICE", padded, graph.shape([0, top + y, left + x, 0]), size)
         for y in taps[0].starts
         for x in taps[1].starts
     ]
-    joined = insert("CONCAT", views, axis=3) if len(views) > 1 else views[0]
+    joined = insert("CONCAT", *views, axis=3) if len(views) > 1 else views[0]
     data = weight.data
     for axis in spread:
         data = data.take(taps[axis].positions, axis + 1)
@@ -150,7 +138,7 @@ def _views(graph: Graph, op: Op) -> bool:
         "dilation": tuple(1 if axis in spread or kernel[axis] == 1 else dilation[axis] for axis in (0, 1)),
         "pad": tuple(0 if side // 2 in spread else pad[side] for side in range(4)),
     }
-    made = insert("CONV2D", [joined, graph.constant(flat, weight.dtype), *rest], **attrs)
+    made = insert("CONV2D", joined, graph.constant(flat, weight.dtype), *rest, **attrs)
     graph.replace(op.output, made)
     return True
 

@@ -108,8 +108,7 @@ class _Chain:
         self.graph, self.before = graph, before
 
     def insert(self, name: str, *operands: Tensor, **attrs: Any) -> Tensor:
-        at = self.graph.ops.index(self.before)
-        return self.graph.insert(at, name, operands, attrs, self.before.origin).output
+        return self.graph.before(self.before)(name, *operands, **attrs)
 
     def rescale(self, x: Tensor, to: DType) -> Tensor:
         """By 1."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
-from arm_tosa_core.ir import Graph, Op, Tensor
+from arm_tosa_core.ir import Graph, Op
 from arm_tosa_core.rewrite import Rewrite, Stage
 
 _NATIVE_RANK = 4
@@ -35,12 +34,10 @@ def _of_few_axes(graph: Graph, op: Op) -> bool:
     if x.rank <= _NATIVE_RANK or len(runs) == x.rank:
         return False
     before = sorted(runs)
-    at = graph.ops.index(op)
-    shape = graph.shape([prod(x.shape[axis] for axis in run) for run in before])
-    merged = graph.insert(at, "RESHAPE", [x, shape], {}, op.origin)
-    moved = graph.insert(at + 1, "TRANSPOSE", [merged.output], {"perms": tuple(map(before.index, runs))}, op.origin)
-    made = graph.insert(at + 2, "RESHAPE", [moved.output, graph.shape(op.output.shape)], {}, op.origin)
-    graph.replace(op.output, made.output)
+    insert = graph.before(op)
+    merged = insert("RESHAPE", x, graph.shape([prod(x.shape[axis] for axis in run) for run in before]))
+    moved = insert("TRANSPOSE", merged, perms=tuple(map(before.index, runs)))
+    graph.replace(op.output, insert("RESHAPE", moved, graph.shape(op.output.shape)))
     return True
 
 
@@ -53,13 +50,11 @@ def _by_image(graph: Graph, op: Op) -> bool:
     x, perms = op.inputs[0], op.attrs["perms"]
     if tuple(perms) not in _BY_IMAGE or 1 in x.shape or x.shape[0] > _MOST_IMAGES:
         return False
-    at, images = graph.ops.index(op), []
+    insert, images = graph.before(op), []
     for image in range(x.shape[0]):
-        bounds = [graph.shape((image, 0, 0, 0)), graph.shape((1, *x.shape[1:]))]
-        part = graph.insert(at, "SLICE", [x, *bounds], {}, op.origin).output
-        images.append(graph.insert(at + 1, "TRANSPOSE", [part], op.attrs, op.origin).output)
-        at += 2
-    graph.replace(op.output, graph.insert(at, "CONCAT", images, {"axis": 0}, op.origin).output)
+        part = insert("SLICE", x, graph.shape((image, 0, 0, 0)), graph.shape((1, *x.shape[1:])))
+        images.append(insert("TRANSPOSE", part, perms=perms))
+    graph.replace(op.output, insert("CONCAT", *images, axis=0))
     return True
 
 
@@ -81,14 +76,7 @@ def transpose_in_two(least: int) -> Rewrite:
         rows, columns, channels = axes
         if not x.shape[channels] <= _FEW_CHANNELS < x.shape[rows] or x.size < least:
             return False
-        at = graph.ops.index(op)
-
-        def insert(name: str, tensor: Tensor, *operands: Tensor, **attrs: Any) -> Tensor:
-            nonlocal at
-            at += 1
-            return graph.insert(at - 1, name, [tensor, *operands], attrs, op.origin).output
-
-        ordered = sorted(axes)
+        insert, ordered = graph.before(op), sorted(axes)
         made = insert("RESHAPE", x, graph.shape([x.shape[a] for a in ordered]))
         made = insert("TRANSPOSE", made, perms=tuple(ordered.index(a) for a in (columns, channels, rows)))
         made = insert("RESHAPE", made, graph.shape((x.shape[columns] * x.shape[channels], x.shape[rows])))
