@@ -88,10 +88,10 @@ def _add_to_bias(module: GraphModule, node: Node, error: torch.Tensor) -> None:
 
 def _steps(node: Node, channels: int) -> torch.Tensor | None:
     """Of a quantized layer's accumulator, [channels], float64: the compiled layer rounds its bias to them."""
-    operands = node.args[:2]
-    if not all(isinstance(n, Node) and is_dequantize(n) for n in operands):
+    operands = [n for n in node.args[:2] if isinstance(n, Node) and is_dequantize(n)]
+    if len(operands) < 2:
         return None
-    scales = [n.args[1] for n in operands]  # type: ignore[union-attr]
+    scales: list[Any] = [n.args[1] for n in operands]
     of_input, of_weight = (_constant(s) if isinstance(s, Node) else torch.tensor(s) for s in scales)
     if of_input is None or of_weight is None:
         return None  # known only at run time

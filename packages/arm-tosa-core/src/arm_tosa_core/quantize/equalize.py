@@ -151,8 +151,9 @@ def _groups(node: Node) -> Any:
     return node.args[6] if len(node.args) > 6 else 1
 
 
-def _data(node: Node) -> torch.Tensor:
-    return attribute(node).detach()  # type: ignore[no-any-return]
+def _data(node: Any) -> torch.Tensor:
+    data: torch.Tensor = attribute(node).detach()
+    return data
 
 
 def _by_channel(weight: torch.Tensor, reader: Node) -> torch.Tensor:
@@ -169,7 +170,7 @@ def _scaled(weight: torch.Tensor, reader: Node, factors: torch.Tensor) -> torch.
 
 def _choose(module: GraphModule, edge: _Edge, x: torch.Tensor, reach: torch.Tensor) -> torch.Tensor | _Fold | None:
     """What to do at an edge: factors that activations are divided by, [channels]; folding; nothing if neither gains."""
-    weights = {reader: _data(reader.args[1]) for reader in edge.readers}  # type: ignore[arg-type]
+    weights = {reader: _data(reader.args[1]) for reader in edge.readers}
     if not all(w.dtype == torch.float32 for w in weights.values()):
         return None
     norm = _norm(module, edge)
@@ -271,7 +272,7 @@ def _takes_bias(edge: _Edge) -> bool:
 def _fold(module: GraphModule, edge: _Edge, norm: _Fold) -> None:
     for reader in edge.readers:
         if norm.bias.any():
-            _add_bias(module, reader, _data(reader.args[1]) @ norm.bias)  # type: ignore[arg-type]
+            _add_bias(module, reader, _data(reader.args[1]) @ norm.bias)
     for constant in edge.constants[1:]:
         _replace(module, constant, torch.zeros_like(norm.bias))
     _move(module, edge, norm.weight)
