@@ -24,7 +24,7 @@ from .maxima import MAXIMUM_AS_POOL
 from .rescales import ONE_RESCALE_U55, ONE_RESCALE_U85, RESIZED_U55, SCALES_OF_PARTS, WIDE_COPY
 from .resizes import RESIZE_AS_CONVOLUTIONS
 from .tables import ACTIVATION_FIRST, ONE_TABLE
-from .transposes import TRANSPOSE_BY_IMAGE, TRANSPOSE_OF_FEW_AXES, transpose_in_two
+from .transposes import TRANSPOSE_BY_CONVOLUTION, TRANSPOSE_BY_IMAGE, TRANSPOSE_OF_FEW_AXES
 from .wide import (
     RESCALED_JOINED,
     RESHAPED_FIRST,
@@ -37,9 +37,6 @@ from .wide import (
     WIDENED,
 )
 from .widths import OF_ONE_WIDTH
-
-#: Elements from which on two transposes are faster than one to few channels.
-_LEAST = dict.fromkeys(("ethos-u85-1024", "ethos-u85-2048"), 1 << 15)
 
 
 def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
@@ -59,7 +56,7 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
             MADE_SMALLER,
             WIDE_JOINED_U85,
             TRANSPOSE_BY_IMAGE,
-            transpose_in_two(_LEAST.get(accelerator, 0)),
+            TRANSPOSE_BY_CONVOLUTION,
         )
     return (
         *common,

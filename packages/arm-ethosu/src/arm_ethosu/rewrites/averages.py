@@ -7,6 +7,8 @@ import numpy as np
 from arm_tosa_core.ir import DType, Graph, Op, Tensor
 from arm_tosa_core.rewrite import Rewrite, Stage
 
+from .chain import Chain
+
 #: How often windows read an element from which on a convolution is faster: measured, on Ethos-U55-128 and U85-256.
 _OVERLAP = 2
 
@@ -42,39 +44,9 @@ def _average_as_depthwise(graph: Graph, op: Op) -> bool:
     if image.dtype is not DType.INT8 or any(op.attrs["pad"]) or reads < _OVERLAP or in_zero.data is None:
         return False
     source, pad = _padded(image, int(in_zero.data[0]), (height, width))
-    insert, channels = graph.before(op), image.shape[3]
-    operands = [
-        source,
-        graph.constant(np.ones((height, width, channels, 1), np.int8), DType.INT8),
-        graph.constant(np.zeros(channels, np.int32), DType.INT32),
-        in_zero,
-        graph.constant(np.zeros(1, np.int8), DType.INT8),
-    ]
-    attrs = {
-        "pad": pad,
-        "stride": op.attrs["stride"],
-        "dilation": (1, 1),
-        "acc_type": DType.INT32,
-        "local_bound": False,
-    }
-    total = insert("DEPTHWISE_CONV2D", *operands, **attrs)
-    multiplier, shift = _reciprocal(count)
-    operands = [
-        total,
-        graph.constant(np.array([multiplier], np.int32), DType.INT32),
-        graph.constant(np.array([shift], np.int8), DType.INT8),
-        graph.constant(np.zeros(1, np.int32), DType.INT32),
-        out_zero,
-    ]
-    attrs = {
-        "scale32": True,
-        "rounding_mode": "SINGLE_ROUND",
-        "per_channel": False,
-        "input_unsigned": False,
-        "output_unsigned": False,
-        "output_dtype": DType.INT8,
-    }
-    graph.replace(op.output, insert("RESCALE", *operands, **attrs))
+    chain, ones = Chain(graph, op), np.ones((height, width, image.shape[3], 1), np.int8)
+    total = chain.convolve("DEPTHWISE_CONV2D", source, ones, op.attrs["stride"], pad, in_zero)
+    graph.replace(op.output, chain.rescale(total, DType.INT8, _reciprocal(count), out_zero))
     return True
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import gcd, prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from arm_tosa_core.ir import DType, Graph, Op, Tensor
 from arm_tosa_core.rewrite import Rewrite, Stage
+
+from .chain import Chain
 
 #: Weights have 8 bits; with a zero point of -128 they count from 0 to 255.
 _LARGEST_WEIGHT = 255
@@ -101,76 +103,7 @@ def why_no_convolutions(op: Op) -> tuple[str, str] | None:
     return None
 
 
-class _Chain:
-    """Inserts operators before ``before``."""
-
-    def __init__(self, graph: Graph, before: Op) -> None:
-        self.graph, self.before = graph, before
-
-    def insert(self, name: str, *operands: Tensor, **attrs: Any) -> Tensor:
-        return self.graph.before(self.before)(name, *operands, **attrs)
-
-    def rescale(self, x: Tensor, to: DType) -> Tensor:
-        """By 1."""
-        wide = x.dtype is not DType.INT48
-        shift = 30 if wide else 14
-        return self.insert(
-            "RESCALE",
-            x,
-            self.graph.constant(np.array([1 << shift], np.int32 if wide else np.int16), _multiplier(wide)),
-            self.graph.constant(np.array([shift], np.int8), DType.INT8),
-            self.zero(x.dtype),
-            self.zero(to),
-            scale32=wide,
-            rounding_mode="SINGLE_ROUND",
-            per_channel=False,
-            input_unsigned=False,
-            output_unsigned=False,
-            output_dtype=to,
-        )
-
-    def zero(self, dtype: DType) -> Tensor:
-        kinds = {DType.INT8: np.int8, DType.INT16: np.int16, DType.INT32: np.int32}
-        return self.graph.constant(np.zeros(1, kinds.get(dtype, np.int64)), dtype)
-
-    def slice(self, x: Tensor, axis: int, start: int, size: int) -> Tensor:
-        starts, sizes = [0] * 4, list(x.shape)
-        starts[axis], sizes[axis] = start, size
-        if sizes == list(x.shape):
-            return x
-        return self.insert("SLICE", x, self.graph.shape(starts), self.graph.shape(sizes))
-
-    def join(self, parts: list[Tensor], axis: int) -> Tensor:
-        return self.insert("CONCAT", *parts, axis=axis) if len(parts) > 1 else parts[0]
-
-    def reshape(self, x: Tensor, *shape: int) -> Tensor:
-        return x if x.shape == shape else self.insert("RESHAPE", x, self.graph.shape(shape))
-
-    def convolve(self, name: str, x: Tensor, weights: np.ndarray[Any, Any], stride: tuple[int, int] = (1, 1)) -> Tensor:
-        """With weights from 0 to 255, and no bias."""
-        zero = -128 if weights.max() > 127 else 0
-        kind = DType.INT32 if x.dtype is DType.INT8 else DType.INT48
-        results = weights.shape[2 if name == "DEPTHWISE_CONV2D" else 0]
-        return self.insert(
-            name,
-            x,
-            self.graph.constant((weights + zero).astype(np.int8), DType.INT8),
-            self.graph.constant(np.zeros(results, np.int32 if kind is DType.INT32 else np.int64), kind),
-            self.zero(x.dtype),
-            self.graph.constant(np.array([zero], np.int8), DType.INT8),
-            pad=(0, 0, 0, 0),
-            stride=stride,
-            dilation=(1, 1),
-            acc_type=kind,
-            local_bound=False,
-        )
-
-
-def _multiplier(wide: bool) -> DType:
-    return DType.INT32 if wide else DType.INT16
-
-
-def _with_edges(chain: _Chain, x: Tensor, axis: _Axis) -> Tensor:
+def _with_edges(chain: Chain, x: Tensor, axis: _Axis) -> Tensor:
     """The image with its first and last pixels once more where an axis reads beyond them."""
     before, after = axis.edges()
     first = [chain.slice(x, axis.axis, 0, 1)] if before else []
@@ -196,7 +129,7 @@ class _Phase(NamedTuple):
         return [cls(start, steps + len(kernel), kernel) for start, kernel in kernels]
 
 
-def _phases(chain: _Chain, x: Tensor, y: _Axis | None, z: _Axis | None, finish: Finish) -> Tensor:
+def _phases(chain: Chain, x: Tensor, y: _Axis | None, z: _Axis | None, finish: Finish) -> Tensor:
     """One depthwise convolution for each result of a period, along the height, the width, or both.
 
     Those of one row lie side by side as channels, those of one column as pixels, which is how they lie in the image.
@@ -216,7 +149,7 @@ def _phases(chain: _Chain, x: Tensor, y: _Axis | None, z: _Axis | None, finish: 
     return chain.reshape(chain.join(rows, 2), batch, *size, channels)
 
 
-def _product(chain: _Chain, x: Tensor, axis: _Axis, finish: Finish) -> Tensor:
+def _product(chain: Chain, x: Tensor, axis: _Axis, finish: Finish) -> Tensor:
     """A 1x1 convolution with a matrix of weights, [results, pixels], the axis being the channels."""
     weights = np.zeros((axis.results, axis.size), np.int64)
     for row, (pixel, part) in zip(weights, axis.taps(axis.results), strict=True):
@@ -228,7 +161,7 @@ def _product(chain: _Chain, x: Tensor, axis: _Axis, finish: Finish) -> Tensor:
     return chain.insert("TRANSPOSE", made, perms=perms)
 
 
-def _along(chain: _Chain, x: Tensor, axis: _Axis, finish: Finish) -> Tensor:
+def _along(chain: Chain, x: Tensor, axis: _Axis, finish: Finish) -> Tensor:
     if not axis.by_phases:
         return _product(chain, x, axis, finish)
     return _phases(chain, x, axis if axis.axis == 1 else None, axis if axis.axis == 2 else None, finish)
@@ -249,7 +182,7 @@ def _resize_as_convolutions(graph: Graph, op: Op) -> bool:
         user = None
     if user is None and wide.dtype is DType.INT48:
         return False
-    chain = _Chain(graph, user or op)
+    chain = Chain(graph, user or op)
 
     def finish(made: Tensor) -> Tensor:
         if made.dtype is not wide.dtype:

@@ -1,0 +1,90 @@
+"""Operators one behind the other, among them convolutions with small weights of our own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arm_tosa_core.ir import DType, Graph, Op, Tensor
+
+
+class Chain:
+    """Inserts operators before ``before``."""
+
+    def __init__(self, graph: Graph, before: Op) -> None:
+        self.graph, self.insert = graph, graph.before(before)
+
+    def zero(self, dtype: DType) -> Tensor:
+        """A zero point of 0."""
+        kinds = {DType.INT8: np.int8, DType.INT16: np.int16, DType.INT32: np.int32}
+        return self.graph.constant(np.zeros(1, kinds.get(dtype, np.int64)), dtype)
+
+    def slice(self, x: Tensor, axis: int, start: int, size: int) -> Tensor:
+        """Part of an axis of an image."""
+        starts, sizes = [0] * 4, list(x.shape)
+        starts[axis], sizes[axis] = start, size
+        if sizes == list(x.shape):
+            return x
+        return self.insert("SLICE", x, self.graph.shape(starts), self.graph.shape(sizes))
+
+    def join(self, parts: list[Tensor], axis: int) -> Tensor:
+        """CONCAT of what is more than one part."""
+        return self.insert("CONCAT", *parts, axis=axis) if len(parts) > 1 else parts[0]
+
+    def reshape(self, x: Tensor, *shape: int) -> Tensor:
+        """RESHAPE of what has another shape."""
+        return x if x.shape == shape else self.insert("RESHAPE", x, self.graph.shape(shape))
+
+    def rescale(
+        self, x: Tensor, to: DType, factor: tuple[int, int] | None = None, zero: Tensor | None = None
+    ) -> Tensor:
+        """RESCALE by a multiplier and a shift, by 1 without, to a zero point, 0 without; ``x`` has none."""
+        wide = x.dtype is not DType.INT48
+        shift = 30 if wide else 14
+        multiplier, shift = factor or (1 << shift, shift)
+        return self.insert(
+            "RESCALE",
+            x,
+            self.graph.constant(np.array([multiplier], np.int32 if wide else np.int16), _multiplier(wide)),
+            self.graph.constant(np.array([shift], np.int8), DType.INT8),
+            self.zero(x.dtype),
+            zero or self.zero(to),
+            scale32=wide,
+            rounding_mode="SINGLE_ROUND",
+            per_channel=False,
+            input_unsigned=False,
+            output_unsigned=False,
+            output_dtype=to,
+        )
+
+    def convolve(
+        self,
+        name: str,
+        x: Tensor,
+        weights: np.ndarray[Any, Any],
+        stride: tuple[int, ...] = (1, 1),
+        pad: tuple[int, ...] = (0, 0, 0, 0),
+        zero: Tensor | None = None,
+    ) -> Tensor:
+        """With weights from 0 to 255, and no bias; ``zero`` is the zero point of ``x``, 0 without."""
+        low = -128 if weights.max() > 127 else 0
+        kind = DType.INT32 if x.dtype is DType.INT8 else DType.INT48
+        results = weights.shape[2 if name == "DEPTHWISE_CONV2D" else 0]
+        return self.insert(
+            name,
+            x,
+            self.graph.constant((weights + low).astype(np.int8), DType.INT8),
+            self.graph.constant(np.zeros(results, np.int32 if kind is DType.INT32 else np.int64), kind),
+            zero or self.zero(x.dtype),
+            self.graph.constant(np.array([low], np.int8), DType.INT8),
+            pad=pad,
+            stride=stride,
+            dilation=(1, 1),
+            acc_type=kind,
+            local_bound=False,
+        )
+
+
+def _multiplier(wide: bool) -> DType:
+    return DType.INT32 if wide else DType.INT16
