@@ -8,15 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from rewrite_kit import SPEC, before_and_after, cycles
 
-from arm_ethosu import EthosUCompileSpec, vela
+from arm_ethosu import EthosUCompileSpec
 from arm_tosa_core.build import Builder
 from arm_tosa_core.ir import DType, Graph
-from arm_tosa_core.pipeline import legalize
-from arm_tosa_core.reference import run
-from arm_tosa_core.serializer import serialize
-
-_SPEC = EthosUCompileSpec("ethos-u55-128")
 
 
 def _convolution(
@@ -29,7 +25,7 @@ def _convolution(
     dilation: Sequence[int] = (1, 1),
 ) -> Builder:
     """A CONV2D over an image whose zero point is 3; ``kernel`` is (height, width)."""
-    builder = Builder(Graph(), _SPEC.tosa_spec)
+    builder = Builder(Graph(), SPEC.tosa_spec)
     graph, rng = builder.graph, np.random.default_rng(0)
     image = graph.input("x", shape, DType.INT8)
     weight = graph.constant(rng.integers(-127, 128, (outputs, *kernel, shape[3])).astype(np.int8), DType.INT8)
@@ -39,33 +35,6 @@ def _convolution(
     wide = builder.emit("CONV2D", [image, weight, bias, *zeros], **attrs)
     graph.outputs = [builder.rescale(wide, [0.002], DType.INT8)]
     return builder
-
-
-def _before_and_after(builder: Builder, spec: EthosUCompileSpec = _SPEC) -> tuple[bytes, bytes]:
-    """The flatbuffer as it is and legalized; both give the same on the reference model."""
-    plain = serialize(builder.graph, spec.tosa_spec)
-    legal = serialize(legalize(builder.graph, spec.target()), spec.tosa_spec)
-    rng, data = np.random.default_rng(1), []
-    for x in builder.graph.inputs:
-        low, kind = (-128, np.int8) if x.dtype is DType.INT8 else (-32768, np.int16)
-        data.append(rng.integers(low, -low, x.shape).astype(kind))
-    np.testing.assert_array_equal(run(legal, data)[0], run(plain, data)[0])
-    return plain, legal
-
-
-def _cycles(tosa: bytes, spec: EthosUCompileSpec = _SPEC) -> int:
-    options = {name: getattr(spec, name) for name in ("system_config", "memory_mode")}
-    made = vela.compile(
-        tosa,
-        accelerator=spec.accelerator,
-        config=spec.config_ini,
-        **options,
-        flags=(),
-        timeout=300,
-        artifacts=None,
-    )
-    assert made.cycles is not None
-    return made.cycles
 
 
 def _weights(builder: Builder) -> tuple[int, ...]:
@@ -79,10 +48,10 @@ def _weights(builder: Builder) -> tuple[int, ...]:
 )
 def test_patches_become_channels(size: int, stride: int, pad: int, rewritten: bool) -> None:
     builder = _convolution((1, 32, 32, 3), (size, size), stride=(stride, stride), pad=(pad,) * 4)
-    plain, legal = _before_and_after(builder)
+    plain, legal = before_and_after(builder)
     assert (_weights(builder)[1:3] == (1, 1)) is rewritten
     if rewritten:
-        assert _cycles(legal) < _cycles(plain)
+        assert cycles(legal) < cycles(plain)
 
 
 @pytest.mark.parametrize(
@@ -105,9 +74,9 @@ def test_overlapping_patches_become_channels(
 ) -> None:
     builder = _convolution(shape, kernel, stride=stride, pad=pad)
     before = _weights(builder)
-    plain, legal = _before_and_after(builder)
+    plain, legal = before_and_after(builder)
     assert _weights(builder)[1:] == (weights or before[1:])
-    assert _cycles(legal) < (_cycles(plain) / 5 if not any(pad) else math.inf)  # Vela does not take it with padding
+    assert cycles(legal) < (cycles(plain) / 5 if not any(pad) else math.inf)  # Vela does not take it with padding
 
 
 @pytest.mark.parametrize(
@@ -138,10 +107,10 @@ def test_dilation_becomes_views(
     weights: Sequence[int] | None,
 ) -> None:
     builder = _convolution(shape, kernel, outputs=outputs, **geometry)
-    plain, legal = _before_and_after(builder)
+    plain, legal = before_and_after(builder)
     assert _weights(builder) == (outputs, *(weights or (*kernel, shape[3])))
     if weights:
-        assert _cycles(legal) < _cycles(plain)
+        assert cycles(legal) < cycles(plain)
 
 
 @pytest.mark.parametrize(
@@ -157,18 +126,18 @@ def test_dilation_becomes_views(
     ],
 )
 def test_a_maximum_becomes_pools(shape: tuple[int, ...], axis: int, pools: int, transposes: int) -> None:
-    builder = Builder(Graph(), _SPEC.tosa_spec)
+    builder = Builder(Graph(), SPEC.tosa_spec)
     builder.graph.outputs = [builder.emit("REDUCE_MAX", [builder.graph.input("x", shape, DType.INT8)], axis=axis)]
-    plain, legal = _before_and_after(builder)
+    plain, legal = before_and_after(builder)
     names = [op.name for op in builder.graph.ops]
     assert (names.count("MAX_POOL2D"), names.count("TRANSPOSE")) == (pools, transposes)
     if pools and axis == len(shape) - 1:
-        assert _cycles(legal) < _cycles(plain) / 3
+        assert cycles(legal) < cycles(plain) / 3
 
 
 @pytest.mark.parametrize("op", ["MUL", "ADD"])
 def test_a_constant_that_is_read_again_and_again_is_copied_once(op: str) -> None:
-    builder = Builder(Graph(), _SPEC.tosa_spec)
+    builder = Builder(Graph(), SPEC.tosa_spec)
     graph, zero = builder.graph, builder.zero_point(0, DType.INT8)
     values = np.arange(-40, 56, dtype=np.int8)
     constant, x = graph.constant(values.reshape(1, 96), DType.INT8), graph.input("x", (1, 64, 96), DType.INT8)
@@ -177,9 +146,9 @@ def test_a_constant_that_is_read_again_and_again_is_copied_once(op: str) -> None
         right = builder.emit("RESHAPE", [builder.rescale(constant, [1.0], DType.INT32), graph.shape((1, 1, 96))])
         x = builder.rescale(builder.emit(op, [left, right, *([zero] if op == "MUL" else [])]), [0.01], DType.INT8)
     graph.outputs = [x]
-    plain, legal = _before_and_after(builder)
+    plain, legal = before_and_after(builder)
     assert [made.name for made in graph.ops].count("MAX_POOL2D") == 1
-    assert _cycles(legal) < 0.8 * _cycles(plain)
+    assert cycles(legal) < 0.8 * cycles(plain)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +165,7 @@ def test_a_constant_that_is_read_again_and_again_is_copied_once(op: str) -> None
 def test_an_average_of_overlapping_windows_becomes_a_convolution(
     shape: tuple[int, ...], kernel: int, stride: int, around: int, number: int, names: set[str]
 ) -> None:
-    builder = Builder(Graph(), _SPEC.tosa_spec)
+    builder = Builder(Graph(), SPEC.tosa_spec)
     graph = builder.graph
     image = graph.input("x", shape, DType.INT8)
     if around:
@@ -205,10 +174,10 @@ def test_an_average_of_overlapping_windows_becomes_a_convolution(
     zeros = [builder.zero_point(zero, DType.INT8) for zero in (3, -5)]
     window = {"kernel": (kernel, kernel), "stride": (stride, stride), "pad": (0, 0, 0, 0), "acc_type": DType.INT32}
     graph.outputs = [builder.emit("AVG_POOL2D", [image, *zeros], **window)]
-    plain, made = _before_and_after(builder)
+    plain, made = before_and_after(builder)
     assert {op.name for op in graph.ops} == names
     if "DEPTHWISE_CONV2D" in names:
-        assert _cycles(made) < _cycles(plain)
+        assert cycles(made) < cycles(plain)
 
 
 _HALF, _CORNERS = True, False
@@ -216,7 +185,7 @@ _HALF, _CORNERS = True, False
 
 def _bilinear(shape: tuple[int, ...], size: tuple[int, int], half: bool, dtype: DType, to: DType, by: float) -> Builder:
     """A RESIZE, with half-pixel centres or aligned corners, and the RESCALE after it."""
-    builder = Builder(Graph(), _SPEC.tosa_spec)
+    builder = Builder(Graph(), SPEC.tosa_spec)
     graph, scale, offset, border = builder.graph, [], [], []
     for length, results in zip(shape[1:3], size, strict=True):
         ratio = Fraction(results, length) if half else Fraction(max(results - 1, 1), max(length - 1, 1))
@@ -260,65 +229,10 @@ def test_a_bilinear_resize_becomes_convolutions(
     names: dict[str, int],
 ) -> None:
     builder = _bilinear(shape, size, half, dtype, to, by)
-    _before_and_after(builder)
+    before_and_after(builder)
     made = [op.name for op in builder.graph.ops]
     assert "RESIZE" not in made
     assert {name: made.count(name) for name in names} == names
-
-
-def _attention(count: int, rows: int, columns: int, width: int, *, biased: bool = False) -> Builder:
-    """Scores of [count, rows, width] by itself, less their maximum, a table of that, and the product with values."""
-    builder = Builder(Graph(), EthosUCompileSpec("ethos-u85-256").tosa_spec)
-    graph, rng = builder.graph, np.random.default_rng(0)
-    query = graph.input("x", (count, rows, width), DType.INT8)
-    zeros = [builder.zero_point(3, DType.INT8), builder.zero_point(0, DType.INT8)]
-    key, value = (
-        graph.constant(rng.integers(-128, 128, shape).astype(np.int8), DType.INT8)
-        for shape in ((count, width, columns), (count, columns, width))
-    )
-    scores = builder.rescale(builder.emit("MATMUL", [query, key, *zeros]), [0.002], DType.INT8)
-    scores = builder.emit("RESHAPE", [scores, graph.shape((1, count, rows, columns))])
-    if biased:
-        bias = graph.constant(rng.integers(-9, 9, (1, count, rows, columns)).astype(np.int32), DType.INT32)
-        wide = builder.emit("ADD", [builder.rescale(scores, [1.0], DType.INT32), bias])
-        scores = builder.rescale(wide, [1.0], DType.INT8)
-    largest = builder.rescale(builder.emit("REDUCE_MAX", [scores], axis=3), [1.0], DType.INT32)
-    wide = builder.emit("SUB", [builder.rescale(scores, [1.0], DType.INT32), largest])
-    table = graph.constant(np.linspace(-128, 127, 256).astype(np.int8)[::-1].copy(), DType.INT8)
-    shares = builder.emit("TABLE", [builder.rescale(wide, [0.5], DType.INT8), table])
-    shares = builder.emit("RESHAPE", [shares, graph.shape((count, rows, columns))])
-    wide = builder.emit("MATMUL", [shares, value, *zeros])
-    graph.outputs = [builder.rescale(wide, [0.001], DType.INT8)]
-    return builder
-
-
-@pytest.mark.parametrize(
-    ("count", "rows", "columns", "biased", "products"),
-    [
-        (3, 700, 600, True, 2 * 2),  # two matrices, then one
-        (1, 2100, 2100, False, 2 * 2),  # one that is large: half of its rows each
-        (1, 1100, 1000, False, 2),  # one that is not
-        (8, 100, 100, False, 2),
-    ],
-    ids=["matrices", "rows", "one", "small"],
-)
-def test_attention_is_computed_in_parts(count: int, rows: int, columns: int, biased: bool, products: int) -> None:
-    builder = _attention(count, rows, columns, 2, biased=biased)
-    spec = EthosUCompileSpec("ethos-u85-256")
-    plain = serialize(builder.graph, spec.tosa_spec)
-    legal = serialize(legalize(builder.graph, spec.target()), spec.tosa_spec)
-    assert [op.name for op in builder.graph.ops].count("MATMUL") == products
-    data = np.random.default_rng(1).integers(-128, 128, (count, rows, 2)).astype(np.int8)
-    made = run(legal, [data])[0]
-    np.testing.assert_array_equal(made, run(plain, [data])[0])
-    assert np.unique(made).size > 9
-
-
-def test_attention_whose_scores_are_read_elsewhere_stays_whole() -> None:
-    builder = _attention(3, 700, 600, 2)
-    builder.graph.outputs.append(next(op for op in builder.graph.ops if op.name == "TABLE").output)
-    legalize(builder.graph, EthosUCompileSpec("ethos-u85-256").target())
-    assert [op.name for op in builder.graph.ops].count("MATMUL") == 2
 
 
 @pytest.mark.parametrize(
@@ -336,13 +250,13 @@ def test_attention_whose_scores_are_read_elsewhere_stays_whole() -> None:
 def test_a_transpose_has_no_more_axes_than_it_needs(
     shape: tuple[int, ...], perms: tuple[int, ...], few: tuple[int, ...]
 ) -> None:
-    builder = Builder(Graph(), _SPEC.tosa_spec)
+    builder = Builder(Graph(), SPEC.tosa_spec)
     builder.graph.outputs = [builder.emit("TRANSPOSE", [builder.graph.input("x", shape, DType.INT8)], perms=perms)]
-    plain, legal = _before_and_after(builder)
+    plain, legal = before_and_after(builder)
     (made,) = [op for op in builder.graph.ops if op.name == "TRANSPOSE"]
     assert made.inputs[0].shape == (few or shape)
     if few:
-        assert _cycles(legal) <= _cycles(plain)
+        assert cycles(legal) <= cycles(plain)
 
 
 @pytest.mark.parametrize(
@@ -362,9 +276,9 @@ def test_u85_transposes_by_image(
     spec = EthosUCompileSpec(accelerator)
     builder = Builder(Graph(), spec.tosa_spec)
     builder.graph.outputs = [builder.emit("TRANSPOSE", [builder.graph.input("x", shape, DType.INT8)], perms=perms)]
-    plain, legal = _before_and_after(builder, spec)
+    plain, legal = before_and_after(builder, spec)
     assert [op.inputs[0].shape for op in builder.graph.ops if op.name == "TRANSPOSE"] == made
-    assert _cycles(legal, spec) <= less * _cycles(plain, spec)
+    assert cycles(legal, spec) <= less * cycles(plain, spec)
 
 
 @pytest.mark.parametrize(
@@ -390,12 +304,12 @@ def test_few_planes_become_channels_by_a_convolution(
     spec = EthosUCompileSpec(accelerator)
     builder = Builder(Graph(), spec.tosa_spec)
     builder.graph.outputs = [builder.emit("TRANSPOSE", [builder.graph.input("x", shape, dtype)], perms=perms)]
-    plain, legal = _before_and_after(builder, spec)
+    plain, legal = before_and_after(builder, spec)
     if width is None or accelerator == "ethos-u55-128":
         assert [op.name for op in builder.graph.ops] == ["TRANSPOSE"]
         return
     assert _weights(builder)[3] == width
-    assert _cycles(legal, spec) < _cycles(plain, spec)
+    assert cycles(legal, spec) < cycles(plain, spec)
 
 
 @pytest.mark.parametrize("accelerator", ["ethos-u55-128", "ethos-u85-256"])
@@ -411,7 +325,7 @@ def test_operands_of_two_widths_become_operands_of_one(op: str, first: str, acce
     shift = [builder.graph.constant(np.zeros(1, np.int8), DType.INT8)] if op == "MUL" else []
     made = builder.emit(op, [*((wide, narrow) if first == "wide" else (narrow, wide)), *shift])
     builder.graph.outputs = [builder.rescale(made, [last], DType.INT8, new_zero_point=-3)]
-    plain, legal = _before_and_after(builder, spec)
+    plain, legal = before_and_after(builder, spec)
     (arithmetic,) = [o for o in builder.graph.ops if o.name == op]
     assert {x.producer.inputs[0].dtype for x in arithmetic.inputs[:2] if x.producer} == {DType.INT16}
-    assert _cycles(legal, spec) < 0.5 * _cycles(plain, spec)
+    assert cycles(legal, spec) < 0.5 * cycles(plain, spec)

@@ -73,6 +73,14 @@ def rescale_of_rescale(b: Builder, x: Tensor) -> Tensor:
     return b.rescale(b.rescale(x, [0.5], DType.INT8), [1.5], DType.INT8)
 
 
+def equal_reshapes(b: Builder, x: Tensor) -> Tensor:
+    made = _table(b, x, 3)
+    views = [
+        b.rescale(b.graph.append("RESHAPE", [made, b.graph.shape((24, 8))]).output, [by], DType.INT32) for by in (1, 2)
+    ]
+    return b.emit("ADD", views)
+
+
 def reshape_of_reshape(b: Builder, x: Tensor) -> Tensor:
     return b.reshape(b.reshape(_table(b, x, 3), (24, 8)), (4, 48))
 
@@ -131,6 +139,7 @@ def transpose_of_one_row(b: Builder, x: Tensor) -> Tensor:
         (table_of_rescale, ["TABLE"]),
         (clamp_of_rescale_of_table, ["TABLE"]),
         (rescale_of_rescale, ["RESCALE", "RESCALE"]),
+        (equal_reshapes, ["TABLE", "RESHAPE", "RESCALE", "RESCALE", "ADD"]),
         (reshape_of_reshape, ["TABLE", "RESHAPE"]),
         (slice_of_slice, ["SLICE"]),
         (transpose_of_transpose, ["TRANSPOSE"]),

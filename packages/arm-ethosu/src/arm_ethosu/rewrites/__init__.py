@@ -20,9 +20,11 @@ from .copies import (
     POOLED_EXTREME,
     POOLED_EXTREME_U55,
 )
+from .heads import HEADS_OF_COLUMNS
 from .maxima import MAXIMUM_AS_POOL
 from .rescales import ONE_RESCALE_U55, ONE_RESCALE_U85, RESIZED_U55, SCALES_OF_PARTS, WIDE_COPY
 from .resizes import RESIZE_AS_CONVOLUTIONS
+from .scores import MAXIMUM_U85
 from .tables import ACTIVATION_FIRST, ONE_TABLE
 from .transposes import TRANSPOSE_BY_CONVOLUTION, TRANSPOSE_BY_IMAGE, TRANSPOSE_OF_FEW_AXES
 from .wide import (
@@ -41,7 +43,7 @@ from .widths import OF_ONE_WIDTH
 
 def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
     """The rewrites for an accelerator: what Vela gets wrong differs between families, and with their on-chip memory."""
-    common: tuple[Rewrite, ...] = (PATCHES, VIEWS, MAXIMUM_AS_POOL, AVERAGE_AS_DEPTHWISE, SCALES_OF_PARTS)
+    common: tuple[Rewrite, ...] = (PATCHES, VIEWS, AVERAGE_AS_DEPTHWISE, SCALES_OF_PARTS)
     common += (ACTIVATION_FIRST, RESHAPED_FIRST, OF_ONE_WIDTH, WIDENED, WIDE_REPEATED, TRANSPOSE_OF_FEW_AXES)
     if family_of(accelerator) == "u85":
         return (
@@ -57,9 +59,12 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
             WIDE_JOINED_U85,
             TRANSPOSE_BY_IMAGE,
             TRANSPOSE_BY_CONVOLUTION,
+            HEADS_OF_COLUMNS,
+            MAXIMUM_U85,
         )
     return (
         *common,
+        MAXIMUM_AS_POOL,
         ONE_RESCALE_U55,
         RESIZED_U55,
         OVERLAPPING_PATCHES,

@@ -61,17 +61,21 @@ def _plan(rows: int, size: int) -> _Plan:
     return alone if alone.cost <= _WITHOUT_TRANSPOSE * copied.cost else copied
 
 
+def is_pool(outer: int, size: int, inner: int) -> bool:
+    """Whether a maximum along the middle one of three axes can be a pool."""
+    kernel = _kernel(size)
+    if size == 1 or kernel is None or max(size, outer) > _LARGEST_SIZE:
+        return False
+    return inner == 1 or outer == 1 or kernel.height == 1
+
+
 def becomes_pool(op: Op) -> bool:
-    """Whether MAXIMUM_AS_POOL takes the operator."""
+    """Whether ``maximum_as_pool`` takes the operator."""
     x = op.inputs[0]
     if op.name != "REDUCE_MAX" or x.dtype not in (DType.INT8, DType.INT16):
         return False
     axis = op.attrs["axis"]
-    size, outer = x.shape[axis], math.prod(x.shape[:axis])
-    kernel = _kernel(size)
-    if size == 1 or kernel is None or max(size, outer) > _LARGEST_SIZE:
-        return False
-    return math.prod(x.shape[axis + 1 :]) == 1 or outer == 1 or kernel.height == 1
+    return is_pool(math.prod(x.shape[:axis]), x.shape[axis], math.prod(x.shape[axis + 1 :]))
 
 
 class _Chain:
@@ -101,7 +105,7 @@ class _Chain:
         self._insert("MAX_POOL2D", (), kernel=window, stride=(1, 1), pad=(0, 0, 0, 0))
 
 
-def _maximum_as_pool(graph: Graph, op: Op) -> bool:
+def maximum_as_pool(graph: Graph, op: Op) -> bool:
     """A maximum along an axis becomes a pool over it.
 
     Where it is the last axis, the channels, these first go where a pool's rows are: by views in which neighbours are
@@ -131,4 +135,4 @@ def _maximum_as_pool(graph: Graph, op: Op) -> bool:
     return True
 
 
-MAXIMUM_AS_POOL = Rewrite("maximum_as_pool", Stage.LEGALIZE, ("REDUCE_MAX",), _maximum_as_pool)
+MAXIMUM_AS_POOL = Rewrite("maximum_as_pool", Stage.LEGALIZE, ("REDUCE_MAX",), maximum_as_pool)

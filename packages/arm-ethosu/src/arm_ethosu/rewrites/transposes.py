@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import ceil, prod
 
 import numpy as np
 
@@ -76,12 +76,13 @@ def _by_convolution(graph: Graph, op: Op) -> bool:
     axes = [axis for axis in op.attrs["perms"] if x.shape[axis] > 1]
     if not axes or axes != [*sorted(axes)[1:], min(axes)] or x.dtype not in _CONVOLVED:
         return False
-    count, size = x.shape[axes[-1]], x.size // x.shape[axes[-1]]
+    count: int = x.shape[axes[-1]]
+    size = x.size // count
     if count > _FEW_CHANNELS or size < _PIXELS_PER_CHANNEL * count:
         return False
 
-    def products(width: int) -> int:  # in blocks of 16 channels, per column
-        return -(-width // _BLOCK) * -(-width * count // _BLOCK) * size // width
+    def products(width: int) -> float:  # in blocks of 16 channels, per column
+        return ceil(width / _BLOCK) * ceil(width * count / _BLOCK) / width
 
     width = min((width for width in range(1, _BLOCK + 1) if size % width == 0), key=lambda w: (products(w), -w))
     ones = np.eye(count * width, dtype=np.int8).reshape(count, width, count, width).swapaxes(0, 1)

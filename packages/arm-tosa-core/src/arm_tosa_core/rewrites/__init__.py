@@ -2,7 +2,14 @@
 
 from ..rewrite import Rewrite
 from .fold_affine import FOLD_AFFINE
-from .movement import MERGE_RESHAPES, MERGE_SLICES, MERGE_TRANSPOSES, TRANSPOSE_AS_RESHAPE, TRANSPOSE_BEFORE_TILE
+from .movement import (
+    EQUAL_RESHAPES,
+    MERGE_RESHAPES,
+    MERGE_SLICES,
+    MERGE_TRANSPOSES,
+    TRANSPOSE_AS_RESHAPE,
+    TRANSPOSE_BEFORE_TILE,
+)
 from .rescale_first import RESCALE_FIRST
 from .tables import MERGE_TABLES
 
@@ -10,6 +17,7 @@ REWRITES: tuple[Rewrite, ...] = (
     FOLD_AFFINE,
     RESCALE_FIRST,
     MERGE_TABLES,
+    EQUAL_RESHAPES,
     MERGE_RESHAPES,
     MERGE_SLICES,
     MERGE_TRANSPOSES,

@@ -1,0 +1,41 @@
+"""Graphs before and after the rewrites of an accelerator: the same results, and Vela's cycles."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arm_ethosu import EthosUCompileSpec, vela
+from arm_tosa_core.build import Builder
+from arm_tosa_core.ir import DType
+from arm_tosa_core.pipeline import legalize
+from arm_tosa_core.reference import run
+from arm_tosa_core.serializer import serialize
+
+SPEC = EthosUCompileSpec("ethos-u55-128")
+
+
+def before_and_after(builder: Builder, spec: EthosUCompileSpec = SPEC) -> tuple[bytes, bytes]:
+    """The flatbuffer as it is and legalized; both give the same on the reference model."""
+    plain = serialize(builder.graph, spec.tosa_spec)
+    legal = serialize(legalize(builder.graph, spec.target()), spec.tosa_spec)
+    rng, data = np.random.default_rng(1), []
+    for x in builder.graph.inputs:
+        low, kind = (-128, np.int8) if x.dtype is DType.INT8 else (-32768, np.int16)
+        data.append(rng.integers(low, -low, x.shape).astype(kind))
+    np.testing.assert_array_equal(run(legal, data)[0], run(plain, data)[0])
+    return plain, legal
+
+
+def cycles(tosa: bytes, spec: EthosUCompileSpec = SPEC) -> int:
+    options = {name: getattr(spec, name) for name in ("system_config", "memory_mode")}
+    made = vela.compile(
+        tosa,
+        accelerator=spec.accelerator,
+        config=spec.config_ini,
+        **options,
+        flags=(),
+        timeout=300,
+        artifacts=None,
+    )
+    assert made.cycles is not None
+    return made.cycles
