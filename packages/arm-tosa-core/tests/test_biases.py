@@ -46,13 +46,15 @@ def test_results_are_those_of_eager(make: type[nn.Module], shape: tuple[int, ...
     ((x, weight, bias),) = _layers(model)
     groups = len(_scale(bias)) // len(_scale(weight))
     torch.testing.assert_close(_scale(bias), _scale(x) * _scale(weight).repeat(groups))
+    off = []
     for seed in range(4):
         inputs = (torch.randn(shape, generator=torch.Generator().manual_seed(seed)),)
         run = Execution(torch.export.export(model, inputs), tosa_int())
         ((ours, eager),) = run.edges(inputs)
-        off = (ours.int() - eager.int()).abs()
-        assert off.max() <= 1
-        assert off.float().mean() <= (3e-3 if config is INT16 else 0)  # float32 has 8 bits beyond those of int16
+        off.append((ours.int() - eager.int()).abs().float())
+    assert torch.stack(off).max() <= 1
+    # the scale of a bias is a float32: of 2**15 quanta it may be off by a thousandth of one
+    assert torch.stack(off).mean() <= (1e-3 if config is INT16 else 0)
 
 
 class Twice(nn.Module):

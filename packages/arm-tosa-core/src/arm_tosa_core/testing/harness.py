@@ -30,6 +30,7 @@ from ..regions import Region, lower_regions
 from ..registry import overload
 from ..serializer import serialize
 from ..target import Target
+from .exact import evaluate
 
 
 def scheme_config(scheme: str) -> QuantizationConfig:
@@ -96,13 +97,20 @@ class Execution:
         return [self._value(n, self._start(inputs)) for n in _results(self.program)]
 
     def edges(self, inputs: Sequence[torch.Tensor]) -> list[tuple[torch.Tensor, torch.Tensor]]:
-        """What each region made, beside what eager PyTorch makes there; both fed with what eager PyTorch has before."""
-        eager: dict[Node, Any] = self._start(inputs)
+        """What each region made, beside what eager PyTorch makes there; both fed with what eager PyTorch has before.
+
+        What eager PyTorch computes on integers that stand for reals it computes in float64 here.
+        """
+        exact: dict[Node, Any] = self._start(inputs)
         pairs = []
+
+        def value(n: Node) -> torch.Tensor:
+            found: torch.Tensor = self._value(n, exact, exactly=True)
+            return found.float() if found.dtype == torch.float64 else found
+
         for region, payload in zip(self.regions, self.payloads, strict=True):
-            arguments = [self._value(n, eager, eager_only=True) for n in region.inputs]
-            made = self._execute(region, payload, arguments)
-            pairs += [(made[n], self._value(n, eager, eager_only=True)) for n in region.outputs]
+            made = self._execute(region, payload, [value(n) for n in region.inputs])
+            pairs += [(made[n], value(n)) for n in region.outputs]
         return pairs
 
     def _start(self, inputs: Sequence[torch.Tensor]) -> dict[Node, Any]:
@@ -125,9 +133,13 @@ class Execution:
             _assert_same(self.target.name, results, run_reference(tosa, arrays))
         return {n: _from_memory(r, n.meta["val"]) for n, r in zip(region.outputs, results, strict=True)}
 
-    def _value(self, node: Node, values: dict[Node, Any], eager_only: bool = False) -> Any:
-        """The value of a node; first, without recursion, those of all that it needs."""
-        makers = {} if eager_only else {n: i for i, region in enumerate(self.regions) for n in region.outputs}
+    def _value(self, node: Node, values: dict[Node, Any], exactly: bool = False) -> Any:
+        """The value of a node; first, without recursion, those of all that it needs.
+
+        Args:
+            exactly: by eager PyTorch alone, in float64.
+        """
+        makers = {} if exactly else {n: i for i, region in enumerate(self.regions) for n in region.outputs}
         waiting = [node]
         while waiting:
             n = waiting[-1]
@@ -148,8 +160,12 @@ class Execution:
                 continue
             args, kwargs = torch.fx.map_arg((n.args, n.kwargs), values.__getitem__)
             with torch.no_grad():
-                values[n] = overload(n.target)(*args, **kwargs)
+                values[n] = (evaluate if exactly else _call)(n, args, kwargs)
         return values[node]
+
+
+def _call(node: Node, args: Any, kwargs: Any) -> Any:
+    return overload(node.target)(*args, **kwargs)
 
 
 def _results(program: ExportedProgram) -> list[Node]:
