@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import pytest
 import torch
 from quantizer_kit import (
@@ -210,3 +213,79 @@ def test_16_bits_without_their_mean_keep_their_scale(config: QuantizationConfig,
     assert (len(set(scales)) == 1) == exact
     assert (scales[1] != parameters(named(model, "mean")[0])[0]) == exact  # the mean is rounded twice
     assert_matches(model, data((2, 4, 6)))
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "reach"),
+    [
+        (torch.sigmoid, "sigmoid", 1.0),
+        (torch.tanh, "tanh", 1.0),
+        (torch.atan, "atan", math.pi / 2),
+        (nn.functional.hardsigmoid, "hardsigmoid", 1.0),
+        (nn.functional.relu6, "relu6", 6.0),
+        (lambda x: x.softmax(-1), "exp", 1.0),
+        (lambda x: x.softmax(-1), "sum", 6.5),
+        (lambda x: x.softmax(-1), "reciprocal", 1.0),
+        (lambda x: x.softmax(-1), "mul", 1.0),
+        (lambda x: x * CONSTANT, "mul", None),
+        (lambda x: x + x, "add", None),
+        (lambda x: -x.relu(), "neg", None),
+    ],
+)
+def test_16_bits_have_head_room_up_to_what_is_known(
+    function: Callable[[torch.Tensor], torch.Tensor], name: str, reach: float | None
+) -> None:
+    """Twice what calibration has shown, but no more than a function can give."""
+    x = (10 * data((64, 6))[0],)
+    node = named(quantized(function, x, quantizer(config=INT16)), name)[0]
+    scale, zero = parameters(node)
+    assert zero == 0
+    if reach is not None:
+        assert scale == pytest.approx(reach / 32767, rel=1e-5)
+    else:
+        assert scale * 32767 >= 2 * float(function(*x).abs().max())
+
+
+CONSTANT = torch.linspace(-3.0, 2.0, 6)
+
+
+@pytest.mark.parametrize(("config", "most"), [(INT8, 127), (INT16, 32767)], ids=["int8", "int16"])
+def test_constants_have_no_head_room(config: QuantizationConfig, most: int) -> None:
+    model = quantized(lambda x: x + CONSTANT, data((64, 6)), quantizer(config=config))
+    (total,) = named(model, "add")
+    reach = 5.0 / 2 if config is INT8 else 3.0  # of int8 with a zero point
+    assert total.args[1].args[1] * most == pytest.approx(reach, rel=0.01)  # type: ignore[union-attr,operator]
+
+
+def test_inputs_beyond_the_samples_are_not_clipped_in_16_bits() -> None:
+    torch.manual_seed(0)
+    net, inputs = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4)).eval(), data((64, 8))
+    model = quantized(net, inputs, quantizer(config=INT16))
+    exact, got = net(1.9 * inputs[0]), model(1.9 * inputs[0])
+    assert (exact - got).square().sum() < 1e-4 * exact.square().sum()
+
+
+class MaskedByNumber(nn.Module):
+    """Attention of large scores whose mask holds a bias, and the least number where nothing counts (as in T5)."""
+
+    def __init__(self, number: float) -> None:
+        super().__init__()
+        self.number = number
+        self.bias = nn.Parameter(torch.randn(1, 2, 9, 9))
+
+    def forward(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        seen = torch.ones(9, 9, dtype=torch.bool).tril()
+        mask = torch.where(seen, self.bias, self.number).contiguous()
+        return nn.functional.scaled_dot_product_attention(q, k, v, mask, scale=1.0)
+
+
+@pytest.mark.parametrize("number", [torch.finfo(torch.float32).min, -math.inf, -65504.0, -1.0])
+def test_what_a_number_masks_does_not_count(number: float) -> None:
+    """Saturated to the scale of the biases it would be less than the difference of two scores; -1 is no mask."""
+    torch.manual_seed(0)
+    net, inputs = MaskedByNumber(number), data(*[(1, 2, 9, 16)] * 3)
+    inputs = [2 * inputs[0], *inputs[1:]]
+    model = quantized(net, inputs)
+    exact, got = net(*inputs), model(*inputs)
+    assert (exact - got).square().sum() < 10**-2.5 * exact.square().sum()
+    assert_matches(model, inputs)

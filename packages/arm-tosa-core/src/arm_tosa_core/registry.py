@@ -40,6 +40,7 @@ class Rule:
         target: only for the target of this name; None for all.
         domain: where a function of one real is defined, if not everywhere: quantized inputs, which rounding may have
             moved beyond, are clamped to it.
+        reach: what the results of a function lie between, whatever it is given; None: no bounds on either side.
         contiguous: the operator counts elements as they lie in memory; only for operands that lie in their own order.
     """
 
@@ -48,6 +49,7 @@ class Rule:
     quant: Q
     target: str | None = None
     domain: tuple[float, float] | None = None
+    reach: tuple[float, float] | None = None
     contiguous: bool = False
 
     def __str__(self) -> str:
@@ -63,6 +65,7 @@ def op(
     quant: Q = Q.NONE,
     target: str | None = None,
     domain: tuple[float, float] | None = None,
+    reach: tuple[float, float] | None = None,
     contiguous: bool = False,
 ) -> Callable[[F], F]:
     """Declares the function below it as the rule of these ATen overloads.
@@ -72,7 +75,7 @@ def op(
     """
 
     def declare(function: F) -> F:
-        rule = Rule(targets, function, quant, target, domain, contiguous)
+        rule = Rule(targets, function, quant, target, domain, reach, contiguous)
         for name in targets:
             old = _rules.get((name, target))
             if old is not None:

@@ -67,6 +67,10 @@ class Core:
         if not condition:
             raise Rejected(reason, fix)
 
+    def within(self, value: Value, low: float, high: float) -> Value:
+        """The value, of which it is known that its numbers lie between these: of use to those who choose ranges."""
+        return value
+
     # -- emitting ---------------------------------------------------------------------------------
 
     def emit(self, name: str, inputs: Sequence[Tensor], **attrs: Any) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,6 +20,7 @@ from ..functions import Function, find_functions
 from ..program import attribute
 from ..registry import Q, Rule, canonical, find
 from .accumulator import bias_spec
+from .bounds import bounds_of
 from .config import SMALLEST_RANGE, QuantizationConfig
 from .decompose import LOOP_BODY
 from .observers import MaskedHistogramObserver
@@ -234,9 +234,9 @@ def _annotate_node(
 ) -> None:
     inputs = _inputs(node)
     if rule.quant is Q.BOUNDS and _feeds_table(node, wanted):
-        _mark(node, dict.fromkeys(inputs, config.input_activation), None)
+        _mark(node, {n: _as_known(config.input_activation, n) for n in inputs}, None)
         (user,) = node.users
-        _mark(user, {}, config.output_activation)
+        _mark(user, {}, _as_known(config.output_activation, user))
         return
     if rule.quant is Q.SHARED and _is_float_result(node) and RESCALES not in node.meta:
         _annotate_shared(node, inputs, config)
@@ -262,17 +262,22 @@ def _annotate_node(
         _mark(last, specs if last is node else {}, None)
         last = follower
     out = config.wide if _WIDE in last.meta else config.output_activation
-    bounds = _bounds_of(last)
-    made_by = None if out is None else getattr(out.observer_or_fake_quant_ctr, "p", None)
-    if out is not None and made_by is not None and made_by.func is MaskedHistogramObserver:
-        own = dict(made_by.keywords)
-        if bounds is not None:
-            own["bounds"] = bounds
-        if _reaches_pole(last):
-            own["eps"] = max(own.get("eps", 0.0), SMALLEST_RANGE / (out.quant_max - out.quant_min + 1))
-        if own != made_by.keywords:
-            out = replace(out, observer_or_fake_quant_ctr=MaskedHistogramObserver.with_args(**own))
-    _mark(last, specs if last is node else {}, out if _is_float_result(last) else None)
+    _mark(last, specs if last is node else {}, _as_known(out, last) if _is_float_result(last) else None)
+
+
+def _as_known(spec: QuantizationSpec | None, node: Node) -> QuantizationSpec | None:
+    """The spec of a tensor, its observer told what is known of the numbers before any is seen."""
+    made_by = None if spec is None else getattr(spec.observer_or_fake_quant_ctr, "p", None)
+    if spec is None or made_by is None or made_by.func is not MaskedHistogramObserver:
+        return spec
+    own = dict(made_by.keywords)
+    if (bounds := bounds_of(node)) is not None:
+        own["bounds"] = bounds
+    if _reaches_pole(node):
+        own["eps"] = max(own.get("eps", 0.0), SMALLEST_RANGE / (spec.quant_max - spec.quant_min + 1))
+    if own == made_by.keywords:
+        return spec
+    return replace(spec, observer_or_fake_quant_ctr=MaskedHistogramObserver.with_args(**own))
 
 
 #: Functions with a pole at 0. The finer the scale in front of one, the further a number that calibration did not show,
@@ -290,31 +295,11 @@ def _reaches_pole(node: Node) -> bool:
     return False
 
 
-#: Bounds of clamps without arguments; the others have theirs behind the tensor.
-_BOUNDS = {"aten.relu.default": (0.0, math.inf), "aten.relu6.default": (0.0, 6.0)}
-
-
-def _bounds_of(node: Node) -> tuple[float, float] | None:
-    """What a clamp with constant bounds leaves its results between."""
-    rule = _rule(node)
-    if rule is None or rule.quant is not Q.BOUNDS:
-        return None
-    name = canonical(node.target)
-    low, high = (a if isinstance(a, (int, float)) else None for a in [*node.args[1:3], None, None][:2])
-    if name == "aten.hardtanh.default":
-        low, high = -1.0 if low is None else low, 1.0 if high is None else high
-    elif name == "aten.clamp_max.default":
-        low, high = None, low
-    default = _BOUNDS.get(name, (-math.inf, math.inf))
-    bounds = (default[0] if low is None else float(low), default[1] if high is None else float(high))
-    return bounds if bounds[0] < bounds[1] else None  # crossed, they give a constant
-
-
 def _as_read(n: Node, node: Node, rule: Rule, config: QuantizationConfig) -> QuantizationSpecBase | None:
     """How an operand is quantized: constants beside a wide operand are wide as well."""
     beside = (m for m in _inputs(node) if _WIDE in m.meta)
     constant = n.op == "get_attr" and _is_sum(node, rule) and any(beside)
-    return config.wide if _WIDE in n.meta or constant else config.input_activation
+    return _as_known(config.wide if _WIDE in n.meta or constant else config.input_activation, n)
 
 
 def _annotate_dynamic(node: Node, rule: Rule, config: QuantizationConfig, computed: set[Node]) -> None:

@@ -17,9 +17,14 @@ from ..registry import Q, Rule, canonical, find, overload
 
 #: Key in the meta of a node: its quantization scheme, which the parts of a composite inherit.
 SCHEME = "arm_quantization_config"
+#: Key in the meta of a node: what its numbers lie between.
+KNOWN = "arm_known_bounds"
 #: Key in the meta of a module that is a loop's body. What it makes itself stays an operator, and float: the numbers of
 #: buffers that PT2E adds there are lost by ``torch.export``.
 LOOP_BODY = "arm_loop_body"
+
+_ZEROS = frozenset({"aten.zeros.default", "aten.zeros_like.default"})
+_COPIES = frozenset({"aten.contiguous.default", "aten.clone.default"})
 
 
 class AtenBuilder:
@@ -50,12 +55,29 @@ class AtenBuilder:
             node.meta["val"] = self._fake(data)
         return AtenValue(self._known[view])
 
+    def within(self, value: AtenValue, low: float, high: float) -> AtenValue:
+        """The value, of which it is known that its numbers lie between these."""
+        value.node.meta[KNOWN] = (low, high)
+        return value
+
     def is_all(self, value: AtenValue, number: float) -> bool:
         """Whether a value is a constant of nothing but this number, which no training will change."""
+        if canonical(value.node.target) in _ZEROS:
+            return number == 0
         scheme = self._origin.meta.get(SCHEME)
         if value.node.op != "get_attr" or (scheme is not None and scheme.is_qat):
             return False
         return bool((self._data(value.node) == number).all())
+
+    def chosen(self, value: AtenValue) -> tuple[AtenValue, AtenValue, float] | None:
+        """A condition, a tensor, and a number for where it does not hold; None if a value is not such a choice."""
+        node = value.node
+        while canonical(node.target) in _COPIES and isinstance(node.args[0], Node):
+            node = node.args[0]
+        if canonical(node.target) != "aten.where.ScalarOther":
+            return None
+        condition, tensor, number = node.args
+        return AtenValue(condition), AtenValue(tensor), number  # type: ignore[arg-type,return-value]
 
     @property
     def aten(self) -> _AtenOps:

@@ -17,6 +17,11 @@ _MARGIN = 8.0
 #: The range is widened by this over the root of how many numbers were seen, doubled at most.
 _FEW = 4.0
 _TIE = 1 - 2**-20
+_BYTE = 255  # steps of 8 bits
+
+#: The range of more than 8 bits is widened by this as well: a number beyond what calibration has shown costs far more
+#: than a bit that all others lose.
+_HEAD_ROOM = 2.0
 
 #: Reach of a tensor of which nothing but zeros was seen.
 _OF_ZEROS = 2**-8
@@ -29,13 +34,13 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
     """A histogram in which the infinities of attention masks, or what stands for them, do not stretch the scale.
 
     The range is the one of least squared error, which is searched for exactly. It is widened where few numbers were
-    seen: those to come lie further out.
+    seen: those to come lie further out. There is more room where there are more than 8 bits.
 
     Numbers that are ``unbounded`` count as a little beyond the least and greatest of the others. In the
     quantized model they saturate there.
 
     Args:
-        bounds: which the numbers cannot exceed: those of a clamp. The range is not widened beyond.
+        bounds: which the numbers do not exceed, such as those of a clamp. The range is not widened beyond.
     """
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -88,7 +93,10 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
             )
         else:
             low, high = min(low, 0.0), max(high, 0.0)
+        if symmetric:  # one of the ends may be known, or be 0
+            low, high = max(low, min(float(self.min_val), 0.0)), min(high, max(float(self.max_val), 0.0))
         margin = 1 + min(1.0, _FEW / math.sqrt(max(self._count - self._zeros, 1)))
+        margin *= _HEAD_ROOM if self.quant_max - self.quant_min > _BYTE else 1.0
         least, greatest = self._bounds
         low, high = max(low * margin, min(least, low)), min(high * margin, max(greatest, high))
         # Of equal bounds, such as -1 and 1, the zero point lies between two integers. With the lower one both bounds

@@ -52,7 +52,7 @@ def clamp_tensor(b: Builder, x: Value, low: Value | None = None, high: Value | N
     return x if high is None else b.MINIMUM(x, high)
 
 
-@op("aten.hardsigmoid.default", quant=Q.ARITHMETIC)  # a table of 16 bits cuts its corners
+@op("aten.hardsigmoid.default", quant=Q.ARITHMETIC, reach=(0.0, 1.0))  # a table of 16 bits cuts its corners
 def hardsigmoid(b: Builder, x: Value) -> Value:
     return b.MUL(b.clamp(b.ADD(x, 3.0), 0.0, 6.0), 1 / 6)
 

@@ -10,6 +10,9 @@ import torch
 from ..registry import Q, op
 from ..values import Value
 
+#: The least float16: numbers up to it, added to scores, leave nothing of them.
+_MASKS = -65504.0
+
 
 @op("aten.scaled_dot_product_attention.default", quant=Q.PIECEWISE)
 def attention(
@@ -39,7 +42,13 @@ def attention(
     if mask is not None and mask.dtype == torch.bool:
         scores = b.aten.where(mask, scores, -math.inf)
     elif mask is not None:
-        scores = b.aten.add(scores, mask)
+        chosen = b.chosen(mask) if b.quantizing else None
+        if chosen is not None and chosen[2] > _MASKS:
+            chosen = None
+        mask = mask if chosen is None else chosen[1]
+        scores = scores if b.quantizing and b.is_all(mask, 0.0) else b.aten.add(scores, mask)
+        if chosen is not None:  # a number that saturates would be added to scores: what it masks might still count
+            scores = b.aten.where(chosen[0], scores, chosen[2])
     return b.aten.matmul(softmax(scores, -1), value)  # type: ignore[no-any-return]
 
 

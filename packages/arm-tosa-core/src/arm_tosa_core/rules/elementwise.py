@@ -376,10 +376,16 @@ _DOMAINS = {
     "atanh": (-1.0, 1.0),
     "erfinv": (-1.0, 1.0),
 }
+#: What the results lie between.
+_REACHES = {
+    **dict.fromkeys(("sin", "cos", "erf", "tanh"), (-1.0, 1.0)),
+    "sigmoid": (0.0, 1.0),
+    "atan": (-math.pi / 2, math.pi / 2),
+}
 
 
 def _declare_function(name: str, function: Function) -> None:
-    @op(f"aten.{name}.default", quant=Q.TABLE, domain=_DOMAINS.get(name))
+    @op(f"aten.{name}.default", quant=Q.TABLE, domain=_DOMAINS.get(name), reach=_REACHES.get(name))
     def rule(b: Builder, x: Value) -> Value:
         return function(b, b.floating(b.real(x)))
 

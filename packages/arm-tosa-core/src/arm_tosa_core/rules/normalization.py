@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from ..registry import Q, op
 from ..values import Value
 
 #: exp() of it is less than half a step of 16 bits: what lies below need not be told apart.
-_EXP_IS_ZERO = -12.0
+_EXP_IS_ZERO = -11.1
 
 
 @op("aten.softmax.int", "aten._softmax.default", quant=Q.PIECEWISE)
@@ -32,11 +33,17 @@ def _softmax(b: Any, x: Value, dim: int, safe: bool) -> Value:
     shifted = b.aten.sub(x, largest)
     if b.quantizing:
         shifted = b.aten.clamp(shifted, _EXP_IS_ZERO, 0.0)
-    e = b.aten.exp(shifted)
+    e = b.within(b.aten.exp(shifted), 0.0, 1.0)
     total = b.aten.sum(e, [dim], True)
     if safe:  # the largest number alone adds 1
         total = b.aten.clamp(total, 1.0, None)
-    return b.aten.mul(e, b.aten.reciprocal(total))  # type: ignore[no-any-return]
+    total = b.within(total, 1.0, _most(x, dim))
+    return b.within(b.aten.mul(e, b.within(b.aten.reciprocal(total), 0.0, 1.0)), 0.0, 1.0)  # type: ignore[no-any-return]
+
+
+def _most(x: Value, dim: int) -> float:
+    """A sum of numbers up to 1. Half of one more: in so many steps no sum lies in the middle of two integers."""
+    return (x.shape[dim] if x.rank else 1) + 0.5
 
 
 @op("aten.log_softmax.int", "aten._log_softmax.default", quant=Q.PIECEWISE)
@@ -45,7 +52,9 @@ def log_softmax(b: Any, x: Value, dim: int, *_: Any) -> Value:
     shifted = b.aten.sub(x, largest)
     if b.quantizing:  # a difference that only exp() reads costs no operation of its own, and needs no more range
         shifted = b.aten.clamp(shifted, _EXP_IS_ZERO, 0.0)
-    rest = b.aten.log(b.aten.sum(b.aten.exp(shifted), [dim], True))
+    most = _most(x, dim)
+    total = b.within(b.aten.sum(b.within(b.aten.exp(shifted), 0.0, 1.0), [dim], True), 1.0, most)
+    rest = b.within(b.aten.log(total), 0.0, math.log(most))
     if b.quantizing:
         return b.aten.sub(x, b.aten.add(largest, rest))  # type: ignore[no-any-return]
     return b.aten.sub(shifted, rest)  # type: ignore[no-any-return]

@@ -21,6 +21,11 @@ def _attention(**options: Any) -> Callable[[], Callable[..., torch.Tensor]]:
     return lambda: lambda q, k, v, *mask: _sdpa(q, k, v, *mask, **options)
 
 
+def _masked_by_number() -> Callable[..., torch.Tensor]:
+    seen = torch.arange(7) <= torch.arange(5).reshape(5, 1)
+    return lambda q, k, v, bias: _sdpa(q, k, v, torch.where(seen, bias, torch.finfo(torch.float32).min))
+
+
 class _SelfAttention(nn.Module):
     """``nn.MultiheadAttention`` on one sequence."""
 
@@ -46,6 +51,7 @@ _ROWS = [
     OpCase("attention/float mask", _attention(), [_Q, _K, _K, uniform((5, 7), -2, 0)]),
     OpCase("attention/float mask per head", _attention(), [_Q, _K, _K, uniform((1, 2, 5, 7), -2, 0)]),
     OpCase("attention/bool mask", _attention(), [_Q, _K, _K, integers((1, 1, 5, 7), 0, 2, _BOOL)]),
+    OpCase("attention/number for a mask", _masked_by_number, [_Q, _K, _K, uniform((1, 2, 5, 7), -2, 0)]),
     OpCase(
         "attention/queries without keys",
         lambda: lambda q, k, v: F.scaled_dot_product_attention(q, k, v, torch.arange(5).reshape(5, 1).expand(5, 7) > 0),
