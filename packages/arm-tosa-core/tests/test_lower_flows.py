@@ -87,6 +87,16 @@ def test_results_without_elements_are_constants(scheme: str) -> None:
     assert {"aten.relu.default", "aten.mul.Tensor"} <= {row.target for row in report.delegated}
 
 
+def test_parts_of_what_stays_outside_are_decomposed_in_turn() -> None:
+    """PyTorch makes a convolution with a named padding of another such one: a layer in float must not cost its twin."""
+    net = Net(lambda net, x: net.conv2(net.conv(x)))
+    net.conv.padding = net.conv2.padding = "same"
+    fast, ordinary = both(quantize(net, (X,), lambda q: q.set_module_name("conv2", None)), "TOSA-1.0+INT")
+    assert len(fast.payloads) == len(ordinary.payloads) == 1
+    assert delegated(fast) == delegated(ordinary)
+    assert_equal(fast, ordinary, X)
+
+
 SAMPLE = [(case, SCHEMES[i % len(SCHEMES)]) for i, case in enumerate(CASES[::40])]
 
 

@@ -23,10 +23,10 @@ def delegation(program: ExportedProgram, partitioner: TOSAPartitioner) -> tuple[
     if outside:
         from executorch.exir.tracer import _default_decomposition_table
 
-        table = _default_decomposition_table()
-        table = {target: table[target] for target in outside if target in table}
-        if table:
-            program = decompose(program, table)
+        kept = {node.target for node in analysis.accepted} - outside
+        table = {target: made for target, made in _default_decomposition_table().items() if target not in kept}
+        if chosen := outside & table.keys():
+            program = decompose(program, table, chosen)  # the parts in turn are decomposed by all of the table
             return program, partitioner.final(program)
     return program, partitioner.reported(program, analysis)
 
