@@ -12,10 +12,8 @@ from arm_tosa_core.rewrite import Rewrite, Stage
 from .chain import Chain
 from .maxima import is_pool, maximum_as_pool
 
-#: Elements of a product from which on to compute it again pays: small ones are slow in themselves.
-_LEAST_SIZE = 64 * 64
-#: Elements of the factors, which are transposed, for each of the product, up to which it does.
-_FACTORS = 2 / 3
+#: Elements of a product up to which it is slow in itself, so that to compute it again does not pay.
+_SMALL = 64 * 64
 _BY_ELEMENT = frozenset(("ADD", "CAST", "CLAMP", "MAXIMUM", "MINIMUM", "RESCALE", "SELECT", "SUB", "TABLE"))
 
 
@@ -34,8 +32,8 @@ def _turns(x: Tensor) -> bool:
     if op.name == "RESHAPE":
         return op.inputs[0].shape[-2:] == x.shape[-2:] and _turns(op.inputs[0])
     if op.name == "MATMUL":
-        left, right = (factor.size for factor in op.inputs[:2])
-        return prod(x.shape[-2:]) >= _LEAST_SIZE and left + right <= _FACTORS * x.size
+        transposed = sum(factor.size for factor in op.inputs[:2])
+        return prod(x.shape[-2:]) > _SMALL and transposed <= x.size
     return op.name in _BY_ELEMENT and not op.attrs.get("per_channel") and all(map(_turns, _elements(op)))
 
 
