@@ -268,9 +268,15 @@ def test_a_transpose_has_no_more_axes_than_it_needs(
         ((2, 2, 3, 4, 2, 16), (0, 1, 3, 2, 4, 5), "ethos-u85-256", [(1, 3, 4, 32)] * 4, 0.7),
         ((3, 5, 7, 9), (0, 2, 3, 1), "ethos-u55-128", [(3, 5, 7, 9)], 1),
         ((65, 5, 2, 9), (0, 2, 1, 3), "ethos-u85-256", [(65, 5, 2, 9)], 1),
+        # few channels, in two steps
+        ((64, 2, 20), (0, 2, 1), "ethos-u85-256", [(64, 2, 20), (40, 64)], 0.9),
+        ((128, 2, 50), (0, 2, 1), "ethos-u85-1024", [(128, 2, 50)], 1),
+        ((784, 2, 58), (0, 2, 1), "ethos-u85-1024", [(784, 2, 58), (116, 784)], 0.9),
+        ((64, 5, 20), (0, 2, 1), "ethos-u85-256", [(64, 5, 20)], 1),
+        ((64, 2, 20), (0, 2, 1), "ethos-u55-128", [(64, 2, 20)], 1),
     ],
 )
-def test_u85_transposes_by_image(
+def test_u85_transposes_by_image_and_few_channels_in_two_steps(
     shape: tuple[int, ...], perms: tuple[int, ...], accelerator: str, made: list[tuple[int, ...]], less: float
 ) -> None:
     spec = EthosUCompileSpec(accelerator)
@@ -306,10 +312,34 @@ def test_few_planes_become_channels_by_a_convolution(
     builder.graph.outputs = [builder.emit("TRANSPOSE", [builder.graph.input("x", shape, dtype)], perms=perms)]
     plain, legal = before_and_after(builder, spec)
     if width is None or accelerator == "ethos-u55-128":
-        assert [op.name for op in builder.graph.ops] == ["TRANSPOSE"]
+        assert "CONV2D" not in [op.name for op in builder.graph.ops]
         return
     assert _weights(builder)[3] == width
     assert cycles(legal, spec) < cycles(plain, spec)
+
+
+@pytest.mark.parametrize(
+    ("shape", "perms"),
+    [((40, 296), (1, 0)), ((1, 40, 1, 296), (0, 3, 2, 1)), ((1, 149, 29), (0, 2, 1)), ((16, 1024), (1, 0))],
+)
+@pytest.mark.parametrize("dtype", [DType.INT8, DType.INT16])
+@pytest.mark.parametrize("accelerator", ["ethos-u85-128", "ethos-u85-256", "ethos-u85-2048", "ethos-u55-128"])
+@pytest.mark.parametrize("source", ["input", "read twice", "read once"])
+def test_a_matrix_is_copied_where_nothing_could_write_it_transposed(
+    shape: tuple[int, ...], perms: tuple[int, ...], dtype: DType, accelerator: str, source: str
+) -> None:
+    spec = EthosUCompileSpec(accelerator)
+    builder = Builder(Graph(), spec.tosa_spec)
+    x = builder.graph.input("x", shape, dtype)
+    if source != "input":
+        x = builder.rescale(x, [0.7], dtype)
+    moved = builder.emit("TRANSPOSE", [x], perms=perms)
+    builder.graph.outputs = [moved, builder.rescale(x, [0.5], dtype)] if source == "read twice" else [moved]
+    plain, legal = before_and_after(builder, spec)
+    copied = "u85" in accelerator and (source == "input" or (source == "read twice" and shape[-2] > 1))
+    assert [op.name for op in builder.graph.ops].count("BITWISE_OR") == copied
+    if copied:
+        assert cycles(legal, spec) < cycles(plain, spec)
 
 
 @pytest.mark.parametrize("accelerator", ["ethos-u55-128", "ethos-u85-256"])

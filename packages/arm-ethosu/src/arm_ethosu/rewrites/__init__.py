@@ -26,7 +26,13 @@ from .rescales import ONE_RESCALE_U55, ONE_RESCALE_U85, RESIZED_U55, SCALES_OF_P
 from .resizes import RESIZE_AS_CONVOLUTIONS
 from .scores import MAXIMUM_U85
 from .tables import ACTIVATION_FIRST, ONE_TABLE
-from .transposes import TRANSPOSE_BY_CONVOLUTION, TRANSPOSE_BY_IMAGE, TRANSPOSE_OF_FEW_AXES
+from .transposes import (
+    TRANSPOSE_BY_CONVOLUTION,
+    TRANSPOSE_BY_IMAGE,
+    TRANSPOSE_OF_FEW_AXES,
+    TRANSPOSE_OF_MATRIX,
+    transpose_in_two,
+)
 from .wide import (
     RESCALED_JOINED,
     RESHAPED_FIRST,
@@ -39,6 +45,9 @@ from .wide import (
     WIDENED,
 )
 from .widths import OF_ONE_WIDTH
+
+#: Elements from which on two transposes are faster than one to few channels.
+_LEAST = dict.fromkeys(("ethos-u85-1024", "ethos-u85-2048"), 1 << 15)
 
 
 def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
@@ -59,6 +68,8 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
             WIDE_JOINED_U85,
             TRANSPOSE_BY_IMAGE,
             TRANSPOSE_BY_CONVOLUTION,
+            TRANSPOSE_OF_MATRIX,
+            transpose_in_two(_LEAST.get(accelerator, 0)),
             HEADS_OF_COLUMNS,
             MAXIMUM_U85,
         )
