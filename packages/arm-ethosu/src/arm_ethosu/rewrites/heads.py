@@ -11,7 +11,7 @@ from .chain import Chain
 
 _IMAGE_RANK = 4
 #: Columns for each row of a matrix from which on Vela transposes it slowly.
-_LONG = 10
+LONG = 10
 
 
 def _linear(x: Tensor, rows: int) -> Op | None:
@@ -51,7 +51,7 @@ def _heads_of_columns(graph: Graph, op: Op) -> bool:
     if order not in ([1, 2, 0], [1, 0, 2]) or scaled is None:
         return False
     second = _is_second_factor(op.output)
-    if tokens > _LONG * size and not (second and order == [1, 0, 2]):
+    if tokens > LONG * size and not (second and order == [1, 0, 2]):
         return False
     chain = Chain(graph, op)
     layer = scaled.inputs[0].producer

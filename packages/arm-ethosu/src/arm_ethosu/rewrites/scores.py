@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import inf, prod
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from arm_tosa_core.ir import Graph, Op, Tensor
 from arm_tosa_core.rewrite import Rewrite, Stage
 
 from .chain import Chain
+from .heads import LONG
 from .maxima import is_pool, maximum_as_pool
 
 #: Elements of a product up to which it is slow in itself, so that to compute it again does not pay.
@@ -22,19 +23,20 @@ def _elements(op: Op) -> list[Tensor]:
     return op.inputs[:1] if op.name == "RESCALE" else [x for x in op.inputs if x.rank == op.output.rank]
 
 
-def _turns(x: Tensor) -> bool:
-    """Whether ``x`` can be made with its last two axes exchanged, from constants and products large enough."""
+def _work(x: Tensor) -> float:
+    """Elements to transpose and to read for ``x`` with its last two axes exchanged; infinite if there is no way."""
     op = x.producer
     if x.is_constant or 1 in x.shape[-2:]:
-        return True
+        return x.size
     if op is None or x.rank < 3:
-        return False
+        return inf
     if op.name == "RESHAPE":
-        return op.inputs[0].shape[-2:] == x.shape[-2:] and _turns(op.inputs[0])
+        return _work(op.inputs[0]) if op.inputs[0].shape[-2:] == x.shape[-2:] else inf
     if op.name == "MATMUL":
-        transposed = sum(factor.size for factor in op.inputs[:2])
-        return prod(x.shape[-2:]) > _SMALL and transposed <= x.size
-    return op.name in _BY_ELEMENT and not op.attrs.get("per_channel") and all(map(_turns, _elements(op)))
+        count, depth = op.inputs[1].shape[:2]
+        transposed = sum(count * size * max(depth, size / LONG) for size in x.shape[-2:])
+        return transposed if prod(x.shape[-2:]) > _SMALL else inf
+    return sum(map(_work, _elements(op))) if op.name in _BY_ELEMENT and not op.attrs.get("per_channel") else inf
 
 
 def _turned(chain: Chain, x: Tensor) -> Tensor:
@@ -57,10 +59,11 @@ def _of_columns(graph: Graph, op: Op) -> bool:
     """A maximum along the rows of a product becomes one along the columns of the product of what is transposed.
 
     Vela has rows as channels, and these cannot be compared before they are copied elsewhere. In DeiT-tiny the maxima of
-    3 x 197 rows of 197 take 229,000 cycles on Ethos-U85-256; to compute the scores again and compare takes 71,000.
+    3 x 197 rows of 197 take 229,000 cycles on Ethos-U85-256; to compute the scores again and compare takes 71,000. It
+    pays where there is less to transpose and read than there are scores.
     """
     x, last = op.inputs[0], op.inputs[0].rank - 1
-    if last < 2 or op.attrs["axis"] != last or x.producer is None or 1 in x.shape[-2:] or not _turns(x):
+    if last < 2 or op.attrs["axis"] != last or x.producer is None or 1 in x.shape[-2:] or _work(x) > x.size:
         return False
     *outer, rows, columns = x.shape
     if not is_pool(prod(outer), columns, rows):
