@@ -96,16 +96,18 @@ def test_the_maximum_of_rows_is_that_of_columns_computed_again(
         assert cycles(legal, _U85) < 0.7 * cycles(plain, _U85)
 
 
-def _head(builder: Builder, x: Tensor, shape: Sequence[int], heads: int, perms: tuple[int, ...]) -> Tensor:
+def _head(
+    builder: Builder, x: Tensor, shape: Sequence[int], heads: int, perms: tuple[int, ...], stride: int = 1
+) -> Tensor:
     """A linear layer, of an image of any shape, and its heads: [heads, tokens, size] or [heads, size, tokens]."""
-    graph, tokens, width = builder.graph, x.size // x.shape[-1], x.shape[-1]
+    graph, width = builder.graph, x.shape[-1]
     weight = graph.constant(np.random.default_rng(len(graph.ops)).integers(-127, 128, (width, 1, 1, width)), DType.INT8)
     bias = graph.constant(np.zeros(width, np.int32), DType.INT32)
     zeros = [builder.zero_point(0, DType.INT8)] * 2
     image = builder.emit("RESHAPE", [x, graph.shape((*shape, width))])
-    attrs = {"pad": (0, 0, 0, 0), "stride": (1, 1), "dilation": (1, 1)}
+    attrs = {"pad": (0, 0, 0, 0), "stride": (stride, stride), "dilation": (1, 1)}
     made = builder.rescale(builder.emit("CONV2D", [image, weight, bias, *zeros], **attrs), [0.001], DType.INT8)
-    made = builder.emit("RESHAPE", [made, graph.shape((1, tokens, heads, width // heads))])
+    made = builder.emit("RESHAPE", [made, graph.shape((1, made.size // width, heads, width // heads))])
     made = builder.emit("TRANSPOSE", [made], perms=perms)
     return builder.emit("RESHAPE", [made, graph.shape(made.shape[1:])])
 
@@ -133,7 +135,7 @@ def test_heads_are_made_of_columns(shape: tuple[int, ...], heads: int, transpose
     assert cycles(legal, _U85) < cycles(plain, _U85)
 
 
-@pytest.mark.parametrize("other", ["read twice", "not a layer"])
+@pytest.mark.parametrize("other", ["read twice", "not a layer", "every other position"])
 def test_heads_of_anything_else_stay(other: str) -> None:
     builder = Builder(Graph(), _U85.tosa_spec)
     graph = builder.graph
@@ -142,6 +144,8 @@ def test_heads_of_anything_else_stay(other: str) -> None:
         query = _head(builder, x, (1, 1, 65), 4, (0, 2, 1, 3))
         scaled = next(op.output for op in graph.ops if op.name == "RESCALE")
         graph.outputs = [query, builder.emit("RESHAPE", [scaled, graph.shape((65, 64))])]
+    elif other == "every other position":
+        graph.outputs = [_head(builder, graph.input("y", (1, 81, 64), DType.INT8), (1, 9, 9), 4, (0, 2, 1, 3), 2)]
     else:
         split = builder.emit("RESHAPE", [x, graph.shape((1, 65, 4, 16))])
         graph.outputs = [builder.emit("TRANSPOSE", [split], perms=(0, 2, 1, 3))]

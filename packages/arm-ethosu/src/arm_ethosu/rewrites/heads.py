@@ -9,9 +9,12 @@ from arm_tosa_core.rewrite import Rewrite, Stage
 
 from .chain import Chain
 
-_IMAGE_RANK = 4
 #: Columns for each row of a matrix from which on Vela transposes it slowly.
 LONG = 10
+
+
+def _is_pointwise(op: Op) -> bool:
+    return op.inputs[1].shape[1:3] == (1, 1) and op.attrs["stride"] == (1, 1) and not any(op.attrs["pad"])
 
 
 def _linear(x: Tensor, rows: int) -> Op | None:
@@ -19,7 +22,7 @@ def _linear(x: Tensor, rows: int) -> Op | None:
     while x.producer is not None and len(x.uses) == 1:
         if x.producer.name == "RESCALE":
             made = x.producer.inputs[0].producer
-            pointwise = made is not None and made.name == "CONV2D" and prod(made.inputs[1].shape[1:3]) == 1
+            pointwise = made is not None and made.name == "CONV2D" and _is_pointwise(made)
             return x.producer if pointwise and prod(x.shape[:-1]) == rows else None
         if x.producer.name != "RESHAPE":
             return None
