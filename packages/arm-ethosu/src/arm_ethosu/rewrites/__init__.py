@@ -27,7 +27,6 @@ from .resizes import RESIZE_AS_CONVOLUTIONS
 from .scores import MAXIMUM_U85
 from .tables import ACTIVATION_FIRST, ONE_TABLE
 from .transposes import (
-    TRANSPOSE_BY_CONVOLUTION,
     TRANSPOSE_BY_IMAGE,
     TRANSPOSE_OF_FEW_AXES,
     TRANSPOSE_OF_MATRIX,
@@ -67,7 +66,6 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
             MADE_SMALLER,
             WIDE_JOINED_U85,
             TRANSPOSE_BY_IMAGE,
-            TRANSPOSE_BY_CONVOLUTION,
             TRANSPOSE_OF_MATRIX,
             transpose_in_two(_LEAST.get(accelerator, 0)),
             HEADS_OF_COLUMNS,

@@ -1,10 +1,8 @@
-"""TRANSPOSE in the form that takes Vela the fewest steps: of few axes, of one image at a time, or as a convolution."""
+"""TRANSPOSE in the form that takes Vela the fewest steps: of few axes, of one image at a time, or behind a copy."""
 
 from __future__ import annotations
 
-from math import ceil, prod
-
-import numpy as np
+from math import prod
 
 from arm_tosa_core.ir import DType, Graph, Op
 from arm_tosa_core.rewrite import Rewrite, Stage
@@ -18,12 +16,9 @@ _BY_IMAGE = ((0, 2, 1, 3), (0, 2, 3, 1))
 #: Images at most: each is an operation or two.
 _MOST_IMAGES = 64
 
-#: Channels at most of an image, and its pixels per channel at least, that a convolution makes in fewer cycles than a
-#: TRANSPOSE on Ethos-U85.
-_FEW_CHANNELS, _PIXELS_PER_CHANNEL = 8, 32
-#: Channels at most of a result that is made in two steps.
-_FEWEST_CHANNELS = 4
-_BLOCK = 16  # channels that it computes at once
+#: Channels at most of a result that is made in two steps: Ethos-U85 writes 16 at once, used or not.
+_FEW_CHANNELS = 4
+_BRICK = 16  # channels that it computes at once
 _NARROW = (DType.INT8, DType.INT16)
 
 
@@ -67,34 +62,6 @@ def _by_image(graph: Graph, op: Op) -> bool:
     return True
 
 
-def _by_convolution(graph: Graph, op: Op) -> bool:
-    """Few planes become the channels of an image by a convolution with ones and zeros.
-
-    [3, 224, 224] with the perms (1, 2, 0), as at the beginning of most networks, takes 549,000 cycles on Ethos-U85-256
-    as a TRANSPOSE, for it writes 16 channels at once, used or not. Read as [3, 3136, 16] it becomes [1, 3136, 48] by a
-    kernel of 3x1 that puts each element in its place, in 38,000.
-    """
-    x, result = op.inputs[0], op.output
-    axes = [axis for axis in op.attrs["perms"] if x.shape[axis] > 1]
-    if not axes or axes != [*sorted(axes)[1:], min(axes)] or x.dtype not in _NARROW:
-        return False
-    count: int = x.shape[axes[-1]]
-    size = x.size // count
-    if count > _FEW_CHANNELS or size < _PIXELS_PER_CHANNEL * count:
-        return False
-
-    def products(width: int) -> float:  # in blocks of 16 channels, per column
-        return ceil(width / _BLOCK) * ceil(width * count / _BLOCK) / width
-
-    width = min((width for width in range(1, _BLOCK + 1) if size % width == 0), key=lambda w: (products(w), -w))
-    ones = np.eye(count * width, dtype=np.int8).reshape(count, width, count, width).swapaxes(0, 1)
-    chain = Chain(graph, op)
-    made = chain.reshape(x, 1, count, size // width, width)
-    made = chain.convolve("CONV2D", made, ones.reshape(width * count, count, 1, width))
-    graph.replace(result, chain.reshape(chain.rescale(made, x.dtype), *result.shape))
-    return True
-
-
 def transpose_in_two(least: int) -> Rewrite:
     """A TRANSPOSE of three axes whose result has few channels is made in two, the last one of a matrix.
 
@@ -108,10 +75,10 @@ def transpose_in_two(least: int) -> Rewrite:
     def apply(graph: Graph, op: Op) -> bool:
         x = op.inputs[0]
         axes = [axis for axis in op.attrs["perms"] if x.shape[axis] > 1]
-        if len(axes) != 3:
+        if len(axes) != 3 or _matrix(op) is not None:
             return False
         rows, columns, channels = axes
-        if not x.shape[channels] <= _FEWEST_CHANNELS < x.shape[rows] or x.size < least:
+        if not x.shape[channels] <= _FEW_CHANNELS < x.shape[rows] or x.size < least:
             return False
         insert, ordered = graph.before(op), sorted(axes)
         made = insert("RESHAPE", x, graph.shape([x.shape[a] for a in ordered]))
@@ -124,26 +91,35 @@ def transpose_in_two(least: int) -> Rewrite:
     return Rewrite("transpose_in_two", Stage.LEGALIZE, ("TRANSPOSE",), apply)
 
 
+def _matrix(op: Op) -> tuple[int, int] | None:
+    """The shape of the matrix that is transposed, if nothing could write it transposed: an input, or read elsewhere."""
+    x, axes = op.inputs[0], [axis for axis in op.attrs["perms"] if op.inputs[0].shape[axis] > 1]
+    turn = axes.index(min(axes)) if axes else 0
+    if not turn or axes[turn:] + axes[:turn] != sorted(axes) or x.dtype not in _NARROW or x.is_constant:
+        return None
+    rows = prod(x.shape[axis] for axis in axes[turn:])
+    matrix = (rows, x.size // rows)
+    if matrix[1] < _BRICK:
+        return None
+    if len(x.uses) > 1:
+        return matrix if x.shape[-2:] == matrix else None  # Vela copies what is read in two shapes
+    while x.producer is not None and x.producer.name == "RESHAPE" and len(x.uses) == 1:
+        x = x.producer.inputs[0]
+    return matrix if x.producer is None else None
+
+
 def _of_matrix(graph: Graph, op: Op) -> bool:
-    """A matrix that nothing could write transposed, an input or what is read elsewhere, is first copied by x | 0.
+    """A matrix that nothing could write transposed is first copied by x | 0.
 
     Ethos-U85 reads in order and writes transposed. Vela makes a TRANSPOSE by itself a pool, in whose cycles rows much
-    longer than columns count twice: [40, 296] takes 7,928 on Ethos-U85-256 and [80, 3000] 443,000. It spends none on
-    one behind an elementwise operation: 2,960 and 60,000.
+    longer than columns count twice, and few columns as 16: [40, 296] takes 7,928 on Ethos-U85-256, [80, 3000] 443,000,
+    and an image of [3, 224, 224] 549,000. It spends none on one behind an elementwise operation: 2,960, 60,000, 38,000.
     """
-    x = op.inputs[0]
-    axes = [axis for axis in op.attrs["perms"] if x.shape[axis] > 1]
-    if len(axes) != 2 or axes == sorted(axes) or x.dtype not in _NARROW or x.is_constant:
+    matrix = _matrix(op)
+    if matrix is None:
         return False
-    matrix = tuple(x.shape[axis] for axis in sorted(axes))
-    source = x
-    while source.producer is not None and source.producer.name == "RESHAPE" and len(source.uses) == 1:
-        source = source.producer.inputs[0]
-    elsewhere = len(x.uses) > 1  # then Vela would copy it to read it in another shape
-    if (source.producer is not None and len(source.uses) == 1) or (elsewhere and x.shape[-2:] != matrix):
-        return False
-    chain = Chain(graph, op)
-    x = x if elsewhere else chain.reshape(x, *matrix)
+    chain, x = Chain(graph, op), op.inputs[0]
+    x = x if len(x.uses) > 1 else chain.reshape(x, *matrix)
     copied = chain.insert("BITWISE_OR", x, chain.reshape(chain.zero(x.dtype), *[1] * x.rank))
     made = chain.insert("TRANSPOSE", chain.reshape(copied, *matrix), perms=(1, 0))
     graph.replace(op.output, chain.reshape(made, *op.output.shape))
@@ -151,6 +127,5 @@ def _of_matrix(graph: Graph, op: Op) -> bool:
 
 
 TRANSPOSE_BY_IMAGE = Rewrite("transpose_by_image", Stage.LEGALIZE, ("TRANSPOSE",), _by_image)
-TRANSPOSE_BY_CONVOLUTION = Rewrite("transpose_by_convolution", Stage.LEGALIZE, ("TRANSPOSE",), _by_convolution)
 TRANSPOSE_OF_MATRIX = Rewrite("transpose_of_matrix", Stage.LEGALIZE, ("TRANSPOSE",), _of_matrix)
 TRANSPOSE_OF_FEW_AXES = Rewrite("transpose_of_few_axes", Stage.LEGALIZE, ("TRANSPOSE",), _of_few_axes)
