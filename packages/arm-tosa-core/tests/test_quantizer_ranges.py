@@ -185,6 +185,25 @@ class Faint(nn.Module):
         return self.layer(x * 1e-6)
 
 
+@pytest.mark.parametrize("shape", [(1, 256, 16), (1, 16, 16, 16)], ids=["tokens", "picture"])
+def test_what_is_alike_counts_once(shape: tuple[int, ...]) -> None:
+    """256 positions that hardly differ say no more of the range than one of them does."""
+    generator = torch.Generator().manual_seed(0)
+    position = torch.randn([1, *[1] * (len(shape) - 2), 16], generator=generator)
+    noise = torch.randn(shape, generator=generator)
+
+    def reach(x: torch.Tensor) -> float:
+        """The largest real that is represented, in parts of the largest that was seen."""
+        observer = MaskedHistogramObserver(dtype=torch.int8, qscheme=torch.per_tensor_symmetric)
+        observer(x)
+        return float(observer.calculate_qparams()[0]) * 127 / float(x.abs().max())
+
+    assert reach(noise) < 1.07
+    assert 1.9 < reach(position + 1e-3 * noise) <= 2.01
+    assert reach(torch.stack([noise[0]] * 64)) == pytest.approx(reach(noise), rel=0.05)
+    assert reach(position.expand(shape)) == pytest.approx(reach(position), rel=0.05)
+
+
 @pytest.mark.parametrize("bias", [0.0, 1e-6, 30.0])
 def test_numbers_that_vanish(bias: float) -> None:
     torch.manual_seed(0)

@@ -14,7 +14,7 @@ from ..values import unbounded
 #: How far beyond the other numbers a mask lies for a quantized model: exp(-8) is less than a step of 8 bits.
 _MARGIN = 8.0
 
-#: The range is widened by this over the root of how many numbers were seen, doubled at most.
+#: The range is widened by this over the root of how many independent numbers were seen, doubled at most.
 _FEW = 4.0
 _TIE = 1 - 2**-20
 _BYTE = 255  # steps of 8 bits
@@ -33,8 +33,8 @@ _TRIED, _LEAST = 96, 0.05
 class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
     """A histogram in which the infinities of attention masks, or what stands for them, do not stretch the scale.
 
-    The range is the one of least squared error, which is searched for exactly. It is widened where few numbers were
-    seen: those to come lie further out. There is more room where there are more than 8 bits.
+    The range is the one of least squared error, which is searched for exactly. It is widened where few independent
+    numbers were seen: those to come lie further out. There is more room where there are more than 8 bits.
 
     Numbers that are ``unbounded`` count as a little beyond the least and greatest of the others. In the
     quantized model they saturate there.
@@ -64,6 +64,7 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
             seen = x.detach()
         self._zeros += int((seen == 0).sum())
         self._count += seen.numel()
+        self._independent += _independent(seen)
         super().forward(seen)
         return x
 
@@ -71,6 +72,7 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
         super().__init__(**arguments)
         self._bounds = bounds
         self._count = self._zeros = 0
+        self._independent = 0.0
 
     def _calculate_qparams(self, min_val: torch.Tensor, max_val: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Of a symmetric range, the largest real is the largest integer: torchao makes it half an integer more."""
@@ -95,13 +97,29 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
             low, high = min(low, 0.0), max(high, 0.0)
         if symmetric:  # one of the ends may be known, or be 0
             low, high = max(low, min(float(self.min_val), 0.0)), min(high, max(float(self.max_val), 0.0))
-        margin = 1 + min(1.0, _FEW / math.sqrt(max(self._count - self._zeros, 1)))
+        margin = 1 + min(1.0, _FEW / math.sqrt(max(min(self._independent, self._count - self._zeros), 1)))
         margin *= _HEAD_ROOM if self.quant_max - self.quant_min > _BYTE else 1.0
         least, greatest = self._bounds
         low, high = max(low * margin, min(least, low)), min(high * margin, max(greatest, high))
         # Of equal bounds, such as -1 and 1, the zero point lies between two integers. With the lower one both bounds
         # are the ends of the integers, which saves a CLAMP.
         return self.min_val.new_tensor(low * _TIE), self.max_val.new_tensor(high * _TIE)
+
+
+def _independent(x: torch.Tensor) -> float:
+    """How many numbers there are when those that are alike along an axis count once.
+
+    Tokens of a transformer, and the positions of a picture, may differ by a thousandth of what they have in common.
+    Another input moves what they have in common, and so all of them at once.
+    """
+    squares = float(x.float().square().sum())
+    if not squares:
+        return float(x.numel())
+    size = 1.0
+    for axis, length in enumerate(x.shape):
+        common = length * float(x.float().mean(axis).square().sum()) / squares
+        size *= 1 + (length - 1) * max(0.0, 1 - common)
+    return size
 
 
 def _least_error(
