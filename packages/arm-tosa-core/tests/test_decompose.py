@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 from torch.export import ExportedProgram
 
-from arm_tosa_core.decompose import decompose, without_composites
+from arm_tosa_core.decompose import decompose, run_decompositions, without_composites
 from arm_tosa_core.program import copy_program
-
-ARANGE = torch.ops.aten.arange.default
 
 
 def counted(x: torch.Tensor) -> torch.Tensor:
-    return x.relu() + torch.arange(4)
+    return x.relu() + x.diff(append=x[:, :1])
 
 
 def split_twice(x: torch.Tensor) -> torch.Tensor:
@@ -27,15 +26,15 @@ def split_twice(x: torch.Tensor) -> torch.Tensor:
 def in_place(x: torch.Tensor) -> torch.Tensor:
     y = x * 2
     torch.chunk(y, 2, 1)[0].add_(1)
-    return y + torch.arange(4)
+    return y + y.diff(append=y[:, :1])
 
 
-def exported(function: Callable[[torch.Tensor], torch.Tensor]) -> ExportedProgram:
+def exported(function: Callable[[torch.Tensor], torch.Tensor], shape: tuple[int, int] = (2, 4)) -> ExportedProgram:
     class Module(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return function(x)
 
-    return torch.export.export(Module(), (torch.randn(2, 4),))
+    return torch.export.export(Module(), (torch.randn(shape),))
 
 
 def targets(program: ExportedProgram) -> Counter[str]:
@@ -50,7 +49,7 @@ def test_same_results(function: Callable[[torch.Tensor], torch.Tensor]) -> None:
     for whole in (made, program):
         assert torch.equal(whole.module()(x), function(x))
     assert targets(program) == before
-    assert "aten.arange.default" not in targets(made)
+    assert "aten.diff.default" not in targets(made)
 
 
 def test_only_the_operators_asked_for_are_traced(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,8 +63,10 @@ def test_only_the_operators_asked_for_are_traced(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(ExportedProgram, "run_decompositions", run)
     made = without_composites(program)
-    assert traced == [{"aten.arange.default": 1}]
-    assert targets(made) == {"aten.arange.start_step": 1, "aten.relu.default": 1, "aten.add.Tensor": 1}
+    assert traced == [{"aten.diff.default": 1}]
+    parts = targets(made) - targets(program)
+    assert targets(program) - targets(made) == {"aten.diff.default": 1}
+    assert parts["aten.sub.Tensor"] == 1
 
 
 def test_operators_without_an_entry_are_left() -> None:
@@ -86,8 +87,51 @@ def without_gradients(x: torch.Tensor) -> torch.Tensor:
     return y * x
 
 
-def test_operators_without_gradients_are_operators() -> None:
+def with_autocast(x: torch.Tensor, enabled: bool) -> torch.Tensor:
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=enabled), torch.no_grad():
+        y = x @ x
+    return y.relu()
+
+
+@pytest.fixture
+def traced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many nodes each program had that was traced."""
+    counts = []
+
+    def counting(program: ExportedProgram, table: Any) -> ExportedProgram:
+        counts.append(len(program.graph.nodes))
+        return run_decompositions(program, table)
+
+    monkeypatch.setattr("arm_tosa_core.decompose.run_decompositions", counting)
+    return counts
+
+
+def test_operators_without_gradients_are_operators(traced: list[int]) -> None:
     """Export keeps ``no_grad`` as a graph within the graph."""
     program = exported(without_gradients)
     assert any("wrap_with_set_grad_enabled" in name for name in targets(program))
-    assert targets(without_composites(program)) == {"aten.relu.default": 1, "aten.mul.Tensor": 1}
+    made = copy_program(without_composites(program))  # to copy is to judge the signature
+    assert targets(made) == {"aten.relu.default": 1, "aten.mul.Tensor": 1}
+    x = torch.randn(2, 4)
+    torch.testing.assert_close(made.module()(x), program.module()(x))
+    assert not traced
+    (relu,) = (n for n in made.graph.nodes if "relu" in n.name)
+    assert "stack_trace" in relu.meta  # messages name the user's line
+
+
+@pytest.mark.parametrize("enabled", [False, True])
+def test_autocast_is_kept_to(enabled: bool, traced: list[int]) -> None:
+    program, x = exported(lambda x: with_autocast(x, enabled), (3, 3)), torch.randn(3, 3)
+    made = copy_program(without_composites(program))
+    assert not any("wrap" in name for name in targets(made))
+    wanted = program.module()(x)
+    assert wanted.dtype == (torch.bfloat16 if enabled else torch.float32)
+    torch.testing.assert_close(made.module()(x), wanted, rtol=0, atol=0)
+    assert bool(traced) == enabled
+
+
+def test_what_is_made_of_no_tensor_is_left(traced: list[int]) -> None:
+    """It is evaluated, so that nobody needs its parts."""
+    program = exported(lambda x: x + torch.arange(4).diff(append=torch.zeros(1, dtype=torch.int64)))
+    assert targets(without_composites(program)) == targets(program)
+    assert not traced

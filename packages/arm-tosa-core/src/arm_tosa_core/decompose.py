@@ -24,8 +24,9 @@ from .registry import canonical, find
 
 Table = Mapping[Any, Callable[..., Any]]
 
-#: Graphs within the graph that change how gradients or types are handled; tracing puts their operators in their place.
-_WRAPPERS = frozenset((torch.ops.higher_order.wrap_with_set_grad_enabled, torch.ops.higher_order.wrap_with_autocast))
+#: Graphs within the graph that change how gradients or types are handled, and how many arguments precede the graph.
+_WRAPPERS = {torch.ops.higher_order.wrap_with_set_grad_enabled: 1, torch.ops.higher_order.wrap_with_autocast: 4}
+_AUTOCAST_ENABLED = 2
 
 
 def decompose(program: ExportedProgram, table: Table, targets: Collection[Any] | None = None) -> ExportedProgram:
@@ -59,11 +60,10 @@ def decompose(program: ExportedProgram, table: Table, targets: Collection[Any] |
 
 def without_composites(program: ExportedProgram) -> ExportedProgram:
     """The program with operators that have no rule replaced by what PyTorch makes them of, as far as it says."""
-    if any(node.target in _WRAPPERS for node in program.graph.nodes):
-        program = run_decompositions(program, {})
+    program = _without_wrappers(program)
     known: Table | None = None
     before: set[Any] = set()
-    while targets := {node.target for node in program.graph.nodes if _has_no_rule(node)} - before:
+    while targets := {node.target for node in _computed(program) if _has_no_rule(node)} - before:
         known = known or torch.export.default_decompositions()  # late: PyTorch takes 0.1 s to make it
         strange = {target for target in targets if target in known or _is_composite(target)}
         if not strange:
@@ -73,14 +73,53 @@ def without_composites(program: ExportedProgram) -> ExportedProgram:
     return program
 
 
+def _without_wrappers(program: ExportedProgram) -> ExportedProgram:
+    """Puts the operators of a graph that is only wrapped in the place of its call. Autocast wants to be traced."""
+    wrappers = [node for node in program.graph.nodes if node.target in _WRAPPERS]
+    if not wrappers:
+        return program
+    if any(_WRAPPERS[node.target] > _AUTOCAST_ENABLED and node.args[_AUTOCAST_ENABLED] for node in wrappers):
+        return run_decompositions(program, {})
+    program = copy_program(program)
+    for wrapper in [node for node in program.graph.nodes if node.target in _WRAPPERS]:
+        attribute, *given = wrapper.args[_WRAPPERS[wrapper.target] :]
+        wrapped = program.graph_module.get_submodule(attribute.target).graph
+        new = dict(zip(wrapped.find_nodes(op="placeholder"), given, strict=True))
+        with program.graph.inserting_before(wrapper):
+            made = program.graph.graph_copy(wrapped, new)
+        results = made if isinstance(made, (tuple, list)) else (made,)
+        for node in wrapped.nodes:
+            if node.op != "placeholder" and isinstance(copy := new.get(node), Node):
+                copy.meta = {
+                    key: wrapper.meta[key] for key in ("stack_trace", "nn_module_stack") if key in wrapper.meta
+                }
+                copy.meta |= node.meta
+        for part in list(wrapper.users):
+            part.replace_all_uses_with(results[part.args[1]])
+            program.graph_signature.replace_all_uses(part.name, results[part.args[1]].name)
+            program.graph.erase_node(part)
+        program.graph.erase_node(wrapper)
+    program.graph.eliminate_dead_code()
+    return _without_wrappers(program)  # those in what was wrapped
+
+
+def _computed(program: ExportedProgram) -> list[Node]:
+    """The nodes but for those that are made of no tensor: those are evaluated, whatever they are."""
+    made_of_nothing: set[Node] = set()
+    for node in program.graph.nodes:
+        if node.op == "call_function" and made_of_nothing.issuperset(node.all_input_nodes):
+            made_of_nothing.add(node)
+    return [node for node in program.graph.nodes if node not in made_of_nothing]
+
+
 def _has_no_rule(node: Node) -> bool:
     if not isinstance(node.target, torch._ops.OpOverload) or is_quantize(node) or is_dequantize(node):
         return False
     return find(canonical(node.target)) is None
 
 
-def _is_composite(target: torch._ops.OpOverload) -> bool:
-    name = target.name()  # type: ignore[no-untyped-call]
+def _is_composite(target: Any) -> bool:
+    name = target.name()
     return torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd")
 
 

@@ -24,6 +24,7 @@ from .edges import copy_shared, narrow_int64, needs_edits
 from .errors import NothingDelegatedWarning as NothingDelegatedWarning
 from .errors import Rejected, UsageError
 from .explain import Report
+from .functional import out_of_place
 from .program import copy_program, is_graph, mutable, real_constants
 from .registry import overload
 
@@ -112,7 +113,7 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
 
     def edited(self, exported_program: ExportedProgram) -> tuple[ExportedProgram, Analysis]:
         """``transform_for_pre_decomposition``, and what is delegated; gives the same program if it needs no edits."""
-        exported_program = without_composites(with_choices(exported_program))
+        exported_program = without_composites(out_of_place(with_choices(exported_program)))
         analysis = self._analyse(exported_program, editable=True)
         if any(_writes(node, analysis) for node in exported_program.graph.nodes):
             exported_program = exported_program.run_decompositions({})  # makes it functional: what follows moves values

@@ -7,9 +7,9 @@ from torch.fx import Node
 
 from ..analysis import Analysis
 from ..decompose import decompose
+from ..functional import functional
 from ..partitioner import TOSAPartitioner
 from ..program import is_dequantize, is_int64_cast, is_quantize
-from .functional import functional
 
 
 def delegation(program: ExportedProgram, partitioner: TOSAPartitioner) -> tuple[ExportedProgram, Analysis]:

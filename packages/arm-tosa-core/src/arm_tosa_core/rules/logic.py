@@ -110,7 +110,7 @@ def masked_fill(b: Builder, x: Value, mask: Value, number: Operand) -> Value:
     return b.SELECT(mask, number, x)
 
 
-@op("aten._to_copy.default", "aten.to.dtype", "aten.to.dtype_layout", quant=Q.SHARED)
+@op("aten._to_copy.default", "aten.to.dtype", "aten.to.dtype_layout", "aten.to.device", quant=Q.SHARED)
 def to(b: Builder, x: Value, *args: Any, dtype: torch.dtype | None = None, **_: Any) -> Value | Complex:
     wanted = dtype or next((a for a in args if isinstance(a, torch.dtype)), x.dtype)
     if wanted == x.dtype or (x.quant and wanted == torch.float32):

@@ -8,8 +8,8 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from ..decompose import run_decompositions
-from ..program import copy_program, mutable
+from .decompose import run_decompositions
+from .program import copy_program, mutable
 
 #: Checks that export leaves in a program; ExecuTorch drops them. They must not count as users of a tensor.
 _CHECKS = frozenset({torch.ops.aten._assert_tensor_metadata.default})
@@ -23,17 +23,21 @@ _FRESH_COMPOSITES = frozenset(
 
 def functional(program: ExportedProgram) -> ExportedProgram:
     """The program without operators in place and without checks of tensor metadata; the one given is left as it is."""
-    nodes = list(program.graph.nodes)
-    if not any(node.target in _CHECKS or mutable(node) for node in nodes):
+    program = out_of_place(program)
+    return run_decompositions(program, {}) if any(map(mutable, program.graph.nodes)) else program
+
+
+def out_of_place(program: ExportedProgram) -> ExportedProgram:
+    """As ``functional``, without tracing: what overwrites a tensor that others read or share stays as it is."""
+    if not any(node.target in _CHECKS or mutable(node) for node in program.graph.nodes):
         return program
-    if any(mutable(node) and _twin(node) is None for node in nodes):
-        return run_decompositions(program, {})
     program = copy_program(program)
     for node in list(program.graph.nodes):
         if node.target in _CHECKS:
             program.graph.erase_node(node)
-        elif mutable(node):
-            node.target = _twin(node)
+    for node in program.graph.nodes:
+        if mutable(node):
+            node.target = _twin(node) or node.target
     program.graph.eliminate_dead_code()
     return program
 
