@@ -192,16 +192,22 @@ def test_what_is_alike_counts_once(shape: tuple[int, ...]) -> None:
     position = torch.randn([1, *[1] * (len(shape) - 2), 16], generator=generator)
     noise = torch.randn(shape, generator=generator)
 
-    def reach(x: torch.Tensor) -> float:
+    def reach(*samples: torch.Tensor) -> float:
         """The largest real that is represented, in parts of the largest that was seen."""
         observer = MaskedHistogramObserver(dtype=torch.int8, qscheme=torch.per_tensor_symmetric)
-        observer(x)
-        return float(observer.calculate_qparams()[0]) * 127 / float(x.abs().max())
+        for x in samples:
+            observer(x)
+        return float(observer.calculate_qparams()[0]) * 127 / max(float(x.abs().max()) for x in samples if x.numel())
 
     assert reach(noise) < 1.07
     assert 1.9 < reach(position + 1e-3 * noise) <= 2.01
     assert reach(torch.stack([noise[0]] * 64)) == pytest.approx(reach(noise), rel=0.05)
     assert reach(position.expand(shape)) == pytest.approx(reach(position), rel=0.05)
+    tokens = position + 1e-3 * noise
+    assert reach(tokens, tokens[:, :0]) == reach(tokens)
+    assert reach(tokens, 0.999 * tokens, 1.001 * tokens) < 1.05  # samples that say how little they differ
+    assert 1.6 < reach(tokens, 0.5 * tokens) <= 2.01
+    assert 1.2 < reach(*[factor * tokens for factor in (0.6, 0.5, 1.0, 0.8, 0.7)]) < 1.3
 
 
 @pytest.mark.parametrize("bias", [0.0, 1e-6, 30.0])

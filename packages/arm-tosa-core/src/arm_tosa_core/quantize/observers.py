@@ -16,6 +16,9 @@ _MARGIN = 8.0
 
 #: The range is widened by this over the root of how many independent numbers were seen, doubled at most.
 _FEW = 4.0
+
+#: Where samples tell how far they reach, the next one reaches no farther than this many mean distances between two.
+_SPACINGS = 2.0
 _TIE = 1 - 2**-20
 _BYTE = 255  # steps of 8 bits
 
@@ -34,7 +37,8 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
     """A histogram in which the infinities of attention masks, or what stands for them, do not stretch the scale.
 
     The range is the one of least squared error, which is searched for exactly. It is widened where few independent
-    numbers were seen: those to come lie further out. There is more room where there are more than 8 bits.
+    numbers were seen: those to come lie further out. Numbers that are nearly alike count as one, unless one sample
+    reaches about as far as the next. There is more room where there are more than 8 bits.
 
     Numbers that are ``unbounded`` count as a little beyond the least and greatest of the others. In the
     quantized model they saturate there.
@@ -49,6 +53,8 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
         Raises:
             UsageError: a number is NaN.
         """
+        if not x.numel():
+            return x
         if torch.isnan(x).any():
             raise UsageError(
                 f"calibration: {int(torch.isnan(x).sum())} of the {x.numel()} numbers of a tensor of shape "
@@ -65,6 +71,7 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
         self._zeros += int((seen == 0).sum())
         self._count += seen.numel()
         self._independent += _independent(seen)
+        self._reaches.append(float(seen.abs().max()))
         super().forward(seen)
         return x
 
@@ -73,6 +80,14 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
         self._bounds = bounds
         self._count = self._zeros = 0
         self._independent = 0.0
+        self._reaches: list[float] = []  # of each call
+
+    def _spread(self) -> float:
+        """How much farther the next sample may reach, in parts of the farthest, by how much those seen differ."""
+        if len(self._reaches) < 2:
+            return math.inf
+        least, greatest = min(self._reaches), max(self._reaches)
+        return _SPACINGS * (1 - least / greatest) / (len(self._reaches) - 1)
 
     def _calculate_qparams(self, min_val: torch.Tensor, max_val: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Of a symmetric range, the largest real is the largest integer: torchao makes it half an integer more."""
@@ -97,7 +112,8 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
             low, high = min(low, 0.0), max(high, 0.0)
         if symmetric:  # one of the ends may be known, or be 0
             low, high = max(low, min(float(self.min_val), 0.0)), min(high, max(float(self.max_val), 0.0))
-        margin = 1 + min(1.0, _FEW / math.sqrt(max(min(self._independent, self._count - self._zeros), 1)))
+        few, alike = (min(1.0, _FEW / math.sqrt(max(n, 1))) for n in (self._count - self._zeros, self._independent))
+        margin = 1 + max(few, min(alike, self._spread()))
         margin *= _HEAD_ROOM if self.quant_max - self.quant_min > _BYTE else 1.0
         least, greatest = self._bounds
         low, high = max(low * margin, min(least, low)), min(high * margin, max(greatest, high))
