@@ -205,6 +205,7 @@ def test_what_is_alike_counts_once(shape: tuple[int, ...]) -> None:
     assert reach(position.expand(shape)) == pytest.approx(reach(position), rel=0.05)
     tokens = position + 1e-3 * noise
     assert reach(tokens, tokens[:, :0]) == reach(tokens)
+    assert reach(tokens, tokens.flatten()) > 1.9  # a view that shares the observer is no other sample
     assert reach(tokens, 0.999 * tokens, 1.001 * tokens) < 1.05  # samples that say how little they differ
     assert 1.6 < reach(tokens, 0.5 * tokens) <= 2.01
     assert 1.2 < reach(*[factor * tokens for factor in (0.6, 0.5, 1.0, 0.8, 0.7)]) < 1.3

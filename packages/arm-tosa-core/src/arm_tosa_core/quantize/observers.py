@@ -70,8 +70,9 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
             seen = x.detach()
         self._zeros += int((seen == 0).sum())
         self._count += seen.numel()
-        self._independent += _independent(seen)
-        self._reaches.append(float(seen.abs().max()))
+        reach = float(seen.abs().max())
+        sample = (reach, int((seen > reach / 4).sum()))
+        self._samples[sample] = min(_independent(seen), self._samples.get(sample, math.inf))
         super().forward(seen)
         return x
 
@@ -79,15 +80,16 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
         super().__init__(**arguments)
         self._bounds = bounds
         self._count = self._zeros = 0
-        self._independent = 0.0
-        self._reaches: list[float] = []  # of each call
+        #: How many independent numbers a sample has that reaches so far and has so many numbers beyond a quarter of it.
+        #: Views of one tensor, which share an observer, are one sample by that.
+        self._samples: dict[tuple[float, int], float] = {}
 
     def _spread(self) -> float:
         """How much farther the next sample may reach, in parts of the farthest, by how much those seen differ."""
-        if len(self._reaches) < 2:
+        if len(self._samples) < 2:
             return math.inf
-        least, greatest = min(self._reaches), max(self._reaches)
-        return _SPACINGS * (1 - least / greatest) / (len(self._reaches) - 1)
+        least, greatest = min(self._samples)[0], max(self._samples)[0]
+        return _SPACINGS * (1 - least / greatest) / (len(self._samples) - 1)
 
     def _calculate_qparams(self, min_val: torch.Tensor, max_val: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Of a symmetric range, the largest real is the largest integer: torchao makes it half an integer more."""
@@ -112,7 +114,9 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
             low, high = min(low, 0.0), max(high, 0.0)
         if symmetric:  # one of the ends may be known, or be 0
             low, high = max(low, min(float(self.min_val), 0.0)), min(high, max(float(self.max_val), 0.0))
-        few, alike = (min(1.0, _FEW / math.sqrt(max(n, 1))) for n in (self._count - self._zeros, self._independent))
+        few, alike = (
+            min(1.0, _FEW / math.sqrt(max(n, 1))) for n in (self._count - self._zeros, sum(self._samples.values()))
+        )
         margin = 1 + max(few, min(alike, self._spread()))
         margin *= _HEAD_ROOM if self.quant_max - self.quant_min > _BYTE else 1.0
         least, greatest = self._bounds
