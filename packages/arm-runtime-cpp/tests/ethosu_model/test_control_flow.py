@@ -163,7 +163,7 @@ def test_a_quantized_loop_of_pytorch() -> None:
     assert "WHILE_LOOP" in [op.name for op in run.regions[0].graph.ops]
     for factor in (1.0, 0.1):
         ((ours, eager),) = run.edges((inputs[0] * factor,))
-        assert len(eager.unique()) >= 10
+        assert len(eager.unique()) >= 6
         torch.testing.assert_close(ours, eager, rtol=0, atol=1)
 
 
