@@ -11,7 +11,8 @@ import torch
 from torch.export import ExportedProgram
 
 from arm_tosa_core.decompose import decompose, run_decompositions, without_composites
-from arm_tosa_core.program import copy_program
+from arm_tosa_core.functional import functional, out_of_place
+from arm_tosa_core.program import copy_program, mutable
 
 
 def counted(x: torch.Tensor) -> torch.Tensor:
@@ -102,6 +103,7 @@ def traced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         counts.append(len(program.graph.nodes))
         return run_decompositions(program, table)
 
+    monkeypatch.setattr("arm_tosa_core.functional.run_decompositions", counting)
     monkeypatch.setattr("arm_tosa_core.decompose.run_decompositions", counting)
     return counts
 
@@ -110,7 +112,7 @@ def test_operators_without_gradients_are_operators(traced: list[int]) -> None:
     """Export keeps ``no_grad`` as a graph within the graph."""
     program = exported(without_gradients)
     assert any("wrap_with_set_grad_enabled" in name for name in targets(program))
-    made = copy_program(without_composites(program))  # to copy is to judge the signature
+    made = copy_program(out_of_place(program))  # to copy is to judge the signature
     assert targets(made) == {"aten.relu.default": 1, "aten.mul.Tensor": 1}
     x = torch.randn(2, 4)
     torch.testing.assert_close(made.module()(x), program.module()(x))
@@ -122,12 +124,40 @@ def test_operators_without_gradients_are_operators(traced: list[int]) -> None:
 @pytest.mark.parametrize("enabled", [False, True])
 def test_autocast_is_kept_to(enabled: bool, traced: list[int]) -> None:
     program, x = exported(lambda x: with_autocast(x, enabled), (3, 3)), torch.randn(3, 3)
-    made = copy_program(without_composites(program))
+    made = copy_program(out_of_place(program))
     assert not any("wrap" in name for name in targets(made))
     wanted = program.module()(x)
     assert wanted.dtype == (torch.bfloat16 if enabled else torch.float32)
     torch.testing.assert_close(made.module()(x), wanted, rtol=0, atol=0)
     assert bool(traced) == enabled
+
+
+def nested(x: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        y = x * 2
+        with torch.autocast("cpu", enabled=False):
+            z = y @ y
+            with torch.enable_grad():
+                z = z.sin()
+        z = z + y
+    return z.relu()
+
+
+def in_place_without_gradients(x: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        y = x * 2
+        torch.chunk(y, 2, 1)[0].add_(1)
+    return y.relu()
+
+
+@pytest.mark.parametrize("function", [nested, in_place_without_gradients])
+def test_wrapped_graphs_are_functional(function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    """Graphs within graphs have names of their own; what they overwrite is overwritten."""
+    program, x = exported(function, (4, 4)), torch.randn(4, 4)
+    made = copy_program(functional(program))
+    assert not any("wrap" in name for name in targets(made)) and not any(map(mutable, made.graph.nodes))
+    torch.testing.assert_close(made.module()(x), function(x), rtol=0, atol=0)
+    assert any("wrap" in name for name in targets(program))
 
 
 def test_what_is_made_of_no_tensor_is_left(traced: list[int]) -> None:

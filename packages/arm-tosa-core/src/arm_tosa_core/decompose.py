@@ -24,10 +24,6 @@ from .registry import canonical, find
 
 Table = Mapping[Any, Callable[..., Any]]
 
-#: Graphs within the graph that change how gradients or types are handled, and how many arguments precede the graph.
-_WRAPPERS = {torch.ops.higher_order.wrap_with_set_grad_enabled: 1, torch.ops.higher_order.wrap_with_autocast: 4}
-_AUTOCAST_ENABLED = 2
-
 
 def decompose(program: ExportedProgram, table: Table, targets: Collection[Any] | None = None) -> ExportedProgram:
     """What ``program.run_decompositions(table)`` makes of some operators; the program given is left as it is.
@@ -60,7 +56,6 @@ def decompose(program: ExportedProgram, table: Table, targets: Collection[Any] |
 
 def without_composites(program: ExportedProgram) -> ExportedProgram:
     """The program with operators that have no rule replaced by what PyTorch makes them of, as far as it says."""
-    program = _without_wrappers(program)
     known: Table | None = None
     before: set[Any] = set()
     while targets := {node.target for node in _computed(program) if _has_no_rule(node)} - before:
@@ -71,36 +66,6 @@ def without_composites(program: ExportedProgram) -> ExportedProgram:
         program = decompose(program, {target: known[target] for target in strange if target in known}, strange)
         before |= strange
     return program
-
-
-def _without_wrappers(program: ExportedProgram) -> ExportedProgram:
-    """Puts the operators of a graph that is only wrapped in the place of its call. Autocast wants to be traced."""
-    wrappers = [node for node in program.graph.nodes if node.target in _WRAPPERS]
-    if not wrappers:
-        return program
-    if any(_WRAPPERS[node.target] > _AUTOCAST_ENABLED and node.args[_AUTOCAST_ENABLED] for node in wrappers):
-        return run_decompositions(program, {})
-    program = copy_program(program)
-    for wrapper in [node for node in program.graph.nodes if node.target in _WRAPPERS]:
-        attribute, *given = wrapper.args[_WRAPPERS[wrapper.target] :]
-        wrapped = program.graph_module.get_submodule(attribute.target).graph
-        new = dict(zip(wrapped.find_nodes(op="placeholder"), given, strict=True))
-        with program.graph.inserting_before(wrapper):
-            made = program.graph.graph_copy(wrapped, new)
-        results = made if isinstance(made, (tuple, list)) else (made,)
-        for node in wrapped.nodes:
-            if node.op != "placeholder" and isinstance(copy := new.get(node), Node):
-                copy.meta = {
-                    key: wrapper.meta[key] for key in ("stack_trace", "nn_module_stack") if key in wrapper.meta
-                }
-                copy.meta |= node.meta
-        for part in list(wrapper.users):
-            part.replace_all_uses_with(results[part.args[1]])
-            program.graph_signature.replace_all_uses(part.name, results[part.args[1]].name)
-            program.graph.erase_node(part)
-        program.graph.erase_node(wrapper)
-    program.graph.eliminate_dead_code()
-    return _without_wrappers(program)  # those in what was wrapped
 
 
 def _computed(program: ExportedProgram) -> list[Node]:
