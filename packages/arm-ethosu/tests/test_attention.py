@@ -102,37 +102,71 @@ def _head(
     """A linear layer, of an image of any shape, and its heads: [heads, tokens, size] or [heads, size, tokens]."""
     graph, width = builder.graph, x.shape[-1]
     weight = graph.constant(np.random.default_rng(len(graph.ops)).integers(-127, 128, (width, 1, 1, width)), DType.INT8)
-    bias = graph.constant(np.zeros(width, np.int32), DType.INT32)
+    bias = graph.constant(np.arange(width, dtype=np.int32) * 99, DType.INT32)
+    scales = [0.0005 + 0.00001 * channel for channel in range(width)]
     zeros = [builder.zero_point(0, DType.INT8)] * 2
     image = builder.emit("RESHAPE", [x, graph.shape((*shape, width))])
     attrs = {"pad": (0, 0, 0, 0), "stride": (stride, stride), "dilation": (1, 1)}
-    made = builder.rescale(builder.emit("CONV2D", [image, weight, bias, *zeros], **attrs), [0.001], DType.INT8)
+    made = builder.rescale(builder.emit("CONV2D", [image, weight, bias, *zeros], **attrs), scales, DType.INT8)
     made = builder.emit("RESHAPE", [made, graph.shape((1, made.size // width, heads, width // heads))])
     made = builder.emit("TRANSPOSE", [made], perms=perms)
     return builder.emit("RESHAPE", [made, graph.shape(made.shape[1:])])
 
 
 @pytest.mark.parametrize(
-    ("shape", "heads", "transposes"),
+    ("shape", "width", "heads", "convolutions", "transposes"),
     [
-        ((1, 1, 65), 4, 5),  # queries take two
-        ((1, 5, 13), 4, 5),
-        ((1, 1, 197), 2, 5),
-        ((1, 1, 400), 4, 4),  # rows much longer than a head: queries and keys as they are
-        ((1, 1, 65), 1, 1),  # one head is the matrix itself
+        ((1, 1, 65), 64, 4, 6, 3),  # small keys are of columns
+        ((1, 5, 13), 64, 4, 6, 3),
+        ((1, 1, 32), 64, 2, 4, 3),  # columns are as many as rows
+        ((1, 1, 64), 128, 2, 5, 3),
+        ((1, 1, 197), 64, 2, 5, 3),
+        ((1, 1, 400), 64, 4, 9, 3),
+        ((1, 1, 65), 64, 1, 3, 1),  # one head is the matrix itself
     ],
 )
-def test_heads_are_made_of_columns(shape: tuple[int, ...], heads: int, transposes: int) -> None:
+def test_heads_are_made_where_they_belong(
+    shape: tuple[int, ...], width: int, heads: int, convolutions: int, transposes: int
+) -> None:
     builder = Builder(Graph(), _U85.tosa_spec)
     graph, tokens = builder.graph, shape[1] * shape[2]
-    x = graph.input("x", (1, tokens, 64), DType.INT8)
+    x = graph.input("x", (1, tokens, width), DType.INT8)
     zeros = [builder.zero_point(0, DType.INT8)] * 2
     query, key, value = (_head(builder, x, shape, heads, perms) for perms in ((0, 2, 1, 3), (0, 2, 3, 1), (0, 2, 1, 3)))
     scores = builder.rescale(builder.emit("MATMUL", [query, key, *zeros]), [0.002], DType.INT8)
     graph.outputs = [builder.rescale(builder.emit("MATMUL", [scores, value, *zeros]), [0.004], DType.INT8)]
     plain, legal = before_and_after(builder, _U85)
-    assert [op.name for op in graph.ops].count("TRANSPOSE") == transposes
+    names = [op.name for op in graph.ops]
+    assert (names.count("CONV2D"), names.count("TRANSPOSE")) == (convolutions, transposes)
     assert cycles(legal, _U85) < cycles(plain, _U85)
+
+
+@pytest.mark.parametrize(
+    ("shape", "copied"),
+    [
+        ((2, 128, 64), True),
+        ((4, 256, 36), True),
+        ((2, 64, 64), False),  # small
+        ((8, 128, 64), False),  # many
+    ],
+)
+def test_a_few_heads_are_copied_side_by_side(shape: tuple[int, ...], copied: bool) -> None:
+    builder = Builder(Graph(), _U85.tosa_spec)
+    graph, (heads, tokens, size) = builder.graph, shape
+    zeros = [builder.zero_point(0, DType.INT8)] * 2
+    shares, values = graph.input("p", (heads, tokens, 32), DType.INT8), graph.input("v", (heads, 32, size), DType.INT8)
+    made = builder.rescale(builder.emit("MATMUL", [shares, values, *zeros]), [0.002], DType.INT8)
+    made = builder.emit("TRANSPOSE", [made], perms=(1, 0, 2))
+    made = builder.emit("RESHAPE", [made, graph.shape((1, 1, tokens, heads * size))])
+    weight = graph.constant(np.ones((16, 1, 1, heads * size), np.int8), DType.INT8)
+    bias = graph.constant(np.zeros(16, np.int32), DType.INT32)
+    attrs = {"pad": (0, 0, 0, 0), "stride": (1, 1), "dilation": (1, 1)}
+    made = builder.emit("CONV2D", [made, weight, bias, *zeros], **attrs)
+    graph.outputs = [builder.rescale(made, [0.004], DType.INT8)]
+    plain, legal = before_and_after(builder, _U85)
+    assert [op.name for op in graph.ops].count("TRANSPOSE") == (0 if copied else 1)
+    if copied:
+        assert cycles(legal, _U85) < cycles(plain, _U85)
 
 
 @pytest.mark.parametrize("other", ["read twice", "not a layer", "every other position"])

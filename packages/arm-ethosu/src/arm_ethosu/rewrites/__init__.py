@@ -20,7 +20,7 @@ from .copies import (
     POOLED_EXTREME,
     POOLED_EXTREME_U55,
 )
-from .heads import HEADS_OF_COLUMNS
+from .heads import HEADS_OF_LAYERS, HEADS_SIDE_BY_SIDE
 from .maxima import MAXIMUM_AS_POOL
 from .rescales import ONE_RESCALE_U55, ONE_RESCALE_U85, RESIZED_U55, SCALES_OF_PARTS, WIDE_COPY
 from .resizes import RESIZE_AS_CONVOLUTIONS
@@ -68,7 +68,8 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
             TRANSPOSE_BY_IMAGE,
             TRANSPOSE_OF_MATRIX,
             transpose_in_two(_LEAST.get(accelerator, 0)),
-            HEADS_OF_COLUMNS,
+            HEADS_OF_LAYERS,
+            HEADS_SIDE_BY_SIDE,
             MAXIMUM_U85,
         )
     return (

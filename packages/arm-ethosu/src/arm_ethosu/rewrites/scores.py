@@ -39,6 +39,16 @@ def _work(x: Tensor) -> float:
     return sum(map(_work, _elements(op))) if op.name in _BY_ELEMENT and not op.attrs.get("per_channel") else inf
 
 
+def _factor(chain: Chain, x: Tensor) -> Tensor:
+    """A factor of a product with its last two axes exchanged: what it was made of by such a TRANSPOSE, if it was."""
+    op, turn, shape = x.producer, (0, 1, 3, 2), (x.shape[0], x.shape[2], x.shape[1])
+    made = op.inputs[0] if op is not None and op.name == "RESHAPE" else x
+    by = made.producer
+    if by is not None and by.name == "TRANSPOSE" and by.attrs["perms"] == turn and made.shape[-2:] == x.shape[-2:]:
+        return chain.reshape(by.inputs[0], *shape)
+    return chain.insert("TRANSPOSE", x, perms=(0, 2, 1))
+
+
 def _turned(chain: Chain, x: Tensor) -> Tensor:
     """``x`` with its last two axes exchanged."""
     op, shape = x.producer, (*x.shape[:-2], x.shape[-1], x.shape[-2])
@@ -49,7 +59,7 @@ def _turned(chain: Chain, x: Tensor) -> Tensor:
     if op.name == "RESHAPE":
         return chain.reshape(_turned(chain, op.inputs[0]), *shape)
     if op.name == "MATMUL":
-        left, right = (chain.insert("TRANSPOSE", factor, perms=(0, 2, 1)) for factor in op.inputs[:2])
+        left, right = (_factor(chain, factor) for factor in op.inputs[:2])
         return chain.insert("MATMUL", right, left, op.inputs[3], op.inputs[2], **op.attrs)
     elements = _elements(op)
     return chain.insert(op.name, *(_turned(chain, y) if y in elements else y for y in op.inputs), **op.attrs)
