@@ -320,6 +320,18 @@ def test_a_matrix_is_copied_where_nothing_could_write_it_transposed(
         assert cycles(legal, spec) < cycles(plain, spec)
 
 
+@pytest.mark.parametrize("accelerator", ["ethos-u85-128", "ethos-u85-256", "ethos-u85-2048"])
+@pytest.mark.parametrize("shape", [(1, 3, 257, 256), (1, 3, 299, 299), (1, 3, 480, 640), (1, 16, 257, 257)])
+def test_a_matrix_of_more_rows_than_an_axis_may_have_is_not_made(shape: tuple[int, ...], accelerator: str) -> None:
+    spec = EthosUCompileSpec(accelerator)
+    builder = Builder(Graph(), spec.tosa_spec)
+    x = builder.graph.input("x", shape, DType.INT8)
+    builder.graph.outputs = [builder.emit("TRANSPOSE", [x], perms=(0, 2, 3, 1))]
+    plain, legal = before_and_after(builder, spec)
+    assert all(max(op.inputs[0].shape) <= 65536 for op in builder.graph.ops)
+    assert cycles(legal, spec) <= cycles(plain, spec)
+
+
 @pytest.mark.parametrize("accelerator", ["ethos-u55-128", "ethos-u85-256"])
 @pytest.mark.parametrize("op", ["MUL", "SUB", "ADD"])
 @pytest.mark.parametrize("first", ["wide", "narrow"])

@@ -10,7 +10,7 @@ from arm_tosa_core.ir import DType, Graph, Op, Tensor
 from arm_tosa_core.rewrite import Rewrite, Stage
 
 _LARGEST_KERNEL = 256  # of a pool, along either axis
-_LARGEST_SIZE = 65536  # of a feature map, along any axis
+LARGEST_SIZE = 65536  # of a feature map, along any axis
 _BRICK = 16  # channels that are computed together
 #: Pools alone may need so many times what pools and a TRANSPOSE need: they do without a copy of their operand.
 _WITHOUT_TRANSPOSE = 2
@@ -64,7 +64,7 @@ def _plan(rows: int, size: int) -> _Plan:
 def is_pool(outer: int, size: int, inner: int) -> bool:
     """Whether a maximum along the middle one of three axes can be a pool."""
     kernel = _kernel(size)
-    if size == 1 or kernel is None or max(size, outer) > _LARGEST_SIZE:
+    if size == 1 or kernel is None or max(size, outer) > LARGEST_SIZE:
         return False
     return inner == 1 or outer == 1 or kernel.height == 1
 

@@ -8,6 +8,7 @@ from arm_tosa_core.ir import DType, Graph, Op
 from arm_tosa_core.rewrite import Rewrite, Stage
 
 from .chain import Chain
+from .maxima import LARGEST_SIZE
 
 _NATIVE_RANK = 4
 
@@ -99,7 +100,7 @@ def _matrix(op: Op) -> tuple[int, int] | None:
         return None
     rows = prod(x.shape[axis] for axis in axes[turn:])
     matrix = (rows, x.size // rows)
-    if matrix[1] < _BRICK:
+    if matrix[1] < _BRICK or max(matrix) > LARGEST_SIZE:
         return None
     if len(x.uses) > 1:
         return matrix if x.shape[-2:] == matrix else None  # Vela copies what is read in two shapes
