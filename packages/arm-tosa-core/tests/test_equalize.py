@@ -94,18 +94,29 @@ def test_exact_in_float(name: str) -> None:
     assert all(torch.equal(before[key], value) for key, value in program.state_dict.items())
 
 
+@pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("name", NETS)
-def test_better_in_8_bits(name: str) -> None:
+def test_better_in_8_bits(name: str, count: int) -> None:
     program, inputs, _ = made(name)
 
     def sqnr(on: bool) -> float:
         quantizer = TOSAQuantizer(TosaCompileSpec("TOSA-1.0+INT")).set_global(get_symmetric_quantization_config())
-        samples = [((x,), {}) for x in inputs[:3]]
+        samples = [((x,), {}) for x in inputs[:count]]
         quantized = quantize_program(program, quantizer, samples, equalization=on, smoothing=on).converted
         exact, got = program.module()(inputs[3]).detach(), quantized(inputs[3])
         return float(10 * torch.log10(exact.square().sum() / (exact - got).square().sum()))
 
-    assert sqnr(True) >= sqnr(False) + 10
+    assert sqnr(True) >= sqnr(False) + (10 if count > 1 else 3)
+
+
+def test_channels_that_differ_by_chance_stay() -> None:
+    """How far each of them reaches in one picture of 7x7 says nothing of the next."""
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Conv2d(16, 64, 1), nn.BatchNorm2d(64, momentum=None), nn.Conv2d(64, 64, 3, groups=64))
+    net(torch.randn(64, 16, 7, 7))
+    net[2].weight.data.fill_(0.1)
+    picture = torch.randn(1, 16, 7, 7)
+    assert equalize(torch.export.export(net.eval(), (picture,)).module(), [((picture,), {})]) == []
 
 
 @pytest.mark.parametrize(("name", "layers", "norms", "places"), [("norm", True, False, 0), ("layers", False, True, 0)])

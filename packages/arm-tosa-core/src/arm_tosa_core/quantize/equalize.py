@@ -2,7 +2,9 @@
 
 A channel that is divided by ``s`` where it is made, and multiplied by ``s`` in the weights that read it, changes no
 result. Between layers this is cross-layer equalization (Nagel et al., 2019, 4.1), behind a norm it is activation
-smoothing (Xiao et al., 2023, SmoothQuant). How much moves is tried out on samples; it stays where it gains little.
+smoothing (Xiao et al., 2023, SmoothQuant). How much moves is tried out, on data that the factors tried do not come
+from: channels that reach equally far in one picture leave their range together in the next. It stays where it gains
+little.
 """
 
 from __future__ import annotations
@@ -21,8 +23,8 @@ from .bias import Sample
 from .config import SMALLEST_SCALE
 from .observers import MaskedHistogramObserver
 
-#: Samples that say how far each channel reaches; on the first, factors are judged.
-_SAMPLES = 4
+#: Samples that say how far each channel reaches, and of those the ones that factors are tried on.
+_SAMPLES, _KEPT = 4, 2
 
 #: The factors tried are ``reach(activation) ** a / reach(weights) ** (1 - a)``, channel by channel, for these ``a``.
 _EXPONENTS = (0.25, 0.5, 0.75)
@@ -98,7 +100,7 @@ def equalize(module: GraphModule, samples: Sequence[Sample], *, layers: bool = T
             seen.run(*pytree.tree_leaves((args, dict(kwargs))), enable_io_processing=False)
     changed = []
     for edge in edges:
-        choice = _choose(module, edge, seen.first[edge.value], seen.reach[edge.value])
+        choice = _choose(module, edge, seen.kept[edge.value], seen.reach[edge.value])
         if choice is None:
             continue
         if isinstance(choice, _Fold):
@@ -168,29 +170,48 @@ def _scaled(weight: torch.Tensor, reader: Node, factors: torch.Tensor) -> torch.
     return weight * each.reshape(*each.shape, *[1] * (weight.dim() - each.dim()))
 
 
-def _choose(module: GraphModule, edge: _Edge, x: torch.Tensor, reach: torch.Tensor) -> torch.Tensor | _Fold | None:
+def _choose(
+    module: GraphModule, edge: _Edge, kept: Sequence[torch.Tensor], reach: torch.Tensor
+) -> torch.Tensor | _Fold | None:
     """What to do at an edge: factors that activations are divided by, [channels]; folding; nothing if neither gains."""
     weights = {reader: _data(reader.args[1]) for reader in edge.readers}
     if not all(w.dtype == torch.float32 for w in weights.values()):
         return None
-    norm = _norm(module, edge)
+    trial = _Trial(edge, *_parted(kept, edge.axis), weights, norm := _norm(module, edge))
     ones, best = torch.ones_like(reach), None
-    least = _error(edge, x, weights, ones, norm)
+    least = trial.error(ones)
     if norm is not None and (norm.changes(ones) or norm.bias.any()) and _takes_bias(edge):
-        folded = _error(edge, x - norm.bias, weights, norm.weight)
+        folded = trial.folded()
         if _GAIN * folded <= least:  # fewer operators: it need not be better
             least, best = folded, norm
     least *= _GAIN
     rows = torch.cat([_by_channel(w, reader).abs() for reader, w in weights.items()], 1).amax(1)
-    usable = (reach > 0) & (rows > 0)
     choice: torch.Tensor | _Fold | None = best
     for exponent in _EXPONENTS:
-        raw = reach**exponent / rows ** (1 - exponent)
-        factors = torch.where(usable, raw / raw[usable].log().mean().exp(), 1.0)
-        error = _error(edge, x, weights, factors, norm)
+        error = trial.error(_factors(_reach(trial.seen, edge.axis), rows, exponent))
         if error < least:
-            least, choice = error, factors
+            least, choice = error, _factors(reach, rows, exponent)
     return choice
+
+
+def _factors(reach: torch.Tensor, rows: torch.Tensor, exponent: float) -> torch.Tensor:
+    usable = (reach > 0) & (rows > 0)
+    raw = reach**exponent / rows ** (1 - exponent)
+    return torch.where(usable, raw / raw[usable].log().mean().exp(), 1.0)
+
+
+def _reach(x: torch.Tensor, axis: int) -> torch.Tensor:
+    """How far each channel reaches, [channels]."""
+    return x.abs().amax([i for i in range(x.dim()) if i != axis % x.dim()])
+
+
+def _parted(kept: Sequence[torch.Tensor], axis: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """What factors and scales are made of, and what they are judged on: two samples, or half of one and all of it."""
+    first, *others = kept
+    if others:
+        return first, others[0]
+    positions = -2 if axis == -1 and first.dim() > 1 else -1
+    return first.narrow(positions, 0, max(1, first.shape[positions] // 2)), first
 
 
 def _norm(module: GraphModule, edge: _Edge) -> _Fold | None:
@@ -203,43 +224,65 @@ def _norm(module: GraphModule, edge: _Edge) -> _Fold | None:
     return _Fold(weight, bias[0] if bias else torch.zeros_like(weight))
 
 
-def _error(
-    edge: _Edge,
-    x: torch.Tensor,
-    weights: Mapping[Node, torch.Tensor],
-    factors: torch.Tensor,
-    norm: _Fold | None = None,
-) -> float:
-    """Squared error of what the readers compute with 8 bits, activations per tensor and weights per channel.
+@dataclass(frozen=True)
+class _Trial:
+    """Squared errors of what the readers compute with 8 bits, activations per tensor and weights per channel.
 
     Args:
+        seen: activations that scales come from.
+        judged: those that are computed with.
+        weights: of each reader.
         norm: what the quantized model will multiply by and add, each with a rounding of its own.
     """
-    shape = [1] * x.dim()
-    shape[edge.axis] = -1
-    if norm is None:
-        divided = _rounded(x / factors.reshape(shape))
-    else:
-        divided = _rounded((x - norm.bias) / norm.weight)
-        if norm.changes(factors):
-            divided = _rounded(divided * (norm.weight / factors))
-        if norm.bias.any():
-            divided = _rounded(divided + norm.bias / factors)
-    total = 0.0
-    for reader, weight in weights.items():
-        rest = (None, *reader.args[3:])
-        exact = reader.target(x, weight, *rest)  # type: ignore[operator]
-        got = reader.target(divided, _rounded_weight(_scaled(weight, reader, factors)), *rest)  # type: ignore[operator]
-        total += float((exact - got).double().square().sum())
-    return total
+
+    edge: _Edge
+    seen: torch.Tensor
+    judged: torch.Tensor
+    weights: Mapping[Node, torch.Tensor]
+    norm: _Fold | None
+
+    def error(self, factors: torch.Tensor) -> float:
+        """With activations divided by factors, [channels]."""
+        norm, seen, x = self.norm, self.seen, self.judged
+        if norm is None:
+            divided = _rounded(self._by(x, 1 / factors), self._by(seen, 1 / factors))
+        else:
+            seen, x = (seen - norm.bias) / norm.weight, (x - norm.bias) / norm.weight
+            divided = _rounded(x, seen)
+            if norm.changes(factors):
+                seen = seen * (norm.weight / factors)
+                divided = _rounded(divided * (norm.weight / factors), seen)
+            if norm.bias.any():
+                divided = _rounded(divided + norm.bias / factors, seen + norm.bias / factors)
+        return self._of(self.judged, divided, factors)
+
+    def folded(self) -> float:
+        """With the norm's weight and bias in the readers."""
+        assert self.norm is not None
+        seen, x = self.seen - self.norm.bias, self.judged - self.norm.bias
+        return self._of(x, _rounded(x / self.norm.weight, seen / self.norm.weight), self.norm.weight)
+
+    def _by(self, x: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
+        shape = [1] * x.dim()
+        shape[self.edge.axis] = -1
+        return x * factors.reshape(shape)
+
+    def _of(self, x: torch.Tensor, divided: torch.Tensor, factors: torch.Tensor) -> float:
+        total = 0.0
+        for reader, weight in self.weights.items():
+            rest = (None, *reader.args[3:])
+            exact = reader.target(x, weight, *rest)  # type: ignore[operator]
+            got = reader.target(divided, _rounded_weight(_scaled(weight, reader, factors)), *rest)  # type: ignore[operator]
+            total += float((exact - got).double().square().sum())
+        return total
 
 
-def _rounded(x: torch.Tensor) -> torch.Tensor:
-    """With the scale that calibration would choose."""
+def _rounded(x: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+    """With the scale that calibration would choose, had it seen that."""
     observer = MaskedHistogramObserver(
         dtype=torch.int8, quant_min=-128, quant_max=127, qscheme=torch.per_tensor_affine, eps=SMALLEST_SCALE
     )
-    observer(x)
+    observer(seen)
     scale, zero = observer.calculate_qparams()
     return torch.fake_quantize_per_tensor_affine(x, float(scale), int(zero), -128, 127)
 
@@ -293,19 +336,20 @@ def _add_bias(module: GraphModule, reader: Node, more: torch.Tensor) -> None:
 
 
 class _Activations(Interpreter):
-    """Runs the module; notes how far each channel of chosen activations reaches, and keeps them once."""
+    """Runs the module; notes how far each channel of chosen activations reaches, and keeps the first of them."""
 
     def __init__(self, module: GraphModule, edges: Sequence[_Edge]) -> None:
         super().__init__(module)
         self.axes = {edge.value: edge.axis for edge in edges}
-        self.first: dict[Node, torch.Tensor] = {}
+        self.kept: dict[Node, list[torch.Tensor]] = {}
         self.reach: dict[Node, torch.Tensor] = {}
 
     def run_node(self, n: Node) -> Any:
         result = super().run_node(n)
         if n in self.axes:
-            axis = self.axes[n] % result.dim()
-            reach = result.abs().amax([i for i in range(result.dim()) if i != axis])
+            reach = _reach(result, self.axes[n])
             self.reach[n] = torch.maximum(reach, self.reach.get(n, reach))
-            self.first.setdefault(n, result.clone())
+            kept = self.kept.setdefault(n, [])
+            if len(kept) < _KEPT:
+                kept.append(result.clone())
         return result
