@@ -123,6 +123,7 @@ def _head(
         ((1, 1, 197), 64, 2, 5, 3),
         ((1, 1, 400), 64, 4, 9, 3),
         ((1, 1, 65), 64, 1, 3, 1),  # one head is the matrix itself
+        ((1, 1, 64), 512, 8, 17, 3),
     ],
 )
 def test_heads_are_made_where_they_belong(
@@ -169,7 +170,7 @@ def test_a_few_heads_are_copied_side_by_side(shape: tuple[int, ...], copied: boo
         assert cycles(legal, _U85) < cycles(plain, _U85)
 
 
-@pytest.mark.parametrize("other", ["read twice", "not a layer", "every other position"])
+@pytest.mark.parametrize("other", ["read twice", "not a layer", "every other position", "many"])
 def test_heads_of_anything_else_stay(other: str) -> None:
     builder = Builder(Graph(), _U85.tosa_spec)
     graph = builder.graph
@@ -180,6 +181,8 @@ def test_heads_of_anything_else_stay(other: str) -> None:
         graph.outputs = [query, builder.emit("RESHAPE", [scaled, graph.shape((65, 64))])]
     elif other == "every other position":
         graph.outputs = [_head(builder, graph.input("y", (1, 81, 64), DType.INT8), (1, 9, 9), 4, (0, 2, 1, 3), 2)]
+    elif other == "many":
+        graph.outputs = [_head(builder, graph.input("y", (1, 65, 256), DType.INT8), (1, 1, 65), 32, (0, 2, 1, 3))]
     else:
         split = builder.emit("RESHAPE", [x, graph.shape((1, 65, 4, 16))])
         graph.outputs = [builder.emit("TRANSPOSE", [split], perms=(0, 2, 1, 3))]

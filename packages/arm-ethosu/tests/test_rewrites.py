@@ -92,6 +92,8 @@ def test_overlapping_patches_become_channels(
         ((1, 80, 1, 8), (3, 1), 64, {"dilation": (16, 16)}, (1, 1, 3 * 8)),
         # Strides between which the views have gaps, and padding on one side.
         ((1, 28, 28, 4), (2, 3), 256, {"pad": (0, 1, 1, 1), "dilation": (7, 7), "stride": (3, 3)}, (1, 1, 6 * 4)),
+        # More views than a CONCAT may have operands.
+        ((1, 40, 40, 4), (9, 9), 32, {"pad": (16,) * 4, "dilation": (4, 4)}, (1, 1, 81 * 4)),
         # Zeros that cost less than copies.
         ((1, 14, 14, 16), (3, 3), 8, {"pad": (3,) * 4, "dilation": (3, 3)}, None),
         # What the hardware does by itself.
@@ -330,6 +332,41 @@ def test_a_matrix_of_more_rows_than_an_axis_may_have_is_not_made(shape: tuple[in
     plain, legal = before_and_after(builder, spec)
     assert all(max(op.inputs[0].shape) <= 65536 for op in builder.graph.ops)
     assert cycles(legal, spec) <= cycles(plain, spec)
+
+
+@pytest.mark.parametrize("accelerator", ["ethos-u85-256", "ethos-u85-1024"])
+@pytest.mark.parametrize(("rows", "width", "copies"), [(64, 512, 1), (196, 768, 1), (64, 128, 0), (400, 768, 0)])
+@pytest.mark.parametrize("activation", [False, True])
+def test_a_large_layer_of_few_rows_is_copied_before_it_is_transposed(
+    rows: int, width: int, copies: int, activation: bool, accelerator: str
+) -> None:
+    builder = _convolution((1, 1, rows, width), (1, 1), outputs=width)
+    graph, spec = builder.graph, EthosUCompileSpec(accelerator)
+    (made,) = graph.outputs
+    if activation:
+        made = builder.emit("TABLE", [made, graph.constant(np.arange(-128, 128)[::-1].astype(np.int8), DType.INT8)])
+    graph.outputs = [builder.emit("TRANSPOSE", [made], perms=(0, 3, 1, 2))]
+    plain, legal = before_and_after(builder, spec)
+    assert [op.name for op in graph.ops].count("BITWISE_OR") == copies
+    assert cycles(legal, spec) <= cycles(plain, spec)
+
+
+@pytest.mark.parametrize("accelerator", ["ethos-u85-128", "ethos-u85-256", "ethos-u85-2048"])
+@pytest.mark.parametrize(("shape", "parts"), [((1, 2, 80000), 2), ((1, 16, 140000), 3), ((1, 80000, 20), 0)])
+@pytest.mark.parametrize("twice", [False, True])
+def test_rows_longer_than_an_axis_may_be_are_transposed_in_parts(
+    shape: tuple[int, ...], parts: int, twice: bool, accelerator: str
+) -> None:
+    spec = EthosUCompileSpec(accelerator)
+    builder = Builder(Graph(), spec.tosa_spec)
+    x = builder.graph.input("x", shape, DType.INT8)
+    builder.graph.outputs = [builder.emit("TRANSPOSE", [x], perms=(0, 2, 1))]
+    if twice:
+        builder.graph.outputs.append(builder.rescale(x, [0.5], DType.INT8))
+    plain, legal = before_and_after(builder, spec)
+    names = [op.name for op in builder.graph.ops]
+    assert (names.count("SLICE"), names.count("TRANSPOSE")) == (parts, max(parts, 1))
+    assert cycles(legal, spec) <= cycles(plain, spec) / (20 if parts else 1)
 
 
 @pytest.mark.parametrize("accelerator", ["ethos-u55-128", "ethos-u85-256"])

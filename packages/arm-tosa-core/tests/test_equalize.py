@@ -73,6 +73,7 @@ NETS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...], int]] = {
     "convolutions": (convolutions, (1, 3, 14, 14), 2),
     "without a batch": (two, (3, 12, 12), 1),
     "layers": (layers, (5, 6), 1),
+    "a row": (layers, (6,), 1),
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from arm_tosa_core.dtypes import numpy_dtype, torch_to_tosa, tosa_to_torch
 from arm_tosa_core.errors import Rejected
-from arm_tosa_core.ir import DType, Graph
+from arm_tosa_core.ir import DType, Graph, joined
 from arm_tosa_core.specification import TosaSpecification
 from arm_tosa_core.verifier import verify
 
@@ -73,3 +73,14 @@ def test_the_tosa_side_does_not_import_torch() -> None:
     modules = "ir table serializer loader verifier reference specification dtypes"
     code = "import sys\n" + "".join(f"import arm_tosa_core.{name}\n" for name in modules.split())
     subprocess.run([sys.executable, "-c", code + "assert 'torch' not in sys.modules"], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(("count", "concats"), [(1, 0), (2, 1), (64, 1), (65, 2), (129, 3), (64 * 64 + 1, 66)])
+def test_tensors_are_joined_by_as_many_concats_as_their_lists_take(count: int, concats: int) -> None:
+    graph = Graph()
+    rows = [graph.constant(np.full((1, 2), i, np.float32), DType.FP32) for i in range(count)]
+    made = joined(lambda group: graph.append("CONCAT", group, {"axis": 0}).output, rows)
+    assert made.shape == (count, 2)
+    assert len(graph.ops) == concats
+    graph.outputs = [made]
+    verify(graph, SPEC)

@@ -246,3 +246,15 @@ class Graph:
             if tensor.is_constant and id(tensor) not in seen:
                 seen.add(id(tensor))
                 yield tensor
+
+
+#: Operands of a CONCAT at most: MAX_TENSOR_LIST_SIZE of TOSA's level 8K.
+_LISTED = 64
+
+
+def joined(concat: Callable[[Sequence[Tensor]], Tensor], tensors: Sequence[Tensor]) -> Tensor:
+    """One tensor of all, by ``concat`` of no more at once than a CONCAT may have."""
+    while len(tensors) > 1:
+        groups = [tensors[i : i + _LISTED] for i in range(0, len(tensors), _LISTED)]
+        tensors = [concat(group) if len(group) > 1 else group[0] for group in groups]
+    return tensors[0]

@@ -9,6 +9,8 @@ from typing import Any
 from arm_tosa_core.ir import Graph, Op, Tensor
 from arm_tosa_core.rewrite import Rewrite, Stage
 
+from .chain import Chain
+
 #: Elements between the products from which on parts are made, of whole matrices: the memory on the chip holds no more.
 _MANY = 1 << 20
 #: Elements of a matrix from which on its rows are parted. Fewer rows at a time cost Vela's MATMUL more: 300 of 1500
@@ -44,8 +46,8 @@ def _in_parts(graph: Graph, op: Op) -> bool:
     done = []
     for matrices in _ranges(count, together):
         found = [parts.end(op, matrices, some) for some in _ranges(rows, height)]
-        done.append(parts.insert("CONCAT", found, axis=1) if len(found) > 1 else found[0])
-    graph.replace(last.output, parts.insert("CONCAT", done, axis=0) if len(done) > 1 else done[0])
+        done.append(parts.join(found, axis=1))
+    graph.replace(last.output, parts.join(done, axis=0))
     return True
 
 
@@ -89,9 +91,7 @@ class _Parts:
     def __init__(self, graph: Graph, last: Op, chain: set[Op]) -> None:
         self.graph, self.last, self.chain = graph, last, chain
         self.cut = cache(self._cut)
-
-    def insert(self, name: str, operands: list[Tensor], **attrs: Any) -> Tensor:
-        return self._like(self.last, name, operands, attrs)
+        self.insert, self.join = graph.before(last), Chain(graph, last).join
 
     def _like(self, op: Op, name: str, operands: list[Tensor], attrs: dict[str, Any]) -> Tensor:
         return self.graph.insert(self.graph.ops.index(self.last), name, operands, attrs, op.origin).output
@@ -137,7 +137,7 @@ class _Parts:
         if tensor.data is not None:
             at = tuple(slice(s, s + n) for s, n in zip(start, size, strict=True))
             return self.graph.constant(tensor.data[at], tensor.dtype)
-        return self.insert("SLICE", [tensor, self.graph.shape(start), self.graph.shape(size)])
+        return self.insert("SLICE", tensor, self.graph.shape(start), self.graph.shape(size))
 
 
 ATTENTION_IN_PARTS = Rewrite("attention_in_parts", Stage.OPTIMIZE, ("MATMUL",), _in_parts)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from arm_tosa_core.ir import DType, Graph, Op, Tensor
+from arm_tosa_core.ir import DType, Graph, Op, Tensor, joined
 
 
 class Chain:
@@ -21,16 +22,16 @@ class Chain:
         return self.graph.constant(np.zeros(1, kinds.get(dtype, np.int64)), dtype)
 
     def slice(self, x: Tensor, axis: int, start: int, size: int) -> Tensor:
-        """Part of an axis of an image."""
-        starts, sizes = [0] * 4, list(x.shape)
+        """Part of an axis."""
+        starts, sizes = [0] * x.rank, list(x.shape)
         starts[axis], sizes[axis] = start, size
         if sizes == list(x.shape):
             return x
         return self.insert("SLICE", x, self.graph.shape(starts), self.graph.shape(sizes))
 
-    def join(self, parts: list[Tensor], axis: int) -> Tensor:
+    def join(self, parts: Sequence[Tensor], axis: int) -> Tensor:
         """CONCAT of what is more than one part."""
-        return self.insert("CONCAT", *parts, axis=axis) if len(parts) > 1 else parts[0]
+        return joined(lambda group: self.insert("CONCAT", *group, axis=axis), parts)
 
     def reshape(self, x: Tensor, *shape: int) -> Tensor:
         """RESHAPE of what has another shape."""

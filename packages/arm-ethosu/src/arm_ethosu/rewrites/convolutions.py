@@ -10,6 +10,8 @@ import numpy as np
 from arm_tosa_core.ir import Graph, Op
 from arm_tosa_core.rewrite import Rewrite, Stage
 
+from .chain import Chain
+
 #: Of the kernel registers; beyond, Vela unrolls a stride and writes a dilation's zeros into the weights.
 _NATIVE_STRIDE = 3
 _NATIVE_DILATION = 2
@@ -121,7 +123,7 @@ def _views(graph: Graph, op: Op) -> bool:
         for y in taps[0].starts
         for x in taps[1].starts
     ]
-    joined = insert("CONCAT", *views, axis=3) if len(views) > 1 else views[0]
+    side_by_side = Chain(graph, op).join(views, axis=3)
     data = weight.data
     for axis in spread:
         data = data.take(taps[axis].positions, axis + 1)
@@ -138,7 +140,7 @@ def _views(graph: Graph, op: Op) -> bool:
         "dilation": tuple(1 if axis in spread or kernel[axis] == 1 else dilation[axis] for axis in (0, 1)),
         "pad": tuple(0 if side // 2 in spread else pad[side] for side in range(4)),
     }
-    made = insert("CONV2D", joined, graph.constant(flat, weight.dtype), *rest, **attrs)
+    made = insert("CONV2D", side_by_side, graph.constant(flat, weight.dtype), *rest, **attrs)
     graph.replace(op.output, made)
     return True
 

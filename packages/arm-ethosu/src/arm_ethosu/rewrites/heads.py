@@ -11,8 +11,8 @@ from .chain import Chain
 
 #: Columns for each row of a matrix from which on Vela transposes it slowly.
 LONG = 10
-#: Elements of a head below which columns are better for keys than a convolution for each head.
-_SMALL = 2048
+#: Elements of a head below which columns are better for keys than a convolution for each; heads at most for either.
+_SMALL, _MOST_HEADS = 2048, 16
 #: Heads that are put side by side by copies, and elements of all of them from which on that pays.
 _FEW_HEADS, _MANY = 4, 1 << 14
 
@@ -71,7 +71,7 @@ def _heads_of_layers(graph: Graph, op: Op) -> bool:
 
     A convolution for each head writes queries and keys where they belong, and keys then meet the TRANSPOSE that Vela
     puts before the second operand of a MATMUL. So do values, made of the layer's columns, which a convolution writes
-    in as many cycles; of these small heads are made too. Three heads of [197, 64], with their layer and product, take
+    in as many cycles; of these small keys are made too. Three heads of [197, 64], with their layer and product, take
     85,000 cycles on Ethos-U85-256 in place of 103,000, and 210,000 of 249,000 where the scores are computed twice.
     """
     sizes, order = _axes(op)
@@ -79,7 +79,7 @@ def _heads_of_layers(graph: Graph, op: Op) -> bool:
         return False
     tokens, heads, size = sizes
     scaled = _linear(op.inputs[0], tokens)
-    if scaled is None:
+    if scaled is None or heads > _MOST_HEADS:
         return False
     chain, keys = Chain(graph, op), order == [1, 2, 0]
     values = not keys and _is_second_factor(op.output)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
-from arm_tosa_core.ir import DType, Graph, Op
+from arm_tosa_core.ir import DType, Graph, Op, Tensor
 from arm_tosa_core.rewrite import Rewrite, Stage
 
 from .chain import Chain
@@ -21,6 +22,11 @@ _MOST_IMAGES = 64
 _FEW_CHANNELS = 4
 _BRICK = 16  # channels that it computes at once
 _NARROW = (DType.INT8, DType.INT16)
+
+#: What Vela makes one operation of, with the convolution in front and a TRANSPOSE behind.
+_FUSED = ("CLAMP", "RESCALE", "TABLE")
+#: Bytes of a convolution's weights for each row of its result, from which on it writes slowly what is transposed.
+_HEAVY = 2500
 
 
 def _of_few_axes(graph: Graph, op: Op) -> bool:
@@ -59,7 +65,7 @@ def _by_image(graph: Graph, op: Op) -> bool:
     for image in range(x.shape[0]):
         part = insert("SLICE", x, graph.shape((image, 0, 0, 0)), graph.shape((1, *x.shape[1:])))
         images.append(insert("TRANSPOSE", part, perms=perms))
-    graph.replace(op.output, insert("CONCAT", *images, axis=0))
+    graph.replace(op.output, Chain(graph, op).join(images, axis=0))
     return True
 
 
@@ -93,37 +99,59 @@ def transpose_in_two(least: int) -> Rewrite:
 
 
 def _matrix(op: Op) -> tuple[int, int] | None:
-    """The shape of the matrix that is transposed, if nothing could write it transposed: an input, or read elsewhere."""
+    """The shape of the matrix that is transposed, if nothing should write it transposed: see ``_is_written_so``."""
     x, axes = op.inputs[0], [axis for axis in op.attrs["perms"] if op.inputs[0].shape[axis] > 1]
     turn = axes.index(min(axes)) if axes else 0
     if not turn or axes[turn:] + axes[:turn] != sorted(axes) or x.dtype not in _NARROW or x.is_constant:
         return None
     rows = prod(x.shape[axis] for axis in axes[turn:])
     matrix = (rows, x.size // rows)
-    if matrix[1] < _BRICK or max(matrix) > LARGEST_SIZE:
+    if matrix[1] < _BRICK or matrix[0] > LARGEST_SIZE or (matrix[1] > LARGEST_SIZE and len(axes) > 2):
         return None
     if len(x.uses) > 1:
         return matrix if x.shape[-2:] == matrix else None  # Vela copies what is read in two shapes
-    while x.producer is not None and x.producer.name == "RESHAPE" and len(x.uses) == 1:
-        x = x.producer.inputs[0]
-    return matrix if x.producer is None else None
+    return None if _is_written_so(x, rows) else matrix
+
+
+def _is_written_so(x: Tensor, rows: int) -> bool:
+    """Whether what computes ``x`` may as well write its rows as columns: it is no input, and no layer of few rows."""
+    if _behind(x, ("RESHAPE",)) is None:
+        return False
+    layer = _behind(x, _FUSED)
+    return layer is None or layer.name != "CONV2D" or layer.inputs[1].size <= _HEAVY * rows
+
+
+def _behind(x: Tensor, names: Sequence[str]) -> Op | None:
+    """What computes ``x`` but for operations of such names."""
+    op = x.producer
+    while op is not None and op.name in names and len(op.output.uses) == 1:
+        op = op.inputs[0].producer
+    return op
 
 
 def _of_matrix(graph: Graph, op: Op) -> bool:
-    """A matrix that nothing could write transposed is first copied by x | 0.
+    """A matrix that nothing should write transposed is first copied by x | 0.
 
     Ethos-U85 reads in order and writes transposed. Vela makes a TRANSPOSE by itself a pool, in whose cycles rows much
     longer than columns count twice, and few columns as 16: [40, 296] takes 7,928 on Ethos-U85-256, [80, 3000] 443,000,
     and an image of [3, 224, 224] 549,000. It spends none on one behind an elementwise operation: 2,960, 60,000, 38,000.
+    Rows longer than an axis may be are parted: [2, 80000] takes 220 million cycles by Vela alone, and so 960,000. Of a
+    larger image two steps are better (``transpose_in_two``).
+
+    Nor on one behind a convolution, but whose weights it then reads again for each part of the result: a layer of 1024
+    channels for 64 rows takes 819,000 cycles, and with a copy 316,000.
     """
     matrix = _matrix(op)
     if matrix is None:
         return False
     chain, x = Chain(graph, op), op.inputs[0]
     x = x if len(x.uses) > 1 else chain.reshape(x, *matrix)
-    copied = chain.insert("BITWISE_OR", x, chain.reshape(chain.zero(x.dtype), *[1] * x.rank))
-    made = chain.insert("TRANSPOSE", chain.reshape(copied, *matrix), perms=(1, 0))
-    graph.replace(op.output, chain.reshape(made, *op.output.shape))
+    made = []
+    for start in range(0, matrix[1], LARGEST_SIZE):
+        part = chain.slice(x, x.rank - 1, start, min(LARGEST_SIZE, matrix[1] - start))
+        copied = chain.insert("BITWISE_OR", part, chain.reshape(chain.zero(x.dtype), *[1] * x.rank))
+        made.append(chain.insert("TRANSPOSE", chain.reshape(copied, *part.shape[-2:]), perms=(1, 0)))
+    graph.replace(op.output, chain.reshape(chain.join(made, axis=0), *op.output.shape))
     return True
 
 

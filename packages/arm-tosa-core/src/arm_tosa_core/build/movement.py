@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from ..dtypes import numpy_dtype
-from ..ir import DType, Tensor
+from ..ir import DType, Tensor, joined
 from ..values import QParams, Value, inverse
 from .rescale import Rescale
 
@@ -127,11 +127,7 @@ class Movement(Rescale):
         return self.value(self._concatenated(tensors, perm[axis]), parts[0].dtype, perm, merged)
 
     def _concatenated(self, tensors: list[Tensor], axis: int) -> Tensor:
-        limit = 64  # MAX_TENSOR_LIST_SIZE of level 8K
-        while len(tensors) > 1:
-            groups = [tensors[i : i + limit] for i in range(0, len(tensors), limit)]
-            tensors = [self.emit("CONCAT", g, axis=axis) if len(g) > 1 else g[0] for g in groups]
-        return tensors[0]
+        return joined(lambda group: self.emit("CONCAT", group, axis=axis), tensors)
 
     def like(self, value: Value, other: Value) -> Value:
         """The value with the scale, zero point and integer type of ``other``."""

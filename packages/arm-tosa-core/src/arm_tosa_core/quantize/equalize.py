@@ -177,7 +177,8 @@ def _choose(
     weights = {reader: _data(reader.args[1]) for reader in edge.readers}
     if not all(w.dtype == torch.float32 for w in weights.values()):
         return None
-    trial = _Trial(edge, *_parted(kept, edge.axis), weights, norm := _norm(module, edge))
+    norm = _norm(module, edge)
+    trial = _Trial(edge, *_parted(kept, edge.axis), weights, norm)
     ones, best = torch.ones_like(reach), None
     least = trial.error(ones)
     if norm is not None and (norm.changes(ones) or norm.bias.any()) and _takes_bias(edge):
@@ -210,8 +211,9 @@ def _parted(kept: Sequence[torch.Tensor], axis: int) -> tuple[torch.Tensor, torc
     first, *others = kept
     if others:
         return first, others[0]
-    positions = -2 if axis == -1 and first.dim() > 1 else -1
-    return first.narrow(positions, 0, max(1, first.shape[positions] // 2)), first
+    positions = -2 if axis == -1 else -1
+    half = first.shape[positions] // 2 if first.dim() > 1 else 0
+    return first.narrow(positions, 0, half) if half else first, first
 
 
 def _norm(module: GraphModule, edge: _Edge) -> _Fold | None:
@@ -270,9 +272,10 @@ class _Trial:
     def _of(self, x: torch.Tensor, divided: torch.Tensor, factors: torch.Tensor) -> float:
         total = 0.0
         for reader, weight in self.weights.items():
+            layer: Any = reader.target
             rest = (None, *reader.args[3:])
-            exact = reader.target(x, weight, *rest)  # type: ignore[operator]
-            got = reader.target(divided, _rounded_weight(_scaled(weight, reader, factors)), *rest)  # type: ignore[operator]
+            exact = layer(x, weight, *rest)
+            got = layer(divided, _rounded_weight(_scaled(weight, reader, factors)), *rest)
             total += float((exact - got).double().square().sum())
         return total
 
