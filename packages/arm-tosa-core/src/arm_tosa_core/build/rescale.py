@@ -207,13 +207,21 @@ class Rescale(Core):
     # -- int32 operands ---------------------------------------------------------------------------
 
     def centered(self, value: Value, bits: int = 31) -> Value:
-        """The integers as int32 with zero point 0, at most ``bits`` wide; scaled down if they are wider."""
+        """The integers as int32 with zero point 0, at most ``bits`` wide; scaled down if they are wider.
+
+        Integers that stand for themselves are refused then: what is lost may be all there is.
+        """
         value = self.apply_clamp(value)
         quant = value.quant
         assert quant is not None
         self.require(quant.axis is None, "is used before it is quantized", "quantize the result of this layer")
         low, high = quant.qmin - quant.zero_point, quant.qmax - quant.zero_point
         drop = max(0, _width(low, high) - bits)
+        self.require(
+            not (drop and _is_plain(quant)),
+            f"computes with integers up to {quant.qmax}, of which 32 bits hold no product and no sum",
+            _NARROWER,
+        )
         return self._to_scale(value, quant.scalar * 2.0**drop)
 
     def shared(self, *values: Value) -> list[Value]:
@@ -244,7 +252,7 @@ class Rescale(Core):
                 scale <= min(steps),
                 f"joins integers up to {max(q.qmax for q in quants if _is_plain(q))} with numbers in steps of "
                 f"{min(steps):.3g}, which 32 bits do not hold",
-                "clamp the integers, or convert them to float outside",
+                _NARROWER,
             )
         return [self._to_scale(_on_grid(v, quants), scale) for v in values]
 
@@ -264,6 +272,9 @@ class Rescale(Core):
         if tensor.dtype == DType.INT32 and quant.zero_point == 0 and factor == 1.0:
             return value
         return value.but(tensor=self.rescale(tensor, [factor], DType.INT32, quant.zero_point), quant=new, const=None)
+
+
+_NARROWER = "clamp the integers, or convert them to float outside"
 
 
 def _on_grid(value: Value, quants: Sequence[QParams]) -> Value:

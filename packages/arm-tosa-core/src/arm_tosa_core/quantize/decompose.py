@@ -13,6 +13,7 @@ from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from ..errors import Rejected
+from ..program import mutable
 from ..registry import Q, Rule, canonical, find, overload
 
 #: Key in the meta of a node: its quantization scheme, which the parts of a composite inherit.
@@ -24,6 +25,15 @@ KNOWN = "arm_known_bounds"
 LOOP_BODY = "arm_loop_body"
 
 _ZEROS = frozenset({"aten.zeros.default", "aten.zeros_like.default"})
+_aten = torch.ops.aten
+#: What makes reals of integers beside reals.
+_PROMOTING = frozenset(
+    {
+        *(_aten.add.Tensor, _aten.sub.Tensor, _aten.mul.Tensor, _aten.div.Tensor, _aten.div.Tensor_mode),
+        *(_aten.maximum.default, _aten.minimum.default, _aten.where.self, _aten.pow.Tensor_Tensor),
+        *(_aten.atan2.default, _aten.fmod.Tensor, _aten.remainder.Tensor, _aten.floor_divide.default),
+    }
+)
 _COPIES = frozenset({"aten.contiguous.default", "aten.clone.default"})
 
 
@@ -202,7 +212,7 @@ def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModul
         wanted: which nodes may be touched; parts inherit the answer of the node they come from.
     """
     known: dict[Any, Node] = {}  # parts are emitted in their order, so that what one keeps lies before the next
-    work = [n for n in module.graph.nodes if n.op == "call_function" and wanted(n)]
+    work = [n for n in module.graph.nodes if n.op == "call_function" and wanted(n) and not _overwrites(n)]
     if LOOP_BODY in module.meta:
         work = [n for n in work if n.all_input_nodes]
     while work:
@@ -212,6 +222,8 @@ def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModul
         rule = find(canonical(node.target))
         if rule is not None and rule.domain is not None:
             _keep_within(module, node, rule.domain)
+        if node.target in _PROMOTING:
+            _as_reals(module, node)
         if _is_layer(node):
             function: Callable[..., Any] | None = _layer
         else:
@@ -236,6 +248,23 @@ def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModul
     module.graph.eliminate_dead_code()
     module.recompile()
     return module
+
+
+def _as_reals(module: GraphModule, node: Node) -> None:
+    """Turns int32 into reals where PyTorch does, so that their range is observed; a factor only changes their scale."""
+    operands = [n for n in node.args if isinstance(n, Node)]
+    for operand in dict.fromkeys(operands):
+        scaled = len(operands) == 1 and node.target is _aten.mul.Tensor
+        if operand.meta["val"].dtype == torch.int32 and not scaled:
+            with module.graph.inserting_before(node):
+                real = AtenBuilder(module, node).call(_aten.to.dtype, (AtenValue(operand), torch.float32), {})
+            node.replace_input_with(operand, real.node)
+
+
+def _overwrites(node: Node) -> bool:
+    """Whether an operator in place writes to a buffer or an input, which its parts would not."""
+    written = node.args[0] if mutable(node) else None
+    return isinstance(written, Node) and written.op != "call_function"
 
 
 def _is_layer(node: Node) -> bool:

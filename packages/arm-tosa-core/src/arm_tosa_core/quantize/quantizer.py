@@ -14,6 +14,7 @@ from ..compile_spec import ArmCompileSpec
 from ..errors import UsageError
 from ..specification import TosaSpecification
 from .annotate import KEY, Wide, annotate
+from .assignments import without_assignments
 from .attributes import raise_attributes
 from .config import QuantizationConfig
 from .decompose import SCHEME, decompose
@@ -97,6 +98,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         _drop_guards(model)
         raise_attributes(model)
         choose(model)
+        without_assignments(model)
         for node in model.graph.nodes:  # before composites are replaced: finders know the exported graph
             node.meta[SCHEME] = self._find_config(node)
         return decompose(model, self._decomposed)

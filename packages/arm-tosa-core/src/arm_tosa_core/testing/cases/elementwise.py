@@ -69,9 +69,8 @@ _variants: list[OpCase] = [
     OpCase("add/int8", lambda: torch.add, [integers((50,), -128, 128, torch.int8)] * 2),
     OpCase("add/int32", lambda: torch.add, [integers((3, 4), -99, 99, torch.int32), integers((4,), 0, 9, torch.int32)]),
     OpCase("add/int32 number", lambda: lambda x: x + 7, [integers((3, 4), -99, 99, torch.int32)]),
-    OpCase(
-        "add/int32 to float", lambda: lambda x: x + 0.5, [integers((3, 4), -99, 99, torch.int32)], needs_float=QUANTIZED
-    ),
+    OpCase("add/int32 to float", lambda: lambda x: x + 0.5, [integers((3, 4), -99, 99, torch.int32)]),
+    OpCase("add/int32 beside float", lambda: torch.add, [integers((3, 4), -99, 99, torch.int32), (4,)]),
     OpCase(
         "add/int32 beside int8",
         lambda: torch.add,
@@ -107,6 +106,10 @@ _variants: list[OpCase] = [
     OpCase("mul/float by bool", lambda: torch.mul, [(3, 4), integers((3, 4), 0, 2, torch.bool)]),
     OpCase("mul/int16", lambda: torch.mul, [integers((9,), -99, 99, torch.int16)] * 2),
     OpCase("mul/int32", lambda: torch.mul, [integers((3, 4), -99, 99, torch.int32)] * 2),
+    OpCase("mul/int32 by float", lambda: torch.mul, [integers((3, 4), -99, 99, torch.int32), (3, 4)]),
+    OpCase(
+        "mul/int32 by constant", lambda: lambda x: x * torch.linspace(-3, 2, 4), [integers((3, 4), 0, 9, torch.int32)]
+    ),
     OpCase("mul/float16", lambda: torch.mul, [_half(3, 4), _half(3, 1)], tolerance=(1e-3, 1e-3), needs_float=QUANTIZED),
     OpCase("div/number", lambda: lambda x: x / 3, [(2, 3, 4)]),
     OpCase("div/negative number", lambda: lambda x: x / -3, [(2, 3, 4)]),
@@ -116,12 +119,9 @@ _variants: list[OpCase] = [
     OpCase(
         "div/int32",
         lambda: torch.div,
-        [integers((3, 4), -99, 99, torch.int32), integers((4,), 1, 9, torch.int32)],
-        needs_float=QUANTIZED,
+        [integers((3, 4), -99, 99, torch.int32), integers((4,), 1, 3, torch.int32)],
     ),
-    OpCase(
-        "div/int32 number", lambda: lambda x: x / 4, [integers((3, 4), -99, 99, torch.int32)], needs_float=QUANTIZED
-    ),
+    OpCase("div/int32 number", lambda: lambda x: x / 4, [integers((3, 4), -99, 99, torch.int32)]),
     OpCase(
         "div/floor number",
         lambda: lambda x: torch.div(x, 0.7, rounding_mode="floor"),

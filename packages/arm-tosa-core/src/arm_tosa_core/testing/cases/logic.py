@@ -155,7 +155,7 @@ CASES: list[OpCase] = [
     OpCase("where/channels_last", lambda: torch.where, [_bools(1, 3, 4, 5), channels_last((1, 3, 4, 5)), (3, 1, 1)]),
     OpCase("where/int32", lambda: torch.where, [_bools(9), _int32(9), _int32(9)]),
     OpCase("where/bool", lambda: torch.where, [_bools(9), _bools(9), _bools(9)]),
-    OpCase("where/int32 beside float", lambda: torch.where, [_bools(9), _int32(9), (9,)], needs_float=QUANTIZED),
+    OpCase("where/int32 beside float", lambda: torch.where, [_bools(9), _int32(9), (9,)]),
     OpCase("masked_fill/number", lambda: lambda x, m: x.masked_fill(m, 0.25), [(2, 3, 4), _bools(3, 4)]),
     OpCase("masked_fill/minus infinity", lambda: lambda x, m: x.masked_fill(m, -_INF), [(2, 3, 4), _bools(3, 4)]),
     OpCase("masked_fill/least", lambda: lambda x, m: x.masked_fill(m, torch.finfo().min), [(2, 3, 4), _bools(3, 4)]),

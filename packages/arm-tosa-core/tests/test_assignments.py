@@ -1,0 +1,159 @@
+"""Assignments to parts of tensors are kept by quantization."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, UsageError, get_symmetric_quantization_config
+from arm_tosa_core.testing.harness import Execution
+
+_SPEC = TosaCompileSpec("TOSA-1.0+INT")
+
+
+class Model(torch.nn.Module):
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+        self.register_buffer("kept", torch.zeros(4, 3))
+
+    def forward(self, x: torch.Tensor, v: torch.Tensor) -> Any:
+        return self.function(self, x, v)
+
+
+def rows(_: Any, x: Any, v: Any) -> Any:
+    y = x.clone()
+    y[1:3] = v
+    return y
+
+
+def number(_: Any, x: Any, v: Any) -> Any:
+    y = x.clone()
+    y[..., -1] = 0.25
+    y[0].fill_(1)
+    return y + v.sum()
+
+
+def sum_to_column(_: Any, x: Any, v: Any) -> Any:
+    y = x * 2
+    y[:, 0] += v[0, 0]
+    return y
+
+
+def of_zeros(_: Any, x: Any, v: Any) -> Any:
+    y = torch.zeros(4, 3)
+    y[1:3] = v
+    return y + x
+
+
+def twice(_: Any, x: Any, v: Any) -> Any:
+    y = x * 1.5
+    y.relu_()
+    y[:, 1:].mul_(2.0)
+    return y
+
+
+def view_made_before(_: Any, x: Any, v: Any) -> Any:
+    y = x * 1.5
+    z = y[1:3]
+    y.mul_(2.0)
+    return z + v
+
+
+def through_one_view(_: Any, x: Any, v: Any) -> Any:
+    y = x * 1.5
+    z = y[1:3]
+    z[0] = v[0]
+    z[1, 1:] = v[1, 1:]
+    return y, z
+
+
+def transposed(_: Any, x: Any, v: Any) -> Any:
+    y = x * 1.5
+    y.t()[0:2, 1:3] = v.t()[:2]
+    y.permute(1, 0).unsqueeze(0).transpose(0, 2)[2, :2] = 0.5
+    return y
+
+
+def reshaped(_: Any, x: Any, v: Any) -> Any:
+    y = (x * 1.5).reshape(2, 2, 3)
+    y.view(4, 3)[1:3] += v
+    y[0].clamp_(max=0.1)
+    return y
+
+
+def loop(_: Any, x: Any, v: Any) -> Any:
+    y = x * 1.5
+    for i in range(2):
+        y[i] = y[i + 1] * v[i]
+    return y
+
+
+def integers(_: Any, x: Any, v: Any) -> Any:
+    y = x.clone()
+    y[1:3] = torch.arange(3)
+    return y + v.mean()
+
+
+def prepared(function: Callable[..., Any]) -> tuple[Any, tuple[torch.Tensor, torch.Tensor]]:
+    torch.manual_seed(0)
+    inputs = torch.randn(4, 3), torch.randn(2, 3)
+    quantizer = TOSAQuantizer(_SPEC).set_global(get_symmetric_quantization_config())
+    return prepare_pt2e(torch.export.export(Model(function), inputs).module(), quantizer), inputs
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        *(rows, number, sum_to_column, of_zeros, twice, view_made_before, through_one_view),
+        *(transposed, reshaped, loop, integers),
+    ],
+)
+def test_assigned(function: Callable[..., Any]) -> None:
+    observed, inputs = prepared(function)
+    observed(*inputs)
+    converted = convert_pt2e(observed)
+    run = Execution(torch.export.export(converted, inputs), _SPEC.target())
+    assert len(run.regions) == 1
+    exact = function(None, *inputs)
+    exact = exact if isinstance(exact, tuple) else (exact,)
+    for wanted, made in zip(exact, run.run(inputs), strict=True):
+        assert (wanted - made).abs().max() < 0.02 * wanted.abs().max()
+
+
+def test_through_a_view_of_repeated_numbers() -> None:
+    def repeated(_: Any, x: Any, v: Any) -> Any:
+        y = (x * 1.5)[:1].expand(4, 3)
+        y[1] = v[0]
+        return y
+
+    with pytest.raises(UsageError, match=r"test_assignments\.py.*aten\.expand.*is assigned to in place.*torch\.where"):
+        prepared(repeated)
+
+
+def part_of_buffer(model: Any, x: Any, v: Any) -> Any:
+    model.kept[1:3] = v
+    return x + model.kept
+
+
+def buffer(model: Any, x: Any, v: Any) -> Any:
+    model.kept.copy_(x)
+    return v + model.kept[:2]
+
+
+@pytest.mark.parametrize(("function", "rows"), [(part_of_buffer, slice(1, 3)), (buffer, slice(0, 4))])
+def test_buffers_are_written_to(function: Callable[..., Any], rows: slice) -> None:
+    observed, inputs = prepared(function)
+    observed(*inputs)
+    converted = convert_pt2e(observed)
+    converted.kept.zero_()
+    converted(*inputs)
+    written = inputs[1] if function is part_of_buffer else inputs[0]
+    assert (converted.kept[rows] - written).abs().max() < 0.02
+    assert not converted.kept[:1].any() or function is buffer
+    program = torch.export.export(converted, inputs).run_decompositions({})
+    assert list(program.graph_signature.buffers_to_mutate.values()) == ["kept"]
