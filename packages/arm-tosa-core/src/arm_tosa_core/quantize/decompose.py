@@ -324,8 +324,11 @@ def _traced(node: Node) -> Callable[..., Any] | None:
             return function(*_map(args, tensor), **_map(kwargs, tensor))
 
         with torch.no_grad(), torch.backends.mkldnn.flags(enabled=False):  # else some end in kernels of a library
+            fakes = [v.node.meta["val"] for v in operands]
             try:
-                traced = make_fx(run)(*(v.node.meta["val"] for v in operands))
+                traced = make_fx(run)(*fakes)
+                if any(_mutates(n.target) for n in traced.graph.nodes):  # only what it has made itself
+                    traced = make_fx(torch.func.functionalize(traced, remove="mutations"))(*fakes)
             except Exception as error:  # PyTorch's, whose decompositions do not take all that their operators take
                 raise Rejected(f"PyTorch does not decompose it: {error}") from error
         strange = [n.target for n in traced.graph.nodes if n.op == "call_function" and not _is_functional(n.target)]
@@ -337,9 +340,12 @@ def _traced(node: Node) -> Callable[..., Any] | None:
 
 
 def _is_functional(target: Any) -> bool:
-    schema = getattr(target, "_schema", None)
     computed = getattr(target, "__module__", "") == operator.getitem.__module__  # of sizes
-    return computed or (schema is not None and not schema.is_mutable)
+    return computed or (hasattr(target, "_schema") and not _mutates(target))
+
+
+def _mutates(target: Any) -> bool:
+    return bool(getattr(getattr(target, "_schema", None), "is_mutable", False))
 
 
 def _is_float(node: Node) -> bool:

@@ -48,9 +48,33 @@ class _Relu(torch.nn.RNN):
         super().__init__(*sizes, nonlinearity="relu")
 
 
+class _Cell(torch.nn.Module):
+    """One step, from an input and a state or two."""
+
+    def __init__(self, kind: Callable[..., torch.nn.Module], **options: Any) -> None:
+        super().__init__()
+        self.cell = kind(4, 5, **options)
+
+    def forward(self, x: torch.Tensor, *states: torch.Tensor) -> Any:
+        return self.cell(x, states if len(states) > 1 else states[0])
+
+
+def _cell_rows(name: str, kind: Callable[..., torch.nn.Module], states: int = 1, **options: Any) -> list[OpCase]:
+    return [
+        OpCase(f"{name}/plain", lambda: _Cell(kind, **options), [(2, 4), *[(2, 5)] * states], coarse=3),
+        OpCase(
+            f"{name}/no bias, no batch", lambda: _Cell(kind, bias=False, **options), [(4,), *[(5,)] * states], coarse=3
+        ),
+    ]
+
+
 CASES: list[OpCase] = [
     *_rows("lstm", torch.nn.LSTM),
     *_rows("gru", torch.nn.GRU),
     *_rows("rnn", torch.nn.RNN),
     OpCase("rnn/relu", lambda: _Outputs(_Relu, 4, 5), [(3, 2, 4)]),
+    *_cell_rows("lstm_cell", torch.nn.LSTMCell, states=2),
+    *_cell_rows("gru_cell", torch.nn.GRUCell),
+    *_cell_rows("rnn_cell", torch.nn.RNNCell),
+    *_cell_rows("rnn_cell_relu", torch.nn.RNNCell, nonlinearity="relu"),
 ]
