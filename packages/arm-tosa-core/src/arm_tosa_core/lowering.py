@@ -6,6 +6,7 @@ import copy
 import math
 import operator
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, cast
 
 import torch
@@ -37,6 +38,7 @@ from .program import (
     whence,
 )
 from .registry import Q, Rule, canonical, find, overload
+from .specification import EXTENSIONS
 from .target import Target
 from .values import Axes, Complex, QParams, Value, inverse
 
@@ -173,7 +175,7 @@ class Lowering:
         if rule.contiguous and not all(n.meta["val"].is_contiguous() for n in node.all_input_nodes):
             raise Rejected("counts elements of a tensor that does not lie in memory in its own order", "clone it first")
         if not self.target.tosa_spec.support_float() and any(_is_real(v) for v in inputs):
-            raise NOT_QUANTIZED
+            raise self._own_reason(rule, node) or NOT_QUANTIZED
         if rule.quant not in (Q.CONV, Q.SHARED):
             args, kwargs = (_map_values(v, self._static) for v in (args, kwargs))
         try:
@@ -182,9 +184,27 @@ class Lowering:
             makes_reals = isinstance(meta, torch.Tensor) and meta.dtype.is_floating_point
             if self.target.tosa_spec.support_float() or not makes_reals or any(v.quant for v in inputs):
                 raise
-            raise NOT_QUANTIZED from why
+            raise self._own_reason(rule, node) or NOT_QUANTIZED from why
         _verify_result(node, result, rule)
         return result
+
+    def _own_reason(self, rule: Rule, node: Node) -> Rejected | None:
+        """Why a node would stay on the CPU whatever TOSA the target had; None if it would not."""
+        every = replace(self.target.tosa_spec, profiles=frozenset({"INT", "FP"}), extensions=frozenset(EXTENSIONS))
+        trial = self.inside(node.name)
+        trial.builder, trial.wide_inputs = Builder(trial.graph, every, dry=True), True
+
+        def real(n: Node) -> Value:
+            given: Value = self.values[n]
+            return trial.builder.const(given.real()) if given.is_const else trial.input(n.name, n.meta["val"])
+
+        if any(is_complex(self.values[n]) for n in node.all_input_nodes):
+            return None
+        try:
+            rule.function(trial.builder, *torch.fx.map_arg(node.args, real), **torch.fx.map_arg(node.kwargs, real))
+        except Rejected as why:
+            return why
+        return None
 
     def _static_shape(self, meta: torch.Tensor) -> tuple[int, ...]:
         for size in meta.shape:
