@@ -117,6 +117,7 @@ def _transposed(
 ) -> Value:
     """TRANSPOSE_CONV2D; over 3 axes, which it lacks, a CONV3D of the image with zeros between its pixels."""
     attrs: dict[str, tuple[int, ...]]
+    crop: list[int] = []
     if len(stride) == 3:
         x, pads = _spread(b, x, weight.shape[2:], stride, padding, dilation, output_padding)
         kind, flipped = "CONV3D", range(1, 4)
@@ -124,7 +125,9 @@ def _transposed(
     else:
         if any(d != 1 for d in dilation):
             weight = _dilated(b, weight, dilation)
-        out_pad = [p for i in (0, 1) for p in (-padding[i], output_padding[i] - padding[i])]
+        wanted = [p for i in (0, 1) for p in (-padding[i], output_padding[i] - padding[i])]
+        out_pad = [max(p, 1 - weight.shape[2 + i // 2]) for i, p in enumerate(wanted)]
+        crop = [o - p for o, p in zip(out_pad, wanted, strict=True)]
         kind, flipped = "TRANSPOSE_CONV2D", range(0)
         attrs = {"out_pad": tuple(out_pad), "stride": tuple(stride)}
     image, inputs, outputs = b.nhwc(x), x.shape[1] // groups, weight.shape[1]
@@ -136,7 +139,10 @@ def _transposed(
             kernel = b.REVERSE(kernel, axis)
         its_bias = None if bias is None else b.slice(bias, 0, g * outputs, outputs)
         parts.append(b.conv(kind, b.slice(image, x.rank - 1, g * inputs, inputs), kernel, its_bias, **attrs))
-    return b.nchw(b.join(parts, x.rank - 1))
+    y = b.nchw(b.join(parts, x.rank - 1))
+    for axis, before, after in zip((2, 3), crop[::2], crop[1::2], strict=False):  # padding beyond the kernel
+        y = b.slice(y, axis, before, y.shape[axis] - before - after)
+    return y
 
 
 def _spread(
