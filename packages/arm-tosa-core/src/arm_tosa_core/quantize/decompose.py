@@ -11,6 +11,7 @@ import torch
 from torch._guards import detect_fake_mode
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.symbolic_shapes import has_free_unbacked_symbols
 
 from ..errors import Rejected
 from ..program import mutable
@@ -311,6 +312,8 @@ def _traced(node: Node) -> Callable[..., Any] | None:
     known = torch._decomp.decomposition_table.get(operator_)
     function = operator_.decompose if operator_._can_decompose() else known
     if function is None or operator_._schema.is_mutable:  # a buffer may be what it writes to
+        return None
+    if has_free_unbacked_symbols(node.meta["val"]):  # its parts would have other sizes, for all that is known
         return None
 
     def rule(builder: AtenBuilder, *args: Any, **kwargs: Any) -> Any:

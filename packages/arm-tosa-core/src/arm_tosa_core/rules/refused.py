@@ -27,7 +27,6 @@ _REFUSED: dict[tuple[str, str], tuple[str, ...]] = {
         "aten.masked_select.default",
         "aten.nonzero.default",
         "aten.repeat_interleave.Tensor",
-        "aten.repeat_interleave.self_Tensor",
         "aten._unique2.default",
         "aten.unique_dim.default",
     ),

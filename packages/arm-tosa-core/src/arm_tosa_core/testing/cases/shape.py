@@ -130,6 +130,11 @@ CASES: list[OpCase] = [
         (3, 4),
         refuses=dict.fromkeys(SCHEMES, "has a dynamic shape"),
     ),
+    _row(
+        "repeat_interleave/by a tensor, size known",
+        lambda x: torch.repeat_interleave(x, torch.tensor([1, 0, 2]), dim=0, output_size=3),
+        (3, 4),
+    ),
     _row("cat/dim 0", lambda x, y: torch.cat([x, y]), (2, 3), (4, 3)),
     _row("cat/negative dim", lambda x, y: torch.cat([x, y, x], -1), (2, 3, 4), (2, 3, 1)),
     _row("cat/one", lambda x: torch.cat([x], 1), (2, 3)),
