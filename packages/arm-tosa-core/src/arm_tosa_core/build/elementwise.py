@@ -299,13 +299,16 @@ class Elementwise(Rescale):
             assert x.quant
             n = x.shape[axis]
             quant = QParams(x.quant.scale, 0, x.quant.qmin * n, x.quant.qmax * n)
-        if x.dtype == torch.int64:
-            known = x.bounds and max(map(abs, x.bounds)) * x.shape[axis] < 2**31
-            self.require(
-                name != "REDUCE_SUM" or bool(known), "sums int64 numbers whose range is not known to fit int32"
-            )
+        if name == "REDUCE_SUM":
+            self.require_sums(x, x.shape[axis])
         tensor = self.tensor(x, x.axes)
         return self.value(self.emit(name, [tensor], axis=x.axes[axis]), x.dtype, x.axes, quant)
+
+    def require_sums(self, x: Value, count: int) -> None:
+        """Refuses sums of so many int64 numbers that may not fit int32; PyTorch makes int64 sums of any integers."""
+        fits = x.dtype != torch.int64 or (x.bounds is not None and max(map(abs, x.bounds)) * count < 2**31)
+        reason = "sums int64 numbers whose range is not known to fit int32"
+        self.require(fits, reason, "give the sum dtype=torch.int32: of int32, too, PyTorch makes int64 sums otherwise")
 
     def mean(self, x: Value, axes: list[int]) -> Value:
         """The mean over axes, which stay with size 1: sums, and the division as a change of scale."""
@@ -314,6 +317,13 @@ class Elementwise(Rescale):
             n *= x.shape[axis]
             x = self.reduce("REDUCE_SUM", x, axis)
         return self.MUL(x, 1.0 / n) if n != 1 else x
+
+
+def _stored(value: Value) -> tuple[Any, ...]:
+    """As what a quantized value lies in memory: equal integers stand for equal numbers."""
+    assert value.quant
+    width = torch_to_tosa(value.const.dtype) if value.const is not None else value.tensor and value.tensor.dtype
+    return value.quant.scale, value.quant.zero_point, width
 
 
 _NARROW = "cast the input to int32 in the model"

@@ -163,10 +163,12 @@ def cumsum(b: Builder, x: Value, dim: int, *, dtype: torch.dtype | None = None) 
         x = x.but(dtype=torch.int32, quant=None, bounds=(-1, 1))
     else:
         x = b.cast(x, dtype or (x.dtype if x.dtype.is_floating_point else torch.int64))
+        b.require_sums(x, n)
     shift = 1
     while shift < n:
         pairs = [(shift if i == dim % x.rank else 0, 0) for i in range(x.rank)]
-        x = b.ADD(x, b.PAD(b.slice(x, dim % x.rank, 0, n - shift), pairs))
+        shifted = b.PAD(b.slice(x, dim % x.rank, 0, n - shift), pairs)
+        x = b.ADD(x, shifted.but(bounds=x.bounds and (min(x.bounds[0], 0), max(x.bounds[1], 0))))
         shift *= 2
     return x if quant is None else x.but(dtype=torch.float32, quant=quant, bounds=None)
 

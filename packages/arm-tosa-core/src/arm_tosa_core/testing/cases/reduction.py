@@ -7,7 +7,9 @@ import torch
 from ..case import SCHEMES, OpCase, channels_last, integers, uniform
 
 _INT32 = torch.int32
-_NO_INT64 = dict.fromkeys(SCHEMES, "int64")
+_NO_INT64 = dict.fromkeys(
+    SCHEMES, "sums int64 numbers whose range is not known to fit int32 (give the sum dtype=torch.int32"
+)
 
 _EVERY = ("fp32", "int8", "int16")
 
@@ -76,6 +78,9 @@ CASES: list[OpCase] = [
     OpCase("std/biased", lambda: lambda x: x.std(1, unbiased=False, keepdim=True), [(2, 9)]),
     OpCase("std/with mean", lambda: lambda x: torch.std_mean(x, 1), [(2, 9)]),
     OpCase("cumsum", lambda: lambda x: x.cumsum(1), [(2, 5, 3)]),
+    OpCase("cumsum/int32", lambda: lambda x: x.cumsum(-2, dtype=_INT32), [integers((3, 4), -5, 5, _INT32)]),
+    OpCase("cumsum/int64 out", lambda: lambda x: x.cumsum(-2), [integers((3, 4), -5, 5, _INT32)], _NO_INT64),
+    OpCase("cumsum/bool", lambda: lambda x: (x > 0).cumsum(1), [(3, 4)]),
     OpCase("cumsum/negative dim", lambda: lambda x: x.cumsum(-1), [(2, 5)]),
     OpCase("var/default", lambda: lambda x: x.var(1), [(2, 6, 4)]),
     OpCase("var/all", lambda: torch.var, [(2, 3, 4)]),
