@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..dtypes import torch_to_tosa
 from ..errors import Rejected
 from ..ir import DType
 from ..values import INTEGER_RANGES, QParams, Value
@@ -244,8 +245,8 @@ class Elementwise(Rescale):
         if integer:
             one = a.quant or b.quant
             assert one is not None
-            if a.quant and b.quant and (a.quant.scale, a.quant.zero_point) != (b.quant.scale, b.quant.zero_point):
-                a, b = self.shared(a, b)
+            if a.quant and b.quant and _stored(a) != _stored(b):
+                a, b = self._equal_scale(a, b)
                 assert a.quant and b.quant
                 low, high = min(a.quant.qmin, b.quant.qmin), max(a.quant.qmax, b.quant.qmax)
                 one = QParams(a.quant.scale, 0, low, high)

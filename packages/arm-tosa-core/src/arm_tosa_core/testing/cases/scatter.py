@@ -112,6 +112,11 @@ CASES: list[OpCase] = [
         [(3, 4), integers((3, 4), 0, 2, torch.bool)],
     ),
     OpCase(
+        "index_put/mask, accumulate",
+        lambda: lambda x, m: x.index_put((m,), torch.tensor(0.5), accumulate=True),
+        [(3, 4), integers((3, 4), 0, 2, torch.bool)],
+    ),
+    OpCase(
         "index_put/mask of a later axis",
         lambda: lambda x, m: torch.ops.aten.index_put(x, [None, m], torch.tensor(0.5)),
         [(2, 3, 4), integers((3,), 0, 2, torch.bool)],
