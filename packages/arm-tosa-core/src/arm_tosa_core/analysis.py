@@ -76,14 +76,18 @@ def analyse(
     """
     has_float = target.tosa_spec.support_float()
     refused: dict[Node, Rejected] = {}
+    first: dict[Node, Rejected] = {}
     while True:
         lowering = Lowering(program, target, dry=True, known=known, wide_inputs=editable)
         analysis, emitted = _dry_run(lowering, checks, refused)
+        first = first or analysis.rejected.copy()
         _assign_regions(program, analysis, has_float)
         found = _torn(analysis) or _leaks(analysis, lowering) or _idle_regions(program, analysis, emitted, target)
         if not found and not editable:
             found = _shared(analysis, has_float)
         if not found:
+            # What a node was refused for at first is its own fault, not that of others.
+            analysis.rejected.update((n, first[n]) for n in analysis.rejected.keys() & first.keys())
             return analysis
         refused.update(found)
 

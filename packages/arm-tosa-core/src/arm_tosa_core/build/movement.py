@@ -10,11 +10,15 @@ import numpy as np
 import torch
 
 from ..dtypes import numpy_dtype
+from ..errors import Rejected
 from ..ir import DType, Tensor, joined
-from ..values import QParams, Value, inverse
+from ..values import QParams, Value, inverse, is_identity
 from .rescale import Rescale
 
 _T = TypeVar("_T")
+
+#: SLICEs in place of a GATHER at most.
+_MOST_RUNS = 64
 
 
 class Movement(Rescale):
@@ -164,12 +168,38 @@ class Movement(Rescale):
         out = self.emit("TILE", [tensor, self.graph.shape(_to_memory(x, repeats))])
         return self.value(out, x.dtype, x.axes, x.quant, clamp=x.clamp, bounds=x.bounds)
 
+    def picked(self, values: Sequence[Value], axis: int, places: Sequence[tuple[int, int]]) -> Value | None:
+        """Elements along ``axis``, each as the number of a value and an index: GATHER and SCATTER of constant indices.
+
+        A SLICE for each run of indices, and a CONCAT; None where those are too many.
+        """
+        runs: list[tuple[int, int, int]] = []
+        for which, start in places:
+            if runs and which == runs[-1][0] and start == sum(runs[-1][1:]):
+                runs[-1] = (which, runs[-1][1], runs[-1][2] + 1)
+            else:
+                runs.append((which, start, 1))
+        if not runs or len(runs) > _MOST_RUNS:
+            return None
+        return self.CONCAT([self.slice(values[which], axis, start, size) for which, start, size in runs], axis)
+
     def REVERSE(self, x: Value, axis: int) -> Value:
-        """``x.flip(axis)``."""
+        """``x.flip(axis)``; where the target reverses no last axis, with another one there."""
         if x.const is not None:
             self.require(x.quant is None or x.quant.axis != axis, "reverses the axis of its per-channel scales")
             return x.but(const=x.const.flip(axis))
-        return x.but(tensor=self.emit("REVERSE", [self.tensor(x, x.axes)], axis=x.axes[axis]), const=None)
+        try:
+            return x.but(tensor=self.emit("REVERSE", [self.tensor(x, x.axes)], axis=x.axes[axis]), const=None)
+        except Rejected:
+            last = x.rank - 1
+            if x.axes[axis] != last:
+                raise
+            if not last:
+                return self.RESHAPE(self.REVERSE(self.RESHAPE(x, [x.size, 1]), 0), x.shape)
+            plain, channels_last = tuple(range(x.rank)), (0, last, *range(1, last)) if last > 1 else (1, 0)
+            perm = plain if axis != last else channels_last
+            tensor = self.emit("REVERSE", [self.tensor(x, perm)], axis=perm[axis])
+            return x.but(tensor=tensor, perm=None if is_identity(perm) else perm)
 
     def GATHER(self, values: Value, indices: Value) -> Value:
         """``values[n, indices[n, w], c]`` for values [N, K, C] and int32 indices [N, W]."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 
 from ..build import Builder
+from ..errors import Rejected
 from ..registry import Q, op
 from ..values import Value
 
@@ -26,7 +27,13 @@ def index_select(b: Builder, x: Value, dim: int, indices: Value) -> Value:
     rest = moved.shape[1:]
     places = indices if indices.dtype.is_floating_point else b.counters(indices)
     values = b.RESHAPE(moved, [1, moved.shape[0], -(-moved.size // moved.shape[0])])
-    rows = b.GATHER(values, b.RESHAPE(places, [1, indices.size]))
+    try:
+        rows = b.GATHER(values, b.RESHAPE(places, [1, indices.size]))
+    except Rejected:
+        known = [] if places.const is None else places.const.reshape(-1).tolist()
+        if (found := b.picked([x], dim, [(0, i) for i in known])) is None:
+            raise
+        return found
     back = [front.index(i) for i in range(x.rank)]
     return b.TRANSPOSE(b.RESHAPE(rows, [indices.size, *rest]), back)
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import torch
 
 from ..build import Builder
+from ..errors import Rejected
 from ..registry import Q, op
 from ..values import Value
 from .index import index_select, merged_indices
@@ -34,7 +35,15 @@ def _written(b: Builder, x: Value, places: Value, new: Value, how: str | None, i
         last = _last_of_each(places.const)
         if last is not None:
             places, new = b.const(places.const[:, last]), index_select(b, new, 1, b.const(last))
-    return b.SCATTER(x, places, new)
+    try:
+        return b.SCATTER(x, places, new)
+    except Rejected:
+        if places.const is None or bool((places.const != places.const[:1]).any()):
+            raise
+        source = {int(k): (1, w) for w, k in enumerate(places.const[0])}
+        if (made := b.picked([x, new], 1, [source.get(k, (0, k)) for k in range(x.shape[1])])) is None:
+            raise
+        return made
 
 
 def _last_of_each(places: torch.Tensor) -> torch.Tensor | None:

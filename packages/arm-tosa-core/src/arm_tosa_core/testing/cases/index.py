@@ -22,6 +22,11 @@ class _Buffers(torch.nn.Module):
         return x[:, self.i]
 
 
+class _Order(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x[:, [2, 1, 0, 2]]
+
+
 CASES: list[OpCase] = [
     OpCase("embedding", lambda: torch.nn.Embedding(9, 5), [integers((2, 3), 0, 9)]),
     OpCase("embedding/int32", lambda: torch.nn.Embedding(9, 5), [integers((4,), 0, 9, _INT32)]),
@@ -57,6 +62,8 @@ CASES: list[OpCase] = [
         lambda: lambda x, i, j, k: x[i, j, k],
         [(3, 4, 5), integers((7,), 0, 3), integers((7,), 0, 4), integers((7,), 0, 5)],
     ),
+    OpCase("index_select/constant", lambda: lambda x: x.index_select(1, torch.tensor([2, 0, 1])), [(1, 3, 4, 5)]),
+    OpCase("index/order of channels", lambda: torch.nn.Sequential(torch.nn.Conv2d(3, 4, 1), _Order()), [(1, 3, 4, 5)]),
     OpCase("index/constants", _Buffers, [(2, 3, 4)]),
     OpCase("index/negative", lambda: lambda x, i: x[i], [(5, 3), integers((4,), -5, 5)]),
 ]

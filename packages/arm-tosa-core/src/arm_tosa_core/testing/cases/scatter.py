@@ -83,6 +83,11 @@ CASES: list[OpCase] = [
     ),
     OpCase("index_put/rows", lambda: lambda x, i, v: x.index_put((i,), v), [(5, 3), _vector(5, 2), (2, 3)]),
     OpCase("index_put/constant", lambda: lambda x, v: x.index_put((torch.tensor([1, -1]),), v), [(5, 3), (2, 3)]),
+    OpCase(
+        "index_put/constant, channels",
+        lambda: lambda x, v: torch.ops.aten.index_put(x, [None, torch.tensor([3, 0])], v),
+        [(2, 5, 3, 4), (2, 2, 3, 4)],
+    ),
     OpCase("index_put/repeated", lambda: lambda x, v: x.index_put((torch.tensor([1, 3, 1]),), v), [(5, 3), (3, 3)]),
     OpCase("index_put/pairs", lambda: lambda x, i, v: x.index_put((i, i), v), [(5, 4, 3), _vector(4, 2), (2, 3)]),
     OpCase(
