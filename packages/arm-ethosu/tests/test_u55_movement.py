@@ -28,6 +28,9 @@ _TAKEN = {
     "flip/vector": QUANTIZED,
     "flip/image": QUANTIZED,
     "flip/matrix": QUANTIZED,
+    "argmax/dim": ("int8",),
+    "argmax/image": ("int8",),
+    "argmax/channels_last": ("int8",),
 }
 _ROWS = [(case, scheme) for case in CASES for scheme in _TAKEN.get(case.name, ())]
 

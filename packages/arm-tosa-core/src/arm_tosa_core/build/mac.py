@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
 import torch
 
 from ..dtypes import numpy_dtype, torch_to_tosa, tosa_to_torch
+from ..errors import Rejected
 from ..ir import DType, Tensor
 from ..values import INTEGER_RANGES, QParams, Value
 from .interpolation import FINE_BITS, FORM_BITS, MORE_BITS, TABLE_BITS, Interpolation, interpolate
@@ -161,8 +163,20 @@ class Mac(RunTime, Movement):
         return self.value(out, x.dtype, quant=x.quant)
 
     def ARGMAX(self, x: Value, axis: int) -> Value:
-        """Index of the maximum along ``axis``, which goes; int64 as PyTorch has it."""
-        out = self.emit("ARGMAX", [self.tensor(self.apply_clamp(x))], axis=axis)
+        """Index of the maximum along ``axis``, which goes; int64 as PyTorch has it.
+
+        Where the target does not take it so, of the last of three axes.
+        """
+        x, last = self.apply_clamp(x), x.rank - 1
+        try:
+            out = self.emit("ARGMAX", [self.tensor(x)], axis=axis)
+        except Rejected:
+            if axis == last < 3:
+                raise
+            moved = self.TRANSPOSE(x, [*(i for i in range(x.rank) if i != axis), axis])
+            rows = [prod(moved.shape[:-2]), *moved.shape[-2:]] if last else moved.shape
+            out = self.emit("ARGMAX", [self.reshape(self.tensor(moved), rows)], axis=len(rows) - 1)
+            out = self.reshape(out, moved.shape[:-1])
         return self.value(out, torch.int64, bounds=(0, x.shape[axis] - 1))
 
     def TABLE(

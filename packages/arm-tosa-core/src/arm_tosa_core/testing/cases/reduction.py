@@ -58,6 +58,7 @@ CASES: list[OpCase] = [
     OpCase("argmax/dim", lambda: lambda x: x.argmax(1), [(2, 3, 4)]),
     OpCase("argmax/keepdim", lambda: lambda x: x.argmax(-1, keepdim=True), [(2, 3, 4)]),
     OpCase("argmax/channels_last", lambda: lambda x: x.argmax(1), [channels_last((2, 3, 4, 5))]),
+    OpCase("argmax/image", lambda: lambda x: x.argmax(1), [(1, 21, 4, 5)]),
     OpCase("argmax/scalar", lambda: torch.argmax, [()]),
     OpCase("argmin/all", lambda: torch.argmin, [(2, 3, 4)]),
     OpCase("argmin/dim", lambda: lambda x: x.argmin(1, keepdim=True), [(2, 3, 4)]),
