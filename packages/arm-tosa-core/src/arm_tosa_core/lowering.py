@@ -194,7 +194,7 @@ class Lowering:
         trial = self.inside(node.name)
         trial.builder, trial.wide_inputs = Builder(trial.graph, every, dry=True), True
 
-        def real(n: Node) -> Value:
+        def real(n: Node) -> Any:
             given: Value = self.values[n]
             return trial.builder.const(given.real()) if given.is_const else trial.input(n.name, n.meta["val"])
 
