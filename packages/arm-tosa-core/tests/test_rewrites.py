@@ -81,6 +81,12 @@ def equal_reshapes(b: Builder, x: Tensor) -> Tensor:
     return b.emit("ADD", views)
 
 
+def equal_transposes(b: Builder, x: Tensor) -> Tensor:
+    made = _table(b, x, 3)
+    views = [b.rescale(b.emit("TRANSPOSE", [made], perms=(0, 2, 1, 3)), [by], DType.INT32) for by in (1, 2)]
+    return b.emit("ADD", views)
+
+
 def reshape_of_reshape(b: Builder, x: Tensor) -> Tensor:
     return b.reshape(b.reshape(_table(b, x, 3), (24, 8)), (4, 48))
 
@@ -140,6 +146,7 @@ def transpose_of_one_row(b: Builder, x: Tensor) -> Tensor:
         (clamp_of_rescale_of_table, ["TABLE"]),
         (rescale_of_rescale, ["RESCALE", "RESCALE"]),
         (equal_reshapes, ["TABLE", "RESHAPE", "RESCALE", "RESCALE", "ADD"]),
+        (equal_transposes, ["TABLE", "TRANSPOSE", "RESCALE", "RESCALE", "ADD"]),
         (reshape_of_reshape, ["TABLE", "RESHAPE"]),
         (slice_of_slice, ["SLICE"]),
         (transpose_of_transpose, ["TRANSPOSE"]),

@@ -3,7 +3,7 @@
 from ..rewrite import Rewrite
 from .fold_affine import FOLD_AFFINE
 from .movement import (
-    EQUAL_RESHAPES,
+    EQUAL_VIEWS,
     MERGE_RESHAPES,
     MERGE_SLICES,
     MERGE_TRANSPOSES,
@@ -17,7 +17,7 @@ REWRITES: tuple[Rewrite, ...] = (
     FOLD_AFFINE,
     RESCALE_FIRST,
     MERGE_TABLES,
-    EQUAL_RESHAPES,
+    EQUAL_VIEWS,
     MERGE_RESHAPES,
     MERGE_SLICES,
     MERGE_TRANSPOSES,

@@ -22,13 +22,10 @@ def _reshapes(graph: Graph, op: Op) -> bool:
 
 
 def _equal(graph: Graph, op: Op) -> bool:
-    """RESHAPE to a shape that the same tensor has been given before: devices copy what is read in two views."""
-    others = [use for use in op.inputs[0].uses if use is not op and use.name == "RESHAPE"]
-    equal = [use for use in others if use.output.shape == op.output.shape]
-    if not equal or op.output in graph.outputs:
-        return False
-    first = min(equal, key=graph.ops.index)
-    if graph.ops.index(first) > graph.ops.index(op):
+    """RESHAPE or TRANSPOSE that the same tensor has been given before: devices copy what is read in two views."""
+    same = [use for use in op.inputs[0].uses if (use.name, use.attrs) == (op.name, op.attrs)]
+    first = min((use for use in same if use.output.shape == op.output.shape), key=graph.ops.index)
+    if first is op or op.output in graph.outputs:
         return False
     graph.replace(op.output, first.output)
     return True
@@ -103,7 +100,7 @@ def _repeated(graph: Graph, op: Op) -> bool:
     return True
 
 
-EQUAL_RESHAPES = Rewrite("equal_reshapes", Stage.OPTIMIZE, ("RESHAPE",), _equal)
+EQUAL_VIEWS = Rewrite("equal_views", Stage.OPTIMIZE, ("RESHAPE", "TRANSPOSE"), _equal)
 MERGE_RESHAPES = Rewrite("merge_reshapes", Stage.OPTIMIZE, ("RESHAPE",), _reshapes)
 MERGE_SLICES = Rewrite("merge_slices", Stage.OPTIMIZE, ("SLICE",), _slices)
 MERGE_TRANSPOSES = Rewrite("merge_transposes", Stage.OPTIMIZE, ("TRANSPOSE",), _transposes)
