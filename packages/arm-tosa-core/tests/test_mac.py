@@ -85,6 +85,41 @@ def test_merged_axes_stay_where_the_largest_lies(
     assert _names(_lowered(_Between(channels, function), IMAGE)).count("TRANSPOSE") == 3
 
 
+class _Of(nn.Module):
+    """A function, perhaps of one layer."""
+
+    def __init__(self, function: Callable[..., torch.Tensor], layer: Callable[[], nn.Module] = nn.Identity) -> None:
+        super().__init__()
+        self.function, self.layer = function, layer()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.function(x, self.layer)
+
+
+@pytest.mark.parametrize(
+    ("module", "shape", "transposes"),
+    [
+        (nn.Conv2d(4, 4, 3, groups=2), IMAGE, 2),
+        (nn.ConvTranspose2d(4, 4, 3, groups=2), IMAGE, 2),
+        (nn.MaxPool2d(3, 1, 1, dilation=2), IMAGE, 2),
+        (nn.MaxPool2d(1), IMAGE, 0),
+        (nn.AvgPool2d(1), IMAGE, 0),
+        (_Of(lambda x, f: f(x.transpose(0, 1)).transpose(0, 1).contiguous(), lambda: nn.Linear(8, 3)), (2, 5, 8), 0),
+        (_Of(lambda x, f: x.permute(1, 0, 2).reshape(20, 6).t()), (4, 5, 6), 1),
+        (_Of(lambda x, f: x.index_select(1, torch.tensor([3, 0])).relu()), (2, 4, 3), 0),
+        (
+            _Of(lambda x, f: F.max_pool1d(f(x), 2) + F.max_pool1d(x, 2), lambda: nn.Conv1d(8, 8, 3, padding=1)),
+            (2, 8, 16),
+            2,
+        ),
+    ],
+    ids=["groups", "transposed groups", "dilated", "point", "mean of a point", "rows", "twice", "picked", "two uses"],
+)
+def test_no_more_is_transposed_than_needs_be(module: nn.Module, shape: tuple[int, ...], transposes: int) -> None:
+    module = nn.Sequential(nn.Threshold(0.0, 0.0), module)
+    assert _names(_lowered(module, shape, "fp32")).count("TRANSPOSE") == transposes
+
+
 def test_what_was_transposed_is_not_transposed_again() -> None:
     """An operator takes the order that costs no further TRANSPOSE, and moves narrow integers rather than wide ones."""
     b = _builder()

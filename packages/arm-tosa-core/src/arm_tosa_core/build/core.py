@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import accumulate, pairwise
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -19,6 +22,8 @@ from ..values import Axes, QParams, Value, inverse, is_identity, moves_only_ones
 #: Constants with more elements are not materialized in a dry run.
 _SMALL = 1024
 _INT32 = (-(2**31), 2**31 - 1)
+#: Axes of a tensor at most: MAX_RANK of TOSA's level 8K.
+_MOST_AXES = 6
 
 Operand = Value | int | float | bool
 
@@ -149,8 +154,28 @@ class Core:
         key = (id(value.tensor), move)
         if key not in self._ordered:
             self._keep.append(value.tensor)
-            self._ordered[key] = self.emit("TRANSPOSE", [value.tensor], perms=move)
+            self._ordered[key] = self._transposed(value.tensor, move)
         return self._ordered[key]
+
+    def _transposed(self, x: Tensor, perms: Axes) -> Tensor:
+        """TRANSPOSE; of what was transposed and reshaped, one of finer axes instead of two where the target has it."""
+        inner = x.producer
+        while inner is not None and inner.name == "RESHAPE":
+            inner = inner.inputs[0].producer
+        if inner is not None and inner.name == "TRANSPOSE":
+            source, turned = inner.inputs[0], inner.output
+            sizes, (first, second) = _finest(turned.shape, x.shape)
+            order = [first[a] for a in inverse(inner.attrs["perms"])]  # of the source's axes
+            before = [part for parts in order for part in parts]
+            move = tuple(before.index(part) for p in perms for part in second[p])
+            shape = [x.shape[p] for p in perms]
+            if len(before) == len(sizes) <= _MOST_AXES:
+                with suppress(Rejected):
+                    fine = self.reshape(source, [sizes[part] for part in before])
+                    return self.reshape(
+                        fine if is_identity(move) else self.emit("TRANSPOSE", [fine], perms=move), shape
+                    )
+        return self.emit("TRANSPOSE", [x], perms=perms)
 
     def reshape(self, tensor: Tensor, shape: Sequence[int]) -> Tensor:
         """RESHAPE, unless the shape is that already."""
@@ -251,6 +276,17 @@ class Core:
         assert value.tensor is not None
         tensor = self.emit("CAST", [value.tensor], output_dtype=torch_to_tosa(narrow))
         return Value(value.shape, dtype, tensor, perm=value.perm)
+
+
+def _finest(*shapes: tuple[int, ...]) -> tuple[list[int], list[list[range]]]:
+    """The sizes of axes that axes of either shape are made of, and of which each is; no sizes, if there are none.
+
+    Axes of one element are made of none.
+    """
+    ends = [list(accumulate(shape, mul, initial=1)) for shape in shapes]
+    cuts = sorted({end for each in ends for end in each})
+    sizes = [] if any(b % a for a, b in pairwise(cuts)) else [b // a for a, b in pairwise(cuts)]
+    return sizes, [[range(cuts.index(a), cuts.index(b)) for a, b in pairwise(each)] for each in ends]
 
 
 def _bounds(data: torch.Tensor) -> tuple[int, int] | None:

@@ -149,12 +149,16 @@ class Mac(RunTime, Movement):
 
     def MAX_POOL2D(self, x: Value, kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int]) -> Value:
         """Maximum over windows of an NHWC image; ``pad`` is top, bottom, left, right."""
+        if _is_point(kernel, stride, pad):
+            return x
         x = self.apply_clamp(x)
         out = self.emit("MAX_POOL2D", [self.tensor(x)], kernel=tuple(kernel), stride=tuple(stride), pad=tuple(pad))
         return self.value(out, x.dtype, quant=x.quant)
 
     def AVG_POOL2D(self, x: Value, kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int]) -> Value:
         """Mean over windows of an NHWC image, padding not counted."""
+        if _is_point(kernel, stride, pad):
+            return x
         x = self.apply_clamp(x)
         self.require(x.quant is None or x.quant.bits <= 16, "takes an input that is not quantized to 8 or 16 bits")
         tensor = self.tensor(x)
@@ -297,6 +301,11 @@ class Mac(RunTime, Movement):
 
 #: Of a quantum of 8 bits, what an entry of a table of 16 bits counts.
 _FINER = 1 / 8
+
+
+def _is_point(kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int]) -> bool:
+    """Whether the windows of a pool are the elements themselves."""
+    return all(n == 1 for n in (*kernel, *stride)) and not any(pad)
 
 
 def _sum_type(dtype: torch.dtype) -> torch.dtype:

@@ -70,6 +70,7 @@ def _grouped(
 ) -> Value:
     """One convolution per group; the result is NCHW."""
     inputs, outputs = image.shape[-1] // groups, kernel.shape[0] // groups
+    image = b.in_order(image) if groups > 1 else image  # once, not part by part
     parts = []
     for g in range(groups):
         part = b.slice(image, image.rank - 1, g * inputs, inputs)
@@ -131,6 +132,7 @@ def _transposed(
         kind, flipped = "TRANSPOSE_CONV2D", range(0)
         attrs = {"out_pad": tuple(out_pad), "stride": tuple(stride)}
     image, inputs, outputs = b.nhwc(x), x.shape[1] // groups, weight.shape[1]
+    image = b.in_order(image) if groups > 1 else image
     parts = []
     for g in range(groups):  # weight: [in, out / groups, (KD,) KH, KW]
         own = b.slice(weight, 0, g * inputs, inputs)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..build import Builder
 from ..registry import Q, op
-from ..values import Value
+from ..values import Value, inverse
 
 
 def _is_weight(y: Value) -> bool:
@@ -16,17 +16,19 @@ def _is_weight(y: Value) -> bool:
 
 @op("aten.linear.default", quant=Q.CONV)
 def linear(b: Builder, x: Value, weight: Value, bias: Value | None = None) -> Value:
-    """A 1x1 convolution over an image with a pixel per row of ``x``."""
+    """A 1x1 convolution over an image with a pixel per row of ``x``, in the order in which the rows lie."""
     if not _is_weight(weight):
         b.require(weight.rank == 2, "has a weight that is no matrix")
         y = matmul(b, x, b.TRANSPOSE(weight, [1, 0]))
         return y if bias is None else b.ADD(y, bias)
     outputs, inputs = weight.shape
     rows = x.size // inputs
+    order = [*sorted(range(x.rank - 1), key=lambda axis: x.axes[axis]), x.rank - 1]
+    x = b.TRANSPOSE(x, order)
     image = b.RESHAPE(x, _image(rows, inputs))
     kernel = b.RESHAPE(weight, [outputs, 1, 1, inputs])
     y = b.conv("CONV2D", image, kernel, bias, stride=(1, 1), pad=(0, 0, 0, 0), dilation=(1, 1))
-    return b.RESHAPE(y, [*x.shape[:-1], outputs])
+    return b.TRANSPOSE(b.RESHAPE(y, [*x.shape[:-1], outputs]), inverse(tuple(order)))
 
 
 def _image(rows: int, channels: int) -> list[int]:

@@ -53,6 +53,7 @@ CASES: list[OpCase] = [
         OpCase(f"linear/rank {len(shape)}", lambda: nn.Linear(7, 5), [shape])
         for shape in [(7,), (4, 7), (2, 3, 7), (2, 3, 2, 7)]
     ),
+    OpCase("linear/transposed", lambda: _of(lambda x, w: F.linear(x.permute(1, 2, 0, 3), w), (5, 7))(), [(2, 3, 4, 7)]),
     OpCase("linear/no bias", lambda: nn.Linear(7, 5, bias=False), [(2, 3, 7)]),
     OpCase("linear/one output", lambda: nn.Linear(7, 1), [(3, 7)]),
     OpCase("linear/one input", lambda: nn.Linear(1, 4), [(3, 1)]),
