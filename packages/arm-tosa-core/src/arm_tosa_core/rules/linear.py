@@ -23,7 +23,7 @@ def linear(b: Builder, x: Value, weight: Value, bias: Value | None = None) -> Va
         return y if bias is None else b.ADD(y, bias)
     outputs, inputs = weight.shape
     rows = x.size // inputs
-    order = [*sorted(range(x.rank - 1), key=lambda axis: x.axes[axis]), x.rank - 1]
+    order = list(inverse(x.axes)) if x.axes[-1] == x.rank - 1 else list(range(x.rank))
     x = b.TRANSPOSE(x, order)
     image = b.RESHAPE(x, _image(rows, inputs))
     kernel = b.RESHAPE(weight, [outputs, 1, 1, inputs])
