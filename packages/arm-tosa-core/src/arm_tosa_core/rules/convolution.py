@@ -118,7 +118,6 @@ def _transposed(
 ) -> Value:
     """TRANSPOSE_CONV2D; over 3 axes, which it lacks, a CONV3D of the image with zeros between its pixels."""
     attrs: dict[str, tuple[int, ...]]
-    crop: list[int] = []
     if len(stride) == 3:
         x, pads = _spread(b, x, weight.shape[2:], stride, padding, dilation, output_padding)
         kind, flipped = "CONV3D", range(1, 4)
@@ -126,9 +125,13 @@ def _transposed(
     else:
         if any(d != 1 for d in dilation):
             weight = _dilated(b, weight, dilation)
-        wanted = [p for i in (0, 1) for p in (-padding[i], output_padding[i] - padding[i])]
-        out_pad = [max(p, 1 - weight.shape[2 + i // 2]) for i, p in enumerate(wanted)]
-        crop = [o - p for o, p in zip(out_pad, wanted, strict=True)]
+        out_pad = []
+        for i in (0, 1):  # padding beyond the kernel crops
+            ends = (padding[i], padding[i] - output_padding[i])
+            before, after = (max(0, (p - weight.shape[i + 2]) // stride[i] + 1) for p in ends)
+            b.require(before + after < x.shape[i + 2], f"has padding of {padding[i]} that leaves nothing of the image")
+            x = b.slice(x, i + 2, before, x.shape[i + 2] - before - after)
+            out_pad += [n * stride[i] - p for n, p in zip((before, after), ends, strict=True)]
         kind, flipped = "TRANSPOSE_CONV2D", range(0)
         attrs = {"out_pad": tuple(out_pad), "stride": tuple(stride)}
     image, inputs, outputs = b.nhwc(x), x.shape[1] // groups, weight.shape[1]
@@ -141,10 +144,7 @@ def _transposed(
             kernel = b.REVERSE(kernel, axis)
         its_bias = None if bias is None else b.slice(bias, 0, g * outputs, outputs)
         parts.append(b.conv(kind, b.slice(image, x.rank - 1, g * inputs, inputs), kernel, its_bias, **attrs))
-    y = b.nchw(b.join(parts, x.rank - 1))
-    for axis, before, after in zip((2, 3), crop[::2], crop[1::2], strict=False):  # padding beyond the kernel
-        y = b.slice(y, axis, before, y.shape[axis] - before - after)
-    return y
+    return b.nchw(b.join(parts, x.rank - 1))
 
 
 def _spread(
