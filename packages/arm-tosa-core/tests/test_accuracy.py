@@ -162,6 +162,15 @@ def test_budget(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert program["sqnr_db"] == pytest.approx(chosen["sqnr_db"])
 
 
+def test_a_budget_keeps_the_exceptions_of_the_scheme(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _with_cost(monkeypatch)
+    Path("mine.json").write_text(Scheme("int8", modules={"second": "int16x8"}).to_json())
+    data = ok(*ARGUMENTS, "counting", "--scheme", "mine.json", "--budget", "cycles=+400%", "--config", "found.json")
+    found = read_scheme(folder / "found.json").modules
+    assert found["second"] == "int16x8" and len(found) > 1
+    assert all("second" not in point["units"] for point in data["search"]["points"])
+
+
 def test_compile_takes_the_scheme(folder: Path) -> None:
     Path("found.json").write_text(Scheme("int8", modules={"second": "int16x8"}).to_json())
     arguments = ("net.py:net", "--target", "tosa-int", "--calibration", "cal.npz")
@@ -208,6 +217,8 @@ def test_bad_schemes(tmp_path: Path, text: str) -> None:
 def test_budgets() -> None:
     assert parse_budget("cycles=+10%").limit(200) == pytest.approx(220)
     assert parse_budget("cycles=150").limit(200) == 150
+    with pytest.raises(UsageError, match=r"write FIGURE=\+N% or FIGURE=N"):
+        parse_budget("cycles=+2000")
 
 
 def test_bias_correction_restores_the_means() -> None:

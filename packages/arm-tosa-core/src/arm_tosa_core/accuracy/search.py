@@ -17,7 +17,7 @@ from .model import Model, Quantized, leaves
 from .scheme import Scheme
 
 _WIDE = "int16x8"
-_BUDGET = re.compile(r"(?P<figure>\w+)=\+?(?P<number>\d+(?:\.\d+)?)(?P<percent>%?)")
+_BUDGET = re.compile(r"(?P<figure>\w+)=(?P<more>\+?)(?P<number>\d+(?:\.\d+)?)(?P<percent>%?)")
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def parse_budget(text: str) -> Budget:
         UsageError: it is neither.
     """
     match = _BUDGET.fullmatch(text.strip())
-    if match is None:
+    if match is None or (match["more"] and not match["percent"]):
         raise UsageError(f"--budget {text!r}: write FIGURE=+N% or FIGURE=N, such as cycles=+10%")
     return Budget(match["figure"], float(match["number"]), bool(match["percent"]))
 
@@ -101,7 +101,7 @@ class Search:
 
 
 def search(model: Model, int8: Quantized, comparison: Comparison, budget: Budget) -> Search:
-    """Finds the units to keep in 16 bits.
+    """Finds the units to keep in 16 bits, beside the exceptions that the scheme given has.
 
     The error of each unit is measured alone: the float graph, with only its results rounded as int8 rounds them. Units
     are ranked by that error per element. Then the number of units, from the top of the ranking, is bisected between
@@ -114,11 +114,13 @@ def search(model: Model, int8: Quantized, comparison: Comparison, budget: Budget
         raise UsageError(f"--budget looks for layers to keep in 16 bits, and {model.spec.tosa_spec} has no int16")
     costs = model.cost(int8)
     if budget.figure not in costs:
-        raise UsageError(f"the target estimates no {budget.figure!r}; it has: {', '.join(sorted(costs))}")
+        known = ", ".join(sorted(costs)) or "nothing is delegated to it"
+        raise UsageError(f"the target estimates no {budget.figure!r}; it has: {known}")
     limit = budget.limit(costs[budget.figure])
     first = Point(int8.scheme, (), comparison.sqnr_db, costs[budget.figure])
     if first.cost > limit:
-        raise UsageError(f"int8 alone takes {first.cost:g} {budget.figure}, and the budget is {limit:g}")
+        name = int8.scheme.scheme
+        raise UsageError(f"{name} as it is takes {first.cost:g} {budget.figure}, and the budget is {limit:g}")
     ranked = rank(model, int8, comparison.operators)
     points = [first]
 
@@ -126,8 +128,8 @@ def search(model: Model, int8: Quantized, comparison: Comparison, budget: Budget
         chosen = ranked[:count]
         scheme = Scheme(
             int8.scheme.scheme,
-            modules={name: _WIDE for unit in chosen for name in unit.modules},
-            nodes={name: _WIDE for unit in chosen for name in unit.nodes},
+            modules={**int8.scheme.modules, **{name: _WIDE for unit in chosen for name in unit.modules}},
+            nodes={**int8.scheme.nodes, **{name: _WIDE for unit in chosen for name in unit.nodes}},
         )
         model.progress("trying schemes", len(points), 2 + len(ranked).bit_length())
         quantized = model.quantize(scheme)
