@@ -76,11 +76,11 @@ def analyse(
     """
     has_float = target.tosa_spec.support_float()
     refused: dict[Node, Rejected] = {}
-    first: dict[Node, Rejected] = {}
+    first: dict[Node, Rejected] | None = None
     while True:
         lowering = Lowering(program, target, dry=True, known=known, wide_inputs=editable)
         analysis, emitted = _dry_run(lowering, checks, refused)
-        first = first or analysis.rejected.copy()
+        first = analysis.rejected.copy() if first is None else first
         _assign_regions(program, analysis, has_float)
         found = _torn(analysis) or _leaks(analysis, lowering) or _idle_regions(program, analysis, emitted, target)
         if not found and not editable:

@@ -7,6 +7,7 @@ from math import prod
 
 from arm_tosa_core.ir import DType, Graph, Op, Tensor
 from arm_tosa_core.rewrite import Rewrite, Stage
+from arm_tosa_core.values import fewest_axes
 
 from .chain import Chain
 from .maxima import LARGEST_SIZE
@@ -35,19 +36,12 @@ def _of_few_axes(graph: Graph, op: Op) -> bool:
     [1, 1, 32, 2, 16] with the perms (0, 3, 1, 2, 4), as in attention whose heads share keys, takes 27,000 cycles on
     Ethos-U85-256, and [32, 2, 16] with (1, 0, 2) a twentieth.
     """
-    x, perms = op.inputs[0], op.attrs["perms"]
-    runs: list[list[int]] = []  # axes of x that stay together, in the order of the result
-    for axis in (axis for axis in perms if x.shape[axis] > 1):
-        if runs and not any(x.shape[between] > 1 for between in range(runs[-1][-1] + 1, axis)) and axis > runs[-1][-1]:
-            runs[-1].append(axis)
-        else:
-            runs.append([axis])
-    if x.rank <= _NATIVE_RANK or len(runs) == x.rank:
+    x = op.inputs[0]
+    axes, perms = fewest_axes(x.shape, op.attrs["perms"])
+    if x.rank <= _NATIVE_RANK or len(axes) == x.rank:
         return False
-    before = sorted(runs)
     insert = graph.before(op)
-    merged = insert("RESHAPE", x, graph.shape([prod(x.shape[axis] for axis in run) for run in before]))
-    moved = insert("TRANSPOSE", merged, perms=tuple(map(before.index, runs)))
+    moved = insert("TRANSPOSE", insert("RESHAPE", x, graph.shape(axes)), perms=perms)
     graph.replace(op.output, insert("RESHAPE", moved, graph.shape(op.output.shape)))
     return True
 

@@ -17,13 +17,11 @@ from ..ir import DType, Graph, Origin, Tensor
 from ..specification import TosaSpecification
 from ..table import check
 from ..target import Check
-from ..values import Axes, QParams, Value, inverse, is_identity, moves_only_ones
+from ..values import Axes, QParams, Value, fewest_axes, inverse, is_identity, moves_only_ones
 
 #: Constants with more elements are not materialized in a dry run.
 _SMALL = 1024
 _INT32 = (-(2**31), 2**31 - 1)
-#: Axes of a tensor at most: MAX_RANK of TOSA's level 8K.
-_MOST_AXES = 6
 
 Operand = Value | int | float | bool
 
@@ -158,7 +156,7 @@ class Core:
         return self._ordered[key]
 
     def _transposed(self, x: Tensor, perms: Axes) -> Tensor:
-        """TRANSPOSE; of what was transposed and reshaped, one of finer axes instead of two where the target has it."""
+        """TRANSPOSE; of what was transposed and reshaped, one of finer axes where the target has it."""
         inner = x.producer
         while inner is not None and inner.name == "RESHAPE":
             inner = inner.inputs[0].producer
@@ -168,13 +166,12 @@ class Core:
             order = [first[a] for a in inverse(inner.attrs["perms"])]  # of the source's axes
             before = [part for parts in order for part in parts]
             move = tuple(before.index(part) for p in perms for part in second[p])
-            shape = [x.shape[p] for p in perms]
-            if len(before) == len(sizes) <= _MOST_AXES:
+            if len(before) == len(sizes):
+                axes, turn = fewest_axes([sizes[part] for part in before], move)
                 with suppress(Rejected):
-                    fine = self.reshape(source, [sizes[part] for part in before])
-                    return self.reshape(
-                        fine if is_identity(move) else self.emit("TRANSPOSE", [fine], perms=move), shape
-                    )
+                    made = self.reshape(source, axes)
+                    made = made if is_identity(turn) else self.emit("TRANSPOSE", [made], perms=turn)
+                    return self.reshape(made, [x.shape[p] for p in perms])
         return self.emit("TRANSPOSE", [x], perms=perms)
 
     def reshape(self, tensor: Tensor, shape: Sequence[int]) -> Tensor:

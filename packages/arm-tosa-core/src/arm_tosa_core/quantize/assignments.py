@@ -20,8 +20,8 @@ from .decompose import AtenBuilder, AtenValue
 _aten = torch.ops.aten
 
 
-def without_assignments(module: GraphModule) -> GraphModule:
-    """Rewrites what is assigned to views of computed tensors, in place.
+def without_assignments(module: GraphModule) -> None:
+    """Rewrites what is assigned to views of a module's tensors, in place.
 
     Raises:
         UsageError: something is assigned through a view that cannot be inverted, such as ``expand``.
@@ -33,22 +33,16 @@ def without_assignments(module: GraphModule) -> GraphModule:
         stale = any(user > node for alias in _aliases(base) for user in alias.users)
         if base is not node.args[0] or (stale and base.op == "call_function"):
             _assign(module, node, base)
-    module.graph.eliminate_dead_code()
-    module.recompile()
-    return module
 
 
 def _assign(module: GraphModule, node: Node, base: Node) -> None:
-    builder, written = AtenBuilder(module, node), node.args[0]
-    assert isinstance(written, Node)
+    builder = AtenBuilder(module, node)
+    view: Any = node.args[0]
     with module.graph.inserting_before(node):
         value = result = _value(builder, node)
-        view = written
         while view is not base:
-            parent = view.args[0]
-            assert isinstance(parent, Node)
-            value = _put(builder, view, AtenValue(parent), value)
-            view = parent
+            value = _put(builder, view, value)
+            view = view.args[0]
         if base.op != "call_function":
             value = builder.call(_aten.copy_.default, (AtenValue(base), value), {})
         fresh: dict[Any, Node] = {base: value.node}
@@ -64,11 +58,9 @@ def _assign(module: GraphModule, node: Node, base: Node) -> None:
     module.graph.erase_node(node)
 
 
-def _base(node: Node) -> Node:
+def _base(node: Any) -> Any:
     """The tensor of which a node is a view, or a view of a view."""
-    while _is_view(node):
-        node = node.args[0]  # type: ignore[assignment]
-    return node
+    return _base(node.args[0]) if _is_view(node) else node
 
 
 def _aliases(base: Node) -> Iterator[Node]:
@@ -89,16 +81,14 @@ def _value(builder: AtenBuilder, node: Node) -> AtenValue:
     """What an operator in place writes, as a tensor of its own."""
     target: Any = node.target
     twin = getattr(getattr(_aten, target._schema.name.removeprefix("aten::").removesuffix("_")), target._overloadname)
-    made: AtenValue = builder.call(twin, *_values(node))
+    values: Callable[..., Any] = AtenValue
+    made: AtenValue = builder.call(twin, *torch.fx.map_arg((node.args, node.kwargs), values))
     return made
 
 
-def _values(node: Node) -> Any:
-    return torch.fx.map_arg((node.args, node.kwargs), AtenValue)  # type: ignore[arg-type]
-
-
-def _put(builder: AtenBuilder, view: Node, parent: AtenValue, value: AtenValue) -> AtenValue:
-    """The parent with ``value`` where the view of it lies."""
+def _put(builder: AtenBuilder, view: Any, value: AtenValue) -> AtenValue:
+    """What a view looks at, with ``value`` in its place."""
+    parent = AtenValue(view.args[0])
     inverse = _INVERSES.get(canonical(view.target))
     if inverse is None:
         raise UsageError(

@@ -26,14 +26,14 @@ KNOWN = "arm_known_bounds"
 LOOP_BODY = "arm_loop_body"
 
 _ZEROS = frozenset({"aten.zeros.default", "aten.zeros_like.default"})
-_aten = torch.ops.aten
 #: What makes reals of integers beside reals.
 _PROMOTING = frozenset(
-    {
-        *(_aten.add.Tensor, _aten.sub.Tensor, _aten.mul.Tensor, _aten.div.Tensor, _aten.div.Tensor_mode),
-        *(_aten.maximum.default, _aten.minimum.default, _aten.where.self, _aten.pow.Tensor_Tensor),
-        *(_aten.atan2.default, _aten.fmod.Tensor, _aten.remainder.Tensor, _aten.floor_divide.default),
-    }
+    f"aten.{name}"
+    for name in (
+        *("add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "div.Tensor_mode", "floor_divide.default"),
+        *("fmod.Tensor", "remainder.Tensor", "pow.Tensor_Tensor", "atan2.default"),
+        *("maximum.default", "minimum.default", "where.self"),
+    )
 )
 _COPIES = frozenset({"aten.contiguous.default", "aten.clone.default"})
 
@@ -223,7 +223,7 @@ def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModul
         rule = find(canonical(node.target))
         if rule is not None and rule.domain is not None:
             _keep_within(module, node, rule.domain)
-        if node.target in _PROMOTING:
+        if canonical(node.target) in _PROMOTING:
             _as_reals(module, node)
         if _is_layer(node):
             function: Callable[..., Any] | None = _layer
@@ -255,10 +255,10 @@ def _as_reals(module: GraphModule, node: Node) -> None:
     """Turns int32 into reals where PyTorch does, so that their range is observed; a factor only changes their scale."""
     operands = [n for n in node.args if isinstance(n, Node)]
     for operand in dict.fromkeys(operands):
-        scaled = len(operands) == 1 and node.target is _aten.mul.Tensor
+        scaled = len(operands) == 1 and canonical(node.target) == "aten.mul.Tensor"
         if operand.meta["val"].dtype == torch.int32 and not scaled:
             with module.graph.inserting_before(node):
-                real = AtenBuilder(module, node).call(_aten.to.dtype, (AtenValue(operand), torch.float32), {})
+                real = AtenBuilder(module, node).call(torch.ops.aten.to.dtype, (AtenValue(operand), torch.float32), {})
             node.replace_input_with(operand, real.node)
 
 

@@ -12,6 +12,9 @@ from ..errors import Rejected
 from ..registry import Q, op
 from ..values import Value, inverse
 
+#: Indices at most that are repeated so that nothing is transposed.
+_FEW = 1 << 12
+
 
 @op("aten.embedding.default", quant=Q.SHARED)
 def embedding(b: Builder, table: Value, indices: Value, *_: object) -> Value:
@@ -21,13 +24,16 @@ def embedding(b: Builder, table: Value, indices: Value, *_: object) -> Value:
 
 @op("aten.index_select.default", quant=Q.SHARED)
 def index_select(b: Builder, x: Value, dim: int, indices: Value) -> Value:
-    """Reals are picked where they lie, from a table per element of the axes in front of the indexed one.
+    """Few reals are picked where they lie, from a table per element of the axes in front of the indexed one.
 
-    Integers are picked in rows as long as they can be: of short ones Ethos-U85 takes up to ten times as long.
+    Others are picked in rows as long as they can be: an index for each would be as large as the result, and of short
+    rows of integers Ethos-U85 takes up to ten times as long.
     """
     dim %= x.rank
-    real = x.quant is None and x.dtype.is_floating_point
-    order = inverse(x.axes) if real else (dim, *(i for i in range(x.rank) if i != dim))
+    lies = inverse(x.axes)
+    tables = math.prod(x.shape[axis] for axis in lies[: lies.index(dim)])
+    few = x.quant is None and x.dtype.is_floating_point and tables * indices.size <= _FEW
+    order = lies if few else (dim, *(i for i in range(x.rank) if i != dim))
     at, moved = order.index(dim), b.TRANSPOSE(x, order)
     front, (length, *back) = moved.shape[:at], moved.shape[at:]
     places = indices if indices.dtype.is_floating_point else b.counters(indices)
