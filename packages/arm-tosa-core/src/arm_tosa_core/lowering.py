@@ -116,7 +116,8 @@ class Lowering:
         self.builder.origin = origin(node)
         if value.quant and meta.dtype.is_floating_point:
             value = self.builder.real(value)
-        self.graph.outputs.append(self.builder.tensor(self.builder.apply_clamp(value), _memory_order(meta)))
+        tensor = self.builder.tensor(self.builder.apply_clamp(value), _memory_order(meta))
+        self.graph.outputs.append(self.builder.unsigned(tensor) if meta.dtype == torch.uint8 else tensor)
 
     # -- one node ---------------------------------------------------------------------------------
 
@@ -301,6 +302,8 @@ class Lowering:
             low, high = cast(tuple[int, int], node.args[3:5])
             return value.but(dtype=torch.float32, quant=QParams((1.0,), 0, low, high, run_time=run_time))
         quant, _ = _qparams(node, self.constants)
+        if value.dtype == torch.uint8:
+            value = self.builder.signed(value)
         if value.const is not None:
             constant = self.builder.const(value.const, quant)
             # a bias: its layer rounds it to the steps that it has in the end
@@ -364,7 +367,15 @@ def _qparams(node: Node, data: dict[str, torch.Tensor]) -> tuple[QParams, torch.
             f"has the scale {wrong[0]}: "
             "calibrate or train again with finite data"
         )
-    return found
+    return _signed(*found) if found[1] == torch.uint8 else found
+
+
+def _signed(quant: QParams, _: torch.dtype) -> tuple[QParams, torch.dtype]:
+    """Parameters of what ``Builder.signed`` gives."""
+    if quant.axis is not None:
+        raise Rejected("has uint8 integers with a scale per channel", "use int8")
+    moved = replace(quant, zero_point=quant.zero_point - 128, qmin=quant.qmin - 128, qmax=quant.qmax - 128)
+    return moved, torch.int8
 
 
 def _is_real(value: Value) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .errors import Rejected
+from .ir import Op
 
 
 def multiplier_and_shift(scale: Sequence[float], bits: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -33,3 +34,11 @@ def multiplier_and_shift(scale: Sequence[float], bits: int) -> tuple[np.ndarray[
     if (shift < 2).any():
         raise Rejected(f"a rescale by {scales[shift < 2][0]:g} is too large for TOSA's RESCALE")
     return multiplier.astype(np.int32 if bits == 32 else np.int16), shift.astype(np.int8)
+
+
+def is_by_one(rescale: Op) -> bool:
+    """Whether a RESCALE leaves the numbers as they are, but for zero points and saturation."""
+    multiplier, shift = (x.data for x in rescale.inputs[1:3])
+    if rescale.attrs["per_channel"] or multiplier is None or shift is None:
+        return False
+    return int(multiplier[0]) == 1 << int(shift[0])

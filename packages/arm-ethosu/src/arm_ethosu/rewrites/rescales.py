@@ -8,7 +8,7 @@ import numpy as np
 
 from arm_tosa_core.ir import DType, Graph, Op
 from arm_tosa_core.rewrite import Rewrite, Stage
-from arm_tosa_core.scaling import multiplier_and_shift
+from arm_tosa_core.scaling import is_by_one, multiplier_and_shift
 
 from .copies import is_poolable, through_pool
 
@@ -21,14 +21,6 @@ def _scales(rescale: Op) -> np.ndarray[Any, Any]:
     multiplier, shift = (rescale.inputs[i].data for i in (1, 2))
     assert multiplier is not None and shift is not None
     return np.ldexp(multiplier.astype(np.float64), -shift.astype(np.int64))
-
-
-def is_by_one(rescale: Op) -> bool:
-    """Whether a RESCALE leaves the numbers as they are, but for zero points and saturation."""
-    multiplier, shift = (x.data for x in rescale.inputs[1:3])
-    if rescale.attrs["per_channel"] or multiplier is None or shift is None:
-        return False
-    return int(multiplier[0]) == 1 << int(shift[0])
 
 
 def _one_rescale_u55(graph: Graph, op: Op) -> bool:

@@ -6,9 +6,9 @@ import numpy as np
 
 from arm_tosa_core.ir import DType, Graph, Op, Tensor
 from arm_tosa_core.rewrite import Rewrite, Stage
+from arm_tosa_core.scaling import is_by_one
 
 from .copies import is_poolable, through_pool
-from .rescales import is_by_one
 
 _CONVOLUTIONS = ("CONV2D", "CONV3D", "DEPTHWISE_CONV2D")
 _MOVERS = ("RESHAPE", "SLICE", "TRANSPOSE")

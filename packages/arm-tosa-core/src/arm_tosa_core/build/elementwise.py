@@ -48,6 +48,10 @@ class Elementwise(Rescale):
             return super().cast(value, dtype)
         if source in _RANGES and dtype == torch.float32 and not self.spec.support_float():
             return self._exact(value)
+        if source == torch.uint8:
+            return self.cast(self._to_int16(value), dtype)
+        if dtype == torch.uint8:
+            return self._to_uint8(value)
         if source == torch.bool and dtype.is_floating_point:  # the FP profile has no CAST from bool
             one, zero = (self.const(torch.tensor(n, dtype=dtype)) for n in (1, 0))
             return self.SELECT(value, one, zero)
@@ -65,8 +69,23 @@ class Elementwise(Rescale):
         if value.is_const:
             return super().cast(value, torch.float32)
         low, high = _RANGES[value.dtype]
+        if value.dtype == torch.uint8:
+            return self.signed(value).but(dtype=torch.float32, quant=QParams((1.0,), -128, -128, 127))
         stored = super().cast(value, torch.int8) if value.dtype == torch.bool else value
         return stored.but(dtype=torch.float32, quant=QParams((1.0,), 0, low, high))
+
+    def _to_int16(self, value: Value) -> Value:
+        assert value.tensor is not None
+        wide = self.rescale(value.tensor, [1.0], DType.INT16)
+        return value.but(dtype=torch.int16, tensor=wide, bounds=_RANGES[torch.uint8])
+
+    def _to_uint8(self, value: Value) -> Value:
+        """The lowest eight bits, as PyTorch has them."""
+        wide = self.cast(value, torch.int16)
+        if value.dtype != torch.bool:
+            wide = self.elementwise("BITWISE_AND", wide, self.scalar(255, wide))
+        assert wide.tensor is not None
+        return wide.but(dtype=torch.uint8, tensor=self.rescale(wide.tensor, [1.0], DType.UINT8))
 
     def floating(self, value: Value) -> Value:
         """The value, integers and bools turned into float32 as PyTorch does for functions of reals."""
@@ -354,7 +373,7 @@ def _shrunk(value: Value, others: Sequence[tuple[int, ...]]) -> Value:
 
 
 #: Types whose numbers stand for reals as they are, beside quantized values and where there is no float.
-_EXACT = {dtype: _RANGES[dtype] for dtype in (torch.bool, torch.int8, torch.int16)}
+_EXACT = {dtype: _RANGES[dtype] for dtype in (torch.bool, torch.int8, torch.uint8, torch.int16)}
 #: Types that have no arithmetic in TOSA.
 _SMALL_INTEGERS = (torch.bool, torch.int8, torch.uint8, torch.int16)
 _INTERVAL: dict[str, Callable[[int, int], int]] = {

@@ -138,7 +138,7 @@ class Movement(Rescale):
         quant = other.quant
         assert quant is not None and other.tensor is not None
         self.require(quant.axis is None, "is used before it is quantized", "quantize the result of the layer before it")
-        kinds = {DType.INT8: torch.int8, DType.UINT8: torch.uint8, DType.INT16: torch.int16, DType.INT32: torch.int32}
+        kinds = {DType.INT8: torch.int8, DType.INT16: torch.int16, DType.INT32: torch.int32}
         self.require(other.tensor.dtype in kinds, "moves a 48-bit accumulator", "quantize the layer before it")
         return self.quantize(value, quant, kinds[other.tensor.dtype])
 

@@ -24,12 +24,6 @@ _REACH = 2**29
 #: Left shift of the operand with the larger scale, by bits. Any that leaves room is right; these are the ones of the
 #: NPU's own addition, which Vela then uses instead of three operators.
 _ADD_SHIFT = {8: 19, 16: 14}
-_LIMITS = {
-    DType.INT8: (-128, 127),
-    DType.UINT8: (0, 255),
-    DType.INT16: (-32768, 32767),
-    DType.INT32: (-(2**31), 2**31 - 1),
-}
 
 
 class Rescale(Core):
@@ -63,6 +57,20 @@ class Rescale(Core):
             output_unsigned=dtype == DType.UINT8,
             output_dtype=dtype,
         )
+
+    def signed(self, value: Value) -> Value:
+        """uint8 as int8, 128 less: TOSA moves unsigned integers no more than it computes with them."""
+        if value.const is not None:
+            return self.const((value.const.to(torch.int16) - 128).to(torch.int8))
+        assert value.tensor is not None
+        tensor = value.tensor
+        if tensor not in self._signed:
+            self._signed[tensor] = self.rescale(tensor, [1.0], DType.INT8, 128)
+        return value.but(dtype=torch.int8, tensor=self._signed[tensor])
+
+    def unsigned(self, tensor: Tensor) -> Tensor:
+        """The inverse of ``signed``."""
+        return tensor if tensor.dtype == DType.UINT8 else self.rescale(tensor, [1.0], DType.UINT8, 0, 128)
 
     def zero_point(self, number: int, dtype: DType) -> Tensor:
         """A zero-point operand: one element of type ``dtype``."""

@@ -12,10 +12,12 @@ from .movement import (
 )
 from .rescale_first import RESCALE_FIRST
 from .tables import MERGE_TABLES
+from .unsigned import MERGE_SIGNS
 
 REWRITES: tuple[Rewrite, ...] = (
     FOLD_AFFINE,
     RESCALE_FIRST,
+    MERGE_SIGNS,
     MERGE_TABLES,
     EQUAL_VIEWS,
     MERGE_RESHAPES,

@@ -22,6 +22,10 @@ def _bools(*shape: int) -> Callable[[torch.Generator], torch.Tensor]:
     return integers(shape, 0, 2, torch.bool)
 
 
+def _uint8(*shape: int) -> Callable[[torch.Generator], torch.Tensor]:
+    return integers(shape, 0, 256, torch.uint8)
+
+
 def _int32(*shape: int) -> Callable[[torch.Generator], torch.Tensor]:
     return integers(shape, -99, 99, torch.int32)
 
@@ -163,6 +167,14 @@ CASES: list[OpCase] = [
     OpCase("masked_fill/causal", lambda: lambda x: x.masked_fill(~torch.ones(5, 5).tril().bool(), -_INF), [(2, 5, 5)]),
     OpCase("masked_fill/in place", lambda: lambda x, m: (x + 1).masked_fill_(m, 0.25), [(2, 3), _bools(2, 3)]),
     OpCase("masked_fill/int32", lambda: lambda x, m: x.masked_fill(m, 7), [_int32(9), _bools(9)]),
+    OpCase("to/uint8 to float32", lambda: lambda x: x.float(), [_uint8(9)], needs_float=QUANTIZED),
+    OpCase("to/uint8 to int16", lambda: lambda x: x.short(), [_uint8(9)]),
+    OpCase("to/uint8 to int32", lambda: lambda x: x.int() * 3, [_uint8(9)]),
+    OpCase("to/uint8 to int64", lambda: lambda x: x.long() * 3, [_uint8(9)]),
+    OpCase("to/uint8 to int8", lambda: lambda x: x.char(), [_uint8(9)]),
+    OpCase("to/uint8 from int32", lambda: lambda x: x.byte(), [_int32(9)]),
+    OpCase("to/uint8 from bool", lambda: lambda x: (x > 0).byte(), [_int32(9)]),
+    OpCase("to/uint8 image", lambda: lambda x: (x.permute(0, 3, 1, 2).float() / 255 - 0.5) / 0.2, [_uint8(1, 3, 4, 3)]),
     OpCase("to/int64 from bool", lambda: lambda x: (x > 0).to(torch.int64) * 3, [(9,)]),
     OpCase("to/int64 from int32", lambda: lambda x: (x + 1).long(), [_int32(9)]),
     OpCase("to/int64 from float", lambda: lambda x: (x * 9).long(), [(9,)], needs_float=QUANTIZED),
