@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -337,6 +338,33 @@ def test_bad_requests(make: Callable[[], Any], reason: str) -> None:
         make()
 
 
+@pytest.mark.parametrize(
+    ("configure", "reason"),
+    [
+        (lambda q: q.set_module_name("con1", None), r"'con1', but no operator is in a module.*did you mean conv1"),
+        (lambda q: q.set_node_name("conv2dd", None), r"'conv2dd', but no operator is a node.*did you mean conv2d"),
+        (lambda q: q.set_module_name("qqq", None), "those of the exported program"),
+    ],
+)
+def test_names_that_the_model_has_not(configure: Callable[[TOSAQuantizer], Any], reason: str) -> None:
+    model = nn.Sequential(OrderedDict(conv1=nn.Conv2d(3, 3, 1), conv2=nn.Conv2d(3, 3, 1)))
+    program = torch.export.export(model.eval(), tuple(data(IMAGE)))
+    made = quantizer()
+    configure(made)
+    with pytest.raises(UsageError, match=reason):
+        quantize_program(program, made, data(IMAGE))
+
+
+def test_samples_as_a_data_loader_gives_them() -> None:
+    program = torch.export.export(nn.Conv2d(3, 3, 1).eval(), tuple(data(IMAGE)))
+    (x,) = data(IMAGE)
+    forms: list[Any] = [[x], [(x,)], [[x]], [((x,), {})], [((), {"input": x})]]
+    results = [quantize_program(program, quantizer(), samples).converted(x) for samples in forms]
+    assert all(torch.equal(result, results[0]) for result in results)
+    with pytest.raises(UsageError, match="sample 0 is of type str: give a tensor"):
+        quantize_program(program, quantizer(), ["x"])  # type: ignore[list-item]
+
+
 def test_nan_in_calibration_data() -> None:
     x = data(IMAGE)[0]
     with pytest.raises(UsageError, match=r"15 of the 60 numbers of a tensor of shape \[1, 3, 4, 5\] are NaN"):
@@ -408,8 +436,17 @@ def test_scales_at_run_time_in_one_call() -> None:
 
 
 @pytest.mark.parametrize("config", [{"is_per_channel": True}, {"is_per_channel": False}], ids=["channel", "tensor"])
-def test_training(config: dict[str, bool]) -> None:
-    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(24, 2)).train()
+@pytest.mark.parametrize(
+    "first",
+    [
+        lambda: (nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4)),
+        lambda: (nn.ConvTranspose2d(3, 4, 3, padding=2), nn.BatchNorm2d(4)),
+        lambda: (nn.ConvTranspose2d(3, 4, 3, padding=2),),
+    ],
+    ids=["convolution", "transposed", "transposed without norm"],
+)
+def test_training(config: dict[str, bool], first: Callable[[], tuple[nn.Module, ...]]) -> None:
+    model = nn.Sequential(*first(), nn.ReLU(), nn.Flatten(), nn.Linear(24, 2)).train()
     x = torch.randn(4, 3, 4, 5)
     by = quantizer(config=get_symmetric_quantization_config(is_qat=True, **config))
     prepared = prepare_qat_pt2e(torch.export.export(model, (x,)).module(), by)

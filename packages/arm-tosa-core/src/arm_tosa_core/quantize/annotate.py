@@ -318,13 +318,20 @@ def _is_float_result(node: Node) -> bool:
 
 
 def _along(spec: QuantizationSpec | None, node: Node) -> QuantizationSpec | None:
-    """Channels of a transposed convolution's weight lie along axis 1, those of one group."""
+    """Channels of a transposed convolution's weight lie along axis 1, those of one group.
+
+    The observer is told as well: torchao (0.18, ``pt2e/prepare.py``) keeps the axis from fake quantizers.
+    """
     transposed = "conv_transpose" in canonical(node.target) or (
         canonical(node.target) == "aten.convolution.default" and bool(node.args[6])
     )
     if spec is None or spec.ch_axis is None or not transposed:
         return spec
-    return replace(spec, ch_axis=1)
+    made_by = getattr(spec.observer_or_fake_quant_ctr, "p", None)
+    if made_by is None:
+        return replace(spec, ch_axis=1)
+    made = made_by.func.with_args(*made_by.args, **{**made_by.keywords, "ch_axis": 1})
+    return replace(spec, ch_axis=1, observer_or_fake_quant_ctr=made)
 
 
 def _absorbed(node: Node, rule: Rule) -> Node | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
+from typing import Any
 
 import torch
 from torch.export import ExportedProgram
@@ -30,7 +31,7 @@ class Quantized:
 def quantize_program(
     program: ExportedProgram,
     quantizer: TOSAQuantizer,
-    samples: Iterable[Sample],
+    samples: Iterable[Sample | Sequence[Any] | torch.Tensor],
     *,
     equalization: bool = True,
     smoothing: bool = True,
@@ -42,7 +43,8 @@ def quantize_program(
 
     Args:
         program: of ``torch.export``; it is left as it is.
-        samples: calls of the model, each arguments and keyword arguments; read once.
+        samples: calls of the model, each a tensor, a list or tuple of arguments (what a ``DataLoader`` gives without
+            labels), or a tuple of arguments and keyword arguments; read once.
         equalization: between layers, see ``equalize.equalize``.
         smoothing: the same behind layer norms.
         bias_correction: see ``bias.correct_biases``.
@@ -50,9 +52,9 @@ def quantize_program(
         progress: called after each sample with their number so far.
 
     Raises:
-        UsageError: there is no sample.
+        UsageError: there is no sample, or one is no call of the model.
     """
-    rest = iter(samples)
+    rest = (_call(number, sample) for number, sample in enumerate(samples))
     first = list(islice(rest, SAMPLES))
     if not first:
         raise UsageError("calibration data is empty: give one sample at least")
@@ -70,3 +72,17 @@ def quantize_program(
     if bias_correction:
         correct_biases(floating, converted, first)
     return Quantized(floating, converted)
+
+
+def _call(number: int, sample: Any) -> Sample:
+    match sample:
+        case torch.Tensor():
+            return (sample,), {}
+        case (tuple() | list() as args, dict() as kwargs):
+            return tuple(args), kwargs
+        case tuple() | list():
+            return tuple(sample), {}
+    raise UsageError(
+        f"calibration sample {number} is of type {type(sample).__name__}: give a tensor, a tuple of arguments, "
+        "or a tuple of arguments and a dictionary of keyword arguments"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any, Self, get_args
 
 import torch
@@ -56,6 +57,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         self.io_config: QuantizationConfig | None = None
         self.module_type_config: dict[Callable[..., Any], QuantizationConfig | None] = {}
         self.module_name_config: dict[str, QuantizationConfig | None] = {}
+        self.node_names: list[str] = []
         self.node_finders: list[tuple[Callable[[Node], bool], QuantizationConfig | None]] = []
 
     def set_global(self, quantization_config: QuantizationConfig | None) -> Self:
@@ -87,6 +89,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
 
     def set_node_name(self, node_name: str, quantization_config: QuantizationConfig | None) -> Self:
         """The scheme of the node of this name in the exported graph, for example ``"conv2d_3"``."""
+        self.node_names.append(node_name)
         return self.set_node_finder(quantization_config, lambda node: node.name == node_name)
 
     def set_node_target(self, node_target: Any, quantization_config: QuantizationConfig | None) -> Self:
@@ -94,7 +97,12 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         return self.set_node_finder(quantization_config, lambda node: node.target == node_target)
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
-        """Decomposes composites, so that each intermediate can be observed; parameters move to the module itself."""
+        """Decomposes composites, so that each intermediate can be observed; parameters move to the module itself.
+
+        Raises:
+            UsageError: a scheme is for a node or a module that the graph has not.
+        """
+        self._check_names(model)
         _drop_guards(model)
         raise_attributes(model)
         choose(model)
@@ -102,6 +110,20 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         for node in model.graph.nodes:  # before composites are replaced: finders know the exported graph
             node.meta[SCHEME] = self._find_config(node)
         return decompose(model, self._decomposed)
+
+    def _check_names(self, model: GraphModule) -> None:
+        nodes = [node for part in model.modules() if isinstance(part, GraphModule) for node in part.graph.nodes]
+        paths = {_module_name(path) for n in nodes for path, _ in (n.meta.get("nn_module_stack") or {}).values()}
+        modules = {".".join(path.split(".")[:end]) for path in paths for end in range(1, path.count(".") + 2)}
+        for kind, wanted, known in (
+            ("in a module", self.module_name_config, modules),
+            ("a node", self.node_names, {n.name for n in nodes}),
+        ):
+            for name in wanted:
+                if name not in known:
+                    near = get_close_matches(name, known)
+                    hint = f"did you mean {' or '.join(near)}?" if near else "names are those of the exported program"
+                    raise UsageError(f"a scheme is for {name!r}, but no operator is {kind} of this name: {hint}")
 
     def _decomposed(self, node: Node) -> bool:
         config = self.config_of(node)
