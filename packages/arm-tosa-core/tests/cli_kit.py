@@ -45,6 +45,7 @@ def chatty():
     return Whole().eval(), X
 def partial(): return Partial().eval(), X
 def cpu_only(): return CpuOnly().eval(), X
+def weights(): return Weights().eval(), X
 def on_meta(): return Weights().eval().to("meta"), X
 def number(): return 3
 def no_module(): return "net", X

@@ -142,19 +142,27 @@ def test_a_tosa_file_is_compiled_to_the_targets_own_format(folder: Path, acme: C
 # Quantization
 
 
-@pytest.mark.parametrize(("quantization", "dtype"), [("int8", np.int8), ("int16x8", np.int16)])
-def test_quantized_compilation_uses_the_calibration_data(folder: Path, quantization: str, dtype: type) -> None:
+@pytest.mark.parametrize(("quantization", "dtype"), [("int8", DType.INT8), ("int16x8", DType.INT16)])
+def test_quantized_compilation_uses_the_calibration_data(folder: Path, quantization: str, dtype: DType) -> None:
     x = np.linspace(-4, 4, 60, dtype=np.float32).reshape(10, 2, 3)
     np.savez("c.npz", x=x)
     compile_ = ("compile", "models.py:whole", "--target", "tosa-int", "--quantize", quantization, "-o", "net.tosa")
     data = ok(*compile_, "--calibration", "c.npz")
     assert data["rejected"] == []
     (shape, given), _ = [(tensor.shape, tensor.dtype) for tensor in _ends(Path("net.tosa").read_bytes())]
-    assert (shape, given) == ((2, 3), DType.INT8 if dtype is np.int8 else DType.INT16)
+    assert (shape, given) == ((2, 3), dtype)
     calibrated = Path("net.tosa").read_bytes()
     result = run(*compile_)
     assert result.exit_code == 0 and "calibrating with the example inputs alone" in result.stderr
     assert Path("net.tosa").read_bytes() != calibrated  # the example inputs have another range
+
+
+@pytest.mark.parametrize(("quantization", "dtype"), [("int8", DType.INT8), ("int8x4", DType.INT4)])
+def test_weights_are_stored_with_as_many_bits_as_asked_for(folder: Path, quantization: str, dtype: DType) -> None:
+    words = ("--target", "tosa-int", "--quantize", quantization, "-o", "net.tosa")
+    run("compile", "models.py:weights", *words)
+    (layer,) = (op for op in load(Path("net.tosa").read_bytes()).ops if op.name == "CONV2D")
+    assert layer.inputs[1].dtype is dtype
 
 
 def test_calibration_shows_how_far_it_is(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..accuracy.scheme import Scheme
     from ..compile_spec import ArmCompileSpec
 
-QUANTIZATIONS = ("int8", "int16x8")
+QUANTIZATIONS = ("int8", "int16x8", "int8x4")
 
 
 def prepare(
@@ -30,7 +30,7 @@ def prepare(
     """
     if quantization is None:
         if calibration is not None:
-            raise UsageError("--calibration is for --quantize; say int8 or int16x8")
+            raise UsageError("--calibration is for --quantize; say int8, int16x8 or int8x4")
         return program
     if quantization not in QUANTIZATIONS and not quantization.endswith(".json"):
         raise UsageError(f"unknown quantization {quantization!r}; valid: {', '.join(QUANTIZATIONS)}, or a .json file")
