@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -258,3 +259,16 @@ def joined(concat: Callable[[Sequence[Tensor]], Tensor], tensors: Sequence[Tenso
         groups = [tensors[i : i + _LISTED] for i in range(0, len(tensors), _LISTED)]
         tensors = [concat(group) if len(group) > 1 else group[0] for group in groups]
     return tensors[0]
+
+
+def fewest_axes(shape: Sequence[int], perms: Sequence[int]) -> tuple[list[int], tuple[int, ...]]:
+    """A TRANSPOSE of as few axes as there can be: without those of one element, and those that stay together as one."""
+    runs: list[list[int]] = []  # in the order of the result
+    for axis in (axis for axis in perms if shape[axis] > 1):
+        together = bool(runs) and axis > runs[-1][-1] and all(n == 1 for n in shape[runs[-1][-1] + 1 : axis])
+        if together:
+            runs[-1].append(axis)
+        else:
+            runs.append([axis])
+    before = sorted(runs)
+    return [prod(shape[axis] for axis in run) for run in before], tuple(map(before.index, runs))

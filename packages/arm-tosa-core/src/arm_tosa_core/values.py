@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -169,19 +167,6 @@ def inverse(perm: Axes) -> Axes:
 
 def is_identity(perm: Axes) -> bool:
     return perm == tuple(range(len(perm)))
-
-
-def fewest_axes(shape: Sequence[int], perms: Sequence[int]) -> tuple[list[int], Axes]:
-    """A TRANSPOSE of as few axes as there can be: without those of one element, and those that stay together as one."""
-    runs: list[list[int]] = []  # in the order of the result
-    for axis in (axis for axis in perms if shape[axis] > 1):
-        together = bool(runs) and axis > runs[-1][-1] and all(n == 1 for n in shape[runs[-1][-1] + 1 : axis])
-        if together:
-            runs[-1].append(axis)
-        else:
-            runs.append([axis])
-    before = sorted(runs)
-    return [prod(shape[axis] for axis in run) for run in before], tuple(map(before.index, runs))
 
 
 def moves_only_ones(shape: tuple[int, ...], perm: Axes) -> bool:

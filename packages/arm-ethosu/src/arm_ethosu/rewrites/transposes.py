@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from arm_tosa_core.ir import DType, Graph, Op, Tensor
+from arm_tosa_core.ir import DType, Graph, Op, Tensor, fewest_axes
 from arm_tosa_core.rewrite import Rewrite, Stage
-from arm_tosa_core.values import fewest_axes
 
 from .chain import Chain
 from .maxima import LARGEST_SIZE

@@ -13,11 +13,11 @@ import torch
 
 from ..dtypes import numpy_dtype, to_array, torch_to_tosa
 from ..errors import Rejected
-from ..ir import DType, Graph, Origin, Tensor
+from ..ir import DType, Graph, Origin, Tensor, fewest_axes
 from ..specification import TosaSpecification
 from ..table import check
 from ..target import Check
-from ..values import Axes, QParams, Value, fewest_axes, inverse, is_identity, moves_only_ones
+from ..values import Axes, QParams, Value, inverse, is_identity, moves_only_ones
 
 #: Constants with more elements are not materialized in a dry run.
 _SMALL = 1024
