@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -38,10 +37,9 @@ from arm_tosa_core import (
     TOSAQuantizer,
     get_symmetric_a16w8_quantization_config,
     get_symmetric_quantization_config,
-    get_uint8_io_quantization_config,
     quantize_program,
 )
-from arm_tosa_core.errors import LoweringError, UsageError
+from arm_tosa_core.errors import UsageError
 from arm_tosa_core.program import is_dequantize, is_quantize
 from arm_tosa_core.registry import canonical
 from arm_tosa_core.testing.case import Apply
@@ -297,96 +295,6 @@ def test_shared_range_holds_every_branch() -> None:
     model = quantized(chained, data((1, 48), (1, 3, 4, 6)))
     (product,) = named(model, "mul")
     assert 7.0 < parameters(product)[0] * 255 < 12  # from -4 to 4 and a margin, though the view before it ends at 1
-
-
-# -- what is refused --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("make", "reason"),
-    [
-        (lambda: quantizer(config=get_symmetric_quantization_config(is_dynamic=True)), "has integers only"),
-        (lambda: quantizer(MIXED).set_io(get_symmetric_quantization_config(is_dynamic=True)), "set_io"),
-        (lambda: get_symmetric_quantization_config(is_dynamic=True, is_qat=True), "is_qat=False"),
-        (lambda: quantizer(config=get_uint8_io_quantization_config()), "set_io"),
-        (lambda: get_symmetric_a16w8_quantization_config(is_dynamic=True), "is_dynamic=False"),
-        (lambda: get_symmetric_quantization_config(act_qmin=-300), "act_qmin=-300"),
-        (lambda: get_symmetric_quantization_config(weight_qmin=5, weight_qmax=5), "weight_qmin=5"),
-        (lambda: quantizer(config=QuantizationConfig(None, None, INT8.weight)), "weights only"),
-        (lambda: quantizer(TosaCompileSpec("TOSA-1.0+INT"), INT16), "extension int16"),
-        (lambda: quantizer().set_io("int8"), "expected a QuantizationConfig or None, got str"),  # type: ignore[arg-type]
-        (lambda: TOSAQuantizer(TosaCompileSpec("TOSA-1.0+FP")), "INT profile"),
-        (lambda: TOSAQuantizer("TOSA-1.0+INT"), "got str"),  # type: ignore[arg-type]
-    ],
-    ids=[
-        "dynamic",
-        "dynamic io",
-        "dynamic training",
-        "uint8 inside",
-        "dynamic int16",
-        "range",
-        "empty",
-        "weights only",
-        "no int16",
-        "no config",
-        "no INT",
-        "no spec",
-    ],
-)
-def test_bad_requests(make: Callable[[], Any], reason: str) -> None:
-    with pytest.raises(UsageError, match=reason.replace("+", r"\+")):
-        make()
-
-
-@pytest.mark.parametrize(
-    ("configure", "reason"),
-    [
-        (lambda q: q.set_module_name("con1", None), r"'con1', but no operator is in a module.*did you mean conv1"),
-        (lambda q: q.set_node_name("conv2dd", None), r"'conv2dd', but no operator is a node.*did you mean conv2d"),
-        (lambda q: q.set_module_name("qqq", None), "those of the exported program"),
-    ],
-)
-def test_names_that_the_model_has_not(configure: Callable[[TOSAQuantizer], Any], reason: str) -> None:
-    model = nn.Sequential(OrderedDict(conv1=nn.Conv2d(3, 3, 1), conv2=nn.Conv2d(3, 3, 1)))
-    program = torch.export.export(model.eval(), tuple(data(IMAGE)))
-    made = quantizer()
-    configure(made)
-    with pytest.raises(UsageError, match=reason):
-        quantize_program(program, made, data(IMAGE))
-
-
-def test_samples_as_a_data_loader_gives_them() -> None:
-    program = torch.export.export(nn.Conv2d(3, 3, 1).eval(), tuple(data(IMAGE)))
-    (x,) = data(IMAGE)
-    forms: list[Any] = [[x], [(x,)], [[x]], [((x,), {})], [((), {"input": x})]]
-    results = [quantize_program(program, quantizer(), samples).converted(x) for samples in forms]
-    assert all(torch.equal(result, results[0]) for result in results)
-    with pytest.raises(UsageError, match="sample 0 is of type str: give a tensor"):
-        quantize_program(program, quantizer(), ["x"])  # type: ignore[list-item]
-
-
-def test_nan_in_calibration_data() -> None:
-    x = data(IMAGE)[0]
-    with pytest.raises(UsageError, match=r"15 of the 60 numbers of a tensor of shape \[1, 3, 4, 5\] are NaN"):
-        quantized(Branches(), [x], calibration=[x.index_fill(2, torch.tensor(1), float("nan"))])
-
-
-@pytest.mark.parametrize("scale", [float("nan"), float("inf"), 0.0, -1.0])
-def test_bad_scale_is_named(scale: float) -> None:
-    model = quantized(Branches(), data(IMAGE))
-    node = next(n for n in quantize_nodes(model) if n.args[0].name == "cat")
-    node.args = (node.args[0], scale, *node.args[2:])
-    program = torch.export.export(model, tuple(data(IMAGE)))
-    with pytest.raises(LoweringError, match=f"which quantizes cat, has the scale {scale}"):
-        to_edge_transform_and_lower(program, partitioner=[TOSAPartitioner(SPEC)])
-
-
-@pytest.mark.parametrize("number", [0.0, 3.0, 1e-30])
-@pytest.mark.parametrize("config", [INT8, INT16], ids=["int8", "int16"])
-def test_constant_calibration_data(number: float, config: QuantizationConfig) -> None:
-    model = quantized(Branches(), data(IMAGE), quantizer(config=config), [torch.full(IMAGE, number)])
-    assert_matches(model, [torch.full(IMAGE, number)])
-    assert_matches(model, data(IMAGE))
 
 
 # -- through ExecuTorch -----------------------------------------------------------------------------

@@ -367,15 +367,15 @@ def _qparams(node: Node, data: dict[str, torch.Tensor]) -> tuple[QParams, torch.
             f"has the scale {wrong[0]}: "
             "calibrate or train again with finite data"
         )
-    return _signed(*found) if found[1] == torch.uint8 else found
+    quant, dtype = found
+    return (_signed(quant), torch.int8) if dtype == torch.uint8 else found
 
 
-def _signed(quant: QParams, _: torch.dtype) -> tuple[QParams, torch.dtype]:
+def _signed(quant: QParams) -> QParams:
     """Parameters of what ``Builder.signed`` gives."""
     if quant.axis is not None:
         raise Rejected("has uint8 integers with a scale per channel", "use int8")
-    moved = replace(quant, zero_point=quant.zero_point - 128, qmin=quant.qmin - 128, qmax=quant.qmax - 128)
-    return moved, torch.int8
+    return replace(quant, zero_point=quant.zero_point - 128, qmin=quant.qmin - 128, qmax=quant.qmax - 128)
 
 
 def _is_real(value: Value) -> bool:

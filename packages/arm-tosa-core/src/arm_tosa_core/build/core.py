@@ -62,7 +62,7 @@ class Core:
         self.origin: Origin | None = None
         self._ordered: dict[tuple[int, Axes], Tensor] = {}
         self._keep: list[Tensor] = []  # tensors whose id is a key above must stay alive
-        self._signed: dict[Tensor, Tensor] = {}
+        self._signed: dict[Tensor, Tensor] = {}  # int8 of uint8
 
     # -- refusing ---------------------------------------------------------------------------------
 

@@ -321,4 +321,5 @@ def _reach(quant: QParams) -> int:
 def _dtype(value: Value) -> DType:
     if value.tensor is not None:
         return value.tensor.dtype
-    return {torch.int8: DType.INT8, torch.int16: DType.INT16}[value.const.dtype]  # type: ignore[union-attr]
+    assert value.const is not None
+    return torch_to_tosa(value.const.dtype)

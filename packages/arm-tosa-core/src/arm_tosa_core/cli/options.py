@@ -22,9 +22,7 @@ Options = Annotated[
 ]
 Quantize = Annotated[
     str | None,
-    typer.Option(
-        help="int8, int16x8 (activations of 16 bits), int8x4 (weights of 4), or a file of `arm-tosa accuracy`"
-    ),
+    typer.Option(help="int8, int16x8 (16-bit activations), int8x4 (4-bit weights), or a file of `arm-tosa accuracy`."),
 ]
 Calibration = Annotated[Path | None, typer.Option(help=".npz with samples of the model's inputs, for --quantize.")]
 

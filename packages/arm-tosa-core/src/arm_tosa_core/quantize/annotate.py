@@ -320,7 +320,7 @@ def _is_float_result(node: Node) -> bool:
 def _along(spec: QuantizationSpec | None, node: Node) -> QuantizationSpec | None:
     """Channels of a transposed convolution's weight lie along axis 1, those of one group.
 
-    The observer is told as well: torchao (0.18, ``pt2e/prepare.py``) keeps the axis from fake quantizers.
+    The observer is told as well: torchao (0.18, ``pt2e/prepare.py``) does not hand the axis on to fake quantizers.
     """
     transposed = "conv_transpose" in canonical(node.target) or (
         canonical(node.target) == "aten.convolution.default" and bool(node.args[6])

@@ -173,6 +173,7 @@ CASES: list[OpCase] = [
     OpCase("to/uint8 to int64", lambda: lambda x: x.long() * 3, [_uint8(9)]),
     OpCase("to/uint8 to int8", lambda: lambda x: x.char(), [_uint8(9)]),
     OpCase("to/uint8 from int32", lambda: lambda x: x.byte(), [_int32(9)]),
+    OpCase("to/uint8 from float", lambda: lambda x: (x.abs() * 60).byte(), [(9,)], needs_float=QUANTIZED),
     OpCase("to/uint8 from bool", lambda: lambda x: (x > 0).byte(), [_int32(9)]),
     OpCase("to/uint8 image", lambda: lambda x: (x.permute(0, 3, 1, 2).float() / 255 - 0.5) / 0.2, [_uint8(1, 3, 4, 3)]),
     OpCase("to/int64 from bool", lambda: lambda x: (x > 0).to(torch.int64) * 3, [(9,)]),
