@@ -24,14 +24,21 @@ class ReferenceInterpreter(torch.fx.Interpreter):
         self.program = edge.exported_program()
         super().__init__(self.program.graph_module)
         self.graphs = graphs
+        self.data = {**self.program.constants, **self.program.state_dict}
 
     def run(self, *args: torch.Tensor, **kwargs: Any) -> tuple[torch.Tensor, ...]:
-        """The program's outputs for these inputs."""
+        """The program's outputs for these inputs; what it writes to its buffers is there in the next call."""
         self._waiting = iter(self.graphs)
         given = iter(args)
-        data = {**self.program.constants, **self.program.state_dict}
-        inputs = self.program.graph_signature.input_specs
-        return super().run(*(next(given) if i.kind.name == "USER_INPUT" else data[i.target] for i in inputs), **kwargs)
+        signature = self.program.graph_signature
+        inputs = (next(given) if i.kind.name == "USER_INPUT" else self.data[i.target] for i in signature.input_specs)
+        outputs = []
+        for spec, result in zip(signature.output_specs, super().run(*inputs, **kwargs), strict=True):
+            if spec.kind.name == "BUFFER_MUTATION":
+                self.data[spec.target] = result
+            else:
+                outputs.append(result)
+        return tuple(outputs)
 
     def run_node(self, n: torch.fx.Node) -> Any:
         """One operator of the program; a delegate's arguments are its lowered module, then its inputs."""

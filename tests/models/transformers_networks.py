@@ -26,6 +26,42 @@ class _Of(nn.Module):
         return self.model(**dict(zip(self.names, inputs, strict=True)), **self.fixed)[self.result]
 
 
+class _Decoding(nn.Module):
+    """One step of a language model: the logits of the token that follows one at a position.
+
+    What came before lies in the caches of keys and of values: [layers, 1, heads, positions, width of a head] each.
+    """
+
+    def __init__(self, model: nn.Module, positions: int) -> None:
+        super().__init__()
+        self.model = model
+        model.model.rotary_emb = RotaryTable(model.model.rotary_emb, positions)
+
+    def forward(
+        self, token: torch.Tensor, position: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
+    ) -> torch.Tensor:
+        from transformers import StaticCache
+
+        cache = StaticCache(config=self.model.config, max_cache_len=keys.shape[-2])
+        for layer, k, v in zip(cache.layers, keys, values, strict=True):
+            layer.lazy_initialization(k, v)
+            layer.keys, layer.values, layer.cumulative_length = k.clone(), v.clone(), position[0].clone()
+        return self.model(input_ids=token, past_key_values=cache, use_cache=True).logits
+
+
+class RotaryTable(nn.Module):
+    """Cosines and sines of all positions, looked up: integers cannot compute those of a large angle."""
+
+    def __init__(self, rotary: nn.Module, positions: int) -> None:
+        super().__init__()
+        cosines, sines = rotary(torch.zeros(1), torch.arange(positions)[None])
+        self.register_buffer("cosines", cosines[0])
+        self.register_buffer("sines", sines[0])
+
+    def forward(self, _: torch.Tensor, position_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return nn.functional.embedding(position_ids, self.cosines), nn.functional.embedding(position_ids, self.sines)
+
+
 def _build(
     model: str, config: str, options: dict[str, Any], inputs: tuple[str, ...], result: str, part: str, **fixed: Any
 ) -> Callable[[], nn.Module]:
@@ -59,9 +95,21 @@ def _decoding(seed: int) -> tuple[torch.Tensor, ...]:
     return (*_ids(seed), *_noise((1, TOKENS, 64))(seed))
 
 
+def _step(seed: int) -> tuple[torch.Tensor, ...]:
+    """A token, its position, and caches."""
+    position = torch.tensor([8 + seed % 16], dtype=torch.int32)
+    return (_ids(seed)[0][:, :1], position, *_noise(*[(2, 1, 2, TOKENS, 16)] * 2)(seed))
+
+
+def _llama_decode() -> nn.Module:
+    import transformers
+
+    return unit_gain(_Decoding(transformers.LlamaForCausalLM(transformers.LlamaConfig(**DECODER)), TOKENS))
+
+
 _SIZES = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
 _TEXT = {**_SIZES, "vocab_size": VOCABULARY, "max_position_embeddings": 64}
-_DECODER = {**_TEXT, "num_key_value_heads": 2}
+DECODER = {**_TEXT, "num_key_value_heads": 2}
 _PICTURE = {**_SIZES, "image_size": SIDE, "patch_size": 8}
 _T5 = {"d_model": 64, "d_kv": 16, "d_ff": 128, "num_layers": 2, "num_heads": 4, "vocab_size": VOCABULARY}
 _WHISPER = {
@@ -130,13 +178,14 @@ NETWORKS: dict[str, tuple[Callable[[], nn.Module], Inputs]] = {
         _noise((1, 4000)),
     ),
     "llama": (
-        _build("LlamaForCausalLM", "LlamaConfig", _DECODER, _BY_IDS, _LOGITS, "", use_cache=False),
+        _build("LlamaForCausalLM", "LlamaConfig", DECODER, _BY_IDS, _LOGITS, "", use_cache=False),
         _ids,
     ),
-    "qwen": (_build("Qwen2ForCausalLM", "Qwen2Config", _DECODER, _BY_IDS, _LOGITS, "", use_cache=False), _ids),
+    "llama_decode": (_llama_decode, _step),
+    "qwen": (_build("Qwen2ForCausalLM", "Qwen2Config", DECODER, _BY_IDS, _LOGITS, "", use_cache=False), _ids),
     "gemma": (
         _build(
-            *("GemmaForCausalLM", "GemmaConfig", {**_DECODER, "head_dim": 16}, _BY_IDS, _LOGITS, ""), use_cache=False
+            *("GemmaForCausalLM", "GemmaConfig", {**DECODER, "head_dim": 16}, _BY_IDS, _LOGITS, ""), use_cache=False
         ),
         _ids,
     ),

@@ -20,6 +20,7 @@ class Model(torch.nn.Module):
         super().__init__()
         self.function = function
         self.register_buffer("kept", torch.zeros(4, 3))
+        self.register_buffer("count", torch.tensor(0))
 
     def forward(self, x: torch.Tensor, v: torch.Tensor) -> Any:
         return self.function(self, x, v)
@@ -99,6 +100,22 @@ def integers(_: Any, x: Any, v: Any) -> Any:
     return y + v.mean()
 
 
+def through_casts(_: Any, x: Any, v: Any) -> Any:
+    y = x * 1.5
+    z = y.float().contiguous()
+    z[1:3] = v
+    z.detach().mul_(0.5)
+    return y
+
+
+def result_of_another(_: Any, x: Any, v: Any) -> Any:
+    y = x * 1.5
+    z = y.mul_(2.0)
+    first = y[0]
+    z.add_(1.0)
+    return first + v
+
+
 def prepared(function: Callable[..., Any]) -> tuple[Any, tuple[torch.Tensor, torch.Tensor]]:
     torch.manual_seed(0)
     inputs = torch.randn(4, 3), torch.randn(2, 3)
@@ -110,7 +127,7 @@ def prepared(function: Callable[..., Any]) -> tuple[Any, tuple[torch.Tensor, tor
     "function",
     [
         *(rows, number, sum_to_column, of_zeros, twice, view_made_before, through_one_view),
-        *(transposed, reshaped, loop, integers),
+        *(transposed, reshaped, loop, integers, through_casts, result_of_another),
     ],
 )
 def test_assigned(function: Callable[..., Any]) -> None:
@@ -120,19 +137,26 @@ def test_assigned(function: Callable[..., Any]) -> None:
     run = Execution(torch.export.export(converted, inputs), _SPEC.target())
     assert len(run.regions) == 1
     exact = function(None, *inputs)
-    exact = exact if isinstance(exact, tuple) else (exact,)
-    for wanted, made in zip(exact, run.run(inputs), strict=True):
+    for wanted, made in zip(_tuple(exact), run.run(inputs), strict=True):
         assert (wanted - made).abs().max() < 0.02 * wanted.abs().max()
 
 
-def test_through_a_view_of_repeated_numbers() -> None:
-    def repeated(_: Any, x: Any, v: Any) -> Any:
-        y = (x * 1.5)[:1].expand(4, 3)
-        y[1] = v[0]
-        return y
+def repeated(_: Any, x: Any, v: Any) -> Any:
+    y = (x * 1.5)[:1].expand(4, 3)
+    y[1] = v[0]
+    return y
 
-    with pytest.raises(UsageError, match=r"test_assignments\.py.*aten\.expand.*is assigned to in place.*torch\.where"):
-        prepared(repeated)
+
+def split(_: Any, x: Any, v: Any) -> Any:
+    y = x * 1.5
+    y.split(2)[1].add_(v)
+    return y
+
+
+@pytest.mark.parametrize(("function", "view"), [(repeated, r"aten\.expand"), (split, "getitem")])
+def test_through_other_views(function: Callable[..., Any], view: str) -> None:
+    with pytest.raises(UsageError, match=rf"test_assignments\.py.*{view}.*is assigned to in place.*torch\.where"):
+        prepared(function)
 
 
 def part_of_buffer(model: Any, x: Any, v: Any) -> Any:
@@ -140,20 +164,46 @@ def part_of_buffer(model: Any, x: Any, v: Any) -> Any:
     return x + model.kept
 
 
-def buffer(model: Any, x: Any, v: Any) -> Any:
+def copied(model: Any, x: Any, v: Any) -> Any:
     model.kept.copy_(x)
     return v + model.kept[:2]
 
 
-@pytest.mark.parametrize(("function", "rows"), [(part_of_buffer, slice(1, 3)), (buffer, slice(0, 4))])
-def test_buffers_are_written_to(function: Callable[..., Any], rows: slice) -> None:
+def row(model: Any, x: Any, v: Any) -> Any:
+    model.kept.index_copy_(0, torch.tensor([2, 1]), v)
+    return x + model.kept
+
+
+def summed(model: Any, x: Any, v: Any) -> Any:
+    before = model.kept * 2  # of what it holds, not of what it held when the model was exported
+    model.kept.add_(x)
+    return before + model.kept, v
+
+
+def counted(model: Any, x: Any, v: Any) -> Any:
+    count = model.count.to(torch.int64)
+    place = count + 1
+    count.add_(2)
+    return x * place, v + model.count
+
+
+@pytest.mark.parametrize("function", [part_of_buffer, copied, row, summed, counted])
+def test_buffers_are_written_to(function: Callable[..., Any]) -> None:
     observed, inputs = prepared(function)
-    observed(*inputs)
+    for _ in range(3):
+        observed(*inputs)
     converted = convert_pt2e(observed)
-    converted.kept.zero_()
-    converted(*inputs)
-    written = inputs[1] if function is part_of_buffer else inputs[0]
-    assert (converted.kept[rows] - written).abs().max() < 0.02
-    assert not converted.kept[:1].any() or function is buffer
+    buffers = {name: buffer.zero_() for name, buffer in converted.named_buffers() if name in ("kept", "count")}
     program = torch.export.export(converted, inputs).run_decompositions({})
-    assert list(program.graph_signature.buffers_to_mutate.values()) == ["kept"]
+    wanted = Model(function)
+    pairs = []
+    for _ in range(3):
+        pairs += zip(_tuple(converted(*inputs)), _tuple(wanted(*inputs)), strict=True)
+        pairs += [(buffer.clone(), wanted.get_buffer(name).clone()) for name, buffer in buffers.items()]
+    largest = max(float(exact.abs().max()) for _, exact in pairs)
+    assert all((made - exact).abs().max() < 0.02 * largest for made, exact in pairs)
+    assert list(program.graph_signature.buffers_to_mutate.values()) == ["count" if function is counted else "kept"]
+
+
+def _tuple(results: Any) -> tuple[torch.Tensor, ...]:
+    return results if isinstance(results, tuple) else (results,)

@@ -58,6 +58,11 @@ def _written_in_place(net: Net, x: torch.Tensor) -> torch.Tensor:
     return z.add_(1).relu_()
 
 
+def _handed_out(net: Net, x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    made = net.conv(x)
+    return made, net.conv2(torch.sigmoid(y) + made * made)
+
+
 def _twice(result: torch.Tensor) -> tuple[torch.Tensor, ...]:
     return result, torch.relu(result), result
 
@@ -128,6 +133,12 @@ PROGRAMS = [
     ),
     Program("results of one operator on both sides", _split, (X,), cpu=frozenset({SIGMOID}), delegates=2),
     Program(
+        "an input handed on as it is",
+        lambda net, x, mask: (net.conv(x), torch.sigmoid(mask.expand(1, 4, 8, 8))),
+        (X, X > 0),
+        cpu=frozenset({SIGMOID, "aten.expand_copy.default"}),
+    ),
+    Program(
         "a side branch past the refused operator",
         lambda net, x: net.conv2(torch.sigmoid(net.conv(x)) + net.conv2(x)),
         (X,),
@@ -183,6 +194,12 @@ def test_the_older_flow_computes_what_eager_does(quantized: Prepared) -> None:
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_float_computes_what_eager_does(program: Program) -> None:
     _prepared(program, export).check("TOSA-1.0+FP").edge.to_executorch()
+
+
+@pytest.mark.parametrize(("spec", "make"), [("TOSA-1.0+INT", quantize), ("TOSA-1.0+FP", export)])
+def test_a_result_that_leaves_waits_for_its_other_readers(spec: str, make: Callable[..., ExportedProgram]) -> None:
+    """One of them reads what the CPU makes of another input: one delegate, after that, makes both."""
+    _prepared(Program("", _handed_out, (X, Y), frozenset({SIGMOID})), make).check(spec)
 
 
 def _accumulate(net: Net, x: torch.Tensor) -> torch.Tensor:

@@ -350,8 +350,10 @@ def test_scales_at_run_time_in_one_call() -> None:
         lambda: (nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4)),
         lambda: (nn.ConvTranspose2d(3, 4, 3, padding=2), nn.BatchNorm2d(4)),
         lambda: (nn.ConvTranspose2d(3, 4, 3, padding=2),),
+        lambda: (nn.BatchNorm2d(3), nn.ReLU(), nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4)),
+        lambda: (nn.Conv2d(3, 4, 3), nn.Flatten(), nn.Linear(24, 24), nn.BatchNorm1d(24)),
     ],
-    ids=["convolution", "transposed", "transposed without norm"],
+    ids=["convolution", "transposed", "transposed without norm", "norm before", "norm of a linear"],
 )
 def test_training(config: dict[str, bool], first: Callable[[], tuple[nn.Module, ...]]) -> None:
     model = nn.Sequential(*first(), nn.ReLU(), nn.Flatten(), nn.Linear(24, 2)).train()

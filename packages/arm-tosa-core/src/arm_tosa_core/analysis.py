@@ -82,7 +82,8 @@ def analyse(
         analysis, emitted = _dry_run(lowering, checks, refused)
         first = analysis.rejected.copy() if first is None else first
         _assign_regions(program, analysis, has_float)
-        found = _torn(analysis) or _leaks(analysis, lowering) or _idle_regions(program, analysis, emitted, target)
+        found = _torn(analysis) or _leaks(analysis, lowering) or _handed_on(program, analysis, lowering)
+        found = found or _idle_regions(program, analysis, emitted, target)
         if not found and not editable:
             found = _shared(analysis, has_float)
         if not found:
@@ -187,30 +188,46 @@ def _leaks(analysis: Analysis, lowering: Lowering) -> dict[Node, Rejected]:
     return found
 
 
+def _handed_on(program: ExportedProgram, analysis: Analysis, lowering: Lowering) -> dict[Node, Rejected]:
+    """Accepted nodes that hand on what comes from outside of their region as it is; none if that is all there is to do.
+
+    A target may not even have the type, such as a mask's.
+    """
+    same: set[Node] = set()
+    found: dict[Node, Rejected] = {}
+    for node, region in analysis.accepted.items():
+        value = lowering.values[node]
+        if not isinstance(value, Value) or node in analysis.constant or is_quantize(node) or is_dequantize(node):
+            continue
+        given = [p for p in node.all_input_nodes if p in same or analysis.accepted.get(p) != region]
+        if any(_is_same(value, lowering.values[p]) for p in given):
+            same.add(node)
+            if any(analysis.accepted.get(user) != region for user in node.users):
+                found[node] = Rejected("hands on what it is given as it is")
+    return {} if found and _is_whole(program, analysis) else found
+
+
+def _is_same(value: Value, given: Any) -> bool:
+    return isinstance(given, Value) and value.tensor is given.tensor is not None and value.perm == given.perm
+
+
 def _assign_regions(program: ExportedProgram, analysis: Analysis, has_float: bool) -> None:
     """Numbers the accepted nodes so that each region can be one delegate.
 
     A node's level counts how often a path to it returns from the CPU to the target: nodes of one level can run as
-    one delegate without a cycle. Nodes with room to move go as late as they can, which joins constants and side
-    branches to the region that uses them.
+    one delegate without a cycle. What a region begins with goes as late as its readers can, and the rest goes with
+    what it reads; constants and dequantize nodes go to the region that uses them.
     """
+    level = _levels(program, analysis, {})
+    level = _levels(program, analysis, _latest(program, analysis, level))
     wanted = _wanted(program, analysis)
-    level: dict[Node, int] = {}
-    for node in program.graph.nodes:
-        inside = node in analysis.accepted
-        before = [level[p] + (inside and p not in analysis.accepted) for p in node.all_input_nodes if p in level]
-        if node.op in ("placeholder", "get_attr"):
-            continue
-        level[node] = max(before, default=0)
     for node in reversed(program.graph.nodes):
-        if node not in analysis.accepted or (node.target is operator.getitem and node not in analysis.constant):
-            continue
-        users = [u for u in node.users if u in level and u.users]  # an assertion, which nobody uses, goes along
-        if node in analysis.constant and node in wanted:  # the others get copies of their own
-            users = [u for u in users if u in wanted]
-        follow = all(_can_follow(p, analysis) for p in node.all_input_nodes if p in analysis.accepted)
-        if follow and any(u in analysis.accepted for u in users):
-            level[node] = max(level[node], min(level[u] for u in users))
+        if node in analysis.accepted and (_is_free(node, analysis) or is_dequantize(node)):
+            users = [u for u in node.users if u in level and u.users]  # an assertion, which nobody uses, goes along
+            if node in wanted:  # the others get copies of their own
+                users = [u for u in users if u in wanted]
+            if any(u in analysis.accepted for u in users):
+                level[node] = max(level[node], min(level[u] for u in users))
     for node in analysis.accepted:
         homes = [level[p] for p in node.all_input_nodes if p in analysis.accepted]
         if homes and not node.users:
@@ -224,10 +241,41 @@ def _assign_regions(program: ExportedProgram, analysis: Analysis, has_float: boo
         analysis.accepted[node] = level[node]
 
 
-def _can_follow(node: Node, analysis: Analysis) -> bool:
-    """Whether a node may be in an earlier region than its user, or goes where its user goes."""
-    free = node in analysis.constant or is_quantize(node) or is_dequantize(node)
-    return free or (len(node.users) == 1 and node.target is not operator.getitem)
+def _levels(program: ExportedProgram, analysis: Analysis, latest: dict[Node, int]) -> dict[Node, int]:
+    """The least level of each node, if accepted nodes that read no other have at least the level given for them."""
+    level: dict[Node, int] = {}
+    for node in program.graph.nodes:
+        if node.op in ("placeholder", "get_attr"):
+            continue
+        inside = node in analysis.accepted
+        before = [level[p] + (inside and p not in analysis.accepted) for p in node.all_input_nodes if p in level]
+        level[node] = max(before, default=0)
+        follows = any(p in analysis.accepted and not _is_free(p, analysis) for p in node.all_input_nodes)
+        if inside and not follows and not _is_free(node, analysis):
+            level[node] = max(level[node], latest.get(node, 0))
+    return level
+
+
+def _latest(program: ExportedProgram, analysis: Analysis, level: dict[Node, int]) -> dict[Node, int]:
+    """The level at which the first of its readers needs a node, but for those that only hand it to the caller."""
+    latest: dict[Node, int] = {}
+    handed: set[Node] = set()
+    for node in reversed(program.graph.nodes):
+        users = [u for u in node.users if u not in handed]
+        inside = node in analysis.accepted
+        if not node.users or (not users and (not inside or is_dequantize(node))):
+            handed.add(node)
+        if node in level:
+            needed = [latest[u] - (not inside and u in analysis.accepted) for u in users]
+            moves = not inside or any(u in analysis.accepted for u in users)
+            latest[node] = min(needed) if needed and moves else level[node]
+    return latest
+
+
+def _is_free(node: Node, analysis: Analysis) -> bool:
+    """Whether a node can be in any region, or be copied to several: a constant, or a dequantize of what comes in."""
+    incoming = is_quantize(node) or is_dequantize(node)
+    return node in analysis.constant or (incoming and not any(p in analysis.accepted for p in node.all_input_nodes))
 
 
 def _is_edge(node: Node, analysis: Analysis) -> bool:

@@ -30,6 +30,8 @@ DEQUANTIZE = frozenset(name.replace(".quantize_", ".dequantize_") for name in QU
 #: Data of constants by name in the state dict, and shape: methods of one program may share names.
 Known = Mapping[tuple[str, torch.Size], torch.Tensor]
 NOTHING: Known = MappingProxyType({})
+#: Key in the meta of a buffer's node: the graph writes to it.
+WRITTEN = "arm_written"
 
 
 def constants(program: ExportedProgram, known: Known = NOTHING) -> dict[str, torch.Tensor]:
@@ -46,6 +48,11 @@ def constants(program: ExportedProgram, known: Known = NOTHING) -> dict[str, tor
             tensor = known.get((target, tensor.shape), stand_in(tensor))
         data[name] = tensor.detach()
     return data
+
+
+def is_constant(node: Node) -> bool:
+    """Whether a node of an exported module is a parameter, or a buffer that nothing writes."""
+    return node.op == "get_attr" and WRITTEN not in node.meta
 
 
 def is_graph(node: Node) -> bool:

@@ -17,7 +17,7 @@ from torchao.quantization.pt2e.quantizer import (
 )
 
 from ..functions import Function, find_functions
-from ..program import attribute
+from ..program import WRITTEN, attribute, is_constant
 from ..registry import Q, Rule, canonical, find
 from .accumulator import bias_spec
 from .bounds import bounds_of
@@ -76,9 +76,9 @@ def annotate(module: GraphModule, config_of: Callable[[Node], QuantizationConfig
         rule, config = _rule(node), config_of(node)
         if node.target is torch.ops.higher_order.while_loop and config is not None and not config.is_dynamic:
             _annotate_loop(module, node, config)
-        if rule is None or rule.quant in (Q.NONE, Q.PIECEWISE):
+        if rule is None or config is None or not _inputs(node):
             continue
-        if config is None or not _inputs(node):
+        if rule.quant is Q.NONE or (rule.quant is Q.PIECEWISE and canonical(node.target) != _NORM):
             continue
         if config.is_dynamic:
             _annotate_dynamic(node, rule, config, computed)
@@ -144,10 +144,10 @@ def _wide_results(
 
 
 def _computed(module: GraphModule) -> set[Node]:
-    """What is computed from inputs; all else is constant."""
+    """What is computed from inputs and buffers that are written to; all else is constant."""
     found: set[Node] = set()
     for node in module.graph.nodes:
-        if node.op == "placeholder" or any(n in found for n in node.all_input_nodes):
+        if node.op == "placeholder" or WRITTEN in node.meta or any(n in found for n in node.all_input_nodes):
             found.add(node)
     return found
 
@@ -233,6 +233,8 @@ def _annotate_node(
     node: Node, rule: Rule, config: QuantizationConfig, computed: set[Node], wanted: Callable[[Node], bool]
 ) -> None:
     inputs = _inputs(node)
+    if canonical(node.target) == _NORM:  # one that is trained: it is decomposed otherwise
+        inputs = inputs[:1]
     if rule.quant is Q.BOUNDS and _feeds_table(node, wanted):
         _mark(node, {n: _as_known(config.input_activation, n) for n in inputs}, None)
         (user,) = node.users
@@ -252,7 +254,7 @@ def _annotate_node(
         if isinstance(weight, Node) and weight not in computed:
             specs[weight] = along = _along(config.weight, node)
             known = along is not None and node.args[0] in specs and not config.is_qat
-            if known and isinstance(bias, Node) and bias.op == "get_attr":
+            if known and isinstance(bias, Node) and is_constant(bias):
                 specs[bias] = bias_spec(node, along, attribute(bias))
     last = node
     if rule.quant is Q.CONV and (norm := _training_norm(node)) is not None and wanted(norm):
@@ -298,7 +300,7 @@ def _reaches_pole(node: Node) -> bool:
 def _as_read(n: Node, node: Node, rule: Rule, config: QuantizationConfig) -> QuantizationSpecBase | None:
     """How an operand is quantized: constants beside a wide operand are wide as well."""
     beside = (m for m in _inputs(node) if _WIDE in m.meta)
-    constant = n.op == "get_attr" and _is_sum(node, rule) and any(beside)
+    constant = is_constant(n) and _is_sum(node, rule) and any(beside)
     return _as_known(config.wide if _WIDE in n.meta or constant else config.input_activation, n)
 
 
@@ -336,7 +338,7 @@ def _along(spec: QuantizationSpec | None, node: Node) -> QuantizationSpec | None
 
 def _absorbed(node: Node, rule: Rule) -> Node | None:
     """The only user of an accumulator, if it only bounds or scales it: one observer, after it, serves both."""
-    if rule.quant not in _ACCUMULATES or len(node.users) != 1:
+    if (rule.quant not in _ACCUMULATES and canonical(node.target) != _NORM) or len(node.users) != 1:
         return None
     (user,) = node.users
     follower = _rule(user)
@@ -366,7 +368,7 @@ def _feeds_table(node: Node, wanted: Callable[[Node], bool]) -> bool:
 def _is_scale(node: Node) -> bool:
     """A product with, or a quotient by, a positive number."""
     other: Any = node.args[1] if len(node.args) > 1 else None
-    if isinstance(other, Node) and other.op == "get_attr":
+    if isinstance(other, Node) and is_constant(other):
         found = attribute(other)
         other = float(found) if found.numel() == 1 else None
     return isinstance(other, (int, float)) and other > 0

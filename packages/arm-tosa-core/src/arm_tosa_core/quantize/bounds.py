@@ -6,6 +6,7 @@ import math
 
 from torch.fx import Node
 
+from ..program import is_constant
 from ..registry import Q, canonical, find
 from .decompose import KNOWN
 
@@ -18,7 +19,7 @@ _CLAMPS = {"aten.relu.default": (0.0, math.inf), "aten.relu6.default": (0.0, 6.0
 
 def bounds_of(node: Node) -> Bounds | None:
     """What the numbers lie between, or what a clamp that alone reads them leaves of them; None: nothing is known."""
-    if node.op == "get_attr":
+    if is_constant(node):
         return 0.0, 0.0  # all that a constant is has been seen
     low, high = _made_between(node)
     if len(node.users) == 1:

@@ -14,7 +14,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import has_free_unbacked_symbols
 
 from ..errors import Rejected
-from ..program import mutable
+from ..program import is_constant, mutable
 from ..registry import Q, Rule, canonical, find, overload
 
 #: Key in the meta of a node: its quantization scheme, which the parts of a composite inherit.
@@ -76,7 +76,7 @@ class AtenBuilder:
         if canonical(value.node.target) in _ZEROS:
             return number == 0
         scheme = self._origin.meta.get(SCHEME)
-        if value.node.op != "get_attr" or (scheme is not None and scheme.is_qat):
+        if not is_constant(value.node) or (scheme is not None and scheme.is_qat):
             return False
         return bool((self._data(value.node) == number).all())
 
@@ -120,7 +120,7 @@ class AtenBuilder:
 
         args, kwargs = _map(args, node), _map(kwargs, node)
         inputs = [v for v in args if isinstance(v, Node)]
-        if inputs and all(n.op == "get_attr" and not self._is_trained(n) for n in inputs):  # of constants
+        if inputs and all(is_constant(n) and not self._is_trained(n) for n in inputs):  # of constants
             with torch.no_grad():
                 result = target(*_map(args, self._data), **_map(kwargs, self._data))
             return self.const(result) if isinstance(result, torch.Tensor) else tuple(map(self.const, result))
@@ -276,8 +276,8 @@ def _is_layer(node: Node) -> bool:
     operands: Any = node.args
     *bias, x, matrix = operands
     ranks = [n.meta["val"].dim() for n in (x, matrix)]
-    constant = all(n.op == "get_attr" for n in (*bias, _untransposed(matrix) or matrix))
-    return constant and x.op != "get_attr" and ranks[0] > 1 and bool(ranks[1] == 2)
+    constant = all(is_constant(n) for n in (*bias, _untransposed(matrix) or matrix))
+    return constant and not is_constant(x) and ranks[0] > 1 and bool(ranks[1] == 2)
 
 
 def _untransposed(matrix: Node) -> Node | None:

@@ -42,7 +42,7 @@ def quantize_program(
     """Quantizes a float program.
 
     Args:
-        program: of ``torch.export``; it is left as it is.
+        program: of ``torch.export``; it is left as it is, its buffers too.
         samples: calls of the model, each a tensor, a list or tuple of arguments (what a ``DataLoader`` gives without
             labels), or a tuple of arguments and keyword arguments; read once.
         equalization: between layers, see ``equalize.equalize``.
@@ -59,19 +59,33 @@ def quantize_program(
     if not first:
         raise UsageError("calibration data is empty: give one sample at least")
     module = program.module()
+    state = [(buffer, buffer.clone()) for buffer in module.buffers()]
     equalize(module, first, layers=equalization, norms=smoothing)
     if rescaling:
         keep_narrow(module, first)
+    _restore(state)
     prepared = prepare_pt2e(module, quantizer)
     with torch.no_grad():
         for done, (args, kwargs) in enumerate(chain(first, rest), 1):
             prepared(*args, **kwargs)
             progress(done)
-    floating = copy.deepcopy(prepared)  # this one runs only: the annotations of a copy name nodes of the original
+    _restore(state)
+    copies: dict[int, Any] = {}
+    # This one runs only: the annotations of a copy name nodes of the original.
+    floating = copy.deepcopy(prepared, copies)
+    state += [(copies[id(buffer)], saved) for buffer, saved in state if id(buffer) in copies]
     converted = convert_pt2e(prepared)
     if bias_correction:
         correct_biases(floating, converted, first)
+        _restore(state)
     return Quantized(floating, converted)
+
+
+def _restore(state: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
+    """Gives buffers that samples have written to, such as caches of keys and values, their first numbers again."""
+    with torch.no_grad():
+        for buffer, saved in state:
+            buffer.copy_(saved)
 
 
 def _call(number: int, sample: Any) -> Sample:

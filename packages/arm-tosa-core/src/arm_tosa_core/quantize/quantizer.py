@@ -104,6 +104,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         """
         self._check_names(model)
         _drop_guards(model)
+        _drop_counters(model)
         raise_attributes(model)
         choose(model)
         without_assignments(model)
@@ -221,3 +222,12 @@ def _drop_guards(model: GraphModule) -> None:
         if node.op == "call_module" and str(node.target) == "_guards_fn" and not node.users:
             model.graph.erase_node(node)
     model.recompile()
+
+
+def _drop_counters(model: GraphModule) -> None:
+    """Batch norms count the batches of their training. Nothing reads that, and PT2E would leave it to inference."""
+    for counter in model.graph.find_nodes(op="get_attr"):
+        if str(counter.target).endswith("num_batches_tracked") and not any(user.users for user in counter.users):
+            for user in list(counter.users):
+                model.graph.erase_node(user)
+            model.graph.erase_node(counter)

@@ -9,10 +9,12 @@ from typing import Any
 import torch
 
 from ..registry import Q, op
-from ..values import Value
+from ..values import QParams, Value
 
 #: exp() of it is less than half a step of 16 bits: what lies below need not be told apart.
 _EXP_IS_ZERO = -11.1
+#: The largest weight of 8 bits.
+_MOST = 127
 
 
 @op("aten.softmax.int", "aten._softmax.default", quant=Q.PIECEWISE)
@@ -155,12 +157,29 @@ def batch_norm(
         "normalizes with statistics of the batch",
         "export in eval mode: model.eval()",
     )
-    shape = [1, -1] + [1] * (len(x.shape) - 2)
     factor = b.aten.rsqrt(b.aten.add(variance, eps))
     factor = factor if weight is None else b.aten.mul(factor, weight)
     offset = b.aten.neg(b.aten.mul(mean, factor))
     offset = offset if bias is None else b.aten.add(offset, bias)
+    if b.quantizing or x.quant is not None:
+        return _per_channel(b, x, factor, offset)
+    shape = [1, -1] + [1] * (len(x.shape) - 2)
     return b.aten.add(b.aten.mul(x, b.aten.reshape(factor, shape)), b.aten.reshape(offset, shape))  # type: ignore[no-any-return]
+
+
+def _per_channel(b: Any, x: Value, factor: Value, offset: Value) -> Value:
+    """A depthwise convolution of one position: with a scale per channel its weights are exact."""
+    batch, channels, *space = x.shape
+    image = b.aten.reshape(x, [batch, channels, math.prod(space[:-1]), (space or [1])[-1]])
+    if b.quantizing:
+        weight = b.aten.reshape(factor, [channels, 1, 1, 1])
+    else:  # training observes what a norm reads and gives, but not its weights
+        reals = factor.real().double().flatten()
+        sizes = torch.where(reals == 0, 1.0, reals.abs())
+        quant = QParams(tuple((sizes / _MOST).tolist()), 0, -_MOST, _MOST, axis=0)
+        weight = b.const((reals.sign() * _MOST).to(torch.int8).reshape(-1, 1, 1, 1), quant)
+    image = b.aten.conv2d(image, weight, offset, [1, 1], [0, 0], [1, 1], channels)
+    return b.aten.reshape(image, list(x.shape))  # type: ignore[no-any-return]
 
 
 @op("aten._native_batch_norm_legit_no_training.default", quant=Q.PIECEWISE)
