@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -160,6 +160,64 @@ def test_budget(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert judged.sqnr(again) == pytest.approx(chosen["sqnr_db"])
     program = ok(*ARGUMENTS, "tosa-int", "--scheme", "found.json")
     assert program["sqnr_db"] == pytest.approx(chosen["sqnr_db"])
+
+
+ATTENTION = """
+import torch
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.qkv, self.out = nn.Linear(8, 24), nn.Linear(8, 8)
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).chunk(3, -1)
+        return self.out(nn.functional.scaled_dot_product_attention(q, k, v)) + x
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.block = Block()
+
+    def forward(self, x):
+        return self.block(x).argmax(-1)%s
+
+def net():
+    torch.manual_seed(0)
+    return Net().eval(), (torch.zeros(1, 6, 8),)
+"""
+
+
+@pytest.fixture
+def attention(folder: Path) -> Callable[[str], None]:
+    def write(more: str) -> None:
+        Path("net.py").write_text(ATTENTION % more)
+        for name in ("cal", "eval"):
+            np.savez(f"{name}.npz", x=np.random.default_rng(1).standard_normal((6, 6, 8), np.float32))
+
+    return write
+
+
+def test_a_function_within_a_block_is_one_unit(
+    attention: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its parts are in no module of their own, nor in the exported graph."""
+    _with_cost(monkeypatch)
+    attention(", self.block(x)")
+    ok(*ARGUMENTS, "counting", "--budget", "cycles=+400%", "--config", "found.json")
+    assert read_scheme(Path("found.json")).nodes["scaled_dot_product_attention"] == "int16x8"
+
+
+def test_integers_are_counted(attention: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    attention("")
+    data = ok(*ARGUMENTS, "tosa-int", "-o", "report.html")
+    assert data["sqnr_db"] is None and 0.8 < data["equal"] <= 1
+    text = f"{100 * data['equal']:.2f} %"
+    assert f"{text} of the integers that come out are equal, 6 samples" in run(*ARGUMENTS, "tosa-int").stdout
+    assert f"<b>{text}</b> of the integers equal" in Path("report.html").read_text()
+    _with_cost(monkeypatch)
+    assert "returns the scores" in error(*ARGUMENTS, "counting", "--budget", "cycles=+10%")
 
 
 def test_a_budget_keeps_the_exceptions_of_the_scheme(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

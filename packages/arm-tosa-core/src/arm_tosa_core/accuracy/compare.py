@@ -61,12 +61,15 @@ class Comparison:
     """A quantized model against float.
 
     Args:
-        sqnr_db: of all outputs together.
+        sqnr_db: of all outputs that are real numbers together; None if there is none.
+        equal: fraction of the numbers of the other outputs, such as the classes of an ``argmax``, that are the same;
+            None if there is none.
         operators: in the order of the network.
         samples: how many calls were compared.
     """
 
-    sqnr_db: float
+    sqnr_db: float | None
+    equal: float | None
     operators: list[OperatorError]
     samples: int
 
@@ -94,7 +97,8 @@ def compare(
         operators: also look at every operator, not only at the outputs.
     """
     rows: dict[str, _Row] = {}
-    total, count = _Power(), 0
+    total, real = _Power(), False
+    count = same = others = 0
     exact = _Recorder(prepared, {n.name: n for n in prepared.graph.nodes if operators and _computes(n)})
     seen = _results(converted, exact.wanted)
     noisy = _Recorder(converted, {node.name: node for node in seen.values()})
@@ -106,9 +110,14 @@ def compare(
                 row = rows.setdefault(name, _Row(exact.wanted[name], node))
                 row.add(floats[name], integers[node.name])
         for a, b in zip(wanted, got, strict=True):
-            total.add(a, b)
+            if a.is_floating_point():
+                total.add(a, b)
+            else:
+                same, others = same + int((a == b).sum()), others + a.numel()
+        real |= any(a.is_floating_point() for a in wanted)
         count += 1
-    return Comparison(total.sqnr, [row.finish() for row in rows.values()], count)
+    equal = same / others if others else None
+    return Comparison(total.sqnr if real else None, equal, [row.finish() for row in rows.values()], count)
 
 
 class _Recorder(Interpreter):
@@ -120,7 +129,7 @@ class _Recorder(Interpreter):
         self.kept: dict[str, torch.Tensor] = {}
 
     def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[list[torch.Tensor], dict[str, Any]]:
-        """Float outputs, and the results that were wanted."""
+        """The outputs, and the results that were wanted."""
         self.kept = {}
         module = self.module
         assert isinstance(module, GraphModule)
@@ -129,8 +138,7 @@ class _Recorder(Interpreter):
         flat = pytree.tree_leaves((args, dict(kwargs)))
         with torch.no_grad():
             outputs = self.run(*flat, enable_io_processing=False)
-        found = [t for t in pytree.tree_leaves(outputs) if isinstance(t, torch.Tensor) and t.is_floating_point()]
-        return found, self.kept
+        return [t for t in pytree.tree_leaves(outputs) if isinstance(t, torch.Tensor)], self.kept
 
     def run_node(self, n: Node) -> Any:
         if n.op == "call_module" and n.name.startswith("activation_post_process"):

@@ -72,8 +72,12 @@ class Model:
         return compare(quantized.prepared, quantized.converted, self.evaluation)
 
     def sqnr(self, quantized: Quantized) -> float:
-        """End to end, dB, on the evaluation data."""
-        return compare(quantized.prepared, quantized.converted, self.evaluation, operators=False).sqnr_db
+        """End to end, dB, on the evaluation data.
+
+        Raises:
+            UsageError: the model gives no real numbers.
+        """
+        return real(compare(quantized.prepared, quantized.converted, self.evaluation, operators=False).sqnr_db)
 
     def cost(self, quantized: Quantized) -> Mapping[str, float]:
         """What the target's compiler estimates of the delegates, added up: cycles, memory in KiB.
@@ -98,6 +102,15 @@ class Model:
             for name, number in target.estimate(serialize(region.graph, target.tosa_spec)).items():
                 total[name] = total.get(name, 0.0) + number
         return total
+
+
+def real(sqnr_db: float | None) -> float:
+    """The figure; one that is none is the user's to mend."""
+    if sqnr_db is None:
+        raise UsageError(
+            "--budget compares real outputs, and the model gives integers only: give a model that returns the scores"
+        )
+    return sqnr_db
 
 
 def leaves(arguments: Any) -> list[torch.Tensor]:

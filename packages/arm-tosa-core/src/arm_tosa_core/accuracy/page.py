@@ -31,8 +31,7 @@ def page(title: str, comparison: Comparison, found: Search | None, worst: int = 
     rows = comparison.worst()
     parts = [
         f"<h1>{html.escape(title)}</h1>",
-        f"<p>End to end: SQNR <b>{_number(comparison.sqnr_db)} dB</b> against float, {comparison.samples} samples, "
-        f"{len(rows)} operators.</p>",
+        f"<p>End to end: {_whole(comparison)}, {comparison.samples} samples, {len(rows)} operators.</p>",
         "<h2>Error along the network</h2>",
         "<p>SQNR of each result in the quantized model (blue), and of its own rounding alone (orange). "
         "Where blue falls and orange does not, the error comes from before.</p>",
@@ -51,6 +50,15 @@ def page(title: str, comparison: Comparison, found: Search | None, worst: int = 
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
         f"<style>{_STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
     )
+
+
+def _whole(comparison: Comparison) -> str:
+    figures = []
+    if comparison.sqnr_db is not None:
+        figures.append(f"SQNR <b>{_number(comparison.sqnr_db)} dB</b> against float")
+    if comparison.equal is not None:
+        figures.append(f"<b>{100 * comparison.equal:.2f} %</b> of the integers equal")
+    return ", ".join(figures)
 
 
 def _number(value: float | None, digits: int = 1) -> str:

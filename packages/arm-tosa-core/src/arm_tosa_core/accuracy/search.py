@@ -12,8 +12,9 @@ from torch.fx import GraphModule, Interpreter, Node
 
 from ..errors import UsageError
 from ..program import is_dequantize
+from ..quantize.decompose import WHOLE
 from .compare import Comparison, OperatorError, Sample
-from .model import Model, Quantized, leaves
+from .model import Model, Quantized, leaves, real
 from .scheme import Scheme
 
 _WIDE = "int16x8"
@@ -117,7 +118,7 @@ def search(model: Model, int8: Quantized, comparison: Comparison, budget: Budget
         known = ", ".join(sorted(costs)) or "nothing is delegated to it"
         raise UsageError(f"the target estimates no {budget.figure!r}; it has: {known}")
     limit = budget.limit(costs[budget.figure])
-    first = Point(int8.scheme, (), comparison.sqnr_db, costs[budget.figure])
+    first = Point(int8.scheme, (), real(comparison.sqnr_db), costs[budget.figure])
     if first.cost > limit:
         name = int8.scheme.scheme
         raise UsageError(f"{name} as it is takes {first.cost:g} {budget.figure}, and the budget is {limit:g}")
@@ -196,8 +197,9 @@ def _groups(
             chain, node = [*chain, rows[before.name]], before
         named = [member for member in chain if not member.module or member.module in inner]
         modules = tuple(dict.fromkeys(member.module for member in chain if member not in named))
-        if all(member.name in exported for member in named):
-            groups.setdefault((modules, tuple(member.name for member in named)), []).append(row.name)
+        nodes = tuple(dict.fromkeys(graph[member.name].meta.get(WHOLE, member.name) for member in named))
+        if exported.issuperset(nodes):
+            groups.setdefault((modules, nodes), []).append(row.name)
     return groups
 
 

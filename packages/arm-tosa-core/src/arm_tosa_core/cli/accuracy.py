@@ -86,7 +86,8 @@ def _where(row: OperatorError) -> str:
 
 def _data(comparison: Comparison, found: Search | None) -> dict[str, Any]:
     data: dict[str, Any] = {
-        "sqnr_db": _finite(comparison.sqnr_db),
+        "sqnr_db": None if comparison.sqnr_db is None else _finite(comparison.sqnr_db),
+        "equal": comparison.equal,
         "samples": comparison.samples,
         "operators": [_plain(asdict(row)) for row in comparison.worst()],
     }
@@ -113,10 +114,10 @@ def _finite(value: float) -> float | None:
 
 def _show(console: Console, comparison: Comparison, found: Search | None) -> None:
     rows = comparison.worst()
-    console.print(
-        f"SQNR {comparison.sqnr_db:.1f} dB end to end, {comparison.samples} samples, {len(rows)} operators",
-        markup=False,
-    )
+    figures = [] if comparison.sqnr_db is None else [f"SQNR {comparison.sqnr_db:.1f} dB end to end"]
+    if comparison.equal is not None:
+        figures.append(f"{100 * comparison.equal:.2f} % of the integers that come out are equal")
+    console.print(", ".join([*figures, f"{comparison.samples} samples, {len(rows)} operators"]), markup=False)
     cells = [
         (
             f"{row.name}\n{row.operator}",

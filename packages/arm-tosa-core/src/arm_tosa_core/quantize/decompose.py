@@ -19,6 +19,8 @@ from ..registry import Q, Rule, canonical, find, overload
 
 #: Key in the meta of a node: its quantization scheme, which the parts of a composite inherit.
 SCHEME = "arm_quantization_config"
+#: Key in the meta of a node: the name, in the exported graph, of the operator that it is a part of.
+WHOLE = "arm_whole"
 #: Key in the meta of a node: what its numbers lie between.
 KNOWN = "arm_known_bounds"
 #: Key in the meta of a module that is a loop's body. What it makes itself stays an operator, and float: the numbers of
@@ -128,7 +130,7 @@ class AtenBuilder:
         fakes = torch.fx.map_arg((args, kwargs), lambda n: n.meta["val"])
         with torch.no_grad(), self._mode or contextlib.nullcontext():
             new.meta["val"] = target(*fakes[0], **fakes[1])
-        for key in ("stack_trace", "nn_module_stack", "torch_fn", "source_fn_stack", SCHEME):
+        for key in ("stack_trace", "nn_module_stack", "torch_fn", "source_fn_stack", SCHEME, WHOLE):
             if key in self._origin.meta:
                 new.meta[key] = self._origin.meta[key]
         self.emitted.append(new)

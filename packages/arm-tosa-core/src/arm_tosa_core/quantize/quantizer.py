@@ -18,7 +18,7 @@ from .annotate import KEY, Wide, annotate
 from .assignments import without_assignments
 from .attributes import raise_attributes
 from .config import QuantizationConfig
-from .decompose import SCHEME, decompose
+from .decompose import SCHEME, WHOLE, decompose
 
 
 class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
@@ -103,6 +103,8 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
             UsageError: a scheme is for a node or a module that the graph has not.
         """
         self._check_names(model)
+        for node in model.graph.nodes:
+            node.meta[WHOLE] = node.name
         _drop_guards(model)
         _drop_counters(model)
         raise_attributes(model)
