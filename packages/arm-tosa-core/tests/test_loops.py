@@ -46,6 +46,15 @@ _LOOPS: dict[str, tuple[Step, list[torch.Tensor]]] = {
         _loop(lambda x, c: x.sum() < c[0], lambda x, c: (x + c * 0.1,), torch.tensor([40.0])),
         [torch.ones(5)],
     ),
+    "layer read": (
+        _loop(
+            lambda x, w, b: x.sum() < 9,
+            lambda x, w, b: (torch.tanh(x @ w) + b + x,),
+            torch.eye(3),
+            torch.full((3,), 0.5),
+        ),
+        [torch.ones(2, 3)],
+    ),
     "swapped": (_loop(lambda x, y: x.sum() < 9, _unused), [torch.ones(3), torch.ones(3)]),
     "handed on": (
         _loop(lambda x, y: x.sum() < 50, lambda x, y: (y, y * 3)),

@@ -77,8 +77,7 @@ def test_round_trip(locations: bool) -> None:
 
 
 def outputs_that_are_inputs(graph: Graph) -> list[Tensor]:
-    x = graph.input("x", (2,), DType.FP32)
-    return [x]
+    return [graph.input(name, (2,), DType.FP32) for name in "xyz"]
 
 
 def outputs_that_are_constants(graph: Graph) -> list[Tensor]:

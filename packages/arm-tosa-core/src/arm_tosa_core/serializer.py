@@ -128,21 +128,25 @@ class _Writer:
         return name
 
     def claim(self, tensor: Tensor, default: str) -> str:
-        """A unique name for a graph input or output: the user's if it has one."""
+        """Names a graph input or output."""
+        return self.names.setdefault(id(tensor), self.unique(tensor, default))
+
+    def unique(self, tensor: Tensor, default: str) -> str:
+        """A name that nothing else has: the user's if there is one."""
         wanted = name = tensor.name or f"{default}_{len(self.taken)}"
         suffix = 1
         while name in self.taken:
             name = f"{wanted}_{suffix}"
             suffix += 1
         self.taken.add(name)
-        return self.names.setdefault(id(tensor), name)
+        return name
 
     def output_names(self) -> list[str]:
         """Names of the outputs. One that is an input, a constant or listed twice gets a name that ``copy`` gives it."""
         names = []
         for tensor in self.graph.outputs:
             if id(tensor) in self.names or tensor.is_constant:
-                names.append(self.claim(Tensor(tensor.shape, tensor.dtype, name=tensor.name), "output"))
+                names.append(self.unique(tensor, "output"))
             else:
                 names.append(self.claim(tensor, "output"))
         return names
