@@ -10,8 +10,6 @@ from pathlib import Path
 import executorch
 
 _ROOT = Path(__file__).resolve().parents[2]
-#: A group norm of an image that lies NHWC joins its channels with rows and columns, there and back.
-_MORE = {"groupnorm_channels_last"}
 #: Passes here; the rival expects that its own results are wrong.
 _RIGHT = {"conv3d_rank5_channels_last"}
 
@@ -24,4 +22,4 @@ def test_no_row_has_more_transposes_than_the_rival_expects() -> None:
     done = subprocess.run([sys.executable, *words], cwd=_ROOT, capture_output=True, text=True, timeout=1800)
     failed = set(re.findall(r"^FAILED [^\[]*\[(.+?)\]", done.stdout, re.MULTILINE)) - _RIGHT
     assert re.search(r"\d{2} passed", done.stdout), (done.stdout + done.stderr)[-3000:]
-    assert failed == _MORE, done.stdout[-3000:]
+    assert not failed, done.stdout[-3000:]

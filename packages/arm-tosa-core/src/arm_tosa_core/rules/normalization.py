@@ -117,8 +117,13 @@ def group_norm(
     eps: float = 1e-5,
     _cudnn: bool = True,
 ) -> Value:
-    batch, channels = x.shape[:2]
-    y, _, _ = _normalized(b, b.aten.reshape(x, [batch, groups, -1]), [-1], eps)
+    batch, channels, *space = x.shape
+    if b.quantizing or x.perm is None:
+        parts, axes = b.aten.reshape(x, [batch, groups, -1]), [-1]
+    else:  # channels last: split, they stay last; Vela takes broadcasts of so many axes apart, and integers pay for it
+        parts = b.aten.reshape(x, [batch, groups, channels // groups, *space])
+        axes = list(range(2, parts.rank))
+    y, _, _ = _normalized(b, parts, axes, eps)
     per_channel = [1, channels] + [1] * (len(x.shape) - 2)
     weight, bias = (None if v is None else b.aten.reshape(v, per_channel) for v in (weight, bias))
     return _affine(b, b.aten.reshape(y, list(x.shape)), weight, bias)
