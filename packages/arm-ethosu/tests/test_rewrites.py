@@ -8,11 +8,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import torch
 from rewrite_kit import SPEC, before_and_after, cycles
 
 from arm_ethosu import EthosUCompileSpec
 from arm_tosa_core.build import Builder
 from arm_tosa_core.ir import DType, Graph
+from arm_tosa_core.rules.resize import upsample_nearest2d
+from arm_tosa_core.values import QParams
 
 
 def _convolution(
@@ -231,6 +234,31 @@ def test_a_bilinear_resize_becomes_convolutions(
     names: dict[str, int],
 ) -> None:
     builder = _bilinear(shape, size, half, dtype, to, by)
+    before_and_after(builder)
+    made = [op.name for op in builder.graph.ops]
+    assert "RESIZE" not in made
+    assert {name: made.count(name) for name in names} == names
+
+
+@pytest.mark.parametrize("dtype", [DType.INT8, DType.INT16])
+@pytest.mark.parametrize(
+    ("shape", "size", "names"),
+    [
+        ((1, 5, 6, 3), (15, 18), {"CONCAT": 2}),  # copies, side by side
+        ((2, 5, 6, 3), (10, 6), {"CONCAT": 1}),
+        ((1, 6, 4, 5), (9, 6), {"DEPTHWISE_CONV2D": 6}),  # 3 results of 2 pixels
+        ((1, 8, 6, 3), (4, 3), {"DEPTHWISE_CONV2D": 1}),
+        ((1, 7, 5, 3), (4, 8), {"CONV2D": 2}),  # no period: matrices
+        ((1, 2, 2, 3), (32, 32), {"CONCAT": 2}),
+    ],
+)
+def test_a_nearest_resize_becomes_copies_or_convolutions(
+    shape: tuple[int, ...], size: tuple[int, int], names: dict[str, int], dtype: DType
+) -> None:
+    builder = Builder(Graph(), SPEC.tosa_spec)
+    x = builder.value(builder.graph.input("x", shape, dtype), torch.float32, quant=QParams((0.1,), 0, -100, 100))
+    image = builder.nhwc(upsample_nearest2d(builder, builder.nchw(x), size))
+    builder.graph.outputs = [builder.tensor(image)]
     before_and_after(builder)
     made = [op.name for op in builder.graph.ops]
     assert "RESIZE" not in made

@@ -16,7 +16,7 @@ from arm_tosa_core.target import Check
 
 from .accelerators import Family
 from .rewrites.convolutions import is_over_patches
-from .rewrites.resizes import why_no_convolutions
+from .rewrites.resizes import is_native, why_no_convolutions
 
 Limit = Callable[[Op], Rejected | None]
 
@@ -297,33 +297,8 @@ def _transpose(op: Op) -> Rejected | None:
 
 
 def _resize(op: Op) -> Rejected | None:
-    x, scale, offset, border = op.inputs
-    n, height, width, _ = x.shape
-    numbers = [tensor.data.tolist() for tensor in (scale, offset, border) if tensor.data is not None]
-    (up_y, down_y, up_x, down_x), (offset_y, offset_x), borders = numbers
-    nearest = op.attrs["mode"] != "BILINEAR"
-    if up_y == down_y and up_x == down_x and not any((offset_y, offset_x, *borders)) and (nearest or up_y == up_x == 1):
-        return None  # the identity
-    if not nearest:  # a rewrite makes convolutions of it
-        return None if (against := why_no_convolutions(op)) is None else Rejected(*against)
-    if height == width == 1:
-        return None  # a broadcast
-    half_pixel = down_y == down_x == 2 and (offset_y, offset_x) == (1 - up_y // 2, 1 - up_x // 2)
-    if half_pixel and up_y % 2 == up_x % 2 == 0:
-        up_y, up_x = up_y // 2, up_x // 2
-    else:
-        half_pixel = False
-    _, out_height, out_width, _ = op.output.shape
-    up = max(up_y, up_x)
-    reached = max((out_height - 1) / max(height - 1, 1), (out_width - 1) / max(width - 1, 1))
-    if up not in (2, 4, 8) or (up_y != up and height > 1) or (up_x != up and width > 1):
-        # Vela takes 2 by 4, but makes 4 by 4 of it.
-        return Rejected(f"enlarges {up_y} by {up_x} times; {_U55} take 2, 4 or 8 times, the same along both axes")
-    if not half_pixel and reached != up:
-        return Rejected(f"neither half-pixel centres nor aligned corners, which {_U55} need")
-    if n > 1:
-        return Rejected(f"batch of {n}; {_U55} take 1")
-    return None
+    against = None if is_native(op) else why_no_convolutions(op)  # a rewrite makes convolutions of what is not
+    return None if against is None else Rejected(*against)
 
 
 _CONV = (_channels,)
