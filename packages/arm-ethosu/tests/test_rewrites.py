@@ -265,6 +265,36 @@ def test_a_nearest_resize_becomes_copies_or_convolutions(
     assert {name: made.count(name) for name in names} == names
 
 
+@pytest.mark.parametrize("rescaled", [True, False])
+@pytest.mark.parametrize(
+    ("hw", "kernel", "stride", "pad"),
+    [
+        ((4, 5), (3, 3), (3, 3), (0, 0, 0, 0)),
+        ((4, 5), (4, 3), (2, 1), (-1, -2, 0, 1)),
+        ((3, 4), (2, 5), (4, 3), (1, 3, -1, 2)),  # results of no weight
+        ((1, 7), (1, 16), (1, 8), (0, 0, -4, -4)),
+        ((6, 6), (3, 3), (3, 4), (-2, -2, -2, -1)),  # pixels that nothing reads
+    ],
+)
+def test_a_transposed_convolution_becomes_convolutions(
+    hw: tuple[int, int], kernel: tuple[int, int], stride: tuple[int, int], pad: tuple[int, ...], rescaled: bool
+) -> None:
+    builder = Builder(Graph(), SPEC.tosa_spec)
+    graph, rng = builder.graph, np.random.default_rng(0)
+    operands = [
+        graph.input("x", (2, *hw, 3), DType.INT8),
+        graph.constant(rng.integers(-127, 128, (4, *kernel, 3)).astype(np.int8), DType.INT8),
+        graph.constant(np.arange(4, dtype=np.int32) * 900, DType.INT32),
+        builder.zero_point(3, DType.INT8),
+        builder.zero_point(0, DType.INT8),
+    ]
+    wide = builder.emit("TRANSPOSE_CONV2D", operands, out_pad=pad, stride=stride)
+    graph.outputs = [builder.rescale(wide, [0.002, 0.003, 0.001, 0.004], DType.INT8) if rescaled else wide]
+    before_and_after(builder)
+    made = [op.name for op in graph.ops]
+    assert "TRANSPOSE_CONV2D" not in made and made.count("CONV2D") == stride[0] * stride[1]
+
+
 @pytest.mark.parametrize(
     ("shape", "perms", "few"),
     [

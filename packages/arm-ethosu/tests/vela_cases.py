@@ -249,14 +249,15 @@ CASES: list[Case] = [
     conv3d("weights at run time, kernel depth 3", ALL, k=(3, 3, 3), weight=In),
     conv3d("bias at run time, kernel depth 3", ALL, k=(3, 3, 3), bias=In),
     *(
-        transpose_conv(f"stride {list(s)}", SMALL if s not in ((1, 1), (2, 2)) else NOBODY, s=s)
+        replaced(few, transpose_conv(f"stride {list(s)}", few, s=s))
         for s in ((1, 1), (2, 2), (1, 2), (2, 1), (3, 3), (4, 4))
+        for few in [NOBODY if s in ((1, 1), (2, 2)) else SMALL]
     ),
     transpose_conv("stride [1, 2], height 1", NOBODY, s=(1, 2), k=(1, 3), hw=(1, 4)),
-    transpose_conv("stride [1, 2], height 1, kernel height 3", SMALL, s=(1, 2), k=(3, 3), hw=(1, 4)),
+    replaced(SMALL, transpose_conv("stride [1, 2], height 1, kernel height 3", SMALL, s=(1, 2), k=(3, 3), hw=(1, 4))),
     transpose_conv("stride [2, 1], width 1", NOBODY, s=(2, 1), k=(3, 1), hw=(4, 1)),
     transpose_conv("stride [1, 2], width 1", NOBODY, s=(1, 2), k=(3, 1), hw=(4, 1)),
-    transpose_conv("stride [1, 3], height 1", SMALL, s=(1, 3), k=(1, 3), hw=(1, 4)),
+    replaced(SMALL, transpose_conv("stride [1, 3], height 1", SMALL, s=(1, 3), k=(1, 3), hw=(1, 4))),
     transpose_conv("batch 2", NOBODY, s=(2, 2), n=2),
     transpose_conv("INT16", SMALL, x=I16),
     transpose_conv("INT4 weights", NOBODY, w=I4),

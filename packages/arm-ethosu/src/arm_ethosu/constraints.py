@@ -15,8 +15,8 @@ from arm_tosa_core.ir import DType, Op, Tensor
 from arm_tosa_core.target import Check
 
 from .accelerators import Family
+from .rewrites import resizes, transposed
 from .rewrites.convolutions import is_over_patches
-from .rewrites.resizes import is_native, why_no_convolutions
 
 Limit = Callable[[Op], Rejected | None]
 
@@ -201,22 +201,11 @@ def _conv3d_planes(op: Op) -> Rejected | None:
     return None
 
 
-def _transpose_conv_type(op: Op) -> Rejected | None:
+def _transposed(op: Op) -> Rejected | None:
     if op.inputs[0].dtype is DType.INT16:
         return Rejected(f"INT16 input; {_U55} take INT8", "quantize the activations to 8 bits")
-    return None
-
-
-def _transpose_conv_stride(op: Op) -> Rejected | None:
-    stride = _stride(op)
-    _, height, width, _ = op.inputs[0].shape
-    _, kernel_y, kernel_x, _ = op.inputs[1].shape
-    along_one_axis = {(1, 2): height == kernel_y == 1, (2, 1): width == kernel_x == 1}
-    if stride in ((1, 1), (2, 2)) or along_one_axis.get(stride, False):
-        return None
-    return Rejected(
-        f"stride {list(stride)}; {_U55} take [1, 1], [2, 2], and a stride of 2 along the only axis longer than 1"
-    )
+    against = None if transposed.is_native(op) else transposed.why_no_phases(op)  # a rewrite makes convolutions of it
+    return None if against is None else Rejected(*against)
 
 
 def _pool_stride(op: Op) -> Rejected | None:
@@ -297,7 +286,9 @@ def _transpose(op: Op) -> Rejected | None:
 
 
 def _resize(op: Op) -> Rejected | None:
-    against = None if is_native(op) else why_no_convolutions(op)  # a rewrite makes convolutions of what is not
+    against = (
+        None if resizes.is_native(op) else resizes.why_no_convolutions(op)
+    )  # a rewrite makes convolutions of what is not
     return None if against is None else Rejected(*against)
 
 
@@ -321,7 +312,7 @@ _U55_LIMITS: dict[str, tuple[Limit, ...]] = {
     "CONV2D": (*_CONV, _constant_weights, _conv2d_stride),
     "DEPTHWISE_CONV2D": (*_CONV, _constant_weights, _depthwise_stride, _depthwise_multiplier),
     "CONV3D": (*_CONV, _constant_weights, _conv3d_depth, _conv3d_stride, _conv3d_planes),
-    "TRANSPOSE_CONV2D": (*_TRANSPOSE_CONV, _transpose_conv_type, _transpose_conv_stride),
+    "TRANSPOSE_CONV2D": (*_TRANSPOSE_CONV, _transposed),
     "AVG_POOL2D": (*_POOL, _pool_stride, _avg_pool_kernel),
     "MAX_POOL2D": (*_POOL, _pool_stride),
     "RESIZE": (_channels, _resize),

@@ -26,6 +26,7 @@ from .rescales import ONE_RESCALE_U55, ONE_RESCALE_U85, RESIZED_U55, SCALES_OF_P
 from .resizes import RESIZE_AS_CONVOLUTIONS
 from .scores import MAXIMUM_U85
 from .tables import ACTIVATION_FIRST, ONE_TABLE
+from .transposed import TRANSPOSED_AS_CONVOLUTIONS
 from .transposes import (
     TRANSPOSE_BY_IMAGE,
     TRANSPOSE_OF_FEW_AXES,
@@ -79,6 +80,7 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
         RESIZED_U55,
         OVERLAPPING_PATCHES,
         RESIZE_AS_CONVOLUTIONS,
+        TRANSPOSED_AS_CONVOLUTIONS,
         POOLED_EXTREME_U55,
         DETOUR_U55,
         REPEATED_CONSTANT,
