@@ -265,6 +265,21 @@ def test_a_nearest_resize_becomes_copies_or_convolutions(
     assert {name: made.count(name) for name in names} == names
 
 
+def test_what_a_conv3d_reads_of_a_slice_is_copied() -> None:
+    """Vela 5.2 crashes without, on Ethos-U55."""
+    builder = Builder(Graph(), SPEC.tosa_spec)
+    graph, rng = builder.graph, np.random.default_rng(0)
+    image = graph.input("x", (1, 3, 5, 4, 4), DType.INT8)
+    part = builder.emit("SLICE", [image, graph.shape([0] * 5), graph.shape([1, 3, 5, 4, 2])])
+    weight = graph.constant(rng.integers(-127, 128, (3, 1, 3, 2, 2)).astype(np.int8), DType.INT8)
+    bias = graph.constant(np.zeros(3, np.int32), DType.INT32)
+    zeros = [builder.zero_point(0, DType.INT8)] * 2
+    attrs = {"pad": (0, 0, 2, 2, 1, 1), "stride": (1, 1, 1), "dilation": (1, 1, 1)}
+    graph.outputs = [builder.rescale(builder.emit("CONV3D", [part, weight, bias, *zeros], **attrs), [0.01], DType.INT8)]
+    _, legal = before_and_after(builder)
+    assert "MAX_POOL2D" in {op.name for op in graph.ops} and cycles(legal) > 0
+
+
 @pytest.mark.parametrize("rescaled", [True, False])
 @pytest.mark.parametrize(
     ("hw", "kernel", "stride", "pad"),

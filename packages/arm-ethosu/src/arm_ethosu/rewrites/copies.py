@@ -68,7 +68,7 @@ _WRONG_PLACES_U85 = {**_OF_SLICES, **_OF_SUMS, **dict.fromkeys(("CONCAT", "PAD")
 _WRONG_PLACES_U55 = {
     **_OF_SLICES,
     **_OF_SUMS,
-    "MATMUL": ("SLICE",),
+    **dict.fromkeys(("MATMUL", "CONV3D"), ("SLICE",)),
     **dict.fromkeys(("CONCAT", "PAD"), ("TRANSPOSE_CONV2D", "MATMUL", "RESIZE")),
 }
 
