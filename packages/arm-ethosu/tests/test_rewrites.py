@@ -265,6 +265,41 @@ def test_a_nearest_resize_becomes_copies_or_convolutions(
     assert {name: made.count(name) for name in names} == names
 
 
+@pytest.mark.parametrize("dtype", [DType.INT8, DType.INT16])
+@pytest.mark.parametrize(
+    ("kernel", "stride", "pad", "dilation"),
+    [
+        ((3, 3, 3), (1, 1, 1), (1, 1, 1, 1, 1, 1), (1, 1, 1)),
+        ((2, 1, 3), (2, 2, 1), (1, 0, 0, 1, 0, 0), (1, 1, 1)),
+        ((2, 3, 1), (3, 1, 1), (0, 2, 0, 0, 0, 0), (3, 1, 2)),
+        ((1, 3, 3), (2, 1, 1), (1, 0, 1, 1, 1, 1), (1, 1, 1)),
+    ],
+)
+def test_a_kernel_with_a_depth_becomes_channels(
+    kernel: tuple[int, ...], stride: tuple[int, ...], pad: tuple[int, ...], dilation: tuple[int, ...], dtype: DType
+) -> None:
+    builder = Builder(Graph(), SPEC.tosa_spec)
+    graph, rng = builder.graph, np.random.default_rng(0)
+    extents = [
+        (k - 1) * d + 1 + s * 2 - pad[2 * i] - pad[2 * i + 1]
+        for i, (k, d, s) in enumerate(zip(kernel, dilation, stride, strict=True))
+    ]
+    bias = np.arange(4, dtype=np.int32 if dtype is DType.INT8 else np.int64) * 900
+    operands = [
+        graph.input("x", (2, *extents, 3), dtype),
+        graph.constant(rng.integers(-127, 128, (4, *kernel, 3)).astype(np.int8), DType.INT8),
+        graph.constant(bias, DType.INT32 if dtype is DType.INT8 else DType.INT48),
+        builder.zero_point(3 if dtype is DType.INT8 else 0, dtype),
+        builder.zero_point(0, DType.INT8),
+    ]
+    wide = builder.emit("CONV3D", operands, pad=pad, stride=stride, dilation=dilation)
+    graph.outputs = [builder.rescale(wide, [0.002], dtype)]
+    before_and_after(builder)
+    made = [op for op in graph.ops if op.name == "CONV3D"]
+    assert all(op.inputs[1].shape[1] == 1 for op in made)
+    assert dtype is DType.INT8 or not any(any(op.attrs["pad"][:2]) or op.attrs["stride"][0] > 1 for op in made)
+
+
 def test_what_a_conv3d_reads_of_a_slice_is_copied() -> None:
     """Vela 5.2 crashes without, on Ethos-U55."""
     builder = Builder(Graph(), SPEC.tosa_spec)

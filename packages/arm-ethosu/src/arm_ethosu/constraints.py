@@ -15,7 +15,7 @@ from arm_tosa_core.ir import DType, Op, Tensor
 from arm_tosa_core.target import Check
 
 from .accelerators import Family
-from .rewrites import resizes, transposed
+from .rewrites import resizes, transposed, volumes
 from .rewrites.convolutions import is_over_patches
 
 Limit = Callable[[Op], Rejected | None]
@@ -185,20 +185,8 @@ def _depthwise_multiplier(op: Op) -> Rejected | None:
 
 
 def _conv3d_depth(op: Op) -> Rejected | None:
-    depth = op.inputs[1].shape[1]
-    if depth > 1:
-        return Rejected(f"kernel depth {depth}; {_U55} take 1", "add CONV2D results, one per slice of the kernel")
-    return None
-
-
-def _conv3d_planes(op: Op) -> Rejected | None:
-    # Vela then computes planes apart from what it rescales, and has no operation to INT48.
-    if op.inputs[0].dtype is DType.INT16 and (any(op.attrs["pad"][:2]) or op.attrs["stride"][0] > 1):
-        return Rejected(
-            f"INT16 input with padding or a stride along the depth; {_U55} take neither there",
-            "quantize the activations to 8 bits",
-        )
-    return None
+    against = None if volumes.is_native(op) else volumes.why_no_planes(op)  # a rewrite makes channels of the planes
+    return None if against is None else Rejected(*against)
 
 
 def _transposed(op: Op) -> Rejected | None:
@@ -311,7 +299,7 @@ _U85_LIMITS: dict[str, tuple[Limit, ...]] = {
 _U55_LIMITS: dict[str, tuple[Limit, ...]] = {
     "CONV2D": (*_CONV, _constant_weights, _conv2d_stride),
     "DEPTHWISE_CONV2D": (*_CONV, _constant_weights, _depthwise_stride, _depthwise_multiplier),
-    "CONV3D": (*_CONV, _constant_weights, _conv3d_depth, _conv3d_stride, _conv3d_planes),
+    "CONV3D": (*_CONV, _constant_weights, _conv3d_depth, _conv3d_stride),
     "TRANSPOSE_CONV2D": (*_TRANSPOSE_CONV, _transposed),
     "AVG_POOL2D": (*_POOL, _pool_stride, _avg_pool_kernel),
     "MAX_POOL2D": (*_POOL, _pool_stride),

@@ -33,6 +33,7 @@ from .transposes import (
     TRANSPOSE_OF_MATRIX,
     transpose_in_two,
 )
+from .volumes import PLANES_AS_CHANNELS
 from .wide import (
     RESCALED_JOINED,
     RESHAPED_FIRST,
@@ -81,6 +82,7 @@ def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
         OVERLAPPING_PATCHES,
         RESIZE_AS_CONVOLUTIONS,
         TRANSPOSED_AS_CONVOLUTIONS,
+        PLANES_AS_CHANNELS,
         POOLED_EXTREME_U55,
         DETOUR_U55,
         REPEATED_CONSTANT,

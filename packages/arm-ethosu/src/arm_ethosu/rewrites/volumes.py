@@ -1,0 +1,63 @@
+"""CONV3D with a depth, for Ethos-U55 and U65, whose kernels have none: planes side by side as channels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arm_tosa_core.ir import DType, Graph, Op, Tensor
+from arm_tosa_core.rewrite import Rewrite, Stage
+
+from .chain import Chain
+
+_MOST_CHANNELS = 1 << 16
+
+
+def is_native(op: Op) -> bool:
+    """Whether Vela has it: with INT16 it computes planes apart from what it rescales, and has no operation to INT48."""
+    moves = any(op.attrs["pad"][:2]) or op.attrs["stride"][0] > 1
+    return op.inputs[1].shape[1] == 1 and not (moves and op.inputs[0].dtype is DType.INT16)
+
+
+def why_no_planes(op: Op) -> tuple[str, str] | None:
+    """What is against PLANES_AS_CHANNELS, and what to do about it."""
+    depth, channels = op.inputs[1].shape[1], op.inputs[0].shape[4]
+    if depth * channels > _MOST_CHANNELS:
+        reason = (
+            f"kernel depth {depth} of {channels} channels; they become channels, of which there are {_MOST_CHANNELS}"
+        )
+        return reason, "add CONV2D results, one per slice of the kernel"
+    return None
+
+
+def _planes_as_channels(graph: Graph, op: Op) -> bool:
+    """The planes that a result reads lie side by side as channels, and the kernel sees one plane: the same sums."""
+    x, weight, *others = op.inputs
+    if is_native(op) or why_no_planes(op) or weight.data is None:
+        return False
+    chain = Chain(graph, op)
+    results, depth = op.output.shape[1], weight.shape[1]
+    before, after, *pad = op.attrs["pad"]
+    (step, *stride), (apart, *dilation) = op.attrs["stride"], op.attrs["dilation"]
+
+    def empty(planes: int) -> list[Tensor]:
+        zero = others[1].data
+        assert zero is not None
+        data = np.full((x.shape[0], planes, *x.shape[2:]), zero[0])
+        return [graph.constant(data, x.dtype)] if planes else []
+
+    padded = chain.join([*empty(before), x, *empty(after)], 1)
+    parts = []
+    for k in range(depth):
+        first = k * apart
+        planes = [chain.slice(padded, 1, first, results)] if step == 1 else []
+        planes = planes or [chain.slice(padded, 1, first + i * step, 1) for i in range(results)]
+        parts.append(chain.join(planes, 1))
+    data = weight.data.transpose(0, 2, 3, 1, 4).reshape(weight.shape[0], 1, *weight.shape[2:4], -1)
+    kernel = graph.constant(np.ascontiguousarray(data), weight.dtype)
+    attrs = {name: op.attrs[name] for name in ("acc_type", "local_bound")}
+    attrs |= {"pad": (0, 0, *pad), "stride": (1, *stride), "dilation": (1, *dilation)}
+    graph.replace(op.output, chain.insert("CONV3D", chain.join(parts, 4), kernel, *others, **attrs))
+    return True
+
+
+PLANES_AS_CHANNELS = Rewrite("planes_as_channels", Stage.LEGALIZE, ("CONV3D",), _planes_as_channels)
