@@ -59,7 +59,7 @@ class _Memory:
         whole: Any = write.args[0]
         if whole in self.parents and not mutable(whole):
             return False
-        if self.base.op != "call_function" and _is_real(self.base) and write.target != _aten.copy_.default:
+        if self.base.op == "get_attr" and _is_real(self.base) and write.target != _aten.copy_.default:
             return False
         return not any(user > write for alias in self.aliases if alias < write for user in alias.users)
 
