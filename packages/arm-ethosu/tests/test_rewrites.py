@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 
 import numpy as np
 import pytest
-import torch
 from rewrite_kit import SPEC, before_and_after, cycles
 
 from arm_ethosu import EthosUCompileSpec
 from arm_tosa_core.build import Builder
 from arm_tosa_core.ir import DType, Graph
-from arm_tosa_core.rules.resize import upsample_nearest2d
-from arm_tosa_core.values import QParams
 
 
 def _convolution(
@@ -183,166 +179,6 @@ def test_an_average_of_overlapping_windows_becomes_a_convolution(
     assert {op.name for op in graph.ops} == names
     if "DEPTHWISE_CONV2D" in names:
         assert cycles(made) < cycles(plain)
-
-
-_HALF, _CORNERS = True, False
-
-
-def _bilinear(shape: tuple[int, ...], size: tuple[int, int], half: bool, dtype: DType, to: DType, by: float) -> Builder:
-    """A RESIZE, with half-pixel centres or aligned corners, and the RESCALE after it."""
-    builder = Builder(Graph(), SPEC.tosa_spec)
-    graph, scale, offset, border = builder.graph, [], [], []
-    for length, results in zip(shape[1:3], size, strict=True):
-        ratio = Fraction(results, length) if half else Fraction(max(results - 1, 1), max(length - 1, 1))
-        up, down = (2 * ratio.numerator, 2 * ratio.denominator) if half else ratio.as_integer_ratio()
-        offset.append(ratio.denominator - ratio.numerator if half else 0)
-        border.append((results - 1) * down - (length - 1) * up + offset[-1])
-        scale += [up, down]
-    operands = [graph.shape(values) for values in (scale, offset, border)]
-    wide = builder.emit("RESIZE", [graph.input("x", shape, dtype), *operands], mode="BILINEAR")
-    graph.outputs = [wide if to is DType.INT32 else builder.rescale(wide, [by / (scale[0] * scale[2])], to)]
-    return builder
-
-
-@pytest.mark.parametrize(
-    ("shape", "size", "half", "dtype", "to", "by", "names"),
-    [
-        # One convolution for each result of a period and axis, or a matrix along an axis.
-        ((1, 7, 7, 5), (28, 28), _HALF, DType.INT8, DType.INT8, 1.0, {"DEPTHWISE_CONV2D": 8}),
-        ((1, 5, 6, 3), (40, 6), _HALF, DType.INT8, DType.INT8, 1.0, {"DEPTHWISE_CONV2D": 9}),  # 6 to 6 by 2 / 2
-        ((1, 10, 10, 3), (25, 25), _HALF, DType.INT8, DType.INT8, 1.0, {"CONV2D": 2, "TRANSPOSE": 3}),
-        ((1, 32, 3, 2), (80, 12), _HALF, DType.INT8, DType.INT8, 0.7, {"DEPTHWISE_CONV2D": 9}),
-        ((2, 5, 4, 3), (7, 16), _HALF, DType.INT8, DType.INT8, 1.0, {"DEPTHWISE_CONV2D": 4, "CONV2D": 1}),
-        ((1, 14, 14, 3), (56, 56), _CORNERS, DType.INT8, DType.INT8, 1.0, {"CONV2D": 2, "TRANSPOSE": 3}),
-        ((1, 28, 2, 3), (224, 256), _CORNERS, DType.INT8, DType.INT16, 90.0, {"CONV2D": 2}),  # weights beyond 127
-        ((1, 8, 16, 3), (4, 2), _HALF, DType.INT8, DType.INT8, 1.0, {"DEPTHWISE_CONV2D": 1, "CONV2D": 1}),
-        ((1, 9, 5, 3), (3, 1), _CORNERS, DType.INT8, DType.INT8, 1.0, {}),
-        ((1, 1, 1, 150), (28, 28), _HALF, DType.INT8, DType.INT8, 1.0, {"CONV2D": 2}),
-        ((1, 1, 7, 1), (1, 13), _CORNERS, DType.INT8, DType.INT8, 1.0, {"CONV2D": 1}),
-        ((1, 7, 7, 3), (14, 28), _HALF, DType.INT8, DType.INT32, 1.0, {}),  # no RESCALE after it
-        ((1, 5, 6, 3), (40, 48), _HALF, DType.INT16, DType.INT16, 1.0, {"DEPTHWISE_CONV2D": 64}),
-        ((1, 5, 6, 3), (9, 6), _CORNERS, DType.INT16, DType.INT8, 0.01, {"CONV2D": 1}),
-    ],
-)
-def test_a_bilinear_resize_becomes_convolutions(
-    shape: tuple[int, ...],
-    size: tuple[int, int],
-    half: bool,
-    dtype: DType,
-    to: DType,
-    by: float,
-    names: dict[str, int],
-) -> None:
-    builder = _bilinear(shape, size, half, dtype, to, by)
-    before_and_after(builder)
-    made = [op.name for op in builder.graph.ops]
-    assert "RESIZE" not in made
-    assert {name: made.count(name) for name in names} == names
-
-
-@pytest.mark.parametrize("dtype", [DType.INT8, DType.INT16])
-@pytest.mark.parametrize(
-    ("shape", "size", "names"),
-    [
-        ((1, 5, 6, 3), (15, 18), {"CONCAT": 2}),  # copies, side by side
-        ((2, 5, 6, 3), (10, 6), {"CONCAT": 1}),
-        ((1, 6, 4, 5), (9, 6), {"DEPTHWISE_CONV2D": 6}),  # 3 results of 2 pixels
-        ((1, 8, 6, 3), (4, 3), {"DEPTHWISE_CONV2D": 1}),
-        ((1, 7, 5, 3), (4, 8), {"CONV2D": 2}),  # no period: matrices
-        ((1, 2, 2, 3), (32, 32), {"CONCAT": 2}),
-    ],
-)
-def test_a_nearest_resize_becomes_copies_or_convolutions(
-    shape: tuple[int, ...], size: tuple[int, int], names: dict[str, int], dtype: DType
-) -> None:
-    builder = Builder(Graph(), SPEC.tosa_spec)
-    x = builder.value(builder.graph.input("x", shape, dtype), torch.float32, quant=QParams((0.1,), 0, -100, 100))
-    image = builder.nhwc(upsample_nearest2d(builder, builder.nchw(x), size))
-    builder.graph.outputs = [builder.tensor(image)]
-    before_and_after(builder)
-    made = [op.name for op in builder.graph.ops]
-    assert "RESIZE" not in made
-    assert {name: made.count(name) for name in names} == names
-
-
-@pytest.mark.parametrize("dtype", [DType.INT8, DType.INT16])
-@pytest.mark.parametrize(
-    ("kernel", "stride", "pad", "dilation"),
-    [
-        ((3, 3, 3), (1, 1, 1), (1, 1, 1, 1, 1, 1), (1, 1, 1)),
-        ((2, 1, 3), (2, 2, 1), (1, 0, 0, 1, 0, 0), (1, 1, 1)),
-        ((2, 3, 1), (3, 1, 1), (0, 2, 0, 0, 0, 0), (3, 1, 2)),
-        ((1, 3, 3), (2, 1, 1), (1, 0, 1, 1, 1, 1), (1, 1, 1)),
-    ],
-)
-def test_a_kernel_with_a_depth_becomes_channels(
-    kernel: tuple[int, ...], stride: tuple[int, ...], pad: tuple[int, ...], dilation: tuple[int, ...], dtype: DType
-) -> None:
-    builder = Builder(Graph(), SPEC.tosa_spec)
-    graph, rng = builder.graph, np.random.default_rng(0)
-    extents = [
-        (k - 1) * d + 1 + s * 2 - pad[2 * i] - pad[2 * i + 1]
-        for i, (k, d, s) in enumerate(zip(kernel, dilation, stride, strict=True))
-    ]
-    bias = np.arange(4, dtype=np.int32 if dtype is DType.INT8 else np.int64) * 900
-    operands = [
-        graph.input("x", (2, *extents, 3), dtype),
-        graph.constant(rng.integers(-127, 128, (4, *kernel, 3)).astype(np.int8), DType.INT8),
-        graph.constant(bias, DType.INT32 if dtype is DType.INT8 else DType.INT48),
-        builder.zero_point(3 if dtype is DType.INT8 else 0, dtype),
-        builder.zero_point(0, DType.INT8),
-    ]
-    wide = builder.emit("CONV3D", operands, pad=pad, stride=stride, dilation=dilation)
-    graph.outputs = [builder.rescale(wide, [0.002], dtype)]
-    before_and_after(builder)
-    made = [op for op in graph.ops if op.name == "CONV3D"]
-    assert all(op.inputs[1].shape[1] == 1 for op in made)
-    assert dtype is DType.INT8 or not any(any(op.attrs["pad"][:2]) or op.attrs["stride"][0] > 1 for op in made)
-
-
-def test_what_a_conv3d_reads_of_a_slice_is_copied() -> None:
-    """Vela 5.2 crashes without, on Ethos-U55."""
-    builder = Builder(Graph(), SPEC.tosa_spec)
-    graph, rng = builder.graph, np.random.default_rng(0)
-    image = graph.input("x", (1, 3, 5, 4, 4), DType.INT8)
-    part = builder.emit("SLICE", [image, graph.shape([0] * 5), graph.shape([1, 3, 5, 4, 2])])
-    weight = graph.constant(rng.integers(-127, 128, (3, 1, 3, 2, 2)).astype(np.int8), DType.INT8)
-    bias = graph.constant(np.zeros(3, np.int32), DType.INT32)
-    zeros = [builder.zero_point(0, DType.INT8)] * 2
-    attrs = {"pad": (0, 0, 2, 2, 1, 1), "stride": (1, 1, 1), "dilation": (1, 1, 1)}
-    graph.outputs = [builder.rescale(builder.emit("CONV3D", [part, weight, bias, *zeros], **attrs), [0.01], DType.INT8)]
-    _, legal = before_and_after(builder)
-    assert "MAX_POOL2D" in {op.name for op in graph.ops} and cycles(legal) > 0
-
-
-@pytest.mark.parametrize("rescaled", [True, False])
-@pytest.mark.parametrize(
-    ("hw", "kernel", "stride", "pad"),
-    [
-        ((4, 5), (3, 3), (3, 3), (0, 0, 0, 0)),
-        ((4, 5), (4, 3), (2, 1), (-1, -2, 0, 1)),
-        ((3, 4), (2, 5), (4, 3), (1, 3, -1, 2)),  # results of no weight
-        ((1, 7), (1, 16), (1, 8), (0, 0, -4, -4)),
-        ((6, 6), (3, 3), (3, 4), (-2, -2, -2, -1)),  # pixels that nothing reads
-    ],
-)
-def test_a_transposed_convolution_becomes_convolutions(
-    hw: tuple[int, int], kernel: tuple[int, int], stride: tuple[int, int], pad: tuple[int, ...], rescaled: bool
-) -> None:
-    builder = Builder(Graph(), SPEC.tosa_spec)
-    graph, rng = builder.graph, np.random.default_rng(0)
-    operands = [
-        graph.input("x", (2, *hw, 3), DType.INT8),
-        graph.constant(rng.integers(-127, 128, (4, *kernel, 3)).astype(np.int8), DType.INT8),
-        graph.constant(np.arange(4, dtype=np.int32) * 900, DType.INT32),
-        builder.zero_point(3, DType.INT8),
-        builder.zero_point(0, DType.INT8),
-    ]
-    wide = builder.emit("TRANSPOSE_CONV2D", operands, out_pad=pad, stride=stride)
-    graph.outputs = [builder.rescale(wide, [0.002, 0.003, 0.001, 0.004], DType.INT8) if rescaled else wide]
-    before_and_after(builder)
-    made = [op.name for op in graph.ops]
-    assert "TRANSPOSE_CONV2D" not in made and made.count("CONV2D") == stride[0] * stride[1]
 
 
 @pytest.mark.parametrize(

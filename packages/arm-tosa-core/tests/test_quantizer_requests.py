@@ -39,6 +39,9 @@ from arm_tosa_core.errors import LoweringError, UsageError
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations
 
 
+_TEXT: Any = "TOSA-1.0+INT"  # where an object belongs
+
+
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
@@ -51,9 +54,9 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own
         (lambda: get_symmetric_quantization_config(weight_qmin=5, weight_qmax=5), "weight_qmin=5"),
         (lambda: quantizer(config=QuantizationConfig(None, None, INT8.weight)), "weights only"),
         (lambda: quantizer(TosaCompileSpec("TOSA-1.0+INT"), INT16), "extension int16"),
-        (lambda: quantizer().set_io("int8"), "expected a QuantizationConfig or None, got str"),  # type: ignore[arg-type]
+        (lambda: quantizer().set_io(_TEXT), "expected a QuantizationConfig or None, got str"),
         (lambda: TOSAQuantizer(TosaCompileSpec("TOSA-1.0+FP")), "INT profile"),
-        (lambda: TOSAQuantizer("TOSA-1.0+INT"), "got str"),  # type: ignore[arg-type]
+        (lambda: TOSAQuantizer(_TEXT), "got str"),
     ],
     ids=[
         "dynamic",

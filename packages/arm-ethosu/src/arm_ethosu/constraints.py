@@ -184,18 +184,6 @@ def _depthwise_multiplier(op: Op) -> Rejected | None:
     return None
 
 
-def _conv3d_depth(op: Op) -> Rejected | None:
-    against = None if volumes.is_native(op) else volumes.why_no_planes(op)  # a rewrite makes channels of the planes
-    return None if against is None else Rejected(*against)
-
-
-def _transposed(op: Op) -> Rejected | None:
-    if op.inputs[0].dtype is DType.INT16:
-        return Rejected(f"INT16 input; {_U55} take INT8", "quantize the activations to 8 bits")
-    against = None if transposed.is_native(op) else transposed.why_no_phases(op)  # a rewrite makes convolutions of it
-    return None if against is None else Rejected(*against)
-
-
 def _pool_stride(op: Op) -> Rejected | None:
     stride = _stride(op)
     if max(stride) > MAX_STRIDE and any(op.attrs["pad"]):
@@ -273,11 +261,14 @@ def _transpose(op: Op) -> Rejected | None:
     return None
 
 
-def _resize(op: Op) -> Rejected | None:
-    against = (
-        None if resizes.is_native(op) else resizes.why_no_convolutions(op)
-    )  # a rewrite makes convolutions of what is not
-    return None if against is None else Rejected(*against)
+def _replaced(is_native: Callable[[Op], bool], against: Callable[[Op], tuple[str, str] | None]) -> Limit:
+    """What Vela has not, a rewrite takes, unless something is against it."""
+
+    def limit(op: Op) -> Rejected | None:
+        why = None if is_native(op) else against(op)
+        return None if why is None else Rejected(*why)
+
+    return limit
 
 
 _CONV = (_channels,)
@@ -299,11 +290,11 @@ _U85_LIMITS: dict[str, tuple[Limit, ...]] = {
 _U55_LIMITS: dict[str, tuple[Limit, ...]] = {
     "CONV2D": (*_CONV, _constant_weights, _conv2d_stride),
     "DEPTHWISE_CONV2D": (*_CONV, _constant_weights, _depthwise_stride, _depthwise_multiplier),
-    "CONV3D": (*_CONV, _constant_weights, _conv3d_depth, _conv3d_stride),
-    "TRANSPOSE_CONV2D": (*_TRANSPOSE_CONV, _transposed),
+    "CONV3D": (*_CONV, _constant_weights, _replaced(volumes.is_native, volumes.why_no_planes), _conv3d_stride),
+    "TRANSPOSE_CONV2D": (*_TRANSPOSE_CONV, _replaced(transposed.is_native, transposed.why_no_phases)),
     "AVG_POOL2D": (*_POOL, _pool_stride, _avg_pool_kernel),
     "MAX_POOL2D": (*_POOL, _pool_stride),
-    "RESIZE": (_channels, _resize),
+    "RESIZE": (_channels, _replaced(resizes.is_native, resizes.why_no_convolutions)),
     "TABLE": (_constant_table,),
     "MATMUL": (_matmul,),
     "ARGMAX": (_argmax,),

@@ -386,7 +386,7 @@ ROWS = {
         lambda m: m.op("ARITHMETIC_RIGHT_SHIFT", m.input(I32, *_SHAPE), m.random(I32, 0, 31, *_SHAPE), round=False),
         "ethos-u55-128", True,
     ),
-    "nearest neighbour, unequal factors": Row(_resize, "ethos-u65-256", True),
+    "nearest neighbour, unequal factors": Row(_resize, "ethos-u65-256"),
     "matrix of 65537 rows": Row(_matmul, "ethos-u55-128", True),
     "transposed convolution, then CONCAT": Row(
         lambda m: m.op("CONCAT", m.input(I8, 1, 11, 13, 9), _transpose_conv(m), axis=3), "ethos-u55-128"

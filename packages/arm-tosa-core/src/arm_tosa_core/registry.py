@@ -25,6 +25,7 @@ class Q(Enum):
     TABLE = "one operand: the ATen operator itself, evaluated at every integer"
     STEPS = "TABLE for 8 bits; its jumps are not for tables of 16 bits, which interpolate: float or whole numbers then"
     BOUNDS = "a clamp: merged into the requantization of what it follows"
+    NORM = "input 0 an activation, its channels scaled and shifted; a composite, but where it is trained"
     PIECEWISE = "a composite: its rule is run to decompose it, before observers are placed"
 
 

@@ -1,4 +1,4 @@
-"""TRANSPOSE_CONV2D as convolutions, for Ethos-U55 and U65, which take strides of 1 and 2."""
+"""TRANSPOSE_CONV2D as convolutions, for Ethos-U55 and U65, which take INT8 and strides of 1 and 2."""
 
 from __future__ import annotations
 
@@ -47,11 +47,14 @@ def is_native(op: Op) -> bool:
     y, x = op.attrs["stride"]
     stride = (1 if op.output.shape[1] == 1 else y, 1 if op.output.shape[2] == 1 else x)  # of one result: none
     along_one_axis = {(1, 2): height == kernel_y == 1, (2, 1): width == kernel_x == 1}
-    return stride in ((1, 1), (2, 2)) or along_one_axis.get(stride, False)
+    taken = stride in ((1, 1), (2, 2)) or along_one_axis.get(stride, False)
+    return taken and op.inputs[0].dtype is not DType.INT16
 
 
 def why_no_phases(op: Op) -> tuple[str, str] | None:
     """What is against TRANSPOSED_AS_CONVOLUTIONS, and what to do about it."""
+    if op.inputs[0].dtype is DType.INT16:
+        return "INT16 input; Ethos-U55 and Ethos-U65 take INT8", "quantize the activations to 8 bits"
     for axis, phases in enumerate(_axes(op)):
         if any(-min(p.before, 0) - min(p.after, 0) >= op.inputs[0].shape[axis + 1] for p in phases):
             return f"has results that read no pixel, of a stride of {op.attrs['stride'][axis]}", "use less padding"
@@ -61,7 +64,7 @@ def why_no_phases(op: Op) -> tuple[str, str] | None:
 def _transposed_as_convolutions(graph: Graph, op: Op) -> bool:
     """One convolution for each result of a period; those of a row lie side by side as channels."""
     x, weight, bias, *zeros = op.inputs
-    if is_native(op) or why_no_phases(op) or weight.data is None or x.dtype is DType.INT16:
+    if is_native(op) or why_no_phases(op) or weight.data is None:
         return False
     wide = op.output
     user = wide.uses[0] if len(wide.uses) == 1 and wide not in graph.outputs else None

@@ -40,7 +40,7 @@ _VIEWS = frozenset(
 )
 
 #: Policies whose result is an int32 accumulator, so that a clamp or a change of scale that follows is free.
-_ACCUMULATES = frozenset({Q.CONV, Q.ARITHMETIC, Q.ACCUMULATE, Q.PRODUCT})
+_ACCUMULATES = frozenset({Q.CONV, Q.NORM, Q.ARITHMETIC, Q.ACCUMULATE, Q.PRODUCT})
 
 
 #: Key in the meta of a node that hands a tensor on as it is: its result has a scale of its own.
@@ -78,7 +78,7 @@ def annotate(module: GraphModule, config_of: Callable[[Node], QuantizationConfig
             _annotate_loop(module, node, config)
         if rule is None or config is None or not _inputs(node):
             continue
-        if rule.quant is Q.NONE or (rule.quant is Q.PIECEWISE and canonical(node.target) != _NORM):
+        if rule.quant in (Q.NONE, Q.PIECEWISE):
             continue
         if config.is_dynamic:
             _annotate_dynamic(node, rule, config, computed)
@@ -232,9 +232,7 @@ def _inputs(node: Node) -> list[Node]:
 def _annotate_node(
     node: Node, rule: Rule, config: QuantizationConfig, computed: set[Node], wanted: Callable[[Node], bool]
 ) -> None:
-    inputs = _inputs(node)
-    if canonical(node.target) == _NORM:  # one that is trained: it is decomposed otherwise
-        inputs = inputs[:1]
+    inputs = _inputs(node)[:1] if rule.quant is Q.NORM else _inputs(node)
     if rule.quant is Q.BOUNDS and _feeds_table(node, wanted):
         _mark(node, {n: _as_known(config.input_activation, n) for n in inputs}, None)
         (user,) = node.users
@@ -338,7 +336,7 @@ def _along(spec: QuantizationSpec | None, node: Node) -> QuantizationSpec | None
 
 def _absorbed(node: Node, rule: Rule) -> Node | None:
     """The only user of an accumulator, if it only bounds or scales it: one observer, after it, serves both."""
-    if (rule.quant not in _ACCUMULATES and canonical(node.target) != _NORM) or len(node.users) != 1:
+    if rule.quant not in _ACCUMULATES or len(node.users) != 1:
         return None
     (user,) = node.users
     follower = _rule(user)

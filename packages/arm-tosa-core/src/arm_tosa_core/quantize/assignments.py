@@ -24,7 +24,7 @@ _aten = torch.ops.aten
 def without_assignments(module: GraphModule) -> None:
     """Rewrites what is assigned to views of a module's tensors and to its buffers, in place.
 
-    Buffers and inputs are written to once, in the end.
+    Where that is done, a buffer or an input is written to once, in the end.
 
     Raises:
         UsageError: something is assigned through a view that cannot be inverted, such as ``expand``.
@@ -106,7 +106,8 @@ def _writes(node: Node) -> bool:
     """Whether an operator writes numbers to its first operand."""
     if not mutable(node) or node.target is _aten.detach_.default or not isinstance(node.args[0], Node):
         return False
-    alias = node.target._schema.arguments[0].alias_info  # type: ignore[union-attr]  # it is mutable
+    target: Any = node.target
+    alias = target._schema.arguments[0].alias_info
     return alias is not None and bool(alias.is_write)
 
 

@@ -295,7 +295,7 @@ def _layer(builder: AtenBuilder, *operands: AtenValue) -> Any:
 
 def _is_composite(rule: Rule, node: Node) -> bool:
     """Whether a rule says parts; of jumps, which are tables, only where there are two operands."""
-    return rule.quant is Q.PIECEWISE or (rule.quant is Q.STEPS and len(node.all_input_nodes) > 1)
+    return rule.quant in (Q.PIECEWISE, Q.NORM) or (rule.quant is Q.STEPS and len(node.all_input_nodes) > 1)
 
 
 def _keep_within(module: GraphModule, node: Node, domain: tuple[float, float]) -> None:

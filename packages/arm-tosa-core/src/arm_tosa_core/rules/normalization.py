@@ -144,7 +144,7 @@ def native_group_norm(
     return group_norm(b, x, groups, weight, bias, eps), None, None
 
 
-@op("aten.batch_norm.default", quant=Q.PIECEWISE)
+@op("aten.batch_norm.default", quant=Q.NORM)
 def batch_norm(
     b: Any,
     x: Value,
@@ -184,7 +184,8 @@ def _per_channel(b: Any, x: Value, factor: Value, offset: Value) -> Value:
         quant = QParams(tuple((sizes / _MOST).tolist()), 0, -_MOST, _MOST, axis=0)
         weight = b.const((reals.sign() * _MOST).to(torch.int8).reshape(-1, 1, 1, 1), quant)
     image = b.aten.conv2d(image, weight, offset, [1, 1], [0, 0], [1, 1], channels)
-    return b.aten.reshape(image, list(x.shape))  # type: ignore[no-any-return]
+    made: Value = b.aten.reshape(image, list(x.shape))
+    return made
 
 
 @op("aten._native_batch_norm_legit_no_training.default", quant=Q.PIECEWISE)
