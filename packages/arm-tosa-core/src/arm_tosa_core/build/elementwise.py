@@ -113,7 +113,10 @@ class Elementwise(Rescale):
             raise Rejected("int64 arithmetic on numbers whose range is not known to fit int32", _NARROW)
         ends = [_INTERVAL[name](a, b) for a in x.bounds for b in y.bounds]
         low, high = min(ends), max(ends)
-        self.require(low >= -(2**31) and high < 2**31, f"int64 results up to {high} do not fit int32")
+        fits = low >= -(2**31) and high < 2**31
+        self.require(
+            fits, f"int64 results up to {high} may not fit int32", "make them int32: a cast, or dtype=torch.int32"
+        )
         return result.but(bounds=(low, high))
 
     # -- arithmetic -------------------------------------------------------------------------------

@@ -127,14 +127,18 @@ def _truth(b: Builder, x: Value) -> Value:
 
 @op("aten.prod.dim_int", "aten.prod.default", quant=Q.PIECEWISE)
 def prod(b: Any, x: Value, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Value:
-    """REDUCE_PRODUCT has no integer form: quantized, halves are multiplied until one number is left."""
-    if b.quantizing:
-        b.require(dtype in (None, x.dtype), f"computes a product in {dtype}")
-        if dim is None:
-            return b.aten.reshape(prod(b, b.aten.reshape(x, [x.size]), 0, True), [1] * x.rank if keepdim else [])  # type: ignore[no-any-return]
-        return _halves_multiplied(b, x, dim, keepdim)
-    x = b.real(x)
-    return _reduced(b, "REDUCE_PRODUCT", x if dtype is None else b.cast(x, dtype), dim, keepdim)
+    """REDUCE_PRODUCT has no integer form: of integers, halves are multiplied until one number is left."""
+    if dtype is None and not x.dtype.is_floating_point:
+        dtype = torch.int64
+    if not b.quantizing and (dtype or x.dtype).is_floating_point:
+        x = b.real(x)
+        return _reduced(b, "REDUCE_PRODUCT", x if dtype is None else b.cast(x, dtype), dim, keepdim)
+    b.require(dtype in (None, x.dtype) or not dtype.is_floating_point, f"computes a product in {dtype}")
+    x = x if dtype in (None, x.dtype) else b.aten.to(x, dtype)
+    if dim is None:
+        product = _halves_multiplied(b, b.aten.reshape(x, [x.size]), 0, False)
+        return b.aten.reshape(product, [1] * x.rank) if keepdim else product
+    return _halves_multiplied(b, x, dim, keepdim)
 
 
 def _halves_multiplied(b: Any, x: Value, dim: int, keepdim: bool) -> Value:

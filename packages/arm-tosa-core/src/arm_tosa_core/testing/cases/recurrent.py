@@ -24,7 +24,8 @@ class _Outputs(torch.nn.Module):
         return (outputs, *(states if isinstance(states, tuple) else (states,)))
 
 
-def _rows(name: str, kind: Callable[..., torch.nn.Module]) -> list[OpCase]:
+def _rows(name: str, kind: Callable[..., torch.nn.Module], coarse: int = 3) -> list[OpCase]:
+    """Rows of a kind of layer; what a step is off, the next one reads."""
     variants: dict[str, tuple[dict[str, Any], tuple[int, ...]]] = {
         "plain": ({}, (3, 2, 4)),
         "batch_first": ({"batch_first": True}, (2, 3, 4)),
@@ -37,7 +38,7 @@ def _rows(name: str, kind: Callable[..., torch.nn.Module]) -> list[OpCase]:
             f"{name}/{variant}",
             lambda o=options: _Outputs(kind, 4, 5, **o),
             [shape],
-            coarse=3,
+            coarse=coarse,
         )
         for variant, (options, shape) in variants.items()
     ]
@@ -71,7 +72,7 @@ def _cell_rows(name: str, kind: Callable[..., torch.nn.Module], states: int = 1,
 CASES: list[OpCase] = [
     *_rows("lstm", torch.nn.LSTM),
     *_rows("gru", torch.nn.GRU),
-    *_rows("rnn", torch.nn.RNN),
+    *_rows("rnn", torch.nn.RNN, coarse=6),
     OpCase("rnn/relu", lambda: _Outputs(_Relu, 4, 5), [(3, 2, 4)]),
     *_cell_rows("lstm_cell", torch.nn.LSTMCell, states=2),
     *_cell_rows("gru_cell", torch.nn.GRUCell),
