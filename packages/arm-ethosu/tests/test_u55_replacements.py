@@ -144,7 +144,11 @@ def test_what_a_conv3d_reads_of_a_slice_is_copied() -> None:
     assert "MAX_POOL2D" in {op.name for op in graph.ops} and cycles(legal) > 0
 
 
-@pytest.mark.parametrize("rescaled", [True, False])
+@pytest.mark.parametrize(
+    ("dtype", "rescaled"),
+    [(DType.INT8, True), (DType.INT8, False), (DType.INT16, True)],
+    ids=["INT8", "INT32", "INT16"],
+)
 @pytest.mark.parametrize(
     ("hw", "kernel", "stride", "pad"),
     [
@@ -156,19 +160,25 @@ def test_what_a_conv3d_reads_of_a_slice_is_copied() -> None:
     ],
 )
 def test_a_transposed_convolution_becomes_convolutions(
-    hw: tuple[int, int], kernel: tuple[int, int], stride: tuple[int, int], pad: tuple[int, ...], rescaled: bool
+    hw: tuple[int, int],
+    kernel: tuple[int, int],
+    stride: tuple[int, int],
+    pad: tuple[int, ...],
+    dtype: DType,
+    rescaled: bool,
 ) -> None:
     builder = Builder(Graph(), SPEC.tosa_spec)
     graph, rng = builder.graph, np.random.default_rng(0)
+    bias = np.arange(4, dtype=np.int32 if dtype is DType.INT8 else np.int64) * 900
     operands = [
-        graph.input("x", (2, *hw, 3), DType.INT8),
+        graph.input("x", (2, *hw, 3), dtype),
         graph.constant(rng.integers(-127, 128, (4, *kernel, 3)).astype(np.int8), DType.INT8),
-        graph.constant(np.arange(4, dtype=np.int32) * 900, DType.INT32),
-        builder.zero_point(3, DType.INT8),
+        graph.constant(bias, DType.INT32 if dtype is DType.INT8 else DType.INT48),
+        builder.zero_point(3 if dtype is DType.INT8 else 0, dtype),
         builder.zero_point(0, DType.INT8),
     ]
     wide = builder.emit("TRANSPOSE_CONV2D", operands, out_pad=pad, stride=stride)
-    graph.outputs = [builder.rescale(wide, [0.002, 0.003, 0.001, 0.004], DType.INT8) if rescaled else wide]
+    graph.outputs = [builder.rescale(wide, [0.002, 0.003, 0.001, 0.004], dtype) if rescaled else wide]
     before_and_after(builder)
     made = [op.name for op in graph.ops]
     assert "TRANSPOSE_CONV2D" not in made and made.count("CONV2D") == stride[0] * stride[1]

@@ -259,7 +259,7 @@ CASES: list[Case] = [
     transpose_conv("stride [1, 2], width 1", NOBODY, s=(1, 2), k=(3, 1), hw=(4, 1)),
     replaced(SMALL, transpose_conv("stride [1, 3], height 1", SMALL, s=(1, 3), k=(1, 3), hw=(1, 4))),
     transpose_conv("batch 2", NOBODY, s=(2, 2), n=2),
-    transpose_conv("INT16", SMALL, x=I16),
+    replaced(SMALL, transpose_conv("INT16", SMALL, x=I16)),
     transpose_conv("INT4 weights", NOBODY, w=I4),
     transpose_conv("weights at run time", ALL, weight=In),
     transpose_conv("bias at run time", ALL, bias=In),

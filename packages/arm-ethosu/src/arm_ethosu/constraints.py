@@ -98,7 +98,7 @@ def _bool(op: Op) -> Rejected | None:
     return None
 
 
-_FUSED = ("CONV2D", "DEPTHWISE_CONV2D", "CONV3D")
+_FUSED = ("CONV2D", "DEPTHWISE_CONV2D", "CONV3D", "TRANSPOSE_CONV2D")
 
 
 def _int48(op: Op) -> Rejected | None:

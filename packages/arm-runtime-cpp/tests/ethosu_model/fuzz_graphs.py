@@ -112,11 +112,13 @@ def _table(m: Maker, draw: Draw, x: Tensor) -> Tensor:
 
 
 def _move(m: Maker, draw: Draw, x: Tensor) -> Tensor:
-    kind = draw(st.sampled_from(["TRANSPOSE", "REVERSE", "SLICE", "PAD", "CONCAT"]))
+    kind = draw(st.sampled_from(["TRANSPOSE", "REVERSE", "SLICE", "PAD", "CONCAT", "TILE"]))
     if kind == "TRANSPOSE":
         return m.op(kind, x, perms=[0, *draw(st.permutations([1, 2, 3]))])
     if kind == "REVERSE":
         return m.op(kind, x, axis=draw(st.integers(1, 3)))
+    if kind == "TILE":
+        return m.op(kind, x, m.graph.shape((1, *(draw(_small) for _ in range(3)))))
     if kind == "CONCAT":
         axis = draw(st.integers(1, 3))
         shape = [draw(st.integers(1, 20)) if i == axis else size for i, size in enumerate(x.shape)]

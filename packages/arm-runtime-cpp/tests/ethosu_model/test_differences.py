@@ -39,6 +39,25 @@ class Row:
     off: int = 0
 
 
+def _joined_reshaped(m: Maker) -> Tensor:
+    joined = m.op("CONCAT", m.input(I32, 3, 4), m.input(I32, 3, 5), axis=1)
+    return m.rescale(m.op("RESHAPE", joined, m.graph.shape((9, 3))), I8, 1e-2)
+
+
+def _joined_again(m: Maker) -> Tensor:
+    joined = m.op("CONCAT", m.input(I8, 1, 4, 3, 7), m.input(I8, 1, 4, 3, 5), axis=3)
+    return m.op("CONCAT", m.rescale(joined, I8, 0.9), m.input(I8, 1, 4, 3, 3), axis=3)
+
+
+def _padded_again(m: Maker) -> Tensor:
+    padded = m.op("PAD", m.input(I8, 1, 4, 3, 7), m.graph.shape((0, 0, 0, 1, 0, 2, 1, 0)), m.const(I8, [7]))
+    return m.op("CONCAT", m.input(I8, 1, 3, 5, 8), m.rescale(padded, I8, 0.9), axis=1)
+
+
+def _tiled(m: Maker, dtype: DType, scale: float) -> Tensor:
+    return m.rescale(m.op("TILE", m.input(dtype, 1, 4, 3, 7), m.graph.shape((1, 1, 2, 1))), I8, scale)
+
+
 def _resize(m: Maker) -> Tensor:
     shapes = [m.graph.shape(values) for values in ((4, 2, 8, 2), (-1, -3), (1, 3))]
     return m.op("RESIZE", m.input(I8, 1, 4, 4, 8), *shapes, mode="NEAREST_NEIGHBOR")
@@ -381,7 +400,18 @@ ROWS = {
     "CONCAT of INT32, then RESCALE": Row(
         lambda m: m.rescale(m.op("CONCAT", m.input(I32, 3, 4), m.input(I32, 3, 5), axis=1), I8, 1e-2), "ethos-u55-256"
     ),
+    "CONCAT of INT32, RESHAPE, then RESCALE": Row(_joined_reshaped, "ethos-u55-128"),
     "SLICE of INT32, then RESCALE": Row(_sliced_product, "ethos-u55-128"),
+    "TILE of INT32, then RESCALE": Row(lambda m: _tiled(m, I32, 1e-2), "ethos-u65-256"),
+    "CONCAT, RESCALE, then CONCAT": Row(_joined_again, "ethos-u85-256"),
+    "PAD, RESCALE, then CONCAT": Row(_padded_again, "ethos-u55-256"),
+    "TILE, RESCALE, then CONCAT": Row(
+        lambda m: m.op("CONCAT", m.input(I8, 1, 4, 1, 7), _tiled(m, I8, 0.9), axis=2), "ethos-u55-128"
+    ),
+    "TILE, RESCALE, then PAD": Row(
+        lambda m: m.op("PAD", _tiled(m, I8, 0.9), m.graph.shape((0, 0, 0, 1, 2, 0, 0, 0)), m.const(I8, [4])),
+        "ethos-u85-256",
+    ),
     "shift without rounding": Row(
         lambda m: m.op("ARITHMETIC_RIGHT_SHIFT", m.input(I32, *_SHAPE), m.random(I32, 0, 31, *_SHAPE), round=False),
         "ethos-u55-128", True,

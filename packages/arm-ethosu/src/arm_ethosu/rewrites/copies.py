@@ -36,15 +36,17 @@ def is_poolable(tensor: Tensor) -> bool:
     return tensor.dtype in (DType.INT8, DType.INT16)
 
 
-def _source(tensor: Tensor) -> str:
-    """The operator that makes a tensor, before any RESCALE and RESHAPE; empty for an input or a constant.
+def _source(tensor: Tensor) -> tuple[str, bool]:
+    """The operator that makes a tensor, before any RESCALE and RESHAPE, and whether there is a RESCALE.
 
-    A RESIZE counts where it enlarges by more than 2, which Vela makes several operations of.
+    Empty for an input or a constant. A RESIZE counts where it enlarges by more than 2, which Vela makes several
+    operations of.
     """
-    op = tensor.producer
+    op, rescaled = tensor.producer, False
     while op is not None and op.name in ("RESCALE", "RESHAPE"):
+        rescaled |= op.name == "RESCALE"
         op = op.inputs[0].producer
-    return "" if op is None or (op.name == "RESIZE" and _factor(op) <= 2) else op.name
+    return "" if op is None or (op.name == "RESIZE" and _factor(op) <= 2) else op.name, rescaled
 
 
 def _is_flat_copy(op: Op | None) -> bool:
@@ -61,15 +63,21 @@ def _factor(resize: Op) -> float:
     return max(int(scale[0]) / int(scale[1]), int(scale[2]) / int(scale[3]))
 
 
+#: Operators that assemble their result of parts. If it is rescaled, Vela rescales the parts, all to the same place.
+_ASSEMBLED = ("CONCAT", "PAD", "TILE")
 #: Operators, and those whose results Vela does not give them at the right place, or of the right size.
 _OF_SLICES = {"TRANSPOSE_CONV2D": ("SLICE",)}
 _OF_SUMS = dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN"), ("SLICE", "REDUCE_SUM"))
-_WRONG_PLACES_U85 = {**_OF_SLICES, **_OF_SUMS, **dict.fromkeys(("CONCAT", "PAD"), ("ABS", "BITWISE_NOT", "CLZ"))}
+_WRONG_PLACES_U85 = {
+    **_OF_SLICES,
+    **_OF_SUMS,
+    **dict.fromkeys(("CONCAT", "PAD"), ("ABS", "BITWISE_NOT", "CLZ", *_ASSEMBLED)),
+}
 _WRONG_PLACES_U55 = {
     **_OF_SLICES,
     **_OF_SUMS,
     **dict.fromkeys(("MATMUL", "CONV3D"), ("SLICE",)),
-    **dict.fromkeys(("CONCAT", "PAD"), ("TRANSPOSE_CONV2D", "MATMUL", "RESIZE")),
+    **dict.fromkeys(("CONCAT", "PAD"), ("TRANSPOSE_CONV2D", "MATMUL", "RESIZE", *_ASSEMBLED)),
 }
 
 
@@ -79,7 +87,9 @@ def _detour(wrong_places: Mapping[str, tuple[str, ...]]) -> Rewrite:
     def apply(graph: Graph, op: Op) -> bool:
         changed = False
         for position, tensor in enumerate(() if becomes_pool(op) else op.inputs):
-            if _source(tensor) in wrong_places[op.name] and is_poolable(tensor):
+            source, rescaled = _source(tensor)
+            wrong = source in wrong_places[op.name] and (rescaled or source not in _ASSEMBLED)
+            if wrong and is_poolable(tensor):
                 graph.set_input(op, position, through_pool(graph, graph.ops.index(op), tensor, op))
                 changed = True
         return changed

@@ -53,8 +53,6 @@ def is_native(op: Op) -> bool:
 
 def why_no_phases(op: Op) -> tuple[str, str] | None:
     """What is against TRANSPOSED_AS_CONVOLUTIONS, and what to do about it."""
-    if op.inputs[0].dtype is DType.INT16:
-        return "INT16 input; Ethos-U55 and Ethos-U65 take INT8", "quantize the activations to 8 bits"
     for axis, phases in enumerate(_axes(op)):
         if any(-min(p.before, 0) - min(p.after, 0) >= op.inputs[0].shape[axis + 1] for p in phases):
             return f"has results that read no pixel, of a stride of {op.attrs['stride'][axis]}", "use less padding"
@@ -62,15 +60,15 @@ def why_no_phases(op: Op) -> tuple[str, str] | None:
 
 
 def _transposed_as_convolutions(graph: Graph, op: Op) -> bool:
-    """One convolution for each result of a period; those of a row lie side by side as channels."""
+    """One convolution for each result of a period, rescaled; those of a row lie side by side as channels."""
     x, weight, bias, *zeros = op.inputs
     if is_native(op) or why_no_phases(op) or weight.data is None:
         return False
-    wide = op.output
-    user = wide.uses[0] if len(wide.uses) == 1 and wide not in graph.outputs else None
-    if user is not None and user.name != "RESCALE":
-        user = None
-    chain = Chain(graph, user or op)
+    result, rescales = op.output, []
+    while len(result.uses) == 1 and result not in graph.outputs and result.uses[0].name == "RESCALE":
+        rescales += result.uses
+        result = rescales[-1].output
+    chain = Chain(graph, rescales[-1] if rescales else op)
     rows, columns = _axes(op)
 
     def convolved(above: _Phase, left: _Phase) -> Tensor:
@@ -88,15 +86,17 @@ def _transposed_as_convolutions(graph: Graph, op: Op) -> bool:
         attrs = {name: op.attrs[name] for name in ("acc_type", "local_bound")}
         operands = (part, kernel, bias, *zeros)
         made = chain.insert("CONV2D", *operands, pad=tuple(pads), stride=(1, 1), dilation=(1, 1), **attrs)
-        return made if user is None else chain.insert("RESCALE", made, *user.inputs[1:], **user.attrs)
+        for rescale in rescales:
+            made = chain.insert("RESCALE", made, *rescale.inputs[1:], **rescale.attrs)
+        return made
 
     made = chain.join([chain.join([convolved(above, left) for left in columns], 3) for above in rows], 2)
-    batch, height, width, channels = wide.shape
+    batch, height, width, channels = result.shape
     strides = op.attrs["stride"]
     whole = [-(-size // stride) * stride for size, stride in zip((height, width), strides, strict=True)]
     image = chain.reshape(made, batch, *whole, channels)
     image = chain.slice(chain.slice(image, 1, 0, height), 2, 0, width)
-    graph.replace(wide if user is None else user.output, image)
+    graph.replace(result, image)
     return True
 
 

@@ -87,7 +87,7 @@ def _moved(graph: Graph, op: Op) -> bool:
     Vela makes the RESCALE part of the operation before, and computes some of the elements only, or others.
     """
     x = op.inputs[0]
-    if x.dtype is not DType.INT32 or not _made_by(x, "CONCAT", "PAD", "SLICE"):
+    if x.dtype is not DType.INT32 or not _made_by(_through(x, "RESHAPE"), "CONCAT", "PAD", "SLICE", "TILE"):
         return False
     graph.set_input(op, 0, _plus_zero(graph, graph.ops.index(op), x, op))
     return True

@@ -265,9 +265,12 @@ def _as_reals(module: GraphModule, node: Node) -> None:
 
 
 def _overwrites(node: Node) -> bool:
-    """Whether an operator in place writes to a buffer or an input, which its parts would not."""
+    """Whether an operator in place writes to a buffer, which its parts would not.
+
+    To an input none does once it is quantized: what it reads, and writes to, is a copy.
+    """
     written = node.args[0] if mutable(node) else None
-    return isinstance(written, Node) and written.op != "call_function"
+    return isinstance(written, Node) and written.op == "get_attr"
 
 
 def _is_layer(node: Node) -> bool:

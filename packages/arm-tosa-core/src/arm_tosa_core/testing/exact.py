@@ -13,7 +13,7 @@ from torch.fx import Node
 from torch.utils._pytree import tree_leaves, tree_map
 
 from ..program import is_dequantize, is_quantize
-from ..registry import canonical, overload
+from ..registry import Q, canonical, find, overload
 
 #: Of float32: 255 steps of a scale near 1 / 255 are 1.
 _COMPARISONS = frozenset(f"aten.{name}" for name in ("eq", "ne", "ge", "gt", "le", "lt"))
@@ -28,13 +28,18 @@ def evaluate(node: Node, args: Any, kwargs: Any) -> Any:
     if known and is_quantize(node) and args[0].dtype == torch.float64:
         return _integers(*args, **kwargs)
     wide = any(isinstance(v, torch.Tensor) and v.dtype == torch.float64 for v in tree_leaves((args, kwargs)))
-    if wide and (
-        isinstance(target, torch._ops.HigherOrderOperator) or canonical(target).rpartition(".")[0] in _COMPARISONS
-    ):
+    if wide and (isinstance(target, torch._ops.HigherOrderOperator) or _is_of_float32(target)):
         args, kwargs = tree_map(_narrow, (args, kwargs))
     elif wide:
         args, kwargs = tree_map(_wide, (args, kwargs))
     return overload(target)(*args, **kwargs)
+
+
+def _is_of_float32(target: Any) -> bool:
+    """Whether it is a comparison, or a function that is a table: near a pole its results are of numbers in float32."""
+    rule = find(canonical(target))
+    tabled = rule is not None and rule.quant in (Q.TABLE, Q.STEPS)
+    return tabled or canonical(target).rpartition(".")[0] in _COMPARISONS
 
 
 def _steps(x: torch.Tensor, scale: Any, zero: Any, *rest: Any) -> tuple[Any, Any, int, int]:

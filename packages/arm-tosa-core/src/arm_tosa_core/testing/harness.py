@@ -18,6 +18,7 @@ from ..dtypes import from_array, to_array
 from ..errors import NothingDelegatedWarning
 from ..flow.delegation import delegation
 from ..partitioner import TOSAPartitioner
+from ..program import is_dequantize, is_int64_cast, is_quantize
 from ..quantize.config import (
     QuantizationConfig,
     get_symmetric_a16w8_quantization_config,
@@ -162,6 +163,18 @@ class Execution:
             with torch.no_grad():
                 values[n] = (evaluate if exactly else _call)(n, args, kwargs)
         return values[node]
+
+
+def left_outside(program: ExportedProgram, analysis: Analysis) -> dict[str, str]:
+    """Operators outside, and why; not the quantize, dequantize and int64 casts at the edges, nor assertions."""
+
+    def must_be_inside(node: Node) -> bool:
+        if node.op != "call_function" or node in analysis.accepted or node.meta.get("val") is None:
+            return False
+        edge = is_quantize(node) or is_dequantize(node) or is_int64_cast(node)
+        return not (edge or node.target is operator.getitem)
+
+    return {n.name: str(analysis.rejected.get(n)) for n in program.graph.nodes if must_be_inside(n)}
 
 
 def _call(node: Node, args: Any, kwargs: Any) -> Any:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import replace
 
 import pytest
 import torch
-from torch.export import ExportedProgram
 
-from ..analysis import Analysis
 from ..compile_spec import TargetCompileSpec
 from ..plugins import target as find_target
-from ..program import is_dequantize, is_int64_cast, is_quantize
+from ..program import is_dequantize
 from ..target import Target
 from .case import SCHEMES, OpCase
 from .cases import CASES
 from .flows import assert_flows_agree
-from .harness import Execution, delegated, exported
+from .harness import Execution, delegated, exported, left_outside
 
 ROWS = [pytest.param(case, scheme, id=f"{case.name}-{scheme}") for case in CASES for scheme in SCHEMES]
 
@@ -57,15 +54,15 @@ def check_case(case: OpCase, scheme: str, target: Target, *, validate: bool = Fa
         expected = [case.refuses[scheme], *([] if other else _NO_FLOAT)]
         assert any(e in r for r in reasons for e in expected), f"expected a refusal {expected}, got {reasons}"
         return
-    left = _left_outside(run.program, run.analysis)
+    left = left_outside(run.program, run.analysis)
     if scheme in case.needs_float and not spec.support_float():
         assert left, f"is delegated on {target.name}, which has no float: take {scheme} out of needs_float"
         if target.checks:  # they may have refused parts before float mattered
-            left = _left_outside(*delegated(program, replace(target, checks=())))
+            left = left_outside(*delegated(program, replace(target, checks=())))
         assert any(word in why for why in left.values() for word in _NO_FLOAT), f"refused for other reasons: {left}"
         return
     if left and target.checks:
-        unlimited = _left_outside(*delegated(program, replace(target, checks=())))
+        unlimited = left_outside(*delegated(program, replace(target, checks=())))
         if not unlimited:
             pytest.skip(f"{target.name} refuses: {'; '.join(left.values())}")
     assert not left, f"left outside: {left}"
@@ -91,15 +88,3 @@ def check_case(case: OpCase, scheme: str, target: Target, *, validate: bool = Fa
 
 #: What refusals say where an operator needs float.
 _NO_FLOAT = ("has integers only", "needs FP", "16 bits cannot follow", "32 bits do not hold", "is used in float by")
-
-
-def _left_outside(program: ExportedProgram, analysis: Analysis) -> dict[str, str]:
-    """Operators outside, and why; not the quantize, dequantize and int64 casts at the edges, nor assertions."""
-
-    def must_be_inside(node: torch.fx.Node) -> bool:
-        if node.op != "call_function" or node in analysis.accepted or node.meta.get("val") is None:
-            return False
-        edge = is_quantize(node) or is_dequantize(node) or is_int64_cast(node)
-        return not (edge or node.target is operator.getitem)
-
-    return {n.name: str(analysis.rejected.get(n)) for n in program.graph.nodes if must_be_inside(n)}
