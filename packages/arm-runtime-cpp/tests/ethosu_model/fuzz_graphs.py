@@ -190,7 +190,7 @@ def _matmul(m: Maker, draw: Draw, x: Tensor) -> Tensor:
 
 STEPS: tuple[Step, ...] = (
     _conv, _conv, _depthwise, _transpose_conv, _pool, _sum, _product, _table, _move, _rescale, _reduce, _resize,
-    _bilinear, _matmul, _wide, _wide, _move,
+    _bilinear, _matmul, _wide, _wide, _move, _move, _rescale,
 )  # fmt: skip
 
 
