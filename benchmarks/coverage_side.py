@@ -6,7 +6,6 @@ Usage: python coverage_side.py SIDE RESULT OPERATOR... . Rows go to RESULT as th
 from __future__ import annotations
 
 import json
-import operator
 import sys
 import warnings
 from pathlib import Path
@@ -56,17 +55,12 @@ def main() -> None:
 
 
 def _ours(case: OpCase, scheme: str) -> str:
-    from arm_tosa_core.program import is_dequantize, is_int64_cast, is_quantize
-    from arm_tosa_core.testing.harness import Execution, exported
+    from arm_tosa_core.program import is_dequantize
+    from arm_tosa_core.testing.harness import Execution, exported, left_outside
 
     spec = arm_tosa_core.TosaCompileSpec(SPECS[scheme])
     run = Execution(exported(case.module(), case.example(0), spec, scheme), spec.target())
-    outside = [
-        str(run.analysis.rejected.get(n))
-        for n in run.program.graph.nodes
-        if n.op == "call_function" and n not in run.analysis.accepted and n.meta.get("val") is not None
-        if not (is_quantize(n) or is_dequantize(n) or is_int64_cast(n) or n.target is operator.getitem)
-    ]
+    outside = list(left_outside(run.program, run.analysis).values())
     if outside or not run.regions:
         return f"refused: {outside[0] if outside else 'nothing to compute'}"
     worst, bad = 0.0, False

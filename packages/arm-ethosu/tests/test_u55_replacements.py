@@ -10,11 +10,34 @@ import torch
 from rewrite_kit import SPEC, before_and_after, cycles
 
 from arm_tosa_core.build import Builder
-from arm_tosa_core.ir import DType, Graph
+from arm_tosa_core.ir import DType, Graph, Tensor
 from arm_tosa_core.rules.resize import upsample_nearest2d
 from arm_tosa_core.values import QParams
 
 _HALF, _CORNERS = True, False
+
+
+def _assert_resized(builder: Builder, names: dict[str, int]) -> None:
+    """The graph is the same without RESIZE, with so many operators of these names."""
+    before_and_after(builder)
+    made = [op.name for op in builder.graph.ops]
+    assert "RESIZE" not in made
+    assert {name: made.count(name) for name in names} == names
+
+
+def _operands(size: tuple[int, ...], kernel: tuple[int, ...], dtype: DType) -> tuple[Builder, list[Tensor]]:
+    """What a convolution reads: two images of three channels, weights and biases of four, zero points."""
+    builder = Builder(Graph(), SPEC.tosa_spec)
+    graph, rng = builder.graph, np.random.default_rng(0)
+    narrow = dtype is DType.INT8
+    bias = np.arange(4, dtype=np.int32 if narrow else np.int64) * 900
+    return builder, [
+        graph.input("x", (2, *size, 3), dtype),
+        graph.constant(rng.integers(-127, 128, (4, *kernel, 3)).astype(np.int8), DType.INT8),
+        graph.constant(bias, DType.INT32 if narrow else DType.INT48),
+        builder.zero_point(3 if narrow else 0, dtype),
+        builder.zero_point(0, DType.INT8),
+    ]
 
 
 def _bilinear(shape: tuple[int, ...], size: tuple[int, int], half: bool, dtype: DType, to: DType, by: float) -> Builder:
@@ -63,10 +86,7 @@ def test_a_bilinear_resize_becomes_convolutions(
     names: dict[str, int],
 ) -> None:
     builder = _bilinear(shape, size, half, dtype, to, by)
-    before_and_after(builder)
-    made = [op.name for op in builder.graph.ops]
-    assert "RESIZE" not in made
-    assert {name: made.count(name) for name in names} == names
+    _assert_resized(builder, names)
 
 
 @pytest.mark.parametrize("dtype", [DType.INT8, DType.INT16])
@@ -88,10 +108,7 @@ def test_a_nearest_resize_becomes_copies_or_convolutions(
     x = builder.value(builder.graph.input("x", shape, dtype), torch.float32, quant=QParams((0.1,), 0, -100, 100))
     image = builder.nhwc(upsample_nearest2d(builder, builder.nchw(x), size))
     builder.graph.outputs = [builder.tensor(image)]
-    before_and_after(builder)
-    made = [op.name for op in builder.graph.ops]
-    assert "RESIZE" not in made
-    assert {name: made.count(name) for name in names} == names
+    _assert_resized(builder, names)
 
 
 @pytest.mark.parametrize("dtype", [DType.INT8, DType.INT16])
@@ -107,20 +124,12 @@ def test_a_nearest_resize_becomes_copies_or_convolutions(
 def test_a_kernel_with_a_depth_becomes_channels(
     kernel: tuple[int, ...], stride: tuple[int, ...], pad: tuple[int, ...], dilation: tuple[int, ...], dtype: DType
 ) -> None:
-    builder = Builder(Graph(), SPEC.tosa_spec)
-    graph, rng = builder.graph, np.random.default_rng(0)
     extents = [
         (k - 1) * d + 1 + s * 2 - pad[2 * i] - pad[2 * i + 1]
         for i, (k, d, s) in enumerate(zip(kernel, dilation, stride, strict=True))
     ]
-    bias = np.arange(4, dtype=np.int32 if dtype is DType.INT8 else np.int64) * 900
-    operands = [
-        graph.input("x", (2, *extents, 3), dtype),
-        graph.constant(rng.integers(-127, 128, (4, *kernel, 3)).astype(np.int8), DType.INT8),
-        graph.constant(bias, DType.INT32 if dtype is DType.INT8 else DType.INT48),
-        builder.zero_point(3 if dtype is DType.INT8 else 0, dtype),
-        builder.zero_point(0, DType.INT8),
-    ]
+    builder, operands = _operands(tuple(extents), kernel, dtype)
+    graph = builder.graph
     wide = builder.emit("CONV3D", operands, pad=pad, stride=stride, dilation=dilation)
     graph.outputs = [builder.rescale(wide, [0.002], dtype)]
     before_and_after(builder)
@@ -167,16 +176,8 @@ def test_a_transposed_convolution_becomes_convolutions(
     dtype: DType,
     rescaled: bool,
 ) -> None:
-    builder = Builder(Graph(), SPEC.tosa_spec)
-    graph, rng = builder.graph, np.random.default_rng(0)
-    bias = np.arange(4, dtype=np.int32 if dtype is DType.INT8 else np.int64) * 900
-    operands = [
-        graph.input("x", (2, *hw, 3), dtype),
-        graph.constant(rng.integers(-127, 128, (4, *kernel, 3)).astype(np.int8), DType.INT8),
-        graph.constant(bias, DType.INT32 if dtype is DType.INT8 else DType.INT48),
-        builder.zero_point(3 if dtype is DType.INT8 else 0, dtype),
-        builder.zero_point(0, DType.INT8),
-    ]
+    builder, operands = _operands(hw, kernel, dtype)
+    graph = builder.graph
     wide = builder.emit("TRANSPOSE_CONV2D", operands, out_pad=pad, stride=stride)
     graph.outputs = [builder.rescale(wide, [0.002, 0.003, 0.001, 0.004], dtype) if rescaled else wide]
     before_and_after(builder)

@@ -1,0 +1,435 @@
+"""Constructs that Vela compiles to something else than what TOSA says: the rows of ``test_differences.py``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from graphs import I8, I16, I32, I48, Make, Maker
+
+from arm_tosa_core.ir import DType, Tensor
+
+_SHAPE = (1, 5, 6, 19)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A construct that goes wrong.
+
+    Args:
+        refused: a check of the target refuses it; else a rewrite of the target goes round it.
+        off: how far results of the rewritten graph may be from those of the original one.
+    """
+
+    make: Make
+    accelerator: str
+    refused: bool = False
+    off: int = 0
+
+
+def _joined_reshaped(m: Maker) -> Tensor:
+    joined = m.op("CONCAT", m.input(I32, 3, 4), m.input(I32, 3, 5), axis=1)
+    return m.rescale(m.op("RESHAPE", joined, m.graph.shape((9, 3))), I8, 1e-2)
+
+
+def _joined_again(m: Maker) -> Tensor:
+    joined = m.op("CONCAT", m.input(I8, 1, 4, 3, 7), m.input(I8, 1, 4, 3, 5), axis=3)
+    return m.op("CONCAT", m.rescale(joined, I8, 0.9), m.input(I8, 1, 4, 3, 3), axis=3)
+
+
+def _padded_again(m: Maker) -> Tensor:
+    padded = m.op("PAD", m.input(I8, 1, 4, 3, 7), m.graph.shape((0, 0, 0, 1, 0, 2, 1, 0)), m.const(I8, [7]))
+    return m.op("CONCAT", m.input(I8, 1, 3, 5, 8), m.rescale(padded, I8, 0.9), axis=1)
+
+
+def _tiled(m: Maker, dtype: DType, scale: float) -> Tensor:
+    return m.rescale(m.op("TILE", m.input(dtype, 1, 4, 3, 7), m.graph.shape((1, 1, 2, 1))), I8, scale)
+
+
+def _resize(m: Maker) -> Tensor:
+    shapes = [m.graph.shape(values) for values in ((4, 2, 8, 2), (-1, -3), (1, 3))]
+    return m.op("RESIZE", m.input(I8, 1, 4, 4, 8), *shapes, mode="NEAREST_NEIGHBOR")
+
+
+def _transpose_conv(m: Maker) -> Tensor:
+    return m.conv(m.input(I8, 1, 5, 6, 12), (3, 3), 14, op="TRANSPOSE_CONV2D", stride=(2, 2))
+
+
+def _two_rescales(m: Maker) -> Tensor:
+    weights, bias = m.random(I8, -127, 128, 5, 1, 1, 7), m.const(I48, [0] * 5)
+    attrs = {"pad": (0, 0, 0, 0), "stride": (1, 1), "dilation": (1, 1)}
+    wide = m.op("CONV2D", m.input(I16, 1, 5, 6, 7), weights, bias, m.const(I16, [0]), m.const(I8, [0]), **attrs)
+    return m.rescale(m.rescale(wide, I32, 1.0, wide=False), I16, 3e-3, channels=5)
+
+
+def _transposed_table(m: Maker) -> Tensor:
+    return m.op("TABLE", m.op("TRANSPOSE", m.input(I8, *_SHAPE), perms=[0, 3, 1, 2]), m.random(I8, -128, 128, 256))
+
+
+def _matmul(m: Maker) -> Tensor:
+    return m.op("MATMUL", m.input(I8, 1, 65537, 2), m.input(I8, 1, 2, 1), m.const(I8, [0]), m.const(I8, [0]))
+
+
+def _pad(m: Maker) -> Tensor:
+    return m.op("PAD", _transpose_conv(m), m.graph.shape((0, 0, 1, 1, 2, 2, 3, 0)), m.const(I8, [4]))
+
+
+def _concat_product(m: Maker) -> Tensor:
+    product = m.op("RESHAPE", m.matmul(m.input(I8, 5, 6, 7), m.input(I8, 5, 7, 8)), m.graph.shape((1, 5, 6, 8)))
+    return m.op("CONCAT", m.input(I8, 1, 5, 6, 3), product, axis=3)
+
+
+def _concat_maximum(m: Maker) -> Tensor:
+    return m.op("CONCAT", m.input(I8, 1, 5, 6, 3), m.op("REDUCE_MAX", m.input(I8, 1, 5, 6, 7), axis=3), axis=3)
+
+
+def _maximum_of_slice(m: Maker) -> Tensor:
+    part = m.op("SLICE", m.input(I8, 1, 5, 6, 7), m.graph.shape((0, 1, 1, 1)), m.graph.shape((1, 2, 3, 4)))
+    return m.op("REDUCE_MAX", part, axis=3)
+
+
+def _transpose_conv_of_slice(m: Maker) -> Tensor:
+    x = m.sum("ADD", m.input(I8, 1, 5, 6, 7), m.input(I8, 1, 5, 6, 7), 19)
+    part = m.op("SLICE", x, m.graph.shape((0, 1, 1, 1)), m.graph.shape((1, 2, 3, 4)))
+    return m.conv(part, (3, 3), 5, op="TRANSPOSE_CONV2D", stride=(2, 2))
+
+
+def _product_of_slice(m: Maker) -> Tensor:
+    x = m.sum("ADD", m.input(I8, 1, 1, 1, 9), m.input(I8, 1, 1, 1, 9), 19)
+    part = m.op("SLICE", x, m.graph.shape((0, 0, 0, 1)), m.graph.shape((1, 1, 1, 4)))
+    return m.matmul(m.op("RESHAPE", part, m.graph.shape((1, 1, 4))), m.input(I8, 1, 4, 8))
+
+
+def _two_tables(m: Maker) -> Tensor:
+    def table(x: Tensor) -> Tensor:
+        points = np.clip(np.cumsum(m.rng.integers(-120, 121, 513)), -32768, 32767)
+        return m.rescale(m.op("TABLE", x, m.const(I16, points)), I16, 2.0**-7)
+
+    first = table(m.input(I16, *_SHAPE))
+    return table(m.rescale(m.op("MUL", first, m.input(I16, *_SHAPE), m.const(I8, [0])), I16, 3e-5))
+
+
+def _maximum_of_sum(m: Maker) -> Tensor:
+    total = m.op("REDUCE_SUM", m.rescale(m.input(I8, 1, 5, 6, 7), I32, 1.0), axis=2)
+    return m.op("REDUCE_MAX", m.rescale(total, I8, 0.2), axis=3)
+
+
+def _rescale_padded(m: Maker) -> Tensor:
+    padded = m.op("PAD", m.input(I8, 1, 3, 3, 4), m.graph.shape((0, 0, 0, 0, 0, 0, 2, 2)), m.const(I8, [100]))
+    return m.rescale(padded, I8, 0.8, channels=8)
+
+
+def _choice(m: Maker) -> Tensor:
+    x, y = m.input(I16, *_SHAPE), m.input(I16, *_SHAPE)
+    larger = m.op("GREATER", m.rescale(x, I32, 2.0**14), m.rescale(y, I32, 0.9 * 2.0**14))
+    return m.op("SELECT", larger, x, m.rescale(y, I16, 0.5))
+
+
+def _swapped(m: Maker, x: Tensor) -> Tensor:
+    return m.op("TRANSPOSE", x, perms=[0, 2, 1, 3])
+
+
+def _sum_of_swapped(m: Maker) -> Tensor:
+    return m.sum("ADD", _swapped(m, m.input(I8, 1, 12, 12, 64)), m.input(I8, 1, 12, 12, 64), 19)
+
+
+def _padded_transpose(m: Maker) -> Tensor:
+    moved = m.op("TRANSPOSE", m.input(I8, 8, 8, 8, 4), perms=[1, 3, 2, 0])
+    padding = m.graph.shape((0, 0, 0, 0, 0, 0, 0, 1))
+    return m.op("PAD", m.op("RESHAPE", moved, m.graph.shape((8, 8, 8, 4))), padding, m.const(I8, [3]))
+
+
+def _twice_transposed(m: Maker) -> Tensor:
+    return _swapped(m, m.op("RESHAPE", _swapped(m, m.input(I8, 1, 2, 10, 45)), m.graph.shape((1, 2, 10, 45))))
+
+
+def _transposed_in_steps(m: Maker) -> Tensor:
+    first = m.op("TRANSPOSE", m.input(I8, 1, 2, 5, 5, 2, 9), perms=[0, 1, 2, 4, 3, 5])
+    return m.op("TRANSPOSE", m.op("RESHAPE", first, m.graph.shape((2, 10, 5, 9))), perms=[1, 2, 3, 0])
+
+
+def _transposed_clamp(m: Maker) -> Tensor:
+    transposed = m.op("TRANSPOSE", m.input(I8, 1, 5, 7, 59), perms=[0, 3, 2, 1])
+    clamped = m.op("CLAMP", transposed, min_val=np.int8(-50), max_val=np.int8(50), nan_mode="PROPAGATE")
+    return m.conv(clamped, (7, 2), 1, stride=(2, 2), dilation=(2, 2))
+
+
+def _weighted_mask(m: Maker) -> Tensor:
+    x, y = (m.rescale(m.input(I16, 3, 9), I32, 1.0) for _ in range(2))
+    mask = m.op("RESHAPE", m.op("CAST", m.op("GREATER_EQUAL", x, y), output_dtype=I8), m.graph.shape((1, 27)))
+    return m.rescale(mask, I16, 9830.0)
+
+
+def _maximum_of_a_channel(m: Maker) -> Tensor:
+    part = m.op("SLICE", m.input(I8, 1, 1, 1, 7), m.graph.shape((0, 0, 0, 2)), m.graph.shape((1, 1, 1, 1)))
+    return m.op("REDUCE_MAX", part, axis=3)
+
+
+def _widened(m: Maker, *shape: int) -> Tensor:
+    return m.rescale(m.input(I8, *shape), I32, 1.0)
+
+
+def _outer_product(m: Maker) -> Tensor:
+    row = m.op("RESHAPE", _widened(m, 3, 1), m.graph.shape((1, 3)))
+    return m.rescale(m.op("MUL", row, _widened(m, 4, 1), m.const(I8, [0])), I8, 1e-2)
+
+
+def _outer_sum(m: Maker) -> Tensor:
+    row = m.op("TRANSPOSE", _widened(m, 3, 1), perms=[1, 0])
+    return m.rescale(m.op("ADD", row, _widened(m, 4, 1)), I8, 0.2)
+
+
+def _maximum_of_rows(m: Maker) -> Tensor:
+    total = m.op("REDUCE_SUM", _widened(m, 3, 3, 4), axis=1)
+    return m.op("REDUCE_MAX", m.rescale(m.op("RESHAPE", total, m.graph.shape((3, 4))), I8, 0.2), axis=1)
+
+
+def _padded_wide(m: Maker, wide: Tensor, after: bool) -> Tensor:
+    """PAD of a wide tensor, or of what a RESCALE makes of it."""
+    x = wide if after else m.rescale(wide, I8, 1e-2)
+    padded = m.op("PAD", x, m.graph.shape((0, 0, 1, 1)), m.const(wide.dtype if after else I8, [0]))
+    return m.rescale(padded, I8, 1e-2) if after else padded
+
+
+def _increased(m: Maker, *shape: int) -> Tensor:
+    return m.op("ADD", _widened(m, *shape), m.const(I32, [[1]]))
+
+
+def _shifted_sum(m: Maker) -> Tensor:
+    x, y = (m.rescale(m.input(I8, 3, 4), I32, 2.0**19, zero_in=21) for _ in range(2))
+    return m.rescale(m.op("SUB", x, y), I8, 2e-6, zero_out=12)
+
+
+def _saturated_sum(m: Maker) -> Tensor:
+    larger = m.op("MAXIMUM", _widened(m, 5, 4), _widened(m, 5, 4), nan_mode="PROPAGATE")
+    wide = m.rescale(m.rescale(larger, I8, 3.0), I32, 1.0)
+    return m.rescale(m.op("ADD", wide, m.const(I32, [[100]])), I8, 0.3)
+
+
+def _enlarged_sum(m: Maker) -> Tensor:
+    shapes = (m.graph.shape(v) for v in ((4, 2, 4, 2), (-1, -1), (1, 1)))
+    large = m.op("RESIZE", m.input(I8, 1, 20, 3, 57), *shapes, mode="NEAREST_NEIGHBOR")
+    return m.rescale(m.op("ADD", m.rescale(large, I32, 1.0), m.const(I32, [[[[1]]]])), I8, 0.9)
+
+
+def _enlarged_joined(m: Maker) -> Tensor:
+    shapes = (m.graph.shape(v) for v in ((8, 2, 8, 2), (-3, -3), (3, 3)))
+    large = m.op("RESIZE", m.input(I8, 1, 3, 3, 21), *shapes, mode="NEAREST_NEIGHBOR")
+    return m.op("CONCAT", large, m.input(I8, 1, 12, 12, 5), axis=3)
+
+
+def _enlarged_to(m: Maker, dtype: DType, other: DType) -> Tensor:
+    shapes = (m.graph.shape(v) for v in ((4, 2, 4, 2), (-1, -1), (1, 1)))
+    return m.rescale(m.op("RESIZE", m.input(dtype, 1, 4, 5, 21), *shapes, mode="NEAREST_NEIGHBOR"), other, 1.0)
+
+
+def _part(m: Maker, x: Tensor, *shape: int) -> Tensor:
+    return m.op("SLICE", x, m.graph.shape((0, *(1 for _ in shape[1:]))), m.graph.shape(shape))
+
+
+def _sum_of_slice(m: Maker) -> Tensor:
+    part = m.rescale(_part(m, m.input(I8, 1, 6, 7, 12), 1, 5, 5, 9), I32, 1.0)
+    return m.rescale(m.op("REDUCE_SUM", part, axis=3), I8, 0.1)
+
+
+def _padded_then_less(m: Maker) -> Tensor:
+    padded = m.op("PAD", m.input(I8, 1, 5, 6, 11), m.graph.shape((0, 0, 1, 1, 0, 2, 3, 1)), m.const(I8, [7]))
+    return m.rescale(m.op("SUB", m.rescale(padded, I32, 1.0), m.random(I32, -9, 9, 1, 7, 8, 15)), I8, 0.3)
+
+
+def _product_of_scales(m: Maker) -> Tensor:
+    first = m.rescale(m.rescale(m.input(I8, *_SHAPE), I8, 1.7), I32, 1.0)
+    return m.rescale(m.op("MUL", first, m.rescale(m.input(I8, *_SHAPE), I32, 2.0), m.const(I8, [0])), I8, 1e-2)
+
+
+def _repeated_slice(m: Maker) -> Tensor:
+    wide = m.rescale(m.input(I8, 1, 6, 10, 21), I32, 2.0)
+    row = m.op("SLICE", wide, m.graph.shape((0, 0, 0, 0)), m.graph.shape((1, 1, 10, 21)))
+    return m.rescale(m.op("ADD", m.rescale(m.input(I8, 1, 6, 1, 21), I32, 3.0), row), I8, 0.3)
+
+
+def _repeated_part(m: Maker) -> Tensor:
+    column = m.rescale(_part(m, m.input(I8, 1, 7, 3, 20), 1, 6, 1, 19), I32, 2.0**15)
+    return m.rescale(m.op("ADD", column, m.rescale(m.input(I8, 1, 6, 8, 19), I32, 1.5 * 2.0**15)), I8, 1e-5)
+
+
+def _shifted_part(m: Maker) -> Tensor:
+    part = m.rescale(_part(m, m.input(I16, 1, 6, 8, 34), 1, 5, 6, 17), I32, 2.0)
+    return m.op("ARITHMETIC_RIGHT_SHIFT", part, m.const(I32, [[[[7]]]]), round=True)
+
+
+def _widened_part(m: Maker) -> Tensor:
+    return m.op("CLZ", m.rescale(_part(m, m.input(I8, 1, 7, 9, 22), 1, 6, 8, 19), I32, 2.0))
+
+
+def _widened_border(m: Maker) -> Tensor:
+    padded = m.op("PAD", m.input(I8, 1, 6, 8, 19), m.graph.shape((0, 0, 1, 1, 0, 2, 3, 0)), m.const(I8, [7]))
+    return m.op("ABS", m.rescale(padded, I32, 2.0))
+
+
+def _part_and_zero_point(m: Maker) -> Tensor:
+    part = m.rescale(_part(m, m.input(I8, 1, 7, 9, 22), 1, 6, 8, 19), I32, 1.0, zero_in=5)
+    return m.op("SUB", part, m.rescale(m.input(I8, 1, 6, 8, 19), I32, 2.0**19))
+
+
+def _whole_scales(m: Maker) -> Tensor:
+    x, y = m.rescale(m.input(I8, *_SHAPE), I32, 2.0), m.rescale(m.input(I8, *_SHAPE), I32, 3.0)
+    return m.rescale(m.op("SUB", x, y), I8, 0.1)
+
+
+def _made_smaller(m: Maker) -> Tensor:
+    return m.bilinear(m.conv(m.input(I8, 1, 32, 28, 7), (1, 1), 11, scale=2e-2), (16, 14), half=True)
+
+
+def _reversed_table(m: Maker) -> Tensor:
+    table = m.op("TABLE", m.op("REVERSE", m.input(I8, 1, 6, 8, 33), axis=1), m.random(I8, -128, 128, 256))
+    return m.op("TRANSPOSE", table, perms=[0, 2, 1, 3])
+
+
+def _padded_table(m: Maker) -> Tensor:
+    moved = m.op("TRANSPOSE", m.conv(m.input(I8, 1, 1, 5, 7), (1, 1), 2, scale=2e-2), perms=[0, 1, 3, 2])
+    table = m.op("TABLE", moved, m.random(I8, -128, 128, 256))
+    return m.op("PAD", table, m.graph.shape((0, 0, 1, 0, 1, 1, 0, 2)), m.const(I8, [-30]))
+
+
+def _joined_twice(m: Maker) -> Tensor:
+    joined = m.op("CONCAT", m.input(I8, 1, 6, 4, 21), m.input(I8, 1, 6, 6, 21), axis=2)
+    narrow = m.rescale(m.rescale(joined, I32, 1.0), I8, 0.8)
+    return m.op("PAD", narrow, m.graph.shape((0, 0, 1, 0, 0, 2, 1, 1)), m.const(I8, [5]))
+
+
+def _padded_distance(m: Maker) -> Tensor:
+    narrow = m.rescale(m.conv(m.rescale(m.input(I8, 1, 1, 1, 9), I8, 0.9), (1, 1), 1), I8, 1e-2)
+    distance = m.op("ABS", m.rescale(narrow, I32, 1.0))
+    return m.rescale(m.op("PAD", distance, m.graph.shape((0, 0, 0, 0, 0, 0, 2, 0)), m.const(I32, [0])), I8, 0.3)
+
+
+def _joined_minima(m: Maker) -> Tensor:
+    minima = (m.op("MINIMUM", _widened(m, 3, n), _widened(m, 3, n), nan_mode="PROPAGATE") for n in (4, 5))
+    return m.op("CONCAT", *(m.rescale(x, I8, 0.9) for x in minima), axis=1)
+
+
+def _sliced_product(m: Maker) -> Tensor:
+    product = m.op("MUL", m.input(I8, 4, 9), m.input(I8, 4, 9), m.const(I8, [0]))
+    return m.rescale(m.op("SLICE", product, m.graph.shape((0, 0)), m.graph.shape((3, 4))), I8, 1e-2)
+
+
+ROWS = {
+    "narrowing cast, U55": Row(lambda m: m.op("CAST", m.input(I16, *_SHAPE), output_dtype=I8), "ethos-u55-128", True),
+    "narrowing cast, U85": Row(lambda m: m.op("CAST", m.input(I32, *_SHAPE), output_dtype=I8), "ethos-u85-256", True),
+    "left shift of 16 bits": Row(
+        lambda m: m.op("LOGICAL_LEFT_SHIFT", m.input(I16, *_SHAPE), m.random(I16, 0, 15, *_SHAPE)),
+        "ethos-u85-256", True,
+    ),
+    "choice between a map and a rescaled one": Row(_choice, "ethos-u85-256"),
+    "SLICE, then maximum of one channel": Row(_maximum_of_a_channel, "ethos-u85-256"),
+    "mask cast to 8 bits, then widened": Row(_weighted_mask, "ethos-u85-256"),
+    "maximum of neighbours, then widened": Row(
+        lambda m: m.rescale(m.pool("MAX_POOL2D", m.input(I8, *_SHAPE), (2, 2), (1, 1), (0, 0, 0, 0)), I16, 100.0),
+        "ethos-u85-256",
+    ),
+    "CAST to 16 bits, then widened": Row(
+        lambda m: m.rescale(m.op("CAST", m.input(I8, *_SHAPE), output_dtype=I16), I32, 9000.0), "ethos-u85-512"
+    ),
+    "square TRANSPOSE, then a pool": Row(
+        lambda m: m.pool("MAX_POOL2D", _swapped(m, m.input(I8, 1, 16, 16, 45)), (2, 2), (1, 1), (0, 0, 0, 0)),
+        "ethos-u55-128",
+    ),
+    "square TRANSPOSE, then RESCALE": Row(
+        lambda m: m.rescale(_swapped(m, m.input(I8, 1, 6, 6, 8)), I8, 0.9), "ethos-u55-128"
+    ),
+    "square TRANSPOSE, then ADD": Row(_sum_of_swapped, "ethos-u55-128"),
+    "TRANSPOSE of four axes, then PAD": Row(_padded_transpose, "ethos-u55-128"),
+    "TRANSPOSE, RESHAPE, TRANSPOSE": Row(_twice_transposed, "ethos-u65-256"),
+    "TRANSPOSE, RESHAPE, TRANSPOSE in steps": Row(_transposed_in_steps, "ethos-u55-128"),
+    "TRANSPOSE, CLAMP, convolution": Row(_transposed_clamp, "ethos-u85-1024"),
+    "outer product": Row(_outer_product, "ethos-u55-128"),
+    "outer sum of a transposed row": Row(_outer_sum, "ethos-u65-256"),
+    "absolute values, then PAD": Row(
+        lambda m: _padded_wide(m, m.op("ABS", _increased(m, 3, 4)), False), "ethos-u85-256"
+    ),
+    "RESCALE to INT32, then CONCAT": Row(
+        lambda m: m.op("CONCAT", _widened(m, 3, 4), _widened(m, 3, 5), axis=1), "ethos-u65-512"
+    ),
+    "RESCALE to INT32, then PAD and RESCALE": Row(lambda m: _padded_wide(m, _widened(m, 3, 4), True), "ethos-u55-32"),
+    "PAD of INT32, then RESCALE": Row(lambda m: _padded_wide(m, m.input(I32, 3, 4), True), "ethos-u55-64"),
+    "RESCALE of INT32, then PAD": Row(lambda m: _padded_wide(m, m.input(I32, 3, 4), False), "ethos-u55-256"),
+    "plus 1, then PAD": Row(lambda m: _padded_wide(m, _increased(m, 3, 4), False), "ethos-u55-128"),
+    "sum of two scales, then PAD": Row(
+        lambda m: m.op("PAD", _shifted_sum(m), m.graph.shape((1, 0, 1, 1)), m.const(I8, [0])), "ethos-u65-512"
+    ),
+    "saturated, then widened": Row(_saturated_sum, "ethos-u55-128"),
+    "enlarged, then widened": Row(_enlarged_sum, "ethos-u55-128"),
+    "enlarged by 4, then CONCAT": Row(_enlarged_joined, "ethos-u65-512"),
+    "enlarged by 2, then to 16 bits": Row(lambda m: _enlarged_to(m, I8, I16), "ethos-u55-128"),
+    "enlarged by 2, then to 8 bits": Row(lambda m: _enlarged_to(m, I16, I8), "ethos-u65-512"),
+    "SLICE, widened, then a sum, U55": Row(_sum_of_slice, "ethos-u55-256"),
+    "SLICE, widened, then a sum, U85": Row(_sum_of_slice, "ethos-u85-256"),
+    "PAD, then widened": Row(_padded_then_less, "ethos-u65-512"),
+    "RESCALE, then widened": Row(lambda m: m.rescale(m.rescale(m.input(I8, 5, 4), I8, 3.0), I32, 1.0), "ethos-u55-32"),
+    "CONCAT, widened, RESCALE, PAD": Row(_joined_twice, "ethos-u85-512"),
+    "sum of a scale of 1 and one of 2": Row(
+        lambda m: m.rescale(m.op("ADD", _widened(m, *_SHAPE), m.rescale(m.input(I8, *_SHAPE), I32, 2.0)), I8, 0.3),
+        "ethos-u55-128",
+    ),
+    "product of a scale of 1 and one of 2": Row(_product_of_scales, "ethos-u65-256"),
+    "REVERSE, TABLE, TRANSPOSE": Row(_reversed_table, "ethos-u85-128"),
+    "TRANSPOSE, TABLE, PAD": Row(_padded_table, "ethos-u65-512"),
+    "convolution, then made smaller": Row(_made_smaller, "ethos-u85-256"),
+    "SLICE, widened, then repeated": Row(_repeated_part, "ethos-u65-256"),
+    "SLICE, widened, then shifted": Row(_shifted_part, "ethos-u55-128"),
+    "SLICE, widened": Row(_widened_part, "ethos-u55-128"),
+    "PAD, widened": Row(_widened_border, "ethos-u55-256"),
+    "SLICE, widened from a zero point": Row(_part_and_zero_point, "ethos-u65-512"),
+    "difference of scales of 2 and 3": Row(_whole_scales, "ethos-u55-256"),
+    "SLICE of INT32 that is repeated": Row(_repeated_slice, "ethos-u85-256"),
+    "RESCALE, ABS, PAD of INT32": Row(_padded_distance, "ethos-u85-1024"),
+    "two minima, then CONCAT": Row(_joined_minima, "ethos-u55-128"),
+    "CONCAT of INT32, then RESCALE": Row(
+        lambda m: m.rescale(m.op("CONCAT", m.input(I32, 3, 4), m.input(I32, 3, 5), axis=1), I8, 1e-2), "ethos-u55-256"
+    ),
+    "CONCAT of INT32, RESHAPE, then RESCALE": Row(_joined_reshaped, "ethos-u55-128"),
+    "SLICE of INT32, then RESCALE": Row(_sliced_product, "ethos-u55-128"),
+    "TILE of INT32, then RESCALE": Row(lambda m: _tiled(m, I32, 1e-2), "ethos-u65-256"),
+    "CONCAT, RESCALE, then CONCAT": Row(_joined_again, "ethos-u85-256"),
+    "PAD, RESCALE, then CONCAT": Row(_padded_again, "ethos-u55-256"),
+    "TILE, RESCALE, then CONCAT": Row(
+        lambda m: m.op("CONCAT", m.input(I8, 1, 4, 1, 7), _tiled(m, I8, 0.9), axis=2), "ethos-u55-128"
+    ),
+    "TILE, RESCALE, then PAD": Row(
+        lambda m: m.op("PAD", _tiled(m, I8, 0.9), m.graph.shape((0, 0, 0, 1, 2, 0, 0, 0)), m.const(I8, [4])),
+        "ethos-u85-256",
+    ),
+    "shift without rounding": Row(
+        lambda m: m.op("ARITHMETIC_RIGHT_SHIFT", m.input(I32, *_SHAPE), m.random(I32, 0, 31, *_SHAPE), round=False),
+        "ethos-u55-128", True,
+    ),
+    "nearest neighbour, unequal factors": Row(_resize, "ethos-u65-256"),
+    "matrix of 65537 rows": Row(_matmul, "ethos-u55-128", True),
+    "transposed convolution, then CONCAT": Row(
+        lambda m: m.op("CONCAT", m.input(I8, 1, 11, 13, 9), _transpose_conv(m), axis=3), "ethos-u55-128"
+    ),
+    "transposed convolution, then PAD": Row(_pad, "ethos-u65-512"),
+    "matrix product, then CONCAT": Row(_concat_product, "ethos-u55-128"),
+    "maximum of channels, then CONCAT, U55": Row(_concat_maximum, "ethos-u55-128"),
+    "maximum of channels, then CONCAT, U85": Row(_concat_maximum, "ethos-u85-256"),
+    "SLICE, then maximum": Row(_maximum_of_slice, "ethos-u55-256"),
+    "SLICE, then transposed convolution, U55": Row(_transpose_conv_of_slice, "ethos-u55-256"),
+    "SLICE, then transposed convolution, U85": Row(_transpose_conv_of_slice, "ethos-u85-128"),
+    "SLICE, then MATMUL": Row(_product_of_slice, "ethos-u65-512"),
+    "two INT16 tables": Row(_two_tables, "ethos-u85-128"),
+    "sum, then maximum": Row(_maximum_of_sum, "ethos-u55-256"),
+    "sum, then maximum, U85": Row(_maximum_of_rows, "ethos-u85-256"),
+    "minimum of rows, then RESHAPE": Row(
+        lambda m: m.op("RESHAPE", m.op("REDUCE_MIN", m.input(I8, 5, 6, 7), axis=1), m.graph.shape((5, 7))),
+        "ethos-u55-256",
+    ),
+    "minimum of columns, then TRANSPOSE": Row(
+        lambda m: m.op("TRANSPOSE", m.op("REDUCE_MIN", m.input(I16, 1, 5, 6, 7), axis=2), perms=[0, 2, 1, 3]),
+        "ethos-u65-512",
+    ),
+    "PAD of channels, then a RESCALE of each, U65": Row(_rescale_padded, "ethos-u65-256"),
+    "PAD of channels, then a RESCALE of each, U85": Row(_rescale_padded, "ethos-u85-512"),
+    "transposed table": Row(_transposed_table, "ethos-u55-32"),
+    "two RESCALEs of an INT48 accumulator": Row(_two_rescales, "ethos-u85-256", off=1),
+}  # fmt: skip
