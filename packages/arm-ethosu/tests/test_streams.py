@@ -1,4 +1,4 @@
-"""BLOCKDEP is 0 behind kernels that write columns as rows, and Vela's everywhere else."""
+"""Commands wait where Vela leaves it out, and are Vela's everywhere else."""
 
 from __future__ import annotations
 
@@ -72,9 +72,49 @@ def test_other_commands_stay(words: list[int]) -> None:
     assert _settled(_cop1(words)) == _cop1(words)
 
 
-def test_ethos_u85_is_left_alone() -> None:
-    words = _cop1([*_blockdep(3), *_COLUMNS, *_ROWS, _STOP])
-    assert _settled(words, "ethos-u85-256") == words
+_START, _DMA_WAIT, _KERNEL_WAIT, _ALWAYS = 16, 17, 18, 0x4100
+#: Registers of a transfer: which side, the source or the destination, is indexed.
+_PLAIN, _GATHER, _SCATTER = ([0x130 | 9 << 16, 0x131], [0x130 | 0xA01 << 16, 0x131], [0x130, 0x131 | 0x800 << 16])
+
+
+@pytest.mark.parametrize("indexed", [_GATHER, _SCATTER])
+@pytest.mark.parametrize("container", [_cop1, _cop2])
+def test_indexed_transfers_run_alone_on_ethos_u85(container: object, indexed: list[int]) -> None:
+    assert callable(container)
+    before = [_POOL, *_PLAIN, _START, *indexed, _START, *_PLAIN, _START, *indexed, _START, _POOL, _POOL, _STOP]
+    after = [
+        *(_POOL, *_PLAIN, _START, *indexed, _DMA_WAIT, _KERNEL_WAIT, _START),
+        *(*_PLAIN, _DMA_WAIT, _START, *indexed, _DMA_WAIT, _START, _DMA_WAIT, _POOL, _POOL, _STOP),
+    ]
+    assert _settled(container(before), "ethos-u85-256") == container(after)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [*_blockdep(3), *_COLUMNS, *_ROWS, _STOP],
+        [_POOL, *_PLAIN, _START, _POOL, _STOP],
+        [_POOL, _KERNEL_WAIT, *_GATHER, _START, _DMA_WAIT, _POOL, _POOL, _STOP],
+    ],
+)
+def test_other_commands_of_ethos_u85_stay(words: list[int]) -> None:
+    assert _settled(_cop1(words), "ethos-u85-256") == _cop1(words)
+
+
+def test_waits_for_some_are_not_waits_for_all() -> None:
+    words = [_POOL, _KERNEL_WAIT | 1 << 16, *_GATHER, _START, _STOP]
+    waiting = [*words[:-2], _KERNEL_WAIT, _START, _STOP]
+    assert _settled(_cop1(words), "ethos-u85-256") == _cop1(waiting)
+
+
+def test_branches_lead_where_they_led() -> None:
+    def program(start: int, end: int, *waits: int) -> list[int]:
+        loop = [_POOL, *_GATHER, *waits, _START, _DMA_WAIT, _KERNEL_WAIT]
+        return [_PLAIN[0], *loop, _ALWAYS | 1 << 16, 4 * start, _ALWAYS, 4 * end, _POOL, _STOP]
+
+    before, after = program(1, 11), program(1, 12, _KERNEL_WAIT)
+    assert before[11] == after[12] == _POOL
+    assert _settled(_cop1(before), "ethos-u85-256") == _cop1(after)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,11 @@
-"""What is changed in the command streams that Vela writes for Ethos-U55 and U65.
+"""What is changed in the command streams that Vela writes.
 
 Commands and registers have the numbers of Vela's ``ethos_u55_regs``; a command is one word, or two if bit 14 is set.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,8 +15,11 @@ from .accelerators import family_of
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
-_KERNELS = {2, 3, 5, 6}  # CONV, DEPTHWISE, POOL, ELEMENTWISE
+_KERNELS = {2, 3, 5, 6, 7}  # CONV, DEPTHWISE, POOL, ELEMENTWISE; RESIZE on U85
+_DMA_START, _DMA_WAIT, _KERNEL_WAIT = 16, 17, 18
 _LONG = 1 << 14
+_BRANCH = _LONG | 0x100
+_SIDES, _INDEXED = (0x130, 0x131), 1 << 11  # DMA0_SRC_REGION and DMA0_DST_REGION
 _OFM_WIDTH_M1, _OFM_HEIGHT_M1, _OFM_PRECISION, _BLOCKDEP = 0x111, 0x112, 0x114, 0x12F
 _OFM_STRIDE_X, _OFM_STRIDE_Y = _LONG | 0x14, _LONG | 0x15
 _READ = {  # of a kernel's result
@@ -32,62 +36,91 @@ _CONFIG, _STREAM = 1, 2  # driver actions of COP1
 
 
 def settled(cmd_data: Bytes, accelerator: str) -> Bytes:
-    """The commands, with a BLOCKDEP of 0 behind each kernel that writes columns as rows, as those of a TRANSPOSE do.
+    """The commands, with waits that Vela leaves out. Those of a program that needs none are as they were.
 
-    Vela compares blocks of such a result with blocks of what reads it as if both lay in one order, so that the reader
-    may begin before all it reads is written. With 0 it waits for the end of the kernel before. Commands of Ethos-U85,
-    which transposes otherwise, are as they were.
+    Ethos-U55 and U65: a BLOCKDEP of 0 behind each kernel that writes columns as rows, as those of a TRANSPOSE do. Vela
+    compares blocks of such a result with blocks of what reads it as if both lay in one order, so that the reader may
+    begin before all it reads is written. With 0 it waits for the end of the kernel before.
+
+    Ethos-U85: indexed transfers, which GATHER and SCATTER are, run alone. Vela counts a byte for each index, which has
+    four, and waits for no one who writes the others, before or after.
 
     Raises:
         ValueError: these are not Vela's commands.
     """
-    if family_of(accelerator) == "u85":
-        return cmd_data
     if cmd_data.size % 4:
         raise ValueError("has cmd_data that is not a whole number of words")
     words = np.frombuffer(cmd_data.tobytes(), "<u4")
     start, length = _stream(words)
-    places, values = [], []
-    for at, value in _waits(words[start : start + length].tolist()):
-        places.append(start + at)
-        values.append(_BLOCKDEP | value << 16)
-    if not places:
+    commands = words[start : start + length].tolist()
+    u85 = family_of(accelerator) == "u85"
+    more = list(_alone(commands) if u85 else _waits(commands))
+    if not more:
         return cmd_data
-    longer = np.insert(words, places, np.array(values, "<u4"))
+    places = [at for at, _ in more]
+    if u85:  # branches say how many bytes from the start they lead
+        words = words.copy()
+        for at, word, _ in _walk(commands):
+            if word & 0xFFFF == _BRANCH:
+                words[start + at + 1] += 4 * bisect_left(places, int(words[start + at + 1]) // 4)
+    longer = np.insert(words, [start + at for at in places], np.array([word for _, word in more], "<u4"))
     if longer[0] == _COP1:
-        count = length + len(places)
+        count = length + len(more)
         longer[start - 1] = _STREAM | (count & 0xFFFF) << 16 | count >> 16 << 8
     else:  # bytes of all entries, and of the one that there is
-        longer[[2, 5]] += 4 * len(places)
+        longer[[2, 5]] += 4 * len(more)
     return np.frombuffer(longer.tobytes(), np.uint8)
 
 
+def _walk(words: list[int]) -> Iterator[tuple[int, int, int]]:
+    """Each command: where it begins, its first word, and its value, which for long ones has 48 bits."""
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word & _LONG and at + 1 == len(words):
+            raise ValueError("has cmd_data that ends inside a command")
+        yield at, word, (word >> 16) << 32 | words[at + 1] if word & _LONG else word >> 16
+        at += 2 if word & _LONG else 1
+
+
 def _waits(words: list[int]) -> Iterator[tuple[int, int]]:
-    """Before which words to set BLOCKDEP, and to what."""
+    """BLOCKDEPs to insert, and before which words."""
     registers = dict.fromkeys(_READ, 0)
     vela = ours = 0
-    after_columns, at = False, 0
-    while at < len(words):
-        word, begin = words[at], at
-        number = word & 0x3FF
-        if word & _LONG:
-            if at + 1 == len(words):
-                raise ValueError("has cmd_data that ends inside a command")
-            if number | _LONG in _READ:
-                registers[number | _LONG] = (word >> 16) << 32 | words[at + 1]
-            at += 2
-            continue
-        at += 1
+    after_columns = False
+    for at, word, value in _walk(words):
+        number = word & (_LONG | 0x3FF)
         if number in _READ:
-            registers[number] = word >> 16
+            registers[number] = value
         elif number == _BLOCKDEP:
-            vela = ours = word >> 16
+            vela = ours = value
         elif number in _KERNELS:
             wanted = 0 if after_columns else vela
             if wanted != ours:
-                yield begin, wanted
+                yield at, _BLOCKDEP | wanted << 16
                 ours = wanted
             after_columns = _writes_columns(registers)
+
+
+def _alone(words: list[int]) -> Iterator[tuple[int, int]]:
+    """Waits to insert, and before which words: for all before each indexed transfer, and for that before all else."""
+    running = {_DMA_WAIT: False, _KERNEL_WAIT: False}  # what each would wait for
+    sides = dict.fromkeys(_SIDES, 0)
+    indexed = False
+    for at, word, value in _walk(words):
+        number = word & (_LONG | 0x3FF)
+        if number in sides:
+            sides[number] = value
+        elif number in running and not value:
+            running[number] = False
+        elif number in _KERNELS or number == _DMA_START:
+            alone = number == _DMA_START and any(value & _INDEXED for value in sides.values())
+            for wait, needed in ((_DMA_WAIT, indexed or alone), (_KERNEL_WAIT, alone)):
+                if needed and running[wait]:
+                    yield at, wait
+                    running[wait] = False
+            running[_DMA_WAIT if number == _DMA_START else _KERNEL_WAIT] = True
+            indexed = alone
 
 
 def _writes_columns(registers: dict[int, int]) -> bool:

@@ -1,4 +1,4 @@
-"""Whole numbers of quantized reals of 16 bits, whose jumps no interpolated table can follow."""
+"""Whole numbers, of quantized reals and of fixed-point numbers: no interpolated table can follow their jumps."""
 
 from __future__ import annotations
 
@@ -82,6 +82,27 @@ class Steps(Mac):
         out = _round(self, x, scaled_tensor, bits, mode)
         low, high = int(np.nanmin(wanted)), int(np.nanmax(wanted))
         return x.but(tensor=out, quant=QParams((1.0,), 0, low, high))
+
+    def fixed(self, x: Value, bits: int) -> Value:
+        """A quantized value as plain int32: fixed-point numbers with so many bits of fraction."""
+        assert x.quant is not None
+        low, high = ((q - x.quant.zero_point) * x.quant.scalar for q in (x.quant.qmin, x.quant.qmax))
+        reach = max(-low, high) * 2.0**bits
+        least = f"reaches {max(-low, high):.6g}, which leaves no {bits} bits of fraction"
+        self.require(reach < _REACH, least, "make its range smaller: clamp it before")
+        quant = QParams((2.0**-bits,), 0, -_REACH, _REACH)
+        return self.quantize(x, quant, torch.int32).but(dtype=torch.int32, quant=None)
+
+    def rounded(self, x: Value, bits: int, mode: str) -> Value:
+        """Fixed-point numbers of plain int32, rounded to whole ones as ``whole`` does."""
+        return self._of_int32(x, lambda tensor: _round(self, x, tensor, bits, mode))
+
+    def nearest(self, x: Value, divisor: int) -> Value:
+        """``x / divisor`` of plain int32, to the nearest integer; halves go up."""
+        return self._of_int32(x, lambda tensor: self.rescale(tensor, [1 / divisor], DType.INT32))
+
+    def _of_int32(self, x: Value, function: Callable[[Tensor], Tensor]) -> Value:
+        return x.but(tensor=function(self.tensor(x, x.axes)), perm=x.axes, const=None)
 
 
 def _rescaled(x: Array, factor: float) -> Array:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 
+from ..build import Builder
 from ..registry import Q, op
-from ..values import Value
+from ..values import QParams, Value
 
 _BILINEAR, _NEAREST = 0, 1
 _ZEROS, _BORDER, _REFLECTION = 0, 1, 2
+#: Bits of fraction of quantized positions: a difference of pixels of 16 bits, times such a fraction, just fits int32.
+_BITS = 15
 
 
-@op("aten.grid_sampler.default", "aten.grid_sampler_2d.default", "aten.grid_sampler_3d.default", quant=Q.PIECEWISE)
-def grid_sampler(b: Any, x: Value, grid: Value, mode: int, padding: int, align_corners: bool) -> Value:
+@op("aten.grid_sampler.default", "aten.grid_sampler_2d.default", "aten.grid_sampler_3d.default", quant=Q.ARITHMETIC)
+def grid_sampler(b: Builder, x: Value, grid: Value, mode: int, padding: int, align_corners: bool) -> Value:
     """The rows of the image, a pixel each, are gathered at computed places: one, or the four around a position.
+
+    Where image and grid are quantized, positions are fixed-point numbers in int32.
 
     Args:
         x: [N, C, H, W].
@@ -25,63 +28,95 @@ def grid_sampler(b: Any, x: Value, grid: Value, mode: int, padding: int, align_c
     """
     b.require(len(x.shape) == 4, "samples a volume; TOSA gathers from images", "sample plane by plane")
     b.require(mode in (_BILINEAR, _NEAREST), "samples bicubically", "use mode='bilinear'")
-    sizes = x.shape[2:]
-    pixels = b.aten.permute(x, [0, 2, 3, 1])
-    grids = [b.aten.select(grid, 3, 1 - axis) for axis in (0, 1)]
-    at = [_position(b, g, n, padding, align_corners) for g, n in zip(grids, sizes, strict=True)]
+    if x.quant is None or grid.quant is None:
+        x, grid = b.real(x), b.real(grid)
+    bits = 0 if grid.quant is None else _BITS
+    image = b.TRANSPOSE(x, [0, 2, 3, 1])
+    if padding == _ZEROS:  # a border of its own, which positions do not leave
+        image = b.PAD(image, [(0, 0), (1, 2), (1, 2), (0, 0)])
+    axes = [(b.aten.select(grid, 3, 1 - axis), n) for axis, n in enumerate(x.shape[2:])]
+    at = [_position(b, g, n, padding, align_corners, bits) for g, n in axes]
     if mode == _NEAREST:
-        places = [b.aten.round(p) for p in at]
-        return b.aten.permute(_picked(b, pixels, places, _inside(b, places, sizes, padding)), [0, 3, 1, 2])  # type: ignore[no-any-return]
-    first = [b.aten.floor(p) for p in at]
-    after = [b.aten.sub(p, c) for p, c in zip(at, first, strict=True)]
-    weights = [(b.aten.rsub(w, 1.0), w) for w in after]
-    total: Any = None
-    for i, j in itertools.product((0, 1), repeat=2):
-        places = [b.aten.add(c, 1.0) if k else c for c, k in zip(first, (i, j), strict=True)]
-        weight = b.aten.unsqueeze(b.aten.mul(weights[0][i], weights[1][j]), 3)
-        part = b.aten.mul(_picked(b, pixels, places, _inside(b, places, sizes, padding)), weight)
-        total = part if total is None else b.aten.add(total, part)
-    return b.aten.permute(total, [0, 3, 1, 2])  # type: ignore[no-any-return]
+        sampled = _picked(b, image, *(_whole(b, p, bits, "round") for p in at))
+    else:
+        ys, xs = (_around(b, p, n, bits) for p, n in zip(at, image.shape[1:3], strict=True))
+        sampled = _mixed(b, image, ys, xs, bits)
+    return b.TRANSPOSE(sampled, [0, 3, 1, 2])
 
 
-def _position(b: Any, grid: Value, size: int, padding: int, align_corners: bool) -> Any:
+def _position(b: Builder, grid: Value, size: int, padding: int, align_corners: bool, bits: int) -> Value:
     """From -1 to 1 to pixels, 0 the middle of the first; what lies beyond the image as ``padding`` says.
 
-    Zeros count as pixels of a border of their own, one wide.
+    Args:
+        bits: of fraction of the result, plain int32; 0: reals.
     """
-    if b.quantizing:  # fewer steps, each of which is rounded
-        factor = (size - 1) / 2 if align_corners else size / 2
-        at = b.aten.add(b.aten.mul(grid, factor), (size - 1) / 2)
+    one, half = (1 << bits, 1 << bits - 1) if bits else (1.0, 0.5)
+    if bits:
+        at = b.ADD(b.fixed(b.MUL(grid, (size - 1 if align_corners else size) / 2), bits), (size - 1) * half)
     elif align_corners:
-        at = b.aten.mul(b.aten.add(grid, 1.0), (size - 1) / 2)
+        at = b.MUL(b.ADD(grid, 1.0), (size - 1) * half)
     else:
-        at = b.aten.mul(b.aten.sub(b.aten.mul(b.aten.add(grid, 1.0), float(size)), 1.0), 0.5)
+        at = b.MUL(b.SUB(b.MUL(b.ADD(grid, one), float(size)), one), half)
     if padding == _ZEROS:
-        return b.aten.clamp(at, -1.0, float(size))
-    if padding == _REFLECTION:
-        low, span = (0.0, size - 1.0) if align_corners else (-0.5, float(size))
-        if span:  # a triangle, whose period goes there and back
-            there = b.aten.sub(b.aten.remainder(b.aten.sub(at, low) if low else at, 2 * span), span)
-            at = b.aten.rsub(b.aten.abs(there), span + low)
-    return b.aten.clamp(at, 0.0, size - 1.0)
+        return b.ADD(b.clamp(at, -one, size * one), one)
+    last = (size - 1) * one
+    low, span = (0 * one, last) if align_corners else (-half, size * one)
+    if padding == _REFLECTION and span:  # how far it is to the nearest place where the image begins
+        at = b.SUB(at, low)
+        begins = b.nearest(at, int(2 * span)) if bits else b.aten.round(b.MUL(at, 1 / (2 * span)))
+        at = b.ADD(b.aten.abs(b.SUB(at, b.MUL(begins, 2 * span))), low)
+    return b.clamp(at, 0 * one, last)
 
 
-def _inside(b: Any, places: Sequence[Any], sizes: Sequence[int], padding: int) -> Any:
-    """Where places lie in the image; None if all do."""
-    if padding != _ZEROS:
-        return None
-    bounds = [b.aten.logical_and(b.aten.ge(p, 0.0), b.aten.le(p, n - 1.0)) for p, n in zip(places, sizes, strict=True)]
-    return b.aten.unsqueeze(b.aten.logical_and(*bounds), 3)
+def _whole(b: Builder, at: Value, bits: int, mode: str) -> Value:
+    """A position, rounded to a pixel."""
+    return b.rounded(at, bits, mode) if bits else b.aten.round(at) if mode == "round" else b.aten.floor(at)
 
 
-def _picked(b: Any, pixels: Value, places: Sequence[Any], inside: Any) -> Any:
-    """Pixels [N, H, W, C] at places [N, OH, OW], rounded already; 0 where they are not inside."""
-    indices = []
-    for place, n in zip(places, pixels.shape[1:], strict=False):
-        at = b.aten.clamp(place, 0.0, n - 1.0)
-        if b.quantizing:  # whole numbers are rounded to a scale, after which truncation would miss them
-            at = b.aten.add(at, 0.5)
-        indices.append(b.aten.to(at, torch.int64))
-    batch = torch.arange(pixels.shape[0]).reshape(-1, 1, 1)
-    picked = b.aten.index(pixels, [b.const(batch), *indices])
-    return picked if inside is None else b.aten.where(inside, picked, 0.0)
+def _around(b: Builder, at: Value, size: int, bits: int) -> tuple[Value, Value, Value]:
+    """The pixel before a position, the one after, and how far it is from the former."""
+    before = _whole(b, at, bits, "floor")
+    after = b.clamp(b.ADD(before, 1), 0, size - 1)
+    return before, after, b.SUB(at, _finer(b, before, bits))
+
+
+def _picked(b: Builder, image: Value, y: Value, x: Value) -> Value:
+    """Pixels [N, H, W, C] at whole positions [N, OH, OW]."""
+    lanes, height, width, channels = image.shape
+    y, x = (b.counters(b.cast(v, torch.int32)) for v in (y, x))
+    places = b.RESHAPE(b.ADD(b.MUL(y, width), x), [lanes, y.size // lanes])
+    rows = b.GATHER(b.RESHAPE(image, [lanes, height * width, channels]), places)
+    return b.RESHAPE(rows, [*y.shape, channels])
+
+
+def _mixed(b: Builder, image: Value, ys: Sequence[Value], xs: Sequence[Value], bits: int) -> Value:
+    """The four pixels around each position, weighed by how near they are."""
+    *rows, down = ys
+    *columns, right = xs
+    pixels = [[_picked(b, image, y, x) for x in columns] for y in rows]
+    down, right = (b.RESHAPE(v, [*v.shape, 1]) for v in (down, right))
+    if not bits:
+        above, below = (_between(b, first, second, right, 0) for first, second in pixels)
+        return _between(b, above, below, down, 0)
+    assert image.quant is not None
+    plain = [[b.centered(p, 16) for p in pair] for pair in pixels]
+    quant = plain[0][0].quant
+    assert quant is not None
+    integers = [[p.but(dtype=torch.int32, quant=None) for p in pair] for pair in plain]
+    spare = 16 - quant.bits  # what pixels leave of their 16 bits, the mean of two may have of fraction
+    means = [_between(b, first, second, right, bits) for first, second in integers]
+    above, below = (b.nearest(m, 1 << bits - spare) for m in means)
+    mixed = _between(b, above, below, down, bits)
+    unit = 1 << bits + spare
+    quant = QParams((quant.scalar / unit,), 0, quant.qmin * unit, quant.qmax * unit)
+    return mixed.but(dtype=torch.float32, quant=quant)
+
+
+def _between(b: Builder, before: Value, after: Value, rest: Value, bits: int) -> Value:
+    """Of ``before`` to ``after`` as far as the rest of a position says, in as many more bits."""
+    way = b.MUL(b.SUB(after, before), rest)
+    return b.ADD(_finer(b, before, bits), way)
+
+
+def _finer(b: Builder, x: Value, bits: int) -> Value:
+    return b.MUL(x, 1 << bits) if bits else x

@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import torch
 from torch.nn import functional as F
 
-from ..case import QUANTIZED, SCHEMES, OpCase, given, uniform
+from ..case import SCHEMES, OpCase, given, uniform
 
 _INPUTS = [(2, 3, 5, 6), uniform((2, 3, 4, 2), -1.6, 1.6)]
 
 
-def _case(mode: str, padding: str, align_corners: bool) -> OpCase:
-    name = f"grid_sampler/{mode}, {padding}" + (", align_corners" if align_corners else "")
+#: An image of one row, and one that positions leave far behind.
+_EDGES = {
+    "row": [(2, 3, 1, 6), uniform((2, 3, 4, 2), -1.6, 1.6)],
+    "far": [(1, 2, 48, 64), uniform((1, 8, 9, 2), -6, 6)],
+}
+
+
+def _case(mode: str, padding: str, align_corners: bool, about: str = "", inputs: Sequence[Any] = _INPUTS) -> OpCase:
+    name = f"grid_sampler/{about}{mode}, {padding}" + (", align_corners" if align_corners else "")
 
     def sampled(x: torch.Tensor, grid: torch.Tensor) -> torch.Tensor:
         return F.grid_sample(x, grid, mode, padding, align_corners)
 
-    # reals become indices
-    return OpCase(name, given(sampled), _INPUTS, needs_float=QUANTIZED)
+    return OpCase(name, given(sampled), inputs)
 
 
 CASES: list[OpCase] = [
     *(
         _case(mode, padding, align_corners)
         for mode in ("bilinear", "nearest")
+        for padding in ("zeros", "border", "reflection")
+        for align_corners in (False, True)
+    ),
+    *(
+        _case("bilinear", padding, align_corners, f"{about}, ", inputs)
+        for about, inputs in _EDGES.items()
         for padding in ("zeros", "border", "reflection")
         for align_corners in (False, True)
     ),
@@ -43,6 +58,5 @@ CASES: list[OpCase] = [
         "grid_sampler/affine_grid",
         lambda: lambda x, t: F.grid_sample(x, F.affine_grid(t, [2, 3, 3, 4], align_corners=True), align_corners=True),
         [(2, 3, 5, 6), uniform((2, 2, 3), -0.6, 0.6)],
-        needs_float=QUANTIZED,
     ),
 ]
