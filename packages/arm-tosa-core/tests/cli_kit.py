@@ -23,11 +23,11 @@ class Whole(torch.nn.Module):
 
 class Partial(torch.nn.Module):
     def forward(self, x):
-        return torch.sort(x * x + x).values
+        return torch.cdist(x * x + x, x)
 
 class CpuOnly(torch.nn.Module):
     def forward(self, x):
-        return torch.sort(x).values
+        return torch.cdist(x, x)
 
 class Weights(torch.nn.Module):
     def __init__(self):

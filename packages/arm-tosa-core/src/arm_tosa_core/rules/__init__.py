@@ -12,6 +12,7 @@ from . import (  # noqa: F401
     linear,
     logic,
     normalization,
+    order,
     pool,
     reduction,
     refused,

@@ -7,21 +7,11 @@ from typing import Any
 from ..build import Builder
 from ..registry import op
 
-_SORTS = "orders numbers, which no TOSA operator does", "take amax or argmax if one number is enough"
+_COUNTS = "counts equal numbers, which no TOSA operator does", "take the median"
 _VARIES = "gives as many numbers as the data says; TOSA has fixed shapes", "use a mask of the whole shape"
 
 _REFUSED: dict[tuple[str, str], tuple[str, ...]] = {
-    _SORTS: (
-        "aten.argsort.default",
-        "aten.argsort.stable",
-        "aten.kthvalue.default",
-        "aten.median.default",
-        "aten.median.dim",
-        "aten.mode.default",
-        "aten.sort.default",
-        "aten.sort.stable",
-        "aten.topk.default",
-    ),
+    _COUNTS: ("aten.mode.default",),
     _VARIES: (
         "aten.masked_scatter.default",
         "aten.masked_select.default",

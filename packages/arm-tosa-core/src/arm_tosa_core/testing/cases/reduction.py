@@ -115,9 +115,6 @@ CASES: list[OpCase] = [
     OpCase("norm/third", lambda: lambda x: torch.linalg.vector_norm(x, 3, dim=1), [(3, 9)]),
     OpCase("norm/half", lambda: lambda x: torch.linalg.vector_norm(x, 0.5, dim=1), [uniform((3, 4), 0.5, 1.5)]),
     OpCase("norm/zeroth", lambda: lambda x: torch.linalg.vector_norm(x * (x > 0), 0, dim=1), [(3, 9)]),
-    OpCase("topk", lambda: lambda x: x.topk(2).values, [(3, 5)], dict.fromkeys(_EVERY, "orders numbers")),
-    OpCase("sort", lambda: lambda x: x.sort().values, [(3, 5)], dict.fromkeys(_EVERY, "orders numbers")),
-    OpCase("argsort", lambda: lambda x: x.argsort(1), [(3, 5)], dict.fromkeys(_EVERY, "orders numbers")),
     OpCase(
         "cdist", lambda: torch.cdist, [(3, 5), (4, 5)], dict.fromkeys(_EVERY, "no rule for aten._cdist_forward.default")
     ),

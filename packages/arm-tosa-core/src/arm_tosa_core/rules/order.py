@@ -1,0 +1,98 @@
+"""Numbers in order: sort, topk, kthvalue, median.
+
+TOSA sorts nothing, but compares: a number's place is how many come before it, and SCATTER puts it there.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from ..build import Builder
+from ..registry import Q, op
+from ..values import Value
+
+#: Comparisons at most; each takes four bytes.
+_MOST = 1 << 22
+
+
+def _ordered(
+    b: Builder, x: Value, dim: int, descending: bool, wanted: slice = slice(None), keepdim: bool = True
+) -> tuple[Value, Value]:
+    """Numbers along an axis in order, equal ones as they stood, and their indices (int64).
+
+    Args:
+        wanted: which of the ordered numbers.
+        keepdim: whether the axis stays.
+    """
+    if not x.rank:
+        return _ordered(b, b.RESHAPE(x, [1]), 0, descending, keepdim=False)
+    dim %= x.rank
+    n, last = x.shape[dim], x.rank - 1
+    lanes = x.size // max(n, 1)
+    b.require(
+        0 < lanes * n * n <= _MOST,
+        f"orders {lanes} times {n} numbers, with {lanes * n * n} comparisons; the CPU is better from {_MOST} on",
+        "take amax or argmax if one number is enough",
+    )
+    swapped = [*range(dim), last, *range(dim + 1, last), dim] if dim != last else list(range(x.rank))
+    moved = b.TRANSPOSE(b.apply_clamp(x), swapped)
+    row, column = b.RESHAPE(moved, [lanes, 1, n]), b.RESHAPE(moved, [lanes, n, 1])
+    before = b.compare("GREATER", column, row) if descending else b.compare("GREATER", row, column)
+    earlier = b.const(torch.ones(1, n, n, dtype=torch.bool).triu(1))
+    before = b.plain("LOGICAL_OR", before, b.plain("LOGICAL_AND", b.compare("EQUAL", row, column), earlier))
+    counting = torch.int32 if b.spec.support_integer() else torch.float32
+    places = b.RESHAPE(b.reduce("REDUCE_SUM", b.cast(before, counting), 1), [lanes, n])
+    numbers = b.const(torch.arange(n, dtype=counting).reshape(1, n, 1).repeat(lanes, 1, 1))
+    start, stop, _ = wanted.indices(n)
+    result = []
+    for given in (column, numbers):
+        found = b.slice(b.SCATTER(given, places, given), 1, start, stop - start)
+        ordered = b.TRANSPOSE(b.RESHAPE(found, [*moved.shape[:-1], stop - start]), swapped)
+        result.append(ordered if keepdim else b.aten.squeeze(ordered, dim))
+    values, indices = result
+    return values, b.cast(b.in_order(indices), torch.int64).but(bounds=(0, n - 1))
+
+
+@op("aten.sort.default", quant=Q.SHARED)
+def sort(b: Builder, x: Value, dim: int = -1, descending: bool = False) -> tuple[Value, Value]:
+    return _ordered(b, x, dim, descending)
+
+
+@op("aten.sort.stable", quant=Q.SHARED)
+def sort_stable(
+    b: Builder, x: Value, *, stable: bool | None = None, dim: int = -1, descending: bool = False
+) -> tuple[Value, Value]:
+    return _ordered(b, x, dim, descending)
+
+
+@op("aten.argsort.default", quant=Q.SHARED)
+def argsort(b: Builder, x: Value, dim: int = -1, descending: bool = False) -> Value:
+    return _ordered(b, x, dim, descending)[1]
+
+
+@op("aten.argsort.stable", quant=Q.SHARED)
+def argsort_stable(b: Builder, x: Value, *, stable: bool = True, dim: int = -1, descending: bool = False) -> Value:
+    return _ordered(b, x, dim, descending)[1]
+
+
+@op("aten.topk.default", quant=Q.SHARED)
+def topk(b: Builder, x: Value, k: int, dim: int = -1, largest: bool = True, _: bool = True) -> tuple[Value, Value]:
+    return _ordered(b, x, dim, largest, slice(k))
+
+
+@op("aten.kthvalue.default", quant=Q.SHARED)
+def kthvalue(b: Builder, x: Value, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Value, Value]:
+    return _ordered(b, x, dim, False, slice(k - 1, k), keepdim)
+
+
+@op("aten.median.dim", quant=Q.SHARED)
+def median_dim(b: Builder, x: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
+    """The lower one of two in the middle."""
+    return kthvalue(b, x, (x.shape[dim] + 1) // 2 if x.rank else 1, dim, keepdim)
+
+
+@op("aten.median.default", quant=Q.SHARED)
+def median(b: Builder, x: Value) -> Value:
+    return median_dim(b, b.RESHAPE(x, [math.prod(x.shape)]), 0)[0]
