@@ -115,11 +115,13 @@ def to(b: Builder, x: Value, *args: Any, dtype: torch.dtype | None = None, **_: 
     wanted = dtype or next((a for a in args if isinstance(a, torch.dtype)), x.dtype)
     if wanted == x.dtype or (x.quant and wanted == torch.float32):
         return x
+    if wanted == torch.bool:
+        return _truth(b, x)  # type: ignore[no-any-return]
+    if b.stays_whole(x) and not (wanted.is_floating_point or wanted.is_complex):
+        return b.cast(b.whole(x, "trunc", torch.trunc).but(dtype=torch.int32, quant=None), wanted)
     x = b.real(x)
     if wanted.is_complex:
         return Complex(x, b.const(torch.zeros(x.shape, dtype=x.dtype)))
-    if wanted == torch.bool:
-        return _truth(b, x)  # type: ignore[no-any-return]
     if x.dtype.is_floating_point and not wanted.is_floating_point:  # PyTorch truncates, CAST rounds
         x = truncated(b, x)
     return b.cast(x, wanted)
