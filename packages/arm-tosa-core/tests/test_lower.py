@@ -84,7 +84,10 @@ def test_what_a_check_refuses_stays_on_the_cpu() -> None:
 
 
 def test_a_constant_of_the_shape_of_what_is_delegated_stays_on_the_cpu() -> None:
-    program = quantize(Net(lambda net, x: (net.conv2(net.conv(x)), torch.full_like(net.conv(x), 3.0).cummax(-1)[0])), (X,))
+    def forward(net: Net, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return net.conv2(net.conv(x)), torch.full_like(net.conv(x), 3.0).cummax(-1)[0]
+
+    program = quantize(Net(forward), (X,))
     lowered = lower(program, "tosa-int")
     assert lowered.report.delegates == 1
     assert {row.target for row in lowered.report.rejected} >= {"aten.cummax.default"}
