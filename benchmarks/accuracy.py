@@ -5,9 +5,9 @@
     python benchmarks/accuracy.py --report FILE ...              # the table again, from the figures of earlier runs
     ... --update docs/benchmarks.md                              # and put the table there
 
-SQNR is that of the eager quantized graph against float, in dB, on inputs that calibration did not see; both sides
-calibrate with the same one batch, ours with ``quantize_program``. Every case has a process of its own. Times are CPU
-seconds of quantizing, calibration included. Figures are appended to --out as JSON lines.
+SQNR is that of the eager quantized graph against float, in dB, on inputs that calibration did not see: two, and eight
+others. Both sides calibrate with the same one batch, ours with ``quantize_program``. Every case has a process of its
+own. Times are CPU seconds of quantizing, calibration included. Figures are appended to --out as JSON lines.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from report import latest, setting, show
 
 MODELS = ["digits", "mobilenet_v2", "resnet18", "bert_tiny", "deit_tiny"]
 SIDES = ["ours", "rival"]
+
+_SQNR = {"sqnr_db": "two inputs", "others_db": "eight others"}
 
 
 def main() -> None:
@@ -64,33 +66,30 @@ def _measure(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def table(rows: Iterable[dict[str, Any]]) -> str:
-    """Per network SQNR and quantizing time of both sides; below it the mean difference in dB."""
+    """Per network SQNR and quantizing time of both sides; below it the mean differences in dB."""
     groups: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for row in latest(list(rows)):
         groups.setdefault(row["model"], {}).setdefault(row["side"], []).append(row)
     repeats = max(len(rows) for sides in groups.values() for rows in sides.values())
-    lines = [
-        setting(repeats),
-        "",
-        "| network | SQNR, dB: ours | rival | difference | quantizing, CPU s: ours | rival | ratio |",
-    ]
-    lines.append("|---|" + "---:|" * 6)
-    differences = []
+    heads = [f"{what}, dB: ours | rival | difference" for what in _SQNR.values()]
+    lines = [setting(repeats), "", f"| network | {' | '.join(heads)} | quantizing, CPU s: ours | rival | ratio |"]
+    lines.append("|---|" + "---:|" * (3 * len(_SQNR) + 3))
+    differences: dict[str, list[float]] = {name: [] for name in _SQNR}
     for model, sides in groups.items():
         ours, rival = (_medians(sides.get(side, [])) for side in SIDES)
-        cells = [_text(ours, "sqnr_db", 1), _text(rival, "sqnr_db", 1), "–", _text(ours, "quantize_s", 2)]
-        cells += [_text(rival, "quantize_s", 2), "–"]
-        if "sqnr_db" in ours and "sqnr_db" in rival:
-            differences.append(ours["sqnr_db"] - rival["sqnr_db"])
-            cells[2] = f"{differences[-1]:+.1f}"
-            cells[5] = f"{ours['quantize_s'] / rival['quantize_s']:.2f}"
+        cells = []
+        for name, found in differences.items():
+            cells += [_text(ours, name, 1), _text(rival, name, 1), "–"]
+            if ours and rival:
+                found.append(ours[name] - rival[name])
+                cells[-1] = f"{found[-1]:+.1f}"
+        cells += [_text(ours, "quantize_s", 2), _text(rival, "quantize_s", 2)]
+        cells.append(f"{ours['quantize_s'] / rival['quantize_s']:.2f}" if ours and rival else "–")
         lines.append(f"| {model} | " + " | ".join(cells) + " |")
-    if differences:
-        lines += [
-            "",
-            f"Mean difference over {len(differences)} networks: {fmean(differences):+.2f} dB; "
-            f"least: {min(differences):+.2f} dB.",
-        ]
+    for name, found in differences.items():
+        if found:
+            figures = f"{fmean(found):+.2f} dB; least: {min(found):+.2f} dB"
+            lines += ["", f"Mean difference over {len(found)} networks, {_SQNR[name]}: {figures}."]
     for model, sides in groups.items():
         for side, failed in sides.items():
             if error := next((row["error"] for row in failed if "error" in row), None):
@@ -100,7 +99,7 @@ def table(rows: Iterable[dict[str, Any]]) -> str:
 
 def _medians(rows: list[dict[str, Any]]) -> dict[str, float]:
     good = [row for row in rows if "error" not in row]
-    return {name: median(row[name] for row in good) for name in ("sqnr_db", "quantize_s")} if good else {}
+    return {name: median(row[name] for row in good) for name in (*_SQNR, "quantize_s")} if good else {}
 
 
 def _text(figures: dict[str, float], name: str, decimals: int) -> str:
@@ -108,7 +107,7 @@ def _text(figures: dict[str, float], name: str, decimals: int) -> str:
 
 
 def _progress(row: dict[str, Any]) -> str:
-    names = ("sqnr_db", "quantize_s", "error")
+    names = (*_SQNR, "quantize_s", "error")
     return f"{row['side']:>5} {row['model']}: " + " ".join(
         f"{n}={row[n]:.4g}" if isinstance(row[n], float) else f"{n}={row[n]}" for n in names if n in row
     )

@@ -31,7 +31,7 @@ def correct_biases(exact: GraphModule, converted: GraphModule, samples: Iterable
         converted: what ``convert_pt2e`` made of a copy of it.
         samples: calls of the model; eight at most are used.
     """
-    weights = {node.name: _constant(node.args[1]) for node in converted.graph.nodes if _is_layer(node)}
+    weights = {node.name: constant(node.args[1]) for node in converted.graph.nodes if is_layer(node)}
     run = _Errors(exact, {name: weight for name, weight in weights.items() if weight is not None})
     count = 0
     for args, kwargs in islice(samples, SAMPLES):
@@ -40,11 +40,11 @@ def correct_biases(exact: GraphModule, converted: GraphModule, samples: Iterable
         count += 1
     for node in list(converted.graph.nodes):
         if node.name in run.errors:
-            _add_to_bias(converted, node, (run.errors[node.name] / count).float())
+            add_to_bias(converted, node, (run.errors[node.name] / count).float())
     converted.recompile()
 
 
-def _constant(node: Any) -> torch.Tensor | None:
+def constant(node: Any) -> torch.Tensor | None:
     """A constant, or what a dequantize node of one gives."""
     if not isinstance(node, Node):
         return None
@@ -53,26 +53,28 @@ def _constant(node: Any) -> torch.Tensor | None:
         return data
     if not is_dequantize(node):
         return None
-    args = [_constant(a) if isinstance(a, Node) else a for a in node.args]
+    args = [constant(a) if isinstance(a, Node) else a for a in node.args]
     return None if any(a is None for a in args) else node.target(*args)  # type: ignore[operator]
 
 
-def _is_layer(node: Node) -> bool:
+def is_layer(node: Node) -> bool:
+    """Whether a node is a convolution or a linear layer."""
     if node.op != "call_function":
         return False
     rule = find(canonical(node.target))
     return rule is not None and rule.quant is Q.CONV and len(node.args) >= 2
 
 
-def _mean(result: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+def channel_means(result: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     """Per channel of a layer's result: the last axis, or the one before those that a kernel goes over."""
     axis = result.dim() - (1 if weight.dim() == 2 else weight.dim() - 1)
     return result.double().mean([i for i in range(result.dim()) if i != axis])
 
 
-def _add_to_bias(module: GraphModule, node: Node, error: torch.Tensor) -> None:
+def add_to_bias(module: GraphModule, node: Node, error: torch.Tensor) -> None:
+    """Gives a layer another bias, rounded as it will be; [channels] is added. A bias that is not constant stays."""
     old: Any = node.args[2] if len(node.args) > 2 else None
-    before = _constant(old)
+    before = constant(old)
     if isinstance(old, Node) and before is None:
         return
     data = error if before is None else before + error
@@ -92,15 +94,24 @@ def _steps(node: Node, channels: int) -> torch.Tensor | None:
     if len(operands) < 2:
         return None
     scales: list[Any] = [n.args[1] for n in operands]
-    of_input, of_weight = (_constant(s) if isinstance(s, Node) else torch.tensor(s) for s in scales)
+    of_input, of_weight = (constant(s) if isinstance(s, Node) else torch.tensor(s) for s in scales)
     if of_input is None or of_weight is None:
         return None  # known only at run time
     steps = (of_input.double() * of_weight.double()).reshape(-1)
     return steps.repeat(channels // len(steps))
 
 
-class _Errors(Interpreter):
-    """Runs the float graph; adds up the mean errors that rounded weights make in each layer."""
+class Floating(Interpreter):
+    """Runs a prepared model in float; its observers do not observe."""
+
+    def run_node(self, n: Node) -> Any:
+        if n.op == "call_module" and n.name.startswith("activation_post_process"):
+            return self.fetch_args_kwargs_from_env(n)[0][0]
+        return super().run_node(n)
+
+
+class _Errors(Floating):
+    """Adds up the mean errors that rounded weights make in each layer."""
 
     def __init__(self, module: GraphModule, weights: dict[str, torch.Tensor]) -> None:
         super().__init__(module)
@@ -108,11 +119,9 @@ class _Errors(Interpreter):
         self.errors: dict[str, torch.Tensor] = {}
 
     def run_node(self, n: Node) -> Any:
-        if n.op == "call_module" and n.name.startswith("activation_post_process"):
-            return self.fetch_args_kwargs_from_env(n)[0][0]
         result = super().run_node(n)
         if n.name in self.weights:
             args, kwargs = self.fetch_args_kwargs_from_env(n)
             rounded = n.target(args[0], self.weights[n.name], *args[2:], **kwargs)  # type: ignore[operator]
-            self.errors[n.name] = self.errors.get(n.name, 0.0) + _mean(result - rounded, self.weights[n.name])
+            self.errors[n.name] = self.errors.get(n.name, 0.0) + channel_means(result - rounded, self.weights[n.name])
         return result

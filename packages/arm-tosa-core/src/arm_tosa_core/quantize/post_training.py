@@ -17,6 +17,7 @@ from ..errors import UsageError
 from .bias import SAMPLES, Sample, correct_biases
 from .equalize import equalize
 from .joins import keep_narrow
+from .outputs import correct_outputs
 from .quantizer import TOSAQuantizer
 
 
@@ -47,7 +48,7 @@ def quantize_program(
             labels), or a tuple of arguments and keyword arguments; read once.
         equalization: between layers, see ``equalize.equalize``.
         smoothing: the same behind layer norms.
-        bias_correction: see ``bias.correct_biases``.
+        bias_correction: see ``bias.correct_biases`` and ``outputs.correct_outputs``.
         rescaling: in front of concatenations, see ``joins.keep_narrow``.
         progress: called after each sample with their number so far.
 
@@ -77,6 +78,8 @@ def quantize_program(
     converted = convert_pt2e(prepared)
     if bias_correction:
         correct_biases(floating, converted, first)
+        _restore(state)
+        correct_outputs(floating, converted, first)
         _restore(state)
     return Quantized(floating, converted)
 
