@@ -89,6 +89,31 @@ def test_norms_of_a_stream_center_in_16_bits(wide: str) -> None:
     assert_matches(model, inputs, spec)
 
 
+class Words(nn.Module):
+    """Embeddings of words, types and positions, summed and normalized at once, as BERT begins."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.types, self.positions = nn.Embedding(20, 8), nn.Embedding(2, 8), nn.Embedding(6, 8)
+        self.norm, self.layer = nn.LayerNorm(8), nn.Linear(8, 8)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        positions = self.positions(torch.arange(6))
+        return self.layer(self.norm(self.words(ids) + self.types(torch.zeros_like(ids)) + positions))
+
+
+@pytest.mark.parametrize(("wide", "bits"), [("none", torch.int8), ("streams", torch.int16), ("residuals", torch.int16)])
+def test_sums_of_embeddings_have_16_bits(wide: str, bits: torch.dtype) -> None:
+    torch.manual_seed(0)
+    inputs = [torch.randint(20, (1, 6))]
+    spec = TosaCompileSpec("TOSA-1.0+INT")
+    model = quantized(Words(), inputs, TOSAQuantizer(spec, wide=wide).set_global(INT8))  # type: ignore[arg-type]
+    assert kinds(model, "add")[:2] == [bits] * 2
+    assert kinds(model, "sub") == [bits]
+    assert all(n.args[0].args[0].args[5] == torch.int8 for n in named(model, "linear"))
+    assert_matches(model, inputs, spec)
+
+
 class Single(nn.Module):
     """A sum that is normalized at once: no other sum reads it."""
 

@@ -116,9 +116,9 @@ def _wide_results(
 ) -> set[Node]:
     """The results to keep in 16 bits.
 
-    Beside the sums of residual streams these are what norms leave of them without their mean, which would be as coarse
-    as the stream in 8 bits, and the other operands of what reads them: an NPU adds two tensors of 16 bits, or two of 8,
-    at once, and others in two steps.
+    Beside the sums of residual streams and of embeddings these are what norms leave of them without their mean, which
+    would be as coarse as the sum in 8 bits, and the other operands of what reads them: an NPU adds two tensors of 16
+    bits, or two of 8, at once, and others in two steps.
     """
     if wide == "none":
         return set()
@@ -135,6 +135,7 @@ def _wide_results(
         joined = {n for node in sums if (s := sums & _operands(node)) for n in (node, *s)}
         joined |= {n for node in joined for n in _operands(node)}  # what a stream begins with
         found = {node for node in able if _origin(node) in joined}
+    found |= {node for node in able if _sums_embeddings(_origin(node), computed)}
     found |= {node for node in able if _is_centered(node) and node.args[0] in found}
     for node in reversed(able):  # whoever reads a node comes after it
         readers = [user for user in node.users if user.op != "output"]
@@ -157,6 +158,17 @@ def _carries_sum(node: Node, computed: set[Node]) -> bool:
     node = _origin(node)
     operands = node.all_input_nodes
     return canonical(node.target) == "aten.add.Tensor" and len(operands) == 2 and all(n in computed for n in operands)
+
+
+def _sums_embeddings(node: Node, computed: set[Node]) -> bool:
+    """A sum of embeddings, as of words, positions and types: constants but for the choice of their rows."""
+    parts = _operands(node)
+    if canonical(node.target) != "aten.add.Tensor" or not any(n in computed for n in parts):
+        return False
+    return all(
+        n not in computed or canonical(n.target) == "aten.embedding.default" or _sums_embeddings(n, computed)
+        for n in parts
+    )
 
 
 def _is_centered(node: Node) -> bool:
