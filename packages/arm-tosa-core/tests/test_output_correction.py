@@ -22,7 +22,8 @@ class Alike(torch.nn.Module):
         self.before, self.last = before, last
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.last(torch.sigmoid(self.before(x * 0.001)) - 0.3)  # type: ignore[no-any-return]
+        result: torch.Tensor = self.last(torch.sigmoid(self.before(x * 0.001)) - 0.3)
+        return result
 
 
 def _made(net: torch.nn.Module, samples: list[torch.Tensor]) -> GraphModule:

@@ -28,6 +28,7 @@ from arm_tosa_core import (
     get_symmetric_quantization_config,
 )
 from arm_tosa_core.program import is_dequantize, is_quantize
+from arm_tosa_core.quantize.annotate import Wide
 from arm_tosa_core.quantize.observers import MaskedHistogramObserver
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations
@@ -49,11 +50,11 @@ class Stream(nn.Module):
 
 
 @pytest.mark.parametrize("wide", ["none", "streams", "residuals", "all"])
-def test_residual_streams_have_16_bits(wide: str) -> None:
+def test_residual_streams_have_16_bits(wide: Wide) -> None:
     torch.manual_seed(0)
     inputs = data((1, 6, 8))
     spec = TosaCompileSpec("TOSA-1.0+INT")  # 16 bits between additions need no extension
-    by = TOSAQuantizer(spec, wide=wide).set_global(INT8)  # type: ignore[arg-type]
+    by = TOSAQuantizer(spec, wide=wide).set_global(INT8)
     model = quantized(Stream(), inputs, by)
     sums = [n for n in named(model, "add") if all(isinstance(a, Node) and is_dequantize(a) for a in n.args)]
     stream = [n for n in sums if all(a.args[0].op == "call_function" for a in n.args)]  # not the bias of a norm
@@ -77,11 +78,11 @@ class Begun(Stream):
 
 
 @pytest.mark.parametrize("wide", ["none", "streams"])
-def test_norms_of_a_stream_center_in_16_bits(wide: str) -> None:
+def test_norms_of_a_stream_center_in_16_bits(wide: Wide) -> None:
     torch.manual_seed(0)
     inputs = data((1, 6, 8))
     spec = TosaCompileSpec("TOSA-1.0+INT")
-    model = quantized(Begun(), inputs, TOSAQuantizer(spec, wide=wide).set_global(INT8))  # type: ignore[arg-type]
+    model = quantized(Begun(), inputs, TOSAQuantizer(spec, wide=wide).set_global(INT8))
     bits = torch.int8 if wide == "none" else torch.int16
     assert kinds(model, "sub") == [bits] * 3
     assert kinds(model, "add")[0] == bits  # of the position
@@ -103,11 +104,11 @@ class Words(nn.Module):
 
 
 @pytest.mark.parametrize(("wide", "bits"), [("none", torch.int8), ("streams", torch.int16), ("residuals", torch.int16)])
-def test_sums_of_embeddings_have_16_bits(wide: str, bits: torch.dtype) -> None:
+def test_sums_of_embeddings_have_16_bits(wide: Wide, bits: torch.dtype) -> None:
     torch.manual_seed(0)
     inputs = [torch.randint(20, (1, 6))]
     spec = TosaCompileSpec("TOSA-1.0+INT")
-    model = quantized(Words(), inputs, TOSAQuantizer(spec, wide=wide).set_global(INT8))  # type: ignore[arg-type]
+    model = quantized(Words(), inputs, TOSAQuantizer(spec, wide=wide).set_global(INT8))
     assert kinds(model, "add")[:2] == [bits] * 2
     assert kinds(model, "sub") == [bits]
     assert all(n.args[0].args[0].args[5] == torch.int8 for n in named(model, "linear"))
@@ -126,8 +127,8 @@ class Single(nn.Module):
 
 
 @pytest.mark.parametrize(("wide", "bits"), [("streams", torch.int8), ("residuals", torch.int16)])
-def test_a_single_sum_is_no_stream(wide: str, bits: torch.dtype) -> None:
-    by = TOSAQuantizer(TosaCompileSpec("TOSA-1.0+INT"), wide=wide).set_global(INT8)  # type: ignore[arg-type]
+def test_a_single_sum_is_no_stream(wide: Wide, bits: torch.dtype) -> None:
+    by = TOSAQuantizer(TosaCompileSpec("TOSA-1.0+INT"), wide=wide).set_global(INT8)
     assert kinds(quantized(Single(), data((1, 6, 8)), by), "add")[0] == bits
 
 
@@ -204,7 +205,7 @@ class Faint(nn.Module):
     def __init__(self, bias: float) -> None:
         super().__init__()
         self.layer = nn.Conv2d(3, 4, 1)
-        nn.init.constant_(self.layer.bias, bias)  # type: ignore[arg-type]
+        nn.init.constant_(self.layer.bias, bias)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.layer(x * 1e-6)

@@ -37,7 +37,7 @@ def _declare_binary(name: str, tosa: str, as_bool: bool) -> None:
     @op(*([f"aten.{name}.default"] if as_bool else _bit_overloads(name)), quant=Q.ARITHMETIC if as_bool else Q.NONE)
     def rule(b: Builder, x: Operand, y: Operand) -> Value:
         if as_bool:
-            return b.plain(tosa, _truth(b, x), _truth(b, y))
+            return b.plain(tosa, *(truth(b, v) if isinstance(v, Value) else bool(v) for v in (x, y)))
         x, y = b.operands(x, y)
         return b.plain(tosa.replace("BITWISE", "LOGICAL") if x.dtype == torch.bool else tosa, _bits(b, x), _bits(b, y))
 
@@ -46,10 +46,8 @@ def _bit_overloads(name: str) -> list[str]:
     return [f"aten.{n}.{o}" for n in (name, f"__{name.removeprefix('bitwise_')}__") for o in ("Tensor", "Scalar")]
 
 
-def _truth(b: Builder, x: Any) -> Any:
+def truth(b: Builder, x: Value) -> Value:
     """Whether numbers are not 0."""
-    if not isinstance(x, Value):
-        return bool(x)
     if not x.dtype.is_floating_point:
         return b.cast(x, torch.bool)
     return b.elementwise("LOGICAL_NOT", b.compare("EQUAL", x, 0))
@@ -67,7 +65,7 @@ for _name in ("and", "or", "xor"):
 
 @op("aten.logical_not.default", quant=Q.ARITHMETIC)
 def logical_not(b: Builder, x: Value) -> Value:
-    return b.elementwise("LOGICAL_NOT", _truth(b, x))
+    return b.elementwise("LOGICAL_NOT", truth(b, x))
 
 
 @op("aten.bitwise_not.default")
@@ -116,7 +114,7 @@ def to(b: Builder, x: Value, *args: Any, dtype: torch.dtype | None = None, **_: 
     if wanted == x.dtype or (x.quant and wanted == torch.float32):
         return x
     if wanted == torch.bool:
-        return _truth(b, x)  # type: ignore[no-any-return]
+        return truth(b, x)
     if b.stays_whole(x) and not (wanted.is_floating_point or wanted.is_complex):
         return b.cast(b.whole(x, "trunc", torch.trunc).but(dtype=torch.int32, quant=None), wanted)
     x = b.real(x)

@@ -1,6 +1,7 @@
 """Numbers in order: sort, topk, kthvalue, median.
 
-TOSA sorts nothing, but compares: a number's place is how many come before it, and SCATTER puts it there.
+TOSA sorts nothing, but compares: a number's place is how many come before it, and SCATTER puts it there. NaN, which
+compares with nothing, has no place: what comes out where there is one is undefined.
 """
 
 from __future__ import annotations

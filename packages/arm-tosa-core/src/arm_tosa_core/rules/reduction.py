@@ -11,6 +11,7 @@ import torch
 from ..build import Builder
 from ..registry import Q, op
 from ..values import QParams, Value
+from .logic import truth
 
 Dims = int | Sequence[int] | None
 
@@ -113,16 +114,12 @@ def argmin(b: Builder, x: Value, dim: int | None = None, keepdim: bool = False) 
 
 @op("aten.any.default", "aten.any.dim", "aten.any.dims", quant=Q.ARITHMETIC)
 def any_(b: Builder, x: Value, dims: Dims = None, keepdim: bool = False) -> Value:
-    return _reduced(b, "REDUCE_ANY", _truth(b, x), dims, keepdim)
+    return _reduced(b, "REDUCE_ANY", truth(b, x), dims, keepdim)
 
 
 @op("aten.all.default", "aten.all.dim", "aten.all.dims", quant=Q.ARITHMETIC)
 def all_(b: Builder, x: Value, dims: Dims = None, keepdim: bool = False) -> Value:
-    return _reduced(b, "REDUCE_ALL", _truth(b, x), dims, keepdim)
-
-
-def _truth(b: Builder, x: Value) -> Value:
-    return x if x.dtype == torch.bool else b.elementwise("LOGICAL_NOT", b.compare("EQUAL", x, 0))
+    return _reduced(b, "REDUCE_ALL", truth(b, x), dims, keepdim)
 
 
 @op("aten.prod.dim_int", "aten.prod.default", quant=Q.PIECEWISE)
