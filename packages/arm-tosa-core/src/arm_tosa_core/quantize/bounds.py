@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from torch.fx import Node
+from torch.fx import Graph, Node
 
 from ..program import is_constant
 from ..registry import Q, canonical, find
@@ -15,6 +15,34 @@ Bounds = tuple[float, float]
 _ALL = (-math.inf, math.inf)
 #: Bounds of clamps without arguments; the others have theirs behind the tensor.
 _CLAMPS = {"aten.relu.default": (0.0, math.inf), "aten.relu6.default": (0.0, 6.0)}
+
+_POSITIVE = (0.0, math.inf)
+#: What chooses or adds numbers of tensors: of none below 0 it makes none below 0.
+_KEEPS_SIGN = frozenset(
+    f"aten.{name}"
+    for name in (
+        *("add.Tensor", "mean.dim", "mean.default", "sum.dim_IntList", "sum.default", "amax.default", "amin.default"),
+        *("cat.default", "slice.Tensor", "select.int", "expand.default", "permute.default", "transpose.int"),
+        *("view.default", "reshape.default", "flatten.using_ints", "unsqueeze.default", "squeeze.dim"),
+    )
+)
+
+
+def find_signs(graph: Graph) -> None:
+    """Marks squares, and what is made of nothing below 0 alone, as such."""
+    for node in graph.nodes:
+        if node.op != "call_function" or KNOWN in node.meta:
+            continue
+        name, operands = canonical(node.target), node.all_input_nodes
+        square = name == "aten.mul.Tensor" and node.args[0] is node.args[1]
+        kept = name in _KEEPS_SIGN and bool(operands) and all(_made_between(n)[0] >= 0 for n in operands)
+        if square or (kept and not (name == "aten.add.Tensor" and _has_negative(node))):
+            node.meta[KNOWN] = _POSITIVE
+
+
+def _has_negative(node: Node) -> bool:
+    """Whether a sum's other operand, or the factor of it, is a number below 0."""
+    return any(isinstance(v, (int, float)) and v < 0 for v in (*node.args, *node.kwargs.values()))
 
 
 def bounds_of(node: Node) -> Bounds | None:

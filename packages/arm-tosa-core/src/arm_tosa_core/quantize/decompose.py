@@ -227,8 +227,11 @@ def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModul
             _keep_within(module, node, rule.domain)
         if canonical(node.target) in _PROMOTING:
             _as_reals(module, node)
+        function: Callable[..., Any] | None
         if _is_layer(node):
-            function: Callable[..., Any] | None = _layer
+            function = _layer
+        elif _is_square(node):
+            function = _square
         else:
             function = _traced(node) if rule is None else rule.function if _is_composite(rule, node) else None
         if function is None:
@@ -294,6 +297,19 @@ def _layer(builder: AtenBuilder, *operands: AtenValue) -> Any:
     weight = _untransposed(matrix.node)
     own = AtenValue(weight) if weight else builder.aten.contiguous(builder.aten.t(matrix))
     return builder.aten.linear(x, own, *bias)
+
+
+def _is_square(node: Node) -> bool:
+    """Squares are products: arithmetic, whose operand and result may have more bits than those of a table."""
+    name = canonical(node.target)
+    if name == "aten.pow.Tensor_Scalar":
+        x, exponent = node.args
+        return isinstance(x, Node) and _is_float(x) and exponent in (2, 2.0)
+    return name == "aten.square.default"
+
+
+def _square(builder: AtenBuilder, x: AtenValue, *_exponent: float) -> Any:
+    return builder.aten.mul(x, x)
 
 
 def _is_composite(rule: Rule, node: Node) -> bool:

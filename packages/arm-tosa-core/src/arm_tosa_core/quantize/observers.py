@@ -14,7 +14,8 @@ from ..values import unbounded
 #: How far beyond the other numbers a mask lies for a quantized model: exp(-8) is less than a step of 8 bits.
 _MARGIN = 8.0
 
-#: The range is widened by this over the root of how many independent numbers were seen, doubled at most.
+#: The range is widened by this over the root of how many numbers were seen, and reaches to the other side of 0 by this
+#: over their number: few of one sign say little about the sign of the next.
 _FEW = 4.0
 
 #: Where samples tell how far they reach, the next one reaches no farther than this many mean distances between two.
@@ -36,9 +37,10 @@ _TRIED, _LEAST = 96, 0.05
 class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
     """A histogram in which the infinities of attention masks, or what stands for them, do not stretch the scale.
 
-    The range is the one of least squared error, which is searched for exactly. It is widened where few independent
-    numbers were seen: those to come lie further out. Numbers that are nearly alike count as one, unless one sample
-    reaches about as far as the next. There is more room where there are more than 8 bits.
+    The range is the one of least squared error, which is searched for exactly. It is widened where few numbers were
+    seen: those to come lie further out, and may have the other sign. Numbers that are nearly alike count as one, which
+    doubles the range at most, unless one sample reaches about as far as the next. There is more room where there are
+    more than 8 bits.
 
     Numbers that are ``unbounded`` count as a little beyond the least and greatest of the others. In the
     quantized model they saturate there.
@@ -114,13 +116,16 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
             low, high = min(low, 0.0), max(high, 0.0)
         if symmetric:  # one of the ends may be known, or be 0
             low, high = max(low, min(float(self.min_val), 0.0)), min(high, max(float(self.max_val), 0.0))
-        few, alike = (
-            min(1.0, _FEW / math.sqrt(max(n, 1))) for n in (self._count - self._zeros, sum(self._samples.values()))
-        )
-        margin = 1 + max(few, min(alike, self._spread()))
+        numbers = max(self._count - self._zeros, 1)
+        alike = min(1.0, _FEW / math.sqrt(max(sum(self._samples.values()), 1)))
+        margin = 1 + max(_FEW / math.sqrt(numbers), min(alike, self._spread()))
         margin *= _HEAD_ROOM if self.quant_max - self.quant_min > _BYTE else 1.0
+        beyond = min(margin, _FEW / numbers) * max(-low, high)
         least, greatest = self._bounds
-        low, high = max(low * margin, min(least, low)), min(high * margin, max(greatest, high))
+        low, high = (
+            max(min(low * margin, -beyond), min(least, low)),
+            min(max(high * margin, beyond), max(greatest, high)),
+        )
         # Of equal bounds, such as -1 and 1, the zero point lies between two integers. With the lower one both bounds
         # are the ends of the integers, which saves a CLAMP.
         return self.min_val.new_tensor(low * _TIE), self.max_val.new_tensor(high * _TIE)

@@ -19,6 +19,7 @@ from .assignments import without_assignments
 from .attributes import raise_attributes
 from .config import QuantizationConfig
 from .decompose import SCHEME, WHOLE, decompose
+from .idle import drop_idle
 
 
 class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
@@ -29,7 +30,8 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         wide: results of int8 schemes that are kept in 16 bits, of those that only additions, products and sums read:
             ``"none"``; ``"streams"``, the sums of a residual stream that other sums read, so that their errors add up
             along the network, what the stream begins with, and what norms leave of it without its mean;
-            ``"residuals"``, sums that are normalized at once as well; ``"all"``.
+            ``"residuals"``, sums that are normalized at once as well, and what norms make of them for the next sum,
+            of which layers read 8 bits; ``"all"``.
 
     A layer's scheme is that of the last node finder that wants it (``set_node_finder``, ``set_node_name``,
     ``set_node_target``), else the one set for its module name, else for its module type, else the global one. ``None``
@@ -37,7 +39,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
     """
 
     def __init__(
-        self, compile_spec_or_tosa_spec: ArmCompileSpec | TosaSpecification, *, wide: Wide = "streams"
+        self, compile_spec_or_tosa_spec: ArmCompileSpec | TosaSpecification, *, wide: Wide = "residuals"
     ) -> None:
         super().__init__()
         if wide not in get_args(Wide):
@@ -105,8 +107,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         self._check_names(model)
         for node in model.graph.nodes:
             node.meta[WHOLE] = node.name
-        _drop_guards(model)
-        _drop_counters(model)
+        drop_idle(model)
         raise_attributes(model)
         choose(model)
         without_assignments(model)
@@ -216,20 +217,3 @@ def _module_name(path: str) -> str:
     """``L['self'].encoder.layers[0]`` and the like, as ``named_modules`` writes it."""
     path = path.replace("L['self'].", "").replace("L['self']", "").replace("._modules['", ".").replace("']", "")
     return path.replace("[", ".").replace("]", "").replace('"', "").replace("'", "")
-
-
-def _drop_guards(model: GraphModule) -> None:
-    """``ExportedProgram.module()`` checks its inputs in a call of a submodule, which PT2E cannot take."""
-    for node in list(model.graph.nodes):
-        if node.op == "call_module" and str(node.target) == "_guards_fn" and not node.users:
-            model.graph.erase_node(node)
-    model.recompile()
-
-
-def _drop_counters(model: GraphModule) -> None:
-    """Batch norms count the batches of their training. Nothing reads that, and PT2E would leave it to inference."""
-    for counter in model.graph.find_nodes(op="get_attr"):
-        if str(counter.target).endswith("num_batches_tracked") and not any(user.users for user in counter.users):
-            for user in list(counter.users):
-                model.graph.erase_node(user)
-            model.graph.erase_node(counter)

@@ -58,8 +58,10 @@ def _image_mean(b: Builder, image: Value) -> Value:
     """The mean over an NHWC image. AVG_POOL2D rounds to the scale of its input, so integers are convolved with ones."""
     _, height, width, channels = image.shape
     image = b.apply_clamp(image)
-    if image.quant is None or image.quant.bits > 16:
-        return b.mean(image, [1, 2]) if image.quant else b.AVG_POOL2D(image, (height, width), (1, 1), (0, 0, 0, 0))
+    if image.quant is None:
+        return b.AVG_POOL2D(image, (height, width), (1, 1), (0, 0, 0, 0))
+    if image.quant.bits > (16 if b.spec.support_extension("int16") else 8):  # more than a convolution takes
+        return b.mean(image, [1, 2])
     ones = torch.ones((height, width, channels, 1), dtype=torch.int8)
     weight = b.const(ones, QParams((1 / (height * width),), 0, -127, 127))
     return b.conv("DEPTHWISE_CONV2D", image, weight, None, pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1))
