@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from quantizer_kit import INT8, assert_matches, data, kinds, named, quantized
 from torch import nn
 from torch.fx import GraphModule, Node
+from torchao.quantization.pt2e import move_exported_model_to_eval
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_qat_pt2e
 
-from arm_tosa_core import TosaCompileSpec, TOSAQuantizer
+from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, get_symmetric_quantization_config
+from arm_tosa_core.errors import UsageError
 from arm_tosa_core.program import is_dequantize, is_quantize
 from arm_tosa_core.quantizer import Wide
 
@@ -208,3 +213,33 @@ def test_a_norm_in_float32_reads_16_bits_of_a_stream(square: str) -> None:
 def test_a_copy_stays() -> None:
     model = quantized(lambda x: (x.to(torch.float32, copy=True), x.to(torch.int32)), data((2, 3)))
     assert len(named(model, "to")) + len(named(model, "_to_copy")) == 2
+
+
+def test_a_memory_format_stays() -> None:
+    """The view behind it only fits that one."""
+
+    def rows(x: torch.Tensor) -> torch.Tensor:
+        return (x + 1).to(memory_format=torch.channels_last).permute(0, 2, 3, 1).view(-1, 3) * 2
+
+    inputs = data((1, 3, 4, 5))
+    assert_matches(quantized(rows, inputs), inputs)
+
+
+def test_what_is_wide_is_one_of_four() -> None:
+    wide: Any = "some"
+    with pytest.raises(UsageError, match="wide is one of none, streams, residuals, all, not 'some'"):
+        TOSAQuantizer(TosaCompileSpec("TOSA-1.0+INT"), wide=wide)
+
+
+def test_norms_after_sums_are_trained() -> None:
+    """Both widths of what a norm gives have fake quantization of their own."""
+    torch.manual_seed(0)
+    inputs, spec = data((1, 6, 8)), TosaCompileSpec("TOSA-1.0+INT")
+    by = TOSAQuantizer(spec).set_global(get_symmetric_quantization_config(is_qat=True))
+    prepared = prepare_qat_pt2e(torch.export.export(Post().train(), tuple(inputs)).module(), by)
+    for _ in range(4):
+        prepared(*inputs).square().mean().backward()
+    model = move_exported_model_to_eval(convert_pt2e(prepared))
+    assert all(a.args[5] == torch.int16 for n in sums(model)[1:] for a in n.all_input_nodes)
+    assert all(n.args[0].args[0].args[5] == torch.int8 for n in named(model, "linear"))
+    assert_matches(model, inputs, spec)

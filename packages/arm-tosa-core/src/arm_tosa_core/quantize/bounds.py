@@ -13,10 +13,10 @@ from .decompose import KNOWN
 Bounds = tuple[float, float]
 
 _ALL = (-math.inf, math.inf)
+_NOT_NEGATIVE = (0.0, math.inf)
 #: Bounds of clamps without arguments; the others have theirs behind the tensor.
-_CLAMPS = {"aten.relu.default": (0.0, math.inf), "aten.relu6.default": (0.0, 6.0)}
+_CLAMPS = {"aten.relu.default": _NOT_NEGATIVE, "aten.relu6.default": (0.0, 6.0)}
 
-_POSITIVE = (0.0, math.inf)
 #: What chooses or adds numbers of tensors: of none below 0 it makes none below 0.
 _KEEPS_SIGN = frozenset(
     f"aten.{name}"
@@ -37,7 +37,7 @@ def find_signs(graph: Graph) -> None:
         square = name == "aten.mul.Tensor" and node.args[0] is node.args[1]
         kept = name in _KEEPS_SIGN and bool(operands) and all(_made_between(n)[0] >= 0 for n in operands)
         if square or (kept and not (name == "aten.add.Tensor" and _has_negative(node))):
-            node.meta[KNOWN] = _POSITIVE
+            node.meta[KNOWN] = _NOT_NEGATIVE
 
 
 def _has_negative(node: Node) -> bool:

@@ -50,4 +50,6 @@ def _is_idle_cast(node: Node) -> bool:
     copies = node.kwargs.get("copy") or (place is not None and len(node.args) > place and node.args[place])
     if copies or any(user.op == "output" for user in node.users):  # an input must not become a result
         return False
-    return all(getattr(before, of) == getattr(after, of) for of in ("dtype", "device", "layout"))
+    return all(getattr(before, of) == getattr(after, of) for of in ("dtype", "device", "layout")) and (
+        before.stride() == after.stride()  # a view may follow that only fits the memory format asked for
+    )
