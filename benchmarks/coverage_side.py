@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def _ours(case: OpCase, scheme: str) -> str:
-    from arm_tosa_core.program import is_dequantize
+    from arm_tosa_core.lower.exported_program import is_dequantize
     from arm_tosa_core.testing.harness import Execution, exported, left_outside
 
     spec = arm_tosa_core.TosaCompileSpec(SPECS[scheme])

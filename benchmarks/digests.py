@@ -23,6 +23,7 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
+from arm_ethosu import EthosUCompileSpec
 from arm_tosa_core import (
     QuantizationConfig,
     TOSAQuantizer,
@@ -30,7 +31,6 @@ from arm_tosa_core import (
     get_symmetric_quantization_config,
     lower,
 )
-from arm_ethosu import EthosUCompileSpec
 from arm_vgf import VgfCompileSpec
 from models import MODELS, ZOO
 
@@ -92,7 +92,9 @@ def main() -> int:
                 made[key] = {"error": f"{type(error).__name__}: {str(error)[:200]}"}
             same = key not in before or before[key] == made[key]
             different += not same
-            print(f"{key}: {'' if same else 'DIFFERENT '}{len(made[key])} files {made[key].get('error', '')}", flush=True)
+            print(
+                f"{key}: {'' if same else 'DIFFERENT '}{len(made[key])} files {made[key].get('error', '')}", flush=True
+            )
             if options.output:
                 options.output.write_text(json.dumps(made, indent=1, sort_keys=True) + "\n")
     if before:

@@ -20,9 +20,9 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
-from arm_tosa_core import reference
-from arm_tosa_core.plugins import target as find_target
+from arm_tosa_core.plugin.entry_points import target as find_target
 from arm_tosa_core.testing.harness import Execution, exported
+from arm_tosa_core.tosa import reference_model as reference
 from models import MODELS
 
 Array = np.ndarray[Any, Any]

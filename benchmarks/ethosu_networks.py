@@ -20,7 +20,7 @@ from typing import Any
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
 from arm_ethosu.accelerators import ACCELERATORS
-from arm_tosa_core.plugins import target as find_target
+from arm_tosa_core.plugin.entry_points import target as find_target
 from arm_tosa_core.testing.harness import Execution, exported
 from models import MODELS
 from report import parser, show

@@ -28,8 +28,8 @@ sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
 import torch
 
-from arm_tosa_core.plugins import target as find_target
-from arm_tosa_core.program import is_dequantize, is_int64_cast, is_quantize
+from arm_tosa_core.lower.exported_program import is_dequantize, is_int64_cast, is_quantize
+from arm_tosa_core.plugin.entry_points import target as find_target
 from arm_tosa_core.quantize.quantizer import TOSAQuantizer
 from arm_tosa_core.testing.harness import Execution, export_quantized, scheme_config
 from models import MODELS, ZOO

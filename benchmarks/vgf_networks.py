@@ -23,7 +23,7 @@ CASES = ("mobilenet_v2", "mobilenet_v2:fp32", "resnet18", "bert_tiny", "deit_tin
 def judge(case: str) -> bool:
     """Prints a row of a network and scheme (``name`` or ``name:fp32``); whether it is as it should be."""
     from arm_runtime.vgf import Session
-    from arm_tosa_core import reference
+    from arm_tosa_core.tosa import reference_model as reference
 
     name, _, scheme = case.partition(":")
     vgf, tosa = compile_network(name, scheme or "int8")

@@ -9,7 +9,7 @@ import torch
 from executorch.exir import EdgeProgramManager
 from executorch.exir.delegate import executorch_call_delegate
 
-from arm_tosa_core import reference
+from arm_tosa_core.tosa import reference_model as reference
 
 
 class ReferenceInterpreter(torch.fx.Interpreter):

@@ -35,10 +35,10 @@ from arm_tosa_core import (
     TosaSpecification,
     get_symmetric_a16w8_quantization_config,
     get_symmetric_quantization_config,
-    reference,
 )
-from arm_tosa_core.partitioner import NothingDelegatedWarning
-from arm_tosa_core.pte import Delegate, delegates
+from arm_tosa_core.exir.partitioner import NothingDelegatedWarning
+from arm_tosa_core.exir.pte import Delegate, delegates
+from arm_tosa_core.tosa import reference_model as reference
 from arm_vgf import VgfBackend, VgfCompileSpec, VgfPartitioner, VgfQuantizer, extract_vgf
 from models import MODELS
 

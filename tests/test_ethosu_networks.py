@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from arm_tosa_core.plugins import target as find_target
+from arm_tosa_core.plugin.entry_points import target as find_target
 from arm_tosa_core.testing.harness import Execution, exported
 from models import MODELS
 

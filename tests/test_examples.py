@@ -50,7 +50,7 @@ def test_digits(tmp_path: Path) -> None:
 
 
 def test_ethosu_flow(tmp_path: Path) -> None:
-    from arm_tosa_core.pte import delegates
+    from arm_tosa_core.exir.pte import delegates
 
     _run("ethosu_flow.py", tmp_path / "model.pte")
     (delegate,) = delegates((tmp_path / "model.pte").read_bytes())
@@ -59,7 +59,7 @@ def test_ethosu_flow(tmp_path: Path) -> None:
 
 
 def test_vgf_flow(tmp_path: Path) -> None:
-    from arm_tosa_core.pte import delegates
+    from arm_tosa_core.exir.pte import delegates
 
     _run("vgf_flow.py", tmp_path / "model.pte", tmp_path / "model.vgf")
     (delegate,) = delegates((tmp_path / "model.pte").read_bytes())

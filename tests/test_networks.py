@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from arm_tosa_core import TosaSpecification, reference
-from arm_tosa_core.errors import ToolError
+from arm_tosa_core import TosaSpecification
+from arm_tosa_core.support.errors import ToolError
+from arm_tosa_core.tosa import reference_model as reference
 from nets import Lowered, lower_int8, sqnr
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 
 TARGETS, RULES = "arm_tosa.targets", "arm_tosa.rules"
-GOOD = "from arm_tosa_core.target import Target\ndef make(): return Target('{}', 'TOSA-1.0+INT', description='fine')\n"
+GOOD = "from arm_tosa_core import Target\ndef make(): return Target('{}', 'TOSA-1.0+INT', description='fine')\n"
 RULE = "from arm_tosa_core import Q, op\n@op({!r}, quant=Q.NONE)\ndef mine(b, x): return x\n"
 
 

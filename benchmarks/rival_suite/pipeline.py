@@ -15,13 +15,9 @@ import pytest
 import torch
 from torch.utils._pytree import tree_leaves
 
-from arm_tosa_core import (
-    TosaCompileSpec,
-    get_symmetric_a16w8_quantization_config,
-    get_symmetric_quantization_config,
-)
-from arm_tosa_core.program import is_dequantize, is_int64_cast, is_quantize
-from arm_tosa_core.quantizer import TOSAQuantizer
+from arm_tosa_core import TosaCompileSpec, get_symmetric_a16w8_quantization_config, get_symmetric_quantization_config
+from arm_tosa_core.lower.exported_program import is_dequantize, is_int64_cast, is_quantize
+from arm_tosa_core.quantize.quantizer import TOSAQuantizer
 from arm_tosa_core.testing.harness import Execution, export_quantized, exported
 
 #: Stages that a test may take away, or whose arguments it may change, and what then holds.

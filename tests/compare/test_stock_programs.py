@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from arm_tosa_core import reference
-from arm_tosa_core.pte import delegates
+from arm_tosa_core.exir.pte import delegates
+from arm_tosa_core.tosa import reference_model as reference
 
 # In a process of its own: its backend classes have the names of ours.
 _RIVAL = """

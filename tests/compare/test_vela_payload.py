@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from arm_ethosu import EthosUCompileSpec
-from arm_tosa_core.ir import DType, Graph
-from arm_tosa_core.serializer import serialize
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.serializer import serialize
 
 # In a process of its own: its backend classes have the names of ours.
 _RIVAL = """

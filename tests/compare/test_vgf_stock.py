@@ -78,7 +78,7 @@ def test_ours_is_what_the_stock_delegate_takes() -> None:
     from executorch.exir import to_edge_transform_and_lower
     from executorch.exir._serialize._program import deserialize_pte_binary
 
-    from arm_tosa_core.pte import delegates
+    from arm_tosa_core.exir.pte import delegates
     from arm_vgf import VgfCompileSpec, VgfPartitioner
 
     example = (torch.tensor([1, 2]), torch.randn(1, 3, 5, 5), torch.tensor([True, False]))

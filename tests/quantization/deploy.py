@@ -11,9 +11,10 @@ from executorch.exir.delegate import executorch_call_delegate
 from torch.fx import GraphModule, Interpreter, Node
 
 from arm_ethosu import EthosUCompileSpec
-from arm_tosa_core import TosaCompileSpec, reference
-from arm_tosa_core.compile_spec import ArmCompileSpec
+from arm_tosa_core import TosaCompileSpec
+from arm_tosa_core.exir.compile_spec import ArmCompileSpec
 from arm_tosa_core.flow.edge import lower_to_edge
+from arm_tosa_core.tosa import reference_model as reference
 from arm_vgf import VgfCompileSpec
 
 Run = Callable[[torch.Tensor], torch.Tensor]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from arm_ethosu import EthosUCompileSpec, vela
-from arm_tosa_core.build import Builder
-from arm_tosa_core.ir import DType
-from arm_tosa_core.pipeline import legalize
-from arm_tosa_core.reference import run
-from arm_tosa_core.serializer import serialize
+from arm_tosa_core.lower.builder import Builder
+from arm_tosa_core.lower.pipeline import legalize
+from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.reference_model import run
+from arm_tosa_core.tosa.serializer import serialize
 
 SPEC = EthosUCompileSpec("ethos-u55-128")
 

@@ -9,11 +9,12 @@ import pytest
 from rewrite_kit import before_and_after, cycles
 
 from arm_ethosu import EthosUCompileSpec
-from arm_tosa_core.build import Builder
-from arm_tosa_core.ir import DType, Graph, Tensor
-from arm_tosa_core.pipeline import legalize
-from arm_tosa_core.reference import run
-from arm_tosa_core.serializer import serialize
+from arm_tosa_core.lower.builder import Builder
+from arm_tosa_core.lower.pipeline import legalize
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Tensor
+from arm_tosa_core.tosa.reference_model import run
+from arm_tosa_core.tosa.serializer import serialize
 
 _U85 = EthosUCompileSpec("ethos-u85-256")
 

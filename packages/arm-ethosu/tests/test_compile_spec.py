@@ -12,8 +12,8 @@ import arm_ethosu
 from arm_ethosu import ArmCompileSpecBuilder, EthosUCompileSpec, EthosUQuantizer, targets
 from arm_ethosu.accelerators import ACCELERATORS
 from arm_ethosu.vela_ini import locate
-from arm_tosa_core.compile_spec import TosaCompileSpec
-from arm_tosa_core.errors import UsageError
+from arm_tosa_core.exir.compile_spec import TosaCompileSpec
+from arm_tosa_core.support.errors import UsageError
 
 _INI = locate(None).read_text()
 _PAIR = "[System_Config.Mine]\naxi0_port={}\naxi1_port=OffChipFlash\n[Memory_Mode.Also_Mine]\n{}\n"

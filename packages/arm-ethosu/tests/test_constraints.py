@@ -12,11 +12,11 @@ from vela_in_process import problem
 from arm_ethosu import EthosUCompileSpec, vela
 from arm_ethosu.accelerators import ACCELERATORS, DEFAULTS, family_of
 from arm_ethosu.constraints import checks_for
-from arm_tosa_core.errors import ToolError
-from arm_tosa_core.ir import Graph
-from arm_tosa_core.pipeline import legalize
-from arm_tosa_core.serializer import serialize
-from arm_tosa_core.specification import TosaSpecification
+from arm_tosa_core.lower.pipeline import legalize
+from arm_tosa_core.support.errors import ToolError
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.serializer import serialize
+from arm_tosa_core.tosa.specification import TosaSpecification
 
 _SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT+int16+int4")
 _ONE_PER_FAMILY = ("ethos-u55-128", "ethos-u65-256", "ethos-u85-256")

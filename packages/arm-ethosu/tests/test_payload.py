@@ -9,7 +9,7 @@ import pytest
 from vela_arrays import arrays
 
 from arm_ethosu import payload
-from arm_tosa_core.errors import UsageError
+from arm_tosa_core.support.errors import UsageError
 
 
 def test_layout() -> None:

@@ -10,8 +10,9 @@ import pytest
 from rewrite_kit import SPEC, before_and_after, cycles
 
 from arm_ethosu import EthosUCompileSpec
-from arm_tosa_core.build import Builder
-from arm_tosa_core.ir import DType, Graph
+from arm_tosa_core.lower.builder import Builder
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType
 
 
 def _convolution(

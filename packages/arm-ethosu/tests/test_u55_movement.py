@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from arm_tosa_core.plugins import target as find_target
+from arm_tosa_core.plugin.entry_points import target as find_target
 from arm_tosa_core.testing.case import QUANTIZED, OpCase
 from arm_tosa_core.testing.cases import CASES
 from arm_tosa_core.testing.harness import delegated, exported

@@ -12,9 +12,9 @@ from vela_cases import I16, conv, op
 from vela_cases import In as Input
 
 from arm_ethosu import EthosUCompileSpec, payload, vela
-from arm_tosa_core.errors import ToolError, UsageError
-from arm_tosa_core.serializer import serialize
-from arm_tosa_core.specification import TosaSpecification
+from arm_tosa_core.support.errors import ToolError, UsageError
+from arm_tosa_core.tosa.serializer import serialize
+from arm_tosa_core.tosa.specification import TosaSpecification
 
 _U55 = {"accelerator": "ethos-u55-128", "system_config": "Ethos_U55_High_End_Embedded", "memory_mode": "Shared_Sram"}
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from arm_tosa_core.ir import DType, Graph, Tensor
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Tensor
 
 B, I4, I8, I16, I32, I48 = (getattr(DType, n) for n in ("BOOL", "INT4", "INT8", "INT16", "INT32", "INT48"))
 _NUMPY = {B: np.bool_, I4: np.int8, I8: np.int8, I16: np.int16, I32: np.int32, I48: np.int64}

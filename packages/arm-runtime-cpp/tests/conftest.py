@@ -57,7 +57,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Program]
 
     from arm_ethosu import EthosUCompileSpec, EthosUPartitioner, EthosUQuantizer
     from arm_tosa_core import get_symmetric_quantization_config
-    from arm_tosa_core.pte import delegates
+    from arm_tosa_core.exir.pte import delegates
 
     made: dict[tuple[str, ...], Program] = {}
     digits = _digits_model()

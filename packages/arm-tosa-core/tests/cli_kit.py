@@ -10,9 +10,10 @@ import numpy as np
 from typer.testing import CliRunner, Result
 
 from arm_tosa_core.cli.main import app
-from arm_tosa_core.ir import DType, Graph
-from arm_tosa_core.serializer import serialize
-from arm_tosa_core.specification import TosaSpecification
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.serializer import serialize
+from arm_tosa_core.tosa.specification import TosaSpecification
 
 MODELS = """
 import torch

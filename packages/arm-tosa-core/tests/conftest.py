@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from arm_tosa_core import plugins
-from arm_tosa_core.target import Target
+from arm_tosa_core.plugin import entry_points as plugins
+from arm_tosa_core.plugin.target import Target
 
 sys.path.append(str(Path(__file__).parent))  # pytest's importlib mode leaves it alone
 

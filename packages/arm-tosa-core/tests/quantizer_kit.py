@@ -20,10 +20,10 @@ from arm_tosa_core import (
     get_symmetric_a16w8_quantization_config,
     get_symmetric_quantization_config,
 )
-from arm_tosa_core.program import attribute, is_dequantize, is_quantize
-from arm_tosa_core.reference import run
-from arm_tosa_core.registry import canonical
+from arm_tosa_core.lower.exported_program import attribute, is_dequantize, is_quantize
+from arm_tosa_core.lower.registry import canonical
 from arm_tosa_core.testing.case import Apply
+from arm_tosa_core.tosa.reference_model import run
 
 INT8 = get_symmetric_quantization_config()
 

@@ -13,15 +13,17 @@ import pytest
 import torch
 from cli_kit import error, ok, run
 
-from arm_tosa_core import TosaCompileSpec, plugins
+from arm_tosa_core import TosaCompileSpec
 from arm_tosa_core.accuracy.compare import compare
 from arm_tosa_core.accuracy.model import Model
 from arm_tosa_core.accuracy.scheme import Scheme, read_scheme
 from arm_tosa_core.accuracy.search import parse_budget
-from arm_tosa_core.errors import UsageError
+from arm_tosa_core.plugin import entry_points as plugins
+from arm_tosa_core.plugin.target import Target
+from arm_tosa_core.quantize.config import get_symmetric_quantization_config
 from arm_tosa_core.quantize.post_training import quantize_program
-from arm_tosa_core.quantizer import TOSAQuantizer, get_symmetric_quantization_config
-from arm_tosa_core.target import Target
+from arm_tosa_core.quantize.quantizer import TOSAQuantizer
+from arm_tosa_core.support.errors import UsageError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own
 
@@ -131,7 +133,7 @@ def test_command(folder: Path) -> None:
 
 def _with_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     """A target whose cycles are the bits of all tensors of its graph."""
-    from arm_tosa_core.loader import load
+    from arm_tosa_core.tosa.loader import load
 
     def estimate(tosa: bytes) -> dict[str, float]:
         graph = load(tosa)
@@ -235,8 +237,8 @@ def test_compile_takes_the_scheme(folder: Path) -> None:
     mixed = ok("compile", *arguments, "--quantize", "found.json", "-o", "mixed.tosa")
     plain = ok("compile", *arguments, "--quantize", "int8", "-o", "plain.tosa")
     assert mixed["delegates"] == plain["delegates"] == 1
-    from arm_tosa_core.ir import DType
-    from arm_tosa_core.loader import load
+    from arm_tosa_core.tosa.ir import DType
+    from arm_tosa_core.tosa.loader import load
 
     def convolutions(path: str) -> list[DType]:
         graph = load(Path(path).read_bytes())

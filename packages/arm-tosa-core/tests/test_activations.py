@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from arm_tosa_core.compile_spec import TosaCompileSpec
-from arm_tosa_core.targets import tosa_int
+from arm_tosa_core.exir.compile_spec import TosaCompileSpec
+from arm_tosa_core.exir.tosa_targets import tosa_int
 from arm_tosa_core.testing.case import Apply
 from arm_tosa_core.testing.harness import Execution, exported
 

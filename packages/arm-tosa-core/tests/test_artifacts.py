@@ -11,8 +11,8 @@ from executorch.exir.backend.operator_support import DontPartition
 from flows import Lowered, Net, export, lower
 
 from arm_tosa_core import TosaCompileSpec, TOSAPartitioner, UsageError
-from arm_tosa_core.compile_spec import ArmCompileSpec
-from arm_tosa_core.loader import load
+from arm_tosa_core.exir.compile_spec import ArmCompileSpec
+from arm_tosa_core.tosa.loader import load
 
 DebugMode = ArmCompileSpec.DebugMode
 X = torch.randn(1, 4, 8, 8, generator=torch.Generator().manual_seed(0))

@@ -8,9 +8,9 @@ from executorch.exir import EdgeCompileConfig, to_edge
 from flows import Net, export, lower, quantize
 
 from arm_tosa_core import LoweringError, TOSABackend, TosaCompileSpec, TosaSpecification, UsageError
-from arm_tosa_core.backend import backend_class
-from arm_tosa_core.pte import delegates
-from arm_tosa_core.reference import validate
+from arm_tosa_core.exir.backend import backend_class
+from arm_tosa_core.exir.pte import delegates
+from arm_tosa_core.tosa.reference_model import validate
 
 X = torch.randn(1, 4, 8, 8, generator=torch.Generator().manual_seed(0))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 
 from arm_tosa_core import TosaCompileSpec
-from arm_tosa_core.branches import with_choices
+from arm_tosa_core.aten.control_flow import with_choices
 from arm_tosa_core.testing.case import Apply
 from arm_tosa_core.testing.harness import Execution
 

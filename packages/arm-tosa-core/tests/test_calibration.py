@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from arm_tosa_core.cli.calibration import CalibrationWarning, samples
-from arm_tosa_core.errors import UsageError
+from arm_tosa_core.support.errors import UsageError
 
 
 @pytest.fixture

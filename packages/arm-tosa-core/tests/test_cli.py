@@ -17,10 +17,10 @@ import torch
 from cli_kit import error, graph, ok, run
 from executorch.exir import to_edge_transform_and_lower
 
-from arm_tosa_core import plugins
 from arm_tosa_core.cli import extract as extract_command
-from arm_tosa_core.pte import Delegate
-from arm_tosa_core.target import Target
+from arm_tosa_core.exir.pte import Delegate
+from arm_tosa_core.plugin import entry_points as plugins
+from arm_tosa_core.plugin.target import Target
 
 COMMANDS = ("targets", "doctor", "compile", "explain", "run", "verify", "extract")
 

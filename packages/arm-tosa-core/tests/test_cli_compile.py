@@ -14,9 +14,9 @@ import torch
 from cli_kit import error, graph, line_of, ok, run
 
 from arm_tosa_core.cli import quantize as cli_quantize
-from arm_tosa_core.ir import DType
-from arm_tosa_core.loader import load
-from arm_tosa_core.pte import delegates
+from arm_tosa_core.exir.pte import delegates
+from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.loader import load
 
 
 def test_compile_to_pte_and_to_tosa(folder: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 
 from arm_tosa_core import TosaCompileSpec, TosaSpecification, UsageError
-from arm_tosa_core.compile_spec import ArmCompileSpec, TargetCompileSpec
+from arm_tosa_core.exir.compile_spec import ArmCompileSpec, TargetCompileSpec
 
 DebugMode = ArmCompileSpec.DebugMode
 

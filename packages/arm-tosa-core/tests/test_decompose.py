@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch.export import ExportedProgram
 
-from arm_tosa_core.decompose import decompose, run_decompositions, without_composites
-from arm_tosa_core.functional import functional, out_of_place
-from arm_tosa_core.program import copy_program, mutable
+from arm_tosa_core.aten.decompose import decompose, run_decompositions, without_composites
+from arm_tosa_core.aten.functionalize import functional, out_of_place
+from arm_tosa_core.lower.exported_program import copy_program, mutable
 
 
 def counted(x: torch.Tensor) -> torch.Tensor:
@@ -103,8 +103,8 @@ def traced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         counts.append(len(program.graph.nodes))
         return run_decompositions(program, table)
 
-    monkeypatch.setattr("arm_tosa_core.functional.run_decompositions", counting)
-    monkeypatch.setattr("arm_tosa_core.decompose.run_decompositions", counting)
+    monkeypatch.setattr("arm_tosa_core.aten.functionalize.run_decompositions", counting)
+    monkeypatch.setattr("arm_tosa_core.aten.decompose.run_decompositions", counting)
     return counts
 
 

@@ -10,13 +10,8 @@ import pytest
 import torch
 from torch import nn
 
-from arm_tosa_core import (
-    TosaCompileSpec,
-    TOSAQuantizer,
-    get_symmetric_quantization_config,
-    quantize_program,
-)
-from arm_tosa_core.quantize.equalize import equalize
+from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, get_symmetric_quantization_config, quantize_program
+from arm_tosa_core.quantize.equalization import equalize
 
 
 def tilt(maker: Any, *readers: Any) -> None:

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from arm_tosa_core.errors import Rejected
-from arm_tosa_core.ir import Op
-from arm_tosa_core.plugins import target
+from arm_tosa_core.plugin.entry_points import target
+from arm_tosa_core.support.errors import Rejected
 from arm_tosa_core.testing.cases import CASES
 from arm_tosa_core.testing.test_operators import check_case
+from arm_tosa_core.tosa.ir import Op
 
 NAMES = [
     "any/float",  # compared with 0 as integers

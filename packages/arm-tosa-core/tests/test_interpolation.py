@@ -7,7 +7,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from arm_tosa_core.build.interpolation import BEND_BITS, FINE_BITS, TABLE_BITS, Array, Interpolation, interpolate
+from arm_tosa_core.lower.builder.interpolation import (
+    BEND_BITS,
+    FINE_BITS,
+    TABLE_BITS,
+    Array,
+    Interpolation,
+    interpolate,
+)
 
 POINTS = np.arange(-32768, 32769)
 

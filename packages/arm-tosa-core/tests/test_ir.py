@@ -8,11 +8,12 @@ import sys
 import numpy as np
 import pytest
 
-from arm_tosa_core.dtypes import numpy_dtype, torch_to_tosa, tosa_to_torch
-from arm_tosa_core.errors import Rejected
-from arm_tosa_core.ir import DType, Graph, joined
-from arm_tosa_core.specification import TosaSpecification
-from arm_tosa_core.verifier import verify
+from arm_tosa_core.support.errors import Rejected
+from arm_tosa_core.tosa.dtypes import numpy_dtype, torch_to_tosa, tosa_to_torch
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, joined
+from arm_tosa_core.tosa.specification import TosaSpecification
+from arm_tosa_core.tosa.verifier import verify
 
 SPEC = TosaSpecification.create_from_string("TOSA-1.0+FP")
 

@@ -10,12 +10,12 @@ import torch
 
 from arm_tosa_core import TosaCompileSpec
 from arm_tosa_core.flow.edge import lower_to_edge
-from arm_tosa_core.ir import DType
-from arm_tosa_core.loader import load
-from arm_tosa_core.program import copy_program
-from arm_tosa_core.serializer import serialize
+from arm_tosa_core.lower.exported_program import copy_program
 from arm_tosa_core.testing.case import Apply
 from arm_tosa_core.testing.harness import Execution, exported
+from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.loader import load
+from arm_tosa_core.tosa.serializer import serialize
 
 _FLOAT, _INTEGER = TosaCompileSpec("TOSA-1.0+FP+cf"), TosaCompileSpec("TOSA-1.0+INT+cf")
 _QUANTIZED = TosaCompileSpec("TOSA-1.0+INT+int16+cf")

@@ -16,13 +16,13 @@ from test_partitioner import PROGRAMS, X
 from torch.export import ExportedProgram
 
 from arm_tosa_core import TosaCompileSpec, TosaSpecification, UsageError, lower
-from arm_tosa_core import decompose as decomposition
-from arm_tosa_core.decompose import decompose
-from arm_tosa_core.errors import NothingDelegatedWarning
-from arm_tosa_core.functional import functional
-from arm_tosa_core.partitioner import TOSAPartitioner
-from arm_tosa_core.pte import delegates
-from arm_tosa_core.reference import validate
+from arm_tosa_core.aten import decompose as decomposition
+from arm_tosa_core.aten.decompose import decompose
+from arm_tosa_core.aten.functionalize import functional
+from arm_tosa_core.exir.partitioner import TOSAPartitioner
+from arm_tosa_core.exir.pte import delegates
+from arm_tosa_core.support.errors import NothingDelegatedWarning
+from arm_tosa_core.tosa.reference_model import validate
 
 INT = TosaSpecification.create_from_string("TOSA-1.0+INT")
 
@@ -137,7 +137,7 @@ def test_operators_in_place_go(forward: Any, local: bool, monkeypatch: pytest.Mo
     traced: list[ExportedProgram] = []
     whole = decomposition.run_decompositions
     monkeypatch.setattr(
-        "arm_tosa_core.functional.run_decompositions",
+        "arm_tosa_core.aten.functionalize.run_decompositions",
         lambda program, table: traced.append(program) or whole(program, table),
     )
     made = functional(exported)

@@ -16,7 +16,7 @@ from torch.export import ExportedProgram
 
 from arm_tosa_core import TosaCompileSpec
 from arm_tosa_core.flow.edge import lower_to_edge
-from arm_tosa_core.plugins import target as find_target
+from arm_tosa_core.plugin.entry_points import target as find_target
 from arm_tosa_core.testing.case import SCHEMES, Apply, OpCase
 from arm_tosa_core.testing.cases import CASES
 from arm_tosa_core.testing.flows import assert_flows_agree

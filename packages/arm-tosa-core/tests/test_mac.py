@@ -12,14 +12,15 @@ from torch import nn
 from torch.nn import functional as F
 
 from arm_tosa_core import TOSAQuantizer, TosaSpecification, get_symmetric_quantization_config
-from arm_tosa_core.build import Builder
-from arm_tosa_core.compile_spec import TosaCompileSpec
-from arm_tosa_core.errors import Rejected
-from arm_tosa_core.ir import DType, Graph, Op
+from arm_tosa_core.exir.compile_spec import TosaCompileSpec
+from arm_tosa_core.exir.tosa_targets import tosa_fp, tosa_int
+from arm_tosa_core.lower.builder import Builder
+from arm_tosa_core.lower.values import QParams, Value
 from arm_tosa_core.rules.resize import upsample_nearest2d
-from arm_tosa_core.targets import tosa_fp, tosa_int
+from arm_tosa_core.support.errors import Rejected
 from arm_tosa_core.testing.harness import Execution, exported
-from arm_tosa_core.values import QParams, Value
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Op
 
 SPEC = TosaCompileSpec("TOSA-1.0+INT+FP+int16")
 IMAGE = (1, 4, 8, 8)

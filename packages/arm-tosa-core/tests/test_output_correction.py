@@ -10,7 +10,7 @@ import torch
 from torch.fx import GraphModule
 
 from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, get_symmetric_quantization_config
-from arm_tosa_core.quantize import outputs
+from arm_tosa_core.quantize import output_correction as outputs
 from arm_tosa_core.quantize.post_training import quantize_program
 
 

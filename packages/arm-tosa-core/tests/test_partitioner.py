@@ -18,8 +18,8 @@ from flows import Inputs, Lowered, Net, assert_same, eager, export, lower, quant
 from torch.export import ExportedProgram
 
 from arm_tosa_core import TosaCompileSpec, TOSAPartitioner
-from arm_tosa_core.partitioner import NothingDelegatedWarning
-from arm_tosa_core.program import is_quantize
+from arm_tosa_core.exir.partitioner import NothingDelegatedWarning
+from arm_tosa_core.lower.exported_program import is_quantize
 
 X, Y = torch.randn(2, 1, 4, 8, 8, generator=torch.Generator().manual_seed(0))
 IDS = torch.tensor([[1, 2, 3]])

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from arm_tosa_core import plugins
-from arm_tosa_core.errors import UsageError
-from arm_tosa_core.plugins import PluginError, PluginWarning
-from arm_tosa_core.target import Target
+from arm_tosa_core.plugin import entry_points as plugins
+from arm_tosa_core.plugin.entry_points import PluginError, PluginWarning
+from arm_tosa_core.plugin.target import Target
+from arm_tosa_core.support.errors import UsageError
 
 Install = Callable[..., None]
 
-GOOD = "from arm_tosa_core.target import Target\ndef make(): return Target({name!r}, 'TOSA-1.0+INT')\n"
+GOOD = "from arm_tosa_core.plugin.target import Target\ndef make(): return Target({name!r}, 'TOSA-1.0+INT')\n"
 
 
 @pytest.fixture

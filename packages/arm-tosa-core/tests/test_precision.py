@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from arm_tosa_core.compile_spec import TosaCompileSpec
-from arm_tosa_core.targets import tosa_int
+from arm_tosa_core.exir.compile_spec import TosaCompileSpec
+from arm_tosa_core.exir.tosa_targets import tosa_int
 from arm_tosa_core.testing.harness import Execution, exported
 
 SPEC = TosaCompileSpec("TOSA-1.0+INT+int16")

@@ -7,8 +7,8 @@ from executorch.exir import schema
 from executorch.exir._serialize._program import PTEFile, serialize_pte_binary
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 
-from arm_tosa_core.errors import UsageError
-from arm_tosa_core.pte import delegates
+from arm_tosa_core.exir.pte import delegates
+from arm_tosa_core.support.errors import UsageError
 
 PAYLOADS = {"AcmeBackend": b"first payload", "VgfBackend": b"VGF1" + bytes(range(256)), "XnnpackBackend": b""}
 

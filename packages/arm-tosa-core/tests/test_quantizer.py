@@ -39,9 +39,9 @@ from arm_tosa_core import (
     get_symmetric_quantization_config,
     quantize_program,
 )
-from arm_tosa_core.errors import UsageError
-from arm_tosa_core.program import is_dequantize, is_quantize
-from arm_tosa_core.registry import canonical
+from arm_tosa_core.lower.exported_program import is_dequantize, is_quantize
+from arm_tosa_core.lower.registry import canonical
+from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.testing.case import Apply
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations

@@ -34,7 +34,7 @@ from arm_tosa_core import (
     get_uint8_io_quantization_config,
     quantize_program,
 )
-from arm_tosa_core.errors import LoweringError, UsageError
+from arm_tosa_core.support.errors import LoweringError, UsageError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations
 

@@ -8,11 +8,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from arm_tosa_core.errors import ToolError, UsageError
-from arm_tosa_core.ir import DType, Graph
-from arm_tosa_core.reference import run, validate
-from arm_tosa_core.serializer import serialize
-from arm_tosa_core.specification import TosaSpecification
+from arm_tosa_core.support.errors import ToolError, UsageError
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.reference_model import run, validate
+from arm_tosa_core.tosa.serializer import serialize
+from arm_tosa_core.tosa.specification import TosaSpecification
 
 SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT+FP+int16+int4+bf16+fp8e4m3+fp8e5m2")
 
@@ -29,7 +30,7 @@ def identity(dtype: DType, shape: tuple[int, ...]) -> bytes:
     [np.bool_, np.int8, np.int16, np.int32, np.float16, np.float32, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn],
 )
 def test_every_type_and_rank_goes_through(dtype: type, shape: tuple[int, ...]) -> None:
-    from arm_tosa_core.dtypes import _NUMPY
+    from arm_tosa_core.tosa.dtypes import _NUMPY
 
     tosa_type = next(key for key, value in _NUMPY.items() if value == np.dtype(dtype) and key is not DType.INT4)
     x = np.asarray(np.arange(np.prod(shape, dtype=int)).reshape(shape) % 2 * 2 - 1).astype(dtype)

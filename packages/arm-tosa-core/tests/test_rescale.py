@@ -14,13 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arm_tosa_core import TosaSpecification
-from arm_tosa_core.build import Builder
-from arm_tosa_core.errors import Rejected
-from arm_tosa_core.ir import DType, Graph, Op, Tensor
-from arm_tosa_core.reference import run
-from arm_tosa_core.scaling import multiplier_and_shift
-from arm_tosa_core.serializer import serialize
-from arm_tosa_core.values import QParams, Value
+from arm_tosa_core.lower.builder import Builder
+from arm_tosa_core.lower.values import QParams, Value
+from arm_tosa_core.support.errors import Rejected
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Op, Tensor
+from arm_tosa_core.tosa.reference_model import run
+from arm_tosa_core.tosa.scaling import multiplier_and_shift
+from arm_tosa_core.tosa.serializer import serialize
 
 SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT+int16")
 scales = st.floats(2.0**-20, 2.0**10)

@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 
 from arm_tosa_core import TosaSpecification
-from arm_tosa_core.build import Builder
-from arm_tosa_core.errors import LoweringError
-from arm_tosa_core.ir import DType, Graph, Op, Tensor
-from arm_tosa_core.pipeline import run_rewrites
-from arm_tosa_core.reference import run
-from arm_tosa_core.rewrite import Rewrite, Stage
+from arm_tosa_core.lower.builder import Builder
+from arm_tosa_core.lower.pipeline import run_rewrites
 from arm_tosa_core.rewrites import REWRITES
-from arm_tosa_core.serializer import serialize
-from arm_tosa_core.verifier import verify
+from arm_tosa_core.support.errors import LoweringError
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Op, Tensor
+from arm_tosa_core.tosa.reference_model import run
+from arm_tosa_core.tosa.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.serializer import serialize
+from arm_tosa_core.tosa.verifier import verify
 
 SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT")
 

@@ -9,14 +9,15 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from arm_tosa_core.errors import LoweringError, UsageError
-from arm_tosa_core.ir import DType, Graph, Op, Origin, Tensor
-from arm_tosa_core.loader import load
-from arm_tosa_core.packing import pack, unpack
-from arm_tosa_core.reference import run, validate
-from arm_tosa_core.serializer import DTYPE_NUMBERS, OP_NUMBERS, serialize
-from arm_tosa_core.specification import TosaSpecification
-from arm_tosa_core.table import OPERATORS
+from arm_tosa_core.support.errors import LoweringError, UsageError
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Op, Origin, Tensor
+from arm_tosa_core.tosa.loader import load
+from arm_tosa_core.tosa.packing import pack, unpack
+from arm_tosa_core.tosa.reference_model import run, validate
+from arm_tosa_core.tosa.serializer import DTYPE_NUMBERS, OP_NUMBERS, serialize
+from arm_tosa_core.tosa.specification import TosaSpecification
+from arm_tosa_core.tosa.table import OPERATORS
 
 SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT+FP")
 

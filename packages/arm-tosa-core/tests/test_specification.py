@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from arm_tosa_core.errors import UsageError
-from arm_tosa_core.specification import LEVEL_8K, TosaSpecification
+from arm_tosa_core.support.errors import UsageError
+from arm_tosa_core.tosa.specification import LEVEL_8K, TosaSpecification
 
 parse = TosaSpecification.create_from_string
 

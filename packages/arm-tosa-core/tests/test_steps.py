@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from arm_tosa_core.build import Builder
-from arm_tosa_core.ir import DType, Graph
-from arm_tosa_core.reference import run
-from arm_tosa_core.serializer import serialize
-from arm_tosa_core.specification import TosaSpecification
-from arm_tosa_core.values import QParams
+from arm_tosa_core.lower.builder import Builder
+from arm_tosa_core.lower.values import QParams
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.reference_model import run
+from arm_tosa_core.tosa.serializer import serialize
+from arm_tosa_core.tosa.specification import TosaSpecification
 
 SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT+int16")
 ALL = torch.arange(-32768, 32768)

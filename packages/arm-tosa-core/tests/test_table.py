@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arm_tosa_core import table
-from arm_tosa_core.dtypes import numpy_dtype
-from arm_tosa_core.errors import LoweringError, Rejected, ToolError
-from arm_tosa_core.ir import DType, Graph, Op, Tensor
-from arm_tosa_core.loader import load
-from arm_tosa_core.reference import run, validate
-from arm_tosa_core.serializer import serialize
-from arm_tosa_core.specification import EXTENSIONS, TosaSpecification
-from arm_tosa_core.verifier import verify
+from arm_tosa_core.support.errors import LoweringError, Rejected, ToolError
+from arm_tosa_core.tosa import table
+from arm_tosa_core.tosa.dtypes import numpy_dtype
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Op, Tensor
+from arm_tosa_core.tosa.loader import load
+from arm_tosa_core.tosa.reference_model import run, validate
+from arm_tosa_core.tosa.serializer import serialize
+from arm_tosa_core.tosa.specification import EXTENSIONS, TosaSpecification
+from arm_tosa_core.tosa.verifier import verify
 
 I8, I16, I32, I48, F16, F32 = DType.INT8, DType.INT16, DType.INT32, DType.INT48, DType.FP16, DType.FP32
 

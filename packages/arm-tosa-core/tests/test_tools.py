@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from arm_tosa_core.atomic import write_atomic
-from arm_tosa_core.errors import ToolError, UsageError
-from arm_tosa_core.tools import find_tool, run_tool
+from arm_tosa_core.support.atomic_files import write_atomic
+from arm_tosa_core.support.errors import ToolError, UsageError
+from arm_tosa_core.support.external_tools import find_tool, run_tool
 
 
 def python(code: str) -> list[str]:

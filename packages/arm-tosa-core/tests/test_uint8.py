@@ -8,7 +8,7 @@ from flows import assert_same, eager, lower, quantize, tolerances
 from torch import nn
 
 from arm_tosa_core import get_uint8_io_quantization_config
-from arm_tosa_core.loader import load
+from arm_tosa_core.tosa.loader import load
 
 
 class Joined(nn.Module):

@@ -7,10 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from arm_tosa_core.errors import LoweringError, Rejected
-from arm_tosa_core.ir import DType, Graph, Op, Origin, Tensor
-from arm_tosa_core.specification import TosaSpecification
-from arm_tosa_core.verifier import verify
+from arm_tosa_core.support.errors import LoweringError, Rejected
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Op, Origin, Tensor
+from arm_tosa_core.tosa.specification import TosaSpecification
+from arm_tosa_core.tosa.verifier import verify
 
 SPEC = TosaSpecification.create_from_string("TOSA-1.0+FP")
 

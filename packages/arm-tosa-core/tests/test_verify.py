@@ -11,17 +11,19 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from arm_tosa_core import plugins, reference
+from arm_tosa_core.accuracy.against_reference_model import Difference, cut_after, verify
 from arm_tosa_core.cli import verify as verify_command
 from arm_tosa_core.cli.main import app
-from arm_tosa_core.errors import ToolError
-from arm_tosa_core.ir import DType, Graph
-from arm_tosa_core.loader import load
-from arm_tosa_core.pte import Delegate
-from arm_tosa_core.serializer import serialize
-from arm_tosa_core.specification import TosaSpecification
-from arm_tosa_core.target import Target
-from arm_tosa_core.verify import Difference, cut_after, verify
+from arm_tosa_core.exir.pte import Delegate
+from arm_tosa_core.plugin import entry_points as plugins
+from arm_tosa_core.plugin.target import Target
+from arm_tosa_core.support.errors import ToolError
+from arm_tosa_core.tosa import reference_model as reference
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.loader import load
+from arm_tosa_core.tosa.serializer import serialize
+from arm_tosa_core.tosa.specification import TosaSpecification
 
 Array = np.ndarray[Any, Any]
 SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT+FP")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import arm_vgf
-from arm_tosa_core.errors import UsageError
-from arm_tosa_core.specification import TosaSpecification
+from arm_tosa_core.support.errors import UsageError
+from arm_tosa_core.tosa.specification import TosaSpecification
 from arm_vgf import VgfCompileSpec
 from arm_vgf.target import make_target
 

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arm_tosa_core.dtypes import numpy_dtype
-from arm_tosa_core.errors import Rejected, ToolError
-from arm_tosa_core.ir import DType, Graph, Op, Tensor
-from arm_tosa_core.serializer import serialize
-from arm_tosa_core.specification import EXTENSIONS, TosaSpecification
-from arm_tosa_core.table import CONST, OPERATORS, SHAPE, Operator, check
+from arm_tosa_core.support.errors import Rejected, ToolError
+from arm_tosa_core.tosa.dtypes import numpy_dtype
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Op, Tensor
+from arm_tosa_core.tosa.serializer import serialize
+from arm_tosa_core.tosa.specification import EXTENSIONS, TosaSpecification
+from arm_tosa_core.tosa.table import CONST, OPERATORS, SHAPE, Operator, check
 from arm_vgf import VgfCompileSpec, model_converter
 from arm_vgf.compile_spec import DEFAULT_SPEC
 from arm_vgf.constraints import checks_for

@@ -10,7 +10,7 @@ from executorch.exir import to_edge_transform_and_lower
 from typer.testing import CliRunner
 
 from arm_tosa_core.cli.main import app
-from arm_tosa_core.errors import UsageError
+from arm_tosa_core.support.errors import UsageError
 from arm_vgf import VgfCompileSpec, VgfPartitioner, extract_vgf
 from arm_vgf.vgf_format import check_vgf
 

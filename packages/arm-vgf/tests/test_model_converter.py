@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from arm_tosa_core.errors import ToolError, UsageError
-from arm_tosa_core.ir import DType, Graph
-from arm_tosa_core.serializer import serialize
-from arm_tosa_core.specification import TosaSpecification
-from arm_tosa_core.tools import find_tool
+from arm_tosa_core.support.errors import ToolError, UsageError
+from arm_tosa_core.support.external_tools import find_tool
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.serializer import serialize
+from arm_tosa_core.tosa.specification import TosaSpecification
 from arm_vgf import model_converter
 from arm_vgf.vgf_format import check_vgf
 

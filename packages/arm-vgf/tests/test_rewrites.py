@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arm_tosa_core.ir import DType, Graph
-from arm_tosa_core.pipeline import legalize
-from arm_tosa_core.reference import run
-from arm_tosa_core.serializer import serialize
+from arm_tosa_core.lower.pipeline import legalize
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.reference_model import run
+from arm_tosa_core.tosa.serializer import serialize
 from arm_vgf.target import make_target
 
 

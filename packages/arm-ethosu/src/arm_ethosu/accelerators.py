@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from arm_tosa_core.errors import UsageError
+from arm_tosa_core.support.errors import UsageError
 
 Family = Literal["u55", "u65", "u85"]
 

@@ -8,7 +8,7 @@ from executorch.exir.backend.backend_details import BackendDetails, PreprocessRe
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from torch.export.exported_program import ExportedProgram
 
-from arm_tosa_core import backend
+from arm_tosa_core.exir import backend
 
 from .compile_spec import EthosUCompileSpec
 

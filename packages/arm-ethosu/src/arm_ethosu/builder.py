@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from arm_tosa_core.compile_spec import ArmCompileSpec, TosaCompileSpec
-from arm_tosa_core.errors import UsageError
+from arm_tosa_core.exir.compile_spec import ArmCompileSpec, TosaCompileSpec
+from arm_tosa_core.support.errors import UsageError
 
 from .compile_spec import EthosUCompileSpec
 from .vela_ini import DEFAULT_INI
@@ -16,7 +16,7 @@ from .vela_ini import DEFAULT_INI
 if TYPE_CHECKING:
     from typing import Self
 
-    from arm_tosa_core.specification import TosaSpecification
+    from arm_tosa_core.tosa.specification import TosaSpecification
 
 
 class ArmCompileSpecBuilder:

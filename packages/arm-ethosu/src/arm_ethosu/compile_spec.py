@@ -7,8 +7,8 @@ from functools import partial
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
-from arm_tosa_core.compile_spec import ArmCompileSpec
-from arm_tosa_core.errors import ToolError, UsageError
+from arm_tosa_core.exir.compile_spec import ArmCompileSpec
+from arm_tosa_core.support.errors import ToolError, UsageError
 
 from .accelerators import DEFAULTS, family_of
 from .vela_flags import split, without_ours
@@ -17,8 +17,8 @@ from .vela_ini import DEFAULT_INI, VelaIni, locate
 if TYPE_CHECKING:
     from typing import Self
 
-    from arm_tosa_core.specification import TosaSpecification
-    from arm_tosa_core.target import Target
+    from arm_tosa_core.plugin.target import Target
+    from arm_tosa_core.tosa.specification import TosaSpecification
 
 DEFAULT_TIMEOUT = 1800.0
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from arm_tosa_core.errors import UsageError
-from arm_tosa_core.partitioner import TOSAPartitioner
+from arm_tosa_core.exir.partitioner import TOSAPartitioner
+from arm_tosa_core.support.errors import UsageError
 
 from .compile_spec import EthosUCompileSpec
 

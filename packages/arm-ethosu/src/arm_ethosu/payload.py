@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from arm_tosa_core.errors import UsageError
+from arm_tosa_core.support.errors import UsageError
 
 from .vela import IO_RANK, Arrays, checked
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from arm_tosa_core.errors import UsageError
-from arm_tosa_core.quantizer import TOSAQuantizer, Wide
+from arm_tosa_core.quantize.annotate import Wide
+from arm_tosa_core.quantize.quantizer import TOSAQuantizer
+from arm_tosa_core.support.errors import UsageError
 
 from .compile_spec import EthosUCompileSpec
 

@@ -10,8 +10,8 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from arm_tosa_core.errors import ToolError
-from arm_tosa_core.target import Target
+from arm_tosa_core.plugin.target import Target
+from arm_tosa_core.support.errors import ToolError
 
 from .accelerators import ACCELERATORS, DEFAULTS, family_of
 from .compile_spec import EthosUCompileSpec

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from arm_tosa_core.atomic import write_atomic
-from arm_tosa_core.errors import ToolError, UsageError
-from arm_tosa_core.tools import find_tool, run_tool
+from arm_tosa_core.support.atomic_files import write_atomic
+from arm_tosa_core.support.errors import ToolError, UsageError
+from arm_tosa_core.support.external_tools import find_tool, run_tool
 
 from .vela_ini import locate
 

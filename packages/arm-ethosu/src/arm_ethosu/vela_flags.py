@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping
 
-from arm_tosa_core.errors import UsageError
+from arm_tosa_core.support.errors import UsageError
 
 # Flags that this package sets itself, and the argument that does their job. None: nothing does, on purpose.
 _OURS: dict[str, str | None] = {

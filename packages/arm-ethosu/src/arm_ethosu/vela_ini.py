@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from os import PathLike, fspath
 from pathlib import Path
 
-from arm_tosa_core.errors import ToolError, UsageError
+from arm_tosa_core.support.errors import ToolError, UsageError
 
 DEFAULT_INI = "Arm/vela.ini"
 

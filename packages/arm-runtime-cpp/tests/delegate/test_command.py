@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from arm_tosa_core import plugins, reference
 from arm_tosa_core.cli.main import app
-from arm_tosa_core.ir import DType, Graph
-from arm_tosa_core.loader import load
-from arm_tosa_core.serializer import serialize
+from arm_tosa_core.plugin import entry_points as plugins
+from arm_tosa_core.tosa import reference_model as reference
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.loader import load
+from arm_tosa_core.tosa.serializer import serialize
 
 pytestmark = pytest.mark.usefixtures("runtime")
 

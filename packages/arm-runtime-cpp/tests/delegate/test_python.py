@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arm_tosa_core import reference
+from arm_tosa_core.tosa import reference_model as reference
 
 ACCELERATORS = ("ethos-u55-32", "ethos-u55-128", "ethos-u65-512", "ethos-u85-256")
 

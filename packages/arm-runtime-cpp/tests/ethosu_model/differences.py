@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from graphs import I8, I16, I32, I48, Make, Maker
 
-from arm_tosa_core.ir import DType, Tensor
+from arm_tosa_core.tosa.ir import DType, Tensor
 
 _SHAPE = (1, 5, 6, 19)
 

@@ -20,10 +20,11 @@ from hypothesis import strategies as st
 from model_library import run
 
 from arm_ethosu import EthosUCompileSpec
-from arm_tosa_core import reference
-from arm_tosa_core.errors import LoweringError, Rejected, ToolError
-from arm_tosa_core.ir import Graph, Tensor
-from arm_tosa_core.pipeline import legalize
+from arm_tosa_core.lower.pipeline import legalize
+from arm_tosa_core.support.errors import LoweringError, Rejected, ToolError
+from arm_tosa_core.tosa import reference_model as reference
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import Tensor
 
 ACCELERATORS = ("ethos-u55-128", "ethos-u55-256", "ethos-u65-512", "ethos-u85-128", "ethos-u85-256", "ethos-u85-1024")
 GRAPHS = int(os.environ.get("FUZZ_GRAPHS", "2000"))

@@ -11,9 +11,10 @@ import numpy as np
 from arm_ethosu.accelerators import ACCELERATORS, DEFAULTS
 from arm_ethosu.streams import settled
 from arm_ethosu.vela import VelaOutput, compile
-from arm_tosa_core.ir import DType, Graph, Tensor
-from arm_tosa_core.serializer import serialize
-from arm_tosa_core.specification import TosaSpecification
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Tensor
+from arm_tosa_core.tosa.serializer import serialize
+from arm_tosa_core.tosa.specification import TosaSpecification
 
 I8, I16, I32, I48 = (getattr(DType, n) for n in ("INT8", "INT16", "INT32", "INT48"))
 _NUMPY = {I8: np.int8, I16: np.int16, I32: np.int32, I48: np.int64}

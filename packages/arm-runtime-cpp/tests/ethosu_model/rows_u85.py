@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from graphs import I8, I16, I32, Make, Maker
 
-from arm_tosa_core.ir import DType, Tensor
+from arm_tosa_core.tosa.ir import DType, Tensor
 
 BOOL = DType.BOOL
 _SHAPE = (1, 5, 6, 19)

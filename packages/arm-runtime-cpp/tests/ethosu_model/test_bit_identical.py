@@ -12,7 +12,7 @@ from graphs import Make
 from model_library import run
 
 from arm_ethosu.accelerators import ACCELERATORS
-from arm_tosa_core import reference
+from arm_tosa_core.tosa import reference_model as reference
 
 #: Results of few values: a test of them cannot see much, and needs no more.
 _FEW = {"clz INT32", "conv to one channel"}

@@ -18,9 +18,9 @@ from streams import payload, program
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.accelerators import DEFAULTS
 from arm_ethosu.vela import compile
-from arm_tosa_core.plugins import target as find_target
+from arm_tosa_core.plugin.entry_points import target as find_target
+from arm_tosa_core.support.external_tools import find_tool
 from arm_tosa_core.testing.harness import Execution, exported
-from arm_tosa_core.tools import find_tool
 
 _IMAGE = "tensor<1x5x6x16xi32>"
 _ONE = "tensor<1x1x1x1xi32>"

@@ -17,9 +17,9 @@ from differences import ROWS
 from model_library import Fault, run
 
 from arm_ethosu import EthosUCompileSpec
-from arm_tosa_core import reference
-from arm_tosa_core.ir import Graph
-from arm_tosa_core.pipeline import legalize
+from arm_tosa_core.lower.pipeline import legalize
+from arm_tosa_core.tosa import reference_model as reference
+from arm_tosa_core.tosa.graph import Graph
 
 
 def _result(graph: Graph, accelerator: str, model: Path, ours: bool = False) -> np.ndarray[Any, Any] | None:

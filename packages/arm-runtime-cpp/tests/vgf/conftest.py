@@ -17,7 +17,7 @@ def vgf(runtime: Any) -> Any:
     from vgf_files import graph_vgf
 
     import arm_runtime.vgf as module
-    from arm_tosa_core.ir import DType
+    from arm_tosa_core.tosa.ir import DType
 
     try:
         module.run(graph_vgf("ABS", DType.INT32, 4), [np.zeros(4, np.int32)])

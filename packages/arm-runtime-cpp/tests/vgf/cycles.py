@@ -12,7 +12,7 @@ from memory import allocated
 from vgf_files import graph_vgf
 
 from arm_runtime.vgf import run
-from arm_tosa_core.ir import DType
+from arm_tosa_core.tosa.ir import DType
 
 count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
 data = graph_vgf("ABS", DType.INT32, 64)

@@ -10,7 +10,7 @@ from typing import Any
 
 from vgf_files import graph_vgf
 
-from arm_tosa_core.ir import DType
+from arm_tosa_core.tosa.ir import DType
 
 
 def test_runs_allocate_nothing(vgf: Any, cmake_build: Callable[..., Path], tmp_path: Path) -> None:

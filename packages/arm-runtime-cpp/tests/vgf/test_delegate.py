@@ -54,7 +54,7 @@ def test_the_command_plays_a_bare_vgf(vgf: Any, tmp_path: Path, monkeypatch: pyt
     from vgf_files import graph_vgf
 
     from arm_tosa_core.cli.main import app
-    from arm_tosa_core.ir import DType
+    from arm_tosa_core.tosa.ir import DType
 
     monkeypatch.chdir(tmp_path)
     Path("abs.vgf").write_bytes(graph_vgf("ABS", DType.INT32, 4))

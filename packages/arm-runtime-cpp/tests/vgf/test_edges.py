@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from vgf_files import SPEC
 
-from arm_tosa_core.ir import DType, Graph
-from arm_tosa_core.serializer import serialize
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.serializer import serialize
 from arm_vgf.model_converter import convert
 
 OK, INVALID_ARGUMENT, INVALID_COMPATIBILITY = 0, 18, 48  # executorch::runtime::Error

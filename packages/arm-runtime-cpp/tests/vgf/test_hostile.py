@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from vgf_files import STORAGE_BUFFER, UNIFORM_BUFFER, Resource, Segment, double_code, graph_vgf, shader, write
 
-from arm_tosa_core.ir import DType
+from arm_tosa_core.tosa.ir import DType
 
 CONSTANT = Resource("Constant", data=bytes(16))
 PORTS = ([0], [1])

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from vgf_files import graph_vgf
 
-from arm_tosa_core.ir import DType
+from arm_tosa_core.tosa.ir import DType
 
 Watch = Callable[..., tuple["subprocess.CompletedProcess[str]", Counter[str]]]
 

@@ -13,7 +13,7 @@ import torch
 from vgf_files import graph_vgf
 from vgf_net import Net
 
-from arm_tosa_core.ir import DType
+from arm_tosa_core.tosa.ir import DType
 
 FOLDER = Path(__file__).parent
 

@@ -27,8 +27,9 @@ from vgf_files import (
     write,
 )
 
-from arm_tosa_core.ir import DType, Graph
-from arm_tosa_core.serializer import serialize
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.serializer import serialize
 from arm_vgf.model_converter import convert
 
 X = np.array([1, -2, 3, 2**30], np.int32)

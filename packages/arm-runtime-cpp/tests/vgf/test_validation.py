@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from vgf_files import graph_vgf
 
-from arm_tosa_core.ir import DType
+from arm_tosa_core.tosa.ir import DType
 
 MANIFESTS = Path("/usr/share/vulkan/explicit_layer.d")
 # Loaders put layers of this variable into the order in which they find their manifests: this runtime's own first.

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from arm_tosa_core.ir import DType, Graph
-from arm_tosa_core.serializer import serialize
-from arm_tosa_core.specification import TosaSpecification
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.serializer import serialize
+from arm_tosa_core.tosa.specification import TosaSpecification
 from arm_vgf.model_converter import convert
 
 SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT+FP+int16+bf16")

@@ -9,58 +9,58 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .backend import TOSABackend as TOSABackend
-    from .compile_spec import ArmCompileSpec as ArmCompileSpec
-    from .compile_spec import TosaCompileSpec as TosaCompileSpec
-    from .errors import ArmTosaError as ArmTosaError
-    from .errors import LoweringError as LoweringError
-    from .errors import Rejected as Rejected
-    from .errors import ToolError as ToolError
-    from .errors import UsageError as UsageError
+    from .aten.int64_indices import InsertCastForOpsWithInt64InputPass as InsertCastForOpsWithInt64InputPass
+    from .exir.backend import TOSABackend as TOSABackend
+    from .exir.compile_spec import ArmCompileSpec as ArmCompileSpec
+    from .exir.compile_spec import TosaCompileSpec as TosaCompileSpec
+    from .exir.partitioner import TOSAPartitioner as TOSAPartitioner
     from .flow import LoweredProgram as LoweredProgram
     from .flow import lower as lower
-    from .int64 import InsertCastForOpsWithInt64InputPass as InsertCastForOpsWithInt64InputPass
-    from .partitioner import TOSAPartitioner as TOSAPartitioner
-    from .quantizer import QuantizationConfig as QuantizationConfig
-    from .quantizer import TOSAQuantizer as TOSAQuantizer
-    from .quantizer import get_symmetric_a8w4_quantization_config as get_symmetric_a8w4_quantization_config
-    from .quantizer import get_symmetric_a16w8_quantization_config as get_symmetric_a16w8_quantization_config
-    from .quantizer import get_symmetric_quantization_config as get_symmetric_quantization_config
-    from .quantizer import get_uint8_io_quantization_config as get_uint8_io_quantization_config
-    from .quantizer import quantize_program as quantize_program
-    from .registry import Q as Q
-    from .registry import op as op
-    from .rewrite import Rewrite as Rewrite
-    from .rewrite import Stage as Stage
-    from .specification import TosaSpecification as TosaSpecification
-    from .target import Target as Target
+    from .lower.registry import Q as Q
+    from .lower.registry import op as op
+    from .plugin.target import Target as Target
+    from .quantize.config import QuantizationConfig as QuantizationConfig
+    from .quantize.config import get_symmetric_a8w4_quantization_config as get_symmetric_a8w4_quantization_config
+    from .quantize.config import get_symmetric_a16w8_quantization_config as get_symmetric_a16w8_quantization_config
+    from .quantize.config import get_symmetric_quantization_config as get_symmetric_quantization_config
+    from .quantize.config import get_uint8_io_quantization_config as get_uint8_io_quantization_config
+    from .quantize.post_training import quantize_program as quantize_program
+    from .quantize.quantizer import TOSAQuantizer as TOSAQuantizer
+    from .support.errors import ArmTosaError as ArmTosaError
+    from .support.errors import LoweringError as LoweringError
+    from .support.errors import Rejected as Rejected
+    from .support.errors import ToolError as ToolError
+    from .support.errors import UsageError as UsageError
+    from .tosa.rewrite import Rewrite as Rewrite
+    from .tosa.rewrite import Stage as Stage
+    from .tosa.specification import TosaSpecification as TosaSpecification
 
 _HOME = {
-    "ArmCompileSpec": "compile_spec",
-    "ArmTosaError": "errors",
-    "InsertCastForOpsWithInt64InputPass": "int64",
+    "ArmCompileSpec": "exir.compile_spec",
+    "ArmTosaError": "support.errors",
+    "InsertCastForOpsWithInt64InputPass": "aten.int64_indices",
     "LoweredProgram": "flow",
-    "LoweringError": "errors",
-    "Q": "registry",
-    "QuantizationConfig": "quantizer",
-    "Rejected": "errors",
-    "Rewrite": "rewrite",
-    "Stage": "rewrite",
-    "TOSABackend": "backend",
-    "TOSAPartitioner": "partitioner",
-    "TOSAQuantizer": "quantizer",
-    "Target": "target",
-    "ToolError": "errors",
-    "TosaCompileSpec": "compile_spec",
-    "TosaSpecification": "specification",
-    "UsageError": "errors",
-    "get_symmetric_a16w8_quantization_config": "quantizer",
-    "get_symmetric_quantization_config": "quantizer",
-    "get_symmetric_a8w4_quantization_config": "quantizer",
-    "get_uint8_io_quantization_config": "quantizer",
+    "LoweringError": "support.errors",
+    "Q": "lower.registry",
+    "QuantizationConfig": "quantize.config",
+    "Rejected": "support.errors",
+    "Rewrite": "tosa.rewrite",
+    "Stage": "tosa.rewrite",
+    "TOSABackend": "exir.backend",
+    "TOSAPartitioner": "exir.partitioner",
+    "TOSAQuantizer": "quantize.quantizer",
+    "Target": "plugin.target",
+    "ToolError": "support.errors",
+    "TosaCompileSpec": "exir.compile_spec",
+    "TosaSpecification": "tosa.specification",
+    "UsageError": "support.errors",
+    "get_symmetric_a16w8_quantization_config": "quantize.config",
+    "get_symmetric_quantization_config": "quantize.config",
+    "get_symmetric_a8w4_quantization_config": "quantize.config",
+    "get_uint8_io_quantization_config": "quantize.config",
     "lower": "flow",
-    "op": "registry",
-    "quantize_program": "quantizer",
+    "op": "lower.registry",
+    "quantize_program": "quantize.post_training",
 }
 
 __all__ = sorted(_HOME)

@@ -7,7 +7,7 @@ from typing import final
 from executorch.exir.backend.backend_details import BackendDetails, ExportedProgram, PreprocessResult
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 
-from arm_tosa_core.backend import preprocess
+from arm_tosa_core.exir.backend import preprocess
 
 from .compile_spec import VgfCompileSpec
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arm_tosa_core.atomic import write_atomic
-from arm_tosa_core.compile_spec import ArmCompileSpec
-from arm_tosa_core.specification import TosaSpecification
+from arm_tosa_core.exir.compile_spec import ArmCompileSpec
+from arm_tosa_core.support.atomic_files import write_atomic
+from arm_tosa_core.tosa.specification import TosaSpecification
 
 from .model_converter import convert, parse_flags
 
 if TYPE_CHECKING:
-    from arm_tosa_core.target import Target
+    from arm_tosa_core.plugin.target import Target
 
 DEFAULT_SPEC = "TOSA-1.0+FP+INT+int4+int16"
 

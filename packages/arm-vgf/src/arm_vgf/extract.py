@@ -5,8 +5,8 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
-from arm_tosa_core.errors import UsageError
-from arm_tosa_core.pte import Delegate, delegates
+from arm_tosa_core.exir.pte import Delegate, delegates
+from arm_tosa_core.support.errors import UsageError
 
 from .vgf_format import check_vgf
 

@@ -7,8 +7,8 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from arm_tosa_core.errors import ToolError, UsageError
-from arm_tosa_core.tools import find_tool, run_tool
+from arm_tosa_core.support.errors import ToolError, UsageError
+from arm_tosa_core.support.external_tools import find_tool, run_tool
 
 from .vgf_format import check_vgf
 

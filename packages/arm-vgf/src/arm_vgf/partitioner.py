@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arm_tosa_core.partitioner import TOSAPartitioner
+from arm_tosa_core.exir.partitioner import TOSAPartitioner
 
 
 class VgfPartitioner(TOSAPartitioner):

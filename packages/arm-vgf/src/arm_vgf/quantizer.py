@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arm_tosa_core.quantizer import TOSAQuantizer
+from arm_tosa_core.quantize.quantizer import TOSAQuantizer
 
 
 class VgfQuantizer(TOSAQuantizer):

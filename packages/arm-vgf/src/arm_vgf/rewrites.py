@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from arm_tosa_core.ir import DType, Graph, Op
-from arm_tosa_core.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Op
+from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
 
 def _argmax_of_one(graph: Graph, op: Op) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from arm_tosa_core.target import Target
+from arm_tosa_core.plugin.target import Target
 
 from .compile_spec import VgfCompileSpec
 from .constraints import checks_for

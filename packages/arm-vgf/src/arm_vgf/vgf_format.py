@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 
-from arm_tosa_core.errors import UsageError
+from arm_tosa_core.support.errors import UsageError
 
 MAGIC = b"VGF1"
 HEADER_SIZE = 128

@@ -15,13 +15,16 @@ from acme_npu import container
 from acme_npu.limits import MAX_KERNEL, small_kernels
 from acme_npu.ops import scaled_add
 from acme_npu.split import MAX_CHANNELS, SPLIT_WIDE_CONV
-from arm_tosa_core import TOSAQuantizer, get_symmetric_quantization_config, plugins, reference
-from arm_tosa_core.compile_spec import TargetCompileSpec
-from arm_tosa_core.errors import UsageError
-from arm_tosa_core.ir import DType, Graph, Op
-from arm_tosa_core.partitioner import TOSAPartitioner
-from arm_tosa_core.serializer import serialize
-from arm_tosa_core.specification import TosaSpecification
+from arm_tosa_core import TOSAQuantizer, get_symmetric_quantization_config
+from arm_tosa_core.exir.compile_spec import TargetCompileSpec
+from arm_tosa_core.exir.partitioner import TOSAPartitioner
+from arm_tosa_core.plugin import entry_points as plugins
+from arm_tosa_core.support.errors import UsageError
+from arm_tosa_core.tosa import reference_model as reference
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Op
+from arm_tosa_core.tosa.serializer import serialize
+from arm_tosa_core.tosa.specification import TosaSpecification
 
 SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT")
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from arm_tosa_core.rewrite import Rewrite
+from arm_tosa_core.tosa.rewrite import Rewrite
 
 from ..accelerators import family_of
 from .attention import ATTENTION_IN_PARTS

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from arm_tosa_core.ir import DType, Graph, Op, Tensor, joined
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Op, Tensor, joined
 
 
 class Chain:

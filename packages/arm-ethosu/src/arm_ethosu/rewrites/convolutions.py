@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arm_tosa_core.ir import Graph, Op
-from arm_tosa_core.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import Op
+from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
 from .chain import Chain
 

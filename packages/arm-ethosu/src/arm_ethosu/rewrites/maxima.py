@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from arm_tosa_core.ir import DType, Graph, Op, Tensor
-from arm_tosa_core.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Op, Tensor
+from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
 _LARGEST_KERNEL = 256  # of a pool, along either axis
 LARGEST_SIZE = 65536  # of a feature map, along any axis

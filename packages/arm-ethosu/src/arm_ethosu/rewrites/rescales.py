@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from arm_tosa_core.ir import DType, Graph, Op
-from arm_tosa_core.rewrite import Rewrite, Stage
-from arm_tosa_core.scaling import is_by_one, multiplier_and_shift
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Op
+from arm_tosa_core.tosa.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.scaling import is_by_one, multiplier_and_shift
 
 from .copies import is_poolable, through_pool
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from arm_tosa_core.ir import DType, Graph, Op
-from arm_tosa_core.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Op
+from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
 from .copies import through_pool
 

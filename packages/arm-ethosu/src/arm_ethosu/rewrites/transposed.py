@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arm_tosa_core.ir import DType, Graph, Op, Tensor
-from arm_tosa_core.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Op, Tensor
+from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
 from .chain import Chain
 

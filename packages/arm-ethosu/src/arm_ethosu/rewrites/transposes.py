@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from arm_tosa_core.ir import DType, Graph, Op, Tensor, fewest_axes
-from arm_tosa_core.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Op, Tensor, fewest_axes
+from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
 from .chain import Chain
 from .maxima import LARGEST_SIZE

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from arm_tosa_core.ir import DType, Graph, Op, Tensor
-from arm_tosa_core.rewrite import Rewrite, Stage
-from arm_tosa_core.scaling import is_by_one
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Op, Tensor
+from arm_tosa_core.tosa.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.scaling import is_by_one
 
 from .copies import is_poolable, through_pool
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from arm_tosa_core.ir import DType, Graph, Op
-from arm_tosa_core.rewrite import Rewrite, Stage
-from arm_tosa_core.scaling import multiplier_and_shift
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Op
+from arm_tosa_core.tosa.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.scaling import multiplier_and_shift
 
 
 def _of_one_width(graph: Graph, op: Op) -> bool:

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch.fx import GraphModule, Interpreter, Node
 
-from ..program import is_dequantize, is_quantize, mutable, source_line
-from ..registry import canonical
+from ..lower.exported_program import is_dequantize, is_quantize, mutable, source_line
+from ..lower.registry import canonical
 
 #: Arguments and keyword arguments of one call of the model.
 Sample = tuple[tuple[Any, ...], Mapping[str, Any]]

@@ -10,9 +10,9 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import GraphModule
 
-from ..compile_spec import ArmCompileSpec
-from ..errors import UsageError
+from ..exir.compile_spec import ArmCompileSpec
 from ..quantize.post_training import quantize_program
+from ..support.errors import UsageError
 from .compare import Comparison, Sample, compare
 from .scheme import Scheme
 
@@ -85,10 +85,10 @@ class Model:
         Raises:
             UsageError: the target estimates nothing.
         """
+        from ..exir.partitioner import TOSAPartitioner
         from ..flow.delegation import delegation
-        from ..partitioner import TOSAPartitioner
-        from ..regions import each_region
-        from ..serializer import serialize
+        from ..lower.regions import each_region
+        from ..tosa.serializer import serialize
 
         args, kwargs = self.calibration[0]
         partitioner = TOSAPartitioner(self.spec)

@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UsageError
+from ..support.errors import UsageError
 
 if TYPE_CHECKING:
-    from ..compile_spec import ArmCompileSpec
+    from ..exir.compile_spec import ArmCompileSpec
     from ..quantize.config import QuantizationConfig
     from ..quantize.quantizer import TOSAQuantizer
 

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Interpreter, Node
 
-from ..errors import UsageError
-from ..program import is_dequantize
-from ..quantize.decompose import WHOLE
+from ..lower.exported_program import is_dequantize
+from ..quantize.composites import WHOLE
+from ..support.errors import UsageError
 from .compare import Comparison, OperatorError, Sample
 from .model import Model, Quantized, leaves, real
 from .scheme import Scheme

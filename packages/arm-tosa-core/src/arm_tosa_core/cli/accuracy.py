@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from .. import plugins
-from ..atomic import write_atomic
-from ..errors import UsageError
+from ..plugin import entry_points as plugins
+from ..support.atomic_files import write_atomic
+from ..support.errors import UsageError
 from .calibration import samples
 from .model import load_program
 from .options import Options, TargetName, compile_spec_for, parse_options
@@ -67,7 +67,7 @@ def accuracy(
         comparison = judged.compare(quantized)
         found = None if wanted is None else search(judged, quantized, comparison, wanted)
     if output is not None:
-        from ..accuracy.page import page
+        from ..report.accuracy_page import page
 
         write_atomic(output, page(f"{model}, {scheme} on {target}", comparison, found))
         say(f"note: the report is in {output}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import UsageError
+from ..support.errors import UsageError
 from .files import read
 
 if TYPE_CHECKING:

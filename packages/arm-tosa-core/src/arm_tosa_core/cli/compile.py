@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from .. import plugins
-from ..atomic import write_atomic
-from ..errors import NothingDelegatedWarning, UsageError
-from ..pte import delegates
-from ..target import Target
+from ..exir.pte import delegates
+from ..plugin import entry_points as plugins
+from ..plugin.target import Target
+from ..support.atomic_files import write_atomic
+from ..support.errors import NothingDelegatedWarning, UsageError
 from .files import read_tosa
 from .model import FORMS, load_program
 from .options import Calibration, Options, Quantize, TargetName, compile_spec_for, parse_options
@@ -24,7 +24,7 @@ from .report import Result, say
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
-    from ..compile_spec import ArmCompileSpec
+    from ..exir.compile_spec import ArmCompileSpec
     from ..flow import LoweredProgram
 
 

@@ -13,10 +13,10 @@ from importlib.util import find_spec
 
 from rich.console import Console
 
-from .. import plugins
-from ..errors import ToolError
-from ..target import Target
-from ..tools import find_tool, run_tool
+from ..plugin import entry_points as plugins
+from ..plugin.target import Target
+from ..support.errors import ToolError
+from ..support.external_tools import find_tool, run_tool
 from .report import Result, table
 
 TIMEOUT_S = 60.0
@@ -91,10 +91,11 @@ def _reference_model() -> Finding:
     """It is fine if it knows that |-1| is 1."""
     import numpy as np
 
-    from .. import reference
-    from ..ir import DType, Graph
-    from ..serializer import serialize
-    from ..specification import TosaSpecification
+    from ..tosa import reference_model as reference
+    from ..tosa.graph import Graph
+    from ..tosa.ir import DType
+    from ..tosa.serializer import serialize
+    from ..tosa.specification import TosaSpecification
 
     what, needed_for, fix = "TOSA reference model", "running .tosa", "pip install tosa-tools"
     graph = Graph()

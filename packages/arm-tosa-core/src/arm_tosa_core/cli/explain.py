@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from .. import plugins
+from ..plugin import entry_points as plugins
 from .model import FORMS, load_program
 from .options import Calibration, Options, Quantize, TargetName, compile_spec_for, parse_options
 from .quantize import hint, prepare
@@ -26,7 +26,7 @@ def explain(
     """Say what would be delegated, and for each operator that would not: where it is, why not, and what to do."""
     spec = compile_spec_for(plugins.target(target), parse_options(option))
     program = prepare(load_program(model), spec, quantize, calibration)
-    from ..explain import explain as explain_program
+    from ..exir.explain import explain as explain_program
 
     report = explain_program(program, spec)
     if advice := hint(program, spec):

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from .. import plugins
-from ..atomic import write_atomic
-from ..errors import UsageError
-from ..pte import Delegate
-from ..target import Target
+from ..exir.pte import Delegate
+from ..plugin import entry_points as plugins
+from ..plugin.target import Target
+from ..support.atomic_files import write_atomic
+from ..support.errors import UsageError
 from .files import read_program
 from .report import Result, table
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..atomic import write_atomic
-from ..errors import UsageError
-from ..pte import Delegate, delegates
+from ..exir.pte import Delegate, delegates
+from ..support.atomic_files import write_atomic
+from ..support.errors import UsageError
 
 
 def read(path: Path) -> bytes:

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UsageError
+from ..support.errors import UsageError
 from .report import say
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import UsageError
-from ..target import Target
+from ..plugin.target import Target
+from ..support.errors import UsageError
 
 if TYPE_CHECKING:
-    from ..compile_spec import ArmCompileSpec
+    from ..exir.compile_spec import ArmCompileSpec
 
 TargetName = Annotated[str, typer.Option("--target", "-t", help="A name from `arm-tosa targets`.")]
 Options = Annotated[
@@ -51,7 +51,7 @@ def compile_spec_for(target: Target, options: Mapping[str, str]) -> ArmCompileSp
         UsageError: the target has no such option; lists those that it has.
     """
     if target.compile_spec is None:
-        from ..compile_spec import TargetCompileSpec
+        from ..exir.compile_spec import TargetCompileSpec
 
         return TargetCompileSpec(target.name, **options)
     known = _keywords(target.compile_spec)

@@ -10,8 +10,8 @@ from typing import Any
 
 from rich.console import Console
 
-from ..atomic import write_atomic
-from ..errors import ToolError
+from ..support.atomic_files import write_atomic
+from ..support.errors import ToolError
 from .report import table
 
 

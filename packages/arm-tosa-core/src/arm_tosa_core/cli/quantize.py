@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import UsageError
+from ..support.errors import UsageError
 from .calibration import samples
 from .progress import progress
 from .report import say
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
     from ..accuracy.scheme import Scheme
-    from ..compile_spec import ArmCompileSpec
+    from ..exir.compile_spec import ArmCompileSpec
 
 QUANTIZATIONS = ("int8", "int16x8", "int8x4")
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from .report import table
 
 if TYPE_CHECKING:
-    from ..explain import Report
+    from ..exir.explain import Report
 
 
 def data_of(report: Report) -> dict[str, Any]:

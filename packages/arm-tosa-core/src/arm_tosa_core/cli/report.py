@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ..errors import ArmTosaError
+from ..support.errors import ArmTosaError
 
 
 @dataclass(frozen=True)

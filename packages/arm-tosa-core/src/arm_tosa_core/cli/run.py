@@ -12,13 +12,13 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from .. import plugins
-from ..dtypes import numpy_dtype
-from ..errors import UsageError
-from ..ir import Graph
-from ..loader import load
-from ..target import Target
-from ..verify import compiled, run_payload
+from ..accuracy.against_reference_model import compiled, run_payload
+from ..plugin import entry_points as plugins
+from ..plugin.target import Target
+from ..support.errors import UsageError
+from ..tosa.dtypes import numpy_dtype
+from ..tosa.graph import Graph
+from ..tosa.loader import load
 from .files import read, read_array, read_tosa, write_array
 from .profile import Event, data_of, nested, show_events, write_trace
 from .report import Result, table
@@ -114,7 +114,7 @@ def _run_vgf(file: Path, arrays: Arrays) -> tuple[Arrays, list[Event]]:
 def _run_tosa(file: Path, arrays: Arrays, name: str | None) -> Arrays:
     tosa = read_tosa(file)
     if name is None:
-        from .. import reference
+        from ..tosa import reference_model as reference
 
         return reference.run(tosa, arrays)
     return run_on(plugins.target(name), tosa, arrays)

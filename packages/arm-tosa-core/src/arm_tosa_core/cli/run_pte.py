@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import UsageError
+from ..support.errors import UsageError
 from .files import read_program
 from .profile import Event, read_events
 from .run import Arrays, import_runtime

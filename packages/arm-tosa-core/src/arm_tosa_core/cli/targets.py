@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from .. import plugins
-from ..target import Target
+from ..plugin import entry_points as plugins
+from ..plugin.target import Target
 from .report import Result, say, table
 
 

@@ -11,14 +11,14 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from .. import plugins
-from ..errors import UsageError
-from ..ir import Graph
-from ..loader import load
-from ..pte import Delegate
-from ..target import Target
-from ..verify import Finding, random_inputs, run_payload
-from ..verify import verify as verify_graph
+from ..accuracy.against_reference_model import Finding, random_inputs, run_payload
+from ..accuracy.against_reference_model import verify as verify_graph
+from ..exir.pte import Delegate
+from ..plugin import entry_points as plugins
+from ..plugin.target import Target
+from ..support.errors import UsageError
+from ..tosa.graph import Graph
+from ..tosa.loader import load
 from .files import read_array, read_program, read_tosa
 from .report import Result
 from .run import Arrays, check_inputs

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from ..atomic import write_atomic
-from ..errors import UsageError
-from ..explain import Report
+from ..exir.explain import Report
+from ..support.atomic_files import write_atomic
+from ..support.errors import UsageError
 
 #: Beyond this many bytes in all, the entries that nobody used for longest go.
 LIMIT = 2 * 2**30

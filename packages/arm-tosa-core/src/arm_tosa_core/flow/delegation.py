@@ -5,11 +5,11 @@ from __future__ import annotations
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from ..analysis import Analysis
-from ..decompose import decompose
-from ..functional import functional
-from ..partitioner import TOSAPartitioner
-from ..program import is_dequantize, is_int64_cast, is_quantize
+from ..aten.decompose import decompose
+from ..aten.functionalize import functional
+from ..exir.partitioner import TOSAPartitioner
+from ..lower.exported_program import is_dequantize, is_int64_cast, is_quantize
+from ..lower.support_analysis import Analysis
 
 
 def delegation(program: ExportedProgram, partitioner: TOSAPartitioner) -> tuple[ExportedProgram, Analysis]:

@@ -8,14 +8,14 @@ from executorch.exir import EdgeCompileConfig, EdgeProgramManager, to_edge
 from torch.export import ExportedProgram
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from ..backend import payload
-from ..compile_spec import ArmCompileSpec
-from ..explain import Report
-from ..partitioner import TOSAPartitioner
-from ..regions import each_region
+from ..exir.backend import payload
+from ..exir.compile_spec import ArmCompileSpec
+from ..exir.explain import Report
+from ..exir.partitioner import TOSAPartitioner
+from ..lower.regions import each_region
+from .cpu_program import Call, with_delegates
+from .delegate_module import lowered_module
 from .delegation import delegation
-from .outer import Call, with_delegates
-from .standin import lowered_module
 
 
 def lower_to_edge(

@@ -16,8 +16,8 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from .. import plugins
-from ..compile_spec import ArmCompileSpec
+from ..exir.compile_spec import ArmCompileSpec
+from ..plugin import entry_points as plugins
 
 
 def fingerprint(program: ExportedProgram, compile_spec: ArmCompileSpec) -> str | None:

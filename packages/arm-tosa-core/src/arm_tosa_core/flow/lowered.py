@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..atomic import write_atomic
-from ..compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
-from ..errors import UsageError
-from ..explain import Report
-from ..plugins import target as target_named
-from ..specification import TosaSpecification
+from ..exir.compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
+from ..exir.explain import Report
+from ..plugin.entry_points import target as target_named
+from ..support.atomic_files import write_atomic
+from ..support.errors import UsageError
+from ..tosa.specification import TosaSpecification
 from .cache import Entry, load, store
 from .fingerprint import fingerprint
 

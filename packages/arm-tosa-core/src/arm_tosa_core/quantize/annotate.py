@@ -16,14 +16,14 @@ from torchao.quantization.pt2e.quantizer import (
     SharedQuantizationSpec,
 )
 
-from ..functions import Function, find_functions
-from ..program import WRITTEN, attribute, is_constant
-from ..registry import Q, Rule, canonical, find
-from .accumulator import bias_spec
-from .bounds import bounds_of, find_signs
+from ..lower.exported_program import WRITTEN, attribute, is_constant
+from ..lower.registry import Q, Rule, canonical, find
+from ..lower.unary_functions import Function, find_functions
+from .bias_spec import bias_spec
+from .composites import LOOP_BODY
 from .config import SMALLEST_RANGE, QuantizationConfig
-from .decompose import LOOP_BODY
 from .observers import MaskedHistogramObserver
+from .value_bounds import bounds_of, find_signs
 
 KEY = "quantization_annotation"
 

@@ -18,7 +18,7 @@ from torchao.quantization.pt2e import (
 )
 from torchao.quantization.pt2e.quantizer import QuantizationSpec
 
-from ..errors import UsageError
+from ..support.errors import UsageError
 from .observers import MaskedHistogramObserver
 
 _EPS = 2**-16  # the smallest scale of weights: constant ones must not divide by zero

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torchao.quantization.pt2e import HistogramObserver
 
-from ..errors import UsageError
-from ..values import unbounded
+from ..lower.values import unbounded
+from ..support.errors import UsageError
 
 #: How far beyond the other numbers a mask lies for a quantized model: exp(-8) is less than a step of 8 bits.
 _MARGIN = 8.0

@@ -13,11 +13,11 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
-from ..errors import UsageError
-from .bias import SAMPLES, Sample, correct_biases
-from .equalize import equalize
-from .joins import keep_narrow
-from .outputs import correct_outputs
+from ..support.errors import UsageError
+from .bias_correction import SAMPLES, Sample, correct_biases
+from .concat_scales import keep_narrow
+from .equalization import equalize
+from .output_correction import correct_outputs
 from .quantizer import TOSAQuantizer
 
 

@@ -10,16 +10,16 @@ import torch
 from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e.quantizer import QuantizationAnnotation, Quantizer
 
-from ..branches import choose
-from ..compile_spec import ArmCompileSpec
-from ..errors import UsageError
-from ..specification import TosaSpecification
+from ..aten.control_flow import choose
+from ..exir.compile_spec import ArmCompileSpec
+from ..support.errors import UsageError
+from ..tosa.specification import TosaSpecification
 from .annotate import KEY, Wide, annotate
-from .assignments import without_assignments
-from .attributes import raise_attributes
+from .composites import SCHEME, WHOLE, decompose
 from .config import QuantizationConfig
-from .decompose import SCHEME, WHOLE, decompose
-from .idle import drop_idle
+from .flat_parameters import raise_attributes
+from .no_op_removal import drop_idle
+from .slice_assignments import without_assignments
 
 
 class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped

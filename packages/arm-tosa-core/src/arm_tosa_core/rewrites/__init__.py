@@ -1,8 +1,7 @@
 """Rewrites of the TOSA graph that every target gets."""
 
-from ..rewrite import Rewrite
-from .fold_affine import FOLD_AFFINE
-from .movement import (
+from ..tosa.rewrite import Rewrite
+from .data_movement import (
     EQUAL_VIEWS,
     MERGE_RESHAPES,
     MERGE_SLICES,
@@ -10,6 +9,7 @@ from .movement import (
     TRANSPOSE_AS_RESHAPE,
     TRANSPOSE_BEFORE_TILE,
 )
+from .fold_affine import FOLD_AFFINE
 from .rescale_first import RESCALE_FIRST
 from .tables import MERGE_TABLES
 from .unsigned import MERGE_SIGNS

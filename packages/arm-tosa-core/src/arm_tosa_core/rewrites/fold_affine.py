@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..ir import Graph, Op, Tensor
-from ..rewrite import Rewrite, Stage
+from ..tosa.graph import Graph
+from ..tosa.ir import Op, Tensor
+from ..tosa.rewrite import Rewrite, Stage
 
 #: Where the output channels of a weight are.
 _CHANNELS = {"CONV2D": (0,), "CONV3D": (0,), "TRANSPOSE_CONV2D": (0,), "DEPTHWISE_CONV2D": (2, 3)}

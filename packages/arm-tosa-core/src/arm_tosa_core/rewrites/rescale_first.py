@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..ir import Graph, Op, Tensor
-from ..rewrite import Rewrite, Stage
+from ..tosa.graph import Graph
+from ..tosa.ir import Op, Tensor
+from ..tosa.rewrite import Rewrite, Stage
 
 
 def apply(graph: Graph, op: Op) -> bool:

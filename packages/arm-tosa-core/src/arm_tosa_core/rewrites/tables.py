@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..ir import DType, Graph, Op
-from ..rewrite import Rewrite, Stage
+from ..tosa.graph import Graph
+from ..tosa.ir import DType, Op
+from ..tosa.rewrite import Rewrite, Stage
 
 _ALL = np.arange(-128, 128, dtype=np.int64)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..ir import DType, Graph, Op, Tensor
-from ..rewrite import Rewrite, Stage
-from ..scaling import is_by_one
+from ..tosa.graph import Graph
+from ..tosa.ir import DType, Op, Tensor
+from ..tosa.rewrite import Rewrite, Stage
+from ..tosa.scaling import is_by_one
 
 _NARROW = (DType.INT8, DType.INT16)  # what RESCALE takes to uint8 and makes of it
 

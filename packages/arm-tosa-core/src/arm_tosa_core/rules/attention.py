@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from ..registry import Q, op
-from ..values import Value
+from ..lower.registry import Q, op
+from ..lower.values import Value
 
 #: The least float16: numbers up to it, added to scores, leave nothing of them.
 _MASKS = -65504.0

@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from ..build import Builder
-from ..registry import Q, op
-from ..values import Value
+from ..lower.builder import Builder
+from ..lower.registry import Q, op
+from ..lower.values import Value
 
 
 def _declare(name: str, number: float) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from ..build import Builder
-from ..registry import op
-from ..values import Value
+from ..lower.builder import Builder
+from ..lower.registry import op
+from ..lower.values import Value
 
 
 @op("quantized_decomposed.choose_qparams.tensor")

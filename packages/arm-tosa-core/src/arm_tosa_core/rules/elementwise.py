@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
-from ..build import Builder
-from ..build.core import Operand
-from ..registry import Q, op
-from ..values import Value
+from ..lower.builder import Builder
+from ..lower.builder.core import Operand
+from ..lower.registry import Q, op
+from ..lower.values import Value
 
 
 @op("aten.add.Tensor", "aten.add.Scalar", quant=Q.ARITHMETIC)

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 import torch
 
-from ..build import Builder
-from ..build.core import Operand
-from ..complexes import Parts, is_complex, parts
-from ..registry import op
-from ..values import Complex, Value
+from ..lower.builder import Builder
+from ..lower.builder.core import Operand
+from ..lower.complex_numbers import Parts, is_complex, parts
+from ..lower.registry import op
+from ..lower.values import Complex, Value
 from .linear import matmul
 from .shape import select, stack
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import torch
 
-from ..build import Builder
-from ..errors import Rejected
-from ..registry import Q, op
-from ..values import Value, inverse
+from ..lower.builder import Builder
+from ..lower.registry import Q, op
+from ..lower.values import Value, inverse
+from ..support.errors import Rejected
 
 #: Indices at most that are repeated so that nothing is transposed.
 _FEW = 1 << 12

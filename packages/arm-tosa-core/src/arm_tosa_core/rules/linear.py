@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..build import Builder
-from ..registry import Q, op
-from ..values import Value, inverse
+from ..lower.builder import Builder
+from ..lower.registry import Q, op
+from ..lower.values import Value, inverse
 
 
 def _is_weight(y: Value) -> bool:

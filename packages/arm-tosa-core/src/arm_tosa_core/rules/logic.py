@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from ..build import Builder
-from ..build.core import Operand
-from ..registry import Q, op
-from ..values import Complex, Value
+from ..lower.builder import Builder
+from ..lower.builder.core import Operand
+from ..lower.registry import Q, op
+from ..lower.values import Complex, Value
 from .elementwise import truncated
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from ..registry import Q, op
-from ..values import QParams, Value
+from ..lower.registry import Q, op
+from ..lower.values import QParams, Value
 
 #: exp() of it is less than half a step of 16 bits: what lies below need not be told apart.
 _EXP_IS_ZERO = -11.1

@@ -10,9 +10,9 @@ import math
 
 import torch
 
-from ..build import Builder
-from ..registry import Q, op
-from ..values import Value
+from ..lower.builder import Builder
+from ..lower.registry import Q, op
+from ..lower.values import Value
 
 #: Comparisons at most; each takes four bytes.
 _MOST = 1 << 22

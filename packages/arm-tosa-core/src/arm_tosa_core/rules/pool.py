@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
-from ..build import Builder
-from ..errors import Rejected
-from ..registry import Q, op
-from ..values import QParams, Value
+from ..lower.builder import Builder
+from ..lower.registry import Q, op
+from ..lower.values import QParams, Value
+from ..support.errors import Rejected
 from .convolution import _each, _fit
 
 _NO_INDICES = Rejected("its indices are used; TOSA's pools give only the maxima", "use the values alone")

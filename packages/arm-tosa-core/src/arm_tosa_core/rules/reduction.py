@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from ..build import Builder
-from ..registry import Q, op
-from ..values import QParams, Value
+from ..lower.builder import Builder
+from ..lower.registry import Q, op
+from ..lower.values import QParams, Value
 from .logic import truth
 
 Dims = int | Sequence[int] | None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..build import Builder
-from ..registry import op
+from ..lower.builder import Builder
+from ..lower.registry import op
 
 _COUNTS = "counts equal numbers, which no TOSA operator does", "take the median"
 _VARIES = "gives as many numbers as the data says; TOSA has fixed shapes", "use a mask of the whole shape"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from ..build import Builder
-from ..registry import Q, op
-from ..values import Value
+from ..lower.builder import Builder
+from ..lower.registry import Q, op
+from ..lower.values import Value
 
 _Factors = Sequence[float | None] | None
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import torch
 
-from ..build import Builder
-from ..registry import Q, op
-from ..values import QParams, Value
+from ..lower.builder import Builder
+from ..lower.registry import Q, op
+from ..lower.values import QParams, Value
 
 _BILINEAR, _NEAREST = 0, 1
 _ZEROS, _BORDER, _REFLECTION = 0, 1, 2

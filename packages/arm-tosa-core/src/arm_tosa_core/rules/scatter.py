@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import torch
 
-from ..build import Builder
-from ..errors import Rejected
-from ..registry import Q, op
-from ..values import Value
+from ..lower.builder import Builder
+from ..lower.registry import Q, op
+from ..lower.values import Value
+from ..support.errors import Rejected
 from .index import index_select, merged_indices
 from .shape import expand, squeeze, unsqueeze
 

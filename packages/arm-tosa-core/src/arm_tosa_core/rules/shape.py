@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from ..build import Builder
-from ..registry import Q, op
-from ..values import Value
+from ..lower.builder import Builder
+from ..lower.registry import Q, op
+from ..lower.values import Value
 from .index import index_select
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from ..build import Builder
-from ..build.core import Operand
-from ..registry import Q, op
-from ..values import Value
+from ..lower.builder import Builder
+from ..lower.builder.core import Operand
+from ..lower.registry import Q, op
+from ..lower.values import Value
 from .elementwise import _atan
 
 #: Beyond it tanh(d / 2) is 1 in 16 bits: ratios need not be told apart.

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..build import Builder
-from ..errors import Rejected
-from ..registry import Q, op
-from ..values import Value
+from ..lower.builder import Builder
+from ..lower.registry import Q, op
+from ..lower.values import Value
+from ..support.errors import Rejected
 from .convolution import _each
 from .pool import _NO_INDICES, _adaptive, avg_pool2d, max_pool2d, scaled_sum
 

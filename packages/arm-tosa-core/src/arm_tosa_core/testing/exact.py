@@ -12,8 +12,8 @@ import torch
 from torch.fx import Node
 from torch.utils._pytree import tree_leaves, tree_map
 
-from ..program import is_dequantize, is_quantize
-from ..registry import Q, canonical, find, overload
+from ..lower.exported_program import is_dequantize, is_quantize
+from ..lower.registry import Q, canonical, find, overload
 
 #: Of float32: 255 steps of a scale near 1 / 255 are 1.
 _COMPARISONS = frozenset(f"aten.{name}" for name in ("eq", "ne", "ge", "gt", "le", "lt"))

@@ -12,13 +12,13 @@ from executorch.exir.delegate import executorch_call_delegate
 from torch.export import ExportedProgram
 from torch.fx import Interpreter, Node
 
-from ..compile_spec import ArmCompileSpec
-from ..errors import NothingDelegatedWarning
+from ..exir.compile_spec import ArmCompileSpec
+from ..exir.partitioner import TOSAPartitioner
 from ..flow.edge import lower_to_edge
-from ..partitioner import TOSAPartitioner
-from ..program import copy_program
-from ..reference import run as run_reference
-from ..target import Target
+from ..lower.exported_program import copy_program
+from ..plugin.target import Target
+from ..support.errors import NothingDelegatedWarning
+from ..tosa.reference_model import run as run_reference
 from .harness import _from_memory, _to_memory
 
 

@@ -12,25 +12,25 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from ..analysis import Analysis
-from ..compile_spec import ArmCompileSpec, TosaCompileSpec
-from ..dtypes import from_array, to_array
-from ..errors import NothingDelegatedWarning
+from ..exir.compile_spec import ArmCompileSpec, TosaCompileSpec
+from ..exir.partitioner import TOSAPartitioner
 from ..flow.delegation import delegation
-from ..partitioner import TOSAPartitioner
-from ..program import is_dequantize, is_int64_cast, is_quantize
+from ..lower.exported_program import is_dequantize, is_int64_cast, is_quantize
+from ..lower.regions import Region, lower_regions
+from ..lower.registry import overload
+from ..lower.support_analysis import Analysis
+from ..plugin.target import Target
 from ..quantize.config import (
     QuantizationConfig,
     get_symmetric_a16w8_quantization_config,
     get_symmetric_quantization_config,
 )
 from ..quantize.quantizer import TOSAQuantizer
-from ..reference import run as run_reference
-from ..reference import validate
-from ..regions import Region, lower_regions
-from ..registry import overload
-from ..serializer import serialize
-from ..target import Target
+from ..support.errors import NothingDelegatedWarning
+from ..tosa.dtypes import from_array, to_array
+from ..tosa.reference_model import run as run_reference
+from ..tosa.reference_model import validate
+from ..tosa.serializer import serialize
 from .exact import evaluate
 
 

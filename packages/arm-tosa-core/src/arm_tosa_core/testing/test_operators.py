@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from ..compile_spec import TargetCompileSpec
-from ..plugins import target as find_target
-from ..program import is_dequantize
-from ..target import Target
+from ..exir.compile_spec import TargetCompileSpec
+from ..lower.exported_program import is_dequantize
+from ..plugin.entry_points import target as find_target
+from ..plugin.target import Target
 from .case import SCHEMES, OpCase
 from .cases import CASES
 from .flows import assert_flows_agree

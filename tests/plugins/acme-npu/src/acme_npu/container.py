@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from arm_tosa_core import UsageError, reference
+from arm_tosa_core import UsageError
+from arm_tosa_core.tosa import reference_model as reference
 
 MAGIC = b"ACME"
 VERSION = 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arm_tosa_core import Rejected
-from arm_tosa_core.ir import Op
+from arm_tosa_core.tosa.ir import Op
 
 MAX_KERNEL = 64
 

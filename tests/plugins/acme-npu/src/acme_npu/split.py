@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from arm_tosa_core import Rewrite, Stage
-from arm_tosa_core.ir import Graph, Op, Tensor
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import Op, Tensor
 
 MAX_CHANNELS = 128
 

@@ -1,0 +1,1 @@
+"""Programs changed within the ATen dialect, before they are lowered."""

@@ -1,0 +1,75 @@
+"""``torch.cond`` as a choice: both branches are computed, and the condition chooses between their results.
+
+Branches have no side effects, so this is what ``torch.cond`` gives. TOSA's COND_IF would need an extension that neither
+Ethos-U nor VGF has, and its branches could not be calibrated in one run (docs/adr/0005).
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, cast
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import GraphModule, Node
+
+from ..lower.exported_program import copy_program
+
+_COND = torch.ops.higher_order.cond
+
+
+def with_choices(program: ExportedProgram) -> ExportedProgram:
+    """The program without ``torch.cond``; itself if it has none, else the one given is left as it is."""
+    if not program.graph.find_nodes(op="call_function", target=_COND):
+        return program
+    program = copy_program(program)
+    choose(program.graph_module)
+    results = cast(list[Any], program.graph.output_node().args[0])
+    for spec, node in zip(program.graph_signature.output_specs, results, strict=True):
+        if isinstance(node, Node):
+            spec.arg.name = node.name
+    return program
+
+
+def choose(module: GraphModule) -> None:
+    """Replaces every ``torch.cond`` of a module, in place; nested ones too."""
+    for node in module.graph.find_nodes(op="call_function", target=_COND):
+        with module.graph.inserting_before(node):
+            chosen = _chosen(module, module, node, {n: n for n in node.all_input_nodes})
+        for user in list(node.users):
+            assert user.target is operator.getitem, f"{user} uses the results of a torch.cond as one"
+            user.replace_all_uses_with(chosen[cast(int, user.args[1])])
+            module.graph.erase_node(user)
+        branches = cast(list[Node], node.args[1:3])
+        module.graph.erase_node(node)
+        for branch in branches:
+            if not branch.users:
+                module.graph.erase_node(branch)
+    module.recompile()
+
+
+def _chosen(module: GraphModule, owner: GraphModule, node: Node, made: dict[Node, Any]) -> list[Node]:
+    """The results of a ``torch.cond`` whose branches belong to ``owner``, made where the module's graph inserts."""
+    condition, yes, no, operands = cast(tuple[Node, Node, Node, list[Node]], node.args)
+    results = [_inlined(module, getattr(owner, str(b.target)), [made[n] for n in operands]) for b in (yes, no)]
+    return [_where(module, made[condition], *pair) for pair in zip(*results, strict=True)]
+
+
+def _inlined(module: GraphModule, branch: GraphModule, operands: list[Node]) -> list[Node]:
+    made: dict[Node, Any] = dict(zip(branch.graph.find_nodes(op="placeholder"), operands, strict=True))
+    for node in branch.graph.nodes:
+        if node.op == "output":
+            return [made[result] for result in cast(list[Node], node.args[0])]
+        if node.target is _COND:
+            made[node] = _chosen(module, branch, node, made)
+        elif node.target is operator.getitem and isinstance(made[node.all_input_nodes[0]], list):
+            made[node] = made[node.all_input_nodes[0]][cast(int, node.args[1])]
+        elif node.op == "call_function":
+            made[node] = module.graph.node_copy(node, made.__getitem__)
+    raise AssertionError("a branch without results")
+
+
+def _where(module: GraphModule, condition: Node, yes: Node, no: Node) -> Node:
+    chosen = module.graph.call_function(torch.ops.aten.where.self, (condition, yes, no))
+    chosen.meta = {**yes.meta, "val": yes.meta["val"]}
+    return chosen

@@ -1,0 +1,167 @@
+"""Decomposes chosen operators of a program without tracing the rest of it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram, ModuleCallEntry, ModuleCallSignature
+from torch.export.graph_signature import (
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+    TensorArgument,
+)
+from torch.fx import Graph, GraphModule, Node
+from torch.utils._pytree import tree_structure
+
+from ..lower.exported_program import copy_program, is_dequantize, is_quantize, mutable
+from ..lower.registry import canonical, find
+
+Table = Mapping[Any, Callable[..., Any]]
+
+
+def decompose(program: ExportedProgram, table: Table, targets: Collection[Any] | None = None) -> ExportedProgram:
+    """What ``program.run_decompositions(table)`` makes of some operators; the program given is left as it is.
+
+    The nodes in question are gathered in a program of their own, that one is decomposed, and its nodes are put in
+    their place: tracing all of a network takes a hundred times as long as lowering it. A program with operators in
+    place is traced whole.
+
+    Args:
+        targets: the operators; default those of the table. PyTorch has no entry in a table for some composites.
+    """
+    if any(mutable(node) for node in program.graph.nodes):
+        return run_decompositions(program, table)
+    program = copy_program(program)
+    targets = table if targets is None else targets
+    chosen = [node for node in program.graph.nodes if node.op == "call_function" and node.target in targets]
+    inputs = list(dict.fromkeys(n for node in chosen for n in node.all_input_nodes))
+    results = [result for node in chosen for result in _results(node)]
+    if not all(isinstance(n.meta.get("val"), torch.Tensor) for n in [*inputs, *results]):
+        return run_decompositions(program, table)
+    parts = run_decompositions(_gathered(inputs, chosen, results, program), table)
+    if len(parts.graph_signature.user_inputs) != len(parts.graph_signature.input_specs):  # it made constants
+        return run_decompositions(program, table)
+    _put_back(program, parts.graph, inputs, results)
+    for node in reversed(chosen):  # also those that count as impure, such as an LSTM for its dropout
+        program.graph.erase_node(node)
+    program.graph.eliminate_dead_code()
+    return program
+
+
+def without_composites(program: ExportedProgram) -> ExportedProgram:
+    """The program with operators that have no rule replaced by what PyTorch makes them of, as far as it says."""
+    known: Table | None = None
+    before: set[Any] = set()
+    while targets := {node.target for node in _computed(program) if _has_no_rule(node)} - before:
+        known = known or torch.export.default_decompositions()  # late: PyTorch takes 0.1 s to make it
+        strange = {target for target in targets if target in known or _is_composite(target)}
+        if not strange:
+            break
+        program = decompose(program, {target: known[target] for target in strange if target in known}, strange)
+        before |= strange
+    return program
+
+
+def _computed(program: ExportedProgram) -> list[Node]:
+    """The nodes but for those that are made of no tensor: those are evaluated, whatever they are."""
+    made_of_nothing: set[Node] = set()
+    for node in program.graph.nodes:
+        if node.op == "call_function" and made_of_nothing.issuperset(node.all_input_nodes):
+            made_of_nothing.add(node)
+    return [node for node in program.graph.nodes if node not in made_of_nothing]
+
+
+def _has_no_rule(node: Node) -> bool:
+    if not isinstance(node.target, torch._ops.OpOverload) or is_quantize(node) or is_dequantize(node):
+        return False
+    return find(canonical(node.target)) is None
+
+
+def _is_composite(target: Any) -> bool:
+    name = target.name()
+    return torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd")
+
+
+def run_decompositions(program: ExportedProgram, table: Table) -> ExportedProgram:
+    """PyTorch's own, of the whole program; it also makes it functional."""
+    made: ExportedProgram = program.run_decompositions(dict(table))
+    made.graph.eliminate_dead_code()  # views of what operators in place wrote to
+    return made
+
+
+def _results(node: Node) -> list[Node]:
+    """The nodes that stand for one tensor each."""
+    if isinstance(node.meta["val"], (list, tuple)):
+        return [user for user in node.users if user.target is operator.getitem]
+    return [node]
+
+
+def _gathered(inputs: list[Node], chosen: list[Node], results: list[Node], like: ExportedProgram) -> ExportedProgram:
+    """A program of the chosen nodes only, side by side: from all their inputs to all their results."""
+    graph = Graph()
+    given: dict[Node, Node] = {}
+    for i, node in enumerate(inputs):
+        given[node] = graph.placeholder(f"given_{i}")
+        given[node].meta["val"] = node.meta["val"]
+    made: dict[Node, Node] = {}
+    for node in chosen:
+        made[node] = graph.node_copy(node, given.__getitem__)
+        for result in _results(node):
+            if result is not node:
+                made[result] = graph.node_copy(result, made.__getitem__)
+    outputs = [made[result] for result in results]
+    graph.output(tuple(outputs))
+    ins = [TensorArgument(node.name) for node in given.values()]
+    outs = [TensorArgument(node.name) for node in outputs]
+    arguments: Any = (tuple(range(len(ins))), {})
+    call = ModuleCallSignature(
+        inputs=[], outputs=[], in_spec=tree_structure(arguments), out_spec=tree_structure(tuple(range(len(outs))))
+    )
+    return ExportedProgram(
+        root=GraphModule({}, graph),
+        graph=graph,
+        graph_signature=ExportGraphSignature(
+            [InputSpec(InputKind.USER_INPUT, argument, None) for argument in ins],
+            [OutputSpec(OutputKind.USER_OUTPUT, argument, None) for argument in outs],
+        ),
+        state_dict={},
+        range_constraints=like.range_constraints,
+        module_call_graph=[ModuleCallEntry("", call)],
+        verifiers=like.verifiers,
+    )
+
+
+def _put_back(program: ExportedProgram, parts: Graph, inputs: list[Node], results: list[Node]) -> None:
+    """Makes the users of each result use what the parts make of it; a part comes right before what it is part of."""
+    graph = program.graph
+    given = dict(zip(inputs, parts.find_nodes(op="placeholder"), strict=True))
+    new = {placeholder: node for node, placeholder in given.items()}
+    (output,) = parts.find_nodes(op="output")
+    for result, made in zip(results, output.args[0], strict=True):
+        place: Any = result.args[0] if result.target is operator.getitem else result
+        for part in _needed(made, new):
+            with graph.inserting_before(place):
+                new[part] = graph.node_copy(part, new.__getitem__)
+        result.replace_all_uses_with(new[made])
+        program.graph_signature.replace_all_uses(result.name, new[made].name)
+        if result in given:  # by another of the chosen
+            new[given[result]] = new[made]
+        if result.target is operator.getitem:
+            graph.erase_node(result)
+
+
+def _needed(made: Node, new: Mapping[Node, Node]) -> list[Node]:
+    """The nodes, in order, that are not there yet and that one is made from."""
+    found = {made} - new.keys()
+    waiting = list(found)
+    while waiting:
+        fresh = [n for n in waiting.pop().all_input_nodes if n not in new and n not in found]
+        found.update(fresh)
+        waiting += fresh
+    return [node for node in made.graph.nodes if node in found]

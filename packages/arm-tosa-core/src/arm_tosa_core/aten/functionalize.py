@@ -1,0 +1,110 @@
+"""Makes a program functional, without tracing it where operators in place only follow what made their operand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from ..lower.exported_program import copy_program, mutable
+from .decompose import run_decompositions
+
+#: Checks that export leaves in a program; ExecuTorch drops them. They must not count as users of a tensor.
+_CHECKS = frozenset({torch.ops.aten._assert_tensor_metadata.default})
+
+#: Graphs within the graph that change how gradients or types are handled, and how many arguments precede the graph.
+_WRAPPERS = {torch.ops.higher_order.wrap_with_set_grad_enabled: 1, torch.ops.higher_order.wrap_with_autocast: 4}
+_AUTOCAST_ENABLED = 2
+
+#: Composites that never return what they were given; others may, such as ``dropout`` in eval mode, and do not say so.
+_FRESH_COMPOSITES = frozenset(
+    getattr(torch.ops.aten, name).default
+    for name in ("batch_norm", "conv1d", "conv2d", "conv3d", "group_norm", "instance_norm", "layer_norm", "linear")
+)
+
+
+def functional(program: ExportedProgram) -> ExportedProgram:
+    """The program without operators in place, checks of metadata and wrapped graphs; the one given is left as it is."""
+    program = out_of_place(program)
+    return run_decompositions(program, {}) if any(map(mutable, program.graph.nodes)) else program
+
+
+def out_of_place(program: ExportedProgram) -> ExportedProgram:
+    """As ``functional``, without tracing: what overwrites a tensor that others read or share stays as it is."""
+    program = _unwrapped(program)
+    if not any(node.target in _CHECKS or mutable(node) for node in program.graph.nodes):
+        return program
+    program = copy_program(program)
+    for node in list(program.graph.nodes):
+        if node.target in _CHECKS:
+            program.graph.erase_node(node)
+    for node in program.graph.nodes:
+        if mutable(node):
+            node.target = _twin(node) or node.target
+    program.graph.eliminate_dead_code()
+    return program
+
+
+def _unwrapped(program: ExportedProgram) -> ExportedProgram:
+    """Puts the operators of a graph that is only wrapped in the place of its call. Autocast wants to be traced."""
+    if not any(node.target in _WRAPPERS for node in program.graph.nodes):
+        return program
+    program = copy_program(program)
+    while wrappers := [node for node in program.graph.nodes if node.target in _WRAPPERS]:
+        for wrapper in wrappers:
+            if _WRAPPERS[wrapper.target] > _AUTOCAST_ENABLED and wrapper.args[_AUTOCAST_ENABLED]:
+                return run_decompositions(program, {})
+            _unwrap(program, wrapper)
+    program.graph.eliminate_dead_code()
+    return program
+
+
+def _unwrap(program: ExportedProgram, wrapper: Any) -> None:
+    attribute, *given = wrapper.args[_WRAPPERS[wrapper.target] :]
+    wrapped = program.graph_module.get_submodule(attribute.target).graph
+    new: dict[Node, Any] = dict(zip(wrapped.find_nodes(op="placeholder"), given, strict=True))
+    with program.graph.inserting_before(wrapper):
+        results: Any = program.graph.graph_copy(wrapped, new)
+    kept = {key: wrapper.meta[key] for key in ("stack_trace", "nn_module_stack") if key in wrapper.meta}
+    for node in wrapped.nodes:
+        if node.op in ("call_function", "get_attr"):
+            new[node].meta = kept | node.meta
+        if node.op == "get_attr":  # its name is that within the module of the graph
+            new[node].target = f"{attribute.target}.{node.target}"
+    for part in list(wrapper.users):
+        result = results[part.args[1]]
+        part.replace_all_uses_with(result)
+        program.graph_signature.replace_all_uses(part.name, result.name)
+        program.graph.erase_node(part)
+    program.graph.erase_node(wrapper)
+
+
+def _schema(node: Node) -> Any:
+    return getattr(node.target, "_schema", None) if node.op == "call_function" else None
+
+
+def _twin(node: Node) -> Any:
+    """The operator that gives the same result out of place, if nobody else reads or shares what this one overwrites."""
+    operand = node.args[0] if node.args else None
+    if not isinstance(operand, Node) or len(operand.users) > 1 or not _fresh(operand):
+        return None
+    namespace, name = _schema(node).name.split("::")
+    packet = getattr(getattr(torch.ops, namespace), name.removesuffix("_"), None)
+    twin = getattr(packet, _schema(node).overload_name or "default", None)
+    if not name.endswith("_") or twin is None or twin._schema.is_mutable:
+        return None
+    same = [a.name for a in twin._schema.arguments] == [a.name for a in _schema(node).arguments]
+    return twin if same else None
+
+
+def _fresh(node: Node) -> bool:
+    """Whether an operator made its result anew: no view of anything."""
+    schema = _schema(node)
+    if schema is None or not isinstance(node.meta.get("val"), torch.Tensor):
+        return False
+    if mutable(node):
+        return _twin(node) is not None
+    composite = node.target._can_decompose()  # type: ignore[union-attr]  # it has a schema
+    return all(r.alias_info is None for r in schema.returns) and (not composite or node.target in _FRESH_COMPOSITES)

@@ -1,0 +1,43 @@
+"""The transform pass by which users of ExecuTorch narrow int64 indices themselves."""
+
+from __future__ import annotations
+
+import torch
+from executorch.exir.dialects._ops import ops as edge_ops
+from torch.fx import GraphModule
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
+
+from ..lower.registry import canonical
+
+_INDEX_OPERAND = {"aten.embedding.default": 1}
+
+
+class InsertCastForOpsWithInt64InputPass(PassBase):
+    """Casts the int64 indices of ``aten.embedding`` to int32, which TOSA can hold.
+
+    For ``to_edge_transform_and_lower(..., transform_passes=[...])``. The partitioner does the same at the edge of
+    each delegate by itself; this pass makes the cast part of the program.
+    """
+
+    def call(self, graph_module: GraphModule) -> PassResult:
+        """Inserts the casts; the program is changed in place."""
+        changed = False
+        for node in list(graph_module.graph.nodes):
+            position = _INDEX_OPERAND.get(canonical(node.target)) if node.op == "call_function" else None
+            if position is None:
+                continue
+            indices = node.args[position]
+            meta = indices.meta["val"]
+            if meta.dtype != torch.int64:
+                continue
+            with graph_module.graph.inserting_before(node):
+                cast = graph_module.graph.call_function(
+                    edge_ops.edge.dim_order_ops._to_dim_order_copy.default,
+                    (indices,),
+                    {"dtype": torch.int32, "dim_order": list(range(meta.dim()))},
+                )
+            cast.meta = {**indices.meta, "val": meta.to(torch.int32)}
+            node.update_arg(position, cast)
+            changed = True
+        graph_module.recompile()
+        return PassResult(graph_module, changed)

@@ -1,0 +1,1 @@
+"""ExecuTorch's interfaces: compile specs, partitioner, backend, ``.pte`` files."""

@@ -1,0 +1,69 @@
+"""ExecuTorch backends: a delegated program to the payload of its target."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, final
+
+from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
+from executorch.exir.backend.compile_spec_schema import CompileSpec
+from torch.export import ExportedProgram
+
+from ..lower.pipeline import lower
+from ..plugin.target import Target
+from ..tosa.graph import Graph
+from ..tosa.serializer import serialize
+from .artifacts import artifact_folder, write_debug_info
+from .compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
+
+
+def preprocess(edge_program: ExportedProgram, compile_spec: ArmCompileSpec) -> PreprocessResult:
+    """Lowers a delegated program and compiles it for the target of ``compile_spec``.
+
+    Raises:
+        LoweringError: the program holds what the target does not take.
+        ToolError: the target's compiler failed.
+    """
+    target = compile_spec.target()
+    return PreprocessResult(processed_bytes=payload(lower(edge_program, target), target, compile_spec))
+
+
+def payload(graph: Graph, target: Target, compile_spec: ArmCompileSpec) -> bytes:
+    """Compiles a lowered graph for the target of ``compile_spec``, and leaves the artifacts that it asks for.
+
+    Raises:
+        ToolError: the target's compiler failed.
+    """
+    mode = compile_spec.tosa_debug_mode
+    tosa = serialize(graph, target.tosa_spec, locations=mode is ArmCompileSpec.DebugMode.TOSA)
+    options: dict[str, str] = {}
+    if path := compile_spec.get_intermediate_path():
+        folder = artifact_folder(path, tosa, target)
+        options["artifacts"] = str(folder)
+        if mode is ArmCompileSpec.DebugMode.JSON:
+            write_debug_info(folder, graph)
+    return target.compile(tosa, options) if target.compile else tosa
+
+
+@final
+class TOSABackend(BackendDetails):  # type: ignore[misc]  # ExecuTorch is untyped
+    """Delegates hold a TOSA flatbuffer."""
+
+    @staticmethod
+    def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
+        """See ``arm_tosa_core.exir.backend.preprocess``."""
+        return preprocess(edge_program, TosaCompileSpec.from_list(compile_specs))
+
+
+@functools.cache
+def backend_class(backend_id: str) -> type[Any]:
+    """The ExecuTorch backend of this id; made on the spot for targets that bring none of their own."""
+    known: type[Any]
+    for known in BackendDetails.__subclasses__():
+        if known.__name__ == backend_id:
+            return known
+
+    def run(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
+        return preprocess(edge_program, TargetCompileSpec.from_list(compile_specs))
+
+    return type(backend_id, (BackendDetails,), {"preprocess": staticmethod(run)})

@@ -1,0 +1,202 @@
+"""What the user asks a target to do: specification, tool flags, where to leave artifacts."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from enum import Enum
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from ..support.errors import UsageError
+from ..tosa.specification import TosaSpecification
+
+if TYPE_CHECKING:
+    from executorch.exir.backend.compile_spec_schema import CompileSpec
+
+    from ..plugin.target import Target
+
+
+class ArmCompileSpec(ABC):
+    """Base of the compile specs; ``to_list`` and ``from_list`` are how it travels through ExecuTorch.
+
+    A subclass says which target it configures (``target``) and what else it carries (``_options``, a
+    mapping of strings that ``_from_options`` turns back into an object).
+    """
+
+    class DebugMode(Enum):
+        """What ``dump_debug_info`` writes: a JSON file of its own, or the locations inside the TOSA flatbuffer."""
+
+        JSON = 1
+        TOSA = 2
+
+    _output_format: ClassVar[str]
+
+    def __init__(self, tosa_spec: TosaSpecification | str, compiler_flags: Iterable[str] = ()) -> None:
+        if isinstance(tosa_spec, str):
+            tosa_spec = TosaSpecification.create_from_string(tosa_spec)
+        self.tosa_spec = tosa_spec
+        self.compiler_flags = list(compiler_flags)
+        self.path_for_intermediates: str | None = None
+        self.tosa_debug_mode: ArmCompileSpec.DebugMode | None = None
+
+    @abstractmethod
+    def target(self) -> Target:
+        """The target that this spec configures, its ``compile`` bound to these options."""
+
+    def backend(self) -> type[Any]:
+        """The ExecuTorch backend class that compiles delegates of this spec; made on the spot if there is none."""
+        from .backend import backend_class
+
+        return backend_class(self.target().backend_id)
+
+    def _options(self) -> dict[str, Any]:
+        """What ``_from_options`` needs besides the specification and the flags; JSON values."""
+        return {}
+
+    @classmethod
+    def _from_options(cls, tosa_spec: TosaSpecification, flags: list[str], options: Mapping[str, Any]) -> Self:
+        spec = cls.__new__(cls)
+        ArmCompileSpec.__init__(spec, tosa_spec, flags)
+        return spec
+
+    @classmethod
+    def get_output_format(cls) -> str:
+        """Name of the payload format, for example ``"tosa"``, ``"vela"`` or ``"vgf"``."""
+        return cls._output_format
+
+    def get_intermediate_path(self) -> str | None:
+        """The folder given to ``dump_intermediate_artifacts_to``, or None."""
+        return self.path_for_intermediates
+
+    def dump_intermediate_artifacts_to(self, output_path: str | PathLike[str] | None) -> Self:
+        """Leaves each delegate's TOSA flatbuffer and the tool's outputs in this folder; None turns it off."""
+        self.path_for_intermediates = None if output_path is None else fspath(output_path)
+        return self
+
+    def dump_debug_info(self, debug_mode: DebugMode | None) -> Self:
+        """Also writes which TOSA operator comes from which ATen node and source line; needs a folder for artifacts."""
+        self.tosa_debug_mode = debug_mode
+        return self
+
+    def to_list(self) -> list[CompileSpec]:
+        """This object as ExecuTorch's key-value list; ``from_list`` is the inverse.
+
+        Raises:
+            UsageError: ``dump_debug_info`` without ``dump_intermediate_artifacts_to``.
+        """
+        from executorch.exir.backend.compile_spec_schema import CompileSpec
+
+        if self.tosa_debug_mode is not None and not self.path_for_intermediates:
+            raise UsageError("dump_debug_info() needs a folder: call dump_intermediate_artifacts_to(path) as well")
+        values: dict[str, str] = {"tosa_spec": str(self.tosa_spec), "output_format": self._output_format}
+        if self.compiler_flags:
+            values["compile_flags"] = json.dumps(self.compiler_flags)
+        if options := self._options():
+            values["options"] = json.dumps(options, sort_keys=True)
+        if self.path_for_intermediates:
+            values["debug_artifact_path"] = self.path_for_intermediates
+        if self.tosa_debug_mode:
+            values["dump_debug_info"] = self.tosa_debug_mode.name
+        return [CompileSpec(key, value.encode()) for key, value in values.items()]
+
+    @classmethod
+    def from_list(cls, compile_specs: Iterable[CompileSpec]) -> Self:
+        """The object that ``to_list`` was called on.
+
+        Raises:
+            UsageError: a key is missing, unknown or given twice, or the list is of another format.
+        """
+        values: dict[str, str] = {}
+        for item in compile_specs:
+            if item.key in values:
+                raise UsageError(f"{cls.__name__}: key {item.key!r} is given twice")
+            values[item.key] = bytes(item.value).decode()
+        known = {"tosa_spec", "output_format", "compile_flags", "options", "debug_artifact_path", "dump_debug_info"}
+        if unknown := sorted(values.keys() - known):
+            raise UsageError(f"{cls.__name__}: unknown key {unknown[0]!r}; known keys: {', '.join(sorted(known))}")
+        for key in ("tosa_spec", "output_format"):
+            if key not in values:
+                raise UsageError(f"{cls.__name__}: key {key!r} is missing")
+        if values["output_format"] != cls._output_format:
+            raise UsageError(f"{cls.__name__} takes format {cls._output_format!r}, not {values['output_format']!r}")
+        spec = cls._from_options(
+            TosaSpecification.create_from_string(values["tosa_spec"]),
+            json.loads(values.get("compile_flags", "[]")),
+            json.loads(values.get("options", "{}")),
+        )
+        spec.dump_intermediate_artifacts_to(values.get("debug_artifact_path"))
+        mode = values.get("dump_debug_info")
+        return spec.dump_debug_info(ArmCompileSpec.DebugMode[mode] if mode else None)
+
+    def _key(self) -> tuple[Any, ...]:
+        return (
+            type(self),
+            self.tosa_spec,
+            self.compiler_flags,
+            self._options(),
+            self.path_for_intermediates,
+            self.tosa_debug_mode,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ArmCompileSpec) and self._key() == other._key()
+
+    __hash__ = None  # type: ignore[assignment]  # mutable
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.tosa_spec}, flags={self.compiler_flags}, {self._options()})"
+
+
+class TosaCompileSpec(ArmCompileSpec):
+    """Compile to a TOSA flatbuffer.
+
+    Args:
+        tosa_spec: a specification or a string such as ``"TOSA-1.0+INT"``.
+    """
+
+    _output_format = "tosa"
+
+    def __init__(self, tosa_spec: TosaSpecification | str) -> None:
+        super().__init__(tosa_spec)
+
+    def target(self) -> Target:
+        from ..plugin.target import Target
+
+        return Target("tosa", self.tosa_spec)
+
+
+class TargetCompileSpec(ArmCompileSpec):
+    """Compile for an installed target by its name: what targets without a compile spec of their own use.
+
+    Args:
+        name: as listed by ``arm-tosa targets``.
+        options: passed to the target's ``compile``.
+    """
+
+    _output_format = "target"
+
+    def __init__(self, name: str, **options: str) -> None:
+        from ..plugin.entry_points import target
+
+        self.name = name
+        self.options = dict(options)
+        super().__init__(target(name).tosa_spec)
+
+    def target(self) -> Target:
+        from ..plugin.entry_points import target
+
+        made = target(self.name)
+        compile_ = made.compile
+        if compile_ is None or not self.options:
+            return made
+        return replace(made, compile=lambda tosa, options: compile_(tosa, {**self.options, **options}))
+
+    def _options(self) -> dict[str, Any]:
+        return {"name": self.name, **self.options}
+
+    @classmethod
+    def _from_options(cls, tosa_spec: TosaSpecification, flags: list[str], options: Mapping[str, Any]) -> Self:
+        return cls(**options)

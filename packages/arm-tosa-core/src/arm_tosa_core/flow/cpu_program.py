@@ -1,0 +1,121 @@
+"""The program with a call of a delegate in place of each region: what is left for ExecuTorch."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from executorch.exir.delegate import executorch_call_delegate
+from torch.export import ExportedProgram
+from torch.export.graph_signature import ExportGraphSignature, InputKind, OutputSpec
+from torch.fx import Graph, GraphModule, Node
+
+from ..lower.support_analysis import Analysis
+
+
+@dataclass(frozen=True)
+class Call:
+    """What becomes of a region: a call of a ``LoweredBackendModule``, with the nodes that it reads and makes."""
+
+    module: Any
+    inputs: list[Node]
+    outputs: list[Node]
+
+
+_CONSTANTS = frozenset({InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR})
+
+
+def with_delegates(program: ExportedProgram, analysis: Analysis, calls: Sequence[Call]) -> ExportedProgram:
+    """The program with delegates called; constants that nobody else reads are left out of it.
+
+    Args:
+        program: a functional program; it stays as it is.
+        analysis: of this program.
+        calls: one for each region that the analysis found.
+    """
+    signature = program.graph_signature
+    mutated = set(signature.buffers_to_mutate.values())
+    consumed = {
+        spec.arg.name for spec in signature.input_specs if spec.kind in _CONSTANTS and spec.target not in mutated
+    }
+    walk = _Walk(calls)
+    for node in program.graph.nodes:
+        constant = node.op == "get_attr" or node.name in consumed
+        if node not in analysis.accepted and not (constant and all(u in analysis.accepted for u in node.users)):
+            walk.visit(node)
+    left = {node.name for node in walk.graph.find_nodes(op="placeholder")}
+    specs = [spec for spec in signature.input_specs if spec.arg.name in left]
+    targets = {spec.target for spec in specs}
+    return ExportedProgram(
+        root=GraphModule(walk.attributes(program.graph_module), walk.graph),
+        graph=walk.graph,
+        graph_signature=ExportGraphSignature(specs, _output_specs(signature, walk.graph)),
+        state_dict={name: tensor for name, tensor in program.state_dict.items() if name in targets},
+        range_constraints=program.range_constraints,
+        module_call_graph=program.module_call_graph,
+        example_inputs=program.example_inputs,
+        constants={name: value for name, value in program.constants.items() if name in targets},
+        verifiers=program.verifiers,
+    )
+
+
+def _output_specs(signature: ExportGraphSignature, graph: Graph) -> list[OutputSpec]:
+    """What the outputs are, each by the name of the node that makes it now: a cast may have come last."""
+    (output,) = graph.find_nodes(op="output")
+    return [
+        replace(spec, arg=replace(spec.arg, name=node.name)) if isinstance(node, Node) else spec
+        for spec, node in zip(signature.output_specs, output.args[0], strict=True)
+    ]
+
+
+class _Walk:
+    """Copies nodes to a new graph, each after what it needs; a region becomes one call, made when first needed."""
+
+    def __init__(self, calls: Sequence[Call]) -> None:
+        self.graph = Graph()
+        self.calls = calls
+        self._makers = {node: i for i, call in enumerate(calls) for node in call.outputs}
+        self._new: dict[Node, Node] = {}
+
+    def visit(self, node: Node) -> None:
+        """Copies a node; first, without recursion, all that it needs."""
+        waiting = [node]
+        while waiting:
+            last = waiting[-1]
+            maker = self._makers.get(last)
+            needs = last.all_input_nodes if maker is None else self.calls[maker].inputs
+            missing = [n for n in needs if n not in self._new]
+            if last not in self._new and missing:
+                waiting += missing
+                continue
+            waiting.pop()
+            if last in self._new:
+                continue
+            if maker is None:
+                self._new[last] = self.graph.node_copy(last, self._new.__getitem__)
+                self._new[last].name = last.name  # a copy renames what shadows a builtin, such as "input"
+            else:
+                self._call(maker)
+
+    def _call(self, number: int) -> None:
+        made = self.calls[number]
+        module = self.graph.get_attr(_name(number))
+        call = self.graph.call_function(executorch_call_delegate, (module, *(self._new[n] for n in made.inputs)))
+        call.name = f"{_name(number)}_call"
+        call.meta["val"] = tuple(node.meta["val"] for node in made.outputs)
+        for position, node in enumerate(made.outputs):
+            result = self._new[node] = self.graph.call_function(operator.getitem, (call, position))
+            result.name = node.name
+            result.meta = {"val": node.meta["val"]}
+
+    def attributes(self, module: GraphModule) -> dict[str, Any]:
+        """What the new graph's nodes refer to; that of old ones is taken from the old module."""
+        own = {_name(i): call.module for i, call in enumerate(self.calls)}
+        names = {str(node.target) for node in self.graph.find_nodes(op="get_attr")}
+        return {name: own[name] if name in own else operator.attrgetter(name)(module) for name in names}
+
+
+def _name(number: int) -> str:
+    return f"arm_delegate_{number}"

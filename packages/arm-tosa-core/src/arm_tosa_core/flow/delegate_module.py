@@ -1,0 +1,91 @@
+"""What ExecuTorch keeps of a delegate: its payload, and a program that has the same inputs and outputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from executorch.exir.lowered_backend_module import LoweredBackendModule
+from torch.export import ExportedProgram
+from torch.export.graph_signature import (
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+    TensorArgument,
+)
+from torch.fx import Graph, GraphModule, Node
+
+from ..exir.compile_spec import ArmCompileSpec
+from ..lower.regions import Region
+
+
+def lowered_module(region: Region, payload: bytes, compile_spec: ArmCompileSpec, like: ExportedProgram) -> Any:
+    """The module that a call of the delegate refers to.
+
+    Args:
+        like: the program that the region is part of; lends its verifiers.
+    """
+    program = _StandIn.of(region, like)
+    return LoweredBackendModule(program, compile_spec.target().backend_id, payload, compile_spec.to_list())
+
+
+class _Results(torch.nn.Module):
+    """Makes tensors of given shapes and strides; their numbers mean nothing."""
+
+    def __init__(self, metas: list[torch.Tensor]) -> None:
+        super().__init__()
+        self.metas = metas
+
+    def forward(self, *_: Any) -> list[torch.Tensor]:
+        return [torch.empty_strided(tuple(m.shape), m.stride(), dtype=m.dtype) for m in self.metas]
+
+
+class _StandIn(ExportedProgram):
+    """A program with the signature of a region and nothing in it.
+
+    ExecuTorch runs the program behind a delegate, on fake tensors, whenever it traces the call: only to learn the
+    shapes of the results. Of the region itself that would cost as much as all of the rest.
+    """
+
+    results: _Results
+
+    @staticmethod
+    def of(region: Region, like: ExportedProgram) -> _StandIn:
+        graph = Graph()
+        inputs = [_placeholder(graph, node) for node in region.inputs]
+        outputs = [_empty(graph, node) for node in region.outputs]
+        graph.output(tuple(outputs))
+        signature = ExportGraphSignature(
+            [InputSpec(InputKind.USER_INPUT, TensorArgument(node.name), None) for node in inputs],
+            [OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(node.name), None) for node in outputs],
+        )
+        program = _StandIn(
+            root=GraphModule({}, graph),
+            graph=graph,
+            graph_signature=signature,
+            state_dict={},
+            range_constraints={},
+            module_call_graph=[],
+            verifiers=like.verifiers,
+        )
+        program.results = _Results([node.meta["val"] for node in region.outputs])
+        return program
+
+    def module(self, check_guards: bool = True) -> torch.nn.Module:  # type: ignore[override]
+        return self.results
+
+
+def _placeholder(graph: Graph, node: Node) -> Node:
+    new = graph.placeholder(node.name)
+    new.meta["val"] = node.meta["val"]
+    return new
+
+
+def _empty(graph: Graph, node: Node) -> Node:
+    meta = node.meta["val"]
+    arguments = (list(meta.shape), list(meta.stride()))
+    new: Node = graph.call_function(torch.ops.aten.empty_strided.default, arguments, {"dtype": meta.dtype})
+    new.meta["val"] = meta
+    return new

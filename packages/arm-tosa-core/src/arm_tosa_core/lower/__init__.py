@@ -1,0 +1,1 @@
+"""From an exported program to TOSA graphs: rules, values, builders, support analysis, regions."""

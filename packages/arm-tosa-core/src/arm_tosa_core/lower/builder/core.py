@@ -1,0 +1,294 @@
+"""What every part of the builder stands on: checked emission, constants, order of axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import accumulate, pairwise
+from operator import mul
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...plugin.target import Check
+from ...support.errors import Rejected
+from ...tosa.dtypes import numpy_dtype, to_array, torch_to_tosa
+from ...tosa.graph import Graph
+from ...tosa.ir import DType, Origin, Tensor, fewest_axes
+from ...tosa.specification import TosaSpecification
+from ...tosa.table import check
+from ..values import Axes, QParams, Value, inverse, is_identity, moves_only_ones
+
+#: Constants with more elements are not materialized in a dry run.
+_SMALL = 1024
+_INT32 = (-(2**31), 2**31 - 1)
+
+Operand = Value | int | float | bool
+
+#: What composites compute of constants is computed at compile time.
+_FOLDED: dict[str, Callable[..., torch.Tensor]] = {
+    "ADD": torch.add,
+    "SUB": torch.sub,
+    "MUL": torch.mul,
+    "NEGATE": torch.neg,
+    "RECIPROCAL": torch.reciprocal,
+    "RSQRT": torch.rsqrt,
+    "POW": torch.pow,
+    "EXP": torch.exp,
+    "LOG": torch.log,
+}
+
+
+class Core:
+    """Emits checked TOSA operators into a graph.
+
+    Args:
+        graph: where operators go.
+        spec: what they must conform to.
+        checks: limits of the target, asked about every operator.
+        dry: only to find out whether it would work; large constants are not copied.
+    """
+
+    #: Whether a composite is decomposed in order to be quantized: then it may bound what would stretch a scale.
+    quantizing = False
+
+    def __init__(
+        self, graph: Graph, spec: TosaSpecification, checks: Sequence[Check] = (), *, dry: bool = False
+    ) -> None:
+        self.graph = graph
+        self.spec = spec
+        self.checks = tuple(checks)
+        self.dry = dry
+        self.origin: Origin | None = None
+        self._ordered: dict[tuple[int, Axes], Tensor] = {}
+        self._keep: list[Tensor] = []  # tensors whose id is a key above must stay alive
+        self._signed: dict[Tensor, Tensor] = {}  # int8 of uint8
+
+    # -- refusing ---------------------------------------------------------------------------------
+
+    def require(self, condition: bool, reason: str, fix: str = "") -> None:
+        """Refuses the operator, with this reason, unless the condition holds."""
+        if not condition:
+            raise Rejected(reason, fix)
+
+    def within(self, value: Value, low: float, high: float) -> Value:
+        """The value, of which it is known that its numbers lie between these: of use to those who choose ranges."""
+        return value
+
+    # -- emitting ---------------------------------------------------------------------------------
+
+    def emit(self, name: str, inputs: Sequence[Tensor], **attrs: Any) -> Tensor:
+        """Appends one operator with one result.
+
+        Raises:
+            Rejected: the operator table, the specification or the target does not allow it.
+        """
+        (result,) = self.emit_all(name, inputs, **attrs)
+        return result
+
+    def emit_all(self, name: str, inputs: Sequence[Tensor], **attrs: Any) -> list[Tensor]:
+        """``emit`` for an operator with any number of results."""
+        op = self.graph.append(name, inputs, attrs, self.origin)
+        try:
+            check(op, self.spec)
+            for ask in self.checks:
+                if refusal := ask(op):
+                    raise refusal
+        except Rejected:
+            self.graph.ops.pop()
+            for tensor in op.inputs:
+                tensor.uses.remove(op)
+            raise
+        return op.outputs
+
+    # -- constants --------------------------------------------------------------------------------
+
+    def scalar(self, number: float | bool, like: Value) -> Value:
+        """A constant with one element and the type of ``like``."""
+        return self.const(torch.tensor(number, dtype=like.dtype))
+
+    def const(self, data: torch.Tensor, quant: QParams | None = None) -> Value:
+        """A constant; ``quant`` if ``data`` holds the integers of a quantized tensor."""
+        dtype = torch.float32 if quant else data.dtype
+        return Value(tuple(data.shape), dtype, const=data, quant=quant, bounds=_bounds(data))
+
+    def constant(self, data: np.ndarray[Any, Any], dtype: DType) -> Tensor:
+        """A constant of the TOSA graph."""
+        if self.dry and data.size > _SMALL:
+            return Tensor(data.shape, dtype, data=np.broadcast_to(np.zeros((), data.dtype), data.shape))
+        return self.graph.constant(data, dtype)
+
+    def _const_tensor(self, value: Value, perm: Axes) -> Tensor:
+        data = value.const
+        assert data is not None
+        if data.device.type != "cpu":
+            raise Rejected(f"a constant lives on device {data.device}", "move the model to the CPU before exporting it")
+        if data.dtype == torch.int64:
+            self.require(
+                value.bounds is None or (value.bounds[0] >= _INT32[0] and value.bounds[1] <= _INT32[1]),
+                f"an int64 constant has values in {value.bounds}, beyond int32",
+            )
+            data = data.to(torch.int32)
+        elif data.dtype == torch.float64:
+            data = data.to(torch.float32)
+        dtype = torch_to_tosa(data.dtype)
+        data = data.detach().permute(inverse(perm)) if value.rank else data.detach()
+        return self.constant(to_array(data), dtype)
+
+    # -- order of axes ----------------------------------------------------------------------------
+
+    def tensor(self, value: Value, perm: Axes | None = None) -> Tensor:
+        """The TOSA tensor of a value, its axes in the order ``perm`` (``Value.perm``); default: as PyTorch has them.
+
+        Emits a TRANSPOSE, or a RESHAPE where only axes of size 1 move, if they lie otherwise.
+        """
+        perm = perm or tuple(range(value.rank))
+        if value.tensor is None:
+            return self._const_tensor(value, perm)
+        move = self._move(value, perm)
+        if is_identity(move):
+            return value.tensor
+        if value.tensor.shape and moves_only_ones(value.tensor.shape, move):
+            return self.reshape(value.tensor, [value.tensor.shape[p] for p in move])
+        key = (id(value.tensor), move)
+        if key not in self._ordered:
+            self._keep.append(value.tensor)
+            self._ordered[key] = self._transposed(value.tensor, move)
+        return self._ordered[key]
+
+    def _transposed(self, x: Tensor, perms: Axes) -> Tensor:
+        """TRANSPOSE; of what was transposed and reshaped, one of finer axes where the target has it."""
+        inner = x.producer
+        while inner is not None and inner.name == "RESHAPE":
+            inner = inner.inputs[0].producer
+        if inner is not None and inner.name == "TRANSPOSE":
+            source, turned = inner.inputs[0], inner.output
+            sizes, (first, second) = _finest(turned.shape, x.shape)
+            order = [first[a] for a in inverse(inner.attrs["perms"])]  # of the source's axes
+            before = [part for parts in order for part in parts]
+            move = tuple(before.index(part) for p in perms for part in second[p])
+            if len(before) == len(sizes):
+                axes, turn = fewest_axes([sizes[part] for part in before], move)
+                with suppress(Rejected):
+                    made = self.reshape(source, axes)
+                    made = made if is_identity(turn) else self.emit("TRANSPOSE", [made], perms=turn)
+                    return self.reshape(made, [x.shape[p] for p in perms])
+        return self.emit("TRANSPOSE", [x], perms=perms)
+
+    def reshape(self, tensor: Tensor, shape: Sequence[int]) -> Tensor:
+        """RESHAPE, unless the shape is that already."""
+        if tuple(shape) == tensor.shape:
+            return tensor
+        if tensor.data is not None:
+            return self.constant(tensor.data.reshape(tuple(shape)), tensor.dtype)
+        return self.emit("RESHAPE", [tensor, self.graph.shape(shape)])
+
+    def value(
+        self, tensor: Tensor, dtype: torch.dtype, perm: Axes | None = None, quant: QParams | None = None, **more: Any
+    ) -> Value:
+        """A TOSA tensor as a value; ``perm`` tells the order of its axes."""
+        shape = tuple(tensor.shape[p] for p in perm) if perm else tensor.shape
+        return Value(
+            shape, dtype, tensor, perm=None if perm is None or is_identity(perm) else perm, quant=quant, **more
+        )
+
+    def same_order(self, *values: Value) -> tuple[Axes, list[Tensor]]:
+        """The tensors of values of one rank, all with axes in one order: the one that moves least."""
+        perm = self._order(values)
+        return perm, [self.tensor(v, perm) for v in values]
+
+    def aligned(self, *values: Value) -> list[Value]:
+        """Values of one rank with axes in one order, which ``same_order`` finds there; constants stay as they are."""
+        rank = max(v.rank for v in values)
+        lifted = [self.lift(v, rank) for v in values]
+        perm = self._order(lifted)
+        kept = None if is_identity(perm) else perm
+        return [v if v.is_const else v.but(tensor=self.tensor(v, perm), perm=kept) for v in lifted]
+
+    def _order(self, values: Sequence[Value]) -> Axes:
+        """The order of axes in which the fewest numbers are moved; where that is equal, one that some were moved to."""
+        costs: dict[Axes, tuple[int, bool, bool]] = {}
+        movable = [v for v in values if v.tensor is not None]
+        for candidate in dict.fromkeys(v.axes for v in movable):
+            moved = [v for v in movable if self._moves(v, candidate)]
+            again = [v for v in moved if (id(v.tensor), self._move(v, candidate)) in self._ordered]
+            elements = sum(v.size for v in moved) - sum(v.size for v in again)
+            costs[candidate] = elements, not again, is_identity(candidate)
+        return min(costs, key=lambda p: costs[p]) if costs else tuple(range(values[0].rank))
+
+    def _moves(self, value: Value, perm: Axes) -> bool:
+        """Whether a TRANSPOSE is needed to bring the axes of a value to the order ``perm``."""
+        assert value.tensor is not None
+        return not moves_only_ones(value.tensor.shape, self._move(value, perm))
+
+    @staticmethod
+    def _move(value: Value, perm: Axes) -> Axes:
+        """What a TRANSPOSE does that brings the axes of a value to the order ``perm``."""
+        return tuple(value.axes[i] for i in inverse(perm))
+
+    def lift(self, value: Value, rank: int) -> Value:
+        """The value with axes of size 1 in front, up to ``rank`` of them, as broadcasting wants."""
+        extra = rank - value.rank
+        if extra <= 0:
+            return value
+        quant = value.quant
+        if quant is not None and quant.axis is not None:
+            quant = QParams(quant.scale, quant.zero_point, quant.qmin, quant.qmax, quant.axis + extra)
+        shape = (1,) * extra + value.shape
+        if value.const is not None:
+            return value.but(shape=shape, const=value.const.reshape(shape), quant=quant)
+        assert value.tensor is not None
+        tensor = self.reshape(value.tensor, (1,) * extra + value.tensor.shape)
+        perm = tuple(range(extra)) + tuple(p + extra for p in value.axes)
+        return value.but(shape=shape, tensor=tensor, perm=perm, quant=quant)
+
+    # -- plain elementwise operators ----------------------------------------------------------------
+
+    def elementwise(self, name: str, *operands: Value, dtype: torch.dtype | None = None, **attrs: Any) -> Value:
+        """Emits an elementwise operator on plain values: ranks lifted, axes brought to one order.
+
+        Args:
+            dtype: of the result; default: that of the first operand.
+        """
+        if name in _FOLDED and all(v.const is not None and v.quant is None for v in operands):
+            result = _FOLDED[name](*(v.const for v in operands))
+            return self.const(result if dtype is None else result.to(dtype))
+        rank = max(v.rank for v in operands)
+        lifted = [self.lift(v, rank) for v in operands]
+        perm, tensors = self.same_order(*lifted)
+        if name == "MUL":
+            tensors.append(self.graph.constant(np.zeros(1, np.int8), DType.INT8))
+        if name == "NEGATE":
+            tensors += [self.graph.constant(np.zeros(1, numpy_dtype(t.dtype)), t.dtype) for t in tensors * 2]
+        return self.value(self.emit(name, tensors, **attrs), dtype or operands[0].dtype, perm)
+
+    def cast(self, value: Value, dtype: torch.dtype) -> Value:
+        """CAST between plain types; int64 is int32 with a promise about its range."""
+        if value.dtype == dtype:
+            return value
+        if value.const is not None:
+            return self.const(value.const.to(dtype))
+        narrow = torch.int32 if dtype == torch.int64 else dtype
+        if (value.dtype == torch.int64 and narrow == torch.int32) or value.dtype == torch.int32 == narrow:
+            return value.but(dtype=dtype)
+        assert value.tensor is not None
+        tensor = self.emit("CAST", [value.tensor], output_dtype=torch_to_tosa(narrow))
+        return Value(value.shape, dtype, tensor, perm=value.perm)
+
+
+def _finest(*shapes: tuple[int, ...]) -> tuple[list[int], list[list[range]]]:
+    """The sizes of axes that axes of either shape are made of, and of which each is; no sizes, if there are none.
+
+    Axes of one element are made of none.
+    """
+    ends = [list(accumulate(shape, mul, initial=1)) for shape in shapes]
+    cuts = sorted({end for each in ends for end in each})
+    sizes = [] if any(b % a for a, b in pairwise(cuts)) else [b // a for a, b in pairwise(cuts)]
+    return sizes, [[range(cuts.index(a), cuts.index(b)) for a, b in pairwise(each)] for each in ends]
+
+
+def _bounds(data: torch.Tensor) -> tuple[int, int] | None:
+    if data.dtype not in (torch.int64, torch.int32) or not data.numel():
+        return None
+    return int(data.min()), int(data.max())

@@ -1,0 +1,152 @@
+"""Whole numbers, of quantized reals and of fixed-point numbers: no interpolated table can follow their jumps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from ...support.errors import Rejected
+from ...tosa.ir import DType, Tensor
+from ...tosa.scaling import multiplier_and_shift
+from ..values import QParams, Value
+from .core import Core
+from .interpolation import Array
+from .mac import Mac
+
+#: What an operand of a RESCALE and the number added to it stay below.
+_REACH = 2**29
+_MODES = ("floor", "ceil", "trunc", "round")
+
+
+class Steps(Mac):
+    """Rounding to whole numbers."""
+
+    def jumping(self, x: Value) -> Value:
+        """The value as reals, for a function with jumps.
+
+        Raises:
+            Rejected: it is quantized, and the target has integers only.
+        """
+        if x.quant is not None and not x.is_const and not self.spec.support_float():
+            raise Rejected("jumps, which a table of 16 bits cannot follow", "quantize this layer to 8 bits")
+        return self.real(x)
+
+    def stays_whole(self, x: object) -> bool:
+        """Whether ``whole`` takes it: a quantized value of 16 bits at most, where there is no float."""
+        if not isinstance(x, Value) or x.is_const or x.quant is None or self.spec.support_float():
+            return False
+        return x.quant.axis is None and x.quant.run_time is None and x.quant.bits <= 16
+
+    def signs(self, x: Value) -> Value:
+        """-1, 0 or 1 in INT32, for what ``stays_whole`` takes."""
+        x = self.apply_clamp(x)
+        assert x.quant is not None and x.tensor is not None
+        out = self.rescale(x.tensor, [1.0], DType.INT32, x.quant.zero_point)
+        for name, limit in (("MAXIMUM", -1), ("MINIMUM", 1)):
+            out = self.emit(name, [out, _number(self, x, limit)])
+        return x.but(tensor=out, quant=QParams((1.0,), 0, -1, 1))
+
+    def whole(self, x: Value, mode: str, exact: Callable[[torch.Tensor], torch.Tensor], divisor: float = 1.0) -> Value:
+        """``x / divisor``, rounded to whole numbers in INT32.
+
+        The quotient is kept with as many bits of fraction as come closest to the function: with too few, numbers
+        count as whole that are only near, and with too many, numbers do not that float32 takes for whole. All
+        integers agree for scales up to about 1/20; beyond, where reals go to thousands, a few beside a jump may not.
+
+        Args:
+            mode: "floor", "ceil", "trunc", or "round", which rounds ties to even numbers.
+            exact: the same function of all reals that the value can be, float32.
+        """
+        assert mode in _MODES and x.quant is not None
+        x = self.apply_clamp(x)
+        assert x.quant is not None and x.tensor is not None
+        quant = x.quant
+        integers = np.arange(quant.qmin, quant.qmax + 1, dtype=np.int64) - quant.zero_point
+        with torch.no_grad():
+            wanted = exact(torch.from_numpy(integers).float() * quant.scalar).double().numpy()
+        factor, turned = quant.scalar / abs(divisor), divisor < 0
+        top = max(int(abs(integers).max()), 1) * factor
+        tried = []
+        for bits in range(1, 30):
+            if max(top, 1.0) * 2.0 ** (bits + 1) >= _REACH:
+                break
+            scaled = _rescaled(integers, factor * 2.0**bits) * (-1 if turned else 1)
+            tried.append((int(np.count_nonzero(_rounded(scaled, bits, mode) != wanted)), -bits))
+        self.require(bool(tried), f"divides to {top:.3g}, which leaves no bits of fraction", "choose a larger divisor")
+        bits = -min(tried)[1]
+        scaled_tensor = self.rescale(x.tensor, [factor * 2.0**bits], DType.INT32, quant.zero_point)
+        if turned:
+            scaled_tensor = self.emit("SUB", [_number(self, x, 0), scaled_tensor])
+        out = _round(self, x, scaled_tensor, bits, mode)
+        low, high = int(np.nanmin(wanted)), int(np.nanmax(wanted))
+        return x.but(tensor=out, quant=QParams((1.0,), 0, low, high))
+
+    def fixed(self, x: Value, bits: int) -> Value:
+        """A quantized value as plain int32: fixed-point numbers with so many bits of fraction."""
+        assert x.quant is not None
+        low, high = ((q - x.quant.zero_point) * x.quant.scalar for q in (x.quant.qmin, x.quant.qmax))
+        reach = max(-low, high) * 2.0**bits
+        least = f"reaches {max(-low, high):.6g}, which leaves no {bits} bits of fraction"
+        self.require(reach < _REACH, least, "make its range smaller: clamp it before")
+        quant = QParams((2.0**-bits,), 0, -_REACH, _REACH)
+        return self.quantize(x, quant, torch.int32).but(dtype=torch.int32, quant=None)
+
+    def rounded(self, x: Value, bits: int, mode: str) -> Value:
+        """Fixed-point numbers of plain int32, rounded to whole ones as ``whole`` does."""
+        return self._of_int32(x, lambda tensor: _round(self, x, tensor, bits, mode))
+
+    def nearest(self, x: Value, divisor: int) -> Value:
+        """``x / divisor`` of plain int32, to the nearest integer; halves go up."""
+        return self._of_int32(x, lambda tensor: self.rescale(tensor, [1 / divisor], DType.INT32))
+
+    def _of_int32(self, x: Value, function: Callable[[Tensor], Tensor]) -> Value:
+        return x.but(tensor=function(self.tensor(x, x.axes)), perm=x.axes, const=None)
+
+
+def _rescaled(x: Array, factor: float) -> Array:
+    """What RESCALE makes of integers."""
+    multiplier, shift = (int(v[0]) for v in multiplier_and_shift([factor], 32))
+    return (x * multiplier + (1 << (shift - 1))) >> shift
+
+
+def _rounded(x: Array, bits: int, mode: str) -> Array:
+    """What ``_round`` makes of integers."""
+    down, up = x >> bits, -(-x >> bits)
+    if mode == "trunc":
+        return np.where(x < 0, up, down)
+    if mode == "round":
+        return (x - 1 + (down & 1) + (1 << (bits - 1))) >> bits
+    return down if mode == "floor" else up
+
+
+def _number(b: Core, like: Value, number: int) -> Tensor:
+    return b.graph.constant(np.full((1,) * like.rank, number, np.int32), DType.INT32)
+
+
+def _round(b: Steps, like: Value, x: Tensor, bits: int, mode: str) -> Tensor:
+    """Numbers with so many bits of fraction to whole ones; RESCALE rounds halves up."""
+
+    def plus(tensor: Tensor, number: int) -> Tensor:
+        return b.emit("ADD", [tensor, _number(b, like, number)])
+
+    def shifted(tensor: Tensor, by: int) -> Tensor:
+        return b.rescale(tensor, [2.0**-by], DType.INT32)
+
+    def floor(by: int) -> Tensor:
+        return shifted(plus(x, -(1 << (by - 1))), by)
+
+    def ceil() -> Tensor:
+        return shifted(plus(x, (1 << (bits - 1)) - 1), bits)
+
+    if mode == "floor":
+        return floor(bits)
+    if mode == "ceil":
+        return ceil()
+    if mode == "trunc":
+        zero = _number(b, like, 0)
+        return b.emit("ADD", [b.emit("MAXIMUM", [floor(bits), zero]), b.emit("MINIMUM", [ceil(), zero])])
+    half = floor(bits + 1)
+    odd = b.emit("SUB", [b.emit("SUB", [floor(bits), half]), half])
+    return shifted(b.emit("ADD", [plus(x, -1), odd]), bits)

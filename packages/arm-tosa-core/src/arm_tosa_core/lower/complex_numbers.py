@@ -1,0 +1,55 @@
+"""Complex numbers as two tensors, from operators that move data to those that compute."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from .builder import Builder
+from .registry import Q, Rule, find
+from .values import Complex, Value
+
+Parts = tuple[Value, Value]
+
+
+def is_complex(x: Any) -> bool:
+    """Whether an operand is complex; a constant may be one too."""
+    return isinstance(x, (Value, Complex)) and x.dtype.is_complex
+
+
+def parts(b: Builder, x: Any) -> Parts:
+    """Real and imaginary part, also of a real operand or a number."""
+    if isinstance(x, Complex):
+        return x.real, x.imag
+    if not isinstance(x, Value):
+        x = b.const(torch.tensor(x))
+    if x.const is not None and x.dtype.is_complex:
+        return b.const(x.const.real.float()), b.const(x.const.imag.float())
+    x = b.floating(b.real(x))
+    return x, b.const(torch.zeros(x.shape, dtype=x.dtype))
+
+
+def find_complex(name: str, target: str | None) -> Rule | None:
+    """The rule of an overload, ``aten...``, for complex operands: their own, or one that moves data, by parts."""
+    own = find(name.replace("aten.", "complex.", 1), target)
+    rule = find(name, target)
+    if own is not None or rule is None or rule.quant is not Q.SHARED:
+        return own
+
+    def function(b: Builder, *args: Any, **kwargs: Any) -> Any:
+        results = []
+        for which in (0, 1):
+
+            def part(v: Any, which: int = which) -> Any:
+                if isinstance(v, (list, tuple)):
+                    return type(v)(part(item) for item in v)
+                return parts(b, v)[which] if is_complex(v) else v
+
+            results.append(rule.function(b, *part(args), **kwargs))
+        if isinstance(results[0], tuple):
+            return tuple(Complex(*pair) for pair in zip(*results, strict=True))
+        return Complex(*results)
+
+    return replace(rule, function=function, quant=Q.NONE)

@@ -1,0 +1,203 @@
+"""Reading an ExportedProgram: its constants, its quantize nodes, the user's source lines."""
+
+from __future__ import annotations
+
+import copy
+import operator
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
+from torch.fx import Node
+
+from ..tosa.ir import Origin
+from .registry import canonical
+from .values import INTEGER_RANGES, QParams
+
+QUANTIZE = frozenset(
+    f"quantized_decomposed.quantize_{kind}"
+    for kind in ("per_tensor.default", "per_tensor.tensor", "per_channel.default")
+)
+DEQUANTIZE = frozenset(name.replace(".quantize_", ".dequantize_") for name in QUANTIZE)
+
+
+#: Data of constants by name in the state dict, and shape: methods of one program may share names.
+Known = Mapping[tuple[str, torch.Size], torch.Tensor]
+NOTHING: Known = MappingProxyType({})
+#: Key in the meta of a buffer's node: the graph writes to it.
+WRITTEN = "arm_written"
+
+
+def constants(program: ExportedProgram, known: Known = NOTHING) -> dict[str, torch.Tensor]:
+    """Data of the placeholders that are parameters, buffers that nothing writes, and lifted constants, by node name.
+
+    Args:
+        known: data for a program whose own tensors are fake. ExecuTorch shows such a program to partitioners. A fake
+            tensor that is not known stands as ones, an integer vector as zeros, which are the zero points of channels:
+            its numbers cannot be judged.
+    """
+    data: dict[str, torch.Tensor] = {}
+    for name, target, tensor in _constant_inputs(program):
+        if isinstance(tensor, FakeTensor):
+            tensor = known.get((target, tensor.shape), stand_in(tensor))
+        data[name] = tensor.detach()
+    return data
+
+
+def is_constant(node: Node) -> bool:
+    """Whether a node of an exported module is a parameter, or a buffer that nothing writes."""
+    return node.op == "get_attr" and WRITTEN not in node.meta
+
+
+def is_graph(node: Node) -> bool:
+    """Whether a node is a graph that an operator runs, such as the body of a loop."""
+    return node.op == "get_attr" and "val" not in node.meta
+
+
+def stand_in(tensor: torch.Tensor) -> torch.Tensor:
+    """Numbers in place of those of a fake tensor."""
+    return torch.tensor(tensor.dtype.is_floating_point or not tensor.shape, dtype=tensor.dtype).expand(tensor.shape)
+
+
+def all_known(program: ExportedProgram, known: Known) -> bool:
+    """Whether ``constants`` needs no stand-in."""
+    return not any(
+        isinstance(t, FakeTensor) and (name, t.shape) not in known for _, name, t in _constant_inputs(program)
+    )
+
+
+def real_constants(program: ExportedProgram) -> Known:
+    """Data that is really there: what ``constants`` takes as ``known``."""
+    return {(target, t.shape): t for _, target, t in _constant_inputs(program) if not isinstance(t, FakeTensor)}
+
+
+def _constant_inputs(program: ExportedProgram) -> Iterator[tuple[str, str, torch.Tensor]]:
+    signature = program.graph_signature
+    mutated = set(signature.buffers_to_mutate.values())
+    for spec in signature.input_specs:
+        if (
+            spec.kind not in (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
+            or spec.target in mutated
+        ):
+            continue
+        source = program.state_dict if spec.target in program.state_dict else program.constants
+        tensor = source.get(str(spec.target))
+        if isinstance(tensor, torch.Tensor):
+            yield spec.arg.name, str(spec.target), tensor
+
+
+def copy_program(program: ExportedProgram) -> ExportedProgram:
+    """The program with a graph and a signature of its own; parameters are shared."""
+    graph = copy.deepcopy(program.graph)
+    for old, new in zip(program.graph.nodes, graph.nodes, strict=True):
+        new.name = old.name  # a copy renames what shadows a builtin, such as "input"
+    return ExportedProgram(
+        root=program.graph_module,
+        graph=graph,
+        graph_signature=copy.deepcopy(program.graph_signature),
+        state_dict=dict(program.state_dict),  # ExecuTorch removes what goes into delegates
+        range_constraints=program.range_constraints,
+        module_call_graph=program.module_call_graph,
+        example_inputs=program.example_inputs,
+        constants=dict(program.constants),
+        verifiers=program.verifiers,
+    )
+
+
+def is_quantize(node: torch.fx.Node) -> bool:
+    return node.op == "call_function" and canonical(node.target) in QUANTIZE
+
+
+def is_dequantize(node: torch.fx.Node) -> bool:
+    return node.op == "call_function" and canonical(node.target) in DEQUANTIZE
+
+
+def is_int64_cast(node: torch.fx.Node) -> bool:
+    """A cast between int64 and int32, as ``edges.narrow_int64`` places them where delegates begin and end."""
+    if node.op != "call_function" or canonical(node.target) != "aten._to_copy.default":
+        return False
+    return {node.all_input_nodes[0].meta["val"].dtype, node.meta["val"].dtype} == {torch.int32, torch.int64}
+
+
+def attribute(node: torch.fx.Node) -> Any:
+    """What a get_attr node refers to."""
+    return operator.attrgetter(str(node.target))(node.graph.owning_module)
+
+
+def qparams(node: torch.fx.Node, data: dict[str, torch.Tensor]) -> tuple[QParams, torch.dtype]:
+    """Parameters and integer type of a quantize or dequantize node.
+
+    Args:
+        data: the program's constants, in which per-channel scales are looked up.
+    """
+    args: list[Any] = list(node.args)
+    dtype = next(a for a in args if isinstance(a, torch.dtype))
+    scale, zero = (_numbers(a, data) for a in args[1:3])
+    channel = canonical(node.target).endswith("per_channel.default")
+    axis, low, high = (args[3], args[4], args[5]) if channel else (None, args[3], args[4])
+    full = INTEGER_RANGES[dtype]
+    if channel and any(zero):
+        raise ValueError("per-channel zero points other than 0")
+    quant = QParams(
+        tuple(scale),
+        int(zero[0]),
+        max(low, full[0]),
+        min(high, full[1]),
+        axis,
+    )
+    return quant, dtype
+
+
+def _numbers(argument: Any, data: dict[str, torch.Tensor]) -> list[float]:
+    if isinstance(argument, torch.fx.Node):
+        tensor = data.get(argument.name)
+        if tensor is None and argument.op == "get_attr":
+            tensor = attribute(argument)
+        if tensor is None:
+            raise ValueError("scales that are computed at run time")
+        return [float(x) for x in tensor.reshape(-1).tolist()]
+    return [argument]
+
+
+def mutable(node: torch.fx.Node) -> bool:
+    """Whether a node is a call of an operator in place."""
+    schema = getattr(node.target, "_schema", None) if node.op == "call_function" else None
+    return schema is not None and bool(schema.is_mutable)
+
+
+def whence(program: ExportedProgram, size: Any) -> str:
+    """Which dimension of which input makes a symbolic size, such as ``dimension 0 of input x is s77``."""
+    symbols = size.node.expr.free_symbols if isinstance(size, torch.SymInt) else set()
+    for node in program.graph.find_nodes(op="placeholder"):
+        meta = node.meta.get("val")
+        for i, n in enumerate(meta.shape if isinstance(meta, torch.Tensor) else ()):
+            if isinstance(n, torch.SymInt) and n.node.expr.free_symbols & symbols:
+                return f"dimension {i} of input {node.name} is {n}"
+    return f"the size {size} depends on data"
+
+
+_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)\n\s*(?P<code>.*)')
+
+
+_TORCH = str(Path(torch.__file__).parent)
+
+
+def source_line(node: torch.fx.Node) -> str:
+    """The innermost line of the user's model that made this node: ``model.py:12, in forward: y = x + 1``."""
+    frames = list(_FRAME.finditer(node.meta.get("stack_trace") or ""))
+    if not frames:
+        return ""
+    own = [f for f in frames if not f["file"].startswith(_TORCH)]
+    f = (own or frames)[-1]
+    return f"{f['file']}:{f['line']}, in {f['function']}: {f['code'].strip()}"
+
+
+def origin(node: torch.fx.Node) -> Origin:
+    """Where an operator comes from, for errors and debug output."""
+    return Origin(node.name, canonical(node.target), source_line(node))

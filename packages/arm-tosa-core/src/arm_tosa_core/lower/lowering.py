@@ -1,0 +1,450 @@
+"""One forward walk that lowers an exported program to TOSA, or finds out which nodes can be."""
+
+from __future__ import annotations
+
+import copy
+import math
+import operator
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, cast
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.export import ExportedProgram
+from torch.fx import GraphModule, Node
+from torch.utils._pytree import tree_map_only
+
+from ..plugin.target import Target
+from ..support.errors import LoweringError, Rejected
+from ..tosa.dtypes import torch_to_tosa
+from ..tosa.graph import Graph
+from ..tosa.specification import EXTENSIONS
+from .builder import Builder
+from .complex_numbers import find_complex, is_complex
+from .exported_program import (
+    NOTHING,
+    Known,
+    all_known,
+    attribute,
+    constants,
+    is_dequantize,
+    is_quantize,
+    origin,
+    qparams,
+    source_line,
+    stand_in,
+    whence,
+)
+from .loops import lower_loop
+from .registry import Q, Rule, canonical, find, overload
+from .table_precision import Precision
+from .unary_functions import Function, Part, functions_of, numbers_of
+from .values import Axes, Complex, QParams, Value, inverse
+
+#: ATen operators whose result differs between calls: never evaluated at compile time.
+_RANDOM = ("aten.rand", "aten.randn", "aten.bernoulli", "aten.empty")
+
+#: Policies of operators that compute: of quantized constants they are evaluated, where others keep the integers.
+_COMPUTES = frozenset(Q) - {Q.NONE, Q.SHARED, Q.CONV}
+
+#: What computes in float, said without knowledge of TOSA.
+NOT_QUANTIZED = Rejected(
+    "is not quantized: it computes in float, and the target has integers only",
+    "quantize the model before lowering it (prepare_pt2e, convert_pt2e), this layer included",
+)
+
+
+class Lowering:
+    """Lowers the nodes of a program one by one.
+
+    Args:
+        program: in the ATen or edge dialect, quantized or not.
+        target: what it is lowered for.
+        dry: only to find out whether nodes lower; constants are not copied.
+        known: data of constants, for a program with fake ones (``program.constants``).
+        wide_inputs: int64 tensors may come from outside: someone will narrow them.
+    """
+
+    def __init__(
+        self,
+        program: ExportedProgram,
+        target: Target,
+        *,
+        dry: bool = False,
+        known: Known = NOTHING,
+        wide_inputs: bool = True,
+    ) -> None:
+        self.program = program
+        self.target = target
+        self.graph = Graph()
+        self.builder = Builder(self.graph, target.tosa_spec, target.checks, dry=dry)
+        self.constants = constants(program, known)
+        self.all_known = all_known(program, known)
+        self.precision = Precision(program.graph)
+        self._functions: dict[torch.fx.Graph, dict[Node, Function]] = {}
+        self.wide_inputs = wide_inputs
+        self.values: dict[Node, Any] = {}
+
+    # -- whole programs ---------------------------------------------------------------------------
+
+    def run(self) -> Graph:
+        """Lowers every node.
+
+        Raises:
+            LoweringError: a node has no rule or its rule refuses; names the node, its source line and why.
+        """
+        for node in self.program.graph.nodes:
+            try:
+                if node.op == "output":
+                    self._outputs(node)
+                else:
+                    self.values[node] = self.lower(node)
+            except Rejected as why:
+                raise LoweringError(_explained(node, why, self.target)) from why
+        return self.graph
+
+    def _outputs(self, node: Node) -> None:
+        for argument in node.args[0]:  # type: ignore[union-attr]
+            if not isinstance(argument, Node):
+                raise Rejected(f"returns {argument!r}, which is not a tensor")
+            self.output(argument)
+
+    def output(self, node: Node) -> None:
+        """Makes the value of a node an output of the graph, in the type and memory order that PyTorch says."""
+        value, meta = self.values[node], node.meta["val"]
+        self.builder.origin = origin(node)
+        if value.quant and meta.dtype.is_floating_point:
+            value = self.builder.real(value)
+        tensor = self.builder.tensor(self.builder.apply_clamp(value), _memory_order(meta))
+        self.graph.outputs.append(self.builder.unsigned(tensor) if meta.dtype == torch.uint8 else tensor)
+
+    # -- one node ---------------------------------------------------------------------------------
+
+    def lower(self, node: Node) -> Any:
+        """The value of a node whose arguments have values already.
+
+        Raises:
+            Rejected: it does not lower under this specification and target.
+        """
+        if node.op == "placeholder":
+            return self._placeholder(node)
+        if node.op == "get_attr":
+            return self._attribute(node)
+        if node.op != "call_function":
+            raise Rejected(f"is a {node.op} node, not an operator")
+        if node.target is operator.getitem:
+            result = self.values[node.args[0]][node.args[1]]  # type: ignore[index]
+            if isinstance(result, Rejected) and node.users:
+                raise result
+            return result
+        if node.target is torch.ops.higher_order.while_loop:
+            self.builder.origin = origin(node)
+            return lower_loop(self, node)
+        if isinstance(node.target, torch._ops.HigherOrderOperator):
+            raise Rejected(
+                f"is control flow that depends on data: {node.target}", "export with a fixed number of steps"
+            )
+        self.builder.origin = origin(node)
+        if is_dequantize(node):
+            return self._dequantize(node)
+        if is_quantize(node):
+            return self._quantize(node)
+        if (function := self._function(node)) is not None:
+            return self._table(function) if node is function.last else Part(function.last)
+        args = torch.fx.map_arg(node.args, self.values.__getitem__)
+        kwargs = torch.fx.map_arg(node.kwargs, self.values.__getitem__)
+        inputs = [self.values[n] for n in node.all_input_nodes]
+        name = canonical(node.target)
+        rule = (find_complex if any(map(is_complex, inputs)) else find)(name, self.target.name)
+        if not all(isinstance(v, (Value, Complex)) for v in inputs):
+            raise Rejected("uses a number that is only known at run time", "export with static shapes")
+        computes = rule is not None and rule.quant in _COMPUTES
+        known = all(v.is_const and (computes or not v.quant) for v in inputs)
+        if known and not name.startswith(_RANDOM):
+            return self._evaluate(node, args, kwargs)
+        if rule is None:
+            raise Rejected(f"there is no rule for {name}", "write one: docs/plugins.md")
+        meta = node.meta.get("val")
+        for tensor in meta if isinstance(meta, (list, tuple)) else [meta]:
+            if isinstance(tensor, torch.Tensor):
+                self._static_shape(tensor)
+        if (
+            isinstance(meta, torch.Tensor) and not meta.numel()
+        ):  # TOSA has no tensor without elements, and none is needed
+            return self.builder.const(torch.empty(meta.shape, dtype=meta.dtype))
+        if rule.contiguous and not all(n.meta["val"].is_contiguous() for n in node.all_input_nodes):
+            raise Rejected("counts elements of a tensor that does not lie in memory in its own order", "clone it first")
+        if not self.target.tosa_spec.support_float() and any(_is_real(v) for v in inputs):
+            raise self._own_reason(rule, node) or NOT_QUANTIZED
+        if rule.quant not in (Q.CONV, Q.SHARED):
+            args, kwargs = (_map_values(v, self._static) for v in (args, kwargs))
+        try:
+            result = self._apply(rule, node, args, kwargs, inputs)
+        except Rejected as why:
+            makes_reals = isinstance(meta, torch.Tensor) and meta.dtype.is_floating_point
+            if self.target.tosa_spec.support_float() or not makes_reals or any(v.quant for v in inputs):
+                raise
+            raise self._own_reason(rule, node) or NOT_QUANTIZED from why
+        _verify_result(node, result, rule)
+        return result
+
+    def _own_reason(self, rule: Rule, node: Node) -> Rejected | None:
+        """Why a node would stay on the CPU whatever TOSA the target had; None if it would not."""
+        every = replace(self.target.tosa_spec, profiles=frozenset({"INT", "FP"}), extensions=frozenset(EXTENSIONS))
+        trial = self.inside(node.name)
+        trial.builder, trial.wide_inputs = Builder(trial.graph, every, dry=True), True
+
+        def real(n: Node) -> Any:
+            given: Value = self.values[n]
+            return trial.builder.const(given.real()) if given.is_const else trial.input(n.name, n.meta["val"])
+
+        if any(is_complex(self.values[n]) for n in node.all_input_nodes):
+            return None
+        try:
+            rule.function(trial.builder, *torch.fx.map_arg(node.args, real), **torch.fx.map_arg(node.kwargs, real))
+        except Rejected as why:
+            return why
+        return None
+
+    def _static_shape(self, meta: torch.Tensor) -> tuple[int, ...]:
+        for size in meta.shape:
+            if not isinstance(size, int):
+                why = f"has a dynamic shape: {whence(self.program, size)}"
+                raise Rejected(why, "export with static shapes, one program per shape")
+        return tuple(meta.shape)
+
+    def _apply(self, rule: Rule, node: Node, args: Any, kwargs: Any, inputs: list[Value]) -> Any:
+        quantized = [v for v in inputs if isinstance(v, Value) and v.quant and not v.is_const]
+        if quantized:
+            wanted = output_qparams(node, self.constants)
+            narrow = all(v.quant and v.quant.bits == 8 for v in quantized)
+            # int16 tables only interpolate; arithmetic is exact
+            table = rule.quant is Q.TABLE or (rule.quant in (Q.ARITHMETIC, Q.STEPS) and narrow)
+            one = quantized[0] if len(quantized) == 1 else None
+            if table and one and wanted and all(v is one or _is_number(v, one) for v in inputs):
+                function = _evaluator(node, args, kwargs, one)
+                return self.builder.TABLE(one, function, *wanted, precise=self.precision.is_worth_it(node))
+            if rule.quant is Q.SHARED and len(quantized) > 1 and wanted is not None:
+                unify = _unifier(self.builder, *wanted)
+                args = _map_values(args, unify)
+        return rule.function(self.builder, *args, **kwargs)
+
+    def _function(self, node: Node) -> Function | None:
+        """The function of one quantized tensor that a node is part of, where it is one table."""
+        if node.graph not in self._functions:
+            self._functions[node.graph] = functions_of(node.graph, numbers_of(node.graph, self.constants))
+        function = self._functions[node.graph].get(node)
+        if function is None or output_qparams(function.last, self.constants) is None:
+            return None
+        x = self.values.get(function.parts[0])
+        if not all(is_dequantize(n) for n in function.readers) or not isinstance(x, Value) or x.is_const:
+            return None
+        whole = x.quant and x.quant.axis is None and x.quant.run_time is None and x.quant.bits in (8, 16)
+        return function if whole else None
+
+    def _table(self, function: Function) -> Value:
+        wanted = output_qparams(function.last, self.constants)
+        assert wanted is not None
+        x = self.values[function.parts[0]]  # dequantized
+        return self.builder.TABLE(x, function, *wanted, precise=self.precision.is_worth_it(function.last))
+
+    def _static(self, value: Value) -> Value:
+        """Only layers, and what moves data, take integers whose scale is computed at run time."""
+        return self.builder.real(value) if value.quant and value.quant.run_time else value
+
+    def _placeholder(self, node: Node) -> Value:
+        meta = node.meta.get("val")
+        if node.name in self.constants:
+            return self.builder.const(self.constants[node.name])
+        if not isinstance(meta, torch.Tensor):
+            raise Rejected(f"is an input of type {type(meta).__name__}, not a tensor")
+        return self.input(node.name, meta)
+
+    def input(self, name: str, meta: torch.Tensor) -> Value:
+        """A new graph input for a tensor that comes from outside."""
+        shape = self._static_shape(meta)
+        if meta.dtype == torch.int64 and not self.wide_inputs:
+            raise Rejected("reads int64, which TOSA has not", "cast it to int32 in the model")
+        dtype = torch.int32 if meta.dtype == torch.int64 else meta.dtype
+        order = _memory_order(meta)
+        physical = [shape[i] for i in inverse(order)] if order else shape
+        return self.builder.value(self.graph.input(name, physical, torch_to_tosa(dtype)), meta.dtype, order)
+
+    def inside(self, name: str) -> Lowering:
+        """For a graph within an operator: as this one, with nothing in it."""
+        inner = copy.copy(self)
+        inner.graph, inner.values, inner.constants = Graph(name), {}, {}
+        inner.builder = Builder(inner.graph, self.target.tosa_spec, self.target.checks, dry=self.builder.dry)
+        inner.wide_inputs = False
+        return inner
+
+    def quantized_as(self, node: Node) -> QParams | None:
+        """The parameters of a dequantized node, or those that a user quantizes it to, if there are any."""
+        found = node if is_dequantize(node) else next((user for user in node.users if is_quantize(user)), None)
+        return None if found is None else _qparams(found, self.constants)[0]
+
+    def _attribute(self, node: Node) -> Value | GraphModule:
+        found = attribute(node)
+        if isinstance(found, GraphModule):
+            return found  # for the operator that runs it
+        if not isinstance(found, torch.Tensor):
+            raise Rejected(f"refers to {type(found).__name__} {node.target}, not to a tensor")
+        if isinstance(found, FakeTensor):
+            raise Rejected("reads a constant whose numbers torch.export has lost", "make it an operand of the loop")
+        return self.builder.const(found.detach())
+
+    def _dequantize(self, node: Node) -> Value:
+        value: Value = self.values[node.args[0]]  # type: ignore[index]
+        if value.quant is not None:
+            return value
+        if (run_time := self._run_time(node)) is not None:
+            low, high = cast(tuple[int, int], node.args[3:5])
+            return value.but(dtype=torch.float32, quant=QParams((1.0,), 0, low, high, run_time=run_time))
+        quant, _ = _qparams(node, self.constants)
+        if value.dtype == torch.uint8:
+            value = self.builder.signed(value)
+        if value.const is not None:
+            constant = self.builder.const(value.const, quant)
+            # a bias: its layer rounds it to the steps that it has in the end
+            return self.builder.const(constant.real()) if value.dtype == torch.int32 else constant
+        return value.but(dtype=torch.float32, quant=quant)
+
+    def _run_time(self, node: Node) -> tuple[Value, Value] | None:
+        """Scale and zero point of a quantize or dequantize node, if the graph computes them."""
+        found = [self.values.get(n) for n in node.args[1:3] if isinstance(n, Node)]
+        match [v for v in found if isinstance(v, Value) and not v.is_const]:
+            case [scale, zero_point]:
+                return scale.but(dtype=torch.float32), zero_point
+        return None
+
+    def _quantize(self, node: Node) -> Value:
+        value: Value = self.values[node.args[0]]  # type: ignore[index]
+        if (run_time := self._run_time(node)) is not None:
+            low, high, kind = cast(tuple[int, int, torch.dtype], node.args[3:6])
+            return self.builder.quantize_at_run_time(value, *run_time, low, high, kind)
+        quant, dtype = _qparams(node, self.constants)
+        return self.builder.quantize(value, quant, dtype)
+
+    def _evaluate(self, node: Node, args: Any, kwargs: Any) -> Any:
+        """Runs an operator of constants at compile time."""
+        run = overload(node.target)
+
+        def data(v: Value) -> torch.Tensor:  # an operator in place must not write into the user's model
+            return v.real().clone() if run._schema.is_mutable else v.real()
+
+        try:
+            with torch.no_grad():
+                result = run(*_map_values(args, data), **_map_values(kwargs, data))
+        except (IndexError, RuntimeError):
+            if self.all_known:
+                raise
+            result = tree_map_only(torch.Tensor, stand_in, node.meta["val"])  # such as an index that was made up
+        if isinstance(result, torch.Tensor):
+            return self.builder.const(result)
+        if not isinstance(result, (tuple, list)):
+            return result  # a number, or nothing
+        return tuple(self.builder.const(r) if isinstance(r, torch.Tensor) else r for r in result)
+
+
+def output_qparams(node: Node, data: dict[str, torch.Tensor]) -> tuple[QParams, torch.dtype] | None:
+    """Parameters to which the result of a node is quantized, if all its users quantize it."""
+    users = list(node.users)
+    if not users or not all(is_quantize(u) for u in users):
+        return None
+    return _qparams(users[0], data)
+
+
+def _qparams(node: Node, data: dict[str, torch.Tensor]) -> tuple[QParams, torch.dtype]:
+    try:
+        found = qparams(node, data)
+    except ValueError as why:
+        raise Rejected(f"has {why}", "use static, symmetric per-channel quantization") from why
+    wrong = [s for s in found[0].scale if not (s > 0 and math.isfinite(s))]
+    if wrong:
+        raise LoweringError(
+            f"{node.name} ({canonical(node.target)}), which quantizes {node.all_input_nodes[0].name}, "
+            f"has the scale {wrong[0]}: "
+            "calibrate or train again with finite data"
+        )
+    quant, dtype = found
+    return (_signed(quant), torch.int8) if dtype == torch.uint8 else found
+
+
+def _signed(quant: QParams) -> QParams:
+    """Parameters of what ``Builder.signed`` gives."""
+    if quant.axis is not None:
+        raise Rejected("has uint8 integers with a scale per channel", "use int8")
+    return replace(quant, zero_point=quant.zero_point - 128, qmin=quant.qmin - 128, qmax=quant.qmax - 128)
+
+
+def _is_real(value: Value) -> bool:
+    """Whether a value is computed in float."""
+    return value.dtype.is_floating_point and not value.is_const and value.quant is None
+
+
+def _is_number(value: Any, beside: Value) -> bool:
+    return isinstance(value, Value) and value.is_const and value.size == 1 and value.rank <= beside.rank
+
+
+def _map_values(arguments: Any, change: Callable[[Value], Any]) -> Any:
+    if isinstance(arguments, Value):
+        return change(arguments)
+    if isinstance(arguments, (list, tuple)):
+        return type(arguments)(_map_values(a, change) for a in arguments)
+    if isinstance(arguments, dict):
+        return {k: _map_values(a, change) for k, a in arguments.items()}
+    return arguments
+
+
+def _evaluator(node: Node, args: Any, kwargs: Any, x: Value) -> Callable[[torch.Tensor], torch.Tensor]:
+    """The operator as a function of one operand, the others fixed."""
+    run = overload(node.target)
+
+    def evaluate(real: torch.Tensor) -> torch.Tensor:
+        def fixed(v: Value) -> torch.Tensor:
+            return real if v is x else v.real().reshape(())
+
+        with torch.no_grad():
+            return run(*_map_values(args, fixed), **_map_values(kwargs, fixed))  # type: ignore[no-any-return]
+
+    return evaluate
+
+
+def _unifier(builder: Builder, quant: QParams, dtype: torch.dtype) -> Callable[[Value], Value]:
+    def unify(value: Value) -> Value:
+        return builder.quantize(value, quant, dtype) if value.dtype.is_floating_point else value
+
+    return unify
+
+
+def _memory_order(meta: torch.Tensor) -> Axes | None:
+    """``Value.perm`` of a tensor at the edge of the graph: channels_last ones lie in memory as NHWC."""
+    if meta.dim() < 3 or meta.is_contiguous():
+        return None
+    order = tuple(meta.dim_order())
+    return None if order == tuple(range(meta.dim())) else inverse(order)
+
+
+def _verify_result(node: Node, result: Any, rule: Rule) -> None:
+    """A rule must give what PyTorch says it gives: a wrong shape is a fault of the rule, found here."""
+    meta = node.meta.get("val")
+    pairs: Iterable[tuple[Any, Any]] = (
+        [(result, meta)] if isinstance(meta, torch.Tensor) else zip(result, meta or (), strict=False)
+    )
+    for value, expected in pairs:
+        if not isinstance(value, Value) or not isinstance(expected, torch.Tensor):
+            continue
+        if value.shape != tuple(expected.shape) or value.dtype != expected.dtype:
+            raise LoweringError(
+                f"{node.name} ({canonical(node.target)}): rule {rule} gave {value.dtype} {list(value.shape)}, "
+                f"PyTorch says {expected.dtype} {list(expected.shape)}"
+            )
+
+
+def _explained(node: Node, why: Rejected, target: Target) -> str:
+    where = source_line(node)
+    lines = [f"{node.name} ({canonical(node.target)}) cannot be lowered to {target.tosa_spec} for {target.name}: {why}"]
+    if where:
+        lines.append(f"    at {where}")
+    return "\n".join(lines)

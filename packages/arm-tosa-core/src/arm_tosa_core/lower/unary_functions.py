@@ -1,0 +1,160 @@
+"""Functions of one tensor that several operators compute, as ``x / (1 + abs(x))``: one table computes all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import torch
+from torch.fx import Graph, Node
+
+from .exported_program import is_dequantize
+from .registry import Q, Rule, canonical, find, overload
+
+#: Constants of one element, which ExecuTorch makes of the numbers in a program.
+Numbers = Mapping[Node, torch.Tensor]
+_NONE: Numbers = MappingProxyType({})
+
+_POINTWISE = frozenset({Q.TABLE, Q.BOUNDS, Q.ARITHMETIC, Q.PRODUCT})
+
+
+@dataclass(frozen=True)
+class Function:
+    """Operators on one tensor whose results nobody else reads.
+
+    Args:
+        source: the tensor that they read; in a quantized program the integers.
+        parts: the operators in their order, but for the last; dequantize nodes are among them.
+        last: the one that joins their results.
+        numbers: what they read beside it.
+    """
+
+    source: Node
+    parts: tuple[Node, ...]
+    last: Node
+    numbers: Numbers = field(compare=False)
+
+    @property
+    def readers(self) -> list[Node]:
+        """The operators that read the source itself."""
+        return [n for n in (*self.parts, self.last) if self.source in n.all_input_nodes]
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        """The function at these numbers (float32, any shape)."""
+        made = {self.source: x, **self.numbers}
+        with torch.no_grad():
+            for node in (*self.parts, self.last):
+                if is_dequantize(node):
+                    made[node] = x
+                    continue
+                args, kwargs = torch.fx.map_arg((node.args, node.kwargs), made.__getitem__)
+                made[node] = overload(node.target)(*args, **kwargs)
+        return made[self.last]
+
+
+@dataclass(frozen=True)
+class Part:
+    """The value of a node that is not computed by itself, but with the function that ends in ``last``."""
+
+    last: Node
+
+
+def numbers_of(graph: Graph, constants: Mapping[str, torch.Tensor]) -> dict[Node, torch.Tensor]:
+    """The constants of rank 0 in a graph, and what they are cast to.
+
+    Args:
+        constants: of the program, by the names of their placeholders.
+    """
+    found: dict[Node, torch.Tensor] = {}
+    for node in graph.nodes:
+        if node.op == "placeholder" and node.name in constants and constants[node.name].dim() == 0:
+            found[node] = constants[node.name]
+        elif node.op == "call_function" and canonical(node.target) == "aten._to_copy.default" and node.args[0] in found:
+            found[node] = found[node.args[0]].to(node.meta["val"].dtype)
+    return found
+
+
+def functions_of(graph: Graph, numbers: Numbers) -> dict[Node, Function]:
+    """The function that each node is a part, or the last, of."""
+    return {node: function for function in find_functions(graph, numbers) for node in (*function.parts, function.last)}
+
+
+def find_functions(graph: Graph, numbers: Numbers = _NONE) -> list[Function]:
+    """The functions of one tensor in a graph, the largest ones, that join several results, one of a table at least.
+
+    A straight line of operators is none: each is as good by itself. Joined, an error of one result is not one of the
+    tensor that it is joined with.
+    """
+    before: dict[Node, Node] = {}  # the last node through which all goes that a node is computed from
+    depth: dict[Node, int] = {}
+
+    def meeting(a: Node | None, b: Node | None) -> Node | None:
+        while a is not None and b is not None and a is not b:
+            if depth.get(a, 0) < depth.get(b, 0):
+                a, b = b, a
+            a = before.get(a)
+        return a if b is not None else None
+
+    for node in graph.nodes:
+        if not _is_part(node, numbers):
+            continue
+        first, *others = _inputs(node, numbers)
+        common: Node | None = first
+        for other in others:
+            common = meeting(common, other)
+        if common is not None:
+            before[node], depth[node] = common, depth.get(common, 0) + 1
+    found: list[Function] = []
+    taken: set[Node] = set()
+    for node in reversed(graph.nodes):
+        if node in before and node not in taken and len(_inputs(node, numbers)) > 1:
+            function = _function(before[node], node, numbers)
+            if function is not None:
+                found.append(function)
+                taken.update(function.parts)
+    return found[::-1]
+
+
+def _inputs(node: Node, numbers: Numbers) -> list[Node]:
+    return [n for n in node.all_input_nodes if n not in numbers]
+
+
+def _function(source: Node, last: Node, numbers: Numbers) -> Function | None:
+    inside: set[Node] = set()
+    waiting = _inputs(last, numbers)
+    while waiting:
+        node = waiting.pop()
+        if node is not source and node not in inside:
+            inside.add(node)
+            waiting += _inputs(node, numbers)
+    own = [n for n in inside if not is_dequantize(n)]
+    if any(user not in inside and user is not last for n in own for user in n.users):
+        return None
+    rules = [_rule(n) for n in own]
+    if not any(rule is not None and rule.quant is Q.TABLE for rule in rules):
+        return None  # arithmetic is exact on integers
+    return Function(source, tuple(n for n in last.graph.nodes if n in inside), last, numbers)
+
+
+def _rule(node: Node) -> Rule | None:
+    return find(canonical(node.target)) if node.op == "call_function" else None
+
+
+def _is_part(node: Node, numbers: Numbers) -> bool:
+    """Whether a node computes each number of its result from the ones at the same place, and from nothing else."""
+    if is_dequantize(node):
+        return len(node.all_input_nodes) == len(_inputs(node, numbers)) == 1
+    rule = _rule(node)
+    if rule is None or rule.quant not in _POINTWISE or overload(node.target)._schema.is_mutable:
+        return False
+    shape = _float_shape(node)
+    others = [a for a in (*node.args, *node.kwargs.values()) if not isinstance(a, Node)]
+    plain = all(a is None or isinstance(a, (int, float, bool, str)) for a in others)
+    inputs = _inputs(node, numbers)
+    return shape is not None and plain and bool(inputs) and all(_float_shape(n) == shape for n in inputs)
+
+
+def _float_shape(node: Node) -> torch.Size | None:
+    meta = node.meta.get("val")
+    return meta.shape if isinstance(meta, torch.Tensor) and meta.dtype == torch.float32 else None

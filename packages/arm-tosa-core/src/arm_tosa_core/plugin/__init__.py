@@ -1,0 +1,1 @@
+"""The door for third parties: targets and rules behind entry points."""

@@ -1,0 +1,127 @@
+"""Bias correction: the mean that rounding adds to a layer's results is taken off its bias (Nagel et al., 2019, 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Interpreter, Node
+from torch.utils import _pytree as pytree
+
+from ..lower.exported_program import attribute, is_dequantize
+from ..lower.registry import Q, canonical, find
+
+#: Arguments and keyword arguments of one call of a model.
+Sample = tuple[tuple[Any, ...], Mapping[str, Any]]
+
+#: Samples whose means stand for those of all.
+SAMPLES = 8
+
+
+def correct_biases(exact: GraphModule, converted: GraphModule, samples: Iterable[Sample]) -> None:
+    """Changes the biases of a converted model so that rounded weights leave the mean of each channel as it is in float.
+
+    The mean error of a channel is ``(W - rounded W) E[x]``, with float activations ``x``: what rounding of activations
+    adds differs from sample to sample, and is not for a bias to mend. Costs nothing at run time.
+
+    Args:
+        exact: the prepared model; its observers do not observe here.
+        converted: what ``convert_pt2e`` made of a copy of it.
+        samples: calls of the model; eight at most are used.
+    """
+    weights = {node.name: constant(node.args[1]) for node in converted.graph.nodes if is_layer(node)}
+    run = _Errors(exact, {name: weight for name, weight in weights.items() if weight is not None})
+    count = 0
+    for args, kwargs in islice(samples, SAMPLES):
+        with torch.no_grad():
+            run.run(*pytree.tree_leaves((args, dict(kwargs))), enable_io_processing=False)
+        count += 1
+    for node in list(converted.graph.nodes):
+        if node.name in run.errors:
+            add_to_bias(converted, node, (run.errors[node.name] / count).float())
+    converted.recompile()
+
+
+def constant(node: Any) -> torch.Tensor | None:
+    """A constant, or what a dequantize node of one gives."""
+    if not isinstance(node, Node):
+        return None
+    if node.op == "get_attr":
+        data: torch.Tensor = attribute(node).detach()
+        return data
+    if not is_dequantize(node):
+        return None
+    args = [constant(a) if isinstance(a, Node) else a for a in node.args]
+    return None if any(a is None for a in args) else node.target(*args)  # type: ignore[operator]
+
+
+def is_layer(node: Node) -> bool:
+    """Whether a node is a convolution or a linear layer."""
+    if node.op != "call_function":
+        return False
+    rule = find(canonical(node.target))
+    return rule is not None and rule.quant is Q.CONV and len(node.args) >= 2
+
+
+def channel_means(result: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """Per channel of a layer's result: the last axis, or the one before those that a kernel goes over."""
+    axis = result.dim() - (1 if weight.dim() == 2 else weight.dim() - 1)
+    return result.double().mean([i for i in range(result.dim()) if i != axis])
+
+
+def add_to_bias(module: GraphModule, node: Node, error: torch.Tensor) -> None:
+    """Gives a layer another bias, rounded as it will be; [channels] is added. A bias that is not constant stays."""
+    old: Any = node.args[2] if len(node.args) > 2 else None
+    before = constant(old)
+    if isinstance(old, Node) and before is None:
+        return
+    data = error if before is None else before + error
+    if (steps := _steps(node, len(data))) is not None:
+        data = ((data / steps).round() * steps).float()
+    name = f"_corrected_bias_{node.name}"
+    module.register_buffer(name, data)
+    with module.graph.inserting_before(node):
+        new = module.graph.get_attr(name)
+    new.meta["val"] = old.meta["val"] if isinstance(old, Node) and "val" in old.meta else data.to("meta")
+    node.args = (*node.args[:2], new, *node.args[3:])
+
+
+def _steps(node: Node, channels: int) -> torch.Tensor | None:
+    """Of a quantized layer's accumulator, [channels], float64: the compiled layer rounds its bias to them."""
+    operands = [n for n in node.args[:2] if isinstance(n, Node) and is_dequantize(n)]
+    if len(operands) < 2:
+        return None
+    scales: list[Any] = [n.args[1] for n in operands]
+    of_input, of_weight = (constant(s) if isinstance(s, Node) else torch.tensor(s) for s in scales)
+    if of_input is None or of_weight is None:
+        return None  # known only at run time
+    steps = (of_input.double() * of_weight.double()).reshape(-1)
+    return steps.repeat(channels // len(steps))
+
+
+class Floating(Interpreter):
+    """Runs a prepared model in float; its observers do not observe."""
+
+    def run_node(self, n: Node) -> Any:
+        if n.op == "call_module" and n.name.startswith("activation_post_process"):
+            return self.fetch_args_kwargs_from_env(n)[0][0]
+        return super().run_node(n)
+
+
+class _Errors(Floating):
+    """Adds up the mean errors that rounded weights make in each layer."""
+
+    def __init__(self, module: GraphModule, weights: dict[str, torch.Tensor]) -> None:
+        super().__init__(module)
+        self.weights = weights
+        self.errors: dict[str, torch.Tensor] = {}
+
+    def run_node(self, n: Node) -> Any:
+        result = super().run_node(n)
+        if n.name in self.weights:
+            args, kwargs = self.fetch_args_kwargs_from_env(n)
+            rounded = n.target(args[0], self.weights[n.name], *args[2:], **kwargs)  # type: ignore[operator]
+            self.errors[n.name] = self.errors.get(n.name, 0.0) + channel_means(result - rounded, self.weights[n.name])
+        return result

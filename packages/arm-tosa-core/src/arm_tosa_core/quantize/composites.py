@@ -1,0 +1,378 @@
+"""Runs composite rules over ATen: each becomes its parts, so that observers sit on every intermediate."""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._guards import detect_fake_mode
+from torch.fx import Graph, GraphModule, Node
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.symbolic_shapes import has_free_unbacked_symbols
+
+from ..lower.exported_program import is_constant, mutable
+from ..lower.registry import Q, Rule, canonical, find, overload
+from ..support.errors import Rejected
+
+#: Key in the meta of a node: its quantization scheme, which the parts of a composite inherit.
+SCHEME = "arm_quantization_config"
+#: Key in the meta of a node: the name, in the exported graph, of the operator that it is a part of.
+WHOLE = "arm_whole"
+#: Key in the meta of a node: what its numbers lie between.
+KNOWN = "arm_known_bounds"
+#: Key in the meta of a module that is a loop's body. What it makes itself stays an operator, and float: the numbers of
+#: buffers that PT2E adds there are lost by ``torch.export``.
+LOOP_BODY = "arm_loop_body"
+
+_ZEROS = frozenset({"aten.zeros.default", "aten.zeros_like.default"})
+#: What makes reals of integers beside reals.
+_PROMOTING = frozenset(
+    f"aten.{name}"
+    for name in (
+        *("add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "div.Tensor_mode", "floor_divide.default"),
+        *("fmod.Tensor", "remainder.Tensor", "pow.Tensor_Tensor", "atan2.default"),
+        *("maximum.default", "minimum.default", "where.self"),
+    )
+)
+_COPIES = frozenset({"aten.contiguous.default", "aten.clone.default"})
+
+
+class AtenBuilder:
+    """The builder under which a composite rule emits ATen nodes; its values are FX nodes with a shape."""
+
+    quantizing = True
+
+    def __init__(self, module: GraphModule, origin: Node, known: dict[Any, Node] | None = None) -> None:
+        self._module = module
+        self._origin = origin
+        self._known = {} if known is None else known
+        self.emitted: list[Node] = []
+
+    def require(self, condition: bool, reason: str, fix: str = "") -> None:
+        """Refuses to decompose, with this reason, unless the condition holds."""
+        if not condition:
+            raise Rejected(reason, fix)
+
+    def const(self, data: torch.Tensor) -> AtenValue:
+        """A constant, kept as a buffer of the module; one for all that look at the same memory in the same way."""
+        view = (data.data_ptr(), data.dtype, data.shape, data.stride())
+        if view not in self._known:
+            index = len(self._known)
+            while hasattr(self._module, f"_arm_constant_{index}"):
+                index += 1
+            self._module.register_buffer(f"_arm_constant_{index}", data.detach())
+            node = self._known[view] = self._graph.get_attr(f"_arm_constant_{index}")
+            node.meta["val"] = self._fake(data)
+        return AtenValue(self._known[view])
+
+    def within(self, value: AtenValue, low: float, high: float) -> AtenValue:
+        """The value, of which it is known that its numbers lie between these."""
+        value.node.meta[KNOWN] = (low, high)
+        return value
+
+    def is_all(self, value: AtenValue, number: float) -> bool:
+        """Whether a value is a constant of nothing but this number, which no training will change."""
+        if canonical(value.node.target) in _ZEROS:
+            return number == 0
+        scheme = self._origin.meta.get(SCHEME)
+        if not is_constant(value.node) or (scheme is not None and scheme.is_qat):
+            return False
+        return bool((self._data(value.node) == number).all())
+
+    def chosen(self, value: AtenValue) -> tuple[AtenValue, AtenValue, float] | None:
+        """A condition, a tensor, and a number for where it does not hold; None if a value is not such a choice."""
+        node = value.node
+        while canonical(node.target) in _COPIES and isinstance(node.args[0], Node):
+            node = node.args[0]
+        if canonical(node.target) != "aten.where.ScalarOther":
+            return None
+        condition, tensor, number = node.args
+        return AtenValue(condition), AtenValue(tensor), number  # type: ignore[arg-type,return-value]
+
+    @property
+    def aten(self) -> _AtenOps:
+        return _AtenOps(self)
+
+    @property
+    def _graph(self) -> Graph:
+        return self._module.graph
+
+    def _is_trained(self, node: Node) -> bool:
+        scheme = self._origin.meta.get(SCHEME)
+        return scheme is not None and scheme.is_qat and isinstance(self._data(node), torch.nn.Parameter)
+
+    def _data(self, value: Any) -> Any:
+        return operator.attrgetter(str(value.target))(self._module) if isinstance(value, Node) else value
+
+    def _fake(self, data: torch.Tensor) -> torch.Tensor:
+        return self._mode.from_tensor(data, static_shapes=True) if self._mode is not None else data.to("meta")
+
+    @property
+    def _mode(self) -> Any:
+        return detect_fake_mode([n.meta.get("val") for n in (self._origin, *self._origin.all_input_nodes)])
+
+    def call(self, target: Any, args: Any, kwargs: Any) -> Any:
+        """Emits one ATen node and computes its shape."""
+
+        def node(v: Any) -> Any:
+            return v.node if isinstance(v, AtenValue) else v
+
+        args, kwargs = _map(args, node), _map(kwargs, node)
+        inputs = [v for v in args if isinstance(v, Node)]
+        if inputs and all(is_constant(n) and not self._is_trained(n) for n in inputs):  # of constants
+            with torch.no_grad():
+                result = target(*_map(args, self._data), **_map(kwargs, self._data))
+            return self.const(result) if isinstance(result, torch.Tensor) else tuple(map(self.const, result))
+        new = self._graph.call_function(target, args, kwargs)
+        fakes = torch.fx.map_arg((args, kwargs), lambda n: n.meta["val"])
+        with torch.no_grad(), self._mode or contextlib.nullcontext():
+            new.meta["val"] = target(*fakes[0], **fakes[1])
+        for key in ("stack_trace", "nn_module_stack", "torch_fn", "source_fn_stack", SCHEME, WHOLE):
+            if key in self._origin.meta:
+                new.meta[key] = self._origin.meta[key]
+        self.emitted.append(new)
+        if not isinstance(new.meta["val"], (tuple, list)):
+            return AtenValue(new)
+        return tuple(self.call(operator.getitem, (new, i), {}) for i in range(len(new.meta["val"])))
+
+    def inline(self, traced: GraphModule, operands: list[Node]) -> Any:
+        """Emits the operators of a traced graph; returns what it returns."""
+        made: dict[Node, Any] = {}
+        given = iter(operands)
+        for node in traced.graph.nodes:
+            args, kwargs = torch.fx.map_arg((node.args, node.kwargs), made.__getitem__)
+            if node.op == "placeholder":
+                made[node] = AtenValue(next(given))
+            elif node.op == "get_attr":
+                made[node] = self.const(getattr(traced, node.target))
+            elif node.op == "output":
+                return args[0]
+            else:
+                made[node] = (
+                    args[0][args[1]] if node.target is operator.getitem else self.call(node.target, args, kwargs)
+                )
+        raise AssertionError("a graph without an output")
+
+
+class AtenValue:
+    """An FX node, as a rule sees it."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.node.meta["val"].shape)
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return int(self.node.meta["val"].numel())
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.node.meta["val"].dtype  # type: ignore[no-any-return]
+
+
+class _AtenOps:
+    def __init__(self, builder: AtenBuilder) -> None:
+        self._builder = builder
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        packet = getattr(torch.ops.aten, name)
+
+        def emit(*args: Any, **kwargs: Any) -> Any:
+            def meta(v: Any) -> Any:
+                return v.node.meta["val"] if isinstance(v, AtenValue) else v
+
+            chosen = torch._C._jit_resolve_packet(packet._qualified_op_name, *_map(args, meta), **_map(kwargs, meta))
+            return self._builder.call(getattr(packet, chosen or "default"), args, kwargs)
+
+        return emit
+
+
+def _map(value: Any, change: Callable[[Any], Any]) -> Any:
+    if isinstance(value, (list, tuple)):
+        return type(value)(_map(v, change) for v in value)
+    if isinstance(value, dict):
+        return {k: _map(v, change) for k, v in value.items()}
+    return change(value)
+
+
+def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModule:
+    """Replaces each composite by its parts, until none is left.
+
+    A composite is what has a rule of that kind, and what has no rule but a decomposition in PyTorch (``einsum``,
+    ``glu``, ``logsumexp``, ...).
+
+    Args:
+        wanted: which nodes may be touched; parts inherit the answer of the node they come from.
+    """
+    known: dict[Any, Node] = {}  # parts are emitted in their order, so that what one keeps lies before the next
+    work = [n for n in module.graph.nodes if n.op == "call_function" and wanted(n) and not _overwrites(n)]
+    if LOOP_BODY in module.meta:
+        work = [n for n in work if n.all_input_nodes]
+    while work:
+        node = work.pop(0)
+        if not isinstance(overload(node.target), torch._ops.OpOverload) or not _is_float(node):
+            continue
+        rule = find(canonical(node.target))
+        if rule is not None and rule.domain is not None:
+            _keep_within(module, node, rule.domain)
+        if canonical(node.target) in _PROMOTING:
+            _as_reals(module, node)
+        function: Callable[..., Any] | None
+        if _is_layer(node):
+            function = _layer
+        elif _is_square(node):
+            function = _square
+        else:
+            function = _traced(node) if rule is None else rule.function if _is_composite(rule, node) else None
+        if function is None:
+            continue
+        builder = AtenBuilder(module, node, known)
+        args, kwargs = torch.fx.map_arg((node.args, node.kwargs), AtenValue)  # type: ignore[arg-type]
+        with module.graph.inserting_before(node):
+            try:
+                result = function(builder, *args, **kwargs)
+            except Rejected:
+                continue
+        if isinstance(result, (tuple, list)):
+            for user in list(node.users):
+                user.replace_all_uses_with(result[user.args[1]].node)
+                module.graph.erase_node(user)
+        else:
+            node.replace_all_uses_with(result.node)
+        module.graph.erase_node(node)
+        work = builder.emitted + work
+    module.graph.eliminate_dead_code()
+    module.recompile()
+    return module
+
+
+def _as_reals(module: GraphModule, node: Node) -> None:
+    """Turns int32 into reals where PyTorch does, so that their range is observed; a factor only changes their scale."""
+    operands = [n for n in node.args if isinstance(n, Node)]
+    for operand in dict.fromkeys(operands):
+        scaled = len(operands) == 1 and canonical(node.target) == "aten.mul.Tensor"
+        if operand.meta["val"].dtype == torch.int32 and not scaled:
+            with module.graph.inserting_before(node):
+                real = AtenBuilder(module, node).call(torch.ops.aten.to.dtype, (AtenValue(operand), torch.float32), {})
+            node.replace_input_with(operand, real.node)
+
+
+def _overwrites(node: Node) -> bool:
+    """Whether an operator in place writes to a buffer, which its parts would not.
+
+    To an input none does once it is quantized: what it reads, and writes to, is a copy.
+    """
+    written = node.args[0] if mutable(node) else None
+    return isinstance(written, Node) and written.op == "get_attr"
+
+
+def _is_layer(node: Node) -> bool:
+    """Whether a matrix product is a linear layer: with a constant matrix, or a parameter that is transposed."""
+    products: tuple[Any, ...] = (torch.ops.aten.mm.default, torch.ops.aten.matmul.default, torch.ops.aten.addmm.default)
+    if node.target not in products or node.kwargs:
+        return False
+    operands: Any = node.args
+    *bias, x, matrix = operands
+    ranks = [n.meta["val"].dim() for n in (x, matrix)]
+    constant = all(is_constant(n) for n in (*bias, _untransposed(matrix) or matrix))
+    return constant and not is_constant(x) and ranks[0] > 1 and bool(ranks[1] == 2)
+
+
+def _untransposed(matrix: Node) -> Node | None:
+    return matrix.args[0] if matrix.target is torch.ops.aten.t.default else None  # type: ignore[return-value]
+
+
+def _layer(builder: AtenBuilder, *operands: AtenValue) -> Any:
+    *bias, x, matrix = operands
+    weight = _untransposed(matrix.node)
+    own = AtenValue(weight) if weight else builder.aten.contiguous(builder.aten.t(matrix))
+    return builder.aten.linear(x, own, *bias)
+
+
+def _is_square(node: Node) -> bool:
+    """Squares are products: arithmetic, whose operand and result may have more bits than those of a table."""
+    name = canonical(node.target)
+    if name == "aten.pow.Tensor_Scalar":
+        x, exponent = node.args
+        return isinstance(x, Node) and _is_float(x) and exponent in (2, 2.0)
+    return name == "aten.square.default"
+
+
+def _square(builder: AtenBuilder, x: AtenValue, *_exponent: float) -> Any:
+    return builder.aten.mul(x, x)
+
+
+def _is_composite(rule: Rule, node: Node) -> bool:
+    """Whether a rule says parts; of jumps, which are tables, only where there are two operands."""
+    return rule.quant in (Q.PIECEWISE, Q.NORM) or (rule.quant is Q.STEPS and len(node.all_input_nodes) > 1)
+
+
+def _keep_within(module: GraphModule, node: Node, domain: tuple[float, float]) -> None:
+    """Clamps what a function is computed of to where it is defined: rounding to a scale may move numbers beyond."""
+    given: Any = node.args[0]
+    if given.op == "call_function" and given.target is torch.ops.aten.clamp.default and given.args[1:] == domain:
+        return
+    with module.graph.inserting_before(node):
+        clamped = AtenBuilder(module, node).call(torch.ops.aten.clamp.default, (AtenValue(given), *domain), {})
+    node.replace_input_with(given, clamped.node)
+
+
+def _traced(node: Node) -> Callable[..., Any] | None:
+    """PyTorch's own decomposition of a node, as a composite rule."""
+    operator_: Any = node.target
+    known = torch._decomp.decomposition_table.get(operator_)
+    function = operator_.decompose if operator_._can_decompose() else known
+    if function is None or operator_._schema.is_mutable:  # a buffer may be what it writes to
+        return None
+    if has_free_unbacked_symbols(node.meta["val"]):  # its parts would have other sizes, for all that is known
+        return None
+
+    def rule(builder: AtenBuilder, *args: Any, **kwargs: Any) -> Any:
+        operands: list[AtenValue] = []
+        _map((args, kwargs), lambda v: operands.append(v) if isinstance(v, AtenValue) and v not in operands else None)
+
+        def run(*tensors: torch.Tensor) -> Any:
+            def tensor(v: Any) -> Any:
+                return tensors[operands.index(v)] if isinstance(v, AtenValue) else v
+
+            return function(*_map(args, tensor), **_map(kwargs, tensor))
+
+        with torch.no_grad(), torch.backends.mkldnn.flags(enabled=False):  # else some end in kernels of a library
+            fakes = [v.node.meta["val"] for v in operands]
+            try:
+                traced = make_fx(run)(*fakes)
+                if any(_mutates(n.target) for n in traced.graph.nodes):  # only what it has made itself
+                    traced = make_fx(torch.func.functionalize(traced, remove="mutations"))(*fakes)
+            except Exception as error:  # PyTorch's, whose decompositions do not take all that their operators take
+                raise Rejected(f"PyTorch does not decompose it: {error}") from error
+        strange = [n.target for n in traced.graph.nodes if n.op == "call_function" and not _is_functional(n.target)]
+        if strange:
+            raise Rejected(f"PyTorch decomposes it into {strange[0]}, which is no ATen operator without side effects")
+        return builder.inline(traced, [v.node for v in operands])
+
+    return rule
+
+
+def _is_functional(target: Any) -> bool:
+    computed = getattr(target, "__module__", "") == operator.getitem.__module__  # of sizes
+    return computed or (hasattr(target, "_schema") and not _mutates(target))
+
+
+def _mutates(target: Any) -> bool:
+    return bool(getattr(getattr(target, "_schema", None), "is_mutable", False))
+
+
+def _is_float(node: Node) -> bool:
+    meta = node.meta.get("val")
+    first = meta[0] if isinstance(meta, (list, tuple)) else meta
+    return isinstance(first, torch.Tensor) and first.dtype.is_floating_point

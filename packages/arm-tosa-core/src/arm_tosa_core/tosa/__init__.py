@@ -1,0 +1,1 @@
+"""TOSA: the specification, the operator table, the graph and its rewriting, the flatbuffer, the reference model."""

@@ -1,0 +1,154 @@
+"""What TOSA graphs are made of: data types, tensors, operators, and where operators come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import prod
+from typing import Any
+
+import numpy as np
+
+
+class DType(StrEnum):
+    """TOSA 1.0 data types, section 1.9.1 "Tensor data types"; SHAPE is the type of shape operands."""
+
+    BOOL = "BOOL"
+    INT4 = "INT4"
+    INT8 = "INT8"
+    UINT8 = "UINT8"
+    INT16 = "INT16"
+    UINT16 = "UINT16"
+    INT32 = "INT32"
+    INT48 = "INT48"
+    FP8E4M3 = "FP8E4M3"
+    FP8E5M2 = "FP8E5M2"
+    FP16 = "FP16"
+    BF16 = "BF16"
+    FP32 = "FP32"
+    SHAPE = "SHAPE"
+
+    @property
+    def is_float(self) -> bool:
+        return self.value.startswith(("FP", "BF"))
+
+    @property
+    def is_integer(self) -> bool:
+        return self.value.startswith(("INT", "UINT"))
+
+    @property
+    def bits(self) -> int:
+        """Bits of one element, as TOSA counts them (BOOL is 8 in memory)."""
+        return _BITS[self]
+
+
+_BITS = {
+    DType.BOOL: 8,
+    DType.INT4: 4,
+    DType.INT8: 8,
+    DType.UINT8: 8,
+    DType.INT16: 16,
+    DType.UINT16: 16,
+    DType.INT32: 32,
+    DType.INT48: 48,
+    DType.FP8E4M3: 8,
+    DType.FP8E5M2: 8,
+    DType.FP16: 16,
+    DType.BF16: 16,
+    DType.FP32: 32,
+    DType.SHAPE: 64,
+}
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where an operator comes from, for errors and debug output."""
+
+    node: str  # FX node name
+    target: str  # ATen overload, for example "aten.add.Tensor"
+    source: str = ""  # "file.py:12, in forward: y = x + 1", the line of the user's model
+
+
+class Tensor:
+    """An edge of the graph. Identity matters: two tensors are never merged by value unless constant."""
+
+    __slots__ = ("data", "dtype", "name", "producer", "shape", "uses")
+
+    def __init__(
+        self, shape: Sequence[int], dtype: DType, *, name: str = "", data: np.ndarray[Any, Any] | None = None
+    ) -> None:
+        self.name = name
+        self.shape: tuple[int, ...] = tuple(int(n) for n in shape)
+        self.dtype = dtype
+        self.data = data
+        self.producer: Op | None = None
+        self.uses: list[Op] = []  # one entry per operand position, in order of insertion
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        n = 1
+        for d in self.shape:
+            n *= d
+        return n
+
+    @property
+    def is_constant(self) -> bool:
+        return self.data is not None
+
+    def __repr__(self) -> str:
+        kind = "const " if self.is_constant else ""
+        return f"<{kind}{self.name or 'tensor'} {self.dtype}{list(self.shape)}>"
+
+
+class Op:
+    """One TOSA operator: ``outputs = name(inputs, attrs)``."""
+
+    __slots__ = ("attrs", "inputs", "name", "origin", "outputs")
+
+    def __init__(self, name: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any], origin: Origin | None) -> None:
+        self.name = name
+        self.inputs: list[Tensor] = list(inputs)
+        self.outputs: list[Tensor] = []
+        self.attrs: dict[str, Any] = dict(attrs)
+        self.origin = origin
+
+    @property
+    def output(self) -> Tensor:
+        """The result of an operator that has exactly one."""
+        (tensor,) = self.outputs
+        return tensor
+
+    def __repr__(self) -> str:
+        attrs = "".join(f" {k}={v}" for k, v in self.attrs.items())
+        return f"<{self.name} {self.inputs} -> {self.outputs}{attrs}>"
+
+
+#: Operands of a CONCAT at most: MAX_TENSOR_LIST_SIZE of TOSA's level 8K.
+_LISTED = 64
+
+
+def joined(concat: Callable[[Sequence[Tensor]], Tensor], tensors: Sequence[Tensor]) -> Tensor:
+    """One tensor of all, by ``concat`` of no more at once than a CONCAT may have."""
+    while len(tensors) > 1:
+        groups = [tensors[i : i + _LISTED] for i in range(0, len(tensors), _LISTED)]
+        tensors = [concat(group) if len(group) > 1 else group[0] for group in groups]
+    return tensors[0]
+
+
+def fewest_axes(shape: Sequence[int], perms: Sequence[int]) -> tuple[list[int], tuple[int, ...]]:
+    """A TRANSPOSE of as few axes as there can be: without those of one element, and those that stay together as one."""
+    runs: list[list[int]] = []  # in the order of the result
+    for axis in (axis for axis in perms if shape[axis] > 1):
+        together = bool(runs) and axis > runs[-1][-1] and all(n == 1 for n in shape[runs[-1][-1] + 1 : axis])
+        if together:
+            runs[-1].append(axis)
+        else:
+            runs.append([axis])
+    before = sorted(runs)
+    return [prod(shape[axis] for axis in run) for run in before], tuple(map(before.index, runs))

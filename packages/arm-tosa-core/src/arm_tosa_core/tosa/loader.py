@@ -1,0 +1,189 @@
+"""Reads a ``.tosa`` flatbuffer, from any front end, into a graph."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import struct
+from typing import Any
+
+import numpy as np
+
+from ..support.errors import ArmTosaError, UsageError
+from .graph import Graph
+from .ir import DType, Origin, Tensor
+from .packing import unpack
+from .serializer import DTYPE_NUMBERS, IDENTIFIER, OP_NUMBERS
+from .table import ENUMS, OPERATORS, Attribute
+
+_DTYPES = {number: dtype for dtype, number in DTYPE_NUMBERS.items()}
+_OP_NAMES = {number: name for name, number in OP_NUMBERS.items()}
+
+
+def load(data: bytes) -> Graph:
+    """The graph in a TOSA 1.0 flatbuffer; ``serialize(load(b)) == b`` for what ``serialize`` wrote.
+
+    Raises:
+        UsageError: not a TOSA flatbuffer, damaged, of another version, or with variables, dynamic shapes
+            or operators that TOSA 1.0 does not have.
+    """
+    if len(data) < 8 or data[4:8] != IDENTIFIER:
+        raise UsageError('not a TOSA flatbuffer: the file identifier "TOSA" is missing')
+    try:
+        return _load(data)
+    except UsageError:
+        raise
+    except ArmTosaError as error:
+        raise UsageError(f"the TOSA flatbuffer is not valid: {error}") from error
+    except (struct.error, ValueError, TypeError, LookupError, AttributeError, OverflowError, MemoryError) as error:
+        # The generated accessors trust the offsets they read, so a damaged file fails in any of these ways.
+        raise UsageError(f"the TOSA flatbuffer is damaged ({type(error).__name__})") from error
+
+
+def _load(data: bytes) -> Graph:
+    from tosa.TosaGraph import TosaGraph
+
+    root = TosaGraph.GetRootAs(data)
+    version = root.Version()
+    number = (version._Major(), version._Minor())
+    if number != (1, 0) or version._Draft():
+        draft = " draft" if version._Draft() else ""
+        raise UsageError(f"the flatbuffer is of TOSA {number[0]}.{number[1]}{draft}; supported: 1.0")
+    regions = [root.Regions(i) for i in range(root.RegionsLength())]
+    if not regions or any(region.BlocksLength() != 1 for region in regions):
+        raise UsageError("the flatbuffer has regions of several blocks, which are not supported")
+    blocks = {_text(region.Name()): region.Blocks(0) for region in regions}
+    return _BlockReader(regions[0].Blocks(0), blocks).read()
+
+
+class _BlockReader:
+    """Reads a block.
+
+    Args:
+        blocks: those of all regions, by name, to which operators refer; one being read is no longer there.
+    """
+
+    def __init__(self, block: Any, blocks: dict[str, Any]) -> None:
+        self.block = block
+        self.blocks = {name: other for name, other in blocks.items() if other is not block}
+        self.graph = Graph(_text(block.Name()) or "main")
+        self.declared: dict[str, tuple[tuple[int, ...], DType, Any]] = {}  # shape, type, the flatbuffer's tensor
+        self.tensors: dict[str, Tensor] = {}  # those that exist so far
+
+    def read(self) -> Graph:
+        block, graph = self.block, self.graph
+        for i in range(block.TensorsLength()):
+            self.declare(block.Tensors(i))
+        for i in range(block.ShapesLength()):
+            shape = block.Shapes(i)
+            self.declared[_text(shape.Name())] = ((shape.Rank(),), DType.SHAPE, shape)
+        for i in range(block.InputsLength()):
+            name = _text(block.Inputs(i))
+            dims, dtype, _ = self.declaration(name)
+            self.tensors[name] = graph.input(name, dims, dtype)
+        for i in range(block.OperatorsLength()):
+            self.operator(block.Operators(i))
+        for i in range(block.OutputsLength()):
+            name = _text(block.Outputs(i))
+            tensor = self.operand(name, "the graph")
+            tensor.name = tensor.name or name
+            graph.outputs.append(tensor)
+        return graph
+
+    def declare(self, tensor: Any) -> None:
+        name = _text(tensor.Name())
+        number = tensor.Type()
+        if number not in _DTYPES:
+            raise UsageError(f"tensor {name} has data type number {number}, which TOSA 1.0 does not have")
+        if tensor.Variable():
+            raise UsageError(f"tensor {name} is a variable, which is not supported")
+        dims = tuple(tensor.Shape(i) for i in range(tensor.ShapeLength()))
+        if tensor.IsUnranked() or any(d < 1 for d in dims):
+            raise UsageError(f"tensor {name} has the shape {list(dims)}; dynamic and empty shapes are not supported")
+        self.declared[name] = (dims, _DTYPES[number], tensor)
+
+    def declaration(self, name: str) -> tuple[tuple[int, ...], DType, Any]:
+        if name not in self.declared:
+            raise UsageError(f"tensor {name} is not declared")
+        return self.declared[name]
+
+    def operand(self, name: str, user: str) -> Tensor:
+        if name not in self.tensors:
+            raise UsageError(f"{user} uses tensor {name} before anything makes it")
+        return self.tensors[name]
+
+    def operator(self, op: Any) -> None:
+        name = _OP_NAMES.get(op.Op(), f"operator number {op.Op()}")
+        outputs = [_text(op.Outputs(i)) for i in range(op.OutputsLength())]
+        if name in ("CONST", "CONST_SHAPE"):
+            self.constant(outputs[0])
+            return
+        if name not in OPERATORS:
+            raise UsageError(f"{name} is not supported")
+        inputs = [self.operand(_text(op.Inputs(i)), name) for i in range(op.InputsLength())]
+        results = [self.declaration(output)[:2] for output in outputs]
+        attrs: dict[str, Any] = {}
+        for attribute in OPERATORS[name].attributes:
+            if attribute.name == "output_dtype":
+                attrs["output_dtype"] = results[0][1]
+            elif attribute.name == "results":
+                attrs["results"] = results
+            else:
+                attrs[attribute.name] = self.attribute(op, attribute, inputs)
+        location = op.Location()
+        source = _text(location.Text()) if location is not None else ""
+        added = self.graph.append(name, inputs, attrs, Origin("", "", source) if source else None)
+        made = [(tensor.shape, tensor.dtype) for tensor in added.outputs]
+        if made != results:
+            raise UsageError(f"{name} makes {_shown(made)}, but {', '.join(outputs)} is declared {_shown(results)}")
+        self.tensors.update(zip(outputs, added.outputs, strict=True))
+
+    def constant(self, name: str) -> None:
+        shape, dtype, stored = self.declaration(name)
+        raw = stored.DataAsNumpy() if stored.DataLength() else np.zeros(0, np.uint8)
+        self.tensors[name] = self.graph.constant(unpack(raw, shape, dtype), dtype)
+
+    def attribute(self, op: Any, attribute: Attribute, inputs: list[Tensor]) -> Any:
+        table = _attribute_table(op)
+        field = "".join(word.capitalize() for word in attribute.name.split("_"))
+        if attribute.type in ("ints", "value", "bytes"):
+            numbers = np.asarray(getattr(table, field + "AsNumpy")()).reshape(-1)
+            if attribute.type == "ints":
+                return tuple(numbers.tolist())
+            if attribute.type == "bytes":
+                return numbers.tobytes()
+            return unpack(numbers.astype(np.uint8), (), inputs[0].dtype).item()
+        value = getattr(table, field)()
+        match attribute.type:
+            case "dtype":
+                return _DTYPES[value]
+            case "enum":
+                return {number: name for name, number in ENUMS[attribute.name].items()}[value]
+            case "text":
+                return _text(value)
+            case "graph":
+                return _BlockReader(self.blocks[_text(value)], self.blocks).read()
+        return value
+
+
+@functools.cache
+def _table_class(number: int) -> Any:
+    from tosa.Attribute import Attribute as Union
+
+    (name,) = (key for key, n in vars(Union).items() if n == number)
+    return getattr(importlib.import_module(f"tosa.{name}"), name)
+
+
+def _attribute_table(op: Any) -> Any:
+    table = _table_class(op.AttributeType())()
+    source = op.Attribute()
+    table.Init(source.Bytes, source.Pos)
+    return table
+
+
+def _text(value: bytes | None) -> str:
+    return value.decode() if value else ""
+
+
+def _shown(results: list[tuple[tuple[int, ...], DType]]) -> str:
+    return ", ".join(f"{dtype}{list(shape)}" for shape, dtype in results)

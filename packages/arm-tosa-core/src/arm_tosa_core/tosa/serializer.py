@@ -1,0 +1,253 @@
+"""A TOSA graph as a ``.tosa`` flatbuffer (tosa.fbs of tosa-tools, file identifier "TOSA", version 1.0.0).
+
+Equal graphs give equal bytes: graph inputs and outputs keep their names, all other tensors are numbered. No software
+version is written: readers then apply TOSA's own version rules instead of refusing files of a newer tosa-tools.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..support.errors import LoweringError
+from .flatbuffer import Field, Offsets, Table, Vector, int32_vector, write
+from .graph import Graph, content
+from .ir import DType, Op, Tensor
+from .packing import pack
+from .specification import TosaSpecification
+from .table import ENUMS, OPERATORS, Attribute
+
+#: Numbers in the schema's ``DType``.
+DTYPE_NUMBERS = {
+    DType.BOOL: 1,
+    DType.INT4: 2,
+    DType.INT8: 3,
+    DType.INT16: 4,
+    DType.INT32: 5,
+    DType.INT48: 6,
+    DType.FP32: 7,
+    DType.FP16: 8,
+    DType.BF16: 9,
+    DType.SHAPE: 10,
+    DType.FP8E4M3: 11,
+    DType.FP8E5M2: 12,
+}
+
+#: UINT8 is INT8 there: only RESCALE takes or makes it (``table.check``), and its attributes say unsigned.
+_SIGNED = {DType.UINT8: DType.INT8}
+
+_OP_ORDER = """
+ARGMAX AVG_POOL2D CONV2D CONV3D DEPTHWISE_CONV2D FFT2D MATMUL MAX_POOL2D RFFT2D TRANSPOSE_CONV2D CLAMP ERF SIGMOID TANH
+ADD ARITHMETIC_RIGHT_SHIFT BITWISE_AND BITWISE_OR BITWISE_XOR INTDIV LOGICAL_AND LOGICAL_LEFT_SHIFT LOGICAL_RIGHT_SHIFT
+LOGICAL_OR LOGICAL_XOR MAXIMUM MINIMUM MUL POW SUB TABLE ABS BITWISE_NOT CEIL CLZ COS EXP FLOOR LOG LOGICAL_NOT NEGATE
+RECIPROCAL RSQRT SIN SELECT EQUAL GREATER GREATER_EQUAL REDUCE_ALL REDUCE_ANY REDUCE_MAX REDUCE_MIN REDUCE_PRODUCT
+REDUCE_SUM CONCAT PAD RESHAPE REVERSE SLICE TILE TRANSPOSE GATHER SCATTER RESIZE CAST RESCALE CONST IDENTITY CUSTOM
+COND_IF WHILE_LOOP VARIABLE VARIABLE_WRITE VARIABLE_READ CONST_SHAPE
+"""
+
+#: Numbers in the schema's ``Op``, and of each operator's attribute table in its union ``Attribute``.
+OP_NUMBERS = {name: number for number, name in enumerate(_OP_ORDER.split(), start=1)}
+
+IDENTIFIER = b"TOSA"
+_VERSION = Table(("i", 1), ("i", 0), ("i", 0), ("B", 0))  # major, minor, patch, draft
+_NO_ATTRIBUTES = Table()
+
+
+def serialize(graph: Graph, spec: TosaSpecification, *, locations: bool = False) -> bytes:
+    """The flatbuffer of ``graph``.
+
+    Args:
+        graph: operators in data-flow order, each with complete attributes (``table.infer``).
+        spec: the specification that the graph is for; its version is the file's.
+        locations: also write each operator's ``origin.source``.
+
+    Raises:
+        LoweringError: a tensor has a type that the format lacks (UINT16), or an operand that nothing produces.
+    """
+    if spec.version.release != (1, 0):
+        raise LoweringError(f"the serializer writes TOSA 1.0, not {spec}")
+    waiting, regions, taken = [graph], [], {graph.name}
+    while waiting:
+        writer = _Writer(waiting.pop(0), locations, taken)
+        regions.append(writer.write())
+        waiting += writer.nested
+    return write(Table(_VERSION, Offsets(regions)), IDENTIFIER)
+
+
+class _Writer:
+    """Writes one region.
+
+    Args:
+        regions: names of regions that are taken; those of graphs within operators are added.
+    """
+
+    def __init__(self, graph: Graph, locations: bool, regions: set[str]) -> None:
+        self.graph = graph
+        self.locations = locations
+        self.regions = regions
+        self.nested: list[Graph] = []
+        self.operators: list[Table] = []
+        self.tensors: list[Table] = []
+        self.shapes: list[Table] = []
+        self.names: dict[int, str] = {}  # by id of the tensor
+        self.taken: set[str] = set()
+        self.constants: dict[tuple[DType, tuple[int, ...], bytes], str] = {}
+        self.count = 0
+
+    def write(self) -> Table:
+        graph = self.graph
+        inputs = [self.claim(tensor, "input") for tensor in graph.inputs]
+        outputs = self.output_names()
+        for tensor in graph.inputs:
+            self.tensor(tensor)
+        for constant in graph.constants():
+            self.constant(constant)
+        for op in graph.ops:
+            self.op(op)
+        for tensor, name in zip(graph.outputs, outputs, strict=True):
+            self.copy(tensor, name)
+        block = Table(
+            graph.name,
+            Offsets(self.operators),
+            Offsets(self.tensors),
+            Offsets(inputs),
+            Offsets(outputs),
+            Offsets(self.shapes),
+        )
+        return Table(graph.name, Offsets([block]))
+
+    def nest(self, graph: Graph) -> str:
+        """The name of the region of a graph within an operator."""
+        name, suffix = graph.name, 1
+        while name in self.regions:
+            name = f"{graph.name}_{suffix}"
+            suffix += 1
+        self.regions.add(name)
+        graph.name = name
+        self.nested.append(graph)
+        return name
+
+    def claim(self, tensor: Tensor, default: str) -> str:
+        """Names a graph input or output."""
+        return self.names.setdefault(id(tensor), self.unique(tensor, default))
+
+    def unique(self, tensor: Tensor, default: str) -> str:
+        """A name that nothing else has: the user's if there is one."""
+        wanted = name = tensor.name or f"{default}_{len(self.taken)}"
+        suffix = 1
+        while name in self.taken:
+            name = f"{wanted}_{suffix}"
+            suffix += 1
+        self.taken.add(name)
+        return name
+
+    def output_names(self) -> list[str]:
+        """Names of the outputs. One that is an input, a constant or listed twice gets a name that ``copy`` gives it."""
+        names = []
+        for tensor in self.graph.outputs:
+            if id(tensor) in self.names or tensor.is_constant:
+                names.append(self.unique(tensor, "output"))
+            else:
+                names.append(self.claim(tensor, "output"))
+        return names
+
+    def number(self) -> str:
+        """The next name of a tensor that the user did not name."""
+        while (name := f"t{self.count}") in self.taken:
+            self.count += 1
+        self.count += 1
+        return name
+
+    def tensor(self, tensor: Tensor, data: memoryview | None = None) -> str:
+        """Lists a tensor, under a number if it has no name yet."""
+        name = self.names.setdefault(id(tensor), "") or self.number()
+        self.names[id(tensor)] = name
+        self.tensors.append(_tensor(name, tensor, data))
+        return name
+
+    def constant(self, constant: Tensor) -> None:
+        assert constant.data is not None
+        data = pack(constant.data, constant.dtype)
+        key = (_SIGNED.get(constant.dtype, constant.dtype), constant.shape, content(data))
+        name = self.constants.get(key)
+        if name is not None:
+            self.names[id(constant)] = name
+            return
+        if constant.dtype is DType.SHAPE:
+            name = self.names[id(constant)] = self.number()
+            self.shapes.append(Table(name, ("I", constant.size), Vector(data, len(data), 8)))
+            self.emit("CONST_SHAPE", [], [name], _NO_ATTRIBUTES)
+        else:
+            name = self.tensor(constant, data)
+            self.emit("CONST", [], [name], _NO_ATTRIBUTES)
+        self.constants[key] = name
+
+    def op(self, op: Op) -> None:
+        try:
+            inputs = [self.names[id(tensor)] for tensor in op.inputs]
+        except KeyError:
+            raise LoweringError(f"{op.name} uses a tensor that no earlier operator makes: {op}") from None
+        outputs = [self.tensor(tensor) for tensor in op.outputs]
+        source = op.origin.source if self.locations and op.origin else ""
+        self.emit(op.name, inputs, outputs, self.attributes(op), source)
+
+    def attributes(self, op: Op) -> Table:
+        stored = [a for a in OPERATORS[op.name].attributes if a.stored]
+        values = [(a, self.nest(op.attrs[a.name]) if a.type == "graph" else op.attrs[a.name]) for a in stored]
+        return Table(*(_attribute(op, a, value) for a, value in values)) if stored else _NO_ATTRIBUTES
+
+    def copy(self, tensor: Tensor, name: str) -> None:
+        """Makes the output ``name`` of a tensor that has another name: TOSA wants each output made by an operator."""
+        source = self.names.get(id(tensor))
+        if source is None:
+            raise LoweringError(f"no operator makes the graph output {name}")
+        if source != name:
+            self.tensors.append(_tensor(name, tensor))
+            self.emit("IDENTITY", [source], [name], _NO_ATTRIBUTES)
+
+    def emit(self, name: str, inputs: list[str], outputs: list[str], attributes: Table, source: str = "") -> None:
+        number = OP_NUMBERS[name]
+        self.operators.append(
+            Table(
+                ("I", number),
+                ("B", number),
+                attributes,
+                Offsets(inputs) if inputs else None,
+                Offsets(outputs),
+                Table(source) if source else None,
+            )
+        )
+
+
+def _tensor(name: str, tensor: Tensor, data: memoryview | None = None) -> Table:
+    number = DTYPE_NUMBERS.get(_SIGNED.get(tensor.dtype, tensor.dtype))
+    if number is None:
+        raise LoweringError(f"TOSA has no tensors of type {tensor.dtype}: {tensor}")
+    stored = None if data is None else Vector(data, len(data), 8)
+    return Table(name, int32_vector(tensor.shape), ("I", number), stored)
+
+
+def _attribute(op: Op, attribute: Attribute, value: Any) -> Field:
+    match attribute.type:
+        case "int":
+            return ("i", value)
+        case "bool":
+            return ("B", int(value))
+        case "ints":
+            return int32_vector(value)
+        case "dtype":
+            return ("I", DTYPE_NUMBERS[value])
+        case "enum":
+            return ("I", ENUMS[attribute.name][value])
+        case "value":
+            return _bytes(pack(np.asarray([value]), op.inputs[0].dtype))
+        case "bytes":
+            return _bytes(value)
+        case _:
+            text: str = value
+            return text
+
+
+def _bytes(data: bytes | memoryview) -> Vector:
+    return Vector(data, len(data), 1)

@@ -1,0 +1,145 @@
+"""Which TOSA a target takes: version, profiles, extensions and level."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+
+from packaging.version import Version
+
+from ..support.errors import UsageError
+
+#: Extensions of TOSA 1.0 (section 1.4 "Profile extensions") by the name in a specification string: the name that
+#: tosa-opt uses, and the profile that each extends (empty: either).
+EXTENSIONS: dict[str, tuple[str, str]] = {
+    "int4": ("int4", "INT"),
+    "int16": ("int16", "INT"),
+    "doubleround": ("doubleround", "INT"),
+    "inexactround": ("inexactround", "INT"),
+    "bf16": ("bf16", "FP"),
+    "fp8e4m3": ("fp8e4m3", "FP"),
+    "fp8e5m2": ("fp8e5m2", "FP"),
+    "fft": ("fft", "FP"),
+    "var": ("variable", ""),
+    "cf": ("controlflow", ""),
+    "dynamic": ("dynamic", ""),
+}
+_ALIASES = {"variable": "var", "controlflow": "cf"}
+_PROFILES = ("INT", "FP")
+_BEFORE_1_0 = {"BI": "INT", "MI": "FP"}
+_VERSION = Version("1.0")
+
+
+@dataclass(frozen=True)
+class Level:
+    """Ranges of TOSA 1.0, section 1.5 "Levels"."""
+
+    max_rank: int
+    max_kernel: int
+    max_stride: int
+    max_scale: int
+    max_log2_size: int
+    max_nesting: int
+    max_tensor_list_size: int
+
+
+LEVEL_8K = Level(
+    max_rank=6,
+    max_kernel=8192,
+    max_stride=8192,
+    max_scale=256,
+    max_log2_size=31,
+    max_nesting=256,
+    max_tensor_list_size=64,
+)
+
+
+@dataclass(frozen=True)
+class TosaSpecification:
+    """A version of TOSA with the profiles and extensions that a target has; compared by all of them.
+
+    Args:
+        profiles: ``"INT"``, ``"FP"`` or both.
+        extensions: keys of ``EXTENSIONS``.
+        is_U55_subset: the target is an Ethos-U55, whose limits are checked by its own package.
+        version: of TOSA; only 1.0.
+        level: limits on ranks, kernels and sizes.
+
+    Raises:
+        UsageError: no profile, an unknown name, or an extension of a profile that is absent.
+    """
+
+    profiles: frozenset[str]
+    extensions: frozenset[str] = frozenset()
+    is_U55_subset: bool = False
+    version: Version = _VERSION
+    level: Level = LEVEL_8K
+
+    def __post_init__(self) -> None:
+        if self.version != _VERSION:
+            raise UsageError(f"TOSA {self.version} is not supported; supported: 1.0 (and 0.80, read as 1.0)")
+        for name in sorted(self.profiles - set(_PROFILES)):
+            raise UsageError(f"unknown TOSA profile {name!r}; valid: {', '.join(_PROFILES)}")
+        if not self.profiles:
+            raise UsageError("a TOSA specification needs a profile: INT, FP or both, for example TOSA-1.0+INT")
+        for name in sorted(self.extensions):
+            if name not in EXTENSIONS:
+                raise UsageError(f"unknown TOSA extension {name!r}; valid: {', '.join(EXTENSIONS)}")
+            profile = EXTENSIONS[name][1]
+            if profile and profile not in self.profiles:
+                raise UsageError(f"TOSA extension {name!r} extends the {profile} profile, which {self} does not have")
+
+    @classmethod
+    def create_from_string(cls, text: str) -> TosaSpecification:
+        """Parses ``TOSA-<version>+<profile>[+<profile>][+<extension>...]``, for example ``"TOSA-1.0+INT+int16"``.
+
+        ``8k`` and ``u55`` are accepted besides extensions. ``TOSA-0.80+BI`` and ``+MI`` are read as INT and FP.
+
+        Raises:
+            UsageError: not of that form, or a word in it is not known; lists the valid ones.
+        """
+        match = re.fullmatch(r"TOSA-(\d+)\.(\d+)(?:\.\d+)?\+([^+]+(?:\+[^+]+)*)", text)
+        if match is None:
+            example = "TOSA-1.0+INT or TOSA-1.0+FP+bf16"
+            raise UsageError(f"malformed TOSA specification {text!r}; write for example {example}")
+        version = Version(f"{int(match[1])}.{int(match[2])}")
+        words = match[3].split("+")
+        if version == Version("0.80"):
+            words = [_BEFORE_1_0.get(word, word) for word in words]
+            version = _VERSION
+            now = "+".join(words)
+            warnings.warn(f"{text} is read as TOSA-1.0+{now}; TOSA 0.80 is obsolete", DeprecationWarning, stacklevel=2)
+        words = [_ALIASES.get(word, word) for word in words]
+        valid = (*_PROFILES, *EXTENSIONS, "u55", "8k")
+        for word in words:
+            if word not in valid:
+                raise UsageError(f"unknown word {word!r} in TOSA specification {text!r}; valid: {', '.join(valid)}")
+        return cls(
+            profiles=frozenset(words).intersection(_PROFILES),
+            extensions=frozenset(words).intersection(EXTENSIONS),
+            is_U55_subset="u55" in words,
+            version=version,
+        )
+
+    def support_integer(self) -> bool:
+        """True if the INT profile is present."""
+        return "INT" in self.profiles
+
+    def support_float(self) -> bool:
+        """True if the FP profile is present."""
+        return "FP" in self.profiles
+
+    def support_extension(self, extension: str) -> bool:
+        """True if the extension is present; takes ``"variable"`` and ``"controlflow"`` for ``"var"`` and ``"cf"``."""
+        return _ALIASES.get(extension, extension) in self.extensions
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Profiles and extensions together: what an operator's data types are checked against."""
+        return self.profiles | self.extensions
+
+    def __str__(self) -> str:
+        words = [name for name in (*_PROFILES, *EXTENSIONS) if name in self.words]
+        return "+".join([f"TOSA-{self.version}", *words, *(["u55"] if self.is_U55_subset else [])])

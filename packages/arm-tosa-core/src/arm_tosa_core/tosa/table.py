@@ -1,0 +1,623 @@
+"""The operators of TOSA 1.0 as data, and the two questions asked of it for every emitted operator.
+
+``infer`` gives the shapes and types of an operator's results, ``check`` says whether a specification has it.
+
+Data types are the "Supported Data Types" tables of TOSA 1.0, chapter 2. A row is a signature: the types of the operands
+in order, then the accumulator's if the operator has ``acc_type``, then those of the results. Operands whose type
+never varies (shapes, MUL's shift, RESCALE's multiplier and shift) are left out. Rows stand under what a specification
+must have: ``"INT"``, ``"FP"``, an extension; ``"INT|FP"`` is either, ``"bf16&fp8e4m3"`` both.
+
+Attributes have the names of the flatbuffer schema, and are Python values: int, bool, tuples of int, DType, and for
+enumerations their names ("PROPAGATE", "BILINEAR", "SINGLE_ROUND"). Three are not in the flatbuffer, which holds them as
+the result's tensor: ``output_dtype`` of CAST, RESCALE and MATMUL, and ``results`` of CUSTOM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..support.errors import LoweringError, Rejected
+from . import shape_rules as shapes
+from .ir import DType, Op, Tensor
+from .specification import Level, TosaSpecification
+
+#: How an operand may be given: any tensor, a SHAPE constant, or a tensor that must be a compile-time constant.
+TENSOR, SHAPE, CONST = "tensor", "shape", "const"
+
+#: Enumerations of the schema.
+ENUMS: dict[str, dict[str, int]] = {
+    "nan_mode": {"PROPAGATE": 1, "IGNORE": 2},
+    "mode": {"NEAREST_NEIGHBOR": 1, "BILINEAR": 2},
+    "rounding_mode": {"SINGLE_ROUND": 1, "INEXACT_ROUND": 2, "DOUBLE_ROUND": 3},
+}
+
+_REQUIRED = object()
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An operand: its name in TOSA, how it may be given, and whether its type is part of a signature."""
+
+    name: str
+    kind: str = TENSOR
+    typed: bool = True
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An attribute.
+
+    Args:
+        name: as in the schema.
+        type: ``int``, ``bool``, ``ints``, ``dtype``, ``enum``, ``text``, ``bytes``, ``value`` (a number of the
+            operand's type), ``graph`` (an ``ir.Graph``) or ``results`` (pairs of shape and type).
+        default: a value, or a function of the operands; absent means that the attribute must be given.
+        length: of ``ints``.
+        stored: False for the pseudo-attributes, which the flatbuffer keeps as the result's type.
+    """
+
+    name: str
+    type: str
+    default: Any = _REQUIRED
+    length: int = 0
+    stored: bool = True
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One line of the table; ``variadic`` operators take any number of their only operand."""
+
+    name: str
+    operands: tuple[Operand, ...]
+    attributes: tuple[Attribute, ...]
+    signatures: Mapping[tuple[DType, ...], tuple[frozenset[str], ...]]
+    shape: shapes.ShapeRule
+    limits: Callable[[Op, Level], None] | None = None
+    variadic: bool = False
+    attribute_names: frozenset[str] = field(default=frozenset())
+    typed: tuple[int, ...] = ()  # positions of the operands in a signature
+    constants: tuple[int, ...] = ()  # positions of the operands that must be constants
+    has_accumulator: bool = False
+    extension: str = ""  # that an operator needs which takes any types
+
+
+_CODES = {
+    "b": DType.BOOL,
+    "i4": DType.INT4,
+    "i8": DType.INT8,
+    "u8": DType.UINT8,  # i8 of a RESCALE that calls it unsigned
+    "i16": DType.INT16,
+    "i32": DType.INT32,
+    "i48": DType.INT48,
+    "f16": DType.FP16,
+    "f32": DType.FP32,
+    "bf": DType.BF16,
+    "e4": DType.FP8E4M3,
+    "e5": DType.FP8E5M2,
+}
+_Rows = dict[str, list[str]]
+
+
+def _same(count: int, **types: str) -> _Rows:
+    """Rows in which all ``count`` types are equal; keywords are requirements, with EITHER for ``"INT|FP"``."""
+    return {
+        key.replace("EITHER", "INT|FP"): [" ".join([code] * count) for code in codes.split()]
+        for key, codes in types.items()
+    }
+
+
+def _merge(*parts: _Rows) -> _Rows:
+    merged: _Rows = {}
+    for part in parts:
+        for requirement, rows in part.items():
+            merged.setdefault(requirement, []).extend(rows)
+    return merged
+
+
+_FP8 = {"fp8e4m3": "e4", "fp8e5m2": "e5"}
+_FLOAT_1 = _same(2, FP="f16 f32", bf16="bf")
+_FLOAT_2 = _same(3, FP="f16 f32", bf16="bf")
+_BITWISE_2 = _same(3, INT="i8 i16 i32")
+_SHIFT_2 = _same(3, EITHER="i8 i16 i32")
+_LOGICAL_2 = _same(3, EITHER="b")
+_MOVE = _same(2, EITHER="b", INT="i8 i16 i32", FP="f16 f32", bf16="bf", **_FP8)
+_COMPARE: _Rows = {"INT": ["i32 i32 b"], "FP": ["f16 f16 b", "f32 f32 b"], "bf16": ["bf bf b"]}
+_POOL = _same(2, INT="i8", int16="i16", FP="f16 f32", bf16="bf", **_FP8)
+_CONV: _Rows = {  # input, weight, bias, input_zp, weight_zp, accumulator, result
+    "INT": ["i8 i8 i32 i8 i8 i32 i32"],
+    "int4": ["i8 i4 i32 i8 i4 i32 i32"],
+    "int16": ["i16 i8 i48 i16 i8 i48 i48"],
+    "FP": ["f16 f16 f16 f16 f16 f16 f16", "f16 f16 f16 f16 f16 f32 f16", "f32 f32 f32 f32 f32 f32 f32"],
+    "bf16": ["bf bf bf bf bf f32 bf"],
+    "fp8e4m3": ["e4 e4 f16 e4 e4 f16 f16"],
+    "fp8e5m2": ["e5 e5 f16 e5 e5 f16 f16"],
+}
+
+
+def _ints(name: str, length: int = 0, default: Any = _REQUIRED) -> Attribute:
+    return Attribute(name, "ints", default, length)
+
+
+_AXIS = Attribute("axis", "int")
+_NAN = Attribute("nan_mode", "enum", "PROPAGATE")
+_LOCAL_BOUND = Attribute("local_bound", "bool", False)
+_ACC = Attribute("acc_type", "dtype", shapes.accumulator)
+_CONV_OPERANDS = "input weight bias input_zp:const weight_zp:const"
+
+
+def _conv_attributes(spatial: int) -> list[Attribute]:
+    return [
+        _ints("pad", 2 * spatial, (0,) * (2 * spatial)),
+        _ints("stride", spatial, (1,) * spatial),
+        _ints("dilation", spatial, (1,) * spatial),
+        _LOCAL_BOUND,
+        _ACC,
+    ]
+
+
+_POOL_ATTRIBUTES = [_ints("kernel", 2), _ints("stride", 2, (1, 1)), _ints("pad", 4, (0, 0, 0, 0))]
+
+
+def _within(values: Sequence[int], limit: int, what: str, name: str) -> None:
+    if max(values) > limit:
+        raise Rejected(f"{what} {list(values)} exceeds {name} = {limit} of TOSA level 8K")
+
+
+def _pool_limits(op: Op, level: Level) -> None:
+    _within(op.attrs["kernel"], level.max_kernel, "kernel", "MAX_KERNEL")
+    _within(op.attrs["pad"], level.max_kernel, "pad", "MAX_KERNEL")
+    _within(op.attrs["stride"], level.max_stride, "stride", "MAX_STRIDE")
+
+
+def _conv_limits(first: int, last: int) -> Callable[[Op, Level], None]:
+    """Limits of a convolution whose weight has its kernel in dimensions ``first`` to ``last - 1``."""
+
+    def limits(op: Op, level: Level) -> None:
+        attrs = op.attrs
+        kernel = op.inputs[1].shape[first:last]
+        dilated = [k * d for k, d in zip(kernel, attrs.get("dilation", (1, 1)), strict=True)]
+        _within(dilated, level.max_kernel, "dilated kernel", "MAX_KERNEL")
+        _within(attrs.get("pad") or attrs["out_pad"], level.max_kernel, "pad", "MAX_KERNEL")
+        _within(attrs["stride"], level.max_stride, "stride", "MAX_STRIDE")
+
+    return limits
+
+
+def _fft_limits(op: Op, level: Level) -> None:
+    _within(op.inputs[0].shape[1:], level.max_kernel, "size", "MAX_KERNEL")
+
+
+def _concat_limits(op: Op, level: Level) -> None:
+    _within([len(op.inputs)], level.max_tensor_list_size, "number of operands", "MAX_TENSOR_LIST_SIZE")
+
+
+def _resize_limits(op: Op, level: Level) -> None:
+    up_y, down_y, up_x, down_x = shapes.shape_values(op.inputs[1], "scale")
+    if max(up_y / down_y, up_x / down_x) > level.max_scale:
+        raise Rejected(f"scale exceeds MAX_SCALE = {level.max_scale} of TOSA level 8K")
+
+
+def _operands(text: str) -> tuple[Operand, ...]:
+    """``name``, ``name:kind`` or ``name:kind:untyped``, separated by spaces; shapes are never typed."""
+    operands = []
+    for word in text.split():
+        name, kind, untyped = (*word.split(":"), "", "")[:3]
+        operands.append(Operand(name, kind or TENSOR, kind != SHAPE and not untyped))
+    return tuple(operands)
+
+
+def _operator(
+    name: str,
+    operands: str,
+    rows: _Rows,
+    shape: shapes.ShapeRule,
+    attributes: Sequence[Attribute] = (),
+    limits: Callable[[Op, Level], None] | None = None,
+    variadic: bool = False,
+    extension: str = "",
+) -> Operator:
+    signatures: dict[tuple[DType, ...], tuple[frozenset[str], ...]] = {}
+    for requirement, texts in rows.items():
+        alternatives = tuple(frozenset(part.split("&")) for part in requirement.split("|"))
+        for text in texts:
+            signature = tuple(_CODES[code] for code in text.split())
+            signatures[signature] = signatures.get(signature, ()) + alternatives
+    parsed = _operands(operands)
+    return Operator(
+        name,
+        parsed,
+        tuple(attributes),
+        signatures,
+        shape,
+        limits,
+        variadic,
+        frozenset(a.name for a in attributes),
+        tuple(i for i, operand in enumerate(parsed) if operand.typed),
+        tuple(i for i, operand in enumerate(parsed) if operand.kind != TENSOR),
+        any(a.name == "acc_type" for a in attributes),
+        extension,
+    )
+
+
+def _elementwise(
+    names: str, operands: str, rows: _Rows, shape: shapes.ShapeRule, *attributes: Attribute
+) -> list[Operator]:
+    return [_operator(name, operands, rows, shape, attributes) for name in names.split()]
+
+
+_ALL = [
+    # 2.2 Tensor operators
+    _operator(
+        "ARGMAX",
+        "input",
+        {"INT": ["i8 i32"], "int16": ["i16 i32"], "FP": ["f16 i32", "f32 i32"], "bf16": ["bf i32"]}
+        | {"fp8e4m3": ["e4 i32"], "fp8e5m2": ["e5 i32"]},
+        shapes.argmax,
+        [_AXIS, _NAN],
+    ),
+    _operator(
+        "AVG_POOL2D",
+        "input input_zp:const output_zp:const",
+        {
+            "INT": ["i8 i8 i8 i32 i8"],
+            "int16": ["i16 i16 i16 i32 i16"],
+            "FP": ["f16 f16 f16 f16 f16", "f16 f16 f16 f32 f16", "f32 f32 f32 f32 f32"],
+            "bf16": ["bf bf bf f32 bf"],
+            "fp8e4m3": ["e4 e4 e4 f16 e4"],
+            "fp8e5m2": ["e5 e5 e5 f16 e5"],
+        },
+        shapes.avg_pool2d,
+        [*_POOL_ATTRIBUTES, Attribute("acc_type", "dtype", shapes.pool_accumulator)],
+        _pool_limits,
+    ),
+    _operator("CONV2D", _CONV_OPERANDS, _CONV, shapes.conv2d, _conv_attributes(2), _conv_limits(1, 3)),
+    _operator("CONV3D", _CONV_OPERANDS, _CONV, shapes.conv3d, _conv_attributes(3), _conv_limits(1, 4)),
+    _operator(
+        "DEPTHWISE_CONV2D", _CONV_OPERANDS, _CONV, shapes.depthwise_conv2d, _conv_attributes(2), _conv_limits(0, 2)
+    ),
+    _operator(
+        "TRANSPOSE_CONV2D",
+        _CONV_OPERANDS,
+        _CONV,
+        shapes.transpose_conv2d,
+        [_ints("out_pad", 4, (0, 0, 0, 0)), _ints("stride", 2, (1, 1)), _LOCAL_BOUND, _ACC],
+        _conv_limits(1, 3),
+    ),
+    _operator(
+        "FFT2D",
+        "input_real input_imag",
+        {"fft": ["f32 f32 f32 f32"]},
+        shapes.fft2d,
+        [Attribute("inverse", "bool", False), _LOCAL_BOUND],
+        _fft_limits,
+    ),
+    _operator("RFFT2D", "input_real", {"fft": ["f32 f32 f32"]}, shapes.rfft2d, [_LOCAL_BOUND], _fft_limits),
+    _operator(
+        "MATMUL",
+        "A B A_zp:const B_zp:const",
+        {
+            "INT": ["i8 i8 i8 i8 i32"],
+            "int16": ["i16 i16 i16 i16 i48"],
+            "FP": ["f16 f16 f16 f16 f16", "f16 f16 f16 f16 f32", "f32 f32 f32 f32 f32"],
+            "bf16": ["bf bf bf bf f32"],
+            "fp8e4m3": ["e4 e4 e4 e4 f16"],
+            "fp8e5m2": ["e5 e5 e5 e5 f16"],
+        },
+        shapes.matmul,
+        [Attribute("output_dtype", "dtype", shapes.matmul_dtype, stored=False)],
+    ),
+    _operator("MAX_POOL2D", "input", _POOL, shapes.max_pool2d, [*_POOL_ATTRIBUTES, _NAN], _pool_limits),
+    # 2.3 Activation functions
+    _operator(
+        "CLAMP",
+        "input",
+        _same(2, INT="i8", int16="i16", FP="f16 f32", bf16="bf"),
+        shapes.clamp,
+        [Attribute("min_val", "value"), Attribute("max_val", "value"), _NAN],
+    ),
+    # 2.3 and 2.5: elementwise, one operand
+    *_elementwise("ERF SIGMOID TANH CEIL COS EXP FLOOR LOG RECIPROCAL RSQRT SIN", "input", _FLOAT_1, shapes.same),
+    *_elementwise("ABS", "input", _merge(_FLOAT_1, _same(2, INT="i32")), shapes.same),
+    *_elementwise("BITWISE_NOT", "input", _same(2, INT="i8 i16 i32"), shapes.same),
+    *_elementwise("CLZ", "input", _same(2, INT="i32"), shapes.same),
+    *_elementwise("LOGICAL_NOT", "input", _same(2, EITHER="b"), shapes.same),
+    *_elementwise(
+        "NEGATE",
+        "input input1_zp:const output_zp:const",
+        _same(4, INT="i8 i16 i32", FP="f16 f32", bf16="bf"),
+        shapes.negate,
+    ),
+    # 2.4: elementwise, two operands
+    *_elementwise("ADD SUB", "input1 input2", _merge(_FLOAT_2, _same(3, EITHER="i32")), shapes.binary),
+    *_elementwise("MAXIMUM MINIMUM", "input1 input2", _merge(_FLOAT_2, _same(3, INT="i32")), shapes.binary, _NAN),
+    *_elementwise("POW", "input1 input2", _FLOAT_2, shapes.binary),
+    *_elementwise("INTDIV", "input1 input2", _same(3, EITHER="i32"), shapes.binary),
+    *_elementwise("BITWISE_AND BITWISE_OR BITWISE_XOR", "input1 input2", _BITWISE_2, shapes.binary),
+    *_elementwise("LOGICAL_AND LOGICAL_OR LOGICAL_XOR", "input1 input2", _LOGICAL_2, shapes.binary),
+    *_elementwise("LOGICAL_LEFT_SHIFT LOGICAL_RIGHT_SHIFT", "input1 input2", _SHIFT_2, shapes.binary),
+    *_elementwise(
+        "ARITHMETIC_RIGHT_SHIFT", "input1 input2", _BITWISE_2, shapes.binary, Attribute("round", "bool", False)
+    ),
+    *_elementwise(
+        "MUL",
+        "input1 input2 shift:const:untyped",
+        _merge(_FLOAT_2, {"INT": ["i8 i8 i32", "i16 i16 i32"], "INT|FP": ["i32 i32 i32"]}),
+        shapes.mul,
+    ),
+    _operator("TABLE", "input table:const", {"INT": ["i8 i8 i8"], "int16": ["i16 i16 i32"]}, shapes.table),
+    # 2.6 and 2.7: selection and comparison
+    _operator(
+        "SELECT",
+        "input1 input2 input3",
+        {"INT|FP": ["b b b b"], "INT": ["b i8 i8 i8", "b i16 i16 i16", "b i32 i32 i32"]}
+        | {"FP": ["b f16 f16 f16", "b f32 f32 f32"], "bf16": ["b bf bf bf"]},
+        shapes.select,
+    ),
+    *_elementwise("EQUAL GREATER GREATER_EQUAL", "input1 input2", _COMPARE, shapes.compare),
+    # 2.8 Reductions
+    *_elementwise("REDUCE_ALL REDUCE_ANY", "input", _same(2, EITHER="b"), shapes.reduce, _AXIS),
+    *_elementwise(
+        "REDUCE_MAX REDUCE_MIN", "input", _merge(_FLOAT_1, _same(2, INT="i8 i16 i32")), shapes.reduce, _AXIS, _NAN
+    ),
+    *_elementwise("REDUCE_PRODUCT", "input", _FLOAT_1, shapes.reduce, _AXIS),
+    *_elementwise("REDUCE_SUM", "input", _merge(_FLOAT_1, _same(2, INT="i32")), shapes.reduce, _AXIS),
+    # 2.9 Data layout
+    _operator(
+        "CONCAT",
+        "input1",
+        _same(2, EITHER="b", INT="i8 i32", int16="i16", FP="f16 f32", bf16="bf", **_FP8),
+        shapes.concat,
+        [_AXIS],
+        _concat_limits,
+        variadic=True,
+    ),
+    _operator(
+        "PAD",
+        "input padding:shape pad_const:const",
+        _same(3, EITHER="b", INT="i8 i16 i32", FP="f16 f32", bf16="bf", **_FP8),
+        shapes.pad,
+    ),
+    _operator("RESHAPE", "input shape:shape", _MOVE, shapes.reshape),
+    _operator("REVERSE", "input", _MOVE, shapes.reverse, [_AXIS]),
+    _operator("SLICE", "input start:shape size:shape", _MOVE, shapes.slice_),
+    _operator("TILE", "input multiples:shape", _MOVE, shapes.tile),
+    _operator("TRANSPOSE", "input", _MOVE, shapes.transpose, [_ints("perms")]),
+    # 2.10 Scatter and gather
+    _operator(
+        "GATHER",
+        "values indices",
+        {"INT": ["i8 i32 i8", "i16 i32 i16", "i32 i32 i32"], "FP": ["f16 i32 f16", "f32 i32 f32"]}
+        | {"bf16": ["bf i32 bf"], "fp8e4m3": ["e4 i32 e4"], "fp8e5m2": ["e5 i32 e5"]},
+        shapes.gather,
+    ),
+    _operator(
+        "SCATTER",
+        "values_in indices input",
+        {
+            "INT": ["i8 i32 i8 i8", "i16 i32 i16 i16", "i32 i32 i32 i32"],
+            "FP": ["f16 i32 f16 f16", "f32 i32 f32 f32"],
+            "bf16": ["bf i32 bf bf"],
+            "fp8e4m3": ["e4 i32 e4 e4"],
+            "fp8e5m2": ["e5 i32 e5 e5"],
+        },
+        shapes.scatter,
+    ),
+    # 2.11 Image
+    _operator(
+        "RESIZE",
+        "input scale:shape offset:shape border:shape",
+        {"INT": ["i8 i32", "i8 i8"], "int16": ["i16 i48", "i16 i16"], "FP": ["f16 f16", "f32 f32"], "bf16": ["bf bf"]},
+        shapes.resize,
+        [Attribute("mode", "enum")],
+        _resize_limits,
+    ),
+    # 2.12 Type conversion
+    _operator(
+        "CAST",
+        "input",
+        {
+            "INT": [f"{a} {b}" for a in ("b", "i8", "i16", "i32") for b in ("b", "i8", "i16", "i32") if a != b],
+            "FP": [f"{a} {b}" for f in ("f16", "f32") for i in ("i8", "i16", "i32") for a, b in ((f, i), (i, f))]
+            + ["f16 f32", "f32 f16"],
+            "bf16": [f"{a} {b}" for i in ("i8", "i16", "i32", "f32") for a, b in (("bf", i), (i, "bf"))],
+            "bf16&fp8e4m3": ["bf e4", "e4 bf"],
+            "bf16&fp8e5m2": ["bf e5", "e5 bf"],
+            "fp8e4m3": ["e4 f16", "e4 f32", "f16 e4", "f32 e4"],
+            "fp8e5m2": ["e5 f16", "e5 f32", "f16 e5", "f32 e5"],
+        },
+        shapes.cast,
+        [Attribute("output_dtype", "dtype", stored=False)],
+    ),
+    _operator(
+        "RESCALE",
+        "input multiplier:const:untyped shift:const:untyped input_zp:const output_zp:const",
+        {
+            "INT": [f"{a} {a} {b} {b}" for a in ("i8", "i16", "i32") for b in ("i8", "i16", "i32")]
+            + [row for b in ("i8", "i16") for row in (f"u8 u8 {b} {b}", f"{b} {b} u8 u8")],
+            "int16": [f"i48 i48 {b} {b}" for b in ("i8", "i16", "i32")],
+        },
+        shapes.rescale,
+        [
+            Attribute("scale32", "bool", True),
+            Attribute("rounding_mode", "enum", "SINGLE_ROUND"),
+            Attribute("per_channel", "bool", False),
+            Attribute("input_unsigned", "bool", False),
+            Attribute("output_unsigned", "bool", False),
+            Attribute("output_dtype", "dtype", stored=False),
+        ],
+    ),
+    # 2.13 Data nodes
+    _operator(
+        "IDENTITY",
+        "input1",
+        _same(2, EITHER="b i8 i16 i32", FP="f16 f32", int4="i4", int16="i48", bf16="bf", **_FP8),
+        shapes.same,
+    ),
+    # 2.14 Custom
+    _operator(
+        "CUSTOM",
+        "input_list",
+        {},
+        shapes.custom,
+        [
+            Attribute("operator_name", "text"),
+            Attribute("domain_name", "text"),
+            Attribute("implementation_attrs", "bytes", b""),
+            Attribute("results", "results", stored=False),
+        ],
+        variadic=True,
+    ),
+    # 2.15 Control flow
+    _operator(
+        "WHILE_LOOP",
+        "input_list",
+        {},
+        shapes.while_loop,
+        [Attribute("cond_graph", "graph"), Attribute("body_graph", "graph")],
+        variadic=True,
+        extension="cf",
+    ),
+]
+
+#: The operators by name.
+OPERATORS: dict[str, Operator] = {operator.name: operator for operator in _ALL}
+
+
+def infer(op: Op) -> list[shapes.Result]:
+    """Shape and data type of each result of ``op``; also completes ``op.attrs`` with the table's defaults.
+
+    Raises:
+        Rejected: the operands' shapes do not fit the operator or each other.
+        LoweringError: not an operator of the table, or operands or attributes that it does not have.
+    """
+    operator = OPERATORS.get(op.name)
+    if operator is None:
+        raise LoweringError(f"{op.name} is not an operator of TOSA 1.0")
+    inputs, attrs = op.inputs, op.attrs
+    if len(inputs) != len(operator.operands) and not (operator.variadic and inputs):
+        names = ", ".join(operand.name for operand in operator.operands)
+        raise LoweringError(f"{op.name} takes {len(operator.operands)} operands ({names}), got {len(inputs)}")
+    for attribute in operator.attributes:
+        name = attribute.name
+        value = attrs.get(name)
+        if value is None:
+            value = attribute.default
+            if value is _REQUIRED:
+                raise LoweringError(f"{op.name} needs the attribute {name}")
+            attrs[name] = value(inputs) if callable(value) else value
+        elif attribute.type == "ints":
+            attrs[name] = value = tuple(value)
+            if attribute.length and len(value) != attribute.length:
+                raise LoweringError(f"{op.name}: {name} takes {attribute.length} numbers, got {list(value)}")
+        elif attribute.type == "enum" and value not in ENUMS[name]:
+            raise LoweringError(f"{op.name}: {name} is one of {', '.join(ENUMS[name])}, not {value!r}")
+    if len(attrs) != len(operator.attributes):
+        unknown = sorted(attrs.keys() - operator.attribute_names)
+        raise LoweringError(f"{op.name} has no attribute {unknown[0]}")
+    try:
+        return operator.shape(inputs, attrs)
+    except Rejected as error:
+        raise Rejected(f"{op.name}: {error.reason}", error.fix) from None
+
+
+def signature(op: Op) -> tuple[DType, ...]:
+    """The types of ``op`` that the table's rows list; ``op.attrs`` must be complete."""
+    operator = OPERATORS[op.name]
+    types = [op.inputs[i].dtype for i in operator.typed]
+    if operator.has_accumulator:
+        types.append(op.attrs["acc_type"])
+    types += [tensor.dtype for tensor in op.outputs]
+    return tuple(types)
+
+
+def check(op: Op, spec: TosaSpecification) -> None:
+    """Refuses an operator that ``spec`` does not have. ``op`` has its results and its complete attributes (``infer``).
+
+    Raises:
+        Rejected: the operator or this combination of data types is in no profile or extension of ``spec``, an operand
+            must be a compile-time constant and is not, or a limit of the level is exceeded.
+    """
+    operator = OPERATORS[op.name]
+    if operator.signatures:
+        types = signature(op)
+        alternatives = operator.signatures.get(types)
+        words = spec.words
+        if alternatives is None or not any(alternative <= words for alternative in alternatives):
+            raise _types_refused(operator, types, alternatives, spec)
+    if operator.extension and not spec.support_extension(operator.extension):
+        raise Rejected(f"{op.name} is not in {spec}", f"needs {operator.extension} in the specification")
+    _check_level(op, spec.level)
+    for position in operator.constants:
+        tensor = op.inputs[position]
+        if tensor.data is None and "dynamic" not in spec.extensions:
+            raise Rejected(f"{op.name}: {operator.operands[position].name} is not a compile-time constant")
+    if op.name == "RESCALE":
+        _check_rescale(op, spec)
+    elif operator.constants:
+        _check_zero_points(operator, op)
+    if operator.limits is not None:
+        try:
+            operator.limits(op, spec.level)
+        except Rejected as error:
+            raise Rejected(f"{op.name}: {error.reason}", error.fix) from None
+
+
+def _check_level(op: Op, level: Level) -> None:
+    for tensor in (*op.inputs, *op.outputs):
+        shape = tensor.shape
+        if len(shape) > level.max_rank and tensor.dtype is not DType.SHAPE:
+            raise Rejected(f"{op.name}: rank {len(shape)} exceeds MAX_RANK = {level.max_rank} of TOSA level 8K")
+        size = tensor.size
+        if size == 0 and tensor.dtype is not DType.SHAPE:
+            raise Rejected(f"{op.name}: tensor {list(shape)} is empty, which TOSA does not allow")
+        if size * tensor.dtype.bits > 8 << level.max_log2_size:
+            limit = f"2**{level.max_log2_size} bytes, MAX_LOG2_SIZE of TOSA level 8K"
+            raise Rejected(f"{op.name}: tensor {tensor.dtype}{list(shape)} exceeds {limit}")
+
+
+def _check_zero_points(operator: Operator, op: Op) -> None:
+    """Only INT8 has zero points other than 0."""
+    for position in operator.constants:
+        name = operator.operands[position].name
+        tensor = op.inputs[position]
+        if name.endswith("_zp") and tensor.dtype is not DType.INT8 and tensor.data is not None and tensor.data.any():
+            raise Rejected(f"{op.name}: {name} of {tensor.dtype} must be 0, got {tensor.data.flat[0]}")
+
+
+def _check_rescale(op: Op, spec: TosaSpecification) -> None:
+    """Zero points and rounding modes of RESCALE, where UINT16 (INT16 marked unsigned) may have the zero point 32768."""
+    attrs = op.attrs
+    needed = {"DOUBLE_ROUND": "doubleround", "INEXACT_ROUND": "inexactround"}.get(attrs["rounding_mode"])
+    if needed and needed not in spec.extensions:
+        raise Rejected(f"RESCALE: {attrs['rounding_mode']} is not in {spec}", f"needs the {needed} extension")
+    for position, unsigned in ((3, attrs["input_unsigned"]), (4, attrs["output_unsigned"])):
+        zero_point: Tensor = op.inputs[position]
+        if zero_point.dtype in (DType.INT8, DType.UINT8) or zero_point.data is None:
+            continue
+        value = int(zero_point.data.flat[0])
+        if value and not (unsigned and zero_point.dtype is DType.INT16 and value in (32768, -32768)):
+            name = OPERATORS["RESCALE"].operands[position].name
+            raise Rejected(f"RESCALE: {name} of {zero_point.dtype} must be 0, got {value}")
+
+
+def _types_refused(
+    operator: Operator,
+    types: tuple[DType, ...],
+    alternatives: tuple[frozenset[str], ...] | None,
+    spec: TosaSpecification,
+) -> Rejected:
+    fix = ""
+    if alternatives:
+        choices = ["+".join(sorted(alternative - spec.words)) for alternative in alternatives]
+        fix = f"needs {' or '.join(choices)} in the specification"
+    allowed = [row for row, options in operator.signatures.items() if any(option <= spec.words for option in options)]
+    if not allowed:
+        return Rejected(f"{operator.name} is not in {spec}", fix)
+    # One name is enough where the first type decides, as for CLAMP; else whole rows are listed.
+    if all(row[0] is not types[0] for row in allowed):
+        listed = ", ".join(dict.fromkeys(str(row[0]) for row in allowed))
+        return Rejected(f"{operator.name} takes {listed} in {spec}; got {types[0]}", fix)
+    listed = "; ".join(", ".join(map(str, row)) for row in allowed if row[0] is types[0])
+    return Rejected(f"{operator.name} takes ({listed}) in {spec}; got ({', '.join(map(str, types))})", fix)
