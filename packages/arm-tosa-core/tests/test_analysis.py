@@ -13,8 +13,9 @@ from executorch.exir.dialects._ops import ops as edge_ops
 from flows import Inputs, Net, export, lower, quantize
 
 from arm_tosa_core import LoweringError, TosaCompileSpec, TOSAPartitioner, UsageError
-from arm_tosa_core.exir.explain import Report, explain
+from arm_tosa_core.exir.explain import explain
 from arm_tosa_core.exir.partitioner import NothingDelegatedWarning
+from arm_tosa_core.exir.report import Report
 from arm_tosa_core.lower.exported_program import is_dequantize, is_quantize
 
 X = torch.randn(1, 4, 8, 8, generator=torch.Generator().manual_seed(0))

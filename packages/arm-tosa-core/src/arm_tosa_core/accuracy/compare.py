@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch.fx import GraphModule, Interpreter, Node
 
+from ..compat.torch import tree_leaves
 from ..lower.exported_program import is_dequantize, is_quantize, mutable, source_line
 from ..lower.registry import canonical
 
@@ -133,12 +134,10 @@ class _Recorder(Interpreter):
         self.kept = {}
         module = self.module
         assert isinstance(module, GraphModule)
-        from torch.utils import _pytree as pytree
-
-        flat = pytree.tree_leaves((args, dict(kwargs)))
+        flat = tree_leaves((args, dict(kwargs)))
         with torch.no_grad():
             outputs = self.run(*flat, enable_io_processing=False)
-        return [t for t in pytree.tree_leaves(outputs) if isinstance(t, torch.Tensor)], self.kept
+        return [t for t in tree_leaves(outputs) if isinstance(t, torch.Tensor)], self.kept
 
     def run_node(self, n: Node) -> Any:
         if n.op == "call_module" and n.name.startswith("activation_post_process"):

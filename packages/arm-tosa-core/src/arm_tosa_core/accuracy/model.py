@@ -10,6 +10,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import GraphModule
 
+from ..compat.torch import tree_leaves
 from ..exir.compile_spec import ArmCompileSpec
 from ..quantize.post_training import quantize_program
 from ..support.errors import UsageError
@@ -115,6 +116,4 @@ def real(sqnr_db: float | None) -> float:
 
 def leaves(arguments: Any) -> list[torch.Tensor]:
     """The float tensors of a nested structure."""
-    from torch.utils import _pytree as pytree
-
-    return [t for t in pytree.tree_leaves(arguments) if isinstance(t, torch.Tensor) and t.is_floating_point()]
+    return [t for t in tree_leaves(arguments) if isinstance(t, torch.Tensor) and t.is_floating_point()]

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Interpreter, Node
 
+from ..compat.torch import tree_leaves
 from ..lower.exported_program import is_dequantize
 from ..quantize.composites import WHOLE
 from ..support.errors import UsageError
@@ -226,11 +227,9 @@ class _Rounding(Interpreter):
         self.elements = 0
 
     def outputs(self, sample: Sample) -> list[torch.Tensor]:
-        from torch.utils import _pytree as pytree
-
         args, kwargs = sample
         with torch.no_grad():
-            return leaves(self.run(*pytree.tree_leaves((args, dict(kwargs))), enable_io_processing=False))
+            return leaves(self.run(*tree_leaves((args, dict(kwargs))), enable_io_processing=False))
 
     def run_node(self, n: Node) -> Any:
         if n.op == "call_module" and n.name.startswith("activation_post_process"):

@@ -16,9 +16,9 @@ from torch.export.graph_signature import (
     OutputSpec,
     TensorArgument,
 )
-from torch.fx import Graph, GraphModule, Node
-from torch.utils._pytree import tree_structure
+from torch.fx import Graph, Node
 
+from ..compat.torch import OpOverload, is_composite, program_like, tree_structure
 from ..lower.exported_program import copy_program, is_dequantize, is_quantize, mutable
 from ..lower.registry import canonical, find
 
@@ -60,7 +60,7 @@ def without_composites(program: ExportedProgram) -> ExportedProgram:
     before: set[Any] = set()
     while targets := {node.target for node in _computed(program) if _has_no_rule(node)} - before:
         known = known or torch.export.default_decompositions()  # late: PyTorch takes 0.1 s to make it
-        strange = {target for target in targets if target in known or _is_composite(target)}
+        strange = {target for target in targets if target in known or is_composite(target)}
         if not strange:
             break
         program = decompose(program, {target: known[target] for target in strange if target in known}, strange)
@@ -78,14 +78,9 @@ def _computed(program: ExportedProgram) -> list[Node]:
 
 
 def _has_no_rule(node: Node) -> bool:
-    if not isinstance(node.target, torch._ops.OpOverload) or is_quantize(node) or is_dequantize(node):
+    if not isinstance(node.target, OpOverload) or is_quantize(node) or is_dequantize(node):
         return False
     return find(canonical(node.target)) is None
-
-
-def _is_composite(target: Any) -> bool:
-    name = target.name()
-    return torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd")
 
 
 def run_decompositions(program: ExportedProgram, table: Table) -> ExportedProgram:
@@ -123,18 +118,12 @@ def _gathered(inputs: list[Node], chosen: list[Node], results: list[Node], like:
     call = ModuleCallSignature(
         inputs=[], outputs=[], in_spec=tree_structure(arguments), out_spec=tree_structure(tuple(range(len(outs))))
     )
-    return ExportedProgram(
-        root=GraphModule({}, graph),
-        graph=graph,
-        graph_signature=ExportGraphSignature(
-            [InputSpec(InputKind.USER_INPUT, argument, None) for argument in ins],
-            [OutputSpec(OutputKind.USER_OUTPUT, argument, None) for argument in outs],
-        ),
-        state_dict={},
-        range_constraints=like.range_constraints,
-        module_call_graph=[ModuleCallEntry("", call)],
-        verifiers=like.verifiers,
+    signature = ExportGraphSignature(
+        [InputSpec(InputKind.USER_INPUT, argument, None) for argument in ins],
+        [OutputSpec(OutputKind.USER_OUTPUT, argument, None) for argument in outs],
     )
+    apart: ExportedProgram = program_like(like, graph, signature, module_call_graph=[ModuleCallEntry("", call)])
+    return apart
 
 
 def _put_back(program: ExportedProgram, parts: Graph, inputs: list[Node], results: list[Node]) -> None:

@@ -8,6 +8,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from ..compat.torch import can_decompose, is_mutable, overload_named, schema_of
 from ..lower.exported_program import copy_program, mutable
 from .decompose import run_decompositions
 
@@ -82,7 +83,7 @@ def _unwrap(program: ExportedProgram, wrapper: Any) -> None:
 
 
 def _schema(node: Node) -> Any:
-    return getattr(node.target, "_schema", None) if node.op == "call_function" else None
+    return schema_of(node.target) if node.op == "call_function" else None
 
 
 def _twin(node: Node) -> Any:
@@ -90,12 +91,11 @@ def _twin(node: Node) -> Any:
     operand = node.args[0] if node.args else None
     if not isinstance(operand, Node) or len(operand.users) > 1 or not _fresh(operand):
         return None
-    namespace, name = _schema(node).name.split("::")
-    packet = getattr(getattr(torch.ops, namespace), name.removesuffix("_"), None)
-    twin = getattr(packet, _schema(node).overload_name or "default", None)
-    if not name.endswith("_") or twin is None or twin._schema.is_mutable:
+    schema = _schema(node)
+    twin = overload_named(schema.name.removesuffix("_"), schema.overload_name)
+    if not schema.name.endswith("_") or twin is None or is_mutable(twin):
         return None
-    same = [a.name for a in twin._schema.arguments] == [a.name for a in _schema(node).arguments]
+    same = [a.name for a in schema_of(twin).arguments] == [a.name for a in schema.arguments]
     return twin if same else None
 
 
@@ -106,5 +106,5 @@ def _fresh(node: Node) -> bool:
         return False
     if mutable(node):
         return _twin(node) is not None
-    composite = node.target._can_decompose()  # type: ignore[union-attr]  # it has a schema
+    composite = can_decompose(node.target)
     return all(r.alias_info is None for r in schema.returns) and (not composite or node.target in _FRESH_COMPOSITES)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import torch
-from executorch.exir.dialects._ops import ops as edge_ops
 from torch.fx import GraphModule
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
+from ..compat.executorch import edge_overload
 from ..lower.registry import canonical
 
 _INDEX_OPERAND = {"aten.embedding.default": 1}
@@ -32,7 +32,7 @@ class InsertCastForOpsWithInt64InputPass(PassBase):
                 continue
             with graph_module.graph.inserting_before(node):
                 cast = graph_module.graph.call_function(
-                    edge_ops.edge.dim_order_ops._to_dim_order_copy.default,
+                    edge_overload(torch.ops.dim_order_ops._to_dim_order_copy.default),
                     (indices,),
                     {"dtype": torch.int32, "dim_order": list(range(meta.dim()))},
                 )

@@ -34,7 +34,8 @@ def samples(path: Path, program: ExportedProgram) -> Iterator[tuple[tuple[Any, .
             another number of samples; or the program was saved without example inputs.
     """
     import torch
-    from torch.utils import _pytree as pytree
+
+    from ..compat.torch import tree_unflatten
 
     leaves, structure, inputs = _inputs(program)
     arrays = _match(path, _read(path), list(inputs))
@@ -47,18 +48,19 @@ def samples(path: Path, program: ExportedProgram) -> Iterator[tuple[tuple[Any, .
         values = list(leaves)
         for name, (position, _) in inputs.items():
             values[position] = torch.from_numpy(np.array(stacks[name][sample]))
-        args, kwargs = pytree.tree_unflatten(values, structure)
+        args, kwargs = tree_unflatten(values, structure)
         yield args, kwargs
 
 
 def _inputs(program: ExportedProgram) -> tuple[list[Any], Any, dict[str, tuple[int, torch.Tensor]]]:
     """The example inputs' leaves and structure, and of each tensor among them: name, position and example."""
     import torch
-    from torch.utils import _pytree as pytree
+
+    from ..compat.torch import tree_flatten
 
     if program.example_inputs is None:
         raise UsageError("the model was saved without example inputs; save it with torch.export.save after export")
-    leaves, structure = pytree.tree_flatten(program.example_inputs)
+    leaves, structure = tree_flatten(program.example_inputs)
     names = program.graph_signature.user_inputs
     tensors = {
         str(name): (position, leaf)

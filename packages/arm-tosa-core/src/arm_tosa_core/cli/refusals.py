@@ -10,7 +10,7 @@ from rich.table import Table
 from .report import table
 
 if TYPE_CHECKING:
-    from ..exir.explain import Report
+    from ..exir.report import Report
 
 
 def data_of(report: Report) -> dict[str, Any]:

@@ -46,12 +46,6 @@ class ArmCompileSpec(ABC):
     def target(self) -> Target:
         """The target that this spec configures, its ``compile`` bound to these options."""
 
-    def backend(self) -> type[Any]:
-        """The ExecuTorch backend class that compiles delegates of this spec; made on the spot if there is none."""
-        from .backend import backend_class
-
-        return backend_class(self.target().backend_id)
-
     def _options(self) -> dict[str, Any]:
         """What ``_from_options`` needs besides the specification and the flags; JSON values."""
         return {}

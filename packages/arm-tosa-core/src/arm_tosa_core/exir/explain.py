@@ -1,91 +1,15 @@
-"""What was delegated, what was not, and why: for people."""
+"""What of a program would be delegated, found out without compiling it."""
 
 from __future__ import annotations
 
 import warnings
-from collections import Counter
-from dataclasses import asdict, dataclass, field
-from typing import Any
 
 from torch.export import ExportedProgram
 
-from ..lower.exported_program import is_dequantize, is_int64_cast, is_quantize, source_line
-from ..lower.registry import canonical
-from ..lower.support_analysis import Analysis
-from ..plugin.target import Target
+from ..compat.executorch import edge_config
+from ..support.errors import NothingDelegatedWarning
 from .compile_spec import ArmCompileSpec
-
-
-@dataclass(frozen=True)
-class Row:
-    """One operator of the model.
-
-    Args:
-        node: its name in the graph.
-        target: the ATen overload.
-        source: the user's source line, if known.
-        reason: why it stays on the CPU; empty if it is delegated.
-        fix: what the user can do about it, if known.
-    """
-
-    node: str
-    target: str
-    source: str = ""
-    reason: str = ""
-    fix: str = ""
-
-
-@dataclass
-class Report:
-    """The operators of a program, delegated or not; quantize, dequantize and casts at the edges are counted apart."""
-
-    target: str
-    delegates: int = 0
-    delegated: list[Row] = field(default_factory=list)
-    rejected: list[Row] = field(default_factory=list)
-    edges: int = 0
-
-    @staticmethod
-    def of(program: ExportedProgram, analysis: Analysis, target: Target) -> Report:
-        """The report of an analysis."""
-        report = Report(target.name, len(set(analysis.accepted.values())))
-        for node in program.graph.nodes:
-            if node.op != "call_function":
-                continue
-            edge = is_quantize(node) or is_dequantize(node) or is_int64_cast(node)
-            row = Row(node.name, canonical(node.target), source_line(node))
-            if node in analysis.accepted:
-                if not edge:
-                    report.delegated.append(row)
-            elif edge:
-                report.edges += 1
-            elif row.target != "getitem":
-                why = analysis.rejected.get(node)
-                report.rejected.append(
-                    Row(row.node, row.target, row.source, why.reason if why else "", why.fix if why else "")
-                )
-        return report
-
-    def nothing_delegated(self) -> str:
-        """One paragraph for a program of which nothing was delegated."""
-        if not self.rejected:
-            return f"nothing was delegated to {self.target}: the program has no operators that compute"
-        (reason, count), *_ = Counter(row.reason for row in self.rejected).most_common(1)
-        fix = next((row.fix for row in self.rejected if row.reason == reason and row.fix), "")
-        return (
-            f"nothing was delegated to {self.target}: all {len(self.rejected)} operators stay on the CPU. "
-            f"{count} of them: {reason}{f' ({fix})' if fix else ''}. `arm-tosa explain` lists every operator"
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """This report as JSON values."""
-        return asdict(self)
-
-    @staticmethod
-    def from_json(data: dict[str, Any]) -> Report:
-        """The report that ``to_json`` was called on."""
-        rows = {key: [Row(**row) for row in data[key]] for key in ("delegated", "rejected")}
-        return Report(**{**data, **rows})
+from .report import Report
 
 
 def explain(program: ExportedProgram, compile_spec: ArmCompileSpec) -> Report:
@@ -94,15 +18,14 @@ def explain(program: ExportedProgram, compile_spec: ArmCompileSpec) -> Report:
     Raises:
         UsageError: the program is not on the CPU.
     """
-    from executorch.exir import EdgeCompileConfig, to_edge
+    from executorch.exir import to_edge
 
-    from ..support.errors import NothingDelegatedWarning
     from .partitioner import TOSAPartitioner
 
     partitioner = TOSAPartitioner(compile_spec)
     program = partitioner.transform_for_pre_decomposition(program).run_decompositions({})
     whole, _ = partitioner.ops_to_not_decompose(program)
-    edge = to_edge(program, compile_config=EdgeCompileConfig(preserve_ops=whole, _check_ir_validity=False))
+    edge = to_edge(program, compile_config=edge_config(whole))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NothingDelegatedWarning)  # the report says it
         partitioner.partition(edge.exported_program())

@@ -11,7 +11,6 @@ import executorch.kernels.quantized  # noqa: F401  # to_executorch needs its ope
 import torch
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from executorch.exir.backend.utils import tag_constant_data
-from executorch.exir.dialects._ops import ops as edge_ops
 from torch.export import ExportedProgram
 from torch.fx import Node
 from torch.fx.passes.operator_support import OperatorSupportBase
@@ -20,13 +19,15 @@ from ..aten.control_flow import with_choices
 from ..aten.decompose import without_composites
 from ..aten.delegate_boundary import copy_shared, narrow_int64, needs_edits
 from ..aten.functionalize import out_of_place
+from ..compat.executorch import aten_overload, edge_overload
+from ..compat.torch import OpOverload
 from ..lower.exported_program import copy_program, is_graph, mutable, real_constants
-from ..lower.registry import overload
 from ..lower.support_analysis import Analysis, NodeCheck, analyse
 from ..support.errors import NothingDelegatedWarning as NothingDelegatedWarning
 from ..support.errors import Rejected, UsageError
+from .backend import backend_class
 from .compile_spec import ArmCompileSpec
-from .explain import Report
+from .report import Report
 
 
 class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyped
@@ -47,11 +48,11 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
         self.compile_spec = compile_spec
         self.target = compile_spec.target()
         self.additional_checks = tuple(additional_checks or ())
-        self.delegation_spec = DelegationSpec(compile_spec.backend().__name__, compile_spec.to_list())
+        self.delegation_spec = DelegationSpec(backend_class(self.target.backend_id).__name__, compile_spec.to_list())
         self.report: Report | None = None
         self._known: dict[tuple[str, torch.Size], torch.Tensor] = {}  # ExecuTorch shows partition() fake constants
         self._asked: list[tuple[Any, ...]] = []  # the nodes that ops_to_not_decompose saw, and what it said of them
-        self._kept: list[torch._ops.OpOverload] = []
+        self._kept: list[OpOverload] = []
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """Tags each region that the target takes as one delegate.
@@ -88,11 +89,9 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
             warnings.warn(self.report.nothing_delegated(), NothingDelegatedWarning, stacklevel=3)
         return analysis
 
-    def ops_to_not_decompose(
-        self, ep: ExportedProgram
-    ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
+    def ops_to_not_decompose(self, ep: ExportedProgram) -> tuple[list[OpOverload], Callable[[Node], bool] | None]:
         """Operators that the target takes as they are, wherever they occur in the program."""
-        nodes = [n for n in ep.graph.nodes if n.op == "call_function" and isinstance(n.target, torch._ops.OpOverload)]
+        nodes = [n for n in ep.graph.nodes if n.op == "call_function" and isinstance(n.target, OpOverload)]
         if not nodes:  # an edge program: decided already
             return [], None
         asked = [(n, n.target, n.args, n.kwargs) for n in ep.graph.nodes]
@@ -136,7 +135,7 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
 
         def ask(check: OperatorSupportBase) -> NodeCheck:
             def asked(node: Node) -> Rejected | None:
-                for target in {overload(node.target), node.meta.get("original_aten", overload(node.target))}:
+                for target in {aten_overload(node.target), node.meta.get("original_aten", aten_overload(node.target))}:
                     with _as_edge(node, target):
                         supported = check.is_node_supported(submodules, node)
                     if not supported:
@@ -152,9 +151,8 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
 def _as_edge(node: Node, target: Any) -> Iterator[None]:
     """Shows a node as ``target`` of the edge dialect, for which checks are written."""
     own = node.target, node.meta
-    if isinstance(target, torch._ops.OpOverload):
-        namespace, name = target._schema.name.split("::")
-        node.target = getattr(getattr(getattr(edge_ops.edge, namespace), name), target._overloadname)
+    if isinstance(target, OpOverload):
+        node.target = edge_overload(target)
         node.meta = {"original_aten": target, **node.meta}
     try:
         yield

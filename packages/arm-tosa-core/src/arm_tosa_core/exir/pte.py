@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..compat.executorch import read_program
 from ..support.errors import UsageError
 
 
@@ -35,10 +36,8 @@ def delegates(pte: bytes) -> list[Delegate]:
     # The flatbuffer's identifier, "ET" and two digits, is at bytes 4 to 8 (ExecuTorch's schema/program.fbs).
     if pte[4:6] != b"ET":
         raise UsageError(f"not an ExecuTorch program: bytes 4 to 8 are {pte[4:8]!r} instead of b'ET12' or the like")
-    from executorch.exir._serialize._program import deserialize_pte_binary
-
     try:
-        program = deserialize_pte_binary(pte).program
+        program = read_program(pte)
         plans = [(plan.name, delegate) for plan in program.execution_plan for delegate in plan.delegates]
         return [
             Delegate(

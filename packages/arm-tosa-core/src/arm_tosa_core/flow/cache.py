@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from ..exir.explain import Report
+from ..exir.report import Report
 from ..support.atomic_files import write_atomic
 from ..support.errors import UsageError
 

@@ -12,6 +12,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import ExportGraphSignature, InputKind, OutputSpec
 from torch.fx import Graph, GraphModule, Node
 
+from ..compat.torch import program_like
 from ..lower.support_analysis import Analysis
 
 
@@ -48,17 +49,16 @@ def with_delegates(program: ExportedProgram, analysis: Analysis, calls: Sequence
     left = {node.name for node in walk.graph.find_nodes(op="placeholder")}
     specs = [spec for spec in signature.input_specs if spec.arg.name in left]
     targets = {spec.target for spec in specs}
-    return ExportedProgram(
+    made: ExportedProgram = program_like(
+        program,
+        walk.graph,
+        ExportGraphSignature(specs, _output_specs(signature, walk.graph)),
         root=GraphModule(walk.attributes(program.graph_module), walk.graph),
-        graph=walk.graph,
-        graph_signature=ExportGraphSignature(specs, _output_specs(signature, walk.graph)),
         state_dict={name: tensor for name, tensor in program.state_dict.items() if name in targets},
-        range_constraints=program.range_constraints,
-        module_call_graph=program.module_call_graph,
         example_inputs=program.example_inputs,
         constants={name: value for name, value in program.constants.items() if name in targets},
-        verifiers=program.verifiers,
     )
+    return made
 
 
 def _output_specs(signature: ExportGraphSignature, graph: Graph) -> list[OutputSpec]:

@@ -15,8 +15,9 @@ from torch.export.graph_signature import (
     OutputSpec,
     TensorArgument,
 )
-from torch.fx import Graph, GraphModule, Node
+from torch.fx import Graph, Node
 
+from ..compat.torch import program_like
 from ..exir.compile_spec import ArmCompileSpec
 from ..lower.regions import Region
 
@@ -61,15 +62,7 @@ class _StandIn(ExportedProgram):
             [InputSpec(InputKind.USER_INPUT, TensorArgument(node.name), None) for node in inputs],
             [OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(node.name), None) for node in outputs],
         )
-        program = _StandIn(
-            root=GraphModule({}, graph),
-            graph=graph,
-            graph_signature=signature,
-            state_dict={},
-            range_constraints={},
-            module_call_graph=[],
-            verifiers=like.verifiers,
-        )
+        program: _StandIn = program_like(like, graph, signature, _StandIn, range_constraints={}, module_call_graph=[])
         program.results = _Results([node.meta["val"] for node in region.outputs])
         return program
 

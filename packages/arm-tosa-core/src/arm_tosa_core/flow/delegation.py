@@ -7,6 +7,7 @@ from torch.fx import Node
 
 from ..aten.decompose import decompose
 from ..aten.functionalize import functional
+from ..compat.executorch import default_decompositions
 from ..exir.partitioner import TOSAPartitioner
 from ..lower.exported_program import is_dequantize, is_int64_cast, is_quantize
 from ..lower.support_analysis import Analysis
@@ -21,10 +22,8 @@ def delegation(program: ExportedProgram, partitioner: TOSAPartitioner) -> tuple[
     program, analysis = partitioner.edited(functional(program))
     outside = {node.target for node in program.graph.nodes if _is_outside(node, analysis)}
     if outside:
-        from executorch.exir.tracer import _default_decomposition_table
-
         kept = {node.target for node in analysis.accepted} - outside
-        table = {target: made for target, made in _default_decomposition_table().items() if target not in kept}
+        table = {target: made for target, made in default_decompositions().items() if target not in kept}
         if chosen := outside & table.keys():
             program = decompose(program, table, chosen)  # the parts in turn are decomposed by all of the table
             return program, partitioner.final(program)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..exir.compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
-from ..exir.explain import Report
+from ..exir.report import Report
 from ..plugin.entry_points import target as target_named
 from ..support.atomic_files import write_atomic
 from ..support.errors import UsageError

@@ -11,11 +11,11 @@ from types import MappingProxyType
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.fx import Node
 
+from ..compat.torch import FakeTensor, is_mutable, program_like
 from ..tosa.ir import Origin
 from .registry import canonical
 from .values import INTEGER_RANGES, QParams
@@ -97,17 +97,16 @@ def copy_program(program: ExportedProgram) -> ExportedProgram:
     graph = copy.deepcopy(program.graph)
     for old, new in zip(program.graph.nodes, graph.nodes, strict=True):
         new.name = old.name  # a copy renames what shadows a builtin, such as "input"
-    return ExportedProgram(
+    made: ExportedProgram = program_like(
+        program,
+        graph,
+        copy.deepcopy(program.graph_signature),
         root=program.graph_module,
-        graph=graph,
-        graph_signature=copy.deepcopy(program.graph_signature),
         state_dict=dict(program.state_dict),  # ExecuTorch removes what goes into delegates
-        range_constraints=program.range_constraints,
-        module_call_graph=program.module_call_graph,
         example_inputs=program.example_inputs,
         constants=dict(program.constants),
-        verifiers=program.verifiers,
     )
+    return made
 
 
 def is_quantize(node: torch.fx.Node) -> bool:
@@ -167,8 +166,7 @@ def _numbers(argument: Any, data: dict[str, torch.Tensor]) -> list[float]:
 
 def mutable(node: torch.fx.Node) -> bool:
     """Whether a node is a call of an operator in place."""
-    schema = getattr(node.target, "_schema", None) if node.op == "call_function" else None
-    return schema is not None and bool(schema.is_mutable)
+    return node.op == "call_function" and is_mutable(node.target)
 
 
 def whence(program: ExportedProgram, size: Any) -> str:

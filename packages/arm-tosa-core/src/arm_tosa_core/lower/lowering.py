@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import Any, cast
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
-from torch.utils._pytree import tree_map_only
 
+from ..compat.executorch import aten_overload
+from ..compat.torch import FakeTensor, HigherOrderOperator, is_mutable, tree_map_only
 from ..plugin.target import Target
 from ..support.errors import LoweringError, Rejected
 from ..tosa.dtypes import torch_to_tosa
@@ -37,7 +37,7 @@ from .exported_program import (
     whence,
 )
 from .loops import lower_loop
-from .registry import Q, Rule, canonical, find, overload
+from .registry import Q, Rule, canonical, find
 from .table_precision import Precision
 from .unary_functions import Function, Part, functions_of, numbers_of
 from .values import Axes, Complex, QParams, Value, inverse
@@ -141,7 +141,7 @@ class Lowering:
         if node.target is torch.ops.higher_order.while_loop:
             self.builder.origin = origin(node)
             return lower_loop(self, node)
-        if isinstance(node.target, torch._ops.HigherOrderOperator):
+        if isinstance(node.target, HigherOrderOperator):
             raise Rejected(
                 f"is control flow that depends on data: {node.target}", "export with a fixed number of steps"
             )
@@ -328,10 +328,10 @@ class Lowering:
 
     def _evaluate(self, node: Node, args: Any, kwargs: Any) -> Any:
         """Runs an operator of constants at compile time."""
-        run = overload(node.target)
+        run = aten_overload(node.target)
 
         def data(v: Value) -> torch.Tensor:  # an operator in place must not write into the user's model
-            return v.real().clone() if run._schema.is_mutable else v.real()
+            return v.real().clone() if is_mutable(run) else v.real()
 
         try:
             with torch.no_grad():
@@ -399,7 +399,7 @@ def _map_values(arguments: Any, change: Callable[[Value], Any]) -> Any:
 
 def _evaluator(node: Node, args: Any, kwargs: Any, x: Value) -> Callable[[torch.Tensor], torch.Tensor]:
     """The operator as a function of one operand, the others fixed."""
-    run = overload(node.target)
+    run = aten_overload(node.target)
 
     def evaluate(real: torch.Tensor) -> torch.Tensor:
         def fixed(v: Value) -> torch.Tensor:

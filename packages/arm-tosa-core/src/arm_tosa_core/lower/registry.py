@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeVar
 
+from ..compat.executorch import aten_overload
+from ..compat.torch import schema_of
 from ..support.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -91,6 +93,7 @@ def op(
 @functools.cache
 def load() -> None:
     """Imports the rules of this package and of every plugin."""
+    from .. import rules  # noqa: F401
     from ..plugin import entry_points as plugins
 
     plugins.load_rules()
@@ -154,12 +157,6 @@ _ALIASES = {
 }
 
 
-def overload(target: Any) -> Any:
-    """The ATen overload of a node's target, in either dialect; edge operators wrap theirs as ``_op``."""
-    wrapped = getattr(target, "_op", None)
-    return wrapped if hasattr(wrapped, "_schema") else target
-
-
 @functools.cache
 def canonical(target: Any) -> str:
     """One name for an operator, whichever dialect it comes from: ``aten.view.default`` for edge's ``view_copy`` too.
@@ -167,7 +164,7 @@ def canonical(target: Any) -> str:
     An operator in place has the name of the one that is not, ``aten.add.Tensor`` for ``add_``: nodes that use its
     result say so.
     """
-    schema = getattr(overload(target), "_schema", None)
+    schema = schema_of(aten_overload(target))
     if schema is None:
         return str(getattr(target, "__name__", target))
     namespace, base = schema.name.split("::")

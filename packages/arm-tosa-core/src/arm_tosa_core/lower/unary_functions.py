@@ -9,8 +9,10 @@ from types import MappingProxyType
 import torch
 from torch.fx import Graph, Node
 
+from ..compat.executorch import aten_overload
+from ..compat.torch import is_mutable
 from .exported_program import is_dequantize
-from .registry import Q, Rule, canonical, find, overload
+from .registry import Q, Rule, canonical, find
 
 #: Constants of one element, which ExecuTorch makes of the numbers in a program.
 Numbers = Mapping[Node, torch.Tensor]
@@ -49,7 +51,7 @@ class Function:
                     made[node] = x
                     continue
                 args, kwargs = torch.fx.map_arg((node.args, node.kwargs), made.__getitem__)
-                made[node] = overload(node.target)(*args, **kwargs)
+                made[node] = aten_overload(node.target)(*args, **kwargs)
         return made[self.last]
 
 
@@ -146,7 +148,7 @@ def _is_part(node: Node, numbers: Numbers) -> bool:
     if is_dequantize(node):
         return len(node.all_input_nodes) == len(_inputs(node, numbers)) == 1
     rule = _rule(node)
-    if rule is None or rule.quant not in _POINTWISE or overload(node.target)._schema.is_mutable:
+    if rule is None or rule.quant not in _POINTWISE or is_mutable(aten_overload(node.target)):
         return False
     shape = _float_shape(node)
     others = [a for a in (*node.args, *node.kwargs.values()) if not isinstance(a, Node)]

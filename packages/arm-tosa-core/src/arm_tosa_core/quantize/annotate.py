@@ -10,12 +10,12 @@ from typing import Any, Literal, cast
 import torch
 from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e.quantizer import (
-    QuantizationAnnotation,
     QuantizationSpec,
     QuantizationSpecBase,
     SharedQuantizationSpec,
 )
 
+from ..compat.torchao import ANNOTATION, annotation, is_annotated
 from ..lower.exported_program import WRITTEN, attribute, is_constant
 from ..lower.registry import Q, Rule, canonical, find
 from ..lower.unary_functions import Function, find_functions
@@ -25,7 +25,7 @@ from .config import SMALLEST_RANGE, QuantizationConfig
 from .observers import MaskedHistogramObserver
 from .value_bounds import bounds_of, find_signs
 
-KEY = "quantization_annotation"
+KEY = ANNOTATION
 
 Wide = Literal["none", "streams", "residuals", "all"]
 
@@ -69,9 +69,9 @@ def annotate(module: GraphModule, config_of: Callable[[Node], QuantizationConfig
         if function.source in computed:
             _annotate_function(function, config_of)
     for node in module.graph.nodes:
-        if node not in computed or node.op == "placeholder" or _annotated(node):
+        if node not in computed or node.op == "placeholder" or is_annotated(node):
             continue
-        if node.target is operator.getitem and _annotated(node.args[0]) and _is_float_result(node):
+        if node.target is operator.getitem and is_annotated(node.args[0]) and _is_float_result(node):
             _mark(node, {}, node.args[0].meta[KEY].output_qspec)  # parts of a split share its scale
             continue
         rule, config = _rule(node), config_of(node)
@@ -93,7 +93,11 @@ def annotate(module: GraphModule, config_of: Callable[[Node], QuantizationConfig
 def _annotate_function(function: Function, config_of: Callable[[Node], QuantizationConfig | None]) -> None:
     """What a function reads, and what it gives: it will be one table."""
     config, last = config_of(function.last), function.last
-    if config is None or config.is_dynamic or any(config_of(n) is not config or _annotated(n) for n in function.parts):
+    if (
+        config is None
+        or config.is_dynamic
+        or any(config_of(n) is not config or is_annotated(n) for n in function.parts)
+    ):
         return
     given = config.wide if _WIDE in function.source.meta else config.input_activation
     for node in (*function.parts, last):
@@ -239,10 +243,6 @@ def _rule(node: Node) -> Rule | None:
     return find(canonical(node.target)) if node.op == "call_function" else None
 
 
-def _annotated(node: Node) -> bool:
-    return KEY in node.meta and bool(node.meta[KEY]._annotated)
-
-
 def _inputs(node: Node) -> list[Node]:
     """Float operands, each once."""
     found: list[Node] = []
@@ -364,7 +364,7 @@ def _absorbed(node: Node, rule: Rule) -> Node | None:
         return None
     (user,) = node.users
     follower = _rule(user)
-    if follower is None or _annotated(user) or user.args[0] is not node:
+    if follower is None or is_annotated(user) or user.args[0] is not node:
         return None
     if follower.quant is Q.BOUNDS or (follower.quant is Q.PRODUCT and _is_scale(user)):
         return user
@@ -384,7 +384,7 @@ def _feeds_table(node: Node, wanted: Callable[[Node], bool]) -> bool:
     users = list(node.users)
     rule = _rule(users[0]) if len(users) == 1 else None
     table = rule is not None and rule.quant is Q.TABLE and _inputs(users[0]) == [node]
-    return table and not _annotated(users[0]) and wanted(users[0])
+    return table and not is_annotated(users[0]) and wanted(users[0])
 
 
 def _is_scale(node: Node) -> bool:
@@ -426,4 +426,4 @@ def _annotate_centered(node: Node, config: QuantizationConfig) -> None:
 
 
 def _mark(node: Node, inputs: dict[Node, QuantizationSpecBase | None], output: QuantizationSpecBase | None) -> None:
-    node.meta[KEY] = QuantizationAnnotation(input_qspec_map=inputs, output_qspec=output, _annotated=True)
+    node.meta[KEY] = annotation(inputs, output)

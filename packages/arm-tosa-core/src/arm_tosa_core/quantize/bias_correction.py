@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Interpreter, Node
-from torch.utils import _pytree as pytree
 
+from ..compat.torch import tree_leaves
 from ..lower.exported_program import attribute, is_dequantize
 from ..lower.registry import Q, canonical, find
 
@@ -36,7 +36,7 @@ def correct_biases(exact: GraphModule, converted: GraphModule, samples: Iterable
     count = 0
     for args, kwargs in islice(samples, SAMPLES):
         with torch.no_grad():
-            run.run(*pytree.tree_leaves((args, dict(kwargs))), enable_io_processing=False)
+            run.run(*tree_leaves((args, dict(kwargs))), enable_io_processing=False)
         count += 1
     for node in list(converted.graph.nodes):
         if node.name in run.errors:

@@ -8,13 +8,21 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._guards import detect_fake_mode
 from torch.fx import Graph, GraphModule, Node
-from torch.fx.experimental.proxy_tensor import make_fx
-from torch.fx.experimental.symbolic_shapes import has_free_unbacked_symbols
 
+from ..compat.executorch import aten_overload
+from ..compat.torch import (
+    OpOverload,
+    decomposition_of,
+    detect_fake_mode,
+    has_free_unbacked_symbols,
+    is_mutable,
+    make_fx,
+    resolve_overload,
+    schema_of,
+)
 from ..lower.exported_program import is_constant, mutable
-from ..lower.registry import Q, Rule, canonical, find, overload
+from ..lower.registry import Q, Rule, canonical, find
 from ..support.errors import Rejected
 
 #: Key in the meta of a node: its quantization scheme, which the parts of a composite inherit.
@@ -191,8 +199,7 @@ class _AtenOps:
             def meta(v: Any) -> Any:
                 return v.node.meta["val"] if isinstance(v, AtenValue) else v
 
-            chosen = torch._C._jit_resolve_packet(packet._qualified_op_name, *_map(args, meta), **_map(kwargs, meta))
-            return self._builder.call(getattr(packet, chosen or "default"), args, kwargs)
+            return self._builder.call(resolve_overload(packet, _map(args, meta), _map(kwargs, meta)), args, kwargs)
 
         return emit
 
@@ -220,7 +227,7 @@ def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModul
         work = [n for n in work if n.all_input_nodes]
     while work:
         node = work.pop(0)
-        if not isinstance(overload(node.target), torch._ops.OpOverload) or not _is_float(node):
+        if not isinstance(aten_overload(node.target), OpOverload) or not _is_float(node):
             continue
         rule = find(canonical(node.target))
         if rule is not None and rule.domain is not None:
@@ -330,9 +337,8 @@ def _keep_within(module: GraphModule, node: Node, domain: tuple[float, float]) -
 def _traced(node: Node) -> Callable[..., Any] | None:
     """PyTorch's own decomposition of a node, as a composite rule."""
     operator_: Any = node.target
-    known = torch._decomp.decomposition_table.get(operator_)
-    function = operator_.decompose if operator_._can_decompose() else known
-    if function is None or operator_._schema.is_mutable:  # a buffer may be what it writes to
+    function = decomposition_of(operator_)
+    if function is None or is_mutable(operator_):  # a buffer may be what it writes to
         return None
     if has_free_unbacked_symbols(node.meta["val"]):  # its parts would have other sizes, for all that is known
         return None
@@ -351,7 +357,7 @@ def _traced(node: Node) -> Callable[..., Any] | None:
             fakes = [v.node.meta["val"] for v in operands]
             try:
                 traced = make_fx(run)(*fakes)
-                if any(_mutates(n.target) for n in traced.graph.nodes):  # only what it has made itself
+                if any(is_mutable(n.target) for n in traced.graph.nodes):  # only what it has made itself
                     traced = make_fx(torch.func.functionalize(traced, remove="mutations"))(*fakes)
             except Exception as error:  # PyTorch's, whose decompositions do not take all that their operators take
                 raise Rejected(f"PyTorch does not decompose it: {error}") from error
@@ -365,11 +371,7 @@ def _traced(node: Node) -> Callable[..., Any] | None:
 
 def _is_functional(target: Any) -> bool:
     computed = getattr(target, "__module__", "") == operator.getitem.__module__  # of sizes
-    return computed or (hasattr(target, "_schema") and not _mutates(target))
-
-
-def _mutates(target: Any) -> bool:
-    return bool(getattr(getattr(target, "_schema", None), "is_mutable", False))
+    return computed or (schema_of(target) is not None and not is_mutable(target))
 
 
 def _is_float(node: Node) -> bool:

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Interpreter, Node
-from torch.utils import _pytree as pytree
 
+from ..compat.torch import tree_leaves
 from ..lower.registry import canonical
 from ..lower.values import unbounded
 from .annotate import RESCALES
@@ -41,7 +41,7 @@ def keep_narrow(module: GraphModule, samples: Sequence[Sample]) -> list[str]:
     seen = _Reach(module, {operand for node in joins for operand in node.args[0]})
     for args, kwargs in samples[:_SAMPLES]:
         with torch.no_grad():
-            seen.run(*pytree.tree_leaves((args, dict(kwargs))), enable_io_processing=False)
+            seen.run(*tree_leaves((args, dict(kwargs))), enable_io_processing=False)
     found = []
     for node, operands in joins.items():
         whole = max(seen.reach[operand] for operand in node.args[0])

@@ -15,8 +15,8 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Interpreter, Node
-from torch.utils import _pytree as pytree
 
+from ..compat.torch import tree_leaves
 from ..lower.exported_program import attribute
 from ..lower.registry import canonical
 from .bias_correction import Sample
@@ -97,7 +97,7 @@ def equalize(module: GraphModule, samples: Sequence[Sample], *, layers: bool = T
     seen = _Activations(module, edges)
     for args, kwargs in samples[:_SAMPLES]:
         with torch.no_grad():
-            seen.run(*pytree.tree_leaves((args, dict(kwargs))), enable_io_processing=False)
+            seen.run(*tree_leaves((args, dict(kwargs))), enable_io_processing=False)
     changed = []
     for edge in edges:
         choice = _choose(module, edge, seen.kept[edge.value], seen.reach[edge.value])

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import torch
-from torchao.quantization.pt2e import HistogramObserver
 
+from ..compat.torchao import RangeObserver
 from ..lower.values import unbounded
 from ..support.errors import UsageError
 
@@ -34,7 +34,7 @@ _OF_ZEROS = 2**-8
 _TRIED, _LEAST = 96, 0.05
 
 
-class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
+class MaskedHistogramObserver(RangeObserver):
     """A histogram in which the infinities of attention masks, or what stands for them, do not stretch the scale.
 
     The range is the one of least squared error, which is searched for exactly. It is widened where few numbers were
@@ -93,14 +93,11 @@ class MaskedHistogramObserver(HistogramObserver):  # type: ignore[misc]
         least, greatest = min(self._samples)[0], max(self._samples)[0]
         return _SPACINGS * (1 - least / greatest) / (len(self._samples) - 1)
 
-    def _calculate_qparams(self, min_val: torch.Tensor, max_val: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Of a symmetric range, the largest real is the largest integer: torchao makes it half an integer more."""
-        if self.qscheme != torch.per_tensor_symmetric:
-            return super()._calculate_qparams(min_val, max_val)  # type: ignore[no-any-return]
-        scale = torch.maximum(-min_val, max_val) / float(self.quant_max)
-        return torch.maximum(scale, self.eps), torch.zeros_like(scale, dtype=torch.int64)
+    def symmetric_scale(self, low: torch.Tensor, high: torch.Tensor) -> torch.Tensor:
+        """The largest real is the largest integer: torchao makes it half an integer more."""
+        return torch.maximum(-low, high) / float(self.quant_max)
 
-    def _non_linear_param_search(self) -> tuple[torch.Tensor, torch.Tensor]:
+    def chosen_range(self) -> tuple[torch.Tensor, torch.Tensor]:
         """The least and greatest real to represent; torchao's own search ends at the first minimum it meets."""
         low, high = float(self.min_val), float(self.max_val)
         symmetric = self.qscheme == torch.per_tensor_symmetric

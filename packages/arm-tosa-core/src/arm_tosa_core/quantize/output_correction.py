@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Interpreter, Node
-from torch.utils import _pytree as pytree
 
+from ..compat.torch import tree_leaves
 from ..lower.exported_program import is_dequantize, is_quantize
 from .bias_correction import Floating, Sample, add_to_bias, channel_means, constant, is_layer
 
@@ -37,7 +37,7 @@ def correct_outputs(exact: GraphModule, converted: GraphModule, samples: Sequenc
     layers = _last_layers(converted)
     if not layers:
         return
-    given = [pytree.tree_leaves((args, dict(kwargs))) for args, kwargs in samples]
+    given = [tree_leaves((args, dict(kwargs))) for args, kwargs in samples]
     calls = given + [other for call in given for other in _others(call)] if len(given) < _ENOUGH else given
     errors: dict[int, list[torch.Tensor]] = {place: [] for place in layers}
     for number, call in enumerate(calls, 1):

@@ -8,9 +8,10 @@ from typing import Any, Self, get_args
 
 import torch
 from torch.fx import GraphModule, Node
-from torchao.quantization.pt2e.quantizer import QuantizationAnnotation, Quantizer
+from torchao.quantization.pt2e.quantizer import Quantizer
 
 from ..aten.control_flow import choose
+from ..compat.torchao import annotation
 from ..exir.compile_spec import ArmCompileSpec
 from ..support.errors import UsageError
 from ..tosa.specification import TosaSpecification
@@ -201,11 +202,11 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
     def _annotate_io(self, model: GraphModule, config: QuantizationConfig) -> None:
         for node in model.graph.nodes:
             if node.op == "placeholder" and _is_float32(node):
-                node.meta[KEY] = QuantizationAnnotation(output_qspec=config.output_activation, _annotated=True)
+                node.meta[KEY] = annotation({}, config.output_activation)
             elif node.op == "output":
                 results = [n for n in node.all_input_nodes if _is_float32(n)]
                 specs = dict.fromkeys(results, config.input_activation)
-                node.meta[KEY] = QuantizationAnnotation(input_qspec_map=specs, _annotated=True)
+                node.meta[KEY] = annotation(specs, None)
 
 
 def _is_float32(node: Node) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
+from ..compat.torch import overload_named, schema_of, storage_of
 from ..lower.exported_program import WRITTEN, mutable, source_line
 from ..lower.registry import canonical
 from ..support.errors import UsageError
@@ -107,13 +108,13 @@ def _writes(node: Node) -> bool:
     if not mutable(node) or node.target is _aten.detach_.default or not isinstance(node.args[0], Node):
         return False
     target: Any = node.target
-    alias = target._schema.arguments[0].alias_info
+    alias = schema_of(target).arguments[0].alias_info
     return alias is not None and bool(alias.is_write)
 
 
 def _is_view(node: Node) -> bool:
     """Whether an operator gives the memory of its first operand; some, such as ``to``, give that of some."""
-    schema = getattr(node.target, "_schema", None)
+    schema = schema_of(node.target)
     says_so = node.target is operator.getitem or (schema is not None and any(r.alias_info for r in schema.returns))
     if node.op != "call_function" or mutable(node) or not says_so:
         return False
@@ -124,7 +125,7 @@ def _is_view(node: Node) -> bool:
 def _memory(node: Any) -> int | None:
     value = node.meta.get("val") if isinstance(node, Node) else None
     first = value[0] if isinstance(value, (list, tuple)) and value else value
-    return first.untyped_storage()._cdata if isinstance(first, torch.Tensor) else None
+    return storage_of(first) if isinstance(first, torch.Tensor) else None
 
 
 def _base(node: Node, parents: dict[Node, Any]) -> Node:
@@ -140,7 +141,8 @@ def _is_real(node: Node) -> bool:
 def _out_of_place(builder: AtenBuilder, node: Node) -> AtenValue:
     """What an operator in place writes, as a tensor of its own."""
     target: Any = node.target
-    twin = getattr(getattr(_aten, target._schema.name.removeprefix("aten::").removesuffix("_")), target._overloadname)
+    schema = schema_of(target)
+    twin = overload_named(schema.name.removesuffix("_"), schema.overload_name)
     values: Callable[..., Any] = AtenValue
     made: AtenValue = builder.call(twin, *torch.fx.map_arg((node.args, node.kwargs), values))
     dtype = node.meta["val"].dtype

@@ -10,10 +10,11 @@ from typing import Any
 
 import torch
 from torch.fx import Node
-from torch.utils._pytree import tree_leaves, tree_map
 
+from ..compat.executorch import aten_overload
+from ..compat.torch import HigherOrderOperator, tree_leaves, tree_map
 from ..lower.exported_program import is_dequantize, is_quantize
-from ..lower.registry import Q, canonical, find, overload
+from ..lower.registry import Q, canonical, find
 
 #: Of float32: 255 steps of a scale near 1 / 255 are 1.
 _COMPARISONS = frozenset(f"aten.{name}" for name in ("eq", "ne", "ge", "gt", "le", "lt"))
@@ -28,11 +29,11 @@ def evaluate(node: Node, args: Any, kwargs: Any) -> Any:
     if known and is_quantize(node) and args[0].dtype == torch.float64:
         return _integers(*args, **kwargs)
     wide = any(isinstance(v, torch.Tensor) and v.dtype == torch.float64 for v in tree_leaves((args, kwargs)))
-    if wide and (isinstance(target, torch._ops.HigherOrderOperator) or _is_of_float32(target)):
+    if wide and (isinstance(target, HigherOrderOperator) or _is_of_float32(target)):
         args, kwargs = tree_map(_narrow, (args, kwargs))
     elif wide:
         args, kwargs = tree_map(_wide, (args, kwargs))
-    return overload(target)(*args, **kwargs)
+    return aten_overload(target)(*args, **kwargs)
 
 
 def _is_of_float32(target: Any) -> bool:

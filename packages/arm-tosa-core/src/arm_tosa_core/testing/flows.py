@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from executorch.exir import EdgeCompileConfig, EdgeProgramManager, to_edge_transform_and_lower
+from executorch.exir import EdgeProgramManager, to_edge_transform_and_lower
 from executorch.exir.delegate import executorch_call_delegate
 from torch.export import ExportedProgram
 from torch.fx import Interpreter, Node
 
+from ..compat.executorch import edge_config
 from ..exir.compile_spec import ArmCompileSpec
 from ..exir.partitioner import TOSAPartitioner
 from ..flow.edge import lower_to_edge
@@ -32,7 +33,7 @@ def assert_flows_agree(
         ordinary = to_edge_transform_and_lower(
             copy_program(program),  # it takes constants out of what it is given
             partitioner=[TOSAPartitioner(compile_spec)],
-            compile_config=EdgeCompileConfig(_check_ir_validity=False),
+            compile_config=edge_config(),
         )
     assert _delegates(fast) == _delegates(ordinary)
     pairs = zip(_run(fast, target, inputs), _run(ordinary, target, inputs), strict=True)

@@ -12,12 +12,12 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from ..compat.executorch import aten_overload
 from ..exir.compile_spec import ArmCompileSpec, TosaCompileSpec
 from ..exir.partitioner import TOSAPartitioner
 from ..flow.delegation import delegation
 from ..lower.exported_program import is_dequantize, is_int64_cast, is_quantize
 from ..lower.regions import Region, lower_regions
-from ..lower.registry import overload
 from ..lower.support_analysis import Analysis
 from ..plugin.target import Target
 from ..quantize.config import (
@@ -178,7 +178,7 @@ def left_outside(program: ExportedProgram, analysis: Analysis) -> dict[str, str]
 
 
 def _call(node: Node, args: Any, kwargs: Any) -> Any:
-    return overload(node.target)(*args, **kwargs)
+    return aten_overload(node.target)(*args, **kwargs)
 
 
 def _results(program: ExportedProgram) -> list[Node]:

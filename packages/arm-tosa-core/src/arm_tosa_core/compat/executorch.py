@@ -1,0 +1,63 @@
+"""Private parts of ExecuTorch; it is imported when one of them is used, which takes two seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .torch import OpOverload, schema_of
+
+
+def aten_overload(target: Any) -> Any:
+    """The ATen overload behind an operator of the edge dialect; any other target as it is.
+
+    Needs ``EdgeOpOverload._op``. Without it programs in the edge dialect have no operator that a rule is for.
+    """
+    wrapped = getattr(target, "_op", None)
+    return target if schema_of(wrapped) is None else wrapped
+
+
+def edge_overload(target: OpOverload) -> Any:
+    """The operator of the edge dialect that stands for an ATen overload.
+
+    Needs ``executorch.exir.dialects._ops``. Without it no operator can be added to an edge program, nor be shown to
+    operator supports, which are written for that dialect.
+    """
+    from executorch.exir.dialects._ops import ops
+
+    namespace, name = schema_of(target).name.split("::")
+    return getattr(getattr(getattr(ops.edge, namespace), name), target._overloadname)
+
+
+def edge_config(preserve: Sequence[OpOverload] = ()) -> Any:
+    """How programs are taken to the edge dialect: an ``EdgeCompileConfig`` that takes any operator.
+
+    Needs ``EdgeCompileConfig(_check_ir_validity=False)``: ExecuTorch's check refuses operators that are delegated.
+
+    Args:
+        preserve: overloads that are not decomposed.
+    """
+    from executorch.exir import EdgeCompileConfig
+
+    return EdgeCompileConfig(preserve_ops=list(preserve), _check_ir_validity=False)
+
+
+def default_decompositions() -> dict[Any, Any]:
+    """What ExecuTorch decomposes where no partitioner asks it not to.
+
+    Needs ``executorch.exir.tracer._default_decomposition_table``. Without it the fast flow would leave other operators
+    on the CPU than ExecuTorch's own flow.
+    """
+    from executorch.exir.tracer import _default_decomposition_table
+
+    return dict(_default_decomposition_table())
+
+
+def read_program(pte: bytes) -> Any:
+    """The ``executorch.exir.schema.Program`` of a ``.pte``.
+
+    Needs ``executorch.exir._serialize._program.deserialize_pte_binary``. Without it payloads cannot be extracted.
+    """
+    from executorch.exir._serialize._program import deserialize_pte_binary
+
+    return deserialize_pte_binary(pte).program
