@@ -20,6 +20,7 @@ from executorch.exir import to_edge_transform_and_lower
 from arm_tosa_core.cli import extract as extract_command
 from arm_tosa_core.exir.pte import Delegate
 from arm_tosa_core.plugin import entry_points as plugins
+from arm_tosa_core.plugin.health import Finding
 from arm_tosa_core.plugin.target import Target
 
 COMMANDS = ("targets", "doctor", "compile", "explain", "run", "verify", "extract")
@@ -100,7 +101,7 @@ def test_doctor_tells_what_is_missing_and_what_to_install(monkeypatch: pytest.Mo
     rows = {row["what"]: row for row in ok("doctor")}
     assert rows["torch"]["state"] == "ok" and rows["torch"]["detail"] == torch.__version__
     assert rows["TOSA reference model"]["state"] == "ok"
-    assert (rows["vela"]["state"], rows["vela"]["fix"]) == ("missing", "pip install ethos-u-vela")
+    assert (rows["tosa-opt"]["state"], rows["tosa-opt"]["fix"]) == ("missing", "pip install tosa-tools")
     assert all(row["fix"] or row["state"] == "ok" for row in rows.values())
 
 
@@ -128,8 +129,8 @@ BAD_RUNS = {
     "not TOSA": (["fake.tosa"], "fake.tosa is not a TOSA flatbuffer"),
     "objects": (["g.tosa", "--input", "objects.npy"], "objects.npy is damaged, or holds Python objects"),
     "not a program": (["fake.pte"], "fake.pte: not an ExecuTorch program"),
-    "profile": (["g.tosa", "--profile", "t.json"], "--profile is for .pte and .vgf files"),
-    "unknown suffix": (["models.py"], "none of .tosa, .pte, .vgf"),
+    "profile": (["g.tosa", "--profile", "t.json"], "--profile is for compiled files"),
+    "unknown suffix": (["models.py"], "none of .tosa, .pte"),
     "target of a compiled file": (["fake.pte", "--target", "tosa"], "--target is for .tosa files"),
     "outputs do not match": (
         ["g.tosa", "--input", "x.npy", "--output", "a.npy", "--output", "b.npy"],
@@ -153,10 +154,34 @@ def test_a_bad_run_says_why(folder: Path, kind: str) -> None:
         raise AssertionError(error("run", *arguments))
 
 
-def test_running_vgf_without_the_runtime_says_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arm_tosa_core.cli.run.find_spec", lambda name: None)
-    (folder / "a.vgf").write_bytes(b"VGF1")
-    assert "pip install arm-runtime-cpp" in error("run", "a.vgf")
+def test_a_file_of_a_target_runs_and_is_profiled(folder: Path, acme: Callable[..., None]) -> None:
+    (folder / "a.acme").write_bytes(b"7")
+    np.save("x.npy", np.ones((2,), np.float32))
+
+    def simulate(payload: bytes, inputs: Any) -> list[np.ndarray[Any, Any]]:
+        return [inputs[0] * int(payload)]
+
+    acme(suffix=".acme")
+    assert "'acme' cannot run on this machine" in error("run", "a.acme", "--input", "x.npy")
+    acme(suffix=".acme", run=simulate)
+    ok("run", "a.acme", "--input", "x.npy", "--output", "y.npy")
+    np.testing.assert_array_equal(np.load("y.npy"), np.full((2,), 7, np.float32))
+    assert "cannot tell where the time" in error("run", "a.acme", "--input", "x.npy", "--profile", "t.json")
+    acme(suffix=".acme", run=simulate, profile=lambda payload, inputs: (simulate(payload, inputs), [(0, 1000, "all")]))
+    ok("run", "a.acme", "--input", "x.npy", "--profile", "t.json")
+    assert json.loads(Path("t.json").read_text())["traceEvents"][0]["name"] == "all"
+
+
+def test_doctor_asks_targets(acme: Callable[..., None]) -> None:
+    acme(health=[lambda: Finding("acme driver", "missing", "", "running", "ask Acme")])
+    rows = {row["what"]: row for row in ok("doctor")}
+    assert rows["acme driver"] == {
+        "what": "acme driver",
+        "state": "missing",
+        "detail": "",
+        "needed_for": "running",
+        "fix": "ask Acme",
+    }
 
 
 def test_a_target_compiles_and_runs_a_tosa_file(folder: Path, acme: Callable[..., None]) -> None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import gcd, prod
 
-from arm_tosa_core.plugin.target import Check
 from arm_tosa_core.support.errors import Rejected
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
+from arm_tosa_core.tosa.verifier import Check
 
 from .accelerators import Family
 from .rewrites import resizes, transposed, volumes

@@ -10,6 +10,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from arm_tosa_core.plugin.health import tool
 from arm_tosa_core.plugin.target import Target
 from arm_tosa_core.support.errors import ToolError
 
@@ -18,6 +19,9 @@ from .compile_spec import EthosUCompileSpec
 
 if TYPE_CHECKING:
     import numpy as np
+
+
+VELA = tool("vela", "ethos-u-vela", "compiling for Ethos-U")
 
 
 def ethos_u_target(
@@ -40,7 +44,8 @@ def ethos_u_target(
         estimate=estimate,
         run=_run if find_spec("arm_runtime") else None,
         suffix=".vela",
-        coarse=family == "u85",  # of two RESCALEs from INT48 Vela makes one there
+        joins_int48_rescales=family == "u85",
+        health=(VELA,),
         backend_id="EthosUBackend",
         description=f"Ethos-{family.upper()} with {macs} MACs per cycle, compiled by Vela",
         compile_spec=partial(EthosUCompileSpec, accelerator),

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 
-from arm_tosa_core.plugin.target import Check
 from arm_tosa_core.support.errors import Rejected
 from arm_tosa_core.tosa.ir import DType, Op
+from arm_tosa_core.tosa.verifier import Check
 
 _DOMAIN_FLAG = "--custom-op-domain-to-opcode"
 _BESPOKE_DOMAIN = "com.arm.bespoke"

@@ -1,12 +1,10 @@
-"""``arm-tosa run``: a ``.tosa``, ``.pte`` or ``.vgf`` on this machine."""
+"""``arm-tosa run``: a ``.tosa``, a ``.pte``, or a file of a target on this machine."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -22,13 +20,13 @@ from ..tosa.loader import load
 from .files import read, read_array, read_tosa, write_array
 from .profile import Event, data_of, nested, show_events, write_trace
 from .report import Result, table
-
-Arrays = list[np.ndarray[Any, Any]]
-RUNTIME = "arm-runtime-cpp"
+from .runtime import Arrays
 
 
 def run(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .tosa, .pte or .vgf.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A .tosa, a .pte, or a file in a target's own format, such as .vgf.")
+    ],
     inputs: Annotated[list[Path] | None, typer.Option("--input", help=".npy, one per input in order.")] = None,
     outputs: Annotated[
         list[Path] | None,
@@ -37,26 +35,24 @@ def run(
     target: Annotated[str | None, typer.Option("--target", "-t", help="Compile a .tosa for it, then run that.")] = None,
     profile: Annotated[
         Path | None,
-        typer.Option(help="Of a .pte or .vgf: print where its time goes, and write a trace for Perfetto here."),
+        typer.Option(help="Print where the time of a compiled file goes, and write a trace for Perfetto here."),
     ] = None,
 ) -> Result:
     """Run a compiled model on this machine; a .tosa without --target runs on Arm's reference model."""
     arrays = [read_array(path) for path in inputs or ()]
     events: list[Event] = []
     if profile is not None and file.suffix == ".tosa":
-        raise UsageError("--profile is for .pte and .vgf files; compile the .tosa for a target first")
+        raise UsageError("--profile is for compiled files; compile the .tosa for a target first")
     if file.suffix == ".tosa":
         results = _run_tosa(file, arrays, target)
     elif target is not None:
-        raise UsageError("--target is for .tosa files; a .pte or .vgf is compiled already")
+        raise UsageError(f"--target is for .tosa files; {file} is compiled already")
     elif file.suffix == ".pte":
         from .run_pte import run_pte
 
         results, events = run_pte(file, arrays, profile=profile is not None)
-    elif file.suffix == ".vgf":
-        results, events = _run_vgf(file, arrays)
     else:
-        raise UsageError(f"cannot run {file}: its suffix is none of .tosa, .pte, .vgf")
+        results, events = _run_compiled(file, arrays, profile is not None)
     paths = _output_paths(outputs or [], len(results))
     for path, array in zip(paths, results, strict=False):  # no paths: only shown
         write_array(path, array)
@@ -84,31 +80,21 @@ def run(
     return Result({"outputs": rows, **({"profile": data_of(events)} if profile else {})}, show)
 
 
-def import_runtime(purpose: str) -> Any:
-    """The package ``arm_runtime``, whose import registers the delegates in this process.
-
-    Raises:
-        UsageError: it is not installed, or does not import.
-    """
-    if find_spec("arm_runtime") is None:
-        raise UsageError(f"{purpose} needs the runtime: pip install {RUNTIME}")
-    try:
-        return import_module("arm_runtime")
-    except (ImportError, OSError) as error:
-        raise UsageError(f"{purpose} needs the runtime, which is installed but does not load: {error}") from error
-
-
-def _run_vgf(file: Path, arrays: Arrays) -> tuple[Arrays, list[Event]]:
-    data = read(file)
-    import_runtime(f"running {file}")
-    vgf = import_module("arm_runtime.vgf")
-    try:
-        with vgf.Session(data) as session:
-            session.profile()  # from here on, runs are noted
-            results = session.run(arrays)
-            return results, nested((event.begin, event.end, event.name) for event in session.profile())
-    except RuntimeError as error:
-        raise UsageError(f"running {file} failed: {error}") from error
+def _run_compiled(file: Path, arrays: Arrays, profile: bool) -> tuple[Arrays, list[Event]]:
+    """Runs a file in the format of a target; one target of several that share it does."""
+    able = {target.suffix: target for target in plugins.targets().values()}
+    if file.suffix not in able:
+        suffixes = ", ".join(dict.fromkeys((".tosa", ".pte", *sorted(able))))
+        raise UsageError(f"cannot run {file}: its suffix is none of {suffixes}, which the core and the targets know")
+    target, data = able[file.suffix], read(file)
+    if target.run is None:
+        raise _cannot_run(target)
+    if not profile:
+        return target.run(data, arrays), []
+    if target.profile is None:
+        raise UsageError(f"--profile: {target.name!r} cannot tell where the time of a run goes")
+    results, spans = target.profile(data, arrays)
+    return results, nested(spans)
 
 
 def _run_tosa(file: Path, arrays: Arrays, name: str | None) -> Arrays:
@@ -128,10 +114,14 @@ def run_on(target: Target, tosa: bytes, arrays: Arrays) -> Arrays:
         ToolError: its compiler failed, or the run did.
     """
     if target.run is None:
-        raise UsageError(f"target {target.name!r} cannot run on this machine; `arm-tosa doctor` says what is missing")
+        raise _cannot_run(target)
     graph = load(tosa)
     check_inputs(graph, arrays)
     return as_outputs(graph, run_payload(target, compiled(target, tosa), arrays))
+
+
+def _cannot_run(target: Target) -> UsageError:
+    return UsageError(f"target {target.name!r} cannot run on this machine; `arm-tosa doctor` says what is missing")
 
 
 def check_inputs(graph: Graph, arrays: Arrays) -> None:

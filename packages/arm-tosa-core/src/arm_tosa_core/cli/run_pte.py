@@ -14,7 +14,7 @@ import numpy as np
 from ..support.errors import UsageError
 from .files import read_program
 from .profile import Event, read_events
-from .run import Arrays, import_runtime
+from .runtime import Arrays, import_runtime
 
 
 def run_pte(file: Path, arrays: Arrays, *, profile: bool = False) -> tuple[Arrays, list[Event]]:

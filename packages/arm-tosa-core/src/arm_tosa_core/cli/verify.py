@@ -21,7 +21,8 @@ from ..tosa.graph import Graph
 from ..tosa.loader import load
 from .files import read_array, read_program, read_tosa
 from .report import Result
-from .run import Arrays, check_inputs
+from .run import check_inputs
+from .runtime import Arrays
 
 
 def verify(

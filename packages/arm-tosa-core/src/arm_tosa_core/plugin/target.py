@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
+    Arrays = Sequence[np.ndarray[Any, Any]]
+
     from ..exir.compile_spec import ArmCompileSpec
-    from ..support.errors import Rejected
-    from ..tosa.ir import Op
     from ..tosa.rewrite import Rewrite
     from ..tosa.specification import TosaSpecification
+    from ..tosa.verifier import Check
+    from .health import HealthCheck
 
-#: Judges one emitted TOSA operator: None if the device takes it, else the reason why not.
-Check = Callable[["Op"], "Rejected | None"]
+
+#: An event of a run: begin, end, name.
+Span = tuple[int, int, str]
 
 
 @dataclass(frozen=True)
@@ -36,9 +39,11 @@ class Target:
         compile_spec: keyword options to a compile spec, if the target has one of its own (``EthosUCompileSpec``).
         estimate: figures that the target's compiler predicts of a TOSA flatbuffer, by name: ``cycles``, ``sram_kib``,
             ``flash_kib``. None: it predicts nothing.
-        coarse: its rewrites leave a RESCALE from INT48 15 bits of a factor, for a result off by a quantum at most where
-            TOSA can do better. The conformance kit grants some composites of 16 bits more for it.
+        joins_int48_rescales: of two RESCALEs from INT48 in a row its compiler makes one, which has 15 bits of a factor:
+            a result may be off by a quantum. The conformance kit grants some composites of 16 bits more for it.
         extract: a delegate's payload to the file that tools read, as its suffix and contents. None: the payload is it.
+        profile: like ``run``, and what happened meanwhile: begin and end (nanoseconds) and name of each event.
+        health: what it needs of this machine, to compile and to run: lines of ``arm-tosa doctor``.
     """
 
     name: str
@@ -53,7 +58,9 @@ class Target:
     compile_spec: Callable[..., ArmCompileSpec] | None = None
     extract: Callable[[bytes], tuple[str, bytes]] | None = None
     estimate: Callable[[bytes], Mapping[str, float]] | None = None
-    coarse: bool = False
+    joins_int48_rescales: bool = False
+    profile: Callable[[bytes, Arrays], tuple[list[np.ndarray[Any, Any]], Sequence[Span]]] | None = None
+    health: Sequence[HealthCheck] = ()
 
     @property
     def tosa_spec(self) -> TosaSpecification:

@@ -35,7 +35,7 @@ class OpCase:
         inputs: per input a shape (normally distributed float32), or a function of a generator to a tensor.
         refuses: scheme to a part of the reason with which it must be refused. Other schemes must delegate all of it.
         needs_float: schemes in which a part computes in float: refused by targets that have integers only.
-        coarse: how many quanta results of int16 may be off on a target that is ``Target.coarse``; elsewhere it is one.
+        coarse: how many quanta results of int16 may be off on a target that ``joins_int48_rescales``; else one.
         tolerance: relative and absolute, for float results.
     """
 
@@ -47,9 +47,9 @@ class OpCase:
     coarse: int = 1
     tolerance: tuple[float, float] = (1e-4, 1e-5)
 
-    def allowed(self, scheme: str, coarse: bool = False) -> int:
-        """How many quanta integer results may be off in this scheme, on a target that is coarse or not."""
-        return self.coarse if scheme == "int16" and coarse else 1
+    def allowed(self, scheme: str, joins_int48_rescales: bool = False) -> int:
+        """How many quanta integer results may be off in this scheme, on a target that joins RESCALEs or not."""
+        return self.coarse if scheme == "int16" and joins_int48_rescales else 1
 
     def module(self) -> torch.nn.Module:
         """The module, in eval mode, its parameters the same at every call."""

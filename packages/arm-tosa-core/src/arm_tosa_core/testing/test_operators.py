@@ -73,13 +73,13 @@ def check_case(case: OpCase, scheme: str, target: Target, *, validate: bool = Fa
         assert ours.dtype == eager.dtype
         if is_dequantize(node):  # inside the region, where the target has float
             off = (ours - eager).abs().max().item() / float(node.args[1])  # type: ignore[arg-type,operator]
-            assert off <= case.allowed(scheme, target.coarse) + 0.01, f"{off:.2f} quanta off"
+            assert off <= case.allowed(scheme, target.joins_int48_rescales) + 0.01, f"{off:.2f} quanta off"
         elif eager.dtype.is_floating_point:
             torch.testing.assert_close(ours, eager, rtol=case.tolerance[0], atol=case.tolerance[1], equal_nan=True)
         else:
             off = (ours.to(torch.int64) - eager.to(torch.int64)).abs().max().item() if eager.numel() else 0
             allowed = (
-                case.allowed(scheme, target.coarse)
+                case.allowed(scheme, target.joins_int48_rescales)
                 if scheme != "fp32" and eager.dtype in (torch.int8, torch.int16)
                 else 0
             )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from ..plugin.target import Check
 from ..support.errors import LoweringError, Rejected
 from .graph import Graph
 from .ir import Op, Tensor
 from .specification import TosaSpecification
 from .table import check, infer
+
+#: Judges one emitted TOSA operator: None if the device takes it, else the reason why not.
+Check = Callable[[Op], Rejected | None]
 
 
 def verify(graph: Graph, spec: TosaSpecification, checks: Sequence[Check] = ()) -> None:

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...plugin.target import Check
 from ...support.errors import Rejected
 from ...tosa.dtypes import numpy_dtype, to_array, torch_to_tosa
 from ...tosa.graph import Graph
 from ...tosa.ir import DType, Origin, Tensor, fewest_axes
 from ...tosa.specification import TosaSpecification
 from ...tosa.table import check
+from ...tosa.verifier import Check
 from ..values import Axes, QParams, Value, inverse, is_identity, moves_only_ones
 
 #: Constants with more elements are not materialized in a dry run.

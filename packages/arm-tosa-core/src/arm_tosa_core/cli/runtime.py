@@ -1,0 +1,28 @@
+"""The package ``arm_runtime``, in the process of a command that runs a program."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from ..support.errors import UsageError
+
+Arrays = list[np.ndarray[Any, Any]]
+RUNTIME = "arm-runtime-cpp"
+
+
+def import_runtime(purpose: str) -> Any:
+    """The package ``arm_runtime``, whose import registers the delegates in this process.
+
+    Raises:
+        UsageError: it is not installed, or does not import.
+    """
+    if find_spec("arm_runtime") is None:
+        raise UsageError(f"{purpose} needs the runtime: pip install {RUNTIME}")
+    try:
+        return import_module("arm_runtime")
+    except (ImportError, OSError) as error:
+        raise UsageError(f"{purpose} needs the runtime, which is installed but does not load: {error}") from error
