@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from .builder import Builder
+from .op_builder import OpBuilder
 from .registry import Q, Rule, find
 from .values import Complex, Value
 
@@ -19,7 +19,7 @@ def is_complex(x: Any) -> bool:
     return isinstance(x, (Value, Complex)) and x.dtype.is_complex
 
 
-def parts(b: Builder, x: Any) -> Parts:
+def parts(b: OpBuilder, x: Any) -> Parts:
     """Real and imaginary part, also of a real operand or a number."""
     if isinstance(x, Complex):
         return x.real, x.imag
@@ -38,7 +38,7 @@ def find_complex(name: str, target: str | None) -> Rule | None:
     if own is not None or rule is None or rule.quant is not Q.SHARED:
         return own
 
-    def function(b: Builder, *args: Any, **kwargs: Any) -> Any:
+    def function(b: OpBuilder, *args: Any, **kwargs: Any) -> Any:
         results = []
         for which in (0, 1):
 

@@ -142,6 +142,10 @@ class Value:
         return self.const if self.quant is None else self.quant.dequantize(self.const).to(self.dtype)
 
 
+#: What arithmetic takes: a value, or a number that PyTorch has not made a tensor.
+Operand = Value | int | float | bool
+
+
 @dataclass(frozen=True, eq=False)
 class Complex:
     """A tensor of complex numbers, which TOSA has only as two tensors: it cannot enter or leave a graph."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ..lower.builder import Builder
+from ..lower.op_builder import OpBuilder
 from ..lower.registry import Q, op
 from ..lower.values import QParams, Value
 
@@ -15,50 +15,50 @@ _INF = math.inf
 
 
 @op("aten.relu.default", quant=Q.BOUNDS)
-def relu(b: Builder, x: Value) -> Value:
+def relu(b: OpBuilder, x: Value) -> Value:
     return b.clamp(x, 0.0, _INF)
 
 
 @op("aten.relu6.default", quant=Q.BOUNDS)
-def relu6(b: Builder, x: Value) -> Value:
+def relu6(b: OpBuilder, x: Value) -> Value:
     return b.clamp(x, 0.0, 6.0)
 
 
 @op("aten.hardtanh.default", quant=Q.BOUNDS)
-def hardtanh(b: Builder, x: Value, low: float = -1.0, high: float = 1.0) -> Value:
+def hardtanh(b: OpBuilder, x: Value, low: float = -1.0, high: float = 1.0) -> Value:
     return b.clamp(x, low, high)
 
 
 @op("aten.clamp.default", quant=Q.BOUNDS)
-def clamp(b: Builder, x: Value, low: float | None = None, high: float | None = None) -> Value:
+def clamp(b: OpBuilder, x: Value, low: float | None = None, high: float | None = None) -> Value:
     if isinstance(low, float) or isinstance(high, float):
         x = b.floating(x)
     return b.clamp(x, -_INF if low is None else low, _INF if high is None else high)
 
 
 @op("aten.clamp_min.default", quant=Q.BOUNDS)
-def clamp_min(b: Builder, x: Value, low: float) -> Value:
+def clamp_min(b: OpBuilder, x: Value, low: float) -> Value:
     return clamp(b, x, low)
 
 
 @op("aten.clamp_max.default", quant=Q.BOUNDS)
-def clamp_max(b: Builder, x: Value, high: float) -> Value:
+def clamp_max(b: OpBuilder, x: Value, high: float) -> Value:
     return clamp(b, x, None, high)
 
 
 @op("aten.clamp.Tensor", quant=Q.ARITHMETIC)
-def clamp_tensor(b: Builder, x: Value, low: Value | None = None, high: Value | None = None) -> Value:
+def clamp_tensor(b: OpBuilder, x: Value, low: Value | None = None, high: Value | None = None) -> Value:
     x = x if low is None else b.MAXIMUM(x, low)
     return x if high is None else b.MINIMUM(x, high)
 
 
 @op("aten.hardsigmoid.default", quant=Q.ARITHMETIC, reach=(0.0, 1.0))  # a table of 16 bits cuts its corners
-def hardsigmoid(b: Builder, x: Value) -> Value:
+def hardsigmoid(b: OpBuilder, x: Value) -> Value:
     return b.MUL(b.clamp(b.ADD(x, 3.0), 0.0, 6.0), 1 / 6)
 
 
 @op("aten.hardswish.default", quant=Q.ARITHMETIC)
-def hardswish(b: Builder, x: Value) -> Value:
+def hardswish(b: OpBuilder, x: Value) -> Value:
     gate = hardsigmoid(b, x)
     if gate.quant is not None and not gate.is_const:  # 1 is the largest integer, so that x stays as it is there
         gate = b.quantize(gate, QParams((1 / 32767,), 0, -32767, 32767), torch.int16)
@@ -66,13 +66,13 @@ def hardswish(b: Builder, x: Value) -> Value:
 
 
 @op("aten.silu.default", quant=Q.TABLE)
-def silu(b: Builder, x: Value) -> Value:
+def silu(b: OpBuilder, x: Value) -> Value:
     x = b.real(x)
     return b.MUL(x, b.unary("SIGMOID", x))
 
 
 @op("aten.gelu.default", quant=Q.TABLE)
-def gelu(b: Builder, x: Value, *, approximate: str = "none") -> Value:
+def gelu(b: OpBuilder, x: Value, *, approximate: str = "none") -> Value:
     x = b.real(x)
     if approximate == "tanh":
         inner = b.MUL(b.ADD(x, b.MUL(b.MUL(b.MUL(x, x), x), 0.044715)), math.sqrt(2 / math.pi))
@@ -83,13 +83,13 @@ def gelu(b: Builder, x: Value, *, approximate: str = "none") -> Value:
 
 
 @op("aten.leaky_relu.default", quant=Q.TABLE)
-def leaky_relu(b: Builder, x: Value, slope: float = 0.01) -> Value:
+def leaky_relu(b: OpBuilder, x: Value, slope: float = 0.01) -> Value:
     x = b.real(x)
     return b.ADD(b.clamp(x, 0.0, _INF), b.MUL(b.clamp(x, -_INF, 0.0), slope))
 
 
 @op("aten.elu.default", quant=Q.TABLE)
-def elu(b: Builder, x: Value, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Value:
+def elu(b: OpBuilder, x: Value, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Value:
     x = b.real(x)
     curve = b.SUB(b.unary("EXP", b.MUL(b.clamp(x, -_INF, 0.0), input_scale)), 1.0)
     bent = b.ADD(b.clamp(x, 0.0, _INF), b.MUL(curve, alpha))
@@ -97,23 +97,23 @@ def elu(b: Builder, x: Value, alpha: float = 1.0, scale: float = 1.0, input_scal
 
 
 @op("aten.celu.default", quant=Q.TABLE)
-def celu(b: Builder, x: Value, alpha: float = 1.0) -> Value:
+def celu(b: OpBuilder, x: Value, alpha: float = 1.0) -> Value:
     return elu(b, x, alpha, 1.0, 1 / alpha)
 
 
 @op("aten.selu.default", quant=Q.TABLE)
-def selu(b: Builder, x: Value) -> Value:
+def selu(b: OpBuilder, x: Value) -> Value:
     return elu(b, x, 1.6732632423543772, 1.0507009873554805)  # Klambauer et al., 2017
 
 
 @op("aten.rrelu.default", quant=Q.TABLE)
-def rrelu(b: Builder, x: Value, low: float = 1 / 8, high: float = 1 / 3, train: bool = False, *_: Any) -> Value:
+def rrelu(b: OpBuilder, x: Value, low: float = 1 / 8, high: float = 1 / 3, train: bool = False, *_: Any) -> Value:
     b.require(not train, "has a random slope", "export the model in eval mode: model.eval()")
     return leaky_relu(b, x, (low + high) / 2)
 
 
 @op("aten.threshold.default", quant=Q.STEPS)
-def threshold(b: Builder, x: Value, limit: float, number: float) -> Value:
+def threshold(b: OpBuilder, x: Value, limit: float, number: float) -> Value:
     x = b.jumping(x)
     return b.SELECT(b.compare("GREATER", x, limit), x, number)
 
@@ -130,13 +130,13 @@ def softshrink(b: Any, x: Value, limit: float = 0.5) -> Value:
 
 
 @op("aten.mish.default", quant=Q.TABLE)
-def mish(b: Builder, x: Value) -> Value:
+def mish(b: OpBuilder, x: Value) -> Value:
     x = b.real(x)
     return b.MUL(x, b.unary("TANH", softplus(b, x)))
 
 
 @op("aten.softplus.default", quant=Q.TABLE)
-def softplus(b: Builder, x: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
+def softplus(b: OpBuilder, x: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
     x = b.real(x)
     scaled = b.MUL(x, beta)
     soft = b.MUL(b.unary("LOG", b.ADD(b.unary("EXP", b.clamp(scaled, -_INF, threshold)), 1.0)), 1 / beta)
@@ -151,7 +151,7 @@ def prelu(b: Any, x: Value, weight: Value) -> Value:
 
 
 @op("aten.logsigmoid.default", "aten.log_sigmoid.default", quant=Q.TABLE)
-def log_sigmoid(b: Builder, x: Value) -> Value:
+def log_sigmoid(b: OpBuilder, x: Value) -> Value:
     return b.NEGATE(softplus(b, b.NEGATE(b.real(x))))
 
 
@@ -163,12 +163,12 @@ def glu(b: Any, x: Value, dim: int = -1) -> Value:
 
 
 @op("aten.dropout.default", "aten.feature_dropout.default", quant=Q.SHARED)
-def dropout(b: Builder, x: Value, p: float, train: bool) -> Value:
+def dropout(b: OpBuilder, x: Value, p: float, train: bool) -> Value:
     b.require(not train or p == 0, "drops values at random", "export the model in eval mode: model.eval()")
     return x
 
 
 @op("aten.native_dropout.default", quant=Q.SHARED)
-def native_dropout(b: Builder, x: Value, p: float, train: bool | None) -> tuple[Value, Value]:
+def native_dropout(b: OpBuilder, x: Value, p: float, train: bool | None) -> tuple[Value, Value]:
     b.require(not train or p == 0, "drops values at random", "export the model in eval mode: model.eval()")
     return x, b.const(torch.ones(x.shape, dtype=torch.bool))

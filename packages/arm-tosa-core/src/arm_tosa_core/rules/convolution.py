@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from ..lower.builder import Builder
+from ..lower.op_builder import OpBuilder
 from ..lower.registry import Q, op
 from ..lower.values import Value
 
@@ -20,7 +20,7 @@ def _each(given: int | Sequence[_T], n: int) -> list[Any]:
 
 @op("aten.convolution.default", quant=Q.CONV)
 def convolution(
-    b: Builder,
+    b: OpBuilder,
     x: Value,
     weight: Value,
     bias: Value | None,
@@ -57,7 +57,7 @@ def convolution(
     return _grouped(b, f"CONV{n}D", image, b.nhwc(weight), bias, groups, attrs)
 
 
-def _split_channels(b: Builder, kernel: Value, channels: int, multiplier: int) -> Value:
+def _split_channels(b: OpBuilder, kernel: Value, channels: int, multiplier: int) -> Value:
     """[KH, KW, C * M, 1] to [KH, KW, C, M]; per-channel scales run over C * M, as TOSA has it."""
     shape = (*kernel.shape[:2], channels, multiplier)
     if kernel.const is None:
@@ -66,7 +66,7 @@ def _split_channels(b: Builder, kernel: Value, channels: int, multiplier: int) -
 
 
 def _grouped(
-    b: Builder, name: str, image: Value, kernel: Value, bias: Value | None, groups: int, attrs: dict[str, Any]
+    b: OpBuilder, name: str, image: Value, kernel: Value, bias: Value | None, groups: int, attrs: dict[str, Any]
 ) -> Value:
     """One convolution per group; the result is NCHW."""
     inputs, outputs = image.shape[-1] // groups, kernel.shape[0] // groups
@@ -81,7 +81,7 @@ def _grouped(
 
 
 def _fit(
-    b: Builder,
+    b: OpBuilder,
     x: Value,
     kernel: Sequence[int],
     stride: Sequence[int],
@@ -106,7 +106,7 @@ def _fit(
 
 
 def _transposed(
-    b: Builder,
+    b: OpBuilder,
     x: Value,
     weight: Value,
     bias: Value | None,
@@ -148,7 +148,7 @@ def _transposed(
 
 
 def _spread(
-    b: Builder,
+    b: OpBuilder,
     x: Value,
     kernel: Sequence[int],
     stride: Sequence[int],
@@ -168,7 +168,7 @@ def _spread(
     return x, pads
 
 
-def _stretched(b: Builder, x: Value, axis: int, stride: int) -> Value:
+def _stretched(b: OpBuilder, x: Value, axis: int, stride: int) -> Value:
     """The tensor with ``stride - 1`` zeros between its elements along an axis."""
     if stride == 1:
         return x
@@ -178,7 +178,7 @@ def _stretched(b: Builder, x: Value, axis: int, stride: int) -> Value:
     return b.slice(b.RESHAPE(rows, [*x.shape[:axis], n * stride, *x.shape[axis + 1 :]]), axis, 0, (n - 1) * stride + 1)
 
 
-def _dilated(b: Builder, weight: Value, dilation: Sequence[int]) -> Value:
+def _dilated(b: OpBuilder, weight: Value, dilation: Sequence[int]) -> Value:
     """The kernel with the zeros of its dilation written out: TRANSPOSE_CONV2D has no dilation of its own."""
     b.require(weight.const is not None, "is a dilated transposed convolution of a weight that is not constant")
     assert weight.const is not None
@@ -193,7 +193,7 @@ def _declare(n: int) -> None:
 
     @op(f"aten.conv{n}d.default", quant=Q.CONV)
     def conv(
-        b: Builder,
+        b: OpBuilder,
         x: Value,
         weight: Value,
         bias: Value | None = None,
@@ -207,7 +207,7 @@ def _declare(n: int) -> None:
 
     @op(f"aten.conv{n}d.padding", quant=Q.CONV)
     def conv_named_padding(
-        b: Builder,
+        b: OpBuilder,
         x: Value,
         weight: Value,
         bias: Value | None = None,
@@ -225,7 +225,7 @@ def _declare(n: int) -> None:
 
     @op(f"aten.conv_transpose{n}d.{overload}", quant=Q.CONV)
     def conv_transpose(
-        b: Builder,
+        b: OpBuilder,
         x: Value,
         weight: Value,
         bias: Value | None = None,

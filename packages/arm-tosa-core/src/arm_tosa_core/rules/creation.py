@@ -9,14 +9,14 @@ from typing import Any
 
 import torch
 
-from ..lower.builder import Builder
+from ..lower.op_builder import OpBuilder
 from ..lower.registry import Q, op
 from ..lower.values import Value
 
 
 def _declare(name: str, number: float) -> None:
     @op(f"aten.{name}.default", quant=Q.PIECEWISE)
-    def rule(b: Builder, x: Value, *, dtype: torch.dtype | None = None, **_: Any) -> Value:
+    def rule(b: OpBuilder, x: Value, *, dtype: torch.dtype | None = None, **_: Any) -> Value:
         return b.const(torch.full(x.shape, number, dtype=dtype or x.dtype))
 
 
@@ -25,22 +25,22 @@ for _name, _number in (("zeros_like", 0), ("ones_like", 1)):
 
 
 @op("aten.full_like.default", quant=Q.PIECEWISE)
-def full_like(b: Builder, x: Value, number: float, *, dtype: torch.dtype | None = None, **_: Any) -> Value:
+def full_like(b: OpBuilder, x: Value, number: float, *, dtype: torch.dtype | None = None, **_: Any) -> Value:
     return b.const(torch.full(x.shape, number, dtype=dtype or x.dtype))
 
 
 @op("aten.new_zeros.default", quant=Q.PIECEWISE)
-def new_zeros(b: Builder, x: Value, shape: Any, *, dtype: torch.dtype | None = None, **_: Any) -> Value:
+def new_zeros(b: OpBuilder, x: Value, shape: Any, *, dtype: torch.dtype | None = None, **_: Any) -> Value:
     return b.const(torch.zeros(shape, dtype=dtype or x.dtype))
 
 
 @op("aten.new_ones.default", quant=Q.PIECEWISE)
-def new_ones(b: Builder, x: Value, shape: Any, *, dtype: torch.dtype | None = None, **_: Any) -> Value:
+def new_ones(b: OpBuilder, x: Value, shape: Any, *, dtype: torch.dtype | None = None, **_: Any) -> Value:
     return b.const(torch.ones(shape, dtype=dtype or x.dtype))
 
 
 @op("aten.new_full.default", quant=Q.PIECEWISE)
-def new_full(b: Builder, x: Value, shape: Any, number: float, *, dtype: torch.dtype | None = None, **_: Any) -> Value:
+def new_full(b: OpBuilder, x: Value, shape: Any, number: float, *, dtype: torch.dtype | None = None, **_: Any) -> Value:
     return b.const(torch.full(shape, number, dtype=dtype or x.dtype))
 
 

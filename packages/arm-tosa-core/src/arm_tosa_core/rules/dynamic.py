@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import torch
 
-from ..lower.builder import Builder
+from ..lower.op_builder import OpBuilder
 from ..lower.registry import op
 from ..lower.values import Value
 
 
 @op("quantized_decomposed.choose_qparams.tensor")
-def choose_qparams(b: Builder, x: Value, low: int, high: int, eps: float, dtype: torch.dtype) -> tuple[Value, Value]:
+def choose_qparams(b: OpBuilder, x: Value, low: int, high: int, eps: float, dtype: torch.dtype) -> tuple[Value, Value]:
     """Scale and zero point with which ``low`` to ``high`` cover the numbers of ``x``, and 0."""
     b.require(
         b.spec.support_float(),

@@ -9,39 +9,38 @@ from typing import Any
 
 import torch
 
-from ..lower.builder import Builder
-from ..lower.builder.core import Operand
+from ..lower.op_builder import OpBuilder
 from ..lower.registry import Q, op
-from ..lower.values import Value
+from ..lower.values import Operand, Value
 
 
 @op("aten.add.Tensor", "aten.add.Scalar", quant=Q.ARITHMETIC)
-def add(b: Builder, x: Operand, y: Operand, *, alpha: float = 1) -> Value:
+def add(b: OpBuilder, x: Operand, y: Operand, *, alpha: float = 1) -> Value:
     return b.ADD(x, y if alpha == 1 else b.MUL(y, alpha))
 
 
 @op("aten.sub.Tensor", "aten.sub.Scalar", quant=Q.ARITHMETIC)
-def sub(b: Builder, x: Operand, y: Operand, *, alpha: float = 1) -> Value:
+def sub(b: OpBuilder, x: Operand, y: Operand, *, alpha: float = 1) -> Value:
     return b.SUB(x, y if alpha == 1 else b.MUL(y, alpha))
 
 
 @op("aten.rsub.Scalar", "aten.rsub.Tensor", quant=Q.ARITHMETIC)
-def rsub(b: Builder, x: Operand, y: Operand, alpha: float = 1) -> Value:
+def rsub(b: OpBuilder, x: Operand, y: Operand, alpha: float = 1) -> Value:
     return b.SUB(y, x if alpha == 1 else b.MUL(x, alpha))
 
 
 @op("aten.mul.Tensor", "aten.mul.Scalar", quant=Q.PRODUCT)
-def mul(b: Builder, x: Operand, y: Operand) -> Value:
+def mul(b: OpBuilder, x: Operand, y: Operand) -> Value:
     return b.MUL(x, y)
 
 
 @op("aten.maximum.default", "aten.max.other", "aten.clamp_min.Tensor", quant=Q.ARITHMETIC)
-def maximum(b: Builder, x: Operand, y: Operand) -> Value:
+def maximum(b: OpBuilder, x: Operand, y: Operand) -> Value:
     return b.MAXIMUM(x, y)
 
 
 @op("aten.minimum.default", "aten.min.other", "aten.clamp_max.Tensor", quant=Q.ARITHMETIC)
-def minimum(b: Builder, x: Operand, y: Operand) -> Value:
+def minimum(b: OpBuilder, x: Operand, y: Operand) -> Value:
     return b.MINIMUM(x, y)
 
 
@@ -131,7 +130,9 @@ def _rest(b: Any, x: Operand, y: Operand, mode: str, function: Callable[..., tor
     return b.aten.sub(x, b.aten.mul(quotient, y))  # type: ignore[no-any-return]
 
 
-def _whole_quotient(b: Builder, x: Operand, y: Operand, mode: str, exact: Callable[..., torch.Tensor]) -> Value | None:
+def _whole_quotient(
+    b: OpBuilder, x: Operand, y: Operand, mode: str, exact: Callable[..., torch.Tensor]
+) -> Value | None:
     """The whole quotient of a quantized value and a number, in integers; None where there is float, or no number."""
     number = _number(y)
     if not number or not isinstance(x, Value) or not b.stays_whole(x):
@@ -139,7 +140,7 @@ def _whole_quotient(b: Builder, x: Operand, y: Operand, mode: str, exact: Callab
     return b.whole(x, mode, lambda real: exact(real, number), number)
 
 
-def _quotient(b: Builder, x: Operand, y: Operand, floor: bool) -> tuple[Value, Value]:
+def _quotient(b: OpBuilder, x: Operand, y: Operand, floor: bool) -> tuple[Value, Value]:
     """The whole quotient, rounded down or towards 0, and what is left."""
     x, y = (b.jumping(v) for v in b.operands(x, y))
     if x.dtype in (torch.int8, torch.uint8, torch.int16) and not b.spec.support_integer():  # float32 holds them exactly
@@ -170,7 +171,7 @@ def _quotient(b: Builder, x: Operand, y: Operand, floor: bool) -> tuple[Value, V
 
 
 @op("aten.pow.Tensor_Scalar", "aten.pow.Tensor_Tensor", "aten.pow.Scalar", quant=Q.TABLE)
-def pow_(b: Builder, x: Operand, exponent: Operand) -> Value:
+def pow_(b: OpBuilder, x: Operand, exponent: Operand) -> Value:
     number = _number(exponent)
     if number is None or not number.is_integer() or not isinstance(x, Value):
         return b.plain("POW", x, exponent)
@@ -192,12 +193,12 @@ def pow_(b: Builder, x: Operand, exponent: Operand) -> Value:
 
 
 @op("aten.sqrt.default", quant=Q.TABLE)
-def sqrt(b: Builder, x: Value) -> Value:
+def sqrt(b: OpBuilder, x: Value) -> Value:
     return b.plain("POW", b.floating(b.real(x)), 0.5)
 
 
 @op("aten.square.default", quant=Q.TABLE)
-def square(b: Builder, x: Value) -> Value:
+def square(b: OpBuilder, x: Value) -> Value:
     return b.MUL(x, x)
 
 
@@ -205,17 +206,17 @@ def square(b: Builder, x: Value) -> Value:
 
 
 @op("aten.neg.default", quant=Q.TABLE)
-def neg(b: Builder, x: Value) -> Value:
+def neg(b: OpBuilder, x: Value) -> Value:
     return b.NEGATE(x)
 
 
 @op("aten.abs.default", quant=Q.TABLE)
-def abs_(b: Builder, x: Value) -> Value:
+def abs_(b: OpBuilder, x: Value) -> Value:
     return b.unary("ABS", x) if x.dtype.is_floating_point else b.MAXIMUM(x, b.SUB(0, x))
 
 
 @op("aten.sign.default", quant=Q.STEPS)
-def sign(b: Builder, x: Value) -> Value:
+def sign(b: OpBuilder, x: Value) -> Value:
     if b.stays_whole(x):
         return b.signs(x)
     x = b.jumping(x)
@@ -223,9 +224,9 @@ def sign(b: Builder, x: Value) -> Value:
     return b.SELECT(b.compare("GREATER", x, 0), b.scalar(1, x), negative)
 
 
-def _declare_step(name: str, function: Callable[[Builder, Value], Value]) -> None:
+def _declare_step(name: str, function: Callable[[OpBuilder, Value], Value]) -> None:
     @op(f"aten.{name}.default", quant=Q.STEPS)
-    def rule(b: Builder, x: Value) -> Value:
+    def rule(b: OpBuilder, x: Value) -> Value:
         if not x.dtype.is_floating_point:
             return x
         if not b.stays_whole(x):
@@ -235,14 +236,14 @@ def _declare_step(name: str, function: Callable[[Builder, Value], Value]) -> Non
         return b.whole(x, name, getattr(torch, name))
 
 
-def rounded(b: Builder, x: Value) -> Value:
+def rounded(b: OpBuilder, x: Value) -> Value:
     """The nearest whole number, ties to even, which is how CAST rounds."""
     # beyond 2**23 a float32 is whole already
     whole = b.cast(b.cast(b.clamp(x, -(2.0**23), 2.0**23), torch.int32), x.dtype)
     return b.SELECT(b.compare("GREATER", b.unary("ABS", x), 2.0**23), x, whole)
 
 
-def truncated(b: Builder, x: Value) -> Value:
+def truncated(b: OpBuilder, x: Value) -> Value:
     """The whole number between 0 and a real that is nearest to it."""
     return b.SELECT(b.compare("GREATER", 0.0, x), b.unary("CEIL", x), b.unary("FLOOR", x))
 
@@ -256,10 +257,10 @@ _declare_step("round", rounded)
 
 # -- functions of one real --------------------------------------------------------------------------
 
-Function = Callable[[Builder, Value], Value]
+Function = Callable[[OpBuilder, Value], Value]
 
 
-def polynomial(b: Builder, x: Value, coefficients: Sequence[float]) -> Value:
+def polynomial(b: OpBuilder, x: Value, coefficients: Sequence[float]) -> Value:
     """``coefficients[0] + coefficients[1] * x + ...``."""
     result = b.MUL(x, coefficients[-1])
     for c in reversed(coefficients[1:-1]):
@@ -287,20 +288,20 @@ _ERFINV_TAIL = (
 def _odd(function: Function) -> Function:
     """An odd function, from the one for positive numbers."""
 
-    def both(b: Builder, x: Value) -> Value:
+    def both(b: OpBuilder, x: Value) -> Value:
         result = function(b, b.unary("ABS", x))
         return b.SELECT(b.compare("GREATER", 0.0, x), b.NEGATE(result), result)
 
     return both
 
 
-def _atan(b: Builder, x: Value) -> Value:
+def _atan(b: OpBuilder, x: Value) -> Value:
     small = b.MINIMUM(x, b.unary("RECIPROCAL", b.MAXIMUM(x, 1.0)))
     angle = b.MUL(small, polynomial(b, b.MUL(small, small), _ATAN))
     return b.SELECT(b.compare("GREATER", x, 1.0), b.SUB(math.pi / 2, angle), angle)
 
 
-def _asin(b: Builder, x: Value) -> Value:
+def _asin(b: OpBuilder, x: Value) -> Value:
     steep = b.compare("GREATER", x, 0.5)
     squared = b.SELECT(steep, b.MUL(b.SUB(1.0, x), 0.5), b.MUL(x, x))
     base = b.SELECT(steep, sqrt(b, squared), x)
@@ -308,7 +309,7 @@ def _asin(b: Builder, x: Value) -> Value:
     return b.SELECT(steep, b.SUB(math.pi / 2, b.MUL(angle, 2.0)), angle)
 
 
-def _erfinv(b: Builder, x: Value) -> Value:
+def _erfinv(b: OpBuilder, x: Value) -> Value:
     size = b.unary("ABS", x)
     w = b.NEGATE(b.unary("LOG", b.MAXIMUM(b.SUB(1.0, b.MUL(x, x)), 2.0**-25)))  # 2**-24 is the least beside 0
     tail = polynomial(b, b.SUB(sqrt(b, w), 3.0), _ERFINV_TAIL)
@@ -321,7 +322,7 @@ def _erfinv(b: Builder, x: Value) -> Value:
 def _exponentials(sign: int) -> Function:
     """``(exp(x) + sign * exp(-x)) / 2``."""
 
-    def function(b: Builder, x: Value) -> Value:
+    def function(b: OpBuilder, x: Value) -> Value:
         up, down = b.unary("EXP", x), b.unary("EXP", b.NEGATE(x))
         return b.MUL(b.ADD(up, down) if sign > 0 else b.SUB(up, down), 0.5)
 
@@ -335,7 +336,7 @@ def _log(base: float) -> Function:
 _asinh = _odd(lambda b, x: b.unary("LOG", b.ADD(x, sqrt(b, b.ADD(b.MUL(x, x), 1.0)))))
 
 
-def _atanh(b: Builder, x: Value) -> Value:
+def _atanh(b: OpBuilder, x: Value) -> Value:
     ratio = b.MUL(b.ADD(1.0, x), b.unary("RECIPROCAL", b.SUB(1.0, x)))
     return b.MUL(b.unary("LOG", ratio), 0.5)
 
@@ -386,7 +387,7 @@ _REACHES = {
 
 def _declare_function(name: str, function: Function) -> None:
     @op(f"aten.{name}.default", quant=Q.TABLE, domain=_DOMAINS.get(name), reach=_REACHES.get(name))
-    def rule(b: Builder, x: Value) -> Value:
+    def rule(b: OpBuilder, x: Value) -> Value:
         return function(b, b.floating(b.real(x)))
 
 
@@ -395,7 +396,7 @@ for _name, _function in _FUNCTIONS.items():
 
 
 @op("aten.logit.default", quant=Q.TABLE, domain=(0.0, 1.0))
-def logit(b: Builder, x: Value, eps: float | None = None) -> Value:
+def logit(b: OpBuilder, x: Value, eps: float | None = None) -> Value:
     x = b.real(x)
     if eps is not None:
         x = b.clamp(x, eps, 1 - eps)

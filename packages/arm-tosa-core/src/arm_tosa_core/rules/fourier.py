@@ -11,11 +11,10 @@ from collections.abc import Sequence
 
 import torch
 
-from ..lower.builder import Builder
-from ..lower.builder.core import Operand
 from ..lower.complex_numbers import Parts, is_complex, parts
+from ..lower.op_builder import OpBuilder
 from ..lower.registry import op
-from ..lower.values import Complex, Value
+from ..lower.values import Complex, Operand, Value
 from .linear import matmul
 from .shape import select, stack
 
@@ -33,7 +32,7 @@ def _matrix(rows: int, columns: int, size: int) -> tuple[torch.Tensor, torch.Ten
     return angles.double().cos().float(), angles.double().sin().float()
 
 
-def _fits(b: Builder, sizes: Sequence[int]) -> bool:
+def _fits(b: OpBuilder, sizes: Sequence[int]) -> bool:
     """Whether FFT2D takes these sizes; refuses what a matrix does not take either."""
     if b.spec.support_extension("fft") and all(n & (n - 1) == 0 for n in sizes):
         return True
@@ -44,7 +43,7 @@ def _fits(b: Builder, sizes: Sequence[int]) -> bool:
     return False
 
 
-def _images(b: Builder, x: Value, dims: Sequence[int]) -> tuple[Value, list[int]]:
+def _images(b: OpBuilder, x: Value, dims: Sequence[int]) -> tuple[Value, list[int]]:
     """The one or two axes as the last of [N, H, W], and where each axis went."""
     order = [*(i for i in range(x.rank) if i not in dims), *dims]
     moved = b.TRANSPOSE(x, order)
@@ -53,20 +52,20 @@ def _images(b: Builder, x: Value, dims: Sequence[int]) -> tuple[Value, list[int]
     return b.RESHAPE(moved, [x.size // (height * width), height, width]), order
 
 
-def _back(b: Builder, y: Value, shape: Sequence[int], order: Sequence[int]) -> Value:
+def _back(b: OpBuilder, y: Value, shape: Sequence[int], order: Sequence[int]) -> Value:
     """``_images`` undone, for a result whose last axis may be shorter."""
     moved = b.RESHAPE(y, [*(shape[i] for i in order[:-1]), y.shape[-1]])
     return b.TRANSPOSE(moved, [order.index(i) for i in range(len(order))])
 
 
-def _fft2d(b: Builder, x: Parts, dims: Sequence[int], inverse: bool) -> Parts:
+def _fft2d(b: OpBuilder, x: Parts, dims: Sequence[int], inverse: bool) -> Parts:
     images, order = zip(*(_images(b, part, dims) for part in x), strict=True)
     results = b.emit_all("FFT2D", [b.tensor(v) for v in images], inverse=inverse)
     real, imag = (_back(b, b.value(t, torch.float32), x[0].shape, order[0]) for t in results)
     return real, imag
 
 
-def _transformed(b: Builder, x: Parts, dims: Sequence[int], inverse: bool) -> Parts:
+def _transformed(b: OpBuilder, x: Parts, dims: Sequence[int], inverse: bool) -> Parts:
     """Along each of the axes, not divided by anything."""
     while dims:
         now, dims = dims[:2], dims[2:]
@@ -78,7 +77,7 @@ def _transformed(b: Builder, x: Parts, dims: Sequence[int], inverse: bool) -> Pa
     return x
 
 
-def _product(b: Builder, x: Parts, dim: int, inverse: bool) -> Parts:
+def _product(b: OpBuilder, x: Parts, dim: int, inverse: bool) -> Parts:
     size = x[0].shape[dim]
     cosines, sines = (b.const(m) for m in _matrix(size, size, size))
     (re_c, im_c), (re_s, im_s) = ([_along(b, part, dim, m) for part in x] for m in (cosines, sines))
@@ -87,20 +86,20 @@ def _product(b: Builder, x: Parts, dim: int, inverse: bool) -> Parts:
     return b.ADD(re_c, im_s), b.SUB(im_c, re_s)
 
 
-def _along(b: Builder, x: Value, dim: int, matrix: Value) -> Value:
+def _along(b: OpBuilder, x: Value, dim: int, matrix: Value) -> Value:
     """The product of an axis with a matrix [old size, new size]."""
     last = [*(i for i in range(x.rank) if i != dim), dim]
     y = matmul(b, b.RESHAPE(b.TRANSPOSE(x, last), [x.size // x.shape[dim], x.shape[dim]]), matrix)
     return _back(b, y, x.shape, last)
 
 
-def _normed(b: Builder, x: Value, shape: Sequence[int], dims: Sequence[int], norm: int) -> Value:
+def _normed(b: OpBuilder, x: Value, shape: Sequence[int], dims: Sequence[int], norm: int) -> Value:
     count = math.prod(shape[d] for d in dims)
     return x if norm == _NO_NORM else b.MUL(x, 1 / (math.sqrt(count) if norm == _ROOT else count))
 
 
 @op("aten._fft_r2c.default")
-def fft_r2c(b: Builder, x: Value, dims: Sequence[int], norm: int, onesided: bool) -> Complex:
+def fft_r2c(b: OpBuilder, x: Value, dims: Sequence[int], norm: int, onesided: bool) -> Complex:
     x = b.real(x)
     dims = [d % x.rank for d in dims]
     if not onesided:
@@ -121,13 +120,13 @@ def fft_r2c(b: Builder, x: Value, dims: Sequence[int], norm: int, onesided: bool
 
 
 @op("aten._fft_c2c.default", "complex._fft_c2c.default")
-def fft_c2c(b: Builder, x: Value | Complex, dims: Sequence[int], norm: int, forward: bool) -> Complex:
+def fft_c2c(b: OpBuilder, x: Value | Complex, dims: Sequence[int], norm: int, forward: bool) -> Complex:
     dims = [d % len(x.shape) for d in dims]
     return Complex(*(_normed(b, v, x.shape, dims, norm) for v in _transformed(b, parts(b, x), dims, not forward)))
 
 
 @op("complex._fft_c2r.default")
-def fft_c2r(b: Builder, x: Complex, dims: Sequence[int], norm: int, size: int) -> Value:
+def fft_c2r(b: OpBuilder, x: Complex, dims: Sequence[int], norm: int, size: int) -> Value:
     """The spectrum is half of one that mirrors itself: what is mirrored counts twice."""
     *others, last = [d % x.real.rank for d in dims]
     half = size // 2 + 1
@@ -146,68 +145,68 @@ def fft_c2r(b: Builder, x: Complex, dims: Sequence[int], norm: int, size: int) -
 
 
 @op("complex.view_as_real.default")
-def view_as_real(b: Builder, x: Complex) -> Value:
+def view_as_real(b: OpBuilder, x: Complex) -> Value:
     return stack(b, parts(b, x), -1)
 
 
 @op("aten.view_as_complex.default")
-def view_as_complex(b: Builder, x: Value) -> Complex:
+def view_as_complex(b: OpBuilder, x: Value) -> Complex:
     x = b.real(x)
     return Complex(select(b, x, -1, 0), select(b, x, -1, 1))
 
 
 @op("aten.complex.default")
-def complex_(b: Builder, real: Value, imag: Value) -> Complex:
+def complex_(b: OpBuilder, real: Value, imag: Value) -> Complex:
     return Complex(b.real(real), b.real(imag))
 
 
 @op("aten.polar.default")
-def polar(b: Builder, size: Value, angle: Value) -> Complex:
+def polar(b: OpBuilder, size: Value, angle: Value) -> Complex:
     return Complex(*(b.MUL(b.real(size), b.unary(name, angle)) for name in ("COS", "SIN")))
 
 
 @op("complex.real.default")
-def real(b: Builder, x: Complex) -> Value:
+def real(b: OpBuilder, x: Complex) -> Value:
     return x.real
 
 
 @op("complex.imag.default")
-def imag(b: Builder, x: Complex) -> Value:
+def imag(b: OpBuilder, x: Complex) -> Value:
     return x.imag
 
 
 @op("complex.abs.default")
-def abs_(b: Builder, x: Complex) -> Value:
+def abs_(b: OpBuilder, x: Complex) -> Value:
     return b.plain("POW", b.ADD(b.MUL(x.real, x.real), b.MUL(x.imag, x.imag)), 0.5)
 
 
 @op("complex.angle.default")
-def angle(b: Builder, x: Complex) -> Value:
-    return b.aten.atan2(x.imag, x.real)  # type: ignore[no-any-return]
+def angle(b: OpBuilder, x: Complex) -> Value:
+    return b.aten.atan2(x.imag, x.real)
 
 
 @op("complex._conj.default", "complex.conj_physical.default", "complex._conj_physical.default")
-def conj(b: Builder, x: Complex) -> Complex:
+def conj(b: OpBuilder, x: Complex) -> Complex:
     return Complex(x.real, b.NEGATE(x.imag))
 
 
 @op("complex.resolve_conj.default", "complex.resolve_neg.default")
-def same(b: Builder, x: Complex, **_: object) -> Complex:
+def same(b: OpBuilder, x: Complex, **_: object) -> Complex:
     return x
 
 
 @op("complex.add.Tensor")
-def add(b: Builder, x: Complex, y: Operand | Complex) -> Complex:
+def add(b: OpBuilder, x: Complex, y: Operand | Complex) -> Complex:
     return Complex(*(b.ADD(v, w) for v, w in zip(parts(b, x), parts(b, y), strict=True)))
 
 
 @op("complex.sub.Tensor")
-def sub(b: Builder, x: Complex, y: Operand | Complex) -> Complex:
+def sub(b: OpBuilder, x: Complex, y: Operand | Complex) -> Complex:
     return Complex(*(b.SUB(v, w) for v, w in zip(parts(b, x), parts(b, y), strict=True)))
 
 
 @op("complex.mul.Tensor", "complex.mul.Scalar")
-def mul(b: Builder, x: Value | Complex, y: Operand | Complex) -> Complex:
+def mul(b: OpBuilder, x: Value | Complex, y: Operand | Complex) -> Complex:
     for one, other in ((x, y), (y, x)):
         if not is_complex(other) and not isinstance(other, complex):  # by a real
             return Complex(*(b.MUL(part, other) for part in parts(b, one)))  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import torch
 
-from ..lower.builder import Builder
+from ..lower.op_builder import OpBuilder
 from ..lower.registry import Q, op
 from ..lower.values import Value, inverse
 from ..support.errors import Rejected
@@ -17,13 +17,13 @@ _FEW = 1 << 12
 
 
 @op("aten.embedding.default", quant=Q.SHARED)
-def embedding(b: Builder, table: Value, indices: Value, *_: object) -> Value:
+def embedding(b: OpBuilder, table: Value, indices: Value, *_: object) -> Value:
     rows = b.GATHER(b.RESHAPE(table, [1, *table.shape]), b.RESHAPE(b.counters(indices), [1, indices.size]))
     return b.RESHAPE(rows, [*indices.shape, table.shape[1]])
 
 
 @op("aten.index_select.default", quant=Q.SHARED)
-def index_select(b: Builder, x: Value, dim: int, indices: Value) -> Value:
+def index_select(b: OpBuilder, x: Value, dim: int, indices: Value) -> Value:
     """Few reals are picked where they lie, from a table per element of the axes in front of the indexed one.
 
     Others are picked in rows as long as they can be: an index for each would be as large as the result, and of short
@@ -49,7 +49,7 @@ def index_select(b: Builder, x: Value, dim: int, indices: Value) -> Value:
 
 
 @op("aten.index.Tensor", quant=Q.SHARED)
-def index(b: Builder, x: Value, indices: Sequence[Value | None]) -> Value:
+def index(b: OpBuilder, x: Value, indices: Sequence[Value | None]) -> Value:
     """Several index tensors address one axis, into which their axes are merged."""
     axes, places, before = merged_indices(b, x, indices)
     rest = [i for i in range(x.rank) if i not in axes]
@@ -61,7 +61,7 @@ def index(b: Builder, x: Value, indices: Sequence[Value | None]) -> Value:
     return b.TRANSPOSE(picked, [*range(n, n + before), *range(n), *range(n + before, picked.rank)])
 
 
-def merged_indices(b: Builder, x: Value, indices: Sequence[Value | None]) -> tuple[list[int], Value, int]:
+def merged_indices(b: OpBuilder, x: Value, indices: Sequence[Value | None]) -> tuple[list[int], Value, int]:
     """The axes that index tensors address, indices into them as one, and how many other axes stand before.
 
     Index tensors that stand apart put their axes in front.
@@ -78,7 +78,7 @@ def merged_indices(b: Builder, x: Value, indices: Sequence[Value | None]) -> tup
     return axes, places, axes[0] if side_by_side else 0
 
 
-def _counted_from_zero(b: Builder, indices: Value, length: int) -> Value:
+def _counted_from_zero(b: OpBuilder, indices: Value, length: int) -> Value:
     """Indices for arithmetic; negative ones count from the end."""
     if indices.const is not None:
         return b.const((indices.const % length).to(torch.int32))
@@ -89,7 +89,9 @@ def _counted_from_zero(b: Builder, indices: Value, length: int) -> Value:
 
 
 @op("aten.as_strided.default", quant=Q.SHARED, contiguous=True)
-def as_strided(b: Builder, x: Value, shape: Sequence[int], strides: Sequence[int], offset: int | None = None) -> Value:
+def as_strided(
+    b: OpBuilder, x: Value, shape: Sequence[int], strides: Sequence[int], offset: int | None = None
+) -> Value:
     count = math.prod(shape)
     places = torch.arange(x.size).as_strided(tuple(shape), tuple(strides), offset or 0).reshape(-1)
     flat = b.RESHAPE(x, [x.size])
@@ -99,7 +101,7 @@ def as_strided(b: Builder, x: Value, shape: Sequence[int], strides: Sequence[int
 
 
 @op("aten.gather.default", quant=Q.SHARED)
-def gather(b: Builder, x: Value, dim: int, indices: Value, *, sparse_grad: bool = False) -> Value:
+def gather(b: OpBuilder, x: Value, dim: int, indices: Value, *, sparse_grad: bool = False) -> Value:
     dim %= x.rank
     last = [*(i for i in range(x.rank) if i != dim), dim]
     for i in range(x.rank):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..lower.builder import Builder
+from ..lower.op_builder import OpBuilder
 from ..lower.registry import Q, op
 from ..lower.values import Value, inverse
 
@@ -15,7 +15,7 @@ def _is_weight(y: Value) -> bool:
 
 
 @op("aten.linear.default", quant=Q.CONV)
-def linear(b: Builder, x: Value, weight: Value, bias: Value | None = None) -> Value:
+def linear(b: OpBuilder, x: Value, weight: Value, bias: Value | None = None) -> Value:
     """A 1x1 convolution over an image with a pixel per row of ``x``, in the order in which the rows lie."""
     if not _is_weight(weight):
         b.require(weight.rank == 2, "has a weight that is no matrix")
@@ -50,14 +50,14 @@ def _sum(b: Any, product: Value, alpha: float, bias: Value, beta: float) -> Valu
 
 
 @op("aten.mm.default", quant=Q.ACCUMULATE)
-def mm(b: Builder, x: Value, y: Value) -> Value:
+def mm(b: OpBuilder, x: Value, y: Value) -> Value:
     if _is_weight(y):
         return linear(b, x, b.TRANSPOSE(y, [1, 0]))
     return matmul(b, x, y)
 
 
 @op("aten.bmm.default", quant=Q.ACCUMULATE)
-def bmm(b: Builder, x: Value, y: Value) -> Value:
+def bmm(b: OpBuilder, x: Value, y: Value) -> Value:
     return b.MATMUL(x, y)
 
 
@@ -67,7 +67,7 @@ def baddbmm(b: Any, bias: Value, x: Value, y: Value, *, beta: float = 1, alpha: 
 
 
 @op("aten.matmul.default", quant=Q.ACCUMULATE)
-def matmul(b: Builder, x: Value, y: Value) -> Value:
+def matmul(b: OpBuilder, x: Value, y: Value) -> Value:
     """All of PyTorch's forms: vectors, matrices, batches that broadcast."""
     if _is_weight(y) and y.rank == 2 and x.rank > 1:
         return linear(b, x, b.TRANSPOSE(y, [1, 0]))
@@ -91,5 +91,5 @@ def matmul(b: Builder, x: Value, y: Value) -> Value:
 
 
 @op("aten.dot.default", "aten.mv.default", quant=Q.ACCUMULATE)
-def dot(b: Builder, x: Value, y: Value) -> Value:
+def dot(b: OpBuilder, x: Value, y: Value) -> Value:
     return matmul(b, x, y)

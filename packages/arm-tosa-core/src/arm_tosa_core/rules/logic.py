@@ -7,16 +7,15 @@ from typing import Any
 
 import torch
 
-from ..lower.builder import Builder
-from ..lower.builder.core import Operand
+from ..lower.op_builder import OpBuilder
 from ..lower.registry import Q, op
-from ..lower.values import Complex, Value
+from ..lower.values import Complex, Operand, Value
 from .elementwise import truncated
 
 
 def _declare_comparison(name: str, tosa: str, swapped: bool, negated: bool) -> None:
     @op(f"aten.{name}.Tensor", f"aten.{name}.Scalar", quant=Q.ARITHMETIC)
-    def rule(b: Builder, x: Operand, y: Operand) -> Value:
+    def rule(b: OpBuilder, x: Operand, y: Operand) -> Value:
         result = b.compare(tosa, y, x) if swapped else b.compare(tosa, x, y)
         return b.elementwise("LOGICAL_NOT", result) if negated else result
 
@@ -35,7 +34,7 @@ for _name, _tosa, _swapped, _negated in (
 def _declare_binary(name: str, tosa: str, as_bool: bool) -> None:
     # floats are compared with 0 first
     @op(*([f"aten.{name}.default"] if as_bool else _bit_overloads(name)), quant=Q.ARITHMETIC if as_bool else Q.NONE)
-    def rule(b: Builder, x: Operand, y: Operand) -> Value:
+    def rule(b: OpBuilder, x: Operand, y: Operand) -> Value:
         if as_bool:
             return b.plain(tosa, *(truth(b, v) if isinstance(v, Value) else bool(v) for v in (x, y)))
         x, y = b.operands(x, y)
@@ -46,14 +45,14 @@ def _bit_overloads(name: str) -> list[str]:
     return [f"aten.{n}.{o}" for n in (name, f"__{name.removeprefix('bitwise_')}__") for o in ("Tensor", "Scalar")]
 
 
-def truth(b: Builder, x: Value) -> Value:
+def truth(b: OpBuilder, x: Value) -> Value:
     """Whether numbers are not 0."""
     if not x.dtype.is_floating_point:
         return b.cast(x, torch.bool)
     return b.elementwise("LOGICAL_NOT", b.compare("EQUAL", x, 0))
 
 
-def _bits(b: Builder, x: Value) -> Value:
+def _bits(b: OpBuilder, x: Value) -> Value:
     b.require(x.dtype != torch.int64, "works on the bits of int64", "cast the input to int32 in the model")
     return x
 
@@ -64,37 +63,37 @@ for _name in ("and", "or", "xor"):
 
 
 @op("aten.logical_not.default", quant=Q.ARITHMETIC)
-def logical_not(b: Builder, x: Value) -> Value:
+def logical_not(b: OpBuilder, x: Value) -> Value:
     return b.elementwise("LOGICAL_NOT", truth(b, x))
 
 
 @op("aten.bitwise_not.default")
-def bitwise_not(b: Builder, x: Value) -> Value:
+def bitwise_not(b: OpBuilder, x: Value) -> Value:
     return b.elementwise("LOGICAL_NOT" if x.dtype == torch.bool else "BITWISE_NOT", _bits(b, x))
 
 
 @op(*(f"aten.{n}.{o}" for n in ("bitwise_left_shift", "__lshift__") for o in ("Tensor", "Tensor_Scalar", "Scalar")))
-def left_shift(b: Builder, x: Value, n: Operand) -> Value:
+def left_shift(b: OpBuilder, x: Value, n: Operand) -> Value:
     return b.plain("LOGICAL_LEFT_SHIFT", *(_bits(b, v) for v in b.operands(x, n)))
 
 
 @op(*(f"aten.{n}.{o}" for n in ("bitwise_right_shift", "__rshift__") for o in ("Tensor", "Tensor_Scalar", "Scalar")))
-def right_shift(b: Builder, x: Value, n: Operand) -> Value:
+def right_shift(b: OpBuilder, x: Value, n: Operand) -> Value:
     return b.plain("ARITHMETIC_RIGHT_SHIFT", *(_bits(b, v) for v in b.operands(x, n)))
 
 
 @op("aten.isnan.default")
-def isnan(b: Builder, x: Value) -> Value:
+def isnan(b: OpBuilder, x: Value) -> Value:
     return b.elementwise("LOGICAL_NOT", b.compare("EQUAL", x, x))
 
 
 @op("aten.isinf.default")
-def isinf(b: Builder, x: Value) -> Value:
+def isinf(b: OpBuilder, x: Value) -> Value:
     return b.compare("EQUAL", b.unary("ABS", x), math.inf)
 
 
 @op("aten.where.self", "aten.where.ScalarSelf", "aten.where.ScalarOther", "aten.where.Scalar", quant=Q.SHARED)
-def where(b: Builder, condition: Value, x: Operand, y: Operand) -> Value:
+def where(b: OpBuilder, condition: Value, x: Operand, y: Operand) -> Value:
     if not isinstance(x, Value) and not isinstance(y, Value):
         kind = torch.float32 if isinstance(x, float) or isinstance(y, float) else torch.int64
         x = b.const(torch.tensor(x, dtype=kind))
@@ -102,14 +101,14 @@ def where(b: Builder, condition: Value, x: Operand, y: Operand) -> Value:
 
 
 @op("aten.masked_fill.Scalar", "aten.masked_fill.Tensor", quant=Q.SHARED)
-def masked_fill(b: Builder, x: Value, mask: Value, number: Operand) -> Value:
+def masked_fill(b: OpBuilder, x: Value, mask: Value, number: Operand) -> Value:
     if isinstance(number, Value) and number.is_const and number.size == 1:
         number = number.real().item()
     return b.SELECT(mask, number, x)
 
 
 @op("aten._to_copy.default", "aten.to.dtype", "aten.to.dtype_layout", "aten.to.device", quant=Q.SHARED)
-def to(b: Builder, x: Value, *args: Any, dtype: torch.dtype | None = None, **_: Any) -> Value | Complex:
+def to(b: OpBuilder, x: Value, *args: Any, dtype: torch.dtype | None = None, **_: Any) -> Value | Complex:
     wanted = dtype or next((a for a in args if isinstance(a, torch.dtype)), x.dtype)
     if wanted == x.dtype or (x.quant and wanted == torch.float32):
         return x
@@ -126,10 +125,10 @@ def to(b: Builder, x: Value, *args: Any, dtype: torch.dtype | None = None, **_: 
 
 
 @op("aten._assert_tensor_metadata.default")
-def assert_tensor_metadata(b: Builder, x: Value, *_: Any, **__: Any) -> tuple[()]:
+def assert_tensor_metadata(b: OpBuilder, x: Value, *_: Any, **__: Any) -> tuple[()]:
     return ()  # true since the export
 
 
 @op("aten.type_as.default", quant=Q.SHARED)
-def type_as(b: Builder, x: Value, other: Value) -> Value | Complex:
+def type_as(b: OpBuilder, x: Value, other: Value) -> Value | Complex:
     return to(b, x, dtype=other.dtype)

@@ -10,7 +10,7 @@ import math
 
 import torch
 
-from ..lower.builder import Builder
+from ..lower.op_builder import OpBuilder
 from ..lower.registry import Q, op
 from ..lower.values import Value
 
@@ -19,7 +19,7 @@ _MOST = 1 << 22
 
 
 def _ordered(
-    b: Builder, x: Value, dim: int, descending: bool, wanted: slice = slice(None), keepdim: bool = True
+    b: OpBuilder, x: Value, dim: int, descending: bool, wanted: slice = slice(None), keepdim: bool = True
 ) -> tuple[Value, Value]:
     """Numbers along an axis in order, equal ones as they stood, and their indices (int64).
 
@@ -57,43 +57,43 @@ def _ordered(
 
 
 @op("aten.sort.default", quant=Q.SHARED)
-def sort(b: Builder, x: Value, dim: int = -1, descending: bool = False) -> tuple[Value, Value]:
+def sort(b: OpBuilder, x: Value, dim: int = -1, descending: bool = False) -> tuple[Value, Value]:
     return _ordered(b, x, dim, descending)
 
 
 @op("aten.sort.stable", quant=Q.SHARED)
 def sort_stable(
-    b: Builder, x: Value, *, stable: bool | None = None, dim: int = -1, descending: bool = False
+    b: OpBuilder, x: Value, *, stable: bool | None = None, dim: int = -1, descending: bool = False
 ) -> tuple[Value, Value]:
     return _ordered(b, x, dim, descending)
 
 
 @op("aten.argsort.default", quant=Q.SHARED)
-def argsort(b: Builder, x: Value, dim: int = -1, descending: bool = False) -> Value:
+def argsort(b: OpBuilder, x: Value, dim: int = -1, descending: bool = False) -> Value:
     return _ordered(b, x, dim, descending)[1]
 
 
 @op("aten.argsort.stable", quant=Q.SHARED)
-def argsort_stable(b: Builder, x: Value, *, stable: bool = True, dim: int = -1, descending: bool = False) -> Value:
+def argsort_stable(b: OpBuilder, x: Value, *, stable: bool = True, dim: int = -1, descending: bool = False) -> Value:
     return _ordered(b, x, dim, descending)[1]
 
 
 @op("aten.topk.default", quant=Q.SHARED)
-def topk(b: Builder, x: Value, k: int, dim: int = -1, largest: bool = True, _: bool = True) -> tuple[Value, Value]:
+def topk(b: OpBuilder, x: Value, k: int, dim: int = -1, largest: bool = True, _: bool = True) -> tuple[Value, Value]:
     return _ordered(b, x, dim, largest, slice(k))
 
 
 @op("aten.kthvalue.default", quant=Q.SHARED)
-def kthvalue(b: Builder, x: Value, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Value, Value]:
+def kthvalue(b: OpBuilder, x: Value, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Value, Value]:
     return _ordered(b, x, dim, False, slice(k - 1, k), keepdim)
 
 
 @op("aten.median.dim", quant=Q.SHARED)
-def median_dim(b: Builder, x: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
+def median_dim(b: OpBuilder, x: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
     """The lower one of two in the middle."""
     return kthvalue(b, x, (x.shape[dim] + 1) // 2 if x.rank else 1, dim, keepdim)
 
 
 @op("aten.median.default", quant=Q.SHARED)
-def median(b: Builder, x: Value) -> Value:
+def median(b: OpBuilder, x: Value) -> Value:
     return median_dim(b, b.RESHAPE(x, [math.prod(x.shape)]), 0)[0]

@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from ..lower.builder import Builder
+from ..lower.op_builder import OpBuilder
 from ..lower.registry import Q, op
-from ..lower.values import QParams, Value
+from ..lower.values import Value
 from ..support.errors import Rejected
 from .convolution import _each, _fit
 
@@ -18,7 +18,7 @@ _NO_INDICES = Rejected("its indices are used; TOSA's pools give only the maxima"
 
 
 def _windows(
-    b: Builder,
+    b: OpBuilder,
     x: Value,
     kernel: Sequence[int],
     stride: Sequence[int],
@@ -41,7 +41,7 @@ def _windows(
 
 @op("aten.max_pool2d.default", quant=Q.SHARED)
 def max_pool2d(
-    b: Builder,
+    b: OpBuilder,
     x: Value,
     kernel: int | Sequence[int],
     stride: int | Sequence[int] = (),
@@ -61,7 +61,7 @@ def max_pool2d(
 
 
 def _dilated_max_pool(
-    b: Builder,
+    b: OpBuilder,
     x: Value,
     kernel: Sequence[int],
     stride: Sequence[int],
@@ -86,13 +86,13 @@ def _dilated_max_pool(
 
 
 @op("aten.max_pool2d_with_indices.default", quant=Q.SHARED)
-def max_pool2d_with_indices(b: Builder, x: Value, *args: Any, **kwargs: Any) -> tuple[Value, Rejected]:
+def max_pool2d_with_indices(b: OpBuilder, x: Value, *args: Any, **kwargs: Any) -> tuple[Value, Rejected]:
     return max_pool2d(b, x, *args, **kwargs), _NO_INDICES
 
 
 @op("aten.max_pool1d.default", quant=Q.SHARED)
 def max_pool1d(
-    b: Builder,
+    b: OpBuilder,
     x: Value,
     kernel: Sequence[int],
     stride: Sequence[int] = (),
@@ -108,7 +108,7 @@ def max_pool1d(
 
 @op("aten.avg_pool2d.default", quant=Q.SHARED)
 def avg_pool2d(
-    b: Builder,
+    b: OpBuilder,
     x: Value,
     kernel: int | Sequence[int],
     stride: int | Sequence[int] = (),
@@ -134,7 +134,7 @@ def avg_pool2d(
 
 
 def scaled_sum(
-    b: Builder,
+    b: OpBuilder,
     x: Value,
     kernel: Sequence[int],
     stride: Sequence[int],
@@ -143,17 +143,14 @@ def scaled_sum(
 ) -> Value:
     """Sums over windows, divided by a number that is not their size: a depthwise convolution of equal weights."""
     shape = [*kernel, x.shape[1], 1]
-    if x.quant is None:
-        weight = b.const(torch.full(shape, 1 / divisor, dtype=x.dtype))
-    else:
-        weight = b.const(torch.ones(shape, dtype=torch.int8), QParams((1 / divisor,), 0, -127, 127))
+    weight = b.equal_weights(shape, 1 / divisor, x)
     flat = tuple(p for pair in pads for p in pair)
     return b.nchw(b.conv("DEPTHWISE_CONV2D", b.nhwc(x), weight, None, stride=tuple(stride), pad=flat, dilation=(1, 1)))
 
 
 @op("aten.avg_pool1d.default", quant=Q.SHARED)
 def avg_pool1d(
-    b: Builder,
+    b: OpBuilder,
     x: Value,
     kernel: Sequence[int],
     stride: Sequence[int] = (),
@@ -167,7 +164,7 @@ def avg_pool1d(
     return b.RESHAPE(y, [*y.shape[:-2], y.shape[-1]])
 
 
-def _adaptive(b: Builder, x: Value, size: Sequence[int | None], pool: Any) -> Value:
+def _adaptive(b: OpBuilder, x: Value, size: Sequence[int | None], pool: Any) -> Value:
     """A pool with even windows, or, where the sizes do not divide, one pool per window joined along each axis."""
     target = [x.shape[i - 2] if n is None else n for i, n in enumerate(size)]
     for axis in (0, 1):
@@ -189,7 +186,7 @@ def _adaptive(b: Builder, x: Value, size: Sequence[int | None], pool: Any) -> Va
 
 
 @op("aten.adaptive_avg_pool2d.default", "aten._adaptive_avg_pool2d.default", quant=Q.SHARED)
-def adaptive_avg_pool2d(b: Builder, x: Value, size: Sequence[int | None]) -> Value:
+def adaptive_avg_pool2d(b: OpBuilder, x: Value, size: Sequence[int | None]) -> Value:
     target = [x.shape[i - 2] if n is None else n for i, n in enumerate(size)]
     if all(x.shape[i - 2] % n == 0 for i, n in enumerate(target)):
         return avg_pool2d(b, x, [x.shape[i - 2] // n for i, n in enumerate(target)])
@@ -197,19 +194,19 @@ def adaptive_avg_pool2d(b: Builder, x: Value, size: Sequence[int | None]) -> Val
 
 
 @op("aten.adaptive_avg_pool1d.default", quant=Q.SHARED)
-def adaptive_avg_pool1d(b: Builder, x: Value, size: Sequence[int]) -> Value:
+def adaptive_avg_pool1d(b: OpBuilder, x: Value, size: Sequence[int]) -> Value:
     image = b.RESHAPE(x, [*x.shape[:-1], 1, x.shape[-1]])
     y = adaptive_avg_pool2d(b, image, [1, *size])
     return b.RESHAPE(y, [*y.shape[:-2], y.shape[-1]])
 
 
 @op("aten.adaptive_max_pool2d.default", quant=Q.SHARED)
-def adaptive_max_pool2d(b: Builder, x: Value, size: Sequence[int | None]) -> tuple[Value, Rejected]:
+def adaptive_max_pool2d(b: OpBuilder, x: Value, size: Sequence[int | None]) -> tuple[Value, Rejected]:
     return _adaptive(b, x, size, lambda v, kernel: max_pool2d(b, v, kernel)), _NO_INDICES
 
 
 @op("aten.adaptive_max_pool1d.default", quant=Q.SHARED)
-def adaptive_max_pool1d(b: Builder, x: Value, size: Sequence[int]) -> tuple[Value, Rejected]:
+def adaptive_max_pool1d(b: OpBuilder, x: Value, size: Sequence[int]) -> tuple[Value, Rejected]:
     image = b.RESHAPE(x, [*x.shape[:-1], 1, x.shape[-1]])
     y, _ = adaptive_max_pool2d(b, image, [1, *size])
     return b.RESHAPE(y, [*y.shape[:-2], y.shape[-1]]), _NO_INDICES

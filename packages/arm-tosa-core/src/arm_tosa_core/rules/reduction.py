@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..lower.builder import Builder
+from ..lower.op_builder import OpBuilder
 from ..lower.registry import Q, op
 from ..lower.values import QParams, Value
 from .logic import truth
@@ -22,11 +22,11 @@ def _axes(x: Value, dims: Dims) -> list[int]:
     return sorted({d % x.rank if x.rank else 0 for d in ([dims] if isinstance(dims, int) else dims)})
 
 
-def _finish(b: Builder, y: Value, axes: Sequence[int], keepdim: bool) -> Value:
+def _finish(b: OpBuilder, y: Value, axes: Sequence[int], keepdim: bool) -> Value:
     return y if keepdim else b.RESHAPE(y, [n for i, n in enumerate(y.shape) if i not in axes])
 
 
-def _reduced(b: Builder, name: str, x: Value, dims: Dims, keepdim: bool) -> Value:
+def _reduced(b: OpBuilder, name: str, x: Value, dims: Dims, keepdim: bool) -> Value:
     axes = _axes(x, dims)
     y = x
     for axis in axes if x.rank else ():
@@ -35,7 +35,9 @@ def _reduced(b: Builder, name: str, x: Value, dims: Dims, keepdim: bool) -> Valu
 
 
 @op("aten.sum.dim_IntList", "aten.sum.default", quant=Q.ACCUMULATE)
-def sum_(b: Builder, x: Value, dims: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Value:
+def sum_(
+    b: OpBuilder, x: Value, dims: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> Value:
     if dtype is None and not x.dtype.is_floating_point:
         dtype = torch.int64
     x = x if dtype is None or x.quant else b.cast(x, dtype)
@@ -43,7 +45,9 @@ def sum_(b: Builder, x: Value, dims: Dims = None, keepdim: bool = False, *, dtyp
 
 
 @op("aten.mean.dim", "aten.mean.default", quant=Q.ACCUMULATE)
-def mean(b: Builder, x: Value, dims: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Value:
+def mean(
+    b: OpBuilder, x: Value, dims: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> Value:
     axes = _axes(x, dims)
     if x.rank == 4 and axes == [2, 3] and (x.quant is None or max(x.shape[2:]) <= _WINDOW):
         return _finish(b, b.nchw(_image_mean(b, b.nhwc(x))), axes, keepdim)
@@ -54,7 +58,7 @@ def mean(b: Builder, x: Value, dims: Dims = None, keepdim: bool = False, *, dtyp
 _WINDOW = 64
 
 
-def _image_mean(b: Builder, image: Value) -> Value:
+def _image_mean(b: OpBuilder, image: Value) -> Value:
     """The mean over an NHWC image. AVG_POOL2D rounds to the scale of its input, so integers are convolved with ones."""
     _, height, width, channels = image.shape
     image = b.apply_clamp(image)
@@ -62,43 +66,42 @@ def _image_mean(b: Builder, image: Value) -> Value:
         return b.AVG_POOL2D(image, (height, width), (1, 1), (0, 0, 0, 0))
     if image.quant.bits > (16 if b.spec.support_extension("int16") else 8):  # more than a convolution takes
         return b.mean(image, [1, 2])
-    ones = torch.ones((height, width, channels, 1), dtype=torch.int8)
-    weight = b.const(ones, QParams((1 / (height * width),), 0, -127, 127))
+    weight = b.equal_weights((height, width, channels, 1), 1 / (height * width), image)
     return b.conv("DEPTHWISE_CONV2D", image, weight, None, pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1))
 
 
 @op("aten.amax.default", quant=Q.SHARED)
-def amax(b: Builder, x: Value, dims: Dims = None, keepdim: bool = False) -> Value:
+def amax(b: OpBuilder, x: Value, dims: Dims = None, keepdim: bool = False) -> Value:
     return _reduced(b, "REDUCE_MAX", x, dims, keepdim)
 
 
 @op("aten.amin.default", quant=Q.SHARED)
-def amin(b: Builder, x: Value, dims: Dims = None, keepdim: bool = False) -> Value:
+def amin(b: OpBuilder, x: Value, dims: Dims = None, keepdim: bool = False) -> Value:
     return _reduced(b, "REDUCE_MIN", x, dims, keepdim)
 
 
 @op("aten.max.default", quant=Q.SHARED)
-def max_(b: Builder, x: Value) -> Value:
+def max_(b: OpBuilder, x: Value) -> Value:
     return _reduced(b, "REDUCE_MAX", x, None, False)
 
 
 @op("aten.min.default", quant=Q.SHARED)
-def min_(b: Builder, x: Value) -> Value:
+def min_(b: OpBuilder, x: Value) -> Value:
     return _reduced(b, "REDUCE_MIN", x, None, False)
 
 
 @op("aten.max.dim", quant=Q.SHARED)
-def max_dim(b: Builder, x: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
+def max_dim(b: OpBuilder, x: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
     return _reduced(b, "REDUCE_MAX", x, dim, keepdim), argmax(b, x, dim, keepdim)
 
 
 @op("aten.min.dim", quant=Q.SHARED)
-def min_dim(b: Builder, x: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
+def min_dim(b: OpBuilder, x: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
     return _reduced(b, "REDUCE_MIN", x, dim, keepdim), argmin(b, x, dim, keepdim)
 
 
 @op("aten.argmax.default", quant=Q.SHARED)
-def argmax(b: Builder, x: Value, dim: int | None = None, keepdim: bool = False) -> Value:
+def argmax(b: OpBuilder, x: Value, dim: int | None = None, keepdim: bool = False) -> Value:
     shape = x.shape
     if dim is None or not x.rank:
         return b.RESHAPE(b.ARGMAX(b.RESHAPE(x, [x.size]), 0), [1] * len(shape) if keepdim else [])
@@ -108,19 +111,19 @@ def argmax(b: Builder, x: Value, dim: int | None = None, keepdim: bool = False) 
 
 
 @op("aten.argmin.default", quant=Q.SHARED)
-def argmin(b: Builder, x: Value, dim: int | None = None, keepdim: bool = False) -> Value:
+def argmin(b: OpBuilder, x: Value, dim: int | None = None, keepdim: bool = False) -> Value:
     # ~n is -n - 1 for any integer n, in its own type: the order is reversed and nothing overflows
     plain = x.quant is None and x.dtype.is_floating_point
     return argmax(b, b.NEGATE(x) if plain else b.elementwise("BITWISE_NOT", b.apply_clamp(x)), dim, keepdim)
 
 
 @op("aten.any.default", "aten.any.dim", "aten.any.dims", quant=Q.ARITHMETIC)
-def any_(b: Builder, x: Value, dims: Dims = None, keepdim: bool = False) -> Value:
+def any_(b: OpBuilder, x: Value, dims: Dims = None, keepdim: bool = False) -> Value:
     return _reduced(b, "REDUCE_ANY", truth(b, x), dims, keepdim)
 
 
 @op("aten.all.default", "aten.all.dim", "aten.all.dims", quant=Q.ARITHMETIC)
-def all_(b: Builder, x: Value, dims: Dims = None, keepdim: bool = False) -> Value:
+def all_(b: OpBuilder, x: Value, dims: Dims = None, keepdim: bool = False) -> Value:
     return _reduced(b, "REDUCE_ALL", truth(b, x), dims, keepdim)
 
 
@@ -153,7 +156,7 @@ def _halves_multiplied(b: Any, x: Value, dim: int, keepdim: bool) -> Value:
 
 
 @op("aten.cumsum.default", quant=Q.ACCUMULATE)
-def cumsum(b: Builder, x: Value, dim: int, *, dtype: torch.dtype | None = None) -> Value:
+def cumsum(b: OpBuilder, x: Value, dim: int, *, dtype: torch.dtype | None = None) -> Value:
     """Adds the tensor, shifted by 1, 2, 4, ...: each step doubles how many numbers are added up."""
     if not x.rank:
         return x

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..lower.builder import Builder
+from ..lower.op_builder import OpBuilder
 from ..lower.registry import op
 
 _COUNTS = "counts equal numbers, which no TOSA operator does", "take the median"
@@ -25,7 +25,7 @@ _REFUSED: dict[tuple[str, str], tuple[str, ...]] = {
 
 def _declare(targets: tuple[str, ...], reason: str, fix: str) -> None:
     @op(*targets)
-    def rule(b: Builder, *_: Any, **__: Any) -> None:
+    def rule(b: OpBuilder, *_: Any, **__: Any) -> None:
         b.require(False, reason, fix)
 
 

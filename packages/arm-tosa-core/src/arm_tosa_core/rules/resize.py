@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from ..lower.builder import Builder
+from ..lower.op_builder import OpBuilder
 from ..lower.registry import Q, op
 from ..lower.values import Value
 
@@ -33,7 +33,7 @@ def _axis(length: int, target: int, factor: float | None, mode: str, align_corne
 
 
 def _resized(
-    b: Builder,
+    b: OpBuilder,
     x: Value,
     size: Sequence[int] | None,
     factors: _Factors,
@@ -51,27 +51,27 @@ def _resized(
 
 
 @op("aten.upsample_nearest2d.vec", quant=Q.SHARED)
-def upsample_nearest2d_vec(b: Builder, x: Value, size: Sequence[int] | None, factors: _Factors) -> Value:
+def upsample_nearest2d_vec(b: OpBuilder, x: Value, size: Sequence[int] | None, factors: _Factors) -> Value:
     return _resized(b, x, size, factors)
 
 
 @op("aten.upsample_nearest2d.default", quant=Q.SHARED)
 def upsample_nearest2d(
-    b: Builder, x: Value, size: Sequence[int], factor_h: float | None = None, factor_w: float | None = None
+    b: OpBuilder, x: Value, size: Sequence[int], factor_h: float | None = None, factor_w: float | None = None
 ) -> Value:
     return _resized(b, x, size, (factor_h, factor_w))
 
 
 @op("aten.upsample_bilinear2d.vec", quant=Q.SHARED)
 def upsample_bilinear2d_vec(
-    b: Builder, x: Value, size: Sequence[int] | None, align_corners: bool, factors: _Factors
+    b: OpBuilder, x: Value, size: Sequence[int] | None, align_corners: bool, factors: _Factors
 ) -> Value:
     return _resized(b, x, size, factors, "BILINEAR", align_corners)
 
 
 @op("aten.upsample_bilinear2d.default", quant=Q.SHARED)
 def upsample_bilinear2d(
-    b: Builder,
+    b: OpBuilder,
     x: Value,
     size: Sequence[int],
     align_corners: bool,
@@ -82,7 +82,7 @@ def upsample_bilinear2d(
 
 
 @op("aten.upsample_nearest1d.vec", quant=Q.SHARED)
-def upsample_nearest1d_vec(b: Builder, x: Value, size: Sequence[int] | None, factors: _Factors) -> Value:
+def upsample_nearest1d_vec(b: OpBuilder, x: Value, size: Sequence[int] | None, factors: _Factors) -> Value:
     """An image of height 1."""
     image = b.RESHAPE(x, [*x.shape[:2], 1, x.shape[2]])
     y = _resized(b, image, [1, *size] if size else None, (1.0, *(factors or (None,))))
@@ -90,5 +90,5 @@ def upsample_nearest1d_vec(b: Builder, x: Value, size: Sequence[int] | None, fac
 
 
 @op("aten.upsample_nearest1d.default", quant=Q.SHARED)
-def upsample_nearest1d(b: Builder, x: Value, size: Sequence[int], factor: float | None = None) -> Value:
+def upsample_nearest1d(b: OpBuilder, x: Value, size: Sequence[int], factor: float | None = None) -> Value:
     return upsample_nearest1d_vec(b, x, size, (factor,))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from ..lower.builder import Builder
+from ..lower.op_builder import OpBuilder
 from ..lower.registry import Q, op
 from ..lower.values import QParams, Value
 
@@ -17,7 +17,7 @@ _BITS = 15
 
 
 @op("aten.grid_sampler.default", "aten.grid_sampler_2d.default", "aten.grid_sampler_3d.default", quant=Q.ARITHMETIC)
-def grid_sampler(b: Builder, x: Value, grid: Value, mode: int, padding: int, align_corners: bool) -> Value:
+def grid_sampler(b: OpBuilder, x: Value, grid: Value, mode: int, padding: int, align_corners: bool) -> Value:
     """The rows of the image, a pixel each, are gathered at computed places: one, or the four around a position.
 
     Where image and grid are quantized, positions are fixed-point numbers in int32.
@@ -44,7 +44,7 @@ def grid_sampler(b: Builder, x: Value, grid: Value, mode: int, padding: int, ali
     return b.TRANSPOSE(sampled, [0, 3, 1, 2])
 
 
-def _position(b: Builder, grid: Value, size: int, padding: int, align_corners: bool, bits: int) -> Value:
+def _position(b: OpBuilder, grid: Value, size: int, padding: int, align_corners: bool, bits: int) -> Value:
     """From -1 to 1 to pixels, 0 the middle of the first; what lies beyond the image as ``padding`` says.
 
     Args:
@@ -68,19 +68,19 @@ def _position(b: Builder, grid: Value, size: int, padding: int, align_corners: b
     return b.clamp(at, 0 * one, last)
 
 
-def _whole(b: Builder, at: Value, bits: int, mode: str) -> Value:
+def _whole(b: OpBuilder, at: Value, bits: int, mode: str) -> Value:
     """A position, rounded to a pixel."""
     return b.rounded(at, bits, mode) if bits else b.aten.round(at) if mode == "round" else b.aten.floor(at)
 
 
-def _around(b: Builder, at: Value, size: int, bits: int) -> tuple[Value, Value, Value]:
+def _around(b: OpBuilder, at: Value, size: int, bits: int) -> tuple[Value, Value, Value]:
     """The pixel before a position, the one after, and how far it is from the former."""
     before = _whole(b, at, bits, "floor")
     after = b.clamp(b.ADD(before, 1), 0, size - 1)
     return before, after, b.SUB(at, _finer(b, before, bits))
 
 
-def _picked(b: Builder, image: Value, y: Value, x: Value) -> Value:
+def _picked(b: OpBuilder, image: Value, y: Value, x: Value) -> Value:
     """Pixels [N, H, W, C] at whole positions [N, OH, OW]."""
     lanes, height, width, channels = image.shape
     y, x = (b.counters(b.cast(v, torch.int32)) for v in (y, x))
@@ -89,7 +89,7 @@ def _picked(b: Builder, image: Value, y: Value, x: Value) -> Value:
     return b.RESHAPE(rows, [*y.shape, channels])
 
 
-def _mixed(b: Builder, image: Value, ys: Sequence[Value], xs: Sequence[Value], bits: int) -> Value:
+def _mixed(b: OpBuilder, image: Value, ys: Sequence[Value], xs: Sequence[Value], bits: int) -> Value:
     """The four pixels around each position, weighed by how near they are."""
     *rows, down = ys
     *columns, right = xs
@@ -112,11 +112,11 @@ def _mixed(b: Builder, image: Value, ys: Sequence[Value], xs: Sequence[Value], b
     return mixed.but(dtype=torch.float32, quant=quant)
 
 
-def _between(b: Builder, before: Value, after: Value, rest: Value, bits: int) -> Value:
+def _between(b: OpBuilder, before: Value, after: Value, rest: Value, bits: int) -> Value:
     """Of ``before`` to ``after`` as far as the rest of a position says, in as many more bits."""
     way = b.MUL(b.SUB(after, before), rest)
     return b.ADD(_finer(b, before, bits), way)
 
 
-def _finer(b: Builder, x: Value, bits: int) -> Value:
+def _finer(b: OpBuilder, x: Value, bits: int) -> Value:
     return b.MUL(x, 1 << bits) if bits else x

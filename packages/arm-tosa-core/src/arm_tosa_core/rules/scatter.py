@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import torch
 
-from ..lower.builder import Builder
+from ..lower.op_builder import OpBuilder
 from ..lower.registry import Q, op
 from ..lower.values import Value
 from ..support.errors import Rejected
@@ -19,7 +19,7 @@ from .index import index_select, merged_indices
 from .shape import expand, squeeze, unsqueeze
 
 
-def _written(b: Builder, x: Value, places: Value, new: Value, how: str | None, itself: bool = True) -> Value:
+def _written(b: OpBuilder, x: Value, places: Value, new: Value, how: str | None, itself: bool = True) -> Value:
     """``x`` [N, K, C] with ``new`` [N, W, C] written at ``places`` [N, W], or put together with what is there.
 
     Args:
@@ -62,7 +62,7 @@ _TOGETHER: dict[str, tuple[str, str, float]] = {
 }
 
 
-def _together(b: Builder, x: Value, places: Value, new: Value, how: str, itself: bool) -> Value:
+def _together(b: OpBuilder, x: Value, places: Value, new: Value, how: str, itself: bool) -> Value:
     """See ``_written``."""
     hits = _hits(b, x.shape[1], places)
     name, pair, neutral = _TOGETHER["sum" if how == "mean" else how]
@@ -79,7 +79,7 @@ def _together(b: Builder, x: Value, places: Value, new: Value, how: str, itself:
     return result if itself else b.SELECT(_anywhere(b, hits), result, x)
 
 
-def _share(b: Builder, hits: Value, itself: bool) -> Value:
+def _share(b: OpBuilder, hits: Value, itself: bool) -> Value:
     """1 / how many numbers come together at each place, [N, K, 1]."""
     if hits.const is not None:
         return b.const(1.0 / (hits.const.sum(2) + itself).clamp(min=1).float())
@@ -87,12 +87,12 @@ def _share(b: Builder, hits: Value, itself: bool) -> Value:
     return b.unary("RECIPROCAL", b.ADD(count, 1.0) if itself else b.MAXIMUM(count, 1.0))
 
 
-def _anywhere(b: Builder, hits: Value) -> Value:
+def _anywhere(b: OpBuilder, hits: Value) -> Value:
     """Whether anything comes to each place, [N, K, 1]."""
     return b.const(hits.const.any(2)) if hits.const is not None else squeeze(b, b.reduce("REDUCE_ANY", hits, 2), 2)
 
 
-def _hits(b: Builder, length: int, places: Value) -> Value:
+def _hits(b: OpBuilder, length: int, places: Value) -> Value:
     """Whether place k is index w: [N, K, W, 1]."""
     n, width = places.shape
     all_places = torch.arange(length, dtype=torch.int32).reshape(1, -1, 1, 1)
@@ -105,7 +105,7 @@ def _hits(b: Builder, length: int, places: Value) -> Value:
 
 
 def _scattered(
-    b: Builder, x: Value, dim: int, indices: Value, src: Value, how: str | None = None, itself: bool = True
+    b: OpBuilder, x: Value, dim: int, indices: Value, src: Value, how: str | None = None, itself: bool = True
 ) -> Value:
     if not x.rank:
         x, indices, src = (b.RESHAPE(v, [1]) for v in (x, indices, src))
@@ -126,7 +126,7 @@ def _scattered(
     return _pasted(b, x, back, 0)
 
 
-def _pasted(b: Builder, x: Value, corner: Value, axis: int) -> Value:
+def _pasted(b: OpBuilder, x: Value, corner: Value, axis: int) -> Value:
     """``x`` with its first corner, of another's shape, replaced."""
     if axis == x.rank:
         return corner
@@ -136,23 +136,23 @@ def _pasted(b: Builder, x: Value, corner: Value, axis: int) -> Value:
 
 
 @op("aten.scatter.src", quant=Q.SHARED)
-def scatter(b: Builder, x: Value, dim: int, indices: Value, src: Value) -> Value:
+def scatter(b: OpBuilder, x: Value, dim: int, indices: Value, src: Value) -> Value:
     return _scattered(b, x, dim, indices, src)
 
 
 @op("aten.scatter.value", quant=Q.SHARED)
-def scatter_value(b: Builder, x: Value, dim: int, indices: Value, number: float) -> Value:
+def scatter_value(b: OpBuilder, x: Value, dim: int, indices: Value, number: float) -> Value:
     return _scattered(b, x, dim, indices, b.const(torch.full(indices.shape, number, dtype=x.dtype)))
 
 
 @op("aten.scatter_add.default", quant=Q.ARITHMETIC)
-def scatter_add(b: Builder, x: Value, dim: int, indices: Value, src: Value) -> Value:
+def scatter_add(b: OpBuilder, x: Value, dim: int, indices: Value, src: Value) -> Value:
     return _scattered(b, x, dim, indices, src, "sum")
 
 
 @op("aten.scatter_reduce.two", quant=Q.ARITHMETIC)
 def scatter_reduce(
-    b: Builder, x: Value, dim: int, indices: Value, src: Value, reduce: str, *, include_self: bool = True
+    b: OpBuilder, x: Value, dim: int, indices: Value, src: Value, reduce: str, *, include_self: bool = True
 ) -> Value:
     return _scattered(b, x, dim, indices, src, reduce, include_self)
 
@@ -161,12 +161,12 @@ _REDUCTIONS = {"add": "sum", "multiply": "prod"}
 
 
 @op("aten.scatter.reduce", quant=Q.ARITHMETIC)
-def scatter_with(b: Builder, x: Value, dim: int, indices: Value, src: Value, *, reduce: str) -> Value:
+def scatter_with(b: OpBuilder, x: Value, dim: int, indices: Value, src: Value, *, reduce: str) -> Value:
     return _scattered(b, x, dim, indices, src, _REDUCTIONS[reduce])
 
 
 @op("aten.scatter.value_reduce", quant=Q.ARITHMETIC)
-def scatter_value_with(b: Builder, x: Value, dim: int, indices: Value, number: float, *, reduce: str) -> Value:
+def scatter_value_with(b: OpBuilder, x: Value, dim: int, indices: Value, number: float, *, reduce: str) -> Value:
     return scatter_with(b, x, dim, indices, b.const(torch.full(indices.shape, number, dtype=x.dtype)), reduce=reduce)
 
 
@@ -174,7 +174,7 @@ def scatter_value_with(b: Builder, x: Value, dim: int, indices: Value, number: f
 
 
 @op("aten.index_put.default", "aten._unsafe_index_put.default", quant=Q.SHARED)
-def index_put(b: Builder, x: Value, indices: Sequence[Value | None], new: Value, accumulate: bool = False) -> Value:
+def index_put(b: OpBuilder, x: Value, indices: Sequence[Value | None], new: Value, accumulate: bool = False) -> Value:
     masks = [(i, v) for i, v in enumerate(indices) if v is not None and v.dtype in (torch.bool, torch.uint8)]
     if masks:
         return _masked(b, x, indices, masks, new, accumulate)
@@ -202,17 +202,17 @@ def _along(dim: int, x: Value, indices: Value) -> list[Value | None]:
 
 
 @op("aten.index_copy.default", quant=Q.SHARED)
-def index_copy(b: Builder, x: Value, dim: int, indices: Value, new: Value) -> Value:
+def index_copy(b: OpBuilder, x: Value, dim: int, indices: Value, new: Value) -> Value:
     return index_put(b, x, _along(dim, x, indices), new)
 
 
 @op("aten.index_add.default", quant=Q.ARITHMETIC)
-def index_add(b: Builder, x: Value, dim: int, indices: Value, new: Value, *, alpha: float = 1) -> Value:
+def index_add(b: OpBuilder, x: Value, dim: int, indices: Value, new: Value, *, alpha: float = 1) -> Value:
     return index_put(b, x, _along(dim, x, indices), new if alpha == 1 else b.MUL(new, alpha), True)
 
 
 @op("aten.index_fill.int_Scalar", quant=Q.SHARED)
-def index_fill(b: Builder, x: Value, dim: int, indices: Value, number: float) -> Value:
+def index_fill(b: OpBuilder, x: Value, dim: int, indices: Value, number: float) -> Value:
     return index_put(b, x, _along(dim, x, indices), b.const(torch.tensor(number, dtype=x.dtype)))
 
 
@@ -221,7 +221,7 @@ def _product(sizes: Sequence[int]) -> int:
 
 
 def _masked(
-    b: Builder,
+    b: OpBuilder,
     x: Value,
     indices: Sequence[Value | None],
     masks: Sequence[tuple[int, Value]],
@@ -244,7 +244,7 @@ def _masked(
 
 @op("aten.slice_scatter.default", quant=Q.SHARED)
 def slice_scatter(
-    b: Builder, x: Value, src: Value, dim: int = 0, start: int | None = None, stop: int | None = None, step: int = 1
+    b: OpBuilder, x: Value, src: Value, dim: int = 0, start: int | None = None, stop: int | None = None, step: int = 1
 ) -> Value:
     dim %= x.rank
     places = range(*slice(start, stop, step).indices(x.shape[dim]))
@@ -259,14 +259,14 @@ def slice_scatter(
 
 
 @op("aten.select_scatter.default", quant=Q.SHARED)
-def select_scatter(b: Builder, x: Value, src: Value, dim: int, index: int) -> Value:
+def select_scatter(b: OpBuilder, x: Value, src: Value, dim: int, index: int) -> Value:
     dim %= x.rank
     index %= x.shape[dim]
     return slice_scatter(b, x, unsqueeze(b, src, dim), dim, index, index + 1)
 
 
 @op("aten.diagonal_scatter.default", quant=Q.SHARED)
-def diagonal_scatter(b: Builder, x: Value, src: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Value:
+def diagonal_scatter(b: OpBuilder, x: Value, src: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Value:
     places = torch.arange(x.size).reshape(x.shape).diagonal(offset, dim1, dim2)
     rows = (b.RESHAPE(x, [1, x.size, 1]), b.const(places.reshape(1, -1).int()), b.RESHAPE(src, [1, src.size, 1]))
     return b.RESHAPE(_written(b, *rows, None), x.shape)

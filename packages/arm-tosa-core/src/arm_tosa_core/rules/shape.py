@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from ..lower.builder import Builder
+from ..lower.op_builder import OpBuilder
 from ..lower.registry import Q, op
 from ..lower.values import Value
 from .index import index_select
@@ -20,7 +20,7 @@ from .index import index_select
     "aten._reshape_alias.default",
     quant=Q.SHARED,
 )
-def view(b: Builder, x: Value, shape: Sequence[int], *_: object) -> Value:
+def view(b: OpBuilder, x: Value, shape: Sequence[int], *_: object) -> Value:
     return b.RESHAPE(x, _resolved(x.size, shape))
 
 
@@ -32,7 +32,7 @@ def _resolved(size: int, shape: Sequence[int]) -> list[int]:
 
 
 @op("aten.flatten.using_ints", quant=Q.SHARED)
-def flatten(b: Builder, x: Value, start: int = 0, stop: int = -1) -> Value:
+def flatten(b: OpBuilder, x: Value, start: int = 0, stop: int = -1) -> Value:
     if not x.rank:
         return b.RESHAPE(x, [1])
     start, stop = start % x.rank, stop % x.rank
@@ -40,59 +40,59 @@ def flatten(b: Builder, x: Value, start: int = 0, stop: int = -1) -> Value:
 
 
 @op("aten.unflatten.int", quant=Q.SHARED)
-def unflatten(b: Builder, x: Value, dim: int, sizes: Sequence[int]) -> Value:
+def unflatten(b: OpBuilder, x: Value, dim: int, sizes: Sequence[int]) -> Value:
     dim %= x.rank
     return b.RESHAPE(x, [*x.shape[:dim], *_resolved(x.shape[dim], sizes), *x.shape[dim + 1 :]])
 
 
 @op("aten.squeeze.dim", "aten.squeeze.dims", "aten.squeeze.default", quant=Q.SHARED)
-def squeeze(b: Builder, x: Value, dims: int | Sequence[int] | None = None) -> Value:
+def squeeze(b: OpBuilder, x: Value, dims: int | Sequence[int] | None = None) -> Value:
     given = range(x.rank) if dims is None else [dims] if isinstance(dims, int) else dims
     drop = {d % x.rank for d in given} if x.rank else set()
     return b.RESHAPE(x, [n for i, n in enumerate(x.shape) if n != 1 or i not in drop])
 
 
 @op("aten.unsqueeze.default", quant=Q.SHARED)
-def unsqueeze(b: Builder, x: Value, dim: int) -> Value:
+def unsqueeze(b: OpBuilder, x: Value, dim: int) -> Value:
     dim %= x.rank + 1
     return b.RESHAPE(x, [*x.shape[:dim], 1, *x.shape[dim:]])
 
 
 @op("aten.permute.default", quant=Q.SHARED)
-def permute(b: Builder, x: Value, dims: Sequence[int]) -> Value:
+def permute(b: OpBuilder, x: Value, dims: Sequence[int]) -> Value:
     return b.TRANSPOSE(x, dims)
 
 
 @op("aten.transpose.int", quant=Q.SHARED)
-def transpose(b: Builder, x: Value, i: int, j: int) -> Value:
+def transpose(b: OpBuilder, x: Value, i: int, j: int) -> Value:
     perm = list(range(x.rank))
     perm[i], perm[j] = perm[j], perm[i]
     return b.TRANSPOSE(x, perm)
 
 
 @op("aten.t.default", "aten.numpy_T.default", quant=Q.SHARED)
-def t(b: Builder, x: Value) -> Value:
+def t(b: OpBuilder, x: Value) -> Value:
     return b.TRANSPOSE(x, list(range(x.rank))[::-1])
 
 
 @op("aten.expand.default", quant=Q.SHARED)
-def expand(b: Builder, x: Value, shape: Sequence[int], *, implicit: bool = False) -> Value:
+def expand(b: OpBuilder, x: Value, shape: Sequence[int], *, implicit: bool = False) -> Value:
     x = b.lift(x, len(shape))
     return b.TILE(x, [1 if n in (-1, m) else n // m for n, m in zip(shape, x.shape, strict=True)])
 
 
 @op("aten.expand_as.default", quant=Q.SHARED)
-def expand_as(b: Builder, x: Value, other: Value) -> Value:
+def expand_as(b: OpBuilder, x: Value, other: Value) -> Value:
     return expand(b, x, other.shape)
 
 
 @op("aten.repeat.default", quant=Q.SHARED)
-def repeat(b: Builder, x: Value, repeats: Sequence[int]) -> Value:
+def repeat(b: OpBuilder, x: Value, repeats: Sequence[int]) -> Value:
     return b.TILE(b.lift(x, len(repeats)), repeats)
 
 
 @op("aten.cat.default", quant=Q.SHARED)
-def cat(b: Builder, values: Sequence[Value], dim: int = 0) -> Value:
+def cat(b: OpBuilder, values: Sequence[Value], dim: int = 0) -> Value:
     values = [v for v in values if v.shape != (0,)]  # PyTorch lets an empty vector stand for nothing
     dtype = values[0].dtype
     for v in values:
@@ -101,14 +101,14 @@ def cat(b: Builder, values: Sequence[Value], dim: int = 0) -> Value:
 
 
 @op("aten.stack.default", quant=Q.SHARED)
-def stack(b: Builder, values: Sequence[Value], dim: int = 0) -> Value:
+def stack(b: OpBuilder, values: Sequence[Value], dim: int = 0) -> Value:
     dim %= values[0].rank + 1
     return b.CONCAT([unsqueeze(b, v, dim) for v in values], dim)
 
 
 @op("aten.slice.Tensor", quant=Q.SHARED)
 def slice_(
-    b: Builder, x: Value, dim: int = 0, start: int | None = None, stop: int | None = None, step: int = 1
+    b: OpBuilder, x: Value, dim: int = 0, start: int | None = None, stop: int | None = None, step: int = 1
 ) -> Value:
     dim %= x.rank
     first, last, step = slice(start, stop, step).indices(x.shape[dim])
@@ -118,7 +118,7 @@ def slice_(
     return _strided(b, x, dim, first, count, step)
 
 
-def _strided(b: Builder, x: Value, dim: int, first: int, count: int, step: int) -> Value:
+def _strided(b: OpBuilder, x: Value, dim: int, first: int, count: int, step: int) -> Value:
     """Every ``step``-th element: rows of ``step``, of which the first is kept."""
     if x.rank == 6:  # leaves no axis for the rows
         flat = [math.prod(x.shape[:dim]), x.shape[dim], math.prod(x.shape[dim + 1 :])]
@@ -134,22 +134,22 @@ def _strided(b: Builder, x: Value, dim: int, first: int, count: int, step: int) 
 
 
 @op("aten.narrow.default", quant=Q.SHARED)
-def narrow(b: Builder, x: Value, dim: int, start: int, length: int) -> Value:
+def narrow(b: OpBuilder, x: Value, dim: int, start: int, length: int) -> Value:
     return b.slice(x, dim % x.rank, start % x.shape[dim], length)
 
 
 @op("aten.select.int", quant=Q.SHARED)
-def select(b: Builder, x: Value, dim: int, index: int) -> Value:
+def select(b: OpBuilder, x: Value, dim: int, index: int) -> Value:
     dim %= x.rank
     return squeeze(b, b.slice(x, dim, index % x.shape[dim], 1), dim)
 
 
 @op("aten.unbind.int", quant=Q.SHARED)
-def unbind(b: Builder, x: Value, dim: int = 0) -> tuple[Value, ...]:
+def unbind(b: OpBuilder, x: Value, dim: int = 0) -> tuple[Value, ...]:
     return tuple(select(b, x, dim, i) for i in range(x.shape[dim]))
 
 
-def _cut(b: Builder, x: Value, dim: int, sizes: Sequence[int]) -> tuple[Value, ...]:
+def _cut(b: OpBuilder, x: Value, dim: int, sizes: Sequence[int]) -> tuple[Value, ...]:
     parts, start = [], 0
     for size in sizes:
         parts.append(b.slice(x, dim % x.rank, start, size))
@@ -158,23 +158,23 @@ def _cut(b: Builder, x: Value, dim: int, sizes: Sequence[int]) -> tuple[Value, .
 
 
 @op("aten.split_with_sizes.default", "aten.split.sizes", quant=Q.SHARED)
-def split_with_sizes(b: Builder, x: Value, sizes: Sequence[int], dim: int = 0) -> tuple[Value, ...]:
+def split_with_sizes(b: OpBuilder, x: Value, sizes: Sequence[int], dim: int = 0) -> tuple[Value, ...]:
     return _cut(b, x, dim, sizes)
 
 
 @op("aten.split.Tensor", quant=Q.SHARED)
-def split(b: Builder, x: Value, size: int, dim: int = 0) -> tuple[Value, ...]:
+def split(b: OpBuilder, x: Value, size: int, dim: int = 0) -> tuple[Value, ...]:
     n = x.shape[dim]
     return _cut(b, x, dim, [min(size, n - i) for i in range(0, n, size)])
 
 
 @op("aten.chunk.default", quant=Q.SHARED)
-def chunk(b: Builder, x: Value, chunks: int, dim: int = 0) -> tuple[Value, ...]:
+def chunk(b: OpBuilder, x: Value, chunks: int, dim: int = 0) -> tuple[Value, ...]:
     return split(b, x, -(-x.shape[dim] // chunks), dim)
 
 
 @op("aten.constant_pad_nd.default", quant=Q.SHARED)
-def constant_pad_nd(b: Builder, x: Value, padding: Sequence[int], number: float = 0.0) -> Value:
+def constant_pad_nd(b: OpBuilder, x: Value, padding: Sequence[int], number: float = 0.0) -> Value:
     pairs = [(0, 0)] * x.rank
     for i in range(len(padding) // 2):
         pairs[x.rank - 1 - i] = (padding[2 * i], padding[2 * i + 1])
@@ -185,13 +185,15 @@ def constant_pad_nd(b: Builder, x: Value, padding: Sequence[int], number: float 
 
 
 @op("aten.pad.default", quant=Q.SHARED)
-def pad(b: Builder, x: Value, padding: Sequence[int], mode: str = "constant", number: float | None = None) -> Value:
+def pad(b: OpBuilder, x: Value, padding: Sequence[int], mode: str = "constant", number: float | None = None) -> Value:
     if mode == "constant":
         return constant_pad_nd(b, x, padding, number or 0.0)
     return {"reflect": reflect, "replicate": replicate, "circular": circular}[mode](b, x, padding)
 
 
-def _extended(b: Builder, x: Value, padding: Sequence[int], border: Callable[[Value, int, int, bool], Value]) -> Value:
+def _extended(
+    b: OpBuilder, x: Value, padding: Sequence[int], border: Callable[[Value, int, int, bool], Value]
+) -> Value:
     """Padding whose numbers come from the tensor: ``border(x, axis, width, front)`` makes one side.
 
     Negative padding crops.
@@ -211,7 +213,7 @@ def _extended(b: Builder, x: Value, padding: Sequence[int], border: Callable[[Va
     "aten.reflection_pad3d.default",
     quant=Q.SHARED,
 )
-def reflect(b: Builder, x: Value, padding: Sequence[int]) -> Value:
+def reflect(b: OpBuilder, x: Value, padding: Sequence[int]) -> Value:
     def border(x: Value, axis: int, width: int, front: bool) -> Value:
         return flip(b, b.slice(x, axis, 1 if front else x.shape[axis] - 1 - width, width), [axis])
 
@@ -224,7 +226,7 @@ def reflect(b: Builder, x: Value, padding: Sequence[int]) -> Value:
     "aten.replication_pad3d.default",
     quant=Q.SHARED,
 )
-def replicate(b: Builder, x: Value, padding: Sequence[int]) -> Value:
+def replicate(b: OpBuilder, x: Value, padding: Sequence[int]) -> Value:
     def border(x: Value, axis: int, width: int, front: bool) -> Value:
         edge = b.slice(x, axis, 0 if front else x.shape[axis] - 1, 1)
         return b.TILE(edge, [width if i == axis else 1 for i in range(x.rank)])
@@ -232,7 +234,7 @@ def replicate(b: Builder, x: Value, padding: Sequence[int]) -> Value:
     return _extended(b, x, padding, border)
 
 
-def circular(b: Builder, x: Value, padding: Sequence[int]) -> Value:
+def circular(b: OpBuilder, x: Value, padding: Sequence[int]) -> Value:
     def border(x: Value, axis: int, width: int, front: bool) -> Value:
         return b.slice(x, axis, x.shape[axis] - width if front else 0, width)
 
@@ -240,7 +242,7 @@ def circular(b: Builder, x: Value, padding: Sequence[int]) -> Value:
 
 
 @op("aten.roll.default", quant=Q.SHARED)
-def roll(b: Builder, x: Value, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Value:
+def roll(b: OpBuilder, x: Value, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Value:
     shifts, dims = ([v] if isinstance(v, int) else list(v) for v in (shifts, dims))
     if not dims:
         return b.RESHAPE(roll(b, b.RESHAPE(x, [x.size]), shifts, [0]), x.shape)
@@ -253,7 +255,7 @@ def roll(b: Builder, x: Value, shifts: int | Sequence[int], dims: int | Sequence
 
 
 @op("aten.unfold.default", quant=Q.SHARED)
-def unfold(b: Builder, x: Value, dim: int, size: int, step: int) -> Value:
+def unfold(b: OpBuilder, x: Value, dim: int, size: int, step: int) -> Value:
     dim %= x.rank
     count = (x.shape[dim] - size) // step + 1
     if size == step:
@@ -266,7 +268,7 @@ def unfold(b: Builder, x: Value, dim: int, size: int, step: int) -> Value:
 
 
 @op("aten.diagonal.default", quant=Q.SHARED)
-def diagonal(b: Builder, x: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Value:
+def diagonal(b: OpBuilder, x: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Value:
     dim1, dim2 = dim1 % x.rank, dim2 % x.rank
     last = b.TRANSPOSE(x, [*(i for i in range(x.rank) if i not in (dim1, dim2)), dim1, dim2])
     *batch, rows, columns = last.shape
@@ -277,7 +279,7 @@ def diagonal(b: Builder, x: Value, offset: int = 0, dim1: int = 0, dim2: int = 1
 
 
 @op("aten.pixel_shuffle.default", quant=Q.SHARED)
-def pixel_shuffle(b: Builder, x: Value, factor: int) -> Value:
+def pixel_shuffle(b: OpBuilder, x: Value, factor: int) -> Value:
     *batch, channels, height, width = x.shape
     n = len(batch)
     split_ = b.RESHAPE(x, [*batch, channels // factor**2, factor, factor, height, width])
@@ -286,7 +288,7 @@ def pixel_shuffle(b: Builder, x: Value, factor: int) -> Value:
 
 
 @op("aten.pixel_unshuffle.default", quant=Q.SHARED)
-def pixel_unshuffle(b: Builder, x: Value, factor: int) -> Value:
+def pixel_unshuffle(b: OpBuilder, x: Value, factor: int) -> Value:
     *batch, channels, height, width = x.shape
     n = len(batch)
     split_ = b.RESHAPE(x, [*batch, channels, height // factor, factor, width // factor, factor])
@@ -295,7 +297,7 @@ def pixel_unshuffle(b: Builder, x: Value, factor: int) -> Value:
 
 
 @op("aten.flip.default", quant=Q.SHARED)
-def flip(b: Builder, x: Value, dims: Sequence[int]) -> Value:
+def flip(b: OpBuilder, x: Value, dims: Sequence[int]) -> Value:
     for dim in dims:
         x = b.REVERSE(b.apply_clamp(x), dim % x.rank)
     return x
@@ -312,5 +314,5 @@ def flip(b: Builder, x: Value, dims: Sequence[int]) -> Value:
     "aten.lift.default",
     quant=Q.SHARED,
 )
-def clone(b: Builder, x: Value, *_: object, **__: object) -> Value:
+def clone(b: OpBuilder, x: Value, *_: object, **__: object) -> Value:
     return x

@@ -7,10 +7,9 @@ from typing import Any
 
 import torch
 
-from ..lower.builder import Builder
-from ..lower.builder.core import Operand
+from ..lower.op_builder import OpBuilder
 from ..lower.registry import Q, op
-from ..lower.values import Value
+from ..lower.values import Operand, Value
 from .elementwise import _atan
 
 #: Beyond it tanh(d / 2) is 1 in 16 bits: ratios need not be told apart.
@@ -19,7 +18,7 @@ _FAR = 12.0
 _TINY = 1e-6
 
 
-def _negative(b: Builder, x: Value) -> Value:
+def _negative(b: OpBuilder, x: Value) -> Value:
     """Whether the sign of a number is set, which it may be of 0 too; the integers of quantized numbers have one 0."""
     below = b.compare("GREATER", 0, x)
     if x.quant is not None or not x.dtype.is_floating_point:
@@ -28,7 +27,7 @@ def _negative(b: Builder, x: Value) -> Value:
 
 
 @op("aten.signbit.default", quant=Q.ARITHMETIC)
-def signbit(b: Builder, x: Value) -> Value:
+def signbit(b: OpBuilder, x: Value) -> Value:
     return _negative(b, x)
 
 
@@ -67,7 +66,7 @@ def atan2(b: Any, y: Value, x: Value) -> Value:
 
 
 @op("aten.one_hot.default")
-def one_hot(b: Builder, indices: Value, classes: int) -> Value:
+def one_hot(b: OpBuilder, indices: Value, classes: int) -> Value:
     places = b.RESHAPE(b.counters(indices), [*indices.shape, 1])
     here = b.compare("EQUAL", places, b.const(torch.arange(classes, dtype=torch.int32)))
     return b.cast(here, torch.int64)

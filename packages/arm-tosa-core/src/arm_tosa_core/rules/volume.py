@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..lower.builder import Builder
+from ..lower.op_builder import OpBuilder
 from ..lower.registry import Q, op
 from ..lower.values import Value
 from ..support.errors import Rejected
@@ -19,7 +19,7 @@ from .pool import _NO_INDICES, _adaptive, avg_pool2d, max_pool2d, scaled_sum
 _Pool = Callable[[Value, slice], Value]
 
 
-def _pooled(b: Builder, x: Value, pool: _Pool) -> Value:
+def _pooled(b: OpBuilder, x: Value, pool: _Pool) -> Value:
     """``pool(images, which)`` over height and width, then over depth, where images have width 1.
 
     Args:
@@ -46,7 +46,7 @@ def _own(numbers: Sequence[Any], which: slice, beside: Any) -> list[Any]:
 
 @op("aten.max_pool3d.default", quant=Q.SHARED)
 def max_pool3d(
-    b: Builder,
+    b: OpBuilder,
     x: Value,
     kernel: int | Sequence[int],
     stride: int | Sequence[int] = (),
@@ -65,13 +65,13 @@ def max_pool3d(
 
 
 @op("aten.max_pool3d_with_indices.default", quant=Q.SHARED)
-def max_pool3d_with_indices(b: Builder, x: Value, *args: Any, **kwargs: Any) -> tuple[Value, Rejected]:
+def max_pool3d_with_indices(b: OpBuilder, x: Value, *args: Any, **kwargs: Any) -> tuple[Value, Rejected]:
     return max_pool3d(b, x, *args, **kwargs), _NO_INDICES
 
 
 @op("aten.avg_pool3d.default", quant=Q.SHARED)
 def avg_pool3d(
-    b: Builder,
+    b: OpBuilder,
     x: Value,
     kernel: int | Sequence[int],
     stride: int | Sequence[int] = (),
@@ -93,7 +93,7 @@ def avg_pool3d(
     return _pooled(b, x, pool)
 
 
-def _scaled_sum(b: Builder, x: Value, kernel: Sequence[int], stride: Sequence[int], divisor: int) -> Value:
+def _scaled_sum(b: OpBuilder, x: Value, kernel: Sequence[int], stride: Sequence[int], divisor: int) -> Value:
     """Sums over windows, divided by a number: sums of planes, not rounded, which are added up over the depth."""
     if x.rank == 4:
         y = _scaled_sum(b, b.RESHAPE(x, [1, *x.shape]), kernel, stride, divisor)
@@ -120,7 +120,7 @@ def _whole(
 
 
 @op("aten.adaptive_avg_pool3d.default", "aten._adaptive_avg_pool3d.default", quant=Q.SHARED)
-def adaptive_avg_pool3d(b: Builder, x: Value, size: Sequence[int | None]) -> Value:
+def adaptive_avg_pool3d(b: OpBuilder, x: Value, size: Sequence[int | None]) -> Value:
     def pool(images: Value, which: slice) -> Value:
         return _adaptive(b, images, _own(size, which, None), lambda v, kernel: avg_pool2d(b, v, kernel))
 
@@ -128,7 +128,7 @@ def adaptive_avg_pool3d(b: Builder, x: Value, size: Sequence[int | None]) -> Val
 
 
 @op("aten.adaptive_max_pool3d.default", quant=Q.SHARED)
-def adaptive_max_pool3d(b: Builder, x: Value, size: Sequence[int | None]) -> tuple[Value, Rejected]:
+def adaptive_max_pool3d(b: OpBuilder, x: Value, size: Sequence[int | None]) -> tuple[Value, Rejected]:
     def pool(images: Value, which: slice) -> Value:
         return _adaptive(b, images, _own(size, which, None), lambda v, kernel: max_pool2d(b, v, kernel))
 

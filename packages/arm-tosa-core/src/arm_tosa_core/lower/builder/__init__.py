@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..op_builder import OpBuilder
 from .rounding import Steps
 
 
@@ -30,3 +31,9 @@ class Aten:
 
         rule = rule_named(f"aten.{name}")
         return lambda *args, **kwargs: rule.function(self._builder, *args, **kwargs)
+
+
+if TYPE_CHECKING:
+
+    def _implements(builder: Builder) -> OpBuilder:
+        return builder

@@ -24,8 +24,6 @@ from ..values import Axes, QParams, Value, inverse, is_identity, moves_only_ones
 _SMALL = 1024
 _INT32 = (-(2**31), 2**31 - 1)
 
-Operand = Value | int | float | bool
-
 #: What composites compute of constants is computed at compile time.
 _FOLDED: dict[str, Callable[..., torch.Tensor]] = {
     "ADD": torch.add,

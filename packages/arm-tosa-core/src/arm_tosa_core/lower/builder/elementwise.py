@@ -11,8 +11,7 @@ import torch
 from ...support.errors import Rejected
 from ...tosa.dtypes import torch_to_tosa
 from ...tosa.ir import DType
-from ..values import INTEGER_RANGES, QParams, Value
-from .core import Operand
+from ..values import INTEGER_RANGES, Operand, QParams, Value
 from .rescale import Rescale
 
 #: How quantized values are stored.

@@ -73,6 +73,12 @@ class Mac(RunTime, Movement):
         ]
         return self.value(self.emit(name, inputs, **attrs), torch.float32, quant=quant)
 
+    def equal_weights(self, shape: Sequence[int], number: float, image: Value) -> Value:
+        """A weight that is one positive number throughout: of a quantized image, ones whose scale is the number."""
+        if image.quant is None:
+            return self.const(torch.full(tuple(shape), number, dtype=image.dtype))
+        return self.const(torch.ones(tuple(shape), dtype=torch.int8), QParams((number,), 0, -127, 127))
+
     def _weighed(self, name: str, weight: Value) -> int:
         """The largest sum of magnitudes of integers that a result is made with."""
         channels = self._channels(name, weight)

@@ -1,0 +1,353 @@
+"""What a rule is run under: the protocols that all builders implement, and all that a rule may ask of one.
+
+A composite (an operator whose rule only calls other operators) takes a ``CompositeBuilder``: it runs both when a model
+is taken apart to be quantized, on nodes of the FX graph, and when it is lowered, on TOSA values. A rule that emits TOSA
+takes an ``OpBuilder``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+import torch
+
+from ..tosa.ir import Tensor
+from ..tosa.specification import TosaSpecification
+from .values import Axes, Operand, QParams, Value
+
+
+class OpValue(Protocol):
+    """A tensor, as every builder has it: what a composite may ask of its operands."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def rank(self) -> int: ...
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        ...
+
+    @property
+    def dtype(self) -> torch.dtype: ...
+
+
+V = TypeVar("V", bound=OpValue)
+_V_co = TypeVar("_V_co", bound=OpValue, covariant=True)
+
+
+class AtenOperators(Protocol[_V_co]):
+    """Each attribute is the ATen operator of that name, with one tensor as its result."""
+
+    def __getattr__(self, name: str, /) -> Callable[..., _V_co]: ...
+
+
+class CompositeBuilder(Protocol[V]):
+    """What the rule of a composite is run under."""
+
+    @property
+    def aten(self) -> AtenOperators[V]:
+        """ATen operators: ``b.aten.sub(x, y)``."""
+        ...
+
+    def require(self, condition: bool, reason: str, fix: str = "") -> None:
+        """Refuses the operator, with this reason, unless the condition holds.
+
+        Raises:
+            Rejected: it does not hold.
+        """
+
+    def const(self, data: torch.Tensor, /) -> V:
+        """A constant."""
+        ...
+
+    def within(self, value: V, low: float, high: float) -> V:
+        """The value, of which it is known that its numbers lie between these: of use to those who choose ranges."""
+        ...
+
+
+class OpBuilder(CompositeBuilder[Value], Protocol):
+    """What a rule that emits TOSA is run under. Methods in capitals are TOSA operators, on values in PyTorch's axes.
+
+    Operands are values or Python numbers, promoted as PyTorch does. Arithmetic on quantized values is done on INT32,
+    and the result carries the scale that it has; it is rounded to 8 or 16 bits where the program quantizes it.
+    """
+
+    @property
+    def spec(self) -> TosaSpecification:
+        """What the operators must conform to."""
+        ...
+
+    # -- values ------------------------------------------------------------------------------------
+
+    def scalar(self, number: float | bool, like: Value) -> Value:
+        """A constant with one element and the type of ``like``."""
+        ...
+
+    def operands(self, *given: Operand) -> list[Value]:
+        """Values of one type, promoted as PyTorch does; numbers become constants."""
+        ...
+
+    def cast(self, value: Value, dtype: torch.dtype) -> Value:
+        """CAST between plain types, rounding reals to the nearest integer; int64 is int32 with known ``bounds``."""
+        ...
+
+    def floating(self, value: Value) -> Value:
+        """The value, integers and bools turned into float32 as PyTorch does for functions of reals."""
+        ...
+
+    def real(self, value: Value) -> Value:
+        """The value as floating point, dequantized if it is quantized."""
+        ...
+
+    def apply_clamp(self, value: Value) -> Value:
+        """Emits the pending bounds of a value (``Value.clamp``) that is used before it is requantized."""
+        ...
+
+    def quantize(self, value: Value, quant: QParams, dtype: torch.dtype) -> Value:
+        """The value as integers of ``dtype`` with parameters ``quant``; applies pending bounds."""
+        ...
+
+    def centered(self, value: Value, bits: int = 31) -> Value:
+        """The integers as int32 with zero point 0, at most ``bits`` wide; scaled down if they are wider."""
+        ...
+
+    def counters(self, indices: Value) -> Value:
+        """Indices for arithmetic and moves: int32, or float32 where the specification has no integers."""
+        ...
+
+    # -- elementwise -------------------------------------------------------------------------------
+
+    def ADD(self, x: Operand, y: Operand) -> Value:
+        """``x + y``."""
+        ...
+
+    def SUB(self, x: Operand, y: Operand) -> Value:
+        """``x - y``."""
+        ...
+
+    def MUL(self, x: Operand, y: Operand) -> Value:
+        """``x * y``; a positive constant factor of a quantized value only changes its scale."""
+        ...
+
+    def INTDIV(self, x: Operand, y: Operand) -> Value:
+        """``x / y`` of integers, rounded towards 0."""
+        ...
+
+    def MAXIMUM(self, x: Operand, y: Operand) -> Value:
+        """``max(x, y)``."""
+        ...
+
+    def MINIMUM(self, x: Operand, y: Operand) -> Value:
+        """``min(x, y)``."""
+        ...
+
+    def NEGATE(self, x: Value) -> Value:
+        """``-x``."""
+        ...
+
+    def clamp(self, x: Value, low: float, high: float) -> Value:
+        """``min(max(x, low), high)``: on a quantized value only a note for its next requantization."""
+        ...
+
+    def unary(self, name: str, x: Value) -> Value:
+        """An operator of one operand, such as EXP, on reals; integers become reals first."""
+        ...
+
+    def plain(self, name: str, x: Operand, y: Operand) -> Value:
+        """A binary operator on bool, integers or reals that has no quantized form (LOGICAL_AND, POW, ...)."""
+        ...
+
+    def elementwise(self, name: str, *operands: Value) -> Value:
+        """An elementwise operator on values that are not quantized and have one type."""
+        ...
+
+    def compare(self, name: str, x: Operand, y: Operand) -> Value:
+        """EQUAL, GREATER or GREATER_EQUAL; the result is bool."""
+        ...
+
+    def SELECT(self, condition: Value, x: Operand, y: Operand) -> Value:
+        """``x`` where the condition holds, else ``y``."""
+        ...
+
+    # -- reductions --------------------------------------------------------------------------------
+
+    def reduce(self, name: str, x: Value, axis: int) -> Value:
+        """REDUCE_SUM, REDUCE_MAX, ...: along one axis, which stays with size 1."""
+        ...
+
+    def mean(self, x: Value, axes: list[int]) -> Value:
+        """The mean over axes, which stay with size 1."""
+        ...
+
+    def require_sums(self, x: Value, count: int) -> None:
+        """Refuses sums of so many int64 numbers that may not fit int32."""
+
+    def ARGMAX(self, x: Value, axis: int) -> Value:
+        """Index of the maximum along ``axis``, which goes; int64."""
+        ...
+
+    # -- whole numbers -----------------------------------------------------------------------------
+
+    def jumping(self, x: Value) -> Value:
+        """The value as reals, for a function with jumps.
+
+        Raises:
+            Rejected: it is quantized, and the target has integers only.
+        """
+        ...
+
+    def stays_whole(self, x: object) -> bool:
+        """Whether ``whole`` takes it: a quantized value of 16 bits at most, where there is no float."""
+        ...
+
+    def whole(self, x: Value, mode: str, exact: Callable[[torch.Tensor], torch.Tensor], divisor: float = 1.0) -> Value:
+        """``x / divisor`` of what ``stays_whole`` takes, rounded to whole numbers in INT32.
+
+        Args:
+            mode: "floor", "ceil", "trunc", or "round", which rounds ties to even numbers.
+            exact: the same function of all reals that the value can be, float32.
+        """
+        ...
+
+    def signs(self, x: Value) -> Value:
+        """-1, 0 or 1 in INT32, for what ``stays_whole`` takes."""
+        ...
+
+    def fixed(self, x: Value, bits: int) -> Value:
+        """A quantized value as plain int32: fixed-point numbers with so many bits of fraction."""
+        ...
+
+    def rounded(self, x: Value, bits: int, mode: str) -> Value:
+        """Fixed-point numbers of plain int32, rounded to whole ones as ``whole`` does."""
+        ...
+
+    def nearest(self, x: Value, divisor: int) -> Value:
+        """``x / divisor`` of plain int32, to the nearest integer; halves go up."""
+        ...
+
+    # -- data movement -----------------------------------------------------------------------------
+
+    def TRANSPOSE(self, x: Value, perm: Sequence[int]) -> Value:
+        """``x.permute(perm)``. Emits nothing: see ``Value.perm``."""
+        ...
+
+    def nhwc(self, x: Value) -> Value:
+        """Channels from axis 1 to the end: what TOSA's image operators take."""
+        ...
+
+    def nchw(self, x: Value) -> Value:
+        """Channels from the end to axis 1: what PyTorch has."""
+        ...
+
+    def in_order(self, x: Value) -> Value:
+        """The value, its axes in memory in the order in which PyTorch has them."""
+        ...
+
+    def RESHAPE(self, x: Value, shape: Sequence[int]) -> Value:
+        """``x.reshape(shape)``; axes of size 1 come and go without moving data."""
+        ...
+
+    def lift(self, value: Value, rank: int) -> Value:
+        """The value with axes of size 1 in front, up to ``rank`` of them, as broadcasting wants."""
+        ...
+
+    def SLICE(self, x: Value, start: Sequence[int], size: Sequence[int]) -> Value:
+        """``size`` elements from ``start``, along every axis."""
+        ...
+
+    def slice(self, x: Value, axis: int, start: int, size: int) -> Value:
+        """``size`` elements from ``start`` along one axis."""
+        ...
+
+    def CONCAT(self, values: Sequence[Value], axis: int) -> Value:
+        """The values one after the other along ``axis``; quantized ones are brought to one scale first."""
+        ...
+
+    def join(self, parts: Sequence[Value], axis: int) -> Value:
+        """CONCAT along the channels; accumulators keep the scales that each of their channels has."""
+        ...
+
+    def PAD(self, x: Value, padding: Sequence[tuple[int, int]], number: float = 0.0) -> Value:
+        """Constant padding, ``(before, after)`` per axis."""
+        ...
+
+    def TILE(self, x: Value, repeats: Sequence[int]) -> Value:
+        """``x`` repeated along every axis."""
+        ...
+
+    def REVERSE(self, x: Value, axis: int) -> Value:
+        """``x.flip(axis)``."""
+        ...
+
+    def GATHER(self, values: Value, indices: Value) -> Value:
+        """``values[n, indices[n, w], c]`` for values [N, K, C] and int32 indices [N, W]."""
+        ...
+
+    def SCATTER(self, values: Value, indices: Value, new: Value) -> Value:
+        """``values`` [N, K, C] with ``new[n, w, c]`` at ``[n, indices[n, w], c]``; indices [N, W], none twice."""
+        ...
+
+    def picked(self, values: Sequence[Value], axis: int, places: Sequence[tuple[int, int]]) -> Value | None:
+        """Elements along ``axis``, each as the number of a value and an index, by SLICE and CONCAT.
+
+        None where those are too many.
+        """
+        ...
+
+    # -- layers and images, which are NHWC ---------------------------------------------------------
+
+    def conv(self, name: str, x: Value, weight: Value, bias: Value | None, **attrs: Sequence[int]) -> Value:
+        """CONV2D, CONV3D, DEPTHWISE_CONV2D or TRANSPOSE_CONV2D; ``attrs`` are the operator's.
+
+        Args:
+            x: image, channels last.
+            weight: in the order that the operator takes.
+            bias: one real per output channel, or None.
+
+        Returns:
+            The image; quantized operands give an accumulator whose scale is the product of theirs.
+        """
+        ...
+
+    def equal_weights(self, shape: Sequence[int], number: float, image: Value) -> Value:
+        """A convolution's weight that is one positive number throughout, exact to the last bit of its scale.
+
+        Args:
+            shape: in the order that the operator takes.
+            image: what is convolved: the weight is quantized if it is.
+        """
+        ...
+
+    def MATMUL(self, x: Value, y: Value) -> Value:
+        """``x @ y`` for [N, H, C] and [N, C, W]."""
+        ...
+
+    def MAX_POOL2D(self, x: Value, kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int]) -> Value:
+        """Maximum over windows of an NHWC image; ``pad`` is top, bottom, left, right."""
+        ...
+
+    def AVG_POOL2D(self, x: Value, kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int]) -> Value:
+        """Mean over windows of an NHWC image, padding not counted."""
+        ...
+
+    def RESIZE(self, x: Value, scale: Sequence[int], offset: Sequence[int], border: Sequence[int], mode: str) -> Value:
+        """Resamples an NHWC image; scale is (y numerator, y denominator, x numerator, x denominator)."""
+        ...
+
+    # -- single operators --------------------------------------------------------------------------
+
+    def emit_all(self, name: str, inputs: Sequence[Tensor], **attrs: bool) -> list[Tensor]:
+        """Appends one operator and returns its results."""
+        ...
+
+    def tensor(self, value: Value, perm: Axes | None = None) -> Tensor:
+        """The TOSA tensor of a value, its axes in the order ``perm`` (``Value.perm``); default: as PyTorch has them."""
+        ...
+
+    def value(self, tensor: Tensor, dtype: torch.dtype) -> Value:
+        """A TOSA tensor as a value."""
+        ...
