@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from executorch.exir.backend.operator_support import DontPartition
-from flows import Lowered, Net, export, lower
+from flow_kit import Lowered, Net, export, lower
 
 from arm_tosa_core import TosaCompileSpec, TOSAPartitioner, UsageError
 from arm_tosa_core.exir.compile_spec import ArmCompileSpec

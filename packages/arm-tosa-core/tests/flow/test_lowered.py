@@ -11,7 +11,7 @@ import torch
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge
 from executorch.exir.backend.operator_support import DontPartition
 from executorch.runtime import Runtime
-from flows import Net, export, quantize
+from flow_kit import Net, export, quantize
 from test_partitioner import PROGRAMS, X
 from torch.export import ExportedProgram
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from executorch.exir import EdgeCompileConfig, to_edge
-from flows import Net, export, lower, quantize
+from flow_kit import Net, export, lower, quantize
 
 from arm_tosa_core import LoweringError, TOSABackend, TosaCompileSpec, TosaSpecification, UsageError
 from arm_tosa_core.exir.backend import backend_class

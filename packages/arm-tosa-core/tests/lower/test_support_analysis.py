@@ -10,7 +10,7 @@ import torch
 from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.backend.operator_support import DontPartition, DontPartitionModule, DontPartitionName
 from executorch.exir.dialects._ops import ops as edge_ops
-from flows import Inputs, Net, export, lower, quantize
+from flow_kit import Inputs, Net, export, lower, quantize
 
 from arm_tosa_core import LoweringError, TosaCompileSpec, TOSAPartitioner, UsageError
 from arm_tosa_core.exir.explain import explain

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from executorch.exir.backend.operator_support import DontPartition
-from flows import Lowered, Net, export, lower, quantize
+from flow_kit import Lowered, Net, export, lower, quantize
 from test_partitioner import PROGRAMS, Program, X, Y, _accumulate, _cache
 from torch.export import ExportedProgram
 

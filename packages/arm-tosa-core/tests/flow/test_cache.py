@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 from executorch.exir.backend.operator_support import DontPartition
-from flows import Net, export
+from flow_kit import Net, export
 from test_partitioner import X
 from torch.export import ExportedProgram
 from typer.testing import CliRunner

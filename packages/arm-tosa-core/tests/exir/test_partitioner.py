@@ -14,7 +14,7 @@ from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.backend.operator_support import DontPartition
 from executorch.exir.passes.quantize_io_pass import quantize_input, quantize_output
 from executorch.exir.program._fake_program import get_fake_program
-from flows import Inputs, Lowered, Net, assert_same, eager, export, lower, quantize, tolerances
+from flow_kit import Inputs, Lowered, Net, assert_same, eager, export, lower, quantize, tolerances
 from torch.export import ExportedProgram
 
 from arm_tosa_core import TosaCompileSpec, TOSAPartitioner

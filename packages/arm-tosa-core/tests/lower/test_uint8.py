@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from flows import assert_same, eager, lower, quantize, tolerances
+from flow_kit import assert_same, eager, lower, quantize, tolerances
 from torch import nn
 
 from arm_tosa_core import get_uint8_io_quantization_config
