@@ -14,138 +14,13 @@ from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.backend.operator_support import DontPartition
 from executorch.exir.passes.quantize_io_pass import quantize_input, quantize_output
 from executorch.exir.program._fake_program import get_fake_program
-from flow_kit import Inputs, Lowered, Net, assert_same, eager, export, lower, quantize, tolerances
+from flow_kit import Lowered, Net, assert_same, eager, export, lower, quantize, tolerances
+from program_kit import PROGRAMS, SIGMOID, Program, X, Y, accumulate, cache, handed_out
 from torch.export import ExportedProgram
 
 from arm_tosa_core import TosaCompileSpec, TOSAPartitioner
 from arm_tosa_core.exir.partitioner import NothingDelegatedWarning
 from arm_tosa_core.lower.exported_program import is_quantize
-
-X, Y = torch.randn(2, 1, 4, 8, 8, generator=torch.Generator().manual_seed(0))
-IDS = torch.tensor([[1, 2, 3]])
-CAST = "dim_order_ops._to_dim_order_copy.default"
-SIGMOID = "aten.sigmoid.default"
-
-
-@dataclass(frozen=True)
-class Program:
-    """A program and where its operators must go.
-
-    Args:
-        forward: of ``Net``.
-        inputs: also for calibration.
-        cpu: operators that stay on the CPU, besides quantize and dequantize.
-        delegates: how many there must be.
-        older: what stays on the CPU in the older flow, if that differs: nobody narrows int64 there.
-    """
-
-    name: str
-    forward: Callable[..., Any]
-    inputs: Inputs
-    cpu: frozenset[str] = frozenset()
-    delegates: int = 1
-    older: frozenset[str] | None = None
-
-
-def _split(net: Net, x: torch.Tensor) -> torch.Tensor:
-    a, b = net.conv(x).split(2, 1)
-    return torch.cat([torch.sigmoid(a) + b * b, b], 1)
-
-
-def _written_in_place(net: Net, x: torch.Tensor) -> torch.Tensor:
-    z = net.conv(x)
-    z[:, 0].fill_(1.0)
-    return z.add_(1).relu_()
-
-
-def _handed_out(net: Net, x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    made = net.conv(x)
-    return made, net.conv2(torch.sigmoid(y) + made * made)
-
-
-def _twice(result: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    return result, torch.relu(result), result
-
-
-PROGRAMS = [
-    Program("several outputs", lambda net, x, y: (net.conv(x), torch.relu(net.conv(y)), x + y), (X, Y)),
-    Program("outputs in a dictionary", lambda net, x: {"a": net.conv(x), "b": [x + 1]}, (X,)),
-    Program("an unused input", lambda net, x, y: net.conv(y), (X, Y)),
-    Program("an input returned", lambda net, x, y: (x, net.conv(y)), (X, Y)),
-    Program("a result returned twice, and used", lambda net, x: _twice(net.conv(x)), (X,)),
-    Program("a constant returned", lambda net, x: (net.conv(x), net.kept), (X,)),
-    Program(
-        "a constant expression returned",
-        lambda net, x: (net.conv(x), net.kept * 2),
-        (X,),
-        cpu=frozenset({"aten.mul.Tensor", CAST}),
-    ),
-    Program("a constant of two users", lambda net, x: x * net.kept.exp() + net.kept.exp(), (X,)),
-    Program("weights shared by layers", lambda net, x: net.conv(net.conv(x)), (X,)),
-    Program("a buffer that is not saved", lambda net, x: x * net.unsaved, (X,)),
-    Program("channels last", lambda net, x: net.conv(x), (X.to(memory_format=torch.channels_last),)),
-    Program("an input without dimensions", lambda net, x, y: net.conv(x) * y, (X, torch.tensor(0.7))),
-    Program("bool output", lambda net, x, y: (x > y, x - y), (X, Y)),
-    Program("operators in place", _written_in_place, (X,)),
-    Program("a clamp alone", lambda net, x: torch.relu(x), (X,)),
-    Program("layers side by side", lambda net, x, y: (net.conv(x), net.conv2(y)), (X, Y)),
-    Program(
-        "int64 output",
-        lambda net, x: net.conv(x).argmax(1),
-        (X,),
-        cpu=frozenset({CAST}),
-        older=frozenset({"aten.argmax.default"}),
-    ),
-    Program(
-        "int64 input",
-        lambda net, i: net.linear(net.embedding(i)),
-        (IDS,),
-        cpu=frozenset({CAST}),
-        older=frozenset({"aten.embedding.default"}),
-    ),
-    Program(
-        "int64 input, returned as well",
-        lambda net, i: (i, net.linear(net.embedding(i))),
-        (IDS,),
-        cpu=frozenset({CAST}),
-        older=frozenset({"aten.embedding.default"}),
-    ),
-    Program(
-        "an operator refused in the middle",
-        lambda net, x: net.conv2(torch.sigmoid(net.conv(x))),
-        (X,),
-        cpu=frozenset({SIGMOID}),
-        delegates=2,
-    ),
-    Program(
-        "weights shared by delegates",
-        lambda net, x: net.conv(torch.sigmoid(net.conv(x))),
-        (X,),
-        cpu=frozenset({SIGMOID}),
-        delegates=2,
-    ),
-    Program(
-        "a constant shared by the CPU and a delegate",
-        lambda net, x: torch.sigmoid(x + net.kept) + (x + net.kept),
-        (X,),
-        cpu=frozenset({SIGMOID}),
-        delegates=2,
-    ),
-    Program("results of one operator on both sides", _split, (X,), cpu=frozenset({SIGMOID}), delegates=2),
-    Program(
-        "an input handed on as it is",
-        lambda net, x, mask: (net.conv(x), torch.sigmoid(mask.expand(1, 4, 8, 8))),
-        (X, X > 0),
-        cpu=frozenset({SIGMOID, "aten.expand_copy.default"}),
-    ),
-    Program(
-        "a side branch past the refused operator",
-        lambda net, x: net.conv2(torch.sigmoid(net.conv(x)) + net.conv2(x)),
-        (X,),
-        cpu=frozenset({SIGMOID}),
-        delegates=2,
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -199,21 +74,10 @@ def test_float_computes_what_eager_does(program: Program) -> None:
 @pytest.mark.parametrize(("spec", "make"), [("TOSA-1.0+INT", quantize), ("TOSA-1.0+FP", export)])
 def test_a_result_that_leaves_waits_for_its_other_readers(spec: str, make: Callable[..., ExportedProgram]) -> None:
     """One of them reads what the CPU makes of another input: one delegate, after that, makes both."""
-    _prepared(Program("", _handed_out, (X, Y), frozenset({SIGMOID})), make).check(spec)
+    _prepared(Program("", handed_out, (X, Y), frozenset({SIGMOID})), make).check(spec)
 
 
-def _accumulate(net: Net, x: torch.Tensor) -> torch.Tensor:
-    net.state.add_(x)
-    return net.conv(x) + net.state
-
-
-def _cache(net: Net, x: torch.Tensor) -> torch.Tensor:
-    net.state[:, :, net.count] = net.conv(x)[:, :, :1]
-    net.count.add_(1)
-    return torch.relu(net.state)
-
-
-@pytest.mark.parametrize("forward", [_accumulate, _cache])
+@pytest.mark.parametrize("forward", [accumulate, cache])
 @pytest.mark.parametrize("spec", ["TOSA-1.0+INT", "TOSA-1.0+FP"])
 def test_buffers_that_the_model_writes_keep_their_state(forward: Callable[..., Any], spec: str) -> None:
     exported = (quantize if "INT" in spec else export)(Net(forward), (X,))

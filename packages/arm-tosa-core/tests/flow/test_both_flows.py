@@ -11,7 +11,7 @@ import pytest
 import torch
 from executorch.exir.backend.operator_support import DontPartition
 from flow_kit import Lowered, Net, export, lower, quantize
-from test_partitioner import PROGRAMS, Program, X, Y, _accumulate, _cache
+from program_kit import PROGRAMS, Program, X, Y, accumulate, cache
 from torch.export import ExportedProgram
 
 from arm_tosa_core import TosaCompileSpec
@@ -59,7 +59,7 @@ def test_flows_agree(program: Program, spec: str) -> None:
     fast.edge.to_executorch()
 
 
-@pytest.mark.parametrize("forward", [_accumulate, _cache])
+@pytest.mark.parametrize("forward", [accumulate, cache])
 @pytest.mark.parametrize("spec", SPECS)
 def test_flows_agree_on_buffers_that_the_model_writes(forward: Callable[..., Any], spec: str) -> None:
     fast, ordinary = both((quantize if "INT" in spec else export)(Net(forward), (X,)), spec)

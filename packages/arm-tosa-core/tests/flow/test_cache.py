@@ -12,7 +12,7 @@ import pytest
 import torch
 from executorch.exir.backend.operator_support import DontPartition
 from flow_kit import Net, export
-from test_partitioner import X
+from program_kit import X
 from torch.export import ExportedProgram
 from typer.testing import CliRunner
 

@@ -12,7 +12,7 @@ from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge
 from executorch.exir.backend.operator_support import DontPartition
 from executorch.runtime import Runtime
 from flow_kit import Net, export, quantize
-from test_partitioner import PROGRAMS, X
+from program_kit import PROGRAMS, X
 from torch.export import ExportedProgram
 
 from arm_tosa_core import TosaCompileSpec, TosaSpecification, UsageError, lower
