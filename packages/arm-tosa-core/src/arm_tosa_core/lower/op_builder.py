@@ -12,9 +12,8 @@ from typing import Protocol, TypeVar
 
 import torch
 
-from ..tosa.ir import Tensor
 from ..tosa.specification import TosaSpecification
-from .values import Axes, Operand, QParams, Value
+from .values import Operand, Value
 
 
 class OpValue(Protocol):
@@ -68,6 +67,39 @@ class CompositeBuilder(Protocol[V]):
         """The value, of which it is known that its numbers lie between these: of use to those who choose ranges."""
         ...
 
+    def range_of_interest(self, value: V, low: float, high: float) -> V:
+        """The value, whose numbers beyond these bounds need not be told from the bounds.
+
+        Clamped where a scale is chosen for it, which numbers beyond would only make coarser.
+        """
+        ...
+
+    def is_neutral(self, operand: V, number: float) -> bool:
+        """Whether an operation may be left out, its operand being a constant of nothing but the neutral ``number``.
+
+        Only where it would round once more: reals are computed as the program says.
+        """
+        ...
+
+    def chosen(self, value: V) -> tuple[V, V, float] | None:
+        """A condition, a tensor, and a number for where it does not hold: a value that is ``where()`` of these.
+
+        None if it is not, or where no scale is chosen, which such a number could stretch.
+        """
+        ...
+
+    def is_quantized(self, value: V) -> bool:
+        """Whether integers stand for the numbers of a value, or will once the model is quantized."""
+        ...
+
+    def channel_weights(self, factors: V) -> V:
+        """Factors per channel, [C], as the weight [C, 1, 1, 1] of a depthwise convolution of what ``is_quantized``."""
+        ...
+
+    def split_channels(self, value: V, groups: int) -> tuple[V, list[int]]:
+        """The channels, axis 1, in groups: [N, groups, ...], and the axes behind that hold the numbers of one group."""
+        ...
+
 
 class OpBuilder(CompositeBuilder[Value], Protocol):
     """What a rule that emits TOSA is run under. Methods in capitals are TOSA operators, on values in PyTorch's axes.
@@ -107,12 +139,26 @@ class OpBuilder(CompositeBuilder[Value], Protocol):
         """Emits the pending bounds of a value (``Value.clamp``) that is used before it is requantized."""
         ...
 
-    def quantize(self, value: Value, quant: QParams, dtype: torch.dtype) -> Value:
-        """The value as integers of ``dtype`` with parameters ``quant``; applies pending bounds."""
+    def to_int16(self, value: Value, largest: float) -> Value:
+        """A quantized value, in symmetric 16 bits whose largest integer stands for ``largest``; others as they are."""
         ...
 
     def centered(self, value: Value, bits: int = 31) -> Value:
         """The integers as int32 with zero point 0, at most ``bits`` wide; scaled down if they are wider."""
+        ...
+
+    def integers(self, value: Value) -> Value:
+        """What ``centered`` gives, as plain int32: for arithmetic whose scale the rule knows."""
+        ...
+
+    def reals(self, integers: Value, like: Value, *, steps: int = 1, terms: int = 1) -> Value:
+        """Plain int32 as a quantized value again.
+
+        Args:
+            like: what ``centered`` gave.
+            steps: how many of the integers make one of ``like``.
+            terms: how many integers of ``like`` each is the sum of, at most.
+        """
         ...
 
     def counters(self, indices: Value) -> Value:
@@ -338,16 +384,12 @@ class OpBuilder(CompositeBuilder[Value], Protocol):
         """Resamples an NHWC image; scale is (y numerator, y denominator, x numerator, x denominator)."""
         ...
 
-    # -- single operators --------------------------------------------------------------------------
+    # -- transforms --------------------------------------------------------------------------------
 
-    def emit_all(self, name: str, inputs: Sequence[Tensor], **attrs: bool) -> list[Tensor]:
-        """Appends one operator and returns its results."""
+    def FFT2D(self, real: Value, imag: Value, inverse: bool) -> tuple[Value, Value]:
+        """The Fourier transform of images [N, H, W], sizes powers of two; real and imaginary part."""
         ...
 
-    def tensor(self, value: Value, perm: Axes | None = None) -> Tensor:
-        """The TOSA tensor of a value, its axes in the order ``perm`` (``Value.perm``); default: as PyTorch has them."""
-        ...
-
-    def value(self, tensor: Tensor, dtype: torch.dtype) -> Value:
-        """A TOSA tensor as a value."""
+    def RFFT2D(self, real: Value) -> tuple[Value, Value]:
+        """``FFT2D`` of real images: the half [N, H, W / 2 + 1] that the other half mirrors."""
         ...

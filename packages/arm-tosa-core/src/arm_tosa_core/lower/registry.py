@@ -44,6 +44,8 @@ class Rule:
         domain: where a function of one real is defined, if not everywhere: quantized inputs, which rounding may have
             moved beyond, are clamped to it.
         reach: what the results of a function lie between, whatever it is given; None: no bounds on either side.
+        decomposition: what a composite is made of where it is quantized, if it says other operators than ``function``,
+            whose arguments it takes.
         contiguous: the operator counts elements as they lie in memory; only for operands that lie in their own order.
     """
 
@@ -54,6 +56,7 @@ class Rule:
     domain: tuple[float, float] | None = None
     reach: tuple[float, float] | None = None
     contiguous: bool = False
+    decomposition: Callable[..., Any] | None = None
 
     def __str__(self) -> str:
         return f"{self.function.__module__}.{self.function.__qualname__}"
@@ -70,6 +73,7 @@ def op(
     domain: tuple[float, float] | None = None,
     reach: tuple[float, float] | None = None,
     contiguous: bool = False,
+    decomposition: Callable[..., Any] | None = None,
 ) -> Callable[[F], F]:
     """Declares the function below it as the rule of these ATen overloads.
 
@@ -78,7 +82,7 @@ def op(
     """
 
     def declare(function: F) -> F:
-        rule = Rule(targets, function, quant, target, domain, reach, contiguous)
+        rule = Rule(targets, function, quant, target, domain, reach, contiguous, decomposition)
         for name in targets:
             old = _rules.get((name, target))
             if old is not None:

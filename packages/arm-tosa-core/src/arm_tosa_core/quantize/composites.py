@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.fx import Graph, GraphModule, Node
@@ -22,6 +22,7 @@ from ..compat.torch import (
     schema_of,
 )
 from ..lower.exported_program import is_constant, mutable
+from ..lower.op_builder import CompositeBuilder
 from ..lower.registry import Q, Rule, canonical, find
 from ..support.errors import Rejected
 
@@ -51,8 +52,6 @@ _COPIES = frozenset({"aten.contiguous.default", "aten.clone.default"})
 class AtenBuilder:
     """The builder under which a composite rule emits ATen nodes; its values are FX nodes with a shape."""
 
-    quantizing = True
-
     def __init__(self, module: GraphModule, origin: Node, known: dict[Any, Node] | None = None) -> None:
         self._module = module
         self._origin = origin
@@ -81,7 +80,23 @@ class AtenBuilder:
         value.node.meta[KNOWN] = (low, high)
         return value
 
-    def is_all(self, value: AtenValue, number: float) -> bool:
+    def range_of_interest(self, value: AtenValue, low: float, high: float) -> AtenValue:
+        """The value, clamped: numbers beyond would only make its scale coarser."""
+        return self.aten.clamp(value, low, high)
+
+    def is_quantized(self, value: AtenValue) -> bool:
+        """Whether integers will stand for its numbers."""
+        return True
+
+    def channel_weights(self, factors: AtenValue) -> AtenValue:
+        """Factors per channel, [C], as the weight [C, 1, 1, 1] of a depthwise convolution."""
+        return self.aten.reshape(factors, [factors.shape[0], 1, 1, 1])
+
+    def split_channels(self, value: AtenValue, groups: int) -> tuple[AtenValue, list[int]]:
+        """[N, groups, -1], and its last axis."""
+        return self.aten.reshape(value, [value.shape[0], groups, -1]), [-1]
+
+    def is_neutral(self, value: AtenValue, number: float) -> bool:
         """Whether a value is a constant of nothing but this number, which no training will change."""
         if canonical(value.node.target) in _ZEROS:
             return number == 0
@@ -192,7 +207,7 @@ class _AtenOps:
     def __init__(self, builder: AtenBuilder) -> None:
         self._builder = builder
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
+    def __getattr__(self, name: str) -> Callable[..., AtenValue]:
         packet = getattr(torch.ops.aten, name)
 
         def emit(*args: Any, **kwargs: Any) -> Any:
@@ -202,6 +217,12 @@ class _AtenOps:
             return self._builder.call(resolve_overload(packet, _map(args, meta), _map(kwargs, meta)), args, kwargs)
 
         return emit
+
+
+if TYPE_CHECKING:
+
+    def _implements(builder: AtenBuilder) -> CompositeBuilder[AtenValue]:
+        return builder
 
 
 def _map(value: Any, change: Callable[[Any], Any]) -> Any:
@@ -240,7 +261,7 @@ def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModul
         elif _is_square(node):
             function = _square
         else:
-            function = _traced(node) if rule is None else rule.function if _is_composite(rule, node) else None
+            function = _traced(node) if rule is None else _decomposition(rule, node)
         if function is None:
             continue
         builder = AtenBuilder(module, node, known)
@@ -319,9 +340,11 @@ def _square(builder: AtenBuilder, x: AtenValue, *_exponent: float) -> Any:
     return builder.aten.mul(x, x)
 
 
-def _is_composite(rule: Rule, node: Node) -> bool:
-    """Whether a rule says parts; of jumps, which are tables, only where there are two operands."""
-    return rule.quant in (Q.PIECEWISE, Q.NORM) or (rule.quant is Q.STEPS and len(node.all_input_nodes) > 1)
+def _decomposition(rule: Rule, node: Node) -> Callable[..., Any] | None:
+    """The function that says the parts of a composite, if it is one; jumps, which are tables, with two operands are."""
+    if rule.quant in (Q.PIECEWISE, Q.NORM) or (rule.quant is Q.STEPS and len(node.all_input_nodes) > 1):
+        return rule.decomposition or rule.function
+    return None
 
 
 def _keep_within(module: GraphModule, node: Node, domain: tuple[float, float]) -> None:

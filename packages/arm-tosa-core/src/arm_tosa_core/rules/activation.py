@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 
-from ..lower.op_builder import OpBuilder
+from ..lower.op_builder import CompositeBuilder, OpBuilder, V
 from ..lower.registry import Q, op
-from ..lower.values import QParams, Value
+from ..lower.values import Value
 
 _INF = math.inf
 
@@ -59,10 +58,8 @@ def hardsigmoid(b: OpBuilder, x: Value) -> Value:
 
 @op("aten.hardswish.default", quant=Q.ARITHMETIC)
 def hardswish(b: OpBuilder, x: Value) -> Value:
-    gate = hardsigmoid(b, x)
-    if gate.quant is not None and not gate.is_const:  # 1 is the largest integer, so that x stays as it is there
-        gate = b.quantize(gate, QParams((1 / 32767,), 0, -32767, 32767), torch.int16)
-    return b.MUL(x, gate)
+    # of 16 bits with 1 as the largest integer, so that x stays as it is there
+    return b.MUL(x, b.to_int16(hardsigmoid(b, x), 1.0))
 
 
 @op("aten.silu.default", quant=Q.TABLE)
@@ -107,7 +104,7 @@ def selu(b: OpBuilder, x: Value) -> Value:
 
 
 @op("aten.rrelu.default", quant=Q.TABLE)
-def rrelu(b: OpBuilder, x: Value, low: float = 1 / 8, high: float = 1 / 3, train: bool = False, *_: Any) -> Value:
+def rrelu(b: OpBuilder, x: Value, low: float = 1 / 8, high: float = 1 / 3, train: bool = False, *_: object) -> Value:
     b.require(not train, "has a random slope", "export the model in eval mode: model.eval()")
     return leaky_relu(b, x, (low + high) / 2)
 
@@ -120,13 +117,13 @@ def threshold(b: OpBuilder, x: Value, limit: float, number: float) -> Value:
 
 # PyTorch takes these two apart whenever it traces again, so they must be in parts before observers are placed.
 @op("aten.hardshrink.default", quant=Q.PIECEWISE)
-def hardshrink(b: Any, x: Value, limit: float = 0.5) -> Value:
-    return b.aten.where(b.aten.gt(b.aten.abs(x), limit), x, 0.0)  # type: ignore[no-any-return]
+def hardshrink(b: CompositeBuilder[V], x: V, limit: float = 0.5) -> V:
+    return b.aten.where(b.aten.gt(b.aten.abs(x), limit), x, 0.0)
 
 
 @op("aten.softshrink.default", quant=Q.PIECEWISE)
-def softshrink(b: Any, x: Value, limit: float = 0.5) -> Value:
-    return b.aten.sub(x, b.aten.clamp(x, -limit, limit))  # type: ignore[no-any-return]
+def softshrink(b: CompositeBuilder[V], x: V, limit: float = 0.5) -> V:
+    return b.aten.sub(x, b.aten.clamp(x, -limit, limit))
 
 
 @op("aten.mish.default", quant=Q.TABLE)
@@ -144,10 +141,10 @@ def softplus(b: OpBuilder, x: Value, beta: float = 1.0, threshold: float = 20.0)
 
 
 @op("aten.prelu.default", "aten._prelu_kernel.default", quant=Q.PIECEWISE)
-def prelu(b: Any, x: Value, weight: Value) -> Value:
+def prelu(b: CompositeBuilder[V], x: V, weight: V) -> V:
     if weight.size != 1 and x.rank > 2:
         weight = b.aten.view(weight, [-1] + [1] * (x.rank - 2))
-    return b.aten.add(b.aten.relu(x), b.aten.mul(b.aten.clamp(x, None, 0.0), weight))  # type: ignore[no-any-return]
+    return b.aten.add(b.aten.relu(x), b.aten.mul(b.aten.clamp(x, None, 0.0), weight))
 
 
 @op("aten.logsigmoid.default", "aten.log_sigmoid.default", quant=Q.TABLE)
@@ -156,10 +153,10 @@ def log_sigmoid(b: OpBuilder, x: Value) -> Value:
 
 
 @op("aten.glu.default", quant=Q.PIECEWISE)
-def glu(b: Any, x: Value, dim: int = -1) -> Value:
+def glu(b: CompositeBuilder[V], x: V, dim: int = -1) -> V:
     half = x.shape[dim] // 2
     gate = b.aten.sigmoid(b.aten.slice(x, dim, half, 2 * half))
-    return b.aten.mul(b.aten.slice(x, dim, 0, half), gate)  # type: ignore[no-any-return]
+    return b.aten.mul(b.aten.slice(x, dim, 0, half), gate)
 
 
 @op("aten.dropout.default", "aten.feature_dropout.default", quant=Q.SHARED)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 
+from ..lower.op_builder import CompositeBuilder, V
 from ..lower.registry import Q, op
-from ..lower.values import Value
 
 #: The least float16: numbers up to it, added to scores, leave nothing of them.
 _MASKS = -65504.0
@@ -16,17 +15,17 @@ _MASKS = -65504.0
 
 @op("aten.scaled_dot_product_attention.default", quant=Q.PIECEWISE)
 def attention(
-    b: Any,
-    query: Value,
-    key: Value,
-    value: Value,
-    mask: Value | None = None,
+    b: CompositeBuilder[V],
+    query: V,
+    key: V,
+    value: V,
+    mask: V | None = None,
     dropout: float = 0.0,
     is_causal: bool = False,
     *,
     scale: float | None = None,
     enable_gqa: bool = False,
-) -> Value:
+) -> V:
     b.require(dropout == 0, "drops values at random", "export the model in eval mode: model.eval()")
     rank = len(query.shape)
     if enable_gqa and query.shape[-3] != key.shape[-3]:
@@ -42,18 +41,18 @@ def attention(
     if mask is not None and mask.dtype == torch.bool:
         scores = b.aten.where(mask, scores, -math.inf)
     elif mask is not None:
-        chosen = b.chosen(mask) if b.quantizing else None
+        chosen = b.chosen(mask)
         if chosen is not None and chosen[2] > _MASKS:
             chosen = None
         mask = mask if chosen is None else chosen[1]
-        scores = scores if b.quantizing and b.is_all(mask, 0.0) else b.aten.add(scores, mask)
+        scores = scores if b.is_neutral(mask, 0.0) else b.aten.add(scores, mask)
         if chosen is not None:  # a number that saturates would be added to scores: what it masks might still count
             scores = b.aten.where(chosen[0], scores, chosen[2])
-    return b.aten.matmul(softmax(scores, -1), value)  # type: ignore[no-any-return]
+    return b.aten.matmul(softmax(scores, -1), value)
 
 
-def _repeated(b: Any, x: Value, times: int) -> Value:
+def _repeated(b: CompositeBuilder[V], x: V, times: int) -> V:
     """Each head ``times`` times, neighbours first."""
     *batch, heads, rows, columns = x.shape
     wide = b.aten.expand(b.aten.unsqueeze(x, -3), [*batch, heads, times, rows, columns])
-    return b.aten.reshape(wide, [*batch, heads * times, rows, columns])  # type: ignore[no-any-return]
+    return b.aten.reshape(wide, [*batch, heads * times, rows, columns])

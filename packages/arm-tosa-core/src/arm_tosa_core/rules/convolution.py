@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
 
 from ..lower.op_builder import OpBuilder
 from ..lower.registry import Q, op
 from ..lower.values import Value
 
-_T = TypeVar("_T")
 
-
-def _each(given: int | Sequence[_T], n: int) -> list[Any]:
+def _each(given: int | Sequence[int], n: int) -> list[int]:
     """One number per spatial axis; PyTorch lets one stand for all."""
     numbers = [given] if isinstance(given, int) else list(given)
     return numbers * n if len(numbers) == 1 else numbers
@@ -34,19 +31,21 @@ def convolution(
     """``padding`` may say (before, after) for an axis."""
     n = weight.rank - 2
     b.require(n in (1, 2, 3), f"convolves over {n} axes; TOSA has 1 to 3")
-    stride, padding, dilation = (_each(v, n) for v in (stride, padding, dilation))
+    stride, dilation = _each(stride, n), _each(dilation, n)
+    pads = [(p, p) if isinstance(p, int) else p for p in padding]
+    pads = pads * n if len(pads) == 1 else pads
     if x.rank == n + 1:  # without a batch
         batched = b.RESHAPE(x, [1, *x.shape])
-        y = convolution(b, batched, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+        y = convolution(b, batched, weight, bias, stride, pads, dilation, transposed, output_padding, groups)
         return b.RESHAPE(y, y.shape[1:])
     if n == 1:  # an image of height 1
         image, kernel = (b.RESHAPE(v, [*v.shape[:2], 1, v.shape[2]]) for v in (x, weight))
         more = [0, *output_padding]
-        y = convolution(b, image, kernel, bias, [1, *stride], [0, *padding], [1, *dilation], transposed, more, groups)
+        y = convolution(b, image, kernel, bias, [1, *stride], [0, *pads], [1, *dilation], transposed, more, groups)
         return b.RESHAPE(y, [*y.shape[:2], y.shape[3]])
     if transposed:
-        return _transposed(b, x, weight, bias, stride, padding, dilation, _each(output_padding, n), groups)
-    pads = [(p, p) if isinstance(p, int) else p for p in padding]
+        before = [p for p, _ in pads]
+        return _transposed(b, x, weight, bias, stride, before, dilation, _each(output_padding, n), groups)
     x, pads = _fit(b, x, weight.shape[2:], stride, pads, dilation)
     attrs = {"stride": tuple(stride), "pad": tuple(p for pair in pads for p in pair), "dilation": tuple(dilation)}
     image = b.nhwc(x)
@@ -66,7 +65,13 @@ def _split_channels(b: OpBuilder, kernel: Value, channels: int, multiplier: int)
 
 
 def _grouped(
-    b: OpBuilder, name: str, image: Value, kernel: Value, bias: Value | None, groups: int, attrs: dict[str, Any]
+    b: OpBuilder,
+    name: str,
+    image: Value,
+    kernel: Value,
+    bias: Value | None,
+    groups: int,
+    attrs: dict[str, tuple[int, ...]],
 ) -> Value:
     """One convolution per group; the result is NCHW."""
     inputs, outputs = image.shape[-1] // groups, kernel.shape[0] // groups

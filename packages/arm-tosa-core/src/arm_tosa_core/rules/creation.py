@@ -5,18 +5,17 @@ Those without a tensor operand are evaluated by the lowering itself.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import torch
 
-from ..lower.op_builder import OpBuilder
+from ..lower.op_builder import CompositeBuilder, V
 from ..lower.registry import Q, op
-from ..lower.values import Value
 
 
 def _declare(name: str, number: float) -> None:
     @op(f"aten.{name}.default", quant=Q.PIECEWISE)
-    def rule(b: OpBuilder, x: Value, *, dtype: torch.dtype | None = None, **_: Any) -> Value:
+    def rule(b: CompositeBuilder[V], x: V, *, dtype: torch.dtype | None = None, **_: object) -> V:
         return b.const(torch.full(x.shape, number, dtype=dtype or x.dtype))
 
 
@@ -25,39 +24,43 @@ for _name, _number in (("zeros_like", 0), ("ones_like", 1)):
 
 
 @op("aten.full_like.default", quant=Q.PIECEWISE)
-def full_like(b: OpBuilder, x: Value, number: float, *, dtype: torch.dtype | None = None, **_: Any) -> Value:
+def full_like(b: CompositeBuilder[V], x: V, number: float, *, dtype: torch.dtype | None = None, **_: object) -> V:
     return b.const(torch.full(x.shape, number, dtype=dtype or x.dtype))
 
 
 @op("aten.new_zeros.default", quant=Q.PIECEWISE)
-def new_zeros(b: OpBuilder, x: Value, shape: Any, *, dtype: torch.dtype | None = None, **_: Any) -> Value:
+def new_zeros(
+    b: CompositeBuilder[V], x: V, shape: Sequence[int], *, dtype: torch.dtype | None = None, **_: object
+) -> V:
     return b.const(torch.zeros(shape, dtype=dtype or x.dtype))
 
 
 @op("aten.new_ones.default", quant=Q.PIECEWISE)
-def new_ones(b: OpBuilder, x: Value, shape: Any, *, dtype: torch.dtype | None = None, **_: Any) -> Value:
+def new_ones(b: CompositeBuilder[V], x: V, shape: Sequence[int], *, dtype: torch.dtype | None = None, **_: object) -> V:
     return b.const(torch.ones(shape, dtype=dtype or x.dtype))
 
 
 @op("aten.new_full.default", quant=Q.PIECEWISE)
-def new_full(b: OpBuilder, x: Value, shape: Any, number: float, *, dtype: torch.dtype | None = None, **_: Any) -> Value:
+def new_full(
+    b: CompositeBuilder[V], x: V, shape: Sequence[int], number: float, *, dtype: torch.dtype | None = None, **_: object
+) -> V:
     return b.const(torch.full(shape, number, dtype=dtype or x.dtype))
 
 
 @op("aten.copy.default", quant=Q.PIECEWISE)
-def copy(b: Any, x: Value, source: Value, non_blocking: bool = False) -> Value:
+def copy(b: CompositeBuilder[V], x: V, source: V, non_blocking: bool = False) -> V:
     if source.dtype != x.dtype:
         source = b.aten.to(source, x.dtype)
-    return b.aten.expand(source, x.shape)  # type: ignore[no-any-return]
+    return b.aten.expand(source, x.shape)
 
 
 @op("aten.fill.Scalar", "aten.fill.Tensor", quant=Q.PIECEWISE)
-def fill(b: Any, x: Value, number: Value | float) -> Value:
+def fill(b: CompositeBuilder[V], x: V, number: V | float) -> V:
     if isinstance(number, (bool, int, float)):
-        return b.const(torch.full(x.shape, number, dtype=x.dtype))  # type: ignore[no-any-return]
+        return b.const(torch.full(x.shape, number, dtype=x.dtype))
     return copy(b, x, number)
 
 
 @op("aten.zero.default", quant=Q.PIECEWISE)
-def zero(b: Any, x: Value) -> Value:
+def zero(b: CompositeBuilder[V], x: V) -> V:
     return fill(b, x, 0)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import torch
 
-from ..lower.op_builder import OpBuilder
+from ..lower.op_builder import CompositeBuilder, OpBuilder, V
 from ..lower.registry import Q, op
 from ..lower.values import Operand, Value
 
@@ -45,30 +44,30 @@ def minimum(b: OpBuilder, x: Operand, y: Operand) -> Value:
 
 
 @op("aten.lerp.Scalar", "aten.lerp.Tensor", quant=Q.PIECEWISE)
-def lerp(b: Any, x: Value, y: Value, weight: Operand) -> Value:
-    return b.aten.add(x, b.aten.mul(b.aten.sub(y, x), weight))  # type: ignore[no-any-return]
+def lerp(b: CompositeBuilder[V], x: V, y: V, weight: V | float) -> V:
+    return b.aten.add(x, b.aten.mul(b.aten.sub(y, x), weight))
 
 
 @op("aten.addcmul.default", quant=Q.PIECEWISE)
-def addcmul(b: Any, x: Value, y: Value, z: Value, *, value: float = 1) -> Value:
+def addcmul(b: CompositeBuilder[V], x: V, y: V, z: V, *, value: float = 1) -> V:
     product = b.aten.mul(y, z)
-    return b.aten.add(x, product if value == 1 else b.aten.mul(product, value))  # type: ignore[no-any-return]
+    return b.aten.add(x, product if value == 1 else b.aten.mul(product, value))
 
 
 @op("aten.addcdiv.default", quant=Q.PIECEWISE)
-def addcdiv(b: Any, x: Value, y: Value, z: Value, *, value: float = 1) -> Value:
+def addcdiv(b: CompositeBuilder[V], x: V, y: V, z: V, *, value: float = 1) -> V:
     return addcmul(b, x, y, b.aten.reciprocal(z), value=value)
 
 
 @op("aten.hypot.default", quant=Q.PIECEWISE)
-def hypot(b: Any, x: Value, y: Value) -> Value:
-    return b.aten.sqrt(b.aten.add(b.aten.mul(x, x), b.aten.mul(y, y)))  # type: ignore[no-any-return]
+def hypot(b: CompositeBuilder[V], x: V, y: V) -> V:
+    return b.aten.sqrt(b.aten.add(b.aten.mul(x, x), b.aten.mul(y, y)))
 
 
 # -- division ---------------------------------------------------------------------------------------
 
 
-def _number(x: Any) -> float | None:
+def _number(x: object) -> float | None:
     """A number, or a constant that is one."""
     if isinstance(x, Value) and x.is_const and x.size == 1:
         return float(x.real())
@@ -76,58 +75,72 @@ def _number(x: Any) -> float | None:
 
 
 @op("aten.div.Tensor", "aten.div.Scalar", quant=Q.PIECEWISE)
-def div(b: Any, x: Operand, y: Any) -> Value:
+def div(b: CompositeBuilder[V], x: V | float, y: V | float) -> V:
     number = _number(y)
-    if number is not None:
-        b.require(number != 0, "divides by zero")
-        y = 1.0 / number
-    else:
-        y = b.aten.reciprocal(y)
-    return b.aten.mul(x, y)  # type: ignore[no-any-return]
+    b.require(number != 0, "divides by zero")
+    return b.aten.mul(x, b.aten.reciprocal(y) if number is None else 1.0 / number)
 
 
-@op("aten.div.Tensor_mode", "aten.div.Scalar_mode", quant=Q.STEPS)
-def div_mode(b: Any, x: Operand, y: Operand, *, rounding_mode: str | None) -> Value:
-    if b.quantizing:
-        return _rounded_quotient(b, x, y, rounding_mode)
+def _observed_quotient(b: CompositeBuilder[V], x: V | float, y: V | float, *, rounding_mode: str | None) -> V:
+    """A quotient of two tensors, in parts that are observed."""
+    quotient = b.aten.mul(x, b.aten.reciprocal(y))
+    if rounding_mode is None:
+        return quotient
+    rounded_: Callable[..., V] = getattr(b.aten, rounding_mode)
+    return rounded_(quotient)
+
+
+def _observed_rest(b: CompositeBuilder[V], x: V | float, y: V | float, *, rounding_mode: str) -> V:
+    return b.aten.sub(x, b.aten.mul(_observed_quotient(b, x, y, rounding_mode=rounding_mode), y))
+
+
+@op("aten.div.Tensor_mode", "aten.div.Scalar_mode", quant=Q.STEPS, decomposition=_observed_quotient)
+def div_mode(b: OpBuilder, x: Operand, y: Operand, *, rounding_mode: str | None) -> Value:
     if rounding_mode is None:
         return div(b, x, y)
     whole = _whole_quotient(b, x, y, rounding_mode, partial(torch.div, rounding_mode=rounding_mode))
     return whole or _quotient(b, x, y, rounding_mode == "floor")[0]
 
 
-@op("aten.floor_divide.default", "aten.floor_divide.Scalar", quant=Q.STEPS)
-def floor_divide(b: Any, x: Operand, y: Operand) -> Value:
+@op(
+    "aten.floor_divide.default",
+    "aten.floor_divide.Scalar",
+    quant=Q.STEPS,
+    decomposition=partial(_observed_quotient, rounding_mode="floor"),
+)
+def floor_divide(b: OpBuilder, x: Operand, y: Operand) -> Value:
     return div_mode(b, x, y, rounding_mode="floor")
 
 
-@op("aten.remainder.Scalar", "aten.remainder.Tensor", "aten.remainder.Scalar_Tensor", quant=Q.STEPS)
-def remainder(b: Any, x: Operand, y: Operand) -> Value:
+@op(
+    "aten.remainder.Scalar",
+    "aten.remainder.Tensor",
+    "aten.remainder.Scalar_Tensor",
+    quant=Q.STEPS,
+    decomposition=partial(_observed_rest, rounding_mode="floor"),
+)
+def remainder(b: OpBuilder, x: Operand, y: Operand) -> Value:
     return _rest(b, x, y, "floor", torch.remainder)
 
 
-@op("aten.fmod.Scalar", "aten.fmod.Tensor", quant=Q.STEPS)
-def fmod(b: Any, x: Operand, y: Operand) -> Value:
+@op(
+    "aten.fmod.Scalar",
+    "aten.fmod.Tensor",
+    quant=Q.STEPS,
+    decomposition=partial(_observed_rest, rounding_mode="trunc"),
+)
+def fmod(b: OpBuilder, x: Operand, y: Operand) -> Value:
     return _rest(b, x, y, "trunc", torch.fmod)
 
 
-def _rounded_quotient(b: Any, x: Operand, y: Operand, mode: str | None) -> Value:
-    """The parts of a quotient of two tensors that are observed."""
-    quotient = b.aten.mul(x, b.aten.reciprocal(y))
-    return quotient if mode is None else getattr(b.aten, mode)(quotient)  # type: ignore[no-any-return]
-
-
-def _rest(b: Any, x: Operand, y: Operand, mode: str, function: Callable[..., torch.Tensor]) -> Value:
+def _rest(b: OpBuilder, x: Operand, y: Operand, mode: str, function: Callable[..., torch.Tensor]) -> Value:
     def exact(real: torch.Tensor, number: float) -> torch.Tensor:
         return torch.round((real.double() - function(real, number).double()) / number)
 
-    if b.quantizing:
-        quotient: Value | None = _rounded_quotient(b, x, y, mode)
-    else:
-        quotient = _whole_quotient(b, x, y, mode, exact)
+    quotient = _whole_quotient(b, x, y, mode, exact)
     if quotient is None:
         return _quotient(b, x, y, mode == "floor")[1]
-    return b.aten.sub(x, b.aten.mul(quotient, y))  # type: ignore[no-any-return]
+    return b.aten.sub(x, b.aten.mul(quotient, y))
 
 
 def _whole_quotient(

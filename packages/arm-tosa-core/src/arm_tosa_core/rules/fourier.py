@@ -59,9 +59,8 @@ def _back(b: OpBuilder, y: Value, shape: Sequence[int], order: Sequence[int]) ->
 
 
 def _fft2d(b: OpBuilder, x: Parts, dims: Sequence[int], inverse: bool) -> Parts:
-    images, order = zip(*(_images(b, part, dims) for part in x), strict=True)
-    results = b.emit_all("FFT2D", [b.tensor(v) for v in images], inverse=inverse)
-    real, imag = (_back(b, b.value(t, torch.float32), x[0].shape, order[0]) for t in results)
+    (real, order), (imag, _) = (_images(b, part, dims) for part in x)
+    real, imag = (_back(b, v, x[0].shape, order) for v in b.FFT2D(real, imag, inverse))
     return real, imag
 
 
@@ -109,8 +108,7 @@ def fft_r2c(b: OpBuilder, x: Value, dims: Sequence[int], norm: int, onesided: bo
     if _fits(b, [size]):
         pair = [*others[-1:], last] if others and _fits(b, [x.shape[others[-1]]]) else [last]
         images, order = _images(b, x, pair)
-        results = b.emit_all("RFFT2D", [b.tensor(images)])
-        real, imag = (_back(b, b.value(t, torch.float32), x.shape, order) for t in results)
+        real, imag = (_back(b, v, x.shape, order) for v in b.RFFT2D(images))
         others = others[: len(dims) - len(pair)]
     else:
         cosines, sines = (b.const(m) for m in _matrix(size, size // 2 + 1, size))
@@ -208,7 +206,7 @@ def sub(b: OpBuilder, x: Complex, y: Operand | Complex) -> Complex:
 @op("complex.mul.Tensor", "complex.mul.Scalar")
 def mul(b: OpBuilder, x: Value | Complex, y: Operand | Complex) -> Complex:
     for one, other in ((x, y), (y, x)):
-        if not is_complex(other) and not isinstance(other, complex):  # by a real
-            return Complex(*(b.MUL(part, other) for part in parts(b, one)))  # type: ignore[arg-type]
+        if not isinstance(other, (Complex, complex)) and not is_complex(other):  # by a real
+            return Complex(*(b.MUL(part, other) for part in parts(b, one)))
     (a, c), (d, e) = parts(b, x), parts(b, y)
     return Complex(b.SUB(b.MUL(a, d), b.MUL(c, e)), b.ADD(b.MUL(a, e), b.MUL(c, d)))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ..lower.op_builder import OpBuilder
+from ..lower.op_builder import CompositeBuilder, OpBuilder, V
 from ..lower.registry import Q, op
 from ..lower.values import Value, inverse
 
 
 def _is_weight(y: Value) -> bool:
     """A constant that a convolution takes as its weights: of floats or 8 bits."""
-    return isinstance(y, Value) and y.is_const and (y.quant is None or y.quant.bits <= 8)
+    return y.is_const and (y.quant is None or y.quant.bits <= 8)
 
 
 @op("aten.linear.default", quant=Q.CONV)
@@ -37,16 +35,20 @@ def _image(rows: int, channels: int) -> list[int]:
     return [1, height, rows // height, channels]
 
 
-@op("aten.addmm.default", quant=Q.PIECEWISE)
-def addmm(b: Any, bias: Value, x: Value, y: Value, *, beta: float = 1, alpha: float = 1) -> Value:
-    if _is_weight(y) and alpha == 1 and beta == 1 and bias.rank == 1 and bias.is_const:
-        return linear(b, x, b.TRANSPOSE(y, [1, 0]), bias)
+def _observed_addmm(b: CompositeBuilder[V], bias: V, x: V, y: V, *, beta: float = 1, alpha: float = 1) -> V:
     return _sum(b, b.aten.mm(x, y), alpha, bias, beta)
 
 
-def _sum(b: Any, product: Value, alpha: float, bias: Value, beta: float) -> Value:
+@op("aten.addmm.default", quant=Q.PIECEWISE, decomposition=_observed_addmm)
+def addmm(b: OpBuilder, bias: Value, x: Value, y: Value, *, beta: float = 1, alpha: float = 1) -> Value:
+    if _is_weight(y) and alpha == 1 and beta == 1 and bias.rank == 1 and bias.is_const:
+        return linear(b, x, b.TRANSPOSE(y, [1, 0]), bias)
+    return _observed_addmm(b, bias, x, y, beta=beta, alpha=alpha)
+
+
+def _sum(b: CompositeBuilder[V], product: V, alpha: float, bias: V, beta: float) -> V:
     product = product if alpha == 1 else b.aten.mul(product, alpha)
-    return b.aten.add(product, bias if beta == 1 else b.aten.mul(bias, beta))  # type: ignore[no-any-return]
+    return b.aten.add(product, bias if beta == 1 else b.aten.mul(bias, beta))
 
 
 @op("aten.mm.default", quant=Q.ACCUMULATE)
@@ -62,7 +64,7 @@ def bmm(b: OpBuilder, x: Value, y: Value) -> Value:
 
 
 @op("aten.baddbmm.default", quant=Q.PIECEWISE)
-def baddbmm(b: Any, bias: Value, x: Value, y: Value, *, beta: float = 1, alpha: float = 1) -> Value:
+def baddbmm(b: CompositeBuilder[V], bias: V, x: V, y: V, *, beta: float = 1, alpha: float = 1) -> V:
     return _sum(b, b.aten.bmm(x, y), alpha, bias, beta)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 
@@ -108,7 +107,7 @@ def masked_fill(b: OpBuilder, x: Value, mask: Value, number: Operand) -> Value:
 
 
 @op("aten._to_copy.default", "aten.to.dtype", "aten.to.dtype_layout", "aten.to.device", quant=Q.SHARED)
-def to(b: OpBuilder, x: Value, *args: Any, dtype: torch.dtype | None = None, **_: Any) -> Value | Complex:
+def to(b: OpBuilder, x: Value, *args: object, dtype: torch.dtype | None = None, **_: object) -> Value | Complex:
     wanted = dtype or next((a for a in args if isinstance(a, torch.dtype)), x.dtype)
     if wanted == x.dtype or (x.quant and wanted == torch.float32):
         return x
@@ -125,7 +124,7 @@ def to(b: OpBuilder, x: Value, *args: Any, dtype: torch.dtype | None = None, **_
 
 
 @op("aten._assert_tensor_metadata.default")
-def assert_tensor_metadata(b: OpBuilder, x: Value, *_: Any, **__: Any) -> tuple[()]:
+def assert_tensor_metadata(b: OpBuilder, x: Value, *_: object, **__: object) -> tuple[()]:
     return ()  # true since the export
 
 

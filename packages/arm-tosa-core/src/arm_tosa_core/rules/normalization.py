@@ -4,65 +4,68 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 
+from ..lower.op_builder import CompositeBuilder, V
 from ..lower.registry import Q, op
-from ..lower.values import QParams, Value
 
 #: exp() of it is less than half a step of 16 bits: what lies below need not be told apart.
 _EXP_IS_ZERO = -11.1
-#: The largest weight of 8 bits.
-_MOST = 127
 
 
 @op("aten.softmax.int", "aten._softmax.default", quant=Q.PIECEWISE)
-def softmax(b: Any, x: Value, dim: int, *_: Any, **__: Any) -> Value:
+def softmax(b: CompositeBuilder[V], x: V, dim: int, *_: object, **__: object) -> V:
     return _softmax(b, x, dim, False)
 
 
 @op("aten._safe_softmax.default", quant=Q.PIECEWISE)
-def safe_softmax(b: Any, x: Value, dim: int, *_: Any, **__: Any) -> Value:
+def safe_softmax(b: CompositeBuilder[V], x: V, dim: int, *_: object, **__: object) -> V:
     """0 where all numbers are minus infinity, as in rows that a mask leaves nothing of."""
     return _softmax(b, x, dim, True)
 
 
-def _softmax(b: Any, x: Value, dim: int, safe: bool) -> Value:
+def _softmax(b: CompositeBuilder[V], x: V, dim: int, safe: bool) -> V:
     largest = b.aten.amax(x, [dim], True)
     if safe:
         largest = b.aten.clamp(largest, torch.finfo(x.dtype).min, None)
     shifted = b.aten.sub(x, largest)
-    if b.quantizing:
-        shifted = b.aten.clamp(shifted, _EXP_IS_ZERO, 0.0)
+    shifted = b.range_of_interest(shifted, _EXP_IS_ZERO, 0.0)
     e = b.within(b.aten.exp(shifted), 0.0, 1.0)
     total = b.aten.sum(e, [dim], True)
     if safe:  # the largest number alone adds 1
         total = b.aten.clamp(total, 1.0, None)
     total = b.within(total, 1.0, _most(x, dim))
-    return b.within(b.aten.mul(e, b.within(b.aten.reciprocal(total), 0.0, 1.0)), 0.0, 1.0)  # type: ignore[no-any-return]
+    return b.within(b.aten.mul(e, b.within(b.aten.reciprocal(total), 0.0, 1.0)), 0.0, 1.0)
 
 
-def _most(x: Value, dim: int) -> float:
+def _most(x: V, dim: int) -> float:
     """A sum of numbers up to 1. Half of one more: in so many steps no sum lies in the middle of two integers."""
     return (x.shape[dim] if x.rank else 1) + 0.5
 
 
-@op("aten.log_softmax.int", "aten._log_softmax.default", quant=Q.PIECEWISE)
-def log_softmax(b: Any, x: Value, dim: int, *_: Any) -> Value:
+def _observed_log_softmax(b: CompositeBuilder[V], x: V, dim: int, *_: object) -> V:
+    """A difference that only exp() reads costs no operation of its own, and needs no more range."""
+    largest, _shifted, rest = _log_softmax(b, x, dim)
+    return b.aten.sub(x, b.aten.add(largest, rest))
+
+
+@op("aten.log_softmax.int", "aten._log_softmax.default", quant=Q.PIECEWISE, decomposition=_observed_log_softmax)
+def log_softmax(b: CompositeBuilder[V], x: V, dim: int, *_: object) -> V:
+    _largest, shifted, rest = _log_softmax(b, x, dim)
+    return b.aten.sub(shifted, rest)
+
+
+def _log_softmax(b: CompositeBuilder[V], x: V, dim: int) -> tuple[V, V, V]:
+    """The largest number, the numbers less the largest, and the logarithm of the sum of their exponentials."""
     largest = b.aten.amax(x, [dim], True)
-    shifted = b.aten.sub(x, largest)
-    if b.quantizing:  # a difference that only exp() reads costs no operation of its own, and needs no more range
-        shifted = b.aten.clamp(shifted, _EXP_IS_ZERO, 0.0)
+    shifted = b.range_of_interest(b.aten.sub(x, largest), _EXP_IS_ZERO, 0.0)
     most = _most(x, dim)
     total = b.within(b.aten.sum(b.within(b.aten.exp(shifted), 0.0, 1.0), [dim], True), 1.0, most)
-    rest = b.within(b.aten.log(total), 0.0, math.log(most))
-    if b.quantizing:
-        return b.aten.sub(x, b.aten.add(largest, rest))  # type: ignore[no-any-return]
-    return b.aten.sub(shifted, rest)  # type: ignore[no-any-return]
+    return largest, shifted, b.within(b.aten.log(total), 0.0, math.log(most))
 
 
-def _normalized(b: Any, x: Value, dims: list[int], eps: float) -> tuple[Value, Value, Value]:
+def _normalized(b: CompositeBuilder[V], x: V, dims: list[int], eps: float) -> tuple[V, V, V]:
     """Zero mean and unit variance over ``dims``; with the mean and 1 / standard deviation."""
     mean = b.aten.mean(x, dims, True)
     centered = b.aten.sub(x, mean)
@@ -71,37 +74,36 @@ def _normalized(b: Any, x: Value, dims: list[int], eps: float) -> tuple[Value, V
     return b.aten.mul(centered, rstd), mean, rstd
 
 
-def _affine(b: Any, x: Value, weight: Value | None, bias: Value | None) -> Value:
-    if b.quantizing:  # what changes nothing would round once more
-        weight = None if weight is None or b.is_all(weight, 1.0) else weight
-        bias = None if bias is None or b.is_all(bias, 0.0) else bias
-    x = x if weight is None else b.aten.mul(x, weight)
-    return x if bias is None else b.aten.add(x, bias)
+def _affine(b: CompositeBuilder[V], x: V, weight: V | None, bias: V | None) -> V:
+    x = x if weight is None or b.is_neutral(weight, 1.0) else b.aten.mul(x, weight)
+    return x if bias is None or b.is_neutral(bias, 0.0) else b.aten.add(x, bias)
 
 
 @op("aten.layer_norm.default", quant=Q.PIECEWISE)
 def layer_norm(
-    b: Any,
-    x: Value,
+    b: CompositeBuilder[V],
+    x: V,
     shape: Sequence[int],
-    weight: Value | None = None,
-    bias: Value | None = None,
+    weight: V | None = None,
+    bias: V | None = None,
     eps: float = 1e-5,
     _cudnn: bool = True,
-) -> Value:
+) -> V:
     return _affine(b, _normalized(b, x, list(range(-len(shape), 0)), eps)[0], weight, bias)
 
 
 @op("aten.native_layer_norm.default", quant=Q.PIECEWISE)
 def native_layer_norm(
-    b: Any, x: Value, shape: Sequence[int], weight: Value | None, bias: Value | None, eps: float
-) -> tuple[Value, Value, Value]:
+    b: CompositeBuilder[V], x: V, shape: Sequence[int], weight: V | None, bias: V | None, eps: float
+) -> tuple[V, V, V]:
     y, mean, rstd = _normalized(b, x, list(range(-len(shape), 0)), eps)
     return _affine(b, y, weight, bias), mean, rstd
 
 
 @op("aten.rms_norm.default", quant=Q.PIECEWISE)
-def rms_norm(b: Any, x: Value, shape: Sequence[int], weight: Value | None = None, eps: float | None = None) -> Value:
+def rms_norm(
+    b: CompositeBuilder[V], x: V, shape: Sequence[int], weight: V | None = None, eps: float | None = None
+) -> V:
     power = b.aten.mean(b.aten.mul(x, x), list(range(-len(shape), 0)), True)
     y = b.aten.mul(x, b.aten.rsqrt(b.aten.add(power, 1.1920929e-07 if eps is None else eps)))
     return _affine(b, y, weight, None)
@@ -109,54 +111,49 @@ def rms_norm(b: Any, x: Value, shape: Sequence[int], weight: Value | None = None
 
 @op("aten.group_norm.default", quant=Q.PIECEWISE)
 def group_norm(
-    b: Any,
-    x: Value,
+    b: CompositeBuilder[V],
+    x: V,
     groups: int,
-    weight: Value | None = None,
-    bias: Value | None = None,
+    weight: V | None = None,
+    bias: V | None = None,
     eps: float = 1e-5,
     _cudnn: bool = True,
-) -> Value:
-    batch, channels, *space = x.shape
-    if b.quantizing or x.perm is None:
-        parts, axes = b.aten.reshape(x, [batch, groups, -1]), [-1]
-    else:  # channels last: split, they stay last; Vela takes broadcasts of so many axes apart, and integers pay for it
-        parts = b.aten.reshape(x, [batch, groups, channels // groups, *space])
-        axes = list(range(2, parts.rank))
+) -> V:
+    parts, axes = b.split_channels(x, groups)
     y, _, _ = _normalized(b, parts, axes, eps)
-    per_channel = [1, channels] + [1] * (len(x.shape) - 2)
+    per_channel = [1, x.shape[1]] + [1] * (len(x.shape) - 2)
     weight, bias = (None if v is None else b.aten.reshape(v, per_channel) for v in (weight, bias))
     return _affine(b, b.aten.reshape(y, list(x.shape)), weight, bias)
 
 
 @op("aten.native_group_norm.default", quant=Q.PIECEWISE)
 def native_group_norm(
-    b: Any,
-    x: Value,
-    weight: Value | None,
-    bias: Value | None,
+    b: CompositeBuilder[V],
+    x: V,
+    weight: V | None,
+    bias: V | None,
     batch: int,
     channels: int,
     area: int,
     groups: int,
     eps: float,
-) -> tuple[Value, None, None]:
+) -> tuple[V, None, None]:
     return group_norm(b, x, groups, weight, bias, eps), None, None
 
 
 @op("aten.batch_norm.default", quant=Q.NORM)
 def batch_norm(
-    b: Any,
-    x: Value,
-    weight: Value | None,
-    bias: Value | None,
-    mean: Value | None,
-    variance: Value | None,
+    b: CompositeBuilder[V],
+    x: V,
+    weight: V | None,
+    bias: V | None,
+    mean: V | None,
+    variance: V | None,
     training: bool,
     momentum: float,
     eps: float,
     _cudnn: bool = True,
-) -> Value:
+) -> V:
     b.require(
         not training and mean is not None,
         "normalizes with statistics of the batch",
@@ -166,55 +163,47 @@ def batch_norm(
     factor = factor if weight is None else b.aten.mul(factor, weight)
     offset = b.aten.neg(b.aten.mul(mean, factor))
     offset = offset if bias is None else b.aten.add(offset, bias)
-    if b.quantizing or x.quant is not None:
+    if b.is_quantized(x):
         return _per_channel(b, x, factor, offset)
     shape = [1, -1] + [1] * (len(x.shape) - 2)
-    return b.aten.add(b.aten.mul(x, b.aten.reshape(factor, shape)), b.aten.reshape(offset, shape))  # type: ignore[no-any-return]
+    return b.aten.add(b.aten.mul(x, b.aten.reshape(factor, shape)), b.aten.reshape(offset, shape))
 
 
-def _per_channel(b: Any, x: Value, factor: Value, offset: Value) -> Value:
+def _per_channel(b: CompositeBuilder[V], x: V, factor: V, offset: V) -> V:
     """A depthwise convolution of one position: with a scale per channel its weights are exact."""
     batch, channels, *space = x.shape
     image = b.aten.reshape(x, [batch, channels, math.prod(space[:-1]), (space or [1])[-1]])
-    if b.quantizing:
-        weight = b.aten.reshape(factor, [channels, 1, 1, 1])
-    else:  # training observes what a norm reads and gives, but not its weights
-        reals = factor.real().double().flatten()
-        sizes = torch.where(reals == 0, 1.0, reals.abs())
-        quant = QParams(tuple((sizes / _MOST).tolist()), 0, -_MOST, _MOST, axis=0)
-        weight = b.const((reals.sign() * _MOST).to(torch.int8).reshape(-1, 1, 1, 1), quant)
-    image = b.aten.conv2d(image, weight, offset, [1, 1], [0, 0], [1, 1], channels)
-    made: Value = b.aten.reshape(image, list(x.shape))
-    return made
+    image = b.aten.conv2d(image, b.channel_weights(factor), offset, [1, 1], [0, 0], [1, 1], channels)
+    return b.aten.reshape(image, list(x.shape))
 
 
 @op("aten._native_batch_norm_legit_no_training.default", quant=Q.PIECEWISE)
 def native_batch_norm(
-    b: Any,
-    x: Value,
-    weight: Value | None,
-    bias: Value | None,
-    mean: Value,
-    variance: Value,
+    b: CompositeBuilder[V],
+    x: V,
+    weight: V | None,
+    bias: V | None,
+    mean: V,
+    variance: V,
     momentum: float,
     eps: float,
-) -> tuple[Value, None, None]:
+) -> tuple[V, None, None]:
     return batch_norm(b, x, weight, bias, mean, variance, False, momentum, eps), None, None
 
 
 @op("aten.instance_norm.default", quant=Q.PIECEWISE)
 def instance_norm(
-    b: Any,
-    x: Value,
-    weight: Value | None,
-    bias: Value | None,
-    mean: Value | None,
-    variance: Value | None,
+    b: CompositeBuilder[V],
+    x: V,
+    weight: V | None,
+    bias: V | None,
+    mean: V | None,
+    variance: V | None,
     use_input_stats: bool,
     momentum: float,
     eps: float,
     _cudnn: bool = True,
-) -> Value:
+) -> V:
     if not use_input_stats:
         return batch_norm(b, x, weight, bias, mean, variance, False, momentum, eps)
     return group_norm(b, x, x.shape[1], weight, bias, eps)

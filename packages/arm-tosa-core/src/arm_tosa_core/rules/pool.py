@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -13,6 +12,9 @@ from ..lower.registry import Q, op
 from ..lower.values import Value
 from ..support.errors import Rejected
 from .convolution import _each, _fit
+
+#: Pools an image (NCHW) with a kernel of [height, width] as its stride.
+_Pool = Callable[[Value, Sequence[int]], Value]
 
 _NO_INDICES = Rejected("its indices are used; TOSA's pools give only the maxima", "use the values alone")
 
@@ -86,8 +88,16 @@ def _dilated_max_pool(
 
 
 @op("aten.max_pool2d_with_indices.default", quant=Q.SHARED)
-def max_pool2d_with_indices(b: OpBuilder, x: Value, *args: Any, **kwargs: Any) -> tuple[Value, Rejected]:
-    return max_pool2d(b, x, *args, **kwargs), _NO_INDICES
+def max_pool2d_with_indices(
+    b: OpBuilder,
+    x: Value,
+    kernel: int | Sequence[int],
+    stride: int | Sequence[int] = (),
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+) -> tuple[Value, Rejected]:
+    return max_pool2d(b, x, kernel, stride, padding, dilation, ceil_mode), _NO_INDICES
 
 
 @op("aten.max_pool1d.default", quant=Q.SHARED)
@@ -164,7 +174,7 @@ def avg_pool1d(
     return b.RESHAPE(y, [*y.shape[:-2], y.shape[-1]])
 
 
-def _adaptive(b: OpBuilder, x: Value, size: Sequence[int | None], pool: Any) -> Value:
+def _adaptive(b: OpBuilder, x: Value, size: Sequence[int | None], pool: _Pool) -> Value:
     """A pool with even windows, or, where the sizes do not divide, one pool per window joined along each axis."""
     target = [x.shape[i - 2] if n is None else n for i, n in enumerate(size)]
     for axis in (0, 1):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 
-from ..lower.op_builder import OpBuilder
+from ..lower.op_builder import CompositeBuilder, OpBuilder, V
 from ..lower.registry import Q, op
-from ..lower.values import QParams, Value
+from ..lower.values import Value
 from .logic import truth
 
 Dims = int | Sequence[int] | None
@@ -127,14 +126,12 @@ def all_(b: OpBuilder, x: Value, dims: Dims = None, keepdim: bool = False) -> Va
     return _reduced(b, "REDUCE_ALL", truth(b, x), dims, keepdim)
 
 
-@op("aten.prod.dim_int", "aten.prod.default", quant=Q.PIECEWISE)
-def prod(b: Any, x: Value, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Value:
-    """REDUCE_PRODUCT has no integer form: of integers, halves are multiplied until one number is left."""
+def _product_of_halves(
+    b: CompositeBuilder[V], x: V, dim: int | None = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> V:
+    """Halves are multiplied until one number is left."""
     if dtype is None and not x.dtype.is_floating_point:
         dtype = torch.int64
-    if not b.quantizing and (dtype or x.dtype).is_floating_point:
-        x = b.real(x)
-        return _reduced(b, "REDUCE_PRODUCT", x if dtype is None else b.cast(x, dtype), dim, keepdim)
     b.require(dtype in (None, x.dtype) or not dtype.is_floating_point, f"computes a product in {dtype}")
     x = x if dtype in (None, x.dtype) else b.aten.to(x, dtype)
     if dim is None:
@@ -143,8 +140,19 @@ def prod(b: Any, x: Value, dim: int | None = None, keepdim: bool = False, *, dty
     return _halves_multiplied(b, x, dim, keepdim)
 
 
-def _halves_multiplied(b: Any, x: Value, dim: int, keepdim: bool) -> Value:
-    rest = None
+@op("aten.prod.dim_int", "aten.prod.default", quant=Q.PIECEWISE, decomposition=_product_of_halves)
+def prod(
+    b: OpBuilder, x: Value, dim: int | None = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> Value:
+    """REDUCE_PRODUCT has no integer form."""
+    if not (dtype or x.dtype).is_floating_point:
+        return _product_of_halves(b, x, dim, keepdim, dtype=dtype)
+    x = b.real(x)
+    return _reduced(b, "REDUCE_PRODUCT", x if dtype is None else b.cast(x, dtype), dim, keepdim)
+
+
+def _halves_multiplied(b: CompositeBuilder[V], x: V, dim: int, keepdim: bool) -> V:
+    rest: V | None = None
     while (n := x.shape[dim]) > 1:
         half = n // 2
         if n % 2:
@@ -161,12 +169,10 @@ def cumsum(b: OpBuilder, x: Value, dim: int, *, dtype: torch.dtype | None = None
     if not x.rank:
         return x
     n = x.shape[dim]
-    quant = None
+    summed = x
     if x.quant is not None:
-        x = b.centered(x, 31 - (n - 1).bit_length())
-        assert x.quant
-        quant = QParams(x.quant.scale, 0, min(x.quant.qmin * n, 0), max(x.quant.qmax * n, 0))
-        x = x.but(dtype=torch.int32, quant=None, bounds=(-1, 1))
+        summed = b.centered(x, 31 - (n - 1).bit_length())
+        x = b.integers(summed).but(bounds=(-1, 1))
     else:
         x = b.cast(x, dtype or (x.dtype if x.dtype.is_floating_point else torch.int64))
         b.require_sums(x, n)
@@ -176,59 +182,77 @@ def cumsum(b: OpBuilder, x: Value, dim: int, *, dtype: torch.dtype | None = None
         shifted = b.PAD(b.slice(x, dim % x.rank, 0, n - shift), pairs)
         x = b.ADD(x, shifted.but(bounds=x.bounds and (min(x.bounds[0], 0), max(x.bounds[1], 0))))
         shift *= 2
-    return x if quant is None else x.but(dtype=torch.float32, quant=quant, bounds=None)
+    return x if summed.quant is None else b.reals(x.but(bounds=None), summed, terms=n)
 
 
 @op("aten.linalg_vector_norm.default", quant=Q.PIECEWISE)
 def vector_norm(
-    b: Any, x: Value, order: float = 2, dims: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
-) -> Value:
+    b: CompositeBuilder[V],
+    x: V,
+    order: float = 2,
+    dims: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: torch.dtype | None = None,
+) -> V:
     b.require(dtype in (None, x.dtype), f"computes a norm in {dtype}")
     axes = list(range(len(x.shape))) if dims is None else dims
     if abs(order) == math.inf:
-        return (b.aten.amax if order > 0 else b.aten.amin)(b.aten.abs(x), axes, keepdim)  # type: ignore[no-any-return]
+        return (b.aten.amax if order > 0 else b.aten.amin)(b.aten.abs(x), axes, keepdim)
     if order == 0:
-        return b.aten.sum(b.aten.to(b.aten.ne(x, 0.0), x.dtype), axes, keepdim)  # type: ignore[no-any-return]
+        return b.aten.sum(b.aten.to(b.aten.ne(x, 0.0), x.dtype), axes, keepdim)
     if order == 1:
-        return b.aten.sum(b.aten.abs(x), axes, keepdim)  # type: ignore[no-any-return]
+        return b.aten.sum(b.aten.abs(x), axes, keepdim)
     if order == 2:
-        return b.aten.sqrt(b.aten.sum(b.aten.mul(x, x), axes, keepdim))  # type: ignore[no-any-return]
+        return b.aten.sqrt(b.aten.sum(b.aten.mul(x, x), axes, keepdim))
     powers = b.aten.pow(b.aten.abs(x), order)
-    return b.aten.pow(b.aten.sum(powers, axes, keepdim), 1 / order)  # type: ignore[no-any-return]
+    return b.aten.pow(b.aten.sum(powers, axes, keepdim), 1 / order)
 
 
 @op("aten.std_mean.correction", quant=Q.PIECEWISE)
 def std_mean(
-    b: Any, x: Value, dims: Any = None, *, correction: float | None = None, keepdim: bool = False
-) -> tuple[Value, Value]:
+    b: CompositeBuilder[V], x: V, dims: Dims = None, *, correction: float | None = None, keepdim: bool = False
+) -> tuple[V, V]:
     spread, mean = var_mean(b, x, dims, correction=correction, keepdim=keepdim)
     return b.aten.sqrt(spread), mean
 
 
 @op("aten.std.correction", "aten.std.dim", "aten.std.default", quant=Q.PIECEWISE)
-def std(b: Any, x: Value, *args: Any, **kwargs: Any) -> Value:
-    return b.aten.sqrt(var(b, x, *args, **kwargs))  # type: ignore[no-any-return]
+def std(
+    b: CompositeBuilder[V],
+    x: V,
+    dims: Dims = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> V:
+    return b.aten.sqrt(var(b, x, dims, unbiased, keepdim, correction=correction))
 
 
 @op("aten.var_mean.correction", quant=Q.PIECEWISE)
 def var_mean(
-    b: Any, x: Value, dims: Any = None, *, correction: float | None = None, keepdim: bool = False
-) -> tuple[Value, Value]:
+    b: CompositeBuilder[V], x: V, dims: Dims = None, *, correction: float | None = None, keepdim: bool = False
+) -> tuple[V, V]:
     axes = list(range(len(x.shape))) if dims is None else dims
     return var(b, x, axes, correction=correction, keepdim=keepdim), b.aten.mean(x, axes, keepdim)
 
 
 @op("aten.var.correction", "aten.var.dim", "aten.var.default", quant=Q.PIECEWISE)
 def var(
-    b: Any, x: Value, dims: Any = None, *args: Any, correction: float | None = None, keepdim: bool = False
-) -> Value:
+    b: CompositeBuilder[V],
+    x: V,
+    dims: Dims = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> V:
     """Overloads differ: ``var.dim(x, dim, unbiased, keepdim)``, ``var.correction(x, dim, *, correction, keepdim)``."""
-    if isinstance(dims, bool):
-        dims, args = None, (dims,)
-    if args:
-        correction = float(args[0])
-    if len(args) > 1:
-        keepdim = args[1]
+    if isinstance(dims, bool):  # var.default(x, unbiased)
+        dims, unbiased = None, dims
+    if unbiased is not None:
+        correction = float(unbiased)
     axes = list(range(len(x.shape))) if dims is None else [dims] if isinstance(dims, int) else list(dims)
     n = 1
     for axis in axes:
@@ -237,4 +261,4 @@ def var(
     divisor = n - (1.0 if correction is None else correction)
     b.require(divisor > 0, f"has a variance over {n} numbers with correction {correction}")
     spread = b.aten.mean(b.aten.mul(centered, centered), axes, keepdim)
-    return spread if divisor == n else b.aten.mul(spread, n / divisor)  # type: ignore[no-any-return]
+    return spread if divisor == n else b.aten.mul(spread, n / divisor)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..lower.op_builder import OpBuilder
 from ..lower.registry import op
 
@@ -25,7 +23,7 @@ _REFUSED: dict[tuple[str, str], tuple[str, ...]] = {
 
 def _declare(targets: tuple[str, ...], reason: str, fix: str) -> None:
     @op(*targets)
-    def rule(b: OpBuilder, *_: Any, **__: Any) -> None:
+    def rule(b: OpBuilder, *_: object, **__: object) -> None:
         b.require(False, reason, fix)
 
 

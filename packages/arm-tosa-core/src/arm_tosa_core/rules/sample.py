@@ -8,7 +8,7 @@ import torch
 
 from ..lower.op_builder import OpBuilder
 from ..lower.registry import Q, op
-from ..lower.values import QParams, Value
+from ..lower.values import Value
 
 _BILINEAR, _NEAREST = 0, 1
 _ZEROS, _BORDER, _REFLECTION = 0, 1, 2
@@ -100,16 +100,13 @@ def _mixed(b: OpBuilder, image: Value, ys: Sequence[Value], xs: Sequence[Value],
         return _between(b, above, below, down, 0)
     assert image.quant is not None
     plain = [[b.centered(p, 16) for p in pair] for pair in pixels]
-    quant = plain[0][0].quant
-    assert quant is not None
-    integers = [[p.but(dtype=torch.int32, quant=None) for p in pair] for pair in plain]
-    spare = 16 - quant.bits  # what pixels leave of their 16 bits, the mean of two may have of fraction
+    like = plain[0][0]
+    assert like.quant is not None
+    integers = [[b.integers(p) for p in pair] for pair in plain]
+    spare = 16 - like.quant.bits  # what pixels leave of their 16 bits, the mean of two may have of fraction
     means = [_between(b, first, second, right, bits) for first, second in integers]
     above, below = (b.nearest(m, 1 << bits - spare) for m in means)
-    mixed = _between(b, above, below, down, bits)
-    unit = 1 << bits + spare
-    quant = QParams((quant.scalar / unit,), 0, quant.qmin * unit, quant.qmax * unit)
-    return mixed.but(dtype=torch.float32, quant=quant)
+    return b.reals(_between(b, above, below, down, bits), like, steps=1 << bits + spare)
 
 
 def _between(b: OpBuilder, before: Value, after: Value, rest: Value, bits: int) -> Value:

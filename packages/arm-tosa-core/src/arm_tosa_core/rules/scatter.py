@@ -7,7 +7,7 @@ those that are computed must not repeat, since PyTorch leaves that undefined too
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -54,11 +54,11 @@ def _last_of_each(places: torch.Tensor) -> torch.Tensor | None:
 
 
 #: A way to put numbers together: the reduction, what it makes of two numbers, and the number that changes nothing.
-_TOGETHER: dict[str, tuple[str, str, float]] = {
-    "sum": ("REDUCE_SUM", "ADD", 0.0),
-    "prod": ("REDUCE_PRODUCT", "MUL", 1.0),
-    "amax": ("REDUCE_MAX", "MAXIMUM", -math.inf),
-    "amin": ("REDUCE_MIN", "MINIMUM", math.inf),
+_TOGETHER: dict[str, tuple[str, Callable[[OpBuilder, Value, Value], Value], float]] = {
+    "sum": ("REDUCE_SUM", lambda b, x, y: b.ADD(x, y), 0.0),
+    "prod": ("REDUCE_PRODUCT", lambda b, x, y: b.MUL(x, y), 1.0),
+    "amax": ("REDUCE_MAX", lambda b, x, y: b.MAXIMUM(x, y), -math.inf),
+    "amin": ("REDUCE_MIN", lambda b, x, y: b.MINIMUM(x, y), math.inf),
 }
 
 
@@ -73,7 +73,7 @@ def _together(b: OpBuilder, x: Value, places: Value, new: Value, how: str, itsel
     parts = b.SELECT(hits, b.in_order(b.RESHAPE(new, [new.shape[0], 1, *new.shape[1:]])), neutral)
     result = squeeze(b, b.reduce(name, parts, 2), 2)
     if itself:
-        result = getattr(b, pair)(x, result)
+        result = pair(b, x, result)
     if how == "mean":
         result = b.MUL(result, _share(b, hits, itself))
     return result if itself else b.SELECT(_anywhere(b, hits), result, x)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 
-from ..lower.op_builder import OpBuilder
+from ..lower.op_builder import CompositeBuilder, OpBuilder, V
 from ..lower.registry import Q, op
 from ..lower.values import Operand, Value
 from .elementwise import _atan
@@ -31,28 +30,33 @@ def signbit(b: OpBuilder, x: Value) -> Value:
     return _negative(b, x)
 
 
-@op("aten.copysign.Tensor", "aten.copysign.Scalar", quant=Q.PIECEWISE)
-def copysign(b: Any, x: Value, y: Operand) -> Value:
-    if not isinstance(y, (int, float)):
-        if b.quantizing:
-            size = b.aten.abs(x)
-            return b.aten.where(b.aten.lt(y, 0.0), b.aten.neg(size), size)  # type: ignore[no-any-return]
-        y = b.floating(y)
-    size = b.aten.abs(x if b.quantizing else b.floating(x))
+def _observed_copysign(b: CompositeBuilder[V], x: V, y: V | float) -> V:
+    size = b.aten.abs(x)
     if isinstance(y, (int, float)):
-        return b.aten.neg(size) if math.copysign(1.0, y) < 0 else size  # type: ignore[no-any-return]
-    return b.SELECT(_negative(b, y), b.NEGATE(size), size)  # type: ignore[no-any-return]
+        return b.aten.neg(size) if math.copysign(1.0, y) < 0 else size
+    return b.aten.where(b.aten.lt(y, 0.0), b.aten.neg(size), size)
 
 
-@op("aten.atan2.default", quant=Q.PIECEWISE)
-def atan2(b: Any, y: Value, x: Value) -> Value:
-    """Quantized, from the logarithm d of the ratio: a quotient has poles. atan(exp(d)) = pi / 4 + atan(tanh(d / 2))."""
-    if b.quantizing:
-        sizes = (b.aten.log(b.aten.clamp(b.aten.abs(v), _TINY, None)) for v in (y, x))
-        ratio = b.aten.tanh(b.aten.mul(b.aten.clamp(b.aten.sub(*sizes), -_FAR, _FAR), 0.5))
-        angle = b.aten.add(b.aten.atan(ratio), math.pi / 4)
-        angle = b.aten.where(b.aten.lt(x, 0.0), b.aten.rsub(angle, math.pi), angle)
-        return b.aten.where(b.aten.lt(y, 0.0), b.aten.neg(angle), angle)  # type: ignore[no-any-return]
+@op("aten.copysign.Tensor", "aten.copysign.Scalar", quant=Q.PIECEWISE, decomposition=_observed_copysign)
+def copysign(b: OpBuilder, x: Value, y: Operand) -> Value:
+    y = y if isinstance(y, (int, float)) else b.floating(y)
+    size = b.aten.abs(b.floating(x))
+    if isinstance(y, (int, float)):
+        return b.aten.neg(size) if math.copysign(1.0, y) < 0 else size
+    return b.SELECT(_negative(b, y), b.NEGATE(size), size)
+
+
+def _observed_atan2(b: CompositeBuilder[V], y: V, x: V) -> V:
+    """From the logarithm d of the ratio: a quotient has poles. atan(exp(d)) = pi / 4 + atan(tanh(d / 2))."""
+    sizes = (b.aten.log(b.aten.clamp(b.aten.abs(v), _TINY, None)) for v in (y, x))
+    ratio = b.aten.tanh(b.aten.mul(b.aten.clamp(b.aten.sub(*sizes), -_FAR, _FAR), 0.5))
+    angle = b.aten.add(b.aten.atan(ratio), math.pi / 4)
+    angle = b.aten.where(b.aten.lt(x, 0.0), b.aten.rsub(angle, math.pi), angle)
+    return b.aten.where(b.aten.lt(y, 0.0), b.aten.neg(angle), angle)
+
+
+@op("aten.atan2.default", quant=Q.PIECEWISE, decomposition=_observed_atan2)
+def atan2(b: OpBuilder, y: Value, x: Value) -> Value:
     y, x = (b.floating(b.real(v)) for v in b.operands(y, x))
     height, width = b.unary("ABS", y), b.unary("ABS", x)
     small, large = b.MINIMUM(height, width), b.MAXIMUM(height, width)
@@ -62,7 +66,7 @@ def atan2(b: Any, y: Value, x: Value) -> Value:
     angle = _atan(b, ratio)
     angle = b.SELECT(b.compare("GREATER", height, width), b.SUB(math.pi / 2, angle), angle)
     angle = b.SELECT(_negative(b, x), b.SUB(math.pi, angle), angle)
-    return b.SELECT(_negative(b, y), b.NEGATE(angle), angle)  # type: ignore[no-any-return]
+    return b.SELECT(_negative(b, y), b.NEGATE(angle), angle)
 
 
 @op("aten.one_hot.default")

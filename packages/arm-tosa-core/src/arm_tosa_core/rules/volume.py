@@ -7,7 +7,7 @@ elements count on one axis does not depend on the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TypeVar
 
 from ..lower.op_builder import OpBuilder
 from ..lower.registry import Q, op
@@ -16,6 +16,7 @@ from ..support.errors import Rejected
 from .convolution import _each
 from .pool import _NO_INDICES, _adaptive, avg_pool2d, max_pool2d, scaled_sum
 
+_T = TypeVar("_T")
 _Pool = Callable[[Value, slice], Value]
 
 
@@ -38,7 +39,7 @@ def _pooled(b: OpBuilder, x: Value, pool: _Pool) -> Value:
     return b.RESHAPE(columns, [batch, channels, columns.shape[2], height, width])
 
 
-def _own(numbers: Sequence[Any], which: slice, beside: Any) -> list[Any]:
+def _own(numbers: Sequence[_T], which: slice, beside: _T) -> list[_T]:
     """The numbers of a pool's own axes; images that stand for columns have another, of width 1."""
     own = list(numbers[which])
     return own if len(own) == 2 else [*own, beside]
@@ -65,8 +66,16 @@ def max_pool3d(
 
 
 @op("aten.max_pool3d_with_indices.default", quant=Q.SHARED)
-def max_pool3d_with_indices(b: OpBuilder, x: Value, *args: Any, **kwargs: Any) -> tuple[Value, Rejected]:
-    return max_pool3d(b, x, *args, **kwargs), _NO_INDICES
+def max_pool3d_with_indices(
+    b: OpBuilder,
+    x: Value,
+    kernel: int | Sequence[int],
+    stride: int | Sequence[int] = (),
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+) -> tuple[Value, Rejected]:
+    return max_pool3d(b, x, kernel, stride, padding, dilation, ceil_mode), _NO_INDICES
 
 
 @op("aten.avg_pool3d.default", quant=Q.SHARED)

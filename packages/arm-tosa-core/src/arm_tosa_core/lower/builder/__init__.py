@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..op_builder import OpBuilder
+from ..values import Value
 from .rounding import Steps
 
 
@@ -26,7 +27,7 @@ class Aten:
     def __init__(self, builder: Builder) -> None:
         self._builder = builder
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
+    def __getattr__(self, name: str) -> Callable[..., Value]:
         from ..registry import rule_named
 
         rule = rule_named(f"aten.{name}")

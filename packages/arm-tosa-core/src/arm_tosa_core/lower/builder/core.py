@@ -48,9 +48,6 @@ class Core:
         dry: only to find out whether it would work; large constants are not copied.
     """
 
-    #: Whether a composite is decomposed in order to be quantized: then it may bound what would stretch a scale.
-    quantizing = False
-
     def __init__(
         self, graph: Graph, spec: TosaSpecification, checks: Sequence[Check] = (), *, dry: bool = False
     ) -> None:
@@ -73,6 +70,18 @@ class Core:
     def within(self, value: Value, low: float, high: float) -> Value:
         """The value, of which it is known that its numbers lie between these: of use to those who choose ranges."""
         return value
+
+    def range_of_interest(self, value: Value, low: float, high: float) -> Value:
+        return value
+
+    def is_neutral(self, operand: Value, number: float) -> bool:
+        return False
+
+    def chosen(self, value: Value) -> tuple[Value, Value, float] | None:
+        return None
+
+    def is_quantized(self, value: Value) -> bool:
+        return value.quant is not None
 
     # -- emitting ---------------------------------------------------------------------------------
 

@@ -79,6 +79,13 @@ class Mac(RunTime, Movement):
             return self.const(torch.full(tuple(shape), number, dtype=image.dtype))
         return self.const(torch.ones(tuple(shape), dtype=torch.int8), QParams((number,), 0, -127, 127))
 
+    def channel_weights(self, factors: Value) -> Value:
+        """Symmetric 8 bits with a scale per channel, so that they are exact."""
+        reals = factors.real().double().flatten()
+        sizes = torch.where(reals == 0, 1.0, reals.abs())
+        quant = QParams(tuple((sizes / _MOST).tolist()), 0, -_MOST, _MOST, axis=0)
+        return self.const((reals.sign() * _MOST).to(torch.int8).reshape(-1, 1, 1, 1), quant)
+
     def _weighed(self, name: str, weight: Value) -> int:
         """The largest sum of magnitudes of integers that a result is made with."""
         channels = self._channels(name, weight)
@@ -152,6 +159,16 @@ class Mac(RunTime, Movement):
             self.zero_point(y.quant.zero_point, _dtype(y)),
         ]
         return self.value(self.emit("MATMUL", inputs), torch.float32, quant=quant)
+
+    def FFT2D(self, real: Value, imag: Value, inverse: bool) -> tuple[Value, Value]:
+        """The Fourier transform of images [N, H, W]; real and imaginary part."""
+        made = self.emit_all("FFT2D", [self.tensor(real), self.tensor(imag)], inverse=inverse)
+        return self.value(made[0], torch.float32), self.value(made[1], torch.float32)
+
+    def RFFT2D(self, real: Value) -> tuple[Value, Value]:
+        """``FFT2D`` of real images: half of the spectrum, which the other half mirrors."""
+        made = self.emit_all("RFFT2D", [self.tensor(real)])
+        return self.value(made[0], torch.float32), self.value(made[1], torch.float32)
 
     def MAX_POOL2D(self, x: Value, kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int]) -> Value:
         """Maximum over windows of an NHWC image; ``pad`` is top, bottom, left, right."""
@@ -305,6 +322,8 @@ class Mac(RunTime, Movement):
         return self.value(out, x.dtype, quant=quant)
 
 
+#: The largest weight of 8 bits.
+_MOST = 127
 #: Of a quantum of 8 bits, what an entry of a table of 16 bits counts.
 _FINER = 1 / 8
 

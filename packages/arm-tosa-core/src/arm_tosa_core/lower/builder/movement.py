@@ -62,6 +62,14 @@ class Movement(Rescale):
             return x.but(shape=shape, tensor=tensor, perm=inverse(new), quant=quant)
         return x.but(shape=shape, tensor=self.reshape(self.tensor(x), shape), perm=None, quant=quant)
 
+    def split_channels(self, value: Value, groups: int) -> tuple[Value, list[int]]:
+        """Channels that lie last in memory stay there."""
+        batch, channels, *space = value.shape
+        if value.perm is None:
+            return self.RESHAPE(value, [batch, groups, value.size // max(batch * groups, 1)]), [-1]
+        parts = self.RESHAPE(value, [batch, groups, channels // groups, *space])
+        return parts, list(range(2, parts.rank))
+
     def _same_axis(self, old: tuple[int, ...], new: tuple[int, ...], axis: int) -> int:
         before = int(np.prod(old[:axis], dtype=np.int64))
         for i, n in enumerate(new):

@@ -212,6 +212,11 @@ class Rescale(Core):
                 tensor = self.emit(name, [tensor, one])
         return value.but(tensor=tensor, clamp=None)
 
+    def to_int16(self, value: Value, largest: float) -> Value:
+        if value.quant is None or value.is_const:
+            return value
+        return self.quantize(value, QParams((largest / 32767,), 0, -32767, 32767), torch.int16)
+
     # -- int32 operands ---------------------------------------------------------------------------
 
     def centered(self, value: Value, bits: int = 31) -> Value:
@@ -231,6 +236,16 @@ class Rescale(Core):
             _NARROWER,
         )
         return self._to_scale(value, quant.scalar * 2.0**drop)
+
+    def integers(self, value: Value) -> Value:
+        return value.but(dtype=torch.int32, quant=None)
+
+    def reals(self, integers: Value, like: Value, *, steps: int = 1, terms: int = 1) -> Value:
+        assert like.quant is not None
+        low, high = (q * steps * terms for q in (like.quant.qmin, like.quant.qmax))
+        if terms > 1:
+            low, high = min(low, 0), max(high, 0)
+        return integers.but(dtype=torch.float32, quant=QParams((like.quant.scalar / steps,), 0, low, high))
 
     def shared(self, *values: Value) -> list[Value]:
         """Quantized values as int32 of one scale, with head-room for one addition.
