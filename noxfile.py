@@ -12,8 +12,10 @@ from __future__ import annotations
 import ctypes.util
 import hashlib
 import os
+import re
 import shutil
 import sys
+import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -42,12 +44,19 @@ class Environment:
         name: its folder.
         requirements: arguments of ``pip install``.
         made_of: files and folders whose contents decide whether it must be set up again.
+        constraints: a file of them; an empty path for none.
     """
 
     def __init__(
-        self, session: nox.Session, name: str, requirements: Iterable[str | Path], made_of: Iterable[Path]
+        self,
+        session: nox.Session,
+        name: str,
+        requirements: Iterable[str | Path],
+        made_of: Iterable[Path],
+        constraints: Path = CONSTRAINTS,
     ) -> None:
         self.session = session
+        self.constraints = ("--constraint", str(constraints)) if constraints.name else ()
         self.home = ROOT / ".nox" / name
         self.bin = self.home / "bin"
         # PATH: Vela and the model converter are commands that their packages install.
@@ -77,7 +86,7 @@ class Environment:
         # torch alone and first: its exact version is found among local wheels where there are any, and the other
         # packages' requirements, which are ranges, then find it installed.
         self.python("-m", "pip", "install", "--quiet", "torch==2.13.0")
-        self.python("-m", "pip", "install", "--quiet", "--constraint", str(CONSTRAINTS), *requirements)
+        self.python("-m", "pip", "install", "--quiet", *self.constraints, *requirements)
 
     def python(self, *arguments: str, **env: str) -> None:
         """Runs this environment's Python; the session fails if it does."""
@@ -97,7 +106,7 @@ def _shared(session: nox.Session, runtime: bool = True) -> Environment:
     """The environment of most sessions; without the runtime for those that run nothing, which then need no compiler."""
     installed = (CORE, ETHOSU, VGF, ACME)
     editable = [word for package in installed for word in ("--editable", f"{package}[test]")]
-    tools = (*BUILD_TOOLS, "clang-format", "hatchling", "mypy", "ruff", "scikit-learn", "transformers")
+    tools = (*BUILD_TOOLS, "clang-format", "hatchling", "import-linter", "mypy", "ruff", "scikit-learn", "transformers")
     env = Environment(session, "shared", [*editable, *tools], [package / "pyproject.toml" for package in installed])
     if runtime:
         env.add_runtime()
@@ -215,6 +224,25 @@ def operators_vgf(session: nox.Session) -> None:
 
 
 @nox.session
+@nox.parametrize("which", ["oldest", "newest"])
+def versions(session: nox.Session, which: str) -> None:
+    """The core's tests on the oldest, or the newest, versions that the packages' metadata admits."""
+    installed = (CORE, ETHOSU, VGF)
+    wanted = [name for package in installed for name in _lowest(package)] if which == "oldest" else []
+    packages = [*(f"{package}[test]" for package in installed), "transformers", "scikit-learn"]
+    env = Environment(session, f"versions-{which}", [*packages, *wanted], [p / "src" for p in installed], Path())
+    env.python("-m", "pip", "list")
+    _pytest(env, session.posargs, *(package / "tests" for package in installed))
+
+
+def _lowest(package: Path) -> list[str]:
+    """The lower ends of what a package requires, such as ``rich==13.8`` of ``rich>=13.8``."""
+    found = tomllib.loads((package / "pyproject.toml").read_text())["project"]["dependencies"]
+    bounds = (re.match(r"([\w-]+)>=([\w.]+)", requirement) for requirement in found)
+    return [f"{bound[1]}=={bound[2]}" for bound in bounds if bound and not bound[1].startswith("arm-")]
+
+
+@nox.session
 def plugin(session: nox.Session) -> None:
     """A third party's target beside the core alone: the conformance kit on it, then its own tests."""
     sources = [CORE / "pyproject.toml", CORE / "src", ACME / "pyproject.toml", ACME / "src"]
@@ -225,8 +253,9 @@ def plugin(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """ruff on the Python files, clang-format on the C and C++ files."""
+    """ruff and import-linter on the Python files, clang-format on the C and C++ files."""
     env = _shared(session, runtime=False)
+    session.run(str(env.bin / "lint-imports"), "--no-cache", env=env.env)
     env.python("-m", "ruff", "check", ".")
     env.python("-m", "ruff", "format", "--check", ".")
     folders = [RUNTIME / name for name in ("include", "src", "tests")]  # not build/, which CMake fills
