@@ -120,5 +120,7 @@ def program_like(
         changes: other arguments of the constructor; by default ``root`` is an empty module, and there is no state.
     """
     lent = {"range_constraints": like.range_constraints, "module_call_graph": like.module_call_graph}
-    given = {"root": GraphModule({}, graph), "state_dict": {}, **lent, **changes}
+    given: dict[str, Any] = {"state_dict": {}, **lent, **changes}
+    if "root" not in given:
+        given["root"] = GraphModule({}, graph)
     return cls(graph=graph, graph_signature=graph_signature, verifiers=like.verifiers, **given)
