@@ -45,6 +45,7 @@ class Environment:
         requirements: arguments of ``pip install``.
         made_of: files and folders whose contents decide whether it must be set up again.
         constraints: a file of them; an empty path for none.
+        torch: install PyTorch too.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Environment:
         requirements: Iterable[str | Path],
         made_of: Iterable[Path],
         constraints: Path = CONSTRAINTS,
+        torch: bool = True,
     ) -> None:
         self.session = session
         self.constraints = ("--constraint", str(constraints)) if constraints.name else ()
@@ -65,7 +67,7 @@ class Environment:
         stamp, wanted = self.home / "arm-tosa.stamp", _digest(words, [CONSTRAINTS, *made_of])
         if not stamp.is_file() or stamp.read_text() != wanted:
             stamp.unlink(missing_ok=True)
-            self._install(words)
+            self._install(words, torch)
             stamp.write_text(wanted)
 
     def add_runtime(self) -> None:
@@ -79,13 +81,14 @@ class Environment:
             )
             stamp.write_text(wanted)
 
-    def _install(self, requirements: list[str]) -> None:
+    def _install(self, requirements: list[str], torch: bool) -> None:
         if not (self.bin / "python").exists():
             # virtualenv comes with nox; the venv module may be missing on Debian.
             self.session.run(sys.executable, "-m", "virtualenv", "--quiet", str(self.home))
         # torch alone and first: its exact version is found among local wheels where there are any, and the other
         # packages' requirements, which are ranges, then find it installed.
-        self.python("-m", "pip", "install", "--quiet", "torch==2.13.0")
+        if torch:
+            self.python("-m", "pip", "install", "--quiet", "torch==2.13.0")
         self.python("-m", "pip", "install", "--quiet", *self.constraints, *requirements)
 
     def python(self, *arguments: str, **env: str) -> None:
@@ -328,15 +331,18 @@ def sanitize(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Lowering time and quality beside executorch.backends.arm; arguments after -- go to benchmarks/lowering.py.
+    """Measures beside executorch.backends.arm, then makes docs/benchmarks.md.
 
-    Without arguments also the speed of the functional model of Ethos-U.
+    Arguments after -- go to benchmarks.lowering; without any, the functional model of Ethos-U is timed too.
+    Measurements are appended to benchmarks/results.
     """
     env = _shared(session)
     for arguments in [session.posargs] if session.posargs else ([], ["--depth"], ["--imports"]):
-        env.python("benchmarks/lowering.py", *arguments)
+        env.python("-m", "benchmarks.lowering", *arguments)
     if not session.posargs:
-        env.python("benchmarks/ethosu_model.py")
+        env.python("-m", "benchmarks.ethosu_model")
+    # Apart, so that no other session has matplotlib.
+    Environment(session, "bench", ["matplotlib"], [], torch=False).python("-m", "benchmarks.page")
 
 
 @nox.session(name="rival-suite")

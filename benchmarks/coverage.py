@@ -1,29 +1,30 @@
 """Operators beside the rival: which lower whole to TOSA, per profile, with the first case that the kit has of each.
 
-``python benchmarks/coverage.py --records FILE`` runs what the file does not hold yet, ``--only add`` operators of that
-name; ``--ours`` runs our side again. ``--update docs/compatibility.md`` puts the table into a document.
+python -m benchmarks.coverage                                  # what the results do not hold yet
+python -m benchmarks.coverage --only add --ours                # operators of that name, our side again
+python -m benchmarks.coverage --report --update docs/compatibility.md
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
-import json
 import subprocess
 import sys
 from pathlib import Path
 
-from coverage_side import SPECS, first_cases
-from processes import environment
+from benchmarks.coverage_side import SPECS, first_cases
+from benchmarks.documents import update_block
+from benchmarks.processes import environment
+from benchmarks.results import ROOT, add_results_option, read
 
-_BEGIN, _END = "<!-- coverage: begin -->", "<!-- coverage: end -->"
-Verdicts = dict[tuple[str, str, str], str]
+Verdicts = dict[tuple[str, str, str], str]  # of operator, scheme and side
 _TAKEN = ("exact", "within", "lowers")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--records", type=Path, required=True, help="where results are kept")
+    add_results_option(parser, "coverage")
     parser.add_argument("--only", default="", help="operators whose name contains this")
     parser.add_argument("--ours", action="store_true", help="run our side again")
     parser.add_argument("--report", action="store_true", help="run nothing")
@@ -31,27 +32,24 @@ def main() -> None:
     options = parser.parse_args()
     names = [name for name in first_cases() if options.only in name]
     for side in () if options.report else ("ours", "rival"):
-        known = _read(options.records)
+        known = _verdicts(options.results)
         again = options.ours and side == "ours"
         missing = [n for n in names if again or any((n, scheme, side) not in known for scheme in SPECS)]
         while missing:
-            script = str(Path(__file__).with_name("coverage_side.py"))
-            done = subprocess.run([sys.executable, script, side, str(options.records), *missing], env=environment())
-            if not done.returncode:
+            command = [sys.executable, "-m", "benchmarks.coverage_side", side, str(options.results.resolve()), *missing]
+            if not subprocess.run(command, env=environment(), cwd=ROOT, check=False).returncode:
                 break
-            last = json.loads(options.records.read_text().splitlines()[-1])["operator"]  # it died in the next
+            last = read(options.results)[-1].case["operator"]  # it died in the next
             missing = missing[missing.index(last) + 1 :] if last in missing else missing[1:]
-    verdicts = _read(options.records)
-    print(_table(verdicts))
+    table = _table(_verdicts(options.results))
+    print(table)
     if options.update:
-        document = options.update.read_text()
-        before, rest = document.split(_BEGIN)
-        options.update.write_text(f"{before}{_BEGIN}\n\n{_table(verdicts)}\n\n{_END}{rest.split(_END)[1]}")
+        update_block(options.update, "coverage", table)
 
 
-def _read(path: Path) -> Verdicts:
-    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    return {(r["operator"], r["scheme"], r["side"]): r["verdict"] for r in rows}
+def _verdicts(path: Path) -> Verdicts:
+    made = read(path) if path.exists() else []
+    return {(m.case["operator"], m.case["scheme"], m.side): m.metrics["verdict"] for m in made}
 
 
 def _table(verdicts: Verdicts) -> str:

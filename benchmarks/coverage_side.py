@@ -1,13 +1,13 @@
 """One side of ``coverage.py``: says of each operator of the conformance kit whether it lowers, as lines of JSON.
 
-Usage: python coverage_side.py SIDE RESULT OPERATOR... . Rows go to RESULT as they are made.
+Usage: python -m benchmarks.coverage_side SIDE RESULTS OPERATOR... . Measurements are appended to RESULTS.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import torch
 import arm_tosa_core
 from arm_tosa_core.testing.case import OpCase
 from arm_tosa_core.testing.cases import CASES
+from benchmarks.results import Measurement, Run, record
 
 #: Scheme of the kit to TOSA specification.
 SPECS = {"fp32": "TOSA-1.0+FP", "int8": "TOSA-1.0+INT", "int16": "TOSA-1.0+INT+int16"}
@@ -35,23 +36,26 @@ def first_cases() -> dict[str, dict[str, OpCase]]:
 
 
 def main() -> None:
-    side, result, *names = sys.argv[1:]
+    side, results, *names = sys.argv[1:]
     warnings.simplefilter("ignore")
-    cases = first_cases()
-    judge = _ours if side == "ours" else _rival
     if side == "rival":  # ExecuTorch finds backends by class name
         arm_tosa_core.TOSABackend.__name__ = "NotTOSABackend"
-    with Path(result).open("a") as file:
-        for name in names:
-            for scheme in SPECS:
-                case = cases[name][scheme]
-                try:
-                    verdict = judge(case, scheme)
-                except Exception as error:  # whatever a compiler fails with is its answer
-                    verdict = f"error: {type(error).__name__}: {str(error).strip().splitlines()[:1]}"
-                row = {"operator": name, "case": case.name, "scheme": scheme, "side": side, "verdict": verdict}
-                file.write(json.dumps(row) + "\n")
-                file.flush()
+    for _ in record(Path(results), _judged(side, names)):
+        pass
+
+
+def _judged(side: str, names: list[str]) -> Iterator[Measurement]:
+    run = Run.here("coverage", command="python -m benchmarks.coverage")
+    cases = first_cases()
+    judge = _ours if side == "ours" else _rival
+    for name in names:
+        for scheme in SPECS:
+            case = cases[name][scheme]
+            try:
+                verdict = judge(case, scheme)
+            except Exception as error:  # whatever a compiler fails with is its answer
+                verdict = f"error: {type(error).__name__}: {str(error).strip().splitlines()[:1]}"
+            yield run.measured({"operator": name, "case": case.name, "scheme": scheme}, side, {"verdict": verdict})
 
 
 def _ours(case: OpCase, scheme: str) -> str:

@@ -1,9 +1,9 @@
 """One case of ``flow.py`` in a process of its own.
 
-Usage: python flow_case.py SIDE MODEL TARGET STEP CPU_LIMIT PROGRAM RESULT. STEP ``prepare`` quantizes the model and
-writes the exported program to PROGRAM; ``lower`` reads it and takes it to the bytes of a ``.pte``. They are two
-processes so that the peak of memory is the lowering's own. SIDE is ``fast`` or ``ordinary``, this project's two flows,
-or ``rival``.
+Usage: python -m benchmarks.flow_case SIDE NETWORK TARGET STEP CPU_LIMIT PROGRAM RESULT. STEP ``prepare`` quantizes the
+network and writes the exported program to PROGRAM; ``lower`` reads it and takes it to the bytes of a ``.pte``. They are
+two processes so that the peak of memory is the lowering's own. SIDE is ``ours`` (the fast flow), ``ordinary``
+(ExecuTorch's flow with this project's partitioner) or ``rival``.
 """
 
 from __future__ import annotations
@@ -17,35 +17,32 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-
 import executorch.exir
 import executorch.kernels.quantized  # to_executorch needs its operators
 import torch
 import torch.ao.quantization.fx._decomposed  # the operators of quantized programs
 from executorch.exir._serialize._program import deserialize_pte_binary
 
-from case import OutOfTime, limit, quantize
-from probes import Stopwatch, cpu_seconds, recorded
-from sides import SIDES, Side
+from benchmarks.probes import OutOfTime, Stopwatch, cpu_seconds, limit, recorded
+from benchmarks.sides import SIDES, Side, quantize
 
 
-def main(side: str, model: str, target: str, step: str, cpu_limit: str, program: str, result_path: str) -> None:
-    """Runs the case and writes its figures; an exception becomes the field ``error``."""
+def main(side: str, name: str, target: str, step: str, cpu_limit: str, program: str, result_path: str) -> None:
+    """Runs the case and writes its figures; an exception becomes the figure ``error``."""
     torch.set_num_threads(1)
-    result: dict[str, Any] = {"side": side, "model": model, "target": target}
+    result: dict[str, Any] = {}
     own = SIDES["rival" if side == "rival" else "ours"]()
     with recorded(result, result_path):
         if step == "prepare":
-            _prepare(own, model, target, program)
+            _prepare(own, name, target, program)
         else:
-            result |= _lower(own, side == "fast", target, int(cpu_limit), program)
+            result |= _lower(own, side == "ours", target, int(cpu_limit), program)
 
 
-def _prepare(side: Side, model: str, target: str, path: str) -> None:
-    from models import MODELS  # late: transformers is not needed to lower, and counts as memory
+def _prepare(side: Side, name: str, target: str, path: str) -> None:
+    from benchmarks.registry import network  # late: transformers is not needed to lower, and counts as memory
 
-    module, inputs = MODELS[model]()
+    module, inputs = network(name)
     program = torch.export.export(module, inputs(0))
     quantized = quantize(side, program, side.quantizer(target, side.compile_spec(target)), inputs)
     torch.export.save(torch.export.export(quantized, inputs(0)), path)

@@ -1,12 +1,14 @@
-"""Measuring instruments: a CPU stopwatch, an operator count of TOSA flatbuffers, Vela's own summary."""
+"""Measuring instruments: a CPU stopwatch and limit, an operator count of TOSA flatbuffers, Vela's own summary."""
 
 from __future__ import annotations
 
 import csv
 import json
 import logging
+import math
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,7 +35,7 @@ def cpu_seconds(children: bool) -> float:
 
 @contextmanager
 def recorded(result: dict[str, Any], path: str) -> Iterator[None]:
-    """Writes a case's figures to a JSON file when the block ends; an exception becomes the field ``error``."""
+    """Writes a case's figures to a JSON file when the block ends; an exception becomes the figure ``error``."""
     logging.disable(logging.WARNING)
     result["load"] = os.getloadavg()[0]
     try:
@@ -44,6 +46,26 @@ def recorded(result: dict[str, Any], path: str) -> Iterator[None]:
         raise
     finally:
         Path(path).write_text(json.dumps(result))
+
+
+class OutOfTime(BaseException):
+    """The CPU limit was reached. No Exception, so that no handler on the way swallows it."""
+
+
+@contextmanager
+def limit(seconds: int) -> Iterator[None]:
+    """Raises OutOfTime once the block has used this much CPU time."""
+
+    def stop(*_: Any) -> None:
+        raise OutOfTime
+
+    signal.signal(signal.SIGXCPU, stop)
+    soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(cpu_seconds(children=False)) + seconds, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
 
 class Stopwatch:

@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.results import ROOT
+
 
 def environment() -> dict[str, str]:
     """One thread, no network, and this environment's tools."""
@@ -19,20 +21,20 @@ def environment() -> dict[str, str]:
     return {**os.environ, **quiet, "PATH": path}
 
 
-def run_case(script: str, case: dict[str, str], *arguments: str) -> dict[str, Any]:
-    """Runs ``python SCRIPT <values of case> <arguments> RESULT``, and returns what it wrote to RESULT, with ``wall_s``.
+def run_case(module: str, *arguments: str) -> dict[str, Any]:
+    """Runs ``python -m benchmarks.MODULE ARGUMENTS RESULT`` and returns the figures in RESULT, with ``wall_s``.
 
-    A case that died has the field ``error``; what it had written before is there.
+    A case that died has the figure ``error``; what it had written before is there.
     """
     start = time.time()
     with tempfile.TemporaryDirectory(prefix="bench_") as folder:
         result = Path(folder, "result.json")
-        command = [sys.executable, str(Path(__file__).with_name(script)), *case.values(), *arguments, str(result)]
+        command = [sys.executable, "-m", f"benchmarks.{module}", *arguments, str(result)]
         with Path(folder, "stderr").open("w+") as errors:
-            done = subprocess.run(command, stdout=errors, stderr=errors, env=environment())
+            done = subprocess.run(command, stdout=errors, stderr=errors, env=environment(), cwd=ROOT, check=False)
             errors.seek(0)
             last = (errors.read().strip().splitlines() or [""])[-1]
-        row = json.loads(result.read_text()) if result.exists() else dict(case)
-    if done.returncode and "error" not in row:
-        row["error"] = f"exit status {done.returncode}: {last}"[:300]
-    return {**row, "wall_s": time.time() - start}
+        metrics = json.loads(result.read_text()) if result.exists() else {}
+    if done.returncode and "error" not in metrics:
+        metrics["error"] = f"exit status {done.returncode}: {last}"[:300]
+    return {**metrics, "wall_s": round(time.time() - start, 1)}

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 ETHOS_U = {"ethos-u55-128", "ethos-u85-256"}
+_CALIBRATION_SEEDS = range(4)
 
 
 class Side(ABC):
@@ -147,3 +148,14 @@ class Rival(Side):
 
 
 SIDES = {"ours": Ours, "rival": Rival}
+
+
+def quantize(side: Side, program: torch.export.ExportedProgram, quantizer: Any, inputs: Any) -> torch.nn.Module:
+    """The module, quantized by a side's quantizer with four inputs as calibration data."""
+    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+    prepared = prepare_pt2e(side.module(program), quantizer)
+    with torch.no_grad():
+        for seed in _CALIBRATION_SEEDS:
+            prepared(*inputs(seed))
+    return convert_pt2e(prepared)

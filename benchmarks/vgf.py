@@ -1,7 +1,8 @@
 """Latency and load time of a VGF on our runtime and on Arm's scenario_runner, in turn, on the same file and inputs.
 
-    python benchmarks/vgf.py                           # MobileNetV2 int8, compiled here
-    python benchmarks/vgf.py MODEL.vgf --repeat 200    # any VGF
+    python -m benchmarks.vgf                                          # MobileNetV2 int8, compiled here
+    python -m benchmarks.vgf digits resnet18:fp32 --repeat 200        # networks of tests/models
+    python -m benchmarks.vgf MODEL.vgf                                # any VGF
 
 Ours is the wall time of ``Session.run``: both copies, submission, the wait. Theirs is what its performance counters
 say for an iteration: recording commands, submission, the wait; it copies nothing between iterations. A first load
@@ -20,11 +21,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from benchmarks.results import Measurement, Run, add_results_option, progress, record
 
 Array = np.ndarray[Any, Any]
 TIMEOUT_S = 1800
@@ -32,12 +36,11 @@ TIMEOUT_S = 1800
 
 def compile_network(name: str = "mobilenet_v2", scheme: str = "int8") -> tuple[bytes, bytes]:
     """A network of ``tests/models``, random weights, as one VGF with float edges; and its TOSA graph."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
     from arm_tosa_core.testing.harness import Execution, exported
     from arm_vgf import VgfCompileSpec
-    from models import MODELS
+    from benchmarks.registry import network
 
-    module, inputs = MODELS[name]()
+    module, inputs = network(name)
     spec = VgfCompileSpec()
     execution = Execution(exported(module, inputs(1), spec, scheme), spec.target())
     (vgf,), (tosa,) = execution.payloads, execution.flatbuffers
@@ -176,39 +179,47 @@ def load_times(vgf: Path, clock: str = "perf_counter") -> dict[str, float]:
             done = subprocess.run(child, check=True, env=env, timeout=TIMEOUT_S, stdout=subprocess.PIPE, text=True)
             outputs.append([float(word) for word in done.stdout.split()])
         (first, again), (second, _) = outputs
-        return {"first": first, "same_process": again, "second_process": second}
+        return {"load_first_ms": first, "load_again_ms": again, "load_second_process_ms": second}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("vgf", nargs="?", type=Path, help="default: MobileNetV2 int8")
+    parser.add_argument("programs", nargs="*", default=["mobilenet_v2"], help="FILE.vgf, NETWORK or NETWORK:fp32")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each side in a round")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--json", type=Path, help="also write the figures here")
+    add_results_option(parser, "vgf")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        vgf = options.vgf.read_bytes() if options.vgf else compile_network()[0]
+    for program in options.programs:
+        for measurement in record(options.results, _measured(program, options.repeat, options.rounds)):
+            print(progress(measurement), flush=True)
+
+
+def _measured(program: str, repeat: int, rounds: int) -> Iterator[Measurement]:
+    name, _, scheme = program.partition(":")
+    scheme = scheme or "int8"
+    if program.endswith(".vgf"):
+        vgf, case = Path(program).read_bytes(), {"network": Path(program).stem}
+    else:
+        vgf, case = compile_network(name, scheme)[0], {"network": name, "scheme": scheme}
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
         (folder / "program.vgf").write_bytes(vgf)
         loads = load_times(folder / "program.vgf")
         ours = Ours(vgf)
+        run = Run.here("vgf", gpu=ours.session.device)
         theirs = ScenarioRunner(vgf, ours.inputs, ours.session.device.endswith("(emulated)"), folder)
         times: dict[str, list[float]] = {"ours": [], "scenario_runner": []}
-        for _ in range(options.rounds):
-            times["ours"] += ours.run(options.repeat)
-            times["scenario_runner"] += theirs.run(options.repeat)
-        pairs = ours.overheads(options.repeat)
-    figures = {
-        "device": ours.session.device,
-        "latency_ms": {side: statistics.median(values) for side, values in times.items()},
-        "fastest_ms": {side: min(values) for side, values in times.items()},
-        "host_overhead_ms": statistics.median(wall - device for wall, device in pairs),
-        "load_ms": loads,
-        "memory_bytes": ours.session.memory(),
-    }
-    print(json.dumps(figures, indent=2))
-    if options.json:
-        options.json.write_text(json.dumps(figures))
+        for _ in range(rounds):
+            times["ours"] += ours.run(repeat)
+            times["scenario_runner"] += theirs.run(repeat)
+        own = {
+            "host_overhead_ms": statistics.median(wall - device for wall, device in ours.overheads(repeat)),
+            **loads,
+            "memory_bytes": ours.session.memory(),
+        }
+    for side, found in times.items():
+        metrics = {"latency_ms": statistics.median(found), "fastest_ms": min(found), "load": os.getloadavg()[0]}
+        yield run.measured(case, side, {**metrics, **own} if side == "ours" else metrics)
 
 
 if __name__ == "__main__":

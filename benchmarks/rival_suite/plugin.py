@@ -6,9 +6,9 @@ import sys
 import types
 
 import pytest
-from benchmarks.rival_suite import pipeline
 
 import arm_tosa_core
+from benchmarks.rival_suite import pipeline
 
 _RIVAL = "executorch.backends.arm"
 

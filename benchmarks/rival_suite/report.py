@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-_BEGIN, _END = "<!-- rival-suite: begin -->", "<!-- rival-suite: end -->"
+from benchmarks.documents import update_block
+
 Records = dict[tuple[str, str], "Record"]
 
 
@@ -89,9 +90,7 @@ def short(why: str) -> str:
 
 def update(path: Path, records: Records) -> None:
     """Puts the counts, the failures and a row per file between the marks of a document."""
-    document = path.read_text()
-    before, rest = document.split(_BEGIN)
-    path.write_text(f"{before}{_BEGIN}\n\n{_tables(records)}\n\n{_END}{rest.split(_END)[1]}")
+    update_block(path, "rival-suite", _tables(records))
 
 
 def _tables(records: Records) -> str:

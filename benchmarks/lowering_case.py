@@ -1,7 +1,8 @@
-"""One case of ``lowering.py`` in a process of its own: quantize and lower one model for one target with one side.
+"""One case of ``lowering.py`` in a process of its own: quantize and lower one network for one target with one side.
 
-Usage: python case.py SIDE MODEL TARGET CPU_LIMIT RESULT. RESULT is a JSON file, rewritten after every step, so that
-a case that dies leaves what it knew. The limit, in seconds, is on the lowering alone.
+Usage: python -m benchmarks.lowering_case SIDE NETWORK REGISTRY TARGET CPU_LIMIT RESULT. RESULT is a JSON file of
+figures, rewritten after every step, so that a case that dies leaves what it knew. The limit, in seconds, is on the
+lowering alone.
 """
 
 from __future__ import annotations
@@ -11,34 +12,29 @@ import logging
 import math
 import os
 import resource
-import signal
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-
 import torch
 
-from models import MODELS, ZOO, mobilenet_stack
-from probes import Stopwatch, cpu_seconds, tosa_operators, vela
-from sides import ETHOS_U, SIDES, Side
+from benchmarks.probes import OutOfTime, Stopwatch, cpu_seconds, limit, tosa_operators, vela
+from benchmarks.registry import network
+from benchmarks.sides import ETHOS_U, SIDES, Side, quantize
 
-_CALIBRATION_SEEDS = range(4)
 _TEST_SEEDS = range(100, 108)
 
 
-def main(side_name: str, model: str, target: str, cpu_limit: str, result_path: str) -> None:
-    """Runs the case and writes its figures; an exception becomes the field ``error``."""
+def main(side: str, name: str, registry: str, target: str, cpu_limit: str, result_path: str) -> None:
+    """Runs the case and writes its figures; an exception becomes the figure ``error``."""
     logging.disable(logging.WARNING)
     torch.set_num_threads(1)
-    result: dict[str, Any] = {"side": side_name, "model": model, "target": target, "load": os.getloadavg()[0]}
+    result: dict[str, Any] = {"load": os.getloadavg()[0]}
     try:
-        for step in _steps(SIDES[side_name](), model, target, int(cpu_limit)):
+        for step in _steps(SIDES[side](), name, registry, target, int(cpu_limit)):
             result |= step
             result["peak_rss_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
             Path(result_path).write_text(json.dumps(result))
@@ -49,10 +45,10 @@ def main(side_name: str, model: str, target: str, cpu_limit: str, result_path: s
         raise
 
 
-def _steps(side: Side, model: str, target: str, cpu_limit: int) -> Iterator[dict[str, Any]]:
+def _steps(side: Side, name: str, registry: str, target: str, cpu_limit: int) -> Iterator[dict[str, Any]]:
     from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
 
-    module, inputs = mobilenet_stack(int(model[6:])) if model.startswith("stack-") else (MODELS | ZOO)[model]()
+    module, inputs = network(name, registry)
     spec = side.compile_spec(target)
     program = torch.export.export(module, inputs(0))
     if target != "vgf-fp":
@@ -96,37 +92,6 @@ def _steps(side: Side, model: str, target: str, cpu_limit: int) -> Iterator[dict
     if target in ETHOS_U:
         yield vela(graphs, target)
     yield {"pte_bytes": len(edge.to_executorch().buffer)}
-
-
-class OutOfTime(BaseException):
-    """The CPU limit was reached. No Exception, so that no handler on the way swallows it."""
-
-
-@contextmanager
-def limit(seconds: int) -> Iterator[None]:
-    """Raises OutOfTime once the block has used this much CPU time."""
-
-    def stop(*_: Any) -> None:
-        raise OutOfTime
-
-    signal.signal(signal.SIGXCPU, stop)
-    soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(cpu_seconds(children=False)) + seconds, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
-
-
-def quantize(side: Side, program: torch.export.ExportedProgram, quantizer: Any, inputs: Any) -> torch.nn.Module:
-    """The module, quantized by a side's quantizer with four inputs as calibration data."""
-    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
-
-    prepared = prepare_pt2e(side.module(program), quantizer)
-    with torch.no_grad():
-        for seed in _CALIBRATION_SEEDS:
-            prepared(*inputs(seed))
-    return convert_pt2e(prepared)
 
 
 def _sqnr(module: torch.nn.Module, quantized: torch.nn.Module, inputs: Any) -> float:

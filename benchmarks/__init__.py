@@ -1,0 +1,1 @@
+"""Measurements of this project beside ``executorch.backends.arm``; README.md says how to run them."""

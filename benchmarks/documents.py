@@ -1,0 +1,37 @@
+"""Blocks of Markdown documents that programs write, between ``<!-- NAME: begin -->`` and ``<!-- NAME: end -->``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def with_block(document: str, name: str, text: str) -> str:
+    """The document with ``text`` as the contents of a block.
+
+    Raises:
+        ValueError: the document lacks a mark, or has it twice.
+    """
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    if document.count(begin) != 1 or document.count(end) != 1 or document.index(begin) > document.index(end):
+        raise ValueError(f"the document needs the lines {begin} and {end}, each once and in this order")
+    head, rest = document.split(begin)
+    return f"{head}{begin}\n\n{text.strip()}\n\n{end}{rest.split(end)[1]}"
+
+
+def write(path: Path, contents: str) -> None:
+    """Replaces a file; who reads it meanwhile sees the old or the new contents."""
+    fresh = path.with_name(f".{path.name}.new")
+    fresh.write_text(contents, encoding="utf-8")
+    fresh.replace(path)
+
+
+def update_block(path: Path, name: str, text: str) -> None:
+    """Replaces the contents of a block of a file.
+
+    Raises:
+        ValueError: the file lacks a mark, or has it twice.
+    """
+    try:
+        write(path, with_block(path.read_text(encoding="utf-8"), name, text))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error

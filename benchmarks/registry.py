@@ -1,0 +1,47 @@
+"""The networks that are measured: those of ``tests/models``, or of a Python file that the user names."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+from benchmarks.results import ROOT
+
+sys.path.append(str(ROOT / "tests"))
+
+from models import MODELS, ZOO, Network, mobilenet_stack
+
+__all__ = ["NETWORKS", "TESTS", "ZOO", "network"]
+
+NETWORKS = MODELS | ZOO
+#: The name of the registry that ``tests/models`` is.
+TESTS = "tests/models"
+
+
+def network(name: str, registry: str = TESTS) -> Network:
+    """A module in eval mode, and a function from a seed to example inputs.
+
+    Args:
+        name: of the registry; ``stack-N`` is a row of N equal MobileNetV2 blocks.
+        registry: ``TESTS``, or a Python file with ``REG``, a dictionary from names to functions that return the pair,
+            and perhaps ``bn_warm(module, inputs)``, which is called on it.
+
+    Raises:
+        KeyError: the registry lacks the name; those that it has are listed.
+    """
+    if registry == TESTS:
+        if name.startswith("stack-"):
+            return mobilenet_stack(int(name.removeprefix("stack-")))
+        networks = NETWORKS
+    else:
+        spec = importlib.util.spec_from_file_location("registry", registry)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        networks = module.REG
+    if name not in networks:
+        raise KeyError(f"{registry} has no network {name!r}; it has {', '.join(networks)}")
+    made: Network = networks[name]()
+    if registry != TESTS and hasattr(module, "bn_warm"):
+        module.bn_warm(*made)
+    return made
