@@ -98,7 +98,11 @@ def test_a_target_that_cannot_be_had_is_an_error_that_says_why(
     assert not [word for word in words if word not in done.stderr]
 
 
-FIND = "import sys; from arm_tosa_core import registry; print(str(registry.find(sys.argv[1])))"
+FIND = """
+import sys
+from arm_tosa_core.lower.rule_set import RuleSet
+print(str(RuleSet.of(None).find(sys.argv[1])))
+"""
 
 
 def test_a_third_partys_rule_is_found(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from arm_tosa_core import (
     get_symmetric_quantization_config,
 )
 from arm_tosa_core.lower.exported_program import attribute, is_dequantize, is_quantize
-from arm_tosa_core.lower.registry import canonical
+from arm_tosa_core.lower.operator_names import canonical
 from arm_tosa_core.testing.case import Apply
 from arm_tosa_core.tosa.reference_model import run
 

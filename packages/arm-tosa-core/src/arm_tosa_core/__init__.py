@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from .exir.partitioner import TOSAPartitioner as TOSAPartitioner
     from .flow import LoweredProgram as LoweredProgram
     from .flow import lower as lower
-    from .lower.registry import Q as Q
-    from .lower.registry import op as op
+    from .lower.rule import Q as Q
+    from .lower.rule import op as op
     from .plugin.target import Target as Target
     from .quantize.config import QuantizationConfig as QuantizationConfig
     from .quantize.config import get_symmetric_a8w4_quantization_config as get_symmetric_a8w4_quantization_config
@@ -43,7 +43,7 @@ _HOME = {
     "InsertCastForOpsWithInt64InputPass": "aten.int64_indices",
     "LoweredProgram": "flow",
     "LoweringError": "support.errors",
-    "Q": "lower.registry",
+    "Q": "lower.rule",
     "QuantizationConfig": "quantize.config",
     "Rejected": "support.errors",
     "Rewrite": "tosa.rewrite",
@@ -61,7 +61,7 @@ _HOME = {
     "get_symmetric_a8w4_quantization_config": "quantize.config",
     "get_uint8_io_quantization_config": "quantize.config",
     "lower": "flow",
-    "op": "lower.registry",
+    "op": "lower.rule",
     "quantize_program": "quantize.post_training",
 }
 

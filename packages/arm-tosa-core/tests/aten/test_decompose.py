@@ -13,6 +13,7 @@ from torch.export import ExportedProgram
 from arm_tosa_core.aten.decompose import decompose, run_decompositions, without_composites
 from arm_tosa_core.aten.functionalize import functional, out_of_place
 from arm_tosa_core.lower.exported_program import copy_program, mutable
+from arm_tosa_core.lower.rule_set import RuleSet
 
 
 def counted(x: torch.Tensor) -> torch.Tensor:
@@ -46,7 +47,7 @@ def targets(program: ExportedProgram) -> Counter[str]:
 def test_same_results(function: Callable[[torch.Tensor], torch.Tensor]) -> None:
     program, x = exported(function), torch.randn(2, 4)
     before = targets(program)
-    made = without_composites(program)
+    made = without_composites(program, RuleSet.of(None))
     for whole in (made, program):
         assert torch.equal(whole.module()(x), function(x))
     assert targets(program) == before
@@ -63,7 +64,7 @@ def test_only_the_operators_asked_for_are_traced(monkeypatch: pytest.MonkeyPatch
         return whole(self, *args)
 
     monkeypatch.setattr(ExportedProgram, "run_decompositions", run)
-    made = without_composites(program)
+    made = without_composites(program, RuleSet.of(None))
     assert traced == [{"aten.diff.default": 1}]
     parts = targets(made) - targets(program)
     assert targets(program) - targets(made) == {"aten.diff.default": 1}
@@ -77,7 +78,7 @@ def test_operators_without_an_entry_are_left() -> None:
 
 def test_parts_may_be_outputs() -> None:
     program, x = torch.export.export(torch.nn.LSTM(4, 3), (torch.randn(5, 1, 4),)), torch.randn(5, 1, 4)
-    made = copy_program(without_composites(program))  # to copy is to judge the signature
+    made = copy_program(without_composites(program, RuleSet.of(None)))  # to copy is to judge the signature
     assert "aten.lstm.input" not in targets(made)
     torch.testing.assert_close(made.module()(x), program.module()(x))
 
@@ -163,5 +164,5 @@ def test_wrapped_graphs_are_functional(function: Callable[[torch.Tensor], torch.
 def test_what_is_made_of_no_tensor_is_left(traced: list[int]) -> None:
     """It is evaluated, so that nobody needs its parts."""
     program = exported(lambda x: x + torch.arange(4).diff(append=torch.zeros(1, dtype=torch.int64)))
-    assert targets(without_composites(program)) == targets(program)
+    assert targets(without_composites(program, RuleSet.of(None))) == targets(program)
     assert not traced

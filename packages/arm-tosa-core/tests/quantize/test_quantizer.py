@@ -40,7 +40,7 @@ from arm_tosa_core import (
     quantize_program,
 )
 from arm_tosa_core.lower.exported_program import is_dequantize, is_quantize
-from arm_tosa_core.lower.registry import canonical
+from arm_tosa_core.lower.operator_names import canonical
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.testing.case import Apply
 

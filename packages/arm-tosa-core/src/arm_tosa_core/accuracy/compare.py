@@ -13,7 +13,7 @@ from torch.fx import GraphModule, Interpreter, Node
 
 from ..compat.torch import tree_leaves
 from ..lower.exported_program import is_dequantize, is_quantize, mutable, source_line
-from ..lower.registry import canonical
+from ..lower.operator_names import canonical
 
 #: Arguments and keyword arguments of one call of the model.
 Sample = tuple[tuple[Any, ...], Mapping[str, Any]]

@@ -20,7 +20,7 @@ from torch.fx import Graph, Node
 
 from ..compat.torch import OpOverload, is_composite, program_like, tree_structure
 from ..lower.exported_program import copy_program, is_dequantize, is_quantize, mutable
-from ..lower.registry import canonical, find
+from ..lower.rule_set import RuleSet
 
 Table = Mapping[Any, Callable[..., Any]]
 
@@ -54,11 +54,15 @@ def decompose(program: ExportedProgram, table: Table, targets: Collection[Any] |
     return program
 
 
-def without_composites(program: ExportedProgram) -> ExportedProgram:
-    """The program with operators that have no rule replaced by what PyTorch makes them of, as far as it says."""
+def without_composites(program: ExportedProgram, rules: RuleSet) -> ExportedProgram:
+    """The program with operators that have no rule replaced by what PyTorch makes them of, as far as it says.
+
+    Args:
+        rules: those of the target.
+    """
     known: Table | None = None
     before: set[Any] = set()
-    while targets := {node.target for node in _computed(program) if _has_no_rule(node)} - before:
+    while targets := {node.target for node in _computed(program) if _has_no_rule(node, rules)} - before:
         known = known or torch.export.default_decompositions()  # late: PyTorch takes 0.1 s to make it
         strange = {target for target in targets if target in known or is_composite(target)}
         if not strange:
@@ -77,10 +81,10 @@ def _computed(program: ExportedProgram) -> list[Node]:
     return [node for node in program.graph.nodes if node not in made_of_nothing]
 
 
-def _has_no_rule(node: Node) -> bool:
+def _has_no_rule(node: Node, rules: RuleSet) -> bool:
     if not isinstance(node.target, OpOverload) or is_quantize(node) or is_dequantize(node):
         return False
-    return find(canonical(node.target)) is None
+    return rules.of_node(node) is None
 
 
 def run_decompositions(program: ExportedProgram, table: Table) -> ExportedProgram:

@@ -7,7 +7,7 @@ from torch.fx import GraphModule
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
 from ..compat.executorch import edge_overload
-from ..lower.registry import canonical
+from ..lower.operator_names import canonical
 
 _INDEX_OPERAND = {"aten.embedding.default": 1}
 

@@ -22,6 +22,7 @@ from ..aten.functionalize import out_of_place
 from ..compat.executorch import aten_overload, edge_overload
 from ..compat.torch import OpOverload
 from ..lower.exported_program import copy_program, is_graph, mutable, real_constants
+from ..lower.rule_set import RuleSet
 from ..lower.support_analysis import Analysis, NodeCheck, analyse
 from ..support.errors import NothingDelegatedWarning as NothingDelegatedWarning
 from ..support.errors import Rejected, UsageError
@@ -112,7 +113,8 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
 
     def edited(self, exported_program: ExportedProgram) -> tuple[ExportedProgram, Analysis]:
         """``transform_for_pre_decomposition``, and what is delegated; gives the same program if it needs no edits."""
-        exported_program = without_composites(out_of_place(with_choices(exported_program)))
+        rules = RuleSet.of(self.target.name)
+        exported_program = without_composites(out_of_place(with_choices(exported_program)), rules)
         analysis = self._analyse(exported_program, editable=True)
         if any(_writes(node, analysis) for node in exported_program.graph.nodes):
             exported_program = exported_program.run_decompositions({})  # makes it functional: what follows moves values

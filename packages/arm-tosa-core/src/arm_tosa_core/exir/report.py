@@ -9,7 +9,7 @@ from typing import Any
 from torch.export import ExportedProgram
 
 from ..lower.exported_program import is_dequantize, is_int64_cast, is_quantize, source_line
-from ..lower.registry import canonical
+from ..lower.operator_names import canonical
 from ..lower.support_analysis import Analysis
 from ..plugin.target import Target
 

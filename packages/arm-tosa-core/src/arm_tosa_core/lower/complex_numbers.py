@@ -8,7 +8,8 @@ from typing import Any
 import torch
 
 from .op_builder import OpBuilder
-from .registry import Q, Rule, find
+from .rule import Q, Rule
+from .rule_set import RuleSet
 from .values import Complex, Value
 
 Parts = tuple[Value, Value]
@@ -31,10 +32,9 @@ def parts(b: OpBuilder, x: Any) -> Parts:
     return x, b.const(torch.zeros(x.shape, dtype=x.dtype))
 
 
-def find_complex(name: str, target: str | None) -> Rule | None:
+def find_complex(name: str, rules: RuleSet) -> Rule | None:
     """The rule of an overload, ``aten...``, for complex operands: their own, or one that moves data, by parts."""
-    own = find(name.replace("aten.", "complex.", 1), target)
-    rule = find(name, target)
+    own, rule = rules.find(name.replace("aten.", "complex.", 1)), rules.find(name)
     if own is not None or rule is None or rule.quant is not Q.SHARED:
         return own
 

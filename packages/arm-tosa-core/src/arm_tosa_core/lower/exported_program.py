@@ -17,7 +17,7 @@ from torch.fx import Node
 
 from ..compat.torch import FakeTensor, is_mutable, program_like
 from ..tosa.ir import Origin
-from .registry import canonical
+from .operator_names import canonical
 from .values import INTEGER_RANGES, QParams
 
 QUANTIZE = frozenset(

@@ -37,7 +37,9 @@ from .exported_program import (
     whence,
 )
 from .loops import lower_loop
-from .registry import Q, Rule, canonical, find
+from .operator_names import canonical
+from .rule import Q, Rule
+from .rule_set import RuleSet
 from .table_precision import Precision
 from .unary_functions import Function, Part, functions_of, numbers_of
 from .values import Axes, Complex, QParams, Value, inverse
@@ -77,11 +79,12 @@ class Lowering:
     ) -> None:
         self.program = program
         self.target = target
+        self.rules = RuleSet.of(target.name)
         self.graph = Graph()
-        self.builder = Builder(self.graph, target.tosa_spec, target.checks, dry=dry)
+        self.builder = Builder(self.graph, target.tosa_spec, target.checks, rules=self.rules, dry=dry)
         self.constants = constants(program, known)
         self.all_known = all_known(program, known)
-        self.precision = Precision(program.graph)
+        self.precision = Precision(program.graph, self.rules)
         self._functions: dict[torch.fx.Graph, dict[Node, Function]] = {}
         self.wide_inputs = wide_inputs
         self.values: dict[Node, Any] = {}
@@ -156,7 +159,7 @@ class Lowering:
         kwargs = torch.fx.map_arg(node.kwargs, self.values.__getitem__)
         inputs = [self.values[n] for n in node.all_input_nodes]
         name = canonical(node.target)
-        rule = (find_complex if any(map(is_complex, inputs)) else find)(name, self.target.name)
+        rule = find_complex(name, self.rules) if any(map(is_complex, inputs)) else self.rules.find(name)
         if not all(isinstance(v, (Value, Complex)) for v in inputs):
             raise Rejected("uses a number that is only known at run time", "export with static shapes")
         computes = rule is not None and rule.quant in _COMPUTES
@@ -193,7 +196,7 @@ class Lowering:
         """Why a node would stay on the CPU whatever TOSA the target had; None if it would not."""
         every = replace(self.target.tosa_spec, profiles=frozenset({"INT", "FP"}), extensions=frozenset(EXTENSIONS))
         trial = self.inside(node.name)
-        trial.builder, trial.wide_inputs = Builder(trial.graph, every, dry=True), True
+        trial.builder, trial.wide_inputs = Builder(trial.graph, every, rules=self.rules, dry=True), True
 
         def real(n: Node) -> Any:
             given: Value = self.values[n]
@@ -233,7 +236,7 @@ class Lowering:
     def _function(self, node: Node) -> Function | None:
         """The function of one quantized tensor that a node is part of, where it is one table."""
         if node.graph not in self._functions:
-            self._functions[node.graph] = functions_of(node.graph, numbers_of(node.graph, self.constants))
+            self._functions[node.graph] = functions_of(node.graph, self.rules, numbers_of(node.graph, self.constants))
         function = self._functions[node.graph].get(node)
         if function is None or output_qparams(function.last, self.constants) is None:
             return None
@@ -275,7 +278,8 @@ class Lowering:
         """For a graph within an operator: as this one, with nothing in it."""
         inner = copy.copy(self)
         inner.graph, inner.values, inner.constants = Graph(name), {}, {}
-        inner.builder = Builder(inner.graph, self.target.tosa_spec, self.target.checks, dry=self.builder.dry)
+        spec, checks = self.target.tosa_spec, self.target.checks
+        inner.builder = Builder(inner.graph, spec, checks, rules=self.rules, dry=self.builder.dry)
         inner.wide_inputs = False
         return inner
 

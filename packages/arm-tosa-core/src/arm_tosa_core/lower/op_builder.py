@@ -8,7 +8,7 @@ takes an ``OpBuilder``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import torch
 
@@ -38,10 +38,21 @@ V = TypeVar("V", bound=OpValue)
 _V_co = TypeVar("_V_co", bound=OpValue, covariant=True)
 
 
-class AtenOperators(Protocol[_V_co]):
-    """Each attribute is the ATen operator of that name, with one tensor as its result."""
+class AtenOperator(Protocol[_V_co]):
+    """An ATen operator with one tensor as its result: the overload that PyTorch calls for the arguments.
 
-    def __getattr__(self, name: str, /) -> Callable[..., _V_co]: ...
+    Each attribute is one of its overloads.
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> _V_co: ...
+
+    def __getattr__(self, overload: str, /) -> Callable[..., _V_co]: ...
+
+
+class AtenOperators(Protocol[_V_co]):
+    """Each attribute is the ATen operator of that name."""
+
+    def __getattr__(self, name: str, /) -> AtenOperator[_V_co]: ...
 
 
 class CompositeBuilder(Protocol[V]):
@@ -49,7 +60,7 @@ class CompositeBuilder(Protocol[V]):
 
     @property
     def aten(self) -> AtenOperators[V]:
-        """ATen operators: ``b.aten.sub(x, y)``."""
+        """ATen operators: ``b.aten.sub(x, y)``, or ``b.aten.max.dim(x, 1)`` to say the overload."""
         ...
 
     def require(self, condition: bool, reason: str, fix: str = "") -> None:

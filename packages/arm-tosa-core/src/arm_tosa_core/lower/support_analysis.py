@@ -16,7 +16,8 @@ from ..support.errors import Rejected
 from ..tosa.ir import Op
 from .exported_program import NOTHING, Known, is_dequantize, is_quantize
 from .lowering import Lowering
-from .registry import Q, canonical, find
+from .rule import Q
+from .rule_set import RuleSet
 from .unary_functions import Part
 from .values import Complex, Value
 
@@ -83,7 +84,7 @@ def analyse(
         first = analysis.rejected.copy() if first is None else first
         _assign_regions(program, analysis, has_float)
         found = _torn(analysis) or _leaks(analysis, lowering) or _handed_on(program, analysis, lowering)
-        found = found or _idle_regions(program, analysis, emitted, target)
+        found = found or _idle_regions(program, analysis, emitted, lowering.rules)
         if not found and not editable:
             found = _shared(analysis, has_float)
         if not found:
@@ -294,14 +295,14 @@ def _wanted(program: ExportedProgram, analysis: Analysis) -> set[Node]:
 
 
 def _idle_regions(
-    program: ExportedProgram, analysis: Analysis, emitted: dict[Node, list[Op]], target: Target
+    program: ExportedProgram, analysis: Analysis, emitted: dict[Node, list[Op]], rules: RuleSet
 ) -> dict[Node, Rejected]:
     """Nodes of regions that would only reshape, quantize or dequantize data; none where the program does only that."""
 
     def works(node: Node) -> bool:
         if node in analysis.constant or is_quantize(node) or is_dequantize(node):
             return False
-        rule = find(canonical(node.target), target.name)
+        rule = rules.of_node(node)
         # A clamp may emit nothing itself: the requantization that follows does its work.
         return any(op.name not in _IDLE for op in emitted[node]) or (rule is not None and rule.quant in _IMPLICIT)
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 from torch.fx import Graph, Node
 
 from .exported_program import is_dequantize, is_quantize
-from .registry import Q, canonical, find
+from .rule import Q
+from .rule_set import RuleSet
 
 
 class Precision:
@@ -16,10 +17,12 @@ class Precision:
 
     Args:
         graph: quantized, with quantize and dequantize nodes.
+        rules: those of the target.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, rules: RuleSet) -> None:
         self._graph = graph
+        self._rules = rules
         self._recurrent: set[Node] | None = None
 
     def is_worth_it(self, node: Node) -> bool:
@@ -28,50 +31,46 @@ class Precision:
         Layers and matrix products add up many numbers, each with an error of its own: they do not ask for more, unless
         they are recurrent, where an error of one step goes through all that follow.
         """
-        if _is_computed_with(node):
+        if self._is_computed_with(node):
             return True
         if self._recurrent is None:
-            self._recurrent = _recurrent_layers(self._graph)
-        return _is_part_of(node, self._recurrent)
+            self._recurrent = self._recurrent_layers()
+        return self._is_part_of(node, self._recurrent)
 
+    def _is_computed_with(self, node: Node) -> bool:
+        """Whether arithmetic or a function reads a result."""
+        for user in node.users:
+            rule = self._rules.of_node(user)
+            one = len(user.all_input_nodes) == 1
+            if rule and (rule.quant in (Q.ARITHMETIC, Q.PRODUCT, Q.TABLE) or (rule.quant is Q.ACCUMULATE and one)):
+                return True
+            hands_on = rule.quant in (Q.SHARED, Q.BOUNDS) if rule else is_quantize(user) or is_dequantize(user)
+            if hands_on and self._is_computed_with(user):
+                return True
+        return False
 
-def _is_computed_with(node: Node) -> bool:
-    """Whether arithmetic or a function reads a result."""
-    for user in node.users:
-        rule = find(canonical(user.target)) if user.op == "call_function" else None
-        one = len(user.all_input_nodes) == 1
-        if rule and (rule.quant in (Q.ARITHMETIC, Q.PRODUCT, Q.TABLE) or (rule.quant is Q.ACCUMULATE and one)):
-            return True
-        hands_on = rule.quant in (Q.SHARED, Q.BOUNDS) if rule else is_quantize(user) or is_dequantize(user)
-        if hands_on and _is_computed_with(user):
-            return True
-    return False
+    def _recurrent_layers(self) -> set[Node]:
+        """The layers whose result goes, sooner or later, into a layer with the same weights, and the latter."""
+        sharing: dict[Node, list[Node]] = defaultdict(list)
+        for node in self._graph.nodes:
+            if self._is_layer(node) and len(node.args) > 1 and isinstance(node.args[1], Node):
+                weight = node.args[1]
+                sharing[weight.all_input_nodes[0] if is_dequantize(weight) else weight].append(node)
+        found: set[Node] = set()
+        for layers in sharing.values():
+            for layer in layers if len(layers) > 1 else ():
+                if (later := _first(layer, set(layers), lambda n: n.users)) is not None:
+                    found |= {layer, later}
+        return found
 
+    def _is_part_of(self, node: Node, layers: set[Node]) -> bool:
+        """Whether one of these layers lies before or behind a node, with no other layer between."""
+        ways: tuple[Callable[[Node], Iterable[Node]], ...] = (lambda n: n.users, lambda n: n.all_input_nodes)
+        return bool(layers) and any(_first(node, layers, way, self._is_layer) is not None for way in ways)
 
-def _recurrent_layers(graph: Graph) -> set[Node]:
-    """The layers whose result goes, sooner or later, into a layer with the same weights, and the latter."""
-    sharing: dict[Node, list[Node]] = defaultdict(list)
-    for node in graph.nodes:
-        if _is_layer(node) and len(node.args) > 1 and isinstance(node.args[1], Node):
-            weight = node.args[1]
-            sharing[weight.all_input_nodes[0] if is_dequantize(weight) else weight].append(node)
-    found: set[Node] = set()
-    for layers in sharing.values():
-        for layer in layers if len(layers) > 1 else ():
-            if (later := _first(layer, set(layers), lambda n: n.users)) is not None:
-                found |= {layer, later}
-    return found
-
-
-def _is_part_of(node: Node, layers: set[Node]) -> bool:
-    """Whether one of these layers lies before or behind a node, with no other layer between."""
-    ways: tuple[Callable[[Node], Iterable[Node]], ...] = (lambda n: n.users, lambda n: n.all_input_nodes)
-    return bool(layers) and any(_first(node, layers, way, _is_layer) is not None for way in ways)
-
-
-def _is_layer(node: Node) -> bool:
-    rule = find(canonical(node.target)) if node.op == "call_function" else None
-    return rule is not None and rule.quant is Q.CONV
+    def _is_layer(self, node: Node) -> bool:
+        rule = self._rules.of_node(node)
+        return rule is not None and rule.quant is Q.CONV
 
 
 def _first(

@@ -12,7 +12,9 @@ from torch.fx import Graph, Node
 from ..compat.executorch import aten_overload
 from ..compat.torch import is_mutable
 from .exported_program import is_dequantize
-from .registry import Q, Rule, canonical, find
+from .operator_names import canonical
+from .rule import Q
+from .rule_set import RuleSet
 
 #: Constants of one element, which ExecuTorch makes of the numbers in a program.
 Numbers = Mapping[Node, torch.Tensor]
@@ -77,12 +79,13 @@ def numbers_of(graph: Graph, constants: Mapping[str, torch.Tensor]) -> dict[Node
     return found
 
 
-def functions_of(graph: Graph, numbers: Numbers) -> dict[Node, Function]:
+def functions_of(graph: Graph, rules: RuleSet, numbers: Numbers) -> dict[Node, Function]:
     """The function that each node is a part, or the last, of."""
-    return {node: function for function in find_functions(graph, numbers) for node in (*function.parts, function.last)}
+    found = find_functions(graph, rules, numbers)
+    return {node: function for function in found for node in (*function.parts, function.last)}
 
 
-def find_functions(graph: Graph, numbers: Numbers = _NONE) -> list[Function]:
+def find_functions(graph: Graph, rules: RuleSet, numbers: Numbers = _NONE) -> list[Function]:
     """The functions of one tensor in a graph, the largest ones, that join several results, one of a table at least.
 
     A straight line of operators is none: each is as good by itself. Joined, an error of one result is not one of the
@@ -99,7 +102,7 @@ def find_functions(graph: Graph, numbers: Numbers = _NONE) -> list[Function]:
         return a if b is not None else None
 
     for node in graph.nodes:
-        if not _is_part(node, numbers):
+        if not _is_part(node, rules, numbers):
             continue
         first, *others = _inputs(node, numbers)
         common: Node | None = first
@@ -111,7 +114,7 @@ def find_functions(graph: Graph, numbers: Numbers = _NONE) -> list[Function]:
     taken: set[Node] = set()
     for node in reversed(graph.nodes):
         if node in before and node not in taken and len(_inputs(node, numbers)) > 1:
-            function = _function(before[node], node, numbers)
+            function = _function(before[node], node, rules, numbers)
             if function is not None:
                 found.append(function)
                 taken.update(function.parts)
@@ -122,7 +125,7 @@ def _inputs(node: Node, numbers: Numbers) -> list[Node]:
     return [n for n in node.all_input_nodes if n not in numbers]
 
 
-def _function(source: Node, last: Node, numbers: Numbers) -> Function | None:
+def _function(source: Node, last: Node, rules: RuleSet, numbers: Numbers) -> Function | None:
     inside: set[Node] = set()
     waiting = _inputs(last, numbers)
     while waiting:
@@ -133,21 +136,16 @@ def _function(source: Node, last: Node, numbers: Numbers) -> Function | None:
     own = [n for n in inside if not is_dequantize(n)]
     if any(user not in inside and user is not last for n in own for user in n.users):
         return None
-    rules = [_rule(n) for n in own]
-    if not any(rule is not None and rule.quant is Q.TABLE for rule in rules):
+    if not any((rule := rules.of_node(n)) is not None and rule.quant is Q.TABLE for n in own):
         return None  # arithmetic is exact on integers
     return Function(source, tuple(n for n in last.graph.nodes if n in inside), last, numbers)
 
 
-def _rule(node: Node) -> Rule | None:
-    return find(canonical(node.target)) if node.op == "call_function" else None
-
-
-def _is_part(node: Node, numbers: Numbers) -> bool:
+def _is_part(node: Node, rules: RuleSet, numbers: Numbers) -> bool:
     """Whether a node computes each number of its result from the ones at the same place, and from nothing else."""
     if is_dequantize(node):
         return len(node.all_input_nodes) == len(_inputs(node, numbers)) == 1
-    rule = _rule(node)
+    rule = rules.of_node(node)
     if rule is None or rule.quant not in _POINTWISE or is_mutable(aten_overload(node.target)):
         return False
     shape = _float_shape(node)

@@ -7,9 +7,12 @@ is asked for. What was found is kept for the life of the process; ``refresh`` fo
 from __future__ import annotations
 
 import difflib
+import importlib
+import pkgutil
 import warnings
 from functools import cache
 from importlib import metadata
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from stevedore.extension import ExtensionManager
@@ -89,20 +92,33 @@ def providers() -> list[Provider]:
 
 
 @cache
-def load_rules() -> None:
-    """Imports the modules that the group ``arm_tosa.rules`` names, which declare their operators as they are imported.
+def rule_modules() -> tuple[ModuleType, ...]:
+    """The modules that the group ``arm_tosa.rules`` names, in order of name; of a package its own modules as well.
 
-    Warns (``PluginWarning``) of a module that does not import.
+    Warns (``PluginWarning``) of what does not import, which is left out.
 
     Raises:
         UsageError: two distributions declare rules under one name.
     """
+    found: list[ModuleType] = []
     for name in sorted({point.name for point in _entry_points(RULES)}):
         _refuse_duplicates(RULES, name)
-        _, error = _load(RULES, name)
+        module, error = _load(RULES, name)
+        try:
+            modules = [] if error is not None else _with_submodules(module)
+        except Exception as caught:  # whatever a third party's module raises must not stop the others
+            error = caught
         if error is not None:
             text = _broken(RULES, name, f"it does not import: {_reason(error)}")
             warnings.warn(f"{text}; its operators were left out", PluginWarning, stacklevel=2)
+        else:
+            found += modules
+    return tuple(dict.fromkeys(found))
+
+
+def _with_submodules(module: ModuleType) -> list[ModuleType]:
+    inner = pkgutil.iter_modules(getattr(module, "__path__", ()), f"{module.__name__}.")
+    return [module, *(importlib.import_module(info.name) for info in inner)]
 
 
 def packages() -> set[str]:
@@ -112,7 +128,7 @@ def packages() -> set[str]:
 
 def refresh() -> None:
     """Forgets what was found, for packages installed or removed while this process runs."""
-    for cached in (_entry_points, _make, load_rules):
+    for cached in (_entry_points, _make, rule_modules):
         cached.cache_clear()
 
 

@@ -11,7 +11,8 @@ from torch.fx import GraphModule, Interpreter, Node
 
 from ..compat.torch import tree_leaves
 from ..lower.exported_program import attribute, is_dequantize
-from ..lower.registry import Q, canonical, find
+from ..lower.rule import Q
+from ..lower.rule_set import RuleSet
 
 #: Arguments and keyword arguments of one call of a model.
 Sample = tuple[tuple[Any, ...], Mapping[str, Any]]
@@ -20,7 +21,7 @@ Sample = tuple[tuple[Any, ...], Mapping[str, Any]]
 SAMPLES = 8
 
 
-def correct_biases(exact: GraphModule, converted: GraphModule, samples: Iterable[Sample]) -> None:
+def correct_biases(exact: GraphModule, converted: GraphModule, samples: Iterable[Sample], rules: RuleSet) -> None:
     """Changes the biases of a converted model so that rounded weights leave the mean of each channel as it is in float.
 
     The mean error of a channel is ``(W - rounded W) E[x]``, with float activations ``x``: what rounding of activations
@@ -30,8 +31,9 @@ def correct_biases(exact: GraphModule, converted: GraphModule, samples: Iterable
         exact: the prepared model; its observers do not observe here.
         converted: what ``convert_pt2e`` made of a copy of it.
         samples: calls of the model; eight at most are used.
+        rules: those of the target.
     """
-    weights = {node.name: constant(node.args[1]) for node in converted.graph.nodes if is_layer(node)}
+    weights = {node.name: constant(node.args[1]) for node in converted.graph.nodes if is_layer(node, rules)}
     run = _Errors(exact, {name: weight for name, weight in weights.items() if weight is not None})
     count = 0
     for args, kwargs in islice(samples, SAMPLES):
@@ -57,11 +59,9 @@ def constant(node: Any) -> torch.Tensor | None:
     return None if any(a is None for a in args) else node.target(*args)  # type: ignore[operator]
 
 
-def is_layer(node: Node) -> bool:
+def is_layer(node: Node, rules: RuleSet) -> bool:
     """Whether a node is a convolution or a linear layer."""
-    if node.op != "call_function":
-        return False
-    rule = find(canonical(node.target))
+    rule = rules.of_node(node)
     return rule is not None and rule.quant is Q.CONV and len(node.args) >= 2
 
 

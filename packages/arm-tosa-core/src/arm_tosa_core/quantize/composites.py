@@ -18,12 +18,14 @@ from ..compat.torch import (
     has_free_unbacked_symbols,
     is_mutable,
     make_fx,
-    resolve_overload,
     schema_of,
 )
+from ..lower.aten_calls import AtenCalls, map_arguments
 from ..lower.exported_program import is_constant, mutable
 from ..lower.op_builder import CompositeBuilder
-from ..lower.registry import Q, Rule, canonical, find
+from ..lower.operator_names import canonical
+from ..lower.rule import Q, Rule
+from ..lower.rule_set import RuleSet
 from ..support.errors import Rejected
 
 #: Key in the meta of a node: its quantization scheme, which the parts of a composite inherit.
@@ -116,8 +118,8 @@ class AtenBuilder:
         return AtenValue(condition), AtenValue(tensor), number  # type: ignore[arg-type,return-value]
 
     @property
-    def aten(self) -> _AtenOps:
-        return _AtenOps(self)
+    def aten(self) -> AtenCalls[AtenValue]:
+        return AtenCalls(self.call, _fake)
 
     @property
     def _graph(self) -> Graph:
@@ -143,11 +145,11 @@ class AtenBuilder:
         def node(v: Any) -> Any:
             return v.node if isinstance(v, AtenValue) else v
 
-        args, kwargs = _map(args, node), _map(kwargs, node)
+        args, kwargs = map_arguments(args, node), map_arguments(kwargs, node)
         inputs = [v for v in args if isinstance(v, Node)]
         if inputs and all(is_constant(n) and not self._is_trained(n) for n in inputs):  # of constants
             with torch.no_grad():
-                result = target(*_map(args, self._data), **_map(kwargs, self._data))
+                result = target(*map_arguments(args, self._data), **map_arguments(kwargs, self._data))
             return self.const(result) if isinstance(result, torch.Tensor) else tuple(map(self.const, result))
         new = self._graph.call_function(target, args, kwargs)
         fakes = torch.fx.map_arg((args, kwargs), lambda n: n.meta["val"])
@@ -203,20 +205,8 @@ class AtenValue:
         return self.node.meta["val"].dtype  # type: ignore[no-any-return]
 
 
-class _AtenOps:
-    def __init__(self, builder: AtenBuilder) -> None:
-        self._builder = builder
-
-    def __getattr__(self, name: str) -> Callable[..., AtenValue]:
-        packet = getattr(torch.ops.aten, name)
-
-        def emit(*args: Any, **kwargs: Any) -> Any:
-            def meta(v: Any) -> Any:
-                return v.node.meta["val"] if isinstance(v, AtenValue) else v
-
-            return self._builder.call(resolve_overload(packet, _map(args, meta), _map(kwargs, meta)), args, kwargs)
-
-        return emit
+def _fake(value: Any) -> Any:
+    return value.node.meta["val"] if isinstance(value, AtenValue) else value
 
 
 if TYPE_CHECKING:
@@ -225,21 +215,14 @@ if TYPE_CHECKING:
         return builder
 
 
-def _map(value: Any, change: Callable[[Any], Any]) -> Any:
-    if isinstance(value, (list, tuple)):
-        return type(value)(_map(v, change) for v in value)
-    if isinstance(value, dict):
-        return {k: _map(v, change) for k, v in value.items()}
-    return change(value)
-
-
-def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModule:
+def decompose(module: GraphModule, rules: RuleSet, wanted: Callable[[Node], bool]) -> GraphModule:
     """Replaces each composite by its parts, until none is left.
 
     A composite is what has a rule of that kind, and what has no rule but a decomposition in PyTorch (``einsum``,
     ``glu``, ``logsumexp``, ...).
 
     Args:
+        rules: those of the target.
         wanted: which nodes may be touched; parts inherit the answer of the node they come from.
     """
     known: dict[Any, Node] = {}  # parts are emitted in their order, so that what one keeps lies before the next
@@ -250,7 +233,7 @@ def decompose(module: GraphModule, wanted: Callable[[Node], bool]) -> GraphModul
         node = work.pop(0)
         if not isinstance(aten_overload(node.target), OpOverload) or not _is_float(node):
             continue
-        rule = find(canonical(node.target))
+        rule = rules.of_node(node)
         if rule is not None and rule.domain is not None:
             _keep_within(module, node, rule.domain)
         if canonical(node.target) in _PROMOTING:
@@ -368,13 +351,15 @@ def _traced(node: Node) -> Callable[..., Any] | None:
 
     def rule(builder: AtenBuilder, *args: Any, **kwargs: Any) -> Any:
         operands: list[AtenValue] = []
-        _map((args, kwargs), lambda v: operands.append(v) if isinstance(v, AtenValue) and v not in operands else None)
+        map_arguments(
+            (args, kwargs), lambda v: operands.append(v) if isinstance(v, AtenValue) and v not in operands else None
+        )
 
         def run(*tensors: torch.Tensor) -> Any:
             def tensor(v: Any) -> Any:
                 return tensors[operands.index(v)] if isinstance(v, AtenValue) else v
 
-            return function(*_map(args, tensor), **_map(kwargs, tensor))
+            return function(*map_arguments(args, tensor), **map_arguments(kwargs, tensor))
 
         with torch.no_grad(), torch.backends.mkldnn.flags(enabled=False):  # else some end in kernels of a library
             fakes = [v.node.meta["val"] for v in operands]

@@ -9,7 +9,7 @@ import torch
 from torch.fx import GraphModule, Interpreter, Node
 
 from ..compat.torch import tree_leaves
-from ..lower.registry import canonical
+from ..lower.operator_names import canonical
 from ..lower.values import unbounded
 from .annotate import RESCALES
 from .bias_correction import Sample

@@ -18,7 +18,7 @@ from torch.fx import GraphModule, Interpreter, Node
 
 from ..compat.torch import tree_leaves
 from ..lower.exported_program import attribute
-from ..lower.registry import canonical
+from ..lower.operator_names import canonical
 from .bias_correction import Sample
 from .config import SMALLEST_SCALE
 from .observers import MaskedHistogramObserver

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch.fx import GraphModule, Node
 
-from ..lower.registry import canonical
+from ..lower.operator_names import canonical
 
 _CHECK = "aten._assert_tensor_metadata.default"
 #: Casts, and where in their arguments they say to copy what has the type already.

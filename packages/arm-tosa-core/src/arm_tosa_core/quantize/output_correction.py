@@ -10,6 +10,7 @@ from torch.fx import GraphModule, Interpreter, Node
 
 from ..compat.torch import tree_leaves
 from ..lower.exported_program import is_dequantize, is_quantize
+from ..lower.rule_set import RuleSet
 from .bias_correction import Floating, Sample, add_to_bias, channel_means, constant, is_layer
 
 #: Calls from which on others need no stand-ins.
@@ -21,7 +22,7 @@ _SURE = 2.0
 Leaves = list[Any]
 
 
-def correct_outputs(exact: GraphModule, converted: GraphModule, samples: Sequence[Sample]) -> None:
+def correct_outputs(exact: GraphModule, converted: GraphModule, samples: Sequence[Sample], rules: RuleSet) -> None:
     """Changes the biases of the layers that make a converted model's outputs; costs nothing at run time.
 
     The mean error of an output's channels is taken off where it is more than twice as large as its standard error, by
@@ -33,8 +34,9 @@ def correct_outputs(exact: GraphModule, converted: GraphModule, samples: Sequenc
         exact: the prepared model; its observers do not observe here.
         converted: what ``convert_pt2e`` made of a copy of it.
         samples: calls of the model.
+        rules: those of the target.
     """
-    layers = _last_layers(converted)
+    layers = _last_layers(converted, rules)
     if not layers:
         return
     given = [tree_leaves((args, dict(kwargs))) for args, kwargs in samples]
@@ -68,14 +70,14 @@ class _Results(Interpreter):
         return result
 
 
-def _last_layers(module: GraphModule) -> dict[int, tuple[Node, torch.Tensor]]:
+def _last_layers(module: GraphModule, rules: RuleSet) -> dict[int, tuple[Node, torch.Tensor]]:
     """Of each output that a layer makes, and nobody else reads: the layer and its weight."""
     (output,) = (n for n in module.graph.nodes if n.op == "output")
     found: dict[int, tuple[Node, torch.Tensor]] = {}
     for place, node in enumerate(output.args[0]):
         while isinstance(node, Node) and len(node.users) == 1 and (is_quantize(node) or is_dequantize(node)):
             node = node.args[0]
-        if isinstance(node, Node) and len(node.users) == 1 and is_layer(node):
+        if isinstance(node, Node) and len(node.users) == 1 and is_layer(node, rules):
             weight = constant(node.args[1])
             if weight is not None:
                 found[place] = node, weight

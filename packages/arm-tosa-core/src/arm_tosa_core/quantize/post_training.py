@@ -77,9 +77,9 @@ def quantize_program(
     state += [(copies[id(buffer)], saved) for buffer, saved in state if id(buffer) in copies]
     converted = convert_pt2e(prepared)
     if bias_correction:
-        correct_biases(floating, converted, first)
+        correct_biases(floating, converted, first, quantizer.rules)
         _restore(state)
-        correct_outputs(floating, converted, first)
+        correct_outputs(floating, converted, first, quantizer.rules)
         _restore(state)
     return Quantized(floating, converted)
 

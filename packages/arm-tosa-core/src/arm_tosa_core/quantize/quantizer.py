@@ -13,14 +13,16 @@ from torchao.quantization.pt2e.quantizer import Quantizer
 from ..aten.control_flow import choose
 from ..compat.torchao import annotation
 from ..exir.compile_spec import ArmCompileSpec
+from ..lower.rule_set import RuleSet
 from ..support.errors import UsageError
 from ..tosa.specification import TosaSpecification
-from .annotate import KEY, Wide, annotate
+from .annotate import KEY, annotate
 from .composites import SCHEME, WHOLE, decompose
 from .config import QuantizationConfig
 from .flat_parameters import raise_attributes
 from .no_op_removal import drop_idle
 from .slice_assignments import without_assignments
+from .wide_results import Wide
 
 
 class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
@@ -56,6 +58,8 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         if not spec.support_integer():
             raise UsageError(f"{spec} has no integers: quantize for a specification with the INT profile")
         self.tosa_spec = spec
+        #: The rules of the target; those for all targets, if only a specification is given.
+        self.rules = RuleSet.of(None if self.compile_spec is None else self.compile_spec.target().name)
         self.global_config: QuantizationConfig | None = None
         self.io_config: QuantizationConfig | None = None
         self.module_type_config: dict[Callable[..., Any], QuantizationConfig | None] = {}
@@ -114,7 +118,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         without_assignments(model)
         for node in model.graph.nodes:  # before composites are replaced: finders know the exported graph
             node.meta[SCHEME] = self._find_config(node)
-        return decompose(model, self._decomposed)
+        return decompose(model, self.rules, self._decomposed)
 
     def _check_names(self, model: GraphModule) -> None:
         nodes = [node for part in model.modules() if isinstance(part, GraphModule) for node in part.graph.nodes]
@@ -138,7 +142,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         """Says where to observe what."""
         if self.io_config is not None:
             self._annotate_io(model, self.io_config)
-        annotate(model, self.config_of, self.wide)
+        annotate(model, self.rules, self.config_of, self.wide)
         return model
 
     def validate(self, model: GraphModule) -> None:

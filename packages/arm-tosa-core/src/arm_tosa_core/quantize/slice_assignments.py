@@ -15,7 +15,7 @@ from torch.fx import GraphModule, Node
 
 from ..compat.torch import overload_named, schema_of, storage_of
 from ..lower.exported_program import WRITTEN, mutable, source_line
-from ..lower.registry import canonical
+from ..lower.operator_names import canonical
 from ..support.errors import UsageError
 from .composites import AtenBuilder, AtenValue
 

@@ -7,7 +7,9 @@ import math
 from torch.fx import Graph, Node
 
 from ..lower.exported_program import is_constant
-from ..lower.registry import Q, canonical, find
+from ..lower.operator_names import canonical
+from ..lower.rule import Q
+from ..lower.rule_set import RuleSet
 from .composites import KNOWN
 
 Bounds = tuple[float, float]
@@ -28,14 +30,14 @@ _KEEPS_SIGN = frozenset(
 )
 
 
-def find_signs(graph: Graph) -> None:
+def find_signs(graph: Graph, rules: RuleSet) -> None:
     """Marks squares, and what is made of nothing below 0 alone, as such."""
     for node in graph.nodes:
         if node.op != "call_function" or KNOWN in node.meta:
             continue
         name, operands = canonical(node.target), node.all_input_nodes
         square = name == "aten.mul.Tensor" and node.args[0] is node.args[1]
-        kept = name in _KEEPS_SIGN and bool(operands) and all(_made_between(n)[0] >= 0 for n in operands)
+        kept = name in _KEEPS_SIGN and bool(operands) and all(_made_between(n, rules)[0] >= 0 for n in operands)
         if square or (kept and not (name == "aten.add.Tensor" and _has_negative(node))):
             node.meta[KNOWN] = _NOT_NEGATIVE
 
@@ -45,30 +47,30 @@ def _has_negative(node: Node) -> bool:
     return any(isinstance(v, (int, float)) and v < 0 for v in (*node.args, *node.kwargs.values()))
 
 
-def bounds_of(node: Node) -> Bounds | None:
+def bounds_of(node: Node, rules: RuleSet) -> Bounds | None:
     """What the numbers lie between, or what a clamp that alone reads them leaves of them; None: nothing is known."""
     if is_constant(node):
         return 0.0, 0.0  # all that a constant is has been seen
-    low, high = _made_between(node)
+    low, high = _made_between(node, rules)
     if len(node.users) == 1:
         (user,) = node.users
-        least, most = _clamped_to(user)
+        least, most = _clamped_to(user, rules)
         low, high = max(low, least), min(high, most)
     return (low, high) if low < high and (low, high) != _ALL else None  # crossed, bounds of a clamp give a constant
 
 
-def _made_between(node: Node) -> Bounds:
+def _made_between(node: Node, rules: RuleSet) -> Bounds:
     if KNOWN in node.meta:
         low, high = node.meta[KNOWN]
         return low, high
-    rule = find(canonical(node.target)) if node.op == "call_function" else None
-    return _clamped_to(node) if rule is None or rule.reach is None else rule.reach
+    rule = rules.of_node(node)
+    return _clamped_to(node, rules) if rule is None or rule.reach is None else rule.reach
 
 
-def _clamped_to(node: Node) -> Bounds:
+def _clamped_to(node: Node, rules: RuleSet) -> Bounds:
     """The constant bounds of a clamp."""
     name = canonical(node.target)
-    rule = find(name) if node.op == "call_function" else None
+    rule = rules.of_node(node)
     if rule is None or rule.quant is not Q.BOUNDS:
         return _ALL
     low, high = (a if isinstance(a, (int, float)) else None for a in [*node.args[1:3], None, None][:2])

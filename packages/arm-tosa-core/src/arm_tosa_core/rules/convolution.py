@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..lower.op_builder import OpBuilder
-from ..lower.registry import Q, op
+from ..lower.rule import Q, op
 from ..lower.values import Value
 
 

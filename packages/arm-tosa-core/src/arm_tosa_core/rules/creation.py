@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import torch
 
 from ..lower.op_builder import CompositeBuilder, V
-from ..lower.registry import Q, op
+from ..lower.rule import Q, op
 
 
 def _declare(name: str, number: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ..lower.op_builder import OpBuilder
-from ..lower.registry import op
+from ..lower.rule import op
 from ..lower.values import Value
 
 

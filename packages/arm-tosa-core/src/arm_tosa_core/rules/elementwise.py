@@ -9,7 +9,7 @@ from functools import partial
 import torch
 
 from ..lower.op_builder import CompositeBuilder, OpBuilder, V
-from ..lower.registry import Q, op
+from ..lower.rule import Q, op
 from ..lower.values import Operand, Value
 
 

@@ -13,7 +13,7 @@ import torch
 
 from ..lower.complex_numbers import Parts, is_complex, parts
 from ..lower.op_builder import OpBuilder
-from ..lower.registry import op
+from ..lower.rule import op
 from ..lower.values import Complex, Operand, Value
 from .linear import matmul
 from .shape import select, stack

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..lower.op_builder import CompositeBuilder, OpBuilder, V
-from ..lower.registry import Q, op
+from ..lower.rule import Q, op
 from ..lower.values import Value, inverse
 
 

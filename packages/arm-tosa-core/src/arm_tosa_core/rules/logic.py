@@ -7,7 +7,7 @@ import math
 import torch
 
 from ..lower.op_builder import OpBuilder
-from ..lower.registry import Q, op
+from ..lower.rule import Q, op
 from ..lower.values import Complex, Operand, Value
 from .elementwise import truncated
 

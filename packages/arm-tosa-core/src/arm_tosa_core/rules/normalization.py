@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 
 from ..lower.op_builder import CompositeBuilder, V
-from ..lower.registry import Q, op
+from ..lower.rule import Q, op
 
 #: exp() of it is less than half a step of 16 bits: what lies below need not be told apart.
 _EXP_IS_ZERO = -11.1

@@ -11,7 +11,7 @@ import math
 import torch
 
 from ..lower.op_builder import OpBuilder
-from ..lower.registry import Q, op
+from ..lower.rule import Q, op
 from ..lower.values import Value
 
 #: Comparisons at most; each takes four bytes.

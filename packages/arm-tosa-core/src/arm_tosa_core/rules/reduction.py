@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 
 from ..lower.op_builder import CompositeBuilder, OpBuilder, V
-from ..lower.registry import Q, op
+from ..lower.rule import Q, op
 from ..lower.values import Value
 from .logic import truth
 

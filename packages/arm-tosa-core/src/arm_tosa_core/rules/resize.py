@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from ..lower.op_builder import OpBuilder
-from ..lower.registry import Q, op
+from ..lower.rule import Q, op
 from ..lower.values import Value
 
 _Factors = Sequence[float | None] | None

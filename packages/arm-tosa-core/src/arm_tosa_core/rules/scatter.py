@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from ..lower.op_builder import OpBuilder
-from ..lower.registry import Q, op
+from ..lower.rule import Q, op
 from ..lower.values import Value
 from ..support.errors import Rejected
 from .index import index_select, merged_indices

@@ -7,7 +7,7 @@ import math
 import torch
 
 from ..lower.op_builder import CompositeBuilder, OpBuilder, V
-from ..lower.registry import Q, op
+from ..lower.rule import Q, op
 from ..lower.values import Operand, Value
 from .elementwise import _atan
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from ..lower.op_builder import OpBuilder
-from ..lower.registry import Q, op
+from ..lower.rule import Q, op
 from ..lower.values import Value
 from ..support.errors import Rejected
 from .convolution import _each

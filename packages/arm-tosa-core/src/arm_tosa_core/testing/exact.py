@@ -14,14 +14,20 @@ from torch.fx import Node
 from ..compat.executorch import aten_overload
 from ..compat.torch import HigherOrderOperator, tree_leaves, tree_map
 from ..lower.exported_program import is_dequantize, is_quantize
-from ..lower.registry import Q, canonical, find
+from ..lower.operator_names import canonical
+from ..lower.rule import Q
+from ..lower.rule_set import RuleSet
 
 #: Of float32: 255 steps of a scale near 1 / 255 are 1.
 _COMPARISONS = frozenset(f"aten.{name}" for name in ("eq", "ne", "ge", "gt", "le", "lt"))
 
 
-def evaluate(node: Node, args: Any, kwargs: Any) -> Any:
-    """The result of an operator; reals that come from integers are float64, and so is what is computed with them."""
+def evaluate(node: Node, args: Any, kwargs: Any, rules: RuleSet) -> Any:
+    """The result of an operator; reals that come from integers are float64, and so is what is computed with them.
+
+    Args:
+        rules: those of the target.
+    """
     target = node.target
     known = not canonical(target).endswith(".tensor")  # a scale of run time is a float32 that the graph computes
     if known and is_dequantize(node):
@@ -29,18 +35,18 @@ def evaluate(node: Node, args: Any, kwargs: Any) -> Any:
     if known and is_quantize(node) and args[0].dtype == torch.float64:
         return _integers(*args, **kwargs)
     wide = any(isinstance(v, torch.Tensor) and v.dtype == torch.float64 for v in tree_leaves((args, kwargs)))
-    if wide and (isinstance(target, HigherOrderOperator) or _is_of_float32(target)):
+    if wide and (isinstance(target, HigherOrderOperator) or _is_of_float32(node, rules)):
         args, kwargs = tree_map(_narrow, (args, kwargs))
     elif wide:
         args, kwargs = tree_map(_wide, (args, kwargs))
     return aten_overload(target)(*args, **kwargs)
 
 
-def _is_of_float32(target: Any) -> bool:
+def _is_of_float32(node: Node, rules: RuleSet) -> bool:
     """Whether it is a comparison, or a function that is a table: near a pole its results are of numbers in float32."""
-    rule = find(canonical(target))
+    rule = rules.of_node(node)
     tabled = rule is not None and rule.quant in (Q.TABLE, Q.STEPS)
-    return tabled or canonical(target).rpartition(".")[0] in _COMPARISONS
+    return tabled or canonical(node.target).rpartition(".")[0] in _COMPARISONS
 
 
 def _steps(x: torch.Tensor, scale: Any, zero: Any, *rest: Any) -> tuple[Any, Any, int, int]:

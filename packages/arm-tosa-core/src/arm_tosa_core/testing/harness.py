@@ -18,6 +18,7 @@ from ..exir.partitioner import TOSAPartitioner
 from ..flow.delegation import delegation
 from ..lower.exported_program import is_dequantize, is_int64_cast, is_quantize
 from ..lower.regions import Region, lower_regions
+from ..lower.rule_set import RuleSet
 from ..lower.support_analysis import Analysis
 from ..plugin.target import Target
 from ..quantize.config import (
@@ -86,6 +87,7 @@ class Execution:
     def __init__(self, program: ExportedProgram, target: Target, *, check: bool = False) -> None:
         self.program, self.analysis = delegated(program, target)
         self.target = target
+        self.rules = RuleSet.of(target.name)
         self.regions = lower_regions(self.program, target, self.analysis)
         self.flatbuffers = [serialize(r.graph, target.tosa_spec) for r in self.regions]
         self.payloads = [target.compile(t, {}) if target.compile else t for t in self.flatbuffers]
@@ -161,7 +163,7 @@ class Execution:
                 continue
             args, kwargs = torch.fx.map_arg((n.args, n.kwargs), values.__getitem__)
             with torch.no_grad():
-                values[n] = (evaluate if exactly else _call)(n, args, kwargs)
+                values[n] = evaluate(n, args, kwargs, self.rules) if exactly else _call(n, args, kwargs)
         return values[node]
 
 

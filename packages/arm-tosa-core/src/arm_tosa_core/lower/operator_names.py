@@ -1,0 +1,42 @@
+"""One name for an operator, whichever dialect it comes from."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from ..compat.executorch import aten_overload
+from ..compat.torch import overload_named, schema_of
+
+#: Operators of ExecuTorch that take the order of axes in memory where ATen's take a memory format.
+_ALIASES = {
+    "dim_order_ops._to_dim_order_copy.default": "aten._to_copy.default",
+    "dim_order_ops._clone_dim_order.default": "aten.clone.default",
+    "dim_order_ops._empty_dim_order.default": "aten.empty.memory_format",
+}
+
+
+@cache
+def canonical(target: Any) -> str:
+    """The name of the operator that a node calls, with its overload: ``aten.add.Tensor``.
+
+    Operators that compute the same have one name: the copying form of a view has that of the view
+    (``aten.view.default`` for ``view_copy``), and an operator in place has that of the one that is not
+    (``aten.add.Tensor`` for ``add_``: nodes that use its result say so). What is no operator has its function's name.
+    """
+    schema = schema_of(aten_overload(target))
+    if schema is None:
+        return str(getattr(target, "__name__", target))
+    namespace, base = schema.name.split("::")
+    if base.endswith("_copy") and _is_view(f"{namespace}::{base.removesuffix('_copy')}", schema.overload_name):
+        base = base.removesuffix("_copy")
+    if base.endswith("_") and not base.endswith("__"):
+        base = base[:-1]
+    name = f"{namespace}.{base}.{schema.overload_name or 'default'}"
+    return _ALIASES.get(name, name)
+
+
+def _is_view(name: str, overload: str) -> bool:
+    """Whether there is such an operator, and it gives the memory of an operand."""
+    schema = schema_of(overload_named(name, overload))
+    return schema is not None and any(result.alias_info for result in schema.returns)

@@ -1,0 +1,90 @@
+"""A rule: all that the compiler knows of an operator, declared once, above one function."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from types import ModuleType
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Where a module keeps the rules that are declared in it, in their order.
+_DECLARED = "__arm_tosa_rules__"
+
+
+class Q(Enum):
+    """Quantization policy of an operator: where the annotator observes, and how the integer lowering computes."""
+
+    NONE = "not quantized: integer and bool operators, and those that only exist in float"
+    CONV = "input 0 an activation, input 1 a weight (per channel), input 2 a bias; result an accumulator"
+    ARITHMETIC = "inputs brought to int32; result int32; with one operand of 8 bits and numbers: a table"
+    ACCUMULATE = "sums over axes and matrix products; result an int32 accumulator"
+    PRODUCT = "like ARITHMETIC; a product with a number is only a change of scale"
+    SHARED = "inputs and outputs have one scale: data is moved, chosen or pooled"
+    TABLE = "one operand: the ATen operator itself, evaluated at every integer"
+    STEPS = "TABLE for 8 bits; its jumps are not for tables of 16 bits, which interpolate: float or whole numbers then"
+    BOUNDS = "a clamp: merged into the requantization of what it follows"
+    NORM = "input 0 an activation, its channels scaled and shifted; a composite, but where it is trained"
+    PIECEWISE = "a composite: its rule is run to decompose it, before observers are placed"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An operator's rule.
+
+    Args:
+        targets: ATen overloads, such as ``"aten.add.Tensor"``; ``"complex.mul.Tensor"`` where an operand is complex.
+        function: takes the builder and the operator's arguments, tensors as values; returns a value or a tuple, in
+            which a ``Rejected`` stands for a result that nobody may use.
+        quant: its quantization policy.
+        target: only for the target of this name; None for all.
+        domain: where a function of one real is defined, if not everywhere: quantized inputs, which rounding may have
+            moved beyond, are clamped to it.
+        reach: what the results of a function lie between, whatever it is given; None: no bounds on either side.
+        contiguous: the operator counts elements as they lie in memory; only for operands that lie in their own order.
+        decomposition: what a composite is made of where it is quantized, if it says other operators than ``function``,
+            whose arguments it takes.
+    """
+
+    targets: tuple[str, ...]
+    function: Callable[..., Any]
+    quant: Q
+    target: str | None = None
+    domain: tuple[float, float] | None = None
+    reach: tuple[float, float] | None = None
+    contiguous: bool = False
+    decomposition: Callable[..., Any] | None = None
+
+    def __str__(self) -> str:
+        return f"{self.function.__module__}.{self.function.__qualname__}"
+
+
+def op(
+    *targets: str,
+    quant: Q = Q.NONE,
+    target: str | None = None,
+    domain: tuple[float, float] | None = None,
+    reach: tuple[float, float] | None = None,
+    contiguous: bool = False,
+    decomposition: Callable[..., Any] | None = None,
+) -> Callable[[F], F]:
+    """Declares the function below it as the rule of these overloads; the arguments are those of ``Rule``.
+
+    The rule stays with the module that defines the function: ``RuleSet`` collects it from there, if an entry point of
+    the group ``arm_tosa.rules`` names the module, or a package that it is in.
+    """
+
+    def declare(function: F) -> F:
+        rule = Rule(targets, function, quant, target, domain, reach, contiguous, decomposition)
+        vars(sys.modules[function.__module__]).setdefault(_DECLARED, []).append(rule)
+        return function
+
+    return declare
+
+
+def rules_in(module: ModuleType) -> tuple[Rule, ...]:
+    """The rules that are declared in a module, in their order."""
+    return tuple(vars(module).get(_DECLARED, ()))

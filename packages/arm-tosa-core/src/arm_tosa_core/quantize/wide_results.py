@@ -1,0 +1,125 @@
+"""Which results of an int8 scheme are kept in 16 bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from torch.fx import GraphModule, Node
+
+from ..lower.operator_names import canonical
+from ..lower.rule import Q
+from ..lower.rule_set import RuleSet
+from .config import QuantizationConfig
+from .node_facts import (
+    ACCUMULATES,
+    absorbed,
+    float_inputs,
+    is_centered,
+    is_float_result,
+    is_sum,
+    is_view,
+    origin,
+    training_norm,
+)
+
+Wide = Literal["none", "streams", "residuals", "all"]
+
+
+def wide_results(
+    module: GraphModule,
+    rules: RuleSet,
+    config_of: Callable[[Node], QuantizationConfig | None],
+    wide: Wide,
+    computed: set[Node],
+) -> set[Node]:
+    """The results to keep in 16 bits.
+
+    Beside the sums of residual streams and of embeddings these are what norms leave of them without their mean, which
+    would be as coarse as the sum in 8 bits, and the other operands of what reads them: an NPU adds two tensors of 16
+    bits, or two of 8, at once, and others in two steps. Layers that read such an operand as well read 8 bits of it.
+
+    Args:
+        rules: those of the target.
+        config_of: the scheme of a node; None leaves it in float.
+        wide: see ``annotate``.
+        computed: the nodes that are no constants.
+    """
+    if wide == "none":
+        return set()
+    able: list[Node] = []
+    for node in module.graph.nodes:
+        config = config_of(node) if node.op == "call_function" and is_float_result(node) else None
+        if config is not None and config.wide is not None and _read_by_arithmetic(node, rules, config_of):
+            able.append(node)
+    if wide == "all":
+        return set(able)
+    found = {node for node in able if _carries_sum(node, computed)}
+    sums = {origin(node) for node in found}
+    joined = {n for node in sums if (s := sums & _operands(node)) for n in (node, *s)}
+    joined |= {n for node in joined for n in _operands(node)}  # what a stream begins with
+    streams = {node for node in able if origin(node) in joined}
+    found = streams if wide == "streams" else found | streams
+    found |= {node for node in able if _sums_embeddings(origin(node), computed)}
+    found |= {node for node in able if is_centered(node) and node.args[0] in found}
+    found |= {node for node in module.graph.nodes if _is_added_to(node, rules, found, config_of)}
+    for node in reversed(able):  # whoever reads a node comes after it
+        readers = [user for user in node.users if user.op != "output"]
+        if all(user in found if user in able else found & set(float_inputs(user)) for user in readers):
+            found.add(node)
+    return found
+
+
+def _carries_sum(node: Node, computed: set[Node]) -> bool:
+    """A sum of two results, or a view of one: the errors of a residual stream add up along the network."""
+    node = origin(node)
+    operands = node.all_input_nodes
+    return canonical(node.target) == "aten.add.Tensor" and len(operands) == 2 and all(n in computed for n in operands)
+
+
+def _sums_embeddings(node: Node, computed: set[Node]) -> bool:
+    """A sum of embeddings, as of words, positions and types: constants but for the choice of their rows."""
+    parts = _operands(node)
+    if canonical(node.target) != "aten.add.Tensor" or not any(n in computed for n in parts):
+        return False
+    return all(
+        n not in computed or canonical(n.target) == "aten.embedding.default" or _sums_embeddings(n, computed)
+        for n in parts
+    )
+
+
+def _is_added_to(
+    node: Node, rules: RuleSet, sums: set[Node], config_of: Callable[[Node], QuantizationConfig | None]
+) -> bool:
+    """A result that a wide sum reads, and that layers read as well, as that of a norm: they read 8 bits of it."""
+    rule, config = rules.of_node(node), config_of(node) if node.op == "call_function" else None
+    if rule is None or config is None or config.wide is None or rule.quant not in ACCUMULATES:
+        return False
+    readers = [(user, rules.of_node(user)) for user in node.users]
+    others = [by for user, by in readers if by is None or not (user in sums and is_sum(user, by))]
+    return len(others) < len(readers) and all(by is not None and by.quant is Q.CONV for by in others)
+
+
+def _operands(node: Node) -> set[Node]:
+    return {origin(n) for n in node.all_input_nodes}
+
+
+def _read_by_arithmetic(node: Node, rules: RuleSet, config_of: Callable[[Node], QuantizationConfig | None]) -> bool:
+    """Whether all that reads a result, views of it included, adds, multiplies or sums it."""
+    rule = rules.of_node(node)
+    if rule is None or not node.users:
+        return False
+    if rule.quant not in ACCUMULATES and not is_view(node, rule):
+        return False
+    for user in node.users:
+        other = rules.of_node(user)
+        config = config_of(user)
+        if other is None or config is None or config.wide is None:
+            return False
+        fused = user in (absorbed(node, rule, rules), training_norm(node, rules))
+        if fused or is_view(user, other):
+            if not _read_by_arithmetic(user, rules, config_of):
+                return False
+        elif not is_sum(user, other):
+            return False
+    return True
