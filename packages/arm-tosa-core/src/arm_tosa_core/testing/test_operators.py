@@ -15,33 +15,65 @@ from .case import SCHEMES, OpCase
 from .cases import CASES
 from .flows import assert_flows_agree
 from .harness import Execution, delegated, exported, left_outside
+from .plugin import REFUSALS
 
-ROWS = [pytest.param(case, scheme, id=f"{case.name}-{scheme}") for case in CASES for scheme in SCHEMES]
+pytestmark = pytest.mark.arm_operator
 
 
-@pytest.mark.parametrize(("case", "scheme"), ROWS)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """The rows of the target: every case in every scheme that its specification admits."""
+    schemes = schemes_of(find_target(metafunc.config.getoption("--arm-target")))
+    rows = [pytest.param(case, scheme, id=row_id(case, scheme)) for case in CASES for scheme in schemes]
+    metafunc.parametrize(("case", "scheme"), rows)
+
+
+def schemes_of(target: Target) -> list[str]:
+    """The schemes that a target's specification admits."""
+    spec = target.tosa_spec
+    admitted = {
+        "fp32": spec.support_float(),
+        "int8": spec.support_integer(),
+        "int16": spec.support_integer() and spec.support_extension("int16"),
+    }
+    return [scheme for scheme in SCHEMES if admitted[scheme]]
+
+
+def row_id(case: OpCase, scheme: str) -> str:
+    """What a row is called: by pytest, and in the file of ``--arm-refusals``."""
+    return f"{case.name}-{scheme}"
+
+
 def test_operator(case: OpCase, scheme: str, request: pytest.FixtureRequest) -> None:
-    target = find_target(request.config.getoption("--arm-target"))
-    ordinary = request.config.getoption("--arm-flow") == "ordinary"
-    check_case(case, scheme, target, validate=request.config.getoption("--arm-validate"), ordinary=ordinary)
+    option = request.config.getoption
+    check_case(
+        case,
+        scheme,
+        find_target(option("--arm-target")),
+        validate=option("--arm-validate"),
+        ordinary=option("--arm-flow") == "ordinary",
+        refusal=request.config.stash[REFUSALS].get(row_id(case, scheme)),
+    )
 
 
-def check_case(case: OpCase, scheme: str, target: Target, *, validate: bool = False, ordinary: bool = False) -> None:
+def check_case(
+    case: OpCase,
+    scheme: str,
+    target: Target,
+    *,
+    validate: bool = False,
+    ordinary: bool = False,
+    refusal: str | None = None,
+) -> None:
     """Fails unless the target takes the whole case and computes what eager PyTorch does, or refuses it as the row says.
 
-    Skips what the target cannot have: schemes outside its specification, operators beyond its own checks.
+    Skips nothing but what the target's own checks refuse for the reason given in ``refusal``.
 
     Args:
         validate: have ``tosa-opt`` judge each graph.
         ordinary: also lower the case through ExecuTorch's own flow, and compare with the fast flow.
+        refusal: a part of the reason with which the target's own checks must refuse the row; None: they must take it.
     """
     spec = target.tosa_spec
-    if scheme == "fp32" and not spec.support_float():
-        pytest.skip(f"{target.name} has no float")
-    if scheme != "fp32" and not spec.support_integer():
-        pytest.skip(f"{target.name} has no integers")
-    if scheme == "int16" and not spec.support_extension("int16"):
-        pytest.skip(f"{target.name} has no int16 extension")
     module, inputs = case.module(), case.example(0)
     compile_spec = target.compile_spec() if target.compile_spec else TargetCompileSpec(target.name)
     program = exported(module, inputs, compile_spec, scheme)
@@ -53,6 +85,7 @@ def check_case(case: OpCase, scheme: str, target: Target, *, validate: bool = Fa
         other = spec.support_float() or case.refuses.get("fp32") == case.refuses[scheme]  # then float is not what lacks
         expected = [case.refuses[scheme], *([] if other else _NO_FLOAT)]
         assert any(e in r for r in reasons for e in expected), f"expected a refusal {expected}, got {reasons}"
+        assert not refusal, f"is refused on every target: {_DELETE}"
         return
     left = left_outside(run.program, run.analysis)
     if scheme in case.needs_float and not spec.support_float():
@@ -60,11 +93,14 @@ def check_case(case: OpCase, scheme: str, target: Target, *, validate: bool = Fa
         if target.checks:  # they may have refused parts before float mattered
             left = left_outside(*delegated(program, replace(target, checks=())))
         assert any(word in why for why in left.values() for word in _NO_FLOAT), f"refused for other reasons: {left}"
+        assert not refusal, f"is refused for want of float: {_DELETE}"
         return
-    if left and target.checks:
-        unlimited = left_outside(*delegated(program, replace(target, checks=())))
-        if not unlimited:
-            pytest.skip(f"{target.name} refuses: {'; '.join(left.values())}")
+    if left and target.checks and not left_outside(*delegated(program, replace(target, checks=()))):
+        reason = "; ".join(left.values())
+        assert refusal, f"{target.name} refuses what its specification admits: {reason}. Is it right to? {_LIST}"
+        assert refusal in reason, f"{target.name} refuses for another reason than {refusal!r}: {reason}"
+        pytest.skip(f"{target.name} refuses, as it is listed to: {reason}")
+    assert not refusal, f"{target.name} does not refuse for {refusal!r}: {_DELETE}"
     assert not left, f"left outside: {left}"
     pairs = run.edges(case.example(1))
     assert pairs, "nothing was delegated"
@@ -88,3 +124,5 @@ def check_case(case: OpCase, scheme: str, target: Target, *, validate: bool = Fa
 
 #: What refusals say where an operator needs float.
 _NO_FLOAT = ("has integers only", "needs FP", "16 bits cannot follow", "32 bits do not hold", "is used in float by")
+_LIST = "Then add the row and a part of the reason to the file of --arm-refusals."
+_DELETE = "delete its line in the file of --arm-refusals"
