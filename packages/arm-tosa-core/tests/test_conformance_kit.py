@@ -94,9 +94,7 @@ def test_rows_have_names_of_their_own() -> None:
 
 def _sampled(seed: str, rows: int) -> set[str]:
     """Names of the items that a tenth with this seed leaves, of so many rows and of one test that is no row."""
-    items: Any = [
-        SimpleNamespace(name=f"row {n}", get_closest_marker=lambda marker: marker == "arm_operator") for n in range(rows)
-    ]
+    items: Any = [SimpleNamespace(name=f"row {n}", get_closest_marker="arm_operator".__eq__) for n in range(rows)]
     items.append(SimpleNamespace(name="another test", get_closest_marker=lambda marker: None))
     options = {"--arm-sample": 0.1, "--arm-seed": seed}
     hook = SimpleNamespace(pytest_deselected=lambda items: None)
