@@ -49,11 +49,17 @@ def test_a_listed_row_that_is_taken_fails() -> None:
         check_case(ADD, "int8", target("tosa-int"), refusal="cannot add")
 
 
-@pytest.mark.parametrize("scheme, how", [("int8", "refused on every target"), ("int16", "for want of float")])
-def test_a_listed_row_that_no_target_takes_fails(scheme: str, how: str, cannot_add: Target) -> None:
-    refused = next(c for c in CASES if (scheme in c.refuses if scheme == "int8" else scheme in c.needs_float))
+@pytest.mark.parametrize(
+    "name, how",
+    [
+        ("max_pool2d_with_indices/unbatched", "refused on every target"),
+        ("scatter/multiply by a number", "for want of float"),
+    ],
+)
+def test_a_listed_row_that_no_target_without_float_takes_fails(name: str, how: str) -> None:
+    (case,) = (case for case in CASES if case.name == name)
     with pytest.raises(AssertionError, match=how):
-        check_case(refused, scheme, cannot_add, refusal="cannot add")
+        check_case(case, "int16", target("tosa-int"), refusal="cannot add")
 
 
 @pytest.mark.parametrize(
@@ -92,10 +98,17 @@ def test_rows_have_names_of_their_own() -> None:
     assert len(set(names)) == len(names)
 
 
+class _Item:
+    """As much of a test as the sampling looks at."""
+
+    def __init__(self, name: str, marker: str) -> None:
+        self.name, self.get_closest_marker = name, marker.__eq__
+
+
 def _sampled(seed: str, rows: int) -> set[str]:
     """Names of the items that a tenth with this seed leaves, of so many rows and of one test that is no row."""
-    items: Any = [SimpleNamespace(name=f"row {n}", get_closest_marker="arm_operator".__eq__) for n in range(rows)]
-    items.append(SimpleNamespace(name="another test", get_closest_marker=lambda marker: None))
+    items: Any = [_Item(f"row {n}", "arm_operator") for n in range(rows)]
+    items.append(_Item("another test", "slow"))
     options = {"--arm-sample": 0.1, "--arm-seed": seed}
     hook = SimpleNamespace(pytest_deselected=lambda items: None)
     pytest_collection_modifyitems(cast(Any, SimpleNamespace(getoption=options.get, hook=hook)), items)

@@ -142,7 +142,7 @@ CASES: list[OpCase] = [
     OpCase("slice_scatter/to the end", lambda: lambda x, v: torch.slice_scatter(x, v, 0, -2), [(5, 4), (2, 4)]),
     OpCase("select_scatter", lambda: lambda x, v: torch.select_scatter(x, v, 1, -2), [(5, 4), (5,)]),
     OpCase(
-        "masked_scatter",
+        "masked_scatter/square",
         lambda: lambda x, m, v: x.masked_scatter(m, v),
         [(4, 4), integers((4, 4), 0, 2, torch.bool), (4, 4)],
         dict.fromkeys(("fp32", "int8", "int16"), "fixed shapes"),
