@@ -1,3 +1,3 @@
-"""The plugin that counts skips, for every run of the repository's tests; its file is in ``tests``."""
+"""The repository's own pytest plugins, for every run of its tests; they are in ``tests``."""
 
-pytest_plugins = ["skip_list"]
+pytest_plugins = ["skip_list", "kit_results"]
