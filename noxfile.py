@@ -27,9 +27,18 @@ CORE, ETHOSU, VGF = (PACKAGES / name for name in ("arm-tosa-core", "arm-ethosu",
 RUNTIME = PACKAGES / "arm-runtime-cpp"
 ACME = ROOT / "tests" / "plugins" / "acme-npu"
 CONSTRAINTS = ROOT / "constraints.txt"
+#: The operator cases that a device refuses although TOSA has them, and why.
+REFUSALS = {
+    "ethos-u55-128": ETHOSU / "tests" / "refusals" / "u55.txt",
+    "ethos-u85-256": ETHOSU / "tests" / "refusals" / "u85.txt",
+    "vgf": VGF / "tests" / "refusals" / "vgf.txt",
+}
 CPP_SUFFIXES = {".c", ".cc", ".cpp", ".h", ".hpp"}
 # What builds arm-runtime-cpp, and what it loads; its build must see the installed executorch, hence no isolation.
-BUILD_TOOLS = ("cmake", "ninja", "scikit-build-core", "ai-ml-sdk-vgf-library", "ai-ml-emulation-layer-for-vulkan")
+BUILD_TOOLS = (
+    *("build", "cmake", "ninja", "scikit-build-core"),
+    *("ai-ml-sdk-vgf-library", "ai-ml-emulation-layer-for-vulkan"),
+)
 
 nox.options.sessions = ["lint", "types", "tests"]
 # The helpers below make the environments: nox cannot share one between sessions.
@@ -219,11 +228,37 @@ def tests_runtime(session: nox.Session) -> None:
     _pytest(env, session.posargs, RUNTIME / "tests")
 
 
+@nox.session(name="operators-ethosu")
+def operators_ethosu(session: nox.Session) -> None:
+    """Every operator case compiled by Vela for an Ethos-U55 and an Ethos-U85, and run on the functional model."""
+    _system(session, COMPILER)
+    for target in ("ethos-u55-128", "ethos-u85-256"):
+        _operators(_shared(session), target, session.posargs)
+
+
 @nox.session(name="operators-vgf")
 def operators_vgf(session: nox.Session) -> None:
     """Every operator case compiled for VGF and run on Vulkan; half an hour on two cores of a CPU."""
     _system(session, COMPILER, VULKAN)
-    _pytest(_shared(session), ["--arm-target=vgf", "--pyargs", "arm_tosa_core.testing", *session.posargs])
+    _operators(_shared(session), "vgf", session.posargs)
+
+
+@nox.session(name="operators-sample")
+def operators_sample(session: nox.Session) -> None:
+    """A tenth of the operator cases on each device; which one depends on the commit, or on --arm-seed."""
+    _system(session, COMPILER, VULKAN)
+    commit = session.run("git", "rev-parse", "--short", "HEAD", external=True, silent=True, log=False)
+    for target in REFUSALS:
+        _operators(
+            _shared(session), target, ["--arm-sample=0.1", f"--arm-seed={str(commit).strip()}", *session.posargs]
+        )
+
+
+def _operators(env: Environment, target: str, arguments: list[str]) -> None:
+    """The conformance kit on a target; without arguments its counts are written, to be committed."""
+    whole = () if arguments else (f"--kit-results=tests/results/operators-{target}.json",)
+    kit = (f"--arm-target={target}", f"--arm-refusals={REFUSALS[target]}", "--pyargs", "arm_tosa_core.testing")
+    _pytest(env, [*whole, *arguments, *kit])
 
 
 @nox.session
@@ -252,6 +287,26 @@ def plugin(session: nox.Session) -> None:
     env = Environment(session, "plugin", [f"{CORE}[test]", ACME], sources)
     _pytest(env, ["--arm-target=acme", "--pyargs", "arm_tosa_core.testing", *session.posargs])
     _pytest(env, session.posargs, ACME / "tests")
+
+
+@nox.session
+def wheels(session: nox.Session) -> None:
+    """Builds each package's sdist and wheel, installs the wheels into a fresh environment and tries them there."""
+    _system(session, COMPILER, VULKAN)
+    builder, built, home = _shared(session, runtime=False), ROOT / "build" / "dist", ROOT / ".nox" / "wheels"
+    for old in (built, home):
+        shutil.rmtree(old, ignore_errors=True)
+    for package in (CORE, ETHOSU, VGF, RUNTIME):
+        # The wheel is built from the sdist. Without isolation: the runtime must see the installed executorch.
+        builder.python("-m", "build", "--no-isolation", "--outdir", str(built), str(package))
+    found = {suffix: sorted(built.glob(f"*{suffix}")) for suffix in (".tar.gz", ".whl")}
+    if any(len(files) != 4 for files in found.values()):
+        session.error(f"expected an sdist and a wheel of each of four packages in {built}, found {found}")
+    env = Environment(session, "wheels", found[".whl"], found[".whl"])
+    away = Path(session.create_tmp()).resolve()  # no sources beside it
+    shutil.copy(ROOT / "tests" / "smoke.py", away)
+    with session.chdir(away):
+        env.python("-I", "smoke.py", str(PACKAGES))
 
 
 @nox.session
