@@ -25,7 +25,7 @@ class Apply(torch.nn.Module):
         return self.function(*args)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # a case is equal to itself alone: functions have no other equality
 class OpCase:
     """One variant of an operator.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import operator
 import warnings
 from collections.abc import Sequence
@@ -32,6 +34,7 @@ from ..tosa.dtypes import from_array, to_array
 from ..tosa.reference_model import run as run_reference
 from ..tosa.reference_model import validate
 from ..tosa.serializer import serialize
+from .case import OpCase
 from .exact import evaluate
 
 
@@ -44,9 +47,25 @@ def exported(
     module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], spec: ArmCompileSpec, scheme: str
 ) -> ExportedProgram:
     """The program, quantized with these inputs as calibration data unless the scheme is float."""
+    return _in_scheme(torch.export.export(module, inputs), inputs, spec, scheme)
+
+
+def exported_case(case: OpCase, spec: ArmCompileSpec, scheme: str) -> ExportedProgram:
+    """The program of a case, as ``exported``; what is before quantization is exported once for all of its schemes."""
+    return _in_scheme(_float_program(case), case.example(0), spec, scheme)
+
+
+@functools.lru_cache(maxsize=1)  # the schemes of a case follow one another
+def _float_program(case: OpCase) -> ExportedProgram:
+    return torch.export.export(case.module(), case.example(0))
+
+
+def _in_scheme(
+    program: ExportedProgram, inputs: tuple[torch.Tensor, ...], spec: ArmCompileSpec, scheme: str
+) -> ExportedProgram:
     if scheme == "fp32":
-        return torch.export.export(module, inputs)
-    return export_quantized(module, inputs, TOSAQuantizer(spec).set_global(scheme_config(scheme)))
+        return program
+    return _quantized(program, inputs, TOSAQuantizer(spec).set_global(scheme_config(scheme)), (inputs,))
 
 
 def export_quantized(
@@ -56,14 +75,24 @@ def export_quantized(
     samples: Sequence[tuple[torch.Tensor, ...]] | None = None,
 ) -> ExportedProgram:
     """The program, quantized as the quantizer says, calibrated with ``samples``; default: with the inputs alone."""
+    return _quantized(torch.export.export(module, inputs), inputs, quantizer, samples or (inputs,))
+
+
+def _quantized(
+    program: ExportedProgram,
+    inputs: tuple[torch.Tensor, ...],
+    quantizer: TOSAQuantizer,
+    samples: Sequence[tuple[torch.Tensor, ...]],
+) -> ExportedProgram:
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
-    program = torch.export.export(module, inputs)
+    # With parameters and buffers of its own: quantization changes some, and the program may be quantized again.
+    module = copy.deepcopy(program.module())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        prepared = prepare_pt2e(program.module(), quantizer)
+        prepared = prepare_pt2e(module, quantizer)
         with torch.no_grad():
-            for sample in samples or (inputs,):
+            for sample in samples:
                 prepared(*sample)
         return torch.export.export(convert_pt2e(prepared), inputs)
 

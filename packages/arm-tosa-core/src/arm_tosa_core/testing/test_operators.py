@@ -14,7 +14,7 @@ from ..plugin.target import Target
 from .case import SCHEMES, OpCase
 from .cases import CASES
 from .flows import assert_flows_agree
-from .harness import Execution, delegated, exported, left_outside
+from .harness import Execution, delegated, exported_case, left_outside
 from .plugin import REFUSALS
 
 pytestmark = pytest.mark.arm_operator
@@ -74,9 +74,8 @@ def check_case(
         refusal: a part of the reason with which the target's own checks must refuse the row; None: they must take it.
     """
     spec = target.tosa_spec
-    module, inputs = case.module(), case.example(0)
     compile_spec = target.compile_spec() if target.compile_spec else TargetCompileSpec(target.name)
-    program = exported(module, inputs, compile_spec, scheme)
+    program = exported_case(case, compile_spec, scheme)
     run = Execution(program, target, check=validate)
     if ordinary:
         assert_flows_agree(program, compile_spec, target, case.example(1))
