@@ -10,21 +10,30 @@ import torch
 from torch.nn import functional
 
 from ..values import QParams, Value
-from .elementwise import Elementwise
+from .arithmetic import Arithmetic
+from .emitter import Emitter
+from .quantization import Quantization
 
 
-class RunTime(Elementwise):
-    """Quantize, and the arithmetic of accumulators, under ``QParams.run_time``."""
+class DynamicQuantization:
+    """Quantize, and the sums of convolutions, under ``QParams.run_time``."""
+
+    def __init__(self, emitter: Emitter, quantization: Quantization, arithmetic: Arithmetic) -> None:
+        self.emitter = emitter
+        self.quantization = quantization
+        self.arithmetic = arithmetic
 
     def quantize_at_run_time(
         self, x: Value, scale: Value, zero_point: Value, low: int, high: int, dtype: torch.dtype
     ) -> Value:
         """``clamp(round(x / scale) + zero_point, low, high)``; both parameters have one element."""
-        steps = self.cast(self.MUL(self.real(x), self.unary("RECIPROCAL", scale)), torch.int32)
-        steps = self.elementwise("ADD", steps, zero_point.but(dtype=torch.int32))
+        steps = self.emitter.plain_cast(
+            self.arithmetic.MUL(self.quantization.real(x), self.arithmetic.unary("RECIPROCAL", scale)), torch.int32
+        )
+        steps = self.emitter.elementwise("ADD", steps, zero_point.but(dtype=torch.int32))
         for name, bound in (("MAXIMUM", low), ("MINIMUM", high)):
-            steps = self.elementwise(name, steps, self.const(torch.tensor(bound, dtype=torch.int32)))
-        integers = super().cast(steps, dtype)
+            steps = self.emitter.elementwise(name, steps, self.emitter.const(torch.tensor(bound, dtype=torch.int32)))
+        integers = self.emitter.plain_cast(steps, dtype)
         return integers.but(dtype=torch.float32, quant=QParams((1.0,), 0, low, high, run_time=(scale, zero_point)))
 
     def corrected(self, name: str, x: Value, weight: Value, accumulator: Value, **attrs: Any) -> Value:
@@ -42,21 +51,11 @@ class RunTime(Elementwise):
         assert x.quant is not None and x.quant.run_time is not None and accumulator.quant is not None
         assert weight.const is not None
         scale, zero_point = x.quant.run_time
-        inside = self.const(_sums(name, x.shape[1:-1], weight.const, attrs))
-        excess = self.elementwise("MUL", zero_point.but(dtype=torch.int32), inside)
-        exact = self.elementwise("SUB", accumulator.but(dtype=torch.int32, quant=None), excess)
-        real = self.real(exact.but(dtype=torch.float32, quant=replace(accumulator.quant, run_time=None)))
-        return self.MUL(real, scale)
-
-    def real(self, value: Value) -> Value:
-        """The value as floating point, dequantized if it is quantized."""
-        if value.quant is None or value.quant.run_time is None:
-            return super().real(value)
-        scale, zero_point = value.quant.run_time
-        value = self.apply_clamp(value)
-        steps = super().cast(value.but(dtype=torch.int8, quant=None), torch.int32)
-        steps = self.elementwise("SUB", steps, zero_point.but(dtype=torch.int32))
-        return self.MUL(super().cast(steps, torch.float32), scale)
+        inside = self.emitter.const(_sums(name, x.shape[1:-1], weight.const, attrs))
+        excess = self.emitter.elementwise("MUL", zero_point.but(dtype=torch.int32), inside)
+        exact = self.emitter.elementwise("SUB", accumulator.but(dtype=torch.int32, quant=None), excess)
+        real = self.quantization.real(exact.but(dtype=torch.float32, quant=replace(accumulator.quant, run_time=None)))
+        return self.arithmetic.MUL(real, scale)
 
 
 def _sums(name: str, image: Sequence[int], weight: torch.Tensor, attrs: dict[str, Any]) -> torch.Tensor:

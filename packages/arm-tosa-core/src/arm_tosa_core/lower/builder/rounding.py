@@ -11,41 +11,38 @@ from ...support.errors import Rejected
 from ...tosa.ir import DType, Tensor
 from ...tosa.scaling import multiplier_and_shift
 from ..values import QParams, Value
-from .core import Core
+from .emitter import Emitter
 from .interpolation import Array
-from .mac import Mac
+from .quantization import Quantization
+from .rescaling import REACH, Rescaling
 
-#: What an operand of a RESCALE and the number added to it stay below.
-_REACH = 2**29
 _MODES = ("floor", "ceil", "trunc", "round")
 
 
-class Steps(Mac):
+class Rounding:
     """Rounding to whole numbers."""
 
-    def jumping(self, x: Value) -> Value:
-        """The value as reals, for a function with jumps.
+    def __init__(self, emitter: Emitter, rescaling: Rescaling, quantization: Quantization) -> None:
+        self.emitter = emitter
+        self.rescaling = rescaling
+        self.quantization = quantization
 
-        Raises:
-            Rejected: it is quantized, and the target has integers only.
-        """
-        if x.quant is not None and not x.is_const and not self.spec.support_float():
+    def jumping(self, x: Value) -> Value:
+        if x.quant is not None and not x.is_const and not self.emitter.spec.support_float():
             raise Rejected("jumps, which a table of 16 bits cannot follow", "quantize this layer to 8 bits")
-        return self.real(x)
+        return self.quantization.real(x)
 
     def stays_whole(self, x: object) -> bool:
-        """Whether ``whole`` takes it: a quantized value of 16 bits at most, where there is no float."""
-        if not isinstance(x, Value) or x.is_const or x.quant is None or self.spec.support_float():
+        if not isinstance(x, Value) or x.is_const or x.quant is None or self.emitter.spec.support_float():
             return False
         return x.quant.axis is None and x.quant.run_time is None and x.quant.bits <= 16
 
     def signs(self, x: Value) -> Value:
-        """-1, 0 or 1 in INT32, for what ``stays_whole`` takes."""
-        x = self.apply_clamp(x)
+        x = self.quantization.apply_clamp(x)
         assert x.quant is not None and x.tensor is not None
-        out = self.rescale(x.tensor, [1.0], DType.INT32, x.quant.zero_point)
+        out = self.rescaling.rescale(x.tensor, [1.0], DType.INT32, x.quant.zero_point)
         for name, limit in (("MAXIMUM", -1), ("MINIMUM", 1)):
-            out = self.emit(name, [out, _number(self, x, limit)])
+            out = self.emitter.emit(name, [out, _number(self.emitter, x, limit)])
         return x.but(tensor=out, quant=QParams((1.0,), 0, -1, 1))
 
     def whole(self, x: Value, mode: str, exact: Callable[[torch.Tensor], torch.Tensor], divisor: float = 1.0) -> Value:
@@ -60,7 +57,7 @@ class Steps(Mac):
             exact: the same function of all reals that the value can be, float32.
         """
         assert mode in _MODES and x.quant is not None
-        x = self.apply_clamp(x)
+        x = self.quantization.apply_clamp(x)
         assert x.quant is not None and x.tensor is not None
         quant = x.quant
         integers = np.arange(quant.qmin, quant.qmax + 1, dtype=np.int64) - quant.zero_point
@@ -70,39 +67,38 @@ class Steps(Mac):
         top = max(int(abs(integers).max()), 1) * factor
         tried = []
         for bits in range(1, 30):
-            if max(top, 1.0) * 2.0 ** (bits + 1) >= _REACH:
+            if max(top, 1.0) * 2.0 ** (bits + 1) >= REACH:
                 break
             scaled = _rescaled(integers, factor * 2.0**bits) * (-1 if turned else 1)
             tried.append((int(np.count_nonzero(_rounded(scaled, bits, mode) != wanted)), -bits))
-        self.require(bool(tried), f"divides to {top:.3g}, which leaves no bits of fraction", "choose a larger divisor")
+        self.emitter.require(
+            bool(tried), f"divides to {top:.3g}, which leaves no bits of fraction", "choose a larger divisor"
+        )
         bits = -min(tried)[1]
-        scaled_tensor = self.rescale(x.tensor, [factor * 2.0**bits], DType.INT32, quant.zero_point)
+        scaled_tensor = self.rescaling.rescale(x.tensor, [factor * 2.0**bits], DType.INT32, quant.zero_point)
         if turned:
-            scaled_tensor = self.emit("SUB", [_number(self, x, 0), scaled_tensor])
-        out = _round(self, x, scaled_tensor, bits, mode)
+            scaled_tensor = self.emitter.emit("SUB", [_number(self.emitter, x, 0), scaled_tensor])
+        out = _round(self.rescaling, x, scaled_tensor, bits, mode)
         low, high = int(np.nanmin(wanted)), int(np.nanmax(wanted))
         return x.but(tensor=out, quant=QParams((1.0,), 0, low, high))
 
     def fixed(self, x: Value, bits: int) -> Value:
-        """A quantized value as plain int32: fixed-point numbers with so many bits of fraction."""
         assert x.quant is not None
         low, high = ((q - x.quant.zero_point) * x.quant.scalar for q in (x.quant.qmin, x.quant.qmax))
         reach = max(-low, high) * 2.0**bits
         least = f"reaches {max(-low, high):.6g}, which leaves no {bits} bits of fraction"
-        self.require(reach < _REACH, least, "make its range smaller: clamp it before")
-        quant = QParams((2.0**-bits,), 0, -_REACH, _REACH)
-        return self.quantize(x, quant, torch.int32).but(dtype=torch.int32, quant=None)
+        self.emitter.require(reach < REACH, least, "make its range smaller: clamp it before")
+        quant = QParams((2.0**-bits,), 0, -REACH, REACH)
+        return self.quantization.quantize(x, quant, torch.int32).but(dtype=torch.int32, quant=None)
 
     def rounded(self, x: Value, bits: int, mode: str) -> Value:
-        """Fixed-point numbers of plain int32, rounded to whole ones as ``whole`` does."""
-        return self._of_int32(x, lambda tensor: _round(self, x, tensor, bits, mode))
+        return self._of_int32(x, lambda tensor: _round(self.rescaling, x, tensor, bits, mode))
 
     def nearest(self, x: Value, divisor: int) -> Value:
-        """``x / divisor`` of plain int32, to the nearest integer; halves go up."""
-        return self._of_int32(x, lambda tensor: self.rescale(tensor, [1 / divisor], DType.INT32))
+        return self._of_int32(x, lambda tensor: self.rescaling.rescale(tensor, [1 / divisor], DType.INT32))
 
     def _of_int32(self, x: Value, function: Callable[[Tensor], Tensor]) -> Value:
-        return x.but(tensor=function(self.tensor(x, x.axes)), perm=x.axes, const=None)
+        return x.but(tensor=function(self.emitter.tensor(x, x.axes)), perm=x.axes, const=None)
 
 
 def _rescaled(x: Array, factor: float) -> Array:
@@ -121,18 +117,20 @@ def _rounded(x: Array, bits: int, mode: str) -> Array:
     return down if mode == "floor" else up
 
 
-def _number(b: Core, like: Value, number: int) -> Tensor:
-    return b.graph.constant(np.full((1,) * like.rank, number, np.int32), DType.INT32)
+def _number(emitter: Emitter, like: Value, number: int) -> Tensor:
+    return emitter.graph.constant(np.full((1,) * like.rank, number, np.int32), DType.INT32)
 
 
-def _round(b: Steps, like: Value, x: Tensor, bits: int, mode: str) -> Tensor:
+def _round(rescaling: Rescaling, like: Value, x: Tensor, bits: int, mode: str) -> Tensor:
     """Numbers with so many bits of fraction to whole ones; RESCALE rounds halves up."""
+
+    b = rescaling.emitter
 
     def plus(tensor: Tensor, number: int) -> Tensor:
         return b.emit("ADD", [tensor, _number(b, like, number)])
 
     def shifted(tensor: Tensor, by: int) -> Tensor:
-        return b.rescale(tensor, [2.0**-by], DType.INT32)
+        return rescaling.rescale(tensor, [2.0**-by], DType.INT32)
 
     def floor(by: int) -> Tensor:
         return shifted(plus(x, -(1 << (by - 1))), by)

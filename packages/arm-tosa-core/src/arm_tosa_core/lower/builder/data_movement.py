@@ -13,19 +13,24 @@ from ...support.errors import Rejected
 from ...tosa.dtypes import numpy_dtype
 from ...tosa.ir import DType, Tensor, joined
 from ..values import QParams, Value, inverse, is_identity
-from .rescale import Rescale
+from .casts import Casts
+from .emitter import Emitter
+from .quantization import Quantization
 
 _T = TypeVar("_T")
-
 #: SLICEs in place of a GATHER at most.
 _MOST_RUNS = 64
 
 
-class Movement(Rescale):
+class DataMovement:
     """TRANSPOSE, RESHAPE, SLICE, CONCAT, PAD, TILE, REVERSE, GATHER, SCATTER."""
 
+    def __init__(self, emitter: Emitter, quantization: Quantization, casts: Casts) -> None:
+        self.emitter = emitter
+        self.quantization = quantization
+        self.casts = casts
+
     def TRANSPOSE(self, x: Value, perm: Sequence[int]) -> Value:
-        """``x.permute(perm)``. Emits nothing: see ``Value.perm``."""
         perm = tuple(p % x.rank for p in perm)
         quant = x.quant
         if quant is not None and quant.axis is not None:
@@ -36,19 +41,16 @@ class Movement(Rescale):
         return x.but(shape=shape, perm=tuple(x.axes[p] for p in perm), quant=quant)
 
     def nhwc(self, x: Value) -> Value:
-        """Channels from axis 1 to the end: what TOSA's image operators take."""
         return self.TRANSPOSE(x, [0, *range(2, x.rank), 1])
 
     def nchw(self, x: Value) -> Value:
-        """Channels from the end to axis 1: what PyTorch has."""
         return self.TRANSPOSE(x, [0, x.rank - 1, *range(1, x.rank - 1)])
 
     def RESHAPE(self, x: Value, shape: Sequence[int]) -> Value:
-        """``x.reshape(shape)``; axes of size 1 come and go without moving data."""
         shape = tuple(int(n) for n in shape)
         if shape == x.shape:
             return x
-        x = self.movable(x)
+        x = self.quantization.movable(x)
         quant = x.quant
         if quant is not None and quant.axis is not None:
             quant = replace(quant, axis=self._same_axis(x.shape, shape, quant.axis))
@@ -57,10 +59,10 @@ class Movement(Rescale):
         assert x.tensor is not None
         if x.perm is not None and x.size:
             old, new = _memory_orders(x, shape)
-            tensor = x.tensor if old is None else self.tensor(x, inverse(old))
-            tensor = self.reshape(tensor, [shape[i] for i in new])
+            tensor = x.tensor if old is None else self.emitter.tensor(x, inverse(old))
+            tensor = self.emitter.reshape(tensor, [shape[i] for i in new])
             return x.but(shape=shape, tensor=tensor, perm=inverse(new), quant=quant)
-        return x.but(shape=shape, tensor=self.reshape(self.tensor(x), shape), perm=None, quant=quant)
+        return x.but(shape=shape, tensor=self.emitter.reshape(self.emitter.tensor(x), shape), perm=None, quant=quant)
 
     def split_channels(self, value: Value, groups: int) -> tuple[Value, list[int]]:
         """Channels that lie last in memory stay there."""
@@ -75,11 +77,10 @@ class Movement(Rescale):
         for i, n in enumerate(new):
             if n == old[axis] and int(np.prod(new[:i], dtype=np.int64)) == before:
                 return i
-        self.require(False, f"reshapes {list(old)} to {list(new)}, across the axis of its per-channel scales")
+        self.emitter.require(False, f"reshapes {list(old)} to {list(new)}, across the axis of its per-channel scales")
         raise AssertionError
 
     def SLICE(self, x: Value, start: Sequence[int], size: Sequence[int]) -> Value:
-        """``size`` elements from ``start``, along every axis."""
         if tuple(size) == x.shape:
             return x
         if x.quant is not None and x.quant.axis is not None:
@@ -87,44 +88,45 @@ class Movement(Rescale):
         if x.const is not None:
             index = tuple(slice(a, a + n) for a, n in zip(start, size, strict=True))
             return x.but(shape=tuple(size), const=x.const[index])
-        tensor = self.tensor(x, x.axes)
-        operands = [tensor, self.graph.shape(_to_memory(x, start)), self.graph.shape(_to_memory(x, size))]
-        return x.but(shape=tuple(size), tensor=self.emit("SLICE", operands))
+        tensor = self.emitter.tensor(x, x.axes)
+        operands = [
+            tensor,
+            self.emitter.graph.shape(_to_memory(x, start)),
+            self.emitter.graph.shape(_to_memory(x, size)),
+        ]
+        return x.but(shape=tuple(size), tensor=self.emitter.emit("SLICE", operands))
 
     def slice(self, x: Value, axis: int, start: int, size: int) -> Value:
-        """``size`` elements from ``start`` along one axis."""
         starts, sizes = [0] * x.rank, list(x.shape)
         starts[axis], sizes[axis] = start, size
         return self.SLICE(x, starts, sizes)
 
     def CONCAT(self, values: Sequence[Value], axis: int) -> Value:
-        """The values one after the other along ``axis``; quantized ones are brought to one scale first."""
         values = [v for v in values if v.size] or list(values[:1])
         if len(values) == 1:
             return values[0]
         if all(v.is_const and v.quant is None for v in values):
-            return self.const(torch.cat([v.real() for v in values], axis))
+            return self.emitter.const(torch.cat([v.real() for v in values], axis))
         values, quant = self.alike(values)
-        perm, tensors = self.same_order(*values)
-        return self.value(self._concatenated(tensors, perm[axis]), values[0].dtype, perm, quant)
+        perm, tensors = self.emitter.same_order(*values)
+        return self.emitter.value(self._concatenated(tensors, perm[axis]), values[0].dtype, perm, quant)
 
     def alike(self, values: Sequence[Value]) -> tuple[list[Value], QParams | None]:
         """Values with one scale, zero point and integer type, and the scale; all real if one of them has to be."""
         first = next((v for v in values if v.quant and not v.is_const), None)
         if first is None or not all(v.quant or v.is_const for v in values):
-            return [self.real(v) for v in values], None
+            return [self.quantization.real(v) for v in values], None
         if len({v.quant for v in values}) > 1:
-            values = self.shared(*values)
+            values = self.quantization.shared(*values)
             quants = [v.quant for v in values if v.quant]
             both = replace(quants[0], qmin=min(q.qmin for q in quants), qmax=max(q.qmax for q in quants))
             first = next(v for v in values if not v.is_const).but(quant=both)
-        return [self.like(self.apply_clamp(v), first) for v in values], first.quant
+        return [self.like(self.quantization.apply_clamp(v), first) for v in values], first.quant
 
     def join(self, parts: Sequence[Value], axis: int) -> Value:
-        """CONCAT along the channels; accumulators keep the scales that each of their channels has."""
         if parts[0].quant is None or len(parts) == 1:
             return self.CONCAT(parts, axis)
-        parts = [self.movable(p) for p in parts]
+        parts = [self.quantization.movable(p) for p in parts]
         quants = [p.quant for p in parts if p.quant]
         scales = [
             s
@@ -135,46 +137,46 @@ class Movement(Rescale):
         merged = QParams(tuple(scales), 0, low, high, axis)
         if len(set(scales)) == 1:
             merged = replace(merged, scale=(scales[0],), axis=None)
-        perm, tensors = self.same_order(*parts)
-        return self.value(self._concatenated(tensors, perm[axis]), parts[0].dtype, perm, merged)
+        perm, tensors = self.emitter.same_order(*parts)
+        return self.emitter.value(self._concatenated(tensors, perm[axis]), parts[0].dtype, perm, merged)
 
     def _concatenated(self, tensors: list[Tensor], axis: int) -> Tensor:
-        return joined(lambda group: self.emit("CONCAT", group, axis=axis), tensors)
+        return joined(lambda group: self.emitter.emit("CONCAT", group, axis=axis), tensors)
 
     def like(self, value: Value, other: Value) -> Value:
         """The value with the scale, zero point and integer type of ``other``."""
         quant = other.quant
         assert quant is not None and other.tensor is not None
-        self.require(quant.axis is None, "is used before it is quantized", "quantize the result of the layer before it")
+        self.emitter.require(
+            quant.axis is None, "is used before it is quantized", "quantize the result of the layer before it"
+        )
         kinds = {DType.INT8: torch.int8, DType.INT16: torch.int16, DType.INT32: torch.int32}
-        self.require(other.tensor.dtype in kinds, "moves a 48-bit accumulator", "quantize the layer before it")
-        return self.quantize(value, quant, kinds[other.tensor.dtype])
+        self.emitter.require(other.tensor.dtype in kinds, "moves a 48-bit accumulator", "quantize the layer before it")
+        return self.quantization.quantize(value, quant, kinds[other.tensor.dtype])
 
     def PAD(self, x: Value, padding: Sequence[tuple[int, int]], number: float = 0.0) -> Value:
-        """Constant padding, ``(before, after)`` per axis."""
         if not any(a or b for a, b in padding):
             return x
-        x = self.apply_clamp(x)
-        tensor = self.tensor(x, x.axes)
+        x = self.quantization.apply_clamp(x)
+        tensor = self.emitter.tensor(x, x.axes)
         flat = [n for pair in _to_memory(x, padding) for n in pair]
         if x.quant is not None:
             number = int(x.quant.quantize(torch.tensor(number)))
         fill = number if tensor.dtype.is_float else int(number)
-        constant = self.graph.constant(np.array([fill], numpy_dtype(tensor.dtype)), tensor.dtype)
-        out = self.emit("PAD", [tensor, self.graph.shape(flat), constant])
-        return self.value(out, x.dtype, x.axes, x.quant)
+        constant = self.emitter.graph.constant(np.array([fill], numpy_dtype(tensor.dtype)), tensor.dtype)
+        out = self.emitter.emit("PAD", [tensor, self.emitter.graph.shape(flat), constant])
+        return self.emitter.value(out, x.dtype, x.axes, x.quant)
 
     def TILE(self, x: Value, repeats: Sequence[int]) -> Value:
-        """``x`` repeated along every axis."""
         if all(n == 1 for n in repeats):
             return x
         if x.const is not None:
             return x.but(
                 shape=tuple(n * r for n, r in zip(x.shape, repeats, strict=True)), const=x.const.repeat(*repeats)
             )
-        tensor = self.tensor(x, x.axes)
-        out = self.emit("TILE", [tensor, self.graph.shape(_to_memory(x, repeats))])
-        return self.value(out, x.dtype, x.axes, x.quant, clamp=x.clamp, bounds=x.bounds)
+        tensor = self.emitter.tensor(x, x.axes)
+        out = self.emitter.emit("TILE", [tensor, self.emitter.graph.shape(_to_memory(x, repeats))])
+        return self.emitter.value(out, x.dtype, x.axes, x.quant, clamp=x.clamp, bounds=x.bounds)
 
     def picked(self, values: Sequence[Value], axis: int, places: Sequence[tuple[int, int]]) -> Value | None:
         """Elements along ``axis``, each as the number of a value and an index: GATHER and SCATTER of constant indices.
@@ -194,10 +196,12 @@ class Movement(Rescale):
     def REVERSE(self, x: Value, axis: int) -> Value:
         """``x.flip(axis)``; where the target reverses no last axis, with another one there."""
         if x.const is not None:
-            self.require(x.quant is None or x.quant.axis != axis, "reverses the axis of its per-channel scales")
+            self.emitter.require(x.quant is None or x.quant.axis != axis, "reverses the axis of its per-channel scales")
             return x.but(const=x.const.flip(axis))
         try:
-            return x.but(tensor=self.emit("REVERSE", [self.tensor(x, x.axes)], axis=x.axes[axis]), const=None)
+            return x.but(
+                tensor=self.emitter.emit("REVERSE", [self.emitter.tensor(x, x.axes)], axis=x.axes[axis]), const=None
+            )
         except Rejected:
             last = x.rank - 1
             if x.axes[axis] != last:
@@ -206,58 +210,57 @@ class Movement(Rescale):
                 return self.RESHAPE(self.REVERSE(self.RESHAPE(x, [x.size, 1]), 0), x.shape)
             plain, channels_last = tuple(range(x.rank)), (0, last, *range(1, last)) if last > 1 else (1, 0)
             perm = plain if axis != last else channels_last
-            tensor = self.emit("REVERSE", [self.tensor(x, perm)], axis=perm[axis])
+            tensor = self.emitter.emit("REVERSE", [self.emitter.tensor(x, perm)], axis=perm[axis])
             return x.but(tensor=tensor, perm=None if is_identity(perm) else perm)
 
     def GATHER(self, values: Value, indices: Value) -> Value:
-        """``values[n, indices[n, w], c]`` for values [N, K, C] and int32 indices [N, W]."""
         if values.dtype == torch.bool:
             return self.logical(self.GATHER(self.stored(values), indices))
         if values.const is not None and indices.const is not None:
             lanes = torch.arange(values.shape[0])[:, None]
             picked = values.const[lanes, indices.const.long()]
             return values.but(shape=tuple(picked.shape), const=picked)
-        inputs = [self.tensor(self.apply_clamp(values)), self.index(indices)]
-        return self.value(self.emit("GATHER", inputs), values.dtype, quant=values.quant)
+        inputs = [self.emitter.tensor(self.quantization.apply_clamp(values)), self.index(indices)]
+        return self.emitter.value(self.emitter.emit("GATHER", inputs), values.dtype, quant=values.quant)
 
     def SCATTER(self, values: Value, indices: Value, new: Value) -> Value:
-        """``values`` [N, K, C] with ``new[n, w, c]`` at ``[n, indices[n, w], c]``; indices [N, W], none twice."""
         if values.dtype == torch.bool:
             return self.logical(self.SCATTER(self.stored(values), indices, self.stored(new)))
         (values, new), quant = self.alike([values, new])
-        inputs = [self.tensor(values), self.index(indices), self.tensor(new)]
+        inputs = [self.emitter.tensor(values), self.index(indices), self.emitter.tensor(new)]
         bounds = values.bounds and new.bounds
         if bounds:
             assert values.bounds and new.bounds
             bounds = min(values.bounds[0], new.bounds[0]), max(values.bounds[1], new.bounds[1])
-        return self.value(self.emit("SCATTER", inputs), values.dtype, quant=quant, bounds=bounds)
+        return self.emitter.value(self.emitter.emit("SCATTER", inputs), values.dtype, quant=quant, bounds=bounds)
 
     def index(self, indices: Value) -> Tensor:
         """Indices as int32; moved before they are cast, for some specifications only move reals."""
-        return self.tensor(self.cast(self.in_order(indices), torch.int32))
+        return self.emitter.tensor(self.casts.cast(self.in_order(indices), torch.int32))
 
     def in_order(self, x: Value) -> Value:
-        """The value, its axes in memory in the order in which PyTorch has them."""
-        return x if x.perm is None or x.is_const else x.but(tensor=self.tensor(x), perm=None)
+        return x if x.perm is None or x.is_const else x.but(tensor=self.emitter.tensor(x), perm=None)
 
     def counters(self, indices: Value) -> Value:
         """Indices for arithmetic and moves: int32, or float32 where the specification has no integers.
 
         int64 is safe here, since an index is smaller than what it points into.
         """
-        self.require(indices.dtype in (torch.int32, torch.int64), f"takes integer indices, got {indices.dtype}")
-        small = self.cast(indices, torch.int32)
-        return small if indices.is_const or self.spec.support_integer() else self.cast(small, torch.float32)
+        self.emitter.require(indices.dtype in (torch.int32, torch.int64), f"takes integer indices, got {indices.dtype}")
+        small = self.casts.cast(indices, torch.int32)
+        return (
+            small if indices.is_const or self.emitter.spec.support_integer() else self.casts.cast(small, torch.float32)
+        )
 
     def stored(self, value: Value) -> Value:
         """Bools, which TOSA neither gathers nor scatters, as numbers."""
-        return self.cast(value, torch.int8 if self.spec.support_integer() else torch.float32)
+        return self.casts.cast(value, torch.int8 if self.emitter.spec.support_integer() else torch.float32)
 
     def logical(self, value: Value) -> Value:
         """``stored`` undone."""
         if value.const is None and value.dtype.is_floating_point:
-            return self.elementwise("GREATER", value, self.const(torch.tensor(0.5)), dtype=torch.bool)
-        return self.cast(value, torch.bool)
+            return self.emitter.elementwise("GREATER", value, self.emitter.const(torch.tensor(0.5)), dtype=torch.bool)
+        return self.casts.cast(value, torch.bool)
 
 
 def _memory_orders(x: Value, shape: tuple[int, ...]) -> tuple[tuple[int, ...] | None, tuple[int, ...]]:

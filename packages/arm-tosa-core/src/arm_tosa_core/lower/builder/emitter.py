@@ -23,7 +23,6 @@ from ..values import Axes, QParams, Value, inverse, is_identity, moves_only_ones
 #: Constants with more elements are not materialized in a dry run.
 _SMALL = 1024
 _INT32 = (-(2**31), 2**31 - 1)
-
 #: What composites compute of constants is computed at compile time.
 _FOLDED: dict[str, Callable[..., torch.Tensor]] = {
     "ADD": torch.add,
@@ -38,8 +37,8 @@ _FOLDED: dict[str, Callable[..., torch.Tensor]] = {
 }
 
 
-class Core:
-    """Emits checked TOSA operators into a graph.
+class Emitter:
+    """Emits checked TOSA operators into a graph; nothing here knows of quantization.
 
     Args:
         graph: where operators go.
@@ -58,32 +57,11 @@ class Core:
         self.origin: Origin | None = None
         self._ordered: dict[tuple[int, Axes], Tensor] = {}
         self._keep: list[Tensor] = []  # tensors whose id is a key above must stay alive
-        self._signed: dict[Tensor, Tensor] = {}  # int8 of uint8
-
-    # -- refusing ---------------------------------------------------------------------------------
 
     def require(self, condition: bool, reason: str, fix: str = "") -> None:
         """Refuses the operator, with this reason, unless the condition holds."""
         if not condition:
             raise Rejected(reason, fix)
-
-    def within(self, value: Value, low: float, high: float) -> Value:
-        """The value, of which it is known that its numbers lie between these: of use to those who choose ranges."""
-        return value
-
-    def range_of_interest(self, value: Value, low: float, high: float) -> Value:
-        return value
-
-    def is_neutral(self, operand: Value, number: float) -> bool:
-        return False
-
-    def chosen(self, value: Value) -> tuple[Value, Value, float] | None:
-        return None
-
-    def is_quantized(self, value: Value) -> bool:
-        return value.quant is not None
-
-    # -- emitting ---------------------------------------------------------------------------------
 
     def emit(self, name: str, inputs: Sequence[Tensor], **attrs: Any) -> Tensor:
         """Appends one operator with one result.
@@ -109,10 +87,7 @@ class Core:
             raise
         return op.outputs
 
-    # -- constants --------------------------------------------------------------------------------
-
     def scalar(self, number: float | bool, like: Value) -> Value:
-        """A constant with one element and the type of ``like``."""
         return self.const(torch.tensor(number, dtype=like.dtype))
 
     def const(self, data: torch.Tensor, quant: QParams | None = None) -> Value:
@@ -142,8 +117,6 @@ class Core:
         dtype = torch_to_tosa(data.dtype)
         data = data.detach().permute(inverse(perm)) if value.rank else data.detach()
         return self.constant(to_array(data), dtype)
-
-    # -- order of axes ----------------------------------------------------------------------------
 
     def tensor(self, value: Value, perm: Axes | None = None) -> Tensor:
         """The TOSA tensor of a value, its axes in the order ``perm`` (``Value.perm``); default: as PyTorch has them.
@@ -235,7 +208,6 @@ class Core:
         return tuple(value.axes[i] for i in inverse(perm))
 
     def lift(self, value: Value, rank: int) -> Value:
-        """The value with axes of size 1 in front, up to ``rank`` of them, as broadcasting wants."""
         extra = rank - value.rank
         if extra <= 0:
             return value
@@ -249,8 +221,6 @@ class Core:
         tensor = self.reshape(value.tensor, (1,) * extra + value.tensor.shape)
         perm = tuple(range(extra)) + tuple(p + extra for p in value.axes)
         return value.but(shape=shape, tensor=tensor, perm=perm, quant=quant)
-
-    # -- plain elementwise operators ----------------------------------------------------------------
 
     def elementwise(self, name: str, *operands: Value, dtype: torch.dtype | None = None, **attrs: Any) -> Value:
         """Emits an elementwise operator on plain values: ranks lifted, axes brought to one order.
@@ -270,7 +240,7 @@ class Core:
             tensors += [self.graph.constant(np.zeros(1, numpy_dtype(t.dtype)), t.dtype) for t in tensors * 2]
         return self.value(self.emit(name, tensors, **attrs), dtype or operands[0].dtype, perm)
 
-    def cast(self, value: Value, dtype: torch.dtype) -> Value:
+    def plain_cast(self, value: Value, dtype: torch.dtype) -> Value:
         """CAST between plain types; int64 is int32 with a promise about its range."""
         if value.dtype == dtype:
             return value

@@ -1,0 +1,201 @@
+"""Elementwise arithmetic, on plain values and on quantized ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...support.errors import Rejected
+from ..values import Operand, QParams, Value
+from .casts import EXACT, NARROW, RANGES, SMALL_INTEGERS, Casts
+from .emitter import Emitter
+from .quantization import Quantization
+
+
+class Arithmetic:
+    """``b.ADD(x, y)`` and its like.
+
+    Operands are values or Python numbers. On quantized values the arithmetic is done on INT32 and the result carries
+    the scale that it has; nothing is rounded to 8 bits until a quantize node asks for it.
+    """
+
+    def __init__(self, emitter: Emitter, quantization: Quantization, casts: Casts) -> None:
+        self.emitter = emitter
+        self.quantization = quantization
+        self.casts = casts
+
+    def operands(self, *given: Operand) -> list[Value]:
+        metas = [torch.empty(v.shape, dtype=v.dtype, device="meta") if isinstance(v, Value) else v for v in given]
+        dtype = torch.result_type(*metas)  # type: ignore[arg-type]
+        quantized = any(isinstance(v, Value) and v.quant for v in given)
+        result = []
+        for v in given:
+            if not isinstance(v, Value):
+                result.append(self.emitter.const(torch.tensor(v, dtype=dtype)))
+            elif quantized and v.dtype in EXACT:
+                result.append(self.casts.exact(v))
+            else:
+                result.append(v if v.dtype == dtype or v.quant else self.casts.cast(v, dtype))
+        return [_shrunk(v, [u.shape for u in result if not u.is_const]) for v in result]
+
+    def arithmetic_operands(self, *given: Operand) -> tuple[list[Value], bool]:
+        """Operands, and whether to compute on integers that stand for reals."""
+        values = self.operands(*given)
+        if not any(v.quant for v in values):
+            return [self.quantization.apply_clamp(v) for v in values], False
+        if all(v.quant or v.is_const for v in values):
+            return values, True
+        return [self.quantization.real(v) for v in values], False
+
+    def ADD(self, x: Operand, y: Operand) -> Value:
+        return self._linear("ADD", x, y)
+
+    def SUB(self, x: Operand, y: Operand) -> Value:
+        return self._linear("SUB", x, y)
+
+    def MUL(self, x: Operand, y: Operand) -> Value:
+        (a, b), integer = self.arithmetic_operands(x, y)
+        if not integer:
+            return self._plain("MUL", a, b)
+        for value, factor in ((a, b), (b, a)):
+            if value.quant and not value.is_const and factor.const is not None and factor.size == 1:
+                number = float(factor.real())
+                if number > 0 and factor.rank <= value.rank:
+                    bounds = value.clamp and (value.clamp[0] * number, value.clamp[1] * number)
+                    return value.but(quant=value.quant.scaled(number), clamp=bounds)
+        a, b = self._factor(a), self._factor(b)
+        assert a.quant and b.quant
+        wide = a.quant.bits + b.quant.bits > 31
+        squared = a is b
+        a = self.quantization.centered(a, 15 if wide else 31)
+        b = a if squared else self.quantization.centered(b, 15 if wide else 31)
+        assert a.quant and b.quant
+        ends = [i * j for i in (a.quant.qmin, a.quant.qmax) for j in (b.quant.qmin, b.quant.qmax)]
+        return self._accumulator("MUL", a, b, QParams((a.quant.scalar * b.quant.scalar,), 0, min(ends), max(ends)))
+
+    def MAXIMUM(self, x: Operand, y: Operand) -> Value:
+        return self._extreme("MAXIMUM", x, y)
+
+    def MINIMUM(self, x: Operand, y: Operand) -> Value:
+        return self._extreme("MINIMUM", x, y)
+
+    def INTDIV(self, x: Operand, y: Operand) -> Value:
+        a, b = self.operands(x, y)
+        if a.dtype == torch.int64:
+            low, high = b.bounds or (0, 0)
+            self.emitter.require(low > 0 or high < 0, "divides int64 by numbers that may be 0", NARROW)
+        return self._plain("INTDIV", a, b)
+
+    def NEGATE(self, x: Value) -> Value:
+        if x.quant is not None:
+            return self.SUB(self.emitter.scalar(0.0, x), x)
+        return self.emitter.elementwise("NEGATE", self.quantization.apply_clamp(x))
+
+    def clamp(self, x: Value, low: float, high: float) -> Value:
+        low = min(low, high)  # PyTorch gives the upper bound if they cross
+        if x.quant is not None:
+            old = x.clamp or (-float("inf"), float("inf"))
+            return x.but(clamp=(min(max(old[0], low), high), max(min(old[1], high), low)))
+        if not x.dtype.is_floating_point:
+            bottom, top = RANGES.get(x.dtype, RANGES[torch.int32])
+            x = self.MAXIMUM(x, int(low)) if low > bottom else x
+            return self.MINIMUM(x, int(high)) if high < top else x
+        tensor = self.emitter.tensor(x, x.axes)
+        return x.but(tensor=self.emitter.emit("CLAMP", [tensor], min_val=low, max_val=high), const=None)
+
+    def unary(self, name: str, x: Value) -> Value:
+        return self.emitter.elementwise(name, self.casts.floating(self.quantization.real(x)))
+
+    def plain(self, name: str, x: Operand, y: Operand, **attrs: Any) -> Value:
+        a, b = (self.quantization.real(v) for v in self.operands(x, y))
+        return self.emitter.elementwise(name, a, b, **attrs)
+
+    def _plain(self, name: str, x: Value, y: Value) -> Value:
+        """Arithmetic on plain values. Small integers and bools go through int32, which gives what PyTorch gives;
+        of int64 the results must be known to fit int32, which interval arithmetic tells.
+        """
+        if x.dtype in SMALL_INTEGERS:
+            return self.casts.cast(
+                self.emitter.elementwise(name, *(self.casts.cast(v, torch.int32) for v in (x, y))), x.dtype
+            )
+        result = self.emitter.elementwise(name, x, y)
+        if x.dtype != torch.int64:
+            return result
+        if x.bounds is None or y.bounds is None:
+            raise Rejected("int64 arithmetic on numbers whose range is not known to fit int32", NARROW)
+        ends = [_INTERVAL[name](a, b) for a in x.bounds for b in y.bounds]
+        low, high = min(ends), max(ends)
+        fits = low >= -(2**31) and high < 2**31
+        self.emitter.require(
+            fits, f"int64 results up to {high} may not fit int32", "make them int32: a cast, or dtype=torch.int32"
+        )
+        return result.but(bounds=(low, high))
+
+    def _linear(self, name: str, x: Operand, y: Operand) -> Value:
+        (a, b), integer = self.arithmetic_operands(x, y)
+        if not integer:
+            return self._plain(name, a, b)
+        a, b = self.quantization.shared(a, b)
+        assert a.quant and b.quant
+        low, high = (
+            (a.quant.qmin + b.quant.qmin, a.quant.qmax + b.quant.qmax)
+            if name == "ADD"
+            else (a.quant.qmin - b.quant.qmax, a.quant.qmax - b.quant.qmin)
+        )
+        return self._accumulator(name, a, b, QParams(a.quant.scale, 0, low, high))
+
+    def _accumulator(self, name: str, x: Value, y: Value, quant: QParams) -> Value:
+        result = self.emitter.elementwise(name, x.but(dtype=torch.int32), y.but(dtype=torch.int32))
+        return result.but(dtype=torch.float32, quant=quant)
+
+    def _factor(self, value: Value) -> Value:
+        """A constant that is not quantized, as symmetric int16."""
+        if value.quant is not None:
+            return value
+        assert value.const is not None
+        top = float(value.const.double().abs().max()) if value.size else 0.0
+        self.emitter.require(top < float("inf"), "multiplies by a constant that is not finite")
+        quant = QParams(((top or 1.0) / 32767,), 0, -32767, 32767)
+        return self.emitter.const(quant.quantize(value.const).to(torch.int16), quant)
+
+    def _extreme(self, name: str, x: Operand, y: Operand) -> Value:
+        (a, b), integer = self.arithmetic_operands(x, y)
+        if not integer:
+            return self._plain(name, a, b)
+        a, b = self.equal_scale(a, b)
+        assert a.quant and b.quant
+        low, high = min(a.quant.qmin, b.quant.qmin), max(a.quant.qmax, b.quant.qmax)
+        return self._accumulator(name, a, b, QParams(a.quant.scale, 0, low, high))
+
+    def equal_scale(self, a: Value, b: Value) -> list[Value]:
+        """Both as int32 of one scale: exactly as they are where they share one already."""
+        if a.quant and b.quant and a.quant.scale == b.quant.scale:
+            return [self.quantization.centered(a), self.quantization.centered(b)]
+        return self.quantization.shared(a, b)
+
+
+def _shrunk(value: Value, others: Sequence[tuple[int, ...]]) -> Value:
+    """A constant without the axes along which it repeats itself and the other operands have as many elements."""
+    data = value.const
+    if data is None or value.tensor is not None or data.numel() == 1 or (value.quant and value.quant.axis is not None):
+        return value
+    beside = np.broadcast_shapes(*others)  # () if all are constants
+    for axis in range(max(data.dim() - len(beside), 0), data.dim()):
+        if data.shape[axis] > 1 and beside[axis - data.dim()] == data.shape[axis]:
+            first = data.narrow(axis, 0, 1)
+            if bool((data == first).all()):
+                data = first
+    return value if data is value.const else value.but(const=data.contiguous(), shape=tuple(data.shape))
+
+
+_INTERVAL: dict[str, Callable[[int, int], int]] = {
+    "ADD": lambda a, b: a + b,
+    "SUB": lambda a, b: a - b,
+    "MUL": lambda a, b: a * b,
+    "INTDIV": lambda a, b: int(a / b),
+    "MAXIMUM": max,
+    "MINIMUM": min,
+}

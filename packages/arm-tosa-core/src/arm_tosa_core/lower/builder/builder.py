@@ -1,0 +1,160 @@
+"""The builder that rules are run under when a model is lowered: each method is that of one of its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ...compat.torch import OpOverload
+from ...support.errors import UsageError
+from ...tosa.graph import Graph
+from ...tosa.ir import Origin
+from ...tosa.specification import TosaSpecification
+from ...tosa.verifier import Check
+from ..aten_calls import AtenCalls
+from ..op_builder import OpBuilder
+from ..operator_names import canonical
+from ..rule_set import NO_RULES, RuleSet
+from ..values import Complex, Value
+from .arithmetic import Arithmetic
+from .casts import Casts
+from .convolution import Convolutions
+from .data_movement import DataMovement
+from .dynamic_quantization import DynamicQuantization
+from .emitter import Emitter
+from .images import ImageOperators
+from .quantization import Quantization
+from .reductions import Reductions
+from .rescaling import Rescaling
+from .rounding import Rounding
+from .selection import Selection
+from .tables import Tables
+
+
+class Builder:
+    """Emits TOSA: the ``OpBuilder`` of a graph, which says what each method does.
+
+    Args:
+        graph: where operators go.
+        spec: what they must conform to.
+        checks: limits of the target, asked about every operator.
+        rules: those of the target, for ``b.aten``.
+        dry: the graph is thrown away, and what counts is whether a rule refuses: large constants are not copied.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        spec: TosaSpecification,
+        checks: Sequence[Check] = (),
+        *,
+        rules: RuleSet = NO_RULES,
+        dry: bool = False,
+    ) -> None:
+        self.rules = rules
+        emitter = self._emitter = Emitter(graph, spec, checks, dry=dry)
+        rescaling = Rescaling(emitter)
+        quantization = Quantization(emitter, rescaling)
+        casts = Casts(emitter, rescaling)
+        arithmetic = Arithmetic(emitter, quantization, casts)
+        selection = Selection(emitter, casts, arithmetic)
+        data = DataMovement(emitter, quantization, casts)
+        reductions = Reductions(emitter, quantization, arithmetic, data)
+        dynamic = DynamicQuantization(emitter, quantization, arithmetic)
+        convolutions = Convolutions(emitter, rescaling, quantization, casts, arithmetic, dynamic)
+        images = ImageOperators(emitter, rescaling, quantization)
+        tables = Tables(emitter, rescaling, quantization)
+        rounding = Rounding(emitter, rescaling, quantization)
+
+        self.graph, self.spec, self.dry = graph, spec, dry
+        self.require = emitter.require
+        self.emit, self.emit_all = emitter.emit, emitter.emit_all
+        self.const, self.scalar = emitter.const, emitter.scalar
+        self.tensor, self.value = emitter.tensor, emitter.value
+        self.reshape, self.lift = emitter.reshape, emitter.lift
+        self.elementwise = emitter.elementwise
+
+        self.rescale, self.zero_point = rescaling.rescale, rescaling.zero_point
+        self.signed, self.unsigned = rescaling.signed, rescaling.unsigned
+        self.quantize, self.real = quantization.quantize, quantization.real
+        self.apply_clamp, self.to_int16 = quantization.apply_clamp, quantization.to_int16
+        self.centered = quantization.centered
+        self.integers, self.reals = quantization.integers, quantization.reals
+        self.quantize_at_run_time = dynamic.quantize_at_run_time
+
+        self.cast, self.floating = casts.cast, casts.floating
+        self.operands, self.plain, self.unary = arithmetic.operands, arithmetic.plain, arithmetic.unary
+        self.ADD, self.SUB, self.MUL, self.INTDIV = arithmetic.ADD, arithmetic.SUB, arithmetic.MUL, arithmetic.INTDIV
+        self.MAXIMUM, self.MINIMUM, self.NEGATE = arithmetic.MAXIMUM, arithmetic.MINIMUM, arithmetic.NEGATE
+        self.clamp = arithmetic.clamp
+        self.compare, self.SELECT = selection.compare, selection.SELECT
+        self.reduce, self.mean, self.ARGMAX = reductions.reduce, reductions.mean, reductions.ARGMAX
+        self.require_sums = reductions.require_sums
+        self.jumping, self.stays_whole = rounding.jumping, rounding.stays_whole
+        self.whole, self.signs, self.fixed = rounding.whole, rounding.signs, rounding.fixed
+        self.rounded, self.nearest = rounding.rounded, rounding.nearest
+        self.TABLE = tables.TABLE
+
+        self.TRANSPOSE, self.nhwc, self.nchw = data.TRANSPOSE, data.nhwc, data.nchw
+        self.RESHAPE, self.split_channels = data.RESHAPE, data.split_channels
+        self.SLICE, self.slice, self.picked = data.SLICE, data.slice, data.picked
+        self.CONCAT, self.join, self.PAD, self.TILE = data.CONCAT, data.join, data.PAD, data.TILE
+        self.REVERSE, self.GATHER, self.SCATTER = data.REVERSE, data.GATHER, data.SCATTER
+        self.in_order, self.counters = data.in_order, data.counters
+
+        self.conv, self.MATMUL = convolutions.conv, convolutions.MATMUL
+        self.equal_weights, self.channel_weights = convolutions.equal_weights, convolutions.channel_weights
+        self.MAX_POOL2D, self.AVG_POOL2D, self.RESIZE = images.MAX_POOL2D, images.AVG_POOL2D, images.RESIZE
+        self.FFT2D, self.RFFT2D = images.FFT2D, images.RFFT2D
+
+    @property
+    def aten(self) -> AtenCalls[Value]:
+        """``b.aten.sub(x, y)`` runs the rule of ``aten.sub`` in place."""
+        return AtenCalls(self._run_rule, _fake)
+
+    def _run_rule(self, overload: OpOverload, args: Any, kwargs: Any) -> Any:
+        name = canonical(overload)
+        rule = self.rules.find(name)
+        if rule is None:
+            raise UsageError(f"a rule calls {name}, which has no rule itself: declare one")
+        return rule.function(self, *args, **kwargs)
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where in the program the operators come from that are emitted now."""
+        return self._emitter.origin
+
+    @origin.setter
+    def origin(self, origin: Origin | None) -> None:
+        self._emitter.origin = origin
+
+    # -- composites, whose scales are chosen already: nothing is bounded for them, and nothing left out ----------------
+
+    def within(self, value: Value, low: float, high: float) -> Value:
+        return value
+
+    def range_of_interest(self, value: Value, low: float, high: float) -> Value:
+        return value
+
+    def is_neutral(self, operand: Value, number: float) -> bool:
+        return False
+
+    def chosen(self, value: Value) -> tuple[Value, Value, float] | None:
+        return None
+
+    def is_quantized(self, value: Value) -> bool:
+        return value.quant is not None
+
+
+def _fake(value: Any) -> Any:
+    if isinstance(value, (Value, Complex)):
+        return torch.empty(value.shape, dtype=value.dtype, device="meta")
+    return value
+
+
+if TYPE_CHECKING:
+
+    def _implements(builder: Builder) -> OpBuilder:
+        return builder

@@ -1,0 +1,74 @@
+"""Changes of type, as PyTorch has them."""
+
+from __future__ import annotations
+
+import torch
+
+from ...tosa.ir import DType
+from ..values import INTEGER_RANGES, QParams, Value
+from .emitter import Emitter
+from .rescaling import Rescaling
+
+#: How a rule's user gets rid of an int64.
+NARROW = "cast the input to int32 in the model"
+RANGES = INTEGER_RANGES | {torch.bool: (0, 1)}
+#: Types whose numbers stand for reals as they are, beside quantized values and where there is no float.
+EXACT = {dtype: RANGES[dtype] for dtype in (torch.bool, torch.int8, torch.uint8, torch.int16)}
+#: Types that have no arithmetic in TOSA.
+SMALL_INTEGERS = (torch.bool, torch.int8, torch.uint8, torch.int16)
+
+
+class Casts:
+    """CAST, and what takes its place for the types that TOSA does not cast."""
+
+    def __init__(self, emitter: Emitter, rescaling: Rescaling) -> None:
+        self.emitter = emitter
+        self.rescaling = rescaling
+
+    def cast(self, value: Value, dtype: torch.dtype) -> Value:
+        source = value.dtype
+        if source == dtype or value.is_const:
+            return self.emitter.plain_cast(value, dtype)
+        if source in RANGES and dtype == torch.float32 and not self.emitter.spec.support_float():
+            return self.exact(value)
+        if source == torch.uint8:
+            return self.cast(self._to_int16(value), dtype)
+        if dtype == torch.uint8:
+            return self._to_uint8(value)
+        if source == torch.bool and dtype.is_floating_point:  # the FP profile has no CAST from bool
+            one, zero = (self.emitter.const(torch.tensor(n, dtype=dtype)) for n in (1, 0))
+            return self.emitter.elementwise("SELECT", value, one, zero, dtype=dtype)
+        if {source, dtype} == {torch.float16, torch.bfloat16}:
+            return self.emitter.plain_cast(self.emitter.plain_cast(value, torch.float32), dtype)
+        if source == torch.int64 and (dtype == torch.bool or dtype.is_floating_point):
+            self.emitter.require(value.bounds is not None, f"turns int64 numbers of unknown range into {dtype}", NARROW)
+        result = self.emitter.plain_cast(value, dtype)
+        if dtype == torch.int64 and not source.is_floating_point:
+            return result.but(bounds=value.bounds or RANGES[source])
+        return result.but(bounds=None)
+
+    def floating(self, value: Value) -> Value:
+        return value if value.dtype.is_floating_point else self.cast(value, torch.float32)
+
+    def exact(self, value: Value) -> Value:
+        """Bools and small integers as reals: integers of scale 1."""
+        if value.is_const:
+            return self.emitter.plain_cast(value, torch.float32)
+        low, high = RANGES[value.dtype]
+        if value.dtype == torch.uint8:
+            return self.rescaling.signed(value).but(dtype=torch.float32, quant=QParams((1.0,), -128, -128, 127))
+        stored = self.emitter.plain_cast(value, torch.int8) if value.dtype == torch.bool else value
+        return stored.but(dtype=torch.float32, quant=QParams((1.0,), 0, low, high))
+
+    def _to_int16(self, value: Value) -> Value:
+        assert value.tensor is not None
+        wide = self.rescaling.rescale(value.tensor, [1.0], DType.INT16)
+        return value.but(dtype=torch.int16, tensor=wide, bounds=RANGES[torch.uint8])
+
+    def _to_uint8(self, value: Value) -> Value:
+        """The lowest eight bits, as PyTorch has them."""
+        wide = self.cast(value, torch.int16)
+        if value.dtype != torch.bool:
+            wide = self.emitter.elementwise("BITWISE_AND", wide, self.emitter.scalar(255, wide))
+        assert wide.tensor is not None
+        return wide.but(dtype=torch.uint8, tensor=self.rescaling.rescale(wide.tensor, [1.0], DType.UINT8))

@@ -1,0 +1,205 @@
+"""Convolutions and matrix products, with their weights and biases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...tosa.dtypes import numpy_dtype, torch_to_tosa, tosa_to_torch
+from ...tosa.ir import DType, Tensor
+from ..values import INTEGER_RANGES, QParams, Value
+from .arithmetic import Arithmetic
+from .casts import Casts
+from .dynamic_quantization import DynamicQuantization
+from .emitter import Emitter
+from .quantization import Quantization
+from .rescaling import Rescaling
+
+#: The largest weight of 8 bits.
+_MOST = 127
+
+
+class Convolutions:
+    """CONV2D and its kin, MATMUL. Images are NHWC, as the logical order of the values."""
+
+    def __init__(
+        self,
+        emitter: Emitter,
+        rescaling: Rescaling,
+        quantization: Quantization,
+        casts: Casts,
+        arithmetic: Arithmetic,
+        dynamic_quantization: DynamicQuantization,
+    ) -> None:
+        self.emitter = emitter
+        self.rescaling = rescaling
+        self.quantization = quantization
+        self.casts = casts
+        self.arithmetic = arithmetic
+        self.dynamic_quantization = dynamic_quantization
+
+    def conv(self, name: str, x: Value, weight: Value, bias: Value | None, **attrs: Any) -> Value:
+        """CONV2D, CONV3D, DEPTHWISE_CONV2D or TRANSPOSE_CONV2D.
+
+        Args:
+            x: image, channels last.
+            weight: in the order that the operator takes.
+            bias: one real per output channel, or None.
+
+        Returns:
+            The image; quantized operands give an accumulator whose scale is the product of theirs. With a scale that is
+            known only at run time, reals.
+        """
+        x = self.quantization.apply_clamp(x)
+        if x.quant is None or weight.quant is None:
+            x, weight = self.quantization.real(x), self.quantization.real(weight)
+            tensors = [self.emitter.tensor(x), self.emitter.tensor(weight)]
+            channels = self._channels(name, weight)
+            bias = (
+                self.emitter.const(torch.zeros(channels, dtype=x.dtype))
+                if bias is None
+                else self.quantization.real(bias)
+            )
+            tensors.append(self.emitter.tensor(self.casts.cast(bias, _sum_type(x.dtype))))
+            tensors += [self.rescaling.zero_point(0, t.dtype) for t in tensors[:2]]
+            return self._rounded(self.emitter.emit(name, tensors, **attrs), x.dtype)
+        weight = self.quantization.apply_clamp(weight)
+        assert weight.quant is not None
+        self.emitter.require(
+            x.quant.axis is None and x.quant.bits <= 16, "takes an input that is not quantized to 8 or 16 bits"
+        )
+        if x.quant.run_time is not None and weight.const is not None:
+            plain = x.but(quant=replace(x.quant, run_time=None))
+            real = self.dynamic_quantization.corrected(
+                name, x, weight, self.conv(name, plain, weight, None, **attrs), **attrs
+            )
+            return real if bias is None else self.arithmetic.ADD(real, self.quantization.real(bias))
+        self.emitter.require(weight.quant.bits <= 8, f"has weights of {weight.quant.bits} bits; TOSA convolves with 8")
+        channels = self._channels(name, weight)
+        wide_sums = _dtype(x) == DType.INT16
+        if bias is not None and bias.const is not None and weight.const is not None and not wide_sums:
+            weight = self._coarse_enough(weight, bias.real(), x.quant.scalar)
+        assert weight.quant is not None
+        scale = tuple(s * x.quant.scalar for s in weight.quant.scale)
+        steps = self._integer_bias(bias, scale, channels, wide=wide_sums)
+        assert steps.data is not None
+        limit = _reach(x.quant) * self._weighed(name, weight) + int(np.abs(steps.data).max())
+        quant = QParams(scale, 0, -limit, limit, axis=x.rank - 1 if len(scale) > 1 else None)
+        kernel = self._kernel(weight, _dtype(x))
+        inputs = [
+            self.emitter.tensor(x),
+            kernel,
+            steps,
+            self.rescaling.zero_point(x.quant.zero_point, _dtype(x)),
+            self.rescaling.zero_point(weight.quant.zero_point, kernel.dtype),
+        ]
+        return self.emitter.value(self.emitter.emit(name, inputs, **attrs), torch.float32, quant=quant)
+
+    def equal_weights(self, shape: Sequence[int], number: float, image: Value) -> Value:
+        """A weight that is one positive number throughout: of a quantized image, ones whose scale is the number."""
+        if image.quant is None:
+            return self.emitter.const(torch.full(tuple(shape), number, dtype=image.dtype))
+        return self.emitter.const(torch.ones(tuple(shape), dtype=torch.int8), QParams((number,), 0, -127, 127))
+
+    def channel_weights(self, factors: Value) -> Value:
+        """Symmetric 8 bits with a scale per channel, so that they are exact."""
+        reals = factors.real().double().flatten()
+        sizes = torch.where(reals == 0, 1.0, reals.abs())
+        quant = QParams(tuple((sizes / _MOST).tolist()), 0, -_MOST, _MOST, axis=0)
+        return self.emitter.const((reals.sign() * _MOST).to(torch.int8).reshape(-1, 1, 1, 1), quant)
+
+    def MATMUL(self, x: Value, y: Value) -> Value:
+        x, y = self.quantization.apply_clamp(x), self.quantization.apply_clamp(y)
+        if x.quant is None or y.quant is None:
+            x, y = self.quantization.real(x), self.quantization.real(y)
+            tensors = [self.emitter.tensor(x), self.emitter.tensor(y)]
+            tensors += [self.rescaling.zero_point(0, t.dtype) for t in tensors]
+            return self._rounded(self.emitter.emit("MATMUL", tensors), x.dtype)
+        widths = (x.quant.bits, y.quant.bits)
+        self.emitter.require(widths in ((8, 8), (16, 16)), f"multiplies matrices of {widths[0]} and {widths[1]} bits")
+        self.emitter.require(
+            x.quant.axis is None and y.quant.axis is None, "multiplies matrices with per-channel scales"
+        )
+        limit = x.shape[2] * _reach(x.quant) * _reach(y.quant)
+        quant = QParams((x.quant.scalar * y.quant.scalar,), 0, -limit, limit)
+        inputs = [
+            self.emitter.tensor(x),
+            self.emitter.tensor(y),
+            self.rescaling.zero_point(x.quant.zero_point, _dtype(x)),
+            self.rescaling.zero_point(y.quant.zero_point, _dtype(y)),
+        ]
+        return self.emitter.value(self.emitter.emit("MATMUL", inputs), torch.float32, quant=quant)
+
+    def _weighed(self, name: str, weight: Value) -> int:
+        """The largest sum of magnitudes of integers that a result is made with."""
+        channels = self._channels(name, weight)
+        assert weight.quant is not None
+        if weight.const is None:
+            return weight.size // channels * _reach(weight.quant)
+        sizes = (weight.const.to(torch.int16) - weight.quant.zero_point).abs()
+        apart = sizes.flatten(2).sum((0, 1)) if name == "DEPTHWISE_CONV2D" else sizes.flatten(1).sum(1)
+        return int(apart.max())
+
+    def _coarse_enough(self, weight: Value, bias: torch.Tensor, scale: float) -> Value:
+        """The weight with scales so large that the bias takes 30 bits of the accumulator at most.
+
+        A bias beyond would saturate. The products of such a channel are small beside it.
+
+        Args:
+            scale: of what is convolved.
+        """
+        assert weight.quant is not None
+        least = bias.abs().double() / (2.0**30 * scale)
+        least = least if len(weight.quant.scale) > 1 else least.max().reshape(1)
+        scales = torch.tensor(weight.quant.scale, dtype=torch.float64)
+        if (scales >= least).all():
+            return weight
+        quant = replace(weight.quant, scale=tuple(torch.maximum(scales, least).tolist()))
+        return self.quantization.quantize(weight, quant, torch.int8)
+
+    def _kernel(self, weight: Value, x: DType) -> Tensor:
+        """The weight as TOSA has it: constants of 4 bits in half the bytes, where the specification does."""
+        kernel, quant = self.emitter.tensor(weight), weight.quant
+        assert quant is not None
+        small = quant.qmin >= -7 and quant.qmax <= 7 and quant.zero_point == 0
+        if not (small and kernel.data is not None and x == DType.INT8 and self.emitter.spec.support_extension("int4")):
+            return kernel
+        return self.emitter.constant(kernel.data, DType.INT4)
+
+    def _rounded(self, sums: Tensor, dtype: torch.dtype) -> Value:
+        """Sums, which TOSA gives in a wider type for some, in the type that PyTorch gives."""
+        return self.casts.cast(self.emitter.value(sums, tosa_to_torch(sums.dtype)), dtype)
+
+    def _channels(self, name: str, weight: Value) -> int:
+        return weight.shape[2] * weight.shape[3] if name == "DEPTHWISE_CONV2D" else weight.shape[0]
+
+    def _integer_bias(self, bias: Value | None, scale: tuple[float, ...], channels: int, wide: bool) -> Tensor:
+        """The bias in steps of the accumulator, saturated to its 32 or 48 bits."""
+        dtype = DType.INT48 if wide else DType.INT32
+        if bias is None:
+            return self.emitter.constant(np.zeros(channels, numpy_dtype(dtype)), dtype)
+        self.emitter.require(bias.const is not None, "has a quantized bias that is not constant")
+        steps = torch.round(bias.real().double() / torch.tensor(scale, dtype=torch.float64))
+        low, high = (-(2.0**47), 2.0**47 - 1) if wide else INTEGER_RANGES[torch.int32]
+        return self.emitter.constant(steps.clamp(low, high).numpy().astype(numpy_dtype(dtype)), dtype)
+
+
+def _sum_type(dtype: torch.dtype) -> torch.dtype:
+    """What products of reals are added up to: of float8, float16."""
+    return torch.float16 if dtype in (torch.float8_e4m3fn, torch.float8_e5m2) else dtype
+
+
+def _reach(quant: QParams) -> int:
+    """The largest magnitude of an integer, counted from the zero point."""
+    return max(quant.qmax - quant.zero_point, quant.zero_point - quant.qmin)
+
+
+def _dtype(value: Value) -> DType:
+    if value.tensor is not None:
+        return value.tensor.dtype
+    assert value.const is not None
+    return torch_to_tosa(value.const.dtype)

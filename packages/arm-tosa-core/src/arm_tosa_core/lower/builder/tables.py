@@ -1,0 +1,132 @@
+"""Functions of one quantized value, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...tosa.dtypes import torch_to_tosa
+from ...tosa.ir import DType, Tensor
+from ..values import QParams, Value
+from .emitter import Emitter
+from .interpolation import FINE_BITS, FORM_BITS, MORE_BITS, TABLE_BITS, Interpolation, interpolate
+from .quantization import Quantization
+from .rescaling import Rescaling
+
+#: Of a quantum of 8 bits, what an entry of a table of 16 bits counts.
+_FINER = 1 / 8
+
+
+class Tables:
+    """TABLE of 8 bits, and of 16 bits with what its lines leave out (``interpolation``)."""
+
+    def __init__(self, emitter: Emitter, rescaling: Rescaling, quantization: Quantization) -> None:
+        self.emitter = emitter
+        self.rescaling = rescaling
+        self.quantization = quantization
+
+    def TABLE(
+        self,
+        x: Value,
+        function: Callable[[torch.Tensor], torch.Tensor],
+        quant: QParams,
+        dtype: torch.dtype,
+        precise: bool = False,
+    ) -> Value:
+        """Any function of one quantized value, as a table (TOSA 1.0, section 2.6.1 "TABLE").
+
+        8 bits: an entry per integer. 16 bits: 513 points, 128 apart, and linear between. From 8 bits to more, the input
+        is widened first; from 16 bits to 8, entries have three more bits, and a RESCALE rounds.
+
+        Args:
+            precise: from 16 bits to 16 or 32, parabolas between the points and entries with a fraction, so that nearly
+                every result is the nearest integer; otherwise it is one of the two nearest.
+        """
+        assert x.quant is not None
+        self.emitter.require(
+            x.quant.axis is None and x.quant.bits in (8, 16), "takes an input that is not quantized to 8 or 16 bits"
+        )
+        self.emitter.require(dtype in (torch.int8, torch.int16, torch.int32), f"has a result of {dtype}")
+        self.emitter.require(dtype != torch.int32 or quant.zero_point == 0, "has a result of 32 bits with a zero point")
+        wide = x.quant.bits == 16 or dtype != torch.int8
+        bounds = x.clamp  # of 8 bits they are free; the lines between entries of 16 bits would cut their corners
+        x = self.quantization.apply_clamp(x) if wide else x.but(clamp=None)
+        assert x.quant is not None
+        tensor, given = self.emitter.tensor(x, x.axes), x.quant
+        between = given.bits == 16
+        if wide and not between:
+            tensor = self.rescaling.rescale(tensor, [128.0], DType.INT16, given.zero_point)
+            given = QParams((given.scalar / 128,), 0, -32768, 32767)
+        points = torch.arange(-32768, 32769) if wide else torch.arange(-128, 128)
+        real = given.dequantize(points).to(torch.float32)
+        real = real if bounds is None else real.clamp(*bounds)
+        result = torch.nan_to_num(function(real).double(), nan=0.0)
+        if not wide:
+            out = self._table(tensor, quant.quantize(result).numpy().astype(np.int8))
+        elif dtype == torch.int16:
+            values = (result / quant.scalar + quant.zero_point).numpy()
+            found = interpolate(values, quant.qmin, quant.qmax, between, precise)
+            out = self._interpolated(tensor, found, 1.0, DType.INT16)
+        else:  # entries of another scale, and no zero point
+            reach = float((result / quant.scalar).abs().max())  # a result of 32 bits is more than entries hold
+            unit = max(reach / 32767, 1.0) if dtype == torch.int32 else _FINER
+            values = (result / (quant.scalar * unit)).numpy()
+            ends = (-32768, 32767)
+            if dtype == torch.int8:
+                ends = (int((quant.qmin - quant.zero_point) / _FINER), int((quant.qmax - quant.zero_point) / _FINER))
+            found = interpolate(values, *ends, between, precise and dtype == torch.int32)
+            out = self._interpolated(tensor, found, unit, torch_to_tosa(dtype), quant.zero_point)
+        return self.emitter.value(out, torch.float32, x.axes, quant)
+
+    def _table(self, x: Tensor, entries: np.ndarray[Any, Any]) -> Tensor:
+        return self.emitter.emit("TABLE", [x, self.emitter.graph.constant(entries, x.dtype)])
+
+    def _interpolated(self, x: Tensor, found: Interpolation, unit: float, dtype: DType, zero_point: int = 0) -> Tensor:
+        """A function of INT16 by its tables, whose entries count in units of the result's quanta.
+
+        A sum of several may have ``MORE_BITS`` more bits of fraction than a TABLE's result.
+        """
+        out, step = self._table(x, found.entries), found.step
+        more = MORE_BITS if found.precise else 0
+        out = self._shifted(out, more)
+        rest = [] if found.fine is None else [self._table(x, found.fine)]
+        rest += [] if found.bend is None else [self._bent(x, found.bend)]
+        if rest:  # of the same scale
+            fraction = rest[0] if len(rest) == 1 else self.emitter.emit("ADD", rest)
+            factor = 2.0 ** (more - FINE_BITS)
+            out = self.emitter.emit("ADD", [out, self.rescaling.rescale(fraction, [factor], DType.INT32)])
+        if found.zooms and step > 1:  # they count in quanta
+            out, step = self._shifted(out, step.bit_length() - 1), 1
+        for centre, shift, bits, entries in found.zooms:
+            moved = x
+            if centre:
+                constant = self.emitter.graph.constant(np.full([1] * len(x.shape), centre, np.int32), DType.INT32)
+                moved = self.emitter.emit("SUB", [self.rescaling.rescale(x, [1.0], DType.INT32), constant])
+            near = self._table(self.rescaling.rescale(moved, [2.0**shift], DType.INT16), entries)
+            out = self.emitter.emit("ADD", [out, self._shifted(near, more - bits)])
+        return self.rescaling.rescale(out, [step * unit / 2 ** (TABLE_BITS + more)], dtype, new_zero_point=zero_point)
+
+    def _bent(self, x: Tensor, bend: np.ndarray[Any, Any]) -> Tensor:
+        """Parabolas between the points of tables, in ``2**-(TABLE_BITS + FINE_BITS)`` steps: a bend times a form.
+
+        The form is a function of where x lies beside its nearest point; a TABLE has it at each of these 128 places.
+        """
+        wide = self.rescaling.rescale(x, [1.0], DType.INT32)
+        bits = self.emitter.graph.constant(np.full([1] * len(x.shape), 7, np.int32), DType.INT32)
+        nearest = self.emitter.emit("ARITHMETIC_RIGHT_SHIFT", [wide, bits], round=True)
+        beside = self.emitter.emit("SUB", [wide, self.emitter.emit("LOGICAL_LEFT_SHIFT", [nearest, bits])])  # -64 to 63
+        along = np.abs(np.arange(-256, 257)) / 512
+        parabola = np.rint(4 * along * (1 - along) * 2**FORM_BITS).astype(np.int16)
+        forms = (self._table(self.rescaling.rescale(beside, [512.0], DType.INT16), parabola), self._table(x, bend))
+        return self._times(*(self.rescaling.rescale(t, [2.0**-TABLE_BITS], DType.INT16) for t in forms))
+
+    def _times(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.emitter.emit("MUL", [x, y, self.emitter.graph.constant(np.zeros(1, np.int8), DType.INT8)])
+
+    def _shifted(self, x: Tensor, bits: int) -> Tensor:
+        """INT32 times a power of two. A RESCALE on its own takes Ethos-U85 four times as long as a MUL."""
+        factor = self.emitter.graph.constant(np.full([1] * len(x.shape), 2**bits, np.int32), DType.INT32)
+        return self._times(x, factor) if bits else x
