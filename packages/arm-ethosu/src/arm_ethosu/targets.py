@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from arm_tosa_core.plugin.health import tool
-from arm_tosa_core.plugin.target import Target
+from arm_tosa_core.plugin.target import Preferences, Target
 from arm_tosa_core.support.errors import ToolError
 
 from .accelerators import ACCELERATORS, DEFAULTS, family_of
@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 
 
 VELA = tool("vela", "ethos-u-vela", "compiling for Ethos-U")
+
+_PREFERENCES = Preferences(
+    # The shifts of the accelerator's own addition: Vela then uses it in place of three operators.
+    addition_shifts={8: 19, 16: 14},
+    # The largest window of the accelerator's depthwise convolution.
+    largest_mean_window=64,
+)
 
 
 def ethos_u_target(
@@ -44,6 +51,7 @@ def ethos_u_target(
         estimate=estimate,
         run=_run if find_spec("arm_runtime") else None,
         suffix=".vela",
+        preferences=_PREFERENCES,
         joins_int48_rescales=family == "u85",
         health=(VELA,),
         backend_id="EthosUBackend",

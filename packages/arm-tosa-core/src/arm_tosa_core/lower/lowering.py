@@ -81,7 +81,9 @@ class Lowering:
         self.target = target
         self.rules = RuleSet.of(target.name)
         self.graph = Graph()
-        self.builder = Builder(self.graph, target.tosa_spec, target.checks, rules=self.rules, dry=dry)
+        self.builder = Builder(
+            self.graph, target.tosa_spec, target.checks, rules=self.rules, preferences=target.preferences, dry=dry
+        )
         self.constants = constants(program, known)
         self.all_known = all_known(program, known)
         self.precision = Precision(program.graph, self.rules)
@@ -279,7 +281,8 @@ class Lowering:
         inner = copy.copy(self)
         inner.graph, inner.values, inner.constants = Graph(name), {}, {}
         spec, checks = self.target.tosa_spec, self.target.checks
-        inner.builder = Builder(inner.graph, spec, checks, rules=self.rules, dry=self.builder.dry)
+        preferences, dry = self.builder.preferences, self.builder.dry
+        inner.builder = Builder(inner.graph, spec, checks, rules=self.rules, preferences=preferences, dry=dry)
         inner.wide_inputs = False
         return inner
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 import torch
 
+from ..plugin.target import Preferences
 from ..tosa.specification import TosaSpecification
 from .values import Operand, Value
 
@@ -122,6 +123,11 @@ class OpBuilder(CompositeBuilder[Value], Protocol):
     @property
     def spec(self) -> TosaSpecification:
         """What the operators must conform to."""
+        ...
+
+    @property
+    def preferences(self) -> Preferences:
+        """Which of several ways to say the same suits the target."""
         ...
 
     # -- values ------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,6 +20,24 @@ if TYPE_CHECKING:
 
 #: An event of a run: begin, end, name.
 Span = tuple[int, int, str]
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """Which of several ways to say the same in TOSA suits a target. All of them are right on every target.
+
+    Args:
+        addition_shifts: bits by which the operand of the larger scale is shifted left before two quantized values are
+            added, by the bits of the operands. For widths that are not here, as many as INT32 has room for.
+        largest_mean_window: height and width of the images, at most, whose mean is taken by a depthwise convolution
+            where they are quantized; of larger ones it is taken by sums along the axes.
+        most_repeated_indices: indices at most with which reals are gathered without a TRANSPOSE; they are repeated for
+            every element of the axes before the one that is indexed.
+    """
+
+    addition_shifts: Mapping[int, int] = field(default_factory=lambda: {8: 19, 16: 14}, hash=False)
+    largest_mean_window: int = 64
+    most_repeated_indices: int = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -43,6 +61,7 @@ class Target:
             a result may be off by a quantum. The conformance kit grants some composites of 16 bits more for it.
         extract: a delegate's payload to the file that tools read, as its suffix and contents. None: the payload is it.
         profile: like ``run``, and what happened meanwhile: begin and end (nanoseconds) and name of each event.
+        preferences: which of several ways to say the same in TOSA suits it.
         health: what it needs of this machine, to compile and to run: lines of ``arm-tosa doctor``.
     """
 
@@ -60,6 +79,7 @@ class Target:
     estimate: Callable[[bytes], Mapping[str, float]] | None = None
     joins_int48_rescales: bool = False
     profile: Callable[[bytes, Arrays], tuple[list[np.ndarray[Any, Any]], Sequence[Span]]] | None = None
+    preferences: Preferences = field(default_factory=Preferences)
     health: Sequence[HealthCheck] = ()
 
     @property

@@ -12,9 +12,6 @@ from ..lower.rule import Q, op
 from ..lower.values import Value, inverse
 from ..support.errors import Rejected
 
-#: Indices at most that are repeated so that nothing is transposed.
-_FEW = 1 << 12
-
 
 @op("aten.embedding.default", quant=Q.SHARED)
 def embedding(b: OpBuilder, table: Value, indices: Value, *_: object) -> Value:
@@ -26,13 +23,13 @@ def embedding(b: OpBuilder, table: Value, indices: Value, *_: object) -> Value:
 def index_select(b: OpBuilder, x: Value, dim: int, indices: Value) -> Value:
     """Few reals are picked where they lie, from a table per element of the axes in front of the indexed one.
 
-    Others are picked in rows as long as they can be: an index for each would be as large as the result, and of short
-    rows of integers Ethos-U85 takes up to ten times as long.
+    Others are picked in rows as long as they can be: an index for each would be as large as the result, and many short
+    rows of integers take longer than few long ones.
     """
     dim %= x.rank
     lies = inverse(x.axes)
     tables = math.prod(x.shape[axis] for axis in lies[: lies.index(dim)])
-    few = x.quant is None and x.dtype.is_floating_point and tables * indices.size <= _FEW
+    few = x.quant is None and x.dtype.is_floating_point and tables * indices.size <= b.preferences.most_repeated_indices
     order = lies if few else (dim, *(i for i in range(x.rank) if i != dim))
     at, moved = order.index(dim), b.TRANSPOSE(x, order)
     front, (length, *back) = moved.shape[:at], moved.shape[at:]

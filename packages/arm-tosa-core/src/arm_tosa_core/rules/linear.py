@@ -30,7 +30,7 @@ def linear(b: OpBuilder, x: Value, weight: Value, bias: Value | None = None) -> 
 
 
 def _image(rows: int, channels: int) -> list[int]:
-    """An image of ``rows`` pixels, as near to a square as its divisors allow: blocks of an NPU are squares."""
+    """An image of ``rows`` pixels, as near to a square as its divisors allow: accelerators work in square blocks."""
     height = max(h for h in range(1, int(rows**0.5) + 1) if rows % h == 0)
     return [1, height, rows // height, channels]
 

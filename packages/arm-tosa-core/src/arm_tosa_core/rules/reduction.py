@@ -48,13 +48,9 @@ def mean(
     b: OpBuilder, x: Value, dims: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> Value:
     axes = _axes(x, dims)
-    if x.rank == 4 and axes == [2, 3] and (x.quant is None or max(x.shape[2:]) <= _WINDOW):
+    if x.rank == 4 and axes == [2, 3] and (x.quant is None or max(x.shape[2:]) <= b.preferences.largest_mean_window):
         return _finish(b, b.nchw(_image_mean(b, b.nhwc(x))), axes, keepdim)
     return _finish(b, b.mean(x, axes), axes, keepdim)
-
-
-#: Largest window of an NPU's depthwise convolution.
-_WINDOW = 64
 
 
 def _image_mean(b: OpBuilder, image: Value) -> Value:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ...compat.torch import OpOverload
+from ...plugin.target import Preferences
 from ...support.errors import UsageError
 from ...tosa.graph import Graph
 from ...tosa.ir import Origin
@@ -41,6 +42,7 @@ class Builder:
         spec: what they must conform to.
         checks: limits of the target, asked about every operator.
         rules: those of the target, for ``b.aten``.
+        preferences: which of several ways to say the same suits the target.
         dry: the graph is thrown away, and what counts is whether a rule refuses: large constants are not copied.
     """
 
@@ -51,10 +53,11 @@ class Builder:
         checks: Sequence[Check] = (),
         *,
         rules: RuleSet = NO_RULES,
+        preferences: Preferences | None = None,
         dry: bool = False,
     ) -> None:
         self.rules = rules
-        emitter = self._emitter = Emitter(graph, spec, checks, dry=dry)
+        emitter = self._emitter = Emitter(graph, spec, checks, preferences=preferences, dry=dry)
         rescaling = Rescaling(emitter)
         quantization = Quantization(emitter, rescaling)
         casts = Casts(emitter, rescaling)
@@ -68,7 +71,7 @@ class Builder:
         tables = Tables(emitter, rescaling, quantization)
         rounding = Rounding(emitter, rescaling, quantization)
 
-        self.graph, self.spec, self.dry = graph, spec, dry
+        self.graph, self.spec, self.preferences, self.dry = graph, spec, emitter.preferences, dry
         self.require = emitter.require
         self.emit, self.emit_all = emitter.emit, emitter.emit_all
         self.const, self.scalar = emitter.const, emitter.scalar

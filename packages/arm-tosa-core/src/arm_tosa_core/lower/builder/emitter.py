@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...plugin.target import Preferences
 from ...support.errors import Rejected
 from ...tosa.dtypes import numpy_dtype, to_array, torch_to_tosa
 from ...tosa.graph import Graph
@@ -44,15 +45,23 @@ class Emitter:
         graph: where operators go.
         spec: what they must conform to.
         checks: limits of the target, asked about every operator.
+        preferences: which of several ways to say the same suits the target.
         dry: only to find out whether it would work; large constants are not copied.
     """
 
     def __init__(
-        self, graph: Graph, spec: TosaSpecification, checks: Sequence[Check] = (), *, dry: bool = False
+        self,
+        graph: Graph,
+        spec: TosaSpecification,
+        checks: Sequence[Check] = (),
+        *,
+        preferences: Preferences | None = None,
+        dry: bool = False,
     ) -> None:
         self.graph = graph
         self.spec = spec
         self.checks = tuple(checks)
+        self.preferences = preferences or Preferences()
         self.dry = dry
         self.origin: Origin | None = None
         self._ordered: dict[tuple[int, Axes], Tensor] = {}

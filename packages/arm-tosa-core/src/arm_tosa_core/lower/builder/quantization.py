@@ -20,9 +20,6 @@ from .rescaling import REACH, Rescaling
 _ADD_BITS = 29
 #: Up to which multiple of a scale float32 tells one from the next with bits to spare.
 _MULTIPLES = 2**16
-#: Left shift of the operand with the larger scale, by bits. Any that leaves room is right; these are the ones of the
-#: NPU's own addition, which Vela then uses instead of three operators.
-_ADD_SHIFT = {8: 19, 16: 14}
 
 
 class Quantization:
@@ -205,7 +202,7 @@ class Quantization:
         room = math.floor(_ADD_BITS - math.log2(max(top / scale, 1)))
         quants = [v.quant for v in values if v.quant]
         if len(quants) < len(values) or any(q.scalar != scale or q.bits > 16 for q in quants):
-            scale *= 2.0 ** -min(room, _ADD_SHIFT.get(bits, room))
+            scale *= 2.0 ** -min(room, self.emitter.preferences.addition_shifts.get(bits, room))
         if any(_is_plain(q) for q in quants):
             steps = [1.0, max((q.scalar for q in quants if q.bits <= 16), default=1.0)]
             self.emitter.require(
@@ -223,8 +220,8 @@ class Quantization:
             data = quant.quantize(value.real()).to(torch.int32)
             low, high = (int(data.min()), int(data.max())) if data.numel() else (0, 0)
             return self.emitter.const(data, QParams((scale,), 0, low, high))
-        # A quantized constant is rescaled in the graph as well: it is smaller there, and Vela adds and multiplies
-        # operands of one type without a pass of their own for the RESCALE.
+        # A quantized constant is rescaled in the graph as well: it is smaller there, and both operands have
+        # one type, which compilers add and multiply without a pass of their own for the RESCALE.
         factor = quant.scalar / scale
         tensor = self.emitter.tensor(value, value.axes)
         low, high = (math.floor((q - quant.zero_point) * factor) for q in (quant.qmin, quant.qmax))

@@ -127,6 +127,6 @@ class Tables:
         return self.emitter.emit("MUL", [x, y, self.emitter.graph.constant(np.zeros(1, np.int8), DType.INT8)])
 
     def _shifted(self, x: Tensor, bits: int) -> Tensor:
-        """INT32 times a power of two. A RESCALE on its own takes Ethos-U85 four times as long as a MUL."""
+        """INT32 times a power of two: a MUL, for a RESCALE on its own can take several times as long."""
         factor = self.emitter.graph.constant(np.full([1] * len(x.shape), 2**bits, np.int32), DType.INT32)
         return self._times(x, factor) if bits else x

@@ -1,0 +1,58 @@
+"""A target's preferences among several ways to say the same in TOSA: which operators each of them gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from arm_tosa_core.lower.builder import Builder
+from arm_tosa_core.lower.values import QParams, Value
+from arm_tosa_core.plugin.target import Preferences
+from arm_tosa_core.rules import index, reduction
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.specification import TosaSpecification
+
+INTEGER = TosaSpecification.create_from_string("TOSA-1.0+INT")
+FLOAT = TosaSpecification.create_from_string("TOSA-1.0+FP")
+
+
+def _quantized(b: Builder, shape: tuple[int, ...], scale: float, name: str = "x") -> Value:
+    tensor = b.graph.input(name, shape, DType.INT8)
+    return b.value(tensor, torch.float32, quant=QParams((scale,), 3, -128, 127))
+
+
+def _names(b: Builder) -> list[str]:
+    return [op.name for op in b.graph.ops]
+
+
+@pytest.mark.parametrize(
+    ("largest", "taken", "not_taken"), [(8, "DEPTHWISE_CONV2D", "REDUCE_SUM"), (7, "REDUCE_SUM", "DEPTHWISE_CONV2D")]
+)
+def test_the_mean_of_a_large_image_is_a_sum_along_axes(largest: int, taken: str, not_taken: str) -> None:
+    b = Builder(Graph(), INTEGER, preferences=Preferences(largest_mean_window=largest))
+    y = reduction.mean(b, _quantized(b, (1, 4, 8, 8), 0.5), [2, 3], True)
+    assert taken in _names(b)
+    assert not_taken not in _names(b)
+    assert y.shape == (1, 4, 1, 1)
+    assert y.quant is not None
+    assert np.isclose(y.quant.scalar, 0.5 / 64)
+
+
+@pytest.mark.parametrize(("most", "transposes"), [(6, 0), (5, 2)])
+def test_many_indices_are_not_repeated(most: int, transposes: int) -> None:
+    b = Builder(Graph(), FLOAT, preferences=Preferences(most_repeated_indices=most))
+    x = b.value(b.graph.input("x", (2, 5, 7), DType.FP32), torch.float32)
+    y = index.index_select(b, x, 1, b.const(torch.tensor([4, 0, 4])))
+    b.tensor(y)
+    assert _names(b).count("TRANSPOSE") == transposes
+    assert y.shape == (2, 3, 7)
+
+
+@pytest.mark.parametrize("shift", [19, 12])
+def test_an_addition_shifts_as_far_as_the_target_does(shift: int) -> None:
+    b = Builder(Graph(), INTEGER, preferences=Preferences(addition_shifts={8: shift}))
+    y = b.ADD(_quantized(b, (4,), 0.5), _quantized(b, (4,), 0.25, "y"))
+    assert y.quant is not None
+    assert y.quant.scalar == 0.5 / 2**shift
