@@ -32,7 +32,9 @@ def test_a_sound_graph_passes() -> None:
 
 
 def out_of_order(graph: Graph) -> None:
-    graph.ops[0], graph.ops[1] = graph.ops[1], graph.ops[0]
+    first, second = graph.ops[:2]
+    graph.ops.remove(second)
+    graph.ops.insert_before(first, second)
 
 
 def result_of_another_shape(graph: Graph) -> None:
@@ -40,11 +42,12 @@ def result_of_another_shape(graph: Graph) -> None:
 
 
 def broken_use_list(graph: Graph) -> None:
-    graph.inputs[0].uses.clear()
+    graph.inputs[0].uses.remove(graph.ops[0])
 
 
 def stale_use(graph: Graph) -> None:
-    dropped = graph.ops.pop()
+    dropped = graph.ops[-1]
+    graph.ops.remove(dropped)
     graph.outputs = [dropped.inputs[0]]
 
 

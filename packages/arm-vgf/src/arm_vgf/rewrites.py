@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from arm_tosa_core.tosa.graph import Graph
-from arm_tosa_core.tosa.ir import DType, Op
-from arm_tosa_core.tosa.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.ir import DType, Tensor
+from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
+from arm_tosa_core.tosa.rewrite import Stage
 
 
-def _argmax_of_one(graph: Graph, op: Op) -> bool:
+def _several(match: Match) -> str | None:
+    size = match.op.inputs[0].shape[match.op.attrs["axis"]]
+    return None if size == 1 else f"there are {size} elements to choose from"
+
+
+def _argmax_of_one(match: Match) -> Tensor:
     """An ARGMAX over one element is 0. The emulation layer leaves the output as it was.
 
     It does so with outputs that are constants, too; the converter folds sums, but no absolute values.
     """
-    if op.inputs[0].shape[op.attrs["axis"]] != 1:
-        return False
-    zeros = graph.constant(np.zeros(op.output.shape, np.int32), DType.INT32)
-    made = graph.insert(graph.ops.index(op), "ABS", [zeros], {}, op.origin)
-    graph.replace(op.output, made.output)
-    return True
+    return match.insert("ABS", match.graph.constant(np.zeros(match.op.output.shape, np.int32), DType.INT32))
 
 
-REWRITES = (Rewrite("argmax-of-one", Stage.LEGALIZE, ("ARGMAX",), _argmax_of_one),)
+REWRITES = (pattern_rewrite("argmax-of-one", Stage.LEGALIZE, Pattern("ARGMAX"), _argmax_of_one, _several),)

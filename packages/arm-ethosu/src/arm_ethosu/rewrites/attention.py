@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 from math import ceil
-from typing import Any
 
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
-from .chain import Chain
+from .inserter import Inserter
 
 #: Elements between the products from which on parts are made, of whole matrices: the memory on the chip holds no more.
 _MANY = 1 << 20
@@ -21,6 +20,8 @@ _LARGE = 1 << 22
 _BY_ELEMENT = frozenset(
     ("ADD", "CAST", "CLAMP", "EQUAL", "GREATER", "MAXIMUM", "MINIMUM", "MUL", "RESCALE", "SELECT", "SUB", "TABLE")
 )
+#: What else may be computed by rows.
+_BY_ROW = frozenset(("RESHAPE", "REDUCE_ALL", "REDUCE_ANY", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PRODUCT", "REDUCE_SUM"))
 
 
 def _in_parts(graph: Graph, op: Op) -> bool:
@@ -47,8 +48,8 @@ def _in_parts(graph: Graph, op: Op) -> bool:
     done = []
     for matrices in _ranges(count, together):
         found = [parts.end(op, matrices, some) for some in _ranges(rows, height)]
-        done.append(parts.join(found, axis=1))
-    graph.replace(last.output, parts.join(done, axis=0))
+        done.append(parts.insert.join(found, axis=1))
+    graph.replace(last.output, parts.insert.join(done, axis=0))
     return True
 
 
@@ -92,10 +93,7 @@ class _Parts:
     def __init__(self, graph: Graph, last: Op, chain: set[Op]) -> None:
         self.graph, self.last, self.chain = graph, last, chain
         self.cut = cache(self._cut)
-        self.insert, self.join = graph.before(last), Chain(graph, last).join
-
-    def _like(self, op: Op, name: str, operands: list[Tensor], attrs: dict[str, Any]) -> Tensor:
-        return self.graph.insert(self.graph.ops.index(self.last), name, operands, attrs, op.origin).output
+        self.insert = Inserter(graph, last)
 
     def end(self, op: Op, matrices: range, rows: range) -> Tensor:
         """Some rows of some matrices of the second product, rescaled if ``last`` does that."""
@@ -115,17 +113,17 @@ class _Parts:
             if made.name == "RESHAPE":
                 *ones, _, _, columns = made.output.shape
                 operands[1] = self.graph.shape([*ones, len(matrices), len(rows), columns])
-            return self._like(made, made.name, operands, made.attrs)
+            return self.insert.like(made, *operands)
 
         def product(made: Op, left: Tensor) -> Tensor:
             _, right, *zero_points = made.inputs
             right = self.cut(right, matrices, range(right.shape[1]))
-            return self._like(made, made.name, [left, right, *zero_points], made.attrs)
+            return self.insert.like(made, left, right, *zero_points)
 
         made = product(op, part(op.inputs[0]))
         if self.last is op:
             return made
-        return self._like(self.last, self.last.name, [made, *self.last.inputs[1:]], self.last.attrs)
+        return self.insert.like(self.last, made, *self.last.inputs[1:])
 
     def _cut(self, tensor: Tensor, matrices: range, rows: range) -> Tensor:
         """Some rows of some matrices of a tensor from outside the chain; sizes of 1 are repeated."""
@@ -141,4 +139,4 @@ class _Parts:
         return self.insert("SLICE", tensor, self.graph.shape(start), self.graph.shape(size))
 
 
-ATTENTION_IN_PARTS = Rewrite("attention_in_parts", Stage.OPTIMIZE, ("MATMUL",), _in_parts)
+ATTENTION_IN_PARTS = Rewrite("attention_in_parts", Stage.OPTIMIZE, ("MATMUL",), _in_parts, _BY_ELEMENT | _BY_ROW)

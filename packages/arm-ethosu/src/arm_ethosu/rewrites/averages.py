@@ -8,7 +8,7 @@ from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
-from .chain import Chain
+from .inserter import Inserter
 
 #: How often windows read an element from which on a convolution is faster: measured, on Ethos-U55-128 and U85-256.
 _OVERLAP = 2
@@ -45,9 +45,9 @@ def _average_as_depthwise(graph: Graph, op: Op) -> bool:
     if image.dtype is not DType.INT8 or any(op.attrs["pad"]) or reads < _OVERLAP or in_zero.data is None:
         return False
     source, pad = _padded(image, int(in_zero.data[0]), (height, width))
-    chain, ones = Chain(graph, op), np.ones((height, width, image.shape[3], 1), np.int8)
-    total = chain.convolve("DEPTHWISE_CONV2D", source, ones, op.attrs["stride"], pad, in_zero)
-    graph.replace(op.output, chain.rescale(total, DType.INT8, _reciprocal(count), out_zero))
+    insert, ones = Inserter(graph, op), np.ones((height, width, image.shape[3], 1), np.int8)
+    total = insert.convolve("DEPTHWISE_CONV2D", source, ones, op.attrs["stride"], pad, in_zero)
+    graph.replace(op.output, insert.rescale(total, DType.INT8, _reciprocal(count), out_zero))
     return True
 
 

@@ -32,12 +32,12 @@ def _repeated_constant(graph: Graph, op: Op) -> bool:
         if constant.data is None or not is_poolable(constant) or not 1 < constant.size < op.output.size:
             continue
         readers = [use for use in constant.uses if use.name in _ELEMENTWISE + _BETWEEN]
-        first = min(graph.ops.index(reader) for reader in readers)
-        copy = through_pool(graph, first, constant, op)
+        first = min(readers, key=lambda reader: reader.position)
+        copy = through_pool(graph, first, constant, op.origin)
         for reader in readers:
             graph.set_input(reader, reader.inputs.index(constant), copy)
         return True
     return False
 
 
-REPEATED_CONSTANT = Rewrite("repeated_constant", Stage.LEGALIZE, _ELEMENTWISE, _repeated_constant)
+REPEATED_CONSTANT = Rewrite("repeated_constant", Stage.LEGALIZE, _ELEMENTWISE, _repeated_constant, frozenset(_BETWEEN))

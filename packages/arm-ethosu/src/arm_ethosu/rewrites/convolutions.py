@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from arm_tosa_core.tosa.graph import Graph
-from arm_tosa_core.tosa.ir import Op
+from arm_tosa_core.tosa.ir import Op, Tensor
+from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
-from .chain import Chain
+from .inserter import Inserter
 
 #: Of the kernel registers; beyond, Vela unrolls a stride and writes a dilation's zeros into the weights.
 _NATIVE_STRIDE = 3
@@ -20,24 +21,35 @@ _NATIVE_DILATION = 2
 _PRODUCTS_PER_COPY = 80
 
 
-def _patches(graph: Graph, op: Op) -> bool:
+def _not_side_by_side(match: Match) -> str | None:
+    attrs = match.op.attrs
+    if attrs["stride"] != match.op.inputs[1].shape[1:3] or any(attrs["pad"]):
+        return "its windows do not lie side by side"
+    return _not_over_patches(match.op)
+
+
+def _patches(match: Match) -> Tensor:
     """A convolution whose windows lie side by side becomes a 1x1 convolution over patches.
 
     Vela cuts a stride beyond 3 into one operation per output element: 196 for the patches of a vision transformer.
     """
-    if op.attrs["stride"] != op.inputs[1].shape[1:3] or any(op.attrs["pad"]):
-        return False
-    return _over_patches(graph, op)
+    return _over_patches(match)
 
 
-def _overlapping_patches(graph: Graph, op: Op) -> bool:
+def _native_stride(match: Match) -> str | None:
+    strides = zip(match.op.attrs["stride"], match.op.output.shape[1:3], strict=True)
+    if not any(stride > _NATIVE_STRIDE and count > 1 for stride, count in strides):
+        return "Vela has its stride"
+    return _not_over_patches(match.op)
+
+
+def _overlapping_patches(match: Match) -> Tensor:
     """A convolution with a stride beyond 3 becomes one of stride 1 over patches, as large as the stride.
 
     Vela has none with padding on Ethos-U55 and U65, and cuts others into single results: 11x11 with a stride of 4 takes
     43 times the cycles of this. The kernel grows to whole patches, by zeros: 7x7 with a stride of 4 becomes 2x2.
     """
-    strides = zip(op.attrs["stride"], op.output.shape[1:3], strict=True)
-    return any(stride > _NATIVE_STRIDE and count > 1 for stride, count in strides) and _over_patches(graph, op)
+    return _over_patches(match)
 
 
 def is_over_patches(op: Op) -> bool:
@@ -46,15 +58,21 @@ def is_over_patches(op: Op) -> bool:
     return weight.is_constant and op.attrs["dilation"] == (1, 1) and zero is not None and not zero.any()
 
 
-def _over_patches(graph: Graph, op: Op) -> bool:
+def _not_over_patches(op: Op) -> str | None:
+    if max(op.attrs["stride"]) <= _NATIVE_STRIDE:
+        return "Vela has its stride"
+    return None if is_over_patches(op) else "its weights vary, are dilated or have a zero point"
+
+
+def _over_patches(match: Match) -> Tensor:
+    op, insert, graph = match.op, match.insert, match.graph
     image, weight, *rest = op.inputs
+    assert weight.data is not None
     outputs, height, width, channels = weight.shape
     (down, across), (top, _, left, _) = op.attrs["stride"], op.attrs["pad"]
-    if max(down, across) <= _NATIVE_STRIDE or weight.data is None or not is_over_patches(op):
-        return False
     high, wide = -(-height // down), -(-width // across)  # the kernel in patches
     rows, columns = op.output.shape[1] + high - 1, op.output.shape[2] + wide - 1
-    insert, tensor = graph.before(op), image
+    tensor = image
     below, right = rows * down - image.shape[1] - top, columns * across - image.shape[2] - left
     if top or below or left or right:
         tensor = insert("PAD", tensor, graph.shape((0, 0, top, below, left, right, 0, 0)), rest[1])
@@ -65,8 +83,7 @@ def _over_patches(graph: Graph, op: Op) -> bool:
     kernel = np.pad(weight.data, ends).reshape(outputs, high, down, wide, across, channels)
     kernel = np.moveaxis(kernel, 2, 3).reshape(outputs, high, wide, -1)
     attrs = {**op.attrs, "stride": (1, 1), "pad": (0, 0, 0, 0)}
-    graph.replace(op.output, insert("CONV2D", tensor, graph.constant(kernel, weight.dtype), *rest, **attrs))
-    return True
+    return insert("CONV2D", tensor, graph.constant(kernel, weight.dtype), *rest, **attrs)
 
 
 class _Taps(NamedTuple):
@@ -111,7 +128,7 @@ def _views(graph: Graph, op: Op) -> bool:
             taps.append(_Taps([0], [0], sizes[axis]))
     if not _pays(op, taps, spread):
         return False
-    insert = graph.before(op)
+    insert = Inserter(graph, op)
     (top, bottom), (left, right) = (tap.padding(size) for tap, size in zip(taps, sizes, strict=True))
     padded = image
     if top or bottom or left or right:
@@ -124,7 +141,7 @@ def _views(graph: Graph, op: Op) -> bool:
         for y in taps[0].starts
         for x in taps[1].starts
     ]
-    side_by_side = Chain(graph, op).join(views, axis=3)
+    side_by_side = insert.join(views, axis=3)
     data = weight.data
     for axis in spread:
         data = data.take(taps[axis].positions, axis + 1)
@@ -162,6 +179,8 @@ def _pays(op: Op, taps: list[_Taps], spread: list[int]) -> bool:
     return products > _PRODUCTS_PER_COPY * (views + padded) * channels * image.shape[0]
 
 
-PATCHES = Rewrite("patches_as_channels", Stage.LEGALIZE, ("CONV2D",), _patches)
-OVERLAPPING_PATCHES = Rewrite("overlapping_patches", Stage.LEGALIZE, ("CONV2D",), _overlapping_patches)
+PATCHES = pattern_rewrite("patches_as_channels", Stage.LEGALIZE, Pattern("CONV2D"), _patches, _not_side_by_side)
+OVERLAPPING_PATCHES = pattern_rewrite(
+    "overlapping_patches", Stage.LEGALIZE, Pattern("CONV2D"), _overlapping_patches, _native_stride
+)
 VIEWS = Rewrite("dilation_as_views", Stage.LEGALIZE, ("CONV2D",), _views)

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
-from typing import Any
 
 from arm_tosa_core.tosa.graph import Graph
-from arm_tosa_core.tosa.ir import DType, Op, Tensor
+from arm_tosa_core.tosa.ir import DType, Op, Origin, Tensor
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
+from .inserter import Inserter
 from .maxima import becomes_pool
 
 
-def through_pool(graph: Graph, index: int, tensor: Tensor, like: Op, flat: bool = False) -> Tensor:
-    """A copy of a tensor, made by a pool inserted before ``index``: what Vela then gives a place of its own.
+def through_pool(graph: Graph, before: Op, tensor: Tensor, origin: Origin | None = None, flat: bool = False) -> Tensor:
+    """A copy of a tensor, made by a pool inserted before an operator: what Vela then gives a place of its own.
 
     Args:
+        origin: where the pool comes from; that of ``before`` if none is given.
         flat: the pool sees an image of one row, whatever the tensor's shape.
     """
-
-    def insert(name: str, *operands: Tensor, **attrs: Any) -> Tensor:
-        nonlocal index
-        index += 1
-        return graph.insert(index - 1, name, operands, attrs, like.origin).output
-
-    image, flat = tensor, flat or tensor.rank != 4
+    insert, image, flat = Inserter(graph, before, origin), tensor, flat or tensor.rank != 4
     if flat:
         channels = tensor.shape[-1] if tensor.rank else 1
         image = insert("RESHAPE", tensor, graph.shape((1, 1, tensor.size // channels, channels)))
@@ -91,11 +86,11 @@ def _detour(wrong_places: Mapping[str, tuple[str, ...]]) -> Rewrite:
             source, rescaled = _source(tensor)
             wrong = source in wrong_places[op.name] and (rescaled or source not in _ASSEMBLED)
             if wrong and is_poolable(tensor):
-                graph.set_input(op, position, through_pool(graph, graph.ops.index(op), tensor, op))
+                graph.set_input(op, position, through_pool(graph, op, tensor))
                 changed = True
         return changed
 
-    return Rewrite("detour", Stage.LEGALIZE, tuple(wrong_places), apply)
+    return Rewrite("detour", Stage.LEGALIZE, tuple(wrong_places), apply, frozenset(("RESCALE", "RESHAPE")))
 
 
 #: Operators that Vela fuses with a maximum or minimum along an axis before them, and then gets sizes or places wrong.
@@ -116,21 +111,13 @@ def _pool_extreme(graph: Graph, op: Op) -> bool:
     x, axis = op.inputs[0], op.attrs["axis"]
     if not is_poolable(x) or becomes_pool(op):
         return False
-    index, attrs = graph.ops.index(op), {**op.attrs}
+    insert = Inserter(graph, op)
     if x.rank != 4:  # else the reshape to an image would come between
         outer, inner = prod(x.shape[:axis]), prod(x.shape[axis + 1 :])
         shape = (1, 1, outer, x.shape[axis]) if inner == 1 else (1, outer, x.shape[axis], inner)
-        x, attrs["axis"] = (
-            graph.insert(index, "RESHAPE", [x, graph.shape(shape)], {}, op.origin).output,
-            3 - (inner > 1),
-        )
-        index += 1
-    extreme = graph.insert(index, op.name, [x], attrs, op.origin).output
-    pooled = through_pool(graph, index + 1, extreme, op)
-    if pooled.shape != op.output.shape:
-        index = graph.ops.index(op)
-        pooled = graph.insert(index, "RESHAPE", [pooled, graph.shape(op.output.shape)], {}, op.origin).output
-    graph.replace(op.output, pooled)
+        x, axis = insert("RESHAPE", x, graph.shape(shape)), 3 - (inner > 1)
+    pooled = through_pool(graph, op, insert.like(op, x, axis=axis))
+    graph.replace(op.output, insert.reshape(pooled, *op.output.shape))
     return True
 
 
@@ -144,7 +131,7 @@ def _pooled_choice(graph: Graph, op: Op) -> bool:
     changed = False
     for position, tensor in enumerate(op.inputs[1:], 1):
         if tensor.producer is not None and tensor.producer.name == "RESCALE" and is_poolable(tensor):
-            graph.set_input(op, position, through_pool(graph, graph.ops.index(op), tensor, op))
+            graph.set_input(op, position, through_pool(graph, op, tensor))
             changed = True
     return changed
 
@@ -157,10 +144,10 @@ def _made_smaller(graph: Graph, op: Op) -> bool:
     smaller = any(made < size for made, size in zip(op.output.shape[1:3], x.shape[1:3], strict=True))
     if not smaller or source.producer is None or _is_flat_copy(source.producer) or not is_poolable(x):
         return False
-    graph.set_input(op, 0, through_pool(graph, graph.ops.index(op), x, op, flat=True))
+    graph.set_input(op, 0, through_pool(graph, op, x, flat=True))
     return True
 
 
 POOLED_CHOICE = Rewrite("pooled_choice", Stage.LEGALIZE, ("SELECT",), _pooled_choice)
 DETOUR_U85, DETOUR_U55 = _detour(_WRONG_PLACES_U85), _detour(_WRONG_PLACES_U55)
-MADE_SMALLER = Rewrite("made_smaller", Stage.LEGALIZE, ("RESIZE",), _made_smaller)
+MADE_SMALLER = Rewrite("made_smaller", Stage.LEGALIZE, ("RESIZE",), _made_smaller, frozenset(("RESHAPE",)))

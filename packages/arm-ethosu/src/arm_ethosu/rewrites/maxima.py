@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 from arm_tosa_core.tosa.graph import Graph
-from arm_tosa_core.tosa.ir import DType, Op, Tensor
-from arm_tosa_core.tosa.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.ir import DType, Op
+from arm_tosa_core.tosa.rewrite import Inserter, Rewrite, Stage
 
 _LARGEST_KERNEL = 256  # of a pool, along either axis
 LARGEST_SIZE = 65536  # of a feature map, along any axis
@@ -83,18 +83,13 @@ class _Chain:
     """Operators inserted one after the other, each on the result of the one before."""
 
     def __init__(self, graph: Graph, op: Op) -> None:
-        self.graph, self.op, self.tensor = graph, op, op.inputs[0]
-
-    def _insert(self, name: str, operands: Sequence[Tensor], **attrs: object) -> None:
-        at = self.graph.ops.index(self.op)
-        self.tensor = self.graph.insert(at, name, [self.tensor, *operands], attrs, self.op.origin).output
+        self.insert, self.tensor = Inserter(graph, op), op.inputs[0]
 
     def reshape(self, *shape: int) -> None:
-        if self.tensor.shape != shape:
-            self._insert("RESHAPE", [self.graph.shape(shape)])
+        self.tensor = self.insert.reshape(self.tensor, *shape)
 
     def transpose(self, *perms: int) -> None:
-        self._insert("TRANSPOSE", (), perms=perms)
+        self.tensor = self.insert("TRANSPOSE", self.tensor, perms=perms)
 
     def pool(self, rows: int, kernel: _Kernel, channels: int) -> None:
         """The maximum of each so many rows of channels."""
@@ -103,7 +98,7 @@ class _Chain:
         else:
             self.reshape(rows, *kernel, channels)
         window = (1, kernel.width) if kernel.height == 1 else tuple(kernel)
-        self._insert("MAX_POOL2D", (), kernel=window, stride=(1, 1), pad=(0, 0, 0, 0))
+        self.tensor = self.insert("MAX_POOL2D", self.tensor, kernel=window, stride=(1, 1), pad=(0, 0, 0, 0))
 
 
 def maximum_as_pool(graph: Graph, op: Op) -> bool:

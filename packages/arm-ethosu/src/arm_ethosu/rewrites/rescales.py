@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from arm_tosa_core.tosa.graph import Graph
-from arm_tosa_core.tosa.ir import DType, Op
-from arm_tosa_core.tosa.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.ir import DType, Op, Tensor
+from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
+from arm_tosa_core.tosa.rewrite import Inserter, Rewrite, Stage
 from arm_tosa_core.tosa.scaling import is_by_one, multiplier_and_shift
 
 from .copies import is_poolable, through_pool
@@ -24,52 +26,43 @@ def _scales(rescale: Op) -> np.ndarray[Any, Any]:
     return np.ldexp(multiplier.astype(np.float64), -shift.astype(np.int64))
 
 
-def _one_rescale_u55(graph: Graph, op: Op) -> bool:
-    """As for Ethos-U85, but for a RESCALE of one by 1, of which Vela makes one with a multiplier of 32 bits."""
-    inner = op.inputs[0].producer
-    return inner is not None and inner.name == "RESCALE" and not is_by_one(inner) and _one_rescale(graph, op)
+def _not_one_u85(match: Match) -> str | None:
+    op, inner = match.op, match["inner"]
+    if inner.inputs[0].dtype is not DType.INT48 or op.attrs["input_unsigned"]:
+        return "it does not come from INT48"
+    if any(zero.data is None or zero.data.any() for zero in (inner.inputs[4], op.inputs[3])):
+        return "there is a zero point between the two"
+    return None if (_scales(inner) * _scales(op)).max() < _LARGEST_FACTOR else "16 bits do not hold the factor"
 
 
-def _one_rescale(graph: Graph, op: Op) -> bool:
+def _not_one_u55(match: Match) -> str | None:
+    """Of one by 1 and another one Vela makes one with a multiplier of 32 bits for Ethos-U55 and U65."""
+    return "Vela makes one of the two" if is_by_one(match["inner"]) else _not_one_u85(match)
+
+
+def _one_rescale(match: Match) -> Tensor:
     """A RESCALE of a RESCALE from INT48 becomes one, with a multiplier of 16 bits.
 
     Vela does the same for Ethos-U85, but keeps 15 bits of the second one's multiplier of 32: the lowest ones.
     """
-    inner = op.inputs[0].producer
-    if inner is None or inner.name != "RESCALE" or inner.inputs[0].dtype is not DType.INT48:
-        return False
-    if len(inner.output.uses) > 1 or inner.output in graph.outputs or op.attrs["input_unsigned"]:
-        return False
-    if any(zero.data is None or zero.data.any() for zero in (inner.inputs[4], op.inputs[3])):
-        return False
+    op, inner, graph = match.op, match["inner"], match.graph
     factors = _scales(inner) * _scales(op)
-    if factors.max() >= _LARGEST_FACTOR:
-        return False
     multiplier, shift = multiplier_and_shift(factors.tolist(), 16)
-    operands = [
-        inner.inputs[0],
-        graph.constant(multiplier, DType.INT16),
-        graph.constant(shift, DType.INT8),
-        inner.inputs[3],
-        op.inputs[4],
-    ]
+    scales = (graph.constant(multiplier, DType.INT16), graph.constant(shift, DType.INT8))
     attrs = {**op.attrs, "scale32": False, "per_channel": factors.size > 1}
-    graph.replace(op.output, graph.insert(graph.ops.index(op), "RESCALE", operands, attrs, op.origin).output)
-    return True
+    return match.insert("RESCALE", inner.inputs[0], *scales, inner.inputs[3], op.inputs[4], **attrs)
 
 
-def _scales_of_parts(graph: Graph, op: Op) -> bool:
+def _not_by_channel(match: Match) -> str | None:
+    return None if match.op.attrs["per_channel"] and is_poolable(match.op.inputs[0]) else "one scale for all channels"
+
+
+def _scales_of_parts(match: Match) -> Mapping[int, Tensor]:
     """A RESCALE by channel goes through a pool after channels were joined or padded.
 
     Vela rescales the parts instead, each with the scales of the first channels.
     """
-    joined = op.inputs[0].producer
-    if joined is None or joined.name not in ("CONCAT", "PAD") or not op.attrs["per_channel"]:
-        return False
-    if not is_poolable(op.inputs[0]):
-        return False
-    graph.set_input(op, 0, through_pool(graph, graph.ops.index(op), op.inputs[0], op))
-    return True
+    return {0: through_pool(match.graph, match.op, match.op.inputs[0])}
 
 
 def _wide_copy(graph: Graph, op: Op) -> bool:
@@ -89,36 +82,46 @@ def _wide_copy(graph: Graph, op: Op) -> bool:
         return False
     if op.output not in graph.outputs and all(use.name in ("ADD", "SUB") for use in op.output.uses):
         return False
-    index, like = graph.ops.index(op), op.inputs[0]
+    insert = Inserter(graph, op)
     from_ = source.inputs[0] if source.name == "CAST" else narrow
-    wide = graph.insert(index, "CAST", [from_], {"output_dtype": DType.INT32}, source.origin).output
-    if wide.shape != like.shape:
-        wide = graph.insert(index + 1, "RESHAPE", [wide, graph.shape(like.shape)], {}, op.origin).output
+    wide = graph.insert_before(op, "CAST", [from_], {"output_dtype": DType.INT32}, source.origin).output
+    wide = insert.reshape(wide, *op.inputs[0].shape)
     operands = [wide, *op.inputs[1:3], graph.constant(np.zeros(1, np.int32), DType.INT32), op.inputs[4]]
-    graph.replace(op.output, graph.insert(graph.ops.index(op), "RESCALE", operands, op.attrs, op.origin).output)
+    graph.replace(op.output, insert("RESCALE", *operands, **op.attrs))
     return True
 
 
-def _resized(graph: Graph, op: Op) -> bool:
+def _not_resized(match: Match) -> str | None:
+    op, source = match.op, match.op.inputs[0]
+    while source.producer is not None and source.producer.name in ("RESHAPE", "TRANSPOSE"):
+        source = source.producer.inputs[0]
+    if source.producer is None or source.producer.name != "RESIZE":
+        return "it is not of a RESIZE"
+    narrow = is_poolable(op.inputs[0]) and is_poolable(op.output) and op.inputs[0].dtype is not op.output.dtype
+    if not narrow or not is_by_one(op):
+        return "it is not by 1, from 8 bits to 16 or back"
+    return "there are zero points" if any(z.data is None or z.data.any() for z in op.inputs[3:5]) else None
+
+
+def _resized(match: Match) -> Mapping[int, Tensor]:
     """What a RESIZE made goes through a pool before a RESCALE by 1 gives it the other of 8 and 16 bits.
 
     Without zero points, Vela leaves the RESCALE out, and reads tensors of one width as if they had the other.
     """
-    source = op.inputs[0]
-    while source.producer is not None and source.producer.name in ("RESHAPE", "TRANSPOSE"):
-        source = source.producer.inputs[0]
-    if source.producer is None or source.producer.name != "RESIZE" or not is_by_one(op):
-        return False
-    if not is_poolable(op.inputs[0]) or not is_poolable(op.output) or op.inputs[0].dtype is op.output.dtype:
-        return False
-    if any(zero.data is None or zero.data.any() for zero in op.inputs[3:5]):
-        return False
-    graph.set_input(op, 0, through_pool(graph, graph.ops.index(op), op.inputs[0], op))
-    return True
+    return {0: through_pool(match.graph, match.op, match.op.inputs[0])}
 
 
-ONE_RESCALE_U55 = Rewrite("one_rescale_from_int48", Stage.LEGALIZE, ("RESCALE",), _one_rescale_u55)
-ONE_RESCALE_U85 = Rewrite("one_rescale_from_int48", Stage.LEGALIZE, ("RESCALE",), _one_rescale)
-SCALES_OF_PARTS = Rewrite("scales_of_parts", Stage.LEGALIZE, ("RESCALE",), _scales_of_parts)
+_OF_RESCALE = Pattern("RESCALE", {0: Pattern("RESCALE", name="inner", alone=True)})
+ONE_RESCALE_U55 = pattern_rewrite("one_rescale_from_int48", Stage.LEGALIZE, _OF_RESCALE, _one_rescale, _not_one_u55)
+ONE_RESCALE_U85 = pattern_rewrite("one_rescale_from_int48", Stage.LEGALIZE, _OF_RESCALE, _one_rescale, _not_one_u85)
+SCALES_OF_PARTS = pattern_rewrite(
+    "scales_of_parts",
+    Stage.LEGALIZE,
+    Pattern("RESCALE", {0: Pattern("CONCAT|PAD")}),
+    _scales_of_parts,
+    _not_by_channel,
+)
 WIDE_COPY = Rewrite("wide_copy", Stage.LEGALIZE, ("RESCALE",), _wide_copy)
-RESIZED_U55 = Rewrite("resized", Stage.LEGALIZE, ("RESCALE",), _resized)
+RESIZED_U55 = pattern_rewrite(
+    "resized", Stage.LEGALIZE, Pattern("RESCALE"), _resized, _not_resized, frozenset(("RESHAPE", "TRANSPOSE"))
+)

@@ -12,7 +12,7 @@ from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
-from .chain import Chain
+from .inserter import Inserter
 
 #: Weights have 8 bits; with a zero point of -128 they count from 0 to 255.
 _LARGEST_WEIGHT = 255
@@ -139,12 +139,12 @@ def why_no_convolutions(op: Op) -> tuple[str, str] | None:
     return None
 
 
-def _with_edges(chain: Chain, x: Tensor, axis: _Axis) -> Tensor:
+def _with_edges(insert: Inserter, x: Tensor, axis: _Axis) -> Tensor:
     """The image with its first and last pixels once more where an axis reads beyond them."""
     before, after = axis.edges()
-    first = [chain.slice(x, axis.axis, 0, 1)] if before else []
-    last = [chain.slice(x, axis.axis, axis.size - 1, 1)] if after else []
-    return chain.join([*first, x, *last], axis.axis)
+    first = [insert.slice(x, axis.axis, 0, 1)] if before else []
+    last = [insert.slice(x, axis.axis, axis.size - 1, 1)] if after else []
+    return insert.join([*first, x, *last], axis.axis)
 
 
 class _Phase(NamedTuple):
@@ -167,7 +167,7 @@ class _Phase(NamedTuple):
         return [cls(start, steps + len(kernel), kernel) for start, kernel in kernels]
 
 
-def _phases(chain: Chain, x: Tensor, y: _Axis | None, z: _Axis | None, finish: Finish) -> Tensor:
+def _phases(insert: Inserter, x: Tensor, y: _Axis | None, z: _Axis | None, finish: Finish) -> Tensor:
     """One depthwise convolution for each result of a period, along the height, the width, or both.
 
     Those of one row lie side by side as channels, those of one column as pixels, which is how they lie in the image.
@@ -180,33 +180,33 @@ def _phases(chain: Chain, x: Tensor, y: _Axis | None, z: _Axis | None, finish: F
     for above in _Phase.all(y, height):
         columns = []
         for left in _Phase.all(z, width):
-            part = chain.slice(chain.slice(x, 1, above.start, above.extent), 2, left.start, left.extent)
+            part = insert.slice(insert.slice(x, 1, above.start, above.extent), 2, left.start, left.extent)
             if not moved:
                 kernel = np.outer(above.kernel, left.kernel)[:, :, None, None]
                 weights = np.broadcast_to(kernel, (*kernel.shape[:2], channels, 1))
-                part = finish(chain.convolve("DEPTHWISE_CONV2D", part, weights, stride))
+                part = finish(insert.convolve("DEPTHWISE_CONV2D", part, weights, stride))
             columns.append(part)
-        rows.append(chain.join(columns, 3))
+        rows.append(insert.join(columns, 3))
     size = (y.results if y else height, z.results if z else width)
-    return chain.reshape(chain.join(rows, 2), batch, *size, channels)
+    return insert.reshape(insert.join(rows, 2), batch, *size, channels)
 
 
-def _product(chain: Chain, x: Tensor, axis: _Axis, finish: Finish) -> Tensor:
+def _product(insert: Inserter, x: Tensor, axis: _Axis, finish: Finish) -> Tensor:
     """A 1x1 convolution with a matrix of weights, [results, pixels], the axis being the channels."""
     weights = np.zeros((axis.results, axis.size), np.int64)
     for row, (pixel, part) in zip(weights, axis.taps(axis.results), strict=True):
         row[np.clip(pixel, 0, axis.size - 1)] += axis.whole - part
         row[np.clip(pixel + 1, 0, axis.size - 1)] += part
     perms = (0, 3, 2, 1) if axis.axis == 1 else (0, 1, 3, 2)
-    x = chain.insert("TRANSPOSE", x, perms=perms)
-    made = finish(chain.convolve("CONV2D", x, weights.reshape(axis.results, 1, 1, axis.size)))
-    return chain.insert("TRANSPOSE", made, perms=perms)
+    x = insert("TRANSPOSE", x, perms=perms)
+    made = finish(insert.convolve("CONV2D", x, weights.reshape(axis.results, 1, 1, axis.size)))
+    return insert("TRANSPOSE", made, perms=perms)
 
 
-def _along(chain: Chain, x: Tensor, axis: _Axis, finish: Finish) -> Tensor:
+def _along(insert: Inserter, x: Tensor, axis: _Axis, finish: Finish) -> Tensor:
     if not axis.by_phases:
-        return _product(chain, x, axis, finish)
-    return _phases(chain, x, axis if axis.axis == 1 else None, axis if axis.axis == 2 else None, finish)
+        return _product(insert, x, axis, finish)
+    return _phases(insert, x, axis if axis.axis == 1 else None, axis if axis.axis == 2 else None, finish)
 
 
 def _resize_as_convolutions(graph: Graph, op: Op) -> bool:
@@ -225,24 +225,24 @@ def _resize_as_convolutions(graph: Graph, op: Op) -> bool:
         user = None
     if user is None and wide.dtype is DType.INT48:
         return False
-    chain = Chain(graph, user or op)
+    insert = Inserter(graph, user or op)
 
     def finish(made: Tensor) -> Tensor:
         if made.dtype is not wide.dtype:
-            made = chain.rescale(made, wide.dtype)
-        return made if user is None else chain.insert("RESCALE", made, *user.inputs[1:], **user.attrs)
+            made = insert.rescale(made, wide.dtype)
+        return made if user is None else insert("RESCALE", made, *user.inputs[1:], **user.attrs)
 
     one_in_few = all(axis.has_phases and axis.period[0] == 1 for axis in todo)
     at_once = len(todo) == 2 and (x.dtype is DType.INT16 if bilinear else one_in_few)
     for axis in axes:
-        x = _with_edges(chain, x, axis) if at_once or axis.by_phases else x
+        x = _with_edges(insert, x, axis) if at_once or axis.by_phases else x
     if at_once:
-        x = _phases(chain, x, axes[0], axes[1], finish)
+        x = _phases(insert, x, axes[0], axes[1], finish)
     else:
         if len(todo) == 2:
             between = DType.INT16 if bilinear else wide.dtype
-            x = _along(chain, x, todo[0], lambda made: chain.rescale(made, between))
-        x = _along(chain, x, todo[-1], finish)
+            x = _along(insert, x, todo[0], lambda made: insert.rescale(made, between))
+        x = _along(insert, x, todo[-1], finish)
     graph.replace(wide if user is None else user.output, x)
     return True
 

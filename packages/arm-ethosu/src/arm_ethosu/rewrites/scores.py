@@ -10,8 +10,8 @@ from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
-from .chain import Chain
 from .heads import LONG
+from .inserter import Inserter
 from .maxima import is_pool, maximum_as_pool
 
 #: Elements of a product up to which it is slow in itself, so that to compute it again does not pay.
@@ -40,30 +40,30 @@ def _work(x: Tensor) -> float:
     return sum(map(_work, _elements(op))) if op.name in _BY_ELEMENT and not op.attrs.get("per_channel") else inf
 
 
-def _factor(chain: Chain, x: Tensor) -> Tensor:
+def _factor(insert: Inserter, x: Tensor) -> Tensor:
     """A factor of a product with its last two axes exchanged: what it was made of by such a TRANSPOSE, if it was."""
     op, turn, shape = x.producer, (0, 1, 3, 2), (x.shape[0], x.shape[2], x.shape[1])
     made = op.inputs[0] if op is not None and op.name == "RESHAPE" else x
     by = made.producer
     if by is not None and by.name == "TRANSPOSE" and by.attrs["perms"] == turn and made.shape[-2:] == x.shape[-2:]:
-        return chain.reshape(by.inputs[0], *shape)
-    return chain.insert("TRANSPOSE", x, perms=(0, 2, 1))
+        return insert.reshape(by.inputs[0], *shape)
+    return insert("TRANSPOSE", x, perms=(0, 2, 1))
 
 
-def _turned(chain: Chain, x: Tensor) -> Tensor:
+def _turned(insert: Inserter, x: Tensor) -> Tensor:
     """``x`` with its last two axes exchanged."""
     op, shape = x.producer, (*x.shape[:-2], x.shape[-1], x.shape[-2])
     if x.data is not None:
-        return chain.graph.constant(np.swapaxes(x.data, -1, -2).copy(), x.dtype)
+        return insert.graph.constant(np.swapaxes(x.data, -1, -2).copy(), x.dtype)
     if op is None or 1 in x.shape[-2:]:
-        return chain.reshape(x, *shape)
+        return insert.reshape(x, *shape)
     if op.name == "RESHAPE":
-        return chain.reshape(_turned(chain, op.inputs[0]), *shape)
+        return insert.reshape(_turned(insert, op.inputs[0]), *shape)
     if op.name == "MATMUL":
-        left, right = (_factor(chain, factor) for factor in op.inputs[:2])
-        return chain.insert("MATMUL", right, left, op.inputs[3], op.inputs[2], **op.attrs)
+        left, right = (_factor(insert, factor) for factor in op.inputs[:2])
+        return insert("MATMUL", right, left, op.inputs[3], op.inputs[2], **op.attrs)
     elements = _elements(op)
-    return chain.insert(op.name, *(_turned(chain, y) if y in elements else y for y in op.inputs), **op.attrs)
+    return insert(op.name, *(_turned(insert, y) if y in elements else y for y in op.inputs), **op.attrs)
 
 
 def _of_columns(graph: Graph, op: Op) -> bool:
@@ -79,9 +79,9 @@ def _of_columns(graph: Graph, op: Op) -> bool:
     *outer, rows, columns = x.shape
     if not is_pool(prod(outer), columns, rows):
         return False
-    chain = Chain(graph, op)
-    made = chain.insert("REDUCE_MAX", _turned(chain, x), **{**op.attrs, "axis": last - 1})
-    graph.replace(op.output, chain.reshape(made, *op.output.shape))
+    insert = Inserter(graph, op)
+    made = insert("REDUCE_MAX", _turned(insert, x), **{**op.attrs, "axis": last - 1})
+    graph.replace(op.output, insert.reshape(made, *op.output.shape))
     return True
 
 
@@ -89,4 +89,4 @@ def _apply(graph: Graph, op: Op) -> bool:
     return _of_columns(graph, op) or maximum_as_pool(graph, op)
 
 
-MAXIMUM_U85 = Rewrite("maximum_of_columns", Stage.LEGALIZE, ("REDUCE_MAX",), _apply)
+MAXIMUM_U85 = Rewrite("maximum_of_columns", Stage.LEGALIZE, ("REDUCE_MAX",), _apply, _BY_ELEMENT | {"RESHAPE"})

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from arm_tosa_core.tosa.graph import Graph
-from arm_tosa_core.tosa.ir import DType, Op
+from arm_tosa_core.tosa.ir import DType, Op, Tensor
+from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
 from .copies import through_pool
@@ -25,7 +26,7 @@ def _one_table_in_a_chain(graph: Graph, op: Op) -> bool:
         if producer is None:
             continue
         if producer.name == "TABLE":
-            graph.set_input(op, 0, through_pool(graph, graph.ops.index(op), x, op))
+            graph.set_input(op, 0, through_pool(graph, op, x))
             return True
         if producer.name in _CHAINED:
             new = [tensor for tensor in producer.inputs if tensor not in seen]
@@ -34,21 +35,25 @@ def _one_table_in_a_chain(graph: Graph, op: Op) -> bool:
     return False
 
 
-def _activation_first(graph: Graph, op: Op) -> bool:
+def _other_type(match: Match) -> str | None:
+    return None if match.op.inputs[0].dtype is match.op.output.dtype else "it makes another type"
+
+
+def _activation_first(match: Match) -> Tensor:
     """A TABLE or CLAMP of what was moved becomes a move of a TABLE or CLAMP.
 
     Vela fuses the former, forgets that the result is moved, and lets what reads it begin too early, or puts it at the
     wrong place of a larger tensor. On the smallest Ethos-U55 it puts the table behind the end of the on-chip memory.
     """
-    mover = op.inputs[0].producer
-    if mover is None or mover.name not in ("REVERSE", "TRANSPOSE") or op.inputs[0].dtype is not op.output.dtype:
-        return False
-    index = graph.ops.index(op)
-    first = graph.insert(index, op.name, [mover.inputs[0], *op.inputs[1:]], op.attrs, op.origin)
-    moved = graph.insert(index + 1, mover.name, [first.output], mover.attrs, mover.origin)
-    graph.replace(op.output, moved.output)
-    return True
+    op, mover = match.op, match["mover"]
+    return match.insert.like(mover, match.insert.like(op, mover.inputs[0], *op.inputs[1:]))
 
 
-ONE_TABLE = Rewrite("one_table_in_a_chain", Stage.LEGALIZE, ("TABLE",), _one_table_in_a_chain)
-ACTIVATION_FIRST = Rewrite("activation_before_move", Stage.LEGALIZE, ("TABLE", "CLAMP"), _activation_first)
+ONE_TABLE = Rewrite("one_table_in_a_chain", Stage.LEGALIZE, ("TABLE",), _one_table_in_a_chain, frozenset(_CHAINED))
+ACTIVATION_FIRST = pattern_rewrite(
+    "activation_before_move",
+    Stage.LEGALIZE,
+    Pattern("TABLE|CLAMP", {0: Pattern("REVERSE|TRANSPOSE", name="mover")}),
+    _activation_first,
+    _other_type,
+)

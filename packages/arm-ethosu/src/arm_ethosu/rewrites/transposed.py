@@ -10,7 +10,7 @@ from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
-from .chain import Chain
+from .inserter import Inserter
 
 
 class _Phase(NamedTuple):
@@ -65,11 +65,12 @@ def _transposed_as_convolutions(graph: Graph, op: Op) -> bool:
     x, weight, bias, *zeros = op.inputs
     if is_native(op) or why_no_phases(op) or weight.data is None:
         return False
-    result, rescales = op.output, []
+    result = op.output
+    rescales: list[Op] = []
     while len(result.uses) == 1 and result not in graph.outputs and result.uses[0].name == "RESCALE":
         rescales += result.uses
         result = rescales[-1].output
-    chain = Chain(graph, rescales[-1] if rescales else op)
+    insert = Inserter(graph, rescales[-1] if rescales else op)
     rows, columns = _axes(op)
 
     def convolved(above: _Phase, left: _Phase) -> Tensor:
@@ -77,7 +78,7 @@ def _transposed_as_convolutions(graph: Graph, op: Op) -> bool:
         part, data, pads = x, weight.data, []
         for axis, phase in ((1, above), (2, left)):
             start, end = (max(0, -n) for n in (phase.before, phase.after))
-            part = chain.slice(part, axis, start, part.shape[axis] - start - end)
+            part = insert.slice(part, axis, start, part.shape[axis] - start - end)
             data = data.take(phase.taps or [0], axis)
             pads += [max(0, phase.before), max(0, phase.after)]
         if not (above.taps and left.taps):
@@ -86,21 +87,25 @@ def _transposed_as_convolutions(graph: Graph, op: Op) -> bool:
         kernel = graph.constant(np.ascontiguousarray(data), weight.dtype)
         attrs = {name: op.attrs[name] for name in ("acc_type", "local_bound")}
         operands = (part, kernel, bias, *zeros)
-        made = chain.insert("CONV2D", *operands, pad=tuple(pads), stride=(1, 1), dilation=(1, 1), **attrs)
+        made = insert("CONV2D", *operands, pad=tuple(pads), stride=(1, 1), dilation=(1, 1), **attrs)
         for rescale in rescales:
-            made = chain.insert("RESCALE", made, *rescale.inputs[1:], **rescale.attrs)
+            made = insert("RESCALE", made, *rescale.inputs[1:], **rescale.attrs)
         return made
 
-    made = chain.join([chain.join([convolved(above, left) for left in columns], 3) for above in rows], 2)
+    made = insert.join([insert.join([convolved(above, left) for left in columns], 3) for above in rows], 2)
     batch, height, width, channels = result.shape
     strides = op.attrs["stride"]
     whole = [-(-size // stride) * stride for size, stride in zip((height, width), strides, strict=True)]
-    image = chain.reshape(made, batch, *whole, channels)
-    image = chain.slice(chain.slice(image, 1, 0, height), 2, 0, width)
+    image = insert.reshape(made, batch, *whole, channels)
+    image = insert.slice(insert.slice(image, 1, 0, height), 2, 0, width)
     graph.replace(result, image)
     return True
 
 
 TRANSPOSED_AS_CONVOLUTIONS = Rewrite(
-    "transposed_as_convolutions", Stage.LEGALIZE, ("TRANSPOSE_CONV2D",), _transposed_as_convolutions
+    "transposed_as_convolutions",
+    Stage.LEGALIZE,
+    ("TRANSPOSE_CONV2D",),
+    _transposed_as_convolutions,
+    frozenset(("RESCALE",)),
 )

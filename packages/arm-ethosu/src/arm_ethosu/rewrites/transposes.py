@@ -7,9 +7,10 @@ from math import prod
 
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Tensor, fewest_axes
+from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
-from .chain import Chain
+from .inserter import Inserter
 from .maxima import LARGEST_SIZE
 
 _NATIVE_RANK = 4
@@ -26,41 +27,42 @@ _NARROW = (DType.INT8, DType.INT16)
 
 #: What Vela makes one operation of, with the convolution in front and a TRANSPOSE behind.
 _FUSED = ("CLAMP", "RESCALE", "TABLE")
+_BEHIND = frozenset((*_FUSED, "RESHAPE"))
 #: Bytes of a convolution's weights for each row of its result, from which on it writes slowly what is transposed.
 _HEAVY = 2500
 
 
-def _of_few_axes(graph: Graph, op: Op) -> bool:
+def _few_already(match: Match) -> str | None:
+    x = match.op.inputs[0]
+    fewest = len(fewest_axes(x.shape, match.op.attrs["perms"])[0])
+    return "it has few axes" if x.rank <= _NATIVE_RANK or fewest == x.rank else None
+
+
+def _of_few_axes(match: Match) -> Tensor:
     """Axes of one element are left out, and those that stay together become one.
 
     [1, 1, 32, 2, 16] with the perms (0, 3, 1, 2, 4), as in attention whose heads share keys, takes 27,000 cycles on
     Ethos-U85-256, and [32, 2, 16] with (1, 0, 2) a twentieth.
     """
-    x = op.inputs[0]
-    axes, perms = fewest_axes(x.shape, op.attrs["perms"])
-    if x.rank <= _NATIVE_RANK or len(axes) == x.rank:
-        return False
-    insert = graph.before(op)
-    moved = insert("TRANSPOSE", insert("RESHAPE", x, graph.shape(axes)), perms=perms)
-    graph.replace(op.output, insert("RESHAPE", moved, graph.shape(op.output.shape)))
-    return True
+    insert, x = match.insert, match.op.inputs[0]
+    axes, perms = fewest_axes(x.shape, match.op.attrs["perms"])
+    moved = insert("TRANSPOSE", insert("RESHAPE", x, insert.graph.shape(axes)), perms=perms)
+    return insert("RESHAPE", moved, insert.graph.shape(match.op.output.shape))
 
 
-def _by_image(graph: Graph, op: Op) -> bool:
+def _no_images(match: Match) -> str | None:
+    shape, perms = match.op.inputs[0].shape, match.op.attrs["perms"]
+    return None if tuple(perms) in _BY_IMAGE and 1 not in shape and shape[0] <= _MOST_IMAGES else "no batch of images"
+
+
+def _by_image(match: Match) -> Tensor:
     """A batch of images is transposed image by image.
 
     Ethos-U85 transposes three axes at once, and Vela makes up to five steps of a batch: of [8, 7, 8, 672] with the
     perms (0, 2, 1, 3), as in windows of an image, 2.06 million cycles on Ethos-U85-256, in place of 0.36.
     """
-    x, perms = op.inputs[0], op.attrs["perms"]
-    if tuple(perms) not in _BY_IMAGE or 1 in x.shape or x.shape[0] > _MOST_IMAGES:
-        return False
-    insert, images = graph.before(op), []
-    for image in range(x.shape[0]):
-        part = insert("SLICE", x, graph.shape((image, 0, 0, 0)), graph.shape((1, *x.shape[1:])))
-        images.append(insert("TRANSPOSE", part, perms=perms))
-    graph.replace(op.output, Chain(graph, op).join(images, axis=0))
-    return True
+    x, insert = match.op.inputs[0], Inserter(match.graph, match.op)
+    return insert.join([insert.like(match.op, insert.slice(x, 0, i, 1)) for i in range(x.shape[0])], axis=0)
 
 
 def transpose_in_two(least: int) -> Rewrite:
@@ -81,7 +83,7 @@ def transpose_in_two(least: int) -> Rewrite:
         rows, columns, channels = axes
         if not x.shape[channels] <= _FEW_CHANNELS < x.shape[rows] or x.size < least:
             return False
-        insert, ordered = graph.before(op), sorted(axes)
+        insert, ordered = Inserter(graph, op), sorted(axes)
         made = insert("RESHAPE", x, graph.shape([x.shape[a] for a in ordered]))
         made = insert("TRANSPOSE", made, perms=tuple(ordered.index(a) for a in (columns, channels, rows)))
         made = insert("RESHAPE", made, graph.shape((x.shape[columns] * x.shape[channels], x.shape[rows])))
@@ -89,7 +91,7 @@ def transpose_in_two(least: int) -> Rewrite:
         graph.replace(op.output, insert("RESHAPE", made, graph.shape(op.output.shape)))
         return True
 
-    return Rewrite("transpose_in_two", Stage.LEGALIZE, ("TRANSPOSE",), apply)
+    return Rewrite("transpose_in_two", Stage.LEGALIZE, ("TRANSPOSE",), apply, _BEHIND)
 
 
 def _matrix(op: Op) -> tuple[int, int] | None:
@@ -138,17 +140,19 @@ def _of_matrix(graph: Graph, op: Op) -> bool:
     matrix = _matrix(op)
     if matrix is None:
         return False
-    chain, x = Chain(graph, op), op.inputs[0]
-    x = x if len(x.uses) > 1 else chain.reshape(x, *matrix)
+    insert, x = Inserter(graph, op), op.inputs[0]
+    x = x if len(x.uses) > 1 else insert.reshape(x, *matrix)
     made = []
     for start in range(0, matrix[1], LARGEST_SIZE):
-        part = chain.slice(x, x.rank - 1, start, min(LARGEST_SIZE, matrix[1] - start))
-        copied = chain.insert("BITWISE_OR", part, chain.reshape(chain.zero(x.dtype), *[1] * x.rank))
-        made.append(chain.insert("TRANSPOSE", chain.reshape(copied, *part.shape[-2:]), perms=(1, 0)))
-    graph.replace(op.output, chain.reshape(chain.join(made, axis=0), *op.output.shape))
+        part = insert.slice(x, x.rank - 1, start, min(LARGEST_SIZE, matrix[1] - start))
+        copied = insert("BITWISE_OR", part, insert.reshape(insert.zero(x.dtype), *[1] * x.rank))
+        made.append(insert("TRANSPOSE", insert.reshape(copied, *part.shape[-2:]), perms=(1, 0)))
+    graph.replace(op.output, insert.reshape(insert.join(made, axis=0), *op.output.shape))
     return True
 
 
-TRANSPOSE_BY_IMAGE = Rewrite("transpose_by_image", Stage.LEGALIZE, ("TRANSPOSE",), _by_image)
-TRANSPOSE_OF_MATRIX = Rewrite("transpose_of_matrix", Stage.LEGALIZE, ("TRANSPOSE",), _of_matrix)
-TRANSPOSE_OF_FEW_AXES = Rewrite("transpose_of_few_axes", Stage.LEGALIZE, ("TRANSPOSE",), _of_few_axes)
+TRANSPOSE_BY_IMAGE = pattern_rewrite("transpose_by_image", Stage.LEGALIZE, Pattern("TRANSPOSE"), _by_image, _no_images)
+TRANSPOSE_OF_MATRIX = Rewrite("transpose_of_matrix", Stage.LEGALIZE, ("TRANSPOSE",), _of_matrix, _BEHIND)
+TRANSPOSE_OF_FEW_AXES = pattern_rewrite(
+    "transpose_of_few_axes", Stage.LEGALIZE, Pattern("TRANSPOSE"), _of_few_axes, _few_already
+)

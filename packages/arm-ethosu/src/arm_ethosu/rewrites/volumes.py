@@ -8,7 +8,7 @@ from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
-from .chain import Chain
+from .inserter import Inserter
 
 _MOST_CHANNELS = 1 << 16
 
@@ -35,7 +35,7 @@ def _planes_as_channels(graph: Graph, op: Op) -> bool:
     x, weight, *others = op.inputs
     if is_native(op) or why_no_planes(op) or weight.data is None:
         return False
-    chain = Chain(graph, op)
+    insert = Inserter(graph, op)
     results, depth = op.output.shape[1], weight.shape[1]
     before, after, *pad = op.attrs["pad"]
     (step, *stride), (apart, *dilation) = op.attrs["stride"], op.attrs["dilation"]
@@ -46,18 +46,18 @@ def _planes_as_channels(graph: Graph, op: Op) -> bool:
         data = np.full((x.shape[0], planes, *x.shape[2:]), zero[0])
         return [graph.constant(data, x.dtype)] if planes else []
 
-    padded = chain.join([*empty(before), x, *empty(after)], 1)
+    padded = insert.join([*empty(before), x, *empty(after)], 1)
     parts = []
     for k in range(depth):
         first = k * apart
-        planes = [chain.slice(padded, 1, first, results)] if step == 1 else []
-        planes = planes or [chain.slice(padded, 1, first + i * step, 1) for i in range(results)]
-        parts.append(chain.join(planes, 1))
+        planes = [insert.slice(padded, 1, first, results)] if step == 1 else []
+        planes = planes or [insert.slice(padded, 1, first + i * step, 1) for i in range(results)]
+        parts.append(insert.join(planes, 1))
     data = weight.data.transpose(0, 2, 3, 1, 4).reshape(weight.shape[0], 1, *weight.shape[2:4], -1)
     kernel = graph.constant(np.ascontiguousarray(data), weight.dtype)
     attrs = {name: op.attrs[name] for name in ("acc_type", "local_bound")}
     attrs |= {"pad": (0, 0, *pad), "stride": (1, *stride), "dilation": (1, *dilation)}
-    graph.replace(op.output, chain.insert("CONV3D", chain.join(parts, 4), kernel, *others, **attrs))
+    graph.replace(op.output, insert("CONV3D", insert.join(parts, 4), kernel, *others, **attrs))
     return True
 
 

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
-from arm_tosa_core.tosa.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
+from arm_tosa_core.tosa.rewrite import Inserter, Rewrite, Stage
 from arm_tosa_core.tosa.scaling import is_by_one
 
 from .copies import is_poolable, through_pool
 
 _CONVOLUTIONS = ("CONV2D", "CONV3D", "DEPTHWISE_CONV2D")
 _MOVERS = ("RESHAPE", "SLICE", "TRANSPOSE")
+_RESHAPE = frozenset(("RESHAPE",))
 #: From which scale on Vela takes a sum for a quantized one, by what is added.
 _OF_SUMS = {DType.INT8: 2.0**15, DType.INT16: 2.0**14}
 _BINARY = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "ARITHMETIC_RIGHT_SHIFT", "LOGICAL_LEFT_SHIFT")
 
 
-def _plus_zero(graph: Graph, index: int, tensor: Tensor, like: Op) -> Tensor:
+def _plus_zero(graph: Graph, before: Op, tensor: Tensor) -> Tensor:
     zero = graph.constant(np.zeros((1,) * tensor.rank, np.int32), DType.INT32)
-    return graph.insert(index, "ADD", [tensor, zero], {}, like.origin).output
+    return graph.insert_before(before, "ADD", [tensor, zero]).output
 
 
 def _made_by(tensor: Tensor, *names: str) -> bool:
@@ -59,7 +63,7 @@ def _joined_wide(*makers: str) -> Rewrite:
     def apply(graph: Graph, op: Op) -> bool:
         wrong = [i for i, x in enumerate(op.inputs) if x.dtype is DType.INT32 and _made_by(x, *makers)]
         for position in wrong:
-            graph.set_input(op, position, _plus_zero(graph, graph.ops.index(op), op.inputs[position], op))
+            graph.set_input(op, position, _plus_zero(graph, op, op.inputs[position]))
         return bool(wrong)
 
     return Rewrite("joined_wide", Stage.LEGALIZE, ("CONCAT", "PAD"), apply)
@@ -77,39 +81,41 @@ def _joined(graph: Graph, op: Op) -> bool:
         assert x.producer is not None
         wide = x.producer.inputs[0]
         if wide.dtype is DType.INT32 and not _is_fused(wide):
-            graph.set_input(op, position, through_pool(graph, graph.ops.index(op), x, op))
+            graph.set_input(op, position, through_pool(graph, op, x))
             changed = True
     return changed
 
 
-def _moved(graph: Graph, op: Op) -> bool:
+def _not_moved(match: Match) -> str | None:
+    x = match.op.inputs[0]
+    moved = x.dtype is DType.INT32 and _made_by(_through(x, "RESHAPE"), "CONCAT", "PAD", "SLICE", "TILE")
+    return None if moved else "its operand is not moved in INT32"
+
+
+def _moved(match: Match) -> Mapping[int, Tensor]:
     """What was joined, padded or sliced in INT32 is summed with zero before a RESCALE.
 
     Vela makes the RESCALE part of the operation before, and computes some of the elements only, or others.
     """
-    x = op.inputs[0]
-    if x.dtype is not DType.INT32 or not _made_by(_through(x, "RESHAPE"), "CONCAT", "PAD", "SLICE", "TILE"):
-        return False
-    graph.set_input(op, 0, _plus_zero(graph, graph.ops.index(op), x, op))
-    return True
+    return {0: _plus_zero(match.graph, match.op, match.op.inputs[0])}
 
 
-def _widened(graph: Graph, op: Op) -> bool:
+def _not_widened(match: Match) -> str | None:
+    op, zero = match.op, match.op.inputs[3].data
+    if op.output.dtype is not DType.INT32 or not is_poolable(op.inputs[0]) or not is_by_one(op):
+        return "it does not widen by 1"
+    if zero is None or zero.any() or op.attrs["input_unsigned"]:
+        return "it has a zero point"
+    return "Vela makes it part of what reads it" if _is_read_narrow(match.graph, op.output) else None
+
+
+def _widened(match: Match) -> Tensor:
     """A RESCALE by 1 to INT32, without zero points, becomes a CAST, unless Vela surely makes it part of what reads it.
 
     Vela leaves out the former, and with it what the operation before or behind it does last: it does not saturate, or
     is of another part of the tensor; a sum shifts one of its operands.
     """
-    x, zero = op.inputs[0], op.inputs[3].data
-    if op.output.dtype is not DType.INT32 or not is_poolable(x) or not is_by_one(op):
-        return False
-    if zero is None or zero.any() or op.attrs["input_unsigned"]:
-        return False
-    if _is_read_narrow(graph, op.output):
-        return False
-    index = graph.ops.index(op)
-    graph.replace(op.output, graph.insert(index, "CAST", [x], {"output_dtype": DType.INT32}, op.origin).output)
-    return True
+    return match.insert("CAST", match.op.inputs[0], output_dtype=DType.INT32)
 
 
 def _reshaped_first(graph: Graph, op: Op) -> bool:
@@ -118,10 +124,8 @@ def _reshaped_first(graph: Graph, op: Op) -> bool:
     if op.output.dtype is not DType.INT32 or not is_poolable(x) or op.attrs["per_channel"]:
         return False
     for view in views:
-        index = graph.ops.index(view)
-        narrow = graph.insert(index, "RESHAPE", [x, view.inputs[1]], view.attrs, view.origin).output
-        wide = graph.insert(index + 1, "RESCALE", [narrow, *op.inputs[1:]], op.attrs, op.origin).output
-        graph.replace(view.output, wide)
+        insert = Inserter(graph, view)
+        graph.replace(view.output, insert.like(op, insert.like(view, x, view.inputs[1]), *op.inputs[1:]))
     return bool(views)
 
 
@@ -151,25 +155,26 @@ def _repeated(graph: Graph, op: Op) -> bool:
         if x.dtype is not DType.INT32 or x.shape == op.output.shape or source is x:
             continue
         if _made_by(source, "RESCALE", "CAST"):
-            graph.set_input(op, position, _plus_zero(graph, graph.ops.index(op), x, op))
+            graph.set_input(op, position, _plus_zero(graph, op, x))
             changed = True
     return changed
 
 
-def _assembled(graph: Graph, op: Op) -> bool:
+def _not_assembled(match: Match) -> str | None:
+    op, narrow = match.op, match.op.inputs[0]
+    if op.output.dtype is not DType.INT32 or not is_poolable(narrow) or op.attrs["per_channel"]:
+        return "it does not widen"
+    if not _made_by(_through(narrow, "RESHAPE"), "SLICE", "CONCAT", "PAD"):
+        return "its operand is not assembled"
+    return "Vela makes it part of what reads it" if is_by_one(op) and _is_read_narrow(match.graph, op.output) else None
+
+
+def _assembled(match: Match) -> Mapping[int, Tensor]:
     """What was sliced, joined or padded goes through a pool before it is widened.
 
     Vela otherwise widens other elements, or some only, unless it makes the RESCALE part of what reads it.
     """
-    narrow = op.inputs[0]
-    if op.output.dtype is not DType.INT32 or not is_poolable(narrow) or op.attrs["per_channel"]:
-        return False
-    if not _made_by(_through(narrow, "RESHAPE"), "SLICE", "CONCAT", "PAD") or (
-        is_by_one(op) and _is_read_narrow(graph, op.output)
-    ):
-        return False
-    graph.set_input(op, 0, through_pool(graph, graph.ops.index(op), narrow, op))
-    return True
+    return {0: through_pool(match.graph, match.op, match.op.inputs[0])}
 
 
 def _small_sum(graph: Graph, op: Op) -> bool:
@@ -184,7 +189,7 @@ def _small_sum(graph: Graph, op: Op) -> bool:
     assert rescales[0] is not None
     if max(scale or 0 for scale in scales) >= _OF_SUMS[rescales[0].inputs[0].dtype]:
         return False
-    graph.set_input(op, 0, _plus_zero(graph, graph.ops.index(op), op.inputs[0], op))
+    graph.set_input(op, 0, _plus_zero(graph, op, op.inputs[0]))
     return True
 
 
@@ -197,10 +202,14 @@ def _scale(rescale: Op) -> float | None:
 
 
 WIDE_JOINED_U55, WIDE_JOINED_U85 = _joined_wide("RESCALE"), _joined_wide("RESCALE", "ABS", "BITWISE_NOT", "CLZ")
-RESCALED_JOINED = Rewrite("rescaled_joined", Stage.LEGALIZE, ("CONCAT", "PAD"), _joined)
-WIDE_MOVED = Rewrite("wide_moved", Stage.LEGALIZE, ("RESCALE",), _moved)
+RESCALED_JOINED = Rewrite(
+    "rescaled_joined", Stage.LEGALIZE, ("CONCAT", "PAD"), _joined, frozenset(("RESCALE", "RESHAPE"))
+)
+WIDE_MOVED = pattern_rewrite("wide_moved", Stage.LEGALIZE, Pattern("RESCALE"), _moved, _not_moved, _RESHAPE)
 RESHAPED_FIRST = Rewrite("reshaped_first", Stage.LEGALIZE, ("RESCALE",), _reshaped_first)
 SMALL_SUM = Rewrite("small_sum", Stage.LEGALIZE, ("ADD", "SUB"), _small_sum)
-WIDE_ASSEMBLED = Rewrite("wide_assembled", Stage.LEGALIZE, ("RESCALE",), _assembled)
-WIDE_REPEATED = Rewrite("wide_repeated", Stage.LEGALIZE, _BINARY, _repeated)
-WIDENED = Rewrite("widened", Stage.LEGALIZE, ("RESCALE",), _widened)
+WIDE_ASSEMBLED = pattern_rewrite(
+    "wide_assembled", Stage.LEGALIZE, Pattern("RESCALE"), _assembled, _not_assembled, _RESHAPE
+)
+WIDE_REPEATED = Rewrite("wide_repeated", Stage.LEGALIZE, _BINARY, _repeated, frozenset(_MOVERS))
+WIDENED = pattern_rewrite("widened", Stage.LEGALIZE, Pattern("RESCALE"), _widened, _not_widened, _RESHAPE)

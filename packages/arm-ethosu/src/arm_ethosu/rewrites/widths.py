@@ -6,7 +6,7 @@ import numpy as np
 
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op
-from arm_tosa_core.tosa.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.rewrite import Inserter, Rewrite, Stage
 from arm_tosa_core.tosa.scaling import multiplier_and_shift
 
 
@@ -23,15 +23,14 @@ def _of_one_width(graph: Graph, op: Op) -> bool:
     position, narrow = widths[DType.INT8]
     if any(rescale.attrs["input_unsigned"] for rescale in rescales):
         return False
-    at = graph.ops.index(narrow)
+    insert = Inserter(graph, narrow, op.origin)
     multiplier, shift = multiplier_and_shift([1.0], 32)
     one = [graph.constant(multiplier, DType.INT32), graph.constant(shift, DType.INT8)]
     none = graph.constant(np.zeros(1, np.int16), DType.INT16)
     attrs = {**narrow.attrs, "output_dtype": DType.INT16, "per_channel": False, "scale32": True}
-    wider = graph.insert(at, "RESCALE", [narrow.inputs[0], *one, narrow.inputs[3], none], attrs, op.origin).output
+    wider = insert("RESCALE", narrow.inputs[0], *one, narrow.inputs[3], none, **attrs)
     operands = [wider, *narrow.inputs[1:3], none, narrow.inputs[4]]
-    wide = graph.insert(at + 1, "RESCALE", operands, narrow.attrs, op.origin)
-    graph.set_input(op, position, wide.output)
+    graph.set_input(op, position, insert("RESCALE", *operands, **narrow.attrs))
     return True
 
 

@@ -165,7 +165,7 @@ class _Search:
 
     def __init__(self, tosa: bytes, target: Target, inputs: Sequence[Array]) -> None:
         self.tosa, self.target, self.inputs = tosa, target, inputs
-        self.ops = load(tosa).ops
+        self.ops = list(load(tosa).ops)
         self.cuts = 0
 
     def between(self, agrees: int, differs: int, difference: Difference) -> Finding:
@@ -204,10 +204,12 @@ def cut_after(tosa: bytes, index: int, target: Target) -> tuple[bytes, list[int]
         The flatbuffer, and which of the graph's inputs it still has.
     """
     graph = load(tosa)
-    before, after = graph.ops[: index + 1], graph.ops[index + 1 :]
+    ops = list(graph.ops)
+    before, after = ops[: index + 1], ops[index + 1 :]
     needed = {id(tensor) for op in after for tensor in op.inputs} | {id(tensor) for tensor in graph.outputs}
     graph.outputs = [tensor for op in before for tensor in op.outputs if id(tensor) in needed]
-    graph.ops = before
+    for op in reversed(after):
+        graph.remove(op)
     kept = {id(tensor) for op in before for tensor in op.inputs}
     used = [i for i, tensor in enumerate(graph.inputs) if id(tensor) in kept]
     graph.inputs = [graph.inputs[i] for i in used]

@@ -2,6 +2,7 @@
 
 from ..tosa.rewrite import Rewrite
 from .data_movement import (
+    DROP_RESHAPE,
     EQUAL_VIEWS,
     MERGE_RESHAPES,
     MERGE_SLICES,
@@ -19,6 +20,7 @@ REWRITES: tuple[Rewrite, ...] = (
     RESCALE_FIRST,
     MERGE_SIGNS,
     MERGE_TABLES,
+    DROP_RESHAPE,
     EQUAL_VIEWS,
     MERGE_RESHAPES,
     MERGE_SLICES,

@@ -2,51 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..tosa.graph import Graph
-from ..tosa.ir import Op
-from ..tosa.rewrite import Rewrite, Stage
+from ..tosa.ir import Op, Tensor
+from ..tosa.pattern import Match, Pattern, pattern_rewrite
+from ..tosa.rewrite import Inserter, Rewrite, Stage
 
 
-def _reshapes(graph: Graph, op: Op) -> bool:
-    """RESHAPE of a RESHAPE, and one that changes nothing."""
-    source = op.inputs[0]
-    inner = source.producer
-    if op.output.shape == source.shape:
-        if op.output in graph.outputs:  # an output must be a result of its own
-            return False
-        graph.replace(op.output, source)
-        return True
-    if inner is None or inner.name != "RESHAPE":
-        return False
-    graph.set_input(op, 0, inner.inputs[0])
-    return True
+def _needed(match: Match) -> str | None:
+    if match.op.output.shape != match.op.inputs[0].shape:
+        return "it changes the shape"
+    return "an output must be a result of its own" if match.op.output in match.graph.outputs else None
+
+
+def _no_reshape(match: Match) -> Tensor:
+    """RESHAPE that changes nothing is left out."""
+    return match.op.inputs[0]
+
+
+def _without_change(match: Match) -> str | None:
+    return "it changes nothing" if match.op.output.shape == match.op.inputs[0].shape else None
+
+
+def _one_reshape(match: Match) -> Mapping[int, Tensor]:
+    """RESHAPE of a RESHAPE reads what that read."""
+    return {0: match["inner"].inputs[0]}
 
 
 def _equal(graph: Graph, op: Op) -> bool:
     """RESHAPE or TRANSPOSE that the same tensor has been given before: devices copy what is read in two views."""
     same = [use for use in op.inputs[0].uses if (use.name, use.attrs) == (op.name, op.attrs)]
-    first = min((use for use in same if use.output.shape == op.output.shape), key=graph.ops.index)
+    first = min((use for use in same if use.output.shape == op.output.shape), key=lambda use: use.position)
     if first is op or op.output in graph.outputs:
         return False
     graph.replace(op.output, first.output)
     return True
 
 
-def _slices(graph: Graph, op: Op) -> bool:
-    """SLICE of a SLICE."""
-    inner = op.inputs[0].producer
-    if inner is None or inner.name != "SLICE":
-        return False
-    starts = [o.inputs[1].data for o in (inner, op)]
-    if starts[0] is None or starts[1] is None:
-        return False
-    graph.set_input(op, 1, graph.shape([int(a + b) for a, b in zip(*starts, strict=True)]))
-    graph.set_input(op, 0, inner.inputs[0])
-    return True
+def _computed_starts(match: Match) -> str | None:
+    starts = (match["inner"].inputs[1], match.op.inputs[1])
+    return None if all(start.is_constant for start in starts) else "starts computed at run time"
+
+
+def _one_slice(match: Match) -> Mapping[int, Tensor]:
+    """SLICE of a SLICE reads what that read."""
+    inner, first, second = match["inner"], match["inner"].inputs[1].data, match.op.inputs[1].data
+    assert first is not None and second is not None
+    return {0: inner.inputs[0], 1: match.graph.shape([int(start) for start in first + second])}
 
 
 def _transposes(graph: Graph, op: Op) -> bool:
-    """TRANSPOSE of a TRANSPOSE."""
+    """TRANSPOSE of a TRANSPOSE becomes one, or none."""
     inner = op.inputs[0].producer
     if inner is None or inner.name != "TRANSPOSE":
         return False
@@ -61,15 +68,14 @@ def _transposes(graph: Graph, op: Op) -> bool:
     return True
 
 
-def _unmoved(graph: Graph, op: Op) -> bool:
+def _moves_elements(match: Match) -> str | None:
+    long = [axis for axis in match.op.attrs["perms"] if match.op.inputs[0].shape[axis] > 1]
+    return None if long == sorted(long) else "it moves elements"
+
+
+def _view(match: Match) -> Tensor:
     """TRANSPOSE that moves axes of one element only becomes a RESHAPE."""
-    x = op.inputs[0]
-    long = [axis for axis in op.attrs["perms"] if x.shape[axis] > 1]
-    if long != sorted(long):
-        return False
-    made = graph.insert(graph.ops.index(op), "RESHAPE", [x, graph.shape(op.output.shape)], {}, op.origin)
-    graph.replace(op.output, made.output)
-    return True
+    return match.insert("RESHAPE", match.op.inputs[0], match.graph.shape(match.op.output.shape))
 
 
 def _repeated(graph: Graph, op: Op) -> bool:
@@ -91,19 +97,26 @@ def _repeated(graph: Graph, op: Op) -> bool:
     repeats = tile.inputs[1].data
     if repeats is None:
         return False
-    at = graph.ops.index(op)
-    first = graph.insert(at, "TRANSPOSE", tile.inputs[:1], {"perms": perms}, op.origin)
-    again = graph.shape([int(repeats[perm]) for perm in perms])
-    made = graph.insert(at + 1, "TILE", [first.output, again], {}, tile.origin)
+    insert = Inserter(graph, op)
+    made = insert("TRANSPOSE", tile.inputs[0], perms=perms)
+    made = insert.like(tile, made, graph.shape([int(repeats[perm]) for perm in perms]))
     if shaped is not None:
-        made = graph.insert(at + 2, "RESHAPE", [made.output, graph.shape(op.output.shape)], {}, shaped.origin)
-    graph.replace(op.output, made.output)
+        made = insert.like(shaped, made, graph.shape(op.output.shape))
+    graph.replace(op.output, made)
     return True
 
 
+def _of(op: str) -> Pattern:
+    """An operator of what another one of the same name makes."""
+    return Pattern(op, {0: Pattern(op, name="inner")})
+
+
 EQUAL_VIEWS = Rewrite("equal_views", Stage.OPTIMIZE, ("RESHAPE", "TRANSPOSE"), _equal)
-MERGE_RESHAPES = Rewrite("merge_reshapes", Stage.OPTIMIZE, ("RESHAPE",), _reshapes)
-MERGE_SLICES = Rewrite("merge_slices", Stage.OPTIMIZE, ("SLICE",), _slices)
+DROP_RESHAPE = pattern_rewrite("drop_reshape", Stage.OPTIMIZE, Pattern("RESHAPE"), _no_reshape, _needed)
+MERGE_RESHAPES = pattern_rewrite("merge_reshapes", Stage.OPTIMIZE, _of("RESHAPE"), _one_reshape, _without_change)
+MERGE_SLICES = pattern_rewrite("merge_slices", Stage.OPTIMIZE, _of("SLICE"), _one_slice, _computed_starts)
 MERGE_TRANSPOSES = Rewrite("merge_transposes", Stage.OPTIMIZE, ("TRANSPOSE",), _transposes)
-TRANSPOSE_AS_RESHAPE = Rewrite("transpose_as_reshape", Stage.OPTIMIZE, ("TRANSPOSE",), _unmoved)
+TRANSPOSE_AS_RESHAPE = pattern_rewrite(
+    "transpose_as_reshape", Stage.OPTIMIZE, Pattern("TRANSPOSE"), _view, _moves_elements
+)
 TRANSPOSE_BEFORE_TILE = Rewrite("transpose_before_tile", Stage.OPTIMIZE, ("TRANSPOSE",), _repeated)

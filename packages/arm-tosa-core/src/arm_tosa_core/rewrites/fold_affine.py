@@ -67,4 +67,4 @@ def _set(graph: Graph, op: Op, position: int, data: np.ndarray[Any, Any]) -> Non
     graph.set_input(op, position, graph.constant(data.astype(old.data.dtype), old.dtype))
 
 
-FOLD_AFFINE = Rewrite("fold_affine", Stage.OPTIMIZE, ("MUL", "ADD", "SUB"), apply)
+FOLD_AFFINE = Rewrite("fold_affine", Stage.OPTIMIZE, ("MUL", "ADD", "SUB"), apply, frozenset(("RESHAPE",)))

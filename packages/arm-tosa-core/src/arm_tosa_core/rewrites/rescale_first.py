@@ -8,28 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..tosa.graph import Graph
 from ..tosa.ir import Op, Tensor
-from ..tosa.rewrite import Rewrite, Stage
+from ..tosa.pattern import Match, Pattern, pattern_rewrite
+from ..tosa.rewrite import Stage
 
 
-def apply(graph: Graph, op: Op) -> bool:
-    """Swaps a RESCALE with the RESHAPE, TRANSPOSE or CONCAT that makes its operand and that nobody else uses."""
-    wide = op.inputs[0]
-    mover = wide.producer
-    if mover is None or len(wide.uses) != 1 or op.output.dtype.bits >= wide.dtype.bits or wide in graph.outputs:
-        return False
-    if mover.name == "CONCAT":
-        return _before_concat(graph, op, mover)
-    if mover.name not in ("RESHAPE", "TRANSPOSE"):
-        return False
-    if op.attrs["per_channel"] and not _keeps_channels(mover):
-        return False
-    index = graph.ops.index(mover)
-    narrow = graph.insert(index, "RESCALE", [mover.inputs[0], *op.inputs[1:]], op.attrs, op.origin).output
-    moved = graph.insert(index + 1, mover.name, [narrow, *mover.inputs[1:]], mover.attrs, mover.origin).output
-    graph.replace(op.output, moved)
-    return True
+def _check(match: Match) -> str | None:
+    op, mover = match.op, match["mover"]
+    if op.output.dtype.bits >= op.inputs[0].dtype.bits:
+        return "it does not make the numbers narrower"
+    if op.attrs["per_channel"] and mover.name != "CONCAT" and not _keeps_channels(mover):
+        return "the channels it rescales are moved"
+    return None
 
 
 def _keeps_channels(mover: Op) -> bool:
@@ -38,28 +28,40 @@ def _keeps_channels(mover: Op) -> bool:
     return mover.output.rank > 0 and mover.inputs[0].shape[-1:] == mover.output.shape[-1:]
 
 
-def _before_concat(graph: Graph, op: Op, concat: Op) -> bool:
+def _swapped(match: Match) -> Tensor:
+    """A RESCALE that makes numbers narrower comes before what moves them."""
+    op, mover = match.op, match["mover"]
+    if mover.name == "CONCAT":
+        return _before_concat(match)
+    insert = match.before("mover")
+    return insert.like(mover, insert.like(op, mover.inputs[0], *op.inputs[1:]), *mover.inputs[1:])
+
+
+def _before_concat(match: Match) -> Tensor:
     """Each part is rescaled by its own share of the multipliers."""
+    op, concat, insert = match.op, match["mover"], match.before("mover")
     along = concat.attrs["axis"] == concat.output.rank - 1
-    index = graph.ops.index(concat)
     parts: list[Tensor] = []
     start = 0
     for part in concat.inputs:
         scales = list(op.inputs[1:3])
-        attrs = dict(op.attrs)
-        if op.attrs["per_channel"] and along:
+        per_channel = op.attrs["per_channel"]
+        if per_channel and along:
             stop = start + part.shape[-1]
             share = [(s.data[start:stop], s.dtype) for s in scales if s.data is not None]
             if all((numbers == numbers[0]).all() for numbers, _ in share):
                 share = [(numbers[:1], dtype) for numbers, dtype in share]
-                attrs["per_channel"] = False
-            scales = [graph.constant(np.ascontiguousarray(numbers), dtype) for numbers, dtype in share]
+                per_channel = False
+            scales = [match.graph.constant(np.ascontiguousarray(numbers), dtype) for numbers, dtype in share]
             start = stop
-        parts.append(graph.insert(index, "RESCALE", [part, *scales, *op.inputs[3:]], attrs, op.origin).output)
-        index += 1
-    joined = graph.insert(index, "CONCAT", parts, concat.attrs, concat.origin).output
-    graph.replace(op.output, joined)
-    return True
+        parts.append(insert.like(op, part, *scales, *op.inputs[3:], per_channel=per_channel))
+    return insert.like(concat, *parts)
 
 
-RESCALE_FIRST = Rewrite("rescale_first", Stage.OPTIMIZE, ("RESCALE",), apply)
+RESCALE_FIRST = pattern_rewrite(
+    "rescale_first",
+    Stage.OPTIMIZE,
+    Pattern("RESCALE", {0: Pattern("RESHAPE|TRANSPOSE|CONCAT", name="mover", alone=True)}),
+    _swapped,
+    _check,
+)

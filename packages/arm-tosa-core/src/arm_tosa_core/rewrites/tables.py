@@ -6,28 +6,27 @@ from typing import Any
 
 import numpy as np
 
-from ..tosa.graph import Graph
-from ..tosa.ir import DType, Op
-from ..tosa.rewrite import Rewrite, Stage
+from ..tosa.ir import DType, Op, Tensor
+from ..tosa.pattern import Match, Pattern, pattern_rewrite
+from ..tosa.rewrite import Stage
 
 _ALL = np.arange(-128, 128, dtype=np.int64)
 
 
-def apply(graph: Graph, op: Op) -> bool:
-    """Merges an int8 function with the one that makes its operand and that nobody else uses."""
-    inner = op.inputs[0].producer
-    if inner is None or "TABLE" not in (op.name, inner.name) or len(inner.output.uses) != 1:
-        return False
-    if inner.output in graph.outputs:
-        return False
+def _check(match: Match) -> str | None:
+    op, inner = match.op, match["inner"]
+    if "TABLE" not in (op.name, inner.name):
+        return "neither is a TABLE"
+    return None if all(_function(made) is not None for made in (inner, op)) else "not both are functions of an int8"
+
+
+def _merged(match: Match) -> Tensor:
+    """Two int8 functions, of which one is a TABLE, become a TABLE."""
+    op, inner = match.op, match["inner"]
     first, second = _function(inner), _function(op)
-    if first is None or second is None:
-        return False
+    assert first is not None and second is not None
     entries = second[first + 128].astype(np.int8)
-    index = graph.ops.index(inner)
-    merged = graph.insert(index, "TABLE", [inner.inputs[0], graph.constant(entries, DType.INT8)], {}, op.origin)
-    graph.replace(op.output, merged.output)
-    return True
+    return match.before("inner")("TABLE", inner.inputs[0], match.graph.constant(entries, DType.INT8))
 
 
 def _function(op: Op) -> np.ndarray[Any, Any] | None:
@@ -46,4 +45,11 @@ def _function(op: Op) -> np.ndarray[Any, Any] | None:
     return (scaled + new_zero).clip(-128, 127)
 
 
-MERGE_TABLES = Rewrite("merge_tables", Stage.OPTIMIZE, ("TABLE", "RESCALE", "CLAMP"), apply)
+_FUNCTIONS = "TABLE|RESCALE|CLAMP"
+MERGE_TABLES = pattern_rewrite(
+    "merge_tables",
+    Stage.OPTIMIZE,
+    Pattern(_FUNCTIONS, {0: Pattern(_FUNCTIONS, name="inner", alone=True)}),
+    _merged,
+    _check,
+)

@@ -5,29 +5,40 @@ from __future__ import annotations
 import numpy as np
 
 from ..tosa.graph import Graph
-from ..tosa.ir import DType, Op, Tensor
-from ..tosa.rewrite import Rewrite, Stage
+from ..tosa.ir import DType, Tensor
+from ..tosa.pattern import Match, Pattern, pattern_rewrite
+from ..tosa.rewrite import Stage
 from ..tosa.scaling import is_by_one
 
 _NARROW = (DType.INT8, DType.INT16)  # what RESCALE takes to uint8 and makes of it
 
 
-def apply(graph: Graph, op: Op) -> bool:
-    """Merges a RESCALE with the one that makes its operand, where either only changes the sign."""
-    inner = op.inputs[0].producer
-    if inner is None or inner.name != "RESCALE" or inner.output.dtype is not DType.INT8:
-        return False
-    x, _, _, zero, _ = inner.inputs
-    if x.dtype is DType.UINT8 and is_by_one(inner) and op.output.dtype in _NARROW:
+def _reads_unsigned(match: Match) -> bool:
+    """Whether the inner one makes int8 of uint8."""
+    inner = match["inner"]
+    return inner.inputs[0].dtype is DType.UINT8 and is_by_one(inner) and match.op.output.dtype in _NARROW
+
+
+def _makes_unsigned(match: Match) -> bool:
+    """Whether the outer one makes uint8 of int8."""
+    return match.op.output.dtype is DType.UINT8 and is_by_one(match.op) and match["inner"].inputs[0].dtype in _NARROW
+
+
+def _check(match: Match) -> str | None:
+    if match["inner"].output.dtype is DType.INT8 and (_reads_unsigned(match) or _makes_unsigned(match)):
+        return None
+    return "neither changes the sign alone"
+
+
+def _merged(match: Match) -> Tensor:
+    """A RESCALE takes in the one beside it, which only changes the sign."""
+    op, inner, graph = match.op, match["inner"], match.graph
+    x, *scales, zero, new_zero = inner.inputs
+    if _reads_unsigned(match):
         operands = [x, *op.inputs[1:3], _unsigned(graph, op.inputs[3]), op.inputs[4]]
-        attrs = {**op.attrs, "input_unsigned": True}
-    elif op.output.dtype is DType.UINT8 and is_by_one(op) and x.dtype in _NARROW:
-        operands = [*inner.inputs[:3], zero, _unsigned(graph, inner.inputs[4])]
-        attrs = {**inner.attrs, "output_unsigned": True, "output_dtype": DType.UINT8}
-    else:
-        return False
-    graph.replace(op.output, graph.insert(graph.ops.index(op), "RESCALE", operands, attrs, op.origin).output)
-    return True
+        return match.insert("RESCALE", *operands, **{**op.attrs, "input_unsigned": True})
+    attrs = {**inner.attrs, "output_unsigned": True, "output_dtype": DType.UINT8}
+    return match.insert("RESCALE", x, *scales, zero, _unsigned(graph, new_zero), **attrs)
 
 
 def _unsigned(graph: Graph, zero: Tensor) -> Tensor:
@@ -36,4 +47,6 @@ def _unsigned(graph: Graph, zero: Tensor) -> Tensor:
     return graph.constant((zero.data.astype(np.int16) + 128).astype(np.uint8), DType.UINT8)
 
 
-MERGE_SIGNS = Rewrite("merge_signs", Stage.OPTIMIZE, ("RESCALE",), apply)
+MERGE_SIGNS = pattern_rewrite(
+    "merge_signs", Stage.OPTIMIZE, Pattern("RESCALE", {0: Pattern("RESCALE", name="inner")}), _merged, _check
+)

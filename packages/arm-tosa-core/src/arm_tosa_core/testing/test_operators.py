@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from .cases import CASES
 from .flows import assert_flows_agree
 from .harness import Execution, delegated, exported_case, left_outside
 from .plugin import REFUSALS
+from .verified_rewrites import verified_rewrites
 
 pytestmark = pytest.mark.arm_operator
 
@@ -45,14 +47,15 @@ def row_id(case: OpCase, scheme: str) -> str:
 
 def test_operator(case: OpCase, scheme: str, request: pytest.FixtureRequest) -> None:
     option = request.config.getoption
-    check_case(
-        case,
-        scheme,
-        find_target(option("--arm-target")),
-        validate=option("--arm-validate"),
-        ordinary=option("--arm-flow") == "ordinary",
-        refusal=request.config.stash[REFUSALS].get(row_id(case, scheme)),
-    )
+    with verified_rewrites() if option("--arm-verify-rewrites") else nullcontext():
+        check_case(
+            case,
+            scheme,
+            find_target(option("--arm-target")),
+            validate=option("--arm-validate"),
+            ordinary=option("--arm-flow") == "ordinary",
+            refusal=request.config.stash[REFUSALS].get(row_id(case, scheme)),
+        )
 
 
 def check_case(

@@ -8,18 +8,52 @@ writes them as CONST and CONST_SHAPE operators. Shapes and data types of results
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from .ir import DType, Op, Origin, Tensor
+from .ir import DType, Op, Origin, Tensor, Uses
+from .op_list import OpList
 from .table import infer
 
 
 def content(data: memoryview) -> bytes:
     """What tells bytes from others: themselves, or of many a digest."""
     return bytes(data) if data.nbytes <= 64 else hashlib.sha256(data).digest()
+
+
+class Changes:
+    """The operators and tensors whose surroundings changed, while ``recording``; a rewrite engine looks there again."""
+
+    def __init__(self) -> None:
+        self.recording = False
+        self._ops: dict[Op, None] = {}
+        self._tensors: dict[Tensor, None] = {}
+
+    def note(self, op: Op | None, *tensors: Tensor) -> None:
+        """An operator, if any, and tensors have changed: operands, attributes, uses, or being in the graph."""
+        if not self.recording:
+            return
+        if op is not None:
+            self._ops[op] = None
+        for tensor in tensors:
+            self._tensors[tensor] = None
+
+    def take(self) -> dict[Op, None]:
+        """The operators that changed, or that make or read a tensor that did; from now on anew.
+
+        A constant counts for what began or ceased to read it alone: others are no nearer to that for sharing it.
+        """
+        found = self._ops
+        for tensor in self._tensors:
+            if tensor.producer is not None:
+                found[tensor.producer] = None
+            if tensor.data is None:
+                for op in tensor.uses.operators():
+                    found[op] = None
+        self._ops, self._tensors = {}, {}
+        return found
 
 
 class Graph:
@@ -29,7 +63,8 @@ class Graph:
         self.name = name
         self.inputs: list[Tensor] = []
         self.outputs: list[Tensor] = []
-        self.ops: list[Op] = []
+        self.ops = OpList()
+        self.changes = Changes()
         self._constants: dict[tuple[Any, ...], Tensor] = {}
 
     def input(self, name: str, shape: Sequence[int], dtype: DType) -> Tensor:
@@ -59,40 +94,48 @@ class Graph:
         self, name: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any] | None = None, origin: Origin | None = None
     ) -> Op:
         """Appends an operator; its results' shapes and types are inferred from the operator table."""
-        return self.insert(len(self.ops), name, inputs, attrs, origin)
+        op = self._make(name, inputs, attrs, origin)
+        self.ops.append(op)
+        return op
 
-    def insert(
+    def insert_before(
         self,
-        index: int,
+        next_op: Op,
         name: str,
         inputs: Sequence[Tensor],
         attrs: Mapping[str, Any] | None = None,
         origin: Origin | None = None,
     ) -> Op:
-        """Like ``append``, before the operator that is at ``index`` now."""
+        """Like ``append``, before ``next_op``, whose origin it has if none is given."""
+        op = self._make(name, inputs, attrs, origin or next_op.origin)
+        self.ops.insert_before(next_op, op)
+        return op
+
+    def _make(self, name: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any] | None, origin: Origin | None) -> Op:
         op = Op(name, inputs, attrs or {}, origin)
         for shape, dtype in infer(op):
             tensor = Tensor(shape, dtype)
             tensor.producer = op
             op.outputs.append(tensor)
         for tensor in op.inputs:
-            tensor.uses.append(op)
-        self.ops.insert(index, op)
+            tensor.uses.add(op)
+        self.changes.note(op, *op.inputs)
         return op
 
-    def before(self, op: Op) -> Callable[..., Tensor]:
-        """``insert(name, *inputs, **attrs)``: puts operators before ``op``, one behind the other; gives results."""
-
-        def insert(name: str, *inputs: Tensor, **attrs: Any) -> Tensor:
-            return self.insert(self.ops.index(op), name, inputs, attrs, op.origin).output
-
-        return insert
+    def remove(self, op: Op) -> None:
+        """Takes out an operator; its results must be of no use any more."""
+        for tensor in op.inputs:
+            tensor.uses.remove(op)
+        self.ops.remove(op)
+        self.changes.note(op, *op.inputs)
 
     def set_input(self, op: Op, position: int, tensor: Tensor) -> None:
         """Makes ``tensor`` the operand of ``op`` at ``position`` and keeps the use lists true."""
-        op.inputs[position].uses.remove(op)
+        old = op.inputs[position]
+        old.uses.remove(op)
         op.inputs[position] = tensor
-        tensor.uses.append(op)
+        tensor.uses.add(op)
+        self.changes.note(op, old, tensor)
 
     def replace(self, old: Tensor, new: Tensor) -> None:
         """Makes every user of ``old``, graph outputs included, use ``new``."""
@@ -102,22 +145,35 @@ class Graph:
             for position, tensor in enumerate(op.inputs):
                 if tensor is old:
                     op.inputs[position] = new
-                    new.uses.append(op)
-        old.uses = []
-        self.outputs = [new if tensor is old else tensor for tensor in self.outputs]
+                    new.uses.add(op)
+            self.changes.note(op)
+        old.uses = Uses()
+        if old in self.outputs:
+            self.outputs = [new if tensor is old else tensor for tensor in self.outputs]
+        self.changes.note(None, old, new)
 
-    def sweep(self) -> None:
-        """Removes operators whose results nobody uses, in one backward walk."""
-        needed = {id(tensor) for tensor in self.outputs}
-        kept: list[Op] = []
-        for op in reversed(self.ops):
-            if any(id(tensor) in needed for tensor in op.outputs):
-                needed.update(id(tensor) for tensor in op.inputs)
-                kept.append(op)
-            else:
-                for tensor in op.inputs:
-                    tensor.uses.remove(op)
-        self.ops = kept[::-1]
+    def is_read(self, op: Op) -> bool:
+        """Whether an operator or an output of the graph has a result of this operator."""
+        for tensor in op.outputs:  # noqa: SIM110  # a loop takes half the time of any(), and this is asked at each try
+            if tensor.uses or tensor in self.outputs:
+                return True
+        return False
+
+    def sweep(self, ops: Iterable[Op] | None = None) -> None:
+        """Removes operators whose results nobody uses, and with them those that made only their operands.
+
+        Args:
+            ops: those to look at, all without; what is left of no use by removing some of them is found by itself.
+        """
+        waiting = list(self.ops if ops is None else ops)  # the last one first
+        removed: set[Op] = set()
+        while waiting:
+            op = waiting.pop()
+            if op in removed or self.is_read(op):
+                continue
+            removed.add(op)
+            self.remove(op)
+            waiting += [tensor.producer for tensor in op.inputs if tensor.producer is not None]
 
     def constants(self) -> Iterator[Tensor]:
         """Every constant that an operator or an output uses, in order of first use."""

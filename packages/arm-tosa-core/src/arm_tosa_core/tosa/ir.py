@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import prod
@@ -70,6 +70,59 @@ class Origin:
     source: str = ""  # "file.py:12, in forward: y = x + 1", the line of the user's model
 
 
+class Uses:
+    """The operators that read a tensor, in order of insertion; one that reads it twice is listed twice.
+
+    Adding, removing and counting take constant time.
+    """
+
+    __slots__ = ("_counts", "_size")
+
+    def __init__(self) -> None:
+        self._counts: dict[Op, int] = {}
+        self._size = 0
+
+    def add(self, op: Op, count: int = 1) -> None:
+        """One more operand of ``op``, or ``count`` more."""
+        self._counts[op] = self._counts.get(op, 0) + count
+        self._size += count
+
+    def remove(self, op: Op) -> None:
+        """One operand of ``op`` fewer.
+
+        Raises:
+            KeyError: the operator is not listed.
+        """
+        left = self._counts[op] - 1
+        self._size -= 1
+        if left:
+            self._counts[op] = left
+        else:
+            del self._counts[op]
+
+    def operators(self) -> list[Op]:
+        """The operators, each once."""
+        return list(self._counts)
+
+    def __iter__(self) -> Iterator[Op]:
+        for op, count in self._counts.items():
+            for _ in range(count):
+                yield op
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __contains__(self, op: object) -> bool:
+        return op in self._counts
+
+    def __getitem__(self, index: int) -> Op:
+        """The operator at a position, counted from the front."""
+        for position, op in enumerate(self):
+            if position == index:
+                return op
+        raise IndexError(f"position {index} of {self._size} uses")
+
+
 class Tensor:
     """An edge of the graph. Identity matters: two tensors are never merged by value unless constant."""
 
@@ -79,11 +132,11 @@ class Tensor:
         self, shape: Sequence[int], dtype: DType, *, name: str = "", data: np.ndarray[Any, Any] | None = None
     ) -> None:
         self.name = name
-        self.shape: tuple[int, ...] = tuple(int(n) for n in shape)
+        self.shape: tuple[int, ...] = tuple(map(int, shape))
         self.dtype = dtype
         self.data = data
         self.producer: Op | None = None
-        self.uses: list[Op] = []  # one entry per operand position, in order of insertion
+        self.uses = Uses()
 
     @property
     def rank(self) -> int:
@@ -109,7 +162,8 @@ class Tensor:
 class Op:
     """One TOSA operator: ``outputs = name(inputs, attrs)``."""
 
-    __slots__ = ("attrs", "inputs", "name", "origin", "outputs")
+    # ``following``, ``position`` and ``previous`` are the operator list's: see ``op_list``.
+    __slots__ = ("attrs", "following", "inputs", "name", "origin", "outputs", "position", "previous")
 
     def __init__(self, name: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any], origin: Origin | None) -> None:
         self.name = name
@@ -117,6 +171,9 @@ class Op:
         self.outputs: list[Tensor] = []
         self.attrs: dict[str, Any] = dict(attrs)
         self.origin = origin
+        self.previous: Op | None = None
+        self.following: Op | None = None
+        self.position = 0
 
     @property
     def output(self) -> Tensor:

@@ -1,19 +1,19 @@
 """The stages of compilation, and the rewrites that run in them.
 
 ``Stage`` is the only ordered list in the project. A rewrite names its stage, never a neighbour: rewrites of one
-stage must be right in any order (they run in order of name until none changes anything).
+stage must be right in any order (``rewrite_engine`` runs them, in order of name, until none changes anything).
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from .graph import Graph
-    from .ir import Op
+from .graph import Graph
+from .ir import Op, Origin, Tensor
 
 
 class Stage(IntEnum):
@@ -31,17 +31,50 @@ class Stage(IntEnum):
 
 @dataclass(frozen=True)
 class Rewrite:
-    """A local rewrite of the TOSA graph.
+    """A local rewrite of the TOSA graph. ``pattern.pattern_rewrite`` makes one of a pattern, a check, a replacement.
 
     Args:
         name: for logs and errors.
         stage: when it runs.
         ops: the TOSA operators at which it is tried; empty means all.
-        apply: looks at one operator and changes the graph around it; True if it did. It may insert operators before
-            the one it looks at (``graph.insert``), replace results (``graph.replace``), leave dead ones for the sweep.
+        apply: looks at one operator and changes the graph around it; True if it did, or a few words that say why. It
+            may insert operators before the one it looks at (``graph.insert_before``), replace results
+            (``graph.replace``), and leave dead ones.
+        through: the TOSA operators through which it looks at others, however many there are in a row. It is tried
+            again where something changed within two operators, besides those of these names.
     """
 
     name: str
     stage: Stage
     ops: tuple[str, ...]
-    apply: Callable[[Graph, Op], bool]
+    apply: Callable[[Graph, Op], bool | str]
+    through: frozenset[str] = frozenset()
+
+    @property
+    def reason(self) -> str:
+        """Why it applies, unless it says more itself: the first line of its function's docstring."""
+        return (inspect.getdoc(self.apply) or self.name).partition("\n")[0]
+
+
+class Inserter:
+    """Puts operators before one, each behind those that it put there already.
+
+    Args:
+        before: the operator before which they go.
+        origin: where they come from; that of ``before`` if none is given.
+    """
+
+    def __init__(self, graph: Graph, before: Op, origin: Origin | None = None) -> None:
+        self.graph, self.before, self.origin = graph, before, origin
+
+    def __call__(self, name: str, *inputs: Tensor, **attrs: Any) -> Tensor:
+        """The result of an operator that is inserted."""
+        return self.graph.insert_before(self.before, name, inputs, attrs, self.origin).output
+
+    def like(self, op: Op, *inputs: Tensor, **attrs: Any) -> Tensor:
+        """The result of an operator like another one, with its origin, on other operands and with other attributes."""
+        return self.graph.insert_before(self.before, op.name, inputs, {**op.attrs, **attrs}, op.origin).output
+
+    def reshape(self, x: Tensor, *shape: int) -> Tensor:
+        """RESHAPE of what has another shape."""
+        return x if x.shape == shape else self("RESHAPE", x, self.graph.shape(shape))

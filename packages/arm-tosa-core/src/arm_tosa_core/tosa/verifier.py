@@ -15,8 +15,8 @@ from .table import check, infer
 Check = Callable[[Op], Rejected | None]
 
 
-def verify(graph: Graph, spec: TosaSpecification, checks: Sequence[Check] = ()) -> None:
-    """Checks data-flow order, use lists, the operator table and a target's own checks.
+def verify(graph: Graph, spec: TosaSpecification | None = None, checks: Sequence[Check] = ()) -> None:
+    """Checks data-flow order, use lists, shapes and types, the specification if one is given, a target's own checks.
 
     Raises:
         LoweringError: names the operator, the node and source line that it comes from, and what is wrong.
@@ -45,10 +45,11 @@ def verify(graph: Graph, spec: TosaSpecification, checks: Sequence[Check] = ()) 
         raise LoweringError(f"the use list of {tensors[wrong[0]]} does not match the operators of the graph")
 
 
-def _verify_op(op: Op, spec: TosaSpecification, checks: Sequence[Check]) -> None:
+def _verify_op(op: Op, spec: TosaSpecification | None, checks: Sequence[Check]) -> None:
     try:
         results = infer(op)
-        check(op, spec)
+        if spec is not None:
+            check(op, spec)
     except (Rejected, LoweringError) as error:
         raise _fault(op, str(error)) from error
     made = [(tensor.shape, tensor.dtype) for tensor in op.outputs]

@@ -15,7 +15,6 @@ def _split_wide_conv(graph: Graph, op: Op) -> bool:
     channels = weight.shape[0]
     if channels <= MAX_CHANNELS or weight.data is None or bias.data is None:
         return False
-    position = graph.ops.index(op)
     parts: list[Tensor] = []
     for first in range(0, channels, MAX_CHANNELS):
         chosen = slice(first, first + MAX_CHANNELS)
@@ -23,9 +22,8 @@ def _split_wide_conv(graph: Graph, op: Op) -> bool:
         # TOSA also takes a bias of one element, for all channels.
         part_bias = bias if bias.shape == (1,) else graph.constant(bias.data[chosen], bias.dtype)
         inputs = [data, part_weight, part_bias, *zero_points]
-        parts.append(graph.insert(position, "CONV2D", inputs, op.attrs, op.origin).output)
-        position += 1
-    graph.replace(op.output, graph.insert(position, "CONCAT", parts, {"axis": 3}, op.origin).output)
+        parts.append(graph.insert_before(op, "CONV2D", inputs, op.attrs).output)
+    graph.replace(op.output, graph.insert_before(op, "CONCAT", parts, {"axis": 3}).output)
     return True
 
 

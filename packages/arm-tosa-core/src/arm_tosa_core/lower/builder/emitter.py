@@ -90,9 +90,7 @@ class Emitter:
                 if refusal := ask(op):
                     raise refusal
         except Rejected:
-            self.graph.ops.pop()
-            for tensor in op.inputs:
-                tensor.uses.remove(op)
+            self.graph.remove(op)
             raise
         return op.outputs
 

@@ -1,4 +1,4 @@
-"""Operators one behind the other, among them convolutions with small weights of our own."""
+"""Inserting operators before another one, among them convolutions with small weights of our own."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from arm_tosa_core.tosa.graph import Graph
-from arm_tosa_core.tosa.ir import DType, Op, Tensor, joined
+from arm_tosa_core.tosa import rewrite
+from arm_tosa_core.tosa.ir import DType, Tensor, joined
 
 
-class Chain:
-    """Inserts operators before ``before``."""
-
-    def __init__(self, graph: Graph, before: Op) -> None:
-        self.graph, self.insert = graph, graph.before(before)
+class Inserter(rewrite.Inserter):
+    """As of ``tosa.rewrite``, with more operators."""
 
     def zero(self, dtype: DType) -> Tensor:
         """A zero point of 0."""
@@ -28,15 +25,11 @@ class Chain:
         starts[axis], sizes[axis] = start, size
         if sizes == list(x.shape):
             return x
-        return self.insert("SLICE", x, self.graph.shape(starts), self.graph.shape(sizes))
+        return self("SLICE", x, self.graph.shape(starts), self.graph.shape(sizes))
 
     def join(self, parts: Sequence[Tensor], axis: int) -> Tensor:
         """CONCAT of what is more than one part."""
-        return joined(lambda group: self.insert("CONCAT", *group, axis=axis), parts)
-
-    def reshape(self, x: Tensor, *shape: int) -> Tensor:
-        """RESHAPE of what has another shape."""
-        return x if x.shape == shape else self.insert("RESHAPE", x, self.graph.shape(shape))
+        return joined(lambda group: self("CONCAT", *group, axis=axis), parts)
 
     def rescale(
         self, x: Tensor, to: DType, factor: tuple[int, int] | None = None, zero: Tensor | None = None
@@ -45,7 +38,7 @@ class Chain:
         wide = x.dtype is not DType.INT48
         shift = 30 if wide else 14
         multiplier, shift = factor or (1 << shift, shift)
-        return self.insert(
+        return self(
             "RESCALE",
             x,
             self.graph.constant(np.array([multiplier], np.int32 if wide else np.int16), _multiplier(wide)),
@@ -73,7 +66,7 @@ class Chain:
         low = -128 if weights.max() > 127 else 0
         kind = DType.INT32 if x.dtype is DType.INT8 else DType.INT48
         results = weights.shape[2 if name == "DEPTHWISE_CONV2D" else 0]
-        return self.insert(
+        return self(
             name,
             x,
             self.graph.constant((weights + low).astype(np.int8), DType.INT8),
