@@ -232,8 +232,8 @@ def test_constants_that_are_not_known_are_not_computed_with() -> None:
 def test_what_to_keep_is_decided_once_for_each_state_of_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """ExecuTorch asks twice about one graph; a graph that has changed since is looked at again."""
     partitioner, asked = TOSAPartitioner(TosaCompileSpec("TOSA-1.0+FP")), []
-    analyse = partitioner._analyse
-    monkeypatch.setattr(partitioner, "_analyse", lambda *a, **k: asked.append(a) or analyse(*a, **k))
+    compilation = partitioner.compilation
+    monkeypatch.setattr(partitioner, "compilation", lambda *a, **k: asked.append(a) or compilation(*a, **k))
     program = export(Net(lambda _, x, y: torch.nn.functional.silu(x) + y), (X, Y))
     first = partitioner.ops_to_not_decompose(program)
     assert torch.ops.aten.silu.default in first[0]

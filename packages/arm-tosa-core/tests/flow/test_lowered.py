@@ -23,6 +23,7 @@ from arm_tosa_core.exir.partitioner import TOSAPartitioner
 from arm_tosa_core.exir.pte import delegates
 from arm_tosa_core.support.errors import NothingDelegatedWarning
 from arm_tosa_core.tosa.reference_model import validate
+from arm_tosa_core.tosa.rewrite import Stage
 
 INT = TosaSpecification.create_from_string("TOSA-1.0+INT")
 
@@ -104,8 +105,9 @@ def test_edits_leave_the_analysis_true(program: Any) -> None:
     exported = quantize(Net(program.forward), program.inputs)
     checks = [DontPartition(torch.ops.aten.sigmoid.default)]
     partitioner = TOSAPartitioner(TosaCompileSpec("TOSA-1.0+INT"), checks)
-    edited, analysis = partitioner.edited(functional(exported))
-    again = partitioner._analyse(edited, editable=False)
+    edited = partitioner.compilation(functional(exported), editable=True).run()
+    analysis, kept = edited.analysis, partitioner.compilation(edited.program, editable=False)
+    again = kept.run(Stage.LOWER).analysis
     assert again.accepted.keys() == analysis.accepted.keys()
     regions = {(analysis.accepted[node], again.accepted[node]) for node in again.accepted}
     assert len(regions) == len({ours for ours, _ in regions}) == len({theirs for _, theirs in regions})

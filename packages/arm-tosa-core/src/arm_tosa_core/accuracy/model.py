@@ -86,20 +86,16 @@ class Model:
         Raises:
             UsageError: the target estimates nothing.
         """
-        from ..exir.partitioner import TOSAPartitioner
-        from ..flow.delegation import delegation
-        from ..lower.regions import each_region
+        from ..exir.compilation import Compilation
         from ..tosa.serializer import serialize
 
         args, kwargs = self.calibration[0]
-        partitioner = TOSAPartitioner(self.spec)
-        target = partitioner.target
+        target = self.spec.target()
         if target.estimate is None:
             raise UsageError(f"target {target.name!r} estimates no cost, so that there is no budget to keep")
         exported = torch.export.export(quantized.converted, args, dict(kwargs))
-        program, analysis = delegation(exported, partitioner)
         total: dict[str, float] = {}
-        for region in each_region(program, target, analysis):
+        for region in Compilation(exported, target, alone=True).regions():
             for name, number in target.estimate(serialize(region.graph, target.tosa_spec)).items():
                 total[name] = total.get(name, 0.0) + number
         return total

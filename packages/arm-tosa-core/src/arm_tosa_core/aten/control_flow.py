@@ -18,6 +18,11 @@ from ..lower.exported_program import copy_program
 _COND = torch.ops.higher_order.cond
 
 
+def is_choice(node: Node) -> bool:
+    """Whether a node is a ``torch.cond``."""
+    return node.target is _COND
+
+
 def with_choices(program: ExportedProgram) -> ExportedProgram:
     """The program without ``torch.cond``; itself if it has none, else the one given is left as it is."""
     if not program.graph.find_nodes(op="call_function", target=_COND):

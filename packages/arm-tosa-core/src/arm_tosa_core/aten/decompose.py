@@ -54,21 +54,24 @@ def decompose(program: ExportedProgram, table: Table, targets: Collection[Any] |
     return program
 
 
-def without_composites(program: ExportedProgram, rules: RuleSet) -> ExportedProgram:
+def without_composites(program: ExportedProgram, rules: RuleSet, without_rule: set[Any]) -> ExportedProgram:
     """The program with operators that have no rule replaced by what PyTorch makes them of, as far as it says.
 
     Args:
         rules: those of the target.
+        without_rule: the operators of the program that have none.
     """
     known: Table | None = None
     before: set[Any] = set()
-    while targets := {node.target for node in _computed(program) if _has_no_rule(node, rules)} - before:
+    targets = without_rule
+    while targets:
         known = known or torch.export.default_decompositions()  # late: PyTorch takes 0.1 s to make it
         strange = {target for target in targets if target in known or is_composite(target)}
         if not strange:
             break
         program = decompose(program, {target: known[target] for target in strange if target in known}, strange)
         before |= strange
+        targets = {node.target for node in _computed(program) if has_no_rule(node, rules)} - before
     return program
 
 
@@ -81,7 +84,8 @@ def _computed(program: ExportedProgram) -> list[Node]:
     return [node for node in program.graph.nodes if node not in made_of_nothing]
 
 
-def _has_no_rule(node: Node, rules: RuleSet) -> bool:
+def has_no_rule(node: Node, rules: RuleSet) -> bool:
+    """Whether a node is an operator that nobody lowers; quantize and dequantize need no rule."""
     if not isinstance(node.target, OpOverload) or is_quantize(node) or is_dequantize(node):
         return False
     return rules.of_node(node) is None

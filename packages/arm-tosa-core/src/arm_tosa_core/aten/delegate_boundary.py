@@ -8,8 +8,8 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from ..lower.analysis_result import CONSTANT, Analysis
 from ..lower.exported_program import is_dequantize
-from ..lower.support_analysis import CONSTANT, Analysis
 
 Homes = dict[int | None, list[Node]]  #: the users of a node by region, None for the CPU
 
@@ -36,14 +36,13 @@ def copy_shared(program: ExportedProgram, analysis: Analysis) -> bool:
             with program.graph.inserting_after(node):
                 copy = program.graph.node_copy(node, lambda n: n)
             copy.meta = dict(node.meta)
+            analysis.add_copy(node, copy)
             for user in homes[home]:
                 user.replace_input_with(node, copy)
             if home is not None:
                 analysis.accepted[copy] = home
-            if node in analysis.constant:
-                analysis.constant.add(copy)
-                if home is None:
-                    analysis.rejected[copy] = CONSTANT
+            elif node in analysis.constant:
+                analysis.rejected[copy] = CONSTANT
     return gone
 
 
@@ -86,18 +85,15 @@ def narrow_int64(program: ExportedProgram, analysis: Analysis) -> None:
 
 def _crossings(program: ExportedProgram, analysis: Analysis) -> Iterator[tuple[Node, Homes]]:
     """int64 tensors that are used elsewhere than where they are made, and by whom."""
+    if not analysis.wide:
+        return
     constants = {spec.arg.name for spec in program.graph_signature.input_specs if spec.kind.name != "USER_INPUT"}
-    for node in [n for n in program.graph.nodes if _is_wide(n)]:
+    for node in list(analysis.wide):
         if node in analysis.constant or node.name in constants:
             continue
         home = analysis.accepted.get(node)
         if crossing := {there: users for there, users in _homes(node, analysis).items() if there != home}:
             yield node, crossing
-
-
-def _is_wide(node: Node) -> bool:
-    meta = node.meta.get("val")
-    return isinstance(meta, torch.Tensor) and meta.dtype == torch.int64
 
 
 def _cast(
@@ -106,6 +102,7 @@ def _cast(
     new: Node = program.graph.call_function(torch.ops.aten._to_copy.default, (node,), {"dtype": dtype})
     new.meta = {k: v for k, v in like.meta.items() if k in ("stack_trace", "nn_module_stack")}
     new.meta["val"] = like.meta["val"].to(dtype)
+    analysis.add_copy(node, new)
     if region is not None:
         analysis.accepted[new] = region
     return new

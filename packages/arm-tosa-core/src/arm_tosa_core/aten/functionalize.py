@@ -26,6 +26,11 @@ _FRESH_COMPOSITES = frozenset(
 )
 
 
+def is_check_or_wrapper(node: Node) -> bool:
+    """Whether a node is a check of metadata, or a graph that is only wrapped: ``out_of_place`` removes both."""
+    return node.target in _CHECKS or node.target in _WRAPPERS
+
+
 def functional(program: ExportedProgram) -> ExportedProgram:
     """The program without operators in place, checks of metadata and wrapped graphs; the one given is left as it is."""
     program = out_of_place(program)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..compat.executorch import register_quantized_kernels
 from ..support.errors import UsageError
 from .files import read_program
 from .profile import Event, read_events
@@ -34,7 +35,7 @@ def run_pte(file: Path, arrays: Arrays, *, profile: bool = False) -> tuple[Array
     import torch
     from executorch.runtime import Runtime, Verification
 
-    _register_quantized_kernels()
+    register_quantized_kernels()
     runtime = Runtime.get()
     missing = sorted(set(backends) - set(runtime.backend_registry.registered_backend_names))
     if missing:
@@ -79,11 +80,6 @@ def _events(program: Any) -> list[Event]:
         dump = Path(folder, "run.etdp")
         program.write_etdump_result_to_file(str(dump), str(Path(folder, "debug.bin")))
         return read_events(dump.read_bytes())
-
-
-def _register_quantized_kernels() -> None:
-    """Quantize and dequantize at the graph's edges are kernels of a library that registers itself when imported."""
-    import executorch.kernels.quantized  # noqa: F401
 
 
 def _check_inputs(file: Path, metadata: Any, tensors: list[Any]) -> None:

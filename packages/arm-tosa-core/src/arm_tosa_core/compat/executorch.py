@@ -61,3 +61,12 @@ def read_program(pte: bytes) -> Any:
     from executorch.exir._serialize._program import deserialize_pte_binary
 
     return deserialize_pte_binary(pte).program
+
+
+def register_quantized_kernels() -> None:
+    """Registers quantize and dequantize, which stay on the CPU at the edges of a quantized program.
+
+    Needs that ``executorch.kernels.quantized`` registers its library when it is imported. Without it ``to_executorch``
+    fails for want of "out variants", and programs that have such nodes do not load.
+    """
+    import executorch.kernels.quantized  # noqa: F401

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import executorch.kernels.quantized  # noqa: F401  # to_executorch needs its operators for q and dq at the edges
 import torch
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from executorch.exir.backend.utils import tag_constant_data
@@ -15,19 +12,15 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from ..aten.control_flow import with_choices
-from ..aten.decompose import without_composites
-from ..aten.delegate_boundary import copy_shared, narrow_int64, needs_edits
-from ..aten.functionalize import out_of_place
-from ..compat.executorch import aten_overload, edge_overload
+from ..compat.executorch import register_quantized_kernels
 from ..compat.torch import OpOverload
-from ..lower.exported_program import copy_program, is_graph, mutable, real_constants
-from ..lower.rule_set import RuleSet
-from ..lower.support_analysis import Analysis, NodeCheck, analyse
+from ..lower.exported_program import copy_program, is_graph, real_constants
 from ..support.errors import NothingDelegatedWarning as NothingDelegatedWarning
-from ..support.errors import Rejected, UsageError
+from ..tosa.rewrite import Stage
 from .backend import backend_class
+from .compilation import Compilation
 from .compile_spec import ArmCompileSpec
+from .operator_checks import node_checks
 from .report import Report
 
 
@@ -46,10 +39,12 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
         self, compile_spec: ArmCompileSpec, additional_checks: Sequence[OperatorSupportBase] | None = None
     ) -> None:
         super().__init__()
+        register_quantized_kernels()
         self.compile_spec = compile_spec
         self.target = compile_spec.target()
         self.additional_checks = tuple(additional_checks or ())
-        self.delegation_spec = DelegationSpec(backend_class(self.target.backend_id).__name__, compile_spec.to_list())
+        backend = compile_spec.backend() or backend_class(self.target.backend_id)
+        self.delegation_spec = DelegationSpec(backend.__name__, compile_spec.to_list())
         self.report: Report | None = None
         self._known: dict[tuple[str, torch.Size], torch.Tensor] = {}  # ExecuTorch shows partition() fake constants
         self._asked: list[tuple[Any, ...]] = []  # the nodes that ops_to_not_decompose saw, and what it said of them
@@ -64,7 +59,8 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
         Warns:
             NothingDelegatedWarning: with the most frequent reason; ``report`` has all of them.
         """
-        analysis = self.final(exported_program)
+        compilation = self.compilation(exported_program, editable=False)
+        analysis, self.report = compilation.run().analysis, compilation.checked_report()
         numbers = {region: i for i, region in enumerate(sorted(set(analysis.accepted.values())))}
         tags = {}
         for node, region in analysis.accepted.items():
@@ -75,31 +71,16 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
         tag_constant_data(exported_program)
         return PartitionResult(tagged_exported_program=exported_program, partition_tags=tags)
 
-    def final(self, program: ExportedProgram) -> Analysis:
-        """What of a program that nobody edits any more is delegated; makes the report of it.
-
-        Warns:
-            NothingDelegatedWarning: with the most frequent reason.
-        """
-        return self.reported(program, self._analyse(program, editable=False))
-
-    def reported(self, program: ExportedProgram, analysis: Analysis) -> Analysis:
-        """Makes the report of an analysis, which it returns; warns as ``final`` does."""
-        self.report = Report.of(program, analysis, self.target)
-        if not analysis.accepted:
-            warnings.warn(self.report.nothing_delegated(), NothingDelegatedWarning, stacklevel=3)
-        return analysis
-
     def ops_to_not_decompose(self, ep: ExportedProgram) -> tuple[list[OpOverload], Callable[[Node], bool] | None]:
         """Operators that the target takes as they are, wherever they occur in the program."""
-        nodes = [n for n in ep.graph.nodes if n.op == "call_function" and isinstance(n.target, OpOverload)]
+        asked = [(n, n.target, n.args, n.kwargs) for n in ep.graph.nodes]
+        nodes = [n for n, *_ in asked if n.op == "call_function" and isinstance(n.target, OpOverload)]
         if not nodes:  # an edge program: decided already
             return [], None
-        asked = [(n, n.target, n.args, n.kwargs) for n in ep.graph.nodes]
         if self._asked != asked:  # ExecuTorch asks twice
-            analysis = self._analyse(ep, editable=False)
-            taken = {n.target for n in nodes if n in analysis.accepted}
-            self._kept = sorted(taken - {n.target for n in nodes if n not in analysis.accepted}, key=str)
+            accepted = self.compilation(ep, editable=False).run(Stage.LOWER).analysis.accepted
+            taken = {n.target for n in nodes if n in accepted}
+            self._kept = sorted(taken - {n.target for n in nodes if n not in accepted}, key=str)
             self._asked = asked
         return list(self._kept), None
 
@@ -108,70 +89,12 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
 
         ``partition`` may only tag, so this is done before. The program given is left as it is.
         """
-        program, _ = self.edited(exported_program)
+        program = self.compilation(exported_program, editable=True).run().program
         return copy_program(program) if program is exported_program else program  # ExecuTorch takes constants out of it
 
-    def edited(self, exported_program: ExportedProgram) -> tuple[ExportedProgram, Analysis]:
-        """``transform_for_pre_decomposition``, and what is delegated; gives the same program if it needs no edits."""
-        rules = RuleSet.of(self.target.name)
-        exported_program = without_composites(out_of_place(with_choices(exported_program)), rules)
-        analysis = self._analyse(exported_program, editable=True)
-        if any(_writes(node, analysis) for node in exported_program.graph.nodes):
-            exported_program = exported_program.run_decompositions({})  # makes it functional: what follows moves values
-            analysis = self._analyse(exported_program, editable=True)
-        if not needs_edits(exported_program, analysis):
-            return exported_program, analysis
-        program = copy_program(exported_program)
-        analysis = analysis.of_copy(dict(zip(exported_program.graph.nodes, program.graph.nodes, strict=True)))
-        again = copy_shared(program, analysis)
-        narrow_int64(program, analysis)
-        return program, self._analyse(program, editable=False) if again else analysis
-
-    def _analyse(self, program: ExportedProgram, editable: bool) -> Analysis:
-        _require_cpu(program)
+    def compilation(self, program: ExportedProgram, *, editable: bool, alone: bool = False) -> Compilation:
+        """The compilation of a program for the target of this partitioner: see ``Compilation``."""
         self._known.update(real_constants(program))
-        return analyse(program, self.target, self._checks(program), known=self._known, editable=editable)
-
-    def _checks(self, program: ExportedProgram) -> list[NodeCheck]:
-        submodules = dict(program.graph_module.named_modules())
-
-        def ask(check: OperatorSupportBase) -> NodeCheck:
-            def asked(node: Node) -> Rejected | None:
-                for target in {aten_overload(node.target), node.meta.get("original_aten", aten_overload(node.target))}:
-                    with _as_edge(node, target):
-                        supported = check.is_node_supported(submodules, node)
-                    if not supported:
-                        return Rejected(f"is kept on the CPU by {type(check).__name__}")
-                return None
-
-            return asked
-
-        return [ask(check) for check in self.additional_checks]
-
-
-@contextmanager
-def _as_edge(node: Node, target: Any) -> Iterator[None]:
-    """Shows a node as ``target`` of the edge dialect, for which checks are written."""
-    own = node.target, node.meta
-    if isinstance(target, OpOverload):
-        node.target = edge_overload(target)
-        node.meta = {"original_aten": target, **node.meta}
-    try:
-        yield
-    finally:
-        node.target, node.meta = own
-
-
-def _require_cpu(program: ExportedProgram) -> None:
-    for node in program.graph.find_nodes(op="placeholder"):
-        meta = node.meta.get("val")
-        if isinstance(meta, torch.Tensor) and meta.device.type != "cpu":
-            raise UsageError(f"{node.name} is on device {meta.device}: move the model to the CPU, then export it")
-
-
-def _writes(node: Node, analysis: Analysis) -> bool:
-    """Whether an operator in place writes to a constant, or to integers that may be narrowed."""
-    if not mutable(node):
-        return False
-    target = node.all_input_nodes[0]
-    return target in analysis.constant or not target.meta["val"].dtype.is_floating_point
+        return Compilation(
+            program, self.target, node_checks(self.additional_checks), known=self._known, editable=editable, alone=alone
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from executorch.exir.delegate import executorch_call_delegate
 from torch.export import ExportedProgram
@@ -13,7 +13,7 @@ from torch.export.graph_signature import ExportGraphSignature, InputKind, Output
 from torch.fx import Graph, GraphModule, Node
 
 from ..compat.torch import program_like
-from ..lower.support_analysis import Analysis
+from ..lower.analysis_result import Analysis
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,12 @@ def with_delegates(program: ExportedProgram, analysis: Analysis, calls: Sequence
         constant = node.op == "get_attr" or node.name in consumed
         if node not in analysis.accepted and not (constant and all(u in analysis.accepted for u in node.users)):
             walk.visit(node)
-    left = {node.name for node in walk.graph.find_nodes(op="placeholder")}
-    specs = [spec for spec in signature.input_specs if spec.arg.name in left]
+    specs = [spec for spec in signature.input_specs if spec.arg.name in walk.placeholders]
     targets = {spec.target for spec in specs}
     made: ExportedProgram = program_like(
         program,
         walk.graph,
-        ExportGraphSignature(specs, _output_specs(signature, walk.graph)),
+        ExportGraphSignature(specs, _output_specs(signature, walk.results)),
         root=GraphModule(walk.attributes(program.graph_module), walk.graph),
         state_dict={name: tensor for name, tensor in program.state_dict.items() if name in targets},
         example_inputs=program.example_inputs,
@@ -61,12 +60,11 @@ def with_delegates(program: ExportedProgram, analysis: Analysis, calls: Sequence
     return made
 
 
-def _output_specs(signature: ExportGraphSignature, graph: Graph) -> list[OutputSpec]:
+def _output_specs(signature: ExportGraphSignature, results: Sequence[Any]) -> list[OutputSpec]:
     """What the outputs are, each by the name of the node that makes it now: a cast may have come last."""
-    (output,) = graph.find_nodes(op="output")
     return [
         replace(spec, arg=replace(spec.arg, name=node.name)) if isinstance(node, Node) else spec
-        for spec, node in zip(signature.output_specs, output.args[0], strict=True)
+        for spec, node in zip(signature.output_specs, results, strict=True)
     ]
 
 
@@ -78,6 +76,9 @@ class _Walk:
         self.calls = calls
         self._makers = {node: i for i, call in enumerate(calls) for node in call.outputs}
         self._new: dict[Node, Node] = {}
+        self._attributes: set[str] = set()
+        self.placeholders: set[str] = set()
+        self.results: Sequence[Any] = ()
 
     def visit(self, node: Node) -> None:
         """Copies a node; first, without recursion, all that it needs."""
@@ -94,10 +95,19 @@ class _Walk:
             if last in self._new:
                 continue
             if maker is None:
-                self._new[last] = self.graph.node_copy(last, self._new.__getitem__)
-                self._new[last].name = last.name  # a copy renames what shadows a builtin, such as "input"
+                self._copy(last)
             else:
                 self._call(maker)
+
+    def _copy(self, node: Node) -> None:
+        new = self._new[node] = self.graph.node_copy(node, self._new.__getitem__)
+        new.name = node.name  # a copy renames what shadows a builtin, such as "input"
+        if node.op == "placeholder":
+            self.placeholders.add(new.name)
+        elif node.op == "get_attr":
+            self._attributes.add(str(node.target))
+        elif node.op == "output":
+            self.results = cast(Sequence[Any], new.args[0])
 
     def _call(self, number: int) -> None:
         made = self.calls[number]
@@ -113,8 +123,7 @@ class _Walk:
     def attributes(self, module: GraphModule) -> dict[str, Any]:
         """What the new graph's nodes refer to; that of old ones is taken from the old module."""
         own = {_name(i): call.module for i, call in enumerate(self.calls)}
-        names = {str(node.target) for node in self.graph.find_nodes(op="get_attr")}
-        return {name: own[name] if name in own else operator.attrgetter(name)(module) for name in names}
+        return own | {name: operator.attrgetter(name)(module) for name in self._attributes}
 
 
 def _name(number: int) -> str:

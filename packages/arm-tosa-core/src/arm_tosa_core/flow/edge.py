@@ -8,15 +8,14 @@ from executorch.exir import EdgeProgramManager, to_edge
 from torch.export import ExportedProgram
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from ..compat.executorch import edge_config
+from ..compat.executorch import edge_config, register_quantized_kernels
 from ..exir.backend import payload
+from ..exir.compilation import Compilation
 from ..exir.compile_spec import ArmCompileSpec
-from ..exir.partitioner import TOSAPartitioner
+from ..exir.operator_checks import node_checks
 from ..exir.report import Report
-from ..lower.regions import each_region
 from .cpu_program import Call, with_delegates
 from .delegate_module import lowered_module
-from .delegation import delegation
 
 
 def lower_to_edge(
@@ -25,13 +24,13 @@ def lower_to_edge(
     additional_checks: Sequence[OperatorSupportBase] = (),
 ) -> tuple[EdgeProgramManager, Report]:
     """``lower`` without its last step, for passes of ExecuTorch that come before ``to_executorch``."""
-    partitioner = TOSAPartitioner(compile_spec, additional_checks)
-    program, analysis = delegation(exported_program, partitioner)
+    register_quantized_kernels()
+    target = compile_spec.target()
+    compilation = Compilation(exported_program, target, node_checks(additional_checks), alone=True).run()
+    report, program = compilation.checked_report(), compilation.program
     calls = []
-    for region in each_region(program, partitioner.target, analysis):
-        compiled = payload(region.graph, partitioner.target, compile_spec)
+    for region in compilation.regions():
+        compiled = payload(region.graph, target, compile_spec)
         calls.append(Call(lowered_module(region, compiled, compile_spec, program), region.inputs, region.outputs))
-    outer = with_delegates(program, analysis, calls)
-    edge = to_edge(outer, compile_config=edge_config())
-    assert partitioner.report is not None  # ``delegation`` has made it
-    return edge, partitioner.report
+    outer = with_delegates(program, compilation.analysis, calls)
+    return to_edge(outer, compile_config=edge_config()), report

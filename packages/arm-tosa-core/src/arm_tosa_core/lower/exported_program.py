@@ -94,8 +94,14 @@ def _constant_inputs(program: ExportedProgram) -> Iterator[tuple[str, str, torch
 
 def copy_program(program: ExportedProgram) -> ExportedProgram:
     """The program with a graph and a signature of its own; parameters are shared."""
+    return copy_with_twins(program)[0]
+
+
+def copy_with_twins(program: ExportedProgram) -> tuple[ExportedProgram, dict[Node, Node]]:
+    """``copy_program``, and the copy of each node."""
     graph = copy.deepcopy(program.graph)
-    for old, new in zip(program.graph.nodes, graph.nodes, strict=True):
+    twins: dict[Node, Node] = dict(zip(program.graph.nodes, graph.nodes, strict=True))
+    for old, new in twins.items():
         new.name = old.name  # a copy renames what shadows a builtin, such as "input"
     made: ExportedProgram = program_like(
         program,
@@ -106,7 +112,7 @@ def copy_program(program: ExportedProgram) -> ExportedProgram:
         example_inputs=program.example_inputs,
         constants=dict(program.constants),
     )
-    return made
+    return made, twins
 
 
 def is_quantize(node: torch.fx.Node) -> bool:

@@ -112,7 +112,7 @@ def _graph(
         if node.op in ("placeholder", "output"):
             continue
         try:
-            inner.values[node] = inner.lower(node)
+            inner.lower(node)
         except Rejected as why:
             raise Rejected(f"{node.name} in its graph {why.reason}", why.fix) from why
     for node, quant in zip(_results(module), states, strict=False):

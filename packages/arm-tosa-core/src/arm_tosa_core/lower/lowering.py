@@ -1,11 +1,11 @@
-"""One forward walk that lowers an exported program to TOSA, or finds out which nodes can be."""
+"""Lowers the nodes of an exported program to TOSA, or says why one cannot be."""
 
 from __future__ import annotations
 
 import copy
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -19,15 +19,13 @@ from ..plugin.target import Target
 from ..support.errors import LoweringError, Rejected
 from ..tosa.dtypes import torch_to_tosa
 from ..tosa.graph import Graph
+from ..tosa.ir import Op, Tensor
 from ..tosa.specification import EXTENSIONS
 from .builder import Builder
 from .complex_numbers import find_complex, is_complex
+from .cut import cut
 from .exported_program import (
-    NOTHING,
-    Known,
-    all_known,
     attribute,
-    constants,
     is_dequantize,
     is_quantize,
     origin,
@@ -38,10 +36,9 @@ from .exported_program import (
 )
 from .loops import lower_loop
 from .operator_names import canonical
+from .program_facts import Facts
 from .rule import Q, Rule
-from .rule_set import RuleSet
-from .table_precision import Precision
-from .unary_functions import Function, Part, functions_of, numbers_of
+from .unary_functions import Function, Part
 from .values import Axes, Complex, QParams, Value, inverse
 
 #: ATen operators whose result differs between calls: never evaluated at compile time.
@@ -63,33 +60,34 @@ class Lowering:
     Args:
         program: in the ATen or edge dialect, quantized or not.
         target: what it is lowered for.
-        dry: only to find out whether nodes lower; constants are not copied.
-        known: data of constants, for a program with fake ones (``program.constants``).
+        facts: what is known of the program, if somebody has looked already.
         wide_inputs: int64 tensors may come from outside: someone will narrow them.
+
+    ``values`` holds what became of each node, ``emitted`` the operators that it took, ``inputs`` the nodes that come
+    from outside. Constants of the graph are lazy: ``cut`` makes those of what is kept.
     """
 
     def __init__(
         self,
         program: ExportedProgram,
         target: Target,
+        facts: Facts | None = None,
         *,
-        dry: bool = False,
-        known: Known = NOTHING,
         wide_inputs: bool = True,
     ) -> None:
         self.program = program
         self.target = target
-        self.rules = RuleSet.of(target.name)
+        self.facts = facts or Facts(program, target)
+        self.rules = self.facts.rules
         self.graph = Graph()
         self.builder = Builder(
-            self.graph, target.tosa_spec, target.checks, rules=self.rules, preferences=target.preferences, dry=dry
+            self.graph, target.tosa_spec, target.checks, rules=self.rules, preferences=target.preferences
         )
-        self.constants = constants(program, known)
-        self.all_known = all_known(program, known)
-        self.precision = Precision(program.graph, self.rules)
-        self._functions: dict[torch.fx.Graph, dict[Node, Function]] = {}
+        self.constants = self.facts.constants
         self.wide_inputs = wide_inputs
         self.values: dict[Node, Any] = {}
+        self.emitted: dict[Node, list[Op]] = {}
+        self.inputs: set[Node] = set()
 
     # -- whole programs ---------------------------------------------------------------------------
 
@@ -102,36 +100,67 @@ class Lowering:
         for node in self.program.graph.nodes:
             try:
                 if node.op == "output":
-                    self._outputs(node)
+                    self.graph.outputs += map(self.output, _results(node))
                 else:
-                    self.values[node] = self.lower(node)
+                    self.lower(node)
             except Rejected as why:
                 raise LoweringError(_explained(node, why, self.target)) from why
-        return self.graph
+        return cut(self.graph.ops, {t: t for t in self.graph.inputs}, self.graph.outputs)
 
-    def _outputs(self, node: Node) -> None:
-        for argument in node.args[0]:  # type: ignore[union-attr]
-            if not isinstance(argument, Node):
-                raise Rejected(f"returns {argument!r}, which is not a tensor")
-            self.output(argument)
-
-    def output(self, node: Node) -> None:
-        """Makes the value of a node an output of the graph, in the type and memory order that PyTorch says."""
+    def output(self, node: Node) -> Tensor:
+        """The value of a node as it leaves the graph: in the type and memory order that PyTorch says."""
         value, meta = self.values[node], node.meta["val"]
         self.builder.origin = origin(node)
         if value.quant and meta.dtype.is_floating_point:
             value = self.builder.real(value)
-        tensor = self.builder.tensor(self.builder.apply_clamp(value), _memory_order(meta))
-        self.graph.outputs.append(self.builder.unsigned(tensor) if meta.dtype == torch.uint8 else tensor)
+        tensor = self.builder.tensor(self.builder.apply_clamp(value), memory_order(meta))
+        return self.builder.unsigned(tensor) if meta.dtype == torch.uint8 else tensor
 
     # -- one node ---------------------------------------------------------------------------------
 
     def lower(self, node: Node) -> Any:
-        """The value of a node whose arguments have values already.
+        """Finds the value of a node whose arguments have values already.
 
         Raises:
-            Rejected: it does not lower under this specification and target.
+            Rejected: it does not lower under this specification and target; the graph is as it was before.
         """
+        mark = self.builder.mark()
+        try:
+            value = self.values[node] = self._lowered(node)
+        except Rejected:
+            self.builder.undo(mark)
+            raise
+        self.emitted[node] = self.graph.ops[mark[0] :]
+        return value
+
+    def take(self, node: Node) -> None:
+        """Gives a node the value of a tensor that comes from outside.
+
+        Raises:
+            Rejected: TOSA has no such tensor.
+        """
+        self.values[node] = self.input(node.name, node.meta["val"])
+        self.inputs.add(node)
+
+    def of_copy(self, program: ExportedProgram, twins: Mapping[Node, Node]) -> Lowering:
+        """What was lowered, for a copy of the program, given the copy of each node. Nothing more is lowered with it."""
+        other = copy.copy(self)
+        other.program = program
+        other.values = {twins[n]: value for n, value in self.values.items()}
+        other.emitted = {twins[n]: ops for n, ops in self.emitted.items()}
+        other.inputs = {twins[n] for n in self.inputs}
+        return other
+
+    def add_same(self, new: Node, node: Node) -> None:
+        """Gives a new node the value of another, as the type that PyTorch says."""
+        value = self.values[node]
+        if isinstance(value, Value) and not value.quant:
+            value = self.builder.cast(value, new.meta["val"].dtype)
+        self.values[new], self.emitted[new] = value, []
+        if node in self.inputs and memory_order(new.meta["val"]) == memory_order(node.meta["val"]):
+            self.inputs.add(new)
+
+    def _lowered(self, node: Node) -> Any:
         if node.op == "placeholder":
             return self._placeholder(node)
         if node.op == "get_attr":
@@ -198,7 +227,7 @@ class Lowering:
         """Why a node would stay on the CPU whatever TOSA the target had; None if it would not."""
         every = replace(self.target.tosa_spec, profiles=frozenset({"INT", "FP"}), extensions=frozenset(EXTENSIONS))
         trial = self.inside(node.name)
-        trial.builder, trial.wide_inputs = Builder(trial.graph, every, rules=self.rules, dry=True), True
+        trial.builder, trial.wide_inputs = Builder(trial.graph, every, rules=self.rules), True
 
         def real(n: Node) -> Any:
             given: Value = self.values[n]
@@ -229,7 +258,7 @@ class Lowering:
             one = quantized[0] if len(quantized) == 1 else None
             if table and one and wanted and all(v is one or _is_number(v, one) for v in inputs):
                 function = _evaluator(node, args, kwargs, one)
-                return self.builder.TABLE(one, function, *wanted, precise=self.precision.is_worth_it(node))
+                return self.builder.TABLE(one, function, *wanted, precise=self.facts.precision.is_worth_it(node))
             if rule.quant is Q.SHARED and len(quantized) > 1 and wanted is not None:
                 unify = _unifier(self.builder, *wanted)
                 args = _map_values(args, unify)
@@ -237,9 +266,7 @@ class Lowering:
 
     def _function(self, node: Node) -> Function | None:
         """The function of one quantized tensor that a node is part of, where it is one table."""
-        if node.graph not in self._functions:
-            self._functions[node.graph] = functions_of(node.graph, self.rules, numbers_of(node.graph, self.constants))
-        function = self._functions[node.graph].get(node)
+        function = self.facts.functions(node.graph, self.constants).get(node)
         if function is None or output_qparams(function.last, self.constants) is None:
             return None
         x = self.values.get(function.parts[0])
@@ -252,7 +279,7 @@ class Lowering:
         wanted = output_qparams(function.last, self.constants)
         assert wanted is not None
         x = self.values[function.parts[0]]  # dequantized
-        return self.builder.TABLE(x, function, *wanted, precise=self.precision.is_worth_it(function.last))
+        return self.builder.TABLE(x, function, *wanted, precise=self.facts.precision.is_worth_it(function.last))
 
     def _static(self, value: Value) -> Value:
         """Only layers, and what moves data, take integers whose scale is computed at run time."""
@@ -264,6 +291,7 @@ class Lowering:
             return self.builder.const(self.constants[node.name])
         if not isinstance(meta, torch.Tensor):
             raise Rejected(f"is an input of type {type(meta).__name__}, not a tensor")
+        self.inputs.add(node)
         return self.input(node.name, meta)
 
     def input(self, name: str, meta: torch.Tensor) -> Value:
@@ -272,7 +300,7 @@ class Lowering:
         if meta.dtype == torch.int64 and not self.wide_inputs:
             raise Rejected("reads int64, which TOSA has not", "cast it to int32 in the model")
         dtype = torch.int32 if meta.dtype == torch.int64 else meta.dtype
-        order = _memory_order(meta)
+        order = memory_order(meta)
         physical = [shape[i] for i in inverse(order)] if order else shape
         return self.builder.value(self.graph.input(name, physical, torch_to_tosa(dtype)), meta.dtype, order)
 
@@ -280,9 +308,9 @@ class Lowering:
         """For a graph within an operator: as this one, with nothing in it."""
         inner = copy.copy(self)
         inner.graph, inner.values, inner.constants = Graph(name), {}, {}
+        inner.emitted, inner.inputs = {}, set()
         spec, checks = self.target.tosa_spec, self.target.checks
-        preferences, dry = self.builder.preferences, self.builder.dry
-        inner.builder = Builder(inner.graph, spec, checks, rules=self.rules, preferences=preferences, dry=dry)
+        inner.builder = Builder(inner.graph, spec, checks, rules=self.rules, preferences=self.builder.preferences)
         inner.wide_inputs = False
         return inner
 
@@ -344,7 +372,7 @@ class Lowering:
             with torch.no_grad():
                 result = run(*_map_values(args, data), **_map_values(kwargs, data))
         except (IndexError, RuntimeError):
-            if self.all_known:
+            if self.facts.all_known:
                 raise
             result = tree_map_only(torch.Tensor, stand_in, node.meta["val"])  # such as an index that was made up
         if isinstance(result, torch.Tensor):
@@ -352,6 +380,14 @@ class Lowering:
         if not isinstance(result, (tuple, list)):
             return result  # a number, or nothing
         return tuple(self.builder.const(r) if isinstance(r, torch.Tensor) else r for r in result)
+
+
+def _results(output: Node) -> list[Node]:
+    results: list[Any] = list(output.args[0])  # type: ignore[arg-type]
+    for result in results:
+        if not isinstance(result, Node):
+            raise Rejected(f"returns {result!r}, which is not a tensor")
+    return results
 
 
 def output_qparams(node: Node, data: dict[str, torch.Tensor]) -> tuple[QParams, torch.dtype] | None:
@@ -425,7 +461,7 @@ def _unifier(builder: Builder, quant: QParams, dtype: torch.dtype) -> Callable[[
     return unify
 
 
-def _memory_order(meta: torch.Tensor) -> Axes | None:
+def memory_order(meta: torch.Tensor) -> Axes | None:
     """``Value.perm`` of a tensor at the edge of the graph: channels_last ones lie in memory as NHWC."""
     if meta.dim() < 3 or meta.is_contiguous():
         return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch.export import ExportedProgram
 
 from ..plugin.target import Target
@@ -23,17 +25,22 @@ def lower(program: ExportedProgram, target: Target) -> Graph:
     return legalize(graph, target)
 
 
-def legalize(graph: Graph, target: Target) -> Graph:
+def legalize(graph: Graph, target: Target, after: Callable[[Stage, Graph], None] = lambda stage, graph: None) -> Graph:
     """Runs the stages that work on TOSA: OPTIMIZE, LEGALIZE, VERIFY. Changes the graph in place.
 
     The rewrites of OPTIMIZE run again beside those of LEGALIZE, over what these make.
+
+    Args:
+        after: called after each stage, with the graph as it is then.
     """
     for op in graph.ops:
         for nested in (value for value in op.attrs.values() if isinstance(value, Graph)):
-            legalize(nested, target)
+            legalize(nested, target, after)
     rewrites = [*REWRITES, *target.rewrites]
     finish(graph, Stage.LOWER)
     for stage in (Stage.OPTIMIZE, Stage.LEGALIZE):
         finish(graph, stage, run_rewrites(graph, [r for r in rewrites if r.stage <= stage]))
+        after(stage, graph)
     verify(graph, target.tosa_spec, target.checks)
+    after(Stage.VERIFY, graph)
     return graph

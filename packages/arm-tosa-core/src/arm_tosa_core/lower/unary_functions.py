@@ -18,7 +18,7 @@ from .rule_set import RuleSet
 
 #: Constants of one element, which ExecuTorch makes of the numbers in a program.
 Numbers = Mapping[Node, torch.Tensor]
-_NONE: Numbers = MappingProxyType({})
+_NO_CONSTANTS: Mapping[str, torch.Tensor] = MappingProxyType({})
 
 _POINTWISE = frozenset({Q.TABLE, Q.BOUNDS, Q.ARITHMETIC, Q.PRODUCT})
 
@@ -64,34 +64,36 @@ class Part:
     last: Node
 
 
-def numbers_of(graph: Graph, constants: Mapping[str, torch.Tensor]) -> dict[Node, torch.Tensor]:
-    """The constants of rank 0 in a graph, and what they are cast to.
+def _number(node: Node, constants: Mapping[str, torch.Tensor], found: Numbers) -> torch.Tensor | None:
+    """The constant of rank 0 that a node is, or is cast from; None if it is none."""
+    if node.op == "placeholder":
+        constant = constants.get(node.name)
+        return constant if constant is not None and constant.dim() == 0 else None
+    if node.op == "call_function" and canonical(node.target) == "aten._to_copy.default":
+        given = found.get(node.all_input_nodes[0]) if node.all_input_nodes else None
+        return None if given is None else given.to(node.meta["val"].dtype)
+    return None
+
+
+def functions_of(graph: Graph, rules: RuleSet, constants: Mapping[str, torch.Tensor]) -> dict[Node, Function]:
+    """The function that each node is a part, or the last, of."""
+    functions = find_functions(graph, rules, constants)
+    return {node: function for function in functions for node in (*function.parts, function.last)}
+
+
+def find_functions(
+    graph: Graph, rules: RuleSet, constants: Mapping[str, torch.Tensor] = _NO_CONSTANTS
+) -> list[Function]:
+    """The functions of one tensor in a graph, the largest ones, that join several results, one of a table at least.
 
     Args:
-        constants: of the program, by the names of their placeholders.
-    """
-    found: dict[Node, torch.Tensor] = {}
-    for node in graph.nodes:
-        if node.op == "placeholder" and node.name in constants and constants[node.name].dim() == 0:
-            found[node] = constants[node.name]
-        elif node.op == "call_function" and canonical(node.target) == "aten._to_copy.default" and node.args[0] in found:
-            found[node] = found[node.args[0]].to(node.meta["val"].dtype)
-    return found
-
-
-def functions_of(graph: Graph, rules: RuleSet, numbers: Numbers) -> dict[Node, Function]:
-    """The function that each node is a part, or the last, of."""
-    found = find_functions(graph, rules, numbers)
-    return {node: function for function in found for node in (*function.parts, function.last)}
-
-
-def find_functions(graph: Graph, rules: RuleSet, numbers: Numbers = _NONE) -> list[Function]:
-    """The functions of one tensor in a graph, the largest ones, that join several results, one of a table at least.
+        constants: of the program, by the names of their placeholders: those of rank 0 are numbers.
 
     A straight line of operators is none: each is as good by itself. Joined, an error of one result is not one of the
     tensor that it is joined with.
     """
-    before: dict[Node, Node] = {}  # the last node through which all goes that a node is computed from
+    numbers: dict[Node, torch.Tensor] = {}
+    before: dict[Node, Node] = {}  # the last node through which all goes that a node is computed from; in their order
     depth: dict[Node, int] = {}
 
     def meeting(a: Node | None, b: Node | None) -> Node | None:
@@ -102,6 +104,8 @@ def find_functions(graph: Graph, rules: RuleSet, numbers: Numbers = _NONE) -> li
         return a if b is not None else None
 
     for node in graph.nodes:
+        if (number := _number(node, constants, numbers)) is not None:
+            numbers[node] = number
         if not _is_part(node, rules, numbers):
             continue
         first, *others = _inputs(node, numbers)
@@ -110,11 +114,12 @@ def find_functions(graph: Graph, rules: RuleSet, numbers: Numbers = _NONE) -> li
             common = meeting(common, other)
         if common is not None:
             before[node], depth[node] = common, depth.get(common, 0) + 1
+    place = {node: i for i, node in enumerate(before)}
     found: list[Function] = []
     taken: set[Node] = set()
-    for node in reversed(graph.nodes):
-        if node in before and node not in taken and len(_inputs(node, numbers)) > 1:
-            function = _function(before[node], node, rules, numbers)
+    for node in reversed(before):
+        if node not in taken and len(_inputs(node, numbers)) > 1:
+            function = _function(before[node], node, rules, numbers, place)
             if function is not None:
                 found.append(function)
                 taken.update(function.parts)
@@ -125,7 +130,7 @@ def _inputs(node: Node, numbers: Numbers) -> list[Node]:
     return [n for n in node.all_input_nodes if n not in numbers]
 
 
-def _function(source: Node, last: Node, rules: RuleSet, numbers: Numbers) -> Function | None:
+def _function(source: Node, last: Node, rules: RuleSet, numbers: Numbers, place: Mapping[Node, int]) -> Function | None:
     inside: set[Node] = set()
     waiting = _inputs(last, numbers)
     while waiting:
@@ -138,7 +143,7 @@ def _function(source: Node, last: Node, rules: RuleSet, numbers: Numbers) -> Fun
         return None
     if not any((rule := rules.of_node(n)) is not None and rule.quant is Q.TABLE for n in own):
         return None  # arithmetic is exact on integers
-    return Function(source, tuple(n for n in last.graph.nodes if n in inside), last, numbers)
+    return Function(source, tuple(sorted(inside, key=place.__getitem__)), last, numbers)
 
 
 def _is_part(node: Node, rules: RuleSet, numbers: Numbers) -> bool:

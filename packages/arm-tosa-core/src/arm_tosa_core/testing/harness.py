@@ -15,13 +15,12 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from ..compat.executorch import aten_overload
-from ..exir.compile_spec import ArmCompileSpec, TosaCompileSpec
-from ..exir.partitioner import TOSAPartitioner
-from ..flow.delegation import delegation
+from ..exir.compilation import Compilation
+from ..exir.compile_spec import ArmCompileSpec
+from ..lower.analysis_result import Analysis
 from ..lower.exported_program import is_dequantize, is_int64_cast, is_quantize
-from ..lower.regions import Region, lower_regions
+from ..lower.regions import Region
 from ..lower.rule_set import RuleSet
-from ..lower.support_analysis import Analysis
 from ..plugin.target import Target
 from ..quantize.config import (
     QuantizationConfig,
@@ -29,7 +28,6 @@ from ..quantize.config import (
     get_symmetric_quantization_config,
 )
 from ..quantize.quantizer import TOSAQuantizer
-from ..support.errors import NothingDelegatedWarning
 from ..tosa.dtypes import from_array, to_array
 from ..tosa.reference_model import run as run_reference
 from ..tosa.reference_model import validate
@@ -99,11 +97,8 @@ def _quantized(
 
 def delegated(program: ExportedProgram, target: Target) -> tuple[ExportedProgram, Analysis]:
     """The program as ``arm_tosa_core.lower`` cuts it, and where."""
-    partitioner = TOSAPartitioner(TosaCompileSpec(target.tosa_spec))
-    partitioner.target = target  # one that nobody has installed, perhaps
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NothingDelegatedWarning)
-        return delegation(program, partitioner)
+    compilation = Compilation(program, target, alone=True).run()
+    return compilation.program, compilation.analysis
 
 
 class Execution:
@@ -114,10 +109,11 @@ class Execution:
     """
 
     def __init__(self, program: ExportedProgram, target: Target, *, check: bool = False) -> None:
-        self.program, self.analysis = delegated(program, target)
+        compilation = Compilation(program, target, alone=True)
         self.target = target
         self.rules = RuleSet.of(target.name)
-        self.regions = lower_regions(self.program, target, self.analysis)
+        self.regions = list(compilation.regions())
+        self.program, self.analysis = compilation.program, compilation.analysis
         self.flatbuffers = [serialize(r.graph, target.tosa_spec) for r in self.regions]
         self.payloads = [target.compile(t, {}) if target.compile else t for t in self.flatbuffers]
         if check:

@@ -70,6 +70,10 @@ class Origin:
     source: str = ""  # "file.py:12, in forward: y = x + 1", the line of the user's model
 
 
+#: The numbers of a constant, or a function that makes them: those of large ones are made only if they are needed.
+Data = np.ndarray[Any, Any] | Callable[[], np.ndarray[Any, Any]]
+
+
 class Uses:
     """The operators that read a tensor, in order of insertion; one that reads it twice is listed twice.
 
@@ -124,17 +128,19 @@ class Uses:
 
 
 class Tensor:
-    """An edge of the graph. Identity matters: two tensors are never merged by value unless constant."""
+    """An edge of the graph. Identity matters: two tensors are never merged by value unless constant.
 
-    __slots__ = ("data", "dtype", "name", "producer", "shape", "uses")
+    Args:
+        data: the numbers of a constant, or what makes them when somebody first reads them.
+    """
 
-    def __init__(
-        self, shape: Sequence[int], dtype: DType, *, name: str = "", data: np.ndarray[Any, Any] | None = None
-    ) -> None:
+    __slots__ = ("_data", "dtype", "name", "producer", "shape", "uses")
+
+    def __init__(self, shape: Sequence[int], dtype: DType, *, name: str = "", data: Data | None = None) -> None:
         self.name = name
         self.shape: tuple[int, ...] = tuple(map(int, shape))
         self.dtype = dtype
-        self.data = data
+        self._data = data
         self.producer: Op | None = None
         self.uses = Uses()
 
@@ -152,7 +158,14 @@ class Tensor:
 
     @property
     def is_constant(self) -> bool:
-        return self.data is not None
+        return self._data is not None
+
+    @property
+    def data(self) -> np.ndarray[Any, Any] | None:
+        """The numbers of a constant; ``is_constant`` asks whether there are any, without making them."""
+        if callable(self._data):
+            self._data = self._data()
+        return self._data
 
     def __repr__(self) -> str:
         kind = "const " if self.is_constant else ""

@@ -19,14 +19,12 @@ from .ir import Op, Origin, Tensor
 class Stage(IntEnum):
     """Everything that happens to a model, in order."""
 
-    CANONICALIZE = 1  # ATen: guards removed, names and overloads brought to one form
-    ANNOTATE = 2  # ATen: composites decomposed, observers placed
-    PARTITION = 3  # what the target takes: a dry run of the rules
-    FOLD_QDQ = 4  # quantize and dequantize become properties of values
-    LOWER = 5  # the rules emit TOSA
-    OPTIMIZE = 6  # TOSA to TOSA, for every target
-    LEGALIZE = 7  # TOSA to TOSA, what one target needs
-    VERIFY = 8  # operator table, specification, target checks
+    CANONICALIZE = 1  # ATen: functional, without what has no rule and can be decomposed
+    LOWER = 2  # the rules emit TOSA, wherever the target takes it; regions follow from that
+    PARTITION = 3  # ATen: regions get constants of their own and int32; then they are cut out of what was emitted
+    OPTIMIZE = 4  # TOSA to TOSA, for every target
+    LEGALIZE = 5  # TOSA to TOSA, what one target needs
+    VERIFY = 6  # operator table, specification, target checks
 
 
 @dataclass(frozen=True)

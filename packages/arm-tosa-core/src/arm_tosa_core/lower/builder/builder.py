@@ -43,7 +43,6 @@ class Builder:
         checks: limits of the target, asked about every operator.
         rules: those of the target, for ``b.aten``.
         preferences: which of several ways to say the same suits the target.
-        dry: the graph is thrown away, and what counts is whether a rule refuses: large constants are not copied.
     """
 
     def __init__(
@@ -54,10 +53,9 @@ class Builder:
         *,
         rules: RuleSet = NO_RULES,
         preferences: Preferences | None = None,
-        dry: bool = False,
     ) -> None:
         self.rules = rules
-        emitter = self._emitter = Emitter(graph, spec, checks, preferences=preferences, dry=dry)
+        emitter = self._emitter = Emitter(graph, spec, checks, preferences)
         rescaling = Rescaling(emitter)
         quantization = Quantization(emitter, rescaling)
         casts = Casts(emitter, rescaling)
@@ -71,7 +69,8 @@ class Builder:
         tables = Tables(emitter, rescaling, quantization)
         rounding = Rounding(emitter, rescaling, quantization)
 
-        self.graph, self.spec, self.preferences, self.dry = graph, spec, emitter.preferences, dry
+        self.graph, self.spec, self.preferences = graph, spec, emitter.preferences
+        self.mark, self.undo = emitter.mark, emitter.undo
         self.require = emitter.require
         self.emit, self.emit_all = emitter.emit, emitter.emit_all
         self.const, self.scalar = emitter.const, emitter.scalar

@@ -166,9 +166,9 @@ class Convolutions:
         kernel, quant = self.emitter.tensor(weight), weight.quant
         assert quant is not None
         small = quant.qmin >= -7 and quant.qmax <= 7 and quant.zero_point == 0
-        if not (small and kernel.data is not None and x == DType.INT8 and self.emitter.spec.support_extension("int4")):
+        if not (small and kernel.is_constant and x == DType.INT8 and self.emitter.spec.support_extension("int4")):
             return kernel
-        return self.emitter.constant(kernel.data, DType.INT4)
+        return self.emitter.changed(kernel, kernel.shape, DType.INT4)
 
     def _rounded(self, sums: Tensor, dtype: torch.dtype) -> Value:
         """Sums, which TOSA gives in a wider type for some, in the type that PyTorch gives."""
@@ -181,11 +181,15 @@ class Convolutions:
         """The bias in steps of the accumulator, saturated to its 32 or 48 bits."""
         dtype = DType.INT48 if wide else DType.INT32
         if bias is None:
-            return self.emitter.constant(np.zeros(channels, numpy_dtype(dtype)), dtype)
+            return self.emitter.constant([channels], dtype, lambda: np.zeros(channels, numpy_dtype(dtype)))
         self.emitter.require(bias.const is not None, "has a quantized bias that is not constant")
         steps = torch.round(bias.real().double() / torch.tensor(scale, dtype=torch.float64))
         low, high = (-(2.0**47), 2.0**47 - 1) if wide else INTEGER_RANGES[torch.int32]
-        return self.emitter.constant(steps.clamp(low, high).numpy().astype(numpy_dtype(dtype)), dtype)
+
+        def make() -> np.ndarray[Any, Any]:
+            return steps.clamp(low, high).numpy().astype(numpy_dtype(dtype))
+
+        return self.emitter.constant(steps.shape, dtype, make)
 
 
 def _sum_type(dtype: torch.dtype) -> torch.dtype:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import accumulate, pairwise
+from math import prod
 from operator import mul
 from typing import Any
 
@@ -21,9 +22,13 @@ from ...tosa.table import check
 from ...tosa.verifier import Check
 from ..values import Axes, QParams, Value, inverse, is_identity, moves_only_ones
 
-#: Constants with more elements are not materialized in a dry run.
+#: Constants with more elements are made when somebody reads them: most nodes that a target refuses have some.
 _SMALL = 1024
 _INT32 = (-(2**31), 2**31 - 1)
+
+#: What TOSA has instead of types that it has not.
+_NARROWED = {torch.int64: torch.int32, torch.float64: torch.float32}
+
 #: What composites compute of constants is computed at compile time.
 _FOLDED: dict[str, Callable[..., torch.Tensor]] = {
     "ADD": torch.add,
@@ -46,7 +51,6 @@ class Emitter:
         spec: what they must conform to.
         checks: limits of the target, asked about every operator.
         preferences: which of several ways to say the same suits the target.
-        dry: only to find out whether it would work; large constants are not copied.
     """
 
     def __init__(
@@ -54,18 +58,17 @@ class Emitter:
         graph: Graph,
         spec: TosaSpecification,
         checks: Sequence[Check] = (),
-        *,
         preferences: Preferences | None = None,
-        dry: bool = False,
     ) -> None:
         self.graph = graph
         self.spec = spec
         self.checks = tuple(checks)
         self.preferences = preferences or Preferences()
-        self.dry = dry
         self.origin: Origin | None = None
         self._ordered: dict[tuple[int, Axes], Tensor] = {}
         self._keep: list[Tensor] = []  # tensors whose id is a key above must stay alive
+        #: What is emitted once for all who read it, in order of emission.
+        self.caches: list[dict[Any, Tensor]] = [self._ordered]
 
     def require(self, condition: bool, reason: str, fix: str = "") -> None:
         """Refuses the operator, with this reason, unless the condition holds."""
@@ -94,6 +97,18 @@ class Emitter:
             raise
         return op.outputs
 
+    def mark(self) -> tuple[int, ...]:
+        """Where the graph ends now, for ``undo``."""
+        return len(self.graph.ops), *map(len, self.caches)
+
+    def undo(self, mark: tuple[int, ...]) -> None:
+        """Takes back all that was emitted since ``mark``, such as what a rule did before it refused."""
+        while len(self.graph.ops) > mark[0]:
+            self.graph.remove(self.graph.ops[-1])
+        for cache, size in zip(self.caches, mark[1:], strict=True):
+            while len(cache) > size:
+                cache.popitem()
+
     def scalar(self, number: float | bool, like: Value) -> Value:
         return self.const(torch.tensor(number, dtype=like.dtype))
 
@@ -102,11 +117,20 @@ class Emitter:
         dtype = torch.float32 if quant else data.dtype
         return Value(tuple(data.shape), dtype, const=data, quant=quant, bounds=_bounds(data))
 
-    def constant(self, data: np.ndarray[Any, Any], dtype: DType) -> Tensor:
-        """A constant of the TOSA graph."""
-        if self.dry and data.size > _SMALL:
-            return Tensor(data.shape, dtype, data=np.broadcast_to(np.zeros((), data.dtype), data.shape))
-        return self.graph.constant(data, dtype)
+    def constant(self, shape: Sequence[int], dtype: DType, make: Callable[[], np.ndarray[Any, Any]]) -> Tensor:
+        """A constant of the TOSA graph; a large one is made when somebody reads it."""
+        if prod(shape) > _SMALL:
+            return Tensor(shape, dtype, data=make)
+        return self.graph.constant(make(), dtype)
+
+    def changed(self, constant: Tensor, shape: Sequence[int], dtype: DType) -> Tensor:
+        """A constant in another shape, or as a type that holds its numbers."""
+
+        def make() -> np.ndarray[Any, Any]:
+            assert constant.data is not None
+            return constant.data.reshape(tuple(shape))
+
+        return self.constant(shape, dtype, make)
 
     def _const_tensor(self, value: Value, perm: Axes) -> Tensor:
         data = value.const
@@ -118,12 +142,9 @@ class Emitter:
                 value.bounds is None or (value.bounds[0] >= _INT32[0] and value.bounds[1] <= _INT32[1]),
                 f"an int64 constant has values in {value.bounds}, beyond int32",
             )
-            data = data.to(torch.int32)
-        elif data.dtype == torch.float64:
-            data = data.to(torch.float32)
-        dtype = torch_to_tosa(data.dtype)
-        data = data.detach().permute(inverse(perm)) if value.rank else data.detach()
-        return self.constant(to_array(data), dtype)
+        kind = _NARROWED.get(data.dtype, data.dtype)
+        moved = data.detach().permute(inverse(perm)) if value.rank else data.detach()
+        return self.constant(moved.shape, torch_to_tosa(kind), lambda: to_array(moved.to(kind)))
 
     def tensor(self, value: Value, perm: Axes | None = None) -> Tensor:
         """The TOSA tensor of a value, its axes in the order ``perm`` (``Value.perm``); default: as PyTorch has them.
@@ -167,8 +188,8 @@ class Emitter:
         """RESHAPE, unless the shape is that already."""
         if tuple(shape) == tensor.shape:
             return tensor
-        if tensor.data is not None:
-            return self.constant(tensor.data.reshape(tuple(shape)), tensor.dtype)
+        if tensor.is_constant:
+            return self.changed(tensor, shape, tensor.dtype)
         return self.emit("RESHAPE", [tensor, self.graph.shape(shape)])
 
     def value(

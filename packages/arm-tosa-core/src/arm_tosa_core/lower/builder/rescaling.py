@@ -23,6 +23,7 @@ class Rescaling:
     def __init__(self, emitter: Emitter) -> None:
         self.emitter = emitter
         self._signed: dict[Tensor, Tensor] = {}  # int8 of uint8
+        emitter.caches.append(self._signed)
 
     def rescale(
         self,

@@ -1,0 +1,203 @@
+"""A program on its way to a target: one object that holds all that the stages make of it."""
+
+from __future__ import annotations
+
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from ..aten.canonicalize import canonicalize
+from ..aten.decompose import decompose
+from ..aten.delegate_boundary import copy_shared, narrow_int64, needs_edits
+from ..compat.executorch import default_decompositions
+from ..lower.analysis_result import Analysis, NodeCheck
+from ..lower.exported_program import (
+    NOTHING,
+    Known,
+    copy_with_twins,
+    is_dequantize,
+    is_int64_cast,
+    is_quantize,
+)
+from ..lower.regions import Region, each_region
+from ..lower.rule_set import RuleSet
+from ..lower.support_analysis import analyse
+from ..plugin.target import Target
+from ..support.errors import NothingDelegatedWarning
+from ..tosa.graph import Graph
+from ..tosa.rewrite import Stage
+from .report import Report
+
+#: Gives the reasons of a caller to keep nodes of a program on the CPU.
+Checks = Callable[[ExportedProgram], Sequence[NodeCheck]]
+
+
+class Compilation:
+    """Takes a program through the stages, in the order of ``Stage``.
+
+    Args:
+        program: in the ATen dialect, or in ExecuTorch's edge dialect if it may not be edited; it is left as it is.
+        target: what it is compiled for.
+        checks: asked about every operator.
+        known: data of constants, for a program with fake ones (``lower.exported_program.constants``).
+        editable: CANONICALIZE may bring the program to another form, and PARTITION may edit it where delegates begin
+            and end. Without, the program keeps its nodes.
+        alone: nobody else decomposes what stays on the CPU, or makes the program functional: that is done here, as
+            ExecuTorch would.
+
+    ``program`` is the program as it is after the last stage that ran, ``analysis`` says which of its nodes go to the
+    target and ``report`` says so to people.
+    """
+
+    def __init__(
+        self,
+        program: ExportedProgram,
+        target: Target,
+        checks: Checks = lambda program: (),
+        *,
+        known: Known = NOTHING,
+        editable: bool = True,
+        alone: bool = False,
+    ) -> None:
+        self.program = program
+        self.target = target
+        self.editable = editable
+        self.alone = alone
+        self.stage: Stage | None = None
+        self._checks = checks
+        self._known = known
+        self._analysis: Analysis | None = None
+        self._report: Report | None = None
+        self._in_place: list[Node] = []
+        self._observers: defaultdict[Stage, list[Callable[[Any], None]]] = defaultdict(list)
+
+    @property
+    def analysis(self) -> Analysis:
+        """Which nodes go to the target; from LOWER on."""
+        assert self._analysis is not None, "LOWER has not run"
+        return self._analysis
+
+    @property
+    def report(self) -> Report:
+        """What is delegated and what is not, and why; from PARTITION on."""
+        if self._report is None:
+            self._report = Report.of(self.program, self.analysis, self.target)
+        return self._report
+
+    def checked_report(self) -> Report:
+        """``report``.
+
+        Warns:
+            NothingDelegatedWarning: with the most frequent reason; the report has all of them.
+        """
+        if not self.analysis.accepted:
+            warnings.warn(self.report.nothing_delegated(), NothingDelegatedWarning, stacklevel=3)
+        return self.report
+
+    def after(self, stage: Stage, observe: Callable[[Any], None]) -> None:
+        """Has ``observe`` called after a stage: with this object, or from OPTIMIZE on with each region's graph."""
+        self._observers[stage].append(observe)
+
+    def run(self, until: Stage = Stage.PARTITION) -> Compilation:
+        """Runs the stages of the program, those that have not run yet, up to one; returns this object.
+
+        From OPTIMIZE on, stages run on the graph of each region: see ``regions``.
+
+        Raises:
+            UsageError: the program is not on the CPU.
+        """
+        for stage, work in _PROGRAM_STAGES.items():
+            if stage <= until and (self.stage is None or stage > self.stage):
+                work(self)
+                self.stage = stage
+                self._observe(stage, self)
+        return self
+
+    def regions(self) -> Iterator[Region]:
+        """Every region after VERIFY, in data-flow order, made one at a time; can be asked for once.
+
+        Raises:
+            LoweringError: a rewrite broke a graph.
+        """
+        self.run()
+        yield from each_region(self.program, self.target, self.analysis, self._observe)
+
+    def _observe(self, stage: Stage, made: Compilation | Graph) -> None:
+        for observe in self._observers[stage]:
+            observe(made)
+
+    def _canonicalize(self) -> None:
+        if self.editable:
+            made = canonicalize(self.program, RuleSet.of(self.target.name), self.alone)
+            self.program, self._in_place = made.program, made.in_place
+
+    def _lower(self) -> None:
+        self._analyse()
+        if any(_writes(node, self.analysis) for node in self._in_place):
+            self.program = self.program.run_decompositions({})  # makes it functional: what follows moves values
+            self._analyse()
+
+    def _analyse(self) -> None:
+        checks = self._checks(self.program)
+        self._analysis = analyse(self.program, self.target, checks, known=self._known, editable=self.editable)
+
+    def _partition(self) -> None:
+        if self.editable:
+            self._edit()
+        if self.alone:
+            self._decompose()
+
+    def _edit(self) -> None:
+        """Gives each region its own constants, and narrows int64 where regions begin and end."""
+        if not needs_edits(self.program, self.analysis):
+            return
+        program, twins = copy_with_twins(self.program)
+        self.program, self._analysis = program, self.analysis.of_copy(program, twins)
+        again = copy_shared(program, self.analysis)
+        narrow_int64(program, self.analysis)
+        if again:
+            self._analyse_edited()
+
+    def _analyse_edited(self) -> None:
+        self.editable = False
+        self._analyse()
+
+    def _decompose(self) -> None:
+        """Decomposes operators that stay outside and that the target does not take everywhere.
+
+        ExecuTorch decomposes operators that the partitioner does not ask it to keep, and shows it the parts: so do we,
+        but only if there are any.
+        """
+        outside = {node.target for node in self.analysis.calls if _is_outside(node, self.analysis)}
+        if not outside:
+            return
+        kept = {node.target for node in self.analysis.accepted} - outside
+        table = {target: made for target, made in default_decompositions().items() if target not in kept}
+        if chosen := outside & table.keys():
+            self.program = decompose(
+                self.program, table, chosen
+            )  # the parts in turn are decomposed by all of the table
+            self._analyse_edited()
+
+
+#: What happens to a program; the stages that follow are those of ``lower.pipeline``, on each region's graph.
+_PROGRAM_STAGES = {
+    Stage.CANONICALIZE: Compilation._canonicalize,
+    Stage.LOWER: Compilation._lower,
+    Stage.PARTITION: Compilation._partition,
+}
+
+
+def _writes(node: Node, analysis: Analysis) -> bool:
+    """Whether an operator in place writes to a constant, or to integers that may be narrowed."""
+    target = node.all_input_nodes[0]
+    return target in analysis.constant or not target.meta["val"].dtype.is_floating_point
+
+
+def _is_outside(node: Node, analysis: Analysis) -> bool:
+    edge = is_quantize(node) or is_dequantize(node) or is_int64_cast(node)
+    return node not in analysis.accepted and not edge
