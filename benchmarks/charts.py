@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.figures import Figures
-from benchmarks.tables import U55, U85, sqnr
+from benchmarks.tables import U55, U85, networks, sqnr
 
 #: Colours of the first and the second series: blue and orange that readers with colour blindness tell apart.
 _COLOURS = ("#0b63a5", "#c75000")
@@ -49,22 +49,18 @@ class Chart:
         return hashlib.sha256(data.encode()).hexdigest()
 
 
-def _networks(figures: Figures) -> list[str]:
-    return [name for name in figures.networks("lowering") if not name.startswith("stack-")]
-
-
 def compile_time(figures: Figures) -> Chart:
     """CPU seconds of lowering for Ethos-U55, both sides."""
     rows = []
-    for name in _networks(figures):
-        pair = figures.pair("lowering", {"network": name, "target": U55}, "lower_s")
+    for network in networks(figures):
+        pair = figures.pair("lowering", network.case(target=U55), "lower_s")
         if pair.ours and pair.other:
-            rows.append((name, pair.ours.value, pair.other.value))
+            rows.append((network.label, pair.ours.value, pair.other.value))
     return Chart(
         title="Lowering to Ethos-U55-128, int8",
         axis="CPU seconds (logarithmic); less is better",
         series=("this project", "executorch.backends.arm"),
-        rows=sorted(rows, key=lambda row: row[2]),
+        rows=sorted(rows, key=lambda row: row[2] or 0),
         logarithmic=True,
     )
 
@@ -72,10 +68,10 @@ def compile_time(figures: Figures) -> Chart:
 def cycles(figures: Figures) -> Chart:
     """Vela's cycles, ours to the rival's, on both accelerators."""
     rows = []
-    for name in _networks(figures):
-        u55, u85 = (figures.pair("lowering", {"network": name, "target": t}, "cycles").ratio for t in (U55, U85))
+    for network in networks(figures):
+        u55, u85 = (figures.pair("lowering", network.case(target=t), "cycles").ratio for t in (U55, U85))
         if u55 or u85:
-            rows.append((name, u55, u85))
+            rows.append((network.label, u55, u85))
     return Chart(
         title="Cycles of this project to those of executorch.backends.arm, by Vela's estimate",
         axis="ratio (logarithmic); left of 1 is better",
@@ -89,15 +85,15 @@ def cycles(figures: Figures) -> Chart:
 def accuracy(figures: Figures) -> Chart:
     """SQNR of int8, both sides."""
     rows = []
-    for name in _networks(figures):
-        pair = sqnr(figures, name)
+    for network in networks(figures):
+        pair = sqnr(figures, network)
         if pair.ours and pair.other:
-            rows.append((name, pair.ours.value, pair.other.value))
+            rows.append((network.label, pair.ours.value, pair.other.value))
     return Chart(
         title="Accuracy of int8 with PT2E's own flow",
         axis="SQNR against float, dB; more is better",
         series=("this project", "executorch.backends.arm"),
-        rows=sorted(rows, key=lambda row: row[1]),
+        rows=sorted(rows, key=lambda row: row[1] or 0),
     )
 
 

@@ -60,11 +60,6 @@ class Figures:
         """The cases of a benchmark, in the order in which they were measured first."""
         return list(self._cases[benchmark].values())
 
-    def networks(self, benchmark: str, registry: str | None = None) -> list[str]:
-        """The networks of a registry (None: ``tests/models``) among the cases of a benchmark."""
-        cases = (case for case in self.cases(benchmark) if case.get("registry") == registry)
-        return list(dict.fromkeys(case["network"] for case in cases if "network" in case))
-
     def figure(self, benchmark: str, case: Case, side: str, metric: str) -> Figure | None:
         """The median of the newest run that has the metric."""
         having = [m for m in self._by_case[benchmark, _key(case), side] if metric in m.metrics]

@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from statistics import fmean, geometric_mean
 
-from benchmarks.figures import Figure, Figures, Pair
+from benchmarks.figures import Case, Figure, Figures, Pair
 
 U55, U85 = "ethos-u55-128", "ethos-u85-256"
-#: Networks as large as their papers have them, from a registry beside ``tests/models``.
-PUBLISHED = "published_sizes"
 _OTHER_DAY = "†"
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network of a registry; None: of ``tests/models``."""
+
+    name: str
+    registry: str | None = None
+
+    @property
+    def label(self) -> str:
+        """What a line of a table is called."""
+        return self.name if self.registry is None else f"{self.name} ({self.registry.replace('_', ' ')})"
+
+    def case(self, **more: str) -> dict[str, str]:
+        """The case of a benchmark."""
+        return {"network": self.name, **({"registry": self.registry} if self.registry else {}), **more}
 
 
 def compile_time(figures: Figures) -> str:
@@ -24,11 +40,12 @@ def compile_time(figures: Figures) -> str:
         "peak, MiB",
     ]
     lines = []
-    for name in _networks(figures):
-        pairs = [figures.pair("lowering", _case(name, target), "lower_s") for target in (U55, U85, "vgf-fp")]
-        fast = figures.pair("flow", _case(name, U55), "lower_s")
-        peak = figures.pair("lowering", _case(name, U55), "peak_rss_mib")
-        lines.append([name, *(_seconds(pair) for pair in (*pairs, fast)), _compared(peak, 0)])
+    for network in networks(figures, "lowering", "flow"):
+        on = [network.case(target=target) for target in (U55, U85, "vgf-fp")]
+        pairs = [figures.pair("lowering", case, "lower_s") for case in on]
+        fast = figures.pair("flow", on[0], "lower_s")
+        peak = figures.pair("lowering", on[0], "peak_rss_mib")
+        lines.append([network.label, *(_seconds(pair) for pair in (*pairs, fast)), _compared(peak, 0)])
     return _table(heads, lines)
 
 
@@ -37,12 +54,11 @@ def delegation(figures: Figures) -> str:
     heads = ["network"]
     heads += [f"{device}: {what}" for device in ("U55-128", "U85-256") for what in ("left", "cycles, M", "SRAM, KiB")]
     lines = []
-    for name in _networks(figures):
-        cells = [name]
+    for network in networks(figures):
+        cells = [network.label]
         for target in (U55, U85):
-            left, cycles, sram = (
-                figures.pair("lowering", _case(name, target), metric) for metric in ("left", "cycles", "sram_kib")
-            )
+            case = network.case(target=target)
+            left, cycles, sram = (figures.pair("lowering", case, metric) for metric in ("left", "cycles", "sram_kib"))
             cells += [_both(left, 0), _compared(cycles, 3, 1e6), _both(sram, 0)]
         lines.append(cells)
     return _table(heads, lines)
@@ -51,28 +67,22 @@ def delegation(figures: Figures) -> str:
 def accuracy(figures: Figures) -> str:
     """SQNR in int8 beside the rival, and of our a16w8 and float, a line per network."""
     heads = ["network", "int8, PT2E", "int8, one sample", "a16w8, compiled / eager", "float, error of largest"]
-    lines = []
-    tested = list(dict.fromkeys([*_networks(figures), *figures.networks("schemes")]))
-    for name, registry in [
-        *((n, None) for n in tested),
-        *((n, PUBLISHED) for n in figures.networks("accuracy", PUBLISHED)),
-    ]:
-        case = {"network": name} | ({"registry": registry} if registry else {})
-        lines.append(
-            [
-                name + (" (published size)" if registry else ""),
-                _both(sqnr(figures, name) if registry is None else Pair(None, None), 1),
-                _both(figures.pair("accuracy", case, "others_db"), 1),
-                _scheme(figures, name, "int16") if registry is None else "–",
-                _scheme(figures, name, "fp32") if registry is None else "–",
-            ]
-        )
+    lines = [
+        [
+            network.label,
+            _both(sqnr(figures, network), 1),
+            _both(figures.pair("accuracy", network.case(), "others_db"), 1),
+            _scheme(figures, network, "int16"),
+            _scheme(figures, network, "fp32"),
+        ]
+        for network in networks(figures, "lowering", "schemes", "accuracy")
+    ]
     return _table(heads, lines)
 
 
-def sqnr(figures: Figures, network: str) -> Pair:
+def sqnr(figures: Figures, network: Network) -> Pair:
     """SQNR of int8 with PT2E's own flow; the target makes no difference beyond which operators it quantizes."""
-    pairs = [figures.pair("lowering", _case(network, target), "sqnr_db") for target in (U55, "tosa-int", U85)]
+    pairs = [figures.pair("lowering", network.case(target=target), "sqnr_db") for target in (U55, "tosa-int", U85)]
     return next((pair for pair in pairs if pair.ours), Pair(None, None))
 
 
@@ -117,7 +127,7 @@ def means(figures: Figures) -> str:
     for target, device in ((U55, "Ethos-U55-128"), (U85, "Ethos-U85-256")):
         found = {}
         for metric in ("lower_s", "backend_s", "cycles", "sram_kib"):
-            pairs = [figures.pair("lowering", _case(name, target), metric) for name in _networks(figures)]
+            pairs = [figures.pair("lowering", network.case(target=target), metric) for network in networks(figures)]
             found[metric] = [pair.ratio for pair in pairs if pair.ratio]
         lines.append(
             f"- {device}, ours to the rival's, geometric mean of the networks that have both: lowering time "
@@ -125,7 +135,7 @@ def means(figures: Figures) -> str:
             f"cycles {_mean(found['cycles'])}, SRAM {_mean(found['sram_kib'])}."
         )
     for text, pairs in (
-        ("int8 with PT2E's own flow", [sqnr(figures, name) for name in _networks(figures)]),
+        ("int8 with PT2E's own flow", [sqnr(figures, network) for network in networks(figures)]),
         ("int8, one sample, each at its best", _best(figures)),
     ):
         gains = [pair.ours.value - pair.other.value for pair in pairs if pair.ours and pair.other]
@@ -143,10 +153,11 @@ def _best(figures: Figures) -> list[Pair]:
 
 
 def _depth(figures: Figures) -> list[str]:
-    stacks = [name for name in figures.networks("lowering") if name.startswith("stack-")]
+    names = {case.get("network", "") for case in figures.cases("lowering")}
+    stacks = [name for name in names if name.startswith("stack-")]
     rows = []
     for name in sorted(stacks, key=lambda name: int(name.removeprefix("stack-"))):
-        pair = figures.pair("lowering", _case(name, "tosa-int"), "backend_s")
+        pair = figures.pair("lowering", {"network": name, "target": "tosa-int"}, "backend_s")
         rows.append(f"{name.removeprefix('stack-')} blocks {_both(pair, 2)}")
     return [
         f"- CPU seconds of the backend alone against depth, equal MobileNetV2 blocks, ours / rival: {'; '.join(rows)}."
@@ -167,20 +178,27 @@ def _mean(ratios: Sequence[float]) -> str:
     return f"{geometric_mean(ratios):.2f} ({len(ratios)} networks)" if ratios else "not measured"
 
 
-def _networks(figures: Figures) -> list[str]:
-    return [name for name in figures.networks("lowering") if not name.startswith("stack-")]
+def networks(figures: Figures, *benchmarks: str) -> list[Network]:
+    """The networks of some benchmarks, those of ``tests/models`` first."""
+    found = {
+        _network(case): None
+        for benchmark in benchmarks or ("lowering",)
+        for case in figures.cases(benchmark)
+        if not case.get("network", "stack-").startswith("stack-")
+    }
+    return sorted(found, key=lambda network: network.registry or "")
 
 
-def _case(network: str, target: str) -> dict[str, str]:
-    return {"network": network, "target": target}
+def _network(case: Case) -> Network:
+    return Network(case["network"], case.get("registry"))
 
 
-def _scheme(figures: Figures, network: str, scheme: str) -> str:
+def _scheme(figures: Figures, network: Network, scheme: str) -> str:
     """A scheme's worst figure over the targets."""
     metric = "error_of_largest" if scheme == "fp32" else "sqnr_db"
     found = []
     for case in figures.cases("schemes"):
-        if (case["network"], case["scheme"]) == (network, scheme):
+        if (_network(case), case["scheme"]) == (network, scheme):
             figure = figures.figure("schemes", case, "ours", metric)
             eager = figures.figure("schemes", case, "ours", "eager_db")
             if figure:
