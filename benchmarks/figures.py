@@ -60,6 +60,11 @@ class Figures:
         """The cases of a benchmark, in the order in which they were measured first."""
         return list(self._cases[benchmark].values())
 
+    def days(self) -> str:
+        """The first and the last day of the measurements, in words."""
+        days = sorted({m.date[:10] for rows in self._by_case.values() for m in rows})
+        return "never" if not days else f"on {days[0]}" if len(days) == 1 else f"from {days[0]} to {days[-1]}"
+
     def figure(self, benchmark: str, case: Case, side: str, metric: str) -> Figure | None:
         """The median of the newest run that has the metric."""
         having = [m for m in self._by_case[benchmark, _key(case), side] if metric in m.metrics]

@@ -122,17 +122,18 @@ def run_time(figures: Figures) -> str:
 
 
 def means(figures: Figures) -> str:
-    """Ours to the rival's over networks, growth with depth, and what imports cost, as a list."""
+    """Ours to the rival's over networks, growth with depth, what imports cost, and when that was, as a list."""
     lines = []
     for target, device in ((U55, "Ethos-U55-128"), (U85, "Ethos-U85-256")):
         found = {}
         for metric in ("lower_s", "backend_s", "cycles", "sram_kib"):
             pairs = [figures.pair("lowering", network.case(target=target), metric) for network in networks(figures)]
-            found[metric] = [pair.ratio for pair in pairs if pair.ratio]
+            compared = [pair for pair in pairs if pair.same_day or not metric.endswith("_s")]
+            found[metric] = [pair.ratio for pair in compared if pair.ratio]
         lines.append(
-            f"- {device}, ours to the rival's, geometric mean of the networks that have both: lowering time "
-            f"{_mean(found['lower_s'])}, of it without Vela and ExecuTorch {_mean(found['backend_s'])}, "
-            f"cycles {_mean(found['cycles'])}, SRAM {_mean(found['sram_kib'])}."
+            f"- {device}, ours to the rival's, geometric mean of the networks that have both: cycles "
+            f"{_mean(found['cycles'])}, SRAM {_mean(found['sram_kib'])}, and of those measured on one day: "
+            f"lowering time {_mean(found['lower_s'])}, of it without Vela and ExecuTorch {_mean(found['backend_s'])}."
         )
     for text, pairs in (
         ("int8 with PT2E's own flow", [sqnr(figures, network) for network in networks(figures)]),
@@ -144,7 +145,7 @@ def means(figures: Figures) -> str:
                 f"- SQNR, {text}: {fmean(gains):+.1f} dB beside the rival in the mean of {len(gains)} networks "
                 f"({min(gains):+.1f} to {max(gains):+.1f})."
             )
-    return "\n".join([*lines, *_depth(figures), *_imports(figures)])
+    return "\n".join([*lines, *_depth(figures), *_imports(figures), f"- Measured {figures.days()}."])
 
 
 def _best(figures: Figures) -> list[Pair]:
