@@ -11,6 +11,7 @@ from arm_tosa_core.exir.compile_spec import ArmCompileSpec
 from arm_tosa_core.support.errors import ToolError, UsageError
 
 from .accelerators import DEFAULTS, family_of
+from .ethos_u_target import ethos_u_target
 from .vela_flags import split, without_ours
 from .vela_ini import DEFAULT_INI, VelaIni, locate
 
@@ -74,8 +75,6 @@ class EthosUCompileSpec(ArmCompileSpec):
         super().__init__(defaults.tosa_spec, flags)
 
     def target(self) -> Target:
-        from .targets import ethos_u_target
-
         options: dict[str, Any] = {
             "accelerator": self.accelerator,
             "config": self.config_ini,
@@ -84,13 +83,12 @@ class EthosUCompileSpec(ArmCompileSpec):
             "flags": tuple(self.compiler_flags),
             "timeout": self.timeout,
         }
-        return ethos_u_target(self.accelerator, partial(_compile, **options), partial(_estimate, **options))
-
-    def backend(self) -> type[Any]:
-        """``EthosUBackend``."""
-        from .backend import EthosUBackend
-
-        return EthosUBackend
+        return ethos_u_target(
+            self.accelerator,
+            partial(_compile, **options),
+            partial(_estimate, **options),
+            partial(EthosUCompileSpec, self.accelerator),
+        )
 
     def _options(self) -> dict[str, Any]:
         options: dict[str, Any] = {
@@ -112,7 +110,7 @@ def _compile(tosa: bytes, options: Mapping[str, str], **arguments: Any) -> bytes
     from pathlib import Path
 
     from . import payload, vela
-    from .streams import settled
+    from .command_stream import settled
 
     artifacts = options.get("artifacts")
     made = vela.compile(tosa, artifacts=Path(artifacts) if artifacts else None, **arguments).arrays

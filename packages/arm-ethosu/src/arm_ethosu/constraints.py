@@ -15,8 +15,8 @@ from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.verifier import Check
 
 from .accelerators import Family
-from .rewrites import resizes, transposed, volumes
-from .rewrites.convolutions import is_over_patches
+from .native import conv3d, resize, transpose_conv2d
+from .native.conv2d import is_over_patches
 
 Limit = Callable[[Op], Rejected | None]
 
@@ -290,11 +290,11 @@ _U85_LIMITS: dict[str, tuple[Limit, ...]] = {
 _U55_LIMITS: dict[str, tuple[Limit, ...]] = {
     "CONV2D": (*_CONV, _constant_weights, _conv2d_stride),
     "DEPTHWISE_CONV2D": (*_CONV, _constant_weights, _depthwise_stride, _depthwise_multiplier),
-    "CONV3D": (*_CONV, _constant_weights, _replaced(volumes.is_native, volumes.why_no_planes), _conv3d_stride),
-    "TRANSPOSE_CONV2D": (*_TRANSPOSE_CONV, _replaced(transposed.is_native, transposed.why_no_phases)),
+    "CONV3D": (*_CONV, _constant_weights, _replaced(conv3d.is_native, conv3d.why_no_planes), _conv3d_stride),
+    "TRANSPOSE_CONV2D": (*_TRANSPOSE_CONV, _replaced(transpose_conv2d.is_native, transpose_conv2d.why_no_phases)),
     "AVG_POOL2D": (*_POOL, _pool_stride, _avg_pool_kernel),
     "MAX_POOL2D": (*_POOL, _pool_stride),
-    "RESIZE": (_channels, _replaced(resizes.is_native, resizes.why_no_convolutions)),
+    "RESIZE": (_channels, _replaced(resize.is_native, resize.why_no_convolutions)),
     "TABLE": (_constant_table,),
     "MATMUL": (_matmul,),
     "ARGMAX": (_argmax,),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from arm_ethosu.accelerators import ACCELERATORS, DEFAULTS
-from arm_ethosu.streams import settled
+from arm_ethosu.command_stream import settled
 from arm_ethosu.vela import VelaOutput, compile
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Tensor

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from arm_tosa_core.exir.compile_spec import ArmCompileSpec
 from arm_tosa_core.support.atomic_files import write_atomic
 from arm_tosa_core.tosa.specification import TosaSpecification
 
 from .model_converter import convert, parse_flags
+from .vgf_target import vgf_target
 
 if TYPE_CHECKING:
     from arm_tosa_core.plugin.target import Target
@@ -38,15 +39,7 @@ class VgfCompileSpec(ArmCompileSpec):
 
     def target(self) -> Target:
         """VGF with this specification; ``compile`` runs the model converter with these flags."""
-        from .target import make_target
-
-        return make_target(self)
-
-    def backend(self) -> type[Any]:
-        """``VgfBackend``."""
-        from .backend import VgfBackend
-
-        return VgfBackend
+        return vgf_target(self.tosa_spec, self.compiler_flags, self._compile, VgfCompileSpec)
 
     def _compile(self, tosa: bytes, options: Mapping[str, str]) -> bytes:
         """The VGF of a flatbuffer; also left in the folder that the option ``artifacts`` names."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from typing import Any, final
 
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
@@ -55,9 +56,17 @@ class TOSABackend(BackendDetails):  # type: ignore[misc]  # ExecuTorch is untype
         return preprocess(edge_program, TosaCompileSpec.from_list(compile_specs))
 
 
+def backend_class(target: Target) -> type[Any]:
+    """The ExecuTorch backend of a target; made on the spot for targets that bring none of their own."""
+    if not target.backend:
+        return _general_backend(target.backend_id)
+    module, _, name = target.backend.partition(":")
+    found: type[Any] = getattr(importlib.import_module(module), name)
+    return found
+
+
 @functools.cache
-def backend_class(backend_id: str) -> type[Any]:
-    """The ExecuTorch backend of this id; made on the spot for targets that bring none of their own."""
+def _general_backend(backend_id: str) -> type[Any]:
     known: type[Any]
     for known in BackendDetails.__subclasses__():
         if known.__name__ == backend_id:

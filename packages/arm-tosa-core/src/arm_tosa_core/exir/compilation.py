@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from torch.export import ExportedProgram
 from torch.fx import Node
@@ -28,7 +26,6 @@ from ..lower.rule_set import RuleSet
 from ..lower.support_analysis import analyse
 from ..plugin.target import Target
 from ..support.errors import NothingDelegatedWarning
-from ..tosa.graph import Graph
 from ..tosa.rewrite import Stage
 from .report import Report
 
@@ -73,7 +70,6 @@ class Compilation:
         self._analysis: Analysis | None = None
         self._report: Report | None = None
         self._in_place: list[Node] = []
-        self._observers: defaultdict[Stage, list[Callable[[Any], None]]] = defaultdict(list)
 
     @property
     def analysis(self) -> Analysis:
@@ -98,14 +94,11 @@ class Compilation:
             warnings.warn(self.report.nothing_delegated(), NothingDelegatedWarning, stacklevel=3)
         return self.report
 
-    def after(self, stage: Stage, observe: Callable[[Any], None]) -> None:
-        """Has ``observe`` called after a stage: with this object, or from OPTIMIZE on with each region's graph."""
-        self._observers[stage].append(observe)
-
     def run(self, until: Stage = Stage.PARTITION) -> Compilation:
         """Runs the stages of the program, those that have not run yet, up to one; returns this object.
 
-        From OPTIMIZE on, stages run on the graph of each region: see ``regions``.
+        From OPTIMIZE on, stages run on the graph of each region: see ``regions``, and ``rewrite_engine.observed`` for
+        who wants to look on.
 
         Raises:
             UsageError: the program is not on the CPU.
@@ -114,7 +107,6 @@ class Compilation:
             if stage <= until and (self.stage is None or stage > self.stage):
                 work(self)
                 self.stage = stage
-                self._observe(stage, self)
         return self
 
     def regions(self) -> Iterator[Region]:
@@ -124,11 +116,7 @@ class Compilation:
             LoweringError: a rewrite broke a graph.
         """
         self.run()
-        yield from each_region(self.program, self.target, self.analysis, self._observe)
-
-    def _observe(self, stage: Stage, made: Compilation | Graph) -> None:
-        for observe in self._observers[stage]:
-            observe(made)
+        yield from each_region(self.program, self.target, self.analysis)
 
     def _canonicalize(self) -> None:
         if self.editable:

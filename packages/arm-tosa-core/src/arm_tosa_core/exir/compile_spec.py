@@ -46,10 +46,6 @@ class ArmCompileSpec(ABC):
     def target(self) -> Target:
         """The target that this spec configures, its ``compile`` bound to these options."""
 
-    def backend(self) -> type[Any] | None:
-        """The ExecuTorch backend class that compiles delegates of this spec; None: one is made on the spot."""
-        return None
-
     def _options(self) -> dict[str, Any]:
         """What ``_from_options`` needs besides the specification and the flags; JSON values."""
         return {}

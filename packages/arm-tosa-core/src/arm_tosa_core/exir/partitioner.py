@@ -43,8 +43,7 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
         self.compile_spec = compile_spec
         self.target = compile_spec.target()
         self.additional_checks = tuple(additional_checks or ())
-        backend = compile_spec.backend() or backend_class(self.target.backend_id)
-        self.delegation_spec = DelegationSpec(backend.__name__, compile_spec.to_list())
+        self.delegation_spec = DelegationSpec(backend_class(self.target).__name__, compile_spec.to_list())
         self.report: Report | None = None
         self._known: dict[tuple[str, torch.Size], torch.Tensor] = {}  # ExecuTorch shows partition() fake constants
         self._asked: list[tuple[Any, ...]] = []  # the nodes that ops_to_not_decompose saw, and what it said of them

@@ -80,14 +80,16 @@ class Lowering:
         self.facts = facts or Facts(program, target)
         self.rules = self.facts.rules
         self.graph = Graph()
-        self.builder = Builder(
-            self.graph, target.tosa_spec, target.checks, rules=self.rules, preferences=target.preferences
-        )
+        self.builder = self._builder(self.graph)
         self.constants = self.facts.constants
         self.wide_inputs = wide_inputs
         self.values: dict[Node, Any] = {}
         self.emitted: dict[Node, list[Op]] = {}
         self.inputs: set[Node] = set()
+
+    def _builder(self, graph: Graph) -> Builder:
+        target = self.target
+        return Builder(graph, target.tosa_spec, target.checks, rules=self.rules, preferences=target.preferences)
 
     # -- whole programs ---------------------------------------------------------------------------
 
@@ -309,8 +311,7 @@ class Lowering:
         inner = copy.copy(self)
         inner.graph, inner.values, inner.constants = Graph(name), {}, {}
         inner.emitted, inner.inputs = {}, set()
-        spec, checks = self.target.tosa_spec, self.target.checks
-        inner.builder = Builder(inner.graph, spec, checks, rules=self.rules, preferences=self.builder.preferences)
+        inner.builder = self._builder(inner.graph)
         inner.wide_inputs = False
         return inner
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from torch.export import ExportedProgram
 
 from ..plugin.target import Target
@@ -25,22 +23,17 @@ def lower(program: ExportedProgram, target: Target) -> Graph:
     return legalize(graph, target)
 
 
-def legalize(graph: Graph, target: Target, after: Callable[[Stage, Graph], None] = lambda stage, graph: None) -> Graph:
+def legalize(graph: Graph, target: Target) -> Graph:
     """Runs the stages that work on TOSA: OPTIMIZE, LEGALIZE, VERIFY. Changes the graph in place.
 
     The rewrites of OPTIMIZE run again beside those of LEGALIZE, over what these make.
-
-    Args:
-        after: called after each stage, with the graph as it is then.
     """
     for op in graph.ops:
         for nested in (value for value in op.attrs.values() if isinstance(value, Graph)):
-            legalize(nested, target, after)
+            legalize(nested, target)
     rewrites = [*REWRITES, *target.rewrites]
     finish(graph, Stage.LOWER)
     for stage in (Stage.OPTIMIZE, Stage.LEGALIZE):
         finish(graph, stage, run_rewrites(graph, [r for r in rewrites if r.stage <= stage]))
-        after(stage, graph)
     verify(graph, target.tosa_spec, target.checks)
-    after(Stage.VERIFY, graph)
     return graph

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from torch.export import ExportedProgram
@@ -11,7 +11,6 @@ from torch.fx import Node
 from ..plugin.target import Target
 from ..tosa.graph import Graph
 from ..tosa.ir import Op, Tensor
-from ..tosa.rewrite import Stage
 from .analysis_result import Analysis
 from .cut import NotApartError, cut
 from .exported_program import is_graph
@@ -40,15 +39,10 @@ class _Part:
     results: list[Tensor] = field(default_factory=list)
 
 
-def each_region(
-    program: ExportedProgram, target: Target, analysis: Analysis, after: Callable[[Stage, Graph], None]
-) -> Iterator[Region]:
+def each_region(program: ExportedProgram, target: Target, analysis: Analysis) -> Iterator[Region]:
     """Every region that an analysis of the same program found, in data-flow order. An analysis can be cut once.
 
     They are made one at a time: who does not keep a graph has room for the next.
-
-    Args:
-        after: called after each stage with the graph as it is then.
 
     Raises:
         LoweringError: a rewrite broke a graph.
@@ -60,7 +54,7 @@ def each_region(
         except NotApartError:
             facts = facts or Facts(program, target)
             graph = _lowered_again(part, Lowering(program, target, facts), analysis)
-        yield Region(legalize(graph, target, after), part.inputs, part.outputs)
+        yield Region(legalize(graph, target), part.inputs, part.outputs)
 
 
 def _parts(program: ExportedProgram, analysis: Analysis) -> list[_Part]:

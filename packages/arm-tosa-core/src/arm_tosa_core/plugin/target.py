@@ -53,6 +53,7 @@ class Target:
         run: runs what ``compile`` returned on this machine, inputs and outputs as arrays. None: cannot.
         suffix: file name suffix of its own format.
         backend_id: the ExecuTorch delegate that executes its payload.
+        backend: where its class is, as in an entry point: ``"module:Class"``. Empty: one of the general kind is made.
         description: one line for ``arm-tosa targets``.
         compile_spec: keyword options to a compile spec, if the target has one of its own (``EthosUCompileSpec``).
         estimate: figures that the target's compiler predicts of a TOSA flatbuffer, by name: ``cycles``, ``sram_kib``,
@@ -73,6 +74,7 @@ class Target:
     run: Callable[[bytes, Sequence[np.ndarray[Any, Any]]], list[np.ndarray[Any, Any]]] | None = None
     suffix: str = ".tosa"
     backend_id: str = "TOSABackend"
+    backend: str = ""
     description: str = ""
     compile_spec: Callable[..., ArmCompileSpec] | None = None
     extract: Callable[[bytes], tuple[str, bytes]] | None = None

@@ -70,10 +70,6 @@ class Origin:
     source: str = ""  # "file.py:12, in forward: y = x + 1", the line of the user's model
 
 
-#: The numbers of a constant, or a function that makes them: those of large ones are made only if they are needed.
-Data = np.ndarray[Any, Any] | Callable[[], np.ndarray[Any, Any]]
-
-
 class Uses:
     """The operators that read a tensor, in order of insertion; one that reads it twice is listed twice.
 
@@ -125,6 +121,10 @@ class Uses:
             if position == index:
                 return op
         raise IndexError(f"position {index} of {self._size} uses")
+
+
+#: The numbers of a constant, or a function that makes them: those of large ones are made only if they are needed.
+Data = np.ndarray[Any, Any] | Callable[[], np.ndarray[Any, Any]]
 
 
 class Tensor:

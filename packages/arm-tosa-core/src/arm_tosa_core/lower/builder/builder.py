@@ -55,7 +55,7 @@ class Builder:
         preferences: Preferences | None = None,
     ) -> None:
         self.rules = rules
-        emitter = self._emitter = Emitter(graph, spec, checks, preferences)
+        emitter = self._emitter = Emitter(graph, spec, checks, preferences=preferences)
         rescaling = Rescaling(emitter)
         quantization = Quantization(emitter, rescaling)
         casts = Casts(emitter, rescaling)

@@ -58,6 +58,7 @@ class Emitter:
         graph: Graph,
         spec: TosaSpecification,
         checks: Sequence[Check] = (),
+        *,
         preferences: Preferences | None = None,
     ) -> None:
         self.graph = graph

@@ -12,7 +12,7 @@ from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Inserter, Rewrite, Stage
 from arm_tosa_core.tosa.scaling import is_by_one
 
-from .copies import is_poolable, through_pool
+from .max_pool_copies import is_poolable, through_pool
 
 _CONVOLUTIONS = ("CONV2D", "CONV3D", "DEPTHWISE_CONV2D")
 _MOVERS = ("RESHAPE", "SLICE", "TRANSPOSE")
@@ -58,9 +58,8 @@ def _is_fused(wide: Tensor) -> bool:
 
 
 def _joined_wide(*makers: str) -> Rewrite:
-    """What these operators made in INT32 is summed with zero before it is joined or padded: Vela leaves out parts."""
-
     def apply(graph: Graph, op: Op) -> bool:
+        """What these operators made in INT32 is summed with zero before it is joined or padded: Vela leaves out parts."""
         wrong = [i for i, x in enumerate(op.inputs) if x.dtype is DType.INT32 and _made_by(x, *makers)]
         for position in wrong:
             graph.set_input(op, position, _plus_zero(graph, op, op.inputs[position]))

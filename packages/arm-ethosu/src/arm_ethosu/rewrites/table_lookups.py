@@ -7,7 +7,7 @@ from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
-from .copies import through_pool
+from .max_pool_copies import through_pool
 
 _CHAINED = ("RESCALE", "RESHAPE", "MUL", "ADD", "SUB", "MAXIMUM", "MINIMUM", "CLAMP")
 

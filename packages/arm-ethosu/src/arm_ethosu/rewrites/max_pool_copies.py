@@ -10,7 +10,7 @@ from arm_tosa_core.tosa.ir import DType, Op, Origin, Tensor
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
 from .inserter import Inserter
-from .maxima import becomes_pool
+from .reduce_max_as_max_pool import becomes_pool
 
 
 def through_pool(graph: Graph, before: Op, tensor: Tensor, origin: Origin | None = None, flat: bool = False) -> Tensor:
@@ -78,9 +78,8 @@ _WRONG_PLACES_U55 = {
 
 
 def _detour(wrong_places: Mapping[str, tuple[str, ...]]) -> Rewrite:
-    """What some operators make goes through a pool before others join, pad, reduce or multiply it."""
-
     def apply(graph: Graph, op: Op) -> bool:
+        """What some operators make goes through a pool before others join, pad, reduce or multiply it."""
         changed = False
         for position, tensor in enumerate(() if becomes_pool(op) else op.inputs):
             source, rescaled = _source(tensor)
@@ -99,9 +98,8 @@ _FUSED_U55 = (*_FUSED, "TRANSPOSE")
 
 
 def _pooled_extreme(fused: tuple[str, ...]) -> Rewrite:
-    """A maximum or minimum along an axis, of an image, goes through a pool before it is rescaled or moved."""
-
     def apply(graph: Graph, op: Op) -> bool:
+        """A maximum or minimum along an axis, of an image, goes through a pool before it is rescaled or moved."""
         return any(use.name in fused for use in op.output.uses) and _pool_extreme(graph, op)
 
     return Rewrite("pooled_extreme", Stage.LEGALIZE, ("REDUCE_MAX", "REDUCE_MIN"), apply)

@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pytest
 
-from arm_ethosu.streams import settled
+from arm_ethosu.command_stream import settled
 
 _POOL, _STOP, _BLOCKDEP = 5, 0xFFFF0000, 0x12F
 

@@ -5,29 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from arm_tosa_core.tosa.graph import Graph
-from arm_tosa_core.tosa.ir import DType, Op, Tensor
+from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
+from ..native.conv3d import is_native, why_no_planes
 from .inserter import Inserter
-
-_MOST_CHANNELS = 1 << 16
-
-
-def is_native(op: Op) -> bool:
-    """Whether Vela has it: with INT16 it computes planes apart from what it rescales, and has no operation to INT48."""
-    moves = any(op.attrs["pad"][:2]) or op.attrs["stride"][0] > 1
-    return op.inputs[1].shape[1] == 1 and not (moves and op.inputs[0].dtype is DType.INT16)
-
-
-def why_no_planes(op: Op) -> tuple[str, str] | None:
-    """What is against PLANES_AS_CHANNELS, and what to do about it."""
-    depth, channels = op.inputs[1].shape[1], op.inputs[0].shape[4]
-    if depth * channels > _MOST_CHANNELS:
-        reason = (
-            f"kernel depth {depth} of {channels} channels; they become channels, of which there are {_MOST_CHANNELS}"
-        )
-        return reason, "add CONV2D results, one per slice of the kernel"
-    return None
 
 
 def _planes_as_channels(graph: Graph, op: Op) -> bool:

@@ -10,9 +10,9 @@ from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
-from .heads import LONG
+from .attention_heads import LONG
 from .inserter import Inserter
-from .maxima import is_pool, maximum_as_pool
+from .reduce_max_as_max_pool import is_pool, maximum_as_pool
 
 #: Elements of a product up to which it is slow in itself, so that to compute it again does not pay.
 _SMALL = 64 * 64
@@ -86,6 +86,7 @@ def _of_columns(graph: Graph, op: Op) -> bool:
 
 
 def _apply(graph: Graph, op: Op) -> bool:
+    """A maximum along the rows of a product is taken of the product transposed, or like others by pools."""
     return _of_columns(graph, op) or maximum_as_pool(graph, op)
 
 

@@ -11,7 +11,7 @@ from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
 from .inserter import Inserter
-from .maxima import LARGEST_SIZE
+from .reduce_max_as_max_pool import LARGEST_SIZE
 
 _NATIVE_RANK = 4
 
@@ -66,7 +66,7 @@ def _by_image(match: Match) -> Tensor:
 
 
 def transpose_in_two(least: int) -> Rewrite:
-    """A TRANSPOSE of three axes whose result has few channels is made in two, the last one of a matrix.
+    """The rewrite that makes two of a TRANSPOSE of three axes whose result has few channels.
 
     [784, 2, 58] with the perms (0, 2, 1), as where channels are shuffled, takes 364,000 cycles on Ethos-U85-256: 16
     channels are written at once, used or not. [58, 2, 784], by (2, 1, 0), and then [116, 784] transposed take 100,000.
@@ -76,6 +76,7 @@ def transpose_in_two(least: int) -> Rewrite:
     """
 
     def apply(graph: Graph, op: Op) -> bool:
+        """A TRANSPOSE of three axes whose result has few channels is made in two, the last one of a matrix."""
         x = op.inputs[0]
         axes = [axis for axis in op.attrs["perms"] if x.shape[axis] > 1]
         if len(axes) != 3 or _matrix(op) is not None:

@@ -12,6 +12,7 @@ from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
+from ..native.conv2d import is_over_patches
 from .inserter import Inserter
 
 #: Of the kernel registers; beyond, Vela unrolls a stride and writes a dilation's zeros into the weights.
@@ -50,12 +51,6 @@ def _overlapping_patches(match: Match) -> Tensor:
     43 times the cycles of this. The kernel grows to whole patches, by zeros: 7x7 with a stride of 4 becomes 2x2.
     """
     return _over_patches(match)
-
-
-def is_over_patches(op: Op) -> bool:
-    """Whether a convolution can be said over patches as large as its stride."""
-    weight, zero = op.inputs[1], op.inputs[4].data
-    return weight.is_constant and op.attrs["dilation"] == (1, 1) and zero is not None and not zero.any()
 
 
 def _not_over_patches(op: Op) -> str | None:

@@ -6,7 +6,7 @@ from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
-from .copies import is_poolable, through_pool
+from .max_pool_copies import is_poolable, through_pool
 
 _ELEMENTWISE = ("ADD", "SUB", "MUL", "MINIMUM", "MAXIMUM")
 

@@ -13,7 +13,7 @@ from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Inserter, Rewrite, Stage
 from arm_tosa_core.tosa.scaling import is_by_one, multiplier_and_shift
 
-from .copies import is_poolable, through_pool
+from .max_pool_copies import is_poolable, through_pool
 
 #: Of a RESCALE with a multiplier of 16 bits: 15 of them, shifted right by 2 at least.
 _LARGEST_FACTOR = 2.0**13

@@ -1,0 +1,75 @@
+"""One Ethos-U accelerator as a ``Target``: checks, rewrites, Vela, and the functional model that runs payloads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from arm_tosa_core.plugin.health import tool
+from arm_tosa_core.plugin.target import Preferences, Target
+from arm_tosa_core.support.errors import ToolError
+
+from .accelerators import DEFAULTS, family_of
+from .constraints import checks_for
+from .rewrites import rewrites_for
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from arm_tosa_core.exir.compile_spec import ArmCompileSpec
+
+VELA = tool("vela", "ethos-u-vela", "compiling for Ethos-U")
+
+
+_PREFERENCES = Preferences(
+    # The shifts of the accelerator's own addition: Vela then uses it in place of three operators.
+    addition_shifts={8: 19, 16: 14},
+    # The largest window of the accelerator's depthwise convolution.
+    largest_mean_window=64,
+)
+
+
+def ethos_u_target(
+    accelerator: str,
+    compile: Callable[[bytes, Mapping[str, str]], bytes],
+    estimate: Callable[[bytes], Mapping[str, float]],
+    compile_spec: Callable[..., ArmCompileSpec],
+) -> Target:
+    """The target for one accelerator.
+
+    Args:
+        compile, estimate: Vela, bound to its options.
+        compile_spec: makes the compile spec of the accelerator with other options.
+    """
+    family = family_of(accelerator)
+    macs = accelerator.rpartition("-")[2]
+    return Target(
+        name=accelerator,
+        spec=DEFAULTS[family].tosa_spec,
+        checks=checks_for(family),
+        rewrites=rewrites_for(accelerator),
+        compile=compile,
+        estimate=estimate,
+        run=_run if find_spec("arm_runtime") else None,
+        suffix=".vela",
+        preferences=_PREFERENCES,
+        joins_int48_rescales=family == "u85",
+        health=(VELA,),
+        backend_id="EthosUBackend",
+        backend="arm_ethosu.backend:EthosUBackend",
+        description=f"Ethos-{family.upper()} with {macs} MACs per cycle, compiled by Vela",
+        compile_spec=compile_spec,
+    )
+
+
+def _run(payload: bytes, inputs: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
+    """Runs a payload on the functional model; outputs are flat integers of the payload's element size."""
+    from importlib import import_module
+
+    ethosu = import_module("arm_runtime.ethosu")
+    try:
+        outputs: list[np.ndarray[Any, Any]] = ethosu.run(payload, inputs)
+    except ethosu.EthosUError as error:
+        raise ToolError("the Ethos-U functional model", f"stopped: {error}") from error
+    return outputs

@@ -1,0 +1,149 @@
+"""Every rewrite for Ethos-U: why it is there, what it gains, on which accelerators. The documentation is made of it.
+
+python -m arm_ethosu.rewrites    # the table as Markdown
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from arm_tosa_core.tosa.rewrite import Rewrite
+
+from ..accelerators import ACCELERATORS, Family
+from .attention_heads import HEADS_OF_LAYERS, HEADS_SIDE_BY_SIDE
+from .attention_in_parts import ATTENTION_IN_PARTS
+from .avg_pool_as_depthwise import AVERAGE_AS_DEPTHWISE
+from .constant_operands import REPEATED_CONSTANT
+from .conv2d_over_patches import OVERLAPPING_PATCHES, PATCHES, VIEWS
+from .conv3d_as_channels import PLANES_AS_CHANNELS
+from .int32_rescales import (
+    RESCALED_JOINED,
+    RESHAPED_FIRST,
+    SMALL_SUM,
+    WIDE_ASSEMBLED,
+    WIDE_JOINED_U55,
+    WIDE_JOINED_U85,
+    WIDE_MOVED,
+    WIDE_REPEATED,
+    WIDENED,
+)
+from .max_pool_copies import (
+    DETOUR_U55,
+    DETOUR_U85,
+    MADE_SMALLER,
+    POOLED_CHOICE,
+    POOLED_EXTREME,
+    POOLED_EXTREME_U55,
+)
+from .mixed_widths import OF_ONE_WIDTH
+from .reduce_max_as_max_pool import MAXIMUM_AS_POOL
+from .reduce_max_of_matmul import MAXIMUM_U85
+from .rescale import ONE_RESCALE_U55, ONE_RESCALE_U85, RESIZED_U55, SCALES_OF_PARTS, WIDE_COPY
+from .resize_as_conv2d import RESIZE_AS_CONVOLUTIONS
+from .table_lookups import ACTIVATION_FIRST, ONE_TABLE
+from .transpose import TRANSPOSE_BY_IMAGE, TRANSPOSE_OF_FEW_AXES, TRANSPOSE_OF_MATRIX, transpose_in_two
+from .transpose_conv2d_as_conv2d import TRANSPOSED_AS_CONVOLUTIONS
+
+
+class Kind(StrEnum):
+    """Why a rewrite is there."""
+
+    CORRECTNESS = "correctness"  # Vela computes something else than TOSA says: docs/vela-differences.md
+    SUPPORT = "support"  # Vela refuses it, or has it for fewer cases: docs/vela-limits.md
+    SPEED = "speed"
+    MEMORY = "memory"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One rewrite.
+
+    Args:
+        rewrite: the rewrite, or what makes it for an accelerator.
+        kind: why it is there.
+        on: the families of accelerators that it is for.
+        gain: what was measured, by Vela's estimate; empty: nothing was.
+    """
+
+    rewrite: Rewrite | Callable[[str], Rewrite]
+    kind: Kind
+    on: tuple[Family, ...]
+    gain: str = ""
+
+    def on_accelerator(self, accelerator: str) -> Rewrite:
+        """The rewrite as it is for an accelerator."""
+        return self.rewrite if isinstance(self.rewrite, Rewrite) else self.rewrite(accelerator)
+
+
+ALL: tuple[Family, ...] = ("u55", "u65", "u85")
+SMALL: tuple[Family, ...] = ("u55", "u65")
+U85: tuple[Family, ...] = ("u85",)
+
+
+def _in_two(accelerator: str) -> Rewrite:
+    """On the largest accelerators two transposes are faster than one from 32768 elements on."""
+    return transpose_in_two(1 << 15 if accelerator in ("ethos-u85-1024", "ethos-u85-2048") else 0)
+
+
+#: In the order of the documentation. The order in which they run is that of their names.
+ROWS: tuple[Row, ...] = (
+    Row(PATCHES, Kind.SPEED, ALL, "1 operation in place of 196 for the patches of a vision transformer"),
+    Row(VIEWS, Kind.SPEED, ALL, "2 G MACs in place of 72 G in DeepLabv3"),
+    Row(AVERAGE_AS_DEPTHWISE, Kind.SPEED, ALL, "a third of a pool's cycles"),
+    Row(OF_ONE_WIDTH, Kind.SPEED, ALL, "1,320 cycles in place of 16,792 for [1, 256, 16] by [1, 256, 1] on U85-256"),
+    Row(RESHAPED_FIRST, Kind.SPEED, ALL),
+    Row(
+        TRANSPOSE_OF_FEW_AXES,
+        Kind.SPEED,
+        ALL,
+        "a twentieth of 27,000 cycles for [1, 1, 32, 2, 16] by (0, 3, 1, 2, 4) on U85-256",
+    ),
+    Row(SCALES_OF_PARTS, Kind.CORRECTNESS, ALL),
+    Row(ACTIVATION_FIRST, Kind.CORRECTNESS, ALL),
+    Row(WIDENED, Kind.CORRECTNESS, ALL),
+    Row(WIDE_REPEATED, Kind.CORRECTNESS, ALL),
+    Row(ATTENTION_IN_PARTS, Kind.MEMORY, U85),
+    Row(HEADS_OF_LAYERS, Kind.SPEED, U85, "85,000 cycles in place of 103,000 for three heads of [197, 64] on U85-256"),
+    Row(HEADS_SIDE_BY_SIDE, Kind.SPEED, U85, "13,000 cycles fewer for four heads of [256, 36] on U85-256"),
+    Row(MAXIMUM_U85, Kind.SPEED, U85, "71,000 cycles in place of 229,000 for 3 x 197 rows of 197 on U85-256"),
+    Row(TRANSPOSE_BY_IMAGE, Kind.SPEED, U85, "0.36 M cycles in place of 2.06 M for [8, 7, 8, 672] on U85-256"),
+    Row(TRANSPOSE_OF_MATRIX, Kind.SPEED, U85, "2,960 cycles in place of 7,928 for [40, 296] on U85-256"),
+    Row(_in_two, Kind.SPEED, U85, "100,000 cycles in place of 364,000 for [784, 2, 58] by (0, 2, 1) on U85-256"),
+    Row(ONE_RESCALE_U85, Kind.CORRECTNESS, U85),
+    Row(POOLED_EXTREME, Kind.CORRECTNESS, U85),
+    Row(POOLED_CHOICE, Kind.CORRECTNESS, U85),
+    Row(DETOUR_U85, Kind.CORRECTNESS, U85),
+    Row(ONE_TABLE, Kind.CORRECTNESS, U85),
+    Row(WIDE_COPY, Kind.CORRECTNESS, U85),
+    Row(MADE_SMALLER, Kind.CORRECTNESS, U85),
+    Row(WIDE_JOINED_U85, Kind.CORRECTNESS, U85),
+    Row(MAXIMUM_AS_POOL, Kind.SPEED, SMALL),
+    Row(REPEATED_CONSTANT, Kind.SPEED, SMALL),
+    Row(OVERLAPPING_PATCHES, Kind.SUPPORT, SMALL, "a 43rd of the cycles for 11x11 with a stride of 4"),
+    Row(RESIZE_AS_CONVOLUTIONS, Kind.SUPPORT, SMALL),
+    Row(TRANSPOSED_AS_CONVOLUTIONS, Kind.SUPPORT, SMALL),
+    Row(PLANES_AS_CHANNELS, Kind.SUPPORT, SMALL),
+    Row(ONE_RESCALE_U55, Kind.CORRECTNESS, SMALL),
+    Row(RESIZED_U55, Kind.CORRECTNESS, SMALL),
+    Row(POOLED_EXTREME_U55, Kind.CORRECTNESS, SMALL),
+    Row(DETOUR_U55, Kind.CORRECTNESS, SMALL),
+    Row(WIDE_JOINED_U55, Kind.CORRECTNESS, SMALL),
+    Row(RESCALED_JOINED, Kind.CORRECTNESS, SMALL),
+    Row(WIDE_MOVED, Kind.CORRECTNESS, SMALL),
+    Row(WIDE_ASSEMBLED, Kind.CORRECTNESS, SMALL),
+    Row(SMALL_SUM, Kind.CORRECTNESS, SMALL),
+)
+
+
+def markdown() -> str:
+    """The rows as a Markdown table."""
+    lines = ["| Rewrite | What it does | Why | Gain | On |", "|---|---|---|---|---|"]
+    for row in ROWS:
+        some = next(name for name, family in ACCELERATORS.items() if family in row.on)
+        rewrite = row.on_accelerator(some)
+        what = rewrite.reason.replace("|", "\\|")
+        where = "all" if row.on == ALL else ", ".join(f"Ethos-{family.upper()}" for family in row.on)
+        lines.append(f"| `{rewrite.name}` | {what} | {row.kind} | {row.gain or 'not measured'} | {where} |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,41 @@
+"""The table of the rewrites: whole, and what is documented."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from arm_ethosu.accelerators import ACCELERATORS
+from arm_ethosu.rewrites import catalogue, rewrites_for
+from arm_tosa_core.tosa.rewrite import Rewrite
+
+
+def test_every_rewrite_of_the_package_is_in_the_table() -> None:
+    listed = {id(row.rewrite) for row in catalogue.ROWS}
+    defined = {
+        id(value): name
+        for module in list(sys.modules.values())
+        if getattr(module, "__name__", "").startswith("arm_ethosu.rewrites.")
+        for name, value in vars(module).items()
+        if isinstance(value, Rewrite)
+    }
+    assert len(defined) > 30
+    assert [name for key, name in defined.items() if key not in listed] == []
+
+
+@pytest.mark.parametrize("accelerator", ACCELERATORS)
+def test_the_names_of_an_accelerators_rewrites_differ_and_each_says_why(accelerator: str) -> None:
+    rewrites = rewrites_for(accelerator)
+    assert len({rewrite.name for rewrite in rewrites}) == len(rewrites) > 20
+    assert [rewrite.name for rewrite in rewrites if rewrite.reason == rewrite.name] == []
+
+
+def test_the_table_is_printed_as_markdown() -> None:
+    made = subprocess.run(
+        [sys.executable, "-m", "arm_ethosu.rewrites"], capture_output=True, text=True, check=True, timeout=60
+    )
+    lines = made.stdout.splitlines()
+    assert len(lines) == len(catalogue.ROWS) + 2
+    assert all(line.count(" | ") == 4 for line in lines[2:])
