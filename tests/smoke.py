@@ -46,7 +46,7 @@ def check(fine: bool, what: str) -> None:
     """Ends the program unless all is well."""
     if not fine:
         raise SystemExit(f"smoke test failed: {what}")
-    print(f"ok: {what}")
+    print(f"ok: {what}", flush=True)
 
 
 def close(found: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], share: float) -> bool:
