@@ -8,6 +8,7 @@ from quantizer_kit import SPEC, assert_matches, quantizer
 from torch import nn
 
 from arm_tosa_core import quantize_program
+from arm_tosa_core.lower.rule_set import RuleSet
 from arm_tosa_core.quantize.concat_scales import keep_narrow
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations
@@ -44,7 +45,7 @@ def made(*arguments: float) -> tuple[torch.export.ExportedProgram, list[torch.Te
 def test_only_where_another_reader_gains(arguments: tuple[float, ...], places: int) -> None:
     program, inputs = made(*arguments)
     module = program.module()
-    assert len(keep_narrow(module, [((inputs[0],), {})])) == places
+    assert len(keep_narrow(module, [((inputs[0],), {})], RuleSet.of(None))) == places
     assert torch.equal(module(inputs[1]), program.module()(inputs[1]))
 
 

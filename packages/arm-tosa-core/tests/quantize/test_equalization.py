@@ -11,7 +11,10 @@ import torch
 from torch import nn
 
 from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, get_symmetric_quantization_config, quantize_program
+from arm_tosa_core.lower.rule_set import RuleSet
 from arm_tosa_core.quantize.equalization import equalize
+
+RULES = RuleSet.of(None)
 
 
 def tilt(maker: Any, *readers: Any) -> None:
@@ -84,7 +87,7 @@ def test_exact_in_float(name: str) -> None:
     program, inputs, places = made(name)
     before = {key: value.clone() for key, value in program.state_dict.items()}
     module = program.module()
-    assert len(equalize(module, [((x,), {}) for x in inputs])) == places
+    assert len(equalize(module, [((x,), {}) for x in inputs], RULES)) == places
     for x in inputs:
         torch.testing.assert_close(module(x), program.module()(x), rtol=1e-4, atol=1e-4)
     assert all(torch.equal(before[key], value) for key, value in program.state_dict.items())
@@ -113,13 +116,13 @@ def test_channels_that_differ_by_chance_stay() -> None:
     net(torch.randn(64, 16, 7, 7))
     net[2].weight.data.fill_(0.1)
     picture = torch.randn(1, 16, 7, 7)
-    assert equalize(torch.export.export(net.eval(), (picture,)).module(), [((picture,), {})]) == []
+    assert equalize(torch.export.export(net.eval(), (picture,)).module(), [((picture,), {})], RULES) == []
 
 
 @pytest.mark.parametrize(("name", "layers", "norms", "places"), [("norm", True, False, 0), ("layers", False, True, 0)])
 def test_each_can_be_turned_off(name: str, layers: bool, norms: bool, places: int) -> None:
     program, inputs, _ = made(name)
-    assert len(equalize(program.module(), [((inputs[0],), {})], layers=layers, norms=norms)) == places
+    assert len(equalize(program.module(), [((inputs[0],), {})], RULES, layers=layers, norms=norms)) == places
 
 
 class Normed(nn.Module):
@@ -166,7 +169,7 @@ def test_folding_is_exact_in_float() -> None:
     torch.manual_seed(0)
     net, x = Normed().eval(), torch.randn(4, 9, 16)
     module = torch.export.export(net, (x,)).module()
-    assert equalize(module, [((x,), {})]) == ["layer_norm"]
+    assert equalize(module, [((x,), {})], RULES) == ["layer_norm"]
     constants = dict(module.named_parameters())
     assert any(torch.equal(p, torch.ones(16)) for p in constants.values())
     torch.testing.assert_close(module(x), net(x), rtol=1e-4, atol=1e-4)
@@ -177,7 +180,7 @@ def test_a_norm_with_a_zero_among_its_weights_stays() -> None:
     net, x = Normed().eval(), torch.randn(4, 9, 16)
     net.norms[0].weight.data[3] = 0
     module = torch.export.export(net, (x,)).module()
-    equalize(module, [((x,), {})])
+    equalize(module, [((x,), {})], RULES)
     torch.testing.assert_close(module(x), net(x), rtol=1e-4, atol=1e-4)
 
 
@@ -203,7 +206,7 @@ def test_only_where_nothing_changes(between: Callable[[torch.Tensor], torch.Tens
     torch.manual_seed(0)
     x = torch.randn(5, 6)
     module = torch.export.export(Read(between, also), (x,)).module()
-    assert len(equalize(module, [((x,), {})])) == places
+    assert len(equalize(module, [((x,), {})], RULES)) == places
 
 
 def test_even_channels_stay() -> None:
@@ -212,4 +215,4 @@ def test_even_channels_stay() -> None:
     net = nn.Sequential(nn.Linear(6, 12), nn.ReLU(), nn.Linear(12, 4))
     for i in (0, 2):
         net[i].weight.data = net[i].weight.data.sign() / math.sqrt(net[i].in_features)
-    assert equalize(torch.export.export(net, (x,)).module(), [((x,), {})]) == []
+    assert equalize(torch.export.export(net, (x,)).module(), [((x,), {})], RULES) == []

@@ -16,7 +16,7 @@ from acme_npu.limits import MAX_KERNEL, small_kernels
 from acme_npu.ops import scaled_add
 from acme_npu.split import MAX_CHANNELS, SPLIT_WIDE_CONV
 from arm_tosa_core import TOSAQuantizer, get_symmetric_quantization_config
-from arm_tosa_core.exir.compile_spec import TargetCompileSpec
+from arm_tosa_core.exir.compile_spec import ArmCompileSpec, TargetCompileSpec
 from arm_tosa_core.exir.partitioner import TOSAPartitioner
 from arm_tosa_core.plugin import entry_points as plugins
 from arm_tosa_core.support.errors import UsageError
@@ -110,15 +110,30 @@ class Model(torch.nn.Module):
         return scaled_add(y, x.sum(1, keepdim=True), 0.5)
 
 
-def test_a_model_with_the_custom_operator_runs_on_acme() -> None:
+def quantized_for(spec: ArmCompileSpec) -> tuple[Any, list[tuple[torch.Tensor]]]:
+    """The model, prepared and converted, and the samples it was calibrated with."""
     torch.manual_seed(0)
     model, samples = Model().eval(), [(torch.randn(1, 3, 8, 8),) for _ in range(4)]
-    spec = TargetCompileSpec("acme")
     quantizer = TOSAQuantizer(spec).set_global(get_symmetric_quantization_config())
     prepared = prepare_pt2e(torch.export.export(model, samples[0]).module(), quantizer)
     for sample in samples:
         prepared(*sample)
-    quantized = convert_pt2e(prepared)
+    return convert_pt2e(prepared), samples
+
+
+def test_the_custom_operator_is_quantized_for_acme_alone() -> None:
+    def reads_integers(spec: ArmCompileSpec) -> bool:
+        module, _ = quantized_for(spec)
+        (node,) = [n for n in module.graph.nodes if "scaled_add" in str(n.target)]
+        return all("dequantize" in str(n.target) for n in node.all_input_nodes)
+
+    assert reads_integers(TargetCompileSpec("acme"))
+    assert not reads_integers(TargetCompileSpec("tosa-int"))
+
+
+def test_a_model_with_the_custom_operator_runs_on_acme() -> None:
+    spec = TargetCompileSpec("acme")
+    quantized, samples = quantized_for(spec)
 
     program = torch.export.export(quantized, samples[0])
     edge = to_edge_transform_and_lower(program, partitioner=[TOSAPartitioner(spec)])

@@ -7,9 +7,7 @@ from torch.fx import GraphModule
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
 from ..compat.executorch import edge_overload
-from ..lower.operator_names import canonical
-
-_INDEX_OPERAND = {"aten.embedding.default": 1}
+from ..lower.rule_set import RuleSet
 
 
 class InsertCastForOpsWithInt64InputPass(PassBase):
@@ -21,9 +19,9 @@ class InsertCastForOpsWithInt64InputPass(PassBase):
 
     def call(self, graph_module: GraphModule) -> PassResult:
         """Inserts the casts; the program is changed in place."""
-        changed = False
+        changed, rules = False, RuleSet.of(None)
         for node in list(graph_module.graph.nodes):
-            position = _INDEX_OPERAND.get(canonical(node.target)) if node.op == "call_function" else None
+            position = rules.traits_of(node).looks_up
             if position is None:
                 continue
             indices = node.args[position]

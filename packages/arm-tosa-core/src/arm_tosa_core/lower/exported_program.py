@@ -17,7 +17,7 @@ from torch.fx import Node
 
 from ..compat.torch import FakeTensor, is_mutable, program_like
 from ..tosa.ir import Origin
-from .operator_names import canonical
+from .operator_names import canonical, is_cast
 from .values import INTEGER_RANGES, QParams
 
 QUANTIZE = frozenset(
@@ -125,7 +125,7 @@ def is_dequantize(node: torch.fx.Node) -> bool:
 
 def is_int64_cast(node: torch.fx.Node) -> bool:
     """A cast between int64 and int32, as ``edges.narrow_int64`` places them where delegates begin and end."""
-    if node.op != "call_function" or canonical(node.target) != "aten._to_copy.default":
+    if node.op != "call_function" or not is_cast(node.target):
         return False
     return {node.all_input_nodes[0].meta["val"].dtype, node.meta["val"].dtype} == {torch.int32, torch.int64}
 

@@ -35,14 +35,11 @@ from .exported_program import (
     whence,
 )
 from .loops import lower_loop
-from .operator_names import canonical
+from .operator_names import canonical, is_reproducible
 from .program_facts import Facts
 from .rule import Q, Rule
 from .unary_functions import Function, Part
 from .values import Axes, Complex, QParams, Value, inverse
-
-#: ATen operators whose result differs between calls: never evaluated at compile time.
-_RANDOM = ("aten.rand", "aten.randn", "aten.bernoulli", "aten.empty")
 
 #: Policies of operators that compute: of quantized constants they are evaluated, where others keep the integers.
 _COMPUTES = frozenset(Q) - {Q.NONE, Q.SHARED, Q.CONV}
@@ -197,7 +194,7 @@ class Lowering:
             raise Rejected("uses a number that is only known at run time", "export with static shapes")
         computes = rule is not None and rule.quant in _COMPUTES
         known = all(v.is_const and (computes or not v.quant) for v in inputs)
-        if known and not name.startswith(_RANDOM):
+        if known and (rule is not None or is_reproducible(node.target)):
             return self._evaluate(node, args, kwargs)
         if rule is None:
             raise Rejected(f"there is no rule for {name}", "write one: docs/plugins.md")
@@ -209,7 +206,7 @@ class Lowering:
             isinstance(meta, torch.Tensor) and not meta.numel()
         ):  # TOSA has no tensor without elements, and none is needed
             return self.builder.const(torch.empty(meta.shape, dtype=meta.dtype))
-        if rule.contiguous and not all(n.meta["val"].is_contiguous() for n in node.all_input_nodes):
+        if rule.traits.contiguous and not all(n.meta["val"].is_contiguous() for n in node.all_input_nodes):
             raise Rejected("counts elements of a tensor that does not lie in memory in its own order", "clone it first")
         if not self.target.tosa_spec.support_float() and any(_is_real(v) for v in inputs):
             raise self._own_reason(rule, node) or NOT_QUANTIZED

@@ -5,12 +5,16 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import torch
+
 from ..compat.executorch import aten_overload
 from ..compat.torch import overload_named, schema_of
 
+#: The cast that programs have once they are functional, and that is inserted where delegates begin and end.
+_CAST = "aten._to_copy.default"
 #: Operators of ExecuTorch that take the order of axes in memory where ATen's take a memory format.
 _ALIASES = {
-    "dim_order_ops._to_dim_order_copy.default": "aten._to_copy.default",
+    "dim_order_ops._to_dim_order_copy.default": _CAST,
     "dim_order_ops._clone_dim_order.default": "aten.clone.default",
     "dim_order_ops._empty_dim_order.default": "aten.empty.memory_format",
 }
@@ -40,3 +44,16 @@ def _is_view(name: str, overload: str) -> bool:
     """Whether there is such an operator, and it gives the memory of an operand."""
     schema = schema_of(overload_named(name, overload))
     return schema is not None and any(result.alias_info for result in schema.returns)
+
+
+def is_cast(target: Any) -> bool:
+    """Whether an operator is the cast of functional programs, in either dialect."""
+    return canonical(target) == _CAST
+
+
+@cache
+def is_reproducible(target: Any) -> bool:
+    """Whether an operator gives the same at every call: nothing random, nor what lies in memory, as ``empty`` does."""
+    overload = aten_overload(target)
+    unwritten = canonical(target).split(".")[1].startswith("empty")
+    return not unwritten and torch.Tag.nondeterministic_seeded not in getattr(overload, "tags", ())

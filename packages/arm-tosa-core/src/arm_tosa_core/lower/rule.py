@@ -9,6 +9,8 @@ from enum import Enum
 from types import ModuleType
 from typing import Any, TypeVar
 
+from .traits import UNKNOWN, Traits
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: Where a module keeps the rules that are declared in it, in their order.
@@ -41,22 +43,17 @@ class Rule:
             which a ``Rejected`` stands for a result that nobody may use.
         quant: its quantization policy.
         target: only for the target of this name; None for all.
-        domain: where a function of one real is defined, if not everywhere: quantized inputs, which rounding may have
-            moved beyond, are clamped to it.
-        reach: what the results of a function lie between, whatever it is given; None: no bounds on either side.
-        contiguous: the operator counts elements as they lie in memory; only for operands that lie in their own order.
-        decomposition: what a composite is made of where it is quantized, if it says other operators than ``function``,
-            whose arguments it takes.
+        decomposition: what it is made of where it is quantized, if it says other operators than ``function``, whose
+            arguments it takes; it refuses (``b.require``) what stays whole.
+        traits: what else is true of the operator.
     """
 
     targets: tuple[str, ...]
     function: Callable[..., Any]
     quant: Q
     target: str | None = None
-    domain: tuple[float, float] | None = None
-    reach: tuple[float, float] | None = None
-    contiguous: bool = False
     decomposition: Callable[..., Any] | None = None
+    traits: Traits = UNKNOWN
 
     def __str__(self) -> str:
         return f"{self.function.__module__}.{self.function.__qualname__}"
@@ -66,10 +63,8 @@ def op(
     *targets: str,
     quant: Q = Q.NONE,
     target: str | None = None,
-    domain: tuple[float, float] | None = None,
-    reach: tuple[float, float] | None = None,
-    contiguous: bool = False,
     decomposition: Callable[..., Any] | None = None,
+    traits: Traits = UNKNOWN,
 ) -> Callable[[F], F]:
     """Declares the function below it as the rule of these overloads; the arguments are those of ``Rule``.
 
@@ -78,7 +73,7 @@ def op(
     """
 
     def declare(function: F) -> F:
-        rule = Rule(targets, function, quant, target, domain, reach, contiguous, decomposition)
+        rule = Rule(targets, function, quant, target, decomposition, traits)
         vars(sys.modules[function.__module__]).setdefault(_DECLARED, []).append(rule)
         return function
 

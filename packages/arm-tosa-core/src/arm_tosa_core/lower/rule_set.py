@@ -12,6 +12,7 @@ from ..plugin import entry_points
 from ..support.errors import UsageError
 from .operator_names import canonical
 from .rule import Rule, rules_in
+from .traits import UNKNOWN, Traits
 
 
 class RuleSet:
@@ -49,6 +50,11 @@ class RuleSet:
     def of_node(self, node: Node) -> Rule | None:
         """The rule of the operator that a node of an FX graph calls; None if it has none, or calls none."""
         return self._rules.get(canonical(node.target)) if node.op == "call_function" else None
+
+    def traits_of(self, node: Node) -> Traits:
+        """What is known of the operator that a node of an FX graph calls."""
+        rule = self.of_node(node)
+        return UNKNOWN if rule is None else rule.traits
 
     def __iter__(self) -> Iterator[Rule]:
         """Each rule once, in order of declaration."""

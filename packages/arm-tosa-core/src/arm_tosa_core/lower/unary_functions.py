@@ -12,7 +12,7 @@ from torch.fx import Graph, Node
 from ..compat.executorch import aten_overload
 from ..compat.torch import is_mutable
 from .exported_program import is_dequantize
-from .operator_names import canonical
+from .operator_names import is_cast
 from .rule import Q
 from .rule_set import RuleSet
 
@@ -69,7 +69,7 @@ def _number(node: Node, constants: Mapping[str, torch.Tensor], found: Numbers) -
     if node.op == "placeholder":
         constant = constants.get(node.name)
         return constant if constant is not None and constant.dim() == 0 else None
-    if node.op == "call_function" and canonical(node.target) == "aten._to_copy.default":
+    if node.op == "call_function" and is_cast(node.target):
         given = found.get(node.all_input_nodes[0]) if node.all_input_nodes else None
         return None if given is None else given.to(node.meta["val"].dtype)
     return None

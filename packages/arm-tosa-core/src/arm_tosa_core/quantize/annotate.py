@@ -17,22 +17,28 @@ from torchao.quantization.pt2e.quantizer import (
 
 from ..compat.torchao import ANNOTATION, annotation, is_annotated
 from ..lower.exported_program import attribute, is_constant
-from ..lower.operator_names import canonical
 from ..lower.rule import Q, Rule
 from ..lower.rule_set import RuleSet
+from ..lower.traits import Traits
 from ..lower.unary_functions import Function, find_functions
 from .bias_spec import bias_spec
 from .composites import LOOP_BODY
 from .config import SMALLEST_RANGE, QuantizationConfig
-from .node_facts import absorbed, computed_nodes, float_inputs, is_centered, is_float_result, is_sum, training_norm
+from .node_facts import (
+    RESCALES,
+    absorbed,
+    computed_nodes,
+    float_inputs,
+    is_centered,
+    is_float_result,
+    is_sum,
+    training_norm,
+)
 from .observers import MaskedHistogramObserver
 from .value_bounds import bounds_of, find_signs
 from .wide_results import Wide, wide_results
 
 KEY = ANNOTATION
-
-#: Key in the meta of a node that hands a tensor on as it is: its result has a scale of its own.
-RESCALES = "arm_rescales"
 
 #: Key in the meta of a node: its result is kept in the bits of ``QuantizationConfig.wide``.
 _WIDE = "arm_wide_result"
@@ -142,7 +148,7 @@ class _Annotator:
         if rule.quant is Q.SHARED and is_float_result(node) and RESCALES not in node.meta:
             _annotate_shared(node, inputs, config)
             return
-        if _stays_exact(node, config) and absorbed(node, rule, self.rules) is None:
+        if self._stays_exact(node, config) and absorbed(node, rule, self.rules) is None:
             _annotate_centered(node, config)
             return
         specs: dict[Node, QuantizationSpecBase | None] = {n: self._as_read(n, node, rule, config) for n in inputs}
@@ -151,7 +157,7 @@ class _Annotator:
             if isinstance(bias, Node):
                 specs.pop(bias, None)
             if isinstance(weight, Node) and weight not in self.computed:
-                specs[weight] = along = _along(config.weight, node)
+                specs[weight] = along = _along(config.weight, node, rule.traits)
                 known = along is not None and node.args[0] in specs and not config.is_qat
                 if known and isinstance(bias, Node) and is_constant(bias):
                     specs[bias] = bias_spec(node, along, attribute(bias))
@@ -173,7 +179,7 @@ class _Annotator:
         own = dict(made_by.keywords)
         if (bounds := bounds_of(node, self.rules)) is not None:
             own["bounds"] = bounds
-        if _reaches_pole(node):
+        if _reaches_pole(node, self.rules):
             own["eps"] = max(own.get("eps", 0.0), SMALLEST_RANGE / (spec.quant_max - spec.quant_min + 1))
         if own == made_by.keywords:
             return spec
@@ -184,6 +190,15 @@ class _Annotator:
         read = float_inputs(node) if is_constant(n) else [n]
         wide = is_sum(node, rule) and any(_WIDE in m.meta for m in read)
         return self._as_known(config.wide if wide else config.input_activation, n)
+
+    def _stays_exact(self, node: Node, config: QuantizationConfig) -> bool:
+        """Whether a tensor without its mean keeps the scale of the tensor: in 16 bits, of which float32 knows few more.
+
+        What float32 rounds the other way would be a quantum here, and several behind a norm's root. Of 8 bits both
+        scales are worth having.
+        """
+        spec = config.input_activation
+        return spec is not None and spec.dtype == torch.int16 and is_centered(node, self.rules)
 
     def _feeds_table(self, node: Node) -> bool:
         """Whether a clamp can be part of the table that is its only user."""
@@ -198,39 +213,31 @@ class _Annotator:
             return
         x, weight = node.args[:2]
         if isinstance(x, Node) and isinstance(weight, Node) and weight not in self.computed and x in self.computed:
-            _mark(node, {x: config.input_activation, weight: _along(config.weight, node)}, None)
+            _mark(node, {x: config.input_activation, weight: _along(config.weight, node, rule.traits)}, None)
 
 
-#: Functions with a pole at 0. The finer the scale in front of one, the further a number that calibration did not show,
-#: such as the variance of a fainter picture, is off behind it.
-_POLES = frozenset(f"aten.{name}.default" for name in ("rsqrt", "reciprocal", "log"))
-
-
-def _reaches_pole(node: Node) -> bool:
+def _reaches_pole(node: Node, rules: RuleSet) -> bool:
     """Whether a function with a pole reads a result, or what a number is added to, as norms do to a variance."""
     for user in node.users:
-        name = canonical(user.target)
-        shifted = name.startswith("aten.add.") and len(user.all_input_nodes) == 1
-        if name in _POLES or (shifted and _reaches_pole(user)):
+        traits = rules.traits_of(user)
+        shifted = traits.arithmetic == "add" and len(user.all_input_nodes) == 1
+        if traits.pole or (shifted and _reaches_pole(user, rules)):
             return True
     return False
 
 
-def _along(spec: QuantizationSpec | None, node: Node) -> QuantizationSpec | None:
-    """Channels of a transposed convolution's weight lie along axis 1, those of one group.
+def _along(spec: QuantizationSpec | None, node: Node, traits: Traits) -> QuantizationSpec | None:
+    """The spec of a layer's weight, along the axis of its channels: of a transposed convolution axis 1, of one group.
 
     The observer is told as well: torchao (0.18, ``pt2e/prepare.py``) does not hand the axis on to fake quantizers.
     """
-    transposed = "conv_transpose" in canonical(node.target) or (
-        canonical(node.target) == "aten.convolution.default" and bool(node.args[6])
-    )
-    if spec is None or spec.ch_axis is None or not transposed:
+    if spec is None or spec.ch_axis is None or (axis := traits.weight_axis(node.args)) == 0:
         return spec
     made_by = getattr(spec.observer_or_fake_quant_ctr, "p", None)
     if made_by is None:
-        return replace(spec, ch_axis=1)
-    made = made_by.func.with_args(*made_by.args, **{**made_by.keywords, "ch_axis": 1})
-    return replace(spec, ch_axis=1, observer_or_fake_quant_ctr=made)
+        return replace(spec, ch_axis=axis)
+    made = made_by.func.with_args(*made_by.args, **{**made_by.keywords, "ch_axis": axis})
+    return replace(spec, ch_axis=axis, observer_or_fake_quant_ctr=made)
 
 
 def _annotate_shared(node: Node, inputs: list[Node], config: QuantizationConfig) -> None:
@@ -243,16 +250,6 @@ def _annotate_shared(node: Node, inputs: list[Node], config: QuantizationConfig)
         own = SharedQuantizationSpec(first)
     specs: dict[Node, QuantizationSpecBase | None] = {first: own, **dict.fromkeys(inputs[1:], shared)}
     _mark(node, specs, shared)
-
-
-def _stays_exact(node: Node, config: QuantizationConfig) -> bool:
-    """Whether a tensor without its mean keeps the scale of the tensor: in 16 bits, of which float32 knows few more.
-
-    What float32 rounds the other way would be a quantum here, and several behind a norm's root. Of 8 bits both scales
-    are worth having.
-    """
-    spec = config.input_activation
-    return spec is not None and spec.dtype == torch.int16 and is_centered(node)
 
 
 def _annotate_centered(node: Node, config: QuantizationConfig) -> None:

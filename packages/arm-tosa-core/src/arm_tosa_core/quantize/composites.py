@@ -23,9 +23,10 @@ from ..compat.torch import (
 from ..lower.aten_calls import AtenCalls, map_arguments
 from ..lower.exported_program import is_constant, mutable
 from ..lower.op_builder import CompositeBuilder
-from ..lower.operator_names import canonical
+from ..lower.operator_names import is_reproducible
 from ..lower.rule import Q, Rule
 from ..lower.rule_set import RuleSet
+from ..lower.traits import Moves
 from ..support.errors import Rejected
 
 #: Key in the meta of a node: its quantization scheme, which the parts of a composite inherit.
@@ -38,24 +39,13 @@ KNOWN = "arm_known_bounds"
 #: buffers that PT2E adds there are lost by ``torch.export``.
 LOOP_BODY = "arm_loop_body"
 
-_ZEROS = frozenset({"aten.zeros.default", "aten.zeros_like.default"})
-#: What makes reals of integers beside reals.
-_PROMOTING = frozenset(
-    f"aten.{name}"
-    for name in (
-        *("add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "div.Tensor_mode", "floor_divide.default"),
-        *("fmod.Tensor", "remainder.Tensor", "pow.Tensor_Tensor", "atan2.default"),
-        *("maximum.default", "minimum.default", "where.self"),
-    )
-)
-_COPIES = frozenset({"aten.contiguous.default", "aten.clone.default"})
-
 
 class AtenBuilder:
     """The builder under which a composite rule emits ATen nodes; its values are FX nodes with a shape."""
 
-    def __init__(self, module: GraphModule, origin: Node, known: dict[Any, Node] | None = None) -> None:
+    def __init__(self, module: GraphModule, rules: RuleSet, origin: Node, known: dict[Any, Node] | None = None) -> None:
         self._module = module
+        self._rules = rules
         self._origin = origin
         self._known = {} if known is None else known
         self.emitted: list[Node] = []
@@ -100,8 +90,8 @@ class AtenBuilder:
 
     def is_neutral(self, value: AtenValue, number: float) -> bool:
         """Whether a value is a constant of nothing but this number, which no training will change."""
-        if canonical(value.node.target) in _ZEROS:
-            return number == 0
+        if (filled := self._filled_with(value.node)) is not None:
+            return filled == number
         scheme = self._origin.meta.get(SCHEME)
         if not is_constant(value.node) or (scheme is not None and scheme.is_qat):
             return False
@@ -110,12 +100,21 @@ class AtenBuilder:
     def chosen(self, value: AtenValue) -> tuple[AtenValue, AtenValue, float] | None:
         """A condition, a tensor, and a number for where it does not hold; None if a value is not such a choice."""
         node = value.node
-        while canonical(node.target) in _COPIES and isinstance(node.args[0], Node):
+        while self._rules.traits_of(node).moves is Moves.AS_IS and isinstance(node.args[0], Node):
             node = node.args[0]
-        if canonical(node.target) != "aten.where.ScalarOther":
-            return None
-        condition, tensor, number = node.args
-        return AtenValue(condition), AtenValue(tensor), number  # type: ignore[arg-type,return-value]
+        if self._rules.traits_of(node).chooses:
+            match node.args:
+                case (Node() as condition, Node() as tensor, int() | float() as number):
+                    return AtenValue(condition), AtenValue(tensor), number
+        return None
+
+    def _filled_with(self, node: Node) -> float | None:
+        """The one number that an operator fills a tensor with, if that is what it does; one that reads none is run."""
+        if node.op != "call_function" or node.all_input_nodes or not is_reproducible(node.target):
+            return self._rules.traits_of(node).fills
+        made: Any = aten_overload(node.target)(*node.args, **node.kwargs)
+        alike = isinstance(made, torch.Tensor) and made.numel() > 0 and bool((made == made.flatten()[0]).all())
+        return float(made.flatten()[0]) if alike else None
 
     @property
     def aten(self) -> AtenCalls[AtenValue]:
@@ -234,20 +233,14 @@ def decompose(module: GraphModule, rules: RuleSet, wanted: Callable[[Node], bool
         if not isinstance(aten_overload(node.target), OpOverload) or not _is_float(node):
             continue
         rule = rules.of_node(node)
-        if rule is not None and rule.domain is not None:
-            _keep_within(module, node, rule.domain)
-        if canonical(node.target) in _PROMOTING:
-            _as_reals(module, node)
-        function: Callable[..., Any] | None
-        if _is_layer(node):
-            function = _layer
-        elif _is_square(node):
-            function = _square
-        else:
-            function = _traced(node) if rule is None else _decomposition(rule, node)
+        if rule is not None and rule.traits.domain is not None:
+            _keep_within(module, rules, node, rule.traits.domain)
+        if rule is not None and rule.traits.promotes:
+            _as_reals(module, rules, node, factor=rule.traits.arithmetic == "mul")
+        function = _layer if _is_layer(node) else _traced(node) if rule is None else _decomposition(rule, node)
         if function is None:
             continue
-        builder = AtenBuilder(module, node, known)
+        builder = AtenBuilder(module, rules, node, known)
         args, kwargs = torch.fx.map_arg((node.args, node.kwargs), AtenValue)  # type: ignore[arg-type]
         with module.graph.inserting_before(node):
             try:
@@ -267,14 +260,14 @@ def decompose(module: GraphModule, rules: RuleSet, wanted: Callable[[Node], bool
     return module
 
 
-def _as_reals(module: GraphModule, node: Node) -> None:
+def _as_reals(module: GraphModule, rules: RuleSet, node: Node, factor: bool) -> None:
     """Turns int32 into reals where PyTorch does, so that their range is observed; a factor only changes their scale."""
     operands = [n for n in node.args if isinstance(n, Node)]
     for operand in dict.fromkeys(operands):
-        scaled = len(operands) == 1 and canonical(node.target) == "aten.mul.Tensor"
+        scaled = len(operands) == 1 and factor
         if operand.meta["val"].dtype == torch.int32 and not scaled:
             with module.graph.inserting_before(node):
-                real = AtenBuilder(module, node).call(torch.ops.aten.to.dtype, (AtenValue(operand), torch.float32), {})
+                real = AtenBuilder(module, rules, node).aten.to(AtenValue(operand), torch.float32)
             node.replace_input_with(operand, real.node)
 
 
@@ -310,33 +303,21 @@ def _layer(builder: AtenBuilder, *operands: AtenValue) -> Any:
     return builder.aten.linear(x, own, *bias)
 
 
-def _is_square(node: Node) -> bool:
-    """Squares are products: arithmetic, whose operand and result may have more bits than those of a table."""
-    name = canonical(node.target)
-    if name == "aten.pow.Tensor_Scalar":
-        x, exponent = node.args
-        return isinstance(x, Node) and _is_float(x) and exponent in (2, 2.0)
-    return name == "aten.square.default"
-
-
-def _square(builder: AtenBuilder, x: AtenValue, *_exponent: float) -> Any:
-    return builder.aten.mul(x, x)
-
-
 def _decomposition(rule: Rule, node: Node) -> Callable[..., Any] | None:
     """The function that says the parts of a composite, if it is one; jumps, which are tables, with two operands are."""
-    if rule.quant in (Q.PIECEWISE, Q.NORM) or (rule.quant is Q.STEPS and len(node.all_input_nodes) > 1):
-        return rule.decomposition or rule.function
+    composite = rule.quant in (Q.PIECEWISE, Q.NORM) or (rule.quant is Q.STEPS and len(node.all_input_nodes) > 1)
+    if composite or rule.quant is not Q.STEPS:
+        return rule.decomposition or (rule.function if composite else None)
     return None
 
 
-def _keep_within(module: GraphModule, node: Node, domain: tuple[float, float]) -> None:
+def _keep_within(module: GraphModule, rules: RuleSet, node: Node, domain: tuple[float, float]) -> None:
     """Clamps what a function is computed of to where it is defined: rounding to a scale may move numbers beyond."""
     given: Any = node.args[0]
     if given.op == "call_function" and given.target is torch.ops.aten.clamp.default and given.args[1:] == domain:
         return
     with module.graph.inserting_before(node):
-        clamped = AtenBuilder(module, node).call(torch.ops.aten.clamp.default, (AtenValue(given), *domain), {})
+        clamped = AtenBuilder(module, rules, node).call(torch.ops.aten.clamp.default, (AtenValue(given), *domain), {})
     node.replace_input_with(given, clamped.node)
 
 

@@ -9,10 +9,10 @@ import torch
 from torch.fx import GraphModule, Interpreter, Node
 
 from ..compat.torch import tree_leaves
-from ..lower.operator_names import canonical
+from ..lower.rule_set import RuleSet
 from ..lower.values import unbounded
-from .annotate import RESCALES
 from .bias_correction import Sample
+from .node_facts import RESCALES
 
 #: An operand that reaches less far than this part of the whole would lose two bits and more to the common scale.
 _NARROW = 0.25
@@ -21,7 +21,7 @@ _NARROW = 0.25
 _SAMPLES = 4
 
 
-def keep_narrow(module: GraphModule, samples: Sequence[Sample]) -> list[str]:
+def keep_narrow(module: GraphModule, samples: Sequence[Sample], rules: RuleSet) -> list[str]:
     """Gives narrow operands of ``cat`` that something else reads as well a copy, whose scale is that of the result.
 
     What is concatenated has one scale. An operand that only ``cat`` reads loses nothing by it that the result has not
@@ -30,11 +30,12 @@ def keep_narrow(module: GraphModule, samples: Sequence[Sample]) -> list[str]:
     Args:
         module: ``ExportedProgram.module()``, not prepared yet.
         samples: calls of the model; four at most are used.
+        rules: those of the target.
 
     Returns:
         The names of the operands.
     """
-    joins = {node: _candidates(node) for node in module.graph.nodes if _is_cat(node)}
+    joins = {node: _candidates(node) for node in module.graph.nodes if rules.traits_of(node).joins}
     joins = {node: operands for node, operands in joins.items() if operands}
     if not joins or not samples:
         return []
@@ -51,10 +52,6 @@ def keep_narrow(module: GraphModule, samples: Sequence[Sample]) -> list[str]:
                 found.append(operand.name)
     module.recompile()
     return found
-
-
-def _is_cat(node: Node) -> bool:
-    return node.op == "call_function" and canonical(node.target) == "aten.cat.default"
 
 
 def _candidates(node: Node) -> list[Node]:

@@ -18,7 +18,7 @@ from torch.fx import GraphModule, Interpreter, Node
 
 from ..compat.torch import tree_leaves
 from ..lower.exported_program import attribute
-from ..lower.operator_names import canonical
+from ..lower.rule_set import RuleSet
 from .bias_correction import Sample
 from .config import SMALLEST_SCALE
 from .observers import MaskedHistogramObserver
@@ -35,18 +35,6 @@ _GAIN = 0.8
 #: Weights of a norm below this part of the largest are not divided by.
 _SMALLEST = 2**-10
 
-_OF_ROWS = frozenset({"aten.linear.default", "aten.layer_norm.default"})  # channels last
-#: Where the layers that read have their channels: an image may come without a batch.
-_AXES = {"aten.conv1d.default": -2, "aten.conv2d.default": -3, "aten.linear.default": -1}
-#: Where the arguments of an operator have a weight and a bias whose first axis is that of its channels.
-_LAYERS = dict.fromkeys(("aten.batch_norm.default", *_AXES), (1, 2))
-_NORMS = {"aten.layer_norm.default": (2, 3)}
-#: What multiplying a channel by a positive number passes through.
-_HOMOGENEOUS = frozenset(
-    f"aten.{name}.default"
-    for name in ("relu", "relu_", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d", "clone", "contiguous", "dropout")
-)
-
 
 @dataclass(frozen=True)
 class _Edge:
@@ -57,6 +45,7 @@ class _Edge:
         value: the activation as the readers see it.
         readers: layers; nothing else reads it.
         axis: of the channels.
+        is_smoothed: whether the maker is a norm of rows.
     """
 
     maker: Node
@@ -64,6 +53,7 @@ class _Edge:
     value: Node
     readers: tuple[Node, ...]
     axis: int
+    is_smoothed: bool
 
 
 @dataclass(frozen=True)
@@ -78,20 +68,23 @@ class _Fold:
         return not torch.equal(self.weight / factors, torch.ones_like(factors))
 
 
-def equalize(module: GraphModule, samples: Sequence[Sample], *, layers: bool = True, norms: bool = True) -> list[str]:
+def equalize(
+    module: GraphModule, samples: Sequence[Sample], rules: RuleSet, *, layers: bool = True, norms: bool = True
+) -> list[str]:
     """Rescales weights of a float module where that lowers the error that 8 bits make in the layers behind.
 
     Args:
         module: ``ExportedProgram.module()``, not prepared yet. It gets weights of its own; the program keeps its.
         samples: calls of the model; four at most are used.
+        rules: those of the target.
         layers: between layers, through ReLUs and pools.
         norms: behind layer norms.
 
     Returns:
         The names of the nodes that make the rescaled activations.
     """
-    makers = {**(_LAYERS if layers else {}), **(_NORMS if norms else {})}
-    edges = [edge for node in module.graph.nodes if (edge := _edge(node, makers)) is not None]
+    edges = [edge for node in module.graph.nodes if (edge := _edge(node, rules)) is not None]
+    edges = [edge for edge in edges if (norms if edge.is_smoothed else layers)]
     if not edges or not samples:
         return []
     seen = _Activations(module, edges)
@@ -112,25 +105,28 @@ def equalize(module: GraphModule, samples: Sequence[Sample], *, layers: bool = T
     return changed
 
 
-def _edge(maker: Node, makers: Mapping[str, tuple[int, int]]) -> _Edge | None:
-    places = makers.get(_kind(maker))
-    if places is None:
+def _edge(maker: Node, rules: RuleSet) -> _Edge | None:
+    made = rules.traits_of(maker).channels
+    if made is None:
         return None
+    places = (made.weight, made.bias)
     constants = tuple(a for i in places if len(maker.args) > i and isinstance(a := maker.args[i], Node))
-    if not all(_is_own(c) for c in constants) or constants[:1] != (maker.args[places[0]],):
+    if not constants or not all(_is_own(c) for c in constants) or constants[0] is not maker.args[made.weight]:
         return None
     value = maker
-    while len(value.users) == 1 and _kind(next(iter(value.users))) in _HOMOGENEOUS:
+    while len(value.users) == 1 and _is_homogeneous(next(iter(value.users)), rules):
         value = next(iter(value.users))
     readers = tuple(value.users)
-    axes = {_AXES.get(_kind(r)) for r in readers}
-    if len(axes) != 1 or (axis := axes.pop()) is None or (axis == -1) != (_kind(maker) in _OF_ROWS):
+    axes = {None if (read := rules.traits_of(r).channels) is None else read.read for r in readers}
+    if len(axes) != 1 or (axis := axes.pop()) is None or (axis == -1) != made.last:
         return None
-    return _Edge(maker, constants, value, readers, axis) if all(_reads(r, value, axis) for r in readers) else None
+    smoothed = made.last and made.read is None
+    edge = _Edge(maker, constants, value, readers, axis, smoothed)
+    return edge if all(_reads(r, value, axis) for r in readers) else None
 
 
-def _kind(node: Node) -> str:
-    return canonical(node.target) if node.op == "call_function" else ""
+def _is_homogeneous(node: Node, rules: RuleSet) -> bool:
+    return rules.traits_of(node).homogeneous
 
 
 def _is_own(node: Node) -> bool:
@@ -218,7 +214,7 @@ def _parted(kept: Sequence[torch.Tensor], axis: int) -> tuple[torch.Tensor, torc
 
 def _norm(module: GraphModule, edge: _Edge) -> _Fold | None:
     """Weight and bias of a norm that has them, if the weight can be divided by."""
-    if _kind(edge.maker) not in _NORMS:
+    if not edge.is_smoothed:
         return None
     weight, *bias = (_data(constant) for constant in edge.constants)
     if weight.dim() != 1 or not (weight.abs() > _SMALLEST * weight.abs().max()).all():

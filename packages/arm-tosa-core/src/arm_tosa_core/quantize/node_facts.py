@@ -9,19 +9,12 @@ from torch.fx import GraphModule, Node
 
 from ..compat.torchao import is_annotated
 from ..lower.exported_program import WRITTEN, attribute, is_constant
-from ..lower.operator_names import canonical
 from ..lower.rule import Q, Rule
 from ..lower.rule_set import RuleSet
+from ..lower.traits import Moves
 
-_NORM = "aten.batch_norm.default"
-
-#: What computes on int32 whatever the bits of its operands, and has no narrower form that a target would prefer.
-_ARITHMETIC = frozenset(f"aten.{name}.Tensor" for name in ("add", "sub", "mul"))
-#: What hands a tensor on as it is.
-_VIEWS = frozenset(
-    f"aten.{name}"
-    for name in ("dropout.default", "view.default", "reshape.default", "flatten.using_ints", "unsqueeze.default")
-)
+#: Key in the meta of a node that hands a tensor on as it is: its result has a scale of its own.
+RESCALES = "arm_rescales"
 
 #: Policies whose result is an int32 accumulator, so that a clamp or a change of scale that follows is free.
 ACCUMULATES = frozenset({Q.CONV, Q.NORM, Q.ARITHMETIC, Q.ACCUMULATE, Q.PRODUCT})
@@ -52,31 +45,32 @@ def is_float_result(node: Node) -> bool:
     return isinstance(first, torch.Tensor) and first.dtype in (torch.float32, torch.float16, torch.bfloat16)
 
 
-def origin(node: Node) -> Node:
+def origin(node: Node, rules: RuleSet) -> Node:
     """What a node is a view of."""
-    while canonical(node.target) in _VIEWS and isinstance(node.args[0], Node):
+    while rules.traits_of(node).moves >= Moves.IN_ORDER and isinstance(node.args[0], Node):
         node = node.args[0]
     return node
 
 
 def is_view(node: Node, rule: Rule) -> bool:
-    return rule.quant is Q.SHARED and len(float_inputs(node)) == 1 and canonical(node.target) in _VIEWS
+    """Whether a node hands on the numbers of its one operand, in their order and in their scale."""
+    moves = rule.quant is Q.SHARED and rule.traits.moves >= Moves.IN_ORDER
+    return moves and RESCALES not in node.meta and len(float_inputs(node)) == 1
 
 
 def is_sum(node: Node, rule: Rule) -> bool:
-    """Arithmetic on int32; a matrix product, of two tensors, is none, nor is a function of one operand."""
-    operands = sum(isinstance(a, Node) for a in node.args)
-    if rule.quant is Q.ACCUMULATE:
-        return operands == 1 and canonical(node.target) != "aten.cumsum.default"
-    return canonical(node.target) in _ARITHMETIC and operands == 2
+    """Arithmetic on int32, of two operands or over axes; a matrix product, or a function of one operand, is none."""
+    if rule.traits.arithmetic in ("sum", "mean"):
+        return True
+    return rule.traits.arithmetic is not None and sum(isinstance(a, Node) for a in node.args) == 2
 
 
-def is_centered(node: Node) -> bool:
-    """A tensor without its mean, as in a norm."""
-    if canonical(node.target) != "aten.sub.Tensor" or len(node.all_input_nodes) != 2:
+def is_centered(node: Node, rules: RuleSet) -> bool:
+    """A tensor without its mean over axes, as in a norm."""
+    if rules.traits_of(node).arithmetic != "sub" or len(node.all_input_nodes) != 2:
         return False
     whole, mean = node.all_input_nodes
-    return canonical(mean.target) == "aten.mean.dim" and mean.args[0] is whole
+    return rules.traits_of(mean).arithmetic == "mean" and mean.args[0] is whole and len(mean.args) > 1
 
 
 def absorbed(node: Node, rule: Rule, rules: RuleSet) -> Node | None:
@@ -94,10 +88,13 @@ def absorbed(node: Node, rule: Rule, rules: RuleSet) -> Node | None:
 
 def training_norm(node: Node, rules: RuleSet) -> Node | None:
     """The batch norm that is the only user of a convolution; where it is not trained, it has been folded before."""
-    users = list(node.users)
-    if len(users) != 1 or canonical(users[0].target) != _NORM or users[0].args[0] is not node:
+    if len(node.users) != 1:
         return None
-    return users[0] if "conv" in canonical(node.target) else None
+    (user,) = node.users
+    norm = rules.of_node(user)
+    if norm is None or norm.quant is not Q.NORM or user.args[0] is not node:
+        return None
+    return user if rules.traits_of(node).image else None
 
 
 def _is_scale(node: Node) -> bool:

@@ -61,9 +61,9 @@ def quantize_program(
         raise UsageError("calibration data is empty: give one sample at least")
     module = program.module()
     state = [(buffer, buffer.clone()) for buffer in module.buffers()]
-    equalize(module, first, layers=equalization, norms=smoothing)
+    equalize(module, first, quantizer.rules, layers=equalization, norms=smoothing)
     if rescaling:
-        keep_narrow(module, first)
+        keep_narrow(module, first, quantizer.rules)
     _restore(state)
     prepared = prepare_pt2e(module, quantizer)
     with torch.no_grad():

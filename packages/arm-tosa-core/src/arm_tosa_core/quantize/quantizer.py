@@ -112,10 +112,10 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         self._check_names(model)
         for node in model.graph.nodes:
             node.meta[WHOLE] = node.name
-        drop_idle(model)
+        drop_idle(model, self.rules)
         raise_attributes(model)
         choose(model)
-        without_assignments(model)
+        without_assignments(model, self.rules)
         for node in model.graph.nodes:  # before composites are replaced: finders know the exported graph
             node.meta[SCHEME] = self._find_config(node)
         return decompose(model, self.rules, self._decomposed)

@@ -15,17 +15,21 @@ from torch.fx import GraphModule, Node
 
 from ..compat.torch import overload_named, schema_of, storage_of
 from ..lower.exported_program import WRITTEN, mutable, source_line
-from ..lower.operator_names import canonical
+from ..lower.rule_set import RuleSet
+from ..lower.traits import Moves
 from ..support.errors import UsageError
 from .composites import AtenBuilder, AtenValue
 
 _aten = torch.ops.aten
 
 
-def without_assignments(module: GraphModule) -> None:
+def without_assignments(module: GraphModule, rules: RuleSet) -> None:
     """Rewrites what is assigned to views of a module's tensors and to its buffers, in place.
 
     Where that is done, a buffer or an input is written to once, in the end.
+
+    Args:
+        rules: those of the target.
 
     Raises:
         UsageError: something is assigned through a view that cannot be inverted, such as ``expand``.
@@ -35,7 +39,7 @@ def without_assignments(module: GraphModule) -> None:
     memories: dict[Node, _Memory] = {}
     for node in filter(_writes, nodes):
         base = _base(node, parents)
-        memories.setdefault(base, _Memory(module, base, parents)).writes.append(node)
+        memories.setdefault(base, _Memory(module, rules, base, parents)).writes.append(node)
     for node in nodes:
         if (memory := memories.get(_base(node, parents))) is not None:
             memory.aliases.add(node)
@@ -49,8 +53,8 @@ def without_assignments(module: GraphModule) -> None:
 class _Memory:
     """A tensor, the operators in place that write to it, and what looks at it."""
 
-    def __init__(self, module: GraphModule, base: Node, parents: dict[Node, Any]) -> None:
-        self.module, self.base, self.parents = module, base, parents
+    def __init__(self, module: GraphModule, rules: RuleSet, base: Node, parents: dict[Node, Any]) -> None:
+        self.module, self.rules, self.base, self.parents = module, rules, base, parents
         self.writes: list[Node] = []
         self.aliases: set[Node] = set()  # the tensor, and all that looks at it
         self.now: dict[Node, Node] = {}  # what stands for some of these since the last write
@@ -67,7 +71,7 @@ class _Memory:
     def rewrite(self) -> None:
         """Makes each write a new tensor, which what comes after it looks at."""
         for node in list(self.module.graph.nodes):
-            builder = AtenBuilder(self.module, node)
+            builder = AtenBuilder(self.module, self.rules, node)
             with self.module.graph.inserting_before(node):
                 for operand in node.all_input_nodes:
                     if operand in self.aliases:
@@ -77,7 +81,7 @@ class _Memory:
                 elif node in self.aliases:
                     self.now[node] = node
                 elif node.op == "output" and self.base.op != "call_function":
-                    last = AtenBuilder(self.module, self.writes[-1])
+                    last = AtenBuilder(self.module, self.rules, self.writes[-1])
                     last.call(_aten.copy_.default, (AtenValue(self.base), AtenValue(self.now[self.base])), {})
         for node in reversed(self.writes):
             self.module.graph.erase_node(node)
@@ -98,9 +102,19 @@ class _Memory:
         view: Any = self.parents[node]
         while view is not self.base:
             if not mutable(view):
-                value = _put(builder, view, AtenValue(self._current(builder, self.parents[view])), value)
+                value = self._put(builder, view, AtenValue(self._current(builder, self.parents[view])), value)
             view = self.parents[view]
         self.now = {self.base: value.node, node: result.node}
+
+    def _put(self, builder: AtenBuilder, view: Node, parent: AtenValue, value: AtenValue) -> AtenValue:
+        """A tensor, with ``value`` in the place that a view of it looks at."""
+        traits = self.rules.traits_of(view)
+        if traits.assign is not None:
+            placed: AtenValue = traits.assign(builder, parent, value, *view.args[1:], **view.kwargs)
+            return placed
+        if traits.moves >= Moves.IN_ORDER:
+            return builder.aten.reshape(value, list(parent.shape))
+        raise _lost(view)
 
 
 def _writes(node: Node) -> bool:
@@ -149,47 +163,8 @@ def _out_of_place(builder: AtenBuilder, node: Node) -> AtenValue:
     return made if made.dtype == dtype else builder.call(_aten.to.dtype, (made, dtype), {})
 
 
-def _put(builder: AtenBuilder, view: Any, parent: AtenValue, value: AtenValue) -> AtenValue:
-    """A tensor, with ``value`` in the place that a view of it looks at."""
-    inverse = _INVERSES.get(canonical(view.target))
-    if inverse is None:
-        raise _lost(view)
-    target, arguments = inverse(parent.shape, *view.args[1:])
-    scattered = target in (_aten.slice_scatter.default, _aten.select_scatter.default)
-    made: AtenValue = builder.call(target, (*[parent] * scattered, value, *arguments), view.kwargs if scattered else {})
-    return made
-
-
 def _lost(view: Node) -> UsageError:
     return UsageError(
         f"{source_line(view)}: what {view.target} gives is assigned to in place, which quantization would lose: "
         "assign to the tensor itself, or make a new one with torch.where or torch.cat"
     )
-
-
-def _permuted(shape: Any, perms: Any) -> Any:
-    order = [axis % len(shape) for axis in perms]
-    return _aten.permute.default, ([order.index(axis) for axis in range(len(order))],)
-
-
-def _reshaped(shape: Any, *_: Any) -> Any:
-    return _aten.reshape.default, (list(shape),)
-
-
-#: What undoes a view: of the shape of its operand and its arguments.
-_INVERSES: dict[str, Callable[..., Any]] = {
-    "aten.slice.Tensor": lambda shape, *arguments: (_aten.slice_scatter.default, arguments),
-    "aten.select.int": lambda shape, *arguments: (_aten.select_scatter.default, arguments),
-    "aten.transpose.int": lambda shape, *arguments: (_aten.transpose.int, arguments),
-    "aten.t.default": lambda shape: (_aten.t.default, ()),
-    "aten.permute.default": _permuted,
-    **dict.fromkeys(
-        (
-            *("aten.view.default", "aten.reshape.default", "aten.unsqueeze.default", "aten.squeeze.default"),
-            *("aten.squeeze.dim", "aten.squeeze.dims", "aten.flatten.using_ints", "aten.unflatten.int"),
-            *("aten.to.dtype", "aten.to.dtype_layout", "aten.to.device", "aten.contiguous.default"),
-            *("aten.alias.default", "aten.detach.default", "aten.dropout.default"),
-        ),
-        _reshaped,
-    ),
-}

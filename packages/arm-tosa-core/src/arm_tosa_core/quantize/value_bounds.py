@@ -7,8 +7,6 @@ import math
 from torch.fx import Graph, Node
 
 from ..lower.exported_program import is_constant
-from ..lower.operator_names import canonical
-from ..lower.rule import Q
 from ..lower.rule_set import RuleSet
 from .composites import KNOWN
 
@@ -16,29 +14,21 @@ Bounds = tuple[float, float]
 
 _ALL = (-math.inf, math.inf)
 _NOT_NEGATIVE = (0.0, math.inf)
-#: Bounds of clamps without arguments; the others have theirs behind the tensor.
-_CLAMPS = {"aten.relu.default": _NOT_NEGATIVE, "aten.relu6.default": (0.0, 6.0)}
-
-#: What chooses or adds numbers of tensors: of none below 0 it makes none below 0.
-_KEEPS_SIGN = frozenset(
-    f"aten.{name}"
-    for name in (
-        *("add.Tensor", "mean.dim", "mean.default", "sum.dim_IntList", "sum.default", "amax.default", "amin.default"),
-        *("cat.default", "slice.Tensor", "select.int", "expand.default", "permute.default", "transpose.int"),
-        *("view.default", "reshape.default", "flatten.using_ints", "unsqueeze.default", "squeeze.dim"),
-    )
-)
 
 
 def find_signs(graph: Graph, rules: RuleSet) -> None:
-    """Marks squares, and what is made of nothing below 0 alone, as such."""
+    """Marks squares, and what is made of nothing below 0 alone, as such.
+
+    What moves or adds numbers of tensors makes none below 0 if none of them is.
+    """
     for node in graph.nodes:
         if node.op != "call_function" or KNOWN in node.meta:
             continue
-        name, operands = canonical(node.target), node.all_input_nodes
-        square = name == "aten.mul.Tensor" and node.args[0] is node.args[1]
-        kept = name in _KEEPS_SIGN and bool(operands) and all(_made_between(n, rules)[0] >= 0 for n in operands)
-        if square or (kept and not (name == "aten.add.Tensor" and _has_negative(node))):
+        traits, operands = rules.traits_of(node), node.all_input_nodes
+        square = traits.arithmetic == "mul" and node.args[0] is node.args[1]
+        kept = traits.moves or traits.arithmetic in ("add", "sum", "mean")
+        kept = kept and bool(operands) and all(_made_between(n, rules)[0] >= 0 for n in operands)
+        if square or (kept and not (traits.arithmetic == "add" and _has_negative(node))):
             node.meta[KNOWN] = _NOT_NEGATIVE
 
 
@@ -63,20 +53,14 @@ def _made_between(node: Node, rules: RuleSet) -> Bounds:
     if KNOWN in node.meta:
         low, high = node.meta[KNOWN]
         return low, high
-    rule = rules.of_node(node)
-    return _clamped_to(node, rules) if rule is None or rule.reach is None else rule.reach
+    reach = rules.traits_of(node).reach
+    return _clamped_to(node, rules) if reach is None else reach
 
 
 def _clamped_to(node: Node, rules: RuleSet) -> Bounds:
     """The constant bounds of a clamp."""
-    name = canonical(node.target)
-    rule = rules.of_node(node)
-    if rule is None or rule.quant is not Q.BOUNDS:
+    bounds = rules.traits_of(node).bounds
+    if bounds is None:
         return _ALL
-    low, high = (a if isinstance(a, (int, float)) else None for a in [*node.args[1:3], None, None][:2])
-    if name == "aten.hardtanh.default":
-        low, high = -1.0 if low is None else low, 1.0 if high is None else high
-    elif name == "aten.clamp_max.default":
-        low, high = None, low
-    least, most = _CLAMPS.get(name, _ALL)
-    return least if low is None else float(low), most if high is None else float(high)
+    low, high = (a if isinstance(a, (int, float)) else None for a in bounds(*node.args[1:], **node.kwargs))
+    return -math.inf if low is None else float(low), math.inf if high is None else float(high)

@@ -7,7 +7,6 @@ from typing import Literal
 
 from torch.fx import GraphModule, Node
 
-from ..lower.operator_names import canonical
 from ..lower.rule import Q
 from ..lower.rule_set import RuleSet
 from .config import QuantizationConfig
@@ -54,14 +53,14 @@ def wide_results(
             able.append(node)
     if wide == "all":
         return set(able)
-    found = {node for node in able if _carries_sum(node, computed)}
-    sums = {origin(node) for node in found}
-    joined = {n for node in sums if (s := sums & _operands(node)) for n in (node, *s)}
-    joined |= {n for node in joined for n in _operands(node)}  # what a stream begins with
-    streams = {node for node in able if origin(node) in joined}
+    found = {node for node in able if _carries_sum(node, rules, computed)}
+    sums = {origin(node, rules) for node in found}
+    joined = {n for node in sums if (s := sums & _operands(node, rules)) for n in (node, *s)}
+    joined |= {n for node in joined for n in _operands(node, rules)}  # what a stream begins with
+    streams = {node for node in able if origin(node, rules) in joined}
     found = streams if wide == "streams" else found | streams
-    found |= {node for node in able if _sums_embeddings(origin(node), computed)}
-    found |= {node for node in able if is_centered(node) and node.args[0] in found}
+    found |= {node for node in able if _sums_embeddings(origin(node, rules), rules, computed)}
+    found |= {node for node in able if is_centered(node, rules) and node.args[0] in found}
     found |= {node for node in module.graph.nodes if _is_added_to(node, rules, found, config_of)}
     for node in reversed(able):  # whoever reads a node comes after it
         readers = [user for user in node.users if user.op != "output"]
@@ -70,20 +69,21 @@ def wide_results(
     return found
 
 
-def _carries_sum(node: Node, computed: set[Node]) -> bool:
+def _carries_sum(node: Node, rules: RuleSet, computed: set[Node]) -> bool:
     """A sum of two results, or a view of one: the errors of a residual stream add up along the network."""
-    node = origin(node)
+    node = origin(node, rules)
     operands = node.all_input_nodes
-    return canonical(node.target) == "aten.add.Tensor" and len(operands) == 2 and all(n in computed for n in operands)
+    adds = rules.traits_of(node).arithmetic == "add"
+    return adds and len(operands) == 2 and all(n in computed for n in operands)
 
 
-def _sums_embeddings(node: Node, computed: set[Node]) -> bool:
+def _sums_embeddings(node: Node, rules: RuleSet, computed: set[Node]) -> bool:
     """A sum of embeddings, as of words, positions and types: constants but for the choice of their rows."""
-    parts = _operands(node)
-    if canonical(node.target) != "aten.add.Tensor" or not any(n in computed for n in parts):
+    parts = _operands(node, rules)
+    if rules.traits_of(node).arithmetic != "add" or not any(n in computed for n in parts):
         return False
     return all(
-        n not in computed or canonical(n.target) == "aten.embedding.default" or _sums_embeddings(n, computed)
+        n not in computed or rules.traits_of(n).looks_up is not None or _sums_embeddings(n, rules, computed)
         for n in parts
     )
 
@@ -100,8 +100,8 @@ def _is_added_to(
     return len(others) < len(readers) and all(by is not None and by.quant is Q.CONV for by in others)
 
 
-def _operands(node: Node) -> set[Node]:
-    return {origin(n) for n in node.all_input_nodes}
+def _operands(node: Node, rules: RuleSet) -> set[Node]:
+    return {origin(n, rules) for n in node.all_input_nodes}
 
 
 def _read_by_arithmetic(node: Node, rules: RuleSet, config_of: Callable[[Node], QuantizationConfig | None]) -> bool:

@@ -8,39 +8,40 @@ import torch
 
 from ..lower.op_builder import CompositeBuilder, OpBuilder, V
 from ..lower.rule import Q, op
+from ..lower.traits import Moves, Traits
 from ..lower.values import Value
 
 _INF = math.inf
 
 
-@op("aten.relu.default", quant=Q.BOUNDS)
+@op("aten.relu.default", quant=Q.BOUNDS, traits=Traits(bounds=lambda: (0.0, None), homogeneous=True))
 def relu(b: OpBuilder, x: Value) -> Value:
     return b.clamp(x, 0.0, _INF)
 
 
-@op("aten.relu6.default", quant=Q.BOUNDS)
+@op("aten.relu6.default", quant=Q.BOUNDS, traits=Traits(bounds=lambda: (0.0, 6.0)))
 def relu6(b: OpBuilder, x: Value) -> Value:
     return b.clamp(x, 0.0, 6.0)
 
 
-@op("aten.hardtanh.default", quant=Q.BOUNDS)
+@op("aten.hardtanh.default", quant=Q.BOUNDS, traits=Traits(bounds=lambda min_val=-1.0, max_val=1.0: (min_val, max_val)))
 def hardtanh(b: OpBuilder, x: Value, low: float = -1.0, high: float = 1.0) -> Value:
     return b.clamp(x, low, high)
 
 
-@op("aten.clamp.default", quant=Q.BOUNDS)
+@op("aten.clamp.default", quant=Q.BOUNDS, traits=Traits(bounds=lambda min=None, max=None: (min, max)))
 def clamp(b: OpBuilder, x: Value, low: float | None = None, high: float | None = None) -> Value:
     if isinstance(low, float) or isinstance(high, float):
         x = b.floating(x)
     return b.clamp(x, -_INF if low is None else low, _INF if high is None else high)
 
 
-@op("aten.clamp_min.default", quant=Q.BOUNDS)
+@op("aten.clamp_min.default", quant=Q.BOUNDS, traits=Traits(bounds=lambda min: (min, None)))
 def clamp_min(b: OpBuilder, x: Value, low: float) -> Value:
     return clamp(b, x, low)
 
 
-@op("aten.clamp_max.default", quant=Q.BOUNDS)
+@op("aten.clamp_max.default", quant=Q.BOUNDS, traits=Traits(bounds=lambda max: (None, max)))
 def clamp_max(b: OpBuilder, x: Value, high: float) -> Value:
     return clamp(b, x, None, high)
 
@@ -51,7 +52,8 @@ def clamp_tensor(b: OpBuilder, x: Value, low: Value | None = None, high: Value |
     return x if high is None else b.MINIMUM(x, high)
 
 
-@op("aten.hardsigmoid.default", quant=Q.ARITHMETIC, reach=(0.0, 1.0))  # a table of 16 bits cuts its corners
+# ARITHMETIC, because a table of 16 bits cuts its corners
+@op("aten.hardsigmoid.default", quant=Q.ARITHMETIC, traits=Traits(reach=(0.0, 1.0)))
 def hardsigmoid(b: OpBuilder, x: Value) -> Value:
     return b.MUL(b.clamp(b.ADD(x, 3.0), 0.0, 6.0), 1 / 6)
 
@@ -147,7 +149,7 @@ def prelu(b: CompositeBuilder[V], x: V, weight: V) -> V:
     return b.aten.add(b.aten.relu(x), b.aten.mul(b.aten.clamp(x, None, 0.0), weight))
 
 
-@op("aten.logsigmoid.default", "aten.log_sigmoid.default", quant=Q.TABLE)
+@op("aten.log_sigmoid.default", quant=Q.TABLE)
 def log_sigmoid(b: OpBuilder, x: Value) -> Value:
     return b.NEGATE(softplus(b, b.NEGATE(b.real(x))))
 
@@ -159,7 +161,12 @@ def glu(b: CompositeBuilder[V], x: V, dim: int = -1) -> V:
     return b.aten.mul(b.aten.slice(x, dim, 0, half), gate)
 
 
-@op("aten.dropout.default", "aten.feature_dropout.default", quant=Q.SHARED)
+@op(
+    "aten.dropout.default",
+    "aten.feature_dropout.default",
+    quant=Q.SHARED,
+    traits=Traits(moves=Moves.AS_IS, homogeneous=True),
+)
 def dropout(b: OpBuilder, x: Value, p: float, train: bool) -> Value:
     b.require(not train or p == 0, "drops values at random", "export the model in eval mode: model.eval()")
     return x

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..lower.op_builder import OpBuilder
 from ..lower.rule import Q, op
+from ..lower.traits import Channels, Traits
 from ..lower.values import Value
 
 
@@ -15,7 +16,11 @@ def _each(given: int | Sequence[int], n: int) -> list[int]:
     return numbers * n if len(numbers) == 1 else numbers
 
 
-@op("aten.convolution.default", quant=Q.CONV)
+@op(
+    "aten.convolution.default",
+    quant=Q.CONV,
+    traits=Traits(weight_axis=lambda arguments: 1 if arguments[6] else 0, image=True),
+)
 def convolution(
     b: OpBuilder,
     x: Value,
@@ -195,8 +200,9 @@ def _dilated(b: OpBuilder, weight: Value, dilation: Sequence[int]) -> Value:
 
 def _declare(n: int) -> None:
     zeros = [0] * n
+    reads = Channels(weight=1, bias=2, read=-1 - n) if n < 3 else None  # equalization has been tried on no volumes
 
-    @op(f"aten.conv{n}d.default", quant=Q.CONV)
+    @op(f"aten.conv{n}d.default", quant=Q.CONV, traits=Traits(channels=reads, image=True))
     def conv(
         b: OpBuilder,
         x: Value,
@@ -210,7 +216,7 @@ def _declare(n: int) -> None:
         given = (_each(stride, n), _each(padding, n), _each(dilation, n))
         return convolution(b, x, weight, bias, *given, False, zeros, groups)
 
-    @op(f"aten.conv{n}d.padding", quant=Q.CONV)
+    @op(f"aten.conv{n}d.padding", quant=Q.CONV, traits=Traits(image=True))
     def conv_named_padding(
         b: OpBuilder,
         x: Value,
@@ -228,7 +234,7 @@ def _declare(n: int) -> None:
 
     overload = "input" if n > 1 else "default"
 
-    @op(f"aten.conv_transpose{n}d.{overload}", quant=Q.CONV)
+    @op(f"aten.conv_transpose{n}d.{overload}", quant=Q.CONV, traits=Traits(weight_axis=lambda _: 1, image=True))
     def conv_transpose(
         b: OpBuilder,
         x: Value,

@@ -11,10 +11,11 @@ import torch
 
 from ..lower.op_builder import CompositeBuilder, V
 from ..lower.rule import Q, op
+from ..lower.traits import Traits
 
 
 def _declare(name: str, number: float) -> None:
-    @op(f"aten.{name}.default", quant=Q.PIECEWISE)
+    @op(f"aten.{name}.default", quant=Q.PIECEWISE, traits=Traits(fills=number))
     def rule(b: CompositeBuilder[V], x: V, *, dtype: torch.dtype | None = None, **_: object) -> V:
         return b.const(torch.full(x.shape, number, dtype=dtype or x.dtype))
 
@@ -28,14 +29,14 @@ def full_like(b: CompositeBuilder[V], x: V, number: float, *, dtype: torch.dtype
     return b.const(torch.full(x.shape, number, dtype=dtype or x.dtype))
 
 
-@op("aten.new_zeros.default", quant=Q.PIECEWISE)
+@op("aten.new_zeros.default", quant=Q.PIECEWISE, traits=Traits(fills=0))
 def new_zeros(
     b: CompositeBuilder[V], x: V, shape: Sequence[int], *, dtype: torch.dtype | None = None, **_: object
 ) -> V:
     return b.const(torch.zeros(shape, dtype=dtype or x.dtype))
 
 
-@op("aten.new_ones.default", quant=Q.PIECEWISE)
+@op("aten.new_ones.default", quant=Q.PIECEWISE, traits=Traits(fills=1))
 def new_ones(b: CompositeBuilder[V], x: V, shape: Sequence[int], *, dtype: torch.dtype | None = None, **_: object) -> V:
     return b.const(torch.ones(shape, dtype=dtype or x.dtype))
 

@@ -10,15 +10,16 @@ import torch
 
 from ..lower.op_builder import CompositeBuilder, OpBuilder, V
 from ..lower.rule import Q, op
+from ..lower.traits import Traits
 from ..lower.values import Operand, Value
 
 
-@op("aten.add.Tensor", "aten.add.Scalar", quant=Q.ARITHMETIC)
+@op("aten.add.Tensor", "aten.add.Scalar", quant=Q.ARITHMETIC, traits=Traits(arithmetic="add", promotes=True))
 def add(b: OpBuilder, x: Operand, y: Operand, *, alpha: float = 1) -> Value:
     return b.ADD(x, y if alpha == 1 else b.MUL(y, alpha))
 
 
-@op("aten.sub.Tensor", "aten.sub.Scalar", quant=Q.ARITHMETIC)
+@op("aten.sub.Tensor", "aten.sub.Scalar", quant=Q.ARITHMETIC, traits=Traits(arithmetic="sub", promotes=True))
 def sub(b: OpBuilder, x: Operand, y: Operand, *, alpha: float = 1) -> Value:
     return b.SUB(x, y if alpha == 1 else b.MUL(y, alpha))
 
@@ -28,17 +29,17 @@ def rsub(b: OpBuilder, x: Operand, y: Operand, alpha: float = 1) -> Value:
     return b.SUB(y, x if alpha == 1 else b.MUL(x, alpha))
 
 
-@op("aten.mul.Tensor", "aten.mul.Scalar", quant=Q.PRODUCT)
+@op("aten.mul.Tensor", "aten.mul.Scalar", quant=Q.PRODUCT, traits=Traits(arithmetic="mul", promotes=True))
 def mul(b: OpBuilder, x: Operand, y: Operand) -> Value:
     return b.MUL(x, y)
 
 
-@op("aten.maximum.default", "aten.max.other", "aten.clamp_min.Tensor", quant=Q.ARITHMETIC)
+@op("aten.maximum.default", "aten.max.other", "aten.clamp_min.Tensor", quant=Q.ARITHMETIC, traits=Traits(promotes=True))
 def maximum(b: OpBuilder, x: Operand, y: Operand) -> Value:
     return b.MAXIMUM(x, y)
 
 
-@op("aten.minimum.default", "aten.min.other", "aten.clamp_max.Tensor", quant=Q.ARITHMETIC)
+@op("aten.minimum.default", "aten.min.other", "aten.clamp_max.Tensor", quant=Q.ARITHMETIC, traits=Traits(promotes=True))
 def minimum(b: OpBuilder, x: Operand, y: Operand) -> Value:
     return b.MINIMUM(x, y)
 
@@ -74,7 +75,7 @@ def _number(x: object) -> float | None:
     return float(x) if isinstance(x, (int, float)) else None
 
 
-@op("aten.div.Tensor", "aten.div.Scalar", quant=Q.PIECEWISE)
+@op("aten.div.Tensor", "aten.div.Scalar", quant=Q.PIECEWISE, traits=Traits(promotes=True))
 def div(b: CompositeBuilder[V], x: V | float, y: V | float) -> V:
     number = _number(y)
     b.require(number != 0, "divides by zero")
@@ -94,7 +95,13 @@ def _observed_rest(b: CompositeBuilder[V], x: V | float, y: V | float, *, roundi
     return b.aten.sub(x, b.aten.mul(_observed_quotient(b, x, y, rounding_mode=rounding_mode), y))
 
 
-@op("aten.div.Tensor_mode", "aten.div.Scalar_mode", quant=Q.STEPS, decomposition=_observed_quotient)
+@op(
+    "aten.div.Tensor_mode",
+    "aten.div.Scalar_mode",
+    quant=Q.STEPS,
+    decomposition=_observed_quotient,
+    traits=Traits(promotes=True),
+)
 def div_mode(b: OpBuilder, x: Operand, y: Operand, *, rounding_mode: str | None) -> Value:
     if rounding_mode is None:
         return div(b, x, y)
@@ -107,6 +114,7 @@ def div_mode(b: OpBuilder, x: Operand, y: Operand, *, rounding_mode: str | None)
     "aten.floor_divide.Scalar",
     quant=Q.STEPS,
     decomposition=partial(_observed_quotient, rounding_mode="floor"),
+    traits=Traits(promotes=True),
 )
 def floor_divide(b: OpBuilder, x: Operand, y: Operand) -> Value:
     return div_mode(b, x, y, rounding_mode="floor")
@@ -118,6 +126,7 @@ def floor_divide(b: OpBuilder, x: Operand, y: Operand) -> Value:
     "aten.remainder.Scalar_Tensor",
     quant=Q.STEPS,
     decomposition=partial(_observed_rest, rounding_mode="floor"),
+    traits=Traits(promotes=True),
 )
 def remainder(b: OpBuilder, x: Operand, y: Operand) -> Value:
     return _rest(b, x, y, "floor", torch.remainder)
@@ -128,6 +137,7 @@ def remainder(b: OpBuilder, x: Operand, y: Operand) -> Value:
     "aten.fmod.Tensor",
     quant=Q.STEPS,
     decomposition=partial(_observed_rest, rounding_mode="trunc"),
+    traits=Traits(promotes=True),
 )
 def fmod(b: OpBuilder, x: Operand, y: Operand) -> Value:
     return _rest(b, x, y, "trunc", torch.fmod)
@@ -183,7 +193,21 @@ def _quotient(b: OpBuilder, x: Operand, y: Operand, floor: bool) -> tuple[Value,
 # -- powers -----------------------------------------------------------------------------------------
 
 
-@op("aten.pow.Tensor_Scalar", "aten.pow.Tensor_Tensor", "aten.pow.Scalar", quant=Q.TABLE)
+def _observed_square(b: CompositeBuilder[V], x: V | float, exponent: V | float = 2) -> V:
+    """Squares are products: arithmetic, whose operand and result may have more bits than those of a table."""
+    square = not isinstance(x, (int, float)) and x.dtype.is_floating_point and exponent in (2, 2.0)
+    b.require(square, "is no square of reals")
+    return b.aten.mul(x, x)
+
+
+@op(
+    "aten.pow.Tensor_Scalar",
+    "aten.pow.Tensor_Tensor",
+    "aten.pow.Scalar",
+    quant=Q.TABLE,
+    decomposition=_observed_square,
+    traits=Traits(promotes=True),
+)
 def pow_(b: OpBuilder, x: Operand, exponent: Operand) -> Value:
     number = _number(exponent)
     if number is None or not number.is_integer() or not isinstance(x, Value):
@@ -210,7 +234,7 @@ def sqrt(b: OpBuilder, x: Value) -> Value:
     return b.plain("POW", b.floating(b.real(x)), 0.5)
 
 
-@op("aten.square.default", quant=Q.TABLE)
+@op("aten.square.default", quant=Q.TABLE, decomposition=_observed_square)
 def square(b: OpBuilder, x: Value) -> Value:
     return b.MUL(x, x)
 
@@ -390,6 +414,7 @@ _DOMAINS = {
     "atanh": (-1.0, 1.0),
     "erfinv": (-1.0, 1.0),
 }
+_POLES = frozenset({"rsqrt", "reciprocal", "log"})
 #: What the results lie between.
 _REACHES = {
     **dict.fromkeys(("sin", "cos", "erf", "tanh"), (-1.0, 1.0)),
@@ -399,7 +424,9 @@ _REACHES = {
 
 
 def _declare_function(name: str, function: Function) -> None:
-    @op(f"aten.{name}.default", quant=Q.TABLE, domain=_DOMAINS.get(name), reach=_REACHES.get(name))
+    traits = Traits(domain=_DOMAINS.get(name), reach=_REACHES.get(name), pole=name in _POLES)
+
+    @op(f"aten.{name}.default", quant=Q.TABLE, traits=traits)
     def rule(b: OpBuilder, x: Value) -> Value:
         return function(b, b.floating(b.real(x)))
 
@@ -408,7 +435,7 @@ for _name, _function in _FUNCTIONS.items():
     _declare_function(_name, _function)
 
 
-@op("aten.logit.default", quant=Q.TABLE, domain=(0.0, 1.0))
+@op("aten.logit.default", quant=Q.TABLE, traits=Traits(domain=(0.0, 1.0)))
 def logit(b: OpBuilder, x: Value, eps: float | None = None) -> Value:
     x = b.real(x)
     if eps is not None:

@@ -9,17 +9,18 @@ import torch
 
 from ..lower.op_builder import OpBuilder
 from ..lower.rule import Q, op
+from ..lower.traits import Moves, Traits
 from ..lower.values import Value, inverse
 from ..support.errors import Rejected
 
 
-@op("aten.embedding.default", quant=Q.SHARED)
+@op("aten.embedding.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN, looks_up=1))
 def embedding(b: OpBuilder, table: Value, indices: Value, *_: object) -> Value:
     rows = b.GATHER(b.RESHAPE(table, [1, *table.shape]), b.RESHAPE(b.counters(indices), [1, indices.size]))
     return b.RESHAPE(rows, [*indices.shape, table.shape[1]])
 
 
-@op("aten.index_select.default", quant=Q.SHARED)
+@op("aten.index_select.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def index_select(b: OpBuilder, x: Value, dim: int, indices: Value) -> Value:
     """Few reals are picked where they lie, from a table per element of the axes in front of the indexed one.
 
@@ -45,7 +46,7 @@ def index_select(b: OpBuilder, x: Value, dim: int, indices: Value) -> Value:
     return b.TRANSPOSE(b.RESHAPE(rows, [*front, indices.size, *back]), inverse(order))
 
 
-@op("aten.index.Tensor", quant=Q.SHARED)
+@op("aten.index.Tensor", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def index(b: OpBuilder, x: Value, indices: Sequence[Value | None]) -> Value:
     """Several index tensors address one axis, into which their axes are merged."""
     axes, places, before = merged_indices(b, x, indices)
@@ -85,7 +86,7 @@ def _counted_from_zero(b: OpBuilder, indices: Value, length: int) -> Value:
     return b.SELECT(b.compare("GREATER", 0, small), b.ADD(small, length), small)
 
 
-@op("aten.as_strided.default", quant=Q.SHARED, contiguous=True)
+@op("aten.as_strided.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN, contiguous=True))
 def as_strided(
     b: OpBuilder, x: Value, shape: Sequence[int], strides: Sequence[int], offset: int | None = None
 ) -> Value:
@@ -97,7 +98,7 @@ def as_strided(
     return b.RESHAPE(index_select(b, flat, 0, b.const(places.int())), shape)
 
 
-@op("aten.gather.default", quant=Q.SHARED)
+@op("aten.gather.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def gather(b: OpBuilder, x: Value, dim: int, indices: Value, *, sparse_grad: bool = False) -> Value:
     dim %= x.rank
     last = [*(i for i in range(x.rank) if i != dim), dim]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..lower.op_builder import CompositeBuilder, OpBuilder, V
 from ..lower.rule import Q, op
+from ..lower.traits import Channels, Traits
 from ..lower.values import Value, inverse
 
 
@@ -12,7 +13,7 @@ def _is_weight(y: Value) -> bool:
     return y.is_const and (y.quant is None or y.quant.bits <= 8)
 
 
-@op("aten.linear.default", quant=Q.CONV)
+@op("aten.linear.default", quant=Q.CONV, traits=Traits(channels=Channels(weight=1, bias=2, last=True, read=-1)))
 def linear(b: OpBuilder, x: Value, weight: Value, bias: Value | None = None) -> Value:
     """A 1x1 convolution over an image with a pixel per row of ``x``, in the order in which the rows lie."""
     if not _is_weight(weight):

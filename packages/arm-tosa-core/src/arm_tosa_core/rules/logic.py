@@ -6,14 +6,15 @@ import math
 
 import torch
 
-from ..lower.op_builder import OpBuilder
+from ..lower.op_builder import CompositeBuilder, OpBuilder, V
 from ..lower.rule import Q, op
+from ..lower.traits import Traits
 from ..lower.values import Complex, Operand, Value
 from .elementwise import truncated
 
 
 def _declare_comparison(name: str, tosa: str, swapped: bool, negated: bool) -> None:
-    @op(f"aten.{name}.Tensor", f"aten.{name}.Scalar", quant=Q.ARITHMETIC)
+    @op(f"aten.{name}.Tensor", f"aten.{name}.Scalar", quant=Q.ARITHMETIC, traits=Traits(compares=True))
     def rule(b: OpBuilder, x: Operand, y: Operand) -> Value:
         result = b.compare(tosa, y, x) if swapped else b.compare(tosa, x, y)
         return b.elementwise("LOGICAL_NOT", result) if negated else result
@@ -71,12 +72,22 @@ def bitwise_not(b: OpBuilder, x: Value) -> Value:
     return b.elementwise("LOGICAL_NOT" if x.dtype == torch.bool else "BITWISE_NOT", _bits(b, x))
 
 
-@op(*(f"aten.{n}.{o}" for n in ("bitwise_left_shift", "__lshift__") for o in ("Tensor", "Tensor_Scalar", "Scalar")))
+@op(
+    "aten.bitwise_left_shift.Tensor",
+    "aten.bitwise_left_shift.Tensor_Scalar",
+    "aten.__lshift__.Tensor",
+    "aten.__lshift__.Scalar",
+)
 def left_shift(b: OpBuilder, x: Value, n: Operand) -> Value:
     return b.plain("LOGICAL_LEFT_SHIFT", *(_bits(b, v) for v in b.operands(x, n)))
 
 
-@op(*(f"aten.{n}.{o}" for n in ("bitwise_right_shift", "__rshift__") for o in ("Tensor", "Tensor_Scalar", "Scalar")))
+@op(
+    "aten.bitwise_right_shift.Tensor",
+    "aten.bitwise_right_shift.Tensor_Scalar",
+    "aten.__rshift__.Tensor",
+    "aten.__rshift__.Scalar",
+)
 def right_shift(b: OpBuilder, x: Value, n: Operand) -> Value:
     return b.plain("ARITHMETIC_RIGHT_SHIFT", *(_bits(b, v) for v in b.operands(x, n)))
 
@@ -91,7 +102,14 @@ def isinf(b: OpBuilder, x: Value) -> Value:
     return b.compare("EQUAL", b.unary("ABS", x), math.inf)
 
 
-@op("aten.where.self", "aten.where.ScalarSelf", "aten.where.ScalarOther", "aten.where.Scalar", quant=Q.SHARED)
+@op(
+    "aten.where.self",
+    "aten.where.ScalarSelf",
+    "aten.where.ScalarOther",
+    "aten.where.Scalar",
+    quant=Q.SHARED,
+    traits=Traits(promotes=True, chooses=True),
+)
 def where(b: OpBuilder, condition: Value, x: Operand, y: Operand) -> Value:
     if not isinstance(x, Value) and not isinstance(y, Value):
         kind = torch.float32 if isinstance(x, float) or isinstance(y, float) else torch.int64
@@ -106,7 +124,19 @@ def masked_fill(b: OpBuilder, x: Value, mask: Value, number: Operand) -> Value:
     return b.SELECT(mask, number, x)
 
 
-@op("aten._to_copy.default", "aten.to.dtype", "aten.to.dtype_layout", "aten.to.device", quant=Q.SHARED)
+def _cast_back(b: CompositeBuilder[V], x: V, value: V, *_: object, **__: object) -> V:
+    """What is assigned to a cast that gave the tensor itself."""
+    return value
+
+
+@op(
+    "aten._to_copy.default",
+    "aten.to.dtype",
+    "aten.to.dtype_layout",
+    "aten.to.device",
+    quant=Q.SHARED,
+    traits=Traits(casts=True, assign=_cast_back),
+)
 def to(b: OpBuilder, x: Value, *args: object, dtype: torch.dtype | None = None, **_: object) -> Value | Complex:
     wanted = dtype or next((a for a in args if isinstance(a, torch.dtype)), x.dtype)
     if wanted == x.dtype or (x.quant and wanted == torch.float32):
@@ -123,11 +153,11 @@ def to(b: OpBuilder, x: Value, *args: object, dtype: torch.dtype | None = None, 
     return b.cast(x, wanted)
 
 
-@op("aten._assert_tensor_metadata.default")
+@op("aten._assert_tensor_metadata.default", traits=Traits(asserts=True))
 def assert_tensor_metadata(b: OpBuilder, x: Value, *_: object, **__: object) -> tuple[()]:
     return ()  # true since the export
 
 
-@op("aten.type_as.default", quant=Q.SHARED)
+@op("aten.type_as.default", quant=Q.SHARED, traits=Traits(casts=True))
 def type_as(b: OpBuilder, x: Value, other: Value) -> Value | Complex:
     return to(b, x, dtype=other.dtype)

@@ -9,6 +9,7 @@ import torch
 
 from ..lower.op_builder import CompositeBuilder, V
 from ..lower.rule import Q, op
+from ..lower.traits import Channels, Traits
 
 #: exp() of it is less than half a step of 16 bits: what lies below need not be told apart.
 _EXP_IS_ZERO = -11.1
@@ -79,7 +80,7 @@ def _affine(b: CompositeBuilder[V], x: V, weight: V | None, bias: V | None) -> V
     return x if bias is None or b.is_neutral(bias, 0.0) else b.aten.add(x, bias)
 
 
-@op("aten.layer_norm.default", quant=Q.PIECEWISE)
+@op("aten.layer_norm.default", quant=Q.PIECEWISE, traits=Traits(channels=Channels(weight=2, bias=3, last=True)))
 def layer_norm(
     b: CompositeBuilder[V],
     x: V,
@@ -141,7 +142,7 @@ def native_group_norm(
     return group_norm(b, x, groups, weight, bias, eps), None, None
 
 
-@op("aten.batch_norm.default", quant=Q.NORM)
+@op("aten.batch_norm.default", quant=Q.NORM, traits=Traits(channels=Channels(weight=1, bias=2)))
 def batch_norm(
     b: CompositeBuilder[V],
     x: V,

@@ -9,6 +9,7 @@ import torch
 
 from ..lower.op_builder import OpBuilder
 from ..lower.rule import Q, op
+from ..lower.traits import Moves, Traits
 from ..lower.values import Value
 from ..support.errors import Rejected
 from .convolution import _each, _fit
@@ -41,7 +42,7 @@ def _windows(
     return _fit(b, x, kernel, stride, pads, dilation)
 
 
-@op("aten.max_pool2d.default", quant=Q.SHARED)
+@op("aten.max_pool2d.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN, homogeneous=True))
 def max_pool2d(
     b: OpBuilder,
     x: Value,
@@ -100,7 +101,7 @@ def max_pool2d_with_indices(
     return max_pool2d(b, x, kernel, stride, padding, dilation, ceil_mode), _NO_INDICES
 
 
-@op("aten.max_pool1d.default", quant=Q.SHARED)
+@op("aten.max_pool1d.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def max_pool1d(
     b: OpBuilder,
     x: Value,
@@ -116,7 +117,7 @@ def max_pool1d(
     return b.RESHAPE(y, [*y.shape[:-2], y.shape[-1]])
 
 
-@op("aten.avg_pool2d.default", quant=Q.SHARED)
+@op("aten.avg_pool2d.default", quant=Q.SHARED, traits=Traits(homogeneous=True))
 def avg_pool2d(
     b: OpBuilder,
     x: Value,
@@ -195,7 +196,12 @@ def _adaptive(b: OpBuilder, x: Value, size: Sequence[int | None], pool: _Pool) -
     return x
 
 
-@op("aten.adaptive_avg_pool2d.default", "aten._adaptive_avg_pool2d.default", quant=Q.SHARED)
+@op(
+    "aten.adaptive_avg_pool2d.default",
+    "aten._adaptive_avg_pool2d.default",
+    quant=Q.SHARED,
+    traits=Traits(homogeneous=True),
+)
 def adaptive_avg_pool2d(b: OpBuilder, x: Value, size: Sequence[int | None]) -> Value:
     target = [x.shape[i - 2] if n is None else n for i, n in enumerate(size)]
     if all(x.shape[i - 2] % n == 0 for i, n in enumerate(target)):

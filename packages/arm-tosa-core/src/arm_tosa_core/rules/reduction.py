@@ -9,6 +9,7 @@ import torch
 
 from ..lower.op_builder import CompositeBuilder, OpBuilder, V
 from ..lower.rule import Q, op
+from ..lower.traits import Moves, Traits
 from ..lower.values import Value
 from .logic import truth
 
@@ -33,7 +34,7 @@ def _reduced(b: OpBuilder, name: str, x: Value, dims: Dims, keepdim: bool) -> Va
     return _finish(b, y, axes, keepdim)
 
 
-@op("aten.sum.dim_IntList", "aten.sum.default", quant=Q.ACCUMULATE)
+@op("aten.sum.dim_IntList", "aten.sum.default", quant=Q.ACCUMULATE, traits=Traits(arithmetic="sum"))
 def sum_(
     b: OpBuilder, x: Value, dims: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> Value:
@@ -43,7 +44,7 @@ def sum_(
     return _reduced(b, "REDUCE_SUM", x, dims, keepdim)
 
 
-@op("aten.mean.dim", "aten.mean.default", quant=Q.ACCUMULATE)
+@op("aten.mean.dim", "aten.mean.default", quant=Q.ACCUMULATE, traits=Traits(arithmetic="mean"))
 def mean(
     b: OpBuilder, x: Value, dims: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> Value:
@@ -65,32 +66,32 @@ def _image_mean(b: OpBuilder, image: Value) -> Value:
     return b.conv("DEPTHWISE_CONV2D", image, weight, None, pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1))
 
 
-@op("aten.amax.default", quant=Q.SHARED)
+@op("aten.amax.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def amax(b: OpBuilder, x: Value, dims: Dims = None, keepdim: bool = False) -> Value:
     return _reduced(b, "REDUCE_MAX", x, dims, keepdim)
 
 
-@op("aten.amin.default", quant=Q.SHARED)
+@op("aten.amin.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def amin(b: OpBuilder, x: Value, dims: Dims = None, keepdim: bool = False) -> Value:
     return _reduced(b, "REDUCE_MIN", x, dims, keepdim)
 
 
-@op("aten.max.default", quant=Q.SHARED)
+@op("aten.max.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def max_(b: OpBuilder, x: Value) -> Value:
     return _reduced(b, "REDUCE_MAX", x, None, False)
 
 
-@op("aten.min.default", quant=Q.SHARED)
+@op("aten.min.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def min_(b: OpBuilder, x: Value) -> Value:
     return _reduced(b, "REDUCE_MIN", x, None, False)
 
 
-@op("aten.max.dim", quant=Q.SHARED)
+@op("aten.max.dim", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def max_dim(b: OpBuilder, x: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
     return _reduced(b, "REDUCE_MAX", x, dim, keepdim), argmax(b, x, dim, keepdim)
 
 
-@op("aten.min.dim", quant=Q.SHARED)
+@op("aten.min.dim", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def min_dim(b: OpBuilder, x: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
     return _reduced(b, "REDUCE_MIN", x, dim, keepdim), argmin(b, x, dim, keepdim)
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from ..lower.op_builder import OpBuilder
+from ..lower.op_builder import CompositeBuilder, OpBuilder, V
 from ..lower.rule import Q, op
+from ..lower.traits import Moves, Traits
 from ..lower.values import Value
 from .index import index_select
 
@@ -19,6 +20,7 @@ from .index import index_select
     "aten._unsafe_view.default",
     "aten._reshape_alias.default",
     quant=Q.SHARED,
+    traits=Traits(moves=Moves.IN_ORDER),
 )
 def view(b: OpBuilder, x: Value, shape: Sequence[int], *_: object) -> Value:
     return b.RESHAPE(x, _resolved(x.size, shape))
@@ -31,7 +33,7 @@ def _resolved(size: int, shape: Sequence[int]) -> list[int]:
     return [size // max(known, 1) if n == -1 else n for n in shape]
 
 
-@op("aten.flatten.using_ints", quant=Q.SHARED)
+@op("aten.flatten.using_ints", quant=Q.SHARED, traits=Traits(moves=Moves.IN_ORDER))
 def flatten(b: OpBuilder, x: Value, start: int = 0, stop: int = -1) -> Value:
     if not x.rank:
         return b.RESHAPE(x, [1])
@@ -39,59 +41,74 @@ def flatten(b: OpBuilder, x: Value, start: int = 0, stop: int = -1) -> Value:
     return b.RESHAPE(x, _resolved(x.size, [*x.shape[:start], -1, *x.shape[stop + 1 :]]))
 
 
-@op("aten.unflatten.int", quant=Q.SHARED)
+@op("aten.unflatten.int", quant=Q.SHARED, traits=Traits(moves=Moves.IN_ORDER))
 def unflatten(b: OpBuilder, x: Value, dim: int, sizes: Sequence[int]) -> Value:
     dim %= x.rank
     return b.RESHAPE(x, [*x.shape[:dim], *_resolved(x.shape[dim], sizes), *x.shape[dim + 1 :]])
 
 
-@op("aten.squeeze.dim", "aten.squeeze.dims", "aten.squeeze.default", quant=Q.SHARED)
+@op(
+    "aten.squeeze.dim", "aten.squeeze.dims", "aten.squeeze.default", quant=Q.SHARED, traits=Traits(moves=Moves.IN_ORDER)
+)
 def squeeze(b: OpBuilder, x: Value, dims: int | Sequence[int] | None = None) -> Value:
     given = range(x.rank) if dims is None else [dims] if isinstance(dims, int) else dims
     drop = {d % x.rank for d in given} if x.rank else set()
     return b.RESHAPE(x, [n for i, n in enumerate(x.shape) if n != 1 or i not in drop])
 
 
-@op("aten.unsqueeze.default", quant=Q.SHARED)
+@op("aten.unsqueeze.default", quant=Q.SHARED, traits=Traits(moves=Moves.IN_ORDER))
 def unsqueeze(b: OpBuilder, x: Value, dim: int) -> Value:
     dim %= x.rank + 1
     return b.RESHAPE(x, [*x.shape[:dim], 1, *x.shape[dim:]])
 
 
-@op("aten.permute.default", quant=Q.SHARED)
+def _unpermuted(b: CompositeBuilder[V], x: V, value: V, dims: Sequence[int]) -> V:
+    order = [axis % x.rank for axis in dims]
+    return b.aten.permute(value, [order.index(axis) for axis in range(x.rank)])
+
+
+@op("aten.permute.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN, assign=_unpermuted))
 def permute(b: OpBuilder, x: Value, dims: Sequence[int]) -> Value:
     return b.TRANSPOSE(x, dims)
 
 
-@op("aten.transpose.int", quant=Q.SHARED)
+def _transposed_back(b: CompositeBuilder[V], x: V, value: V, i: int, j: int) -> V:
+    return b.aten.transpose(value, i, j)
+
+
+@op("aten.transpose.int", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN, assign=_transposed_back))
 def transpose(b: OpBuilder, x: Value, i: int, j: int) -> Value:
     perm = list(range(x.rank))
     perm[i], perm[j] = perm[j], perm[i]
     return b.TRANSPOSE(x, perm)
 
 
-@op("aten.t.default", "aten.numpy_T.default", quant=Q.SHARED)
+def _t_back(b: CompositeBuilder[V], x: V, value: V) -> V:
+    return b.aten.permute(value, list(range(x.rank))[::-1])
+
+
+@op("aten.t.default", "aten.numpy_T.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN, assign=_t_back))
 def t(b: OpBuilder, x: Value) -> Value:
     return b.TRANSPOSE(x, list(range(x.rank))[::-1])
 
 
-@op("aten.expand.default", quant=Q.SHARED)
+@op("aten.expand.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def expand(b: OpBuilder, x: Value, shape: Sequence[int], *, implicit: bool = False) -> Value:
     x = b.lift(x, len(shape))
     return b.TILE(x, [1 if n in (-1, m) else n // m for n, m in zip(shape, x.shape, strict=True)])
 
 
-@op("aten.expand_as.default", quant=Q.SHARED)
+@op("aten.expand_as.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def expand_as(b: OpBuilder, x: Value, other: Value) -> Value:
     return expand(b, x, other.shape)
 
 
-@op("aten.repeat.default", quant=Q.SHARED)
+@op("aten.repeat.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def repeat(b: OpBuilder, x: Value, repeats: Sequence[int]) -> Value:
     return b.TILE(b.lift(x, len(repeats)), repeats)
 
 
-@op("aten.cat.default", quant=Q.SHARED)
+@op("aten.cat.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN, joins=True))
 def cat(b: OpBuilder, values: Sequence[Value], dim: int = 0) -> Value:
     values = [v for v in values if v.shape != (0,)]  # PyTorch lets an empty vector stand for nothing
     dtype = values[0].dtype
@@ -100,13 +117,17 @@ def cat(b: OpBuilder, values: Sequence[Value], dim: int = 0) -> Value:
     return b.CONCAT([v if v.quant else b.cast(v, dtype) for v in values], dim % values[0].rank)
 
 
-@op("aten.stack.default", quant=Q.SHARED)
+@op("aten.stack.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def stack(b: OpBuilder, values: Sequence[Value], dim: int = 0) -> Value:
     dim %= values[0].rank + 1
     return b.CONCAT([unsqueeze(b, v, dim) for v in values], dim)
 
 
-@op("aten.slice.Tensor", quant=Q.SHARED)
+def _into_slice(b: CompositeBuilder[V], x: V, value: V, *place: int | None) -> V:
+    return b.aten.slice_scatter(x, value, *place)
+
+
+@op("aten.slice.Tensor", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN, assign=_into_slice))
 def slice_(
     b: OpBuilder, x: Value, dim: int = 0, start: int | None = None, stop: int | None = None, step: int = 1
 ) -> Value:
@@ -133,18 +154,22 @@ def _strided(b: OpBuilder, x: Value, dim: int, first: int, count: int, step: int
     return squeeze(b, b.slice(rows, dim + 1, 0, 1), dim + 1)
 
 
-@op("aten.narrow.default", quant=Q.SHARED)
+@op("aten.narrow.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def narrow(b: OpBuilder, x: Value, dim: int, start: int, length: int) -> Value:
     return b.slice(x, dim % x.rank, start % x.shape[dim], length)
 
 
-@op("aten.select.int", quant=Q.SHARED)
+def _into_place(b: CompositeBuilder[V], x: V, value: V, dim: int, index: int) -> V:
+    return b.aten.select_scatter(x, value, dim, index)
+
+
+@op("aten.select.int", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN, assign=_into_place))
 def select(b: OpBuilder, x: Value, dim: int, index: int) -> Value:
     dim %= x.rank
     return squeeze(b, b.slice(x, dim, index % x.shape[dim], 1), dim)
 
 
-@op("aten.unbind.int", quant=Q.SHARED)
+@op("aten.unbind.int", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def unbind(b: OpBuilder, x: Value, dim: int = 0) -> tuple[Value, ...]:
     return tuple(select(b, x, dim, i) for i in range(x.shape[dim]))
 
@@ -157,18 +182,18 @@ def _cut(b: OpBuilder, x: Value, dim: int, sizes: Sequence[int]) -> tuple[Value,
     return tuple(parts)
 
 
-@op("aten.split_with_sizes.default", "aten.split.sizes", quant=Q.SHARED)
+@op("aten.split_with_sizes.default", "aten.split.sizes", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def split_with_sizes(b: OpBuilder, x: Value, sizes: Sequence[int], dim: int = 0) -> tuple[Value, ...]:
     return _cut(b, x, dim, sizes)
 
 
-@op("aten.split.Tensor", quant=Q.SHARED)
+@op("aten.split.Tensor", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def split(b: OpBuilder, x: Value, size: int, dim: int = 0) -> tuple[Value, ...]:
     n = x.shape[dim]
     return _cut(b, x, dim, [min(size, n - i) for i in range(0, n, size)])
 
 
-@op("aten.chunk.default", quant=Q.SHARED)
+@op("aten.chunk.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def chunk(b: OpBuilder, x: Value, chunks: int, dim: int = 0) -> tuple[Value, ...]:
     return split(b, x, -(-x.shape[dim] // chunks), dim)
 
@@ -212,6 +237,7 @@ def _extended(
     "aten.reflection_pad2d.default",
     "aten.reflection_pad3d.default",
     quant=Q.SHARED,
+    traits=Traits(moves=Moves.CHOSEN),
 )
 def reflect(b: OpBuilder, x: Value, padding: Sequence[int]) -> Value:
     def border(x: Value, axis: int, width: int, front: bool) -> Value:
@@ -225,6 +251,7 @@ def reflect(b: OpBuilder, x: Value, padding: Sequence[int]) -> Value:
     "aten.replication_pad2d.default",
     "aten.replication_pad3d.default",
     quant=Q.SHARED,
+    traits=Traits(moves=Moves.CHOSEN),
 )
 def replicate(b: OpBuilder, x: Value, padding: Sequence[int]) -> Value:
     def border(x: Value, axis: int, width: int, front: bool) -> Value:
@@ -241,7 +268,7 @@ def circular(b: OpBuilder, x: Value, padding: Sequence[int]) -> Value:
     return _extended(b, x, padding, border)
 
 
-@op("aten.roll.default", quant=Q.SHARED)
+@op("aten.roll.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def roll(b: OpBuilder, x: Value, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Value:
     shifts, dims = ([v] if isinstance(v, int) else list(v) for v in (shifts, dims))
     if not dims:
@@ -254,7 +281,7 @@ def roll(b: OpBuilder, x: Value, shifts: int | Sequence[int], dims: int | Sequen
     return x
 
 
-@op("aten.unfold.default", quant=Q.SHARED)
+@op("aten.unfold.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def unfold(b: OpBuilder, x: Value, dim: int, size: int, step: int) -> Value:
     dim %= x.rank
     count = (x.shape[dim] - size) // step + 1
@@ -267,7 +294,7 @@ def unfold(b: OpBuilder, x: Value, dim: int, size: int, step: int) -> Value:
     return b.TRANSPOSE(windows, [i for i in range(windows.rank) if i != dim + 1] + [dim + 1])
 
 
-@op("aten.diagonal.default", quant=Q.SHARED)
+@op("aten.diagonal.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def diagonal(b: OpBuilder, x: Value, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Value:
     dim1, dim2 = dim1 % x.rank, dim2 % x.rank
     last = b.TRANSPOSE(x, [*(i for i in range(x.rank) if i not in (dim1, dim2)), dim1, dim2])
@@ -278,7 +305,7 @@ def diagonal(b: OpBuilder, x: Value, offset: int = 0, dim1: int = 0, dim2: int =
     return slice_(b, flat, -1, first, first + (count - 1) * (columns + 1) + 1, columns + 1)
 
 
-@op("aten.pixel_shuffle.default", quant=Q.SHARED)
+@op("aten.pixel_shuffle.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def pixel_shuffle(b: OpBuilder, x: Value, factor: int) -> Value:
     *batch, channels, height, width = x.shape
     n = len(batch)
@@ -287,7 +314,7 @@ def pixel_shuffle(b: OpBuilder, x: Value, factor: int) -> Value:
     return b.RESHAPE(moved, [*batch, channels // factor**2, height * factor, width * factor])
 
 
-@op("aten.pixel_unshuffle.default", quant=Q.SHARED)
+@op("aten.pixel_unshuffle.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def pixel_unshuffle(b: OpBuilder, x: Value, factor: int) -> Value:
     *batch, channels, height, width = x.shape
     n = len(batch)
@@ -296,7 +323,7 @@ def pixel_unshuffle(b: OpBuilder, x: Value, factor: int) -> Value:
     return b.RESHAPE(moved, [*batch, channels * factor**2, height // factor, width // factor])
 
 
-@op("aten.flip.default", quant=Q.SHARED)
+@op("aten.flip.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def flip(b: OpBuilder, x: Value, dims: Sequence[int]) -> Value:
     for dim in dims:
         x = b.REVERSE(b.apply_clamp(x), dim % x.rank)
@@ -307,12 +334,11 @@ def flip(b: OpBuilder, x: Value, dims: Sequence[int]) -> Value:
     "aten.clone.default",
     "aten.alias.default",
     "aten.detach.default",
-    "aten.detach_.default",
     "aten.contiguous.default",
-    "aten.lift_fresh_copy.default",
     "aten.lift_fresh.default",
     "aten.lift.default",
     quant=Q.SHARED,
+    traits=Traits(moves=Moves.AS_IS, homogeneous=True),
 )
 def clone(b: OpBuilder, x: Value, *_: object, **__: object) -> Value:
     return x

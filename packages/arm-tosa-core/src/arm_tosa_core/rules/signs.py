@@ -8,6 +8,7 @@ import torch
 
 from ..lower.op_builder import CompositeBuilder, OpBuilder, V
 from ..lower.rule import Q, op
+from ..lower.traits import Traits
 from ..lower.values import Operand, Value
 from .elementwise import _atan
 
@@ -55,7 +56,7 @@ def _observed_atan2(b: CompositeBuilder[V], y: V, x: V) -> V:
     return b.aten.where(b.aten.lt(y, 0.0), b.aten.neg(angle), angle)
 
 
-@op("aten.atan2.default", quant=Q.PIECEWISE, decomposition=_observed_atan2)
+@op("aten.atan2.default", quant=Q.PIECEWISE, decomposition=_observed_atan2, traits=Traits(promotes=True))
 def atan2(b: OpBuilder, y: Value, x: Value) -> Value:
     y, x = (b.floating(b.real(v)) for v in b.operands(y, x))
     height, width = b.unary("ABS", y), b.unary("ABS", x)

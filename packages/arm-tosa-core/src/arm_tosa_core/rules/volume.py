@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from ..lower.op_builder import OpBuilder
 from ..lower.rule import Q, op
+from ..lower.traits import Moves, Traits
 from ..lower.values import Value
 from ..support.errors import Rejected
 from .convolution import _each
@@ -45,7 +46,7 @@ def _own(numbers: Sequence[_T], which: slice, beside: _T) -> list[_T]:
     return own if len(own) == 2 else [*own, beside]
 
 
-@op("aten.max_pool3d.default", quant=Q.SHARED)
+@op("aten.max_pool3d.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def max_pool3d(
     b: OpBuilder,
     x: Value,

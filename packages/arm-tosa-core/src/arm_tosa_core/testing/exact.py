@@ -18,9 +18,6 @@ from ..lower.operator_names import canonical
 from ..lower.rule import Q
 from ..lower.rule_set import RuleSet
 
-#: Of float32: 255 steps of a scale near 1 / 255 are 1.
-_COMPARISONS = frozenset(f"aten.{name}" for name in ("eq", "ne", "ge", "gt", "le", "lt"))
-
 
 def evaluate(node: Node, args: Any, kwargs: Any, rules: RuleSet) -> Any:
     """The result of an operator; reals that come from integers are float64, and so is what is computed with them.
@@ -43,10 +40,12 @@ def evaluate(node: Node, args: Any, kwargs: Any, rules: RuleSet) -> Any:
 
 
 def _is_of_float32(node: Node, rules: RuleSet) -> bool:
-    """Whether it is a comparison, or a function that is a table: near a pole its results are of numbers in float32."""
+    """Whether it is a comparison, or a function that is a table: near a pole its results are of numbers in float32.
+
+    Comparisons are of float32: 255 steps of a scale near 1 / 255 are 1.
+    """
     rule = rules.of_node(node)
-    tabled = rule is not None and rule.quant in (Q.TABLE, Q.STEPS)
-    return tabled or canonical(node.target).rpartition(".")[0] in _COMPARISONS
+    return rule is not None and (rule.quant in (Q.TABLE, Q.STEPS) or rule.traits.compares)
 
 
 def _steps(x: torch.Tensor, scale: Any, zero: Any, *rest: Any) -> tuple[Any, Any, int, int]:

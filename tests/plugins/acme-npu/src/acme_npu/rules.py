@@ -9,7 +9,7 @@ from arm_tosa_core import Q, op
 from . import ops  # noqa: F401  (torch must know the operator)
 
 
-@op("acme.scaled_add.default", quant=Q.ARITHMETIC)
+@op("acme.scaled_add.default", quant=Q.ARITHMETIC, target="acme")
 def scaled_add(b: Any, x: Any, y: Any, alpha: float) -> Any:
     """``alpha * x + y``; quantized operands are brought to one scale in int32."""
     return b.ADD(b.MUL(x, b.scalar(alpha, like=x)), y)
