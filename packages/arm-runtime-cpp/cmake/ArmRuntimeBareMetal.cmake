@@ -27,7 +27,7 @@ target_include_directories(arm_runtime_ethosu SYSTEM PUBLIC
   "${EXECUTORCH_INCLUDE_DIR}" "${EXECUTORCH_INCLUDE_DIR}/executorch/runtime/core/portable_type/c10")
 target_compile_definitions(arm_runtime_ethosu PUBLIC C10_USING_CUSTOM_GENERATED_MACROS)
 target_link_libraries(arm_runtime_ethosu PUBLIC arm_ethosu_network)
-target_compile_options(arm_runtime_ethosu PRIVATE ${ARM_RUNTIME_WARNINGS} -fno-exceptions -fno-rtti)
+target_compile_options(arm_runtime_ethosu PRIVATE -fno-exceptions -fno-rtti)
 install(TARGETS arm_runtime_ethosu arm_ethosu_network arm_ethosu_model ARCHIVE DESTINATION lib)
 
 get_filename_component(toolchain_folder "${CMAKE_CXX_COMPILER}" DIRECTORY)
@@ -36,8 +36,3 @@ add_custom_target(sizes ALL
   COMMAND "${SIZE_TOOL}" --totals
     $<TARGET_FILE:arm_runtime_ethosu> $<TARGET_FILE:arm_ethosu_network> $<TARGET_FILE:arm_ethosu_model>
   COMMENT "Bytes of code and data:" VERBATIM)
-
-# The firmware that tests the delegate in QEMU, which has the board but no Ethos-U.
-if(NOT ETHOSU_CORE_DRIVER_INCLUDE_DIR)
-  add_subdirectory(tests/bare_metal/firmware EXCLUDE_FROM_ALL)
-endif()

@@ -36,7 +36,6 @@ add_library(arm_runtime_ethosu STATIC
   src/ethosu/delegate/backend.cpp src/ethosu/delegate/linux_network.cpp src/ethosu/delegate/open_on_host.cpp)
 set_target_properties(arm_runtime_ethosu PROPERTIES EXPORT_NAME ethosu_archive)
 target_link_libraries(arm_runtime_ethosu PRIVATE arm_ethosu_network PUBLIC executorch::runtime Threads::Threads)
-target_compile_options(arm_runtime_ethosu PRIVATE ${ARM_RUNTIME_WARNINGS})
 set_source_files_properties(src/ethosu/delegate/backend.cpp src/ethosu/delegate/linux_network.cpp PROPERTIES COMPILE_OPTIONS "-fno-exceptions;-fno-rtti")
 set(ETHOSU_LINUX_DRIVER_INCLUDE_DIR "" CACHE PATH "Folder of ethosu.hpp and uapi/ethosu.h; empty: without Arm's Linux driver stack")
 set(ETHOSU_LINUX_DRIVER_LIBRARY "" CACHE FILEPATH "The library of ethosu.hpp")
@@ -66,7 +65,6 @@ endif()
 list(JOIN delegates "," whole)
 add_library(arm_runtime SHARED src/ethosu/delegate/payload_c_api.cpp)
 target_link_libraries(arm_runtime PRIVATE arm_ethosu_network "$<LINK_LIBRARY:WHOLE_ARCHIVE,${whole}>")
-target_compile_options(arm_runtime PRIVATE ${ARM_RUNTIME_WARNINGS})
 # In a wheel, ExecuTorch's package lies beside ours.
 set_target_properties(arm_runtime PROPERTIES INSTALL_RPATH "$ORIGIN/../../executorch/lib")
 install(TARGETS arm_runtime LIBRARY DESTINATION lib)
@@ -75,7 +73,6 @@ add_executable(arm_runner src/runner/arm_runner.cpp src/runner/npy.cpp)
 target_link_libraries(arm_runner PRIVATE
   executorch::runtime executorch::kernels_optimized executorch::kernels_quantized executorch::etdump
   -Wl,--push-state,--no-as-needed arm_runtime -Wl,--pop-state)
-target_compile_options(arm_runner PRIVATE -Wall -Wextra -Wshadow)
 set_target_properties(arm_runner PROPERTIES INSTALL_RPATH "$ORIGIN/../lib;$ORIGIN/../../executorch/lib")
 install(TARGETS arm_runner RUNTIME DESTINATION bin)
 

@@ -23,8 +23,8 @@ MOST_CODE = 80_000
 
 @pytest.fixture(scope="module")
 def folder(cmake_build: Callable[..., Path]) -> Path:
-    """The preset cortex-m55, built."""
-    return cmake_build("cortex-m55", "ethosu_firmware", "arm_runtime_ethosu", compiler=COMPILER)
+    """The preset cortex-m55-tested, built."""
+    return cmake_build("cortex-m55-tested", "ethosu_firmware", "arm_runtime_ethosu", compiler=COMPILER)
 
 
 def test_the_code_is_small(folder: Path) -> None:

@@ -5,6 +5,7 @@ Arguments: seconds to run (600). The first input that does more than fault ends 
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -17,20 +18,20 @@ from streams import payload, program
 
 from arm_ethosu.accelerators import ACCELERATORS
 
-_TESTS = Path(__file__).parent
-_PROJECT = _TESTS.parents[1]
-_FLAGS = (
-    "-std=c++17", "-O1", "-g", "-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all",
-    "-DARM_ETHOSU_MOST_LOOPS=16",  # a program that never ends should not take all the time
-)  # fmt: skip
+_PROJECT = Path(__file__).parents[2]
+_BUILD = _PROJECT / "build" / "fuzz-model"
 _SEEDED = ("ethos-u55-128", "ethos-u65-512", "ethos-u85-256")
 _LONGEST = 8192  # bytes of an input
 
 
-def _build(program: Path) -> None:
-    sources = [s for s in (_PROJECT / "src/ethosu/model").glob("*.cpp") if s.name != "c_api.cpp"]
-    words = ["clang++", *_FLAGS, f"-I{_PROJECT / 'include'}", str(_TESTS / "fuzz_model.cpp"), *map(str, sources)]
-    subprocess.run([*words, "-o", str(program)], check=True, timeout=900)
+def _build() -> Path:
+    """The preset fuzz, without VGF and what that needs; returns the program."""
+    for step in (
+        ["--preset", "fuzz", "-B", str(_BUILD), "-DARM_RUNTIME_VGF=OFF", f"-DPython_EXECUTABLE={sys.executable}"],
+        ["--build", str(_BUILD), "--parallel", str(os.cpu_count()), "--target", "fuzz_model"],
+    ):
+        subprocess.run(["cmake", *step], cwd=_PROJECT, check=True, timeout=900)
+    return _BUILD / "tests" / "ethosu_model" / "fuzz_model"
 
 
 def _write_seeds(folder: Path) -> None:
@@ -50,11 +51,11 @@ def _write_seeds(folder: Path) -> None:
 def main(seconds: int) -> None:
     with tempfile.TemporaryDirectory(prefix="arm_runtime_fuzz_") as name:
         folder = Path(name)
-        _build(folder / "fuzz_model")
+        fuzzer = _build()
         (folder / "seeds").mkdir()
         _write_seeds(folder / "seeds")
         limits = [f"-max_total_time={seconds}", f"-max_len={_LONGEST}", "-timeout=20", "-artifact_prefix=./"]
-        subprocess.run([str(folder / "fuzz_model"), *limits, str(folder / "seeds")], check=True, timeout=seconds + 300)
+        subprocess.run([str(fuzzer), *limits, str(folder / "seeds")], check=True, timeout=seconds + 300)
 
 
 if __name__ == "__main__":

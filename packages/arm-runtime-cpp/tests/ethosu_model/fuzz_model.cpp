@@ -3,9 +3,9 @@
 #include <cstring>
 #include <vector>
 
-#include "../../src/ethosu/model/accelerators.hpp"
-#include "../../src/ethosu/model/fast_weight_decoder.hpp"
 #include "arm_runtime/ethosu_model.hpp"
+#include "ethosu/model/accelerators.hpp"
+#include "ethosu/model/fast_weight_decoder.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "program.hpp"
+#include "vgf/program.hpp"
 
 namespace {
 

@@ -18,7 +18,7 @@ def test_runs_allocate_nothing(vgf: Any, cmake_build: Callable[..., Path], tmp_p
     import emulation_layer
 
     (tmp_path / "abs.vgf").write_bytes(graph_vgf("ABS", DType.INT32, 16))
-    program = cmake_build("host", "vgf_count_allocations") / "src" / "vgf" / "vgf_count_allocations"
+    program = cmake_build("host", "vgf_count_allocations") / "tests" / "vgf" / "vgf_count_allocations"
     layers = str(Path(emulation_layer.__file__).parent / "deploy")
     env = {**os.environ, "ARM_VGF_LAYERS": layers, "ARM_VGF_CACHE": str(tmp_path)}
     command = [str(program), str(tmp_path / "abs.vgf"), "20"]

@@ -36,7 +36,7 @@ def steps(
     with vgf.Session(file.read_bytes()) as session:
         assert np.array_equal(session.run([np.array([1, 2, 3, 4], np.int32)])[0], [2, 4, 6, 8])
         device = session.device.split()[0].upper()
-    program = cmake_build("host", "vgf_delegate_edges") / "src" / "vgf" / "vgf_delegate_edges"
+    program = cmake_build("host", "vgf_delegate_edges") / "tests" / "vgf" / "vgf_delegate_edges"
     layers = str(Path(emulation_layer.__file__).parent / "deploy")
     # The option goes before the variable.
     env = {**os.environ, "ARM_VGF_LAYERS": layers, "ARM_VGF_CACHE": str(folder), "ARM_VGF_DEVICE": "none such"}

@@ -26,7 +26,7 @@ def watch(vgf: Any, cmake_build: Callable[..., Path]) -> Watch:
     ctypes.CDLL("libvulkan.so.1")  # the dynamic linker knows where it is
     paths = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines()}
     (real,) = (path for path in paths if Path(path).name.startswith("libvulkan.so.1"))
-    loader = cmake_build("host", "vgf_watched_loader") / "src" / "vgf" / "watched_loader"
+    loader = cmake_build("host", "vgf_watched_loader") / "tests" / "vgf" / "watched_loader"
 
     def run(code: str, **env: str) -> tuple[subprocess.CompletedProcess[str], Counter[str]]:
         libraries = os.pathsep.join(filter(None, (str(loader), os.environ.get("LD_LIBRARY_PATH"))))

@@ -40,7 +40,7 @@ def test_a_session_is_clean(vgf: Any, cmake_build: Callable[..., Path], tmp_path
     x = np.arange(-8, 8, dtype=np.int32)
     (tmp_path / "abs.vgf").write_bytes(graph_vgf("ABS", DType.INT32, 16))
     x.tofile(tmp_path / "x")
-    play = cmake_build("host-asan", "vgf_play") / "src" / "vgf" / "vgf_play"
+    play = cmake_build("host-asan", "vgf_play") / "tests" / "vgf" / "vgf_play"
     clean([str(play), "abs.vgf", "2", "x", "y"], tmp_path)
     assert np.array_equal(np.fromfile(tmp_path / "y", np.int32), np.abs(x))
 
@@ -61,6 +61,6 @@ def test_the_corpus_of_the_fuzzer(cmake_build: Callable[..., Path]) -> None:
     fuzzer = cmake_build("fuzz", "vgf_fuzz", compiler="clang++")
     files = sorted(map(str, (FOLDER / "corpus").iterdir()))
     assert len(files) > 100
-    command = [str(fuzzer / "src" / "vgf" / "vgf_fuzz"), *files]
+    command = [str(fuzzer / "tests" / "vgf" / "vgf_fuzz"), *files]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-3000:]

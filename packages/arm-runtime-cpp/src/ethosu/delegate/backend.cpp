@@ -33,13 +33,15 @@ class Event {
   public:
     Event(et::EventTracer* tracer, const char* name)
         : tracer_(tracer),
-          entry_(et::event_tracer_start_profiling_delegate(tracer, name,
-                                                           et::kUnsetDelegateDebugIntId)) {}
+          entry_(et::event_tracer_start_profiling_delegate(tracer, name, kUnsetId)) {}
     ~Event() { et::event_tracer_end_profiling_delegate(tracer_, entry_); }
     Event(const Event&) = delete;
     Event& operator=(const Event&) = delete;
 
   private:
+    // The function takes an unsigned id and hands it on as the signed one that it stands for.
+    static constexpr et::DebugHandle kUnsetId =
+        static_cast<et::DebugHandle>(et::kUnsetDelegateDebugIntId);
     et::EventTracer* tracer_;
     et::EventTracerEntry entry_;
 };
@@ -53,6 +55,9 @@ struct Handle {
     Payload payload;
     Network* network = nullptr;
 
+    Handle() = default;
+    Handle(const Handle&) = delete;
+    Handle& operator=(const Handle&) = delete;
     ~Handle() {
         if (network != nullptr) network->~Network();
         for (size_t i = 0; i < named_count; ++i)
@@ -65,7 +70,7 @@ bool find_named(void* context, const char* name, size_t name_size, Bytes& found)
     if (handle->map == nullptr || handle->named_count == Handle::kMostNamed) return false;
     et::Result<et::FreeableBuffer> data = handle->map->get_data(std::string_view(name, name_size));
     if (!data.ok()) return false;
-    auto* kept =
+    const auto* kept =
         new (handle->named[handle->named_count++]) et::FreeableBuffer(std::move(data.get()));
     found = {static_cast<const uint8_t*>(kept->data()), kept->size()};
     return true;
@@ -126,7 +131,7 @@ class EthosUBackend final : public et::BackendInterface {
 
     et::Error execute(et::BackendExecutionContext& context, et::DelegateHandle* delegate,
                       et::Span<et::EValue*> arguments) const override {
-        auto* handle = static_cast<Handle*>(delegate);
+        const auto* handle = static_cast<const Handle*>(delegate);
         const Slots inputs = handle->payload.inputs, outputs = handle->payload.outputs;
         if (arguments.size() != size_t{inputs.count()} + outputs.count())
             return fail(et::Error::InvalidProgram, "the call, with so many arguments:",
@@ -185,6 +190,8 @@ class EthosUBackend final : public et::BackendInterface {
     }
 };
 
+// ExecuTorch registers what is not const.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 EthosUBackend backend;
 [[maybe_unused]] const et::Error registered = et::register_backend({"EthosUBackend", &backend});
 

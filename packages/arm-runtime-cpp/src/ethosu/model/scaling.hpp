@@ -26,11 +26,11 @@ struct Scale {
     bool is_identity() const { return factor == 1 && shift == 0; }
     /// False where 64 bits overflow.
     bool apply(int64_t value, int64_t& result) const {
-        int64_t product, sum;
-        const bool fits = !__builtin_mul_overflow(value, factor, &product) &
-                          !__builtin_add_overflow(product, value < 0 ? negative : positive, &sum);
+        int64_t product = 0, sum = 0;
+        const bool multiplied = !__builtin_mul_overflow(value, factor, &product);
+        const bool added = !__builtin_add_overflow(product, value < 0 ? negative : positive, &sum);
         result = sum >> shift;
-        return fits;
+        return multiplied && added;
     }
 };
 

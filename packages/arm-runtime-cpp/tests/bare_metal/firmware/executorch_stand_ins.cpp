@@ -50,7 +50,7 @@ TensorImpl::TensorImpl(ScalarType type, ssize_t dim, SizesType* sizes, void* dat
       data_(data),
       dim_(dim),
       numel_(sizes[0]),
-      numel_bound_(sizes[0]),
+      numel_bound_(static_cast<size_t>(sizes[0])),
       type_(type),
       shape_dynamism_(dynamism),
       device_(device, index) {}

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "payload.hpp"
+#include "ethosu/delegate/payload.hpp"
 
 namespace {
 
