@@ -144,6 +144,7 @@ FUZZER: dict[str, Callable[[], object]] = {
     # What -fsanitize links; it is only recommended by clang.
     "libclang-rt-14-dev": lambda: any(Path("/usr/lib").glob("llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a")),
 }
+UNIT_TESTS: dict[str, Callable[[], object]] = {"libgtest-dev": lambda: Path("/usr/include/gtest/gtest.h").is_file()}
 BARE_METAL: dict[str, Callable[[], object]] = {
     "gcc-arm-none-eabi": lambda: shutil.which("arm-none-eabi-g++"),
     "libnewlib-arm-none-eabi": lambda: Path("/usr/lib/arm-none-eabi/newlib").is_dir(),
@@ -195,7 +196,7 @@ def demo(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Every test of the repository; arguments after -- go to pytest."""
-    _system(session, COMPILER, VULKAN, BARE_METAL, FUZZER)
+    _system(session, COMPILER, VULKAN, BARE_METAL, FUZZER, UNIT_TESTS)
     _pytest(_shared(session), session.posargs)
 
 
@@ -220,7 +221,7 @@ def tests_vgf(session: nox.Session) -> None:
 @nox.session(name="tests-runtime")
 def tests_runtime(session: nox.Session) -> None:
     """The tests of arm-runtime-cpp, built and installed beside the packages whose programs it runs."""
-    _system(session, COMPILER, VULKAN, BARE_METAL, FUZZER)
+    _system(session, COMPILER, VULKAN, BARE_METAL, FUZZER, UNIT_TESTS)
     packages = [*(f"{package}[test]" for package in (CORE, ETHOSU, VGF)), "scikit-learn"]
     sources = [part for package in (CORE, ETHOSU, VGF) for part in (package / "pyproject.toml", package / "src")]
     env = Environment(session, session.name, [*packages, *BUILD_TOOLS], sources)
@@ -352,7 +353,10 @@ def sanitize(session: nox.Session) -> None:
     env, build = _shared(session), RUNTIME / "build" / "sanitized"
     package, cmake = build / "package" / "arm_runtime", str(env.bin / "cmake")
     for step in (
-        ("--preset", "host-asan", "-B", str(build), "-S", str(RUNTIME), f"-DPython_EXECUTABLE={env.bin / 'python'}"),
+        (
+            *("--preset", "host-asan", "-DARM_RUNTIME_TESTS=OFF", "-B", str(build), "-S", str(RUNTIME)),
+            f"-DPython_EXECUTABLE={env.bin / 'python'}",
+        ),
         ("--build", str(build), "--parallel", str(os.cpu_count())),
         ("--install", str(build), "--prefix", str(package)),
     ):
