@@ -118,7 +118,17 @@ def _shared(session: nox.Session, runtime: bool = True) -> Environment:
     """The environment of most sessions; without the runtime for those that run nothing, which then need no compiler."""
     installed = (CORE, ETHOSU, VGF, ACME)
     editable = [word for package in installed for word in ("--editable", f"{package}[test]")]
-    tools = (*BUILD_TOOLS, "clang-format", "hatchling", "import-linter", "mypy", "ruff", "scikit-learn", "transformers")
+    tools = (
+        *BUILD_TOOLS,
+        "clang-format",
+        "clang-tidy",
+        "hatchling",
+        "import-linter",
+        "mypy",
+        "ruff",
+        "scikit-learn",
+        "transformers",
+    )
     env = Environment(session, "shared", [*editable, *tools], [package / "pyproject.toml" for package in installed])
     if runtime:
         env.add_runtime()
@@ -312,7 +322,7 @@ def wheels(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """ruff and import-linter on the Python files, clang-format on the C and C++ files."""
+    """ruff and import-linter on the Python files, clang-format on the C and C++ files; then clang-tidy."""
     env = _shared(session, runtime=False)
     session.run(str(env.bin / "lint-imports"), "--no-cache", env=env.env)
     env.python("-m", "ruff", "check", ".")
@@ -320,6 +330,19 @@ def lint(session: nox.Session) -> None:
     folders = [RUNTIME / name for name in ("include", "src", "tests")]  # not build/, which CMake fills
     if cpp := sorted(str(file) for folder in folders for file in folder.rglob("*") if file.suffix in CPP_SUFFIXES):
         session.run(str(env.bin / "clang-format"), "--dry-run", "--Werror", *cpp)
+    session.notify("clang-tidy")
+
+
+@nox.session(name="clang-tidy")
+def clang_tidy(session: nox.Session) -> None:
+    """clang-tidy on the C++ sources, with packages/arm-runtime-cpp/.clang-tidy; a part of lint."""
+    _system(session, COMPILER, VULKAN, UNIT_TESTS)  # the unit tests compile what only bare metal does otherwise
+    env, build = _shared(session, runtime=False), RUNTIME / "build" / "clang-tidy"
+    configure = ("--preset", "host", "-B", str(build), "-S", str(RUNTIME), "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
+    with session.chdir(RUNTIME):
+        python = f"-DPython_EXECUTABLE={env.bin / 'python'}"
+        session.run(str(env.bin / "cmake"), *configure, python, env=env.env, silent=True)
+    env.python(str(env.bin / "run-clang-tidy.py"), "-quiet", "-hide-progress", "-p", str(build), f"^{RUNTIME / 'src'}/")
 
 
 @nox.session

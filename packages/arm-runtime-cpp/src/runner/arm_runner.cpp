@@ -58,7 +58,7 @@ struct UsageError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-Options parse(int argc, char** argv) {
+Options parse(int argc, const char* const* argv) {
     Options options;
     for (int i = 1; i < argc; i += 2) {
         const std::string name = argv[i];
@@ -124,8 +124,8 @@ Array array_of(const Tensor& tensor) {
     array.type = tensor.scalar_type();
     array.shape.assign(tensor.sizes().begin(), tensor.sizes().end());
     const auto* data = static_cast<const uint8_t*>(tensor.const_data_ptr());
-    const size_t size = static_cast<size_t>(tensor.element_size()),
-                 count = static_cast<size_t>(tensor.numel());
+    const auto size = static_cast<size_t>(tensor.element_size()),
+               count = static_cast<size_t>(tensor.numel());
     array.data.resize(count * size);
     std::vector<int32_t> index(array.shape.size(), 0);
     for (size_t i = 0; i < count; ++i) {
@@ -133,7 +133,10 @@ Array array_of(const Tensor& tensor) {
         for (size_t d = 0; d < index.size(); ++d)
             at += static_cast<size_t>(index[d]) * static_cast<size_t>(tensor.strides()[d]);
         std::memcpy(array.data.data() + i * size, data + at * size, size);
-        for (size_t d = index.size(); d-- > 0 && ++index[d] == array.shape[d];) index[d] = 0;
+        for (size_t d = index.size(); d > 0; --d) {
+            if (++index[d - 1] < array.shape[d - 1]) break;
+            index[d - 1] = 0;
+        }
     }
     return array;
 }
@@ -198,6 +201,7 @@ int run(const Options& options) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(misc-const-correctness): the signature is the standard's
 int main(int argc, char** argv) {
     try {
         const Options options = parse(argc, argv);

@@ -82,6 +82,7 @@ Argument convert(const et::EValue& value, int64_t* shape, size_t index) {
     const size_t rank = tensor.sizes().size();
     if (rank > kMaxRank) throw Error(where() + " has rank " + std::to_string(rank));
     for (size_t i = 0; i < rank; ++i) shape[i] = tensor.sizes()[tensor.dim_order()[i]];
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): only outputs are written to
     return {const_cast<void*>(tensor.const_data_ptr()), *type, shape, rank};
 }
 
@@ -157,6 +158,7 @@ class VgfBackend final : public et::BackendInterface {
         for (const et::BackendOption& option : given) {
             using Text = std::array<char, et::kMaxOptionValueLength>;
             const auto* const text = std::get_if<Text>(&option.value);
+            // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): a span of options has memory
             if (std::strcmp(option.key, "device") != 0 || text == nullptr) {
                 ET_LOG(Error, "%s: no option '%s' of this type; it has 'device', a string", kName,
                        option.key);
@@ -182,7 +184,10 @@ class VgfBackend final : public et::BackendInterface {
     std::optional<std::string> device_;
 };
 
+// ExecuTorch registers what is not const.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 VgfBackend backend;
+// NOLINTNEXTLINE(bugprone-throwing-static-initialization): ExecuTorch throws nothing
 [[maybe_unused]] const et::Error registered = et::register_backend({kName, &backend});
 
 }  // namespace

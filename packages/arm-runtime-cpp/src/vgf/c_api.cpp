@@ -56,6 +56,7 @@ std::vector<vgf::Argument> convert(const arm_vgf_argument* arguments, size_t cou
 
 std::vector<arm_vgf_tensor> describe(const std::vector<vgf::TensorInfo>& infos) {
     std::vector<arm_vgf_tensor> out;
+    out.reserve(infos.size());
     for (const vgf::TensorInfo& info : infos) {
         out.push_back({info.name.c_str(), vgf::name_of(info.type), info.shape.data(),
                        info.shape.size(), info.bytes});
@@ -92,6 +93,7 @@ arm_vgf_session* arm_vgf_open(const void* data, size_t size, const char* device)
     return opened.release();
 }
 
+// NOLINTNEXTLINE(misc-const-correctness): what is closed is not const to its users
 void arm_vgf_close(arm_vgf_session* session) { delete session; }
 
 const char* arm_vgf_device(const arm_vgf_session* session) {
@@ -132,7 +134,7 @@ size_t arm_vgf_profile(arm_vgf_session* session, const arm_vgf_event** events) {
     session->profiling = true;
     session->events.clear();
     for (const vgf::Event& event : session->measured) {
-        session->events.push_back({event.name, event.on_device, event.begin, event.end});
+        session->events.push_back({event.name, event.on_device ? 1 : 0, event.begin, event.end});
     }
     *events = session->events.data();
     return session->events.size();

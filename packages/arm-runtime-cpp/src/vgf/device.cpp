@@ -36,6 +36,7 @@ struct Features {
         tensors.next = &graphs;
         if (with_composites) graphs.next = &composites;
     }
+    ~Features() = default;
     Features(const Features&) = delete;
     Features& operator=(const Features&) = delete;
 };
@@ -111,8 +112,8 @@ void Device::choose_queue_family(VkPhysicalDevice physical) {
     instance_->calls().GetPhysicalDeviceQueueFamilyProperties(physical, &count, families.data());
     bool found = false;
     for (uint32_t i = 0; i < count; ++i) {
-        const bool shaders = families[i].queueFlags & VK_QUEUE_COMPUTE_BIT;
-        if (!(families[i].queueFlags & kQueueDataGraph) || (found && runs_shaders_ >= shaders)) {
+        const bool shaders = (families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) != 0;
+        if (!(families[i].queueFlags & kQueueDataGraph) || (found && (runs_shaders_ || !shaders))) {
             continue;
         }
         found = true;

@@ -7,11 +7,11 @@
 namespace arm_runtime::vgf {
 
 struct Block {
-    uint64_t size;        ///< in bytes
-    uint64_t alignment;   ///< a power of two
-    uint32_t first;       ///< the first step that uses it
-    uint32_t last;        ///< the last one
-    uint64_t offset = 0;  ///< the result
+    uint64_t size = 0;       ///< in bytes
+    uint64_t alignment = 1;  ///< a power of two
+    uint32_t first = 0;      ///< the first step that uses it
+    uint32_t last = 0;       ///< the last one
+    uint64_t offset = 0;     ///< the result
 };
 
 /// Sets every block's offset; blocks whose steps overlap do not. Largest first, each at the lowest

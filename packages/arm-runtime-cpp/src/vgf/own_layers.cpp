@@ -40,13 +40,15 @@ Known& known(Place place) {
     return place == Place::kUpper ? upper : lower;
 }
 
-/// The loader's note to this layer, in the chain of a create info.
+/// The loader's note to this layer, in the chain of a create info: a layer changes it.
 template <typename Link, typename Info>
 Link* link_of(const Info* info, VkStructureType type) {
-    auto* link = static_cast<Link*>(const_cast<void*>(info->pNext));
+    // NOLINTBEGIN(cppcoreguidelines-pro-type-const-cast)
+    auto* link = const_cast<Link*>(static_cast<const Link*>(info->pNext));
     while (link && (link->sType != type || link->function != VK_LAYER_LINK_INFO)) {
-        link = static_cast<Link*>(const_cast<void*>(link->pNext));
+        link = const_cast<Link*>(static_cast<const Link*>(link->pNext));
     }
+    // NOLINTEND(cppcoreguidelines-pro-type-const-cast)
     return link;
 }
 
@@ -212,7 +214,8 @@ std::optional<std::string> library_of_own_layers() {
     // The same library once more, which is how the loader will have it; an executable is none.
     void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
     if (library == nullptr) return std::nullopt;
-    const bool exported = dlsym(library, kUpperEntry) && dlsym(library, kLowerEntry);
+    const bool exported =
+        dlsym(library, kUpperEntry) != nullptr && dlsym(library, kLowerEntry) != nullptr;
     dlclose(library);
     return exported ? std::optional(path) : std::nullopt;
 }

@@ -26,8 +26,8 @@ constexpr const char* kLowerEntry = "arm_vgf_layer_below_tensors";
 /// is an executable, which the Vulkan loader cannot open: loading then works, and takes longer.
 std::optional<std::string> library_of_own_layers();
 
-/// From now on, shaders of a device come from `store` and go there; `store` must outlive the
-/// device. Nothing, where the device was made without these layers.
-void use_shader_store(VkDevice device, ShaderStore& store);
+/// From now on, shaders of the device `handle` come from `store` and go there; `store` must outlive
+/// the device. Nothing, where the device was made without these layers.
+void use_shader_store(VkDevice handle, ShaderStore& store);
 
 }  // namespace arm_runtime::vgf

@@ -182,6 +182,7 @@ void Pipeline::bind(const Storage& storage) {
     std::map<VkDescriptorType, uint32_t> counts;
     for (const Binding& b : segment_.bindings) ++counts[program_.resources[b.resource].descriptor];
     std::vector<VkDescriptorPoolSize> sizes;
+    sizes.reserve(counts.size());
     for (const auto& [type, count] : counts) sizes.push_back({type, count});
     const std::vector<VkDescriptorSetLayout> layouts(set_layouts_.begin(), set_layouts_.end());
     sets_.emplace(device_, sizes, layouts);

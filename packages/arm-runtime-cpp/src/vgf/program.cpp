@@ -158,7 +158,7 @@ class Reader {
     static void check_packed(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides,
                              size_t element, const std::string& where) {
         bool packed = strides.empty() || strides.size() == shape.size();
-        int64_t expected = static_cast<int64_t>(element);
+        auto expected = static_cast<int64_t>(element);
         for (size_t i = strides.size(); packed && i-- > 0;) {
             packed = strides[i] == expected;
             expected *= shape[i];
@@ -245,7 +245,7 @@ class Reader {
         for (uint32_t i = 0; i < sequence_->getSegmentDescriptorSetInfosSize(index); ++i) {
             const uint32_t set = sequence_->getSegmentDescriptorSetIndex(index, i);
             check_index(set, kMaxSets, where, "descriptor set");
-            const auto slots = sequence_->getDescriptorBindingSlotsHandle(index, i);
+            const auto* const slots = sequence_->getDescriptorBindingSlotsHandle(index, i);
             for (uint32_t j = 0; j < sequence_->getBindingsSize(slots); ++j) {
                 const Binding b{set, sequence_->getBindingSlotBinding(slots, j),
                                 sequence_->getBindingSlotMrtIndex(slots, j)};
@@ -278,7 +278,7 @@ class Reader {
     }
 
     void read_graph_constants(uint32_t index, Segment& s, const std::string& where) {
-        const auto handle = sequence_->getSegmentConstantBindingsHandle(index);
+        const auto* const handle = sequence_->getSegmentConstantBindingsHandle(index);
         std::set<uint32_t> ids;
         for (uint32_t i = 0; i < sequence_->getGraphConstantBindingsSize(handle); ++i) {
             const auto binding = sequence_->getGraphConstantBinding(handle, i);

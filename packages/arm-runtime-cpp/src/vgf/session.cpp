@@ -1,9 +1,8 @@
 // Session: a program ready to run, and running it.
-#include <time.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <ctime>
 #include <mutex>
 
 #include "arm_runtime/vgf.hpp"
@@ -281,7 +280,7 @@ class Session::Impl {
                   VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
               "vkGetQueryPoolResults");
         const auto when = [&](size_t i) {
-            const double ago = static_cast<double>(ticks[count - 1] - ticks[i]);
+            const auto ago = static_cast<double>(ticks[count - 1] - ticks[i]);
             const auto elapsed = static_cast<uint64_t>(ago * device_.timestamp_period());
             return std::max(submitted, done - std::min(elapsed, done));
         };

@@ -6,7 +6,7 @@ namespace arm_runtime::vgf {
 namespace {
 
 /// Before each shader in the file: its key, and its length in words.
-constexpr size_t kRecord = 3;
+constexpr size_t kRecord = 3, kRecordBytes = kRecord * sizeof(uint64_t);
 
 template <typename T>
 void append(std::vector<char>& out, const T* values, size_t count) {
@@ -30,9 +30,9 @@ ShaderKey key_of(const uint32_t* code, size_t words) {
 ShaderStore::ShaderStore(CacheFile file) : file_(std::move(file)) {
     const std::vector<char> data = file_.read();
     uint64_t record[kRecord];
-    for (size_t at = 0; data.size() - at >= sizeof(record);) {
-        std::memcpy(record, data.data() + at, sizeof(record));
-        at += sizeof(record);
+    for (size_t at = 0; data.size() - at >= kRecordBytes;) {
+        std::memcpy(record, data.data() + at, kRecordBytes);
+        at += kRecordBytes;
         const uint64_t words = record[2];
         if (words == 0 || words > (data.size() - at) / sizeof(uint32_t)) break;
         std::vector<uint32_t> code(words);

@@ -42,7 +42,7 @@ class SharedObjects {
   private:
     struct User {
         std::string key;
-        size_t count;
+        size_t count = 0;
     };
     std::map<std::string, Handle> by_key_;
     std::map<Handle, User> users_;

@@ -115,6 +115,7 @@ std::vector<std::vector<uint32_t>> Storage::shared_by(std::initializer_list<Role
         if (wanted && objects_[i].usage != 0) found[resource.storage].push_back(i);
     }
     std::vector<std::vector<uint32_t>> groups;
+    groups.reserve(found.size());
     for (auto& [storage, members] : found) groups.push_back(std::move(members));
     return groups;
 }

@@ -48,8 +48,8 @@ class Storage {
     };
 
     void find_uses();
-    void make_tensor(uint32_t resource);
-    void make_buffer(uint32_t resource);
+    void make_tensor(uint32_t index);
+    void make_buffer(uint32_t index);
     /// Memory for the resources of some roles, which last as long as the session.
     uint64_t bind_mapped(std::initializer_list<Role> roles, VkMemoryPropertyFlags preferred,
                          Memory& memory);

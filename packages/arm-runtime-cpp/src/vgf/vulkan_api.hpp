@@ -147,6 +147,8 @@ class Owned {
     Owned() = default;
     Owned(VkDevice device, Handle handle, Destroy destroy)
         : device_(device), handle_(handle), destroy_(destroy) {}
+    Owned(const Owned&) = delete;
+    Owned& operator=(const Owned&) = delete;
     Owned(Owned&& other) noexcept { *this = std::move(other); }
     Owned& operator=(Owned&& other) noexcept {
         std::swap(device_, other.device_);
@@ -157,6 +159,7 @@ class Owned {
     ~Owned() {
         if (destroy_) destroy_(device_, handle_, nullptr);
     }
+    // NOLINTNEXTLINE(cppcoreguidelines-explicit-constructor): it stands for its handle in calls
     operator Handle() const { return handle_; }
     const Handle* address() const { return &handle_; }
 

@@ -53,6 +53,7 @@ class LibraryNetwork final : public Network {
             // The library does not write to what it is given.
             if (payload.weights.size > 0)
                 weights_->write(
+                    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
                     const_cast<char*>(reinterpret_cast<const char*>(payload.weights.data)),
                     payload.weights.size);
             return true;

@@ -26,7 +26,7 @@ void report_errno(Report report, const char* what) {
 }
 
 int64_t now() {
-    timespec time;
+    timespec time{};
     clock_gettime(CLOCK_MONOTONIC, &time);
     return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
@@ -46,7 +46,7 @@ class Device {
 
     template <typename Request>
     bool call(unsigned long number, Request& request) const {
-        int status;
+        int status = 0;
         do status = ioctl(descriptor_, number, &request);
         while (status != 0 && (errno == EINTR || errno == EAGAIN));
         return status == 0;

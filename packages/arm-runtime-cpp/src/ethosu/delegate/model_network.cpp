@@ -40,6 +40,7 @@ class ModelNetwork final : public Network {
     bool run(uint8_t* temporary, Report report) override {
         EthosUMemory memory;
         // The model does not write to read-only regions.
+        // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
         memory.regions[0] = {const_cast<uint8_t*>(payload_.weights.data), payload_.weights.size,
                              true, nullptr};
         memory.regions[1] = tracked(temporary, payload_.scratch_size);

@@ -6,10 +6,11 @@ namespace arm_runtime::ethosu {
 namespace {
 
 constexpr size_t kNameSize = 16, kHeaderSize = 32, kAlignment = 16, kReferenceSize = 64;
-constexpr uint32_t kRank = 6, kRowWords = kRank + 3, kScratchRegion = 1;
+constexpr size_t kRank = 6, kRowWords = kRank + 3;
+constexpr int32_t kScratchRegion = 1;
 
 uint32_t word(const uint8_t* at) {
-    uint32_t value;
+    uint32_t value = 0;
     std::memcpy(&value, at, sizeof value);
     return value;
 }
@@ -20,7 +21,7 @@ struct Row {
 static_assert(sizeof(Row) == kRowWords * 4);
 
 Row row_at(const uint8_t* rows, uint32_t index) {
-    Row row;
+    Row row{};
     std::memcpy(&row, rows + size_t{index} * sizeof row, sizeof row);
     return row;
 }
@@ -28,7 +29,7 @@ Row row_at(const uint8_t* rows, uint32_t index) {
 /// The size of a row's tensor in bytes; false if it does not fit 31 bits or makes no sense.
 bool size_of(const Row& row, size_t& size) {
     if (row.element_size != 1 && row.element_size != 2 && row.element_size != 4) return false;
-    uint64_t total = static_cast<uint64_t>(row.element_size);
+    auto total = static_cast<uint64_t>(row.element_size);
     for (const int32_t n : row.shape) {
         if (n < 1) return false;
         total *= static_cast<uint64_t>(n);
@@ -60,7 +61,7 @@ const char* read_slots(Bytes block, size_t scratch_size, Slots& slots) {
         if (!size_of(row, size))
             return "an input or output has a shape or element size that is not one";
         if (row.offset < 0) continue;
-        if (row.region != static_cast<int32_t>(kScratchRegion))
+        if (row.region != kScratchRegion)
             return "an input or output is not in the scratch memory, region 1";
         if (size > scratch_size || static_cast<size_t>(row.offset) > scratch_size - size)
             return "an input or output ends after the scratch memory";

@@ -12,6 +12,8 @@ namespace {
 
 using namespace arm_runtime::ethosu;
 
+// As errno: `Report` has no context.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 thread_local std::string problem;
 
 void keep_problem(const char* text) { problem = text; }
@@ -77,7 +79,7 @@ int finish(bool good, char* message, uint64_t message_size) {
     return good ? 0 : 1;
 }
 
-bool read(const uint8_t* data, uint64_t size, Payload& payload) {
+bool read_from(const uint8_t* data, uint64_t size, Payload& payload) {
     const char* wrong = read_payload({data, static_cast<size_t>(size)}, {}, payload);
     if (wrong != nullptr) problem = std::string("the payload ") + wrong;
     return wrong == nullptr;
@@ -85,26 +87,26 @@ bool read(const uint8_t* data, uint64_t size, Payload& payload) {
 
 }  // namespace
 
-extern "C" int arm_ethosu_payload_run(const uint8_t* data, uint64_t size,
+extern "C" int arm_ethosu_payload_run(const uint8_t* payload, uint64_t size,
                                       const arm_ethosu_buffer* inputs, uint32_t input_count,
                                       const arm_ethosu_buffer* outputs, uint32_t output_count,
                                       char* message, uint64_t message_size) {
-    Payload payload;
+    Payload read;
     const bool good =
-        read(data, size, payload) && fits(payload.inputs, inputs, input_count, "input") &&
-        fits(payload.outputs, outputs, output_count, "output") && run(payload, inputs, outputs);
+        read_from(payload, size, read) && fits(read.inputs, inputs, input_count, "input") &&
+        fits(read.outputs, outputs, output_count, "output") && run(read, inputs, outputs);
     return finish(good, message, message_size);
 }
 
-extern "C" int arm_ethosu_payload_outputs(const uint8_t* data, uint64_t size, uint64_t* sizes,
+extern "C" int arm_ethosu_payload_outputs(const uint8_t* payload, uint64_t size, uint64_t* sizes,
                                           uint32_t* element_sizes, uint32_t capacity,
                                           uint32_t* count, char* message, uint64_t message_size) {
-    Payload payload;
-    const bool good = read(data, size, payload);
-    *count = good ? payload.outputs.count() : 0;
+    Payload read;
+    const bool good = read_from(payload, size, read);
+    *count = good ? read.outputs.count() : 0;
     for (uint32_t i = 0; i < *count && i < capacity; ++i) {
-        sizes[i] = payload.outputs[i].size;
-        element_sizes[i] = payload.outputs[i].element_size;
+        sizes[i] = read.outputs[i].size;
+        element_sizes[i] = read.outputs[i].element_size;
     }
     return finish(good, message, message_size);
 }

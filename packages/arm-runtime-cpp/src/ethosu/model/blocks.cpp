@@ -105,7 +105,7 @@ bool overlap(const Placement& a, const Box& in_a, const Placement& b, const Box&
 
 Box Blocks::at(int64_t i) const {
     const int64_t position[] = {i / (along(1) * along(2)), i / along(2) % along(1), i % along(2)};
-    Box box;
+    Box box{};
     for (int axis = 0; axis < 3; ++axis) {
         box.from[axis] = position[axis] * block[axis];
         box.to[axis] = at_most(box.from[axis] + block[axis], size[axis]);

@@ -35,7 +35,7 @@ bool overlap(const Placement& a, const Box& in_a, const Placement& b, const Box&
 
 /// A result, cut into blocks: depth changes fastest, then width.
 struct Blocks {
-    int64_t size[3], block[3];
+    int64_t size[3] = {}, block[3] = {1, 1, 1};
 
     int64_t count() const { return along(0) * along(1) * along(2); }
     Box at(int64_t i) const;

@@ -34,7 +34,7 @@ extern "C" int arm_ethosu_model_run(const uint8_t* command_stream, uint64_t size
                                     uint32_t region_count, uint32_t threads,
                                     uint64_t workspace_limit, char* message,
                                     uint64_t message_size) {
-    arm_runtime::EthosUFamily named;
+    auto named = arm_runtime::EthosUFamily::kU55;
     if (!find_family(family, named) || region_count > 8 || (regions == nullptr && region_count > 0))
         return -1;
     const uint32_t workers = threads < 1 ? 1 : threads > kMostThreads ? kMostThreads : threads;

@@ -21,7 +21,7 @@ struct Convolution {
     int64_t weights_step = 0;    ///< from one row's weights to the next's: 0, unless they are IFM2
     int64_t* rows = nullptr;     ///< for each worker a row of accumulators
     int32_t* partial = nullptr;  ///< for each worker a row's pixel of partial sums, depthwise
-    int64_t chunk;               ///< so many products cannot overflow 32 bits
+    int64_t chunk = 1;           ///< so many products cannot overflow 32 bits
 };
 
 /// sums[i] += pixels[i] . weights
@@ -133,7 +133,7 @@ bool read_matrices_u85(Machine& m, Convolution& c, FeatureMap& ifm2) {
     return true;
 }
 
-bool prepare(Machine& m, bool depthwise, Convolution& c, FeatureMap& ifm2) {
+bool prepare(Machine& m, bool depthwise, Convolution& c, const FeatureMap& ifm2) {
     const Window& w = c.window;
     if (depthwise && w.ifm_depth != w.ofm_depth) {
         return m.fail(EthosUFaultCode::kUnmodelled,

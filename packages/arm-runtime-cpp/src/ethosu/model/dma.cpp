@@ -69,7 +69,7 @@ bool read_copy(Machine& m, Copy& copy) {
         return false;
     }
     const uint32_t from = m.r[R16::DMA0_SRC_REGION], to = m.r[R16::DMA0_DST_REGION];
-    const uint32_t extensions = m.is_u85() ? 3u << kDimensionsAt | kIndexed : 0;
+    const uint32_t extensions = m.is_u85() ? 3U << kDimensionsAt | kIndexed : 0;
     if ((from & ~(kRegionMask | extensions)) != 0 ||
         (to & ~(kRegionMask | kInternal | extensions)) != 0) {
         return m.fail(EthosUFaultCode::kUnmodelled,
@@ -106,7 +106,7 @@ bool claim(Machine& m, const Copy& copy) {
 bool read_index(Machine& m, const Copy& copy, int64_t at, int64_t& index) {
     const uint8_t* bytes = m.readable(copy.index_region, at, 4, "DMA index");
     if (bytes == nullptr) return false;
-    int32_t value;
+    int32_t value = 0;
     std::memcpy(&value, bytes, sizeof(value));
     index = value;
     return (value >= 0 && value <= copy.largest_index) ||
@@ -117,7 +117,7 @@ bool read_index(Machine& m, const Copy& copy, int64_t at, int64_t& index) {
 /// Copies a run of bytes. A copy of bytes that nobody wrote is no use of them, so it copies the
 /// marks; the fault comes at the real use.
 bool copy_run(Machine& m, const Copy& copy, int64_t from, int64_t to) {
-    const size_t length = static_cast<size_t>(copy.length);
+    const auto length = static_cast<size_t>(copy.length);
     const uint8_t* data = m.addressable(copy.source.region, from, copy.length, "DMA source");
     if (data == nullptr) return false;
     if (copy.target.internal) {

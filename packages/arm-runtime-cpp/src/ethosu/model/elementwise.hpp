@@ -8,26 +8,26 @@ namespace arm_runtime::ethosu {
 
 /// As the families number them; U55 and U65 have those up to kShl.
 enum class ElementwiseMode : uint32_t {
-    kMul,
-    kAdd,
-    kSub,
-    kMin,
-    kMax,
-    kLrelu,
-    kAbs,
-    kClz,
-    kShr,
-    kShl,
-    kLsr,
-    kDiv,
+    kMul = 0,
+    kAdd = 1,
+    kSub = 2,
+    kMin = 3,
+    kMax = 4,
+    kLrelu = 5,
+    kAbs = 6,
+    kClz = 7,
+    kShr = 8,
+    kShl = 9,
+    kLsr = 10,
+    kDiv = 11,
     kEqual = 16,
-    kNotEqual,
-    kGreaterEqual,
-    kGreater,
+    kNotEqual = 17,
+    kGreaterEqual = 18,
+    kGreater = 19,
     kAnd = 33,
-    kOr,
-    kXor,
-    kNot,
+    kOr = 34,
+    kXor = 35,
+    kNot = 36,
     kAndNot = 42,
 };
 
@@ -42,11 +42,11 @@ struct Elementwise {
     /// shift that is none.
     using Function = bool (*)(const Elementwise& e, int64_t x, int64_t y, int64_t& result);
 
-    ElementwiseMode mode;
-    Function function;
+    ElementwiseMode mode = ElementwiseMode::kMul;
+    Function function = nullptr;
     Operand first, second;
     bool unary = false, swapped = false;
-    bool scaled;  ///< by OFM_SCALE
+    bool scaled = false;  ///< by OFM_SCALE
     OutputStage output;
     Scale first_scale, second_scale;  ///< of operands
     int64_t* rows = nullptr;          ///< results, for each worker

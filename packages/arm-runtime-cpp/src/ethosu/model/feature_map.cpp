@@ -58,7 +58,7 @@ bool read_map(Machine& m, const Names& n, FeatureMap& map) {
         return m.fail(EthosUFaultCode::kRegister, "%s has layout %u", n.name, unsigned{layout});
     map.name = n.name;
     map.region = m.r[n.region];
-    map.element = 1u << log_element;
+    map.element = 1U << log_element;
     map.is_signed = (precision & 1) != 0;
     map.bricks = layout == 1;
     map.zero_point = m.r.signed16(n.zero_point);
@@ -219,7 +219,7 @@ bool store_row(Machine& m, const FeatureMap& map, int64_t y, int64_t width, int6
                const int32_t* in) {
     if (map.storage == Storage::kNone) return true;
     if (map.storage == Storage::kChained) {
-        const size_t count = static_cast<size_t>(width * depth);
+        const auto count = static_cast<size_t>(width * depth);
         std::memcpy(map.chain.data + y * width * depth, in, count * sizeof(*in));
         return true;
     }
@@ -231,7 +231,7 @@ bool store_row(Machine& m, const FeatureMap& map, int64_t y, int64_t width, int6
             for (int64_t i = 0; i < count; ++i) data[i] = static_cast<uint8_t>(from[i]);
         } else if (map.element == 2) {
             for (int64_t i = 0; i < count; ++i) {
-                const uint16_t value = static_cast<uint16_t>(from[i]);
+                const auto value = static_cast<uint16_t>(from[i]);
                 std::memcpy(data + 2 * i, &value, 2);
             }
         } else {

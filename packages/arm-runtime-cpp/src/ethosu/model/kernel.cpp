@@ -57,7 +57,7 @@ Box read_by(const Window& w, const Blocks& blocks, const Box& block, int64_t par
     const int64_t factor = w.upscale == Upscale::kNone ? 1 : 2;
     const int64_t strides[] = {k.stride_y, k.stride_x}, taps[] = {k.height, k.width},
                   pads[] = {w.pad_top, w.pad_left}, sizes[] = {w.ifm_height, w.ifm_width};
-    Box box;
+    Box box{};
     for (int axis = 0; axis < 2; ++axis) {
         const int64_t number = block.from[axis] / blocks.block[axis],
                       gaps = number * at_least(strides[axis] - taps[axis], 0),

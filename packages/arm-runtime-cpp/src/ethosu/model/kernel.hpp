@@ -7,23 +7,23 @@
 namespace arm_runtime::ethosu {
 
 struct Kernel {
-    int64_t height, width;   ///< in elements, after dilation
-    int64_t taps_y, taps_x;  ///< weights
-    int64_t stride_y, stride_x, dilation_y, dilation_x;
-    bool part_kernel;  ///< weights are in part-kernel-first order
+    int64_t height = 1, width = 1;   ///< in elements, after dilation
+    int64_t taps_y = 1, taps_x = 1;  ///< weights
+    int64_t stride_y = 1, stride_x = 1, dilation_y = 1, dilation_x = 1;
+    bool part_kernel = false;  ///< weights are in part-kernel-first order
 };
 
 enum class Upscale : uint16_t { kNone = 0, kNearest = 1, kZeros = 2 };
 
 struct Window {
     Kernel kernel;
-    int64_t ofm_height, ofm_width, ofm_depth, ifm_depth;
-    int64_t pad_top, pad_left;
-    bool padded;                    ///< on any side
-    int64_t height, width;          ///< the IFM, upscaled, with its padding
-    int64_t rows, columns;          ///< the IFM, upscaled
-    int64_t ifm_height, ifm_width;  ///< the IFM in memory
-    Upscale upscale;
+    int64_t ofm_height = 0, ofm_width = 0, ofm_depth = 0, ifm_depth = 0;
+    int64_t pad_top = 0, pad_left = 0;
+    bool padded = false;                    ///< on any side
+    int64_t height = 0, width = 0;          ///< the IFM, upscaled, with its padding
+    int64_t rows = 0, columns = 0;          ///< the IFM, upscaled
+    int64_t ifm_height = 0, ifm_width = 0;  ///< the IFM in memory
+    Upscale upscale = Upscale::kNone;
     int64_t ifm_block = 0;  ///< channels that a job reads, of a sum over them; 0: those it writes
 
     /// One element at a time.

@@ -1,5 +1,6 @@
 #include "machine.hpp"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -15,7 +16,7 @@ void* Workspace::take(uint64_t bytes) {
         bytes > kLimit ? kLimit : (bytes + kAlignment - 1) / kAlignment * kAlignment;
     const uint64_t at = used_;
     used_ = used_ > kLimit - rounded ? kLimit : used_ + rounded;
-    if (used_ > peak_) peak_ = used_;
+    peak_ = std::max(peak_, used_);
     const uintptr_t skew =
         (kAlignment - reinterpret_cast<uintptr_t>(data_) % kAlignment) % kAlignment;
     if (data_ == nullptr || used_ + skew > size_) return nullptr;
@@ -62,13 +63,13 @@ bool Machine::fail(EthosUFaultCode code, const char* reason, ...) {
     for (uint32_t i = 0; i < Registers::kShortCount; ++i) {
         const uint32_t code16 = Registers::kShortFirst + i;
         const char* name = short_command_name(is_u85(), code16);
-        const R16 r16 = static_cast<R16>(code16);
+        const auto r16 = static_cast<R16>(code16);
         if (name != nullptr && r.has(r16))
             text.add(" %s=%u", name + std::strlen("NPU_SET_"), unsigned{r[r16]});
     }
     for (uint32_t code32 = 0; code32 < Registers::kLongCount; ++code32) {
         const char* name = long_command_name(is_u85(), code32);
-        const R32 r32 = static_cast<R32>(code32);
+        const auto r32 = static_cast<R32>(code32);
         if (name == nullptr || !r.has(r32)) continue;
         text.add(" %s=0x%" PRIx32, name + std::strlen("NPU_SET_"), r[r32]);
         if (r.parameter(r32) != 0) text.add("(%u)", unsigned{r.parameter(r32)});
@@ -90,20 +91,22 @@ bool Machine::need_one(R32 register32) {
 
 bool Machine::inside(uint32_t region, int64_t address, int64_t size, const char* what) {
     if (region > 7 || regions[region].data == nullptr) {
-        return fail(EthosUFaultCode::kAddress, "%s is in region %u, of which there is no memory",
-                    what, unsigned{region});
+        fail(EthosUFaultCode::kAddress, "%s is in region %u, of which there is no memory", what,
+             unsigned{region});
+        return false;
     }
-    const int64_t limit = static_cast<int64_t>(regions[region].size);
+    const auto limit = static_cast<int64_t>(regions[region].size);
     if (address >= 0 && size >= 0 && size <= limit && address <= limit - size) return true;
-    return fail(EthosUFaultCode::kAddress,
-                "%s: %" PRId64 " bytes at %" PRId64 " are outside region %u of %" PRId64 " bytes",
-                what, size, address, unsigned{region}, limit);
+    fail(EthosUFaultCode::kAddress,
+         "%s: %" PRId64 " bytes at %" PRId64 " are outside region %u of %" PRId64 " bytes", what,
+         size, address, unsigned{region}, limit);
+    return false;
 }
 
 bool Machine::claim(uint32_t region, int64_t first, int64_t size, bool write, const char* what) {
     if (planning || size <= 0) return true;
-    Hazards::Kind kind;
-    uint32_t index;
+    auto kind = Hazards::Kind::kKernel;
+    uint32_t index = 0;
     if (!hazards.conflicts({region, write, first, first + size}, kind, index)) return true;
     return fail(EthosUFaultCode::kHazard,
                 "%s: %s bytes %" PRId64 " to %" PRId64

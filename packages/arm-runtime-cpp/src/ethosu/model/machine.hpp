@@ -122,9 +122,9 @@ struct Machine {
             Machine& machine;
             F& body;
             std::atomic<int32_t> next{0};  // a row has a number below 2^21
-            int64_t count;
+            int64_t count = 0;
         } job{*this, body, {0}, count};
-        auto serve = [](void* argument, uint32_t worker) {
+        const auto serve = [](void* argument, uint32_t worker) {
             Job& self = *static_cast<Job*>(argument);
             for (;;) {
                 const int64_t row = self.next.fetch_add(1, std::memory_order_relaxed);
@@ -160,6 +160,6 @@ bool run_convolution(Machine& m, bool depthwise, uint32_t mode);
 bool run_pool(Machine& m, uint32_t mode);
 bool run_elementwise(Machine& m, uint32_t mode);
 bool run_dma(Machine& m);
-bool run_resize_u85(Machine& m, uint32_t mode);
+bool run_resize_u85(Machine& m, uint32_t parameter);
 
 }  // namespace arm_runtime::ethosu

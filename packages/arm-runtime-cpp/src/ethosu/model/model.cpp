@@ -118,7 +118,7 @@ bool execute(Machine& m, Words stream) {
     uint32_t loops = 0;
     for (; i < stream.size(); ++at.command_index) {
         const uint32_t word = stream[i], code = word & kCodeMask, kind = word >> kKindShift & 3;
-        const uint16_t parameter = static_cast<uint16_t>(word >> 16);
+        const auto parameter = static_cast<uint16_t>(word >> 16);
         at.word_index = static_cast<uint32_t>(i);
         const char* name = kind == 0   ? short_command_name(u85, code)
                            : kind == 1 ? long_command_name(u85, code)

@@ -53,7 +53,7 @@ namespace arm_runtime::ethosu {
     X(WEIGHT3_BASE, 148) X(WEIGHT3_LENGTH, 149) X(RESIZE_X, 150) X(RESIZE_Y, 151)
 // clang-format on
 
-#define ARM_ETHOSU_ENUMERATOR(name, number) name = number,
+#define ARM_ETHOSU_ENUMERATOR(name, number) name = (number),
 enum class Op : uint16_t {
     ARM_ETHOSU_OPERATIONS(ARM_ETHOSU_ENUMERATOR) ARM_ETHOSU_OPERATIONS_U85(ARM_ETHOSU_ENUMERATOR)
         ARM_ETHOSU_LONG_OPERATIONS_U85(ARM_ETHOSU_ENUMERATOR)

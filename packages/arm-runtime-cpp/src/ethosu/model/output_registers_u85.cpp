@@ -35,7 +35,7 @@ bool read_activation(Machine& m, OutputStage& out) {
         if (function != 0 || low > out.minimum) out.minimum = low;
         if (function != 0 || high < out.maximum) out.maximum = high;
     }
-    TableKind kind;
+    auto kind = TableKind::kNone;
     switch (function) {
         case 0:
             return true;

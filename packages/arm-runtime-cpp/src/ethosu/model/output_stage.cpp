@@ -22,7 +22,7 @@ bool read_output_stage(Machine& m, bool accumulates, OutputStage& out) {
     const int* axes = out.permutation.axes;
     const int64_t height = sizes[axes[0]], width = sizes[axes[1]], depth = sizes[axes[2]];
     m.made.command_index = m.fault->command_index;
-    m.made.placement = out.ofm;
+    m.made.placement = static_cast<const Placement&>(out.ofm);
     m.made.blocks = out.permutation.is_identity()
                         ? read_blocks(m, height, width, depth)
                         : Blocks{{height, width, depth}, {height, width, depth}};
@@ -32,7 +32,7 @@ bool read_output_stage(Machine& m, bool accumulates, OutputStage& out) {
 bool check_accumulators(Machine& m, const OutputStage& out, const int64_t* values, int64_t count) {
     const int64_t limit = int64_t{1} << (out.accumulator_bits - 1);
     bool fits = true;
-    for (int64_t i = 0; i < count; ++i) fits &= (values[i] >= -limit) & (values[i] < limit);
+    for (int64_t i = 0; i < count; ++i) fits &= values[i] >= -limit && values[i] < limit;
     return fits || m.fail(EthosUFaultCode::kOverflow,
                           "an accumulator does not fit %" PRIu32 " bits", out.accumulator_bits);
 }

@@ -17,13 +17,13 @@ struct Permutation {
 
 struct OutputStage {
     FeatureMap ofm;
-    int64_t height, width, depth;
-    bool global_scale;  ///< OFM_SCALE holds for all channels
-    Scale scale;        ///< OFM_SCALE
-    Rounding rounding;
+    int64_t height = 0, width = 0, depth = 0;
+    bool global_scale = false;  ///< OFM_SCALE holds for all channels
+    Scale scale;                ///< OFM_SCALE
+    Rounding rounding = Rounding::kDoubleSymmetric;
     uint32_t early = 0;  ///< as for `make_scale`
-    uint32_t accumulator_bits;
-    int64_t minimum, maximum;  ///< of the clip
+    uint32_t accumulator_bits = 0;
+    int64_t minimum = 0, maximum = 0;  ///< of the clip
     Table table;
     Permutation permutation;
     AccumulationU85 accumulation;

@@ -16,7 +16,7 @@ bool is_extreme(Pool mode) { return mode == Pool::kMax || mode == Pool::kMin; }
 bool is_argmax(Pool mode) { return mode == Pool::kArgmaxX || mode == Pool::kArgmaxY; }
 
 struct Pooling {
-    Pool mode;
+    Pool mode = Pool::kNone;
     Window window;
     FeatureMap ifm;
     OutputStage output;

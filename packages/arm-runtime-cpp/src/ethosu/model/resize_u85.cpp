@@ -10,7 +10,7 @@ enum class Mode : uint32_t { kBilinear = 0, kNearest = 2 };
 
 /// Where result `i` of an axis comes from: element `at`, `remainder / numerator` towards the next.
 struct Axis {
-    int64_t size, numerator, step, offset;
+    int64_t size = 0, numerator = 1, step = 0, offset = 0;
 
     int64_t floor(int64_t i) const {
         const int64_t t = i * step + offset;

@@ -1,5 +1,6 @@
 #include "tables.hpp"
 
+#include <cstddef>
 #include <cstring>
 
 namespace arm_runtime::ethosu {
@@ -8,7 +9,7 @@ namespace {
 template <typename Entry>
 int32_t entry(const uint8_t* table, int32_t index) {
     Entry value;
-    std::memcpy(&value, table + index * static_cast<int32_t>(sizeof(Entry)), sizeof(Entry));
+    std::memcpy(&value, table + index * static_cast<ptrdiff_t>(sizeof(Entry)), sizeof(Entry));
     return value;
 }
 

@@ -24,11 +24,11 @@ class Bits {
             short_ = true;
             return 0;
         }
-        const size_t byte = static_cast<size_t>(at_ / 8), last = static_cast<size_t>(size_ / 8);
+        const auto byte = static_cast<size_t>(at_ / 8), last = static_cast<size_t>(size_ / 8);
         uint32_t word = 0;
         for (size_t i = 0; i < 4 && byte + i < last; ++i)
             word |= uint32_t{data_[byte + i]} << (8 * i);
-        word = word >> (at_ % 8) & ((1u << count) - 1);  // count is 15 at most, so 4 bytes hold it
+        word = word >> (at_ % 8) & ((1U << count) - 1);  // count is 15 at most, so 4 bytes hold it
         at_ += count;
         return word;
     }
@@ -102,7 +102,7 @@ class Decoder {
         if (raw) {
             divisor = palette_bits_;
             if (palette_size_ > 0) {
-                for (divisor = 0; (1u << divisor) < palette_size_;) ++divisor;
+                for (divisor = 0; (1U << divisor) < palette_size_;) ++divisor;
             }
         } else if (divisor > kLargestWeightDivisor) {
             return wrong("an unknown code for weights");

@@ -28,7 +28,7 @@ bool decode_stream(Machine& m, R32 base, R32 length, bool fast, int64_t count, i
         !m.claim(m.r[R16::WEIGHT_REGION], m.r.address(base), bytes, false, "weights")) {
         return false;
     }
-    const size_t size = static_cast<size_t>(bytes), capacity = static_cast<size_t>(count);
+    const auto size = static_cast<size_t>(bytes), capacity = static_cast<size_t>(count);
     const DecodedWeights decoded = fast ? decode_fast_weights(stream, size, flat, capacity)
                                         : decode_weights(stream, size, flat, capacity);
     if (decoded.problem != nullptr)

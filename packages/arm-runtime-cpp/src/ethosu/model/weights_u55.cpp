@@ -20,7 +20,7 @@ Stream describe(const Machine& m, const Window& w, bool depthwise, uint32_t ifm_
                 int64_t cores, int64_t core) {
     const Kernel& k = w.kernel;
     const int64_t block = m.r.size(R16::OFM_BLK_DEPTH_M1), n = m.accelerator->weight_streams;
-    Stream s;
+    Stream s{};
     s.depthwise = depthwise;
     s.part_kernel = k.part_kernel;
     s.ofm_depth = (w.ofm_depth - core + cores - 1) / cores;
@@ -40,6 +40,7 @@ Stream describe(const Machine& m, const Window& w, bool depthwise, uint32_t ifm_
 /// block of outputs, one tap, and `kIfmUblock` inputs (one if depthwise): first output, outputs of
 /// the block that remain, tap (or -1, 0 where it is padding), first input.
 template <typename F>
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): one loop for each level of the order
 void walk(const Stream& s, F&& run) {
     for (int64_t ob = 0; ob < s.ofm_depth; ob += s.ofm_block) {
         const int64_t outputs = at_most(s.ofm_block, s.ofm_depth - ob);
@@ -88,7 +89,7 @@ int64_t count_weights(const Stream& s) {
 bool place(const Stream& s, const int16_t* flat, int64_t cores, int64_t core, int64_t all_outputs,
            int16_t* out) {
     const int64_t run_inputs = s.depthwise ? 1 : kIfmUblock, taps = s.taps_y * s.taps_x;
-    int16_t stray = 0;
+    int stray = 0;
     walk(s, [&](int64_t first, int64_t left, int64_t y, int64_t x, int64_t input) {
         for (int64_t o = 0; o < s.ofm_ublock; ++o, flat += run_inputs) {
             const int64_t inputs =

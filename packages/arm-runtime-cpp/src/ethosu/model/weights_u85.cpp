@@ -37,9 +37,11 @@ bool describe(Machine& m, const Window& w, bool depthwise, bool sparse, uint32_t
     s.ifm_depth = depthwise ? 1 : w.ifm_depth;
     s.ofm_block = m.r.size(R16::OFM_BLK_DEPTH_M1);
     s.ofm_ublock = ofm_ublock_depth_u85(m);
-    if (s.ofm_ublock == 0 || s.ofm_ublock % (kInterleaved * s.streams) != 0)
-        return m.fail(EthosUFaultCode::kRegister, "ACC_FORMAT 0x%x has no micro block",
-                      unsigned{m.r[R16::ACC_FORMAT]});
+    if (s.ofm_ublock == 0 || s.ofm_ublock % (kInterleaved * s.streams) != 0) {
+        m.fail(EthosUFaultCode::kRegister, "ACC_FORMAT 0x%x has no micro block",
+               unsigned{m.r[R16::ACC_FORMAT]});
+        return false;
+    }
     s.ifm_block = ifm_block_depth(m, k.part_kernel, ifm_element, sparse);
     s.inputs_at_once = sparse ? 16 : 8;
     s.ifm_ublock = k.part_kernel && wide && !sparse ? 8 : s.ifm_block;
@@ -145,7 +147,7 @@ class Reader {
 /// Puts the weights of one stream in place. False if one that is padding is not 0.
 bool place(const Order& s, int64_t stream, Reader reader, int16_t* out) {
     const int64_t taps = s.taps_y * s.taps_x, run_size = s.run() * s.ifm_ublock;
-    int16_t stray = 0;
+    int stray = 0;
     const auto run = [&](int64_t first_output, int64_t y, int64_t x, int64_t first_input) {
         const int64_t tap = y * s.taps_x + x;
         for (int64_t i = 0; i < s.ifm_ublock; i += s.inputs_at_once) {
