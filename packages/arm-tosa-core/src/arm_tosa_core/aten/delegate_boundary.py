@@ -68,7 +68,7 @@ def _homes(node: Node, analysis: Analysis) -> Homes:
 def narrow_int64(program: ExportedProgram, analysis: Analysis) -> None:
     """Casts int64 tensors to int32 where they enter a region, and results back where they leave it.
 
-    The dry run has made sure that the numbers fit; TOSA has no int64.
+    The lowering has made sure that the numbers fit; TOSA has no int64.
     """
     for node, crossing in _crossings(program, analysis):
         home = analysis.accepted.get(node)
