@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,8 +13,9 @@ from torch.fx import Node
 from arm_tosa_core import TosaCompileSpec
 from arm_tosa_core.exir.compilation import Compilation
 from arm_tosa_core.lower.lowering import Lowering
+from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.rewrite import Stage
-from arm_tosa_core.tosa.rewrite_engine import observed
+from arm_tosa_core.tosa.rewrite_engine import Observer, Statistics, observed
 
 X = torch.randn(1, 4, 8, 8, generator=torch.Generator().manual_seed(0))
 INT = TosaCompileSpec("TOSA-1.0+INT")
@@ -29,6 +29,16 @@ def two_regions(net: Net, x: torch.Tensor) -> torch.Tensor:
     return net.conv2(first) + outside
 
 
+class Stages(Observer):
+    """Notes the stages that are over."""
+
+    def __init__(self) -> None:
+        self.seen: list[Stage] = []
+
+    def finished(self, graph: Graph, stage: Stage, statistics: Statistics | None) -> None:
+        self.seen.append(stage)
+
+
 def test_stages_run_in_order_as_far_as_is_asked() -> None:
     program = export(Net(lambda net, x: net.conv(x).relu_()), (X,))
     compilation = Compilation(program, FP.target(), alone=True)
@@ -36,11 +46,10 @@ def test_stages_run_in_order_as_far_as_is_asked() -> None:
     assert torch.ops.aten.relu.default in {node.target for node in compilation.program.graph.nodes}
     assert torch.ops.aten.relu_.default in {node.target for node in program.graph.nodes}  # left as it is
     assert compilation.run(Stage.LOWER).stage is Stage.LOWER and compilation.analysis.accepted
-    after: list[Stage] = []
-    watch = SimpleNamespace(applied=lambda *_: None, finished=lambda graph, stage, statistics: after.append(stage))
+    watch = Stages()
     with observed(watch):
         (region,) = compilation.regions()
-    assert compilation.stage is Stage.PARTITION and after[-2:] == [Stage.OPTIMIZE, Stage.LEGALIZE]
+    assert compilation.stage is Stage.PARTITION and watch.seen[-2:] == [Stage.OPTIMIZE, Stage.LEGALIZE]
     assert compilation.report.delegates == 1 and region.graph.ops
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import executorch.kernels.quantized  # noqa: F401  # to_executorch needs its operators for q and dq at the edges
 from executorch.exir import EdgeProgramManager, to_edge
 from torch.export import ExportedProgram
 from torch.fx.passes.operator_support import OperatorSupportBase
