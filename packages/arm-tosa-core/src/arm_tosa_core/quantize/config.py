@@ -35,7 +35,8 @@ class QuantizationConfig:
     """What to observe at inputs, outputs, weights and biases; None leaves it in float.
 
     Args:
-        input_activation, output_activation: of the operator's tensors.
+        input_activation: of the operator's inputs.
+        output_activation: of its results.
         weight: of convolutions and linear layers.
         bias: usually None: a bias has the steps of the accumulator that it is added to, and is float in training
             (``accumulator.py``).
@@ -140,7 +141,10 @@ def get_symmetric_quantization_config(
         is_qat: fake quantization for training instead of observers.
         is_dynamic: scales of the inputs of convolutions and linear layers are computed at run time; all else
             stays in float. For specifications with the FP and INT profiles.
-        act_qmin, act_qmax, weight_qmin, weight_qmax: ranges of the integers, within int8.
+        act_qmin: the smallest integer of activations, within int8.
+        act_qmax: the largest one.
+        weight_qmin: the smallest integer of weights, within int8.
+        weight_qmax: the largest one.
 
     Raises:
         UsageError: a range outside int8, or both ``is_dynamic`` and ``is_qat``.
