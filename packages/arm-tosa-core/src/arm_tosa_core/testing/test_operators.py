@@ -125,6 +125,9 @@ def check_case(
 
 
 #: What refusals say where an operator needs float.
-_NO_FLOAT = ("has integers only", "needs FP", "16 bits cannot follow", "32 bits do not hold", "is used in float by")
+_NO_FLOAT = (
+    *("has integers only", "needs FP", "16 bits cannot follow", "32 bits do not hold", "is used in float by"),
+    "into torch.float32",  # a cast whose result has no integer form
+)
 _LIST = "Then add the row and a part of the reason to the file of --arm-refusals."
 _DELETE = "delete its line in the file of --arm-refusals"
