@@ -87,8 +87,7 @@ def _observed_quotient(b: CompositeBuilder[V], x: V | float, y: V | float, *, ro
     quotient = b.aten.mul(x, b.aten.reciprocal(y))
     if rounding_mode is None:
         return quotient
-    rounded_: Callable[..., V] = getattr(b.aten, rounding_mode)
-    return rounded_(quotient)
+    return b.aten.floor(quotient) if rounding_mode == "floor" else b.aten.trunc(quotient)
 
 
 def _observed_rest(b: CompositeBuilder[V], x: V | float, y: V | float, *, rounding_mode: str) -> V:
@@ -143,7 +142,9 @@ def fmod(b: OpBuilder, x: Operand, y: Operand) -> Value:
     return _rest(b, x, y, "trunc", torch.fmod)
 
 
-def _rest(b: OpBuilder, x: Operand, y: Operand, mode: str, function: Callable[..., torch.Tensor]) -> Value:
+def _rest(
+    b: OpBuilder, x: Operand, y: Operand, mode: str, function: Callable[[torch.Tensor, float], torch.Tensor]
+) -> Value:
     def exact(real: torch.Tensor, number: float) -> torch.Tensor:
         return torch.round((real.double() - function(real, number).double()) / number)
 

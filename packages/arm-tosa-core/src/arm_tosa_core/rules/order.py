@@ -14,12 +14,15 @@ from ..lower.op_builder import OpBuilder
 from ..lower.rule import Q, op
 from ..lower.values import Value
 
+_Part = slice[int | None, int | None, None]
+_ALL: _Part = slice(None, None)
+
 #: Comparisons at most; each takes four bytes.
 _MOST = 1 << 22
 
 
 def _ordered(
-    b: OpBuilder, x: Value, dim: int, descending: bool, wanted: slice = slice(None), keepdim: bool = True
+    b: OpBuilder, x: Value, dim: int, descending: bool, wanted: _Part = _ALL, keepdim: bool = True
 ) -> tuple[Value, Value]:
     """Numbers along an axis in order, equal ones as they stood, and their indices (int64).
 

@@ -18,7 +18,9 @@ from .convolution import _each
 from .pool import _NO_INDICES, _adaptive, avg_pool2d, max_pool2d, scaled_sum
 
 _T = TypeVar("_T")
-_Pool = Callable[[Value, slice], Value]
+#: Which of the axes of a kernel.
+_Axes = slice[int, int, None]
+_Pool = Callable[[Value, _Axes], Value]
 
 
 def _pooled(b: OpBuilder, x: Value, pool: _Pool) -> Value:
@@ -40,7 +42,7 @@ def _pooled(b: OpBuilder, x: Value, pool: _Pool) -> Value:
     return b.RESHAPE(columns, [batch, channels, columns.shape[2], height, width])
 
 
-def _own(numbers: Sequence[_T], which: slice, beside: _T) -> list[_T]:
+def _own(numbers: Sequence[_T], which: _Axes, beside: _T) -> list[_T]:
     """The numbers of a pool's own axes; images that stand for columns have another, of width 1."""
     own = list(numbers[which])
     return own if len(own) == 2 else [*own, beside]
@@ -59,7 +61,7 @@ def max_pool3d(
     kernel, padding, dilation = (_each(v, 3) for v in (kernel, padding, dilation))
     stride = _each(stride, 3) or kernel
 
-    def pool(images: Value, which: slice) -> Value:
+    def pool(images: Value, which: _Axes) -> Value:
         k, s, p, d = (_own(v, which, one) for v, one in ((kernel, 1), (stride, 1), (padding, 0), (dilation, 1)))
         return max_pool2d(b, images, k, s, p, d, ceil_mode)
 
@@ -96,7 +98,7 @@ def avg_pool3d(
         size = _whole(x.shape[-3:], kernel, stride, padding, ceil_mode)
         return _scaled_sum(b, b.PAD(x, [(0, 0)] * (x.rank - 3) + size), kernel, stride, divisor_override)
 
-    def pool(images: Value, which: slice) -> Value:
+    def pool(images: Value, which: _Axes) -> Value:
         k, s, p = (_own(v, which, one) for v, one in ((kernel, 1), (stride, 1), (padding, 0)))
         return avg_pool2d(b, images, k, s, p, ceil_mode, count_include_pad)
 
@@ -131,7 +133,7 @@ def _whole(
 
 @op("aten.adaptive_avg_pool3d.default", "aten._adaptive_avg_pool3d.default", quant=Q.SHARED)
 def adaptive_avg_pool3d(b: OpBuilder, x: Value, size: Sequence[int | None]) -> Value:
-    def pool(images: Value, which: slice) -> Value:
+    def pool(images: Value, which: _Axes) -> Value:
         return _adaptive(b, images, _own(size, which, None), lambda v, kernel: avg_pool2d(b, v, kernel))
 
     return _pooled(b, x, pool)
@@ -139,7 +141,7 @@ def adaptive_avg_pool3d(b: OpBuilder, x: Value, size: Sequence[int | None]) -> V
 
 @op("aten.adaptive_max_pool3d.default", quant=Q.SHARED)
 def adaptive_max_pool3d(b: OpBuilder, x: Value, size: Sequence[int | None]) -> tuple[Value, Rejected]:
-    def pool(images: Value, which: slice) -> Value:
+    def pool(images: Value, which: _Axes) -> Value:
         return _adaptive(b, images, _own(size, which, None), lambda v, kernel: max_pool2d(b, v, kernel))
 
     return _pooled(b, x, pool), _NO_INDICES
