@@ -161,7 +161,7 @@ def split(_: Any, x: Any, v: Any) -> Any:
 
 @pytest.mark.parametrize(("function", "view"), [(repeated, r"aten\.expand"), (split, "getitem")])
 def test_through_other_views(function: Callable[..., Any], view: str) -> None:
-    with pytest.raises(UsageError, match=rf"test_assignments\.py.*{view}.*is assigned to in place.*torch\.where"):
+    with pytest.raises(UsageError, match=rf"test_slice_assignments\.py.*{view}.*is assigned to in place.*torch\.where"):
         prepared(function)
 
 
