@@ -1,7 +1,7 @@
-"""Makes the helper modules of this folder importable, and keeps tests off the user's cache."""
+"""Makes helper modules importable, keeps tests off the user's cache, and has graphs verified between rewrites."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -10,6 +10,7 @@ import pytest
 
 from arm_tosa_core.plugin import entry_points as plugins
 from arm_tosa_core.plugin.target import Target
+from arm_tosa_core.testing.verified_rewrites import verified_rewrites
 
 sys.path.append(str(Path(__file__).parent))  # pytest's importlib mode leaves it alone
 
@@ -17,6 +18,12 @@ sys.path.append(str(Path(__file__).parent))  # pytest's importlib mode leaves it
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARM_TOSA_CACHE_DIR", str(tmp_path / "cache"))
+
+
+@pytest.fixture(autouse=True)
+def _verified_rewrites() -> Iterator[None]:
+    with verified_rewrites():
+        yield
 
 
 @pytest.fixture

@@ -8,9 +8,7 @@ from pathlib import Path
 from arm_tosa_core.exir.pte import Delegate, delegates
 from arm_tosa_core.support.errors import UsageError
 
-from .vgf_format import check_vgf
-
-BACKEND_ID = "VgfBackend"
+from .vgf_format import BACKEND_ID, check_vgf
 
 
 def extract_vgf(pte: bytes | str | PathLike[str]) -> list[bytes]:

@@ -10,6 +10,8 @@ import struct
 
 from arm_tosa_core.support.errors import UsageError
 
+#: The ExecuTorch delegate whose payload it is.
+BACKEND_ID = "VgfBackend"
 MAGIC = b"VGF1"
 HEADER_SIZE = 128
 _SECTIONS = ("modules", "model sequence", "model resources", "constants")

@@ -13,9 +13,8 @@ from arm_tosa_core.plugin.target import Span, Target
 from arm_tosa_core.support.errors import ToolError
 
 from .constraints import checks_for
-from .extract import BACKEND_ID
 from .rewrites import REWRITES
-from .vgf_format import check_vgf
+from .vgf_format import BACKEND_ID, check_vgf
 
 if TYPE_CHECKING:
     import numpy as np

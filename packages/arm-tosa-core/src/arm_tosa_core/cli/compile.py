@@ -17,6 +17,7 @@ from ..support.errors import NothingDelegatedWarning, UsageError
 from .files import read_tosa
 from .model import FORMS, load_program
 from .options import Calibration, Options, Quantize, TargetName, compile_spec_for, parse_options
+from .print_after import printed_after
 from .quantize import hint, prepare
 from .refusals import data_of, table_of
 from .report import Result, say
@@ -37,6 +38,15 @@ def compile_(
     option: Options = None,
     artifacts: Annotated[Path | None, typer.Option(help="Leave the TOSA graphs and the tools' outputs here.")] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache of results.")] = False,
+    print_after: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="STAGE|REWRITE",
+            help="Print the TOSA graphs after LOWER, OPTIMIZE or LEGALIZE, or each time that a rewrite applied, with "
+            "the reason; may be given several times. Implies --no-cache.",
+        ),
+    ] = None,
+    print_to: Annotated[Path | None, typer.Option(help="Print to this file, not to the standard error stream.")] = None,
 ) -> Result:
     """Compile a model for a target."""
     device = plugins.target(target)
@@ -46,10 +56,13 @@ def compile_(
     if Path(model).suffix == ".tosa":
         if quantize or calibration:
             raise UsageError("--quantize and --calibration are for PyTorch models; a .tosa is compiled as it is")
+        if print_after or print_to:
+            raise UsageError("--print-after is for PyTorch models: no rewrite runs on a .tosa, it is compiled as it is")
         return _compile_tosa(Path(model), device, spec, output, artifacts)
     _check_suffix(output, device)
     program = prepare(load_program(model), spec, quantize, calibration)
-    lowered = _lower(program, spec, cache=not no_cache)
+    with printed_after(print_after or [], spec.target(), print_to):
+        lowered = _lower(program, spec, cache=not (no_cache or print_after))
     write_atomic(output, lowered.buffer if output.suffix == ".pte" else _payload(lowered, output))
     return _result(lowered, target, output)
 
