@@ -155,7 +155,7 @@ def _rest(
 
 
 def _whole_quotient(
-    b: OpBuilder, x: Operand, y: Operand, mode: str, exact: Callable[..., torch.Tensor]
+    b: OpBuilder, x: Operand, y: Operand, mode: str, exact: Callable[[torch.Tensor, float], torch.Tensor]
 ) -> Value | None:
     """The whole quotient of a quantized value and a number, in integers; None where there is float, or no number."""
     number = _number(y)
