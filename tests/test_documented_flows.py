@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -279,3 +281,19 @@ def test_every_name_of_the_public_interface() -> None:
         for name in text.split():
             assert getattr(package, name).__name__ == name
             assert name in package.__all__
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "spec"),
+    [("arm_ethosu", "EthosU", "EthosUCompileSpec('ethos-u55-128')"), ("arm_vgf", "Vgf", "VgfCompileSpec()")],
+)
+def test_a_partitioner_brings_its_backend(package: str, name: str, spec: str) -> None:
+    """ExecuTorch finds backends by name among the classes that exist: in a process that imports no backend itself."""
+    script = f"""
+from {package} import {name}CompileSpec, {name}Partitioner
+backend_id = {name}Partitioner({spec}).delegation_spec.backend_id
+from executorch.exir.backend.backend_details import BackendDetails
+(found,) = [known for known in BackendDetails.__subclasses__() if known.__name__ == backend_id]
+assert found.__module__ == "{package}.backend", found.__module__
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=300)
