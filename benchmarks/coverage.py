@@ -2,7 +2,7 @@
 
 python -m benchmarks.coverage                                  # what the results do not hold yet
 python -m benchmarks.coverage --only add --ours                # operators of that name, our side again
-python -m benchmarks.coverage --report --update docs/compatibility.md
+python -m benchmarks.coverage --report --update docs/reference/compatibility.md
 """
 
 from __future__ import annotations

@@ -1,13 +1,16 @@
-"""Links in the Markdown files lead somewhere, and their Python compiles."""
+"""The Markdown files tell the truth: links lead somewhere, commands exist, code compiles, and the pages' code runs."""
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from test_readme import ROOT, blocks
+from documents import ROOT, blocks, commands, play
 
 FILES = sorted(
     file
@@ -21,6 +24,10 @@ FILES = sorted(
     )
     for file in ROOT.glob(pattern)
 )
+#: Pages whose Python and ``arm-tosa`` commands run from top to bottom. Every page of docs/ with Python is one.
+PLAYED = sorted(f for f in FILES if ROOT / "docs" in f.parents and any(b.language == "python" for b in blocks(f)))
+#: Not history, which may name what is gone.
+CURRENT = [file for file in FILES if "notes" not in file.parts and file.name != "CHANGELOG.md"]
 
 every_file = pytest.mark.parametrize("file", FILES, ids=[str(file.relative_to(ROOT)) for file in FILES])
 
@@ -31,10 +38,14 @@ def _anchors(file: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
 
+def _prose(file: Path) -> str:
+    """The text without code."""
+    return re.sub(r"^```.*?^```$|`[^`\n]*`(?!\])", "", file.read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
 @every_file
 def test_relative_links_lead_somewhere(file: Path) -> None:
-    prose = re.sub(r"^```.*?^```$|`[^`\n]*`(?!\])", "", file.read_text(), flags=re.MULTILINE | re.DOTALL)
-    for link in re.findall(r"\]\(([^)\s]+)\)", prose):
+    for link in re.findall(r"\]\(([^)\s]+)\)", _prose(file)):
         if re.match(r"https?://|mailto:", link):
             continue
         path, _, anchor = link.partition("#")
@@ -45,8 +56,124 @@ def test_relative_links_lead_somewhere(file: Path) -> None:
             assert anchor in _anchors(target), f"{file.relative_to(ROOT)}: {link}: no such heading"
 
 
+@pytest.mark.parametrize("file", CURRENT, ids=[str(file.relative_to(ROOT)) for file in CURRENT])
+def test_paths_of_the_repository_that_are_named_exist(file: Path) -> None:
+    text = file.read_text()
+    for path in re.findall(r"`((?:packages|tests|docs|benchmarks|examples)/[\w./-]+)`", text):
+        assert (ROOT / path).exists(), f"{file.relative_to(ROOT)}: there is no {path}"
+    for module in re.findall(r"`(arm_(?:tosa_core|ethosu|vgf)/[\w./]*)`", text):
+        homes = list(ROOT.glob(f"packages/*/src/{module}"))
+        assert homes, f"{file.relative_to(ROOT)}: there is no {module}"
+
+
+@every_file
+def test_every_code_block_says_its_language(file: Path) -> None:
+    assert [block.line for block in blocks(file) if not block.language] == []
+
+
 @every_file
 def test_python_blocks_compile(file: Path) -> None:
     for block in blocks(file):
         if block.language == "python":
             compile("\n" * (block.line - 1) + block.text, str(file), "exec")
+
+
+@every_file
+def test_code_that_is_quoted_is_that_of_the_sources(file: Path) -> None:
+    """A block in the language ``py`` shows a piece of the sources, to read and not to run."""
+    for block in blocks(file):
+        if block.language == "py":
+            sources = (source.read_text() for source in ROOT.glob("packages/*/src/**/*.py"))
+            assert any(block.text in source for source in sources), f"line {block.line}: no such code"
+
+
+@every_file
+def test_commands_exist(file: Path) -> None:
+    for line, text in commands(file):
+        for part in text.split(" && "):
+            try:
+                _check(shlex.split(part), {block.title for block in blocks(file)})
+            except AssertionError as error:
+                pytest.fail(f"{file.relative_to(ROOT)}:{line}: {part}\n{error}")
+
+
+def _check(words: list[str], made: set[str]) -> None:
+    """Judges one command without running it: what it names exists in the repository or among the files ``made``."""
+    match words:
+        case ["arm-tosa", *arguments]:
+            _check_arm_tosa(arguments)
+        case ["python", "-m", "pip", "install", "--editable", "."]:
+            assert "pyproject.toml" in made
+        case ["python", "-m", "pip", "install", *names]:
+            for name in names:
+                folder = ROOT / name.partition("[")[0]
+                assert name.startswith("-") or (folder / "pyproject.toml").is_file() or _is_required(name), name
+        case ["nox", "-s", session, *_]:
+            source = (ROOT / "noxfile.py").read_text()
+            assert re.search(rf'^def {re.escape(session)}\(|name="{session}"', source, re.MULTILINE), session
+        case ["pytest", "--arm-target=acme", "--pyargs", "arm_tosa_core.testing"]:
+            # What the session "plugin" runs.
+            assert '"--arm-target=acme", "--pyargs", "arm_tosa_core.testing"' in (ROOT / "noxfile.py").read_text()
+        case ["pytest", option, "--pyargs", "arm_tosa_core.testing", *_]:
+            assert option.startswith("--arm-target=") and "pyproject.toml" in made
+        case ["python", "-m", module, *_]:
+            assert list(ROOT.glob(f"{module.replace('.', '/')}*")), module
+        case ["python", script, *_]:
+            assert script in made or (ROOT / script).is_file(), script
+        case ["arm_runner", *options]:
+            source = (ROOT / "packages/arm-runtime-cpp/src/runner/arm_runner.cpp").read_text()
+            for option in options:
+                assert not option.startswith("--") or f'"{option}"' in source, option
+        case ["cmake" | "ctest", *options]:
+            presets = json.loads((ROOT / "packages/arm-runtime-cpp/CMakePresets.json").read_text())
+            known = {preset["name"] for preset in presets["configurePresets"]}
+            assert options[options.index("--preset") + 1] in known
+        case ["python3", "-m", "venv", _] | [".", _] | ["cd", _] | ["apt-get", "install", *_] | ["export", _]:
+            pass
+        case ["pre-commit", "install"]:
+            assert (ROOT / ".pre-commit-config.yaml").is_file()
+        case _:
+            raise AssertionError("nothing here knows how to try this command")
+
+
+def _check_arm_tosa(arguments: list[str]) -> None:
+    import typer
+
+    from arm_tosa_core.cli.main import app
+
+    group: Any = typer.main.get_command(app)
+    name, *rest = arguments
+    assert name in group.commands, f"arm-tosa has no command {name}"
+    group.commands[name].make_context(name, rest)  # raises, and so fails, at an unknown or a missing option
+
+
+def _is_required(name: str) -> bool:
+    """Whether a distribution is one that a package or the noxfile asks for, so that somebody knows it."""
+    sources = [*ROOT.glob("packages/*/pyproject.toml"), ROOT / "noxfile.py", ROOT / "constraints.txt"]
+    return name == "nox" or any(re.search(rf"\b{re.escape(name)}\b", source.read_text()) for source in sources)
+
+
+@pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own
+@pytest.mark.parametrize("file", PLAYED, ids=[str(file.relative_to(ROOT)) for file in PLAYED])
+def test_the_code_of_a_page_runs(file: Path, tmp_path: Path) -> None:
+    pytest.importorskip("arm_runtime", reason="pages run what they compile: nox builds arm-runtime-cpp")
+    play(file, tmp_path)
+
+
+@pytest.mark.parametrize("package", ["arm_tosa_core", "arm_ethosu", "arm_vgf"])
+def test_every_public_name_is_in_the_reference(package: str) -> None:
+    page = (ROOT / "docs" / "reference" / f"{package}.md").read_text()
+    shown = re.findall(rf"^::: {package}\.(?:\w+\.)*(\w+)$", page, re.MULTILINE)
+    assert sorted(shown) == sorted(__import__(package).__all__)
+
+
+def test_every_page_of_the_command_line_comes_from_the_program() -> None:
+    """The hook of the site writes a section for each command, with each of its options."""
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("site_hooks", ROOT / "docs" / "site_hooks.py")
+    assert spec and spec.loader
+    hooks = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(hooks)
+    text = hooks.on_page_markdown((ROOT / "docs" / "reference" / "command-line.md").read_text())
+    assert "## compile" in text and "`--calibration FILE`" in text and hooks.MARK not in text

@@ -1,7 +1,8 @@
 """What Vela 5.2 refuses or computes otherwise although TOSA allows it, as checks on emitted TOSA operators.
 
 Every limit was found by compiling around it; ``tests/test_constraints.py`` compiles those graphs again, and
-``docs/vela-limits.md`` lists them. What compiles to other results than TOSA's is in ``docs/vela-differences.md``.
+``docs/reference/vela-limits.md`` lists them. What compiles to other results than TOSA's is in
+``docs/reference/vela-differences.md``.
 Shapes are TOSA's: NHWC, two-dimensional attributes as (y, x).
 """
 

@@ -81,7 +81,7 @@ def test_a_program_of_another_graph_is_noticed(folder: Path) -> None:
 
 
 def test_the_operator_that_vela_gets_wrong_is_named(folder: Path) -> None:
-    """Vela 5.2 rounds an ARITHMETIC_RIGHT_SHIFT that must not be rounded, on Ethos-U55 (docs/vela-differences.md)."""
+    """Vela 5.2 rounds an ARITHMETIC_RIGHT_SHIFT that must not be, on Ethos-U55 (docs/reference/vela-differences.md)."""
     graph = Graph()
     x = graph.input("x", (1, 8, 8, 16), DType.INT32)
     shift = graph.constant(np.full((1, 1, 1, 1), 3, np.int32), DType.INT32)

@@ -1,8 +1,8 @@
 """Where Vela compiles a graph to something else than what TOSA says, and that arm_ethosu avoids it.
 
-Each row of ``docs/vela-differences.md`` and of ``differences.py``: what Vela makes is not the reference model's
-result, or stops with a fault; then either a check of the target refuses the operator, or a rewrite of the target gives
-a graph that agrees.
+Each row of ``docs/reference/vela-differences.md`` and of ``differences.py``: what Vela makes is not the reference
+model's result, or stops with a fault; then either a check of the target refuses the operator, or a rewrite of the
+target gives a graph that agrees.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rewrites for Ethos-U: constructs that Vela takes, but slowly or to something else than what TOSA says.
 
-``catalogue`` lists them with what each is for; ``docs/vela-differences.md`` says what Vela computes instead.
+``catalogue`` lists them with what each is for; ``docs/reference/vela-differences.md`` says what Vela computes instead.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """From an exported program to a ``.pte`` in one step: the fast flow.
 
-ExecuTorch sees no more than what stays on the CPU and the calls of delegates; see docs/fast-flow.md.
+ExecuTorch sees no more than what stays on the CPU and the calls of delegates; see docs/explanation/fast-flow.md.
 """
 
 from .lowered import LoweredProgram as LoweredProgram

@@ -1,0 +1,95 @@
+"""Markdown files as tests read them: their code blocks, and a folder in which these run in order."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+
+
+class Block(NamedTuple):
+    """A fenced code block: language, text, the line where it starts, and the file that its ``title`` names, if any."""
+
+    language: str
+    text: str
+    line: int
+    title: str = ""
+
+
+def blocks(file: Path) -> list[Block]:
+    """Every fenced code block of a Markdown file."""
+    text = file.read_text()
+    found = re.finditer(r'^```(\w*)(?: title="([^"]+)")?\n(.*?)^```$', text, re.MULTILINE | re.DOTALL)
+    return [Block(m[1], m[3], text.count("\n", 0, m.start()) + 2, m[2] or "") for m in found]
+
+
+def commands(file: Path) -> list[tuple[int, str]]:
+    """The lines of every shell block with their numbers; a line that ends with a backslash goes on in the next."""
+    found: list[tuple[int, str]] = []
+    for block in blocks(file):
+        if block.language == "sh":
+            rows = block.text.replace("\\\n", " ").splitlines()
+            found += [(block.line + i, row.partition(" #")[0].strip()) for i, row in enumerate(rows) if row.strip()]
+    return found
+
+
+def play(file: Path, folder: Path) -> dict[str, object]:
+    """Does in ``folder`` what a reader of the page does, in order; gives the names that its Python defines.
+
+    Python runs, but where a title names a file, the block is written there. A ``pyproject.toml`` makes its package an
+    installed one for what follows. ``arm-tosa`` commands run, and the page's own scripts; other commands do not.
+    """
+    module = ModuleType("page")  # a module that can be found by its name, as torch.export does with classes
+    names = vars(module)
+    sys.modules["page"] = module
+    with contextlib.chdir(folder):
+        for block in blocks(file):
+            if block.title:
+                path = folder / block.title
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(block.text)
+                if path.name == "pyproject.toml":
+                    _install(folder, tomllib.loads(block.text)["project"])
+            elif block.language == "python":
+                # Padded, so that a traceback shows the page's own line.
+                exec(compile("\n" * (block.line - 1) + block.text, str(file), "exec"), names)
+            elif block.language == "sh":
+                for line in block.text.replace("\\\n", " ").splitlines():
+                    script = re.match(r"python (\S+\.py)", line)
+                    if line.startswith("arm-tosa ") or (script and (folder / script[1]).is_file()):
+                        command(line.partition(" #")[0], folder)
+    return names
+
+
+def command(line: str, folder: Path) -> str:
+    """Runs a command of this environment, which need not be activated; what it printed."""
+    paths = [str(folder), str(folder / "src"), os.environ.get("PYTHONPATH", "")]
+    env = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+    }
+    done = subprocess.run(shlex.split(line), cwd=folder, env=env, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+    assert "Traceback" not in done.stderr
+    return done.stdout
+
+
+def _install(folder: Path, project: dict[str, dict[str, dict[str, str]]]) -> None:
+    """What ``pip install --editable`` would leave of a package: metadata with its entry points."""
+    name, version = project["name"], project["version"]
+    info = folder / f"{str(name).replace('-', '_')}-{version}.dist-info"
+    info.mkdir()
+    info.joinpath("METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    groups = project.get("entry-points", {})
+    rows = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in points.items()) for group, points in groups.items()]
+    info.joinpath("entry_points.txt").write_text("\n".join(rows))
