@@ -59,7 +59,7 @@ def _judged(side: str, names: list[str]) -> Iterator[Measurement]:
 
 
 def _ours(case: OpCase, scheme: str) -> str:
-    from arm_tosa_core.lower.exported_program import is_dequantize
+    from arm_tosa_core.lowering.exported_program import is_dequantize
     from arm_tosa_core.testing.harness import Execution, exported, left_outside
 
     spec = arm_tosa_core.TosaCompileSpec(SPECS[scheme])

@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 
-from arm_tosa_core.lower.exported_program import is_dequantize, is_int64_cast, is_quantize
+from arm_tosa_core.lowering.exported_program import is_dequantize, is_int64_cast, is_quantize
 from arm_tosa_core.plugin.entry_points import target as find_target
 from arm_tosa_core.quantize.quantizer import TOSAQuantizer
 from arm_tosa_core.testing.harness import Execution, export_quantized, scheme_config

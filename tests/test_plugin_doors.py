@@ -100,7 +100,7 @@ def test_a_target_that_cannot_be_had_is_an_error_that_says_why(
 
 FIND = """
 import sys
-from arm_tosa_core.lower.rule_set import RuleSet
+from arm_tosa_core.lowering.rule_set import RuleSet
 print(str(RuleSet.of(None).find(sys.argv[1])))
 """
 

@@ -16,7 +16,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from arm_tosa_core import TosaCompileSpec, get_symmetric_a16w8_quantization_config, get_symmetric_quantization_config
-from arm_tosa_core.lower.exported_program import is_dequantize, is_int64_cast, is_quantize
+from arm_tosa_core.lowering.exported_program import is_dequantize, is_int64_cast, is_quantize
 from arm_tosa_core.quantize.quantizer import TOSAQuantizer
 from arm_tosa_core.testing.harness import Execution, export_quantized, exported
 

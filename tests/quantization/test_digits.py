@@ -23,7 +23,7 @@ from arm_tosa_core import (
     get_uint8_io_quantization_config,
     quantize_program,
 )
-from arm_tosa_core.lower.exported_program import is_quantize
+from arm_tosa_core.lowering.exported_program import is_quantize
 from quantization import digit_nets
 from quantization.deploy import TARGETS, batch_of, deploy
 

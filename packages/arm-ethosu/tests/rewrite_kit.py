@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from arm_ethosu import EthosUCompileSpec, vela
-from arm_tosa_core.lower.builder import Builder
-from arm_tosa_core.lower.pipeline import legalize
+from arm_tosa_core.lowering.builder import Builder
+from arm_tosa_core.lowering.pipeline import legalize
 from arm_tosa_core.tosa.ir import DType
 from arm_tosa_core.tosa.reference_model import run
 from arm_tosa_core.tosa.serializer import serialize

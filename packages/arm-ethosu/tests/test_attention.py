@@ -9,8 +9,8 @@ import pytest
 from rewrite_kit import before_and_after, cycles
 
 from arm_ethosu import EthosUCompileSpec
-from arm_tosa_core.lower.builder import Builder
-from arm_tosa_core.lower.pipeline import legalize
+from arm_tosa_core.lowering.builder import Builder
+from arm_tosa_core.lowering.pipeline import legalize
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.reference_model import run

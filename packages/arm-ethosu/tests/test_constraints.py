@@ -12,7 +12,7 @@ from vela_in_process import problem
 from arm_ethosu import EthosUCompileSpec, vela
 from arm_ethosu.accelerators import ACCELERATORS, DEFAULTS, family_of
 from arm_ethosu.constraints import checks_for
-from arm_tosa_core.lower.pipeline import legalize
+from arm_tosa_core.lowering.pipeline import legalize
 from arm_tosa_core.support.errors import ToolError
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.serializer import serialize

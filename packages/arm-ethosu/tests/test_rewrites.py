@@ -10,7 +10,7 @@ import pytest
 from rewrite_kit import SPEC, before_and_after, cycles
 
 from arm_ethosu import EthosUCompileSpec
-from arm_tosa_core.lower.builder import Builder
+from arm_tosa_core.lowering.builder import Builder
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType
 

@@ -9,8 +9,8 @@ import pytest
 import torch
 from rewrite_kit import SPEC, before_and_after, cycles
 
-from arm_tosa_core.lower.builder import Builder
-from arm_tosa_core.lower.values import QParams
+from arm_tosa_core.lowering.builder import Builder
+from arm_tosa_core.lowering.values import QParams
 from arm_tosa_core.rules.resize import upsample_nearest2d
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Tensor

@@ -18,7 +18,7 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from arm_tosa_core import TosaCompileSpec, TOSAPartitioner, TOSAQuantizer, get_symmetric_quantization_config
 from arm_tosa_core.exir.compile_spec import ArmCompileSpec
 from arm_tosa_core.exir.report import Report
-from arm_tosa_core.lower.exported_program import is_dequantize
+from arm_tosa_core.lowering.exported_program import is_dequantize
 from arm_tosa_core.testing.harness import _from_memory, _to_memory
 from arm_tosa_core.tosa import reference_model as reference
 

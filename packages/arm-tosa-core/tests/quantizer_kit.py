@@ -20,8 +20,8 @@ from arm_tosa_core import (
     get_symmetric_a16w8_quantization_config,
     get_symmetric_quantization_config,
 )
-from arm_tosa_core.lower.exported_program import attribute, is_dequantize, is_quantize
-from arm_tosa_core.lower.operator_names import canonical
+from arm_tosa_core.lowering.exported_program import attribute, is_dequantize, is_quantize
+from arm_tosa_core.lowering.operator_names import canonical
 from arm_tosa_core.testing.case import Apply
 from arm_tosa_core.tosa.reference_model import run
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arm_tosa_core.lower.pipeline import legalize
+from arm_tosa_core.lowering.pipeline import legalize
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType
 from arm_tosa_core.tosa.reference_model import run

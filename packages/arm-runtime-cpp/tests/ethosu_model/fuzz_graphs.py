@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from model_library import run
 
 from arm_ethosu import EthosUCompileSpec
-from arm_tosa_core.lower.pipeline import legalize
+from arm_tosa_core.lowering.pipeline import legalize
 from arm_tosa_core.support.errors import LoweringError, Rejected, ToolError
 from arm_tosa_core.tosa import reference_model as reference
 from arm_tosa_core.tosa.graph import Graph

@@ -17,7 +17,7 @@ from differences import ROWS
 from model_library import Fault, run
 
 from arm_ethosu import EthosUCompileSpec
-from arm_tosa_core.lower.pipeline import legalize
+from arm_tosa_core.lowering.pipeline import legalize
 from arm_tosa_core.tosa import reference_model as reference
 from arm_tosa_core.tosa.graph import Graph
 

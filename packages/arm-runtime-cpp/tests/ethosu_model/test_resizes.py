@@ -11,7 +11,7 @@ from graphs import I8, I16
 from model_library import run
 
 from arm_ethosu import EthosUCompileSpec
-from arm_tosa_core.lower.pipeline import legalize
+from arm_tosa_core.lowering.pipeline import legalize
 from arm_tosa_core.tosa import reference_model as reference
 from arm_tosa_core.tosa.ir import DType
 

@@ -6,8 +6,6 @@ Names are imported when they are used: ``import arm_tosa_core`` costs nothing.
 from __future__ import annotations
 
 import importlib
-import sys
-import types
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,8 +16,8 @@ if TYPE_CHECKING:
     from .exir.partitioner import TOSAPartitioner as TOSAPartitioner
     from .flow import LoweredProgram as LoweredProgram
     from .flow import lower as lower
-    from .lower.rule import Q as Q
-    from .lower.rule import op as op
+    from .lowering.rule import Q as Q
+    from .lowering.rule import op as op
     from .plugin.target import Target as Target
     from .quantize.config import QuantizationConfig as QuantizationConfig
     from .quantize.config import get_symmetric_a8w4_quantization_config as get_symmetric_a8w4_quantization_config
@@ -43,7 +41,7 @@ _HOME = {
     "InsertCastForOpsWithInt64InputPass": "aten.int64_indices",
     "LoweredProgram": "flow",
     "LoweringError": "support.errors",
-    "Q": "lower.rule",
+    "Q": "lowering.rule",
     "QuantizationConfig": "quantize.config",
     "Rejected": "support.errors",
     "Rewrite": "tosa.rewrite",
@@ -61,7 +59,7 @@ _HOME = {
     "get_symmetric_a8w4_quantization_config": "quantize.config",
     "get_uint8_io_quantization_config": "quantize.config",
     "lower": "flow",
-    "op": "lower.rule",
+    "op": "lowering.rule",
     "quantize_program": "quantize.post_training",
 }
 
@@ -76,15 +74,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *_HOME])
-
-
-class _Package(types.ModuleType):  # the room ``lower`` must not hide the function; it gets another name before landing
-    @property
-    def lower(self) -> Any:
-        return importlib.import_module(".flow", __name__).lower
-
-    @lower.setter
-    def lower(self, module: Any) -> None: ...
-
-
-sys.modules[__name__].__class__ = _Package

@@ -12,8 +12,8 @@ from torch.export import ExportedProgram
 
 from arm_tosa_core.aten.decompose import decompose, run_decompositions, without_composites
 from arm_tosa_core.aten.functionalize import functional, out_of_place
-from arm_tosa_core.lower.exported_program import copy_program, mutable
-from arm_tosa_core.lower.rule_set import RuleSet
+from arm_tosa_core.lowering.exported_program import copy_program, mutable
+from arm_tosa_core.lowering.rule_set import RuleSet
 
 
 def counted(x: torch.Tensor) -> torch.Tensor:

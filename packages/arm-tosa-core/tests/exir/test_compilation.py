@@ -12,7 +12,7 @@ from torch.fx import Node
 
 from arm_tosa_core import TosaCompileSpec
 from arm_tosa_core.exir.compilation import Compilation
-from arm_tosa_core.lower.lowering import Lowering
+from arm_tosa_core.lowering.lowering import Lowering
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.rewrite import Stage
 from arm_tosa_core.tosa.rewrite_engine import Observer, Statistics, observed

@@ -20,7 +20,7 @@ from torch.export import ExportedProgram
 
 from arm_tosa_core import TosaCompileSpec, TOSAPartitioner
 from arm_tosa_core.exir.partitioner import NothingDelegatedWarning
-from arm_tosa_core.lower.exported_program import is_quantize
+from arm_tosa_core.lowering.exported_program import is_quantize
 
 
 @dataclass(frozen=True)

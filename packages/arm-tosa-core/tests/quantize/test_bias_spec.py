@@ -11,7 +11,7 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_qat_pt
 
 from arm_tosa_core import QuantizationConfig, get_symmetric_quantization_config, quantize_program
 from arm_tosa_core.exir.tosa_targets import tosa_int
-from arm_tosa_core.lower.exported_program import attribute, is_dequantize
+from arm_tosa_core.lowering.exported_program import attribute, is_dequantize
 from arm_tosa_core.testing.harness import Execution
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations

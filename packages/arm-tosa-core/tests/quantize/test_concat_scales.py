@@ -8,7 +8,7 @@ from quantizer_kit import SPEC, assert_matches, quantizer
 from torch import nn
 
 from arm_tosa_core import quantize_program
-from arm_tosa_core.lower.rule_set import RuleSet
+from arm_tosa_core.lowering.rule_set import RuleSet
 from arm_tosa_core.quantize.concat_scales import keep_narrow
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, get_symmetric_quantization_config, quantize_program
-from arm_tosa_core.lower.rule_set import RuleSet
+from arm_tosa_core.lowering.rule_set import RuleSet
 from arm_tosa_core.quantize.equalization import equalize
 
 RULES = RuleSet.of(None)

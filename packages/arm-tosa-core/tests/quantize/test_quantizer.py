@@ -39,8 +39,8 @@ from arm_tosa_core import (
     get_symmetric_quantization_config,
     quantize_program,
 )
-from arm_tosa_core.lower.exported_program import is_dequantize, is_quantize
-from arm_tosa_core.lower.operator_names import canonical
+from arm_tosa_core.lowering.exported_program import is_dequantize, is_quantize
+from arm_tosa_core.lowering.operator_names import canonical
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.testing.case import Apply
 

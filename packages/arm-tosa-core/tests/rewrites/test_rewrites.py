@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from arm_tosa_core import TosaSpecification
-from arm_tosa_core.lower.builder import Builder
+from arm_tosa_core.lowering.builder import Builder
 from arm_tosa_core.rewrites import REWRITES
 from arm_tosa_core.support.errors import LoweringError
 from arm_tosa_core.tosa.graph import Graph

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from arm_tosa_core.lower.builder import Builder
-from arm_tosa_core.lower.values import QParams, Value
+from arm_tosa_core.lowering.builder import Builder
+from arm_tosa_core.lowering.values import QParams, Value
 from arm_tosa_core.plugin.target import Preferences
 from arm_tosa_core.rules import index, reduction
 from arm_tosa_core.tosa.graph import Graph

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import BroadcastableShapes, mutually_broadcastable_shapes
 
-from arm_tosa_core.lower.exported_program import is_dequantize, is_quantize
+from arm_tosa_core.lowering.exported_program import is_dequantize, is_quantize
 from arm_tosa_core.plugin.entry_points import target as find_target
 from arm_tosa_core.testing.case import Apply
 from arm_tosa_core.testing.harness import Execution, exported

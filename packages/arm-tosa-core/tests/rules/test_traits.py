@@ -15,10 +15,10 @@ from torchao.quantization.pt2e.quantizer import SharedQuantizationSpec
 
 from arm_tosa_core import Q, TOSAQuantizer, get_symmetric_quantization_config, op
 from arm_tosa_core.exir.compile_spec import TosaCompileSpec
-from arm_tosa_core.lower.op_builder import OpBuilder
-from arm_tosa_core.lower.rule_set import RuleSet
-from arm_tosa_core.lower.traits import Channels, Moves, Traits
-from arm_tosa_core.lower.values import Value
+from arm_tosa_core.lowering.op_builder import OpBuilder
+from arm_tosa_core.lowering.rule_set import RuleSet
+from arm_tosa_core.lowering.traits import Channels, Moves, Traits
+from arm_tosa_core.lowering.values import Value
 from arm_tosa_core.plugin import entry_points
 from arm_tosa_core.quantize.annotate import KEY
 from arm_tosa_core.quantize.concat_scales import keep_narrow

@@ -12,8 +12,8 @@ import torch
 from torch.fx import GraphModule, Interpreter, Node
 
 from ..compat.torch import tree_leaves
-from ..lower.exported_program import is_dequantize, is_quantize, mutable, source_line
-from ..lower.operator_names import canonical
+from ..lowering.exported_program import is_dequantize, is_quantize, mutable, source_line
+from ..lowering.operator_names import canonical
 
 #: Arguments and keyword arguments of one call of the model.
 Sample = tuple[tuple[Any, ...], Mapping[str, Any]]

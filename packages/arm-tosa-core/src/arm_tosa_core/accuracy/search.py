@@ -11,7 +11,7 @@ import torch
 from torch.fx import GraphModule, Interpreter, Node
 
 from ..compat.torch import tree_leaves
-from ..lower.exported_program import is_dequantize
+from ..lowering.exported_program import is_dequantize
 from ..quantize.composites import WHOLE
 from ..support.errors import UsageError
 from .compare import Comparison, OperatorError, Sample

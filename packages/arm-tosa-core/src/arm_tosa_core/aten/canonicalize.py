@@ -8,8 +8,8 @@ from typing import Any
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from ..lower.exported_program import mutable
-from ..lower.rule_set import RuleSet
+from ..lowering.exported_program import mutable
+from ..lowering.rule_set import RuleSet
 from .control_flow import is_choice, with_choices
 from .decompose import has_no_rule, without_composites
 from .functionalize import functional, is_check_or_wrapper, out_of_place

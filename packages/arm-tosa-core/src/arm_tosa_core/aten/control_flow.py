@@ -13,7 +13,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 
-from ..lower.exported_program import copy_program
+from ..lowering.exported_program import copy_program
 
 _COND = torch.ops.higher_order.cond
 

@@ -19,8 +19,8 @@ from torch.export.graph_signature import (
 from torch.fx import Graph, Node
 
 from ..compat.torch import OpOverload, is_composite, program_like, tree_structure
-from ..lower.exported_program import copy_program, is_dequantize, is_quantize, mutable
-from ..lower.rule_set import RuleSet
+from ..lowering.exported_program import copy_program, is_dequantize, is_quantize, mutable
+from ..lowering.rule_set import RuleSet
 
 Table = Mapping[Any, Callable[..., Any]]
 

@@ -8,8 +8,8 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from ..lower.analysis_result import CONSTANT, Analysis
-from ..lower.exported_program import is_dequantize
+from ..lowering.analysis_result import CONSTANT, Analysis
+from ..lowering.exported_program import is_dequantize
 
 Homes = dict[int | None, list[Node]]  #: the users of a node by region, None for the CPU
 

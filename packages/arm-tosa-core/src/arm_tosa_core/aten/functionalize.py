@@ -9,7 +9,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from ..compat.torch import can_decompose, is_mutable, overload_named, schema_of
-from ..lower.exported_program import copy_program, mutable
+from ..lowering.exported_program import copy_program, mutable
 from .decompose import run_decompositions
 
 #: Checks that export leaves in a program; ExecuTorch drops them. They must not count as users of a tensor.

@@ -7,7 +7,7 @@ from torch.fx import GraphModule
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
 from ..compat.executorch import edge_overload
-from ..lower.rule_set import RuleSet
+from ..lowering.rule_set import RuleSet
 
 
 class InsertCastForOpsWithInt64InputPass(PassBase):

@@ -10,7 +10,7 @@ from executorch.exir.backend.backend_details import BackendDetails, PreprocessRe
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from torch.export import ExportedProgram
 
-from ..lower.pipeline import lower
+from ..lowering.pipeline import lower
 from ..plugin.target import Target
 from ..tosa.graph import Graph
 from ..tosa.serializer import serialize

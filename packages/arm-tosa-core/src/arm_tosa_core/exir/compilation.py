@@ -12,8 +12,8 @@ from ..aten.canonicalize import canonicalize
 from ..aten.decompose import decompose
 from ..aten.delegate_boundary import copy_shared, narrow_int64, needs_edits
 from ..compat.executorch import default_decompositions
-from ..lower.analysis_result import Analysis, NodeCheck
-from ..lower.exported_program import (
+from ..lowering.analysis_result import Analysis, NodeCheck
+from ..lowering.exported_program import (
     NOTHING,
     Known,
     copy_with_twins,
@@ -21,9 +21,9 @@ from ..lower.exported_program import (
     is_int64_cast,
     is_quantize,
 )
-from ..lower.regions import Region, each_region
-from ..lower.rule_set import RuleSet
-from ..lower.support_analysis import analyse
+from ..lowering.regions import Region, each_region
+from ..lowering.rule_set import RuleSet
+from ..lowering.support_analysis import analyse
 from ..plugin.target import Target
 from ..support.errors import NothingDelegatedWarning
 from ..tosa.rewrite import Stage
@@ -40,7 +40,7 @@ class Compilation:
         program: in the ATen dialect, or in ExecuTorch's edge dialect if it may not be edited; it is left as it is.
         target: what it is compiled for.
         checks: asked about every operator.
-        known: data of constants, for a program with fake ones (``lower.exported_program.constants``).
+        known: data of constants, for a program with fake ones (``lowering.exported_program.constants``).
         editable: CANONICALIZE may bring the program to another form, and PARTITION may edit it where delegates begin
             and end. Without, the program keeps its nodes.
         alone: nobody else decomposes what stays on the CPU, or makes the program functional: that is done here, as
@@ -172,7 +172,7 @@ class Compilation:
             self._analyse_edited()
 
 
-#: What happens to a program; the stages that follow are those of ``lower.pipeline``, on each region's graph.
+#: What happens to a program; the stages that follow are those of ``lowering.pipeline``, on each region's graph.
 _PROGRAM_STAGES = {
     Stage.CANONICALIZE: Compilation._canonicalize,
     Stage.LOWER: Compilation._lower,

@@ -12,7 +12,7 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 
 from ..compat.executorch import aten_overload, edge_overload
 from ..compat.torch import OpOverload
-from ..lower.analysis_result import NodeCheck
+from ..lowering.analysis_result import NodeCheck
 from ..support.errors import Rejected
 
 

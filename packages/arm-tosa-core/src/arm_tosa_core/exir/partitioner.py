@@ -14,7 +14,7 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 
 from ..compat.executorch import register_quantized_kernels
 from ..compat.torch import OpOverload
-from ..lower.exported_program import copy_program, is_graph, real_constants
+from ..lowering.exported_program import copy_program, is_graph, real_constants
 from ..support.errors import NothingDelegatedWarning as NothingDelegatedWarning
 from ..tosa.rewrite import Stage
 from .backend import backend_class

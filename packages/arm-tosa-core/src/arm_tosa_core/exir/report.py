@@ -8,9 +8,9 @@ from typing import Any
 
 from torch.export import ExportedProgram
 
-from ..lower.analysis_result import Analysis
-from ..lower.exported_program import is_dequantize, is_int64_cast, is_quantize, source_line
-from ..lower.operator_names import canonical
+from ..lowering.analysis_result import Analysis
+from ..lowering.exported_program import is_dequantize, is_int64_cast, is_quantize, source_line
+from ..lowering.operator_names import canonical
 from ..plugin.target import Target
 
 

@@ -13,7 +13,7 @@ from torch.export.graph_signature import ExportGraphSignature, InputKind, Output
 from torch.fx import Graph, GraphModule, Node
 
 from ..compat.torch import program_like
-from ..lower.analysis_result import Analysis
+from ..lowering.analysis_result import Analysis
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from torch.fx import Graph, Node
 
 from ..compat.torch import program_like
 from ..exir.compile_spec import ArmCompileSpec
-from ..lower.regions import Region
+from ..lowering.regions import Region
 
 
 def lowered_module(region: Region, payload: bytes, compile_spec: ArmCompileSpec, like: ExportedProgram) -> Any:

@@ -16,11 +16,11 @@ from torchao.quantization.pt2e.quantizer import (
 )
 
 from ..compat.torchao import ANNOTATION, annotation, is_annotated
-from ..lower.exported_program import attribute, is_constant
-from ..lower.rule import Q, Rule
-from ..lower.rule_set import RuleSet
-from ..lower.traits import Traits
-from ..lower.unary_functions import Function, find_functions
+from ..lowering.exported_program import attribute, is_constant
+from ..lowering.rule import Q, Rule
+from ..lowering.rule_set import RuleSet
+from ..lowering.traits import Traits
+from ..lowering.unary_functions import Function, find_functions
 from .bias_spec import bias_spec
 from .composites import LOOP_BODY
 from .config import SMALLEST_RANGE, QuantizationConfig

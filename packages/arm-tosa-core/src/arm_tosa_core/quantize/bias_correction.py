@@ -10,9 +10,9 @@ import torch
 from torch.fx import GraphModule, Interpreter, Node
 
 from ..compat.torch import tree_leaves
-from ..lower.exported_program import attribute, is_dequantize
-from ..lower.rule import Q
-from ..lower.rule_set import RuleSet
+from ..lowering.exported_program import attribute, is_dequantize
+from ..lowering.rule import Q
+from ..lowering.rule_set import RuleSet
 
 #: Arguments and keyword arguments of one call of a model.
 Sample = tuple[tuple[Any, ...], Mapping[str, Any]]

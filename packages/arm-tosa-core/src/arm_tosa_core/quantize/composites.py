@@ -20,13 +20,13 @@ from ..compat.torch import (
     make_fx,
     schema_of,
 )
-from ..lower.aten_calls import AtenCalls, map_arguments
-from ..lower.exported_program import is_constant, mutable
-from ..lower.op_builder import CompositeBuilder
-from ..lower.operator_names import is_reproducible
-from ..lower.rule import Q, Rule
-from ..lower.rule_set import RuleSet
-from ..lower.traits import Moves
+from ..lowering.aten_calls import AtenCalls, map_arguments
+from ..lowering.exported_program import is_constant, mutable
+from ..lowering.op_builder import CompositeBuilder
+from ..lowering.operator_names import is_reproducible
+from ..lowering.rule import Q, Rule
+from ..lowering.rule_set import RuleSet
+from ..lowering.traits import Moves
 from ..support.errors import Rejected
 
 #: Key in the meta of a node: its quantization scheme, which the parts of a composite inherit.

@@ -9,8 +9,8 @@ import torch
 from torch.fx import GraphModule, Interpreter, Node
 
 from ..compat.torch import tree_leaves
-from ..lower.rule_set import RuleSet
-from ..lower.values import unbounded
+from ..lowering.rule_set import RuleSet
+from ..lowering.values import unbounded
 from .bias_correction import Sample
 from .node_facts import RESCALES
 

@@ -17,8 +17,8 @@ import torch
 from torch.fx import GraphModule, Interpreter, Node
 
 from ..compat.torch import tree_leaves
-from ..lower.exported_program import attribute
-from ..lower.rule_set import RuleSet
+from ..lowering.exported_program import attribute
+from ..lowering.rule_set import RuleSet
 from .bias_correction import Sample
 from .config import SMALLEST_SCALE
 from .observers import MaskedHistogramObserver

@@ -8,7 +8,7 @@ import torch
 from torch.fx import GraphModule, Node
 
 from ..compat.torch import is_composite, schema_of
-from ..lower.rule_set import RuleSet
+from ..lowering.rule_set import RuleSet
 
 
 def drop_idle(model: GraphModule, rules: RuleSet) -> None:

@@ -8,10 +8,10 @@ import torch
 from torch.fx import GraphModule, Node
 
 from ..compat.torchao import is_annotated
-from ..lower.exported_program import WRITTEN, attribute, is_constant
-from ..lower.rule import Q, Rule
-from ..lower.rule_set import RuleSet
-from ..lower.traits import Moves
+from ..lowering.exported_program import WRITTEN, attribute, is_constant
+from ..lowering.rule import Q, Rule
+from ..lowering.rule_set import RuleSet
+from ..lowering.traits import Moves
 
 #: Key in the meta of a node that hands a tensor on as it is: its result has a scale of its own.
 RESCALES = "arm_rescales"

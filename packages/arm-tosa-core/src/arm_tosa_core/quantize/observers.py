@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ..compat.torchao import RangeObserver
-from ..lower.values import unbounded
+from ..lowering.values import unbounded
 from ..support.errors import UsageError
 
 #: How far beyond the other numbers a mask lies for a quantized model: exp(-8) is less than a step of 8 bits.

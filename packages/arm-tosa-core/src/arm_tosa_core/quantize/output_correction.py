@@ -9,8 +9,8 @@ import torch
 from torch.fx import GraphModule, Interpreter, Node
 
 from ..compat.torch import tree_leaves
-from ..lower.exported_program import is_dequantize, is_quantize
-from ..lower.rule_set import RuleSet
+from ..lowering.exported_program import is_dequantize, is_quantize
+from ..lowering.rule_set import RuleSet
 from .bias_correction import Floating, Sample, add_to_bias, channel_means, constant, is_layer
 
 #: Calls from which on others need no stand-ins.

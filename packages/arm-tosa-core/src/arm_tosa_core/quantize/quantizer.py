@@ -13,7 +13,7 @@ from torchao.quantization.pt2e.quantizer import Quantizer
 from ..aten.control_flow import choose
 from ..compat.torchao import annotation
 from ..exir.compile_spec import ArmCompileSpec
-from ..lower.rule_set import RuleSet
+from ..lowering.rule_set import RuleSet
 from ..support.errors import UsageError
 from ..tosa.specification import TosaSpecification
 from .annotate import KEY, annotate

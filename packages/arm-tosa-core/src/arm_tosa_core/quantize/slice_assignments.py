@@ -14,9 +14,9 @@ import torch
 from torch.fx import GraphModule, Node
 
 from ..compat.torch import overload_named, schema_of, storage_of
-from ..lower.exported_program import WRITTEN, mutable, source_line
-from ..lower.rule_set import RuleSet
-from ..lower.traits import Moves
+from ..lowering.exported_program import WRITTEN, mutable, source_line
+from ..lowering.rule_set import RuleSet
+from ..lowering.traits import Moves
 from ..support.errors import UsageError
 from .composites import AtenBuilder, AtenValue
 

@@ -6,8 +6,8 @@ import math
 
 from torch.fx import Graph, Node
 
-from ..lower.exported_program import is_constant
-from ..lower.rule_set import RuleSet
+from ..lowering.exported_program import is_constant
+from ..lowering.rule_set import RuleSet
 from .composites import KNOWN
 
 Bounds = tuple[float, float]

@@ -7,8 +7,8 @@ from typing import Literal
 
 from torch.fx import GraphModule, Node
 
-from ..lower.rule import Q
-from ..lower.rule_set import RuleSet
+from ..lowering.rule import Q
+from ..lowering.rule_set import RuleSet
 from .config import QuantizationConfig
 from .node_facts import (
     ACCUMULATES,

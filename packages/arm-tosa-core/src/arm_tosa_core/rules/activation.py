@@ -6,10 +6,10 @@ import math
 
 import torch
 
-from ..lower.op_builder import CompositeBuilder, OpBuilder, V
-from ..lower.rule import Q, op
-from ..lower.traits import Moves, Traits
-from ..lower.values import Value
+from ..lowering.op_builder import CompositeBuilder, OpBuilder, V
+from ..lowering.rule import Q, op
+from ..lowering.traits import Moves, Traits
+from ..lowering.values import Value
 
 _INF = math.inf
 

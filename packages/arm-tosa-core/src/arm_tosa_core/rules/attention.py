@@ -6,8 +6,8 @@ import math
 
 import torch
 
-from ..lower.op_builder import CompositeBuilder, V
-from ..lower.rule import Q, op
+from ..lowering.op_builder import CompositeBuilder, V
+from ..lowering.rule import Q, op
 
 #: The least float16: numbers up to it, added to scores, leave nothing of them.
 _MASKS = -65504.0

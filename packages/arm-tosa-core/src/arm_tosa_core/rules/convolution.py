@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..lower.op_builder import OpBuilder
-from ..lower.rule import Q, op
-from ..lower.traits import Channels, Traits
-from ..lower.values import Value
+from ..lowering.op_builder import OpBuilder
+from ..lowering.rule import Q, op
+from ..lowering.traits import Channels, Traits
+from ..lowering.values import Value
 
 
 def _each(given: int | Sequence[int], n: int) -> list[int]:

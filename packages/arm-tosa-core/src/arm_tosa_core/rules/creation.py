@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import torch
 
-from ..lower.op_builder import CompositeBuilder, V
-from ..lower.rule import Q, op
-from ..lower.traits import Traits
+from ..lowering.op_builder import CompositeBuilder, V
+from ..lowering.rule import Q, op
+from ..lowering.traits import Traits
 
 
 def _declare(name: str, number: float) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from ..lower.op_builder import OpBuilder
-from ..lower.rule import op
-from ..lower.values import Value
+from ..lowering.op_builder import OpBuilder
+from ..lowering.rule import op
+from ..lowering.values import Value
 
 
 @op("quantized_decomposed.choose_qparams.tensor")

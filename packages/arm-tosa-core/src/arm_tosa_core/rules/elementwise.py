@@ -8,10 +8,10 @@ from functools import partial
 
 import torch
 
-from ..lower.op_builder import CompositeBuilder, OpBuilder, V
-from ..lower.rule import Q, op
-from ..lower.traits import Traits
-from ..lower.values import Operand, Value
+from ..lowering.op_builder import CompositeBuilder, OpBuilder, V
+from ..lowering.rule import Q, op
+from ..lowering.traits import Traits
+from ..lowering.values import Operand, Value
 
 
 @op("aten.add.Tensor", "aten.add.Scalar", quant=Q.ARITHMETIC, traits=Traits(arithmetic="add", promotes=True))

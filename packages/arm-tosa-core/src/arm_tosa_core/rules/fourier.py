@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import torch
 
-from ..lower.complex_numbers import Parts, is_complex, parts
-from ..lower.op_builder import OpBuilder
-from ..lower.rule import op
-from ..lower.values import Complex, Operand, Value
+from ..lowering.complex_numbers import Parts, is_complex, parts
+from ..lowering.op_builder import OpBuilder
+from ..lowering.rule import op
+from ..lowering.values import Complex, Operand, Value
 from .linear import matmul
 from .shape import select, stack
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..lower.op_builder import CompositeBuilder, OpBuilder, V
-from ..lower.rule import Q, op
-from ..lower.traits import Channels, Traits
-from ..lower.values import Value, inverse
+from ..lowering.op_builder import CompositeBuilder, OpBuilder, V
+from ..lowering.rule import Q, op
+from ..lowering.traits import Channels, Traits
+from ..lowering.values import Value, inverse
 
 
 def _is_weight(y: Value) -> bool:

@@ -6,10 +6,10 @@ import math
 
 import torch
 
-from ..lower.op_builder import CompositeBuilder, OpBuilder, V
-from ..lower.rule import Q, op
-from ..lower.traits import Traits
-from ..lower.values import Complex, Operand, Value
+from ..lowering.op_builder import CompositeBuilder, OpBuilder, V
+from ..lowering.rule import Q, op
+from ..lowering.traits import Traits
+from ..lowering.values import Complex, Operand, Value
 from .elementwise import truncated
 
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import torch
 
-from ..lower.op_builder import CompositeBuilder, V
-from ..lower.rule import Q, op
-from ..lower.traits import Channels, Traits
+from ..lowering.op_builder import CompositeBuilder, V
+from ..lowering.rule import Q, op
+from ..lowering.traits import Channels, Traits
 
 #: exp() of it is less than half a step of 16 bits: what lies below need not be told apart.
 _EXP_IS_ZERO = -11.1

@@ -10,9 +10,9 @@ import math
 
 import torch
 
-from ..lower.op_builder import OpBuilder
-from ..lower.rule import Q, op
-from ..lower.values import Value
+from ..lowering.op_builder import OpBuilder
+from ..lowering.rule import Q, op
+from ..lowering.values import Value
 
 _Part = slice[int | None, int | None, None]
 _ALL: _Part = slice(None, None)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..lower.op_builder import OpBuilder
-from ..lower.rule import op
+from ..lowering.op_builder import OpBuilder
+from ..lowering.rule import op
 
 _COUNTS = "counts equal numbers, which no TOSA operator does", "take the median"
 _VARIES = "gives as many numbers as the data says; TOSA has fixed shapes", "use a mask of the whole shape"

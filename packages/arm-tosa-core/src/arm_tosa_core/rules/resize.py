@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from ..lower.op_builder import OpBuilder
-from ..lower.rule import Q, op
-from ..lower.values import Value
+from ..lowering.op_builder import OpBuilder
+from ..lowering.rule import Q, op
+from ..lowering.values import Value
 
 _Factors = Sequence[float | None] | None
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import torch
 
-from ..lower.op_builder import OpBuilder
-from ..lower.rule import Q, op
-from ..lower.values import Value
+from ..lowering.op_builder import OpBuilder
+from ..lowering.rule import Q, op
+from ..lowering.values import Value
 
 _BILINEAR, _NEAREST = 0, 1
 _ZEROS, _BORDER, _REFLECTION = 0, 1, 2

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from ..lower.op_builder import OpBuilder
-from ..lower.rule import Q, op
-from ..lower.values import Value
+from ..lowering.op_builder import OpBuilder
+from ..lowering.rule import Q, op
+from ..lowering.values import Value
 from ..support.errors import Rejected
 from .index import index_select, merged_indices
 from .shape import expand, squeeze, unsqueeze

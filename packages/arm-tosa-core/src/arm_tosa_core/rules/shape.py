@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from ..lower.op_builder import CompositeBuilder, OpBuilder, V
-from ..lower.rule import Q, op
-from ..lower.traits import Moves, Traits
-from ..lower.values import Value
+from ..lowering.op_builder import CompositeBuilder, OpBuilder, V
+from ..lowering.rule import Q, op
+from ..lowering.traits import Moves, Traits
+from ..lowering.values import Value
 from .index import index_select
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from ..lower.op_builder import OpBuilder
-from ..lower.rule import Q, op
-from ..lower.traits import Moves, Traits
-from ..lower.values import Value
+from ..lowering.op_builder import OpBuilder
+from ..lowering.rule import Q, op
+from ..lowering.traits import Moves, Traits
+from ..lowering.values import Value
 from ..support.errors import Rejected
 from .convolution import _each
 from .pool import _NO_INDICES, _adaptive, avg_pool2d, max_pool2d, scaled_sum

@@ -13,10 +13,10 @@ from torch.fx import Node
 
 from ..compat.executorch import aten_overload
 from ..compat.torch import HigherOrderOperator, tree_leaves, tree_map
-from ..lower.exported_program import is_dequantize, is_quantize
-from ..lower.operator_names import canonical
-from ..lower.rule import Q
-from ..lower.rule_set import RuleSet
+from ..lowering.exported_program import is_dequantize, is_quantize
+from ..lowering.operator_names import canonical
+from ..lowering.rule import Q
+from ..lowering.rule_set import RuleSet
 
 
 def evaluate(node: Node, args: Any, kwargs: Any, rules: RuleSet) -> Any:

@@ -16,7 +16,7 @@ from ..compat.executorch import edge_config
 from ..exir.compile_spec import ArmCompileSpec
 from ..exir.partitioner import TOSAPartitioner
 from ..flow.edge import lower_to_edge
-from ..lower.exported_program import copy_program
+from ..lowering.exported_program import copy_program
 from ..plugin.target import Target
 from ..support.errors import NothingDelegatedWarning
 from ..tosa.reference_model import run as run_reference

@@ -17,10 +17,10 @@ from torch.fx import Node
 from ..compat.executorch import aten_overload
 from ..exir.compilation import Compilation
 from ..exir.compile_spec import ArmCompileSpec
-from ..lower.analysis_result import Analysis
-from ..lower.exported_program import is_dequantize, is_int64_cast, is_quantize
-from ..lower.regions import Region
-from ..lower.rule_set import RuleSet
+from ..lowering.analysis_result import Analysis
+from ..lowering.exported_program import is_dequantize, is_int64_cast, is_quantize
+from ..lowering.regions import Region
+from ..lowering.rule_set import RuleSet
 from ..plugin.target import Target
 from ..quantize.config import (
     QuantizationConfig,

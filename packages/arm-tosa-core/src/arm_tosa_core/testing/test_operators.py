@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from ..exir.compile_spec import TargetCompileSpec
-from ..lower.exported_program import is_dequantize
+from ..lowering.exported_program import is_dequantize
 from ..plugin.entry_points import target as find_target
 from ..plugin.target import Target
 from .case import SCHEMES, OpCase

@@ -11,11 +11,11 @@ import torch
 
 import arm_tosa_core.rules
 from arm_tosa_core.compat.torch import overload_named
-from arm_tosa_core.lower.builder import Builder
-from arm_tosa_core.lower.operator_names import canonical, is_reproducible
-from arm_tosa_core.lower.rule import Q, Rule
-from arm_tosa_core.lower.rule_set import RuleSet
-from arm_tosa_core.lower.traits import UNKNOWN, Traits
+from arm_tosa_core.lowering.builder import Builder
+from arm_tosa_core.lowering.operator_names import canonical, is_reproducible
+from arm_tosa_core.lowering.rule import Q, Rule
+from arm_tosa_core.lowering.rule_set import RuleSet
+from arm_tosa_core.lowering.traits import UNKNOWN, Traits
 from arm_tosa_core.quantize.composites import AtenBuilder, AtenValue
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.tosa.graph import Graph

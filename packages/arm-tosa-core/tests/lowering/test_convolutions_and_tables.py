@@ -14,8 +14,8 @@ from torch.nn import functional as F
 from arm_tosa_core import TOSAQuantizer, TosaSpecification, get_symmetric_quantization_config
 from arm_tosa_core.exir.compile_spec import TosaCompileSpec
 from arm_tosa_core.exir.tosa_targets import tosa_fp, tosa_int
-from arm_tosa_core.lower.builder import Builder
-from arm_tosa_core.lower.values import QParams, Value
+from arm_tosa_core.lowering.builder import Builder
+from arm_tosa_core.lowering.values import QParams, Value
 from arm_tosa_core.rules.resize import upsample_nearest2d
 from arm_tosa_core.support.errors import Rejected
 from arm_tosa_core.testing.harness import Execution, exported

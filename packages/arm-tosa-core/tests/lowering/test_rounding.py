@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from arm_tosa_core.lower.builder import Builder
-from arm_tosa_core.lower.values import QParams
+from arm_tosa_core.lowering.builder import Builder
+from arm_tosa_core.lowering.values import QParams
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType
 from arm_tosa_core.tosa.reference_model import run

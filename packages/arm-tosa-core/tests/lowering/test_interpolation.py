@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from arm_tosa_core.lower.builder.interpolation import (
+from arm_tosa_core.lowering.builder.interpolation import (
     BEND_BITS,
     FINE_BITS,
     TABLE_BITS,

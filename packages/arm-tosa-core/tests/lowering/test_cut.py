@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arm_tosa_core.lower.cut import NotApartError, cut
+from arm_tosa_core.lowering.cut import NotApartError, cut
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Tensor
 

@@ -10,7 +10,7 @@ import torch
 
 from arm_tosa_core import TosaCompileSpec
 from arm_tosa_core.flow.edge import lower_to_edge
-from arm_tosa_core.lower.exported_program import copy_program
+from arm_tosa_core.lowering.exported_program import copy_program
 from arm_tosa_core.testing.case import Apply
 from arm_tosa_core.testing.harness import Execution, exported
 from arm_tosa_core.tosa.ir import DType

@@ -16,7 +16,7 @@ from arm_tosa_core import LoweringError, TosaCompileSpec, TOSAPartitioner, Usage
 from arm_tosa_core.exir.explain import explain
 from arm_tosa_core.exir.partitioner import NothingDelegatedWarning
 from arm_tosa_core.exir.report import Report
-from arm_tosa_core.lower.exported_program import is_dequantize, is_quantize
+from arm_tosa_core.lowering.exported_program import is_dequantize, is_quantize
 
 X = torch.randn(1, 4, 8, 8, generator=torch.Generator().manual_seed(0))
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arm_tosa_core import TosaSpecification
-from arm_tosa_core.lower.builder import Builder
-from arm_tosa_core.lower.values import QParams, Value
+from arm_tosa_core.lowering.builder import Builder
+from arm_tosa_core.lowering.values import QParams, Value
 from arm_tosa_core.support.errors import Rejected
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Tensor

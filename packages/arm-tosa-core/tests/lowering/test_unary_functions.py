@@ -10,9 +10,9 @@ from executorch.exir import to_edge_transform_and_lower
 
 from arm_tosa_core import TosaCompileSpec, TOSAPartitioner, TOSAQuantizer, get_symmetric_quantization_config
 from arm_tosa_core.exir.tosa_targets import tosa_int
-from arm_tosa_core.lower.exported_program import is_quantize
-from arm_tosa_core.lower.rule_set import RuleSet
-from arm_tosa_core.lower.unary_functions import find_functions
+from arm_tosa_core.lowering.exported_program import is_quantize
+from arm_tosa_core.lowering.rule_set import RuleSet
+from arm_tosa_core.lowering.unary_functions import find_functions
 from arm_tosa_core.testing.case import Apply
 from arm_tosa_core.testing.harness import Execution, export_quantized, exported
 
