@@ -7,6 +7,7 @@ compares with nothing, has no place: what comes out where there is one is undefi
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
 import torch
 
@@ -14,7 +15,7 @@ from ..lowering.op_builder import OpBuilder
 from ..lowering.rule import Q, op
 from ..lowering.values import Value
 
-_Part = slice[int | None, int | None, None]
+_Part: TypeAlias = "slice[int | None, int | None, None]"
 _ALL: _Part = slice(None, None)
 
 #: Comparisons at most; each takes four bytes.

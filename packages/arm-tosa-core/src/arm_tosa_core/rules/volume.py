@@ -7,7 +7,7 @@ elements count on one axis does not depend on the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from ..lowering.op_builder import OpBuilder
 from ..lowering.rule import Q, op
@@ -19,7 +19,7 @@ from .pool import _NO_INDICES, _adaptive, avg_pool2d, max_pool2d, scaled_sum
 
 _T = TypeVar("_T")
 #: Which of the axes of a kernel.
-_Axes = slice[int, int, None]
+_Axes: TypeAlias = "slice[int, int, None]"
 _Pool = Callable[[Value, _Axes], Value]
 
 
