@@ -84,7 +84,8 @@ class Convolutions:
         if bias is not None and bias.const is not None and weight.const is not None and not wide_sums:
             weight = self._coarse_enough(weight, bias.real(), x.quant.scalar)
         assert weight.quant is not None
-        scale = tuple(s * x.quant.scalar for s in weight.quant.scale)
+        unit = x.quant.scalar
+        scale = tuple(s * unit for s in weight.quant.scale)
         steps = self._integer_bias(bias, scale, channels, wide=wide_sums)
         assert steps.data is not None
         limit = _reach(x.quant) * self._weighed(name, weight) + int(np.abs(steps.data).max())

@@ -62,7 +62,8 @@ class Quantization:
             order = [*rest, perm[value.quant.axis]]
             perm = tuple(order.index(p) for p in perm)
             tensor = self.emitter.tensor(value, perm)
-        factor = [s / quant.scalar for s in value.quant.scale]
+        unit = quant.scalar
+        factor = [s / unit for s in value.quant.scale]
         tensor, factor = self.rescaling.within_reach(tensor, value.quant, factor)
         out = self.rescaling.rescale(tensor, factor, torch_to_tosa(dtype), value.quant.zero_point, quant.zero_point)
         return out, perm
