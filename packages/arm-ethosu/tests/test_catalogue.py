@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -39,3 +40,8 @@ def test_the_table_is_printed_as_markdown() -> None:
     lines = made.stdout.splitlines()
     assert len(lines) == len(catalogue.ROWS) + 2
     assert all(line.count(" | ") == 4 for line in lines[2:])
+
+
+def test_the_documentation_has_the_table() -> None:
+    page = Path(__file__).parents[3] / "docs/reference/vela-limits.md"
+    assert catalogue.markdown() in page.read_text(), "copy the output of python -m arm_ethosu.rewrites to the page"
