@@ -26,7 +26,8 @@ class Convolved(Net):
         return torch.relu(self.conv(x))  # the line that reports must name
 
 
-LINE = f"test_analysis.py:{Convolved.forward.__code__.co_firstlineno + 1}, in forward: return torch.relu(self.conv(x))"
+_NUMBER = Convolved.forward.__code__.co_firstlineno + 1
+LINE = f"test_support_analysis.py:{_NUMBER}, in forward: return torch.relu(self.conv(x))"
 
 
 def refused(program: torch.export.ExportedProgram, spec: str, older: bool = False) -> Report:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 from torch.export import ExportedProgram
 
-from .compilation import Compilation
+from ..compat.executorch import edge_config
+from ..support.errors import NothingDelegatedWarning
 from .compile_spec import ArmCompileSpec
 from .report import Report
 
@@ -15,4 +18,16 @@ def explain(program: ExportedProgram, compile_spec: ArmCompileSpec) -> Report:
     Raises:
         UsageError: the program is not on the CPU.
     """
-    return Compilation(program, compile_spec.target(), alone=True).run().report
+    from executorch.exir import to_edge
+
+    from .partitioner import TOSAPartitioner
+
+    partitioner = TOSAPartitioner(compile_spec)
+    program = partitioner.transform_for_pre_decomposition(program).run_decompositions({})
+    whole, _ = partitioner.ops_to_not_decompose(program)
+    edge = to_edge(program, compile_config=edge_config(whole))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NothingDelegatedWarning)  # the report says it
+        partitioner.partition(edge.exported_program())
+    assert partitioner.report is not None  # the partitioner has run
+    return partitioner.report
