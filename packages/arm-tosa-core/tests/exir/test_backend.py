@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from executorch.exir import EdgeCompileConfig, to_edge
@@ -55,6 +57,8 @@ def test_a_spec_of_another_format_is_refused() -> None:
 
 
 def test_a_backend_is_found_by_its_name_or_made() -> None:
-    assert backend_class("TOSABackend") is TOSABackend
-    made = backend_class("NobodysBackend")
-    assert made.__name__ == "NobodysBackend" and backend_class("NobodysBackend") is made
+    target = TosaCompileSpec("TOSA-1.0+FP").target()
+    assert backend_class(target) is TOSABackend
+    nobodys = replace(target, backend_id="NobodysBackend", backend="")
+    made = backend_class(nobodys)
+    assert made.__name__ == "NobodysBackend" and backend_class(nobodys) is made

@@ -54,16 +54,18 @@ def decompose(program: ExportedProgram, table: Table, targets: Collection[Any] |
     return program
 
 
-def without_composites(program: ExportedProgram, rules: RuleSet, without_rule: set[Any]) -> ExportedProgram:
+def without_composites(
+    program: ExportedProgram, rules: RuleSet, without_rule: set[Any] | None = None
+) -> ExportedProgram:
     """The program with operators that have no rule replaced by what PyTorch makes them of, as far as it says.
 
     Args:
         rules: those of the target.
-        without_rule: the operators of the program that have none.
+        without_rule: the operators of the program that have none, if somebody has looked already.
     """
     known: Table | None = None
     before: set[Any] = set()
-    targets = without_rule
+    targets = _without_rule(program, rules) if without_rule is None else without_rule
     while targets:
         known = known or torch.export.default_decompositions()  # late: PyTorch takes 0.1 s to make it
         strange = {target for target in targets if target in known or is_composite(target)}
@@ -71,17 +73,20 @@ def without_composites(program: ExportedProgram, rules: RuleSet, without_rule: s
             break
         program = decompose(program, {target: known[target] for target in strange if target in known}, strange)
         before |= strange
-        targets = {node.target for node in _computed(program) if has_no_rule(node, rules)} - before
+        targets = _without_rule(program, rules) - before
     return program
 
 
-def _computed(program: ExportedProgram) -> list[Node]:
-    """The nodes but for those that are made of no tensor: those are evaluated, whatever they are."""
+def _without_rule(program: ExportedProgram, rules: RuleSet) -> set[Any]:
+    """Operators without a rule, but for those that are made of no tensor: those are evaluated, whatever they are."""
+    found: set[Any] = set()
     made_of_nothing: set[Node] = set()
     for node in program.graph.nodes:
         if node.op == "call_function" and made_of_nothing.issuperset(node.all_input_nodes):
             made_of_nothing.add(node)
-    return [node for node in program.graph.nodes if node not in made_of_nothing]
+        elif has_no_rule(node, rules):
+            found.add(node.target)
+    return found
 
 
 def has_no_rule(node: Node, rules: RuleSet) -> bool:
