@@ -344,7 +344,9 @@ def clang_tidy(session: nox.Session) -> None:
     with session.chdir(RUNTIME):
         python = f"-DPython_EXECUTABLE={env.bin / 'python'}"
         session.run(str(env.bin / "cmake"), *configure, python, env=env.env, silent=True)
-    env.python(str(env.bin / "run-clang-tidy.py"), "-quiet", "-hide-progress", "-p", str(build), f"^{RUNTIME / 'src'}/")
+        # From this folder: the script looks for .clang-tidy from where it is started.
+        script, sources = str(env.bin / "run-clang-tidy.py"), f"^{RUNTIME / 'src'}/"
+        env.python(script, "-quiet", "-hide-progress", "-p", str(build), sources)
 
 
 @nox.session

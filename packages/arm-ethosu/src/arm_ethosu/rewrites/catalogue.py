@@ -50,8 +50,8 @@ from .transpose_conv2d_as_conv2d import TRANSPOSED_AS_CONVOLUTIONS
 class Kind(StrEnum):
     """Why a rewrite is there."""
 
-    CORRECTNESS = "correctness"  # Vela computes something else than TOSA says: docs/vela-differences.md
-    SUPPORT = "support"  # Vela refuses it, or has it for fewer cases: docs/vela-limits.md
+    CORRECTNESS = "correctness"  # Vela computes something else than TOSA says: docs/reference/vela-differences.md
+    SUPPORT = "support"  # Vela refuses it, or has it for fewer cases: docs/reference/vela-limits.md
     SPEED = "speed"
     MEMORY = "memory"
 
