@@ -1,11 +1,12 @@
-"""Private parts of ExecuTorch; it is imported when one of them is used, which takes two seconds."""
+"""Private parts of ExecuTorch. It is imported when one of them is used, which takes two seconds, and so is PyTorch."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .torch import OpOverload, schema_of
+if TYPE_CHECKING:
+    from .torch import OpOverload
 
 
 def aten_overload(target: Any) -> Any:
@@ -14,7 +15,7 @@ def aten_overload(target: Any) -> Any:
     Needs ``EdgeOpOverload._op``. Without it programs in the edge dialect have no operator that a rule is for.
     """
     wrapped = getattr(target, "_op", None)
-    return target if schema_of(wrapped) is None else wrapped
+    return wrapped if hasattr(wrapped, "_schema") else target
 
 
 def edge_overload(target: OpOverload) -> Any:
@@ -24,6 +25,8 @@ def edge_overload(target: OpOverload) -> Any:
     operator supports, which are written for that dialect.
     """
     from executorch.exir.dialects._ops import ops
+
+    from .torch import schema_of
 
     namespace, name = schema_of(target).name.split("::")
     return getattr(getattr(getattr(ops.edge, namespace), name), target._overloadname)
