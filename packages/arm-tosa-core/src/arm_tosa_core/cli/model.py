@@ -45,8 +45,10 @@ def _load_pt2(path: Path) -> ExportedProgram:
     if not path.is_file():
         raise UsageError(f"cannot read {path}: no such file")
     import torch
-    import torch.ao.quantization.fx._decomposed  # the operators of quantized models
 
+    from ..compat.torch import register_quantized_decomposed
+
+    register_quantized_decomposed()
     try:
         return torch.export.load(path)
     except Exception as error:  # torch raises whatever its parsers do

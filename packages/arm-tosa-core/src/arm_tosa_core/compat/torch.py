@@ -124,3 +124,12 @@ def program_like(
     if "root" not in given:
         given["root"] = GraphModule({}, graph)
     return cls(graph=graph, graph_signature=graph_signature, verifiers=like.verifiers, **given)
+
+
+def register_quantized_decomposed() -> None:
+    """Registers the operators ``quantized_decomposed``, which quantized programs call.
+
+    Needs that ``torch.ao.quantization.fx._decomposed`` registers them when it is imported. Without it a quantized
+    ``.pt2`` does not load in a process that has quantized nothing.
+    """
+    import torch.ao.quantization.fx._decomposed  # noqa: F401
