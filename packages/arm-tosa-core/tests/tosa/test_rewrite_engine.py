@@ -164,3 +164,12 @@ def test_a_check_keeps_what_it_has_a_reason_against_and_operands_are_replaced() 
     graph = _row("ABS", "ABS")
     run_rewrites(graph, [pattern_rewrite("zero", Stage.OPTIMIZE, Pattern("ABS"), zero, against)])
     assert [op.inputs[0].is_constant for op in graph.ops] == [True, False]
+
+
+def test_an_error_within_a_rewrite_says_which_and_where() -> None:
+    def replacement(match: Match) -> Tensor:
+        return match.insert("ABS", *match.op.inputs, *match.op.inputs)
+
+    wrong = pattern_rewrite("wrong", Stage.OPTIMIZE, Pattern("IDENTITY"), replacement)
+    with pytest.raises(LoweringError, match=r"wrong at IDENTITY of node_0, model.py:0: the rewrite fails: ABS takes 1"):
+        run_rewrites(_row("IDENTITY"), [wrong])

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 
-from ..support.errors import LoweringError
+from ..support.errors import LoweringError, Rejected
 from .graph import Graph
 from .ir import Op
 from .rewrite import Rewrite, Stage
@@ -166,15 +166,22 @@ class _Run:
             if rewrite.through in through and self.graph.is_read(op):
                 self._try(rewrite, op)
 
+    def _apply(self, rewrite: Rewrite, op: Op) -> bool | str:
+        """What the rewrite says; an error says which rewrite it was, and where."""
+        try:
+            return rewrite.apply(self.graph, op)
+        except (LoweringError, Rejected) as error:
+            raise LoweringError(str(Application(rewrite, op, f"the rewrite fails: {error}"))) from error
+
     def _try(self, rewrite: Rewrite, op: Op) -> None:
         counts = self.statistics.rewrites[rewrite.name]
         counts.tried += 1
         if self.timed:
             began = time.process_time()
-            said = rewrite.apply(self.graph, op)
+            said = self._apply(rewrite, op)
             counts.seconds += time.process_time() - began
         else:
-            said = rewrite.apply(self.graph, op)
+            said = self._apply(rewrite, op)
         if not said:
             return
         counts.applied += 1
