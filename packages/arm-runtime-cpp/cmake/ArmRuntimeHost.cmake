@@ -58,7 +58,7 @@ if(ARM_RUNTIME_VGF AND EXISTS "${PROJECT_SOURCE_DIR}/src/vgf/CMakeLists.txt")
   add_subdirectory(src/vgf)
   set_target_properties(arm_runtime_vgf PROPERTIES EXPORT_NAME vgf_archive)
   list(APPEND delegates arm_runtime_vgf)
-  list(APPEND archives arm_runtime_vgf arm_vgf_session arm_vgf_program)
+  list(APPEND archives arm_runtime_vgf arm_vgf_session arm_vgf_plan arm_vgf_program)
 endif()
 
 # Whole archives: what registers a delegate is a variable that nothing refers to.

@@ -71,16 +71,30 @@ struct MemoryUse {
     uint64_t saved;  ///< what `work` would be larger by if nothing in it shared memory
 };
 
+/// Who runs a program's graphs.
+enum class EngineKind : uint8_t {
+    kAny,      ///< only in Options: native if a device can, else compute
+    kNative,   ///< the device itself, by VK_ARM_tensors and VK_ARM_data_graph
+    kCompute,  ///< kernels of this library, on any Vulkan 1.1 device
+    kLayer,    ///< Arm's emulation layer for both extensions, on any Vulkan 1.3 device
+};
+
+/// "native", "compute", "layer"; "any".
+const char* name_of(EngineKind engine);
+/// The engine of that name. Throws Error: there is none.
+EngineKind engine_named(const std::string& name);
+
 struct Options {
-    /// Part of a device's name, in any case, or its number in the loader's order. Empty: a device
-    /// that has VK_ARM_tensors and VK_ARM_data_graph itself, else the fastest one, with Arm's
-    /// emulation layer.
+    /// Part of a device's name, in any case, or its number in the loader's order. Empty: the
+    /// fastest device that the engine runs on.
     std::string device;
+    EngineKind engine = EngineKind::kAny;
     /// Where compiled pipelines are kept between processes. Empty: nowhere.
     std::string cache_folder;
 };
 
-/// `ARM_VGF_DEVICE`, and `ARM_VGF_CACHE` or else `arm_runtime` in the user's cache folder.
+/// `ARM_VGF_DEVICE`, `ARM_VGF_ENGINE` (native, compute or layer), and `ARM_VGF_CACHE` or else
+/// `arm_runtime` in the user's cache folder. Throws Error: no such engine.
 Options options_from_environment();
 
 /// A loaded program. All sessions of a process share one device of each kind; several threads may
@@ -101,6 +115,9 @@ class Session {
     const MemoryUse& memory() const;
     /// The device's name; ends with "(emulated)" where Arm's emulation layer is in use.
     const std::string& device() const;
+    /// Who runs graphs, and why, as a sentence for a log.
+    EngineKind engine() const;
+    const std::string& engine_reason() const;
 
     /// Runs the program once. Allocates nothing, but for `profile`, to which it appends the copies,
     /// the whole run and each segment on the device.

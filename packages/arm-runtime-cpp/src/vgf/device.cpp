@@ -42,21 +42,29 @@ struct Features {
 };
 
 std::unique_ptr<Device> open(const Options& options) {
-    auto instance = std::make_unique<Instance>(false);
     const std::string& wanted = options.device;
-    bool emulated = false;
-    const Instance::Candidate* chosen = instance->choose(wanted);
-    if (!chosen) {
-        emulated = true;
-        instance = std::make_unique<Instance>(true);
-        chosen = instance->choose(wanted);
+    EngineKind engine = options.engine;
+    auto instance = std::make_unique<Instance>(engine == EngineKind::kLayer);
+    std::string reason = "it was asked for";
+    const Instance::Candidate* chosen = instance->choose(wanted, engine != EngineKind::kCompute);
+    if (engine == EngineKind::kAny) {
+        engine = chosen ? EngineKind::kNative : EngineKind::kCompute;
+        reason = chosen ? "the device has VK_ARM_tensors and VK_ARM_data_graph"
+                        : "no device has both VK_ARM_tensors and VK_ARM_data_graph";
+        if (!chosen) chosen = instance->choose(wanted, false);
     }
     if (!chosen) {
-        throw Error("no Vulkan 1.3 device" + (wanted.empty() ? "" : " '" + wanted + "'") +
-                    " that runs Arm's ML extensions; this machine has " + instance->list() +
+        const char* const needs = engine == EngineKind::kCompute ? "a Vulkan 1.1 device"
+                                  : engine == EngineKind::kLayer
+                                      ? "a Vulkan 1.3 device"
+                                      : "a device with VK_ARM_tensors and VK_ARM_data_graph";
+        throw Error(std::string("the engine `") + name_of(engine) + "` needs " + needs +
+                    (wanted.empty() ? "" : " that fits '" + wanted + "'") + "; this machine has " +
+                    instance->list() +
                     (wanted.empty() ? "" : ": give a number of these, or a part of a name"));
     }
-    return std::make_unique<Device>(std::move(instance), *chosen, emulated, options.cache_folder);
+    return std::make_unique<Device>(std::move(instance), *chosen, engine, std::move(reason),
+                                    options.cache_folder);
 }
 
 }  // namespace
@@ -66,34 +74,43 @@ Device& Device::get(const Options& options) {
     // Never destroyed: at exit, drivers may have gone before.
     static auto& devices = *new std::map<std::string, std::unique_ptr<Device>>;
     const std::lock_guard<std::mutex> lock(mutex);
-    std::unique_ptr<Device>& device = devices[options.device + '\n' + options.cache_folder];
+    std::unique_ptr<Device>& device = devices[options.device + '\n' + options.cache_folder + '\n' +
+                                              name_of(options.engine)];
     if (!device) device = open(options);
     return *device;
 }
 
-Device::Device(std::unique_ptr<Instance> instance, const Instance::Candidate& chosen, bool emulated,
-               const std::string& cache_folder)
+Device::Device(std::unique_ptr<Instance> instance, const Instance::Candidate& chosen,
+               EngineKind engine, std::string reason, const std::string& cache_folder)
     : instance_(std::move(instance)),
       name_(chosen.properties.deviceName),
+      engine_(engine),
+      reason_(std::move(reason)),
+      max_buffer_range_(chosen.properties.limits.maxStorageBufferRange),
       is_cpu_(chosen.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU) {
-    if (emulated) name_ += " (emulated)";
+    if (engine == EngineKind::kLayer) name_ += " (emulated)";
     const InstanceCalls& calls = instance_->calls();
-    VkPhysicalDeviceProperties2 properties{};
-    properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
-    properties.pNext = &tensor_limits_;
-    calls.GetPhysicalDeviceProperties2(chosen.handle, &properties);
     calls.GetPhysicalDeviceMemoryProperties(chosen.handle, &memory_);
     choose_queue_family(chosen.handle);
-    if (timestamp_period_ != 0) timestamp_period_ = properties.properties.limits.timestampPeriod;
-    create(chosen);
+    if (timestamp_period_ != 0) timestamp_period_ = chosen.properties.limits.timestampPeriod;
+    if (engine == EngineKind::kCompute) {
+        create_for_compute(chosen);
+    } else {
+        VkPhysicalDeviceProperties2 properties{};
+        properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+        properties.pNext = &tensor_limits_;
+        calls.GetPhysicalDeviceProperties2(chosen.handle, &properties);
+        create(chosen);
+    }
     calls_ = DeviceCalls(calls, handle());
     calls_.GetDeviceQueue(handle(), queue_family_, 0, &queue_);
-    const std::string key = cache_key(properties.properties);
+    const std::string key = cache_key(chosen.properties);
     const auto file = [&](const std::string& name) {
         return CacheFile(cache_folder.empty() ? "" : std::filesystem::path(cache_folder) / name);
     };
-    cache_ = std::make_unique<PipelineCache>(calls_, handle(), file("vgf-" + key + ".bin"));
-    if (emulated) {
+    const char* const kind = engine == EngineKind::kCompute ? "vgf-compute-" : "vgf-";
+    cache_ = std::make_unique<PipelineCache>(calls_, handle(), file(kind + key + ".bin"));
+    if (engine == EngineKind::kLayer) {
         const std::string name = "vgf-shaders-" + instance_->layers() + "-" + key + ".bin";
         shaders_ = std::make_unique<ShaderStore>(file(name));
         use_shader_store(handle(), *shaders_);
@@ -113,15 +130,17 @@ void Device::choose_queue_family(VkPhysicalDevice physical) {
     bool found = false;
     for (uint32_t i = 0; i < count; ++i) {
         const bool shaders = (families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) != 0;
-        if (!(families[i].queueFlags & kQueueDataGraph) || (found && (runs_shaders_ || !shaders))) {
-            continue;
-        }
+        const bool fits = engine_ == EngineKind::kCompute
+                              ? shaders
+                              : (families[i].queueFlags & kQueueDataGraph) != 0;
+        if (!fits || (found && (runs_shaders_ || !shaders))) continue;
         found = true;
         queue_family_ = i;
         runs_shaders_ = shaders;
         timestamp_period_ = families[i].timestampValidBits ? 1 : 0;
     }
-    if (!found) throw Error("no queue of " + name_ + " runs data graphs");
+    if (!found) throw Error("no queue of " + name_ + " runs " +
+                    (engine_ == EngineKind::kCompute ? "compute shaders" : "data graphs"));
 }
 
 void Device::create(const Instance::Candidate& chosen) {
@@ -135,7 +154,30 @@ void Device::create(const Instance::Candidate& chosen) {
         throw Error(name_ + " has the Arm extensions without their features");
     }
     features.base.features.robustBufferAccess = VK_FALSE;  // it costs time, and graphs need it not
+    create(chosen, extensions, &features.base);
+}
 
+void Device::create_for_compute(const Instance::Candidate& chosen) {
+    // Nothing beyond Vulkan 1.1 is required; of what is more, kernels have variants.
+    VkPhysicalDeviceFeatures2 features{};
+    features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+    VkPhysicalDeviceShaderIntegerDotProductFeatures dot{};
+    dot.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES;
+    std::vector<const char*> extensions;
+    if (chosen.has(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME)) {
+        extensions.push_back(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+        features.pNext = &dot;
+    }
+    instance_->calls().GetPhysicalDeviceFeatures2(chosen.handle, &features);
+    has_dot_ = dot.shaderIntegerDotProduct == VK_TRUE;
+    VkPhysicalDeviceFeatures wanted{};
+    wanted.robustBufferAccess = features.features.robustBufferAccess;
+    features.features = wanted;
+    create(chosen, extensions, &features);
+}
+
+void Device::create(const Instance::Candidate& chosen, const std::vector<const char*>& extensions,
+                    const void* features) {
     const float priority = 1;
     VkDeviceQueueCreateInfo queue{};
     queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
@@ -144,7 +186,7 @@ void Device::create(const Instance::Candidate& chosen) {
     queue.pQueuePriorities = &priority;
     VkDeviceCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
-    info.pNext = &features.base;
+    info.pNext = features;
     info.queueCreateInfoCount = 1;
     info.pQueueCreateInfos = &queue;
     info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "instance.hpp"
 #include "pipeline_cache.hpp"
@@ -26,12 +27,18 @@ class Device {
     /// Throws Error, with what to install or which devices there are.
     static Device& get(const Options& options);
 
-    Device(std::unique_ptr<Instance> instance, const Instance::Candidate& chosen, bool emulated,
-           const std::string& cache_folder);
+    Device(std::unique_ptr<Instance> instance, const Instance::Candidate& chosen, EngineKind engine,
+           std::string reason, const std::string& cache_folder);
 
     VkDevice handle() const { return handle_.get(); }
     const DeviceCalls& calls() const { return calls_; }
     const std::string& name() const { return name_; }
+    EngineKind engine() const { return engine_; }
+    /// Why this engine, as a sentence.
+    const std::string& engine_reason() const { return reason_; }
+    /// Whether shaders have the dot product of packed bytes.
+    bool has_dot() const { return has_dot_; }
+    uint64_t max_buffer_range() const { return max_buffer_range_; }
     const TensorProperties& tensor_limits() const { return tensor_limits_; }
     uint32_t queue_family() const { return queue_family_; }
     bool runs_shaders() const { return runs_shaders_; }
@@ -55,6 +62,9 @@ class Device {
 
   private:
     void create(const Instance::Candidate& chosen);
+    void create_for_compute(const Instance::Candidate& chosen);
+    void create(const Instance::Candidate& chosen, const std::vector<const char*>& extensions,
+                const void* features);
     void choose_queue_family(VkPhysicalDevice physical);
 
     std::unique_ptr<Instance> instance_;
@@ -62,6 +72,10 @@ class Device {
     OwnedDevice handle_;
     DeviceCalls calls_;
     std::string name_;
+    EngineKind engine_;
+    std::string reason_;
+    bool has_dot_ = false;
+    uint64_t max_buffer_range_ = 0;
     TensorProperties tensor_limits_;
     VkPhysicalDeviceMemoryProperties memory_{};
     uint32_t queue_family_ = 0;

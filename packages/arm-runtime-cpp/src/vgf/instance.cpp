@@ -51,9 +51,8 @@ Instance::Instance(bool emulated) {
         const auto deploy = find_emulation_layer();
         if (!deploy) {
             throw Error(
-                "no Vulkan device of this machine has VK_ARM_tensors and VK_ARM_data_graph, and "
-                "Arm's emulation layer for them is not installed: `pip install "
-                "ai-ml-emulation-layer-for-vulkan`, or set ARM_VGF_LAYERS to its deploy folder");
+                "Arm's emulation layer, which the engine `layer` needs, is not installed: `pip "
+                "install arm-runtime-cpp[layer]`, or set ARM_VGF_LAYERS to its deploy folder");
         }
         layers.emplace(*deploy);
         layers_ = version_of_tensor_layer(*deploy);
@@ -97,14 +96,19 @@ Instance::Instance(bool emulated) {
     }
 }
 
-const Instance::Candidate* Instance::choose(const std::string& wanted) const {
+const Instance::Candidate* Instance::choose(const std::string& wanted,
+                                              bool graphs) const {
     const Candidate* best = nullptr;
     for (size_t i = 0; i < candidates_.size(); ++i) {
         const Candidate& candidate = candidates_[i];
         const auto& properties = candidate.properties;
         if (!fits(wanted, i, properties.deviceName)) continue;
-        if (!candidate.has(kTensorsExtension) || !candidate.has(kDataGraphExtension)) continue;
-        if (properties.apiVersion < VK_API_VERSION_1_3) continue;
+        if (graphs &&
+            !(candidate.has(kTensorsExtension) && candidate.has(kDataGraphExtension) &&
+              properties.apiVersion >= VK_API_VERSION_1_3)) {
+            continue;
+        }
+        if (properties.apiVersion < VK_API_VERSION_1_1) continue;
         if (!best || speed(properties.deviceType) > speed(best->properties.deviceType)) {
             best = &candidate;
         }

@@ -22,9 +22,9 @@ class Instance {
     /// Throws Error, with what to install: no loader, no driver, or no emulation layer.
     explicit Instance(bool emulated);
 
-    /// The fastest device that has both Arm extensions and fits `wanted` (see Options::device), or
-    /// nullptr.
-    const Candidate* choose(const std::string& wanted) const;
+    /// The fastest device that fits `wanted` (see Options::device), or nullptr; `graphs`: that has
+    /// both Arm extensions.
+    const Candidate* choose(const std::string& wanted, bool graphs) const;
     /// "0: NVIDIA H200, 1: llvmpipe (...)"
     std::string list() const;
 

@@ -13,9 +13,26 @@ std::string variable(const char* name) {
 
 }  // namespace
 
+const char* name_of(EngineKind engine) {
+    static constexpr const char* kNames[] = {"any", "native", "compute", "layer"};
+    return kNames[static_cast<size_t>(engine)];
+}
+
+EngineKind engine_named(const std::string& name) {
+    for (const EngineKind kind :
+         {EngineKind::kAny, EngineKind::kNative, EngineKind::kCompute, EngineKind::kLayer}) {
+        if (name == name_of(kind)) return kind;
+    }
+    throw Error("there is no VGF engine '" + name +
+                "': ARM_VGF_ENGINE is native, compute or layer; leave it out for the best of this machine");
+}
+
 Options options_from_environment() {
     Options options;
     options.device = variable("ARM_VGF_DEVICE");
+    if (const std::string engine = variable("ARM_VGF_ENGINE"); !engine.empty()) {
+        options.engine = engine_named(engine);
+    }
     if (std::getenv("ARM_VGF_CACHE")) {
         options.cache_folder = variable("ARM_VGF_CACHE");
     } else if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty()) {

@@ -31,9 +31,13 @@ namespace arm_runtime::vgf {
     X(BindBufferMemory)            \
     X(CmdBindDescriptorSets)       \
     X(CmdBindPipeline)             \
+    X(CmdCopyBuffer)               \
     X(CmdDispatch)                 \
+    X(CmdPipelineBarrier)          \
     X(CmdPipelineBarrier2)         \
+    X(CmdPushConstants)            \
     X(CmdResetQueryPool)           \
+    X(CmdWriteTimestamp)           \
     X(CmdWriteTimestamp2)          \
     X(CreateBuffer)                \
     X(CreateCommandPool)           \

@@ -1,0 +1,368 @@
+// The engine on kernels of our own: four buffers, one descriptor set, one command buffer.
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "engine.hpp"
+#include "graph/graph.hpp"
+#include "kernels/steps.h"
+#include "memory_plan.hpp"
+#include "plan/plan.hpp"
+#include "submission.hpp"
+
+namespace arm_runtime::vgf {
+namespace {
+
+constexpr size_t kBuffers = 4;
+constexpr uint64_t kAlignment = 256;
+constexpr VkMemoryPropertyFlags kHost =
+    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+
+uint64_t aligned(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+bool overlap(const Slot& a, const Slot& b) {
+    return a.buffer == b.buffer && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+}
+
+bool overlap(const std::vector<Slot>& some, const std::vector<Slot>& others) {
+    return std::any_of(some.begin(), some.end(), [&](const Slot& a) {
+        return std::any_of(others.begin(), others.end(),
+                           [&](const Slot& b) { return overlap(a, b); });
+    });
+}
+
+struct Buffer {
+    Memory memory;  // before the handle, which goes first
+    Owned<VkBuffer> handle;
+    uint64_t bytes = 0;
+};
+
+class ComputeEngine : public Engine {
+  public:
+    ComputeEngine(Device& device, const Program& program) : device_(device), program_(program) {
+        place_resources();
+        Plan plan;
+        plan.work_bytes = shared_bytes_;
+        DeviceTraits traits;
+        traits.dot = device.has_dot();
+        traits.cpu = device.is_cpu();
+        for (size_t i = 0; i < program.segments.size(); ++i) {
+            const Segment& segment = program.segments[i];
+            const std::string where =
+                "VGF segment " + std::to_string(i) + " ('" + segment.name + "')";
+            if (!segment.graph) {
+                throw Error(where + ": the compute engine does not run compute shaders yet");
+            }
+            make_plan(read_graph(program, segment, where), slots_, traits, shared_bytes_, plan);
+        }
+        make_buffers(plan);
+        make_layout();
+        make_pipelines(plan);
+        for (Dispatch& dispatch : plan.dispatches) names_.push_back(std::move(dispatch.text));
+        record(plan);
+        use_.work = plan.work_bytes;
+        use_.saved = plan.saved_bytes;
+    }
+
+    uint8_t* input(size_t index) override {
+        return buffers_[BUFFER_INPUTS].memory.mapped +
+               slots_[program_.inputs[index].resource].offset;
+    }
+    const uint8_t* output(size_t index) override {
+        return buffers_[BUFFER_OUTPUTS].memory.mapped +
+               slots_[program_.outputs[index].resource].offset;
+    }
+    const MemoryUse& memory() const override { return use_; }
+
+    void run(std::vector<Event>* profile) override {
+        if (profile == nullptr || timed_ == nullptr) {
+            plain_->run();
+            return;
+        }
+        timed_->run();
+        const auto times = timed_->times(static_cast<uint32_t>(names_.size()) + 1);
+        for (size_t i = 0; i + 1 < times.size(); ++i) {
+            profile->push_back({names_[i].c_str(), true, times[i], times[i + 1]});
+        }
+    }
+
+  private:
+    /// Inputs, outputs, and what one segment leaves for another.
+    void place_resources() {
+        slots_.resize(program_.resources.size());
+        std::map<uint32_t, Slot> storages;  // an alias group shares one
+        for (size_t i = 0; i < slots_.size(); ++i) {
+            const Resource& resource = program_.resources[i];
+            if (resource.role == Role::kConstant) continue;
+            uint32_t buffer = BUFFER_WORK;
+            uint64_t* size = &shared_bytes_;
+            if (resource.role == Role::kInput) {
+                buffer = BUFFER_INPUTS;
+                size = &use_.inputs;
+            } else if (resource.role == Role::kOutput) {
+                buffer = BUFFER_OUTPUTS;
+                size = &use_.outputs;
+            }
+            const auto known = storages.find(resource.storage);
+            if (known != storages.end()) {
+                slots_[i] = known->second;
+                continue;
+            }
+            slots_[i] = {buffer, *size, aligned(resource.bytes)};
+            for (const Resource& other : program_.resources) {
+                if (other.storage == resource.storage) {
+                    slots_[i].bytes = std::max(slots_[i].bytes, aligned(other.bytes));
+                }
+            }
+            *size += slots_[i].bytes;
+            storages[resource.storage] = slots_[i];
+        }
+    }
+
+    void make_buffers(const Plan& plan) {
+        make_buffer(BUFFER_WORK, plan.work_bytes, 0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+        make_buffer(BUFFER_CONSTANTS, plan.constants.size(), 0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+        make_buffer(BUFFER_INPUTS, use_.inputs, kHost, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+        make_buffer(BUFFER_OUTPUTS, use_.outputs, kHost, VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
+        if (!plan.constants.empty()) upload(plan.constants);
+    }
+
+    void make_buffer(uint32_t index, uint64_t bytes, VkMemoryPropertyFlags required,
+                     VkMemoryPropertyFlags preferred) {
+        Buffer& buffer = buffers_[index];
+        buffer = buffer_of(bytes, required, preferred);
+        if (buffer.bytes > device_.max_buffer_range()) {
+            static constexpr const char* kWhat[] = {"intermediate values", "constants", "inputs",
+                                                    "outputs"};
+            throw Error("the program's " + std::string(kWhat[index]) + " take " +
+                        std::to_string(buffer.bytes) + " bytes, and " + device_.name() +
+                        " has buffers of " + std::to_string(device_.max_buffer_range()) +
+                        " (maxStorageBufferRange)");
+        }
+    }
+
+    Buffer buffer_of(uint64_t bytes, VkMemoryPropertyFlags required,
+                     VkMemoryPropertyFlags preferred) {
+        const DeviceCalls& calls = device_.calls();
+        Buffer buffer;
+        // Kernels read and write whole vectors: a little more at the end.
+        buffer.bytes = aligned(bytes + kAlignment);
+        VkBufferCreateInfo info{};
+        info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+        info.size = buffer.bytes;
+        info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                     VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+        buffer.handle = make<VkBuffer>(device_.handle(), calls.CreateBuffer, calls.DestroyBuffer,
+                                       info, "vkCreateBuffer");
+        VkMemoryRequirements needs{};
+        calls.GetBufferMemoryRequirements(device_.handle(), buffer.handle, &needs);
+        buffer.memory = device_.allocate(needs.size, needs.memoryTypeBits, required, preferred);
+        check(calls.BindBufferMemory(device_.handle(), buffer.handle, buffer.memory.handle, 0),
+              "vkBindBufferMemory");
+        return buffer;
+    }
+
+    void upload(const std::vector<uint8_t>& data) {
+        const Buffer staging = buffer_of(data.size(), kHost, 0);
+        std::memcpy(staging.memory.mapped, data.data(), data.size());
+        Submission copy(device_, 0);
+        VkBufferCopy region{};
+        region.size = data.size();
+        device_.calls().CmdCopyBuffer(copy.begin(), staging.handle,
+                                      buffers_[BUFFER_CONSTANTS].handle, 1, &region);
+        copy.end();
+        copy.run();
+    }
+
+    void make_layout() {
+        const DeviceCalls& calls = device_.calls();
+        std::array<VkDescriptorSetLayoutBinding, kBuffers> bindings{};
+        for (uint32_t i = 0; i < kBuffers; ++i) {
+            bindings[i].binding = i;
+            bindings[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+            bindings[i].descriptorCount = 1;
+            bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+        }
+        VkDescriptorSetLayoutCreateInfo set{};
+        set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
+        set.bindingCount = kBuffers;
+        set.pBindings = bindings.data();
+        set_layout_ = make<VkDescriptorSetLayout>(device_.handle(), calls.CreateDescriptorSetLayout,
+                                                  calls.DestroyDescriptorSetLayout, set,
+                                                  "vkCreateDescriptorSetLayout");
+        VkPushConstantRange push{};
+        push.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+        push.size = kPushInts * sizeof(int32_t);
+        VkPipelineLayoutCreateInfo layout{};
+        layout.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
+        layout.setLayoutCount = 1;
+        layout.pSetLayouts = set_layout_.address();
+        layout.pushConstantRangeCount = 1;
+        layout.pPushConstantRanges = &push;
+        layout_ = make<VkPipelineLayout>(device_.handle(), calls.CreatePipelineLayout,
+                                         calls.DestroyPipelineLayout, layout,
+                                         "vkCreatePipelineLayout");
+        const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, kBuffers};
+        VkDescriptorPoolCreateInfo pool{};
+        pool.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+        pool.maxSets = 1;
+        pool.poolSizeCount = 1;
+        pool.pPoolSizes = &size;
+        pool_ = make<VkDescriptorPool>(device_.handle(), calls.CreateDescriptorPool,
+                                       calls.DestroyDescriptorPool, pool, "vkCreateDescriptorPool");
+        VkDescriptorSetAllocateInfo allocate{};
+        allocate.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+        allocate.descriptorPool = pool_;
+        allocate.descriptorSetCount = 1;
+        allocate.pSetLayouts = set_layout_.address();
+        check(calls.AllocateDescriptorSets(device_.handle(), &allocate, &set_),
+              "vkAllocateDescriptorSets");
+        std::array<VkDescriptorBufferInfo, kBuffers> infos{};
+        std::array<VkWriteDescriptorSet, kBuffers> writes{};
+        for (uint32_t i = 0; i < kBuffers; ++i) {
+            infos[i] = {buffers_[i].handle, 0, VK_WHOLE_SIZE};
+            writes[i].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+            writes[i].dstSet = set_;
+            writes[i].dstBinding = i;
+            writes[i].descriptorCount = 1;
+            writes[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+            writes[i].pBufferInfo = &infos[i];
+        }
+        calls.UpdateDescriptorSets(device_.handle(), kBuffers, writes.data(), 0, nullptr);
+    }
+
+    void make_pipelines(const Plan& plan) {
+        using Key = std::pair<const KernelCode*, std::vector<std::pair<uint32_t, uint32_t>>>;
+        std::map<Key, VkPipeline> known;
+        std::map<const KernelCode*, Owned<VkShaderModule>> modules;
+        for (const Dispatch& dispatch : plan.dispatches) {
+            VkPipeline& pipeline = known[{dispatch.code, dispatch.specialization}];
+            if (pipeline == VK_NULL_HANDLE) {
+                Owned<VkShaderModule>& module = modules[dispatch.code];
+                if (module == VK_NULL_HANDLE) module = module_of(*dispatch.code);
+                pipelines_.push_back(pipeline_of(dispatch, module));
+                pipeline = pipelines_.back();
+            }
+            pipeline_of_.push_back(pipeline);
+        }
+    }
+
+    Owned<VkShaderModule> module_of(const KernelCode& code) {
+        const DeviceCalls& calls = device_.calls();
+        VkShaderModuleCreateInfo info{};
+        info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+        info.codeSize = code.count * sizeof(uint32_t);
+        info.pCode = code.words;
+        return make<VkShaderModule>(device_.handle(), calls.CreateShaderModule,
+                                    calls.DestroyShaderModule, info, "vkCreateShaderModule");
+    }
+
+    Owned<VkPipeline> pipeline_of(const Dispatch& dispatch, VkShaderModule module) {
+        std::vector<VkSpecializationMapEntry> entries;
+        std::vector<uint32_t> values;
+        for (const auto& [id, value] : dispatch.specialization) {
+            entries.push_back({id, static_cast<uint32_t>(values.size() * sizeof(uint32_t)),
+                               sizeof(uint32_t)});
+            values.push_back(value);
+        }
+        VkSpecializationInfo special{};
+        special.mapEntryCount = static_cast<uint32_t>(entries.size());
+        special.pMapEntries = entries.data();
+        special.dataSize = values.size() * sizeof(uint32_t);
+        special.pData = values.data();
+        VkComputePipelineCreateInfo info{};
+        info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
+        info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+        info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+        info.stage.module = module;
+        info.stage.pName = "main";
+        info.stage.pSpecializationInfo = &special;
+        info.layout = layout_;
+        VkPipeline handle = VK_NULL_HANDLE;
+        const DeviceCalls& calls = device_.calls();
+        check(calls.CreateComputePipelines(device_.handle(), device_.cache().handle(), 1, &info,
+                                           nullptr, &handle),
+              "vkCreateComputePipelines");
+        return {device_.handle(), handle, calls.DestroyPipeline};
+    }
+
+    void record(const Plan& plan) {
+        plain_ = std::make_unique<Submission>(device_, 0);
+        record(plan, *plain_);
+        if (device_.timestamp_period() == 0) return;
+        timed_ = std::make_unique<Submission>(device_,
+                                              static_cast<uint32_t>(plan.dispatches.size()) + 1);
+        record(plan, *timed_);
+    }
+
+    void record(const Plan& plan, Submission& submission) {
+        const DeviceCalls& calls = device_.calls();
+        const VkCommandBuffer commands = submission.begin();
+        const auto timestamp = [&](uint32_t query) {
+            if (submission.queries() == VK_NULL_HANDLE) return;
+            calls.CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
+                                    submission.queries(), query);
+        };
+        calls.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout_, 0, 1, &set_,
+                                    0, nullptr);
+        timestamp(0);
+        VkPipeline bound = VK_NULL_HANDLE;
+        std::vector<Slot> reads;  // since the last barrier
+        std::vector<Slot> writes;
+        for (size_t i = 0; i < plan.dispatches.size(); ++i) {
+            const Dispatch& dispatch = plan.dispatches[i];
+            if (overlap(dispatch.reads, writes) || overlap(dispatch.writes, writes) ||
+                overlap(dispatch.writes, reads)) {
+                barrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                        VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
+                reads.clear();
+                writes.clear();
+            }
+            if (pipeline_of_[i] != bound) {
+                bound = pipeline_of_[i];
+                calls.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, bound);
+            }
+            calls.CmdPushConstants(commands, layout_, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                                   kPushInts * sizeof(int32_t), dispatch.push.data());
+            calls.CmdDispatch(commands, dispatch.groups[0], dispatch.groups[1], 1);
+            reads.insert(reads.end(), dispatch.reads.begin(), dispatch.reads.end());
+            writes.insert(writes.end(), dispatch.writes.begin(), dispatch.writes.end());
+            timestamp(static_cast<uint32_t>(i) + 1);
+        }
+        barrier(commands, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+        submission.end();
+    }
+
+    void barrier(VkCommandBuffer commands, VkPipelineStageFlags stage, VkAccessFlags access) {
+        VkMemoryBarrier memory{};
+        memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+        memory.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
+        memory.dstAccessMask = access;
+        device_.calls().CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, stage, 0,
+                                           1, &memory, 0, nullptr, 0, nullptr);
+    }
+
+    Device& device_;
+    const Program& program_;
+    ResourceSlots slots_;
+    uint64_t shared_bytes_ = 0;  ///< of the work buffer: what segments pass on
+    MemoryUse use_{};
+    std::array<Buffer, kBuffers> buffers_;
+    Owned<VkDescriptorSetLayout> set_layout_;
+    Owned<VkPipelineLayout> layout_;
+    Owned<VkDescriptorPool> pool_;
+    VkDescriptorSet set_ = VK_NULL_HANDLE;
+    std::vector<Owned<VkPipeline>> pipelines_;
+    std::vector<VkPipeline> pipeline_of_;  ///< by dispatch
+    std::vector<std::string> names_;
+    std::unique_ptr<Submission> plain_;
+    std::unique_ptr<Submission> timed_;  ///< the same with timestamps
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_compute_engine(Device& device, const Program& program) {
+    return std::make_unique<ComputeEngine>(device, program);
+}
+
+}  // namespace arm_runtime::vgf

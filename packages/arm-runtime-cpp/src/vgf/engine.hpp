@@ -1,0 +1,37 @@
+// What runs the segments of a program. Both engines are used by Session alone, which checks
+// arguments and holds the locks.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "arm_runtime/vgf.hpp"
+#include "device.hpp"
+#include "program.hpp"
+
+namespace arm_runtime::vgf {
+
+class Engine {
+  public:
+    Engine() = default;
+    virtual ~Engine() = default;
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    /// Where the host writes the program's inputs and reads its outputs.
+    virtual uint8_t* input(size_t index) = 0;
+    virtual const uint8_t* output(size_t index) = 0;
+    virtual const MemoryUse& memory() const = 0;
+
+    /// Runs the program once, and waits for it. Appends what the device did to `profile`, if there
+    /// is one. Throws Error.
+    virtual void run(std::vector<Event>* profile) = 0;
+};
+
+/// On VK_ARM_data_graph, of the device or of Arm's emulation layer. `program` must outlive it.
+std::unique_ptr<Engine> make_native_engine(Device& device, const Program& program);
+
+/// On kernels of our own. `program` must outlive it.
+std::unique_ptr<Engine> make_compute_engine(Device& device, const Program& program);
+
+}  // namespace arm_runtime::vgf

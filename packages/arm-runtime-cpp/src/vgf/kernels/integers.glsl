@@ -1,0 +1,156 @@
+// Steps on integers, exact as in TOSA 1.0.
+
+/// apply_scale_32 of TOSA: value * multiplier rounded and shifted right by 2 to 62 bits, in two words.
+int scaled(int value, int multiplier, int shift, bool double_round) {
+    int high, low_;
+    imulExtended(value, multiplier, high, low_);
+    uint low = uint(low_), carry;
+    // What is added before the shift: 1 << (shift - 1).
+    if (shift > 32) {
+        high += 1 << (shift - 33);
+    } else {
+        low = uaddCarry(low, 1u << (shift - 1), carry);
+        high += int(carry);
+    }
+    if (double_round && shift > 31) {
+        // 1 << 30 more, or less, by the value's sign.
+        if (value >= 0) {
+            low = uaddCarry(low, 1u << 30, carry);
+            high += int(carry);
+        } else {
+            uint borrow;
+            low = usubBorrow(low, 1u << 30, borrow);
+            high -= int(borrow);
+        }
+    }
+    if (shift >= 32) return high >> (shift - 32);
+    return int(low >> shift | uint(high) << (32 - shift));
+}
+
+/// apply_scale_16: a 48-bit value by a 15-bit multiplier. The product has 63 bits.
+int scaled48(int low_, int high_, int multiplier, int shift) {
+    const uint m = uint(multiplier);
+    uint carry, high, low;
+    umulExtended(uint(low_), m, carry, low);
+    high = uint(high_) * m + carry;
+    if (shift > 32) {
+        high += 1u << (shift - 33);
+    } else {
+        uint c;
+        low = uaddCarry(low, 1u << (shift - 1), c);
+        high += c;
+    }
+    if (shift >= 32) return int(high) >> (shift - 32);
+    return int(low >> shift | high << (32 - shift));
+}
+
+int add_saturating(int a, int b) {
+    const int sum = a + b;
+    if (((a ^ sum) & (b ^ sum)) < 0) return a < 0 ? 0x80000000 : 0x7fffffff;
+    return sum;
+}
+
+int narrowed(uint mode, int v) {
+    const uint to = mode >> RESCALE_OUTPUT_SHIFT & 7u;
+    if (to == RESCALE_TO_INT8) return clamp(v, -128, 127);
+    if (to == RESCALE_TO_UINT8) return clamp(v, 0, 255);
+    if (to == RESCALE_TO_INT16) return clamp(v, -32768, 32767);
+    if (to == RESCALE_TO_UINT16) return clamp(v, 0, 65535);
+    return v;
+}
+
+ivec4 rescaled(uint mode, ivec4 n, ivec4 low, ivec4 high, bool wide, int f) {
+    const bool double_round = (mode & RESCALE_DOUBLE_ROUND) != 0u, per_channel = (mode & RESCALE_PER_CHANNEL) != 0u;
+    ivec4 multiplier = ivec4(n.x), shift = ivec4(n.y);
+    int input_zero = n.z, output_zero = n.w;
+    if (per_channel) {
+        // A table: channels and zero points, then multipliers and shifts of every channel.
+        const ivec4 head = ivec4(constants4[n.x]);
+        const int channels = head.x, padded = (channels + 3) >> 2, c = f % channels;
+        input_zero = head.y;
+        output_zero = head.z;
+        if ((channels & 3) == 0) {
+            multiplier = ivec4(constants4[n.x + 1 + (c >> 2)]);
+            shift = ivec4(constants4[n.x + 1 + padded + (c >> 2)]);
+        } else {
+            [[unroll]] for (int i = 0; i < 4; ++i) {
+                const int at = 4 * (n.x + 1) + (f + i) % channels;
+                multiplier[i] = int(constants[at]);
+                shift[i] = int(constants[at + 4 * padded]);
+            }
+        }
+    }
+    ivec4 v;
+    [[unroll]] for (int i = 0; i < 4; ++i) {
+        const int s = wide ? scaled48(low[i], high[i], multiplier[i], shift[i])
+                           : scaled(low[i] - input_zero, multiplier[i], shift[i], double_round);
+        v[i] = narrowed(mode, add_saturating(s, output_zero));
+    }
+    return v;
+}
+
+/// The low bits of `v` that an integer of this type keeps.
+ivec4 wrapped(uint type, ivec4 v) {
+    if (type == TYPE_INT8) return bitfieldExtract(v, 0, 8);
+    if (type == TYPE_INT16) return bitfieldExtract(v, 0, 16);
+    return v;
+}
+
+int shifted_right(int a, int b, bool rounded) {
+    const int v = a >> b;
+    return rounded && b > 0 && ((a >> (b - 1)) & 1) != 0 ? v + 1 : v;
+}
+
+int table8(int base, int v) {
+    const int i = base + v + 128;
+    return bitfieldExtract(int(constants[i >> 2]), 8 * (i & 3), 8);
+}
+
+int table16(int base, int v) {
+    const int place = clamp(v, -32768, 32767) + 32768, i = base + (place >> 7);
+    const int low = bitfieldExtract(int(constants[i >> 1]), 16 * (i & 1), 16);
+    const int high = bitfieldExtract(int(constants[(i + 1) >> 1]), 16 * ((i + 1) & 1), 16);
+    return (low << 7) + (high - low) * (place & 127);
+}
+
+ivec4 integer_step(uint code, uint mode, ivec4 n, ivec4 a, ivec4 b, int f) {
+    if (code == STEP_RESCALE) {
+        ivec4 v = a;
+        if ((mode & RESCALE_INPUT_UNSIGNED) != 0u) v &= ((mode & RESCALE_16_BIT) != 0u ? 0xffff : 0xff);
+        return rescaled(mode, n, v, v, false, f);
+    }
+    if (code == STEP_RESCALE48) return rescaled(mode, n, a, b, true, f);
+    if (code == STEP_ADD) return a + b;
+    if (code == STEP_SUB) return a - b;
+    if (code == STEP_MUL) return a * b;
+    if (code == STEP_MAX) return max(a, b);
+    if (code == STEP_MIN) return min(a, b);
+    if (code == STEP_CLAMP) return clamp(a, n.x, n.y);
+    if (code == STEP_ABS) return abs(a);
+    if (code == STEP_NEGATE) return clamp(n.y - (a - n.x), n.z, n.w);
+    if (code == STEP_AND) return a & b;
+    if (code == STEP_OR) return a | b;
+    if (code == STEP_XOR) return a ^ b;
+    if (code == STEP_NOT) return ~a;
+    if (code == STEP_SHIFT_LEFT) return wrapped(mode, a << b);
+    if (code == STEP_SHIFT_RIGHT) {
+        const int mask = mode == TYPE_INT8 ? 0xff : mode == TYPE_INT16 ? 0xffff : -1;
+        return wrapped(mode, ivec4(uvec4(a & mask) >> uvec4(b)));
+    }
+    if (code == STEP_CLZ) return 31 - findMSB(uvec4(a));
+    if (code == STEP_EQUAL) return ivec4(equal(a, b));
+    if (code == STEP_GREATER) return ivec4(greaterThan(a, b));
+    if (code == STEP_GREATER_EQUAL) return ivec4(greaterThanEqual(a, b));
+    if (code == STEP_LOGICAL_NOT) return ivec4(equal(a, ivec4(0)));
+    if (code == STEP_TO_BOOL) return ivec4(notEqual(a, ivec4(0)));
+    if (code == STEP_WRAP) return wrapped(mode, a);
+    ivec4 v = a;
+    [[unroll]] for (int i = 0; i < 4; ++i) {
+        if (code == STEP_MUL_SHIFT) v[i] = scaled(a[i], b[i], n.x, false);
+        if (code == STEP_SHIFT_RIGHT_ARITHMETIC) v[i] = shifted_right(a[i], b[i], mode != 0u);
+        if (code == STEP_INTDIV) v[i] = b[i] == 0 ? 0 : (a[i] == 0x80000000 && b[i] == -1) ? a[i] : a[i] / b[i];
+        if (code == STEP_TABLE8) v[i] = table8(n.x, a[i]);
+        if (code == STEP_TABLE16) v[i] = table16(n.x, a[i]);
+    }
+    return v;
+}

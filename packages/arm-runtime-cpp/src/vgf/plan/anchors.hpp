@@ -1,0 +1,23 @@
+// Operators that begin a dispatch: for each, which kernel runs it, and with which numbers.
+#pragma once
+
+#include "planner.hpp"
+
+namespace arm_runtime::vgf {
+
+/// Begins a group for the planner's operator. Throws Error if no kernel runs it.
+void plan_anchor(Planner& planner);
+
+void plan_convolution(Planner& planner);
+void plan_matmul(Planner& planner);
+void plan_pool(Planner& planner);
+void plan_reduce(Planner& planner);
+void plan_argmax(Planner& planner);
+void plan_concat(Planner& planner);
+void plan_copy(Planner& planner);  // TRANSPOSE, PAD, SLICE, TILE, REVERSE
+void plan_gather(Planner& planner);
+void plan_scatter(Planner& planner);
+void plan_resize(Planner& planner);
+void plan_fft(Planner& planner);
+
+}  // namespace arm_runtime::vgf

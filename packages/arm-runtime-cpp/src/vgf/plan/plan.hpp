@@ -1,0 +1,58 @@
+// What a graph becomes: dispatches of kernels, and the memory that they work in.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../graph/graph.hpp"
+#include "kernel.hpp"
+
+namespace arm_runtime::vgf {
+
+/// Bytes of one of the four buffers (BUFFER_... of kernels/steps.h).
+struct Slot {
+    uint32_t buffer = 0;
+    uint64_t offset = 0;
+    uint64_t bytes = 0;
+};
+
+/// Ints of push constants: 128 bytes, which every device has.
+constexpr size_t kPushInts = 32;
+
+struct Dispatch {
+    const KernelCode* code;
+    std::vector<std::pair<uint32_t, uint32_t>> specialization;  ///< constant_id and value
+    std::array<int32_t, kPushInts> push;
+    std::array<uint32_t, 2> groups;
+    std::vector<Slot> reads;
+    std::vector<Slot> writes;
+    std::string text;  ///< the operators, for people
+};
+
+struct Plan {
+    std::vector<Dispatch> dispatches;
+    std::vector<uint8_t> constants;  ///< what the constants' buffer holds
+    uint64_t work_bytes = 0;
+    uint64_t saved_bytes = 0;  ///< what work_bytes would be larger by without sharing
+};
+
+/// Where a resource that a graph takes or gives lies, by resource.
+using ResourceSlots = std::vector<Slot>;
+
+/// What the choice of kernels depends on.
+struct DeviceTraits {
+    bool dot = false;  ///< integer dot products
+    bool cpu = false;  ///< a software renderer
+};
+
+/// Plans a graph. Intermediate values lie in the work buffer from `work_begin` on, constants behind
+/// what `plan.constants` holds already; dispatches are appended.
+///
+/// Throws Error: an operator that no kernel of this build runs.
+void make_plan(const Graph& graph, const ResourceSlots& resources, const DeviceTraits& device,
+               uint64_t work_begin, Plan& plan);
+
+}  // namespace arm_runtime::vgf

@@ -1,0 +1,402 @@
+#include "planner.hpp"
+
+#include <algorithm>
+
+#include "../kernels/steps.h"
+#include "../memory_plan.hpp"
+#include "anchors.hpp"
+#include "elementwise.hpp"
+#include "operand_access.hpp"
+#include "tosa_opcodes.hpp"
+
+namespace arm_runtime::vgf {
+namespace {
+
+constexpr uint64_t kAlignment = 256;         // of tensors; NVIDIA's largest minStorageBufferOffset
+constexpr uint32_t kMaxGroupsPerAxis = 65535;  // every device's maxComputeWorkGroupCount
+constexpr uint32_t kNoBuffer = ~0U;
+
+uint64_t aligned(uint64_t bytes, uint64_t to) { return (bytes + to - 1) / to * to; }
+
+/// What a tensor takes: kernels store four elements, or words, at a time.
+uint64_t bytes_in_memory(const Tensor& tensor) {
+    const auto count = static_cast<uint64_t>(elements(tensor));
+    return aligned(aligned(count, 4) * size_of(tensor.type), kAlignment);
+}
+
+class GroupSink : public StepSink {
+  public:
+    GroupSink(Planner& planner, Group& group) : planner_(planner), group_(group) {}
+    int add(const Step& step) override {
+        group_.floats |= step.code >= STEP_FADD;
+        return group_.program.add(step);
+    }
+    uint64_t add_constant(const void* data, size_t bytes) override {
+        return planner_.add_constant(data, bytes);
+    }
+
+  private:
+    Planner& planner_;
+    Group& group_;
+};
+
+}  // namespace
+
+Planner::Planner(const Graph& graph, const ResourceSlots& resources, const DeviceTraits& device,
+                 uint64_t work_begin, Plan& plan)
+    : graph_(graph),
+      resources_(resources),
+      device_(device),
+      work_begin_(work_begin),
+      plan_(plan),
+      alias_(graph.tensors.size()),
+      makers_(graph.tensors.size(), nullptr),
+      consumers_(graph.tensors.size(), 0) {
+    for (uint32_t i = 0; i < alias_.size(); ++i) alias_[i] = i;
+    for (const Operator& op : graph.operators) {
+        for (const uint32_t result : op.results) makers_[result] = &op;
+        if (op.opcode == TOSARESHAPE) alias_[op.results[0]] = root(op.operands[0]);
+    }
+    for (const Operator& op : graph.operators) {
+        if (op.opcode == TOSARESHAPE) continue;
+        std::set<uint32_t> read;
+        for (const uint32_t operand : op.operands) read.insert(root(operand));
+        for (const uint32_t tensor : read) ++consumers_[tensor];
+    }
+    for (const GraphPort& port : graph.outputs) {
+        output_ports_[root(port.tensor)].push_back(port.resource);
+    }
+    for (const GraphPort& port : graph.inputs) {
+        memory_.insert(port.tensor);
+        slots_[port.tensor] = resources_[port.resource];
+    }
+    // A value that is one output and nothing else is made where the output lies.
+    for (const auto& [tensor, ports] : output_ports_) {
+        if (ports.size() == 1 && consumers_[tensor] == 0 && !memory_.count(tensor) &&
+            !graph.tensors[tensor].constant) {
+            slots_[tensor] = resources_[ports[0]];
+        }
+    }
+}
+
+uint32_t Planner::root(uint32_t tensor) const { return alias_[tensor]; }
+
+bool Planner::is_elementwise(uint32_t tensor) const {
+    const Operator* const maker = makers_[tensor];
+    return maker != nullptr && vgf::is_elementwise(maker->opcode);
+}
+
+uint64_t Planner::add_constant(const void* data, size_t bytes) {
+    const uint64_t at = aligned(plan_.constants.size(), 16);
+    plan_.constants.resize(at + aligned(bytes, 16));
+    if (bytes != 0) std::copy_n(static_cast<const uint8_t*>(data), bytes, &plan_.constants[at]);
+    return at;
+}
+
+void Planner::run() {
+    for (const Operator& op : graph_.operators) {
+        if (op.opcode == TOSARESHAPE || vgf::is_elementwise(op.opcode)) continue;
+        op_ = &op;
+        plan_anchor(*this);
+    }
+    for (const auto& [tensor, ports] : output_ports_) {
+        need(tensor);
+        const auto own = slots_.find(tensor);
+        for (const uint32_t resource : ports) {
+            const Slot& slot = resources_[resource];
+            if (own != slots_.end() && own->second.buffer == slot.buffer &&
+                own->second.offset == slot.offset) {
+                continue;
+            }
+            // The output is one more place to store the value in.
+            const auto home = group_of_.find(tensor);
+            Group* group = home == group_of_.end() ? nullptr : &groups_[home->second];
+            if (group == nullptr || !group->has_program || !fits(*group)) {
+                groups_.emplace_back();
+                group = &groups_.back();
+                group->kernel = "elementwise";
+                group->elements_per_group = 256;
+                group->elements = elements_of(tensor);
+            }
+            Step step{STEP_STORE, type_code(graph_.tensors[tensor].type) | slot.buffer << 5};
+            step.operands[0] = value_of(*group, tensor);
+            if (graph_.tensors[tensor].type == ElementType::kInt48) step.operands[1] = step.operands[0] + 1;
+            step.numbers[0] =
+                static_cast<int32_t>(slot.offset / size_of(graph_.tensors[tensor].type));
+            group->program.add(step);
+            group->copies.push_back(slot);
+            group->text += " -> output";
+        }
+    }
+    finish();
+}
+
+Group& Planner::begin(const char* kernel) {
+    // Operands must be in memory before the group is there: that may take groups of their own.
+    for (const uint32_t operand : op_->operands) need(operand);
+    groups_.emplace_back();
+    Group& group = groups_.back();
+    group.kernel = kernel;
+    group.elements_per_group = 256;
+    group.elements = elements(result());
+    group.text = opcode_name(op_->opcode);
+    const uint32_t made = op_->results[0];
+    group_of_[made] = static_cast<uint32_t>(groups_.size() - 1);
+    group.values[made] = 0;
+    for (const uint32_t operand : op_->operands) {
+        group.floats |= is_float(graph_.tensors[operand].type);
+    }
+    return group;
+}
+
+void Planner::read(Group& group, size_t operand, uint32_t push, uint32_t buffer_id) {
+    const uint32_t tensor = root(op_->operands[operand]);
+    group.reads.push_back(tensor);
+    group.places.push_back({tensor, push});
+    if (buffer_id != kNoBuffer) group.buffers.push_back({tensor, buffer_id});
+}
+
+void Planner::write(Group& group, uint32_t push, uint32_t buffer_id) {
+    const uint32_t tensor = op_->results[0];
+    group.has_program = false;
+    group.writes.push_back(tensor);
+    group.places.push_back({tensor, push});
+    if (buffer_id != kNoBuffer) group.buffers.push_back({tensor, buffer_id});
+    group.stored.insert(tensor);
+    memory_.insert(tensor);
+}
+
+void Planner::need(uint32_t wanted) {
+    const uint32_t tensor = root(wanted);
+    if (memory_.count(tensor) || graph_.tensors[tensor].constant) return;
+    if (!is_elementwise(tensor)) {
+        Group& group = groups_[group_of_.at(tensor)];
+        store(group, tensor, group.values.at(tensor));
+        memory_.insert(tensor);
+        return;
+    }
+    std::set<uint32_t> seen;
+    need_operands(tensor, seen);
+    seen.clear();
+    const int last = last_group(tensor, seen);
+    // What other groups have in registers only must be in memory; of the last one, if it is not joined.
+    const auto store_leaves = [&](bool all) {
+        for (const uint32_t leaf : seen) {
+            if (is_elementwise(leaf) || memory_.count(leaf) || graph_.tensors[leaf].constant) continue;
+            if (all || static_cast<int>(group_of_.at(leaf)) != last) need(leaf);
+        }
+    };
+    store_leaves(false);
+    if (last >= 0 && groups_[static_cast<size_t>(last)].has_program &&
+        groups_[static_cast<size_t>(last)].elements == elements_of(tensor)) {
+        Group trial = groups_[static_cast<size_t>(last)];
+        if (compute_in(trial, tensor)) {
+            groups_[static_cast<size_t>(last)] = std::move(trial);
+            group_of_[tensor] = static_cast<uint32_t>(last);
+            memory_.insert(tensor);
+            return;
+        }
+    }
+    store_leaves(true);
+    for (;;) {
+        Group group;
+        group.kernel = "elementwise";
+        group.elements_per_group = 256;
+        group.elements = elements_of(tensor);
+        if (compute_in(group, tensor)) {
+            groups_.push_back(std::move(group));
+            group_of_[tensor] = static_cast<uint32_t>(groups_.size() - 1);
+            memory_.insert(tensor);
+            return;
+        }
+        // Too long: what its last operator reads is computed before.
+        for (const size_t operand : value_operands(*makers_[tensor])) {
+            need(makers_[tensor]->operands[operand]);
+        }
+    }
+}
+
+void Planner::need_operands(uint32_t tensor, std::set<uint32_t>& seen) {
+    const Operator& op = *makers_[tensor];
+    for (const size_t index : value_operands(op)) {
+        const uint32_t operand = root(op.operands[index]);
+        if (memory_.count(operand) || graph_.tensors[operand].constant) continue;
+        if (!seen.insert(operand).second) continue;
+        if (elements_of(operand) != elements_of(tensor)) {
+            need(operand);
+        } else if (is_elementwise(operand)) {
+            // What several operators read is computed once, unless it is one step from memory.
+            const bool cheap = value_operands(*makers_[operand]).size() == 1 &&
+                               memory_.count(root(makers_[operand]->operands[value_operands(
+                                   *makers_[operand])[0]]));
+            need_operands(operand, seen);
+            if (consumers_[operand] > 1 && !cheap) need(operand);
+        }
+    }
+}
+
+int Planner::last_group(uint32_t tensor, std::set<uint32_t>& seen) const {
+    int last = -1;
+    if (!seen.insert(tensor).second) return last;
+    if (!memory_.count(tensor) && is_elementwise(tensor)) {
+        const Operator& op = *makers_[tensor];
+        for (const size_t index : value_operands(op)) {
+            last = std::max(last, last_group(root(op.operands[index]), seen));
+        }
+        return last;
+    }
+    const auto found = group_of_.find(tensor);
+    return found == group_of_.end() ? last : static_cast<int>(found->second);
+}
+
+bool Planner::compute_in(Group& group, uint32_t tensor) {
+    const int value = value_of(group, tensor);
+    store(group, tensor, value);
+    return fits(group);
+}
+
+bool Planner::fits(const Group& group) const {
+    // One more step may come: a STORE of what another group reads.
+    return group.program.steps().size() < ARM_VGF_MAX_STEPS && group.program.encode().has_value();
+}
+
+int Planner::value_of(Group& group, uint32_t tensor) {
+    const auto known = group.values.find(tensor);
+    if (known != group.values.end()) return known->second;
+    int value = kNoValue;
+    if (memory_.count(tensor) || graph_.tensors[tensor].constant || !is_elementwise(tensor)) {
+        value = load(group, tensor, graph_.tensors[tensor].shape);
+    } else {
+        const Operator& op = *makers_[tensor];
+        const Tensor& result = graph_.tensors[op.results[0]];
+        std::vector<int> values;
+        for (const size_t index : value_operands(op)) {
+            const uint32_t operand = root(op.operands[index]);
+            const Tensor& as_read = graph_.tensors[op.operands[index]];
+            values.push_back(elements(as_read) == elements(result)
+                                 ? value_of(group, operand)
+                                 : load(group, op.operands[index], result.shape));
+        }
+        GroupSink sink(*this, group);
+        value = add_steps(sink, graph_, op, values);
+        group.text += (group.text.empty() ? "" : " ") + std::string(opcode_name(op.opcode));
+    }
+    group.values[tensor] = value;
+    return value;
+}
+
+int Planner::load(Group& group, uint32_t tensor, const std::vector<int64_t>& shape) {
+    const Access access = access_of(graph_.tensors[tensor].shape, shape);
+    const uint32_t place = root(tensor);
+    Step step{STEP_LOAD, type_code(graph_.tensors[tensor].type) | access.kind << 3};
+    step.tensor = place;
+    step.numbers[1] = access.channels;
+    if (access.kind == ACCESS_STRIDED) {
+        const auto block = add_constant(access.block);
+        step.numbers[2] = static_cast<int32_t>(block / sizeof(int32_t));
+    }
+    group.reads.push_back(place);
+    return group.program.add(step);
+}
+
+void Planner::store(Group& group, uint32_t tensor, int value) {
+    if (!group.stored.insert(tensor).second) return;
+    Step step{STEP_STORE, type_code(graph_.tensors[tensor].type)};
+    step.operands[0] = value;
+    if (graph_.tensors[tensor].type == ElementType::kInt48) step.operands[1] = value + 1;
+    step.tensor = tensor;
+    group.program.add(step);
+    group.writes.push_back(tensor);
+}
+
+Slot Planner::slot_of(uint32_t tensor) const { return slots_.at(tensor); }
+
+void Planner::finish() {
+    // Constants that kernels read as they are.
+    for (const Group& group : groups_) {
+        for (const uint32_t tensor : group.reads) {
+            const Tensor& t = graph_.tensors[tensor];
+            if (!t.constant || slots_.count(tensor)) continue;
+            slots_[tensor] = {BUFFER_CONSTANTS, add_constant(t.data.data(), t.data.size()),
+                              aligned(t.data.size(), 16)};
+        }
+    }
+    // Work memory: a tensor lives from the first group that stores it to the last that reads it.
+    std::map<uint32_t, std::pair<uint32_t, uint32_t>> lives;
+    for (uint32_t i = 0; i < groups_.size(); ++i) {
+        for (const auto* tensors : {&groups_[i].writes, &groups_[i].reads}) {
+            for (const uint32_t tensor : *tensors) {
+                if (slots_.count(tensor)) continue;
+                const auto [at, fresh] = lives.try_emplace(tensor, i, i);
+                at->second.second = i;
+            }
+        }
+    }
+    std::vector<Block> blocks;
+    uint64_t unshared = 0;
+    for (const auto& [tensor, life] : lives) {
+        blocks.push_back({bytes_in_memory(graph_.tensors[tensor]), kAlignment, life.first, life.second});
+        unshared += blocks.back().size;
+    }
+    const uint64_t begin = aligned(work_begin_, kAlignment);
+    const uint64_t size = arm_runtime::vgf::plan(blocks);
+    plan_.work_bytes = std::max(plan_.work_bytes, begin + size);
+    plan_.saved_bytes += unshared > size ? unshared - size : 0;
+    size_t block = 0;
+    for (const auto& [tensor, life] : lives) {
+        slots_[tensor] = {BUFFER_WORK, begin + blocks[block].offset, blocks[block].size};
+        ++block;
+    }
+    for (size_t i = 0; i < groups_.size(); ++i) finish(groups_[i], i);
+}
+
+void Planner::finish(Group& group, size_t index) {
+    Dispatch dispatch{};
+    dispatch.specialization = group.specialization;
+    dispatch.push = group.push;
+    dispatch.text = std::to_string(index) + ": " + group.text;
+    const auto element_of = [&](uint32_t tensor) {
+        return static_cast<int32_t>(slot_of(tensor).offset / size_of(graph_.tensors[tensor].type));
+    };
+    for (const PlaceOf& place : group.places) dispatch.push[place.number] += element_of(place.tensor);
+    for (const PlaceOf& buffer : group.buffers) {
+        dispatch.specialization.emplace_back(buffer.number, slot_of(buffer.tensor).buffer);
+    }
+    if (group.has_program) {
+        for (Step& step : group.program.steps()) {
+            if (step.tensor == kNoTensor) continue;
+            step.mode |= slot_of(step.tensor).buffer << 5;
+            step.numbers[0] += element_of(step.tensor);
+        }
+        std::vector<int32_t> numbers;
+        for (const Step& step : group.program.steps()) {
+            numbers.insert(numbers.end(), step.numbers.begin(), step.numbers.end());
+        }
+        const std::vector<uint32_t> words = group.program.encode().value();
+        for (uint32_t i = 0; i < words.size(); ++i) dispatch.specialization.emplace_back(i, words[i]);
+        dispatch.push[0] = static_cast<int32_t>(add_constant(numbers) / 16);
+        dispatch.push[1] = static_cast<int32_t>(group.elements);
+    }
+    dispatch.code = &find_kernel(group.kernel, group.floats,
+                                 group.has_program ? group.program.steps().size() : 0, group.dot);
+    uint64_t workgroups = group.workgroups;
+    if (workgroups == 0) {
+        workgroups = (static_cast<uint64_t>(group.elements) + group.elements_per_group - 1) /
+                     group.elements_per_group;
+    }
+    const uint64_t rows = (workgroups + kMaxGroupsPerAxis - 1) / kMaxGroupsPerAxis;
+    if (rows > kMaxGroupsPerAxis) throw Error("a tensor is too large for one dispatch");
+    dispatch.groups = {static_cast<uint32_t>((workgroups + rows - 1) / rows),
+                       static_cast<uint32_t>(rows)};
+    for (const uint32_t tensor : group.reads) dispatch.reads.push_back(slot_of(tensor));
+    for (const uint32_t tensor : group.writes) dispatch.writes.push_back(slot_of(tensor));
+    for (const Slot& slot : group.copies) dispatch.writes.push_back(slot);
+    plan_.dispatches.push_back(std::move(dispatch));
+}
+
+void make_plan(const Graph& graph, const ResourceSlots& resources, const DeviceTraits& device,
+               uint64_t work_begin, Plan& plan) {
+    Planner(graph, resources, device, work_begin, plan).run();
+}
+
+}  // namespace arm_runtime::vgf

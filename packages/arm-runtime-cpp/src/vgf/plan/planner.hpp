@@ -1,0 +1,111 @@
+// Makes a plan. An operator that a kernel of its own runs begins a group, which is one dispatch;
+// elementwise operators become steps of the program of the group whose result they read.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "../graph/graph.hpp"
+#include "plan.hpp"
+#include "program_builder.hpp"
+
+namespace arm_runtime::vgf {
+
+/// A number of a dispatch that is known only when memory is planned: the place of a tensor's first
+/// element, which is added to a push constant, or its buffer, which is a specialization constant.
+struct PlaceOf {
+    uint32_t tensor;
+    uint32_t number;  ///< of the push constant, or constant_id
+};
+
+/// A dispatch in the making.
+struct Group {
+    const char* kernel = "";
+    std::vector<std::pair<uint32_t, uint32_t>> specialization;
+    std::array<int32_t, kPushInts> push{};
+    std::vector<PlaceOf> places;
+    std::vector<PlaceOf> buffers;
+    std::vector<uint32_t> reads;   ///< tensors; LOAD steps' are added
+    std::vector<uint32_t> writes;  ///< tensors that the kernel itself stores
+    std::vector<Slot> copies;      ///< STORE steps to slots of outputs
+    bool floats = false;
+    bool has_program = true;
+    bool dot = false;
+    int64_t elements = 0;         ///< that its program runs on
+    uint32_t elements_per_group;  ///< of a workgroup
+    uint64_t workgroups = 0;      ///< 0: from the elements
+    ProgramBuilder program;
+    std::map<uint32_t, int> values;  ///< of tensors, as its program has them
+    std::set<uint32_t> stored;
+    std::string text;
+};
+
+class Planner {
+  public:
+    Planner(const Graph& graph, const ResourceSlots& resources, const DeviceTraits& device,
+            uint64_t work_begin, Plan& plan);
+
+    void run();
+
+    // What the functions of anchors.hpp use.
+
+    const Graph& graph() const { return graph_; }
+    const DeviceTraits& device() const { return device_; }
+    const Operator& op() const { return *op_; }
+    const Tensor& operand(size_t index) const { return graph_.operand(*op_, index); }
+    const Tensor& result() const { return graph_.result(*op_); }
+
+    /// Begins a group for the operator at hand, whose raw result has the value 0.
+    Group& begin(const char* kernel);
+    /// The kernel of `group` reads this operand: its place goes to a push constant, its buffer to
+    /// the constant with this id (~0U: none).
+    void read(Group& group, size_t operand, uint32_t push, uint32_t buffer_id);
+    /// The kernel of `group`, which has no program, stores the result.
+    void write(Group& group, uint32_t push, uint32_t buffer_id);
+    /// Bytes of the constants' buffer, aligned to 16; returns where they begin.
+    uint64_t add_constant(const void* data, size_t bytes);
+    uint64_t add_constant(const std::vector<int32_t>& words) {
+        return add_constant(words.data(), words.size() * sizeof(int32_t));
+    }
+
+  private:
+    uint32_t root(uint32_t tensor) const;
+    bool is_elementwise(uint32_t tensor) const;
+    int64_t elements_of(uint32_t tensor) const { return elements(graph_.tensors[tensor]); }
+
+    /// Gives a tensor memory, if it has none yet: some group stores it.
+    void need(uint32_t tensor);
+    /// Gives memory to what the program of `tensor` cannot compute on the way.
+    void need_operands(uint32_t tensor, std::set<uint32_t>& seen);
+    /// The last group that makes something that the program of `tensor` reads; -1: none.
+    int last_group(uint32_t tensor, std::set<uint32_t>& seen) const;
+    bool compute_in(Group& group, uint32_t tensor);
+    int value_of(Group& group, uint32_t tensor);
+    int load(Group& group, uint32_t tensor, const std::vector<int64_t>& shape);
+    void store(Group& group, uint32_t tensor, int value);
+    bool fits(const Group& group) const;
+    void finish();
+    void finish(Group& group, size_t index);
+    Slot slot_of(uint32_t tensor) const;
+
+    const Graph& graph_;
+    const ResourceSlots& resources_;
+    DeviceTraits device_;
+    uint64_t work_begin_;
+    Plan& plan_;
+    const Operator* op_ = nullptr;
+    std::vector<Group> groups_;
+    std::vector<uint32_t> alias_;              ///< of a RESHAPE's result: its operand
+    std::vector<const Operator*> makers_;      ///< by tensor
+    std::vector<uint32_t> consumers_;          ///< by root: operators
+    std::map<uint32_t, std::vector<uint32_t>> output_ports_;  ///< resources, by root
+    std::map<uint32_t, Slot> slots_;           ///< of roots that have memory
+    std::map<uint32_t, uint32_t> group_of_;    ///< the group that computes a root
+    std::set<uint32_t> memory_;                ///< roots in memory
+};
+
+}  // namespace arm_runtime::vgf
