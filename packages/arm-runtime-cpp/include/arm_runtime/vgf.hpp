@@ -67,8 +67,9 @@ struct Event {
 struct MemoryUse {
     uint64_t inputs;
     uint64_t outputs;
-    uint64_t work;   ///< intermediate tensors and what the device needs while a graph runs
-    uint64_t saved;  ///< what `work` would be larger by if nothing in it shared memory
+    uint64_t work;       ///< intermediate tensors and what the device needs while a graph runs
+    uint64_t saved;      ///< what `work` would be larger by if nothing in it shared memory
+    uint64_t constants;  ///< of the compute engine; other engines do not tell
 };
 
 /// Who runs a program's graphs.
@@ -118,6 +119,9 @@ class Session {
     /// Who runs graphs, and why, as a sentence for a log.
     EngineKind engine() const;
     const std::string& engine_reason() const;
+    /// The compute engine's dispatches, as JSON: a list of objects with kernel, operators, shape,
+    /// bytes, macs and variant. Of another engine: "[]".
+    const std::string& plan() const;
 
     /// Runs the program once. Allocates nothing, but for `profile`, to which it appends the copies,
     /// the whole run and each segment on the device.

@@ -1,4 +1,7 @@
-/* Runs VGF programs, for C and ctypes; arm_runtime/vgf.hpp is the same for C++. */
+/* Runs VGF programs, for C and ctypes; arm_runtime/vgf.hpp is the same for C++.
+
+   Every structure begins with its size, which the caller sets to sizeof: a library that is newer or
+   older than the header fills in, or reads, no more than both know. */
 #ifndef ARM_RUNTIME_VGF_C_H_
 #define ARM_RUNTIME_VGF_C_H_
 
@@ -7,13 +10,55 @@
 
 #define ARM_VGF_EXPORT __attribute__((visibility("default")))
 
+/* Changes when a call or a structure's member changes its meaning; new ones may come without. */
+#define ARM_VGF_API_VERSION 2
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* ARM_VGF_API_VERSION of the library. */
+ARM_VGF_EXPORT uint32_t arm_vgf_api_version(void);
+
+/* What went wrong in this thread's last call that failed. */
+ARM_VGF_EXPORT const char* arm_vgf_last_error(void);
+
 typedef struct arm_vgf_session arm_vgf_session;
 
+typedef struct arm_vgf_options {
+    size_t size;
+    const char*
+        device; /* part of its name, or its number; NULL: as ARM_VGF_DEVICE says, else the best */
+    const char*
+        engine; /* "native", "compute", "layer"; NULL: as ARM_VGF_ENGINE says, else the best */
+} arm_vgf_options;
+
+/* Loads a VGF of `bytes` bytes, which may go away afterwards. `options` may be NULL. NULL: it
+ * failed. */
+ARM_VGF_EXPORT arm_vgf_session* arm_vgf_open(const void* vgf, size_t bytes,
+                                             const arm_vgf_options* options);
+ARM_VGF_EXPORT void arm_vgf_close(arm_vgf_session* session);
+
+/* Texts of a session live as long as it does. */
+typedef struct arm_vgf_info {
+    size_t size;
+    const char* device;
+    const char* engine;        /* "native", "compute" or "layer" */
+    const char* engine_reason; /* a sentence */
+    size_t inputs;
+    size_t outputs;
+    uint64_t input_bytes; /* device memory */
+    uint64_t output_bytes;
+    uint64_t work_bytes;
+    uint64_t saved_bytes; /* by sharing within the work memory */
+    uint64_t constant_bytes;
+} arm_vgf_info;
+
+/* 0, or -1: it failed. */
+ARM_VGF_EXPORT int arm_vgf_get_info(const arm_vgf_session* session, arm_vgf_info* info);
+
 typedef struct arm_vgf_tensor {
+    size_t size;
     const char* name;
     const char* type; /* "bool", "int8", "float32", ... */
     const int64_t* shape;
@@ -21,43 +66,39 @@ typedef struct arm_vgf_tensor {
     size_t bytes;
 } arm_vgf_tensor;
 
+/* An input (output: `outputs` is 1) of a program. 0, or -1: it failed. */
+ARM_VGF_EXPORT int arm_vgf_get_tensor(const arm_vgf_session* session, int outputs, size_t index,
+                                      arm_vgf_tensor* tensor);
+
 typedef struct arm_vgf_argument {
+    size_t size;
     void* data;
     const char* type; /* as in arm_vgf_tensor, or "int64" for an int32 tensor */
     const int64_t* shape;
     size_t rank;
 } arm_vgf_argument;
 
-/* What went wrong in this thread's last call that failed. */
-ARM_VGF_EXPORT const char* arm_vgf_last_error(void);
-
-/* Loads a VGF of `size` bytes, which may go away afterwards, on a device that `device` names (part
-   of its name, or its number; NULL: as ARM_VGF_DEVICE says, else the best). NULL: it failed. */
-ARM_VGF_EXPORT arm_vgf_session* arm_vgf_open(const void* vgf, size_t size, const char* device);
-ARM_VGF_EXPORT void arm_vgf_close(arm_vgf_session* session);
-
-ARM_VGF_EXPORT const char* arm_vgf_device(const arm_vgf_session* session);
-/* Bytes of inputs, outputs and work memory, and what sharing within the last saves. */
-ARM_VGF_EXPORT void arm_vgf_memory(const arm_vgf_session* session, uint64_t bytes[4]);
-
-/* The inputs (outputs: 1) of a program; `tensors` lives as long as the session. */
-ARM_VGF_EXPORT size_t arm_vgf_tensors(const arm_vgf_session* session, int outputs,
-                                      const arm_vgf_tensor** tensors);
-
-/* Runs it once. 0, or -1: it failed. */
+/* Runs it once. 0, or -1: it failed. All arguments have the size of the first. */
 ARM_VGF_EXPORT int arm_vgf_run(arm_vgf_session* session, const arm_vgf_argument* inputs,
                                size_t input_count, const arm_vgf_argument* outputs,
                                size_t output_count);
 
 typedef struct arm_vgf_event {
-    const char* name; /* lives as long as the session */
+    size_t size;
+    const char* name;
     int32_t on_device;
     uint64_t begin; /* ns of CLOCK_MONOTONIC */
     uint64_t end;
 } arm_vgf_event;
 
-/* The events of the last run; from the first call on, runs note them. Valid until the next run. */
-ARM_VGF_EXPORT size_t arm_vgf_profile(arm_vgf_session* session, const arm_vgf_event** events);
+/* How many events the last run had; from the first call on, runs note them. */
+ARM_VGF_EXPORT size_t arm_vgf_profile(arm_vgf_session* session);
+/* An event of the last run. 0, or -1: it failed. */
+ARM_VGF_EXPORT int arm_vgf_get_event(arm_vgf_session* session, size_t index, arm_vgf_event* event);
+
+/* The compute engine's plan, as JSON: a list of dispatches with kernel, operators, shape, bytes and
+   multiplications. Of another engine: "[]". */
+ARM_VGF_EXPORT const char* arm_vgf_plan(const arm_vgf_session* session);
 
 #ifdef __cplusplus
 }

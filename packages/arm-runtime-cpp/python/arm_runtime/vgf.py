@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 
@@ -39,8 +41,29 @@ class Event:
     end: int
 
 
-class _Tensor(ctypes.Structure):
+class _Sized(ctypes.Structure):
+    """A structure of ``arm_runtime/vgf_c.h``: its first member is its size."""
+
+    def __init__(self, *values: object) -> None:
+        super().__init__(ctypes.sizeof(type(self)), *values)
+
+
+class _Options(_Sized):
+    _fields_ = (("size", ctypes.c_size_t), ("device", ctypes.c_char_p), ("engine", ctypes.c_char_p))
+
+
+class _Info(_Sized):
     _fields_ = (
+        ("size", ctypes.c_size_t),
+        *((name, ctypes.c_char_p) for name in ("device", "engine", "engine_reason")),
+        *((name, ctypes.c_size_t) for name in ("inputs", "outputs")),
+        *((f"{name}_bytes", ctypes.c_uint64) for name in ("input", "output", "work", "saved", "constant")),
+    )
+
+
+class _Tensor(_Sized):
+    _fields_ = (
+        ("size", ctypes.c_size_t),
         ("name", ctypes.c_char_p),
         ("type", ctypes.c_char_p),
         ("shape", ctypes.POINTER(ctypes.c_int64)),
@@ -49,8 +72,9 @@ class _Tensor(ctypes.Structure):
     )
 
 
-class _Argument(ctypes.Structure):
+class _Argument(_Sized):
     _fields_ = (
+        ("size", ctypes.c_size_t),
         ("data", ctypes.c_void_p),
         ("type", ctypes.c_char_p),
         ("shape", ctypes.POINTER(ctypes.c_int64)),
@@ -58,8 +82,9 @@ class _Argument(ctypes.Structure):
     )
 
 
-class _Event(ctypes.Structure):
+class _Event(_Sized):
     _fields_ = (
+        ("size", ctypes.c_size_t),
         ("name", ctypes.c_char_p),
         ("on_device", ctypes.c_int32),
         ("begin", ctypes.c_uint64),
@@ -67,19 +92,28 @@ class _Event(ctypes.Structure):
     )
 
 
-LIBRARY.arm_vgf_last_error.restype = ctypes.c_char_p
-LIBRARY.arm_vgf_open.restype = ctypes.c_void_p
-LIBRARY.arm_vgf_open.argtypes = (ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p)
-LIBRARY.arm_vgf_close.argtypes = (ctypes.c_void_p,)
-LIBRARY.arm_vgf_device.restype = ctypes.c_char_p
-LIBRARY.arm_vgf_device.argtypes = (ctypes.c_void_p,)
-LIBRARY.arm_vgf_memory.argtypes = (ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint64))
-LIBRARY.arm_vgf_tensors.restype = ctypes.c_size_t
-LIBRARY.arm_vgf_tensors.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.POINTER(ctypes.POINTER(_Tensor)))
+_Handle = ctypes.c_void_p
 _Arguments = ctypes.POINTER(_Argument)
-LIBRARY.arm_vgf_run.argtypes = (ctypes.c_void_p, _Arguments, ctypes.c_size_t, _Arguments, ctypes.c_size_t)
+LIBRARY.arm_vgf_last_error.restype = ctypes.c_char_p
+LIBRARY.arm_vgf_open.restype = _Handle
+LIBRARY.arm_vgf_open.argtypes = (ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(_Options))
+LIBRARY.arm_vgf_close.argtypes = (_Handle,)
+LIBRARY.arm_vgf_get_info.argtypes = (_Handle, ctypes.POINTER(_Info))
+LIBRARY.arm_vgf_get_tensor.argtypes = (_Handle, ctypes.c_int, ctypes.c_size_t, ctypes.POINTER(_Tensor))
+LIBRARY.arm_vgf_run.argtypes = (_Handle, _Arguments, ctypes.c_size_t, _Arguments, ctypes.c_size_t)
 LIBRARY.arm_vgf_profile.restype = ctypes.c_size_t
-LIBRARY.arm_vgf_profile.argtypes = (ctypes.c_void_p, ctypes.POINTER(ctypes.POINTER(_Event)))
+LIBRARY.arm_vgf_profile.argtypes = (_Handle,)
+LIBRARY.arm_vgf_get_event.argtypes = (_Handle, ctypes.c_size_t, ctypes.POINTER(_Event))
+LIBRARY.arm_vgf_plan.restype = ctypes.c_char_p
+LIBRARY.arm_vgf_plan.argtypes = (_Handle,)
+
+#: Who can run a graph: the device itself, kernels of this package, Arm's emulation layer.
+ENGINES = ("native", "compute", "layer")
+
+
+def _checked(status: int) -> None:
+    if status:
+        raise VgfError(LIBRARY.arm_vgf_last_error().decode())
 
 
 class Session:
@@ -88,23 +122,42 @@ class Session:
     Args:
         vgf: the program.
         device: part of a Vulkan device's name, or its number. Without: as the environment variable ``ARM_VGF_DEVICE``
-            says, else a device with Arm's extensions, else the fastest one with Arm's emulation layer.
+            says, else the fastest device that the engine runs on.
+        engine: ``native`` (the device's own VK_ARM_data_graph), ``compute`` (kernels of this package, on any Vulkan
+            1.1 device) or ``layer`` (Arm's emulation layer). Without: as the environment variable ``ARM_VGF_ENGINE``
+            says, else native if a device can, else compute.
+
+    Attributes:
+        device: the device's name.
+        engine: who runs the graphs.
+        engine_reason: why, as a sentence.
 
     Raises:
         VgfError: the program is malformed or unsupported, or this machine lacks Vulkan or a part of it.
         TypeError: ``vgf`` is not bytes.
     """
 
-    def __init__(self, vgf: bytes | bytearray | memoryview, device: str | int | None = None) -> None:
+    def __init__(
+        self,
+        vgf: bytes | bytearray | memoryview,
+        device: str | int | None = None,
+        engine: str | None = None,
+    ) -> None:
         if not isinstance(vgf, bytes | bytearray | memoryview):
             raise TypeError(f"a VGF's bytes are needed, not {type(vgf).__name__}; of a file: Path(...).read_bytes()")
         data = bytes(vgf)
-        self._opened = LIBRARY.arm_vgf_open(data, len(data), None if device is None else str(device).encode())
+        options = _Options(
+            None if device is None else str(device).encode(), None if engine is None else engine.encode()
+        )
+        self._opened = LIBRARY.arm_vgf_open(data, len(data), ctypes.byref(options))
         if not self._opened:
             raise VgfError(LIBRARY.arm_vgf_last_error().decode())
-        self.device: str = LIBRARY.arm_vgf_device(self._handle).decode()
-        self.inputs = self._tensors(0)
-        self.outputs = self._tensors(1)
+        info = self._info()
+        self.device: str = info.device.decode()
+        self.engine: str = info.engine.decode()
+        self.engine_reason: str = info.engine_reason.decode()
+        self.inputs = [self._tensor(0, i) for i in range(info.inputs)]
+        self.outputs = [self._tensor(1, i) for i in range(info.outputs)]
 
     @property
     def _handle(self) -> int:
@@ -112,17 +165,39 @@ class Session:
             raise VgfError("the session is closed")
         return int(self._opened)
 
-    def _tensors(self, outputs: int) -> list[TensorInfo]:
-        found = ctypes.POINTER(_Tensor)()
-        count = LIBRARY.arm_vgf_tensors(self._handle, outputs, ctypes.byref(found))
-        tensors = (found[i] for i in range(count))
-        return [TensorInfo(t.name.decode(), t.type.decode(), tuple(t.shape[: t.rank])) for t in tensors]
+    def _info(self) -> _Info:
+        info = _Info()
+        _checked(LIBRARY.arm_vgf_get_info(self._handle, ctypes.byref(info)))
+        return info
+
+    def _tensor(self, outputs: int, index: int) -> TensorInfo:
+        tensor = _Tensor()
+        _checked(LIBRARY.arm_vgf_get_tensor(self._handle, outputs, index, ctypes.byref(tensor)))
+        return TensorInfo(tensor.name.decode(), tensor.type.decode(), tuple(tensor.shape[: tensor.rank]))
 
     def memory(self) -> dict[str, int]:
-        """Bytes of device memory: ``inputs``, ``outputs``, ``work``, and what sharing within the last ``saved``."""
-        sizes = (ctypes.c_uint64 * 4)()
-        LIBRARY.arm_vgf_memory(self._handle, sizes)
-        return dict(zip(("inputs", "outputs", "work", "saved"), sizes, strict=True))
+        """Bytes of device memory.
+
+        ``inputs``, ``outputs``, ``work`` (intermediate values), what sharing within the last ``saved``, and
+        ``constants``, which only the compute engine tells.
+        """
+        info = self._info()
+        return {
+            "inputs": info.input_bytes,
+            "outputs": info.output_bytes,
+            "work": info.work_bytes,
+            "saved": info.saved_bytes,
+            "constants": info.constant_bytes,
+        }
+
+    def plan(self) -> list[dict[str, Any]]:
+        """The compute engine's dispatches in their order; empty for the other engines.
+
+        Each has ``kernel``, ``operators`` (what it fuses), ``shape`` (of its result), bytes ``read`` and ``written``,
+        ``macs``, ``groups`` (workgroups) and ``variant``.
+        """
+        plan: list[dict[str, Any]] = json.loads(LIBRARY.arm_vgf_plan(self._handle).decode())
+        return plan
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """Runs the program once.
@@ -143,8 +218,7 @@ class Session:
             for i, a in enumerate(whole)
         ]
         tables = [_table(whole, given), _table(outputs, [t.dtype for t in self.outputs])]
-        if LIBRARY.arm_vgf_run(self._handle, tables[0], len(whole), tables[1], len(outputs)):
-            raise VgfError(LIBRARY.arm_vgf_last_error().decode())
+        _checked(LIBRARY.arm_vgf_run(self._handle, tables[0], len(whole), tables[1], len(outputs)))
         return outputs
 
     def _holds_bfloat16(self, index: int, array: Array) -> bool:
@@ -155,9 +229,9 @@ class Session:
 
         Runs note events only after the first call, which therefore returns none.
         """
-        found = ctypes.POINTER(_Event)()
-        count = LIBRARY.arm_vgf_profile(self._handle, ctypes.byref(found))
-        events = (found[i] for i in range(count))
+        events = [_Event() for _ in range(LIBRARY.arm_vgf_profile(self._handle))]
+        for index, event in enumerate(events):
+            _checked(LIBRARY.arm_vgf_get_event(self._handle, index, ctypes.byref(event)))
         return [Event(e.name.decode(), bool(e.on_device), e.begin, e.end) for e in events]
 
     def close(self) -> None:
@@ -184,7 +258,12 @@ def _table(arrays: Sequence[Array], types: Sequence[str]) -> ctypes.Array[_Argum
     )
 
 
-def run(vgf: bytes | bytearray | memoryview, inputs: Sequence[Array], device: str | int | None = None) -> list[Array]:
+def run(
+    vgf: bytes | bytearray | memoryview,
+    inputs: Sequence[Array],
+    device: str | int | None = None,
+    engine: str | None = None,
+) -> list[Array]:
     """Loads a VGF, runs it once and unloads it; see ``Session``."""
-    with Session(vgf, device) as session:
+    with Session(vgf, device, engine) as session:
         return session.run(inputs)

@@ -116,9 +116,11 @@ class VgfBackend final : public et::BackendInterface {
             auto method =
                 std::make_unique<Method>(Session(processed->data(), processed->size(), options()));
             const MemoryUse& use = method->session.memory();
-            ET_LOG(Info, "%s: on %s, %llu bytes of work memory, %llu saved by sharing", kName,
-                   method->session.device().c_str(), static_cast<unsigned long long>(use.work),
-                   static_cast<unsigned long long>(use.saved));
+            ET_LOG(
+                Info, "%s: on %s, engine %s (%s), %llu bytes of work memory, %llu saved by sharing",
+                kName, method->session.device().c_str(), name_of(method->session.engine()),
+                method->session.engine_reason().c_str(), static_cast<unsigned long long>(use.work),
+                static_cast<unsigned long long>(use.saved));
             processed->Free();
             return method.release();
         } catch (const std::exception& error) {
@@ -152,20 +154,33 @@ class VgfBackend final : public et::BackendInterface {
         }
     }
 
-    /// "device": see Options::device.
+    /// "device" and "engine": see Options.
     et::Error set_option(et::BackendOptionContext&,
                          const et::Span<et::BackendOption>& given) override {
         for (const et::BackendOption& option : given) {
             using Text = std::array<char, et::kMaxOptionValueLength>;
             const auto* const text = std::get_if<Text>(&option.value);
             // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): a span of options has memory
-            if (std::strcmp(option.key, "device") != 0 || text == nullptr) {
-                ET_LOG(Error, "%s: no option '%s' of this type; it has 'device', a string", kName,
-                       option.key);
+            const bool is_device = std::strcmp(option.key, "device") == 0;
+            if ((!is_device && std::strcmp(option.key, "engine") != 0) || text == nullptr) {
+                ET_LOG(Error,
+                       "%s: no option '%s' of this type; it has 'device' and 'engine', strings",
+                       kName, option.key);
                 return et::Error::InvalidArgument;
             }
-            const std::lock_guard<std::mutex> lock(mutex_);
-            device_ = std::string(text->data(), strnlen(text->data(), text->size()));
+            const std::string value(text->data(), strnlen(text->data(), text->size()));
+            try {
+                const EngineKind engine = is_device ? EngineKind::kAny : engine_named(value);
+                const std::lock_guard<std::mutex> lock(mutex_);
+                if (is_device) {
+                    device_ = value;
+                } else {
+                    engine_ = engine;
+                }
+            } catch (const std::exception& error) {
+                ET_LOG(Error, "%s: %s", kName, error.what());
+                return et::Error::InvalidArgument;
+            }
         }
         return et::Error::Ok;
     }
@@ -177,11 +192,13 @@ class VgfBackend final : public et::BackendInterface {
         Options options = options_from_environment();
         const std::lock_guard<std::mutex> lock(mutex_);
         if (device_) options.device = *device_;
+        if (engine_) options.engine = *engine_;
         return options;
     }
 
     mutable std::mutex mutex_;
     std::optional<std::string> device_;
+    std::optional<EngineKind> engine_;
 };
 
 // ExecuTorch registers what is not const.

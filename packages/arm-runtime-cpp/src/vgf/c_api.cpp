@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -15,12 +16,9 @@ struct arm_vgf_session {
     explicit arm_vgf_session(vgf::Session&& loaded) : session(std::move(loaded)) {}
 
     vgf::Session session;
-    std::vector<arm_vgf_tensor> inputs;
-    std::vector<arm_vgf_tensor> outputs;
     std::mutex mutex;  ///< of what follows
     bool profiling = false;
     std::vector<vgf::Event> measured;
-    std::vector<arm_vgf_event> events;
 };
 
 namespace {
@@ -35,31 +33,53 @@ std::optional<vgf::DataType> type_named(const char* name) {
     return std::nullopt;
 }
 
+/// What a caller's structure holds of ours; members beyond its size are zero.
+template <typename Struct>
+Struct received(const Struct* given) {
+    Struct out{};
+    if (given->size < sizeof(size_t)) {
+        throw vgf::Error("a structure's member `size` is not set: sizeof is wanted");
+    }
+    std::memcpy(static_cast<void*>(&out), given, std::min(given->size, sizeof(Struct)));
+    return out;
+}
+
+/// Fills in as much of a caller's structure as it has room for.
+template <typename Struct>
+void give(Struct* to, Struct from) {
+    if (to == nullptr || to->size < sizeof(size_t)) {
+        throw vgf::Error("a structure's member `size` is not set: sizeof is wanted");
+    }
+    from.size = to->size;
+    std::memcpy(static_cast<void*>(to), &from, std::min(to->size, sizeof(Struct)));
+}
+
+const vgf::TensorInfo& at(const std::vector<vgf::TensorInfo>& tensors, size_t index) {
+    if (index >= tensors.size()) {
+        throw vgf::Error("tensor " + std::to_string(index) + " of " +
+                         std::to_string(tensors.size()));
+    }
+    return tensors[index];
+}
+
 /// `tensors` are what the arguments are for, whose number may be another.
 std::vector<vgf::Argument> convert(const arm_vgf_argument* arguments, size_t count,
-                                   const std::vector<arm_vgf_tensor>& tensors, const char* kind) {
+                                   const std::vector<vgf::TensorInfo>& tensors, const char* kind) {
     std::vector<vgf::Argument> out;
+    if (count != 0 && arguments == nullptr) throw vgf::Error(std::string(kind) + "s are NULL");
+    const auto* next = reinterpret_cast<const char*>(arguments);
     for (size_t i = 0; i < count; ++i) {
-        const arm_vgf_argument& a = arguments[i];
+        const auto a = received(reinterpret_cast<const arm_vgf_argument*>(next));
+        next += arguments->size;
         const auto type = type_named(a.type);
         if (!type) {
-            const std::string wanted = i < tensors.size() ? " ('" + std::string(tensors[i].name) +
-                                                                "') is " + tensors[i].type
+            const std::string wanted = i < tensors.size() ? " ('" + tensors[i].name + "') is " +
+                                                                vgf::name_of(tensors[i].type)
                                                           : "";
             throw vgf::Error(kind + (" " + std::to_string(i)) + wanted + ", got " +
                              (a.type ? a.type : "no type"));
         }
         out.push_back({a.data, *type, a.shape, a.rank});
-    }
-    return out;
-}
-
-std::vector<arm_vgf_tensor> describe(const std::vector<vgf::TensorInfo>& infos) {
-    std::vector<arm_vgf_tensor> out;
-    out.reserve(infos.size());
-    for (const vgf::TensorInfo& info : infos) {
-        out.push_back({info.name.c_str(), vgf::name_of(info.type), info.shape.data(),
-                       info.shape.size(), info.bytes});
     }
     return out;
 }
@@ -76,19 +96,27 @@ bool guarded(Function function) {
     }
 }
 
+template <typename Function>
+int status_of(Function function) {
+    return guarded(function) ? 0 : -1;
+}
+
 }  // namespace
+
+uint32_t arm_vgf_api_version(void) { return ARM_VGF_API_VERSION; }
 
 const char* arm_vgf_last_error(void) { return last_error.c_str(); }
 
-arm_vgf_session* arm_vgf_open(const void* data, size_t size, const char* device) {
+arm_vgf_session* arm_vgf_open(const void* data, size_t bytes, const arm_vgf_options* given) {
     std::unique_ptr<arm_vgf_session> opened;
     guarded([&] {
         vgf::Options options = vgf::options_from_environment();
-        if (device != nullptr) options.device = device;
-        auto session = std::make_unique<arm_vgf_session>(vgf::Session(data, size, options));
-        session->inputs = describe(session->session.inputs());
-        session->outputs = describe(session->session.outputs());
-        opened = std::move(session);
+        if (given != nullptr) {
+            const arm_vgf_options wanted = received(given);
+            if (wanted.device != nullptr) options.device = wanted.device;
+            if (wanted.engine != nullptr) options.engine = vgf::engine_named(wanted.engine);
+        }
+        opened = std::make_unique<arm_vgf_session>(vgf::Session(data, bytes, options));
     });
     return opened.release();
 }
@@ -96,46 +124,54 @@ arm_vgf_session* arm_vgf_open(const void* data, size_t size, const char* device)
 // NOLINTNEXTLINE(misc-const-correctness): what is closed is not const to its users
 void arm_vgf_close(arm_vgf_session* session) { delete session; }
 
-const char* arm_vgf_device(const arm_vgf_session* session) {
-    return session->session.device().c_str();
+int arm_vgf_get_info(const arm_vgf_session* session, arm_vgf_info* info) {
+    return status_of([&] {
+        const vgf::Session& s = session->session;
+        const vgf::MemoryUse& use = s.memory();
+        give(info, {0, s.device().c_str(), vgf::name_of(s.engine()), s.engine_reason().c_str(),
+                    s.inputs().size(), s.outputs().size(), use.inputs, use.outputs, use.work,
+                    use.saved, use.constants});
+    });
 }
 
-void arm_vgf_memory(const arm_vgf_session* session, uint64_t bytes[4]) {
-    const vgf::MemoryUse& use = session->session.memory();
-    bytes[0] = use.inputs;
-    bytes[1] = use.outputs;
-    bytes[2] = use.work;
-    bytes[3] = use.saved;
-}
-
-size_t arm_vgf_tensors(const arm_vgf_session* session, int outputs,
-                       const arm_vgf_tensor** tensors) {
-    const auto& found = outputs ? session->outputs : session->inputs;
-    *tensors = found.data();
-    return found.size();
+int arm_vgf_get_tensor(const arm_vgf_session* session, int outputs, size_t index,
+                       arm_vgf_tensor* tensor) {
+    return status_of([&] {
+        const vgf::Session& s = session->session;
+        const vgf::TensorInfo& found = at(outputs ? s.outputs() : s.inputs(), index);
+        give(tensor, {0, found.name.c_str(), vgf::name_of(found.type), found.shape.data(),
+                      found.shape.size(), found.bytes});
+    });
 }
 
 int arm_vgf_run(arm_vgf_session* session, const arm_vgf_argument* inputs, size_t input_count,
                 const arm_vgf_argument* outputs, size_t output_count) {
-    return guarded([&] {
-        const auto in = convert(inputs, input_count, session->inputs, "input");
-        const auto out = convert(outputs, output_count, session->outputs, "output");
+    return status_of([&] {
+        const auto in = convert(inputs, input_count, session->session.inputs(), "input");
+        const auto out = convert(outputs, output_count, session->session.outputs(), "output");
         const std::lock_guard<std::mutex> lock(session->mutex);
         session->measured.clear();
         session->session.run(in.data(), in.size(), out.data(), out.size(),
                              session->profiling ? &session->measured : nullptr);
-    })
-               ? 0
-               : -1;
+    });
 }
 
-size_t arm_vgf_profile(arm_vgf_session* session, const arm_vgf_event** events) {
+size_t arm_vgf_profile(arm_vgf_session* session) {
     const std::lock_guard<std::mutex> lock(session->mutex);
     session->profiling = true;
-    session->events.clear();
-    for (const vgf::Event& event : session->measured) {
-        session->events.push_back({event.name, event.on_device ? 1 : 0, event.begin, event.end});
-    }
-    *events = session->events.data();
-    return session->events.size();
+    return session->measured.size();
 }
+
+int arm_vgf_get_event(arm_vgf_session* session, size_t index, arm_vgf_event* event) {
+    return status_of([&] {
+        const std::lock_guard<std::mutex> lock(session->mutex);
+        if (index >= session->measured.size()) {
+            throw vgf::Error("event " + std::to_string(index) + " of " +
+                             std::to_string(session->measured.size()));
+        }
+        const vgf::Event& found = session->measured[index];
+        give(event, {0, found.name, found.on_device ? 1 : 0, found.begin, found.end});
+    });
+}
+
+const char* arm_vgf_plan(const arm_vgf_session* session) { return session->session.plan().c_str(); }

@@ -31,6 +31,37 @@ bool overlap(const std::vector<Slot>& some, const std::vector<Slot>& others) {
     });
 }
 
+/// "floats, 8 steps, dot; 20=0 21=4 ...": what the kernel was compiled with, and its constants.
+std::string variant_of(const Dispatch& dispatch) {
+    std::string out = dispatch.code->floats ? "floats" : "integers";
+    if (dispatch.code->steps != 0) out += ", " + std::to_string(dispatch.code->steps) + " steps";
+    if (dispatch.code->dot) out += ", dot";
+    out += ";";
+    for (const auto& [id, value] : dispatch.specialization) {
+        if (id >= ARM_VGF_MAX_STEPS) out += " " + std::to_string(id) + "=" + std::to_string(value);
+    }
+    return out;
+}
+
+/// Numbers, and texts that have no quotes or backslashes.
+std::string json_of(const Plan& plan) {
+    std::string out = "[";
+    for (const Dispatch& dispatch : plan.dispatches) {
+        uint64_t read = 0;
+        uint64_t written = 0;
+        for (const Slot& slot : dispatch.reads) read += slot.bytes;
+        for (const Slot& slot : dispatch.writes) written += slot.bytes;
+        out += out.size() > 1 ? ",\n" : "";
+        out += R"({"kernel": ")" + std::string(dispatch.code->name) + R"(", "operators": ")" +
+               dispatch.text + R"(", "shape": ")" + dispatch.shape + R"(", "read": )" +
+               std::to_string(read) + R"(, "written": )" + std::to_string(written) +
+               R"(, "macs": )" + std::to_string(dispatch.macs) + R"(, "groups": )" +
+               std::to_string(uint64_t{dispatch.groups[0]} * dispatch.groups[1]) +
+               R"(, "variant": ")" + variant_of(dispatch) + "\"}";
+    }
+    return out + "]";
+}
+
 struct Buffer {
     Memory memory;  // before the handle, which goes first
     Owned<VkBuffer> handle;
@@ -58,10 +89,12 @@ class ComputeEngine : public Engine {
         make_buffers(plan);
         make_layout();
         make_pipelines(plan);
+        plan_text_ = json_of(plan);
         for (Dispatch& dispatch : plan.dispatches) names_.push_back(std::move(dispatch.text));
         record(plan);
         use_.work = plan.work_bytes;
         use_.saved = plan.saved_bytes;
+        use_.constants = plan.constants.size();
     }
 
     uint8_t* input(size_t index) override {
@@ -73,6 +106,7 @@ class ComputeEngine : public Engine {
                slots_[program_.outputs[index].resource].offset;
     }
     const MemoryUse& memory() const override { return use_; }
+    const std::string& plan() const override { return plan_text_; }
 
     void run(std::vector<Event>* profile) override {
         if (profile == nullptr || timed_ == nullptr) {
@@ -121,7 +155,8 @@ class ComputeEngine : public Engine {
 
     void make_buffers(const Plan& plan) {
         make_buffer(BUFFER_WORK, plan.work_bytes, 0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
-        make_buffer(BUFFER_CONSTANTS, plan.constants.size(), 0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+        make_buffer(BUFFER_CONSTANTS, plan.constants.size(), 0,
+                    VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
         make_buffer(BUFFER_INPUTS, use_.inputs, kHost, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
         make_buffer(BUFFER_OUTPUTS, use_.outputs, kHost, VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
         if (!plan.constants.empty()) upload(plan.constants);
@@ -199,9 +234,9 @@ class ComputeEngine : public Engine {
         layout.pSetLayouts = set_layout_.address();
         layout.pushConstantRangeCount = 1;
         layout.pPushConstantRanges = &push;
-        layout_ = make<VkPipelineLayout>(device_.handle(), calls.CreatePipelineLayout,
-                                         calls.DestroyPipelineLayout, layout,
-                                         "vkCreatePipelineLayout");
+        layout_ =
+            make<VkPipelineLayout>(device_.handle(), calls.CreatePipelineLayout,
+                                   calls.DestroyPipelineLayout, layout, "vkCreatePipelineLayout");
         const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, kBuffers};
         VkDescriptorPoolCreateInfo pool{};
         pool.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
@@ -261,8 +296,8 @@ class ComputeEngine : public Engine {
         std::vector<VkSpecializationMapEntry> entries;
         std::vector<uint32_t> values;
         for (const auto& [id, value] : dispatch.specialization) {
-            entries.push_back({id, static_cast<uint32_t>(values.size() * sizeof(uint32_t)),
-                               sizeof(uint32_t)});
+            entries.push_back(
+                {id, static_cast<uint32_t>(values.size() * sizeof(uint32_t)), sizeof(uint32_t)});
             values.push_back(value);
         }
         VkSpecializationInfo special{};
@@ -355,6 +390,7 @@ class ComputeEngine : public Engine {
     std::vector<Owned<VkPipeline>> pipelines_;
     std::vector<VkPipeline> pipeline_of_;  ///< by dispatch
     std::vector<std::string> names_;
+    std::string plan_text_;
     std::unique_ptr<Submission> plain_;
     std::unique_ptr<Submission> timed_;  ///< the same with timestamps
 };

@@ -74,8 +74,8 @@ Device& Device::get(const Options& options) {
     // Never destroyed: at exit, drivers may have gone before.
     static auto& devices = *new std::map<std::string, std::unique_ptr<Device>>;
     const std::lock_guard<std::mutex> lock(mutex);
-    std::unique_ptr<Device>& device = devices[options.device + '\n' + options.cache_folder + '\n' +
-                                              name_of(options.engine)];
+    std::unique_ptr<Device>& device =
+        devices[options.device + '\n' + options.cache_folder + '\n' + name_of(options.engine)];
     if (!device) device = open(options);
     return *device;
 }
@@ -139,7 +139,8 @@ void Device::choose_queue_family(VkPhysicalDevice physical) {
         runs_shaders_ = shaders;
         timestamp_period_ = families[i].timestampValidBits ? 1 : 0;
     }
-    if (!found) throw Error("no queue of " + name_ + " runs " +
+    if (!found)
+        throw Error("no queue of " + name_ + " runs " +
                     (engine_ == EngineKind::kCompute ? "compute shaders" : "data graphs"));
 }
 

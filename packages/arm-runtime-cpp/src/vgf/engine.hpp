@@ -22,6 +22,8 @@ class Engine {
     virtual uint8_t* input(size_t index) = 0;
     virtual const uint8_t* output(size_t index) = 0;
     virtual const MemoryUse& memory() const = 0;
+    /// See Session::plan.
+    virtual const std::string& plan() const = 0;
 
     /// Runs the program once, and waits for it. Appends what the device did to `profile`, if there
     /// is one. Throws Error.

@@ -96,16 +96,14 @@ Instance::Instance(bool emulated) {
     }
 }
 
-const Instance::Candidate* Instance::choose(const std::string& wanted,
-                                              bool graphs) const {
+const Instance::Candidate* Instance::choose(const std::string& wanted, bool graphs) const {
     const Candidate* best = nullptr;
     for (size_t i = 0; i < candidates_.size(); ++i) {
         const Candidate& candidate = candidates_[i];
         const auto& properties = candidate.properties;
         if (!fits(wanted, i, properties.deviceName)) continue;
-        if (graphs &&
-            !(candidate.has(kTensorsExtension) && candidate.has(kDataGraphExtension) &&
-              properties.apiVersion >= VK_API_VERSION_1_3)) {
+        if (graphs && !(candidate.has(kTensorsExtension) && candidate.has(kDataGraphExtension) &&
+                        properties.apiVersion >= VK_API_VERSION_1_3)) {
             continue;
         }
         if (properties.apiVersion < VK_API_VERSION_1_1) continue;

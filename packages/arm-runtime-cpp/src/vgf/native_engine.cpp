@@ -31,6 +31,7 @@ class NativeEngine : public Engine {
         return storage_.mapped(program_.outputs[index].resource);
     }
     const MemoryUse& memory() const override { return storage_.use(); }
+    const std::string& plan() const override { return no_plan_; }
 
     void run(std::vector<Event>* profile) override {
         submission_.run();
@@ -81,6 +82,7 @@ class NativeEngine : public Engine {
     Storage storage_;
     std::vector<std::unique_ptr<Pipeline>> pipelines_;
     Submission submission_;
+    const std::string no_plan_ = "[]";
 };
 
 }  // namespace

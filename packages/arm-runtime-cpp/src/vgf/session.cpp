@@ -61,9 +61,8 @@ class Session::Impl {
     Impl(const void* data, size_t size, const Options& options)
         : program_(read_program(data, size)), device_(Device::get(options)) {
         const std::lock_guard<std::mutex> lock(device_.loading());
-        engine_ = device_.engine() == EngineKind::kCompute
-                      ? make_compute_engine(device_, program_)
-                      : make_native_engine(device_, program_);
+        engine_ = device_.engine() == EngineKind::kCompute ? make_compute_engine(device_, program_)
+                                                           : make_native_engine(device_, program_);
         device_.save_caches();
         describe_ports();
         forget_file();
@@ -97,6 +96,7 @@ class Session::Impl {
 
     Device& device() const { return device_; }
     const MemoryUse& memory() const { return engine_->memory(); }
+    const std::string& plan() const { return engine_->plan(); }
     const std::vector<TensorInfo>& inputs() const { return inputs_; }
     const std::vector<TensorInfo>& outputs() const { return outputs_; }
 
@@ -166,6 +166,7 @@ const std::vector<TensorInfo>& Session::outputs() const { return impl_->outputs(
 const MemoryUse& Session::memory() const { return impl_->memory(); }
 const std::string& Session::device() const { return impl_->device().name(); }
 EngineKind Session::engine() const { return impl_->device().engine(); }
+const std::string& Session::plan() const { return impl_->plan(); }
 const std::string& Session::engine_reason() const { return impl_->device().engine_reason(); }
 
 void Session::run(const Argument* inputs, size_t input_count, const Argument* outputs,

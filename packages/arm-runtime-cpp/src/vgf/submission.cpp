@@ -64,9 +64,7 @@ VkCommandBuffer Submission::begin() {
     return commands_;
 }
 
-void Submission::end() {
-    check(device_.calls().EndCommandBuffer(commands_), "vkEndCommandBuffer");
-}
+void Submission::end() { check(device_.calls().EndCommandBuffer(commands_), "vkEndCommandBuffer"); }
 
 void Submission::run() {
     check(device_.calls().ResetFences(device_.handle(), 1, fence_.address()), "vkResetFences");
@@ -81,8 +79,8 @@ void Submission::run() {
 /// rest: to be woken by the driver takes longer.
 void Submission::wait() {
     const auto poll = [this](uint64_t timeout) {
-        const VkResult result = device_.calls().WaitForFences(device_.handle(), 1, fence_.address(),
-                                                              VK_TRUE, timeout);
+        const VkResult result =
+            device_.calls().WaitForFences(device_.handle(), 1, fence_.address(), VK_TRUE, timeout);
         if (result != VK_TIMEOUT) check(result, "vkWaitForFences");
         return result == VK_SUCCESS;
     };

@@ -11,8 +11,10 @@ struct Anchor {
 };
 
 constexpr Anchor kAnchors[] = {
-    {TOSACONV2D, plan_convolution},          {TOSACONV3D, plan_convolution},
-    {TOSADEPTHWISE_CONV2D, plan_convolution}, {TOSATRANSPOSE_CONV2D, plan_convolution},
+    {TOSACONV2D, plan_convolution},
+    {TOSACONV3D, plan_convolution},
+    {TOSADEPTHWISE_CONV2D, plan_convolution},
+    {TOSATRANSPOSE_CONV2D, plan_convolution},
     {TOSAMATMUL, plan_matmul},
 };
 

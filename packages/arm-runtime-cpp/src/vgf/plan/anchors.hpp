@@ -9,6 +9,10 @@ namespace arm_runtime::vgf {
 void plan_anchor(Planner& planner);
 
 void plan_convolution(Planner& planner);
+/// The faster kernels, where shapes and types fit them; false: they do not.
+bool plan_gemm(Planner& planner);
+bool plan_depthwise(Planner& planner);
+bool plan_matmul_gemm(Planner& planner);
 void plan_matmul(Planner& planner);
 void plan_pool(Planner& planner);
 void plan_reduce(Planner& planner);

@@ -1,9 +1,9 @@
 #include "elementwise.hpp"
 
-#include <cstring>
 #include <limits>
 
 #include "../kernels/steps.h"
+#include "float_bits.hpp"
 #include "tosa_opcodes.hpp"
 
 namespace arm_runtime::vgf {
@@ -73,35 +73,6 @@ uint32_t nan_mode(const Graph& graph, const Operator& op, size_t operand) {
     return graph.integer(op, operand) == kPropagate ? 0 : NAN_IGNORE;
 }
 
-/// A float constant's element as the bits of a single.
-int32_t float_bits(const Tensor& tensor, size_t index) {
-    uint32_t bits = 0;
-    if (tensor.type == ElementType::kFloat32) {
-        std::memcpy(&bits, tensor.data.data() + 4 * index, 4);
-    } else {
-        uint16_t half = 0;
-        std::memcpy(&half, tensor.data.data() + 2 * index, 2);
-        if (tensor.type == ElementType::kBFloat16) {
-            bits = static_cast<uint32_t>(half) << 16;
-        } else {
-            const uint32_t sign = (half & 0x8000U) << 16;
-            const uint32_t magnitude = half & 0x7fffU;
-            if (magnitude >= 0x7c00U) {
-                bits = sign | 0x7f800000U | (magnitude & 0x3ffU) << 13;
-            } else if (magnitude >= 0x400U) {
-                bits = sign | ((magnitude << 13) + 0x38000000U);
-            } else {
-                const float value = static_cast<float>(magnitude) * 0x1p-24F;
-                std::memcpy(&bits, &value, 4);
-                bits |= sign;
-            }
-        }
-    }
-    int32_t out = 0;
-    std::memcpy(&out, &bits, 4);
-    return out;
-}
-
 struct Bounds {
     int32_t low;
     int32_t high;
@@ -143,7 +114,8 @@ int add_rescale(StepSink& sink, const Graph& graph, const Operator& op, int valu
     if (input_unsigned) step.mode |= RESCALE_INPUT_UNSIGNED;
     if (input.type == ElementType::kInt16) step.mode |= RESCALE_16_BIT;
     uint32_t to = RESCALE_TO_INT32;
-    if (output.type == ElementType::kInt8) to = output_unsigned ? RESCALE_TO_UINT8 : RESCALE_TO_INT8;
+    if (output.type == ElementType::kInt8)
+        to = output_unsigned ? RESCALE_TO_UINT8 : RESCALE_TO_INT8;
     if (output.type == ElementType::kInt16) {
         to = output_unsigned ? RESCALE_TO_UINT16 : RESCALE_TO_INT16;
     }

@@ -5,7 +5,8 @@
 namespace arm_runtime::vgf {
 
 Access access_of(const std::vector<int64_t>& shape, const std::vector<int64_t>& result) {
-    // From the inside; neighbours that are both read one after the other, or both repeated, are one.
+    // From the inside; neighbours that are both read one after the other, or both repeated, are
+    // one.
     std::vector<std::pair<int64_t, int64_t>> dims;  // size and stride
     int64_t stride = 1;
     for (size_t i = 0; i < result.size(); ++i) {

@@ -10,7 +10,8 @@ namespace arm_runtime::vgf {
 struct Access {
     uint32_t kind;         ///< ACCESS_... of kernels/steps.h
     int32_t channels = 0;  ///< of ACCESS_CHANNEL
-    std::vector<int32_t> block;  ///< of ACCESS_STRIDED: rank, then sizes and strides from the inside
+    std::vector<int32_t>
+        block;  ///< of ACCESS_STRIDED: rank, then sizes and strides from the inside
 };
 
 /// How an operand of `shape` is read for elements of a result of `result`. TOSA's broadcasting: of

@@ -29,7 +29,10 @@ struct Dispatch {
     std::array<uint32_t, 2> groups;
     std::vector<Slot> reads;
     std::vector<Slot> writes;
-    std::string text;  ///< the operators, for people
+    // For people.
+    std::string text;   ///< the operators
+    std::string shape;  ///< of the result
+    uint64_t macs = 0;  ///< multiplications that are added up
 };
 
 struct Plan {
@@ -52,7 +55,7 @@ struct DeviceTraits {
 /// what `plan.constants` holds already; dispatches are appended.
 ///
 /// Throws Error: an operator that no kernel of this build runs.
-void make_plan(const Graph& graph, const ResourceSlots& resources, const DeviceTraits& device,
+void make_plan(Graph graph, const ResourceSlots& resources, const DeviceTraits& device,
                uint64_t work_begin, Plan& plan);
 
 }  // namespace arm_runtime::vgf

@@ -43,6 +43,7 @@ void set_sizes(Group& group, const Tensor& input, const Tensor& result) {
 }  // namespace
 
 void plan_convolution(Planner& planner) {
+    if (plan_gemm(planner) || plan_depthwise(planner)) return;
     const Graph& graph = planner.graph();
     const Operator& op = planner.op();
     const bool transposed = op.opcode == TOSATRANSPOSE_CONV2D;
@@ -51,7 +52,7 @@ void plan_convolution(Planner& planner) {
     const Tensor& x = planner.operand(input);
     const Tensor& w = planner.operand(input + 1);
     Group& group = planner.begin("convolution");
-    const Kind kind = transposed                              ? kTransposed
+    const Kind kind = transposed                          ? kTransposed
                       : op.opcode == TOSADEPTHWISE_CONV2D ? kDepthwise
                                                           : kConvolution;
     group.specialization = {{kKindId, kind},
@@ -83,9 +84,13 @@ void plan_convolution(Planner& planner) {
         set(group, 24, spatial(graph.integers(op, 2), 1, 1));
     }
     group.push[27] = int_of(elements(planner.operand(input + 2)));
+    group.macs = static_cast<uint64_t>(
+        elements(transposed ? x : planner.result()) *
+        (elements(w) / (transposed ? x.shape.back() : planner.result().shape.back())));
 }
 
 void plan_matmul(Planner& planner) {
+    if (plan_matmul_gemm(planner)) return;
     const Graph& graph = planner.graph();
     const Operator& op = planner.op();
     const Tensor& a = planner.operand(0);
@@ -105,6 +110,7 @@ void plan_matmul(Planner& planner) {
     group.push[10] = int_of(a.shape[2]);
     set(group, 11, {1, int_of(result.shape[1]), 1});
     group.push[14] = int_of(result.shape[2]);
+    group.macs = static_cast<uint64_t>(elements(result) * a.shape[2]);
 }
 
 }  // namespace arm_runtime::vgf

@@ -12,7 +12,7 @@
 namespace arm_runtime::vgf {
 namespace {
 
-constexpr uint64_t kAlignment = 256;         // of tensors; NVIDIA's largest minStorageBufferOffset
+constexpr uint64_t kAlignment = 256;  // of tensors; NVIDIA's largest minStorageBufferOffset
 constexpr uint32_t kMaxGroupsPerAxis = 65535;  // every device's maxComputeWorkGroupCount
 constexpr uint32_t kNoBuffer = ~0U;
 
@@ -22,6 +22,13 @@ uint64_t aligned(uint64_t bytes, uint64_t to) { return (bytes + to - 1) / to * t
 uint64_t bytes_in_memory(const Tensor& tensor) {
     const auto count = static_cast<uint64_t>(elements(tensor));
     return aligned(aligned(count, 4) * size_of(tensor.type), kAlignment);
+}
+
+/// "i8 [1, 56, 56, 24]"
+std::string text_of(const Tensor& tensor) {
+    std::string out;
+    for (const int64_t size : tensor.shape) out += (out.empty() ? "" : ", ") + std::to_string(size);
+    return std::string(name_of(tensor.type)) + " [" + out + "]";
 }
 
 class GroupSink : public StepSink {
@@ -42,38 +49,38 @@ class GroupSink : public StepSink {
 
 }  // namespace
 
-Planner::Planner(const Graph& graph, const ResourceSlots& resources, const DeviceTraits& device,
+Planner::Planner(Graph graph, const ResourceSlots& resources, const DeviceTraits& device,
                  uint64_t work_begin, Plan& plan)
-    : graph_(graph),
+    : graph_(std::move(graph)),
       resources_(resources),
       device_(device),
       work_begin_(work_begin),
       plan_(plan),
-      alias_(graph.tensors.size()),
-      makers_(graph.tensors.size(), nullptr),
-      consumers_(graph.tensors.size(), 0) {
+      alias_(graph_.tensors.size()),
+      makers_(graph_.tensors.size(), nullptr),
+      consumers_(graph_.tensors.size(), 0) {
     for (uint32_t i = 0; i < alias_.size(); ++i) alias_[i] = i;
-    for (const Operator& op : graph.operators) {
+    for (const Operator& op : graph_.operators) {
         for (const uint32_t result : op.results) makers_[result] = &op;
         if (op.opcode == TOSARESHAPE) alias_[op.results[0]] = root(op.operands[0]);
     }
-    for (const Operator& op : graph.operators) {
+    for (const Operator& op : graph_.operators) {
         if (op.opcode == TOSARESHAPE) continue;
         std::set<uint32_t> read;
         for (const uint32_t operand : op.operands) read.insert(root(operand));
         for (const uint32_t tensor : read) ++consumers_[tensor];
     }
-    for (const GraphPort& port : graph.outputs) {
+    for (const GraphPort& port : graph_.outputs) {
         output_ports_[root(port.tensor)].push_back(port.resource);
     }
-    for (const GraphPort& port : graph.inputs) {
+    for (const GraphPort& port : graph_.inputs) {
         memory_.insert(port.tensor);
         slots_[port.tensor] = resources_[port.resource];
     }
     // A value that is one output and nothing else is made where the output lies.
     for (const auto& [tensor, ports] : output_ports_) {
         if (ports.size() == 1 && consumers_[tensor] == 0 && !memory_.count(tensor) &&
-            !graph.tensors[tensor].constant) {
+            !graph_.tensors[tensor].constant) {
             slots_[tensor] = resources_[ports[0]];
         }
     }
@@ -120,7 +127,8 @@ void Planner::run() {
             }
             Step step{STEP_STORE, type_code(graph_.tensors[tensor].type) | slot.buffer << 5};
             step.operands[0] = value_of(*group, tensor);
-            if (graph_.tensors[tensor].type == ElementType::kInt48) step.operands[1] = step.operands[0] + 1;
+            if (graph_.tensors[tensor].type == ElementType::kInt48)
+                step.operands[1] = step.operands[0] + 1;
             step.numbers[0] =
                 static_cast<int32_t>(slot.offset / size_of(graph_.tensors[tensor].type));
             group->program.add(step);
@@ -140,6 +148,7 @@ Group& Planner::begin(const char* kernel) {
     group.elements_per_group = 256;
     group.elements = elements(result());
     group.text = opcode_name(op_->opcode);
+    group.shape = text_of(result());
     const uint32_t made = op_->results[0];
     group_of_[made] = static_cast<uint32_t>(groups_.size() - 1);
     group.values[made] = 0;
@@ -149,10 +158,10 @@ Group& Planner::begin(const char* kernel) {
     return group;
 }
 
-void Planner::read(Group& group, size_t operand, uint32_t push, uint32_t buffer_id) {
+void Planner::read(Group& group, size_t operand, uint32_t push, uint32_t buffer_id, uint32_t unit) {
     const uint32_t tensor = root(op_->operands[operand]);
     group.reads.push_back(tensor);
-    group.places.push_back({tensor, push});
+    group.places.push_back({tensor, push, unit});
     if (buffer_id != kNoBuffer) group.buffers.push_back({tensor, buffer_id});
 }
 
@@ -179,10 +188,12 @@ void Planner::need(uint32_t wanted) {
     need_operands(tensor, seen);
     seen.clear();
     const int last = last_group(tensor, seen);
-    // What other groups have in registers only must be in memory; of the last one, if it is not joined.
+    // What other groups have in registers only must be in memory; of the last one, if it is not
+    // joined.
     const auto store_leaves = [&](bool all) {
         for (const uint32_t leaf : seen) {
-            if (is_elementwise(leaf) || memory_.count(leaf) || graph_.tensors[leaf].constant) continue;
+            if (is_elementwise(leaf) || memory_.count(leaf) || graph_.tensors[leaf].constant)
+                continue;
             if (all || static_cast<int>(group_of_.at(leaf)) != last) need(leaf);
         }
     };
@@ -203,6 +214,7 @@ void Planner::need(uint32_t wanted) {
         group.kernel = "elementwise";
         group.elements_per_group = 256;
         group.elements = elements_of(tensor);
+        group.shape = text_of(graph_.tensors[tensor]);
         if (compute_in(group, tensor)) {
             groups_.push_back(std::move(group));
             group_of_[tensor] = static_cast<uint32_t>(groups_.size() - 1);
@@ -226,9 +238,10 @@ void Planner::need_operands(uint32_t tensor, std::set<uint32_t>& seen) {
             need(operand);
         } else if (is_elementwise(operand)) {
             // What several operators read is computed once, unless it is one step from memory.
-            const bool cheap = value_operands(*makers_[operand]).size() == 1 &&
-                               memory_.count(root(makers_[operand]->operands[value_operands(
-                                   *makers_[operand])[0]]));
+            const bool cheap =
+                value_operands(*makers_[operand]).size() == 1 &&
+                memory_.count(
+                    root(makers_[operand]->operands[value_operands(*makers_[operand])[0]]));
             need_operands(operand, seen);
             if (consumers_[operand] > 1 && !cheap) need(operand);
         }
@@ -335,7 +348,8 @@ void Planner::finish() {
     std::vector<Block> blocks;
     uint64_t unshared = 0;
     for (const auto& [tensor, life] : lives) {
-        blocks.push_back({bytes_in_memory(graph_.tensors[tensor]), kAlignment, life.first, life.second});
+        blocks.push_back(
+            {bytes_in_memory(graph_.tensors[tensor]), kAlignment, life.first, life.second});
         unshared += blocks.back().size;
     }
     const uint64_t begin = aligned(work_begin_, kAlignment);
@@ -355,10 +369,14 @@ void Planner::finish(Group& group, size_t index) {
     dispatch.specialization = group.specialization;
     dispatch.push = group.push;
     dispatch.text = std::to_string(index) + ": " + group.text;
+    dispatch.shape = group.shape;
+    dispatch.macs = group.macs;
     const auto element_of = [&](uint32_t tensor) {
         return static_cast<int32_t>(slot_of(tensor).offset / size_of(graph_.tensors[tensor].type));
     };
-    for (const PlaceOf& place : group.places) dispatch.push[place.number] += element_of(place.tensor);
+    for (const PlaceOf& place : group.places) {
+        dispatch.push[place.number] += element_of(place.tensor) / static_cast<int32_t>(place.unit);
+    }
     for (const PlaceOf& buffer : group.buffers) {
         dispatch.specialization.emplace_back(buffer.number, slot_of(buffer.tensor).buffer);
     }
@@ -373,7 +391,8 @@ void Planner::finish(Group& group, size_t index) {
             numbers.insert(numbers.end(), step.numbers.begin(), step.numbers.end());
         }
         const std::vector<uint32_t> words = group.program.encode().value();
-        for (uint32_t i = 0; i < words.size(); ++i) dispatch.specialization.emplace_back(i, words[i]);
+        for (uint32_t i = 0; i < words.size(); ++i)
+            dispatch.specialization.emplace_back(i, words[i]);
         dispatch.push[0] = static_cast<int32_t>(add_constant(numbers) / 16);
         dispatch.push[1] = static_cast<int32_t>(group.elements);
     }
@@ -394,9 +413,9 @@ void Planner::finish(Group& group, size_t index) {
     plan_.dispatches.push_back(std::move(dispatch));
 }
 
-void make_plan(const Graph& graph, const ResourceSlots& resources, const DeviceTraits& device,
+void make_plan(Graph graph, const ResourceSlots& resources, const DeviceTraits& device,
                uint64_t work_begin, Plan& plan) {
-    Planner(graph, resources, device, work_begin, plan).run();
+    Planner(std::move(graph), resources, device, work_begin, plan).run();
 }
 
 }  // namespace arm_runtime::vgf

@@ -19,7 +19,8 @@ namespace arm_runtime::vgf {
 /// element, which is added to a push constant, or its buffer, which is a specialization constant.
 struct PlaceOf {
     uint32_t tensor;
-    uint32_t number;  ///< of the push constant, or constant_id
+    uint32_t number;    ///< of the push constant, or constant_id
+    uint32_t unit = 1;  ///< elements that one of the push constant's units is
 };
 
 /// A dispatch in the making.
@@ -42,11 +43,13 @@ struct Group {
     std::map<uint32_t, int> values;  ///< of tensors, as its program has them
     std::set<uint32_t> stored;
     std::string text;
+    std::string shape;
+    uint64_t macs = 0;
 };
 
 class Planner {
   public:
-    Planner(const Graph& graph, const ResourceSlots& resources, const DeviceTraits& device,
+    Planner(Graph graph, const ResourceSlots& resources, const DeviceTraits& device,
             uint64_t work_begin, Plan& plan);
 
     void run();
@@ -63,7 +66,7 @@ class Planner {
     Group& begin(const char* kernel);
     /// The kernel of `group` reads this operand: its place goes to a push constant, its buffer to
     /// the constant with this id (~0U: none).
-    void read(Group& group, size_t operand, uint32_t push, uint32_t buffer_id);
+    void read(Group& group, size_t operand, uint32_t push, uint32_t buffer_id, uint32_t unit = 1);
     /// The kernel of `group`, which has no program, stores the result.
     void write(Group& group, uint32_t push, uint32_t buffer_id);
     /// Bytes of the constants' buffer, aligned to 16; returns where they begin.
@@ -92,20 +95,20 @@ class Planner {
     void finish(Group& group, size_t index);
     Slot slot_of(uint32_t tensor) const;
 
-    const Graph& graph_;
+    Graph graph_;
     const ResourceSlots& resources_;
     DeviceTraits device_;
     uint64_t work_begin_;
     Plan& plan_;
     const Operator* op_ = nullptr;
     std::vector<Group> groups_;
-    std::vector<uint32_t> alias_;              ///< of a RESHAPE's result: its operand
-    std::vector<const Operator*> makers_;      ///< by tensor
-    std::vector<uint32_t> consumers_;          ///< by root: operators
+    std::vector<uint32_t> alias_;          ///< of a RESHAPE's result: its operand
+    std::vector<const Operator*> makers_;  ///< by tensor
+    std::vector<uint32_t> consumers_;      ///< by root: operators
     std::map<uint32_t, std::vector<uint32_t>> output_ports_;  ///< resources, by root
-    std::map<uint32_t, Slot> slots_;           ///< of roots that have memory
-    std::map<uint32_t, uint32_t> group_of_;    ///< the group that computes a root
-    std::set<uint32_t> memory_;                ///< roots in memory
+    std::map<uint32_t, Slot> slots_;                          ///< of roots that have memory
+    std::map<uint32_t, uint32_t> group_of_;                   ///< the group that computes a root
+    std::set<uint32_t> memory_;                               ///< roots in memory
 };
 
 }  // namespace arm_runtime::vgf

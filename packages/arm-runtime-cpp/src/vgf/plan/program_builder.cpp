@@ -6,9 +6,7 @@ namespace arm_runtime::vgf {
 namespace {
 
 /// A value of int48 has its high words in the value after it.
-bool is_pair(const Step& step) {
-    return step.code == STEP_LOAD && (step.mode & 7U) == TYPE_INT48;
-}
+bool is_pair(const Step& step) { return step.code == STEP_LOAD && (step.mode & 7U) == TYPE_INT48; }
 
 }  // namespace
 

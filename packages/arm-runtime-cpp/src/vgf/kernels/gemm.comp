@@ -1,0 +1,172 @@
+#version 460
+#extension GL_GOOGLE_include_directive : require
+// Matrix products and convolutions as such: a thread computes `rows` rows (pixels) of four columns (filters); `split`
+// threads share the sum over K of one tile and add their parts in shared memory.
+#include "memory.glsl"
+#include "program.glsl"
+layout(local_size_x = 64) in;
+
+layout(constant_id = 20) const int type = TYPE_INT8;   // of A and B
+layout(constant_id = 21) const int split = 1;          // 1, 2, 4, ... 64
+layout(constant_id = 22) const int rows = 4;           // up to 8
+layout(constant_id = 23) const int vector = 4;         // words that a thread reads of a row at once: 1, 2 or 4
+layout(constant_id = 24) const int a_buffer = 0;
+layout(constant_id = 25) const int b_buffer = 1;       // of `b_rows`; else B is packed in the constants
+layout(constant_id = 26) const int pointwise = 0;      // 1: rows of A lie one after the other
+layout(constant_id = 27) const int b_rows = 0;         // 1: B is [batch, K, columns], as MATMUL has it
+layout(constant_id = 28) const int has_bias = 1;
+
+#ifdef DOT
+#extension GL_EXT_spirv_intrinsics : require
+spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6019, 6018], id = 4450)
+int dot_of_bytes(int a, int b, spirv_literal int format);
+#define DOT4(a, b) dot_of_bytes(int(a), int(b), 0)
+#else
+int DOT4(uint a, uint b) {
+    const ivec4 v = bytes_of(a) * bytes_of(b);
+    return v.x + v.y + v.z + v.w;
+}
+#endif
+
+// Sums are ints, or bits of floats where the type is one.
+shared ivec4 parts[64 * 8];
+
+/// What a word of A and one of B add to a sum.
+int product(int sum, uint a, uint b) {
+    if (type == TYPE_INT8) return sum + DOT4(a, b);
+    float f = intBitsToFloat(sum);
+    if (type == TYPE_FLOAT32) {
+        f += uintBitsToFloat(a) * uintBitsToFloat(b);
+    } else if (type == TYPE_FLOAT16) {
+        const vec2 x = unpackHalf2x16(a), y = unpackHalf2x16(b);
+        f += x.x * y.x + x.y * y.y;
+    } else {
+        f += uintBitsToFloat(a << 16) * uintBitsToFloat(b << 16);
+        f += uintBitsToFloat(a & 0xffff0000u) * uintBitsToFloat(b & 0xffff0000u);
+    }
+    return floatBitsToInt(f);
+}
+
+uvec4 fetch(int buf, int at) {
+    if (vector == 4) return words4(buf, at);
+    if (vector == 2) return uvec4(words2(buf, at), 0u, 0u);
+    return uvec4(word(buf, at), 0u, 0u, 0u);
+}
+
+/// Four words of B's rows k to k + 3, transposed: the words of four columns.
+uvec4 columns_of_bytes(int at, int stride) {
+    const uint a = word(b_buffer, at), b = word(b_buffer, at + stride);
+    const uint c = word(b_buffer, at + 2 * stride), d = word(b_buffer, at + 3 * stride);
+    const uint ab_low = (a & 0xffu) | (b & 0xffu) << 8 | (a & 0xff00u) << 8 | (b & 0xff00u) << 16;
+    const uint ab_high = (a >> 16 & 0xffu) | (b >> 8 & 0xff00u) | (a >> 8 & 0xff0000u) | (b & 0xff000000u);
+    const uint cd_low = (c & 0xffu) | (d & 0xffu) << 8 | (c & 0xff00u) << 8 | (d & 0xff00u) << 16;
+    const uint cd_high = (c >> 16 & 0xffu) | (d >> 8 & 0xff00u) | (c >> 8 & 0xff0000u) | (d & 0xff000000u);
+    return uvec4((ab_low & 0xffffu) | cd_low << 16, ab_low >> 16 | (cd_low & 0xffff0000u),
+                 (ab_high & 0xffffu) | cd_high << 16, ab_high >> 16 | (cd_high & 0xffff0000u));
+}
+
+void main() {
+    const int a_at = p[2], b_at = p[3], bias_at = p[4], m_count = p[5], n4_count = p[6];
+    const int per_tap = p[7], taps = p[8], kernel_width = p[9];
+    const int height = p[10], width = p[11], out_height = p[12], out_width = p[13];
+    const int stride_y = p[14], stride_x = p[15], pad_y = p[16], pad_x = p[17], dilation_y = p[18], dilation_x = p[19];
+    const uint a_padding = uint(p[20]);
+    const int lane = int(gl_LocalInvocationID.x) % split, slot = int(gl_LocalInvocationID.x) / split;
+    const int m_tiles = (m_count + rows - 1) / rows, tiles = m_tiles * n4_count;
+    const int number = group_number() * (64 / split) + slot;
+    const int batch = number / tiles, tile = number % tiles;
+    const bool on = batch < p[24];
+    const int n4 = tile % n4_count, m0 = tile / n4_count * rows;
+    ivec4 sums[rows];
+    [[unroll]] for (int i = 0; i < rows; ++i) sums[i] = ivec4(0);
+    int a_sums[rows];
+    [[unroll]] for (int i = 0; i < rows; ++i) a_sums[i] = 0;
+    ivec4 b_sum = ivec4(0);
+    if (on) {
+        // The first vector of every row, and where its window begins.
+        int base[rows], top[rows], left[rows];
+        [[unroll]] for (int i = 0; i < rows; ++i) {
+            const int m = min(m0 + i, m_count - 1);
+            if (pointwise == 1) {
+                base[i] = a_at + (batch * m_count + m) * per_tap;
+            } else {
+                const int x = m % out_width, y = m / out_width % out_height, image = m / out_width / out_height;
+                top[i] = y * stride_y - pad_y;
+                left[i] = x * stride_x - pad_x;
+                base[i] = a_at + image * height * width * per_tap;
+            }
+        }
+        const int count = per_tap * taps;
+        for (int k = lane; k < count; k += split) {
+            uvec4 b[4];
+            if (b_rows == 0) {
+                const int at = b_at + (k * n4_count + n4) * 4;
+                [[unroll]] for (int c = 0; c < 4; ++c) b[c] = fetch(BUFFER_CONSTANTS, at + c);
+            } else if (type == TYPE_INT8) {
+                // A word of A is four rows of B; a vector is that many words.
+                const int stride = n4_count;
+                [[unroll]] for (int v = 0; v < vector; ++v) {
+                    const int at = b_at + (batch * p[21] + (k * vector + v) * 4) * stride + n4;
+                    const uvec4 w = columns_of_bytes(at, stride);
+                    [[unroll]] for (int c = 0; c < 4; ++c) b[c][v] = w[c];
+                }
+                if (p[22] != 0) {
+                    [[unroll]] for (int v = 0; v < vector; ++v) {
+                        [[unroll]] for (int c = 0; c < 4; ++c) b_sum[c] += DOT4(b[c][v], 0x01010101u);
+                    }
+                }
+            } else {
+                // A word of A is one row of B, of singles.
+                [[unroll]] for (int v = 0; v < vector; ++v) {
+                    const uvec4 w = words4(b_buffer, b_at + (batch * p[21] + k * vector + v) * n4_count + n4);
+                    [[unroll]] for (int c = 0; c < 4; ++c) b[c][v] = w[c];
+                }
+            }
+            int tap = 0, within = k, dy = 0, dx = 0;
+            if (pointwise == 0) {
+                tap = k / per_tap;
+                within = k % per_tap;
+                dy = tap / kernel_width * dilation_y;
+                dx = tap % kernel_width * dilation_x;
+            }
+            [[unroll]] for (int i = 0; i < rows; ++i) {
+                uvec4 a;
+                if (pointwise == 1) {
+                    a = fetch(a_buffer, base[i] + k);
+                } else {
+                    const int y = top[i] + dy, x = left[i] + dx;
+                    const bool inside = y >= 0 && y < height && x >= 0 && x < width;
+                    a = inside ? fetch(a_buffer, base[i] + (y * width + x) * per_tap + within) : uvec4(a_padding);
+                }
+                [[unroll]] for (int v = 0; v < vector; ++v) {
+                    [[unroll]] for (int c = 0; c < 4; ++c) sums[i][c] = product(sums[i][c], a[v], b[c][v]);
+                    if (b_rows == 1 && type == TYPE_INT8 && p[23] != 0) a_sums[i] += DOT4(a[v], 0x01010101u);
+                }
+            }
+        }
+    }
+    // Sum of (a - za)(b - zb), of which the threads have their parts.
+    if (b_rows == 1 && type == TYPE_INT8) {
+        const int share = lane == 0 ? p[22] * p[23] * per_tap * vector * 4 : 0;
+        [[unroll]] for (int i = 0; i < rows; ++i) sums[i] += share - p[22] * b_sum - p[23] * a_sums[i];
+    }
+    const int own = int(gl_LocalInvocationID.x) * rows;
+    [[unroll]] for (int i = 0; i < rows; ++i) parts[own + i] = sums[i];
+    if (split > 1) barrier();
+    if (!on) return;
+    for (int i = lane; i < rows; i += split) {
+        const int m = m0 + i;
+        if (m >= m_count) break;
+        ivec4 sum = parts[slot * split * rows + i];
+        for (int other = 1; other < split; ++other) {
+            const ivec4 part = parts[(slot * split + other) * rows + i];
+            sum = type == TYPE_INT8 ? sum + part : floatBitsToInt(intBitsToFloat(sum) + intBitsToFloat(part));
+        }
+        if (has_bias == 1) {
+            const ivec4 bias = ivec4(constants4[bias_at + n4]);
+            sum = type == TYPE_INT8 ? sum + bias : floatBitsToInt(intBitsToFloat(sum) + intBitsToFloat(bias));
+        }
+        r[0] = sum;
+        run(4 * ((batch * m_count + m) * n4_count + n4));
+    }
+}

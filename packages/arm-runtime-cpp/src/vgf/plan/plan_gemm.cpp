@@ -1,0 +1,246 @@
+// CONV2D and MATMUL on kernels/gemm.comp, DEPTHWISE_CONV2D on kernels/depthwise.comp.
+#include <algorithm>
+#include <cstring>
+
+#include "anchors.hpp"
+#include "elementwise.hpp"
+#include "float_bits.hpp"
+#include "tosa_opcodes.hpp"
+
+namespace arm_runtime::vgf {
+namespace {
+
+// Constants of kernels/gemm.comp.
+constexpr uint32_t kTypeId = 20;
+constexpr uint32_t kSplitId = 21;
+constexpr uint32_t kRowsId = 22;
+constexpr uint32_t kVectorId = 23;
+constexpr uint32_t kABufferId = 24;
+constexpr uint32_t kBBufferId = 25;
+constexpr uint32_t kPointwiseId = 26;
+constexpr uint32_t kBRowsId = 27;
+constexpr uint32_t kHasBiasId = 28;
+
+int32_t int_of(int64_t value) { return static_cast<int32_t>(value); }
+
+bool is_fast_type(ElementType type) { return type == ElementType::kInt8 || is_float(type); }
+
+/// Words that a thread reads of `bytes` at once.
+uint32_t vector_of(int64_t bytes) { return bytes % 16 == 0 ? 4 : bytes % 8 == 0 ? 2 : 1; }
+
+struct Tile {
+    uint32_t rows;
+    uint32_t split;
+};
+
+/// Threads enough to fill a GPU; a CPU has few, which are better off with whole sums.
+Tile tile_of(int64_t m, int64_t n4, int64_t steps, const DeviceTraits& device) {
+    constexpr int64_t kThreads = 32768;
+    Tile tile{static_cast<uint32_t>(std::min<int64_t>(m, 4)), 1};
+    if (tile.rows == 3) tile.rows = 4;
+    if (device.cpu) return tile;
+    const int64_t threads = (m + tile.rows - 1) / tile.rows * n4;
+    while (tile.split < 32 && threads * tile.split < kThreads && steps >= 4 * tile.split) {
+        tile.split *= 2;
+    }
+    return tile;
+}
+
+void set_tile(Group& group, const Tile& tile, int64_t m, int64_t n4, int64_t batches) {
+    group.specialization.emplace_back(kSplitId, tile.split);
+    group.specialization.emplace_back(kRowsId, tile.rows);
+    const int64_t threads = (m + tile.rows - 1) / tile.rows * n4 * batches * tile.split;
+    group.workgroups = static_cast<uint64_t>((threads + 63) / 64);
+    group.push[5] = int_of(m);
+    group.push[6] = int_of(n4);
+    group.push[24] = int_of(batches);
+}
+
+/// Bytes [filters, rest] as the kernel reads them: [rest, filters] in vectors, filters in fours.
+std::vector<uint8_t> packed_weights(const Tensor& weights, size_t vector_bytes, size_t padded) {
+    const auto filters = static_cast<size_t>(weights.shape[0]);
+    const size_t row = weights.data.size() / filters;
+    std::vector<uint8_t> out(row * padded);
+    for (size_t n = 0; n < filters; ++n) {
+        for (size_t at = 0; at < row; at += vector_bytes) {
+            std::memcpy(&out[(at / vector_bytes * padded + n) * vector_bytes],
+                        &weights.data[n * row + at], vector_bytes);
+        }
+    }
+    return out;
+}
+
+/// A bias for each filter; of int8, less the part of the input's zero point.
+std::vector<int32_t> biases_of(const Tensor& bias, const Tensor& weights, int64_t input_zero,
+                               size_t padded) {
+    const auto filters = static_cast<size_t>(weights.shape[0]);
+    std::vector<int32_t> out(padded);
+    const auto count = static_cast<size_t>(elements(bias));
+    for (size_t n = 0; n < filters; ++n) {
+        const size_t at = count == 1 ? 0 : n;
+        if (bias.type != ElementType::kInt32) {
+            out[n] = float_bits(bias, at);
+            continue;
+        }
+        std::memcpy(&out[n], &bias.data[at * sizeof(int32_t)], sizeof(int32_t));
+        const size_t row = weights.data.size() / filters;
+        int64_t sum = 0;
+        for (size_t i = 0; i < row; ++i) sum += static_cast<int8_t>(weights.data[n * row + i]);
+        out[n] = static_cast<int32_t>(out[n] - input_zero * sum);
+    }
+    return out;
+}
+
+}  // namespace
+
+bool plan_gemm(Planner& planner) {
+    const Graph& graph = planner.graph();
+    const Operator& op = planner.op();
+    if (op.opcode != TOSACONV2D) return false;
+    const Tensor& x = planner.operand(5);
+    const Tensor& w = planner.operand(6);
+    const Tensor& bias = planner.operand(7);
+    const Tensor& y = planner.result();
+    const auto element = static_cast<int64_t>(size_of(x.type));
+    const int64_t channels = x.shape[3];
+    const int64_t filters = y.shape[3];
+    const int64_t m = elements(y) / filters;
+    if (!is_fast_type(x.type) || x.type != w.type || !w.constant || !bias.constant) return false;
+    if (channels * element % 4 != 0 || (filters % 4 != 0 && m != 1)) return false;
+    const bool integers = x.type == ElementType::kInt8;
+    if (integers && graph.integer(op, 9) != 0) return false;
+    const int64_t zero = integers ? graph.integer(op, 8) : 0;
+    const auto pad = graph.integers(op, 0);
+    const auto stride = graph.integers(op, 1);
+    const auto dilation = graph.integers(op, 2);
+    const int64_t taps = w.shape[1] * w.shape[2];
+    const uint32_t vector = vector_of(channels * element);
+    const int64_t per_tap = channels * element / (4 * vector);
+    const int64_t n4 = (filters + 3) / 4;
+    const bool pointwise = taps == 1 && stride[0] == 1 && stride[1] == 1 &&
+                           std::all_of(pad.begin(), pad.end(), [](int64_t p) { return p == 0; });
+
+    Group& group = planner.begin("gemm");
+    group.dot = integers && planner.device().dot;
+    group.specialization = {
+        {kTypeId, type_code(x.type)}, {kVectorId, vector}, {kPointwiseId, pointwise ? 1U : 0U}};
+    set_tile(group, tile_of(m, n4, per_tap * taps, planner.device()), m, n4, 1);
+    planner.read(group, 5, 2, kABufferId, static_cast<uint32_t>(4 * vector / size_of(x.type)));
+    const auto padded = static_cast<size_t>(4 * n4);
+    const auto weights = packed_weights(w, size_t{4} * vector, padded);
+    group.push[3] = int_of(static_cast<int64_t>(
+        planner.add_constant(weights.data(), weights.size()) / (size_t{4} * vector)));
+    group.push[4] =
+        int_of(static_cast<int64_t>(planner.add_constant(biases_of(bias, w, zero, padded)) / 16));
+    group.push[7] = int_of(per_tap);
+    group.push[8] = int_of(taps);
+    group.push[9] = int_of(w.shape[2]);
+    group.push[10] = int_of(x.shape[1]);
+    group.push[11] = int_of(x.shape[2]);
+    group.push[12] = int_of(y.shape[1]);
+    group.push[13] = int_of(y.shape[2]);
+    group.push[14] = int_of(stride[0]);
+    group.push[15] = int_of(stride[1]);
+    group.push[16] = int_of(pad[0]);
+    group.push[17] = int_of(pad[2]);
+    group.push[18] = int_of(dilation[0]);
+    group.push[19] = int_of(dilation[1]);
+    group.push[20] = int_of((zero & 0xff) * 0x01010101);
+    group.macs = static_cast<uint64_t>(elements(y) * channels * taps);
+    return true;
+}
+
+bool plan_matmul_gemm(Planner& planner) {
+    const Graph& graph = planner.graph();
+    const Operator& op = planner.op();
+    const Tensor& a = planner.operand(0);
+    const Tensor& b = planner.operand(1);
+    const int64_t m = a.shape[1];
+    const int64_t k = a.shape[2];
+    const int64_t columns = b.shape[2];
+    const bool integers = a.type == ElementType::kInt8;
+    if (!integers && a.type != ElementType::kFloat32) return false;
+    if (a.type != b.type || k % 4 != 0 || columns % 4 != 0) return false;
+    const auto element = static_cast<int64_t>(size_of(a.type));
+    const uint32_t vector = vector_of(k * element);
+    const int64_t steps = k * element / (4 * vector);
+    Group& group = planner.begin("gemm");
+    group.dot = integers && planner.device().dot;
+    group.specialization = {{kTypeId, type_code(a.type)},
+                            {kVectorId, vector},
+                            {kPointwiseId, 1},
+                            {kBRowsId, 1},
+                            {kHasBiasId, 0}};
+    set_tile(group, tile_of(m, columns / 4 * a.shape[0], steps, planner.device()), m, columns / 4,
+             a.shape[0]);
+    planner.read(group, 0, 2, kABufferId, static_cast<uint32_t>(4 * vector / size_of(a.type)));
+    planner.read(group, 1, 3, kBBufferId, 4);
+    group.push[7] = int_of(steps);
+    group.push[8] = 1;
+    group.push[21] = int_of(k);
+    group.macs = static_cast<uint64_t>(elements(planner.result()) * k);
+    if (integers) {
+        group.push[22] = int_of(graph.integer(op, 2));
+        group.push[23] = int_of(graph.integer(op, 3));
+    }
+    return true;
+}
+
+bool plan_depthwise(Planner& planner) {
+    const Graph& graph = planner.graph();
+    const Operator& op = planner.op();
+    if (op.opcode != TOSADEPTHWISE_CONV2D) return false;
+    const Tensor& x = planner.operand(5);
+    const Tensor& w = planner.operand(6);
+    const Tensor& bias = planner.operand(7);
+    const Tensor& y = planner.result();
+    const int64_t channels = x.shape[3];
+    if (!is_fast_type(x.type) || x.type != w.type || !w.constant || !bias.constant) return false;
+    if (channels % 4 != 0 || w.shape[3] != 1) return false;
+    const bool integers = x.type == ElementType::kInt8;
+    if (integers && graph.integer(op, 9) != 0) return false;
+    const auto pad = graph.integers(op, 0);
+    const auto stride = graph.integers(op, 1);
+    const auto dilation = graph.integers(op, 2);
+    constexpr int64_t kPixels = 1;
+
+    Group& group = planner.begin("depthwise");
+    group.specialization = {{20, type_code(x.type)},
+                            {21, static_cast<uint32_t>(w.shape[0])},
+                            {22, static_cast<uint32_t>(w.shape[1])},
+                            {23, static_cast<uint32_t>(kPixels)}};
+    planner.read(group, 5, 2, 24);
+    group.push[3] = int_of(
+        static_cast<int64_t>(planner.add_constant(w.data.data(), w.data.size()) / size_of(w.type)));
+    std::vector<int32_t> biases(static_cast<size_t>(channels));
+    const auto count = static_cast<size_t>(elements(bias));
+    for (size_t c = 0; c < biases.size(); ++c) {
+        const size_t at = count == 1 ? 0 : c;
+        if (integers) {
+            std::memcpy(&biases[c], &bias.data[at * sizeof(int32_t)], sizeof(int32_t));
+        } else {
+            biases[c] = float_bits(bias, at);
+        }
+    }
+    group.push[4] = int_of(static_cast<int64_t>(planner.add_constant(biases) / 16));
+    group.push[5] = int_of(x.shape[1]);
+    group.push[6] = int_of(x.shape[2]);
+    group.push[7] = int_of(channels / 4);
+    group.push[8] = int_of(y.shape[1]);
+    group.push[9] = int_of(y.shape[2]);
+    group.push[10] = int_of(stride[0]);
+    group.push[11] = int_of(stride[1]);
+    group.push[12] = int_of(pad[0]);
+    group.push[13] = int_of(pad[2]);
+    group.push[14] = int_of(dilation[0]);
+    group.push[15] = int_of(dilation[1]);
+    group.push[16] = integers ? int_of(graph.integer(op, 8)) : 0;
+    group.push[17] = int_of(x.shape[0]);
+    group.macs = static_cast<uint64_t>(elements(y) * w.shape[0] * w.shape[1]);
+    const int64_t threads =
+        x.shape[0] * y.shape[1] * ((y.shape[2] + kPixels - 1) / kPixels) * (channels / 4);
+    group.workgroups = static_cast<uint64_t>((threads + 63) / 64);
+    return true;
+}
+
+}  // namespace arm_runtime::vgf
