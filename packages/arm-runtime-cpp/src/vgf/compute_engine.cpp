@@ -31,14 +31,11 @@ bool overlap(const std::vector<Slot>& some, const std::vector<Slot>& others) {
     });
 }
 
-/// "floats, 8 steps, dot; 20=0 21=4 ...": what the kernel was compiled with, and its constants.
+/// "dot; 20=0 21=4 ...": what the kernel was compiled with, and its constants.
 std::string variant_of(const Dispatch& dispatch) {
-    std::string out = dispatch.code->floats ? "floats" : "integers";
-    if (dispatch.code->steps != 0) out += ", " + std::to_string(dispatch.code->steps) + " steps";
-    if (dispatch.code->dot) out += ", dot";
-    out += ";";
+    std::string out = dispatch.dot ? "dot;" : "";
     for (const auto& [id, value] : dispatch.specialization) {
-        if (id >= ARM_VGF_MAX_STEPS) out += " " + std::to_string(id) + "=" + std::to_string(value);
+        out += (out.empty() ? "" : " ") + std::to_string(id) + "=" + std::to_string(value);
     }
     return out;
 }
@@ -52,7 +49,7 @@ std::string json_of(const Plan& plan) {
         for (const Slot& slot : dispatch.reads) read += slot.bytes;
         for (const Slot& slot : dispatch.writes) written += slot.bytes;
         out += out.size() > 1 ? ",\n" : "";
-        out += R"({"kernel": ")" + std::string(dispatch.code->name) + R"(", "operators": ")" +
+        out += R"({"kernel": ")" + std::string(dispatch.kernel) + R"(", "operators": ")" +
                dispatch.text + R"(", "shape": ")" + dispatch.shape + R"(", "read": )" +
                std::to_string(read) + R"(, "written": )" + std::to_string(written) +
                R"(, "macs": )" + std::to_string(dispatch.macs) + R"(, "groups": )" +
@@ -267,32 +264,29 @@ class ComputeEngine : public Engine {
     }
 
     void make_pipelines(const Plan& plan) {
-        using Key = std::pair<const KernelCode*, std::vector<std::pair<uint32_t, uint32_t>>>;
+        using Key = std::pair<std::vector<uint32_t>, std::vector<std::pair<uint32_t, uint32_t>>>;
         std::map<Key, VkPipeline> known;
-        std::map<const KernelCode*, Owned<VkShaderModule>> modules;
         for (const Dispatch& dispatch : plan.dispatches) {
-            VkPipeline& pipeline = known[{dispatch.code, dispatch.specialization}];
+            VkPipeline& pipeline = known[{dispatch.spirv, dispatch.specialization}];
             if (pipeline == VK_NULL_HANDLE) {
-                Owned<VkShaderModule>& module = modules[dispatch.code];
-                if (module == VK_NULL_HANDLE) module = module_of(*dispatch.code);
-                pipelines_.push_back(pipeline_of(dispatch, module));
+                pipelines_.push_back(pipeline_of(dispatch, module_of(dispatch.spirv)));
                 pipeline = pipelines_.back();
             }
             pipeline_of_.push_back(pipeline);
         }
     }
 
-    Owned<VkShaderModule> module_of(const KernelCode& code) {
+    Owned<VkShaderModule> module_of(const std::vector<uint32_t>& words) {
         const DeviceCalls& calls = device_.calls();
         VkShaderModuleCreateInfo info{};
         info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-        info.codeSize = code.count * sizeof(uint32_t);
-        info.pCode = code.words;
+        info.codeSize = words.size() * sizeof(uint32_t);
+        info.pCode = words.data();
         return make<VkShaderModule>(device_.handle(), calls.CreateShaderModule,
                                     calls.DestroyShaderModule, info, "vkCreateShaderModule");
     }
 
-    Owned<VkPipeline> pipeline_of(const Dispatch& dispatch, VkShaderModule module) {
+    Owned<VkPipeline> pipeline_of(const Dispatch& dispatch, const Owned<VkShaderModule>& module) {
         std::vector<VkSpecializationMapEntry> entries;
         std::vector<uint32_t> values;
         for (const auto& [id, value] : dispatch.specialization) {

@@ -102,7 +102,7 @@ Device::Device(std::unique_ptr<Instance> instance, const Instance::Candidate& ch
         calls.GetPhysicalDeviceProperties2(chosen.handle, &properties);
         create(chosen);
     }
-    calls_ = DeviceCalls(calls, handle());
+    calls_ = DeviceCalls(calls, handle(), engine != EngineKind::kCompute);
     calls_.GetDeviceQueue(handle(), queue_family_, 0, &queue_);
     const std::string key = cache_key(chosen.properties);
     const auto file = [&](const std::string& name) {

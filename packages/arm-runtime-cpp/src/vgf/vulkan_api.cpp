@@ -34,8 +34,7 @@ template <typename Function, typename Lookup>
 void find(Function& function, const char* name, Lookup lookup) {
     function = reinterpret_cast<Function>(lookup(name));
     if (function == nullptr) {
-        throw Error(std::string("the Vulkan driver has no ") + name +
-                    "; it must support Vulkan 1.3 (a newer driver may)");
+        throw Error(std::string("the Vulkan driver has no ") + name + "; a newer driver may");
     }
 }
 
@@ -69,11 +68,12 @@ InstanceCalls::InstanceCalls(const Loader& loader, VkInstance instance) {
 #undef X
 }
 
-DeviceCalls::DeviceCalls(const InstanceCalls& instance, VkDevice device) {
+DeviceCalls::DeviceCalls(const InstanceCalls& instance, VkDevice device, bool graphs) {
     const auto lookup = [&](const char* name) { return instance.GetDeviceProcAddr(device, name); };
 #define X(name) find(name, "vk" #name, lookup);
     ARM_VGF_DEVICE_CALLS(X)
-    ARM_VGF_EXTENSION_CALLS(X)
+    if (!graphs) return;
+    ARM_VGF_GRAPH_CALLS(X)
 #undef X
 }
 

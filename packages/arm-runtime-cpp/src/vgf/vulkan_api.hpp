@@ -34,11 +34,9 @@ namespace arm_runtime::vgf {
     X(CmdCopyBuffer)               \
     X(CmdDispatch)                 \
     X(CmdPipelineBarrier)          \
-    X(CmdPipelineBarrier2)         \
     X(CmdPushConstants)            \
     X(CmdResetQueryPool)           \
     X(CmdWriteTimestamp)           \
-    X(CmdWriteTimestamp2)          \
     X(CreateBuffer)                \
     X(CreateCommandPool)           \
     X(CreateComputePipelines)      \
@@ -72,7 +70,10 @@ namespace arm_runtime::vgf {
     X(UpdateDescriptorSets)        \
     X(WaitForFences)
 
-#define ARM_VGF_EXTENSION_CALLS(X)                         \
+// Of Vulkan 1.3 and of the Arm extensions: only the native engine needs them.
+#define ARM_VGF_GRAPH_CALLS(X)                             \
+    X(CmdPipelineBarrier2)                                 \
+    X(CmdWriteTimestamp2)                                  \
     X(BindDataGraphPipelineSessionMemoryARM)               \
     X(BindTensorMemoryARM)                                 \
     X(CmdDispatchDataGraphARM)                             \
@@ -110,12 +111,13 @@ struct InstanceCalls {
 
 struct DeviceCalls {
     DeviceCalls() = default;
-    DeviceCalls(const InstanceCalls& instance, VkDevice device);
+    /// `graphs`: those of ARM_VGF_GRAPH_CALLS too.
+    DeviceCalls(const InstanceCalls& instance, VkDevice device, bool graphs);
 #define X(name) PFN_vk##name name = nullptr;
     ARM_VGF_DEVICE_CALLS(X)
 #undef X
 #define X(name) vgf::name name = nullptr;
-    ARM_VGF_EXTENSION_CALLS(X)
+    ARM_VGF_GRAPH_CALLS(X)
 #undef X
 };
 

@@ -135,42 +135,48 @@ vec4 extreme(vec4 a, vec4 b, bool smaller, bool ignore) {
     return v;
 }
 
-ivec4 float_step(uint code, uint mode, ivec4 n, ivec4 ia, ivec4 ib) {
-    const vec4 a = intBitsToFloat(ia), b = intBitsToFloat(ib);
+#define F(v) intBitsToFloat(v)
+#define BITS(v) floatBitsToInt(v)
+/// A step on each lane's float by itself.
+#define STEP_OF_EACH(name, expression)      \
+    STEP(name) {                            \
+        const vec4 x = F(a), y = F(b);      \
+        vec4 v;                             \
+        EACH(i) v[i] = expression;          \
+        return BITS(v);                     \
+    }
+
+STEP(fadd) { return BITS(F(a) + F(b)); }
+STEP(fsub) { return BITS(F(a) - F(b)); }
+STEP(fmul) { return BITS(F(a) * F(b)); }
+STEP(fmax) { return BITS(extreme(F(a), F(b), false, (mode & NAN_IGNORE) != 0u)); }
+STEP(fmin) { return BITS(extreme(F(a), F(b), true, (mode & NAN_IGNORE) != 0u)); }
+STEP(fclamp) {
     const bool ignore = (mode & NAN_IGNORE) != 0u;
-    vec4 v = a;
-    if (code == STEP_FADD) v = a + b;
-    if (code == STEP_FSUB) v = a - b;
-    if (code == STEP_FMUL) v = a * b;
-    if (code == STEP_FMAX) v = extreme(a, b, false, ignore);
-    if (code == STEP_FMIN) v = extreme(a, b, true, ignore);
-    if (code == STEP_FCLAMP) v = extreme(extreme(a, vec4(intBitsToFloat(n.x)), false, ignore), vec4(intBitsToFloat(n.y)), true, ignore);
-    if (code == STEP_FABS) return ia & 0x7fffffff;
-    if (code == STEP_FNEGATE) return ia ^ 0x80000000;
-    if (code == STEP_FEQUAL) return ivec4(equal(a, b));
-    if (code == STEP_FGREATER) return ivec4(greaterThan(a, b));
-    if (code == STEP_FGREATER_EQUAL) return ivec4(greaterThanEqual(a, b));
-    if (code == STEP_CEIL) v = ceil(a);
-    if (code == STEP_FLOOR) v = floor(a);
-    if (code == STEP_RECIPROCAL) v = 1.0 / a;
-    if (code == STEP_RSQRT) v = 1.0 / sqrt(a);
-    if (code == STEP_TO_FLOAT) v = vec4(ia);
-    if (code == STEP_FTO_BOOL) return ivec4(notEqual(a, vec4(0.0)));
-    if (code == STEP_TO_INT) {
-        ivec4 w;
-        [[unroll]] for (int i = 0; i < 4; ++i) w[i] = integer(mode, a[i]);
-        return w;
-    }
-    [[unroll]] for (int i = 0; i < 4; ++i) {
-        if (code == STEP_EXP) v[i] = exp_of(a[i]);
-        if (code == STEP_LOG) v[i] = log_of(a[i]);
-        if (code == STEP_SIN) v[i] = sine(a[i], 0);
-        if (code == STEP_COS) v[i] = sine(a[i], 1);
-        if (code == STEP_TANH) v[i] = tanh_of(a[i]);
-        if (code == STEP_SIGMOID) v[i] = 1.0 / (1.0 + exp_of(-a[i]));
-        if (code == STEP_ERF) v[i] = erf_of(a[i]);
-        if (code == STEP_POW) v[i] = pow_of(a[i], b[i]);
-        if (code == STEP_FROUND) v[i] = rounded(mode, a[i]);
-    }
-    return floatBitsToInt(v);
+    return BITS(extreme(extreme(F(a), vec4(F(n.x)), false, ignore), vec4(F(n.y)), true, ignore));
 }
+STEP(fabs) { return a & 0x7fffffff; }
+STEP(fnegate) { return a ^ 0x80000000; }
+STEP(fequal) { return ivec4(equal(F(a), F(b))); }
+STEP(fgreater) { return ivec4(greaterThan(F(a), F(b))); }
+STEP(fgreater_equal) { return ivec4(greaterThanEqual(F(a), F(b))); }
+STEP(ceil) { return BITS(ceil(F(a))); }
+STEP(floor) { return BITS(floor(F(a))); }
+STEP(reciprocal) { return BITS(1.0 / F(a)); }
+STEP(rsqrt) { return BITS(1.0 / sqrt(F(a))); }
+STEP_OF_EACH(exp, exp_of(x[i]))
+STEP_OF_EACH(log, log_of(x[i]))
+STEP_OF_EACH(sin, sine(x[i], 0))
+STEP_OF_EACH(cos, sine(x[i], 1))
+STEP_OF_EACH(tanh, tanh_of(x[i]))
+STEP_OF_EACH(sigmoid, 1.0 / (1.0 + exp_of(-x[i])))
+STEP_OF_EACH(erf, erf_of(x[i]))
+STEP_OF_EACH(pow, pow_of(x[i], y[i]))
+STEP_OF_EACH(fround, rounded(mode, x[i]))
+STEP(to_float) { return BITS(vec4(a)); }
+STEP(to_int) {
+    ivec4 v;
+    EACH(i) v[i] = integer(mode, F(a[i]));
+    return v;
+}
+STEP(fto_bool) { return ivec4(notEqual(F(a), vec4(0.0))); }

@@ -113,44 +113,60 @@ int table16(int base, int v) {
     return (low << 7) + (high - low) * (place & 127);
 }
 
-ivec4 integer_step(uint code, uint mode, ivec4 n, ivec4 a, ivec4 b, int f) {
-    if (code == STEP_RESCALE) {
-        ivec4 v = a;
-        if ((mode & RESCALE_INPUT_UNSIGNED) != 0u) v &= ((mode & RESCALE_16_BIT) != 0u ? 0xffff : 0xff);
-        return rescaled(mode, n, v, v, false, f);
-    }
-    if (code == STEP_RESCALE48) return rescaled(mode, n, a, b, true, f);
-    if (code == STEP_ADD) return a + b;
-    if (code == STEP_SUB) return a - b;
-    if (code == STEP_MUL) return a * b;
-    if (code == STEP_MAX) return max(a, b);
-    if (code == STEP_MIN) return min(a, b);
-    if (code == STEP_CLAMP) return clamp(a, n.x, n.y);
-    if (code == STEP_ABS) return abs(a);
-    if (code == STEP_NEGATE) return clamp(n.y - (a - n.x), n.z, n.w);
-    if (code == STEP_AND) return a & b;
-    if (code == STEP_OR) return a | b;
-    if (code == STEP_XOR) return a ^ b;
-    if (code == STEP_NOT) return ~a;
-    if (code == STEP_SHIFT_LEFT) return wrapped(mode, a << b);
-    if (code == STEP_SHIFT_RIGHT) {
-        const int mask = mode == TYPE_INT8 ? 0xff : mode == TYPE_INT16 ? 0xffff : -1;
-        return wrapped(mode, ivec4(uvec4(a & mask) >> uvec4(b)));
-    }
-    if (code == STEP_CLZ) return 31 - findMSB(uvec4(a));
-    if (code == STEP_EQUAL) return ivec4(equal(a, b));
-    if (code == STEP_GREATER) return ivec4(greaterThan(a, b));
-    if (code == STEP_GREATER_EQUAL) return ivec4(greaterThanEqual(a, b));
-    if (code == STEP_LOGICAL_NOT) return ivec4(equal(a, ivec4(0)));
-    if (code == STEP_TO_BOOL) return ivec4(notEqual(a, ivec4(0)));
-    if (code == STEP_WRAP) return wrapped(mode, a);
+#define EACH(lane) [[unroll]] for (int lane = 0; lane < 4; ++lane)
+
+STEP(rescale) {
     ivec4 v = a;
-    [[unroll]] for (int i = 0; i < 4; ++i) {
-        if (code == STEP_MUL_SHIFT) v[i] = scaled(a[i], b[i], n.x, false);
-        if (code == STEP_SHIFT_RIGHT_ARITHMETIC) v[i] = shifted_right(a[i], b[i], mode != 0u);
-        if (code == STEP_INTDIV) v[i] = b[i] == 0 ? 0 : (a[i] == 0x80000000 && b[i] == -1) ? a[i] : a[i] / b[i];
-        if (code == STEP_TABLE8) v[i] = table8(n.x, a[i]);
-        if (code == STEP_TABLE16) v[i] = table16(n.x, a[i]);
-    }
+    if ((mode & RESCALE_INPUT_UNSIGNED) != 0u) v &= ((mode & RESCALE_16_BIT) != 0u ? 0xffff : 0xff);
+    return rescaled(mode, n, v, v, false, f);
+}
+STEP(rescale48) { return rescaled(mode, n, a, b, true, f); }
+STEP(add) { return a + b; }
+STEP(sub) { return a - b; }
+STEP(mul) { return a * b; }
+STEP(mul_shift) {
+    ivec4 v;
+    EACH(i) v[i] = scaled(a[i], b[i], n.x, false);
+    return v;
+}
+STEP(max) { return max(a, b); }
+STEP(min) { return min(a, b); }
+STEP(clamp) { return clamp(a, n.x, n.y); }
+STEP(abs) { return abs(a); }
+STEP(negate) { return clamp(n.y - (a - n.x), n.z, n.w); }
+STEP(and) { return a & b; }
+STEP(or) { return a | b; }
+STEP(xor) { return a ^ b; }
+STEP(not) { return ~a; }
+STEP(shift_left) { return wrapped(mode, a << b); }
+STEP(shift_right) {
+    const int mask = mode == TYPE_INT8 ? 0xff : mode == TYPE_INT16 ? 0xffff : -1;
+    return wrapped(mode, ivec4(uvec4(a & mask) >> uvec4(b)));
+}
+STEP(shift_right_arithmetic) {
+    ivec4 v;
+    EACH(i) v[i] = shifted_right(a[i], b[i], mode != 0u);
+    return v;
+}
+STEP(intdiv) {
+    ivec4 v;
+    EACH(i) v[i] = b[i] == 0 ? 0 : (a[i] == 0x80000000 && b[i] == -1) ? a[i] : a[i] / b[i];
+    return v;
+}
+STEP(clz) { return 31 - findMSB(uvec4(a)); }
+STEP(equal) { return ivec4(equal(a, b)); }
+STEP(greater) { return ivec4(greaterThan(a, b)); }
+STEP(greater_equal) { return ivec4(greaterThanEqual(a, b)); }
+STEP(logical_not) { return ivec4(equal(a, ivec4(0))); }
+STEP(to_bool) { return ivec4(notEqual(a, ivec4(0))); }
+STEP(wrap) { return wrapped(mode, a); }
+STEP(table8) {
+    ivec4 v;
+    EACH(i) v[i] = table8(n.x, a[i]);
+    return v;
+}
+STEP(table16) {
+    ivec4 v;
+    EACH(i) v[i] = table16(n.x, a[i]);
     return v;
 }

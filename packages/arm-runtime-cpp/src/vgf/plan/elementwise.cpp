@@ -9,55 +9,55 @@
 namespace arm_runtime::vgf {
 namespace {
 
-/// The steps of operators that are one step: on integers, and on floats (STEP_NOTHING: none).
+/// The steps of operators that are one step: on integers, and on floats (nullptr: none).
 struct OneStep {
     uint32_t opcode;
-    uint32_t integer;
-    uint32_t floating;
+    const char* integer;
+    const char* floating;
 };
 
 constexpr OneStep kOneStep[] = {
-    {TOSAADD, STEP_ADD, STEP_FADD},
-    {TOSASUB, STEP_SUB, STEP_FSUB},
-    {TOSAMAXIMUM, STEP_MAX, STEP_FMAX},
-    {TOSAMINIMUM, STEP_MIN, STEP_FMIN},
-    {TOSAABS, STEP_ABS, STEP_FABS},
-    {TOSABITWISE_AND, STEP_AND, STEP_NOTHING},
-    {TOSABITWISE_OR, STEP_OR, STEP_NOTHING},
-    {TOSABITWISE_XOR, STEP_XOR, STEP_NOTHING},
-    {TOSABITWISE_NOT, STEP_NOT, STEP_NOTHING},
-    {TOSALOGICAL_AND, STEP_AND, STEP_NOTHING},
-    {TOSALOGICAL_OR, STEP_OR, STEP_NOTHING},
-    {TOSALOGICAL_XOR, STEP_XOR, STEP_NOTHING},
-    {TOSALOGICAL_NOT, STEP_LOGICAL_NOT, STEP_NOTHING},
-    {TOSALOGICAL_LEFT_SHIFT, STEP_SHIFT_LEFT, STEP_NOTHING},
-    {TOSALOGICAL_RIGHT_SHIFT, STEP_SHIFT_RIGHT, STEP_NOTHING},
-    {TOSAARITHMETIC_RIGHT_SHIFT, STEP_SHIFT_RIGHT_ARITHMETIC, STEP_NOTHING},
-    {TOSAINTDIV, STEP_INTDIV, STEP_NOTHING},
-    {TOSACLZ, STEP_CLZ, STEP_NOTHING},
-    {TOSAEQUAL, STEP_EQUAL, STEP_FEQUAL},
-    {TOSAGREATER, STEP_GREATER, STEP_FGREATER},
-    {TOSAGREATER_EQUAL, STEP_GREATER_EQUAL, STEP_FGREATER_EQUAL},
-    {TOSASELECT, STEP_SELECT, STEP_SELECT},
-    {TOSAPOW, STEP_NOTHING, STEP_POW},
-    {TOSACEIL, STEP_NOTHING, STEP_CEIL},
-    {TOSAFLOOR, STEP_NOTHING, STEP_FLOOR},
-    {TOSAEXP, STEP_NOTHING, STEP_EXP},
-    {TOSALOG, STEP_NOTHING, STEP_LOG},
-    {TOSASIN, STEP_NOTHING, STEP_SIN},
-    {TOSACOS, STEP_NOTHING, STEP_COS},
-    {TOSATANH, STEP_NOTHING, STEP_TANH},
-    {TOSASIGMOID, STEP_NOTHING, STEP_SIGMOID},
-    {TOSAERF, STEP_NOTHING, STEP_ERF},
-    {TOSARECIPROCAL, STEP_NOTHING, STEP_RECIPROCAL},
-    {TOSARSQRT, STEP_NOTHING, STEP_RSQRT},
+    {TOSAADD, "add", "fadd"},
+    {TOSASUB, "sub", "fsub"},
+    {TOSAMAXIMUM, "max", "fmax"},
+    {TOSAMINIMUM, "min", "fmin"},
+    {TOSAABS, "abs", "fabs"},
+    {TOSABITWISE_AND, "and", nullptr},
+    {TOSABITWISE_OR, "or", nullptr},
+    {TOSABITWISE_XOR, "xor", nullptr},
+    {TOSABITWISE_NOT, "not", nullptr},
+    {TOSALOGICAL_AND, "and", nullptr},
+    {TOSALOGICAL_OR, "or", nullptr},
+    {TOSALOGICAL_XOR, "xor", nullptr},
+    {TOSALOGICAL_NOT, "logical_not", nullptr},
+    {TOSALOGICAL_LEFT_SHIFT, "shift_left", nullptr},
+    {TOSALOGICAL_RIGHT_SHIFT, "shift_right", nullptr},
+    {TOSAARITHMETIC_RIGHT_SHIFT, "shift_right_arithmetic", nullptr},
+    {TOSAINTDIV, "intdiv", nullptr},
+    {TOSACLZ, "clz", nullptr},
+    {TOSAEQUAL, "equal", "fequal"},
+    {TOSAGREATER, "greater", "fgreater"},
+    {TOSAGREATER_EQUAL, "greater_equal", "fgreater_equal"},
+    {TOSASELECT, "select", "select"},
+    {TOSAPOW, nullptr, "pow"},
+    {TOSACEIL, nullptr, "ceil"},
+    {TOSAFLOOR, nullptr, "floor"},
+    {TOSAEXP, nullptr, "exp"},
+    {TOSALOG, nullptr, "log"},
+    {TOSASIN, nullptr, "sin"},
+    {TOSACOS, nullptr, "cos"},
+    {TOSATANH, nullptr, "tanh"},
+    {TOSASIGMOID, nullptr, "sigmoid"},
+    {TOSAERF, nullptr, "erf"},
+    {TOSARECIPROCAL, nullptr, "reciprocal"},
+    {TOSARSQRT, nullptr, "rsqrt"},
     // Those with more than one step, or with numbers: add_steps has a case for each.
-    {TOSAMUL, STEP_NOTHING, STEP_NOTHING},
-    {TOSACLAMP, STEP_NOTHING, STEP_NOTHING},
-    {TOSANEGATE, STEP_NOTHING, STEP_NOTHING},
-    {TOSATABLE, STEP_NOTHING, STEP_NOTHING},
-    {TOSACAST, STEP_NOTHING, STEP_NOTHING},
-    {TOSARESCALE, STEP_NOTHING, STEP_NOTHING},
+    {TOSAMUL, nullptr, nullptr},
+    {TOSACLAMP, nullptr, nullptr},
+    {TOSANEGATE, nullptr, nullptr},
+    {TOSATABLE, nullptr, nullptr},
+    {TOSACAST, nullptr, nullptr},
+    {TOSARESCALE, nullptr, nullptr},
 };
 
 const OneStep* find_step(uint32_t opcode) {
@@ -104,10 +104,10 @@ int add_rescale(StepSink& sink, const Graph& graph, const Operator& op, int valu
     };
     const int32_t input_zero = zero_point(8, input_unsigned);
     const int32_t output_zero = zero_point(9, output_unsigned);
-    Step step{STEP_RESCALE};
+    Step step{"rescale"};
     step.operands[0] = value;
     if (input.type == ElementType::kInt48) {
-        step.code = STEP_RESCALE48;
+        step.name = "rescale48";
         step.operands[1] = high_of(value);
     }
     if (scale32 && graph.integer(op, 1) == kDoubleRound) step.mode |= RESCALE_DOUBLE_ROUND;
@@ -146,10 +146,10 @@ int add_rescale(StepSink& sink, const Graph& graph, const Operator& op, int valu
 
 int add_clamp(StepSink& sink, const Graph& graph, const Operator& op, int value) {
     const Tensor& input = graph.operand(op, 3);
-    Step step{STEP_CLAMP};
+    Step step{"clamp"};
     step.operands[0] = value;
     if (is_float(input.type)) {
-        step.code = STEP_FCLAMP;
+        step.name = "fclamp";
         step.mode = nan_mode(graph, op, 2);
         step.numbers = {float_bits(graph.operand(op, 0), 0), float_bits(graph.operand(op, 1), 0)};
     } else {
@@ -162,29 +162,29 @@ int add_clamp(StepSink& sink, const Graph& graph, const Operator& op, int value)
 int add_cast(StepSink& sink, const Graph& graph, const Operator& op, int value) {
     const ElementType from = graph.operand(op, 0).type;
     const ElementType to = graph.result(op).type;
-    const auto add = [&](uint32_t code, uint32_t mode) {
-        Step step{code, mode};
+    const auto add = [&](const char* name, uint32_t mode) {
+        Step step{name, mode};
         step.operands[0] = value;
         return sink.add(step);
     };
     if (is_float(from) && is_float(to)) {
         if (size_of(to) == 4) return value;
-        return add(STEP_FROUND, type_code(to));
+        return add("fround", type_code(to));
     }
     if (is_float(from)) {
-        if (to == ElementType::kBool) return add(STEP_FTO_BOOL, 0);
-        return add(STEP_TO_INT, type_code(to));
+        if (to == ElementType::kBool) return add("fto_bool", 0);
+        return add("to_int", type_code(to));
     }
-    if (is_float(to)) return add(STEP_TO_FLOAT, 0);
-    if (to == ElementType::kBool) return add(STEP_TO_BOOL, 0);
+    if (is_float(to)) return add("to_float", 0);
+    if (to == ElementType::kBool) return add("to_bool", 0);
     if (size_of(to) >= size_of(from) || to == ElementType::kInt32) return value;
-    return add(STEP_WRAP, type_code(to));
+    return add("wrap", type_code(to));
 }
 
 int add_table(StepSink& sink, const Graph& graph, const Operator& op, int value) {
     const Tensor& table = graph.operand(op, 1);
     const bool narrow = table.type == ElementType::kInt8;
-    Step step{static_cast<uint32_t>(narrow ? STEP_TABLE8 : STEP_TABLE16)};
+    Step step{narrow ? "table8" : "table16"};
     step.operands[0] = value;
     const uint64_t at = sink.add_constant(table.data.data(), table.data.size());
     step.numbers[0] = static_cast<int32_t>(at / size_of(table.type));
@@ -193,13 +193,13 @@ int add_table(StepSink& sink, const Graph& graph, const Operator& op, int value)
 
 int add_mul(StepSink& sink, const Graph& graph, const Operator& op,
             const std::vector<int>& values) {
-    Step step{STEP_MUL};
+    Step step{"mul"};
     step.operands = {values[0], values[1], kNoValue};
     const ElementType type = graph.operand(op, 0).type;
     if (is_float(type)) {
-        step.code = STEP_FMUL;
+        step.name = "fmul";
     } else if (type == ElementType::kInt32 && graph.integer(op, 2) > 0) {
-        step.code = STEP_MUL_SHIFT;
+        step.name = "mul_shift";
         step.numbers[0] = static_cast<int32_t>(graph.integer(op, 2));
     }
     return sink.add(step);
@@ -207,7 +207,7 @@ int add_mul(StepSink& sink, const Graph& graph, const Operator& op,
 
 int add_negate(StepSink& sink, const Graph& graph, const Operator& op, int value) {
     const ElementType type = graph.operand(op, 0).type;
-    Step step{static_cast<uint32_t>(is_float(type) ? STEP_FNEGATE : STEP_NEGATE)};
+    Step step{is_float(type) ? "fnegate" : "negate"};
     step.operands[0] = value;
     if (!is_float(type)) {
         const Bounds bounds = bounds_of(type);
@@ -295,7 +295,7 @@ int add_steps(StepSink& sink, const Graph& graph, const Operator& op,
     // SELECT's first operand is a bool; the type of its values decides nothing.
     const ElementType type = graph.operand(op, operands[0]).type;
     Step step{is_float(type) ? row->floating : row->integer};
-    if (step.code == STEP_NOTHING) {
+    if (step.name == nullptr) {
         throw Error(std::string(opcode_name(op.opcode)) + " of " + name_of(type) +
                     " is not in TOSA");
     }

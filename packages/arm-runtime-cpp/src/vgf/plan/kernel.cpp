@@ -13,23 +13,12 @@ namespace {
 
 }  // namespace
 
-const KernelCode& find_kernel(const char* name, bool floats, size_t steps, bool dot) {
-    const KernelCode* best = nullptr;
+const KernelCode& find_kernel(const char* name, bool dot) {
     for (const KernelCode& code : kKernels) {
-        if (std::strcmp(code.name, name) != 0 || code.dot != dot || code.steps < steps ||
-            (floats && !code.floats)) {
-            continue;
-        }
-        const bool smaller = best == nullptr || code.floats < best->floats ||
-                             (code.floats == best->floats && code.steps < best->steps);
-        if (smaller) best = &code;
+        if (std::strcmp(code.name, name) == 0 && code.dot == dot) return code;
     }
-    if (best == nullptr) {
-        throw Error("this build of the runtime has no kernel '" + std::string(name) + "' for " +
-                    (floats ? "floats" : "integers") + " and " + std::to_string(steps) +
-                    " steps: see ARM_RUNTIME_VGF_KERNELS");
-    }
-    return *best;
+    throw Error("this build of the runtime has no kernel '" + std::string(name) +
+                "': see ARM_RUNTIME_VGF_KERNELS");
 }
 
 }  // namespace arm_runtime::vgf

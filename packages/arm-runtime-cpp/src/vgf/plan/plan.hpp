@@ -23,7 +23,9 @@ struct Slot {
 constexpr size_t kPushInts = 32;
 
 struct Dispatch {
-    const KernelCode* code;
+    const char* kernel;           ///< the name of a file of kernels/
+    bool dot;                     ///< it has integer dot products
+    std::vector<uint32_t> spirv;  ///< the kernel with this dispatch's program in it
     std::vector<std::pair<uint32_t, uint32_t>> specialization;  ///< constant_id and value
     std::array<int32_t, kPushInts> push;
     std::array<uint32_t, 2> groups;

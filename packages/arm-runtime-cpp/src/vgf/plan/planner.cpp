@@ -7,6 +7,7 @@
 #include "anchors.hpp"
 #include "elementwise.hpp"
 #include "operand_access.hpp"
+#include "program_writer.hpp"
 #include "tosa_opcodes.hpp"
 
 namespace arm_runtime::vgf {
@@ -34,10 +35,7 @@ std::string text_of(const Tensor& tensor) {
 class GroupSink : public StepSink {
   public:
     GroupSink(Planner& planner, Group& group) : planner_(planner), group_(group) {}
-    int add(const Step& step) override {
-        group_.floats |= step.code >= STEP_FADD;
-        return group_.program.add(step);
-    }
+    int add(const Step& step) override { return group_.program.add(step); }
     uint64_t add_constant(const void* data, size_t bytes) override {
         return planner_.add_constant(data, bytes);
     }
@@ -125,7 +123,7 @@ void Planner::run() {
                 group->elements_per_group = 256;
                 group->elements = elements_of(tensor);
             }
-            Step step{STEP_STORE, type_code(graph_.tensors[tensor].type) | slot.buffer << 5};
+            Step step{"store", type_code(graph_.tensors[tensor].type) | slot.buffer << 5};
             step.operands[0] = value_of(*group, tensor);
             if (graph_.tensors[tensor].type == ElementType::kInt48)
                 step.operands[1] = step.operands[0] + 1;
@@ -152,9 +150,6 @@ Group& Planner::begin(const char* kernel) {
     const uint32_t made = op_->results[0];
     group_of_[made] = static_cast<uint32_t>(groups_.size() - 1);
     group.values[made] = 0;
-    for (const uint32_t operand : op_->operands) {
-        group.floats |= is_float(graph_.tensors[operand].type);
-    }
     return group;
 }
 
@@ -268,9 +263,10 @@ bool Planner::compute_in(Group& group, uint32_t tensor) {
     return fits(group);
 }
 
-bool Planner::fits(const Group& group) const {
-    // One more step may come: a STORE of what another group reads.
-    return group.program.steps().size() < ARM_VGF_MAX_STEPS && group.program.encode().has_value();
+bool Planner::fits(const Group& group) {
+    // Beyond this, registers run short: it is better to go through memory.
+    constexpr size_t kMaxSteps = 40;
+    return group.program.steps().size() <= kMaxSteps;
 }
 
 int Planner::value_of(Group& group, uint32_t tensor) {
@@ -301,7 +297,7 @@ int Planner::value_of(Group& group, uint32_t tensor) {
 int Planner::load(Group& group, uint32_t tensor, const std::vector<int64_t>& shape) {
     const Access access = access_of(graph_.tensors[tensor].shape, shape);
     const uint32_t place = root(tensor);
-    Step step{STEP_LOAD, type_code(graph_.tensors[tensor].type) | access.kind << 3};
+    Step step{"load", type_code(graph_.tensors[tensor].type) | access.kind << 3};
     step.tensor = place;
     step.numbers[1] = access.channels;
     if (access.kind == ACCESS_STRIDED) {
@@ -309,12 +305,17 @@ int Planner::load(Group& group, uint32_t tensor, const std::vector<int64_t>& sha
         step.numbers[2] = static_cast<int32_t>(block / sizeof(int32_t));
     }
     group.reads.push_back(place);
-    return group.program.add(step);
+    const int value = group.program.add(step);
+    if (graph_.tensors[tensor].type == ElementType::kInt48) {
+        step.name = "load_high";  // its value is the one after
+        group.program.add(step);
+    }
+    return value;
 }
 
 void Planner::store(Group& group, uint32_t tensor, int value) {
     if (!group.stored.insert(tensor).second) return;
-    Step step{STEP_STORE, type_code(graph_.tensors[tensor].type)};
+    Step step{"store", type_code(graph_.tensors[tensor].type)};
     step.operands[0] = value;
     if (graph_.tensors[tensor].type == ElementType::kInt48) step.operands[1] = value + 1;
     step.tensor = tensor;
@@ -390,14 +391,17 @@ void Planner::finish(Group& group, size_t index) {
         for (const Step& step : group.program.steps()) {
             numbers.insert(numbers.end(), step.numbers.begin(), step.numbers.end());
         }
-        const std::vector<uint32_t> words = group.program.encode().value();
-        for (uint32_t i = 0; i < words.size(); ++i)
-            dispatch.specialization.emplace_back(i, words[i]);
         dispatch.push[0] = static_cast<int32_t>(add_constant(numbers) / 16);
         dispatch.push[1] = static_cast<int32_t>(group.elements);
     }
-    dispatch.code = &find_kernel(group.kernel, group.floats,
-                                 group.has_program ? group.program.steps().size() : 0, group.dot);
+    const KernelCode& kernel = find_kernel(group.kernel, group.dot);
+    dispatch.kernel = kernel.name;
+    dispatch.dot = kernel.dot;
+    if (group.has_program) {
+        dispatch.spirv = write_program(kernel, group.program);
+    } else {
+        dispatch.spirv.assign(kernel.words, kernel.words + kernel.count);
+    }
     uint64_t workgroups = group.workgroups;
     if (workgroups == 0) {
         workgroups = (static_cast<uint64_t>(group.elements) + group.elements_per_group - 1) /

@@ -33,7 +33,6 @@ struct Group {
     std::vector<uint32_t> reads;   ///< tensors; LOAD steps' are added
     std::vector<uint32_t> writes;  ///< tensors that the kernel itself stores
     std::vector<Slot> copies;      ///< STORE steps to slots of outputs
-    bool floats = false;
     bool has_program = true;
     bool dot = false;
     int64_t elements = 0;         ///< that its program runs on
@@ -90,7 +89,7 @@ class Planner {
     int value_of(Group& group, uint32_t tensor);
     int load(Group& group, uint32_t tensor, const std::vector<int64_t>& shape);
     void store(Group& group, uint32_t tensor, int value);
-    bool fits(const Group& group) const;
+    static bool fits(const Group& group);
     void finish();
     void finish(Group& group, size_t index);
     Slot slot_of(uint32_t tensor) const;
