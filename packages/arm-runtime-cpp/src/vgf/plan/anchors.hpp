@@ -15,10 +15,11 @@ bool plan_depthwise(Planner& planner);
 bool plan_matmul_gemm(Planner& planner);
 void plan_matmul(Planner& planner);
 void plan_pool(Planner& planner);
-void plan_reduce(Planner& planner);
-void plan_argmax(Planner& planner);
+void plan_reduce(Planner& planner);  // ARGMAX as well
 void plan_concat(Planner& planner);
 void plan_copy(Planner& planner);  // TRANSPOSE, PAD, SLICE, TILE, REVERSE
+/// Makes the result a copy of an operand of its size, for a kernel that changes some of it.
+void plan_copied_operand(Planner& planner, size_t operand);
 void plan_gather(Planner& planner);
 void plan_scatter(Planner& planner);
 void plan_resize(Planner& planner);

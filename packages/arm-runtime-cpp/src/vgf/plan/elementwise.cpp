@@ -67,12 +67,6 @@ const OneStep* find_step(uint32_t opcode) {
     return nullptr;
 }
 
-constexpr int64_t kPropagate = 1;  // TOSA's nan_mode
-
-uint32_t nan_mode(const Graph& graph, const Operator& op, size_t operand) {
-    return graph.integer(op, operand) == kPropagate ? 0 : NAN_IGNORE;
-}
-
 struct Bounds {
     int32_t low;
     int32_t high;
@@ -220,6 +214,11 @@ int add_negate(StepSink& sink, const Graph& graph, const Operator& op, int value
 }  // namespace
 
 bool is_elementwise(uint32_t opcode) { return find_step(opcode) != nullptr; }
+
+uint32_t nan_mode(const Graph& graph, const Operator& op, size_t operand) {
+    constexpr int64_t kPropagate = 1;  // TOSA's nan_mode
+    return graph.integer(op, operand) == kPropagate ? 0 : NAN_IGNORE;
+}
 
 bool is_float(ElementType type) {
     return type == ElementType::kFloat16 || type == ElementType::kBFloat16 ||

@@ -16,6 +16,9 @@ bool is_elementwise(uint32_t opcode);
 /// The operands that are values; the others are attributes.
 std::vector<size_t> value_operands(const Operator& op);
 
+/// NAN_IGNORE of kernels/steps.h, or 0 where an operator passes NaNs on; `operand` is its nan_mode.
+uint32_t nan_mode(const Graph& graph, const Operator& op, size_t operand);
+
 bool is_float(ElementType type);
 /// TYPE_... of kernels/steps.h.
 uint32_t type_code(ElementType type);

@@ -137,34 +137,45 @@ void Planner::run() {
     finish();
 }
 
-Group& Planner::begin(const char* kernel) {
+Group& Planner::begin(const char* kernel, const std::vector<uint32_t>& made) {
     // Operands must be in memory before the group is there: that may take groups of their own.
     for (const uint32_t operand : op_->operands) need(operand);
     groups_.emplace_back();
     Group& group = groups_.back();
     group.kernel = kernel;
     group.elements_per_group = 256;
-    group.elements = elements(result());
+    group.elements = elements_of(made[0]);
     group.text = opcode_name(op_->opcode);
-    group.shape = text_of(result());
-    const uint32_t made = op_->results[0];
-    group_of_[made] = static_cast<uint32_t>(groups_.size() - 1);
-    group.values[made] = 0;
+    group.shape = text_of(graph_.tensors[made[0]]);
+    for (size_t i = 0; i < made.size(); ++i) {
+        group_of_[made[i]] = static_cast<uint32_t>(groups_.size() - 1);
+        group.values[made[i]] = static_cast<int>(i);
+    }
     return group;
 }
 
-void Planner::read(Group& group, size_t operand, uint32_t push, uint32_t buffer_id, uint32_t unit) {
-    const uint32_t tensor = root(op_->operands[operand]);
+uint32_t Planner::temporary(ElementType type, std::vector<int64_t> shape) {
+    const auto tensor = static_cast<uint32_t>(graph_.tensors.size());
+    graph_.tensors.push_back({type, std::move(shape), false, {}});
+    alias_.push_back(tensor);
+    makers_.push_back(op_);
+    consumers_.push_back(1);
+    return tensor;
+}
+
+void Planner::read_tensor(Group& group, uint32_t read, uint32_t push, uint32_t buffer_id,
+                          uint32_t unit) {
+    const uint32_t tensor = root(read);
     group.reads.push_back(tensor);
     group.places.push_back({tensor, push, unit});
     if (buffer_id != kNoBuffer) group.buffers.push_back({tensor, buffer_id});
 }
 
-void Planner::write(Group& group, uint32_t push, uint32_t buffer_id) {
+void Planner::write(Group& group, uint32_t push, uint32_t buffer_id, uint32_t unit) {
     const uint32_t tensor = op_->results[0];
     group.has_program = false;
     group.writes.push_back(tensor);
-    group.places.push_back({tensor, push});
+    group.places.push_back({tensor, push, unit});
     if (buffer_id != kNoBuffer) group.buffers.push_back({tensor, buffer_id});
     group.stored.insert(tensor);
     memory_.insert(tensor);

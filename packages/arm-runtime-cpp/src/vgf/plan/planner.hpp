@@ -61,13 +61,23 @@ class Planner {
     const Tensor& operand(size_t index) const { return graph_.operand(*op_, index); }
     const Tensor& result() const { return graph_.result(*op_); }
 
-    /// Begins a group for the operator at hand, whose raw result has the value 0.
-    Group& begin(const char* kernel);
+    /// Begins a group for the operator at hand, whose raw result has the value 0, a second one 1.
+    Group& begin(const char* kernel) { return begin(kernel, op_->results); }
+    /// The same for a part of the operator, which makes these tensors.
+    Group& begin(const char* kernel, const std::vector<uint32_t>& made);
+    /// A tensor of the operator at hand that is not in the graph; references to others become void.
+    uint32_t temporary(ElementType type, std::vector<int64_t> shape);
     /// The kernel of `group` reads this operand: its place goes to a push constant, its buffer to
     /// the constant with this id (~0U: none).
-    void read(Group& group, size_t operand, uint32_t push, uint32_t buffer_id, uint32_t unit = 1);
+    void read(Group& group, size_t operand, uint32_t push, uint32_t buffer_id, uint32_t unit = 1) {
+        read_tensor(group, op_->operands[operand], push, buffer_id, unit);
+    }
+    void read_tensor(Group& group, uint32_t tensor, uint32_t push, uint32_t buffer_id,
+                     uint32_t unit = 1);
     /// The kernel of `group`, which has no program, stores the result.
-    void write(Group& group, uint32_t push, uint32_t buffer_id);
+    void write(Group& group, uint32_t push, uint32_t buffer_id, uint32_t unit = 1);
+    /// Gives a tensor memory, if it has none yet: some group stores it.
+    void need(uint32_t tensor);
     /// Bytes of the constants' buffer, aligned to 16; returns where they begin.
     uint64_t add_constant(const void* data, size_t bytes);
     uint64_t add_constant(const std::vector<int32_t>& words) {
@@ -79,8 +89,6 @@ class Planner {
     bool is_elementwise(uint32_t tensor) const;
     int64_t elements_of(uint32_t tensor) const { return elements(graph_.tensors[tensor]); }
 
-    /// Gives a tensor memory, if it has none yet: some group stores it.
-    void need(uint32_t tensor);
     /// Gives memory to what the program of `tensor` cannot compute on the way.
     void need_operands(uint32_t tensor, std::set<uint32_t>& seen);
     /// The last group that makes something that the program of `tensor` reads; -1: none.

@@ -1,0 +1,26 @@
+// How many threads share what one result takes.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "planner.hpp"
+
+namespace arm_runtime::vgf {
+
+/// Threads that share the `steps` of four elements of a result of `count`: enough to fill a GPU,
+/// `least` where there is work for them. A CPU has few threads, which are better off with one.
+inline uint32_t lanes_of(int64_t count, int64_t steps, uint32_t least, const DeviceTraits& device) {
+    constexpr int64_t kThreads = 32768;
+    uint32_t lanes = 1;
+    while (!device.cpu && lanes < 64 && steps >= int64_t{4} * lanes &&
+           (lanes < least || (count + 3) / 4 * lanes < kThreads)) {
+        lanes *= 2;
+    }
+    return lanes;
+}
+
+/// Elements of a workgroup of 64 threads.
+inline uint32_t elements_of_group(uint32_t lanes) { return 4 * 64 / lanes; }
+
+}  // namespace arm_runtime::vgf

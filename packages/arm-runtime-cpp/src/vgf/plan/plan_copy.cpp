@@ -1,0 +1,144 @@
+// TRANSPOSE, PAD, SLICE, TILE, REVERSE and CONCAT on kernels/copy.comp.
+#include <algorithm>
+#include <cstring>
+
+#include "anchors.hpp"
+#include "copy_shape.hpp"
+#include "tosa_opcodes.hpp"
+
+namespace arm_runtime::vgf {
+namespace {
+
+// Constants of kernels/copy.comp.
+constexpr uint32_t kUnitId = 20;
+constexpr uint32_t kRankId = 21;
+constexpr uint32_t kPaddedId = 22;
+constexpr uint32_t kRowsId = 23;
+constexpr uint32_t kSourceBufferId = 24;
+constexpr uint32_t kResultBufferId = 25;
+
+constexpr int64_t kWord = 4;
+
+int32_t int_of(int64_t value) { return static_cast<int32_t>(value); }
+
+/// The rows of a result that one operand fills, in elements.
+struct Part {
+    int64_t first;
+    int64_t pitch;
+    int64_t size;
+    int64_t rows;
+};
+
+/// The largest unit, in bytes, that `divides` takes; of narrow elements the element.
+template <typename Divides>
+int64_t unit_of(int64_t element, Divides divides) {
+    for (const int64_t unit : {16, 8, 4}) {
+        if (unit >= element && divides(unit / element)) return unit;
+    }
+    return element;
+}
+
+/// A dispatch that copies `shape` of an operand to `part` of the result. A narrow part shares words
+/// with its neighbours: what other dispatches wrote there stays.
+void copy(Planner& planner, size_t operand, CopyShape shape, Part part,
+          const std::vector<uint8_t>& padding) {
+    Group& group = planner.begin("copy");
+    group.floats = false;
+    const auto element = static_cast<int64_t>(size_of(planner.result().type));
+    const int64_t unit = unit_of(element, [&](int64_t count) {
+        return shape.divisible(count) && part.first % count == 0 && part.pitch % count == 0 &&
+               part.size % count == 0;
+    });
+    const int64_t count = unit / element;
+    shape.divide(count);
+    part = {part.first / count, part.pitch / count, part.size / count, part.rows};
+    const int64_t per_word = std::max<int64_t>(kWord / unit, 1);
+    // Rows that are less than a word apart may share words: a thread for each word of them all.
+    const bool apart = (part.pitch - part.size) * unit >= kWord - 1;
+    const int64_t span = (part.rows - 1) * part.pitch + part.size;
+    const int64_t thread_rows = apart || unit >= kWord ? part.rows : 1;
+    const int64_t touched = thread_rows == 1 ? span : part.size;
+    const int64_t words = unit >= kWord ? touched : (touched + per_word - 1) / per_word + 1;
+    const bool gaps = part.rows > 1 && part.pitch != part.size;
+    group.specialization = {{kUnitId, static_cast<uint32_t>(unit)},
+                            {kRankId, static_cast<uint32_t>(shape.dims().size())},
+                            {kPaddedId, shape.padded() ? 1U : 0U},
+                            {kRowsId, gaps ? 1U : 0U}};
+    planner.read(group, operand, 2, kSourceBufferId, static_cast<uint32_t>(count));
+    planner.write(group, 3, kResultBufferId, static_cast<uint32_t>(count * per_word));
+    if (unit < kWord && part.rows * part.size != elements(planner.result())) {
+        group.reads.push_back(planner.op().results[0]);
+    }
+    const int64_t threads = thread_rows * words;
+    group.push[4] = int_of(threads);
+    group.push[5] = int_of(words);
+    group.push[6] = int_of(part.first);
+    group.push[7] = int_of(part.pitch);
+    group.push[8] = int_of(part.size);
+    group.push[9] = int_of(static_cast<int64_t>(planner.add_constant(shape.block()) / 16));
+    group.push[10] = int_of(shape.offset());
+    group.push[11] = int_of(span);
+    if (!padding.empty()) {
+        std::array<uint8_t, 16> pattern{};
+        for (size_t i = 0; i < pattern.size(); ++i) pattern[i] = padding[i % padding.size()];
+        std::memcpy(&group.push[12], pattern.data(), pattern.size());
+    }
+    group.push[16] = int_of(touched);
+    group.workgroups = static_cast<uint64_t>((threads + 63) / 64);
+}
+
+}  // namespace
+
+void plan_copy(Planner& planner) {
+    const Graph& graph = planner.graph();
+    const Operator& op = planner.op();
+    const bool attribute_first = op.opcode == TOSATRANSPOSE || op.opcode == TOSAREVERSE;
+    const size_t operand = attribute_first ? 1 : 0;
+    const std::vector<int64_t>& in = planner.operand(operand).shape;
+    const std::vector<int64_t> numbers = graph.integers(op, 1 - operand);
+    const int64_t count = elements(planner.result());
+    std::vector<uint8_t> padding;
+    CopyShape shape;
+    switch (op.opcode) {
+        case TOSATRANSPOSE:
+            shape = transposed(in, numbers);
+            break;
+        case TOSAREVERSE:
+            shape = reversed(in, numbers[0]);
+            break;
+        case TOSASLICE:
+            shape = sliced(in, numbers, planner.result().shape);
+            break;
+        case TOSATILE:
+            shape = tiled(in, numbers);
+            break;
+        default:
+            shape = padded(in, numbers);
+            padding = planner.operand(2).data;
+            break;
+    }
+    copy(planner, operand, shape, {0, count, count, 1}, padding);
+}
+
+void plan_concat(Planner& planner) {
+    const Graph& graph = planner.graph();
+    const Operator& op = planner.op();
+    const auto axis = static_cast<size_t>(graph.integer(op, 0));
+    const std::vector<int64_t> out = planner.result().shape;
+    int64_t rows = 1;
+    for (size_t i = 0; i < axis; ++i) rows *= out[i];
+    const int64_t pitch = elements(planner.result()) / rows;
+    int64_t first = 0;
+    for (size_t i = 1; i < op.operands.size(); ++i) {
+        const int64_t size = elements(planner.operand(i)) / rows;
+        copy(planner, i, contiguous(rows * size), {first, pitch, size, rows}, {});
+        first += size;
+    }
+}
+
+void plan_copied_operand(Planner& planner, size_t operand) {
+    const int64_t count = elements(planner.result());
+    copy(planner, operand, contiguous(count), {0, count, count, 1}, {});
+}
+
+}  // namespace arm_runtime::vgf

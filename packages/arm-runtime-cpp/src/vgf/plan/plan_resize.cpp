@@ -1,0 +1,27 @@
+// RESIZE on kernels/resize.comp.
+#include "anchors.hpp"
+#include "elementwise.hpp"
+#include "tosa_opcodes.hpp"
+
+namespace arm_runtime::vgf {
+
+void plan_resize(Planner& planner) {
+    constexpr int64_t kBilinear = 2;  // TOSA's resize_mode
+    const Graph& graph = planner.graph();
+    const Operator& op = planner.op();
+    const Tensor& x = planner.operand(1);
+    const Tensor& y = planner.result();
+    const auto scale = graph.integers(op, 2);  // numerator and denominator of y, then of x
+    const auto offset = graph.integers(op, 3);
+    Group& group = planner.begin("resize");
+    group.specialization = {{20, type_code(x.type)},
+                            {21, graph.integer(op, 0) == kBilinear ? 1U : 0U},
+                            {22, x.shape[3] % 4 == 0 ? 1U : 0U}};
+    planner.read(group, 1, 2, 24);
+    const std::array<int64_t, 11> numbers = {x.shape[1], x.shape[2], x.shape[3], y.shape[1],
+                                             y.shape[2], scale[0],   scale[1],   offset[0],
+                                             scale[2],   scale[3],   offset[1]};
+    for (size_t i = 0; i < numbers.size(); ++i) group.push[3 + i] = static_cast<int32_t>(numbers[i]);
+}
+
+}  // namespace arm_runtime::vgf
