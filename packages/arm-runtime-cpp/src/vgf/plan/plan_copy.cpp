@@ -43,7 +43,6 @@ int64_t unit_of(int64_t element, Divides divides) {
 void copy(Planner& planner, size_t operand, CopyShape shape, Part part,
           const std::vector<uint8_t>& padding) {
     Group& group = planner.begin("copy");
-    group.floats = false;
     const auto element = static_cast<int64_t>(size_of(planner.result().type));
     const int64_t unit = unit_of(element, [&](int64_t count) {
         return shape.divisible(count) && part.first % count == 0 && part.pitch % count == 0 &&

@@ -34,7 +34,6 @@ void plan_scatter(Planner& planner) {
     }
     const auto count = static_cast<uint32_t>(unit / element);
     Group& group = planner.begin("scatter");
-    group.floats = false;
     group.specialization = {{20, static_cast<uint32_t>(unit)}};
     planner.read(group, 2, 2, 23, count);
     planner.read(group, 1, 3, 24);
