@@ -16,10 +16,8 @@ const bool floats = type >= TYPE_FLOAT16;
 shared ivec4 partial[64];
 
 ivec4 taken(ivec4 a, ivec4 b) {
-#ifdef FLOATS
     if (floats && average) return floatBitsToInt(intBitsToFloat(a) + intBitsToFloat(b));
     if (floats) return floatBitsToInt(extreme(intBitsToFloat(a), intBitsToFloat(b), false, ignore_nan));
-#endif
     return average ? a + b : max(a, b);
 }
 
@@ -39,9 +37,7 @@ int multiplier_of(int count, int shift) {
 
 int averaged(int sum, int count) {
     count = max(count, 1);
-#ifdef FLOATS
     if (floats) return floatBitsToInt(intBitsToFloat(sum) / float(count));
-#endif
     const int shift = count == 1 ? 0 : findMSB(count - 1) + 1, limit = type == TYPE_INT8 ? 127 : 32767;
     const int multiplier = count == p[16] ? p[17] : multiplier_of(count, shift);
     return clamp(scaled(sum - count * p[14], multiplier, 30 + shift, false) + p[15], -limit - 1, limit);
@@ -51,8 +47,8 @@ void main() {
     const int local = int(gl_LocalInvocationID.x), lane = local % split;
     const int f = 4 * (group_number() * (64 / split) + local / split);
     const int height = p[3], width = p[4], channels = p[5], out_height = p[6], out_width = p[7];
-    // Of floats the least is -infinity; of a sum nothing is 0.
-    const ivec4 nothing = ivec4(average ? 0 : floats ? 0xff800000 : 0x80000000);
+    // Of floats the least is -infinity, or a NaN where they are passed over; of a sum nothing is 0.
+    const ivec4 nothing = ivec4(average ? 0 : !floats ? 0x80000000 : ignore_nan ? 0x7fc00000 : 0xff800000);
     ivec4 found = nothing, counts = ivec4(1);
     [[unroll]] for (int i = 0; i < (vectors ? 1 : 4) && f < p[1]; ++i) {
         int at = f + i;

@@ -28,14 +28,12 @@ struct Found {
 };
 
 ivec4 taken(ivec4 a, ivec4 b) {
-#ifdef FLOATS
     if (floats) {
         const vec4 x = intBitsToFloat(a), y = intBitsToFloat(b);
         if (kind == KIND_SUM) return floatBitsToInt(x + y);
         if (kind == KIND_PRODUCT) return floatBitsToInt(x * y);
         return floatBitsToInt(extreme(x, y, kind == KIND_MIN, ignore_nan));
     }
-#endif
     if (kind == KIND_SUM) return a + b;
     return kind == KIND_MAX ? max(a, b) : min(a, b);
 }
@@ -67,8 +65,9 @@ ivec4 ordered(ivec4 v) {
 int nothing() {
     if (kind == KIND_SUM) return 0;
     if (kind == KIND_PRODUCT) return floatBitsToInt(1.0);
-    if (kind == KIND_MIN) return floats ? 0x7f800000 : 0x7fffffff;
-    return kind == KIND_MAX && floats ? 0xff800000 : 0x80000000;
+    if (kind == KIND_ARGMAX || !floats) return kind == KIND_MIN ? 0x7fffffff : 0x80000000;
+    if (ignore_nan) return 0x7fc00000;  // which is the result of NaNs alone
+    return kind == KIND_MIN ? 0x7f800000 : 0xff800000;
 }
 
 Found one(Found a, int i) { return Found(ivec4(a.v[i]), ivec4(a.place[i])); }

@@ -86,6 +86,51 @@ void copy(Planner& planner, size_t operand, CopyShape shape, Part part,
     group.workgroups = static_cast<uint64_t>((threads + 63) / 64);
 }
 
+/// A TRANSPOSE whose innermost dimension is not the source's on kernels/transpose.comp; false: it
+/// does not fit.
+bool transpose(Planner& planner, size_t operand, const CopyShape& shape) {
+    constexpr int64_t kTile = 32;
+    const auto element = static_cast<int64_t>(size_of(planner.result().type));
+    const std::vector<CopyDim>& dims = shape.dims();
+    size_t run = 0;
+    while (run < dims.size() && dims[run].stride != 1) ++run;
+    if (planner.device().cpu || element > kWord || run == 0 || run >= dims.size()) return false;
+    const int64_t width = dims[0].size;
+    const int64_t height = dims[run].size;
+    if (width * element % kWord != 0 || width < kTile / 4 || height < kTile / 4) return false;
+    std::vector<int32_t> others;  // size, strides of source and result
+    int64_t batches = 1;
+    int64_t result_stride = 0;
+    int64_t stride = 1;
+    for (size_t i = 0; i < dims.size(); ++i) {
+        if (i == run) {
+            result_stride = stride;
+        } else if (i != 0) {
+            others.insert(others.end(),
+                          {int_of(dims[i].size), int_of(dims[i].stride), int_of(stride), 0});
+            batches *= dims[i].size;
+        }
+        stride *= dims[i].size;
+    }
+    const int64_t columns = (width + kTile - 1) / kTile;
+    const int64_t rows = (height + kTile - 1) / kTile;
+    Group& group = planner.begin("transpose");
+    group.specialization = {{kUnitId, static_cast<uint32_t>(element)},
+                            {kRankId, static_cast<uint32_t>(dims.size() - 2)}};
+    planner.read(group, operand, 2, kSourceBufferId);
+    planner.write(group, 3, kResultBufferId, static_cast<uint32_t>(kWord / element));
+    group.push[4] = int_of(columns);
+    group.push[5] = int_of(rows);
+    group.push[6] = int_of(width);
+    group.push[7] = int_of(height);
+    group.push[8] = int_of(dims[0].stride);
+    group.push[9] = int_of(result_stride);
+    group.push[10] = int_of(static_cast<int64_t>(planner.add_constant(others) / 16));
+    group.push[11] = int_of(batches);
+    group.workgroups = static_cast<uint64_t>(columns * rows * batches);
+    return true;
+}
+
 }  // namespace
 
 void plan_copy(Planner& planner) {
@@ -101,6 +146,7 @@ void plan_copy(Planner& planner) {
     switch (op.opcode) {
         case TOSATRANSPOSE:
             shape = transposed(in, numbers);
+            if (transpose(planner, operand, shape)) return;
             break;
         case TOSAREVERSE:
             shape = reversed(in, numbers[0]);
