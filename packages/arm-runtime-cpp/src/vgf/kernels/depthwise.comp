@@ -27,19 +27,20 @@ void main() {
     const ivec4 bias = ivec4(constants4[p[4] + c4]);
     ivec4 sums[pixels];
     [[unroll]] for (int i = 0; i < pixels; ++i) sums[i] = bias;
-    for (int ky = 0; ky < kernel_height; ++ky) {
+    // Reads do not wait for one another: all are made, of pixels outside the image from its edge.
+    [[unroll]] for (int ky = 0; ky < kernel_height; ++ky) {
         const int iy = y * stride_y - pad_y + ky * dilation_y;
-        if (iy < 0 || iy >= height) continue;
-        const int row = p[2] + 4 * ((image * height + iy) * width * c4_count + c4);
+        const bool row_inside = iy >= 0 && iy < height;
+        const int row = p[2] + 4 * ((image * height + clamp(iy, 0, height - 1)) * width * c4_count + c4);
         [[unroll]] for (int kx = 0; kx < kernel_width; ++kx) {
             const ivec4 w = elements(BUFFER_CONSTANTS, type, p[3] + 4 * ((ky * kernel_width + kx) * c4_count + c4));
             [[unroll]] for (int i = 0; i < pixels; ++i) {
                 const int ix = (x0 + i) * stride_x - pad_x + kx * dilation_x;
-                if (ix < 0 || ix >= width) continue;
-                const ivec4 a = elements(a_buffer, type, row + 4 * ix * c4_count);
+                const bool inside = row_inside && ix >= 0 && ix < width;
+                const ivec4 a = elements(a_buffer, type, row + 4 * clamp(ix, 0, width - 1) * c4_count);
                 if (type == TYPE_INT8) {
-                    sums[i] += (a - zero) * w;
-                } else {
+                    sums[i] += inside ? (a - zero) * w : ivec4(0);
+                } else if (inside) {
                     sums[i] = floatBitsToInt(intBitsToFloat(sums[i]) + intBitsToFloat(a) * intBitsToFloat(w));
                 }
             }

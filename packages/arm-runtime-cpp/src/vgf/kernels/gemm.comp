@@ -97,6 +97,7 @@ void main() {
             }
         }
         const int count = per_tap * taps;
+        int tap = lane / per_tap, within = lane % per_tap;
         for (int k = lane; k < count; k += split) {
             uvec4 b[4];
             if (b_rows == 0) {
@@ -122,13 +123,7 @@ void main() {
                     [[unroll]] for (int c = 0; c < 4; ++c) b[c][v] = w[c];
                 }
             }
-            int tap = 0, within = k, dy = 0, dx = 0;
-            if (pointwise == 0) {
-                tap = k / per_tap;
-                within = k % per_tap;
-                dy = tap / kernel_width * dilation_y;
-                dx = tap % kernel_width * dilation_x;
-            }
+            const int dy = tap / kernel_width * dilation_y, dx = tap % kernel_width * dilation_x;
             [[unroll]] for (int i = 0; i < rows; ++i) {
                 uvec4 a;
                 if (pointwise == 1) {
@@ -136,11 +131,21 @@ void main() {
                 } else {
                     const int y = top[i] + dy, x = left[i] + dx;
                     const bool inside = y >= 0 && y < height && x >= 0 && x < width;
-                    a = inside ? fetch(a_buffer, base[i] + (y * width + x) * per_tap + within) : uvec4(a_padding);
+                    // Read in any case, so that no read waits for a branch.
+                    const int pixel = clamp(y, 0, height - 1) * width + clamp(x, 0, width - 1);
+                    a = fetch(a_buffer, base[i] + pixel * per_tap + within);
+                    if (!inside) a = uvec4(a_padding);
                 }
                 [[unroll]] for (int v = 0; v < vector; ++v) {
                     [[unroll]] for (int c = 0; c < 4; ++c) sums[i][c] = product(sums[i][c], a[v], b[c][v]);
                     if (b_rows == 1 && type == TYPE_INT8 && p[23] != 0) a_sums[i] += DOT4(a[v], 0x01010101u);
+                }
+            }
+            if (pointwise == 0) {
+                within += split;
+                while (within >= per_tap) {
+                    within -= per_tap;
+                    ++tap;
                 }
             }
         }

@@ -62,19 +62,16 @@ int narrowed(uint mode, int v) {
 ivec4 rescaled(uint mode, ivec4 n, ivec4 low, ivec4 high, bool wide, int f) {
     const bool double_round = (mode & RESCALE_DOUBLE_ROUND) != 0u, per_channel = (mode & RESCALE_PER_CHANNEL) != 0u;
     ivec4 multiplier = ivec4(n.x), shift = ivec4(n.y);
-    int input_zero = n.z, output_zero = n.w;
+    const int input_zero = n.z, output_zero = n.w;
     if (per_channel) {
-        // A table: channels and zero points, then multipliers and shifts of every channel.
-        const ivec4 head = ivec4(constants4[n.x]);
-        const int channels = head.x, padded = (channels + 3) >> 2, c = f % channels;
-        input_zero = head.y;
-        output_zero = head.z;
+        // A table at n.x: multipliers, then shifts, of n.y channels, each padded to fours.
+        const int channels = n.y, padded = (channels + 3) >> 2, c = f % channels;
         if ((channels & 3) == 0) {
-            multiplier = ivec4(constants4[n.x + 1 + (c >> 2)]);
-            shift = ivec4(constants4[n.x + 1 + padded + (c >> 2)]);
+            multiplier = ivec4(constants4[n.x + (c >> 2)]);
+            shift = ivec4(constants4[n.x + padded + (c >> 2)]);
         } else {
             [[unroll]] for (int i = 0; i < 4; ++i) {
-                const int at = 4 * (n.x + 1) + (f + i) % channels;
+                const int at = 4 * n.x + (f + i) % channels;
                 multiplier[i] = int(constants[at]);
                 shift[i] = int(constants[at + 4 * padded]);
             }

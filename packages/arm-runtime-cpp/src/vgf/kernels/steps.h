@@ -24,7 +24,8 @@
 // LOAD: mode type | access << 3 | buffer << 5; first element, channels or place of the strides.
 // STORE: mode type | buffer << 5; first element.
 
-// RESCALE: multiplier, shift, zero points of input and output; or, per channel, the place of the table.
+// RESCALE: multiplier, shift, zero points of input and output; or, per channel, the table's place,
+// channels, and the zero points.
 #define RESCALE_PER_CHANNEL 1
 #define RESCALE_DOUBLE_ROUND 2
 #define RESCALE_INPUT_UNSIGNED 4

@@ -124,17 +124,15 @@ int add_rescale(StepSink& sink, const Graph& graph, const Operator& op, int valu
     step.mode |= RESCALE_PER_CHANNEL;
     const size_t channels = multipliers.size();
     const size_t padded = (channels + 3) / 4 * 4;
-    std::vector<int32_t> table(4 + 2 * padded);
-    table[0] = static_cast<int32_t>(channels);
-    table[1] = input_zero;
-    table[2] = output_zero;
+    std::vector<int32_t> table(2 * padded);
     for (size_t i = 0; i < padded; ++i) {
         // What lies behind the last channel is computed too, and thrown away.
-        table[4 + i] = i < channels ? static_cast<int32_t>(multipliers[i]) : 0;
-        table[4 + padded + i] = i < channels ? static_cast<int32_t>(shifts[i]) : 2;
+        table[i] = i < channels ? static_cast<int32_t>(multipliers[i]) : 0;
+        table[padded + i] = i < channels ? static_cast<int32_t>(shifts[i]) : 2;
     }
     const uint64_t at = sink.add_constant(table.data(), table.size() * sizeof(int32_t));
-    step.numbers[0] = static_cast<int32_t>(at / 16);
+    step.numbers = {static_cast<int32_t>(at / 16), static_cast<int32_t>(channels), input_zero,
+                    output_zero};
     return sink.add(step);
 }
 
