@@ -11,6 +11,11 @@ void plan_anchor(Planner& planner);
 void plan_convolution(Planner& planner);
 /// The faster kernels, where shapes and types fit them; false: they do not.
 bool plan_gemm(Planner& planner);
+/// Whether `reader`, for its operand `tensor`, reads what a TRANSPOSE of it transposes.
+bool reads_transposed(const Graph& graph, const Operator& reader, uint32_t tensor);
+/// An NHWC operand with zeros as further channels, in a tensor of its own; reads through a deferred
+/// TRANSPOSE.
+uint32_t plan_padded_channels(Planner& planner, size_t operand, int64_t channels);
 bool plan_depthwise(Planner& planner);
 bool plan_matmul_gemm(Planner& planner);
 void plan_matmul(Planner& planner);

@@ -70,8 +70,8 @@ std::vector<int32_t> CopyShape::block() const {
     const bool bounds = padded();
     for (const CopyDim& dim : dims_) {
         const Divider divider = divider_of(static_cast<uint64_t>(dim.size));
-        out.insert(out.end(), {int_of(dim.size), int_of(divider.multiplier),
-                               int_of(divider.shift), int_of(dim.stride)});
+        out.insert(out.end(), {int_of(dim.size), int_of(divider.multiplier), int_of(divider.shift),
+                               int_of(dim.stride)});
         if (bounds) out.insert(out.end(), {int_of(dim.low), int_of(dim.high), 0, 0});
     }
     return out;

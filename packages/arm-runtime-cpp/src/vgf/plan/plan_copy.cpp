@@ -40,10 +40,11 @@ int64_t unit_of(int64_t element, Divides divides) {
 
 /// A dispatch that copies `shape` of an operand to `part` of the result. A narrow part shares words
 /// with its neighbours: what other dispatches wrote there stays.
-void copy(Planner& planner, size_t operand, CopyShape shape, Part part,
+void copy(Planner& planner, uint32_t source, uint32_t result, CopyShape shape, Part part,
           const std::vector<uint8_t>& padding) {
-    Group& group = planner.begin("copy");
-    const auto element = static_cast<int64_t>(size_of(planner.result().type));
+    Group& group = planner.begin("copy", {result});
+    const Tensor& to = planner.graph().tensors[result];
+    const auto element = static_cast<int64_t>(size_of(to.type));
     const int64_t unit = unit_of(element, [&](int64_t count) {
         return shape.divisible(count) && part.first % count == 0 && part.pitch % count == 0 &&
                part.size % count == 0;
@@ -63,11 +64,10 @@ void copy(Planner& planner, size_t operand, CopyShape shape, Part part,
                             {kRankId, static_cast<uint32_t>(shape.dims().size())},
                             {kPaddedId, shape.padded() ? 1U : 0U},
                             {kRowsId, gaps ? 1U : 0U}};
-    planner.read(group, operand, 2, kSourceBufferId, static_cast<uint32_t>(count));
-    planner.write(group, 3, kResultBufferId, static_cast<uint32_t>(count * per_word));
-    if (unit < kWord && part.rows * part.size != elements(planner.result())) {
-        group.reads.push_back(planner.op().results[0]);
-    }
+    planner.read_tensor(group, source, 2, kSourceBufferId, static_cast<uint32_t>(count));
+    planner.write_tensor(group, result, 3, kResultBufferId,
+                         static_cast<uint32_t>(count * per_word));
+    if (unit < kWord && part.rows * part.size != elements(to)) group.reads.push_back(result);
     const int64_t threads = thread_rows * words;
     group.push[4] = int_of(threads);
     group.push[5] = int_of(words);
@@ -162,7 +162,7 @@ void plan_copy(Planner& planner) {
             padding = planner.operand(2).data;
             break;
     }
-    copy(planner, operand, shape, {0, count, count, 1}, padding);
+    copy(planner, op.operands[operand], op.results[0], shape, {0, count, count, 1}, padding);
 }
 
 void plan_concat(Planner& planner) {
@@ -176,14 +176,40 @@ void plan_concat(Planner& planner) {
     int64_t first = 0;
     for (size_t i = 1; i < op.operands.size(); ++i) {
         const int64_t size = elements(planner.operand(i)) / rows;
-        copy(planner, i, contiguous(rows * size), {first, pitch, size, rows}, {});
+        copy(planner, op.operands[i], op.results[0], contiguous(rows * size),
+             {first, pitch, size, rows}, {});
         first += size;
     }
 }
 
 void plan_copied_operand(Planner& planner, size_t operand) {
     const int64_t count = elements(planner.result());
-    copy(planner, operand, contiguous(count), {0, count, count, 1}, {});
+    copy(planner, planner.op().operands[operand], planner.op().results[0], contiguous(count),
+         {0, count, count, 1}, {});
+}
+
+uint32_t plan_padded_channels(Planner& planner, size_t operand, int64_t channels) {
+    uint32_t source = planner.op().operands[operand];
+    const ElementType type = planner.operand(operand).type;
+    const std::vector<int64_t> shape = planner.operand(operand).shape;
+    std::vector<int64_t> perms{0, 1, 2, 3};
+    if (const Operator* const transpose = planner.deferred(source)) {
+        perms = planner.graph().integers(*transpose, 0);
+        source = transpose->operands[1];
+        planner.need(source);
+    }
+    const std::vector<int64_t> from = planner.graph().tensors[source].shape;
+    std::vector<int64_t> strides(4, 1);
+    for (size_t i = 3; i-- > 0;) strides[i] = strides[i + 1] * from[i + 1];
+    CopyShape copied;
+    for (size_t i = 4; i-- > 0;) {
+        copied.add(
+            {i == 3 ? channels : shape[i], strides[static_cast<size_t>(perms[i])], 0, shape[i]});
+    }
+    const uint32_t padded = planner.temporary(type, {shape[0], shape[1], shape[2], channels});
+    const int64_t count = shape[0] * shape[1] * shape[2] * channels;
+    copy(planner, source, padded, copied, {0, count, count, 1}, {});
+    return padded;
 }
 
 }  // namespace arm_runtime::vgf

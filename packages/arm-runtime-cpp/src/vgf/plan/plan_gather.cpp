@@ -13,8 +13,7 @@ int32_t int_of(int64_t value) { return static_cast<int32_t>(value); }
 void plan_gather(Planner& planner) {
     const Tensor& values = planner.operand(0);
     Group& group = planner.begin("gather");
-    group.specialization = {{20, type_code(values.type)},
-                            {21, values.shape[2] % 4 == 0 ? 1U : 0U}};
+    group.specialization = {{20, type_code(values.type)}, {21, values.shape[2] % 4 == 0 ? 1U : 0U}};
     planner.read(group, 0, 2, 24);
     planner.read(group, 1, 3, 25);
     group.push[4] = int_of(values.shape[1]);

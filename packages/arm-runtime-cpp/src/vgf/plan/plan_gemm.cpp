@@ -1,7 +1,7 @@
 // CONV2D and MATMUL on kernels/gemm.comp, DEPTHWISE_CONV2D on kernels/depthwise.comp.
 #include <algorithm>
-#include <cstring>
 #include <cstdlib>
+#include <cstring>
 
 #include "anchors.hpp"
 #include "elementwise.hpp"
@@ -96,22 +96,56 @@ std::vector<int32_t> biases_of(const Tensor& bias, const Tensor& weights, int64_
 
 }  // namespace
 
-bool plan_gemm(Planner& planner) {
-    const Graph& graph = planner.graph();
-    const Operator& op = planner.op();
+namespace {
+
+bool fits_gemm(const Graph& graph, const Operator& op) {
     if (op.opcode != TOSACONV2D) return false;
-    const Tensor& x = planner.operand(5);
-    const Tensor& w = planner.operand(6);
-    const Tensor& bias = planner.operand(7);
+    const Tensor& x = graph.operand(op, 5);
+    const Tensor& w = graph.operand(op, 6);
+    const int64_t filters = w.shape[0];
+    const int64_t m = elements(graph.result(op)) / filters;
+    return is_fast_type(x.type) && x.type == w.type && w.constant &&
+           graph.operand(op, 7).constant && (filters % 4 == 0 || m == 1) &&
+           (is_float(x.type) || graph.integer(op, 9) == 0);
+}
+
+/// The same filters with zeros as further channels.
+Tensor with_channels(const Tensor& weights, int64_t channels) {
+    Tensor out = weights;
+    const size_t from = static_cast<size_t>(weights.shape[3]) * size_of(weights.type);
+    const size_t to = static_cast<size_t>(channels) * size_of(weights.type);
+    out.shape[3] = channels;
+    out.data.assign(weights.data.size() / from * to, 0);
+    for (size_t i = 0; i < weights.data.size() / from; ++i) {
+        std::memcpy(&out.data[i * to], &weights.data[i * from], from);
+    }
+    return out;
+}
+
+}  // namespace
+
+bool reads_transposed(const Graph& graph, const Operator& reader, uint32_t tensor) {
+    return fits_gemm(graph, reader) && reader.operands[5] == tensor &&
+           graph.tensors[tensor].shape[3] % 4 != 0;
+}
+
+bool plan_gemm(Planner& planner) {
+    const Operator& op = planner.op();
+    if (!fits_gemm(planner.graph(), op)) return false;
+    const ElementType type = planner.operand(5).type;
+    const auto element = static_cast<int64_t>(size_of(type));
+    const int64_t given = planner.operand(5).shape[3];
+    const int64_t channels = (given + 3) / 4 * 4;
+    const uint32_t input =
+        channels == given ? op.operands[5] : plan_padded_channels(planner, 5, channels);
+    Group& group = planner.begin("gemm");  // from here on, no tensor is added
+    const Graph& graph = planner.graph();
+    const Tensor& x = graph.tensors[input];
+    const Tensor w = with_channels(planner.operand(6), channels);
     const Tensor& y = planner.result();
-    const auto element = static_cast<int64_t>(size_of(x.type));
-    const int64_t channels = x.shape[3];
     const int64_t filters = y.shape[3];
     const int64_t m = elements(y) / filters;
-    if (!is_fast_type(x.type) || x.type != w.type || !w.constant || !bias.constant) return false;
-    if (channels * element % 4 != 0 || (filters % 4 != 0 && m != 1)) return false;
-    const bool integers = x.type == ElementType::kInt8;
-    if (integers && graph.integer(op, 9) != 0) return false;
+    const bool integers = type == ElementType::kInt8;
     const int64_t zero = integers ? graph.integer(op, 8) : 0;
     const auto pad = graph.integers(op, 0);
     const auto stride = graph.integers(op, 1);
@@ -123,18 +157,18 @@ bool plan_gemm(Planner& planner) {
     const bool pointwise = taps == 1 && stride[0] == 1 && stride[1] == 1 &&
                            std::all_of(pad.begin(), pad.end(), [](int64_t p) { return p == 0; });
 
-    Group& group = planner.begin("gemm");
     group.dot = integers && planner.device().dot;
     group.specialization = {
-        {kTypeId, type_code(x.type)}, {kVectorId, vector}, {kPointwiseId, pointwise ? 1U : 0U}};
+        {kTypeId, type_code(type)}, {kVectorId, vector}, {kPointwiseId, pointwise ? 1U : 0U}};
     set_tile(group, tile_of(m, n4, per_tap * taps, planner.device()), m, n4, 1);
-    planner.read(group, 5, 2, kABufferId, static_cast<uint32_t>(4 * vector / size_of(x.type)));
+    planner.read_tensor(group, input, 2, kABufferId,
+                        static_cast<uint32_t>(4 * vector / size_of(type)));
     const auto padded = static_cast<size_t>(4 * n4);
     const auto weights = packed_weights(w, size_t{4} * vector, padded);
     group.push[3] = int_of(static_cast<int64_t>(
         planner.add_constant(weights.data(), weights.size()) / (size_t{4} * vector)));
-    group.push[4] =
-        int_of(static_cast<int64_t>(planner.add_constant(biases_of(bias, w, zero, padded)) / 16));
+    group.push[4] = int_of(static_cast<int64_t>(
+        planner.add_constant(biases_of(planner.operand(7), w, zero, padded)) / 16));
     group.push[7] = int_of(per_tap);
     group.push[8] = int_of(taps);
     group.push[9] = int_of(w.shape[2]);
@@ -149,7 +183,7 @@ bool plan_gemm(Planner& planner) {
     group.push[18] = int_of(dilation[0]);
     group.push[19] = int_of(dilation[1]);
     group.push[20] = int_of((zero & 0xff) * 0x01010101);
-    group.macs = static_cast<uint64_t>(elements(y) * channels * taps);
+    group.macs = static_cast<uint64_t>(elements(y) * given * taps);
     return true;
 }
 

@@ -21,7 +21,8 @@ void plan_resize(Planner& planner) {
     const std::array<int64_t, 11> numbers = {x.shape[1], x.shape[2], x.shape[3], y.shape[1],
                                              y.shape[2], scale[0],   scale[1],   offset[0],
                                              scale[2],   scale[3],   offset[1]};
-    for (size_t i = 0; i < numbers.size(); ++i) group.push[3 + i] = static_cast<int32_t>(numbers[i]);
+    for (size_t i = 0; i < numbers.size(); ++i)
+        group.push[3 + i] = static_cast<int32_t>(numbers[i]);
 }
 
 }  // namespace arm_runtime::vgf

@@ -56,7 +56,8 @@ Planner::Planner(Graph graph, const ResourceSlots& resources, const DeviceTraits
       plan_(plan),
       alias_(graph_.tensors.size()),
       makers_(graph_.tensors.size(), nullptr),
-      consumers_(graph_.tensors.size(), 0) {
+      consumers_(graph_.tensors.size(), 0),
+      readers_(graph_.tensors.size(), nullptr) {
     for (uint32_t i = 0; i < alias_.size(); ++i) alias_[i] = i;
     for (const Operator& op : graph_.operators) {
         for (const uint32_t result : op.results) makers_[result] = &op;
@@ -66,7 +67,10 @@ Planner::Planner(Graph graph, const ResourceSlots& resources, const DeviceTraits
         if (op.opcode == TOSARESHAPE) continue;
         std::set<uint32_t> read;
         for (const uint32_t operand : op.operands) read.insert(root(operand));
-        for (const uint32_t tensor : read) ++consumers_[tensor];
+        for (const uint32_t tensor : read) {
+            ++consumers_[tensor];
+            readers_[tensor] = &op;
+        }
     }
     for (const GraphPort& port : graph_.outputs) {
         output_ports_[root(port.tensor)].push_back(port.resource);
@@ -101,6 +105,12 @@ uint64_t Planner::add_constant(const void* data, size_t bytes) {
 void Planner::run() {
     for (const Operator& op : graph_.operators) {
         if (op.opcode == TOSARESHAPE || vgf::is_elementwise(op.opcode)) continue;
+        const uint32_t made = op.results[0];
+        if (op.opcode == TOSATRANSPOSE && consumers_[made] == 1 && !output_ports_.count(made) &&
+            reads_transposed(graph_, *readers_[made], made)) {
+            deferred_.insert(made);
+            continue;
+        }
         op_ = &op;
         plan_anchor(*this);
     }
@@ -139,7 +149,10 @@ void Planner::run() {
 
 Group& Planner::begin(const char* kernel, const std::vector<uint32_t>& made) {
     // Operands must be in memory before the group is there: that may take groups of their own.
-    for (const uint32_t operand : op_->operands) need(operand);
+    // What is deferred still is read another way.
+    for (const uint32_t operand : op_->operands) {
+        if (!deferred_.count(operand)) need(operand);
+    }
     groups_.emplace_back();
     Group& group = groups_.back();
     group.kernel = kernel;
@@ -160,6 +173,7 @@ uint32_t Planner::temporary(ElementType type, std::vector<int64_t> shape) {
     alias_.push_back(tensor);
     makers_.push_back(op_);
     consumers_.push_back(1);
+    readers_.push_back(op_);
     return tensor;
 }
 
@@ -171,8 +185,12 @@ void Planner::read_tensor(Group& group, uint32_t read, uint32_t push, uint32_t b
     if (buffer_id != kNoBuffer) group.buffers.push_back({tensor, buffer_id});
 }
 
-void Planner::write(Group& group, uint32_t push, uint32_t buffer_id, uint32_t unit) {
-    const uint32_t tensor = op_->results[0];
+const Operator* Planner::deferred(uint32_t tensor) const {
+    return deferred_.count(tensor) ? makers_[tensor] : nullptr;
+}
+
+void Planner::write_tensor(Group& group, uint32_t tensor, uint32_t push, uint32_t buffer_id,
+                           uint32_t unit) {
     group.has_program = false;
     group.writes.push_back(tensor);
     group.places.push_back({tensor, push, unit});
@@ -184,6 +202,13 @@ void Planner::write(Group& group, uint32_t push, uint32_t buffer_id, uint32_t un
 void Planner::need(uint32_t wanted) {
     const uint32_t tensor = root(wanted);
     if (memory_.count(tensor) || graph_.tensors[tensor].constant) return;
+    if (deferred_.erase(tensor)) {
+        const Operator* const reader = op_;
+        op_ = makers_[tensor];
+        plan_anchor(*this);
+        op_ = reader;
+        return;
+    }
     if (!is_elementwise(tensor)) {
         Group& group = groups_[group_of_.at(tensor)];
         store(group, tensor, group.values.at(tensor));

@@ -75,7 +75,14 @@ class Planner {
     void read_tensor(Group& group, uint32_t tensor, uint32_t push, uint32_t buffer_id,
                      uint32_t unit = 1);
     /// The kernel of `group`, which has no program, stores the result.
-    void write(Group& group, uint32_t push, uint32_t buffer_id, uint32_t unit = 1);
+    void write(Group& group, uint32_t push, uint32_t buffer_id, uint32_t unit = 1) {
+        write_tensor(group, op_->results[0], push, buffer_id, unit);
+    }
+    void write_tensor(Group& group, uint32_t tensor, uint32_t push, uint32_t buffer_id,
+                      uint32_t unit);
+    /// The TRANSPOSE that makes a tensor which nothing has needed yet, or nullptr: whoever reads it
+    /// may as well read what it transposes.
+    const Operator* deferred(uint32_t tensor) const;
     /// Gives a tensor memory, if it has none yet: some group stores it.
     void need(uint32_t tensor);
     /// Bytes of the constants' buffer, aligned to 16; returns where they begin.
@@ -109,9 +116,11 @@ class Planner {
     Plan& plan_;
     const Operator* op_ = nullptr;
     std::vector<Group> groups_;
-    std::vector<uint32_t> alias_;          ///< of a RESHAPE's result: its operand
-    std::vector<const Operator*> makers_;  ///< by tensor
-    std::vector<uint32_t> consumers_;      ///< by root: operators
+    std::vector<uint32_t> alias_;           ///< of a RESHAPE's result: its operand
+    std::vector<const Operator*> makers_;   ///< by tensor
+    std::vector<uint32_t> consumers_;       ///< by root: operators
+    std::vector<const Operator*> readers_;  ///< by root: one of them
+    std::set<uint32_t> deferred_;           ///< results of TRANSPOSE that are made when needed
     std::map<uint32_t, std::vector<uint32_t>> output_ports_;  ///< resources, by root
     std::map<uint32_t, Slot> slots_;                          ///< of roots that have memory
     std::map<uint32_t, uint32_t> group_of_;                   ///< the group that computes a root
