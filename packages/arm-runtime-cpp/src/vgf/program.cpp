@@ -4,9 +4,11 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <spirv/unified1/spirv.hpp>
 #include <vgf/decoder.hpp>
 
 #include "formats.hpp"
+#include "shape_text.hpp"
 #include "spirv.hpp"
 #include "vulkan_arm.hpp"
 
@@ -32,12 +34,6 @@ std::vector<int64_t> copied(lib::DataView<int64_t> view) {
     return out;
 }
 
-std::string shape_text(const std::vector<int64_t>& shape) {
-    std::string out;
-    for (const int64_t size : shape) out += (out.empty() ? "" : ", ") + std::to_string(size);
-    return "[" + out + "]";
-}
-
 const char* name_of(VkDescriptorType type) {
     if (type == kDescriptorTensor) return "tensor";
     return type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER ? "uniform buffer" : "storage buffer";
@@ -45,9 +41,10 @@ const char* name_of(VkDescriptorType type) {
 
 /// Whether code may take a resource of this type for a variable of this storage class.
 bool fits(VkDescriptorType type, uint32_t storage_class) {
-    if (type == kDescriptorTensor) return storage_class == kClassUniformConstant;
-    if (storage_class == kClassUniform) return true;
-    return type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER && storage_class == kClassStorageBuffer;
+    if (type == kDescriptorTensor) return storage_class == spv::StorageClassUniformConstant;
+    if (storage_class == spv::StorageClassUniform) return true;
+    return type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER &&
+           storage_class == spv::StorageClassStorageBuffer;
 }
 
 class Reader {

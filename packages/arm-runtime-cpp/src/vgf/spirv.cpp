@@ -2,23 +2,14 @@
 
 #include <cstring>
 #include <map>
+#include <spirv/unified1/spirv.hpp>
 
 #include "arm_runtime/vgf.hpp"
 
 namespace arm_runtime::vgf {
 namespace {
 
-// Numbers of the SPIR-V specification 1.6, of SPV_ARM_graph and SPV_ARM_tensors.
-constexpr uint32_t kMagic = 0x07230203;
 constexpr size_t kHeaderWords = 5;
-constexpr uint32_t kOpEntryPoint = 15;
-constexpr uint32_t kOpVariable = 59;
-constexpr uint32_t kOpDecorate = 71;
-constexpr uint32_t kOpGraphConstant = 4181;
-constexpr uint32_t kOpGraphEntryPoint = 4182;
-constexpr uint32_t kModelCompute = 5;
-constexpr uint32_t kBinding = 33;
-constexpr uint32_t kDescriptorSet = 34;
 
 /// Whether the string literal in these words is `text`.
 bool is_text(const uint32_t* words, size_t count, const std::string& text) {
@@ -30,7 +21,8 @@ bool is_text(const uint32_t* words, size_t count, const std::string& text) {
 
 SpirvInterface read_interface(const uint32_t* words, size_t count, bool graph,
                               const std::string& entry_point, const std::string& where) {
-    if (count < kHeaderWords || words[0] != kMagic) throw Error(where + ": its code is not SPIR-V");
+    if (count < kHeaderWords || words[0] != spv::MagicNumber)
+        throw Error(where + ": its code is not SPIR-V");
     SpirvInterface found;
     std::map<uint32_t, uint32_t> variables;
     std::map<uint32_t, uint32_t> sets;
@@ -44,17 +36,19 @@ SpirvInterface read_interface(const uint32_t* words, size_t count, bool graph,
                         std::to_string(count - at) + " words are left");
         }
         const uint32_t code = op[0] & 0xffff;
-        if (code == kOpGraphConstant && length == 4) {
+        if (code == spv::OpGraphConstantARM && length == 4) {
             found.constants.insert(op[3]);
-        } else if (code == kOpVariable && length >= 4) {
+        } else if (code == spv::OpVariable && length >= 4) {
             variables[op[2]] = op[3];
-        } else if (code == kOpDecorate && length == 4 && op[2] == kBinding) {
+        } else if (code == spv::OpDecorate && length == 4 && op[2] == spv::DecorationBinding) {
             slots[op[1]] = op[3];
-        } else if (code == kOpDecorate && length == 4 && op[2] == kDescriptorSet) {
+        } else if (code == spv::OpDecorate && length == 4 &&
+                   op[2] == spv::DecorationDescriptorSet) {
             sets[op[1]] = op[3];
-        } else if (graph && code == kOpGraphEntryPoint && length > 2) {
+        } else if (graph && code == spv::OpGraphEntryPointARM && length > 2) {
             found.has_entry_point |= is_text(op + 2, length - 2, entry_point);
-        } else if (!graph && code == kOpEntryPoint && length > 3 && op[1] == kModelCompute) {
+        } else if (!graph && code == spv::OpEntryPoint && length > 3 &&
+                   op[1] == spv::ExecutionModelGLCompute) {
             found.has_entry_point |= is_text(op + 3, length - 3, entry_point);
         }
         at += length;

@@ -18,11 +18,6 @@ struct SpirvInterface {
     std::map<std::pair<uint32_t, uint32_t>, uint32_t> bindings;
 };
 
-// Storage classes (SPIR-V 1.6, section 3.7).
-constexpr uint32_t kClassUniformConstant = 0;  // tensors
-constexpr uint32_t kClassUniform = 2;  // uniform buffers; before SPIR-V 1.3 storage buffers too
-constexpr uint32_t kClassStorageBuffer = 12;
-
 /// Reads a module's interface; checks its header and that its instructions fill it exactly.
 ///
 /// Throws Error, whose text begins with `where`. `graph`: the entry point is one of a graph

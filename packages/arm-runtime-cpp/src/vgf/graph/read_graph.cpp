@@ -1,91 +1,338 @@
 #include <cstring>
 #include <map>
+#include <optional>
+#include <set>
 #include <spirv/unified1/spirv.hpp>
-#include <spirv/unified1/TOSA.001000.1.h>
 
-#include "graph.hpp"
+#include "../shape_text.hpp"
+#include "check_operator.hpp"
+#include "declarations.hpp"
 
 namespace arm_runtime::vgf {
+namespace {
 
-size_t size_of(ElementType type) {
-    static constexpr size_t k[] = {1, 1, 2, 4, 8, 2, 2, 4, 1, 1};
-    return k[static_cast<size_t>(type)];
-}
-const char* name_of(ElementType type) {
-    static constexpr const char* k[] = {"bool", "i8", "i16", "i32", "i48", "fp16", "bf16", "fp32", "fp8e4m3", "fp8e5m2"};
-    return k[static_cast<size_t>(type)];
-}
-int64_t elements(const Tensor& t) { int64_t n = 1; for (auto s : t.shape) n *= s; return n; }
-std::vector<int64_t> Graph::integers(const Operator& op, size_t index) const {
-    const Tensor& t = operand(op, index);
-    std::vector<int64_t> out;
-    for (int64_t i = 0; i < elements(t); ++i) {
-        const uint8_t* p = t.data.data() + static_cast<size_t>(i) * size_of(t.type);
-        int64_t v = 0;
-        if (t.type == ElementType::kInt16) { int16_t x; std::memcpy(&x, p, 2); v = x; }
-        else if (t.type == ElementType::kInt32) { int32_t x; std::memcpy(&x, p, 4); v = x; }
-        else if (t.type == ElementType::kInt48) { std::memcpy(&v, p, 8); }
-        else v = static_cast<int8_t>(*p);
-        out.push_back(v);
+constexpr size_t kHeaderWords = 5;
+constexpr const char* kInstructionSet = "TOSA.001000.1";
+constexpr const char* kIgnoredSets = "NonSemantic.";  // SPV_KHR_non_semantic_info
+
+std::string text(uint64_t number) { return std::to_string(number); }
+
+/// What neither declares nor computes anything.
+bool is_ignored(uint32_t opcode) {
+    switch (opcode) {
+        case spv::OpNop:
+        case spv::OpSourceContinued:
+        case spv::OpSource:
+        case spv::OpSourceExtension:
+        case spv::OpName:
+        case spv::OpMemberName:
+        case spv::OpLine:
+        case spv::OpNoLine:
+        case spv::OpModuleProcessed:
+        case spv::OpExtension:
+        case spv::OpCapability:
+        case spv::OpMemoryModel:
+            return true;
+        default:
+            return false;
     }
-    return out;
 }
-const char* opcode_name(uint32_t op) {
-    static constexpr const char* k[] = {"ARGMAX","AVG_POOL2D","CONV2D","CONV3D","DEPTHWISE_CONV2D","FFT2D","MATMUL","MAX_POOL2D","RFFT2D","TRANSPOSE_CONV2D","CLAMP","ERF","SIGMOID","TANH","ADD","ARITHMETIC_RIGHT_SHIFT","BITWISE_AND","BITWISE_OR","BITWISE_XOR","INTDIV","LOGICAL_AND","LOGICAL_LEFT_SHIFT","LOGICAL_RIGHT_SHIFT","LOGICAL_OR","LOGICAL_XOR","MAXIMUM","MINIMUM","MUL","POW","SUB","TABLE","ABS","BITWISE_NOT","CEIL","CLZ","COS","EXP","FLOOR","LOG","LOGICAL_NOT","NEGATE","RECIPROCAL","RSQRT","SIN","SELECT","EQUAL","GREATER","GREATER_EQUAL","REDUCE_ALL","REDUCE_ANY","REDUCE_MAX","REDUCE_MIN","REDUCE_PRODUCT","REDUCE_SUM","CONCAT","PAD","RESHAPE","REVERSE","SLICE","TILE","TRANSPOSE","GATHER","SCATTER","RESIZE","CAST","RESCALE"};
-    return op < 66 ? k[op] : "?";
-}
-Graph read_graph(const Program& program, const Segment& segment, const std::string& where) {
-    Graph g;
-    struct Type { char kind; ElementType e; uint32_t of; std::vector<int64_t> shape; uint32_t bits; };
-    std::map<uint32_t, Type> types;
-    std::map<uint32_t, uint32_t> tensor;  // id -> tensor
-    std::map<uint32_t, std::vector<uint32_t>> composite;
-    std::map<uint32_t, uint32_t> sets, bindings, vars;
-    std::map<uint32_t, uint32_t> struct_of;
-    auto add = [&](uint32_t id, ElementType e, std::vector<int64_t> shape, bool c) {
-        Tensor t; t.type = e; t.shape = shape; t.constant = c;
-        g.tensors.push_back(t); tensor[id] = static_cast<uint32_t>(g.tensors.size() - 1);
-        return tensor[id];
-    };
-    const uint32_t* w = segment.code;
-    std::vector<uint32_t> entry;
-    std::vector<uint32_t> ins, outs;
-    for (size_t at = 5; at < segment.code_words;) {
-        const uint32_t* o = w + at; const uint32_t n = o[0] >> 16, op = o[0] & 0xffff;
-        switch (op) {
-            case spv::OpDecorate: if (o[2] == 33) bindings[o[1]] = o[3]; if (o[2] == 34) sets[o[1]] = o[3]; break;
-            case spv::OpTypeBool: types[o[1]] = {'s', ElementType::kBool, 0, {}, 8}; break;
-            case spv::OpTypeInt: types[o[1]] = {'s', o[2] == 8 ? ElementType::kInt8 : o[2] == 16 ? ElementType::kInt16 : o[2] == 32 ? ElementType::kInt32 : ElementType::kInt48, 0, {}, o[2]}; break;
-            case spv::OpTypeFloat: types[o[1]] = {'s', o[2] == 32 ? ElementType::kFloat32 : n > 3 ? ElementType::kBFloat16 : ElementType::kFloat16, 0, {}, o[2]}; break;
-            case spv::OpTypeArray: types[o[1]] = {'a', types[o[2]].e, o[2], {g.tensors[tensor[o[3]]].data[0] | g.tensors[tensor[o[3]]].data[1] << 8}, 0}; break;
-            case spv::OpTypeTensorARM: { Type t{'t', types[o[2]].e, o[2], {}, 0}; if (n > 4) { const Tensor& s = g.tensors[tensor[o[4]]]; for (int64_t i = 0; i < elements(s); ++i) { int32_t v; std::memcpy(&v, &s.data[4 * i], 4); t.shape.push_back(v); } } types[o[1]] = t; break; }
-            case spv::OpTypeStruct: types[o[1]] = {'r', ElementType::kBool, 0, {}, 0}; composite[o[1]] = std::vector<uint32_t>(o + 2, o + n); break;
-            case spv::OpTypePointer: types[o[1]] = {'p', ElementType::kBool, o[3], {}, 0}; break;
-            case spv::OpVariable: vars[o[2]] = types[o[1]].of; break;
-            case spv::OpConstant: { uint32_t i = add(o[2], types[o[1]].e, {}, true); Tensor& t = g.tensors[i]; t.data.resize(size_of(t.type)); std::memcpy(t.data.data(), o + 3, t.data.size()); break; }
-            case spv::OpConstantTrue: case spv::OpConstantFalse: { uint32_t i = add(o[2], ElementType::kBool, {}, true); g.tensors[i].data = {static_cast<uint8_t>(op == spv::OpConstantTrue)}; break; }
-            case spv::OpConstantNull: { const Type& t = types[o[1]]; uint32_t i = add(o[2], t.e, t.shape, true); g.tensors[i].data.resize(static_cast<size_t>(elements(g.tensors[i])) * size_of(t.e)); break; }
-            case spv::OpConstantComposite: case 4461: { const Type t = types[o[1]]; uint32_t i = add(o[2], t.e, t.shape, true); Tensor x = g.tensors[i]; const size_t cnt = static_cast<size_t>(elements(x));
-                if (op == spv::OpConstantComposite) for (uint32_t k = 3; k < n; ++k) { const auto& d = g.tensors[tensor[o[k]]].data; x.data.insert(x.data.end(), d.begin(), d.end()); }
-                else for (size_t k = 0; k < cnt; ++k) { const auto& d = g.tensors[tensor[o[3]]].data; x.data.insert(x.data.end(), d.begin(), d.end()); if (x.data.size() >= cnt * size_of(x.type)) break; }
-                g.tensors[i] = x; break; }
-            case spv::OpGraphConstantARM: { const Type& t = types[o[1]]; uint32_t i = add(o[2], t.e, t.shape, true); for (const Constant& c : segment.constants) if (c.id == o[3]) { const auto* d = static_cast<const uint8_t*>(c.data); g.tensors[i].data.assign(d, d + program.resources[c.resource].bytes); } break; }
-            case spv::OpGraphEntryPointARM: { uint32_t k = 2; while (o[k] & 0xff000000u) ++k; ++k; for (; k < n; ++k) entry.push_back(o[k]); break; }
-            case spv::OpGraphInputARM: { const Type& t = types[o[1]]; uint32_t i = add(o[2], t.e, t.shape, false); ins.push_back(i); break; }
-            case spv::OpExtInst: { Operator p{o[4], {}, {}}; for (uint32_t k = 5; k < n; ++k) p.operands.push_back(tensor.at(o[k])); const Type& t = types[o[1]];
-                if (t.kind == 'r') { std::vector<uint32_t> members; for (uint32_t m : composite[o[1]]) { members.push_back(add(0, types[m].e, types[m].shape, false)); } p.results = members; composite[o[2]] = members; }
-                else p.results = {add(o[2], t.e, t.shape, false)};
-                g.operators.push_back(p); break; }
-            case spv::OpCompositeExtract: tensor[o[2]] = composite[o[3]][o[4]]; break;
-            case spv::OpGraphSetOutputARM: outs.push_back(tensor.at(o[1])); break;
-            default: break;
+
+class Reader {
+  public:
+    Reader(const Program& program, const Segment& segment)
+        : program_(program),
+          segment_(segment),
+          declared_(program, segment,
+                    segment.code_words < kHeaderWords ? 0 : segment.code[kHeaderWords - 2]) {}
+
+    Graph read() {
+        if (segment_.code_words < kHeaderWords || segment_.code[0] != spv::MagicNumber) {
+            throw Error("its code is not SPIR-V");
         }
-        at += n;
+        for (size_t at = kHeaderWords; at < segment_.code_words;) {
+            const size_t length = segment_.code[at] >> 16;
+            if (length == 0 || length > segment_.code_words - at) {
+                throw Error("the SPIR-V instruction at word " + text(at) + " has length " +
+                            text(length));
+            }
+            read(Instruction(segment_.code + at, length));
+            at += length;
+        }
+        if (state_ != State::kDone) {
+            throw Error("its code has no whole graph for the entry point '" + segment_.entry_point +
+                        "'");
+        }
+        return std::move(graph_);
     }
-    auto resource = [&](uint32_t var) { for (const Binding& b : segment.bindings) if (b.set == sets[var] && b.binding == bindings[var]) return b.resource; throw Error(where + ": unbound"); };
-    size_t e = 0;
-    for (uint32_t i : ins) g.inputs.push_back({i, resource(entry[e++])});
-    for (uint32_t i : outs) g.outputs.push_back({i, resource(entry[e++])});
-    return g;
+
+  private:
+    enum class State : uint8_t { kBefore, kWithin, kSkipping, kDone };
+
+    /// What an id of a graph stands for: a tensor, or the several results of an operator.
+    struct Value {
+        bool composite;
+        std::vector<uint32_t> tensors;
+    };
+
+    void read(const Instruction& i) {
+        if (is_ignored(i.opcode())) return;
+        switch (i.opcode()) {
+            case spv::OpString:
+                declared_.define(i[1]);
+                return;
+            case spv::OpExtInstImport:
+                declared_.define(i[1]);
+                sets_[i[1]] = i.literal(2).first;
+                return;
+            case spv::OpGraphEntryPointARM:
+                read_entry_point(i);
+                return;
+            case spv::OpGraphARM:
+                begin(i);
+                return;
+            case spv::OpGraphInputARM:
+            case spv::OpGraphSetOutputARM:
+            case spv::OpGraphEndARM:
+            case spv::OpCompositeExtract:
+            case spv::OpCompositeConstruct:
+                if (state_ == State::kBefore || state_ == State::kDone) {
+                    throw Error(i.name() + " outside of a graph");
+                }
+                read_within(i);
+                return;
+            case spv::OpExtInst:
+                read_call(i);
+                return;
+            default:
+                if (state_ == State::kWithin || state_ == State::kSkipping || !declared_.read(i)) {
+                    throw Error(i.name() + " is nothing that a graph of this runtime may have");
+                }
+        }
+    }
+
+    void read_entry_point(const Instruction& i) {
+        const auto [name, next] = i.literal(2);
+        if (name != segment_.entry_point) return;
+        if (entry_) throw Error("its code has the entry point '" + name + "' twice");
+        entry_ = i[1];
+        interface_ = i.from(next);
+    }
+
+    void begin(const Instruction& i) {
+        i.check_count(3);
+        if (state_ == State::kWithin || state_ == State::kSkipping) {
+            throw Error("a graph within a graph");
+        }
+        declared_.define(i[2]);
+        const Type& type = declared_.type(i[1], Type::Kind::kGraph);
+        if (entry_ != i[2]) {
+            after_ = state_;
+            state_ = State::kSkipping;
+            return;
+        }
+        if (interface_.size() != type.members.size()) {
+            throw Error("the entry point has " + text(interface_.size()) +
+                        " variables, and its graph takes and gives " + text(type.members.size()) +
+                        " tensors");
+        }
+        type_ = &type;
+        state_ = State::kWithin;
+    }
+
+    void read_within(const Instruction& i) {
+        if (i.opcode() == spv::OpGraphEndARM) {
+            if (state_ == State::kWithin) finish();
+            state_ = state_ == State::kWithin ? State::kDone : after_;
+        } else if (state_ == State::kSkipping) {
+            if (i.opcode() != spv::OpGraphSetOutputARM) declared_.define(i[2]);
+        } else if (i.opcode() == spv::OpGraphInputARM) {
+            read_input(i);
+        } else if (i.opcode() == spv::OpGraphSetOutputARM) {
+            read_output(i);
+        } else if (i.opcode() == spv::OpCompositeExtract) {
+            read_extract(i);
+        } else {
+            read_construct(i);
+        }
+    }
+
+    void read_input(const Instruction& i) {
+        i.check_count(4);  // longer ones are elements of arrays of tensors
+        const uint32_t index = declared_.index(i[3]);
+        if (index >= type_->inputs) {
+            throw Error("graph input " + text(index) + " of " + text(type_->inputs));
+        }
+        if (!inputs_.insert(index).second)
+            throw Error("graph input " + text(index) + " is read twice");
+        const uint32_t tensor = add_tensor(i[1]);
+        check_port(tensor, type_->members[index], "graph input " + text(index));
+        graph_.inputs.push_back(
+            {tensor, declared_.resource(interface_[index], type_->members[index])});
+        define(i[2], {false, {tensor}});
+    }
+
+    void read_output(const Instruction& i) {
+        i.check_count(3);
+        const uint32_t index = declared_.index(i[2]);
+        const auto count = static_cast<uint32_t>(type_->members.size()) - type_->inputs;
+        if (index >= count) throw Error("graph output " + text(index) + " of " + text(count));
+        const uint32_t type = type_->members[type_->inputs + index];
+        const uint32_t tensor = tensor_of(i[1]);
+        check_port(tensor, type, "graph output " + text(index));
+        const uint32_t resource = declared_.resource(interface_[type_->inputs + index], type);
+        if (!outputs_.emplace(index, GraphPort{tensor, resource}).second) {
+            throw Error("graph output " + text(index) + " is set twice");
+        }
+    }
+
+    void check_port(uint32_t tensor, uint32_t type, const std::string& what) const {
+        const Tensor& given = graph_.tensors[tensor];
+        const Type& wanted = declared_.type(type, Type::Kind::kTensor);
+        if (given.type != wanted.element || given.shape != wanted.shape) {
+            throw Error(what + " is " + type_text(given.type, given.shape) +
+                        ", and the graph's type says " + type_text(wanted.element, wanted.shape));
+        }
+    }
+
+    /// Outputs may share memory with nothing that the graph reads, and with no other output.
+    void finish() {
+        const auto count = static_cast<uint32_t>(type_->members.size()) - type_->inputs;
+        std::set<uint32_t> taken;
+        for (const GraphPort& port : graph_.inputs) {
+            taken.insert(program_.resources[port.resource].storage);
+        }
+        for (uint32_t index = 0; index < count; ++index) {
+            const auto found = outputs_.find(index);
+            if (found == outputs_.end()) throw Error("graph output " + text(index) + " is not set");
+            const Resource& resource = program_.resources[found->second.resource];
+            const bool writable =
+                resource.role == Role::kOutput || resource.role == Role::kIntermediate;
+            if (!writable || !taken.insert(resource.storage).second) {
+                throw Error("graph output " + text(index) + " cannot be written to resource " +
+                            text(found->second.resource) + ", " +
+                            (writable ? "whose memory is another's too"
+                                      : "which is an input or a constant"));
+            }
+            graph_.outputs.push_back(found->second);
+        }
+    }
+
+    void read_call(const Instruction& i) {
+        const auto set = sets_.find(i[3]);
+        if (set == sets_.end()) throw Error("id " + text(i[3]) + " is no instruction set");
+        if (set->second.rfind(kIgnoredSets, 0) == 0 || state_ == State::kSkipping) {
+            declared_.define(i[2]);
+            return;
+        }
+        if (set->second != kInstructionSet) {
+            throw Error("instructions of '" + set->second.substr(0, 64) + "'; those of " +
+                        kInstructionSet + " belong in a graph");
+        }
+        if (state_ != State::kWithin) throw Error(i.name() + " outside of a graph");
+        Operator op{i[4], {}, {}};
+        const std::string what = "operator " + text(graph_.operators.size());
+        std::string name;
+        try {
+            name = std::string(" (") + opcode_name(op.opcode) + ")";
+            for (const uint32_t id : i.from(5)) op.operands.push_back(tensor_of(id));
+            const Type& type = declared_.type(i[1]);
+            Value value{type.kind == Type::Kind::kStruct, {}};
+            if (value.composite) {
+                for (const uint32_t member : type.members)
+                    value.tensors.push_back(add_tensor(member));
+            } else {
+                value.tensors.push_back(add_tensor(i[1]));
+            }
+            op.results = value.tensors;
+            check_operator(graph_, op);
+            define(i[2], std::move(value));
+        } catch (const Error& error) {
+            throw Error(what + name + ": " + error.what());
+        }
+        graph_.operators.push_back(std::move(op));
+    }
+
+    void read_extract(const Instruction& i) {
+        i.check_count(5);
+        const auto found = values_.find(i[3]);
+        if (found == values_.end() || !found->second.composite ||
+            i[4] >= found->second.tensors.size()) {
+            throw Error("OpCompositeExtract: id " + text(i[3]) + " has no member " + text(i[4]));
+        }
+        const uint32_t tensor = found->second.tensors[i[4]];
+        check_port(tensor, i[1], "member " + text(i[4]) + " of id " + text(i[3]));
+        define(i[2], {false, {tensor}});
+    }
+
+    void read_construct(const Instruction& i) {
+        const Type& type = declared_.type(i[1], Type::Kind::kStruct);
+        const std::vector<uint32_t> parts = i.from(3);
+        Value value{true, {}};
+        if (parts.size() != type.members.size()) {
+            throw Error("OpCompositeConstruct: " + text(parts.size()) + " parts for " +
+                        text(type.members.size()) + " members");
+        }
+        for (size_t k = 0; k < parts.size(); ++k) {
+            const uint32_t tensor = tensor_of(parts[k]);
+            check_port(tensor, type.members[k], "member " + text(k) + " of id " + text(i[2]));
+            value.tensors.push_back(tensor);
+        }
+        define(i[2], std::move(value));
+    }
+
+    void define(uint32_t id, Value value) {
+        declared_.define(id);
+        values_.emplace(id, std::move(value));
+    }
+
+    uint32_t add_tensor(uint32_t type) {
+        const Type& tensor = declared_.type(type, Type::Kind::kTensor);
+        graph_.tensors.push_back({tensor.element, tensor.shape, false, {}});
+        return static_cast<uint32_t>(graph_.tensors.size() - 1);
+    }
+
+    /// The tensor that an id stands for; a constant becomes one when it is first used.
+    uint32_t tensor_of(uint32_t id) {
+        const auto found = values_.find(id);
+        if (found != values_.end()) {
+            if (found->second.composite) throw Error("id " + text(id) + " is several tensors");
+            return found->second.tensors[0];
+        }
+        const ConstantValue* const constant = declared_.constant(id);
+        if (constant == nullptr) throw Error("id " + text(id) + " is no value defined before");
+        const Type& type = declared_.type(constant->type);
+        if (type.kind == Type::Kind::kArray)
+            throw Error("id " + text(id) + " is an array, no tensor");
+        graph_.tensors.push_back({type.element, type.shape, true, constant->data});
+        const auto tensor = static_cast<uint32_t>(graph_.tensors.size() - 1);
+        values_.emplace(id, Value{false, {tensor}});
+        return tensor;
+    }
+
+    const Program& program_;
+    const Segment& segment_;
+    Declarations declared_;
+    Graph graph_;
+    State state_ = State::kBefore;
+    State after_ = State::kBefore;  // a graph that is skipped
+    std::optional<uint32_t> entry_;
+    std::vector<uint32_t> interface_;
+    const Type* type_ = nullptr;
+    std::map<uint32_t, std::string> sets_;
+    std::unordered_map<uint32_t, Value> values_;
+    std::set<uint32_t> inputs_;
+    std::map<uint32_t, GraphPort> outputs_;
+};
+
+}  // namespace
+
+Graph read_graph(const Program& program, const Segment& segment, const std::string& where) {
+    try {
+        return Reader(program, segment).read();
+    } catch (const Error& error) {
+        throw Error(where + ": " + error.what());
+    }
 }
+
 }  // namespace arm_runtime::vgf
