@@ -13,6 +13,7 @@ layout(constant_id = 23) const int pixels = 1;
 layout(constant_id = 24) const int a_buffer = 0;
 
 void main() {
+    prepare();
     const int height = p[5], width = p[6], c4_count = p[7], out_height = p[8], out_width = p[9];
     const int stride_y = p[10], stride_x = p[11], pad_y = p[12], pad_x = p[13], dilation_y = p[14], dilation_x = p[15];
     const int zero = p[16];

@@ -6,6 +6,7 @@
 layout(local_size_x = 64) in;
 
 void main() {
+    prepare();
     const int f = 4 * (group_number() * 64 + int(gl_LocalInvocationID.x));
     if (f < p[1]) run(f);
 }

@@ -12,6 +12,7 @@ layout(constant_id = 24) const int real_buffer = 0;
 layout(constant_id = 25) const int imaginary_buffer = 0;
 
 void main() {
+    prepare();
     const int f = 4 * (group_number() * 64 + int(gl_LocalInvocationID.x));
     if (f >= p[1]) return;
     const int n = p[5], inner = p[6], frequencies = p[7];

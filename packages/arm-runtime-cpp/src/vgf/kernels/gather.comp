@@ -11,6 +11,7 @@ layout(constant_id = 24) const int values_buffer = 0;
 layout(constant_id = 25) const int indices_buffer = 0;
 
 void main() {
+    prepare();
     const int f = 4 * (group_number() * 64 + int(gl_LocalInvocationID.x));
     if (f >= p[1]) return;
     const int rows = p[4], channels = p[5], picks = p[6];

@@ -66,6 +66,7 @@ uvec4 columns_of_bytes(int at, int stride) {
 }
 
 void main() {
+    prepare();
     const int a_at = p[2], b_at = p[3], bias_at = p[4], m_count = p[5], n4_count = p[6];
     const int per_tap = p[7], taps = p[8], kernel_width = p[9];
     const int height = p[10], width = p[11], out_height = p[12], out_width = p[13];

@@ -44,6 +44,7 @@ int averaged(int sum, int count) {
 }
 
 void main() {
+    prepare();
     const int local = int(gl_LocalInvocationID.x), lane = local % split;
     const int f = 4 * (group_number() * (64 / split) + local / split);
     const int height = p[3], width = p[4], channels = p[5], out_height = p[6], out_width = p[7];

@@ -9,8 +9,14 @@ ivec4 r[2];
     ivec4 step_##name(const in uint mode, const in ivec4 n, const in ivec4 a, const in ivec4 b, const in ivec4 c, \
                       const in int f)
 
-/// The numbers of a step.
-ivec4 numbers(const in int step_number) { return ivec4(constants4[p[0] + step_number]); }
+/// The numbers of steps, which `prepare` reads before the kernel's own work, so that `run` does not wait for them.
+#define MAX_STEPS 64
+ivec4 prepared[MAX_STEPS];
+ivec4 numbers(const in int step_number) { return prepared[step_number]; }
+int read_numbers(const in int step_number) {
+    prepared[step_number] = ivec4(constants4[p[0] + step_number]);
+    return 0;
+}
 
 STEP(raw) { return r[0]; }
 STEP(raw_high) { return r[1]; }
@@ -58,6 +64,9 @@ STEP(select) { return mix(c, b, notEqual(a, ivec4(0))); }
 
 #include "integers.glsl"
 #include "floats.glsl"
+
+/// Calls read_numbers for every step that has some; to be called first.
+void prepare() {}
 
 /// Runs the program on the four elements from `f` on.
 void run(const in int f) {}

@@ -73,6 +73,7 @@ int nothing() {
 Found one(Found a, int i) { return Found(ivec4(a.v[i]), ivec4(a.place[i])); }
 
 void main() {
+    prepare();
     const int local = int(gl_LocalInvocationID.x), lane = local % split;
     const int f = 4 * (group_number() * (64 / split) + local / split);
     const int n = p[3], inner = p[4];

@@ -42,6 +42,7 @@ void add(inout ivec4 low, inout ivec4 high, ivec4 v, int weight) {
 }
 
 void main() {
+    prepare();
     const int f = 4 * (group_number() * 64 + int(gl_LocalInvocationID.x));
     if (f >= p[1]) return;
     const int height = p[3], width = p[4], channels = p[5], out_height = p[6], out_width = p[7];

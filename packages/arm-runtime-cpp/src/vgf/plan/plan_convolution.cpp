@@ -15,6 +15,7 @@ constexpr uint32_t kSumTypeId = 23;
 constexpr uint32_t kInputBufferId = 24;
 constexpr uint32_t kWeightBufferId = 25;
 constexpr uint32_t kBiasBufferId = 26;
+constexpr uint32_t kSplitId = 27;
 
 int32_t int_of(int64_t value) { return static_cast<int32_t>(value); }
 
@@ -28,6 +29,18 @@ std::array<int32_t, 3> spatial(const std::vector<int64_t>& values, size_t step, 
 
 void set(Group& group, size_t at, const std::array<int32_t, 3>& values) {
     for (size_t i = 0; i < 3; ++i) group.push[at + i] = values[i];
+}
+
+/// Several threads for each sum, where there are few sums, and long ones.
+void set_split(Group& group, int64_t terms, const DeviceTraits& device) {
+    constexpr int64_t kThreads = 32768;
+    const int64_t threads = (group.elements + 3) / 4;
+    uint32_t split = 1;
+    while (!device.cpu && split < 64 && threads * split < kThreads && terms >= 8 * split) {
+        split *= 2;
+    }
+    group.specialization.emplace_back(kSplitId, split);
+    group.workgroups = static_cast<uint64_t>((threads * split + 63) / 64);
 }
 
 /// Push constants that are the same for all: the sizes of the input and of the result.
@@ -84,6 +97,8 @@ void plan_convolution(Planner& planner) {
         set(group, 24, spatial(graph.integers(op, 2), 1, 1));
     }
     group.push[27] = int_of(elements(planner.operand(input + 2)));
+    const int64_t taps = int64_t{group.push[15]} * group.push[16] * group.push[17];
+    set_split(group, kind == kDepthwise ? taps : taps * x.shape.back(), planner.device());
     group.macs = static_cast<uint64_t>(
         elements(transposed ? x : planner.result()) *
         (elements(w) / (transposed ? x.shape.back() : planner.result().shape.back())));
@@ -111,6 +126,7 @@ void plan_matmul(Planner& planner) {
     set(group, 11, {1, int_of(result.shape[1]), 1});
     group.push[14] = int_of(result.shape[2]);
     group.macs = static_cast<uint64_t>(elements(result) * a.shape[2]);
+    set_split(group, a.shape[2], planner.device());
 }
 
 }  // namespace arm_runtime::vgf

@@ -1,5 +1,6 @@
 #include "program_writer.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <spirv/unified1/spirv.hpp>
@@ -29,6 +30,11 @@ uint32_t first_word(uint32_t code, size_t length) {
     return static_cast<uint32_t>(length) << 16 | code;
 }
 
+bool has_numbers(const Step& step) {
+    return step.tensor != kNoTensor ||
+           std::any_of(step.numbers.begin(), step.numbers.end(), [](int32_t n) { return n != 0; });
+}
+
 bool is_debug(uint32_t code) {
     return code == spv::OpName || code == spv::OpMemberName || code == spv::OpSource ||
            code == spv::OpSourceExtension || code == spv::OpModuleProcessed ||
@@ -50,7 +56,9 @@ class Module {
     std::vector<uint32_t> write(const ProgramBuilder& program) {
         bound_ = kernel_.words[kBoundAt];
         Function& run = function("run");
-        const std::vector<uint32_t> body = body_of_run(run, program);
+        Function& prepare = function("prepare");
+        const std::map<uint32_t, std::vector<uint32_t>> bodies{
+            {run.id, body_of_run(run, program)}, {prepare.id, body_of_prepare(prepare, program)}};
         const std::set<uint32_t> kept = reachable();
         std::set<uint32_t> dropped;  // ids defined in functions that go
         for (const auto& [id, f] : functions_) {
@@ -73,8 +81,8 @@ class Module {
         out.insert(out.end(), constants_.begin(), constants_.end());
         for (const uint32_t id : order_) {
             if (!kept.count(id)) continue;
-            if (id == run.id) {
-                out.insert(out.end(), body.begin(), body.end());
+            if (const auto body = bodies.find(id); body != bodies.end()) {
+                out.insert(out.end(), body->second.begin(), body->second.end());
                 continue;
             }
             for (const Instruction& one : functions_.at(id).instructions) {
@@ -136,6 +144,32 @@ class Module {
         return known->second;
     }
 
+    /// What a function begins with: all before its return.
+    static std::vector<uint32_t> head_of(const Function& f) {
+        std::vector<uint32_t> out;
+        for (const Instruction& one : f.instructions) {
+            if (one.code == spv::OpReturn) break;
+            if (!is_debug(one.code)) out.insert(out.end(), one.words, one.words + one.length);
+        }
+        return out;
+    }
+
+    std::vector<uint32_t> body_of_prepare(Function& prepare, const ProgramBuilder& program) {
+        const Function& read = function("read_numbers");
+        const uint32_t int_type = types_.at(read.instructions[0].words[4]).words[2];
+        std::vector<uint32_t> out = head_of(prepare);
+        prepare.calls.clear();
+        for (size_t i = 0; i < program.steps().size(); ++i) {
+            if (!has_numbers(program.steps()[i])) continue;
+            out.insert(out.end(), {first_word(spv::OpFunctionCall, 5), int_type, bound_++, read.id,
+                                   constant(int_type, static_cast<uint32_t>(i))});
+            prepare.calls.insert(read.id);
+        }
+        out.push_back(first_word(spv::OpReturn, 1));
+        out.push_back(first_word(spv::OpFunctionEnd, 1));
+        return out;
+    }
+
     std::vector<uint32_t> body_of_run(Function& run, const ProgramBuilder& program) {
         const Function& raw = function("step_raw");
         const uint32_t* const type = types_.at(raw.instructions[0].words[4]).words;
@@ -144,14 +178,9 @@ class Module {
         const uint32_t int_type = type[8];
         const uint32_t none = bound_++;
         constants_.insert(constants_.end(), {first_word(spv::OpConstantNull, 3), vector, none});
-        std::vector<uint32_t> out;
+        std::vector<uint32_t> out = head_of(run);
         run.calls.clear();
-        uint32_t element = 0;  // the parameter of run
-        for (const Instruction& one : run.instructions) {
-            if (one.code == spv::OpReturn) break;
-            if (one.code == spv::OpFunctionParameter) element = one.words[2];
-            out.insert(out.end(), one.words, one.words + one.length);
-        }
+        const uint32_t element = run.instructions[1].words[2];  // its parameter
         const auto call = [&](const Function& callee, const std::vector<uint32_t>& arguments) {
             const uint32_t result = bound_++;
             out.insert(out.end(), {first_word(spv::OpFunctionCall, 4 + arguments.size()), vector,
@@ -173,7 +202,9 @@ class Module {
         const Function& numbers = function("numbers");
         for (size_t i = 0; i < program.steps().size(); ++i) {
             const Step& step = program.steps()[i];
-            const uint32_t given = call(numbers, {constant(int_type, static_cast<uint32_t>(i))});
+            const uint32_t given =
+                has_numbers(step) ? call(numbers, {constant(int_type, static_cast<uint32_t>(i))})
+                                  : none;
             const uint32_t a = value(step.operands[0]);
             const uint32_t b = value(step.operands[1]);
             const uint32_t c = value(step.operands[2]);
