@@ -94,7 +94,7 @@ bool transpose(Planner& planner, size_t operand, const CopyShape& shape) {
     const std::vector<CopyDim>& dims = shape.dims();
     size_t run = 0;
     while (run < dims.size() && dims[run].stride != 1) ++run;
-    if (planner.device().cpu || element > kWord || run == 0 || run >= dims.size()) return false;
+    if (element > kWord || run == 0 || run >= dims.size()) return false;
     const int64_t width = dims[0].size;
     const int64_t height = dims[run].size;
     if (width * element % kWord != 0 || width < kTile / 4 || height < kTile / 4) return false;
