@@ -68,6 +68,8 @@ void copy(Planner& planner, uint32_t source, uint32_t result, CopyShape shape, P
     planner.write_tensor(group, result, 3, kResultBufferId,
                          static_cast<uint32_t>(count * per_word));
     if (unit < kWord && part.rows * part.size != elements(to)) group.reads.push_back(result);
+    // The first part waits for those who used the memory before; the others know of it.
+    group.apart = unit >= kWord && part.first != 0;
     const int64_t threads = thread_rows * words;
     group.push[4] = int_of(threads);
     group.push[5] = int_of(words);
