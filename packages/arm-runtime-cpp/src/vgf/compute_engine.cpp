@@ -340,8 +340,9 @@ class ComputeEngine : public Engine {
         std::vector<Slot> writes;
         for (size_t i = 0; i < plan.dispatches.size(); ++i) {
             const Dispatch& dispatch = plan.dispatches[i];
-            if (overlap(dispatch.reads, writes) || overlap(dispatch.writes, writes) ||
-                overlap(dispatch.writes, reads)) {
+            const bool over_others = !dispatch.apart && (overlap(dispatch.writes, writes) ||
+                                                         overlap(dispatch.writes, reads));
+            if (over_others || overlap(dispatch.reads, writes)) {
                 barrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                         VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
                 reads.clear();

@@ -74,6 +74,7 @@ void main() {
         value |= (bits & of_element) << 8 * unit * i;
         mask |= of_element << 8 * unit * i;
     }
+    if (mask == 0u) return;
     if (mask != 0xffffffffu) value |= word(result_buffer, p[3] + w) & ~mask;
     put(result_buffer, p[3] + w, value);
 }

@@ -31,6 +31,7 @@ struct Dispatch {
     std::array<uint32_t, 2> groups;
     std::vector<Slot> reads;
     std::vector<Slot> writes;
+    bool apart;  ///< writes other words than the dispatches before it that make the same tensor
     // For people.
     std::string text;   ///< the operators
     std::string shape;  ///< of the result

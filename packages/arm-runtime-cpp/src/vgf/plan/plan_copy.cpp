@@ -68,6 +68,8 @@ void copy(Planner& planner, uint32_t source, uint32_t result, CopyShape shape, P
     planner.write_tensor(group, result, 3, kResultBufferId,
                          static_cast<uint32_t>(count * per_word));
     if (unit < kWord && part.rows * part.size != elements(to)) group.reads.push_back(result);
+    // The first part waits for those who used the memory before; the others know of it.
+    group.apart = unit >= kWord && part.first != 0;
     const int64_t threads = thread_rows * words;
     group.push[4] = int_of(threads);
     group.push[5] = int_of(words);
@@ -94,7 +96,7 @@ bool transpose(Planner& planner, size_t operand, const CopyShape& shape) {
     const std::vector<CopyDim>& dims = shape.dims();
     size_t run = 0;
     while (run < dims.size() && dims[run].stride != 1) ++run;
-    if (planner.device().cpu || element > kWord || run == 0 || run >= dims.size()) return false;
+    if (element > kWord || run == 0 || run >= dims.size()) return false;
     const int64_t width = dims[0].size;
     const int64_t height = dims[run].size;
     if (width * element % kWord != 0 || width < kTile / 4 || height < kTile / 4) return false;

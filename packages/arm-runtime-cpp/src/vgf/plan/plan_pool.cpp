@@ -1,5 +1,4 @@
 // AVG_POOL2D and MAX_POOL2D on kernels/pool.comp.
-#include "../kernels/steps.h"
 #include "anchors.hpp"
 #include "elementwise.hpp"
 #include "lanes.hpp"

@@ -34,6 +34,7 @@ struct Group {
     std::vector<uint32_t> writes;  ///< tensors that the kernel itself stores
     std::vector<Slot> copies;      ///< STORE steps to slots of outputs
     bool has_program = true;
+    bool apart = false;  ///< writes other words of its tensor than the groups before it
     bool dot = false;
     int64_t elements = 0;         ///< that its program runs on
     uint32_t elements_per_group;  ///< of a workgroup
