@@ -7,6 +7,7 @@
 #include "graph/graph.hpp"
 #include "kernels/steps.h"
 #include "memory_plan.hpp"
+#include "pipelines.hpp"
 #include "plan/plan.hpp"
 #include "submission.hpp"
 
@@ -65,7 +66,7 @@ struct Buffer {
     uint64_t bytes = 0;
 };
 
-class ComputeEngine : public Engine {
+class ComputeEngine : public Engine, private ResourceMemory {
   public:
     ComputeEngine(Device& device, const Program& program) : device_(device), program_(program) {
         place_resources();
@@ -79,7 +80,8 @@ class ComputeEngine : public Engine {
             const std::string where =
                 "VGF segment " + std::to_string(i) + " ('" + segment.name + "')";
             if (!segment.graph) {
-                throw Error(where + ": the compute engine does not run compute shaders yet");
+                plan_shader(static_cast<uint32_t>(i), where, plan);
+                continue;
             }
             make_plan(read_graph(program, segment, where), slots_, traits, shared_bytes_, plan);
         }
@@ -150,6 +152,45 @@ class ComputeEngine : public Engine {
         }
     }
 
+    TensorViewHandle view(uint32_t) const override { return {}; }  // plan_shader refuses tensors
+    VkDescriptorBufferInfo buffer(uint32_t resource) const override {
+        const Slot& slot = slots_[resource];
+        return {buffers_[slot.buffer].handle, slot.offset, program_.resources[resource].bytes};
+    }
+
+    /// A compute shader of the VGF, between graphs.
+    void plan_shader(uint32_t index, const std::string& where, Plan& plan) {
+        Dispatch dispatch{};
+        dispatch.segment = index;
+        dispatch.kernel = "shader";
+        dispatch.text = program_.segments[index].name;
+        for (const Binding& binding : program_.segments[index].bindings) {
+            const Resource& resource = program_.resources[binding.resource];
+            if (resource.descriptor == kDescriptorTensor) {
+                throw Error(where +
+                            ": its compute shader takes a tensor, which needs VK_ARM_tensors: "
+                            "use the engine `native` or `layer`");
+            }
+            Slot& slot = slots_[binding.resource];
+            if (resource.role == Role::kConstant && slot.bytes == 0) {
+                slot = upload_slot(binding.resource, plan);
+            }
+            dispatch.reads.push_back(slot);
+            if (resource.role != Role::kConstant) dispatch.writes.push_back(slot);
+        }
+        plan.dispatches.push_back(std::move(dispatch));
+    }
+
+    Slot upload_slot(uint32_t resource, Plan& plan) const {
+        const uint64_t bytes = program_.resources[resource].bytes;
+        const Slot slot{BUFFER_CONSTANTS, aligned(plan.constants.size()), bytes};
+        plan.constants.resize(slot.offset + bytes);
+        for (const auto& [known, data] : program_.uploads) {
+            if (known == resource) std::memcpy(&plan.constants[slot.offset], data, bytes);
+        }
+        return slot;
+    }
+
     void make_buffers(const Plan& plan) {
         make_buffer(BUFFER_WORK, plan.work_bytes, 0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
         make_buffer(BUFFER_CONSTANTS, plan.constants.size(), 0,
@@ -182,8 +223,8 @@ class ComputeEngine : public Engine {
         VkBufferCreateInfo info{};
         info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
         info.size = buffer.bytes;
-        info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                     VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+        info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
+                     VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
         buffer.handle = make<VkBuffer>(device_.handle(), calls.CreateBuffer, calls.DestroyBuffer,
                                        info, "vkCreateBuffer");
         VkMemoryRequirements needs{};
@@ -267,6 +308,13 @@ class ComputeEngine : public Engine {
         using Key = std::pair<std::vector<uint32_t>, std::vector<std::pair<uint32_t, uint32_t>>>;
         std::map<Key, VkPipeline> known;
         for (const Dispatch& dispatch : plan.dispatches) {
+            if (dispatch.segment != kNoSegment) {
+                shaders_[dispatch.segment] =
+                    std::make_unique<Pipeline>(device_, program_, dispatch.segment);
+                shaders_[dispatch.segment]->bind(*this);
+                pipeline_of_.push_back(VK_NULL_HANDLE);
+                continue;
+            }
             VkPipeline& pipeline = known[{dispatch.spirv, dispatch.specialization}];
             if (pipeline == VK_NULL_HANDLE) {
                 pipelines_.push_back(pipeline_of(dispatch, module_of(dispatch.spirv)));
@@ -332,8 +380,6 @@ class ComputeEngine : public Engine {
             calls.CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
                                     submission.queries(), query);
         };
-        calls.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout_, 0, 1, &set_,
-                                    0, nullptr);
         timestamp(0);
         VkPipeline bound = VK_NULL_HANDLE;
         std::vector<Slot> reads;  // since the last barrier
@@ -348,13 +394,22 @@ class ComputeEngine : public Engine {
                 reads.clear();
                 writes.clear();
             }
-            if (pipeline_of_[i] != bound) {
-                bound = pipeline_of_[i];
-                calls.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, bound);
+            if (dispatch.segment != kNoSegment) {
+                shaders_.at(dispatch.segment)->record(commands);
+                bound = VK_NULL_HANDLE;
+            } else {
+                if (bound == VK_NULL_HANDLE) {
+                    calls.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout_,
+                                                0, 1, &set_, 0, nullptr);
+                }
+                if (pipeline_of_[i] != bound) {
+                    bound = pipeline_of_[i];
+                    calls.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, bound);
+                }
+                calls.CmdPushConstants(commands, layout_, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                                       kPushInts * sizeof(int32_t), dispatch.push.data());
+                calls.CmdDispatch(commands, dispatch.groups[0], dispatch.groups[1], 1);
             }
-            calls.CmdPushConstants(commands, layout_, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                                   kPushInts * sizeof(int32_t), dispatch.push.data());
-            calls.CmdDispatch(commands, dispatch.groups[0], dispatch.groups[1], 1);
             reads.insert(reads.end(), dispatch.reads.begin(), dispatch.reads.end());
             writes.insert(writes.end(), dispatch.writes.begin(), dispatch.writes.end());
             timestamp(static_cast<uint32_t>(i) + 1);
@@ -382,6 +437,7 @@ class ComputeEngine : public Engine {
     Owned<VkPipelineLayout> layout_;
     Owned<VkDescriptorPool> pool_;
     VkDescriptorSet set_ = VK_NULL_HANDLE;
+    std::map<uint32_t, std::unique_ptr<Pipeline>> shaders_;  ///< by segment
     std::vector<Owned<VkPipeline>> pipelines_;
     std::vector<VkPipeline> pipeline_of_;  ///< by dispatch
     std::vector<std::string> names_;

@@ -172,7 +172,7 @@ void Device::create_for_compute(const Instance::Candidate& chosen) {
     instance_->calls().GetPhysicalDeviceFeatures2(chosen.handle, &features);
     has_dot_ = dot.shaderIntegerDotProduct == VK_TRUE;
     VkPhysicalDeviceFeatures wanted{};
-    wanted.robustBufferAccess = getenv("XROB") ? VK_FALSE : features.features.robustBufferAccess;
+    wanted.robustBufferAccess = features.features.robustBufferAccess;
     features.features = wanted;
     create(chosen, extensions, &features);
 }

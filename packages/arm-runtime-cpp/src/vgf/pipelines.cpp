@@ -176,7 +176,7 @@ DescriptorSets::~DescriptorSets() {
                                        sets_.data());
 }
 
-void Pipeline::bind(const Storage& storage) {
+void Pipeline::bind(const ResourceMemory& memory) {
     if (set_layouts_.empty()) return;
     const DeviceCalls& calls = device_.calls();
     std::map<VkDescriptorType, uint32_t> counts;
@@ -188,10 +188,12 @@ void Pipeline::bind(const Storage& storage) {
     sets_.emplace(device_, sizes, layouts);
     for (const Binding& b : segment_.bindings) {
         const VkDescriptorType type = program_.resources[b.resource].descriptor;
-        const TensorViewHandle view = storage.view(b.resource);
+        const TensorViewHandle view =
+            type == kDescriptorTensor ? memory.view(b.resource) : TensorViewHandle{};
         WriteTensorDescriptor tensor;
         tensor.views = &view;
-        const VkDescriptorBufferInfo buffer{storage.buffer(b.resource), 0, VK_WHOLE_SIZE};
+        const VkDescriptorBufferInfo buffer =
+            type == kDescriptorTensor ? VkDescriptorBufferInfo{} : memory.buffer(b.resource);
         VkWriteDescriptorSet write{};
         write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
         write.dstSet = sets_->handles()[b.set];

@@ -38,7 +38,7 @@ class Pipeline {
     std::vector<Scratch> scratch() const;
 
     /// Points its descriptors at the program's resources, which have memory by now.
-    void bind(const Storage& storage);
+    void bind(const ResourceMemory& memory);
 
     void record(VkCommandBuffer commands) const;
 

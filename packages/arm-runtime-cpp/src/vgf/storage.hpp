@@ -6,6 +6,7 @@
 #include "device.hpp"
 #include "memory_plan.hpp"
 #include "program.hpp"
+#include "resource_memory.hpp"
 
 namespace arm_runtime::vgf {
 
@@ -21,7 +22,7 @@ struct Scratch {
     VkMemoryRequirements needs;
 };
 
-class Storage {
+class Storage : public ResourceMemory {
   public:
     /// Makes the objects, without memory.
     Storage(const Device& device, const Program& program);
@@ -31,8 +32,10 @@ class Storage {
 
     /// Of a resource that is an input, an output or an uploaded constant: where the host sees it.
     uint8_t* mapped(uint32_t resource) const { return objects_[resource].mapped; }
-    TensorViewHandle view(uint32_t resource) const { return objects_[resource].view; }
-    VkBuffer buffer(uint32_t resource) const { return objects_[resource].buffer; }
+    TensorViewHandle view(uint32_t resource) const override { return objects_[resource].view; }
+    VkDescriptorBufferInfo buffer(uint32_t resource) const override {
+        return {objects_[resource].buffer, 0, VK_WHOLE_SIZE};
+    }
     const MemoryUse& use() const { return use_; }
 
   private:

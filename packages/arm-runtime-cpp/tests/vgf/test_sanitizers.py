@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from vgf_files import graph_vgf
 from vgf_net import Net
@@ -56,11 +57,12 @@ def test_a_program_is_clean(pte: Path, cmake_build: Callable[..., Path], tmp_pat
     np.testing.assert_allclose(np.load(tmp_path / "y.npy"), expected, rtol=1e-5, atol=1e-6)
 
 
-def test_the_corpus_of_the_fuzzer(cmake_build: Callable[..., Path]) -> None:
+@pytest.mark.parametrize(("program", "corpus"), [("vgf_fuzz", "corpus"), ("vgf_fuzz_graph", "graph_corpus")])
+def test_the_corpus_of_a_fuzzer(program: str, corpus: str, cmake_build: Callable[..., Path]) -> None:
     """Every file that fuzzing found to reach new code, read under the sanitizers."""
-    fuzzer = cmake_build("fuzz", "vgf_fuzz", compiler="clang++")
-    files = sorted(map(str, (FOLDER / "corpus").iterdir()))
+    fuzzer = cmake_build("fuzz", program, compiler="clang++")
+    files = sorted(map(str, (FOLDER / corpus).iterdir()))
     assert len(files) > 100
-    command = [str(fuzzer / "tests" / "vgf" / "vgf_fuzz"), *files]
+    command = [str(fuzzer / "tests" / "vgf" / program), *files]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-3000:]

@@ -15,7 +15,7 @@ from arm_tosa_core.tosa.serializer import serialize
 from arm_tosa_core.tosa.specification import TosaSpecification
 from arm_vgf.model_converter import convert
 
-SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT+FP+int16+bf16")
+SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT+FP+int16+bf16+fft")
 TENSOR, STORAGE_BUFFER, UNIFORM_BUFFER = 1000460000, 7, 6  # VkDescriptorType
 R8_UINT, R8_SINT, R16_UINT, R32_SINT, R32_SFLOAT = 13, 14, 74, 99, 100  # VkFormat
 SHADERS = Path(__file__).parent / "shaders"
@@ -25,7 +25,7 @@ def graph_vgf(op: str, dtype: DType, *shape: int, operands: int = 1, **attrs: An
     """What the model converter makes of one operator on inputs of one type and shape."""
     graph = Graph()
     inputs = [graph.input(f"x{i}", shape, dtype) for i in range(operands)]
-    graph.outputs = [graph.append(op, inputs, attrs).output]
+    graph.outputs = list(graph.append(op, inputs, attrs).outputs)
     return convert(serialize(graph, SPEC))
 
 
@@ -45,6 +45,25 @@ def spirv(vgf: bytes) -> list[int]:
     table = vgf[header.GetModuleTableOffset() :][: header.GetModuleTableSize()]
     modules = vgfpy.CreateModuleTableDecoder(table, len(table))
     return [int(word) for word in modules.getSPIRVModuleCode(0)]
+
+
+def graph_seed(vgf: bytes) -> bytes:
+    """A VGF of one graph as ``fuzz_graph.cpp`` reads it."""
+    import vgfpy
+
+    formats = (R8_SINT, 75, R32_SINT, 111, 1000460000, 1000460001, 76, R32_SFLOAT, 1000460002, 1000460003)
+    signed = {R8_UINT: R8_SINT, R16_UINT: 75, 98: R32_SINT}
+    header = vgfpy.CreateHeaderDecoder(vgf, vgfpy.HeaderSize(), len(vgf))
+    table = vgf[header.GetModelResourceTableOffset() :][: header.GetModelResourceTableSize()]
+    resources = vgfpy.CreateModelResourceTableDecoder(table, len(table))
+    tensors = bytes([min(resources.size(), 15)])
+    for i in range(tensors[0]):
+        place = ("Input", "Output", "Constant").index(resources.getCategory(i).name.title())
+        shape = [int(size) for size in resources.getTensorShape(i) or (1,)]
+        number = int(resources.getVkFormat(i))
+        tensors += bytes([place, formats.index(signed.get(number, number)), len(shape)])
+        tensors += np.array(shape, "<u2").tobytes()
+    return tensors + np.array(spirv(vgf), np.uint32).tobytes()
 
 
 def shader(name: str) -> list[int]:

@@ -105,11 +105,11 @@ bool matches(const std::vector<std::string>& signature, std::string_view rows) {
         const auto types = split(rows.substr(1), ' ');
         return same && std::find(types.begin(), types.end(), signature[0]) != types.end();
     }
-    for (const std::string_view row : split(rows, ';')) {
+    const auto all = split(rows, ';');
+    return std::any_of(all.begin(), all.end(), [&](std::string_view row) {
         const auto types = split(row, ' ');
-        if (std::equal(types.begin(), types.end(), signature.begin(), signature.end())) return true;
-    }
-    return false;
+        return std::equal(types.begin(), types.end(), signature.begin(), signature.end());
+    });
 }
 
 }  // namespace

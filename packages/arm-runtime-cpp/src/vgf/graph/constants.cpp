@@ -40,6 +40,12 @@ uint32_t Declarations::index(uint32_t id) const {
     return static_cast<uint32_t>(value);
 }
 
+std::vector<uint8_t> Declarations::take(uint32_t id) {
+    ConstantValue& value = constants_.at(id);
+    if (type(value.type).kind != Type::Kind::kTensor) return value.data;
+    return std::move(value.data);
+}
+
 void Declarations::add_constant(uint32_t id, uint32_t type, std::vector<uint8_t> data) {
     define(id);
     constants_.emplace(id, ConstantValue{type, std::move(data)});
@@ -127,25 +133,23 @@ void Declarations::read_graph_constant(const Instruction& instruction) {
     instruction.check_count(4);
     const Type& tensor = type(instruction[1], Type::Kind::kTensor);
     const std::string what = "graph constant " + text(instruction[3]);
-    for (const Constant& c : segment_.constants) {
-        if (c.id != instruction[3]) continue;
-        if (c.sparse_dimension != -1) {
-            throw Error(what + " is sparse, which this runtime does not read");
-        }
-        check_resource(c.resource, tensor);
-        graph_constant_bytes_ += bytes_of(tensor);
-        if (graph_constant_bytes_ > kMaxGraphConstantBytes) {
-            throw Error("graph constants of more than " + text(kMaxGraphConstantBytes) + " bytes");
-        }
-        const auto* const bytes = static_cast<const uint8_t*>(c.data);
-        std::vector<uint8_t> data(bytes, bytes + bytes_of(tensor));
-        if (tensor.element == ElementType::kBool) {
-            for (uint8_t& value : data) value = value != 0 ? 1 : 0;
-        }
-        add_constant(instruction[2], instruction[1], std::move(data));
-        return;
+    const auto found = graph_constants_.find(instruction[3]);
+    if (found == graph_constants_.end()) throw Error(what + " is none of the segment's");
+    const Constant& c = *found->second;
+    if (c.sparse_dimension != -1) {
+        throw Error(what + " is sparse, which this runtime does not read");
     }
-    throw Error(what + " is none of the segment's");
+    check_resource(c.resource, tensor);
+    graph_constant_bytes_ += bytes_of(tensor);
+    if (graph_constant_bytes_ > kMaxGraphConstantBytes) {
+        throw Error("graph constants of more than " + text(kMaxGraphConstantBytes) + " bytes");
+    }
+    const auto* const bytes = static_cast<const uint8_t*>(c.data);
+    std::vector<uint8_t> data(bytes, bytes + bytes_of(tensor));
+    if (tensor.element == ElementType::kBool) {
+        for (uint8_t& value : data) value = value != 0 ? 1 : 0;
+    }
+    add_constant(instruction[2], instruction[1], std::move(data));
 }
 
 }  // namespace arm_runtime::vgf

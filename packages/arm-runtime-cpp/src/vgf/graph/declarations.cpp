@@ -92,6 +92,11 @@ std::string type_text(ElementType element, const std::vector<int64_t>& shape) {
     return name_of(element) + shape_text(shape);
 }
 
+Declarations::Declarations(const Program& program, const Segment& segment, uint32_t bound)
+    : program_(program), segment_(segment), bound_(bound) {
+    for (const Constant& c : segment.constants) graph_constants_.emplace(c.id, &c);
+}
+
 bool Declarations::read(const Instruction& instruction) {
     switch (instruction.opcode()) {
         case spv::OpDecorate:
@@ -161,7 +166,7 @@ const Type& Declarations::type(uint32_t id) const {
 const Type& Declarations::type(uint32_t id, Type::Kind kind) const {
     const Type& found = type(id);
     if (found.kind != kind) {
-        throw Error("type " + text(id) + " is a " + name_of(found.kind) + ", not a " +
+        throw Error("type " + text(id) + " is of the kind " + name_of(found.kind) + ", not " +
                     name_of(kind));
     }
     return found;

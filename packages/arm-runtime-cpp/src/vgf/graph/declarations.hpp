@@ -62,8 +62,7 @@ struct ConstantValue {
 class Declarations {
   public:
     /// Of `segment`'s module, whose ids are less than `bound`.
-    Declarations(const Program& program, const Segment& segment, uint32_t bound)
-        : program_(program), segment_(segment), bound_(bound) {}
+    Declarations(const Program& program, const Segment& segment, uint32_t bound);
 
     /// Takes one instruction; false if it declares nothing that is known here.
     bool read(const Instruction& instruction);
@@ -75,6 +74,9 @@ class Declarations {
     const Type& type(uint32_t id, Type::Kind kind) const;
     /// Null if `id` is no constant.
     const ConstantValue* constant(uint32_t id) const;
+    /// The elements of a constant. Those of a tensor leave this, so that no later constant may be
+    /// made of it.
+    std::vector<uint8_t> take(uint32_t id);
     /// A constant integer of 32 bits that is not negative.
     uint32_t index(uint32_t id) const;
     /// A variable's resource. Throws Error if the segment binds none, or if it does not hold a
@@ -102,6 +104,7 @@ class Declarations {
     uint32_t bound_;
     uint64_t inline_bytes_ = 0;
     uint64_t graph_constant_bytes_ = 0;
+    std::unordered_map<uint32_t, const Constant*> graph_constants_;
     std::unordered_set<uint32_t> defined_;
     std::unordered_map<uint32_t, Type> types_;
     std::unordered_map<uint32_t, ConstantValue> constants_;

@@ -16,6 +16,12 @@ std::vector<int64_t> widened(const std::vector<uint8_t>& data) {
     return out;
 }
 
+std::vector<int64_t> signed_bytes(const std::vector<uint8_t>& data) {
+    std::vector<int64_t> out(data.begin(), data.end());
+    for (int64_t& value : out) value -= value < 128 ? 0 : 256;
+    return out;
+}
+
 }  // namespace
 
 size_t size_of(ElementType type) {
@@ -40,7 +46,7 @@ std::vector<int64_t> Graph::integers(const Operator& op, size_t index) const {
     switch (tensor.type) {
         case ElementType::kBool:
         case ElementType::kInt8:
-            return widened<int8_t>(tensor.data);
+            return signed_bytes(tensor.data);
         case ElementType::kInt16:
             return widened<int16_t>(tensor.data);
         case ElementType::kInt32:

@@ -105,7 +105,7 @@ class Reader {
                 read_call(i);
                 return;
             default:
-                if (state_ == State::kWithin || state_ == State::kSkipping || !declared_.read(i)) {
+                if (state_ != State::kBefore || !declared_.read(i)) {
                     throw Error(i.name() + " is nothing that a graph of this runtime may have");
                 }
         }
@@ -304,7 +304,7 @@ class Reader {
         const Type& type = declared_.type(constant->type);
         if (type.kind == Type::Kind::kArray)
             throw Error("id " + text(id) + " is an array, no tensor");
-        graph_.tensors.push_back({type.element, type.shape, true, constant->data});
+        graph_.tensors.push_back({type.element, type.shape, true, declared_.take(id)});
         const auto tensor = static_cast<uint32_t>(graph_.tensors.size() - 1);
         values_.emplace(id, Value{false, {tensor}});
         return tensor;

@@ -22,9 +22,13 @@ struct Slot {
 /// Ints of push constants: 128 bytes, which every device has.
 constexpr size_t kPushInts = 32;
 
+constexpr uint32_t kNoSegment = ~0U;
+
 struct Dispatch {
-    const char* kernel;           ///< the name of a file of kernels/
-    bool dot;                     ///< it has integer dot products
+    uint32_t segment =
+        kNoSegment;           ///< a compute shader of the VGF, which has all that follows itself
+    const char* kernel = "";  ///< the name of a file of kernels/
+    bool dot = false;         ///< it has integer dot products
     std::vector<uint32_t> spirv;  ///< the kernel with this dispatch's program in it
     std::vector<std::pair<uint32_t, uint32_t>> specialization;  ///< constant_id and value
     std::array<int32_t, kPushInts> push;

@@ -1,6 +1,5 @@
 // CONV2D and MATMUL on kernels/gemm.comp, DEPTHWISE_CONV2D on kernels/depthwise.comp.
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "anchors.hpp"
@@ -36,14 +35,12 @@ struct Tile {
 
 /// Threads enough to fill a GPU; a CPU has few, which are better off with whole sums.
 Tile tile_of(int64_t m, int64_t n4, int64_t steps, const DeviceTraits& device) {
-    static const int64_t kThreads = std::getenv("XT") ? std::atoi(std::getenv("XT")) : 32768;
-    static const int64_t kRows = std::getenv("XR") ? std::atoi(std::getenv("XR")) : 4;
-    static const int64_t kSteps = std::getenv("XS") ? std::atoi(std::getenv("XS")) : 4;
-    Tile tile{static_cast<uint32_t>(std::min<int64_t>(m, kRows)), 1};
+    constexpr int64_t kThreads = 32768;
+    Tile tile{static_cast<uint32_t>(std::min<int64_t>(m, 4)), 1};
     if (tile.rows == 3) tile.rows = 4;
     if (device.cpu) return tile;
     const int64_t threads = (m + tile.rows - 1) / tile.rows * n4;
-    while (tile.split < 32 && threads * tile.split < kThreads && steps >= kSteps * tile.split) {
+    while (tile.split < 32 && threads * tile.split < kThreads && steps >= 4 * tile.split) {
         tile.split *= 2;
     }
     return tile;
@@ -239,7 +236,7 @@ bool plan_depthwise(Planner& planner) {
     const auto pad = graph.integers(op, 0);
     const auto stride = graph.integers(op, 1);
     const auto dilation = graph.integers(op, 2);
-    static const int64_t kPixels = std::getenv("XP") ? std::atoi(std::getenv("XP")) : 1;
+    constexpr int64_t kPixels = 1;
 
     Group& group = planner.begin("depthwise");
     group.specialization = {{20, type_code(x.type)},
