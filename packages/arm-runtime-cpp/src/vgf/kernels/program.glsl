@@ -56,6 +56,9 @@ STEP(load_high) {
 }
 
 STEP(store) {
+#ifdef ROWS
+    if (!has_elements) return a;
+#endif
     store(int(mode >> 5 & 3u), int(mode & 7u), n.x + f, a, b);
     return a;
 }

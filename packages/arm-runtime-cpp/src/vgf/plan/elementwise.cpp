@@ -257,6 +257,11 @@ std::vector<size_t> value_operands(const Operator& op) {
             return {0};
         case TOSAMUL:
             return {0, 1};
+        case TOSAREDUCE_SUM:
+            return {1};
+        case TOSAREDUCE_MAX:
+        case TOSAREDUCE_MIN:
+            return {2};
         case TOSAARITHMETIC_RIGHT_SHIFT:
         case TOSAMAXIMUM:
         case TOSAMINIMUM:

@@ -16,6 +16,38 @@ namespace {
 constexpr uint64_t kAlignment = 256;  // of tensors; NVIDIA's largest minStorageBufferOffset
 constexpr uint32_t kMaxGroupsPerAxis = 65535;  // every device's maxComputeWorkGroupCount
 constexpr uint32_t kNoBuffer = ~0U;
+constexpr uint32_t kMaxDepth = 32;  // of operators that are one program
+constexpr int64_t kMaxRow = 1024;   // four elements for each thread of a workgroup of 256
+
+/// Whether a reduction is of rows that kernels/row.comp holds: along the innermost axis.
+bool reads_rows(const Graph& graph, const Operator& op) {
+    if (op.opcode != TOSAREDUCE_SUM && op.opcode != TOSAREDUCE_MAX && op.opcode != TOSAREDUCE_MIN) {
+        return false;
+    }
+    const std::vector<int64_t>& shape = graph.operand(op, op.operands.size() - 1).shape;
+    const int64_t length = shape.back();
+    return graph.integer(op, 0) == static_cast<int64_t>(shape.size()) - 1 && length % 4 == 0 &&
+           length > 4 && length <= kMaxRow;
+}
+
+/// The step of such a reduction.
+Step row_step(const Graph& graph, const Operator& op) {
+    // ROW_... of kernels/row.comp.
+    Step step{"row"};
+    if (op.opcode != TOSAREDUCE_SUM) {
+        step.mode = op.opcode == TOSAREDUCE_MAX ? 1 : 2;
+        constexpr int64_t kIgnore = 2;  // TOSA's nan_mode
+        if (graph.integer(op, 1) == kIgnore) step.mode |= 8;
+    }
+    if (is_float(graph.result(op).type)) step.mode |= 4;
+    return step;
+}
+
+/// As read by a program on rows: a size of 1 at the end is the row's.
+std::vector<int64_t> in_rows(std::vector<int64_t> shape, int64_t row) {
+    if (row != 0 && !shape.empty() && shape.back() == 1) shape.back() = row;
+    return shape;
+}
 
 uint64_t aligned(uint64_t bytes, uint64_t to) { return (bytes + to - 1) / to * to; }
 
@@ -57,13 +89,17 @@ Planner::Planner(Graph graph, const ResourceSlots& resources, const DeviceTraits
       alias_(graph_.tensors.size()),
       makers_(graph_.tensors.size(), nullptr),
       consumers_(graph_.tensors.size(), 0),
-      readers_(graph_.tensors.size(), nullptr) {
+      readers_(graph_.tensors.size(), nullptr),
+      depths_(graph_.tensors.size(), 0) {
     for (uint32_t i = 0; i < alias_.size(); ++i) alias_[i] = i;
     for (const Operator& op : graph_.operators) {
         for (const uint32_t result : op.results) makers_[result] = &op;
         if (op.opcode == TOSARESHAPE) alias_[op.results[0]] = root(op.operands[0]);
     }
     for (const Operator& op : graph_.operators) {
+        if (!vgf::is_elementwise(op.opcode)) {
+            read_otherwise_.insert(op.operands.begin(), op.operands.end());
+        }
         if (op.opcode == TOSARESHAPE) continue;
         std::set<uint32_t> read;
         for (const uint32_t operand : op.operands) read.insert(root(operand));
@@ -104,8 +140,25 @@ uint64_t Planner::add_constant(const void* data, size_t bytes) {
 
 void Planner::run() {
     for (const Operator& op : graph_.operators) {
-        if (op.opcode == TOSARESHAPE || vgf::is_elementwise(op.opcode)) continue;
+        if (op.opcode == TOSARESHAPE) continue;
         const uint32_t made = op.results[0];
+        const bool reduces_rows = reads_rows(graph_, op) && !output_ports_.count(made) &&
+                                  !read_otherwise_.count(made);
+        if (reduces_rows) rows_.insert(made);
+        if (reduces_rows || vgf::is_elementwise(op.opcode)) {
+            // A program is not endless; and what it is made by calls itself for every operator.
+            uint32_t depth = 0;
+            for (const size_t index : value_operands(op)) {
+                const uint32_t operand = root(op.operands[index]);
+                if (!memory_.count(operand)) depth = std::max(depth, depths_[operand]);
+            }
+            depths_[made] = depth + 1;
+            if (depth >= kMaxDepth) {
+                need(made);
+                depths_[made] = 0;
+            }
+            continue;
+        }
         if (op.opcode == TOSATRANSPOSE && consumers_[made] == 1 && !output_ports_.count(made) &&
             reads_transposed(graph_, *readers_[made], made)) {
             deferred_.insert(made);
@@ -174,6 +227,7 @@ uint32_t Planner::temporary(ElementType type, std::vector<int64_t> shape) {
     makers_.push_back(op_);
     consumers_.push_back(1);
     readers_.push_back(op_);
+    depths_.push_back(0);
     return tensor;
 }
 
@@ -199,16 +253,72 @@ void Planner::write_tensor(Group& group, uint32_t tensor, uint32_t push, uint32_
     memory_.insert(tensor);
 }
 
+bool Planner::is_of_row(uint32_t read, const Tensor& result) const {
+    const std::vector<int64_t>& shape = graph_.tensors[read].shape;
+    const uint32_t tensor = root(read);
+    if (memory_.count(tensor) || graph_.tensors[tensor].constant || shape.empty()) return false;
+    std::vector<int64_t> whole = shape;
+    whole.back() = result.shape.back();
+    if (shape.back() != 1 || whole != result.shape) return false;
+    if (rows_.count(tensor)) {
+        return graph_.operand(*makers_[tensor], makers_[tensor]->operands.size() - 1).shape == whole;
+    }
+    if (!is_elementwise(tensor)) return false;
+    const Operator& op = *makers_[tensor];
+    const std::vector<size_t> operands = value_operands(op);
+    return std::any_of(operands.begin(), operands.end(), [&](size_t index) {
+        return elements(graph_.operand(op, index)) == elements(graph_.tensors[read]) &&
+               is_of_row(op.operands[index], result);
+    });
+}
+
+int64_t Planner::row_of(uint32_t tensor) const {
+    if (memory_.count(tensor) || !is_elementwise(tensor)) return 0;
+    const Operator& op = *makers_[tensor];
+    const Tensor& result = graph_.result(op);
+    for (const size_t index : value_operands(op)) {
+        if (elements(graph_.operand(op, index)) != elements(result)) {
+            if (is_of_row(op.operands[index], result)) return result.shape.back();
+        } else if (const int64_t row = row_of(root(op.operands[index])); row != 0) {
+            return row;
+        }
+    }
+    return 0;
+}
+
+void Planner::plan_now(uint32_t tensor) {
+    const Operator* const reader = op_;
+    op_ = makers_[tensor];
+    plan_anchor(*this);
+    op_ = reader;
+}
+
+Group Planner::group_for(uint32_t tensor, int64_t row) const {
+    Group group;
+    group.kernel = row != 0 ? "row" : "elementwise";
+    group.elements_per_group = 256;
+    group.elements = elements_of(tensor);
+    group.shape = text_of(graph_.tensors[tensor]);
+    group.row = row;
+    if (row != 0) {
+        uint32_t width = 1;
+        while (4 * int64_t{width} < row) width *= 2;
+        const uint32_t threads = std::max(width, 64U);
+        const int64_t rows = group.elements / row;
+        group.specialization = {{20, threads}, {21, width}};
+        group.push[2] = static_cast<int32_t>(row);
+        group.push[3] = static_cast<int32_t>(rows);
+        const uint32_t at_once = threads / width;
+        group.workgroups = (static_cast<uint64_t>(rows) + at_once - 1) / at_once;
+    }
+    return group;
+}
+
 void Planner::need(uint32_t wanted) {
     const uint32_t tensor = root(wanted);
     if (memory_.count(tensor) || graph_.tensors[tensor].constant) return;
-    if (deferred_.erase(tensor)) {
-        const Operator* const reader = op_;
-        op_ = makers_[tensor];
-        plan_anchor(*this);
-        op_ = reader;
-        return;
-    }
+    if (deferred_.erase(tensor)) return plan_now(tensor);
+    if (rows_.erase(tensor)) plan_now(tensor);
     if (!is_elementwise(tensor)) {
         Group& group = groups_[group_of_.at(tensor)];
         store(group, tensor, group.values.at(tensor));
@@ -217,35 +327,34 @@ void Planner::need(uint32_t wanted) {
     }
     std::set<uint32_t> seen;
     need_operands(tensor, seen);
+    const int64_t row = row_of(tensor);
     seen.clear();
     const int last = last_group(tensor, seen);
     // What other groups have in registers only must be in memory; of the last one, if it is not
     // joined.
     const auto store_leaves = [&](bool all) {
         for (const uint32_t leaf : seen) {
-            if (is_elementwise(leaf) || memory_.count(leaf) || graph_.tensors[leaf].constant)
-                continue;
+            if (is_computed(leaf) || memory_.count(leaf) || graph_.tensors[leaf].constant) continue;
             if (all || static_cast<int>(group_of_.at(leaf)) != last) need(leaf);
         }
     };
     store_leaves(false);
-    if (last >= 0 && groups_[static_cast<size_t>(last)].has_program &&
-        groups_[static_cast<size_t>(last)].elements == elements_of(tensor)) {
-        Group trial = groups_[static_cast<size_t>(last)];
-        if (compute_in(trial, tensor)) {
-            groups_[static_cast<size_t>(last)] = std::move(trial);
-            group_of_[tensor] = static_cast<uint32_t>(last);
-            memory_.insert(tensor);
-            return;
+    if (last >= 0) {
+        const Group& candidate = groups_[static_cast<size_t>(last)];
+        if (candidate.has_program && candidate.elements == elements_of(tensor) &&
+            (row == 0 || candidate.row == row)) {
+            Group trial = candidate;
+            if (compute_in(trial, tensor)) {
+                groups_[static_cast<size_t>(last)] = std::move(trial);
+                group_of_[tensor] = static_cast<uint32_t>(last);
+                memory_.insert(tensor);
+                return;
+            }
         }
     }
     store_leaves(true);
     for (;;) {
-        Group group;
-        group.kernel = "elementwise";
-        group.elements_per_group = 256;
-        group.elements = elements_of(tensor);
-        group.shape = text_of(graph_.tensors[tensor]);
+        Group group = group_for(tensor, row_of(tensor));
         if (compute_in(group, tensor)) {
             groups_.push_back(std::move(group));
             group_of_[tensor] = static_cast<uint32_t>(groups_.size() - 1);
@@ -261,11 +370,23 @@ void Planner::need(uint32_t wanted) {
 
 void Planner::need_operands(uint32_t tensor, std::set<uint32_t>& seen) {
     const Operator& op = *makers_[tensor];
+    const Tensor& result = graph_.result(op);
     for (const size_t index : value_operands(op)) {
         const uint32_t operand = root(op.operands[index]);
         if (memory_.count(operand) || graph_.tensors[operand].constant) continue;
         if (!seen.insert(operand).second) continue;
-        if (elements_of(operand) != elements_of(tensor)) {
+        const bool same = elements_of(operand) == elements_of(tensor);
+        const bool reduced = rows_.count(tensor) != 0;  // `tensor` is the reduction
+        if (same && rows_.count(operand)) {
+            // A value of each row outside of a program on rows.
+            if (!in_row_program_) need(operand);
+            else need_operands(operand, seen);
+        } else if (!same && !reduced && is_of_row(op.operands[index], result)) {
+            const bool outer = in_row_program_;
+            in_row_program_ = true;
+            need_operands(operand, seen);
+            in_row_program_ = outer;
+        } else if (!same && !reduced) {
             need(operand);
         } else if (is_elementwise(operand)) {
             // What several operators read is computed once, unless it is one step from memory.
@@ -274,7 +395,13 @@ void Planner::need_operands(uint32_t tensor, std::set<uint32_t>& seen) {
                 memory_.count(
                     root(makers_[operand]->operands[value_operands(*makers_[operand])[0]]));
             need_operands(operand, seen);
-            if (consumers_[operand] > 1 && !cheap) need(operand);
+            const bool of_row = in_row_program_ && !reduced;
+            if (consumers_[operand] > 1 && !cheap && !of_row) {
+                const bool outer = in_row_program_;
+                in_row_program_ = false;
+                need(operand);
+                in_row_program_ = outer;
+            }
         }
     }
 }
@@ -282,7 +409,7 @@ void Planner::need_operands(uint32_t tensor, std::set<uint32_t>& seen) {
 int Planner::last_group(uint32_t tensor, std::set<uint32_t>& seen) const {
     int last = -1;
     if (!seen.insert(tensor).second) return last;
-    if (!memory_.count(tensor) && is_elementwise(tensor)) {
+    if (!memory_.count(tensor) && is_computed(tensor)) {
         const Operator& op = *makers_[tensor];
         for (const size_t index : value_operands(op)) {
             last = std::max(last, last_group(root(op.operands[index]), seen));
@@ -301,7 +428,7 @@ bool Planner::compute_in(Group& group, uint32_t tensor) {
 
 bool Planner::fits(const Group& group) {
     // Beyond this, registers run short: it is better to go through memory.
-    constexpr size_t kMaxSteps = 40;
+    constexpr size_t kMaxSteps = 60;
     return group.program.steps().size() <= kMaxSteps;
 }
 
@@ -309,18 +436,29 @@ int Planner::value_of(Group& group, uint32_t tensor) {
     const auto known = group.values.find(tensor);
     if (known != group.values.end()) return known->second;
     int value = kNoValue;
-    if (memory_.count(tensor) || graph_.tensors[tensor].constant || !is_elementwise(tensor)) {
-        value = load(group, tensor, graph_.tensors[tensor].shape);
+    const bool given = memory_.count(tensor) || graph_.tensors[tensor].constant;
+    if (given || !is_computed(tensor)) {
+        value = load(group, tensor, in_rows(graph_.tensors[tensor].shape, group.row));
+    } else if (rows_.count(tensor)) {
+        const Operator& op = *makers_[tensor];
+        Step step = row_step(graph_, op);
+        step.operands[0] = value_of(group, root(op.operands.back()));
+        value = group.program.add(step);
+        group.text += (group.text.empty() ? "" : " ") + std::string(opcode_name(op.opcode));
     } else {
         const Operator& op = *makers_[tensor];
         const Tensor& result = graph_.tensors[op.results[0]];
+        const std::vector<int64_t> shape = in_rows(result.shape, group.row);
         std::vector<int> values;
         for (const size_t index : value_operands(op)) {
             const uint32_t operand = root(op.operands[index]);
             const Tensor& as_read = graph_.tensors[op.operands[index]];
-            values.push_back(elements(as_read) == elements(result)
+            const bool at_hand = elements(as_read) == elements(result) ||
+                                 (group.row != 0 && is_of_row(op.operands[index], result));
+            const bool in_memory = memory_.count(operand) || graph_.tensors[operand].constant;
+            values.push_back(at_hand && !(in_memory && shape != result.shape)
                                  ? value_of(group, operand)
-                                 : load(group, op.operands[index], result.shape));
+                                 : load(group, op.operands[index], shape));
         }
         GroupSink sink(*this, group);
         value = add_steps(sink, graph_, op, values);
@@ -361,7 +499,29 @@ void Planner::store(Group& group, uint32_t tensor, int value) {
 
 Slot Planner::slot_of(uint32_t tensor) const { return slots_.at(tensor); }
 
+/// What joined the group that makes it, and nothing else reads, needs no memory.
+void Planner::drop_stores() {
+    std::set<uint32_t> read;
+    for (const Group& group : groups_) read.insert(group.reads.begin(), group.reads.end());
+    for (Group& group : groups_) {
+        const auto is_dead = [&](uint32_t tensor) {
+            return !read.count(tensor) && !slots_.count(tensor);
+        };
+        std::vector<Step>& steps = group.program.steps();
+        for (auto step = steps.begin(); step != steps.end();) {
+            const bool dead = std::string(step->name) == "store" && step->tensor != kNoTensor &&
+                              is_dead(step->tensor);
+            if (dead) {
+                group.writes.erase(
+                    std::find(group.writes.begin(), group.writes.end(), step->tensor));
+            }
+            step = dead ? steps.erase(step) : step + 1;
+        }
+    }
+}
+
 void Planner::finish() {
+    drop_stores();
     // Constants that kernels read as they are.
     for (const Group& group : groups_) {
         for (const uint32_t tensor : group.reads) {

@@ -37,6 +37,7 @@ struct Group {
     bool apart = false;  ///< writes other words of its tensor than the groups before it
     bool dot = false;
     int64_t elements = 0;         ///< that its program runs on
+    int64_t row = 0;              ///< of kernels/row.comp: elements of a row
     uint32_t elements_per_group;  ///< of a workgroup
     uint64_t workgroups = 0;      ///< 0: from the elements
     ProgramBuilder program;
@@ -95,6 +96,18 @@ class Planner {
   private:
     uint32_t root(uint32_t tensor) const;
     bool is_elementwise(uint32_t tensor) const;
+    /// Whether a program may compute a tensor from others: elementwise, or a reduction of rows.
+    bool is_computed(uint32_t tensor) const {
+        return is_elementwise(tensor) || rows_.count(tensor) != 0;
+    }
+    /// Whether `read`, of a size of 1 where `result` has rows, is a value of each row that a program
+    /// on rows has at hand.
+    bool is_of_row(uint32_t read, const Tensor& result) const;
+    /// The length of the rows that a program of `tensor` needs; 0: none.
+    int64_t row_of(uint32_t tensor) const;
+    void plan_now(uint32_t tensor);
+    Group group_for(uint32_t tensor, int64_t row) const;
+    void drop_stores();
     int64_t elements_of(uint32_t tensor) const { return elements(graph_.tensors[tensor]); }
 
     /// Gives memory to what the program of `tensor` cannot compute on the way.
@@ -122,6 +135,10 @@ class Planner {
     std::vector<uint32_t> consumers_;       ///< by root: operators
     std::vector<const Operator*> readers_;  ///< by root: one of them
     std::set<uint32_t> deferred_;           ///< results of TRANSPOSE that are made when needed
+    std::set<uint32_t> rows_;               ///< results of reductions that programs on rows compute
+    std::set<uint32_t> read_otherwise_;     ///< by operators that are not elementwise
+    bool in_row_program_ = false;           ///< need_operands is about a program on rows
+    std::vector<uint32_t> depths_;          ///< by root: operators of its program, one after the other
     std::map<uint32_t, std::vector<uint32_t>> output_ports_;  ///< resources, by root
     std::map<uint32_t, Slot> slots_;                          ///< of roots that have memory
     std::map<uint32_t, uint32_t> group_of_;                   ///< the group that computes a root
