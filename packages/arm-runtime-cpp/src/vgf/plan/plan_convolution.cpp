@@ -33,7 +33,7 @@ void set(Group& group, size_t at, const std::array<int32_t, 3>& values) {
 
 /// Several threads for each sum, where there are few sums, and long ones.
 void set_split(Group& group, int64_t terms, const DeviceTraits& device) {
-    constexpr int64_t kThreads = 32768;
+    constexpr int64_t kThreads = 131072;
     const int64_t threads = (group.elements + 3) / 4;
     uint32_t split = 1;
     while (!device.cpu && split < 64 && threads * split < kThreads && terms >= 8 * split) {
