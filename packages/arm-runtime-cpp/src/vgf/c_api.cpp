@@ -130,8 +130,7 @@ const char* arm_vgf_last_error(void) { return last_error.c_str(); }
 int arm_vgf_find_device(const arm_vgf_options* given, arm_vgf_device* device) {
     return status_of([&] {
         const vgf::DeviceInfo found = vgf::find_device(options_of(given));
-        give(device,
-             {0, kept(found.name), vgf::name_of(found.engine), kept(found.engine_reason)});
+        give(device, {0, kept(found.name), vgf::name_of(found.engine), kept(found.engine_reason)});
     });
 }
 

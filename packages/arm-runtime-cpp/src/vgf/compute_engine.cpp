@@ -79,7 +79,9 @@ class ComputeEngine : public Engine {
             const std::string where =
                 "VGF segment " + std::to_string(i) + " ('" + segment.name + "')";
             if (!segment.graph) {
-                throw Error(where + ": the compute engine does not run compute shaders yet");
+                throw Error(
+                    where +
+                    ": the compute engine does not run compute shaders: the engine `layer` does");
             }
             make_plan(read_graph(program, segment, where), slots_, traits, shared_bytes_, plan);
         }
