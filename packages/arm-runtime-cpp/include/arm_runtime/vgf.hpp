@@ -98,6 +98,15 @@ struct Options {
 /// `arm_runtime` in the user's cache folder. Throws Error: no such engine.
 Options options_from_environment();
 
+/// What would run programs with these options.
+struct DeviceInfo {
+    std::string name;  ///< as Session::device
+    EngineKind engine;
+    std::string engine_reason;
+};
+/// Opens the device, which sessions with the same options then use. Throws Error, as Session does.
+DeviceInfo find_device(const Options& options);
+
 /// A loaded program. All sessions of a process share one device of each kind; several threads may
 /// use several sessions at once, and calls on one session wait for each other.
 class Session {

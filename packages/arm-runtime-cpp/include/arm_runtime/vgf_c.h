@@ -33,6 +33,17 @@ typedef struct arm_vgf_options {
         engine; /* "native", "compute", "layer"; NULL: as ARM_VGF_ENGINE says, else the best */
 } arm_vgf_options;
 
+/* Texts live as long as the process. */
+typedef struct arm_vgf_device {
+    size_t size;
+    const char* name;
+    const char* engine;        /* "native", "compute" or "layer" */
+    const char* engine_reason; /* a sentence */
+} arm_vgf_device;
+
+/* What would run programs with these options, which may be NULL. 0, or -1: nothing would. */
+ARM_VGF_EXPORT int arm_vgf_find_device(const arm_vgf_options* options, arm_vgf_device* device);
+
 /* Loads a VGF of `bytes` bytes, which may go away afterwards. `options` may be NULL. NULL: it
  * failed. */
 ARM_VGF_EXPORT arm_vgf_session* arm_vgf_open(const void* vgf, size_t bytes,

@@ -41,6 +41,15 @@ class Event:
     end: int
 
 
+@dataclass(frozen=True)
+class Device:
+    """A device, and who runs graphs on it: ``engine``, and why, as a sentence."""
+
+    name: str
+    engine: str
+    engine_reason: str
+
+
 class _Sized(ctypes.Structure):
     """A structure of ``arm_runtime/vgf_c.h``: its first member is its size."""
 
@@ -50,6 +59,13 @@ class _Sized(ctypes.Structure):
 
 class _Options(_Sized):
     _fields_ = (("size", ctypes.c_size_t), ("device", ctypes.c_char_p), ("engine", ctypes.c_char_p))
+
+
+class _Device(_Sized):
+    _fields_ = (
+        ("size", ctypes.c_size_t),
+        *((name, ctypes.c_char_p) for name in ("name", "engine", "engine_reason")),
+    )
 
 
 class _Info(_Sized):
@@ -95,6 +111,7 @@ class _Event(_Sized):
 _Handle = ctypes.c_void_p
 _Arguments = ctypes.POINTER(_Argument)
 LIBRARY.arm_vgf_last_error.restype = ctypes.c_char_p
+LIBRARY.arm_vgf_find_device.argtypes = (ctypes.POINTER(_Options), ctypes.POINTER(_Device))
 LIBRARY.arm_vgf_open.restype = _Handle
 LIBRARY.arm_vgf_open.argtypes = (ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(_Options))
 LIBRARY.arm_vgf_close.argtypes = (_Handle,)
@@ -114,6 +131,17 @@ ENGINES = ("native", "compute", "layer")
 def _checked(status: int) -> None:
     if status:
         raise VgfError(LIBRARY.arm_vgf_last_error().decode())
+
+
+def _options(device: str | int | None, engine: str | None) -> _Options:
+    return _Options(None if device is None else str(device).encode(), None if engine is None else engine.encode())
+
+
+def find_device(device: str | int | None = None, engine: str | None = None) -> Device:
+    """What would run a program here; arguments and errors are those of ``Session``."""
+    found = _Device()
+    _checked(LIBRARY.arm_vgf_find_device(ctypes.byref(_options(device, engine)), ctypes.byref(found)))
+    return Device(found.name.decode(), found.engine.decode(), found.engine_reason.decode())
 
 
 class Session:
@@ -146,10 +174,7 @@ class Session:
         if not isinstance(vgf, bytes | bytearray | memoryview):
             raise TypeError(f"a VGF's bytes are needed, not {type(vgf).__name__}; of a file: Path(...).read_bytes()")
         data = bytes(vgf)
-        options = _Options(
-            None if device is None else str(device).encode(), None if engine is None else engine.encode()
-        )
-        self._opened = LIBRARY.arm_vgf_open(data, len(data), ctypes.byref(options))
+        self._opened = LIBRARY.arm_vgf_open(data, len(data), ctypes.byref(_options(device, engine)))
         if not self._opened:
             raise VgfError(LIBRARY.arm_vgf_last_error().decode())
         info = self._info()

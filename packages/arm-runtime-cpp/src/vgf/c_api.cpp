@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -84,6 +85,25 @@ std::vector<vgf::Argument> convert(const arm_vgf_argument* arguments, size_t cou
     return out;
 }
 
+vgf::Options options_of(const arm_vgf_options* given) {
+    vgf::Options options = vgf::options_from_environment();
+    if (given != nullptr) {
+        const arm_vgf_options wanted = received(given);
+        if (wanted.device != nullptr) options.device = wanted.device;
+        if (wanted.engine != nullptr) options.engine = vgf::engine_named(wanted.engine);
+    }
+    return options;
+}
+
+/// The same text for the life of the process.
+const char* kept(const std::string& text) {
+    static std::mutex mutex;
+    // Never destroyed: callers may read until the end.
+    static auto& texts = *new std::set<std::string>;
+    const std::lock_guard<std::mutex> lock(mutex);
+    return texts.insert(text).first->c_str();
+}
+
 /// Calls `function`; what it throws becomes the last error.
 template <typename Function>
 bool guarded(Function function) {
@@ -107,16 +127,17 @@ uint32_t arm_vgf_api_version(void) { return ARM_VGF_API_VERSION; }
 
 const char* arm_vgf_last_error(void) { return last_error.c_str(); }
 
+int arm_vgf_find_device(const arm_vgf_options* given, arm_vgf_device* device) {
+    return status_of([&] {
+        const vgf::DeviceInfo found = vgf::find_device(options_of(given));
+        give(device, {0, kept(found.name), vgf::name_of(found.engine), kept(found.engine_reason)});
+    });
+}
+
 arm_vgf_session* arm_vgf_open(const void* data, size_t bytes, const arm_vgf_options* given) {
     std::unique_ptr<arm_vgf_session> opened;
     guarded([&] {
-        vgf::Options options = vgf::options_from_environment();
-        if (given != nullptr) {
-            const arm_vgf_options wanted = received(given);
-            if (wanted.device != nullptr) options.device = wanted.device;
-            if (wanted.engine != nullptr) options.engine = vgf::engine_named(wanted.engine);
-        }
-        opened = std::make_unique<arm_vgf_session>(vgf::Session(data, bytes, options));
+        opened = std::make_unique<arm_vgf_session>(vgf::Session(data, bytes, options_of(given)));
     });
     return opened.release();
 }

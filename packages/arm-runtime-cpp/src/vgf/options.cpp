@@ -23,9 +23,8 @@ EngineKind engine_named(const std::string& name) {
          {EngineKind::kAny, EngineKind::kNative, EngineKind::kCompute, EngineKind::kLayer}) {
         if (name == name_of(kind)) return kind;
     }
-    throw Error(
-        "there is no VGF engine '" + name +
-        "': ARM_VGF_ENGINE is native, compute or layer; leave it out for the best of this machine");
+    throw Error("there is no VGF engine '" + name +
+                "': it is native, compute or layer; leave it out for the best of this machine");
 }
 
 Options options_from_environment() {

@@ -161,6 +161,11 @@ Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
+DeviceInfo find_device(const Options& options) {
+    const Device& device = Device::get(options);
+    return {device.name(), device.engine(), device.engine_reason()};
+}
+
 const std::vector<TensorInfo>& Session::inputs() const { return impl_->inputs(); }
 const std::vector<TensorInfo>& Session::outputs() const { return impl_->outputs(); }
 const MemoryUse& Session::memory() const { return impl_->memory(); }

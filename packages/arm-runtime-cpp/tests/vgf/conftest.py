@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,22 @@ def vgf(runtime: Any) -> Any:
             raise
         pytest.skip(str(error))
     return module
+
+
+@pytest.fixture(scope="session")
+def layer(vgf: Any) -> Callable[[bytes], Any]:
+    """Sessions on Arm's emulation layer; CI has it."""
+
+    def load(data: bytes) -> Any:
+        return vgf.Session(data, engine="layer")
+
+    try:
+        vgf.find_device(engine="layer")
+    except vgf.VgfError as error:
+        if "install" not in str(error) or "CI" in os.environ:
+            raise
+        pytest.skip(str(error))
+    return load
 
 
 @pytest.fixture(scope="session")

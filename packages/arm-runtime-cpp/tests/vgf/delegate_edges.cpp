@@ -100,6 +100,8 @@ int main(int count, char** words) {
     const std::vector<char> vgf((std::istreambuf_iterator<char>(file)),
                                 std::istreambuf_iterator<char>());
     set_option("devise", "0");
+    set_option("engine", "warp");
+    set_option("engine", "compute");
     set_option("device", "no such device");
     load(vgf);
     set_option("device", words[2]);

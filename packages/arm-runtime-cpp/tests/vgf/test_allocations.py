@@ -6,21 +6,20 @@ import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from vgf_files import graph_vgf
+import pytest
+from vgf_files import Load, graph_vgf
+from vgf_process import emulation_layer
 
 from arm_tosa_core.tosa.ir import DType
 
 
-def test_runs_allocate_nothing(vgf: Any, cmake_build: Callable[..., Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["compute", "layer"])
+def test_runs_allocate_nothing(layer: Load, cmake_build: Callable[..., Path], tmp_path: Path, engine: str) -> None:
     """Whatever is counted was asked for by the driver or by Arm's emulation layer (one per run, of its graph layer)."""
-    import emulation_layer
-
     (tmp_path / "abs.vgf").write_bytes(graph_vgf("ABS", DType.INT32, 16))
     program = cmake_build("host", "vgf_count_allocations") / "tests" / "vgf" / "vgf_count_allocations"
-    layers = str(Path(emulation_layer.__file__).parent / "deploy")
-    env = {**os.environ, "ARM_VGF_LAYERS": layers, "ARM_VGF_CACHE": str(tmp_path)}
+    env = {**os.environ, **emulation_layer(), "ARM_VGF_CACHE": str(tmp_path), "ARM_VGF_ENGINE": engine}
     command = [str(program), str(tmp_path / "abs.vgf"), "20"]
     done = subprocess.run(command, env=env, check=True, stdout=subprocess.PIPE, text=True, timeout=300)
     control, runs, *lines = done.stdout.splitlines()

@@ -1,8 +1,9 @@
-"""``VgfBackend`` at its edges: the option ``device``, int64 arguments, and arguments that do not fit."""
+"""``VgfBackend`` at its edges: its options, int64 arguments, and arguments that do not fit."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -25,8 +26,6 @@ def steps(
     vgf: Any, cmake_build: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
 ) -> subprocess.CompletedProcess[str]:
     """What ``delegate_edges.cpp`` printed, on the device that Python chose, by a part of its name."""
-    import emulation_layer
-
     graph = Graph()
     x = graph.input("x", (4,), DType.INT32)
     graph.outputs = [graph.append("ADD", [x, x]).output]
@@ -37,31 +36,36 @@ def steps(
         assert np.array_equal(session.run([np.array([1, 2, 3, 4], np.int32)])[0], [2, 4, 6, 8])
         device = session.device.split()[0].upper()
     program = cmake_build("host", "vgf_delegate_edges") / "tests" / "vgf" / "vgf_delegate_edges"
-    layers = str(Path(emulation_layer.__file__).parent / "deploy")
-    # The option goes before the variable.
-    env = {**os.environ, "ARM_VGF_LAYERS": layers, "ARM_VGF_CACHE": str(folder), "ARM_VGF_DEVICE": "none such"}
+    # Options go before variables.
+    env = {**os.environ, "ARM_VGF_CACHE": str(folder), "ARM_VGF_DEVICE": "none such", "ARM_VGF_ENGINE": "native"}
     command = [str(program), str(file), device]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return done
 
 
-def test_option(steps: subprocess.CompletedProcess[str]) -> None:
+def test_options(steps: subprocess.CompletedProcess[str]) -> None:
     lines = steps.stdout.splitlines()
-    assert lines[0] == f"option devise 0: {INVALID_ARGUMENT}"
-    assert lines[1:3] == [f"option device no such device: {OK}", f"load: {INVALID_COMPATIBILITY}"]
-    assert lines[3].startswith("option device ") and lines[4] == f"load: {OK}"
-    assert "no option 'devise' of this type; it has 'device', a string" in steps.stderr
-    assert "no Vulkan 1.3 device 'no such device' that runs Arm's ML extensions; this machine has 0:" in steps.stderr
+    assert lines[:3] == [
+        f"option devise 0: {INVALID_ARGUMENT}",
+        f"option engine warp: {INVALID_ARGUMENT}",
+        f"option engine compute: {OK}",
+    ]
+    assert lines[3:5] == [f"option device no such device: {OK}", f"load: {INVALID_COMPATIBILITY}"]
+    assert lines[5].startswith("option device ") and lines[6] == f"load: {OK}"
+    assert "no option 'devise' of this type; it has 'device' and 'engine', strings" in steps.stderr
+    assert "no VGF engine 'warp'" in steps.stderr
+    assert "`compute` needs a Vulkan 1.1 device that fits 'no such device'; this machine has 0:" in steps.stderr
+    assert re.search(r"VgfBackend: on .*, engine compute \(it was asked for\)", steps.stderr)
 
 
 def test_int64(steps: subprocess.CompletedProcess[str]) -> None:
     """Narrowed and widened; out of int32's range: refused, with the argument and the number."""
     lines = steps.stdout.splitlines()
-    assert lines[5:7] == [f"int64: {OK}", "2 -4 1073741824 -2147483648 "]
-    assert lines[7] == f"range: {INVALID_ARGUMENT}"
+    assert lines[7:9] == [f"int64: {OK}", "2 -4 1073741824 -2147483648 "]
+    assert lines[9] == f"range: {INVALID_ARGUMENT}"
     assert "input 0 ('input_0') holds 2147483648, which int32, the program's type, cannot" in _said(steps, "range")
-    assert lines[8:10] == [f"int64 out: {OK}", "2 4 6 8 "]
+    assert lines[10:12] == [f"int64 out: {OK}", "2 4 6 8 "]
 
 
 def test_threads(steps: subprocess.CompletedProcess[str]) -> None:

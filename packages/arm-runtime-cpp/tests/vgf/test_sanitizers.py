@@ -6,53 +6,58 @@ import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from vgf_files import graph_vgf
+from vgf_files import Load, graph_vgf
 from vgf_net import Net
+from vgf_process import emulation_layer
 
 from arm_tosa_core.tosa.ir import DType
 
 FOLDER = Path(__file__).parent
 
+both_engines = pytest.mark.parametrize("engine", ["compute", "layer"])
 
-def clean(command: list[str], folder: Path) -> None:
+
+def clean(command: list[str], folder: Path, engine: str) -> None:
     """Runs a sanitized program, twice: the first run leaves caches that the second reads. What llvmpipe itself leaks is
     not counted: 48 bytes for every pipeline, in blocks whose allocation it calls directly."""
-    import emulation_layer
-
     (folder / "leaks").write_text("leak:libvulkan_lvp.so\n")
     env = {
         **os.environ,
         "LSAN_OPTIONS": f"suppressions={folder / 'leaks'}",
         "ARM_VGF_CACHE": str(folder / "cache"),
-        "ARM_VGF_LAYERS": str(Path(emulation_layer.__file__).parent / "deploy"),
+        "ARM_VGF_ENGINE": engine,
+        **emulation_layer(),
     }
     for _ in range(2):
         done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=600, check=False)
         assert done.returncode == 0, done.stderr[-3000:]
 
 
-def test_a_session_is_clean(vgf: Any, cmake_build: Callable[..., Path], tmp_path: Path) -> None:
+@both_engines
+def test_a_session_is_clean(layer: Load, cmake_build: Callable[..., Path], tmp_path: Path, engine: str) -> None:
     """Loads a graph, runs it twice and unloads it."""
     x = np.arange(-8, 8, dtype=np.int32)
     (tmp_path / "abs.vgf").write_bytes(graph_vgf("ABS", DType.INT32, 16))
     x.tofile(tmp_path / "x")
     play = cmake_build("host-asan", "vgf_play") / "tests" / "vgf" / "vgf_play"
-    clean([str(play), "abs.vgf", "2", "x", "y"], tmp_path)
+    clean([str(play), "abs.vgf", "2", "x", "y"], tmp_path, engine)
     assert np.array_equal(np.fromfile(tmp_path / "y", np.int32), np.abs(x))
 
 
-def test_a_program_is_clean(pte: Path, cmake_build: Callable[..., Path], tmp_path: Path) -> None:
+@both_engines
+def test_a_program_is_clean(
+    layer: Load, pte: Path, cmake_build: Callable[..., Path], tmp_path: Path, engine: str
+) -> None:
     """The delegate in ``arm_runner``, whose shared library brings this runtime's own layers."""
     x = np.random.default_rng(0).standard_normal((1, 3, 8, 8)).astype(np.float32)
     np.save(tmp_path / "x.npy", x)
     runner = cmake_build("host-asan", "arm_runner") / "arm_runner"
     outputs = ["--output", "y.npy", "--output", "i.npy"]
-    clean([str(runner), "--model", str(pte), "--input", "x.npy", *outputs, "--repeat", "2"], tmp_path)
+    clean([str(runner), "--model", str(pte), "--input", "x.npy", *outputs, "--repeat", "2"], tmp_path, engine)
     expected = Net()(torch.from_numpy(x))[0].detach().numpy()
     np.testing.assert_allclose(np.load(tmp_path / "y.npy"), expected, rtol=1e-5, atol=1e-6)
 

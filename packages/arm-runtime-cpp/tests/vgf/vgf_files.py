@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from arm_vgf.model_converter import convert
 SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT+FP+int16+bf16+fft")
 TENSOR, STORAGE_BUFFER, UNIFORM_BUFFER = 1000460000, 7, 6  # VkDescriptorType
 R8_UINT, R8_SINT, R16_UINT, R32_SINT, R32_SFLOAT = 13, 14, 74, 99, 100  # VkFormat
+#: Opens a VGF on an engine.
+Load = Callable[[bytes], Any]
 SHADERS = Path(__file__).parent / "shaders"
 
 
@@ -93,6 +96,11 @@ class Segment:
     constants: list[tuple[int, int]] = field(default_factory=list)  # graph constant id, resource
     dispatch: tuple[int, int, int] = (0, 0, 0)
     push_constants: bool = False
+
+
+def double(source: int, target: int, name: str = "double", size: int = 4) -> Segment:
+    """A graph segment that makes x + x of int32 [size], from one resource to another."""
+    return Segment(double_code(size), {0: [(0, source), (1, target)]}, entry_point="graph_partition_0", name=name)
 
 
 def write(

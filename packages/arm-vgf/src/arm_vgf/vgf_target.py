@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import ctypes
-import ctypes.util
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from arm_tosa_core.plugin.health import Finding, distribution, tool
-from arm_tosa_core.plugin.target import Span, Target
-from arm_tosa_core.support.errors import ToolError
+from arm_tosa_core.plugin.target import Span, Step, Target
+from arm_tosa_core.support.errors import ToolError, UsageError
 
 from .constraints import checks_for
+from .health import HEALTH
 from .rewrites import REWRITES
 from .vgf_format import BACKEND_ID, check_vgf
 
@@ -21,23 +19,6 @@ if TYPE_CHECKING:
 
     from arm_tosa_core.exir.compile_spec import ArmCompileSpec
     from arm_tosa_core.tosa.specification import TosaSpecification
-
-
-def _vulkan_loader() -> Finding:
-    needed_for, fix = "running VGF", "apt install libvulkan1 mesa-vulkan-drivers, or your GPU's driver"
-    name = ctypes.util.find_library("vulkan") or "libvulkan.so.1"
-    try:
-        ctypes.CDLL(name)
-    except OSError:
-        return Finding("Vulkan loader", "missing", "", needed_for, fix)
-    return Finding("Vulkan loader", "ok", name, needed_for)
-
-
-HEALTH = (
-    tool("model-converter", "ai-ml-sdk-model-converter", "compiling for VGF"),
-    _vulkan_loader,
-    distribution("ai-ml-emulation-layer-for-vulkan", "running VGF without a driver that has Arm's extensions"),
-)
 
 
 def vgf_target(
@@ -61,6 +42,7 @@ def vgf_target(
         compile_spec=compile_spec,
         extract=_extract,
         profile=_profile,
+        plan=_plan if find_spec("arm_runtime") else None,
         health=HEALTH,
     )
 
@@ -77,6 +59,22 @@ def _profile(vgf: bytes, inputs: Sequence[np.ndarray[Any, Any]]) -> tuple[list[n
             session.profile()  # from here on, runs are noted
             outputs: list[np.ndarray[Any, Any]] = session.run(inputs)
             return outputs, [(event.begin, event.end, event.name) for event in session.profile()]
+    except RuntimeError as error:
+        raise ToolError("the VGF runtime", f"failed: {error}") from error
+
+
+def _plan(vgf: bytes, engine: str | None) -> Sequence[Step]:
+    from importlib import import_module
+
+    try:
+        with import_module("arm_runtime.vgf").Session(vgf, engine=engine) as session:
+            if session.engine != "compute":
+                raise UsageError(
+                    f"the engine {session.engine!r} hands whole graphs to the driver, which shows no plan: "
+                    "--engine compute shows one"
+                )
+            steps: list[Step] = session.plan()
+            return steps
     except RuntimeError as error:
         raise ToolError("the VGF runtime", f"failed: {error}") from error
 

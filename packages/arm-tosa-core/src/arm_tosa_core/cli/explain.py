@@ -1,29 +1,50 @@
-"""``arm-tosa explain``: what of a model a target takes, and why not the rest."""
+"""``arm-tosa explain``: what of a model a target takes, and why not the rest; of a compiled file, its plan."""
 
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from ..plugin import entry_points as plugins
+from ..support.errors import UsageError
 from .model import FORMS, load_program
-from .options import Calibration, Options, Quantize, TargetName, compile_spec_for, parse_options
+from .options import Calibration, Options, Quantize, compile_spec_for, parse_options
+from .payload_plan import explain_payload, target_of
 from .quantize import hint, prepare
 from .refusals import data_of, table_of
 from .report import Result, say, table
 
 
 def explain(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help=FORMS.capitalize() + ".")],
-    target: TargetName,
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help=f"{FORMS.capitalize()}; or a compiled file, such as a .vgf.")
+    ],
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="A name from `arm-tosa targets`; a model needs it.")
+    ] = None,
     quantize: Quantize = None,
     calibration: Calibration = None,
     option: Options = None,
+    engine: Annotated[
+        str | None, typer.Option(help="Of a compiled file: who would run it. Without: as it would be run here.")
+    ] = None,
 ) -> Result:
-    """Say what would be delegated, and for each operator that would not: where it is, why not, and what to do."""
+    """Say what would be delegated, and why not the rest; of a compiled file, what it becomes on this machine.
+
+    For each operator that would not be delegated: where it is, why not, and what to do.
+    """
+    if (owner := target_of(Path(model))) is not None:
+        if target or quantize or calibration or option:
+            raise UsageError(f"{model} is compiled already; of the options, explain takes --engine with it")
+        return explain_payload(Path(model), owner, engine)
+    if engine is not None:
+        raise UsageError(f"--engine is for compiled files, and {model} is a model: compile it first")
+    if target is None:
+        raise UsageError("say for which target: --target NAME, one of `arm-tosa targets`")
     spec = compile_spec_for(plugins.target(target), parse_options(option))
     program = prepare(load_program(model), spec, quantize, calibration)
     from ..exir.explain import explain as explain_program

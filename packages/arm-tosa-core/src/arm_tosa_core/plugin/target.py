@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: An event of a run: begin, end, name.
 Span = tuple[int, int, str]
+#: A step of what a payload becomes on this machine: what users read, by column.
+Step = Mapping[str, str | int]
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class Target:
             a result may be off by a quantum. The conformance kit grants some composites of 16 bits more for it.
         extract: a delegate's payload to the file that tools read, as its suffix and contents. None: the payload is it.
         profile: like ``run``, and what happened meanwhile: begin and end (nanoseconds) and name of each event.
+        plan: what a payload becomes on this machine, step by step, with the engine of that name; None: the target's
+            default. For targets whose payload is planned where it runs.
         preferences: which of several ways to say the same in TOSA suits it.
         health: what it needs of this machine, to compile and to run: lines of ``arm-tosa doctor``.
     """
@@ -81,6 +85,7 @@ class Target:
     estimate: Callable[[bytes], Mapping[str, float]] | None = None
     joins_int48_rescales: bool = False
     profile: Callable[[bytes, Arrays], tuple[list[np.ndarray[Any, Any]], Sequence[Span]]] | None = None
+    plan: Callable[[bytes, str | None], Sequence[Step]] | None = None
     preferences: Preferences = field(default_factory=Preferences)
     health: Sequence[HealthCheck] = ()
 

@@ -1,0 +1,118 @@
+"""The compute engine beside Arm's emulation layer, and its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from vgf_files import SPEC, Load, graph_vgf
+
+from arm_tosa_core.testing.harness import Execution, exported
+from arm_tosa_core.tosa.graph import Graph, Tensor
+from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.serializer import serialize
+from arm_vgf import VgfCompileSpec
+from arm_vgf.model_converter import convert
+
+Array = np.ndarray[Any, Any]
+Build = Callable[[Graph], list[Tensor]]
+
+
+def converted(build: Build) -> bytes:
+    graph = Graph()
+    graph.outputs = build(graph)
+    return convert(serialize(graph, SPEC))
+
+
+def of_integers(kind: DType, op: str, operands: int, **attrs: Any) -> bytes:
+    return graph_vgf(op, kind, 2, 5, 3, 8, operands=operands, **attrs)
+
+
+def network(scheme: str) -> bytes:
+    """Convolutions of all kinds, a residual sum, a pool and a product of matrices."""
+    torch.manual_seed(0)
+
+    class Net(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = torch.nn.Conv2d(3, 8, 3, stride=2, padding=1)
+            self.wide = torch.nn.Conv2d(8, 8, 3, padding=1, groups=8)
+            self.point = torch.nn.Conv2d(8, 8, 1)
+            self.last = torch.nn.Linear(8, 5)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            x = torch.relu(self.first(x))
+            x = x + torch.sigmoid(self.point(torch.relu(self.wide(x))))
+            return self.last(torch.nn.functional.max_pool2d(x, 2).mean((2, 3)))
+
+    spec = VgfCompileSpec()
+    execution = Execution(exported(Net().eval(), (torch.randn(1, 3, 12, 12),), spec, scheme), spec.target())
+    (vgf,) = execution.payloads
+    return vgf
+
+
+def draw(dtype: str, shape: tuple[int, ...]) -> Array:
+    rng = np.random.default_rng(1)
+    if dtype.startswith("float"):
+        return rng.standard_normal(shape).astype(dtype)
+    info = np.iinfo(dtype)
+    return rng.integers(info.min, info.max, shape, dtype, endpoint=True)
+
+
+EXACT = {
+    "int32 maximum": lambda: of_integers(DType.INT32, "MAXIMUM", 2),
+    "int32 leading zeros": lambda: of_integers(DType.INT32, "CLZ", 1),
+    "int32 difference": lambda: of_integers(DType.INT32, "SUB", 2),
+    "int8 reverse": lambda: of_integers(DType.INT8, "REVERSE", 1, axis=2),
+    "int16 reverse": lambda: of_integers(DType.INT16, "REVERSE", 1, axis=1),
+    "int8 argmax": lambda: of_integers(DType.INT8, "ARGMAX", 1, axis=3),
+    "int32 sum": lambda: of_integers(DType.INT32, "REDUCE_SUM", 1, axis=3),
+    "int8 network": lambda: network("int8"),
+    "int16x8 network": lambda: network("int16x8"),
+}
+
+
+@pytest.mark.parametrize("case", EXACT)
+def test_integers_are_those_of_the_emulation_layer(vgf: Any, layer: Load, case: str) -> None:
+    data = EXACT[case]()
+    with vgf.Session(data, engine="compute") as ours, layer(data) as theirs:
+        inputs = [draw(t.dtype, t.shape) for t in ours.inputs]
+        assert len(ours.plan()) > 0
+        for one, other in zip(ours.run(inputs), theirs.run(inputs), strict=True):
+            assert one.dtype == other.dtype and np.array_equal(one, other)
+            assert one.min() < one.max(), "of a constant, a comparison says nothing"
+
+
+def test_floats_are_near_those_of_the_emulation_layer(vgf: Any, layer: Load) -> None:
+    data = network("fp32")
+    with vgf.Session(data, engine="compute") as ours, layer(data) as theirs:
+        inputs = [draw(t.dtype, t.shape) for t in ours.inputs]
+        np.testing.assert_allclose(ours.run(inputs)[0], theirs.run(inputs)[0], rtol=1e-5, atol=1e-6)
+
+
+def test_the_plan_says_what_runs(vgf: Any) -> None:
+    """Elementwise operators behind a convolution are part of its dispatch."""
+    with vgf.Session(network("int8"), engine="compute") as session:
+        plan, memory = session.plan(), session.memory()
+    keys = {"kernel", "operators", "shape", "read", "written", "macs", "groups", "variant"}
+    assert all(step.keys() == keys for step in plan)
+    kernels = {path.stem for path in (Path(__file__).parents[2] / "src" / "vgf" / "kernels").glob("*.comp")}
+    assert {step["kernel"] for step in plan} <= kernels
+    convolutions = [step for step in plan if "CONV2D" in step["operators"]]
+    assert all("RESCALE" in step["operators"] for step in convolutions)
+    # The first, the depthwise, the pointwise, the mean and the linear layer: elements times what each adds up.
+    assert sorted(step["macs"] for step in convolutions) == [5 * 8, 8 * 9, 36 * 8 * 8, 36 * 8 * 9, 36 * 8 * 27]
+    assert all(step["groups"] > 0 and step["written"] > 0 for step in plan)
+    assert memory["work"] > 0 and memory["constants"] > 0
+
+
+def test_what_a_device_computes_is_named_in_its_profile(vgf: Any) -> None:
+    with vgf.Session(network("int8"), engine="compute") as session:
+        session.profile()
+        session.run([draw(t.dtype, t.shape) for t in session.inputs])
+        events = [event.name for event in session.profile() if event.on_device]
+        assert events == [step["operators"] for step in session.plan()]

@@ -1,0 +1,42 @@
+"""The lines of ``arm-tosa doctor`` on running VGF."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from arm_tosa_core.support.errors import ToolError
+from arm_vgf import health
+
+SAID = {
+    "found": (
+        "a driver's remark: x\nfound: compute on card (2): no device has both\n",
+        ("ok", "compute on card (2): no device has both", ""),
+    ),
+    "no driver": ("failed: no Vulkan driver: install one\n", ("broken", "no Vulkan driver: install one", "driver")),
+    "silence": ("", ("broken", "it said nothing", "driver")),
+    "crash": (None, ("broken", "the VGF runtime was killed by signal SIGSEGV", "driver")),
+}
+
+
+@pytest.mark.parametrize("case", SAID)
+def test_who_would_run_graphs(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+    said, (state, detail, fix) = SAID[case]
+
+    def run_tool(tool: str, *_: Any, **__: Any) -> str:
+        if said is None:
+            raise ToolError(tool, "was killed by signal SIGSEGV")
+        return said
+
+    monkeypatch.setattr(health, "run_tool", run_tool)
+    monkeypatch.setattr(health, "find_spec", lambda name: object())
+    found = health._engine()
+    assert (found.what, found.state, found.detail) == ("VGF engine", state, detail)
+    assert fix in found.fix and bool(found.fix) == bool(fix)
+
+
+def test_without_the_runtime_the_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "find_spec", lambda name: None)
+    found = health._engine()
+    assert (found.state, found.fix) == ("missing", "pip install arm-runtime-cpp")
