@@ -197,7 +197,7 @@ class Lowering:
         if known and (rule is not None or is_reproducible(node.target)):
             return self._evaluate(node, args, kwargs)
         if rule is None:
-            raise Rejected(f"there is no rule for {name}", "write one: docs/how-to/add-an-operator.md")
+            raise self.rules.missing(name)
         meta = node.meta.get("val")
         for tensor in meta if isinstance(meta, (list, tuple)) else [meta]:
             if isinstance(tensor, torch.Tensor):
