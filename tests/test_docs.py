@@ -150,6 +150,7 @@ def _check_arm_tosa(arguments: list[str]) -> None:
 def _is_required(name: str) -> bool:
     """Whether a distribution is one that a package or the noxfile asks for, so that somebody knows it."""
     sources = [*ROOT.glob("packages/*/pyproject.toml"), ROOT / "noxfile.py", ROOT / "constraints.txt"]
+    name = name.partition("[")[0]
     return name == "nox" or any(re.search(rf"\b{re.escape(name)}\b", source.read_text()) for source in sources)
 
 
