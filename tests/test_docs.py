@@ -168,6 +168,14 @@ def test_every_public_name_is_in_the_reference(package: str) -> None:
     assert sorted(shown) == sorted(__import__(package).__all__)
 
 
+@pytest.mark.parametrize("file", [f for f in FILES if "\n::: " in f.read_text()], ids=lambda file: str(file.stem))
+def test_what_the_site_fills_in_is_named_in_a_table_too(file: Path) -> None:
+    """In a clone, nothing stands where the site has signatures and docstrings."""
+    text = file.read_text()
+    shown = re.findall(r"^::: [\w.]*\.(\w+)$", text, re.MULTILINE)
+    assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == shown
+
+
 def test_every_page_of_the_command_line_comes_from_the_program() -> None:
     """The hook of the site writes a section for each command, with each of its options."""
     import importlib.util
