@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from .emitter import Emitter
 from .quantization import Quantization
 
 
+@dataclass(frozen=True, eq=False)
 class Arithmetic:
     """``b.ADD(x, y)`` and its like.
 
@@ -22,10 +24,9 @@ class Arithmetic:
     the scale that it has; nothing is rounded to 8 bits until a quantize node asks for it.
     """
 
-    def __init__(self, emitter: Emitter, quantization: Quantization, casts: Casts) -> None:
-        self.emitter = emitter
-        self.quantization = quantization
-        self.casts = casts
+    emitter: Emitter
+    quantization: Quantization
+    casts: Casts
 
     def operands(self, *given: Operand) -> list[Value]:
         metas = [torch.empty(v.shape, dtype=v.dtype, device="meta") if isinstance(v, Value) else v for v in given]

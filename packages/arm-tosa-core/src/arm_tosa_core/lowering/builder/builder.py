@@ -1,4 +1,4 @@
-"""The builder that rules are run under when a model is lowered: each method is that of one of its parts."""
+"""The builder that rules are run under when a model is lowered; ``op_builder`` says what each method does."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 
 from ...tosa.ir import DType
@@ -18,12 +20,12 @@ EXACT = {dtype: RANGES[dtype] for dtype in (torch.bool, torch.int8, torch.uint8,
 SMALL_INTEGERS = (torch.bool, torch.int8, torch.uint8, torch.int16)
 
 
+@dataclass(frozen=True, eq=False)
 class Casts:
     """CAST, and what takes its place for the types that TOSA does not cast."""
 
-    def __init__(self, emitter: Emitter, rescaling: Rescaling) -> None:
-        self.emitter = emitter
-        self.rescaling = rescaling
+    emitter: Emitter
+    rescaling: Rescaling
 
     def cast(self, value: Value, dtype: torch.dtype) -> Value:
         source = value.dtype

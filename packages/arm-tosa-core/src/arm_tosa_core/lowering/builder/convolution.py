@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,24 +23,16 @@ from .rescaling import Rescaling
 _MOST = 127
 
 
+@dataclass(frozen=True, eq=False)
 class Convolutions:
     """CONV2D and its kin, MATMUL. Images are NHWC, as the logical order of the values."""
 
-    def __init__(
-        self,
-        emitter: Emitter,
-        rescaling: Rescaling,
-        quantization: Quantization,
-        casts: Casts,
-        arithmetic: Arithmetic,
-        dynamic_quantization: DynamicQuantization,
-    ) -> None:
-        self.emitter = emitter
-        self.rescaling = rescaling
-        self.quantization = quantization
-        self.casts = casts
-        self.arithmetic = arithmetic
-        self.dynamic_quantization = dynamic_quantization
+    emitter: Emitter
+    rescaling: Rescaling
+    quantization: Quantization
+    casts: Casts
+    arithmetic: Arithmetic
+    dynamic_quantization: DynamicQuantization
 
     def conv(self, name: str, x: Value, weight: Value, bias: Value | None, **attrs: Any) -> Value:
         """CONV2D, CONV3D, DEPTHWISE_CONV2D or TRANSPOSE_CONV2D.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -22,13 +22,13 @@ _T = TypeVar("_T")
 _MOST_RUNS = 64
 
 
+@dataclass(frozen=True, eq=False)
 class DataMovement:
     """TRANSPOSE, RESHAPE, SLICE, CONCAT, PAD, TILE, REVERSE, GATHER, SCATTER."""
 
-    def __init__(self, emitter: Emitter, quantization: Quantization, casts: Casts) -> None:
-        self.emitter = emitter
-        self.quantization = quantization
-        self.casts = casts
+    emitter: Emitter
+    quantization: Quantization
+    casts: Casts
 
     def TRANSPOSE(self, x: Value, perm: Sequence[int]) -> Value:
         perm = tuple(p % x.rank for p in perm)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -12,13 +13,13 @@ from .quantization import Quantization
 from .rescaling import Rescaling
 
 
+@dataclass(frozen=True, eq=False)
 class ImageOperators:
     """MAX_POOL2D, AVG_POOL2D, RESIZE: NHWC, as the logical order of the values; FFT2D, RFFT2D: [N, H, W]."""
 
-    def __init__(self, emitter: Emitter, rescaling: Rescaling, quantization: Quantization) -> None:
-        self.emitter = emitter
-        self.rescaling = rescaling
-        self.quantization = quantization
+    emitter: Emitter
+    rescaling: Rescaling
+    quantization: Quantization
 
     def MAX_POOL2D(self, x: Value, kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int]) -> Value:
         if _is_point(kernel, stride, pad):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -22,12 +22,12 @@ _ADD_BITS = 29
 _MULTIPLES = 2**16
 
 
+@dataclass(frozen=True, eq=False)
 class Quantization:
     """Changes of a value's ``QParams``: quantize, requantize, dequantize, and one scale for several values."""
 
-    def __init__(self, emitter: Emitter, rescaling: Rescaling) -> None:
-        self.emitter = emitter
-        self.rescaling = rescaling
+    emitter: Emitter
+    rescaling: Rescaling
 
     def quantize(self, value: Value, quant: QParams, dtype: torch.dtype) -> Value:
         """The value as integers of ``dtype`` with parameters ``quant``; applies pending bounds."""

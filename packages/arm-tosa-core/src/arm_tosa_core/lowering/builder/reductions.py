@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 
 import torch
@@ -14,16 +15,14 @@ from .emitter import Emitter
 from .quantization import Quantization
 
 
+@dataclass(frozen=True, eq=False)
 class Reductions:
     """REDUCE_SUM and its kin, ARGMAX."""
 
-    def __init__(
-        self, emitter: Emitter, quantization: Quantization, arithmetic: Arithmetic, data_movement: DataMovement
-    ) -> None:
-        self.emitter = emitter
-        self.quantization = quantization
-        self.arithmetic = arithmetic
-        self.data_movement = data_movement
+    emitter: Emitter
+    quantization: Quantization
+    arithmetic: Arithmetic
+    data_movement: DataMovement
 
     def reduce(self, name: str, x: Value, axis: int) -> Value:
         quant = x.quant

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -19,13 +20,13 @@ from .rescaling import REACH, Rescaling
 _MODES = ("floor", "ceil", "trunc", "round")
 
 
+@dataclass(frozen=True, eq=False)
 class Rounding:
     """Rounding to whole numbers."""
 
-    def __init__(self, emitter: Emitter, rescaling: Rescaling, quantization: Quantization) -> None:
-        self.emitter = emitter
-        self.rescaling = rescaling
-        self.quantization = quantization
+    emitter: Emitter
+    rescaling: Rescaling
+    quantization: Quantization
 
     def jumping(self, x: Value) -> Value:
         if x.quant is not None and not x.is_const and not self.emitter.spec.support_float():

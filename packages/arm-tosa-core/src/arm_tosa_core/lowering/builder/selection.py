@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,13 @@ from .emitter import Emitter
 _INTEGERS = {DType.INT8: torch.int8, DType.INT16: torch.int16, DType.INT32: torch.int32}
 
 
+@dataclass(frozen=True, eq=False)
 class Selection:
     """``b.compare("GREATER", x, y)`` and ``b.SELECT(condition, x, y)``."""
 
-    def __init__(self, emitter: Emitter, casts: Casts, arithmetic: Arithmetic) -> None:
-        self.emitter = emitter
-        self.casts = casts
-        self.arithmetic = arithmetic
+    emitter: Emitter
+    casts: Casts
+    arithmetic: Arithmetic
 
     def compare(self, name: str, x: Operand, y: Operand) -> Value:
         (a, b), integer = self.arithmetic.arithmetic_operands(x, y)

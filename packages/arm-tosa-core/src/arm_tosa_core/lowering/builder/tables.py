@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,13 @@ from .rescaling import Rescaling
 _FINER = 1 / 8
 
 
+@dataclass(frozen=True, eq=False)
 class Tables:
     """TABLE of 8 bits, and of 16 bits with what its lines leave out (``interpolation``)."""
 
-    def __init__(self, emitter: Emitter, rescaling: Rescaling, quantization: Quantization) -> None:
-        self.emitter = emitter
-        self.rescaling = rescaling
-        self.quantization = quantization
+    emitter: Emitter
+    rescaling: Rescaling
+    quantization: Quantization
 
     def TABLE(
         self,
