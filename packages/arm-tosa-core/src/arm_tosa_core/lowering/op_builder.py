@@ -310,7 +310,8 @@ class OpBuilder(CompositeBuilder[Value], Protocol):
             bias: one real per output channel, or None.
 
         Returns:
-            The image; quantized operands give an accumulator whose scale is the product of theirs.
+            The image; quantized operands give an accumulator whose scale is the product of theirs. With a scale that is
+            known only at run time, reals.
         """
 
     def equal_weights(self, shape: Sequence[int], number: float, image: Value) -> Value:

@@ -55,7 +55,6 @@ class AtenBuilder:
         self.emitted: list[Node] = []
 
     def require(self, condition: bool, reason: str, fix: str = "") -> None:
-        """Refuses to decompose, with this reason, unless the condition holds."""
         if not condition:
             raise Rejected(reason, fix)
 
@@ -72,7 +71,6 @@ class AtenBuilder:
         return AtenValue(self._known[view])
 
     def within(self, value: AtenValue, low: float, high: float) -> AtenValue:
-        """The value, of which it is known that its numbers lie between these."""
         value.node.meta[KNOWN] = (low, high)
         return value
 
@@ -81,11 +79,9 @@ class AtenBuilder:
         return self.aten.clamp(value, low, high)
 
     def is_quantized(self, value: AtenValue) -> bool:
-        """Whether integers will stand for its numbers."""
         return True
 
     def channel_weights(self, factors: AtenValue) -> AtenValue:
-        """Factors per channel, [C], as the weight [C, 1, 1, 1] of a depthwise convolution."""
         return self.aten.reshape(factors, [factors.shape[0], 1, 1, 1])
 
     def split_channels(self, value: AtenValue, groups: int) -> tuple[AtenValue, list[int]]:
@@ -102,7 +98,6 @@ class AtenBuilder:
         return bool((self._data(value.node) == number).all())
 
     def chosen(self, value: AtenValue) -> tuple[AtenValue, AtenValue, float] | None:
-        """A condition, a tensor, and a number for where it does not hold; None if a value is not such a choice."""
         node = value.node
         while self._rules.traits_of(node).moves is Moves.AS_IS and isinstance(node.args[0], Node):
             node = node.args[0]

@@ -35,17 +35,6 @@ class Convolutions:
     dynamic_quantization: DynamicQuantization
 
     def conv(self, name: str, x: Value, weight: Value, bias: Value | None, **attrs: Any) -> Value:
-        """CONV2D, CONV3D, DEPTHWISE_CONV2D or TRANSPOSE_CONV2D.
-
-        Args:
-            x: image, channels last.
-            weight: in the order that the operator takes.
-            bias: one real per output channel, or None.
-
-        Returns:
-            The image; quantized operands give an accumulator whose scale is the product of theirs. With a scale that is
-            known only at run time, reals.
-        """
         x = self.quantization.apply_clamp(x)
         if x.quant is None or weight.quant is None:
             x, weight = self.quantization.real(x), self.quantization.real(weight)
@@ -93,7 +82,7 @@ class Convolutions:
         return self.emitter.value(self.emitter.emit(name, inputs, **attrs), torch.float32, quant=quant)
 
     def equal_weights(self, shape: Sequence[int], number: float, image: Value) -> Value:
-        """A weight that is one positive number throughout: of a quantized image, ones whose scale is the number."""
+        """Of a quantized image, ones whose scale is the number."""
         if image.quant is None:
             return self.emitter.const(torch.full(tuple(shape), number, dtype=image.dtype))
         return self.emitter.const(torch.ones(tuple(shape), dtype=torch.int8), QParams((number,), 0, -127, 127))

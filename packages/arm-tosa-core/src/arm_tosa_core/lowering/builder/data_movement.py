@@ -179,10 +179,7 @@ class DataMovement:
         return self.emitter.value(out, x.dtype, x.axes, x.quant, clamp=x.clamp, bounds=x.bounds)
 
     def picked(self, values: Sequence[Value], axis: int, places: Sequence[tuple[int, int]]) -> Value | None:
-        """Elements along ``axis``, each as the number of a value and an index: GATHER and SCATTER of constant indices.
-
-        A SLICE for each run of indices, and a CONCAT; None where those are too many.
-        """
+        """A SLICE for each run of indices, and a CONCAT."""
         runs: list[tuple[int, int, int]] = []
         for which, start in places:
             if runs and which == runs[-1][0] and start == sum(runs[-1][1:]):
@@ -194,7 +191,7 @@ class DataMovement:
         return self.CONCAT([self.slice(values[which], axis, start, size) for which, start, size in runs], axis)
 
     def REVERSE(self, x: Value, axis: int) -> Value:
-        """``x.flip(axis)``; where the target reverses no last axis, with another one there."""
+        """Where the target reverses no last axis, with another one there."""
         if x.const is not None:
             self.emitter.require(x.quant is None or x.quant.axis != axis, "reverses the axis of its per-channel scales")
             return x.but(const=x.const.flip(axis))
@@ -242,10 +239,7 @@ class DataMovement:
         return x if x.perm is None or x.is_const else x.but(tensor=self.emitter.tensor(x), perm=None)
 
     def counters(self, indices: Value) -> Value:
-        """Indices for arithmetic and moves: int32, or float32 where the specification has no integers.
-
-        int64 is safe here, since an index is smaller than what it points into.
-        """
+        """int64 is safe here, since an index is smaller than what it points into."""
         self.emitter.require(indices.dtype in (torch.int32, torch.int64), f"takes integer indices, got {indices.dtype}")
         small = self.casts.cast(indices, torch.int32)
         return (

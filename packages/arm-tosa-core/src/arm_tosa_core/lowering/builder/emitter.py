@@ -72,7 +72,6 @@ class Emitter:
         self.caches: list[dict[Any, Tensor]] = [self._ordered]
 
     def require(self, condition: bool, reason: str, fix: str = "") -> None:
-        """Refuses the operator, with this reason, unless the condition holds."""
         if not condition:
             raise Rejected(reason, fix)
 

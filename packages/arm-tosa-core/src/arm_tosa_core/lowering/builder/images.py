@@ -56,12 +56,10 @@ class ImageOperators:
         return self.emitter.value(out, x.dtype, quant=quant)
 
     def FFT2D(self, real: Value, imag: Value, inverse: bool) -> tuple[Value, Value]:
-        """The Fourier transform of images [N, H, W]; real and imaginary part."""
         made = self.emitter.emit_all("FFT2D", [self.emitter.tensor(real), self.emitter.tensor(imag)], inverse=inverse)
         return self.emitter.value(made[0], torch.float32), self.emitter.value(made[1], torch.float32)
 
     def RFFT2D(self, real: Value) -> tuple[Value, Value]:
-        """``FFT2D`` of real images: half of the spectrum, which the other half mirrors."""
         made = self.emitter.emit_all("RFFT2D", [self.emitter.tensor(real)])
         return self.emitter.value(made[0], torch.float32), self.emitter.value(made[1], torch.float32)
 

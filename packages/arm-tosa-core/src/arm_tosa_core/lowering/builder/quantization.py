@@ -126,7 +126,6 @@ class Quantization:
         return x.but(tensor=self.rescaling.rescale(x.tensor, [2.0**-drop], DType.INT32), quant=quant)
 
     def apply_clamp(self, value: Value) -> Value:
-        """Emits the pending bounds of a value that is used before it is requantized."""
         if value.clamp is None:
             return value
         low, high = value.clamp
@@ -155,10 +154,7 @@ class Quantization:
         return self.quantize(value, QParams((largest / 32767,), 0, -32767, 32767), torch.int16)
 
     def centered(self, value: Value, bits: int = 31) -> Value:
-        """The integers as int32 with zero point 0, at most ``bits`` wide; scaled down if they are wider.
-
-        Integers that stand for themselves are refused then: what is lost may be all there is.
-        """
+        """Integers that stand for themselves are not scaled down but refused: what is lost may be all there is."""
         value = self.apply_clamp(value)
         quant = value.quant
         assert quant is not None

@@ -40,7 +40,7 @@ class Reductions:
         return self.emitter.value(self.emitter.emit(name, [tensor], axis=x.axes[axis]), x.dtype, x.axes, quant)
 
     def mean(self, x: Value, axes: list[int]) -> Value:
-        """The mean over axes, which stay with size 1: sums, and the division as a change of scale."""
+        """Sums, and the division as a change of scale."""
         n = 1
         for axis in axes:
             n *= x.shape[axis]
@@ -48,7 +48,7 @@ class Reductions:
         return self.arithmetic.MUL(x, 1.0 / n) if n != 1 else x
 
     def require_sums(self, x: Value, count: int) -> None:
-        """Refuses sums of so many int64 numbers that may not fit int32; PyTorch makes int64 sums of any integers."""
+        """PyTorch makes int64 sums of any integers."""
         fits = x.dtype != torch.int64 or (x.bounds is not None and max(map(abs, x.bounds)) * count < 2**31)
         reason = "sums int64 numbers whose range is not known to fit int32"
         self.emitter.require(
@@ -56,10 +56,7 @@ class Reductions:
         )
 
     def ARGMAX(self, x: Value, axis: int) -> Value:
-        """Index of the maximum along ``axis``, which goes; int64 as PyTorch has it.
-
-        Where the target does not take it so, of the last of three axes.
-        """
+        """Where the target does not take it as it is, of the last of three axes."""
         x, last = self.quantization.apply_clamp(x), x.rank - 1
         try:
             out = self.emitter.emit("ARGMAX", [self.emitter.tensor(x)], axis=axis)

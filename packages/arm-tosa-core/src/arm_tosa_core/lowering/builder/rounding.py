@@ -47,15 +47,11 @@ class Rounding:
         return x.but(tensor=out, quant=QParams((1.0,), 0, -1, 1))
 
     def whole(self, x: Value, mode: str, exact: Callable[[torch.Tensor], torch.Tensor], divisor: float = 1.0) -> Value:
-        """``x / divisor``, rounded to whole numbers in INT32.
+        """The quotient is kept with as many bits of fraction as come closest to the function.
 
-        The quotient is kept with as many bits of fraction as come closest to the function: with too few, numbers
-        count as whole that are only near, and with too many, numbers do not that float32 takes for whole. All
-        integers agree for scales up to about 1/20; beyond, where reals go to thousands, a few beside a jump may not.
-
-        Args:
-            mode: "floor", "ceil", "trunc", or "round", which rounds ties to even numbers.
-            exact: the same function of all reals that the value can be, float32.
+        With too few, numbers count as whole that are only near, and with too many, numbers do not that float32 takes
+        for whole. All integers agree for scales up to about 1/20; beyond, where reals go to thousands, a few beside a
+        jump may not.
         """
         assert mode in _MODES and x.quant is not None
         x = self.quantization.apply_clamp(x)

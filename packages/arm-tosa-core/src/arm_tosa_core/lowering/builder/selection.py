@@ -40,7 +40,7 @@ class Selection:
         return self.emitter.elementwise(name, a, b, dtype=torch.bool)
 
     def SELECT(self, condition: Value, x: Operand, y: Operand) -> Value:
-        """``x`` where the condition holds, else ``y``; without an operator where a constant condition does not vary."""
+        """Without an operator where a constant condition does not vary."""
         if condition.const is not None and condition.size:
             always = condition.const.reshape(-1)[0]
             chosen = x if always else y
