@@ -27,9 +27,7 @@ def view(b: OpBuilder, x: Value, shape: Sequence[int], *_: object) -> Value:
 
 
 def _resolved(size: int, shape: Sequence[int]) -> list[int]:
-    known = 1
-    for n in shape:
-        known *= n if n != -1 else 1
+    known = math.prod(n for n in shape if n != -1)
     return [size // max(known, 1) if n == -1 else n for n in shape]
 
 

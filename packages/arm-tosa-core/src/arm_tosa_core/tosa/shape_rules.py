@@ -7,6 +7,7 @@ raises Rejected when the operands do not fit together.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 from ..support.errors import Rejected
@@ -368,10 +369,7 @@ def pad(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
 def reshape(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
     x, shape = inputs
     dims = shape_values(shape, "shape")
-    size = 1
-    for d in dims:
-        size *= d
-    _require(size == x.size and min(dims, default=1) >= 1, f"cannot reshape {list(x.shape)} to {dims}")
+    _require(prod(dims) == x.size and min(dims, default=1) >= 1, f"cannot reshape {list(x.shape)} to {dims}")
     return [(tuple(dims), x.dtype)]
 
 
