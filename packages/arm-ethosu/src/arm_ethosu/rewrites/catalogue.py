@@ -29,14 +29,7 @@ from .int32_rescales import (
     WIDE_REPEATED,
     WIDENED,
 )
-from .max_pool_copies import (
-    DETOUR_U55,
-    DETOUR_U85,
-    MADE_SMALLER,
-    POOLED_CHOICE,
-    POOLED_EXTREME,
-    POOLED_EXTREME_U55,
-)
+from .max_pool_copies import DETOUR_U55, DETOUR_U85, MADE_SMALLER, POOLED_CHOICE, POOLED_EXTREME, POOLED_EXTREME_U55
 from .mixed_widths import OF_ONE_WIDTH
 from .reduce_max_as_max_pool import MAXIMUM_AS_POOL
 from .reduce_max_of_matmul import MAXIMUM_U85

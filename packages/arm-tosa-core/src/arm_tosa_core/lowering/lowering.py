@@ -24,15 +24,7 @@ from .aten_calls import map_arguments
 from .builder import Builder
 from .complex_numbers import find_complex, is_complex
 from .cut import cut
-from .exported_program import (
-    attribute,
-    is_dequantize,
-    is_quantize,
-    origin,
-    source_line,
-    stand_in,
-    whence,
-)
+from .exported_program import attribute, is_dequantize, is_quantize, origin, source_line, stand_in, whence
 from .loops import lower_loop
 from .operator_names import canonical, is_reproducible
 from .program_facts import Facts
@@ -65,12 +57,7 @@ class Lowering:
     """
 
     def __init__(
-        self,
-        program: ExportedProgram,
-        target: Target,
-        facts: Facts | None = None,
-        *,
-        wide_inputs: bool = True,
+        self, program: ExportedProgram, target: Target, facts: Facts | None = None, *, wide_inputs: bool = True
     ) -> None:
         self.program = program
         self.target = target

@@ -26,12 +26,7 @@ class Rescaling:
         emitter.caches.append(self._signed)
 
     def rescale(
-        self,
-        tensor: Tensor,
-        factor: Sequence[float],
-        dtype: DType,
-        zero_point: int = 0,
-        new_zero_point: int = 0,
+        self, tensor: Tensor, factor: Sequence[float], dtype: DType, zero_point: int = 0, new_zero_point: int = 0
     ) -> Tensor:
         """``saturate((tensor - zero_point) * factor + new_zero_point)``; several factors: one per last axis."""
         wide = tensor.dtype != DType.INT48
