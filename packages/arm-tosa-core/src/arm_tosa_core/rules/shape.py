@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 import torch
 
@@ -172,23 +173,16 @@ def unbind(b: OpBuilder, x: Value, dim: int = 0) -> tuple[Value, ...]:
     return tuple(select(b, x, dim, i) for i in range(x.shape[dim]))
 
 
-def _cut(b: OpBuilder, x: Value, dim: int, sizes: Sequence[int]) -> tuple[Value, ...]:
-    parts, start = [], 0
-    for size in sizes:
-        parts.append(b.slice(x, dim % x.rank, start, size))
-        start += size
-    return tuple(parts)
-
-
 @op("aten.split_with_sizes.default", "aten.split.sizes", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def split_with_sizes(b: OpBuilder, x: Value, sizes: Sequence[int], dim: int = 0) -> tuple[Value, ...]:
-    return _cut(b, x, dim, sizes)
+    starts = accumulate(sizes, initial=0)
+    return tuple(b.slice(x, dim % x.rank, start, size) for start, size in zip(starts, sizes, strict=False))
 
 
 @op("aten.split.Tensor", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def split(b: OpBuilder, x: Value, size: int, dim: int = 0) -> tuple[Value, ...]:
     n = x.shape[dim]
-    return _cut(b, x, dim, [min(size, n - i) for i in range(0, n, size)])
+    return split_with_sizes(b, x, [min(size, n - i) for i in range(0, n, size)], dim)
 
 
 @op("aten.chunk.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
