@@ -196,38 +196,27 @@ def _dilated(b: OpBuilder, weight: Value, dilation: Sequence[int]) -> Value:
 
 
 def _declare(n: int) -> None:
-    zeros = [0] * n
     reads = Channels(weight=1, bias=2, read=-1 - n) if n < 3 else None  # equalization has been tried on no volumes
 
     @op(f"aten.conv{n}d.default", quant=Q.CONV, traits=Traits(channels=reads, image=True))
+    @op(f"aten.conv{n}d.padding", quant=Q.CONV, traits=Traits(image=True))
     def conv(
         b: OpBuilder,
         x: Value,
         weight: Value,
         bias: Value | None = None,
         stride: int | Sequence[int] = 1,
-        padding: int | Sequence[int] = 0,
-        dilation: int | Sequence[int] = 1,
-        groups: int = 1,
-    ) -> Value:
-        given = (_each(stride, n), _each(padding, n), _each(dilation, n))
-        return convolution(b, x, weight, bias, *given, False, zeros, groups)
-
-    @op(f"aten.conv{n}d.padding", quant=Q.CONV, traits=Traits(image=True))
-    def conv_named_padding(
-        b: OpBuilder,
-        x: Value,
-        weight: Value,
-        bias: Value | None = None,
-        stride: int | Sequence[int] = 1,
-        padding: str = "valid",
+        padding: int | Sequence[int] | str = 0,
         dilation: int | Sequence[int] = 1,
         groups: int = 1,
     ) -> Value:
         dilation = _each(dilation, n)
-        spread = [d * (k - 1) if padding == "same" else 0 for d, k in zip(dilation, weight.shape[2:], strict=True)]
-        pads = [(s // 2, s - s // 2) for s in spread]
-        return convolution(b, x, weight, bias, _each(stride, n), pads, dilation, False, zeros, groups)
+        if padding == "same":
+            spread = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)]
+            pads: Sequence[int | tuple[int, int]] = [(s // 2, s - s // 2) for s in spread]
+        else:
+            pads = _each(0 if isinstance(padding, str) else padding, n)
+        return convolution(b, x, weight, bias, _each(stride, n), pads, dilation, False, [0] * n, groups)
 
     overload = "input" if n > 1 else "default"
 
