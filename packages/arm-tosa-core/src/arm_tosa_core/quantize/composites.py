@@ -27,7 +27,7 @@ from ..lowering.operator_names import canonical, is_reproducible
 from ..lowering.rule import Q, Rule
 from ..lowering.rule_set import RuleSet
 from ..lowering.traits import Moves
-from ..support.errors import LoweringError, Rejected, UsageError
+from ..support.errors import LoweringError, Rejected, UsageError, require
 
 #: Key in the meta of a node: its quantization scheme, which the parts of a composite inherit.
 SCHEME = "arm_quantization_config"
@@ -54,9 +54,7 @@ class AtenBuilder:
         self._known = {} if known is None else known
         self.emitted: list[Node] = []
 
-    def require(self, condition: bool, reason: str, fix: str = "") -> None:
-        if not condition:
-            raise Rejected(reason, fix)
+    require = staticmethod(require)
 
     def const(self, data: torch.Tensor) -> AtenValue:
         """A constant, kept as a buffer of the module; one for all that look at the same memory in the same way."""

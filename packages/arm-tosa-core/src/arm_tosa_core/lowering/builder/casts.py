@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
+from ...support.errors import require
 from ...tosa.ir import DType
 from ..values import INTEGER_RANGES, QParams, Value
 from .emitter import Emitter
@@ -43,7 +44,7 @@ class Casts:
         if {source, dtype} == {torch.float16, torch.bfloat16}:
             return self.emitter.plain_cast(self.emitter.plain_cast(value, torch.float32), dtype)
         if source == torch.int64 and (dtype == torch.bool or dtype.is_floating_point):
-            self.emitter.require(value.bounds is not None, f"turns int64 numbers of unknown range into {dtype}", NARROW)
+            require(value.bounds is not None, f"turns int64 numbers of unknown range into {dtype}", NARROW)
         result = self.emitter.plain_cast(value, dtype)
         if dtype == torch.int64 and not source.is_floating_point:
             return result.but(bounds=value.bounds or RANGES[source])

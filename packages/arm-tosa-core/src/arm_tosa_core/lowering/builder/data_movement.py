@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 import torch
 
-from ...support.errors import Rejected
+from ...support.errors import Rejected, require
 from ...tosa.dtypes import numpy_dtype
 from ...tosa.ir import DType, Tensor, joined
 from ..values import QParams, Value, inverse, is_identity
@@ -77,7 +77,7 @@ class DataMovement:
         for i, n in enumerate(new):
             if n == old[axis] and int(np.prod(new[:i], dtype=np.int64)) == before:
                 return i
-        self.emitter.require(False, f"reshapes {list(old)} to {list(new)}, across the axis of its per-channel scales")
+        require(False, f"reshapes {list(old)} to {list(new)}, across the axis of its per-channel scales")
         raise AssertionError
 
     def SLICE(self, x: Value, start: Sequence[int], size: Sequence[int]) -> Value:
@@ -147,11 +147,9 @@ class DataMovement:
         """The value with the scale, zero point and integer type of ``other``."""
         quant = other.quant
         assert quant is not None and other.tensor is not None
-        self.emitter.require(
-            quant.axis is None, "is used before it is quantized", "quantize the result of the layer before it"
-        )
+        require(quant.axis is None, "is used before it is quantized", "quantize the result of the layer before it")
         kinds = {DType.INT8: torch.int8, DType.INT16: torch.int16, DType.INT32: torch.int32}
-        self.emitter.require(other.tensor.dtype in kinds, "moves a 48-bit accumulator", "quantize the layer before it")
+        require(other.tensor.dtype in kinds, "moves a 48-bit accumulator", "quantize the layer before it")
         return self.quantization.quantize(value, quant, kinds[other.tensor.dtype])
 
     def PAD(self, x: Value, padding: Sequence[tuple[int, int]], number: float = 0.0) -> Value:
@@ -193,7 +191,7 @@ class DataMovement:
     def REVERSE(self, x: Value, axis: int) -> Value:
         """Where the target reverses no last axis, with another one there."""
         if x.const is not None:
-            self.emitter.require(x.quant is None or x.quant.axis != axis, "reverses the axis of its per-channel scales")
+            require(x.quant is None or x.quant.axis != axis, "reverses the axis of its per-channel scales")
             return x.but(const=x.const.flip(axis))
         try:
             return x.but(
@@ -240,7 +238,7 @@ class DataMovement:
 
     def counters(self, indices: Value) -> Value:
         """int64 is safe here, since an index is smaller than what it points into."""
-        self.emitter.require(indices.dtype in (torch.int32, torch.int64), f"takes integer indices, got {indices.dtype}")
+        require(indices.dtype in (torch.int32, torch.int64), f"takes integer indices, got {indices.dtype}")
         small = self.casts.cast(indices, torch.int32)
         return (
             small if indices.is_const or self.emitter.spec.support_integer() else self.casts.cast(small, torch.float32)

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from ...plugin.target import Preferences
-from ...support.errors import Rejected
+from ...support.errors import Rejected, require
 from ...tosa.dtypes import numpy_dtype, to_array, torch_to_tosa
 from ...tosa.graph import Graph
 from ...tosa.ir import DType, Origin, Tensor, fewest_axes
@@ -70,10 +70,6 @@ class Emitter:
         self._keep: list[Tensor] = []  # tensors whose id is a key above must stay alive
         #: What is emitted once for all who read it, in order of emission.
         self.caches: list[dict[Any, Tensor]] = [self._ordered]
-
-    def require(self, condition: bool, reason: str, fix: str = "") -> None:
-        if not condition:
-            raise Rejected(reason, fix)
 
     def emit(self, name: str, inputs: Sequence[Tensor], **attrs: Any) -> Tensor:
         """Appends one operator with one result.
@@ -138,7 +134,7 @@ class Emitter:
         if data.device.type != "cpu":
             raise Rejected(f"a constant lives on device {data.device}", "move the model to the CPU before exporting it")
         if data.dtype == torch.int64:
-            self.require(
+            require(
                 value.bounds is None or (value.bounds[0] >= _INT32[0] and value.bounds[1] <= _INT32[1]),
                 f"an int64 constant has values in {value.bounds}, beyond int32",
             )

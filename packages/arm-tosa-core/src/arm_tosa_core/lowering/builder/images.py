@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
+from ...support.errors import require
 from ..values import Value
 from .emitter import Emitter
 from .quantization import Quantization
@@ -34,9 +35,7 @@ class ImageOperators:
         if _is_point(kernel, stride, pad):
             return x
         x = self.quantization.apply_clamp(x)
-        self.emitter.require(
-            x.quant is None or x.quant.bits <= 16, "takes an input that is not quantized to 8 or 16 bits"
-        )
+        require(x.quant is None or x.quant.bits <= 16, "takes an input that is not quantized to 8 or 16 bits")
         tensor = self.emitter.tensor(x)
         zero = self.rescaling.zero_point(x.quant.zero_point if x.quant else 0, tensor.dtype)
         out = self.emitter.emit(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
+from ...support.errors import require
 from ...tosa.dtypes import torch_to_tosa
 from ...tosa.ir import DType, Tensor
 from ..values import INTEGER_RANGES, QParams, Value, unbounded
@@ -69,7 +70,7 @@ class Quantization:
         return out, perm
 
     def _float_to_integer(self, value: Value, quant: QParams, dtype: torch.dtype) -> Tensor:
-        self.emitter.require(
+        require(
             self.emitter.spec.support_float(),
             "quantizes a float input",
             "normal at the edge of a delegate: an integer-only target takes integers",
@@ -92,7 +93,7 @@ class Quantization:
             return self._real_at_run_time(value, *value.quant.run_time)
         if value.const is not None:
             return self.emitter.const(value.real())
-        self.emitter.require(
+        require(
             self.emitter.spec.support_float(),
             "has a result that is not quantized, and the target has integers only",
             "quantize the model, or remove the exclusion of this layer",
@@ -135,9 +136,7 @@ class Quantization:
         if value.quant is None:
             tensor = self.emitter.emit("CLAMP", [value.tensor], min_val=low, max_val=high)
             return value.but(tensor=tensor, clamp=None)
-        self.emitter.require(
-            value.quant.axis is None, "is used before it is quantized", "quantize the result of this layer"
-        )
+        require(value.quant.axis is None, "is used before it is quantized", "quantize the result of this layer")
         bounds = _integer_bounds(value.clamp, value.quant)
         if value.tensor.dtype in (DType.INT8, DType.INT16):
             tensor = self.emitter.emit("CLAMP", [value.tensor], min_val=bounds[0], max_val=bounds[1])
@@ -158,10 +157,10 @@ class Quantization:
         value = self.apply_clamp(value)
         quant = value.quant
         assert quant is not None
-        self.emitter.require(quant.axis is None, "is used before it is quantized", "quantize the result of this layer")
+        require(quant.axis is None, "is used before it is quantized", "quantize the result of this layer")
         low, high = quant.qmin - quant.zero_point, quant.qmax - quant.zero_point
         drop = max(0, _width(low, high) - bits)
-        self.emitter.require(
+        require(
             not (drop and _is_plain(quant)),
             f"computes with integers up to {quant.qmax}, of which 32 bits hold no product and no sum",
             _NARROWER,
@@ -188,7 +187,7 @@ class Quantization:
         scale, bits, top = 0.0, 0, 0.0
         for v in values:
             if v.quant is not None:
-                self.emitter.require(v.quant.axis is None, "is used before it is quantized")
+                require(v.quant.axis is None, "is used before it is quantized")
                 low, high = v.quant.qmin - v.quant.zero_point, v.quant.qmax - v.quant.zero_point
                 scale, bits = max(scale, v.quant.scalar), max(bits, v.quant.bits)
                 top = max(top, max(abs(low), abs(high)) * v.quant.scalar)
@@ -202,7 +201,7 @@ class Quantization:
             scale *= 2.0 ** -min(room, self.emitter.preferences.addition_shifts.get(bits, room))
         if any(_is_plain(q) for q in quants):
             steps = [1.0, max((q.scalar for q in quants if q.bits <= 16), default=1.0)]
-            self.emitter.require(
+            require(
                 scale <= min(steps),
                 f"joins integers up to {max(q.qmax for q in quants if _is_plain(q))} with numbers in steps of "
                 f"{min(steps):.3g}, which 32 bits do not hold",

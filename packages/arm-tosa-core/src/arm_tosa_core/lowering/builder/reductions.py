@@ -7,7 +7,7 @@ from math import prod
 
 import torch
 
-from ...support.errors import Rejected
+from ...support.errors import Rejected, require
 from ..values import QParams, Value
 from .arithmetic import Arithmetic
 from .data_movement import DataMovement
@@ -29,7 +29,7 @@ class Reductions:
         if quant is None or name in ("REDUCE_MAX", "REDUCE_MIN"):
             x = self.quantization.apply_clamp(x)
         else:
-            self.emitter.require(name == "REDUCE_SUM", f"{name} needs FP: it has no integer form")
+            require(name == "REDUCE_SUM", f"{name} needs FP: it has no integer form")
             x = self.quantization.centered(x, 31 - (x.shape[axis] - 1).bit_length())
             assert x.quant
             n = x.shape[axis]
@@ -51,9 +51,7 @@ class Reductions:
         """PyTorch makes int64 sums of any integers."""
         fits = x.dtype != torch.int64 or (x.bounds is not None and max(map(abs, x.bounds)) * count < 2**31)
         reason = "sums int64 numbers whose range is not known to fit int32"
-        self.emitter.require(
-            fits, reason, "give the sum dtype=torch.int32: of int32, too, PyTorch makes int64 sums otherwise"
-        )
+        require(fits, reason, "give the sum dtype=torch.int32: of int32, too, PyTorch makes int64 sums otherwise")
 
     def ARGMAX(self, x: Value, axis: int) -> Value:
         """Where the target does not take it as it is, of the last of three axes."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from ...support.errors import Rejected
+from ...support.errors import Rejected, require
 from ...tosa.ir import DType, Tensor
 from ...tosa.scaling import multiplier_and_shift
 from ..values import QParams, Value
@@ -68,9 +68,7 @@ class Rounding:
                 break
             scaled = _rescaled(integers, factor * 2.0**bits) * (-1 if turned else 1)
             tried.append((int(np.count_nonzero(_rounded(scaled, bits, mode) != wanted)), -bits))
-        self.emitter.require(
-            bool(tried), f"divides to {top:.3g}, which leaves no bits of fraction", "choose a larger divisor"
-        )
+        require(bool(tried), f"divides to {top:.3g}, which leaves no bits of fraction", "choose a larger divisor")
         bits = -min(tried)[1]
         scaled_tensor = self.rescaling.rescale(x.tensor, [factor * 2.0**bits], DType.INT32, quant.zero_point)
         if turned:
@@ -84,7 +82,7 @@ class Rounding:
         low, high = ((q - x.quant.zero_point) * x.quant.scalar for q in (x.quant.qmin, x.quant.qmax))
         reach = max(-low, high) * 2.0**bits
         least = f"reaches {max(-low, high):.6g}, which leaves no {bits} bits of fraction"
-        self.emitter.require(reach < REACH, least, "make its range smaller: clamp it before")
+        require(reach < REACH, least, "make its range smaller: clamp it before")
         quant = QParams((2.0**-bits,), 0, -REACH, REACH)
         return self.quantization.quantize(x, quant, torch.int32).but(dtype=torch.int32, quant=None)
 

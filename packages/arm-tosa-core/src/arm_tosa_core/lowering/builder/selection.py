@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...support.errors import Rejected
+from ...support.errors import Rejected, require
 from ...tosa.dtypes import torch_to_tosa
 from ...tosa.ir import DType
 from ..values import Operand, QParams, Value
@@ -34,7 +34,7 @@ class Selection:
             a, b = (v.but(dtype=torch.int32, quant=None) for v in self.arithmetic.equal_scale(a, b))
         elif a.dtype == torch.int64:
             known = a.bounds is not None and b.bounds is not None
-            self.emitter.require(known, "compares int64 numbers of unknown range", NARROW)
+            require(known, "compares int64 numbers of unknown range", NARROW)
         elif a.dtype in SMALL_INTEGERS:
             a, b = self.casts.cast(a, torch.int32), self.casts.cast(b, torch.int32)
         return self.emitter.elementwise(name, a, b, dtype=torch.bool)

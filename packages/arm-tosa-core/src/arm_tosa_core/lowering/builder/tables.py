@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...support.errors import require
 from ...tosa.dtypes import torch_to_tosa
 from ...tosa.ir import DType, Tensor
 from ..values import QParams, Value
@@ -47,11 +48,11 @@ class Tables:
                 every result is the nearest integer; otherwise it is one of the two nearest.
         """
         assert x.quant is not None
-        self.emitter.require(
+        require(
             x.quant.axis is None and x.quant.bits in (8, 16), "takes an input that is not quantized to 8 or 16 bits"
         )
-        self.emitter.require(dtype in (torch.int8, torch.int16, torch.int32), f"has a result of {dtype}")
-        self.emitter.require(dtype != torch.int32 or quant.zero_point == 0, "has a result of 32 bits with a zero point")
+        require(dtype in (torch.int8, torch.int16, torch.int32), f"has a result of {dtype}")
+        require(dtype != torch.int32 or quant.zero_point == 0, "has a result of 32 bits with a zero point")
         wide = x.quant.bits == 16 or dtype != torch.int8
         bounds = x.clamp  # of 8 bits they are free; the lines between entries of 16 bits would cut their corners
         x = self.quantization.apply_clamp(x) if wide else x.but(clamp=None)
