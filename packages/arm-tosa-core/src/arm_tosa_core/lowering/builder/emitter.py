@@ -119,6 +119,10 @@ class Emitter:
             return Tensor(shape, dtype, data=make)
         return self.graph.constant(make(), dtype)
 
+    def int32(self, number: int, rank: int) -> Tensor:
+        """A constant of one number, beside tensors of this rank."""
+        return self.graph.constant(np.full((1,) * rank, number, np.int32), DType.INT32)
+
     def changed(self, constant: Tensor, shape: Sequence[int], dtype: DType) -> Tensor:
         """A constant in another shape, or as a type that holds its numbers."""
 

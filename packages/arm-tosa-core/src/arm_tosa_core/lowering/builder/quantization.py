@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 import torch
 
 from ...support.errors import require
@@ -143,8 +142,7 @@ class Quantization:
         else:
             tensor = value.tensor
             for name, bound in (("MAXIMUM", bounds[0]), ("MINIMUM", bounds[1])):
-                one = self.emitter.graph.constant(np.full((1,) * value.rank, bound, np.int32), DType.INT32)
-                tensor = self.emitter.emit(name, [tensor, one])
+                tensor = self.emitter.emit(name, [tensor, self.emitter.int32(bound, value.rank)])
         return value.but(tensor=tensor, clamp=None)
 
     def to_int16(self, value: Value, largest: float) -> Value:

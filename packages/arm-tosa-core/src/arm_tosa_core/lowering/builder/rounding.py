@@ -43,7 +43,7 @@ class Rounding:
         assert x.quant is not None and x.tensor is not None
         out = self.rescaling.rescale(x.tensor, [1.0], DType.INT32, x.quant.zero_point)
         for name, limit in (("MAXIMUM", -1), ("MINIMUM", 1)):
-            out = self.emitter.emit(name, [out, _number(self.emitter, x, limit)])
+            out = self.emitter.emit(name, [out, self.emitter.int32(limit, x.rank)])
         return x.but(tensor=out, quant=QParams((1.0,), 0, -1, 1))
 
     def whole(self, x: Value, mode: str, exact: Callable[[torch.Tensor], torch.Tensor], divisor: float = 1.0) -> Value:
@@ -72,8 +72,8 @@ class Rounding:
         bits = -min(tried)[1]
         scaled_tensor = self.rescaling.rescale(x.tensor, [factor * 2.0**bits], DType.INT32, quant.zero_point)
         if turned:
-            scaled_tensor = self.emitter.emit("SUB", [_number(self.emitter, x, 0), scaled_tensor])
-        out = _round(self.rescaling, x, scaled_tensor, bits, mode)
+            scaled_tensor = self.emitter.emit("SUB", [self.emitter.int32(0, x.rank), scaled_tensor])
+        out = _round(self.rescaling, scaled_tensor, bits, mode)
         low, high = int(np.nanmin(wanted)), int(np.nanmax(wanted))
         return x.but(tensor=out, quant=QParams((1.0,), 0, low, high))
 
@@ -87,7 +87,7 @@ class Rounding:
         return self.quantization.quantize(x, quant, torch.int32).but(dtype=torch.int32, quant=None)
 
     def rounded(self, x: Value, bits: int, mode: str) -> Value:
-        return self._of_int32(x, lambda tensor: _round(self.rescaling, x, tensor, bits, mode))
+        return self._of_int32(x, lambda tensor: _round(self.rescaling, tensor, bits, mode))
 
     def nearest(self, x: Value, divisor: int) -> Value:
         return self._of_int32(x, lambda tensor: self.rescaling.rescale(tensor, [1 / divisor], DType.INT32))
@@ -112,17 +112,13 @@ def _rounded(x: Array, bits: int, mode: str) -> Array:
     return down if mode == "floor" else up
 
 
-def _number(emitter: Emitter, like: Value, number: int) -> Tensor:
-    return emitter.graph.constant(np.full((1,) * like.rank, number, np.int32), DType.INT32)
-
-
-def _round(rescaling: Rescaling, like: Value, x: Tensor, bits: int, mode: str) -> Tensor:
+def _round(rescaling: Rescaling, x: Tensor, bits: int, mode: str) -> Tensor:
     """Numbers with so many bits of fraction to whole ones; RESCALE rounds halves up."""
 
     b = rescaling.emitter
 
     def plus(tensor: Tensor, number: int) -> Tensor:
-        return b.emit("ADD", [tensor, _number(b, like, number)])
+        return b.emit("ADD", [tensor, b.int32(number, x.rank)])
 
     def shifted(tensor: Tensor, by: int) -> Tensor:
         return rescaling.rescale(tensor, [2.0**-by], DType.INT32)
@@ -138,7 +134,7 @@ def _round(rescaling: Rescaling, like: Value, x: Tensor, bits: int, mode: str) -
     if mode == "ceil":
         return ceil()
     if mode == "trunc":
-        zero = _number(b, like, 0)
+        zero = b.int32(0, x.rank)
         return b.emit("ADD", [b.emit("MAXIMUM", [floor(bits), zero]), b.emit("MINIMUM", [ceil(), zero])])
     half = floor(bits + 1)
     odd = b.emit("SUB", [b.emit("SUB", [floor(bits), half]), half])

@@ -105,8 +105,8 @@ class Tables:
         for centre, shift, bits, entries in found.zooms:
             moved = x
             if centre:
-                constant = self.emitter.graph.constant(np.full([1] * len(x.shape), centre, np.int32), DType.INT32)
-                moved = self.emitter.emit("SUB", [self.rescaling.rescale(x, [1.0], DType.INT32), constant])
+                wide = self.rescaling.rescale(x, [1.0], DType.INT32)
+                moved = self.emitter.emit("SUB", [wide, self.emitter.int32(centre, x.rank)])
             near = self._table(self.rescaling.rescale(moved, [2.0**shift], DType.INT16), entries)
             out = self.emitter.emit("ADD", [out, self._shifted(near, more - bits)])
         return self.rescaling.rescale(out, [step * unit / 2 ** (TABLE_BITS + more)], dtype, new_zero_point=zero_point)
@@ -117,7 +117,7 @@ class Tables:
         The form is a function of where x lies beside its nearest point; a TABLE has it at each of these 128 places.
         """
         wide = self.rescaling.rescale(x, [1.0], DType.INT32)
-        bits = self.emitter.graph.constant(np.full([1] * len(x.shape), 7, np.int32), DType.INT32)
+        bits = self.emitter.int32(7, x.rank)
         nearest = self.emitter.emit("ARITHMETIC_RIGHT_SHIFT", [wide, bits], round=True)
         beside = self.emitter.emit("SUB", [wide, self.emitter.emit("LOGICAL_LEFT_SHIFT", [nearest, bits])])  # -64 to 63
         along = np.abs(np.arange(-256, 257)) / 512
@@ -130,5 +130,4 @@ class Tables:
 
     def _shifted(self, x: Tensor, bits: int) -> Tensor:
         """INT32 times a power of two: a MUL, for a RESCALE on its own can take several times as long."""
-        factor = self.emitter.graph.constant(np.full([1] * len(x.shape), 2**bits, np.int32), DType.INT32)
-        return self._times(x, factor) if bits else x
+        return self._times(x, self.emitter.int32(2**bits, x.rank)) if bits else x
