@@ -224,13 +224,7 @@ def _extended(
     return x
 
 
-@op(
-    "aten.reflection_pad1d.default",
-    "aten.reflection_pad2d.default",
-    "aten.reflection_pad3d.default",
-    quant=Q.SHARED,
-    traits=Traits(moves=Moves.CHOSEN),
-)
+@op(*(f"aten.reflection_pad{n}d.default" for n in (1, 2, 3)), quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def reflect(b: OpBuilder, x: Value, padding: Sequence[int]) -> Value:
     def border(x: Value, axis: int, width: int, front: bool) -> Value:
         return flip(b, b.slice(x, axis, 1 if front else x.shape[axis] - 1 - width, width), [axis])
@@ -238,13 +232,7 @@ def reflect(b: OpBuilder, x: Value, padding: Sequence[int]) -> Value:
     return _extended(b, x, padding, border)
 
 
-@op(
-    "aten.replication_pad1d.default",
-    "aten.replication_pad2d.default",
-    "aten.replication_pad3d.default",
-    quant=Q.SHARED,
-    traits=Traits(moves=Moves.CHOSEN),
-)
+@op(*(f"aten.replication_pad{n}d.default" for n in (1, 2, 3)), quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def replicate(b: OpBuilder, x: Value, padding: Sequence[int]) -> Value:
     def border(x: Value, axis: int, width: int, front: bool) -> Value:
         edge = b.slice(x, axis, 0 if front else x.shape[axis] - 1, 1)
