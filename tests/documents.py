@@ -46,7 +46,8 @@ def play(file: Path, folder: Path) -> dict[str, object]:
     """Does in ``folder`` what a reader of the page does, in order; gives the names that its Python defines.
 
     Python runs, but where a title names a file, the block is written there. A ``pyproject.toml`` makes its package an
-    installed one for what follows. ``arm-tosa`` commands run, and the page's own scripts; other commands do not.
+    installed one for what follows. ``arm-tosa`` commands run, and the page's own scripts and operator cases; other
+    commands do not.
     """
     module = ModuleType("page")  # a module that can be found by its name, as torch.export does with classes
     names = vars(module)
@@ -65,7 +66,8 @@ def play(file: Path, folder: Path) -> dict[str, object]:
             elif block.language == "sh":
                 for line in block.text.replace("\\\n", " ").splitlines():
                     script = re.match(r"python (\S+\.py)", line)
-                    if line.startswith("arm-tosa ") or (script and (folder / script[1]).is_file()):
+                    own = (script and (folder / script[1]).is_file()) or "--arm-cases=" in line
+                    if line.startswith("arm-tosa ") or own:
                         command(line.partition(" #")[0], folder)
     return names
 
@@ -77,6 +79,7 @@ def command(line: str, folder: Path) -> str:
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "PYTEST_ADDOPTS": f"--confcutdir={ROOT / 'packages'}",  # the repository's own plugins are not a reader's
     }
     done = subprocess.run(shlex.split(line), cwd=folder, env=env, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"

@@ -150,6 +150,7 @@ def _check_arm_tosa(arguments: list[str]) -> None:
 def _is_required(name: str) -> bool:
     """Whether a distribution is one that a package or the noxfile asks for, so that somebody knows it."""
     sources = [*ROOT.glob("packages/*/pyproject.toml"), ROOT / "noxfile.py", ROOT / "constraints.txt"]
+    name = name.partition("[")[0]
     return name == "nox" or any(re.search(rf"\b{re.escape(name)}\b", source.read_text()) for source in sources)
 
 
@@ -165,6 +166,14 @@ def test_every_public_name_is_in_the_reference(package: str) -> None:
     page = (ROOT / "docs" / "reference" / f"{package}.md").read_text()
     shown = re.findall(rf"^::: {package}\.(?:\w+\.)*(\w+)$", page, re.MULTILINE)
     assert sorted(shown) == sorted(__import__(package).__all__)
+
+
+@pytest.mark.parametrize("file", [f for f in FILES if "\n::: " in f.read_text()], ids=lambda file: str(file.stem))
+def test_what_the_site_fills_in_is_named_in_a_table_too(file: Path) -> None:
+    """In a clone, nothing stands where the site has signatures and docstrings."""
+    text = file.read_text()
+    shown = re.findall(r"^::: [\w.]*\.(\w+)$", text, re.MULTILINE)
+    assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == shown
 
 
 def test_every_page_of_the_command_line_comes_from_the_program() -> None:

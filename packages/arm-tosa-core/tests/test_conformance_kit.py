@@ -14,7 +14,7 @@ from arm_tosa_core.plugin.target import Target
 from arm_tosa_core.support.errors import Rejected
 from arm_tosa_core.testing.cases import CASES
 from arm_tosa_core.testing.plugin import pytest_collection_modifyitems, read_refusals
-from arm_tosa_core.testing.test_operators import check_case, row_id, schemes_of
+from arm_tosa_core.testing.test_operators import check_case, read_cases, row_id, schemes_of
 from arm_tosa_core.tosa.ir import Op
 
 ADD = next(case for case in CASES if case.name.startswith("add/"))
@@ -68,6 +68,30 @@ def test_a_listed_row_that_no_target_without_float_takes_fails(name: str, how: s
 )
 def test_rows_are_those_that_the_specification_admits(name: str, schemes: list[str]) -> None:
     assert schemes_of(target(name)) == schemes
+
+
+def test_cases_of_ones_own_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "rows.py"
+    row = "OpCase('neg/one', lambda: lambda x: -x, [(2,)])"
+    file.write_text(f"from arm_tosa_core.testing.case import OpCase\nCASES = [{row}]\n")
+    assert [case.name for case in read_cases(file)] == ["neg/one"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "rows.py does not run: FileNotFoundError"),
+        ("import nothing_of_this_name", "does not run: ModuleNotFoundError: No module named 'nothing_of_this_name'"),
+        ("ROWS = []", "has no list CASES of"),
+        ("CASES = [1]", "has no list CASES of"),
+    ],
+)
+def test_a_file_without_cases_is_told(tmp_path: Path, text: str | None, message: str) -> None:
+    file = tmp_path / "rows.py"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(pytest.UsageError, match=f"--arm-cases: .*{message}"):
+        read_cases(file)
 
 
 def test_refusals_are_read(tmp_path: Path) -> None:

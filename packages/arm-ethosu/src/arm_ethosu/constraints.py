@@ -47,9 +47,7 @@ def checks_for(family: Family) -> tuple[Check, ...]:
 
 def _channels(op: Op) -> Rejected | None:
     channels = op.inputs[0].shape[-1]
-    if channels > MAX_AXIS:
-        return Rejected(f"{channels} input channels; Vela takes {MAX_AXIS} at most")
-    return None
+    return Rejected(f"{channels} input channels; Vela takes {MAX_AXIS} at most") if channels > MAX_AXIS else None
 
 
 def _narrowing_cast(op: Op) -> Rejected | None:
@@ -134,9 +132,7 @@ def _rounded_shift(op: Op) -> Rejected | None:
 
 
 def _not_int32(op: Op) -> Rejected | None:
-    if op.inputs[0].dtype is DType.INT32:
-        return Rejected(f"INT32 input; {_U55} take INT8 and INT16")
-    return None
+    return Rejected(f"INT32 input; {_U55} take INT8 and INT16") if op.inputs[0].dtype is DType.INT32 else None
 
 
 def _stride(op: Op) -> tuple[int, int]:
@@ -272,29 +268,29 @@ def _replaced(is_native: Callable[[Op], bool], against: Callable[[Op], tuple[str
     return limit
 
 
-_CONV = (_channels,)
-_POOL = (_channels,)
-_TRANSPOSE_CONV = (_channels, _constant_weights)
-
 _U85_LIMITS: dict[str, tuple[Limit, ...]] = {
-    "CONV2D": _CONV,
-    "DEPTHWISE_CONV2D": _CONV,
-    "CONV3D": (*_CONV, _constant_deep_weights),
-    "TRANSPOSE_CONV2D": _TRANSPOSE_CONV,
-    "AVG_POOL2D": _POOL,
-    "MAX_POOL2D": _POOL,
+    "CONV2D": (_channels,),
+    "DEPTHWISE_CONV2D": (_channels,),
+    "CONV3D": (_channels, _constant_deep_weights),
+    "TRANSPOSE_CONV2D": (_channels, _constant_weights),
+    "AVG_POOL2D": (_channels,),
+    "MAX_POOL2D": (_channels,),
     "RESIZE": (_channels,),
     "TABLE": (_constant_table,),
     "LOGICAL_LEFT_SHIFT": (_wide_left_shift,),
 }
 
 _U55_LIMITS: dict[str, tuple[Limit, ...]] = {
-    "CONV2D": (*_CONV, _constant_weights, _conv2d_stride),
-    "DEPTHWISE_CONV2D": (*_CONV, _constant_weights, _depthwise_stride, _depthwise_multiplier),
-    "CONV3D": (*_CONV, _constant_weights, _replaced(conv3d.is_native, conv3d.why_no_planes), _conv3d_stride),
-    "TRANSPOSE_CONV2D": (*_TRANSPOSE_CONV, _replaced(transpose_conv2d.is_native, transpose_conv2d.why_no_phases)),
-    "AVG_POOL2D": (*_POOL, _pool_stride, _avg_pool_kernel),
-    "MAX_POOL2D": (*_POOL, _pool_stride),
+    "CONV2D": (_channels, _constant_weights, _conv2d_stride),
+    "DEPTHWISE_CONV2D": (_channels, _constant_weights, _depthwise_stride, _depthwise_multiplier),
+    "CONV3D": (_channels, _constant_weights, _replaced(conv3d.is_native, conv3d.why_no_planes), _conv3d_stride),
+    "TRANSPOSE_CONV2D": (
+        _channels,
+        _constant_weights,
+        _replaced(transpose_conv2d.is_native, transpose_conv2d.why_no_phases),
+    ),
+    "AVG_POOL2D": (_channels, _pool_stride, _avg_pool_kernel),
+    "MAX_POOL2D": (_channels, _pool_stride),
     "RESIZE": (_channels, _replaced(resize.is_native, resize.why_no_convolutions)),
     "TABLE": (_constant_table,),
     "MATMUL": (_matmul,),

@@ -104,6 +104,7 @@ def compile(
     if len(tosa) > _MAX_TOSA:
         raise UsageError(f"the TOSA flatbuffer has {len(tosa)} bytes; Vela takes {_MAX_TOSA} at most")
     executable = find_tool("vela", package="ethos-u-vela")
+    kept = artifacts is not None
     if artifacts is not None:
         _make_folder(artifacts)
     folder = artifacts or Path(tempfile.mkdtemp(prefix="arm-ethosu-"))
@@ -125,16 +126,13 @@ def compile(
             ],
             timeout,
         )
-        output = VelaOutput(run.arrays(), run.summary())
+        return VelaOutput(run.arrays(), run.summary())
     except ToolError:
-        raise  # its input stays, and the error says where
-    except BaseException:
-        if artifacts is None:
-            shutil.rmtree(folder, ignore_errors=True)
+        kept = True  # its input stays, and the error says where
         raise
-    if artifacts is None:
-        shutil.rmtree(folder, ignore_errors=True)
-    return output
+    finally:
+        if not kept:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _make_folder(folder: Path) -> None:

@@ -94,6 +94,11 @@ def _transpose_conv_of_slice(m: Maker) -> Tensor:
     return m.conv(part, (3, 3), 5, op="TRANSPOSE_CONV2D", stride=(2, 2))
 
 
+def _conv3d_of_slice(m: Maker) -> Tensor:
+    part = m.op("SLICE", m.input(I8, 1, 2, 1, 1, 2), m.graph.shape((0, 0, 0, 0, 1)), m.graph.shape((1, 2, 1, 1, 1)))
+    return m.conv(part, (2, 1, 1), 1, op="CONV3D")
+
+
 def _product_of_slice(m: Maker) -> Tensor:
     x = m.sum("ADD", m.input(I8, 1, 1, 1, 9), m.input(I8, 1, 1, 1, 9), 19)
     part = m.op("SLICE", x, m.graph.shape((0, 0, 0, 1)), m.graph.shape((1, 1, 1, 4)))
@@ -416,6 +421,7 @@ ROWS = {
     "SLICE, then maximum": Row(_maximum_of_slice, "ethos-u55-256"),
     "SLICE, then transposed convolution, U55": Row(_transpose_conv_of_slice, "ethos-u55-256"),
     "SLICE, then transposed convolution, U85": Row(_transpose_conv_of_slice, "ethos-u85-128"),
+    "SLICE, then CONV3D": Row(_conv3d_of_slice, "ethos-u85-256"),
     "SLICE, then MATMUL": Row(_product_of_slice, "ethos-u65-512"),
     "two INT16 tables": Row(_two_tables, "ethos-u85-128"),
     "sum, then maximum": Row(_maximum_of_sum, "ethos-u55-256"),

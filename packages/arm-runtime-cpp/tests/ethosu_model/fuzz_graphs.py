@@ -71,6 +71,26 @@ def _conv(m: Maker, draw: Draw, x: Tensor) -> Tensor:
     )  # fmt: skip
 
 
+def _conv3d(m: Maker, draw: Draw, x: Tensor) -> Tensor:
+    """The image's rows are shared among planes; those of the result lie one above another."""
+    _, height, width, channels = x.shape
+    depth = draw(st.sampled_from([n for n in range(1, height + 1) if height % n == 0]))
+    volume = (depth, height // depth, width)
+    kernel = tuple(draw(st.integers(1, min(3, size))) for size in volume)
+    stride = tuple(
+        draw(st.sampled_from([1, 2])) if (size - k) % 2 == 0 else 1 for size, k in zip(volume, kernel, strict=True)
+    )
+    pads = [draw(st.integers(0, k - 1)) if s == 1 else 0 for k, s in zip(kernel, stride, strict=True) for _ in range(2)]
+    part = m.op("RESHAPE", x, m.graph.shape((1, *volume, channels)))
+    if draw(st.booleans()):
+        first = draw(st.integers(0, channels - 1))
+        size = m.graph.shape((1, *volume, channels - first))
+        part = m.op("SLICE", part, m.graph.shape((0, 0, 0, 0, first)), size)
+    outputs, scale = draw(st.integers(1, 30)), _scale(math.prod(kernel) * part.shape[-1])
+    made = m.conv(part, kernel, outputs, op="CONV3D", stride=stride, pad=tuple(pads), scale=scale)
+    return m.op("RESHAPE", made, m.graph.shape((1, math.prod(made.shape[1:3]), *made.shape[3:])))
+
+
 def _depthwise(m: Maker, draw: Draw, x: Tensor) -> Tensor:
     kernel, stride = (draw(st.integers(1, 7)), draw(st.integers(1, 7))), (draw(_small), draw(_small))
     pad = _pads(draw, kernel)
@@ -190,8 +210,8 @@ def _matmul(m: Maker, draw: Draw, x: Tensor) -> Tensor:
 
 
 STEPS: tuple[Step, ...] = (
-    _conv, _conv, _depthwise, _transpose_conv, _pool, _sum, _product, _table, _move, _rescale, _reduce, _resize,
-    _bilinear, _matmul, _wide, _wide, _move, _move, _rescale,
+    _conv, _conv, _conv3d, _depthwise, _transpose_conv, _pool, _sum, _product, _table, _move, _rescale, _reduce,
+    _resize, _bilinear, _matmul, _wide, _wide, _move, _move, _rescale,
 )  # fmt: skip
 
 

@@ -55,7 +55,7 @@ class Maker:
         )  # fmt: skip
 
     def conv(
-        self, x: Tensor, kernel: tuple[int, int], outputs: int, *, zero: int = 0, op: str = "CONV2D",
+        self, x: Tensor, kernel: tuple[int, ...], outputs: int, *, zero: int = 0, op: str = "CONV2D",
         scale: float = 2e-3, keep: tuple[int, ...] = (1,), step: int = 1, **attrs: Any,
     ) -> Tensor:  # fmt: skip
         """A convolution and the RESCALE after it.
@@ -68,7 +68,8 @@ class Maker:
         shape = (*kernel, channels, 1) if op == "DEPTHWISE_CONV2D" else (outputs, *kernel, channels)
         wide = x.dtype is I8
         bias = self.random(I32 if wide else I48, -4000, 4000, outputs)
-        attrs = {"pad": (0, 0, 0, 0), "stride": (1, 1), "dilation": (1, 1)} | attrs
+        ones = (1,) * len(kernel)
+        attrs = {"pad": (0, 0) * len(kernel), "stride": ones, "dilation": ones} | attrs
         if op == "TRANSPOSE_CONV2D":
             attrs = {"out_pad": attrs["pad"], "stride": attrs["stride"]}
         values = self.rng.integers(-127, 128, shape) // step * step * np.resize(keep, channels if op == "CONV2D" else 1)

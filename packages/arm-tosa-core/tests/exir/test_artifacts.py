@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from executorch.exir.backend.operator_support import DontPartition
 from flow_kit import Lowered, Net, export, lower
+from torch.export import ExportedProgram
 
 from arm_tosa_core import TosaCompileSpec, TOSAPartitioner, UsageError
+from arm_tosa_core.exir.artifacts import clear_artifacts
 from arm_tosa_core.exir.compile_spec import ArmCompileSpec
+from arm_tosa_core.exir.explain import explain
+from arm_tosa_core.flow.edge import lower_to_edge
 from arm_tosa_core.tosa.loader import load
 
 DebugMode = ArmCompileSpec.DebugMode
@@ -27,9 +33,12 @@ class Network(Net):
 LINES = [Network.forward.__code__.co_firstlineno + i for i in (1, 2)]
 
 
+def spec_into(folder: Path | str, mode: DebugMode | None = None) -> TosaCompileSpec:
+    return TosaCompileSpec("TOSA-1.0+FP").dump_intermediate_artifacts_to(folder).dump_debug_info(mode)
+
+
 def lower_into(folder: Path | str, mode: DebugMode | None = None) -> Lowered:
-    spec = TosaCompileSpec("TOSA-1.0+FP").dump_intermediate_artifacts_to(folder).dump_debug_info(mode)
-    return lower(export(Network(), (X,)), spec, [DontPartition(torch.ops.aten.sigmoid.default)])
+    return lower(export(Network(), (X,)), spec_into(folder, mode), [DontPartition(torch.ops.aten.sigmoid.default)])
 
 
 @pytest.mark.parametrize("name", ["artifacts", "with a space", "größe/深い"])
@@ -41,12 +50,30 @@ def test_a_folder_for_each_delegate(tmp_path: Path, name: str) -> None:
     assert len(set(lowered.payloads)) == 2
 
 
-def test_a_second_run_overwrites_nothing(tmp_path: Path) -> None:
+def lower_fast(program: ExportedProgram, spec: ArmCompileSpec) -> None:
+    lower_to_edge(program, spec)
+
+
+@pytest.mark.parametrize("flow", [lower, lower_fast])
+def test_a_second_compilation_replaces_what_the_first_one_left(tmp_path: Path, flow: Callable[..., object]) -> None:
     lower_into(tmp_path)
-    before = {file: file.read_bytes() for file in tmp_path.rglob("*.tosa")}
-    lower_into(str(tmp_path))
-    assert sorted(folder.name for folder in tmp_path.iterdir()) == [f"delegate_{i}" for i in range(4)]
-    assert all(file.read_bytes() == data for file, data in before.items())
+    mine = {"delegate_2/mine.tosa", "delegate_x/tosa.tosa", "notes.txt"}
+    for name in mine:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("mine")
+    flow(export(Net(lambda net, x: net.conv(x)), (X,)), spec_into(tmp_path))
+    left = {str(file.relative_to(tmp_path)) for file in tmp_path.rglob("*") if file.is_file()}
+    assert left == {"delegate_0/tosa.tosa"} | mine
+
+
+def test_another_targets_artifacts_and_a_mere_look_remove_nothing(tmp_path: Path) -> None:
+    lower_into(tmp_path)
+    before = sorted(tmp_path.rglob("*.tosa"))
+    program = export(Net(lambda net, x: net.conv(x)), (X,))
+    explain(program, spec_into(tmp_path))
+    assert sorted(tmp_path.rglob("*.tosa")) == before
+    clear_artifacts(str(tmp_path), replace(spec_into(tmp_path).target(), name="another"))
+    assert sorted(tmp_path.rglob("*.tosa")) == before
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:

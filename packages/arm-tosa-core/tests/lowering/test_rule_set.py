@@ -40,6 +40,27 @@ def test_a_targets_own_rule_comes_first() -> None:
     assert list(acme) == [rules[1]] and list(other) == [rules[0]]
 
 
+@pytest.mark.parametrize(
+    ("target", "name", "reason"),
+    [
+        ("vgf", "a.b.c", "there is no rule for a.b.c on vgf, only for the target acme and other"),
+        ("vgf", "a.b.d", "there is no rule for a.b.d, only for a.b.e"),
+        ("vgf", "a.f.default", "there is no rule for a.f.default, only for a.f"),
+        ("vgf", "a.g.default", "there is no rule for a.g.default"),
+        (None, "a.b.c", "there is no rule for a.b.c, only for the target acme and other"),
+    ],
+)
+def test_a_missing_rule_is_told_with_the_rules_that_there_are(target: str | None, name: str, reason: str) -> None:
+    rules = [
+        Rule(("a.b.c",), own, Q.TABLE, target="other"),
+        Rule(("a.b.c",), own, Q.TABLE, target="acme"),
+        Rule(("a.b.e", "a.f"), general, Q.TABLE),
+    ]
+    missing = RuleSet(rules, target).missing(name)
+    assert missing.reason == reason
+    assert "arm_tosa.rules" in missing.fix
+
+
 @pytest.mark.parametrize("target", [None, "acme"])
 def test_two_rules_for_one_overload_are_an_error_that_names_both(target: str | None) -> None:
     rules = [Rule(("a.b.c",), function, Q.TABLE, target=target) for function in (general, own)]

@@ -234,6 +234,14 @@ def test_a_program_that_only_moves_data_is_one_delegate(spec: str) -> None:
     assert (report.rejected, report.delegates) == ([], 1)
 
 
+def test_a_number_is_no_operator_of_the_model() -> None:
+    """ExecuTorch makes a tensor of it, and a cast."""
+    report = explain(
+        quantize(Net(lambda net, x: torch.cdist(net.conv(x) * 2, x)), (X,)), TosaCompileSpec("TOSA-1.0+INT")
+    )
+    assert [row.target for row in report.delegated] == ["aten.conv2d.default", "aten.mul.Tensor"]
+
+
 def test_edges_are_counted_apart() -> None:
     """Quantize, dequantize and the cast of int64 are no operators of the model."""
     program = quantize(Net(lambda net, i: net.linear(net.embedding(i))), (torch.tensor([[1, 2]]),))

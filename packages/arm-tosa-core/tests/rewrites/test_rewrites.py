@@ -88,6 +88,12 @@ def equal_transposes(b: Builder, x: Tensor) -> Tensor:
     return b.emit("ADD", views)
 
 
+def equal_rescales(b: Builder, x: Tensor) -> Tensor:
+    """Vela does each with what reads it."""
+    made = _table(b, x, 3)
+    return b.emit("ADD", [b.emit(name, [b.rescale(made, [2.5], DType.INT32)]) for name in ("ABS", "CLZ")])
+
+
 def reshape_of_reshape(b: Builder, x: Tensor) -> Tensor:
     return b.reshape(b.reshape(_table(b, x, 3), (24, 8)), (4, 48))
 
@@ -148,6 +154,7 @@ def transpose_of_one_row(b: Builder, x: Tensor) -> Tensor:
         (rescale_of_rescale, ["RESCALE", "RESCALE"]),
         (equal_reshapes, ["TABLE", "RESHAPE", "RESCALE", "RESCALE", "ADD"]),
         (equal_transposes, ["TABLE", "TRANSPOSE", "RESCALE", "RESCALE", "ADD"]),
+        (equal_rescales, ["TABLE", "RESCALE", "ABS", "RESCALE", "CLZ", "ADD"]),
         (reshape_of_reshape, ["TABLE", "RESHAPE"]),
         (slice_of_slice, ["SLICE"]),
         (transpose_of_transpose, ["TRANSPOSE"]),

@@ -19,28 +19,21 @@ from .constant_operands import REPEATED_CONSTANT
 from .conv2d_over_patches import OVERLAPPING_PATCHES, PATCHES, VIEWS
 from .conv3d_as_channels import PLANES_AS_CHANNELS
 from .int32_rescales import (
-    RESCALED_JOINED,
-    RESHAPED_FIRST,
+    BROADCAST_INT32,
+    CONCAT_OF_INT32_U55,
+    CONCAT_OF_INT32_U85,
+    CONCAT_OF_RESCALE,
+    CONCAT_TO_INT32,
+    RESCALE_AS_CAST,
+    RESCALE_OF_CONCAT,
+    RESHAPE_BEFORE_RESCALE,
     SMALL_SUM,
-    WIDE_ASSEMBLED,
-    WIDE_JOINED_U55,
-    WIDE_JOINED_U85,
-    WIDE_MOVED,
-    WIDE_REPEATED,
-    WIDENED,
 )
-from .max_pool_copies import (
-    DETOUR_U55,
-    DETOUR_U85,
-    MADE_SMALLER,
-    POOLED_CHOICE,
-    POOLED_EXTREME,
-    POOLED_EXTREME_U55,
-)
+from .max_pool_copies import DETOUR_U55, DETOUR_U85, MADE_SMALLER, POOLED_CHOICE, POOLED_EXTREME, POOLED_EXTREME_U55
 from .mixed_widths import OF_ONE_WIDTH
 from .reduce_max_as_max_pool import MAXIMUM_AS_POOL
 from .reduce_max_of_matmul import MAXIMUM_U85
-from .rescale import ONE_RESCALE_U55, ONE_RESCALE_U85, RESIZED_U55, SCALES_OF_PARTS, WIDE_COPY
+from .rescale import CAST_TO_INT32, ONE_RESCALE_U55, ONE_RESCALE_U85, RESIZED_U55, SCALES_OF_PARTS
 from .resize_as_conv2d import RESIZE_AS_CONVOLUTIONS
 from .table_lookups import ACTIVATION_FIRST, ONE_TABLE
 from .transpose import TRANSPOSE_BY_IMAGE, TRANSPOSE_OF_FEW_AXES, TRANSPOSE_OF_MATRIX, transpose_in_two
@@ -93,7 +86,7 @@ ROWS: tuple[Row, ...] = (
     Row(VIEWS, Kind.SPEED, ALL, "2 G MACs in place of 72 G in DeepLabv3"),
     Row(AVERAGE_AS_DEPTHWISE, Kind.SPEED, ALL, "a third of a pool's cycles"),
     Row(OF_ONE_WIDTH, Kind.SPEED, ALL, "1,320 cycles in place of 16,792 for [1, 256, 16] by [1, 256, 1] on U85-256"),
-    Row(RESHAPED_FIRST, Kind.SPEED, ALL),
+    Row(RESHAPE_BEFORE_RESCALE, Kind.SPEED, ALL),
     Row(
         TRANSPOSE_OF_FEW_AXES,
         Kind.SPEED,
@@ -102,8 +95,8 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(SCALES_OF_PARTS, Kind.CORRECTNESS, ALL),
     Row(ACTIVATION_FIRST, Kind.CORRECTNESS, ALL),
-    Row(WIDENED, Kind.CORRECTNESS, ALL),
-    Row(WIDE_REPEATED, Kind.CORRECTNESS, ALL),
+    Row(RESCALE_AS_CAST, Kind.CORRECTNESS, ALL),
+    Row(BROADCAST_INT32, Kind.CORRECTNESS, ALL),
     Row(ATTENTION_IN_PARTS, Kind.MEMORY, U85),
     Row(HEADS_OF_LAYERS, Kind.SPEED, U85, "85,000 cycles in place of 103,000 for three heads of [197, 64] on U85-256"),
     Row(HEADS_SIDE_BY_SIDE, Kind.SPEED, U85, "13,000 cycles fewer for four heads of [256, 36] on U85-256"),
@@ -116,9 +109,9 @@ ROWS: tuple[Row, ...] = (
     Row(POOLED_CHOICE, Kind.CORRECTNESS, U85),
     Row(DETOUR_U85, Kind.CORRECTNESS, U85),
     Row(ONE_TABLE, Kind.CORRECTNESS, U85),
-    Row(WIDE_COPY, Kind.CORRECTNESS, U85),
+    Row(CAST_TO_INT32, Kind.CORRECTNESS, U85),
     Row(MADE_SMALLER, Kind.CORRECTNESS, U85),
-    Row(WIDE_JOINED_U85, Kind.CORRECTNESS, U85),
+    Row(CONCAT_OF_INT32_U85, Kind.CORRECTNESS, U85),
     Row(MAXIMUM_AS_POOL, Kind.SPEED, SMALL),
     Row(REPEATED_CONSTANT, Kind.SPEED, SMALL),
     Row(OVERLAPPING_PATCHES, Kind.SUPPORT, SMALL, "a 43rd of the cycles for 11x11 with a stride of 4"),
@@ -129,10 +122,10 @@ ROWS: tuple[Row, ...] = (
     Row(RESIZED_U55, Kind.CORRECTNESS, SMALL),
     Row(POOLED_EXTREME_U55, Kind.CORRECTNESS, SMALL),
     Row(DETOUR_U55, Kind.CORRECTNESS, SMALL),
-    Row(WIDE_JOINED_U55, Kind.CORRECTNESS, SMALL),
-    Row(RESCALED_JOINED, Kind.CORRECTNESS, SMALL),
-    Row(WIDE_MOVED, Kind.CORRECTNESS, SMALL),
-    Row(WIDE_ASSEMBLED, Kind.CORRECTNESS, SMALL),
+    Row(CONCAT_OF_INT32_U55, Kind.CORRECTNESS, SMALL),
+    Row(CONCAT_OF_RESCALE, Kind.CORRECTNESS, SMALL),
+    Row(RESCALE_OF_CONCAT, Kind.CORRECTNESS, SMALL),
+    Row(CONCAT_TO_INT32, Kind.CORRECTNESS, SMALL),
     Row(SMALL_SUM, Kind.CORRECTNESS, SMALL),
 )
 

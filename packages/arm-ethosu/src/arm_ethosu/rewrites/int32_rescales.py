@@ -57,7 +57,7 @@ def _is_fused(wide: Tensor) -> bool:
     return wide.producer.name in _CONVOLUTIONS
 
 
-def _joined_wide(*makers: str) -> Rewrite:
+def _concat_of_int32(*makers: str) -> Rewrite:
     def apply(graph: Graph, op: Op) -> bool:
         """What these operators made in INT32 is summed with zero before it is joined or padded: Vela drops parts."""
         wrong = [i for i, x in enumerate(op.inputs) if x.dtype is DType.INT32 and _made_by(x, *makers)]
@@ -68,7 +68,7 @@ def _joined_wide(*makers: str) -> Rewrite:
     return Rewrite("joined_wide", Stage.LEGALIZE, ("CONCAT", "PAD"), apply)
 
 
-def _joined(graph: Graph, op: Op) -> bool:
+def _concat_of_rescale(graph: Graph, op: Op) -> bool:
     """What a RESCALE made from INT32 goes through a pool before it is joined or padded.
 
     Unless it is part of the operation before it, Vela writes such a RESCALE to the start of the larger tensor.
@@ -85,13 +85,13 @@ def _joined(graph: Graph, op: Op) -> bool:
     return changed
 
 
-def _not_moved(match: Match) -> str | None:
+def _no_concat(match: Match) -> str | None:
     x = match.op.inputs[0]
     moved = x.dtype is DType.INT32 and _made_by(_through(x, "RESHAPE"), "CONCAT", "PAD", "SLICE", "TILE")
     return None if moved else "its operand is not moved in INT32"
 
 
-def _moved(match: Match) -> Mapping[int, Tensor]:
+def _rescale_of_concat(match: Match) -> Mapping[int, Tensor]:
     """What was joined, padded or sliced in INT32 is summed with zero before a RESCALE.
 
     Vela makes the RESCALE part of the operation before, and computes some of the elements only, or others.
@@ -99,7 +99,7 @@ def _moved(match: Match) -> Mapping[int, Tensor]:
     return {0: _plus_zero(match.graph, match.op, match.op.inputs[0])}
 
 
-def _not_widened(match: Match) -> str | None:
+def _not_to_int32(match: Match) -> str | None:
     op, zero = match.op, match.op.inputs[3].data
     if op.output.dtype is not DType.INT32 or not is_poolable(op.inputs[0]) or not is_by_one(op):
         return "it does not widen by 1"
@@ -108,7 +108,7 @@ def _not_widened(match: Match) -> str | None:
     return "Vela makes it part of what reads it" if _is_read_narrow(match.graph, op.output) else None
 
 
-def _widened(match: Match) -> Tensor:
+def _rescale_as_cast(match: Match) -> Tensor:
     """A RESCALE by 1 to INT32, without zero points, becomes a CAST, unless Vela surely makes it part of what reads it.
 
     Vela leaves out the former, and with it what the operation before or behind it does last: it does not saturate, or
@@ -117,7 +117,7 @@ def _widened(match: Match) -> Tensor:
     return match.insert("CAST", match.op.inputs[0], output_dtype=DType.INT32)
 
 
-def _reshaped_first(graph: Graph, op: Op) -> bool:
+def _reshape_before_rescale(graph: Graph, op: Op) -> bool:
     """A RESHAPE comes before the RESCALE that widens: Vela then makes the latter part of what reads it."""
     x, views = op.inputs[0], [use for use in op.output.uses if use.name == "RESHAPE"]
     if op.output.dtype is not DType.INT32 or not is_poolable(x) or op.attrs["per_channel"]:
@@ -143,7 +143,7 @@ def _reads_narrow(op: Op) -> bool:
     return op.name in ("ADD", "SUB", "MUL") and all(_is_widened(_through(x, "RESHAPE")) for x in op.inputs[:2])
 
 
-def _repeated(graph: Graph, op: Op) -> bool:
+def _broadcast_int32(graph: Graph, op: Op) -> bool:
     """An operand that repeats along an axis is copied where it was moved after it was widened.
 
     Vela repeats it in the shape that it had before.
@@ -159,7 +159,7 @@ def _repeated(graph: Graph, op: Op) -> bool:
     return changed
 
 
-def _not_assembled(match: Match) -> str | None:
+def _no_concat_before(match: Match) -> str | None:
     op, narrow = match.op, match.op.inputs[0]
     if op.output.dtype is not DType.INT32 or not is_poolable(narrow) or op.attrs["per_channel"]:
         return "it does not widen"
@@ -168,7 +168,7 @@ def _not_assembled(match: Match) -> str | None:
     return "Vela makes it part of what reads it" if is_by_one(op) and _is_read_narrow(match.graph, op.output) else None
 
 
-def _assembled(match: Match) -> Mapping[int, Tensor]:
+def _concat_to_int32(match: Match) -> Mapping[int, Tensor]:
     """What was sliced, joined or padded goes through a pool before it is widened.
 
     Vela otherwise widens other elements, or some only, unless it makes the RESCALE part of what reads it.
@@ -200,15 +200,20 @@ def _scale(rescale: Op) -> float | None:
     return float(multiplier[0]) / 2.0 ** int(shift[0]) if rescale.output.dtype is DType.INT32 else None
 
 
-WIDE_JOINED_U55, WIDE_JOINED_U85 = _joined_wide("RESCALE"), _joined_wide("RESCALE", "ABS", "BITWISE_NOT", "CLZ")
-RESCALED_JOINED = Rewrite(
-    "rescaled_joined", Stage.LEGALIZE, ("CONCAT", "PAD"), _joined, frozenset(("RESCALE", "RESHAPE"))
+CONCAT_OF_INT32_U55 = _concat_of_int32("RESCALE")
+CONCAT_OF_INT32_U85 = _concat_of_int32("RESCALE", "ABS", "BITWISE_NOT", "CLZ")
+CONCAT_OF_RESCALE = Rewrite(
+    "rescaled_joined", Stage.LEGALIZE, ("CONCAT", "PAD"), _concat_of_rescale, frozenset(("RESCALE", "RESHAPE"))
 )
-WIDE_MOVED = pattern_rewrite("wide_moved", Stage.LEGALIZE, Pattern("RESCALE"), _moved, _not_moved, _RESHAPE)
-RESHAPED_FIRST = Rewrite("reshaped_first", Stage.LEGALIZE, ("RESCALE",), _reshaped_first)
+RESCALE_OF_CONCAT = pattern_rewrite(
+    "wide_moved", Stage.LEGALIZE, Pattern("RESCALE"), _rescale_of_concat, _no_concat, _RESHAPE
+)
+RESHAPE_BEFORE_RESCALE = Rewrite("reshaped_first", Stage.LEGALIZE, ("RESCALE",), _reshape_before_rescale)
 SMALL_SUM = Rewrite("small_sum", Stage.LEGALIZE, ("ADD", "SUB"), _small_sum)
-WIDE_ASSEMBLED = pattern_rewrite(
-    "wide_assembled", Stage.LEGALIZE, Pattern("RESCALE"), _assembled, _not_assembled, _RESHAPE
+CONCAT_TO_INT32 = pattern_rewrite(
+    "wide_assembled", Stage.LEGALIZE, Pattern("RESCALE"), _concat_to_int32, _no_concat_before, _RESHAPE
 )
-WIDE_REPEATED = Rewrite("wide_repeated", Stage.LEGALIZE, _BINARY, _repeated, frozenset(_MOVERS))
-WIDENED = pattern_rewrite("widened", Stage.LEGALIZE, Pattern("RESCALE"), _widened, _not_widened, _RESHAPE)
+BROADCAST_INT32 = Rewrite("wide_repeated", Stage.LEGALIZE, _BINARY, _broadcast_int32, frozenset(_MOVERS))
+RESCALE_AS_CAST = pattern_rewrite(
+    "widened", Stage.LEGALIZE, Pattern("RESCALE"), _rescale_as_cast, _not_to_int32, _RESHAPE
+)

@@ -62,7 +62,7 @@ def _factor(resize: Op) -> float:
 #: Operators that assemble their result of parts. If it is rescaled, Vela rescales the parts, all to the same place.
 _ASSEMBLED = ("CONCAT", "PAD", "TILE")
 #: Operators, and those whose results Vela does not give them at the right place, or of the right size.
-_OF_SLICES = {"TRANSPOSE_CONV2D": ("SLICE",)}
+_OF_SLICES = dict.fromkeys(("TRANSPOSE_CONV2D", "CONV3D"), ("SLICE",))
 _OF_SUMS = dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN"), ("SLICE", "REDUCE_SUM"))
 _WRONG_PLACES_U85 = {
     **_OF_SLICES,
@@ -72,7 +72,7 @@ _WRONG_PLACES_U85 = {
 _WRONG_PLACES_U55 = {
     **_OF_SLICES,
     **_OF_SUMS,
-    **dict.fromkeys(("MATMUL", "CONV3D"), ("SLICE",)),
+    "MATMUL": ("SLICE",),
     **dict.fromkeys(("CONCAT", "PAD"), ("TRANSPOSE_CONV2D", "MATMUL", "RESIZE", *_ASSEMBLED)),
 }
 

@@ -65,7 +65,7 @@ def _scales_of_parts(match: Match) -> Mapping[int, Tensor]:
     return {0: through_pool(match.graph, match.op, match.op.inputs[0])}
 
 
-def _wide_copy(graph: Graph, op: Op) -> bool:
+def _cast_to_int32(graph: Graph, op: Op) -> bool:
     """A CAST or MAX_POOL2D whose result a RESCALE widens goes to INT32 first.
 
     Vela makes one operation of the two for Ethos-U85, which saturates to the narrower type. It does not where it makes
@@ -121,7 +121,7 @@ SCALES_OF_PARTS = pattern_rewrite(
     _scales_of_parts,
     _not_by_channel,
 )
-WIDE_COPY = Rewrite("wide_copy", Stage.LEGALIZE, ("RESCALE",), _wide_copy)
+CAST_TO_INT32 = Rewrite("wide_copy", Stage.LEGALIZE, ("RESCALE",), _cast_to_int32)
 RESIZED_U55 = pattern_rewrite(
     "resized", Stage.LEGALIZE, Pattern("RESCALE"), _resized, _not_resized, frozenset(("RESHAPE", "TRANSPOSE"))
 )

@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.fx import GraphModule, Interpreter, Node
+from torch.fx import GraphModule, Node
 
 from ..compat.torch import tree_leaves
 from ..lowering.exported_program import is_dequantize, is_quantize, mutable, source_line
 from ..lowering.operator_names import canonical
-
-#: Arguments and keyword arguments of one call of the model.
-Sample = tuple[tuple[Any, ...], Mapping[str, Any]]
+from ..quantize.bias_correction import Floating, Sample
 
 _BINS = 64
 
@@ -121,7 +119,7 @@ def compare(
     return Comparison(total.sqnr if real else None, equal, [row.finish() for row in rows.values()], count)
 
 
-class _Recorder(Interpreter):
+class _Recorder(Floating):
     """Runs a graph and keeps the float results of some nodes."""
 
     def __init__(self, module: GraphModule, wanted: Mapping[str, Node]) -> None:
@@ -140,8 +138,6 @@ class _Recorder(Interpreter):
         return [t for t in tree_leaves(outputs) if isinstance(t, torch.Tensor)], self.kept
 
     def run_node(self, n: Node) -> Any:
-        if n.op == "call_module" and n.name.startswith("activation_post_process"):
-            return self.fetch_args_kwargs_from_env(n)[0][0]  # an observer: passes on what it sees
         result = super().run_node(n)
         if n.name in self.wanted and isinstance(result, torch.Tensor) and result.dtype == torch.float32:
             # an operator in place, after it, would change what is kept

@@ -12,9 +12,10 @@ from torch.fx import GraphModule
 
 from ..compat.torch import tree_leaves
 from ..exir.compile_spec import ArmCompileSpec
+from ..quantize.bias_correction import Sample
 from ..quantize.post_training import quantize_program
 from ..support.errors import UsageError
-from .compare import Comparison, Sample, compare
+from .compare import Comparison, compare
 from .scheme import Scheme
 
 #: Called with what is being done, the step and the number of steps.

@@ -12,9 +12,10 @@ from torch.fx import GraphModule, Interpreter, Node
 
 from ..compat.torch import tree_leaves
 from ..lowering.exported_program import is_dequantize
+from ..quantize.bias_correction import Sample
 from ..quantize.composites import WHOLE
 from ..support.errors import UsageError
-from .compare import Comparison, OperatorError, Sample
+from .compare import Comparison, OperatorError
 from .model import Model, Quantized, leaves, real
 from .scheme import Scheme
 

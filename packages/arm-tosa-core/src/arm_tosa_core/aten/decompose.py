@@ -8,18 +8,10 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram, ModuleCallEntry, ModuleCallSignature
-from torch.export.graph_signature import (
-    ExportGraphSignature,
-    InputKind,
-    InputSpec,
-    OutputKind,
-    OutputSpec,
-    TensorArgument,
-)
 from torch.fx import Graph, Node
 
 from ..compat.torch import OpOverload, is_composite, program_like, tree_structure
-from ..lowering.exported_program import copy_program, is_dequantize, is_quantize, mutable
+from ..lowering.exported_program import copy_program, is_dequantize, is_quantize, mutable, plain_signature
 from ..lowering.rule_set import RuleSet
 
 Table = Mapping[Any, Callable[..., Any]]
@@ -125,16 +117,11 @@ def _gathered(inputs: list[Node], chosen: list[Node], results: list[Node], like:
                 made[result] = graph.node_copy(result, made.__getitem__)
     outputs = [made[result] for result in results]
     graph.output(tuple(outputs))
-    ins = [TensorArgument(node.name) for node in given.values()]
-    outs = [TensorArgument(node.name) for node in outputs]
-    arguments: Any = (tuple(range(len(ins))), {})
+    arguments: Any = (tuple(range(len(given))), {})
     call = ModuleCallSignature(
-        inputs=[], outputs=[], in_spec=tree_structure(arguments), out_spec=tree_structure(tuple(range(len(outs))))
+        inputs=[], outputs=[], in_spec=tree_structure(arguments), out_spec=tree_structure(tuple(range(len(outputs))))
     )
-    signature = ExportGraphSignature(
-        [InputSpec(InputKind.USER_INPUT, argument, None) for argument in ins],
-        [OutputSpec(OutputKind.USER_OUTPUT, argument, None) for argument in outs],
-    )
+    signature = plain_signature(given.values(), outputs)
     apart: ExportedProgram = program_like(like, graph, signature, module_call_graph=[ModuleCallEntry("", call)])
     return apart
 

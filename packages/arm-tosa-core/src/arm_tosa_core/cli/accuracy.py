@@ -17,6 +17,7 @@ from .calibration import samples
 from .model import load_program
 from .options import Options, TargetName, compile_spec_for, parse_options
 from .progress import progress
+from .quantize import is_quantized
 from .report import Result, say, table
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def accuracy(
     if not spec.tosa_spec.support_integer():
         raise UsageError(f"target {target!r} takes {spec.tosa_spec}, which has no integers to quantize to")
     program = load_program(model)
-    if any("quantize_per" in str(node.target) for node in program.graph.nodes):
+    if is_quantized(program):
         raise UsageError(f"{model} is quantized already: give the float model")
 
     from ..accuracy.model import Model

@@ -38,19 +38,19 @@ def prepare(
         raise UsageError(f"--quantize {quantization} needs the INT profile, which the target's {spec.tosa_spec} lacks")
     if quantization == "int16x8" and not spec.tosa_spec.support_extension("int16"):
         raise UsageError(f"--quantize int16x8 needs the extension int16, which the target's {spec.tosa_spec} lacks")
-    if _is_quantized(program):
+    if is_quantized(program):
         raise UsageError("the model is quantized already; leave --quantize out")
     return _quantize(program, spec, quantization, calibration)
 
 
 def hint(program: ExportedProgram, spec: ArmCompileSpec) -> str:
     """What to do about a float model on a target that has integers only; empty if that is not the trouble."""
-    if spec.tosa_spec.support_float() or _is_quantized(program):
+    if spec.tosa_spec.support_float() or is_quantized(program):
         return ""
     return "The model is not quantized and the target has no floating point: add --quantize int8"
 
 
-def _is_quantized(program: ExportedProgram) -> bool:
+def is_quantized(program: ExportedProgram) -> bool:
     return any("quantize_per" in str(node.target) for node in program.graph.nodes)
 
 

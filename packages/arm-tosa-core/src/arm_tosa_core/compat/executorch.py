@@ -56,6 +56,26 @@ def default_decompositions() -> dict[Any, Any]:
     return dict(_default_decomposition_table())
 
 
+def has_out_variant(target: Any) -> bool:
+    """Whether ExecuTorch can run an operator that stays on the CPU: in the form that writes to a tensor it is given.
+
+    Needs ``executorch.exir.operator.convert.to_out_variant`` and that it raises RuntimeError. Without it an operator
+    that has no such form ends in ExecuTorch's own error, which says neither where it is nor what to do.
+    """
+    from executorch.exir.operator.convert import to_out_variant
+
+    from .torch import OpOverload, is_mutable
+
+    overload = aten_overload(target)
+    if not isinstance(overload, OpOverload) or is_mutable(overload):
+        return True
+    try:
+        to_out_variant(overload)
+    except RuntimeError:
+        return False
+    return True
+
+
 def read_program(pte: bytes) -> Any:
     """The ``executorch.exir.schema.Program`` of a ``.pte``.
 

@@ -1,8 +1,10 @@
-"""Intermediate artifacts: one folder of files per delegate, never overwritten."""
+"""Intermediate artifacts: one folder of files for each delegate; those of the last compilation only."""
 
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,24 @@ from ..plugin.target import Target
 from ..support.atomic_files import write_atomic
 from ..support.errors import UsageError
 from ..tosa.graph import Graph
+
+
+def clear_artifacts(path: str | None, target: Target) -> None:
+    """Removes the folders that an earlier compilation for ``target`` left under ``path``, if that is a folder.
+
+    Others stay: those of other targets, and whatever has no TOSA flatbuffer of this target in it.
+
+    Raises:
+        UsageError: they cannot be removed.
+    """
+    if not path or not Path(path).is_dir():
+        return
+    for folder in Path(path).iterdir():
+        if re.fullmatch(r"delegate_\d+", folder.name) and (folder / f"{target.name}.tosa").is_file():
+            try:
+                shutil.rmtree(folder)
+            except OSError as why:
+                raise UsageError(f"cannot remove old artifacts in {folder}: {why.strerror or why}") from why
 
 
 def artifact_folder(path: str, tosa: bytes, target: Target) -> Path:

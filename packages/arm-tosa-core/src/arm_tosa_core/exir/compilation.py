@@ -13,14 +13,7 @@ from ..aten.decompose import decompose
 from ..aten.delegate_boundary import copy_shared, narrow_int64, needs_edits
 from ..compat.executorch import default_decompositions
 from ..lowering.analysis_result import Analysis, NodeCheck
-from ..lowering.exported_program import (
-    NOTHING,
-    Known,
-    copy_with_twins,
-    is_dequantize,
-    is_int64_cast,
-    is_quantize,
-)
+from ..lowering.exported_program import NOTHING, Known, copy_with_twins, is_dequantize, is_int64_cast, is_quantize
 from ..lowering.regions import Region, each_region
 from ..lowering.rule_set import RuleSet
 from ..lowering.support_analysis import analyse

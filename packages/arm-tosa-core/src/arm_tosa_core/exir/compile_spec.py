@@ -66,7 +66,10 @@ class ArmCompileSpec(ABC):
         return self.path_for_intermediates
 
     def dump_intermediate_artifacts_to(self, output_path: str | PathLike[str] | None) -> Self:
-        """Leaves each delegate's TOSA flatbuffer and the tool's outputs in this folder; None turns it off."""
+        """Leaves each delegate's TOSA flatbuffer and the tool's outputs in this folder; None turns it off.
+
+        They take the place of those that an earlier compilation for the same target left there.
+        """
         self.path_for_intermediates = None if output_path is None else fspath(output_path)
         return self
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from copy import copy
 
 from torch.export import ExportedProgram
 
@@ -22,7 +23,8 @@ def explain(program: ExportedProgram, compile_spec: ArmCompileSpec) -> Report:
 
     from .partitioner import TOSAPartitioner
 
-    partitioner = TOSAPartitioner(compile_spec)
+    plain = copy(compile_spec).dump_intermediate_artifacts_to(None).dump_debug_info(None)  # leaves what is there
+    partitioner = TOSAPartitioner(plain)
     program = partitioner.transform_for_pre_decomposition(program).run_decompositions({})
     whole, _ = partitioner.ops_to_not_decompose(program)
     edge = to_edge(program, compile_config=edge_config(whole))

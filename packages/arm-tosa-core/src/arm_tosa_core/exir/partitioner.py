@@ -17,6 +17,7 @@ from ..compat.torch import OpOverload
 from ..lowering.exported_program import copy_program, is_graph, real_constants
 from ..support.errors import NothingDelegatedWarning as NothingDelegatedWarning
 from ..tosa.rewrite import Stage
+from .artifacts import clear_artifacts
 from .backend import backend_class
 from .compilation import Compilation
 from .compile_spec import ArmCompileSpec
@@ -60,6 +61,7 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
         """
         compilation = self.compilation(exported_program, editable=False)
         analysis, self.report = compilation.run().analysis, compilation.checked_report()
+        clear_artifacts(self.compile_spec.get_intermediate_path(), self.target)
         numbers = {region: i for i, region in enumerate(sorted(set(analysis.accepted.values())))}
         tags = {}
         for node, region in analysis.accepted.items():

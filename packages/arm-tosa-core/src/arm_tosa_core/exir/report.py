@@ -10,7 +10,7 @@ from torch.export import ExportedProgram
 
 from ..lowering.analysis_result import Analysis
 from ..lowering.exported_program import is_dequantize, is_int64_cast, is_quantize, source_line
-from ..lowering.operator_names import canonical
+from ..lowering.operator_names import canonical, is_cast
 from ..plugin.target import Target
 
 
@@ -53,7 +53,8 @@ class Report:
             edge = is_quantize(node) or is_dequantize(node) or is_int64_cast(node)
             row = Row(node.name, canonical(node.target), source_line(node))
             if node in analysis.accepted:
-                if not edge:
+                # ExecuTorch makes a tensor of a number and casts it: no operator of the model, and none at run time.
+                if not edge and not (node in analysis.constant and is_cast(node.target)):
                     report.delegated.append(row)
             elif edge:
                 report.edges += 1

@@ -9,11 +9,12 @@ from typing import Any, cast
 
 from executorch.exir.delegate import executorch_call_delegate
 from torch.export import ExportedProgram
-from torch.export.graph_signature import ExportGraphSignature, InputKind, OutputSpec
+from torch.export.graph_signature import ExportGraphSignature, OutputSpec
 from torch.fx import Graph, GraphModule, Node
 
 from ..compat.torch import program_like
 from ..lowering.analysis_result import Analysis
+from ..lowering.exported_program import CONSTANT_INPUTS
 
 
 @dataclass(frozen=True)
@@ -23,9 +24,6 @@ class Call:
     module: Any
     inputs: list[Node]
     outputs: list[Node]
-
-
-_CONSTANTS = frozenset({InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR})
 
 
 def with_delegates(program: ExportedProgram, analysis: Analysis, calls: Sequence[Call]) -> ExportedProgram:
@@ -38,9 +36,7 @@ def with_delegates(program: ExportedProgram, analysis: Analysis, calls: Sequence
     """
     signature = program.graph_signature
     mutated = set(signature.buffers_to_mutate.values())
-    consumed = {
-        spec.arg.name for spec in signature.input_specs if spec.kind in _CONSTANTS and spec.target not in mutated
-    }
+    consumed = {s.arg.name for s in signature.input_specs if s.kind in CONSTANT_INPUTS and s.target not in mutated}
     walk = _Walk(calls)
     for node in program.graph.nodes:
         constant = node.op == "get_attr" or node.name in consumed

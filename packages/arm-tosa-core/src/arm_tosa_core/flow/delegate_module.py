@@ -7,18 +7,11 @@ from typing import Any
 import torch
 from executorch.exir.lowered_backend_module import LoweredBackendModule
 from torch.export import ExportedProgram
-from torch.export.graph_signature import (
-    ExportGraphSignature,
-    InputKind,
-    InputSpec,
-    OutputKind,
-    OutputSpec,
-    TensorArgument,
-)
 from torch.fx import Graph, Node
 
 from ..compat.torch import program_like
 from ..exir.compile_spec import ArmCompileSpec
+from ..lowering.exported_program import plain_signature
 from ..lowering.regions import Region
 
 
@@ -58,10 +51,7 @@ class _StandIn(ExportedProgram):
         inputs = [_placeholder(graph, node) for node in region.inputs]
         outputs = [_empty(graph, node) for node in region.outputs]
         graph.output(tuple(outputs))
-        signature = ExportGraphSignature(
-            [InputSpec(InputKind.USER_INPUT, TensorArgument(node.name), None) for node in inputs],
-            [OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(node.name), None) for node in outputs],
-        )
+        signature = plain_signature(inputs, outputs)
         program: _StandIn = program_like(like, graph, signature, _StandIn, range_constraints={}, module_call_graph=[])
         program.results = _Results([node.meta["val"] for node in region.outputs])
         return program

@@ -9,6 +9,7 @@ from torch.export import ExportedProgram
 from torch.fx.passes.operator_support import OperatorSupportBase
 
 from ..compat.executorch import edge_config, register_quantized_kernels
+from ..exir.artifacts import clear_artifacts
 from ..exir.backend import payload
 from ..exir.compilation import Compilation
 from ..exir.compile_spec import ArmCompileSpec
@@ -28,6 +29,7 @@ def lower_to_edge(
     target = compile_spec.target()
     compilation = Compilation(exported_program, target, node_checks(additional_checks), alone=True).run()
     report, program = compilation.checked_report(), compilation.program
+    clear_artifacts(compile_spec.get_intermediate_path(), target)
     calls = []
     for region in compilation.regions():
         compiled = payload(region.graph, target, compile_spec)

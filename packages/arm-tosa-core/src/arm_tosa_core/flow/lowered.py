@@ -72,7 +72,8 @@ def lower(
             ``additional_checks``, ``config`` or artifacts to leave, nor where nothing is delegated.
 
     Raises:
-        UsageError: an unknown target, or a program that is not on the CPU.
+        UsageError: an unknown target, a program that is not on the CPU, or an operator that stays on the CPU without an
+            out variant, which ExecuTorch needs there.
         LoweringError: a node that had been accepted failed to lower.
         ToolError: the target's compiler failed.
 
@@ -85,10 +86,16 @@ def lower(
     if key is not None and (entry := load(key)) is not None:
         return LoweredProgram(*entry, cached=True)
     from .edge import lower_to_edge  # late: importing ExecuTorch takes longer than reading the cache
+    from .out_variants import without_out_variant
 
     with _without_collection():
         edge, report = lower_to_edge(exported_program, spec, additional_checks=additional_checks)
-        made = Entry(bytes(edge.to_executorch(config).buffer), report)
+        try:
+            made = Entry(bytes(edge.to_executorch(config).buffer), report)
+        except RuntimeError as error:
+            if (why := without_out_variant(edge, report)) is None:
+                raise
+            raise UsageError(why) from error
     if key is not None and report.delegated:
         store(key, made)
     return LoweredProgram(*made)

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from .aten_calls import map_arguments
 from .op_builder import OpBuilder
 from .rule import Q, Rule
 from .rule_set import RuleSet
@@ -39,17 +40,13 @@ def find_complex(name: str, rules: RuleSet) -> Rule | None:
         return own
 
     def function(b: OpBuilder, *args: Any, **kwargs: Any) -> Any:
-        results = []
-        for which in (0, 1):
+        def of(which: int) -> Any:
+            parted = map_arguments(args, lambda v: parts(b, v)[which] if is_complex(v) else v)
+            return rule.function(b, *parted, **kwargs)
 
-            def part(v: Any, which: int = which) -> Any:
-                if isinstance(v, (list, tuple)):
-                    return type(v)(part(item) for item in v)
-                return parts(b, v)[which] if is_complex(v) else v
-
-            results.append(rule.function(b, *part(args), **kwargs))
-        if isinstance(results[0], tuple):
-            return tuple(Complex(*pair) for pair in zip(*results, strict=True))
-        return Complex(*results)
+        real, imag = of(0), of(1)
+        if isinstance(real, tuple):
+            return tuple(map(Complex, real, imag))
+        return Complex(real, imag)
 
     return replace(rule, function=function, quant=Q.NONE)

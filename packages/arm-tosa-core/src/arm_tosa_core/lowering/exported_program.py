@@ -5,14 +5,21 @@ from __future__ import annotations
 import copy
 import operator
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind
+from torch.export.graph_signature import (
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+    TensorArgument,
+)
 from torch.fx import Node
 
 from ..compat.torch import FakeTensor, is_mutable, program_like
@@ -30,6 +37,7 @@ DEQUANTIZE = frozenset(name.replace(".quantize_", ".dequantize_") for name in QU
 #: Data of constants by name in the state dict, and shape: methods of one program may share names.
 Known = Mapping[tuple[str, torch.Size], torch.Tensor]
 NOTHING: Known = MappingProxyType({})
+CONSTANT_INPUTS = frozenset({InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR})
 #: Key in the meta of a buffer's node: the graph writes to it.
 WRITTEN = "arm_written"
 
@@ -81,10 +89,7 @@ def _constant_inputs(program: ExportedProgram) -> Iterator[tuple[str, str, torch
     signature = program.graph_signature
     mutated = set(signature.buffers_to_mutate.values())
     for spec in signature.input_specs:
-        if (
-            spec.kind not in (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
-            or spec.target in mutated
-        ):
+        if spec.kind not in CONSTANT_INPUTS or spec.target in mutated:
             continue
         source = program.state_dict if spec.target in program.state_dict else program.constants
         tensor = source.get(str(spec.target))
@@ -113,6 +118,14 @@ def copy_with_twins(program: ExportedProgram) -> tuple[ExportedProgram, dict[Nod
         constants=dict(program.constants),
     )
     return made, twins
+
+
+def plain_signature(inputs: Iterable[Node], outputs: Iterable[Node]) -> ExportGraphSignature:
+    """Of a graph whose placeholders and results are all the user's tensors."""
+    return ExportGraphSignature(
+        [InputSpec(InputKind.USER_INPUT, TensorArgument(node.name), None) for node in inputs],
+        [OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(node.name), None) for node in outputs],
+    )
 
 
 def is_quantize(node: torch.fx.Node) -> bool:
@@ -149,14 +162,7 @@ def qparams(node: torch.fx.Node, data: dict[str, torch.Tensor]) -> tuple[QParams
     full = INTEGER_RANGES[dtype]
     if channel and any(zero):
         raise ValueError("per-channel zero points other than 0")
-    quant = QParams(
-        tuple(scale),
-        int(zero[0]),
-        max(low, full[0]),
-        min(high, full[1]),
-        axis,
-    )
-    return quant, dtype
+    return QParams(tuple(scale), int(zero[0]), max(low, full[0]), min(high, full[1]), axis), dtype
 
 
 def _numbers(argument: Any, data: dict[str, torch.Tensor]) -> list[float]:

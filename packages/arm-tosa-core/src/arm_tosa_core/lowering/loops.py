@@ -11,6 +11,7 @@ from torch.fx import GraphModule, Node
 from ..support.errors import Rejected
 from ..tosa.graph import Graph
 from ..tosa.ir import Tensor
+from .quantize_nodes import quantized_as
 from .values import QParams, Value
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def _states(lowering: Lowering, loop: Node, body: GraphModule) -> list[QParams |
     for index, value in enumerate(given):
         nodes = [placeholders[index], *made[index : index + 1]]
         nodes += [user for user in loop.users if user.target is operator.getitem and user.args[1] == index]
-        quants = [value.quant, *(lowering.quantized_as(node) for node in nodes)]
+        quants = [value.quant, *(quantized_as(node, lowering.constants) for node in nodes)]
         reaches.append(max((_reach(q) for q in quants if q is not None), default=0.0))
     for _ in made:  # what a step hands from one place to another
         for index, node in enumerate(made):

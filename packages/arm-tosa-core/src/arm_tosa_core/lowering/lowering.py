@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import copy
-import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch.export import ExportedProgram
@@ -21,25 +20,18 @@ from ..tosa.dtypes import torch_to_tosa
 from ..tosa.graph import Graph
 from ..tosa.ir import Op, Tensor
 from ..tosa.specification import EXTENSIONS
+from .aten_calls import map_arguments
 from .builder import Builder
 from .complex_numbers import find_complex, is_complex
 from .cut import cut
-from .exported_program import (
-    attribute,
-    is_dequantize,
-    is_quantize,
-    origin,
-    qparams,
-    source_line,
-    stand_in,
-    whence,
-)
+from .exported_program import attribute, is_dequantize, is_quantize, origin, source_line, stand_in, whence
 from .loops import lower_loop
 from .operator_names import canonical, is_reproducible
 from .program_facts import Facts
+from .quantize_nodes import dequantized, output_qparams, quantized
 from .rule import Q, Rule
 from .unary_functions import Function, Part
-from .values import Axes, Complex, QParams, Value, inverse
+from .values import Axes, Complex, Value, inverse
 
 #: Policies of operators that compute: of quantized constants they are evaluated, where others keep the integers.
 _COMPUTES = frozenset(Q) - {Q.NONE, Q.SHARED, Q.CONV}
@@ -65,12 +57,7 @@ class Lowering:
     """
 
     def __init__(
-        self,
-        program: ExportedProgram,
-        target: Target,
-        facts: Facts | None = None,
-        *,
-        wide_inputs: bool = True,
+        self, program: ExportedProgram, target: Target, facts: Facts | None = None, *, wide_inputs: bool = True
     ) -> None:
         self.program = program
         self.target = target
@@ -180,9 +167,9 @@ class Lowering:
             )
         self.builder.origin = origin(node)
         if is_dequantize(node):
-            return self._dequantize(node)
+            return dequantized(self, node)
         if is_quantize(node):
-            return self._quantize(node)
+            return quantized(self, node)
         if (function := self._function(node)) is not None:
             return self._table(function) if node is function.last else Part(function.last)
         args = torch.fx.map_arg(node.args, self.values.__getitem__)
@@ -197,7 +184,7 @@ class Lowering:
         if known and (rule is not None or is_reproducible(node.target)):
             return self._evaluate(node, args, kwargs)
         if rule is None:
-            raise Rejected(f"there is no rule for {name}", "write one: docs/how-to/add-an-operator.md")
+            raise self.rules.missing(name)
         meta = node.meta.get("val")
         for tensor in meta if isinstance(meta, (list, tuple)) else [meta]:
             if isinstance(tensor, torch.Tensor):
@@ -259,8 +246,9 @@ class Lowering:
                 function = _evaluator(node, args, kwargs, one)
                 return self.builder.TABLE(one, function, *wanted, precise=self.facts.precision.is_worth_it(node))
             if rule.quant is Q.SHARED and len(quantized) > 1 and wanted is not None:
-                unify = _unifier(self.builder, *wanted)
-                args = _map_values(args, unify)
+                args = _map_values(
+                    args, lambda v: self.builder.quantize(v, *wanted) if v.dtype.is_floating_point else v
+                )
         return rule.function(self.builder, *args, **kwargs)
 
     def _function(self, node: Node) -> Function | None:
@@ -312,11 +300,6 @@ class Lowering:
         inner.wide_inputs = False
         return inner
 
-    def quantized_as(self, node: Node) -> QParams | None:
-        """The parameters of a dequantized node, or those that a user quantizes it to, if there are any."""
-        found = node if is_dequantize(node) else next((user for user in node.users if is_quantize(user)), None)
-        return None if found is None else _qparams(found, self.constants)[0]
-
     def _attribute(self, node: Node) -> Value | GraphModule:
         found = attribute(node)
         if isinstance(found, GraphModule):
@@ -326,38 +309,6 @@ class Lowering:
         if isinstance(found, FakeTensor):
             raise Rejected("reads a constant whose numbers torch.export has lost", "make it an operand of the loop")
         return self.builder.const(found.detach())
-
-    def _dequantize(self, node: Node) -> Value:
-        value: Value = self.values[node.args[0]]  # type: ignore[index]
-        if value.quant is not None:
-            return value
-        if (run_time := self._run_time(node)) is not None:
-            low, high = cast(tuple[int, int], node.args[3:5])
-            return value.but(dtype=torch.float32, quant=QParams((1.0,), 0, low, high, run_time=run_time))
-        quant, _ = _qparams(node, self.constants)
-        if value.dtype == torch.uint8:
-            value = self.builder.signed(value)
-        if value.const is not None:
-            constant = self.builder.const(value.const, quant)
-            # a bias: its layer rounds it to the steps that it has in the end
-            return self.builder.const(constant.real()) if value.dtype == torch.int32 else constant
-        return value.but(dtype=torch.float32, quant=quant)
-
-    def _run_time(self, node: Node) -> tuple[Value, Value] | None:
-        """Scale and zero point of a quantize or dequantize node, if the graph computes them."""
-        found = [self.values.get(n) for n in node.args[1:3] if isinstance(n, Node)]
-        match [v for v in found if isinstance(v, Value) and not v.is_const]:
-            case [scale, zero_point]:
-                return scale.but(dtype=torch.float32), zero_point
-        return None
-
-    def _quantize(self, node: Node) -> Value:
-        value: Value = self.values[node.args[0]]  # type: ignore[index]
-        if (run_time := self._run_time(node)) is not None:
-            low, high, kind = cast(tuple[int, int, torch.dtype], node.args[3:6])
-            return self.builder.quantize_at_run_time(value, *run_time, low, high, kind)
-        quant, dtype = _qparams(node, self.constants)
-        return self.builder.quantize(value, quant, dtype)
 
     def _evaluate(self, node: Node, args: Any, kwargs: Any) -> Any:
         """Runs an operator of constants at compile time."""
@@ -388,37 +339,6 @@ def _results(output: Node) -> list[Node]:
     return results
 
 
-def output_qparams(node: Node, data: dict[str, torch.Tensor]) -> tuple[QParams, torch.dtype] | None:
-    """Parameters to which the result of a node is quantized, if all its users quantize it."""
-    users = list(node.users)
-    if not users or not all(is_quantize(u) for u in users):
-        return None
-    return _qparams(users[0], data)
-
-
-def _qparams(node: Node, data: dict[str, torch.Tensor]) -> tuple[QParams, torch.dtype]:
-    try:
-        found = qparams(node, data)
-    except ValueError as why:
-        raise Rejected(f"has {why}", "use static, symmetric per-channel quantization") from why
-    wrong = [s for s in found[0].scale if not (s > 0 and math.isfinite(s))]
-    if wrong:
-        raise LoweringError(
-            f"{node.name} ({canonical(node.target)}), which quantizes {node.all_input_nodes[0].name}, "
-            f"has the scale {wrong[0]}: "
-            "calibrate or train again with finite data"
-        )
-    quant, dtype = found
-    return (_signed(quant), torch.int8) if dtype == torch.uint8 else found
-
-
-def _signed(quant: QParams) -> QParams:
-    """Parameters of what ``Builder.signed`` gives."""
-    if quant.axis is not None:
-        raise Rejected("has uint8 integers with a scale per channel", "use int8")
-    return replace(quant, zero_point=quant.zero_point - 128, qmin=quant.qmin - 128, qmax=quant.qmax - 128)
-
-
 def _is_real(value: Value) -> bool:
     """Whether a value is computed in float."""
     return value.dtype.is_floating_point and not value.is_const and value.quant is None
@@ -429,13 +349,7 @@ def _is_number(value: Any, beside: Value) -> bool:
 
 
 def _map_values(arguments: Any, change: Callable[[Value], Any]) -> Any:
-    if isinstance(arguments, Value):
-        return change(arguments)
-    if isinstance(arguments, (list, tuple)):
-        return type(arguments)(_map_values(a, change) for a in arguments)
-    if isinstance(arguments, dict):
-        return {k: _map_values(a, change) for k, a in arguments.items()}
-    return arguments
+    return map_arguments(arguments, lambda v: change(v) if isinstance(v, Value) else v)
 
 
 def _evaluator(node: Node, args: Any, kwargs: Any, x: Value) -> Callable[[torch.Tensor], torch.Tensor]:
@@ -450,13 +364,6 @@ def _evaluator(node: Node, args: Any, kwargs: Any, x: Value) -> Callable[[torch.
             return run(*_map_values(args, fixed), **_map_values(kwargs, fixed))  # type: ignore[no-any-return]
 
     return evaluate
-
-
-def _unifier(builder: Builder, quant: QParams, dtype: torch.dtype) -> Callable[[Value], Value]:
-    def unify(value: Value) -> Value:
-        return builder.quantize(value, quant, dtype) if value.dtype.is_floating_point else value
-
-    return unify
 
 
 def memory_order(meta: torch.Tensor) -> Axes | None:

@@ -29,7 +29,6 @@ class OpValue(Protocol):
     @property
     def size(self) -> int:
         """Number of elements."""
-        ...
 
     @property
     def dtype(self) -> torch.dtype: ...
@@ -62,7 +61,6 @@ class CompositeBuilder(Protocol[V]):
     @property
     def aten(self) -> AtenOperators[V]:
         """ATen operators: ``b.aten.sub(x, y)``, or ``b.aten.max.dim(x, 1)`` to say the overload."""
-        ...
 
     def require(self, condition: bool, reason: str, fix: str = "") -> None:
         """Refuses the operator, with this reason, unless the condition holds.
@@ -73,44 +71,36 @@ class CompositeBuilder(Protocol[V]):
 
     def const(self, data: torch.Tensor, /) -> V:
         """A constant."""
-        ...
 
     def within(self, value: V, low: float, high: float) -> V:
         """The value, of which it is known that its numbers lie between these: of use to those who choose ranges."""
-        ...
 
     def range_of_interest(self, value: V, low: float, high: float) -> V:
         """The value, whose numbers beyond these bounds need not be told from the bounds.
 
         Clamped where a scale is chosen for it, which numbers beyond would only make coarser.
         """
-        ...
 
     def is_neutral(self, operand: V, number: float) -> bool:
         """Whether an operation may be left out, its operand being a constant of nothing but the neutral ``number``.
 
         Only where it would round once more: reals are computed as the program says.
         """
-        ...
 
     def chosen(self, value: V) -> tuple[V, V, float] | None:
         """A condition, a tensor, and a number for where it does not hold: a value that is ``where()`` of these.
 
         None if it is not, or where no scale is chosen, which such a number could stretch.
         """
-        ...
 
     def is_quantized(self, value: V) -> bool:
         """Whether integers stand for the numbers of a value, or will once the model is quantized."""
-        ...
 
     def channel_weights(self, factors: V) -> V:
         """Factors per channel, [C], as the weight [C, 1, 1, 1] of a depthwise convolution of what ``is_quantized``."""
-        ...
 
     def split_channels(self, value: V, groups: int) -> tuple[V, list[int]]:
         """The channels, axis 1, in groups: [N, groups, ...], and the axes behind that hold the numbers of one group."""
-        ...
 
 
 class OpBuilder(CompositeBuilder[Value], Protocol):
@@ -123,50 +113,39 @@ class OpBuilder(CompositeBuilder[Value], Protocol):
     @property
     def spec(self) -> TosaSpecification:
         """What the operators must conform to."""
-        ...
 
     @property
     def preferences(self) -> Preferences:
         """Which of several ways to say the same suits the target."""
-        ...
 
     # -- values ------------------------------------------------------------------------------------
 
     def scalar(self, number: float | bool, like: Value) -> Value:
         """A constant with one element and the type of ``like``."""
-        ...
 
     def operands(self, *given: Operand) -> list[Value]:
         """Values of one type, promoted as PyTorch does; numbers become constants."""
-        ...
 
     def cast(self, value: Value, dtype: torch.dtype) -> Value:
         """CAST between plain types, rounding reals to the nearest integer; int64 is int32 with known ``bounds``."""
-        ...
 
     def floating(self, value: Value) -> Value:
         """The value, integers and bools turned into float32 as PyTorch does for functions of reals."""
-        ...
 
     def real(self, value: Value) -> Value:
         """The value as floating point, dequantized if it is quantized."""
-        ...
 
     def apply_clamp(self, value: Value) -> Value:
         """Emits the pending bounds of a value (``Value.clamp``) that is used before it is requantized."""
-        ...
 
     def to_int16(self, value: Value, largest: float) -> Value:
         """A quantized value, in symmetric 16 bits whose largest integer stands for ``largest``; others as they are."""
-        ...
 
     def centered(self, value: Value, bits: int = 31) -> Value:
         """The integers as int32 with zero point 0, at most ``bits`` wide; scaled down if they are wider."""
-        ...
 
     def integers(self, value: Value) -> Value:
         """What ``centered`` gives, as plain int32: for arithmetic whose scale the rule knows."""
-        ...
 
     def reals(self, integers: Value, like: Value, *, steps: int = 1, terms: int = 1) -> Value:
         """Plain int32 as a quantized value again.
@@ -176,82 +155,64 @@ class OpBuilder(CompositeBuilder[Value], Protocol):
             steps: how many of the integers make one of ``like``.
             terms: how many integers of ``like`` each is the sum of, at most.
         """
-        ...
 
     def counters(self, indices: Value) -> Value:
         """Indices for arithmetic and moves: int32, or float32 where the specification has no integers."""
-        ...
 
     # -- elementwise -------------------------------------------------------------------------------
 
     def ADD(self, x: Operand, y: Operand) -> Value:
         """``x + y``."""
-        ...
 
     def SUB(self, x: Operand, y: Operand) -> Value:
         """``x - y``."""
-        ...
 
     def MUL(self, x: Operand, y: Operand) -> Value:
         """``x * y``; a positive constant factor of a quantized value only changes its scale."""
-        ...
 
     def INTDIV(self, x: Operand, y: Operand) -> Value:
         """``x / y`` of integers, rounded towards 0."""
-        ...
 
     def MAXIMUM(self, x: Operand, y: Operand) -> Value:
         """``max(x, y)``."""
-        ...
 
     def MINIMUM(self, x: Operand, y: Operand) -> Value:
         """``min(x, y)``."""
-        ...
 
     def NEGATE(self, x: Value) -> Value:
         """``-x``."""
-        ...
 
     def clamp(self, x: Value, low: float, high: float) -> Value:
         """``min(max(x, low), high)``: on a quantized value only a note for its next requantization."""
-        ...
 
     def unary(self, name: str, x: Value) -> Value:
         """An operator of one operand, such as EXP, on reals; integers become reals first."""
-        ...
 
     def plain(self, name: str, x: Operand, y: Operand) -> Value:
         """A binary operator on bool, integers or reals that has no quantized form (LOGICAL_AND, POW, ...)."""
-        ...
 
     def elementwise(self, name: str, *operands: Value) -> Value:
         """An elementwise operator on values that are not quantized and have one type."""
-        ...
 
     def compare(self, name: str, x: Operand, y: Operand) -> Value:
         """EQUAL, GREATER or GREATER_EQUAL; the result is bool."""
-        ...
 
     def SELECT(self, condition: Value, x: Operand, y: Operand) -> Value:
         """``x`` where the condition holds, else ``y``."""
-        ...
 
     # -- reductions --------------------------------------------------------------------------------
 
     def reduce(self, name: str, x: Value, axis: int) -> Value:
         """REDUCE_SUM, REDUCE_MAX, ...: along one axis, which stays with size 1."""
-        ...
 
     def mean(self, x: Value, axes: list[int]) -> Value:
         """The mean over axes, which stay with size 1."""
-        ...
 
     def require_sums(self, x: Value, count: int) -> None:
         """Refuses sums of so many int64 numbers that may not fit int32."""
 
     def ARGMAX(self, x: Value, axis: int) -> Value:
         """Index of the maximum along ``axis``, which goes; int64."""
-        ...
 
     # -- whole numbers -----------------------------------------------------------------------------
 
@@ -261,11 +222,9 @@ class OpBuilder(CompositeBuilder[Value], Protocol):
         Raises:
             Rejected: it is quantized, and the target has integers only.
         """
-        ...
 
     def stays_whole(self, x: object) -> bool:
         """Whether ``whole`` takes it: a quantized value of 16 bits at most, where there is no float."""
-        ...
 
     def whole(self, x: Value, mode: str, exact: Callable[[torch.Tensor], torch.Tensor], divisor: float = 1.0) -> Value:
         """``x / divisor`` of what ``stays_whole`` takes, rounded to whole numbers in INT32.
@@ -274,92 +233,71 @@ class OpBuilder(CompositeBuilder[Value], Protocol):
             mode: "floor", "ceil", "trunc", or "round", which rounds ties to even numbers.
             exact: the same function of all reals that the value can be, float32.
         """
-        ...
 
     def signs(self, x: Value) -> Value:
         """-1, 0 or 1 in INT32, for what ``stays_whole`` takes."""
-        ...
 
     def fixed(self, x: Value, bits: int) -> Value:
         """A quantized value as plain int32: fixed-point numbers with so many bits of fraction."""
-        ...
 
     def rounded(self, x: Value, bits: int, mode: str) -> Value:
         """Fixed-point numbers of plain int32, rounded to whole ones as ``whole`` does."""
-        ...
 
     def nearest(self, x: Value, divisor: int) -> Value:
         """``x / divisor`` of plain int32, to the nearest integer; halves go up."""
-        ...
 
     # -- data movement -----------------------------------------------------------------------------
 
     def TRANSPOSE(self, x: Value, perm: Sequence[int]) -> Value:
         """``x.permute(perm)``. Emits nothing: see ``Value.perm``."""
-        ...
 
     def nhwc(self, x: Value) -> Value:
         """Channels from axis 1 to the end: what TOSA's image operators take."""
-        ...
 
     def nchw(self, x: Value) -> Value:
         """Channels from the end to axis 1: what PyTorch has."""
-        ...
 
     def in_order(self, x: Value) -> Value:
         """The value, its axes in memory in the order in which PyTorch has them."""
-        ...
 
     def RESHAPE(self, x: Value, shape: Sequence[int]) -> Value:
         """``x.reshape(shape)``; axes of size 1 come and go without moving data."""
-        ...
 
     def lift(self, value: Value, rank: int) -> Value:
         """The value with axes of size 1 in front, up to ``rank`` of them, as broadcasting wants."""
-        ...
 
     def SLICE(self, x: Value, start: Sequence[int], size: Sequence[int]) -> Value:
         """``size`` elements from ``start``, along every axis."""
-        ...
 
     def slice(self, x: Value, axis: int, start: int, size: int) -> Value:
         """``size`` elements from ``start`` along one axis."""
-        ...
 
     def CONCAT(self, values: Sequence[Value], axis: int) -> Value:
         """The values one after the other along ``axis``; quantized ones are brought to one scale first."""
-        ...
 
     def join(self, parts: Sequence[Value], axis: int) -> Value:
         """CONCAT along the channels; accumulators keep the scales that each of their channels has."""
-        ...
 
     def PAD(self, x: Value, padding: Sequence[tuple[int, int]], number: float = 0.0) -> Value:
         """Constant padding, ``(before, after)`` per axis."""
-        ...
 
     def TILE(self, x: Value, repeats: Sequence[int]) -> Value:
         """``x`` repeated along every axis."""
-        ...
 
     def REVERSE(self, x: Value, axis: int) -> Value:
         """``x.flip(axis)``."""
-        ...
 
     def GATHER(self, values: Value, indices: Value) -> Value:
         """``values[n, indices[n, w], c]`` for values [N, K, C] and int32 indices [N, W]."""
-        ...
 
     def SCATTER(self, values: Value, indices: Value, new: Value) -> Value:
         """``values`` [N, K, C] with ``new[n, w, c]`` at ``[n, indices[n, w], c]``; indices [N, W], none twice."""
-        ...
 
     def picked(self, values: Sequence[Value], axis: int, places: Sequence[tuple[int, int]]) -> Value | None:
         """Elements along ``axis``, each as the number of a value and an index, by SLICE and CONCAT.
 
         None where those are too many.
         """
-        ...
 
     # -- layers and images, which are NHWC ---------------------------------------------------------
 
@@ -372,9 +310,9 @@ class OpBuilder(CompositeBuilder[Value], Protocol):
             bias: one real per output channel, or None.
 
         Returns:
-            The image; quantized operands give an accumulator whose scale is the product of theirs.
+            The image; quantized operands give an accumulator whose scale is the product of theirs. With a scale that is
+            known only at run time, reals.
         """
-        ...
 
     def equal_weights(self, shape: Sequence[int], number: float, image: Value) -> Value:
         """A convolution's weight that is one positive number throughout, exact to the last bit of its scale.
@@ -383,30 +321,23 @@ class OpBuilder(CompositeBuilder[Value], Protocol):
             shape: in the order that the operator takes.
             image: what is convolved: the weight is quantized if it is.
         """
-        ...
 
     def MATMUL(self, x: Value, y: Value) -> Value:
         """``x @ y`` for [N, H, C] and [N, C, W]."""
-        ...
 
     def MAX_POOL2D(self, x: Value, kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int]) -> Value:
         """Maximum over windows of an NHWC image; ``pad`` is top, bottom, left, right."""
-        ...
 
     def AVG_POOL2D(self, x: Value, kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int]) -> Value:
         """Mean over windows of an NHWC image, padding not counted."""
-        ...
 
     def RESIZE(self, x: Value, scale: Sequence[int], offset: Sequence[int], border: Sequence[int], mode: str) -> Value:
         """Resamples an NHWC image; scale is (y numerator, y denominator, x numerator, x denominator)."""
-        ...
 
     # -- transforms --------------------------------------------------------------------------------
 
     def FFT2D(self, real: Value, imag: Value, inverse: bool) -> tuple[Value, Value]:
         """The Fourier transform of images [N, H, W], sizes powers of two; real and imaginary part."""
-        ...
 
     def RFFT2D(self, real: Value) -> tuple[Value, Value]:
         """``FFT2D`` of real images: the half [N, H, W / 2 + 1] that the other half mirrors."""
-        ...

@@ -9,7 +9,7 @@ from types import ModuleType
 from torch.fx import Node
 
 from ..plugin import entry_points
-from ..support.errors import UsageError
+from ..support.errors import Rejected, UsageError
 from .operator_names import canonical
 from .rule import Rule, rules_in
 from .traits import UNKNOWN, Traits
@@ -28,7 +28,7 @@ class RuleSet:
 
     def __init__(self, rules: Iterable[Rule], target: str | None = None) -> None:
         self.target = target
-        every = list(rules)
+        every = self._every = list(rules)
         general, own = (_by_overload(rule for rule in every if rule.target == name) for name in (None, target))
         self._rules = general | own
 
@@ -46,6 +46,29 @@ class RuleSet:
     def find(self, name: str) -> Rule | None:
         """The rule of an overload by its name (``canonical``), such as ``"aten.add.Tensor"``; None if there is none."""
         return self._rules.get(name)
+
+    def missing(self, name: str) -> Rejected:
+        """Why an overload has no rule here, and what to do; knows of rules for other targets and other overloads."""
+        others = sorted({rule.target for rule in self._every if name in rule.targets and rule.target is not None})
+        operator = name.rpartition(".")[0]
+        overloads = sorted(
+            other
+            for rule in self._every
+            if rule.target in (None, self.target)
+            for other in rule.targets
+            if operator in (other, other.rpartition(".")[0])
+        )
+        known = ""
+        if others:
+            here = f" on {self.target}" if self.target else ""
+            known = f"{here}, only for the target {' and '.join(others)}"
+        elif overloads:
+            known = f", only for {' and '.join(overloads)}"
+        return Rejected(
+            f"there is no rule for {name}{known}",
+            f"write one, in a package with an entry point in the group {entry_points.RULES}: "
+            'see "Add an operator" in the documentation',
+        )
 
     def of_node(self, node: Node) -> Rule | None:
         """The rule of the operator that a node of an FX graph calls; None if it has none, or calls none."""
@@ -67,7 +90,7 @@ def _of(target: str | None, modules: tuple[ModuleType, ...]) -> RuleSet:
     if not any(module.__name__.partition(".")[0] == root for module in modules):
         raise UsageError(
             f"the installed distribution of {root} names no rules in the entry-point group {entry_points.RULES}: "
-            "install it again (pip install --no-deps -e packages/arm-tosa-core)"
+            f"install it again (pip install --force-reinstall --no-deps {root.replace('_', '-')})"
         )
     return RuleSet((rule for module in modules for rule in rules_in(module)), target)
 

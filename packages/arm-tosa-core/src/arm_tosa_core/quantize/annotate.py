@@ -9,11 +9,7 @@ from typing import Any, cast
 
 import torch
 from torch.fx import GraphModule, Node
-from torchao.quantization.pt2e.quantizer import (
-    QuantizationSpec,
-    QuantizationSpecBase,
-    SharedQuantizationSpec,
-)
+from torchao.quantization.pt2e.quantizer import QuantizationSpec, QuantizationSpecBase, SharedQuantizationSpec
 
 from ..compat.torchao import ANNOTATION, annotation, is_annotated
 from ..lowering.exported_program import attribute, is_constant
@@ -45,10 +41,7 @@ _WIDE = "arm_wide_result"
 
 
 def annotate(
-    module: GraphModule,
-    rules: RuleSet,
-    config_of: Callable[[Node], QuantizationConfig | None],
-    wide: Wide = "none",
+    module: GraphModule, rules: RuleSet, config_of: Callable[[Node], QuantizationConfig | None], wide: Wide = "none"
 ) -> None:
     """Annotates every node that a rule can compute on integers.
 

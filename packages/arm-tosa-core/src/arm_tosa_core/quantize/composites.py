@@ -21,13 +21,13 @@ from ..compat.torch import (
     schema_of,
 )
 from ..lowering.aten_calls import AtenCalls, map_arguments
-from ..lowering.exported_program import is_constant, mutable
+from ..lowering.exported_program import is_constant, mutable, source_line
 from ..lowering.op_builder import CompositeBuilder
-from ..lowering.operator_names import is_reproducible
+from ..lowering.operator_names import canonical, is_reproducible
 from ..lowering.rule import Q, Rule
 from ..lowering.rule_set import RuleSet
 from ..lowering.traits import Moves
-from ..support.errors import Rejected
+from ..support.errors import LoweringError, Rejected, UsageError, require
 
 #: Key in the meta of a node: its quantization scheme, which the parts of a composite inherit.
 SCHEME = "arm_quantization_config"
@@ -40,6 +40,10 @@ KNOWN = "arm_known_bounds"
 LOOP_BODY = "arm_loop_body"
 
 
+#: Parts of parts of parts: more than this deep, an operator is a part of itself.
+_DEEPEST = 100
+
+
 class AtenBuilder:
     """The builder under which a composite rule emits ATen nodes; its values are FX nodes with a shape."""
 
@@ -50,10 +54,7 @@ class AtenBuilder:
         self._known = {} if known is None else known
         self.emitted: list[Node] = []
 
-    def require(self, condition: bool, reason: str, fix: str = "") -> None:
-        """Refuses to decompose, with this reason, unless the condition holds."""
-        if not condition:
-            raise Rejected(reason, fix)
+    require = staticmethod(require)
 
     def const(self, data: torch.Tensor) -> AtenValue:
         """A constant, kept as a buffer of the module; one for all that look at the same memory in the same way."""
@@ -68,7 +69,6 @@ class AtenBuilder:
         return AtenValue(self._known[view])
 
     def within(self, value: AtenValue, low: float, high: float) -> AtenValue:
-        """The value, of which it is known that its numbers lie between these."""
         value.node.meta[KNOWN] = (low, high)
         return value
 
@@ -77,11 +77,9 @@ class AtenBuilder:
         return self.aten.clamp(value, low, high)
 
     def is_quantized(self, value: AtenValue) -> bool:
-        """Whether integers will stand for its numbers."""
         return True
 
     def channel_weights(self, factors: AtenValue) -> AtenValue:
-        """Factors per channel, [C], as the weight [C, 1, 1, 1] of a depthwise convolution."""
         return self.aten.reshape(factors, [factors.shape[0], 1, 1, 1])
 
     def split_channels(self, value: AtenValue, groups: int) -> tuple[AtenValue, list[int]]:
@@ -98,7 +96,6 @@ class AtenBuilder:
         return bool((self._data(value.node) == number).all())
 
     def chosen(self, value: AtenValue) -> tuple[AtenValue, AtenValue, float] | None:
-        """A condition, a tensor, and a number for where it does not hold; None if a value is not such a choice."""
         node = value.node
         while self._rules.traits_of(node).moves is Moves.AS_IS and isinstance(node.args[0], Node):
             node = node.args[0]
@@ -137,6 +134,11 @@ class AtenBuilder:
     @property
     def _mode(self) -> Any:
         return detect_fake_mode([n.meta.get("val") for n in (self._origin, *self._origin.all_input_nodes)])
+
+    def knows(self, target: Any) -> bool:
+        """Whether an operator has a rule, or may have parts that do."""
+        composite = isinstance(target, OpOverload) and decomposition_of(target) is not None
+        return composite or self._rules.find(canonical(target)) is not None
 
     def call(self, target: Any, args: Any, kwargs: Any) -> Any:
         """Emits one ATen node and computes its shape."""
@@ -223,7 +225,14 @@ def decompose(module: GraphModule, rules: RuleSet, wanted: Callable[[Node], bool
     Args:
         rules: those of the target.
         wanted: which nodes may be touched; parts inherit the answer of the node they come from.
+
+    Raises:
+        UsageError: there are no rules.
+        LoweringError: an operator is a part of itself.
     """
+    if not any(True for _ in rules):
+        raise UsageError("cannot quantize without rules: give those of a target, RuleSet.of(NAME)")
+    wholes: dict[Node, tuple[str, ...]] = {}  # what a part comes from, the outermost operator first
     known: dict[Any, Node] = {}  # parts are emitted in their order, so that what one keeps lies before the next
     work = [n for n in module.graph.nodes if n.op == "call_function" and wanted(n) and not _overwrites(n)]
     if LOOP_BODY in module.meta:
@@ -241,6 +250,9 @@ def decompose(module: GraphModule, rules: RuleSet, wanted: Callable[[Node], bool
         if function is None:
             continue
         builder = AtenBuilder(module, rules, node, known)
+        chain = (*wholes.pop(node, ()), canonical(node.target))
+        if len(chain) > _DEEPEST:
+            raise LoweringError(_endless(node, chain))
         args, kwargs = torch.fx.map_arg((node.args, node.kwargs), AtenValue)  # type: ignore[arg-type]
         with module.graph.inserting_before(node):
             try:
@@ -254,10 +266,18 @@ def decompose(module: GraphModule, rules: RuleSet, wanted: Callable[[Node], bool
         else:
             node.replace_all_uses_with(result.node)
         module.graph.erase_node(node)
+        wholes.update(dict.fromkeys(builder.emitted, chain))
         work = builder.emitted + work
     module.graph.eliminate_dead_code()
     module.recompile()
     return module
+
+
+def _endless(node: Node, chain: tuple[str, ...]) -> str:
+    name, where = chain[-1], source_line(node)
+    period = chain[::-1].index(name, 1) if name in chain[:-1] else len(chain) - 1
+    found = [f"{node.name} is decomposed without end: {' -> '.join(chain[-period - 1 :])}"]
+    return "\n".join([*found, *([f"    at {where}"] if where else []), "give one of them a rule that is no composite"])
 
 
 def _as_reals(module: GraphModule, rules: RuleSet, node: Node, factor: bool) -> None:
@@ -353,6 +373,8 @@ def _traced(node: Node) -> Callable[..., Any] | None:
         strange = [n.target for n in traced.graph.nodes if n.op == "call_function" and not _is_functional(n.target)]
         if strange:
             raise Rejected(f"PyTorch decomposes it into {strange[0]}, which is no ATen operator without side effects")
+        if not any(builder.knows(n.target) for n in traced.graph.nodes if n.op == "call_function"):
+            raise Rejected("PyTorch decomposes it into operators that have no rule either")
         return builder.inline(traced, [v.node for v in operands])
 
     return rule

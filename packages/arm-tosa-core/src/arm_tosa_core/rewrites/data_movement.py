@@ -111,6 +111,8 @@ def _of(op: str) -> Pattern:
     return Pattern(op, {0: Pattern(op, name="inner")})
 
 
+# Not RESCALE: what reads one that makes numbers wider does its work in Vela, but only if nobody else reads it. With one
+# RESCALE for two readers, transformers take more cycles and SRAM.
 EQUAL_VIEWS = Rewrite("equal_views", Stage.OPTIMIZE, ("RESHAPE", "TRANSPOSE"), _equal)
 DROP_RESHAPE = pattern_rewrite("drop_reshape", Stage.OPTIMIZE, Pattern("RESHAPE"), _no_reshape, _needed)
 MERGE_RESHAPES = pattern_rewrite("merge_reshapes", Stage.OPTIMIZE, _of("RESHAPE"), _one_reshape, _without_change)

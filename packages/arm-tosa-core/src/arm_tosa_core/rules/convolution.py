@@ -58,7 +58,9 @@ def convolution(
     if n == 2 and groups == channels and groups > 1:
         kernel = _split_channels(b, b.TRANSPOSE(weight, [2, 3, 0, 1]), channels, multiplier)
         return b.nchw(b.conv("DEPTHWISE_CONV2D", image, kernel, bias, **attrs))
-    return _grouped(b, f"CONV{n}D", image, b.nhwc(weight), bias, groups, attrs)
+    kernel, outputs = b.nhwc(weight), weight.shape[0] // groups
+    kernels = [b.slice(kernel, 0, g * outputs, outputs) for g in range(groups)]
+    return _grouped(b, f"CONV{n}D", image, kernels, outputs, bias, attrs)
 
 
 def _split_channels(b: OpBuilder, kernel: Value, channels: int, multiplier: int) -> Value:
@@ -73,20 +75,19 @@ def _grouped(
     b: OpBuilder,
     name: str,
     image: Value,
-    kernel: Value,
+    kernels: Sequence[Value],
+    outputs: int,
     bias: Value | None,
-    groups: int,
     attrs: dict[str, tuple[int, ...]],
 ) -> Value:
-    """One convolution per group; the result is NCHW."""
-    inputs, outputs = image.shape[-1] // groups, kernel.shape[0] // groups
-    image = b.in_order(image) if groups > 1 else image  # once, not part by part
+    """One convolution per group, with as many outputs each; the result is NCHW."""
+    inputs = image.shape[-1] // len(kernels)
+    image = b.in_order(image) if len(kernels) > 1 else image  # once, not part by part
     parts = []
-    for g in range(groups):
+    for g, kernel in enumerate(kernels):
         part = b.slice(image, image.rank - 1, g * inputs, inputs)
-        own = b.slice(kernel, 0, g * outputs, outputs)
         its_bias = None if bias is None else b.slice(bias, 0, g * outputs, outputs)
-        parts.append(b.conv(name, part, own, its_bias, **attrs))
+        parts.append(b.conv(name, part, kernel, its_bias, **attrs))
     return b.nchw(b.join(parts, image.rank - 1))
 
 
@@ -144,17 +145,13 @@ def _transposed(
             out_pad += [n * stride[i] - p for n, p in zip((before, after), ends, strict=True)]
         kind, flipped = "TRANSPOSE_CONV2D", range(0)
         attrs = {"out_pad": tuple(out_pad), "stride": tuple(stride)}
-    image, inputs, outputs = b.nhwc(x), x.shape[1] // groups, weight.shape[1]
-    image = b.in_order(image) if groups > 1 else image
-    parts = []
+    kernels, inputs = [], x.shape[1] // groups
     for g in range(groups):  # weight: [in, out / groups, (KD,) KH, KW]
-        own = b.slice(weight, 0, g * inputs, inputs)
-        kernel = b.TRANSPOSE(own, [*range(1, weight.rank), 0])
+        kernel = b.TRANSPOSE(b.slice(weight, 0, g * inputs, inputs), [*range(1, weight.rank), 0])
         for axis in flipped:
             kernel = b.REVERSE(kernel, axis)
-        its_bias = None if bias is None else b.slice(bias, 0, g * outputs, outputs)
-        parts.append(b.conv(kind, b.slice(image, x.rank - 1, g * inputs, inputs), kernel, its_bias, **attrs))
-    return b.nchw(b.join(parts, x.rank - 1))
+        kernels.append(kernel)
+    return _grouped(b, kind, b.nhwc(x), kernels, weight.shape[1], bias, attrs)
 
 
 def _spread(
@@ -199,38 +196,27 @@ def _dilated(b: OpBuilder, weight: Value, dilation: Sequence[int]) -> Value:
 
 
 def _declare(n: int) -> None:
-    zeros = [0] * n
     reads = Channels(weight=1, bias=2, read=-1 - n) if n < 3 else None  # equalization has been tried on no volumes
 
     @op(f"aten.conv{n}d.default", quant=Q.CONV, traits=Traits(channels=reads, image=True))
+    @op(f"aten.conv{n}d.padding", quant=Q.CONV, traits=Traits(image=True))
     def conv(
         b: OpBuilder,
         x: Value,
         weight: Value,
         bias: Value | None = None,
         stride: int | Sequence[int] = 1,
-        padding: int | Sequence[int] = 0,
-        dilation: int | Sequence[int] = 1,
-        groups: int = 1,
-    ) -> Value:
-        given = (_each(stride, n), _each(padding, n), _each(dilation, n))
-        return convolution(b, x, weight, bias, *given, False, zeros, groups)
-
-    @op(f"aten.conv{n}d.padding", quant=Q.CONV, traits=Traits(image=True))
-    def conv_named_padding(
-        b: OpBuilder,
-        x: Value,
-        weight: Value,
-        bias: Value | None = None,
-        stride: int | Sequence[int] = 1,
-        padding: str = "valid",
+        padding: int | Sequence[int] | str = 0,
         dilation: int | Sequence[int] = 1,
         groups: int = 1,
     ) -> Value:
         dilation = _each(dilation, n)
-        spread = [d * (k - 1) if padding == "same" else 0 for d, k in zip(dilation, weight.shape[2:], strict=True)]
-        pads = [(s // 2, s - s // 2) for s in spread]
-        return convolution(b, x, weight, bias, _each(stride, n), pads, dilation, False, zeros, groups)
+        if padding == "same":
+            spread = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)]
+            pads: Sequence[int | tuple[int, int]] = [(s // 2, s - s // 2) for s in spread]
+        else:
+            pads = _each(0 if isinstance(padding, str) else padding, n)
+        return convolution(b, x, weight, bias, _each(stride, n), pads, dilation, False, [0] * n, groups)
 
     overload = "input" if n > 1 else "default"
 

@@ -15,30 +15,22 @@ from ..lowering.traits import Traits
 
 
 def _declare(name: str, number: float) -> None:
-    @op(f"aten.{name}.default", quant=Q.PIECEWISE, traits=Traits(fills=number))
-    def rule(b: CompositeBuilder[V], x: V, *, dtype: torch.dtype | None = None, **_: object) -> V:
-        return b.const(torch.full(x.shape, number, dtype=dtype or x.dtype))
+    @op(f"aten.{name}_like.default", quant=Q.PIECEWISE, traits=Traits(fills=number))
+    def like(b: CompositeBuilder[V], x: V, *, dtype: torch.dtype | None = None, **_: object) -> V:
+        return full_like(b, x, number, dtype=dtype)
+
+    @op(f"aten.new_{name}.default", quant=Q.PIECEWISE, traits=Traits(fills=number))
+    def new(b: CompositeBuilder[V], x: V, shape: Sequence[int], *, dtype: torch.dtype | None = None, **_: object) -> V:
+        return new_full(b, x, shape, number, dtype=dtype)
 
 
-for _name, _number in (("zeros_like", 0), ("ones_like", 1)):
+for _name, _number in (("zeros", 0), ("ones", 1)):
     _declare(_name, _number)
 
 
 @op("aten.full_like.default", quant=Q.PIECEWISE)
 def full_like(b: CompositeBuilder[V], x: V, number: float, *, dtype: torch.dtype | None = None, **_: object) -> V:
     return b.const(torch.full(x.shape, number, dtype=dtype or x.dtype))
-
-
-@op("aten.new_zeros.default", quant=Q.PIECEWISE, traits=Traits(fills=0))
-def new_zeros(
-    b: CompositeBuilder[V], x: V, shape: Sequence[int], *, dtype: torch.dtype | None = None, **_: object
-) -> V:
-    return b.const(torch.zeros(shape, dtype=dtype or x.dtype))
-
-
-@op("aten.new_ones.default", quant=Q.PIECEWISE, traits=Traits(fills=1))
-def new_ones(b: CompositeBuilder[V], x: V, shape: Sequence[int], *, dtype: torch.dtype | None = None, **_: object) -> V:
-    return b.const(torch.ones(shape, dtype=dtype or x.dtype))
 
 
 @op("aten.new_full.default", quant=Q.PIECEWISE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ..lowering.op_builder import CompositeBuilder, OpBuilder, V
 from ..lowering.rule import Q, op
 from ..lowering.traits import Channels, Traits
@@ -79,9 +81,7 @@ def matmul(b: OpBuilder, x: Value, y: Value) -> Value:
     rank = max(rows.rank, columns.rank, 3)
     rows, columns = b.lift(rows, rank), b.lift(columns, rank)
     batch = [max(i, j) if min(i, j) else 0 for i, j in zip(rows.shape[:-2], columns.shape[:-2], strict=True)]
-    count = 1
-    for n in batch:
-        count *= n
+    count = math.prod(batch)
 
     def flat(v: Value) -> Value:
         v = b.TILE(v, [*(n // m for n, m in zip(batch, v.shape[:-2], strict=True)), 1, 1])

@@ -72,24 +72,21 @@ def bitwise_not(b: OpBuilder, x: Value) -> Value:
     return b.elementwise("LOGICAL_NOT" if x.dtype == torch.bool else "BITWISE_NOT", _bits(b, x))
 
 
-@op(
-    "aten.bitwise_left_shift.Tensor",
-    "aten.bitwise_left_shift.Tensor_Scalar",
-    "aten.__lshift__.Tensor",
-    "aten.__lshift__.Scalar",
-)
-def left_shift(b: OpBuilder, x: Value, n: Operand) -> Value:
-    return b.plain("LOGICAL_LEFT_SHIFT", *(_bits(b, v) for v in b.operands(x, n)))
+def _declare_shift(name: str, operator: str, tosa: str) -> None:
+    overloads = (
+        f"aten.{name}.Tensor",
+        f"aten.{name}.Tensor_Scalar",
+        f"aten.{operator}.Tensor",
+        f"aten.{operator}.Scalar",
+    )
+
+    @op(*overloads)
+    def rule(b: OpBuilder, x: Value, n: Operand) -> Value:
+        return b.plain(tosa, *(_bits(b, v) for v in b.operands(x, n)))
 
 
-@op(
-    "aten.bitwise_right_shift.Tensor",
-    "aten.bitwise_right_shift.Tensor_Scalar",
-    "aten.__rshift__.Tensor",
-    "aten.__rshift__.Scalar",
-)
-def right_shift(b: OpBuilder, x: Value, n: Operand) -> Value:
-    return b.plain("ARITHMETIC_RIGHT_SHIFT", *(_bits(b, v) for v in b.operands(x, n)))
+_declare_shift("bitwise_left_shift", "__lshift__", "LOGICAL_LEFT_SHIFT")
+_declare_shift("bitwise_right_shift", "__rshift__", "ARITHMETIC_RIGHT_SHIFT")
 
 
 @op("aten.isnan.default")

@@ -180,14 +180,7 @@ def _per_channel(b: CompositeBuilder[V], x: V, factor: V, offset: V) -> V:
 
 @op("aten._native_batch_norm_legit_no_training.default", quant=Q.PIECEWISE)
 def native_batch_norm(
-    b: CompositeBuilder[V],
-    x: V,
-    weight: V | None,
-    bias: V | None,
-    mean: V,
-    variance: V,
-    momentum: float,
-    eps: float,
+    b: CompositeBuilder[V], x: V, weight: V | None, bias: V | None, mean: V, variance: V, momentum: float, eps: float
 ) -> tuple[V, None, None]:
     return batch_norm(b, x, weight, bias, mean, variance, False, momentum, eps), None, None
 

@@ -60,25 +60,13 @@ def _ordered(
     return values, b.cast(b.in_order(indices), torch.int64).but(bounds=(0, n - 1))
 
 
-@op("aten.sort.default", quant=Q.SHARED)
-def sort(b: OpBuilder, x: Value, dim: int = -1, descending: bool = False) -> tuple[Value, Value]:
+@op("aten.sort.default", "aten.sort.stable", quant=Q.SHARED)
+def sort(b: OpBuilder, x: Value, dim: int = -1, descending: bool = False, **_: object) -> tuple[Value, Value]:
     return _ordered(b, x, dim, descending)
 
 
-@op("aten.sort.stable", quant=Q.SHARED)
-def sort_stable(
-    b: OpBuilder, x: Value, *, stable: bool | None = None, dim: int = -1, descending: bool = False
-) -> tuple[Value, Value]:
-    return _ordered(b, x, dim, descending)
-
-
-@op("aten.argsort.default", quant=Q.SHARED)
-def argsort(b: OpBuilder, x: Value, dim: int = -1, descending: bool = False) -> Value:
-    return _ordered(b, x, dim, descending)[1]
-
-
-@op("aten.argsort.stable", quant=Q.SHARED)
-def argsort_stable(b: OpBuilder, x: Value, *, stable: bool = True, dim: int = -1, descending: bool = False) -> Value:
+@op("aten.argsort.default", "aten.argsort.stable", quant=Q.SHARED)
+def argsort(b: OpBuilder, x: Value, dim: int = -1, descending: bool = False, **_: object) -> Value:
     return _ordered(b, x, dim, descending)[1]
 
 

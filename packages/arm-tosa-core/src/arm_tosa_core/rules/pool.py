@@ -1,9 +1,16 @@
-"""Pools over one and two axes."""
+"""Pools over one, two and three axes.
+
+TOSA pools images. One axis is an image of height 1; three are pooled as planes, then over their depth. A maximum of
+maxima is the maximum, and a mean of means the mean, since windows are boxes: how many elements count on one axis does
+not depend on the others.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import ParamSpec
 
 import torch
 
@@ -14,62 +21,82 @@ from ..lowering.values import Value
 from ..support.errors import Rejected
 from .convolution import _each, _fit
 
-#: Pools an image (NCHW) with a kernel of [height, width] as its stride.
-_Pool = Callable[[Value, Sequence[int]], Value]
+_P = ParamSpec("_P")
+_Sizes = int | Sequence[int]
+_Pads = Sequence[tuple[int, int]]
+#: Of numbers for each axis those of an image's two axes; the other number for an axis that it has besides.
+_Own = Callable[[Sequence[int], int], Sequence[int]]
 
+_NONE = ((0, 0), (0, 0))
 _NO_INDICES = Rejected("its indices are used; TOSA's pools give only the maxima", "use the values alone")
 
 
-def _windows(
-    b: OpBuilder,
-    x: Value,
+def _with_indices(pool: Callable[_P, Value]) -> Callable[_P, tuple[Value, Rejected]]:
+    @wraps(pool)
+    def both(*args: _P.args, **kwargs: _P.kwargs) -> tuple[Value, Rejected]:
+        return pool(*args, **kwargs), _NO_INDICES
+
+    return both
+
+
+def _batched(b: OpBuilder, x: Value, n: int, pool: Callable[[Value], Value]) -> Value:
+    """``pool`` of [N, C, ...], for a tensor that may be without N."""
+    if x.rank > n + 1:
+        return pool(x)
+    y = pool(b.RESHAPE(x, [1, *x.shape]))
+    return b.RESHAPE(y, y.shape[1:])
+
+
+def _pooled(b: OpBuilder, x: Value, n: int, pool: Callable[[Value, _Own], Value]) -> Value:
+    """``pool`` of NCHW images over the last ``n`` axes of [N, C, ...]."""
+    if n == 1:
+        y = pool(b.RESHAPE(x, [*x.shape[:2], 1, x.shape[2]]), lambda numbers, other: [other, *numbers])
+        return b.RESHAPE(y, [*y.shape[:2], y.shape[3]])
+    if n == 2:
+        return pool(x, lambda numbers, _: numbers)
+    batch, channels, depth, *_ = x.shape
+    planes = pool(_planes(b, x), lambda numbers, _: numbers[1:])
+    height, width = planes.shape[2:]
+    columns = b.RESHAPE(planes, [batch, depth, channels, height * width])
+    columns = pool(b.TRANSPOSE(columns, [0, 2, 1, 3]), lambda numbers, other: [numbers[0], other])
+    return b.RESHAPE(columns, [batch, channels, columns.shape[2], height, width])
+
+
+def _planes(b: OpBuilder, x: Value) -> Value:
+    """[N, C, D, H, W] as [N * D, C, H, W]."""
+    batch, channels, depth, *plane = x.shape
+    return b.RESHAPE(b.TRANSPOSE(x, [0, 2, 1, 3, 4]), [batch * depth, channels, *plane])
+
+
+def _padding(
+    sizes: Sequence[int],
     kernel: Sequence[int],
     stride: Sequence[int],
     padding: Sequence[int],
+    dilation: Sequence[int],
     ceil_mode: bool,
-    dilation: Sequence[int] = (1, 1),
-) -> tuple[Value, list[tuple[int, int]]]:
-    """The image (NCHW) and the padding that make TOSA's windows PyTorch's, ``ceil_mode`` included."""
+) -> list[tuple[int, int]]:
+    """Padding before and after each axis that PyTorch's windows reach."""
     pads = []
-    for i in (0, 1):
-        extent = x.shape[i + 2] + 2 * padding[i] - (kernel[i] - 1) * dilation[i] - 1
-        after = padding[i]
-        if ceil_mode and extent % stride[i]:
-            steps = extent // stride[i] + 1
-            if steps * stride[i] < x.shape[i + 2] + padding[i]:  # a window must start inside
-                after += steps * stride[i] - extent
-        pads.append((padding[i], after))
-    return _fit(b, x, kernel, stride, pads, dilation)
+    for size, k, s, p, d in zip(sizes, kernel, stride, padding, dilation, strict=True):
+        extent = size + 2 * p - (k - 1) * d - 1
+        more = -extent % s
+        starts_inside = extent + more < size + p
+        pads.append((p, p + (more if ceil_mode and starts_inside else 0)))
+    return pads
 
 
-@op("aten.max_pool2d.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN, homogeneous=True))
-def max_pool2d(
-    b: OpBuilder,
-    x: Value,
-    kernel: int | Sequence[int],
-    stride: int | Sequence[int] = (),
-    padding: int | Sequence[int] = 0,
-    dilation: int | Sequence[int] = 1,
-    ceil_mode: bool = False,
+def _max_pool(
+    b: OpBuilder, x: Value, kernel: Sequence[int], stride: Sequence[int], pads: _Pads, dilation: Sequence[int]
 ) -> Value:
-    kernel, padding, dilation = _each(kernel, 2), _each(padding, 2), _each(dilation, 2)
-    stride = _each(stride, 2) or kernel
-    if x.rank == 3:
-        y = max_pool2d(b, b.RESHAPE(x, [1, *x.shape]), kernel, stride, padding, dilation, ceil_mode)
-        return b.RESHAPE(y, y.shape[1:])
-    x, pads = _windows(b, x, kernel, stride, padding, ceil_mode, dilation)
+    x, pads = _fit(b, x, kernel, stride, list(pads), dilation)
     if any(d != 1 for d in dilation):
         return _dilated_max_pool(b, x, kernel, stride, pads, dilation)
     return b.nchw(b.MAX_POOL2D(b.nhwc(x), kernel, stride, [p for pair in pads for p in pair]))
 
 
 def _dilated_max_pool(
-    b: OpBuilder,
-    x: Value,
-    kernel: Sequence[int],
-    stride: Sequence[int],
-    pads: Sequence[tuple[int, int]],
-    dilation: Sequence[int],
+    b: OpBuilder, x: Value, kernel: Sequence[int], stride: Sequence[int], pads: _Pads, dilation: Sequence[int]
 ) -> Value:
     """Rows and columns a dilation apart become images of their own, which plain windows run over; then the stride."""
     low = -math.inf if x.dtype.is_floating_point else torch.iinfo(x.dtype).min
@@ -88,141 +115,128 @@ def _dilated_max_pool(
     return y if list(stride) == [1, 1] else b.nchw(b.MAX_POOL2D(b.nhwc(y), [1, 1], stride, [0] * 4))
 
 
-@op("aten.max_pool2d_with_indices.default", quant=Q.SHARED)
-def max_pool2d_with_indices(
-    b: OpBuilder,
-    x: Value,
-    kernel: int | Sequence[int],
-    stride: int | Sequence[int] = (),
-    padding: int | Sequence[int] = 0,
-    dilation: int | Sequence[int] = 1,
-    ceil_mode: bool = False,
-) -> tuple[Value, Rejected]:
-    return max_pool2d(b, x, kernel, stride, padding, dilation, ceil_mode), _NO_INDICES
+def _mean_pool(b: OpBuilder, x: Value, kernel: Sequence[int], stride: Sequence[int], pads: _Pads, own: _Pads) -> Value:
+    """TOSA does not count padding, so ``own``, which counts, becomes part of the image."""
+    x, pads = _fit(b, x, kernel, stride, list(pads), [1, 1])
+    counted = [(min(p, before), min(p, after)) for (p, _), (before, after) in zip(own, pads, strict=True)]
+    x = b.PAD(x, [(0, 0), (0, 0), *counted])
+    rest = [p - q for pair, part in zip(pads, counted, strict=True) for p, q in zip(pair, part, strict=True)]
+    return b.nchw(b.AVG_POOL2D(b.nhwc(x), kernel, stride, rest))
 
 
-@op("aten.max_pool1d.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
-def max_pool1d(
-    b: OpBuilder,
-    x: Value,
-    kernel: Sequence[int],
-    stride: Sequence[int] = (),
-    padding: Sequence[int] | int = 0,
-    dilation: Sequence[int] | int = 1,
-    ceil_mode: bool = False,
+def _scaled_sum(
+    b: OpBuilder, x: Value, kernel: Sequence[int], stride: Sequence[int], pads: _Pads, divisor: int
 ) -> Value:
-    image = b.RESHAPE(x, [*x.shape[:-1], 1, x.shape[-1]])
-    step = [1, *(_each(stride, 1) or _each(kernel, 1))]
-    y = max_pool2d(b, image, [1, *_each(kernel, 1)], step, [0, *_each(padding, 1)], [1, *_each(dilation, 1)], ceil_mode)
-    return b.RESHAPE(y, [*y.shape[:-2], y.shape[-1]])
+    """Sums over windows, divided by a number that is not their size: a depthwise convolution of equal weights.
 
-
-@op("aten.avg_pool2d.default", quant=Q.SHARED, traits=Traits(homogeneous=True))
-def avg_pool2d(
-    b: OpBuilder,
-    x: Value,
-    kernel: int | Sequence[int],
-    stride: int | Sequence[int] = (),
-    padding: int | Sequence[int] = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Value:
-    kernel, padding = _each(kernel, 2), _each(padding, 2)
-    stride = _each(stride, 2) or kernel
-    if x.rank == 3:
-        image = b.RESHAPE(x, [1, *x.shape])
-        y = avg_pool2d(b, image, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override)
-        return b.RESHAPE(y, y.shape[1:])
-    x, pads = _windows(b, x, kernel, stride, padding, ceil_mode)
-    if divisor_override is not None:
-        return scaled_sum(b, x, kernel, stride, pads, divisor_override)
-    if count_include_pad:  # TOSA does not count padding: make it part of the image; ceil_mode's stays outside
-        own = [(before, min(after, p)) for (before, after), p in zip(pads, padding, strict=True)]
-        x = b.PAD(x, [(0, 0), (0, 0), *own])
-        pads = [(0, after - counted) for (_, after), (_, counted) in zip(pads, own, strict=True)]
-    return b.nchw(b.AVG_POOL2D(b.nhwc(x), kernel, stride, [p for pair in pads for p in pair]))
-
-
-def scaled_sum(
-    b: OpBuilder,
-    x: Value,
-    kernel: Sequence[int],
-    stride: Sequence[int],
-    pads: Sequence[tuple[int, int]],
-    divisor: int,
-) -> Value:
-    """Sums over windows, divided by a number that is not their size: a depthwise convolution of equal weights."""
-    shape = [*kernel, x.shape[1], 1]
-    weight = b.equal_weights(shape, 1 / divisor, x)
+    Of a volume the sums of planes, which are not rounded, are added up over the depth.
+    """
+    if x.rank == 5:
+        x = b.PAD(x, [(0, 0), (0, 0), *pads])
+        planes = _scaled_sum(b, _planes(b, x), kernel[1:], stride[1:], [(0, 0), (0, 0)], divisor)
+        sums = b.RESHAPE(planes, [x.shape[0], x.shape[2], *planes.shape[1:]])
+        starts = range(0, x.shape[2] - kernel[0] + 1, stride[0])
+        windows = [b.reduce("REDUCE_SUM", b.slice(sums, 1, start, kernel[0]), 1) for start in starts]
+        return b.TRANSPOSE(b.CONCAT(windows, 1), [0, 2, 1, 3, 4])
+    x, pads = _fit(b, x, kernel, stride, list(pads), [1, 1])
+    weight = b.equal_weights([*kernel, x.shape[1], 1], 1 / divisor, x)
     flat = tuple(p for pair in pads for p in pair)
     return b.nchw(b.conv("DEPTHWISE_CONV2D", b.nhwc(x), weight, None, stride=tuple(stride), pad=flat, dilation=(1, 1)))
 
 
-@op("aten.avg_pool1d.default", quant=Q.SHARED)
-def avg_pool1d(
-    b: OpBuilder,
-    x: Value,
-    kernel: Sequence[int],
-    stride: Sequence[int] = (),
-    padding: Sequence[int] | int = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
+def _adaptive(
+    b: OpBuilder, x: Value, size: Sequence[int], pool: Callable[[Value, Sequence[int]], Value], at_once: bool
 ) -> Value:
-    image = b.RESHAPE(x, [*x.shape[:-1], 1, x.shape[-1]])
-    step = [1, *(_each(stride, 1) or _each(kernel, 1))]
-    y = avg_pool2d(b, image, [1, *_each(kernel, 1)], step, [0, *_each(padding, 1)], ceil_mode, count_include_pad)
-    return b.RESHAPE(y, [*y.shape[:-2], y.shape[-1]])
+    """A pool with even windows, or, where the sizes do not divide, one pool per window joined along each axis.
 
+    Args:
+        x: NCHW.
+        size: of the result; 0 is the size that there is.
+        at_once: both axes by one pool where both divide.
+    """
+    target = [n or length for n, length in zip(size, x.shape[2:], strict=True)]
+    if at_once and all(length % n == 0 for n, length in zip(target, x.shape[2:], strict=True)):
+        return pool(x, [length // n for n, length in zip(target, x.shape[2:], strict=True)])
 
-def _adaptive(b: OpBuilder, x: Value, size: Sequence[int | None], pool: _Pool) -> Value:
-    """A pool with even windows, or, where the sizes do not divide, one pool per window joined along each axis."""
-    target = [x.shape[i - 2] if n is None else n for i, n in enumerate(size)]
-    for axis in (0, 1):
-        length, n = x.shape[axis - 2], target[axis]
-        edges = [(k * length // n, -(-(k + 1) * length // n)) for k in range(n)]
+    def over(part: Value, axis: int, width: int) -> Value:
+        return pool(part, [width, 1] if axis == 2 else [1, width]) if width > 1 else part
+
+    for axis, n in enumerate(target, 2):
+        length = x.shape[axis]
         if length % n == 0:
-            kernel = [1, 1]
-            kernel[axis] = length // n
-            x = pool(x, kernel) if kernel != [1, 1] else x
+            x = over(x, axis, length // n)
             continue
-        parts = []
-        for start, stop in edges:
-            kernel = [1, 1]
-            kernel[axis] = stop - start
-            part = b.slice(x, x.rank - 2 + axis, start, stop - start)
-            parts.append(pool(part, kernel) if stop - start > 1 else part)
-        x = b.CONCAT(parts, x.rank - 2 + axis)
+        edges = [(k * length // n, -(-(k + 1) * length // n)) for k in range(n)]
+        x = b.CONCAT([over(b.slice(x, axis, i, j - i), axis, j - i) for i, j in edges], axis)
     return x
 
 
-@op(
-    "aten.adaptive_avg_pool2d.default",
-    "aten._adaptive_avg_pool2d.default",
-    quant=Q.SHARED,
-    traits=Traits(homogeneous=True),
-)
-def adaptive_avg_pool2d(b: OpBuilder, x: Value, size: Sequence[int | None]) -> Value:
-    target = [x.shape[i - 2] if n is None else n for i, n in enumerate(size)]
-    if all(x.shape[i - 2] % n == 0 for i, n in enumerate(target)):
-        return avg_pool2d(b, x, [x.shape[i - 2] // n for i, n in enumerate(target)])
-    return _adaptive(b, x, size, lambda v, kernel: avg_pool2d(b, v, kernel))
+def _declare(n: int) -> None:
+    @op(f"aten.max_pool{n}d.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN, homogeneous=n == 2))
+    def max_pool(
+        b: OpBuilder,
+        x: Value,
+        kernel: _Sizes,
+        stride: _Sizes = (),
+        padding: _Sizes = 0,
+        dilation: _Sizes = 1,
+        ceil_mode: bool = False,
+    ) -> Value:
+        kernel, padding, dilation = (_each(v, n) for v in (kernel, padding, dilation))
+        stride = _each(stride, n) or kernel
+
+        def pool(image: Value, own: _Own) -> Value:
+            k, s, p, d = own(kernel, 1), own(stride, 1), own(padding, 0), own(dilation, 1)
+            return _max_pool(b, image, k, s, _padding(image.shape[2:], k, s, p, d, ceil_mode), d)
+
+        return _batched(b, x, n, lambda x: _pooled(b, x, n, pool))
+
+    if n > 1:
+        op(f"aten.max_pool{n}d_with_indices.default", quant=Q.SHARED)(_with_indices(max_pool))
+
+    @op(f"aten.avg_pool{n}d.default", quant=Q.SHARED, traits=Traits(homogeneous=n == 2))
+    def avg_pool(
+        b: OpBuilder,
+        x: Value,
+        kernel: _Sizes,
+        stride: _Sizes = (),
+        padding: _Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Value:
+        kernel, padding = _each(kernel, n), _each(padding, n)
+        stride = _each(stride, n) or kernel
+        if divisor_override is not None:
+            pads = _padding(x.shape[-n:], kernel, stride, padding, [1] * n, ceil_mode)
+            return _batched(b, x, n, lambda x: _scaled_sum(b, x, kernel, stride, pads, divisor_override))
+
+        def pool(image: Value, own: _Own) -> Value:
+            k, s, p = own(kernel, 1), own(stride, 1), own(padding, 0)
+            counted = [(q if count_include_pad else 0,) * 2 for q in p]
+            return _mean_pool(b, image, k, s, _padding(image.shape[2:], k, s, p, [1, 1], ceil_mode), counted)
+
+        return _batched(b, x, n, lambda x: _pooled(b, x, n, pool))
+
+    private = [f"aten._adaptive_avg_pool{n}d.default"] if n > 1 else []
+
+    @op(f"aten.adaptive_avg_pool{n}d.default", *private, quant=Q.SHARED, traits=Traits(homogeneous=n == 2))
+    def adaptive_avg_pool(b: OpBuilder, x: Value, size: Sequence[int | None]) -> Value:
+        def pool(image: Value, own: _Own) -> Value:
+            wanted = own([m or 0 for m in size], 0)
+            return _adaptive(b, image, wanted, lambda v, k: _mean_pool(b, v, k, k, _NONE, _NONE), n < 3)
+
+        return _batched(b, x, n, lambda x: _pooled(b, x, n, pool))
+
+    def adaptive_max_pool(b: OpBuilder, x: Value, size: Sequence[int | None]) -> Value:
+        def pool(image: Value, own: _Own) -> Value:
+            wanted = own([m or 0 for m in size], 0)
+            return _adaptive(b, image, wanted, lambda v, k: _max_pool(b, v, k, k, _NONE, [1, 1]), False)
+
+        return _batched(b, x, n, lambda x: _pooled(b, x, n, pool))
+
+    op(f"aten.adaptive_max_pool{n}d.default", quant=Q.SHARED)(_with_indices(adaptive_max_pool))
 
 
-@op("aten.adaptive_avg_pool1d.default", quant=Q.SHARED)
-def adaptive_avg_pool1d(b: OpBuilder, x: Value, size: Sequence[int]) -> Value:
-    image = b.RESHAPE(x, [*x.shape[:-1], 1, x.shape[-1]])
-    y = adaptive_avg_pool2d(b, image, [1, *size])
-    return b.RESHAPE(y, [*y.shape[:-2], y.shape[-1]])
-
-
-@op("aten.adaptive_max_pool2d.default", quant=Q.SHARED)
-def adaptive_max_pool2d(b: OpBuilder, x: Value, size: Sequence[int | None]) -> tuple[Value, Rejected]:
-    return _adaptive(b, x, size, lambda v, kernel: max_pool2d(b, v, kernel)), _NO_INDICES
-
-
-@op("aten.adaptive_max_pool1d.default", quant=Q.SHARED)
-def adaptive_max_pool1d(b: OpBuilder, x: Value, size: Sequence[int]) -> tuple[Value, Rejected]:
-    image = b.RESHAPE(x, [*x.shape[:-1], 1, x.shape[-1]])
-    y, _ = adaptive_max_pool2d(b, image, [1, *size])
-    return b.RESHAPE(y, [*y.shape[:-2], y.shape[-1]]), _NO_INDICES
+for _n in (1, 2, 3):
+    _declare(_n)

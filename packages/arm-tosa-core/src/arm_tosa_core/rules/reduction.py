@@ -66,34 +66,24 @@ def _image_mean(b: OpBuilder, image: Value) -> Value:
     return b.conv("DEPTHWISE_CONV2D", image, weight, None, pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1))
 
 
-@op("aten.amax.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
+@op("aten.amax.default", "aten.max.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def amax(b: OpBuilder, x: Value, dims: Dims = None, keepdim: bool = False) -> Value:
     return _reduced(b, "REDUCE_MAX", x, dims, keepdim)
 
 
-@op("aten.amin.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
+@op("aten.amin.default", "aten.min.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def amin(b: OpBuilder, x: Value, dims: Dims = None, keepdim: bool = False) -> Value:
     return _reduced(b, "REDUCE_MIN", x, dims, keepdim)
 
 
-@op("aten.max.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
-def max_(b: OpBuilder, x: Value) -> Value:
-    return _reduced(b, "REDUCE_MAX", x, None, False)
-
-
-@op("aten.min.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
-def min_(b: OpBuilder, x: Value) -> Value:
-    return _reduced(b, "REDUCE_MIN", x, None, False)
-
-
 @op("aten.max.dim", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def max_dim(b: OpBuilder, x: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
-    return _reduced(b, "REDUCE_MAX", x, dim, keepdim), argmax(b, x, dim, keepdim)
+    return amax(b, x, dim, keepdim), argmax(b, x, dim, keepdim)
 
 
 @op("aten.min.dim", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def min_dim(b: OpBuilder, x: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
-    return _reduced(b, "REDUCE_MIN", x, dim, keepdim), argmin(b, x, dim, keepdim)
+    return amin(b, x, dim, keepdim), argmin(b, x, dim, keepdim)
 
 
 @op("aten.argmax.default", quant=Q.SHARED)
@@ -251,9 +241,7 @@ def var(
     if unbiased is not None:
         correction = float(unbiased)
     axes = list(range(len(x.shape))) if dims is None else [dims] if isinstance(dims, int) else list(dims)
-    n = 1
-    for axis in axes:
-        n *= x.shape[axis]
+    n = math.prod(x.shape[axis] for axis in axes)
     centered = b.aten.sub(x, b.aten.mean(x, axes, True))
     divisor = n - (1.0 if correction is None else correction)
     b.require(divisor > 0, f"has a variance over {n} numbers with correction {correction}")

@@ -135,14 +135,16 @@ def _pasted(b: OpBuilder, x: Value, corner: Value, axis: int) -> Value:
     return b.CONCAT([inner, b.slice(x, axis, n, x.shape[axis] - n)], axis) if n < x.shape[axis] else inner
 
 
-@op("aten.scatter.src", quant=Q.SHARED)
-def scatter(b: OpBuilder, x: Value, dim: int, indices: Value, src: Value) -> Value:
-    return _scattered(b, x, dim, indices, src)
+_REDUCTIONS = {"add": "sum", "multiply": "prod"}
 
 
-@op("aten.scatter.value", quant=Q.SHARED)
-def scatter_value(b: OpBuilder, x: Value, dim: int, indices: Value, number: float) -> Value:
-    return _scattered(b, x, dim, indices, b.const(torch.full(indices.shape, number, dtype=x.dtype)))
+@op("aten.scatter.src", "aten.scatter.value", quant=Q.SHARED)
+@op("aten.scatter.reduce", "aten.scatter.value_reduce", quant=Q.ARITHMETIC)
+def scatter(
+    b: OpBuilder, x: Value, dim: int, indices: Value, src: Value | float, *, reduce: str | None = None
+) -> Value:
+    src = src if isinstance(src, Value) else b.const(torch.full(indices.shape, src, dtype=x.dtype))
+    return _scattered(b, x, dim, indices, src, reduce and _REDUCTIONS[reduce])
 
 
 @op("aten.scatter_add.default", quant=Q.ARITHMETIC)
@@ -155,19 +157,6 @@ def scatter_reduce(
     b: OpBuilder, x: Value, dim: int, indices: Value, src: Value, reduce: str, *, include_self: bool = True
 ) -> Value:
     return _scattered(b, x, dim, indices, src, reduce, include_self)
-
-
-_REDUCTIONS = {"add": "sum", "multiply": "prod"}
-
-
-@op("aten.scatter.reduce", quant=Q.ARITHMETIC)
-def scatter_with(b: OpBuilder, x: Value, dim: int, indices: Value, src: Value, *, reduce: str) -> Value:
-    return _scattered(b, x, dim, indices, src, _REDUCTIONS[reduce])
-
-
-@op("aten.scatter.value_reduce", quant=Q.ARITHMETIC)
-def scatter_value_with(b: OpBuilder, x: Value, dim: int, indices: Value, number: float, *, reduce: str) -> Value:
-    return scatter_with(b, x, dim, indices, b.const(torch.full(indices.shape, number, dtype=x.dtype)), reduce=reduce)
 
 
 # -- index tensors ----------------------------------------------------------------------------------

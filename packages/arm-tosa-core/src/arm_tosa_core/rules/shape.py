@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 import torch
 
@@ -27,9 +28,7 @@ def view(b: OpBuilder, x: Value, shape: Sequence[int], *_: object) -> Value:
 
 
 def _resolved(size: int, shape: Sequence[int]) -> list[int]:
-    known = 1
-    for n in shape:
-        known *= n if n != -1 else 1
+    known = math.prod(n for n in shape if n != -1)
     return [size // max(known, 1) if n == -1 else n for n in shape]
 
 
@@ -174,23 +173,16 @@ def unbind(b: OpBuilder, x: Value, dim: int = 0) -> tuple[Value, ...]:
     return tuple(select(b, x, dim, i) for i in range(x.shape[dim]))
 
 
-def _cut(b: OpBuilder, x: Value, dim: int, sizes: Sequence[int]) -> tuple[Value, ...]:
-    parts, start = [], 0
-    for size in sizes:
-        parts.append(b.slice(x, dim % x.rank, start, size))
-        start += size
-    return tuple(parts)
-
-
 @op("aten.split_with_sizes.default", "aten.split.sizes", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def split_with_sizes(b: OpBuilder, x: Value, sizes: Sequence[int], dim: int = 0) -> tuple[Value, ...]:
-    return _cut(b, x, dim, sizes)
+    starts = accumulate(sizes, initial=0)
+    return tuple(b.slice(x, dim % x.rank, start, size) for start, size in zip(starts, sizes, strict=False))
 
 
 @op("aten.split.Tensor", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def split(b: OpBuilder, x: Value, size: int, dim: int = 0) -> tuple[Value, ...]:
     n = x.shape[dim]
-    return _cut(b, x, dim, [min(size, n - i) for i in range(0, n, size)])
+    return split_with_sizes(b, x, [min(size, n - i) for i in range(0, n, size)], dim)
 
 
 @op("aten.chunk.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
@@ -232,13 +224,7 @@ def _extended(
     return x
 
 
-@op(
-    "aten.reflection_pad1d.default",
-    "aten.reflection_pad2d.default",
-    "aten.reflection_pad3d.default",
-    quant=Q.SHARED,
-    traits=Traits(moves=Moves.CHOSEN),
-)
+@op(*(f"aten.reflection_pad{n}d.default" for n in (1, 2, 3)), quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def reflect(b: OpBuilder, x: Value, padding: Sequence[int]) -> Value:
     def border(x: Value, axis: int, width: int, front: bool) -> Value:
         return flip(b, b.slice(x, axis, 1 if front else x.shape[axis] - 1 - width, width), [axis])
@@ -246,13 +232,7 @@ def reflect(b: OpBuilder, x: Value, padding: Sequence[int]) -> Value:
     return _extended(b, x, padding, border)
 
 
-@op(
-    "aten.replication_pad1d.default",
-    "aten.replication_pad2d.default",
-    "aten.replication_pad3d.default",
-    quant=Q.SHARED,
-    traits=Traits(moves=Moves.CHOSEN),
-)
+@op(*(f"aten.replication_pad{n}d.default" for n in (1, 2, 3)), quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def replicate(b: OpBuilder, x: Value, padding: Sequence[int]) -> Value:
     def border(x: Value, axis: int, width: int, front: bool) -> Value:
         edge = b.slice(x, axis, 0 if front else x.shape[axis] - 1, 1)

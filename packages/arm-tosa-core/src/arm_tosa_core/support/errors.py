@@ -27,6 +27,12 @@ class Rejected(ArmTosaError):
         self.fix = fix
 
 
+def require(condition: bool, reason: str, fix: str = "") -> None:
+    """Raises ``Rejected`` unless the condition holds."""
+    if not condition:
+        raise Rejected(reason, fix)
+
+
 class LoweringError(ArmTosaError):
     """A node that had been accepted failed to lower: a fault of a rule or a rewrite, or a graph never partitioned."""
 

@@ -17,6 +17,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("arm-tosa", "Arm TOSA conformance kit")
     group.addoption("--arm-target", default="tosa", help="target for the operator cases; see: arm-tosa targets")
     group.addoption(
+        "--arm-cases", metavar="FILE", type=Path, help="run the rows of CASES in this Python file, and no others"
+    )
+    group.addoption(
         "--arm-refusals",
         metavar="FILE",
         type=Path,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import runpy
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -25,8 +27,25 @@ pytestmark = pytest.mark.arm_operator
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """The rows of the target: every case in every scheme that its specification admits."""
     schemes = schemes_of(find_target(metafunc.config.getoption("--arm-target")))
-    rows = [pytest.param(case, scheme, id=row_id(case, scheme)) for case in CASES for scheme in schemes]
+    file = metafunc.config.getoption("--arm-cases")
+    cases = read_cases(file) if file else CASES
+    rows = [pytest.param(case, scheme, id=row_id(case, scheme)) for case in cases for scheme in schemes]
     metafunc.parametrize(("case", "scheme"), rows)
+
+
+def read_cases(file: Path) -> list[OpCase]:
+    """The list ``CASES`` of a Python file.
+
+    Raises:
+        pytest.UsageError: the file cannot be read or run, or has no such list.
+    """
+    try:
+        cases = runpy.run_path(str(file)).get("CASES")
+    except Exception as error:  # whatever somebody's file raises
+        raise pytest.UsageError(f"--arm-cases: {file} does not run: {type(error).__name__}: {error}") from error
+    if not isinstance(cases, list) or not cases or not all(isinstance(case, OpCase) for case in cases):
+        raise pytest.UsageError(f"--arm-cases: {file} has no list CASES of arm_tosa_core.testing.case.OpCase")
+    return cases
 
 
 def schemes_of(target: Target) -> list[str]:

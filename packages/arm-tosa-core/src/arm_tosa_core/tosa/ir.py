@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -43,22 +44,7 @@ class DType(StrEnum):
         return _BITS[self]
 
 
-_BITS = {
-    DType.BOOL: 8,
-    DType.INT4: 4,
-    DType.INT8: 8,
-    DType.UINT8: 8,
-    DType.INT16: 16,
-    DType.UINT16: 16,
-    DType.INT32: 32,
-    DType.INT48: 48,
-    DType.FP8E4M3: 8,
-    DType.FP8E5M2: 8,
-    DType.FP16: 16,
-    DType.BF16: 16,
-    DType.FP32: 32,
-    DType.SHAPE: 64,
-}
+_BITS = {dtype: int(n[0]) for dtype in DType if (n := re.findall(r"\d+", dtype))} | {DType.BOOL: 8, DType.SHAPE: 64}
 
 
 @dataclass(frozen=True)
@@ -151,10 +137,7 @@ class Tensor:
     @property
     def size(self) -> int:
         """Number of elements."""
-        n = 1
-        for d in self.shape:
-            n *= d
-        return n
+        return prod(self.shape)
 
     @property
     def is_constant(self) -> bool:

@@ -6,6 +6,7 @@ version is written: readers then apply TOSA's own version rules instead of refus
 
 from __future__ import annotations
 
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -119,14 +120,9 @@ class _Writer:
 
     def nest(self, graph: Graph) -> str:
         """The name of the region of a graph within an operator."""
-        name, suffix = graph.name, 1
-        while name in self.regions:
-            name = f"{graph.name}_{suffix}"
-            suffix += 1
-        self.regions.add(name)
-        graph.name = name
+        graph.name = _free(graph.name, self.regions)
         self.nested.append(graph)
-        return name
+        return graph.name
 
     def claim(self, tensor: Tensor, default: str) -> str:
         """Names a graph input or output."""
@@ -134,13 +130,7 @@ class _Writer:
 
     def unique(self, tensor: Tensor, default: str) -> str:
         """A name that nothing else has: the user's if there is one."""
-        wanted = name = tensor.name or f"{default}_{len(self.taken)}"
-        suffix = 1
-        while name in self.taken:
-            name = f"{wanted}_{suffix}"
-            suffix += 1
-        self.taken.add(name)
-        return name
+        return _free(tensor.name or f"{default}_{len(self.taken)}", self.taken)
 
     def output_names(self) -> list[str]:
         """Names of the outputs. One that is an input, a constant or listed twice gets a name that ``copy`` gives it."""
@@ -218,6 +208,14 @@ class _Writer:
                 Table(source) if source else None,
             )
         )
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    """A name that is not taken, and is from now on."""
+    names = chain([wanted], (f"{wanted}_{suffix}" for suffix in count(1)))
+    name = next(name for name in names if name not in taken)
+    taken.add(name)
+    return name
 
 
 def _tensor(name: str, tensor: Tensor, data: memoryview | None = None) -> Table:

@@ -7,9 +7,10 @@ raises Rejected when the operands do not fit together.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any
 
-from ..support.errors import Rejected
+from ..support.errors import Rejected, require
 from .ir import DType, Tensor
 
 Result = tuple[tuple[int, ...], DType]
@@ -26,11 +27,6 @@ def shape_values(tensor: Tensor, what: str) -> list[int]:
         raise Rejected(f"{what} is not a compile-time constant")
     values: list[int] = tensor.data.tolist()
     return values
-
-
-def _require(condition: bool, reason: str) -> None:
-    if not condition:
-        raise Rejected(reason)
 
 
 def _rank(tensor: Tensor, rank: int, what: str) -> tuple[int, ...]:
@@ -97,7 +93,7 @@ def same(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
 
 def clamp(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
     low, high = attrs["min_val"], attrs["max_val"]
-    _require(low <= high, f"min_val {low} exceeds max_val {high}")
+    require(low <= high, f"min_val {low} exceeds max_val {high}")
     return same(inputs, attrs)
 
 
@@ -119,8 +115,8 @@ def mul(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
     a, b, shift = inputs
     _is_one(shift, "shift")
     if shift.data is not None and (by := int(shift.data[0])):
-        _require(a.dtype is DType.INT32, f"shift {by} with {a.dtype} operands; only INT32 takes one")
-        _require(0 <= by <= 63, f"shift {by} is outside of 0 to 63")
+        require(a.dtype is DType.INT32, f"shift {by} with {a.dtype} operands; only INT32 takes one")
+        require(0 <= by <= 63, f"shift {by} is outside of 0 to 63")
     dtype = DType.INT32 if a.dtype.is_integer else a.dtype
     return [(broadcast(a.shape, b.shape), dtype)]
 
@@ -132,7 +128,7 @@ def select(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
 def table(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
     x, entries = inputs
     length = 513 if x.dtype is DType.INT16 else 256
-    _require(entries.shape == (length,), f"table of {x.dtype} must have shape [{length}], got {list(entries.shape)}")
+    require(entries.shape == (length,), f"table of {x.dtype} must have shape [{length}], got {list(entries.shape)}")
     return [(x.shape, DType.INT32 if x.dtype is DType.INT16 else x.dtype)]
 
 
@@ -145,22 +141,22 @@ def rescale(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
     _is_one(input_zp, "input_zp")
     _is_one(output_zp, "output_zp")
     if attrs["per_channel"]:
-        _require(len(x.shape) >= 1, "per_channel needs rank 1 or more")
+        require(len(x.shape) >= 1, "per_channel needs rank 1 or more")
         channels = x.shape[-1:]
     else:
         channels = (1,)
-    _require(
+    require(
         multiplier.shape == shift.shape == channels,
         f"multiplier and shift must have shape {list(channels)}, got {list(multiplier.shape)} and {list(shift.shape)}",
     )
     scale = DType.INT32 if attrs["scale32"] else DType.INT16
-    _require(multiplier.dtype is scale, f"multiplier must be {scale} when scale32={attrs['scale32']}")
-    _require(shift.dtype is DType.INT8, f"shift must be INT8, got {shift.dtype}")
-    _require(not (attrs["scale32"] and x.dtype is DType.INT48), "scale32 cannot rescale INT48")
-    _require(attrs["scale32"] or attrs["rounding_mode"] != "DOUBLE_ROUND", "DOUBLE_ROUND needs scale32")
-    _require(not (attrs["input_unsigned"] and attrs["output_unsigned"]), "input and output are both unsigned")
+    require(multiplier.dtype is scale, f"multiplier must be {scale} when scale32={attrs['scale32']}")
+    require(shift.dtype is DType.INT8, f"shift must be INT8, got {shift.dtype}")
+    require(not (attrs["scale32"] and x.dtype is DType.INT48), "scale32 cannot rescale INT48")
+    require(attrs["scale32"] or attrs["rounding_mode"] != "DOUBLE_ROUND", "DOUBLE_ROUND needs scale32")
+    require(not (attrs["input_unsigned"] and attrs["output_unsigned"]), "input and output are both unsigned")
     for side, dtype in (("input", x.dtype), ("output", attrs["output_dtype"])):
-        _require(dtype is not DType.UINT8 or attrs[f"{side}_unsigned"], f"{side} is UINT8: {side}_unsigned must be set")
+        require(dtype is not DType.UINT8 or attrs[f"{side}_unsigned"], f"{side} is UINT8: {side}_unsigned must be set")
     return [(x.shape, attrs["output_dtype"])]
 
 
@@ -187,7 +183,7 @@ def _window(shape: tuple[int, ...], attrs: Mapping[str, Any]) -> tuple[int, ...]
     _positive(stride, "stride")
     _not_negative(pad, "pad")
     top, bottom, left, right = pad
-    _require(
+    require(
         max(top, bottom) < kernel[0] and max(left, right) < kernel[1],
         f"pad {list(pad)} must be less than the kernel {list(kernel)}",
     )
@@ -222,7 +218,7 @@ def _convolved(
     _not_negative(pad, "pad")
     _positive(stride, "stride")
     _positive(dilation, "dilation")
-    _require(x.shape[-1] == channels_in, f"input has {x.shape[-1]} channels, weight takes {channels_in}")
+    require(x.shape[-1] == channels_in, f"input has {x.shape[-1]} channels, weight takes {channels_in}")
     _bias(bias, channels_out)
     _is_one(input_zp, "input_zp")
     _is_one(weight_zp, "weight_zp")
@@ -238,7 +234,7 @@ def _convolved(
 
 
 def _bias(bias: Tensor, channels: int) -> None:
-    _require(
+    require(
         len(bias.shape) == 1 and bias.shape[0] in (1, channels),
         f"bias must have shape [{channels}] or [1], got {list(bias.shape)}",
     )
@@ -269,8 +265,8 @@ def transpose_conv2d(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list
     stride = attrs["stride"]
     top, bottom, left, right = attrs["out_pad"]
     _positive(stride, "stride")
-    _require(channels == channels_in, f"input has {channels} channels, weight takes {channels_in}")
-    _require(
+    require(channels == channels_in, f"input has {channels} channels, weight takes {channels_in}")
+    require(
         min(top, bottom) > -kernel_y and min(left, right) > -kernel_x,
         f"out_pad {list(attrs['out_pad'])} must be more than minus the kernel {[kernel_y, kernel_x]}",
     )
@@ -283,7 +279,7 @@ def transpose_conv2d(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list
         (width - 1) * stride[1] + left + right + kernel_x,
         out,
     )
-    _require(min(shape) > 0, f"the result would have shape {list(shape)}")
+    require(min(shape) > 0, f"the result would have shape {list(shape)}")
     return [(shape, _convolution_dtype(x))]
 
 
@@ -291,8 +287,8 @@ def matmul(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
     a, b, a_zp, b_zp = inputs
     n, height, depth = _rank(a, 3, "A")
     n_b, depth_b, width = _rank(b, 3, "B")
-    _require(n == n_b, f"A and B have {n} and {n_b} batches")
-    _require(depth == depth_b, f"A {list(a.shape)} and B {list(b.shape)} do not multiply")
+    require(n == n_b, f"A and B have {n} and {n_b} batches")
+    require(depth == depth_b, f"A {list(a.shape)} and B {list(b.shape)} do not multiply")
     _is_one(a_zp, "A_zp")
     _is_one(b_zp, "B_zp")
     return [((n, height, width), attrs["output_dtype"])]
@@ -324,14 +320,14 @@ def pool_accumulator(inputs: Sequence[Tensor]) -> DType:
 def _fft_shape(tensor: Tensor) -> tuple[int, int, int]:
     n, height, width = _rank(tensor, 3, "input")
     for size in (height, width):
-        _require(size > 0 and size & (size - 1) == 0, f"FFT sizes must be powers of two, got {[height, width]}")
+        require(size > 0 and size & (size - 1) == 0, f"FFT sizes must be powers of two, got {[height, width]}")
     return n, height, width
 
 
 def fft2d(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
     real, imaginary = inputs
     shape = _fft_shape(real)
-    _require(imaginary.shape == shape, f"real and imaginary parts differ: {list(shape)} and {list(imaginary.shape)}")
+    require(imaginary.shape == shape, f"real and imaginary parts differ: {list(shape)} and {list(imaginary.shape)}")
     return [(shape, real.dtype), (shape, real.dtype)]
 
 
@@ -356,9 +352,9 @@ def concat(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
 
 def pad(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
     x, padding, pad_const = inputs
-    _require(len(x.shape) >= 1, "a scalar cannot be padded")
+    require(len(x.shape) >= 1, "a scalar cannot be padded")
     amounts = shape_values(padding, "padding")
-    _require(len(amounts) == 2 * len(x.shape), f"padding must have {2 * len(x.shape)} numbers, got {len(amounts)}")
+    require(len(amounts) == 2 * len(x.shape), f"padding must have {2 * len(x.shape)} numbers, got {len(amounts)}")
     _not_negative(amounts, "padding")
     _is_one(pad_const, "pad_const")
     shape = tuple(d + amounts[2 * i] + amounts[2 * i + 1] for i, d in enumerate(x.shape))
@@ -368,18 +364,15 @@ def pad(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
 def reshape(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
     x, shape = inputs
     dims = shape_values(shape, "shape")
-    size = 1
-    for d in dims:
-        size *= d
-    _require(size == x.size and min(dims, default=1) >= 1, f"cannot reshape {list(x.shape)} to {dims}")
+    require(prod(dims) == x.size and min(dims, default=1) >= 1, f"cannot reshape {list(x.shape)} to {dims}")
     return [(tuple(dims), x.dtype)]
 
 
 def slice_(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
     x, start, size = inputs
     starts, sizes = shape_values(start, "start"), shape_values(size, "size")
-    _require(len(x.shape) >= 1, "a scalar cannot be sliced")
-    _require(
+    require(len(x.shape) >= 1, "a scalar cannot be sliced")
+    require(
         len(starts) == len(sizes) == len(x.shape), f"start and size must have {len(x.shape)} numbers, as the input has"
     )
     for at, length, d in zip(starts, sizes, x.shape, strict=True):
@@ -391,7 +384,7 @@ def slice_(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
 def tile(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
     x, multiples = inputs
     times = shape_values(multiples, "multiples")
-    _require(len(times) == len(x.shape) >= 1, f"multiples must have {len(x.shape)} numbers, got {len(times)}")
+    require(len(times) == len(x.shape) >= 1, f"multiples must have {len(x.shape)} numbers, got {len(times)}")
     _positive(times, "multiples")
     return [(tuple(d * n for d, n in zip(x.shape, times, strict=True)), x.dtype)]
 
@@ -401,7 +394,7 @@ def transpose(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result
     shape = x.shape
     if len(perms) != len(shape) or sorted(perms) != list(range(len(shape))):
         raise Rejected(f"perms {list(perms)} is not a permutation of the dimensions of {list(shape)}")
-    _require(len(shape) >= 1, "a scalar cannot be transposed")
+    require(len(shape) >= 1, "a scalar cannot be transposed")
     return [(tuple(shape[p] for p in perms), x.dtype)]
 
 
@@ -409,7 +402,7 @@ def gather(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
     values, indices = inputs
     n, _, channels = _rank(values, 3, "values")
     n_indices, width = _rank(indices, 2, "indices")
-    _require(n == n_indices, f"values and indices have {n} and {n_indices} batches")
+    require(n == n_indices, f"values and indices have {n} and {n_indices} batches")
     return [((n, width, channels), values.dtype)]
 
 
@@ -418,9 +411,9 @@ def scatter(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
     n, rows, channels = _rank(values, 3, "values_in")
     n_indices, width = _rank(indices, 2, "indices")
     _rank(x, 3, "input")
-    _require(n == n_indices, f"values_in and indices have {n} and {n_indices} batches")
-    _require(x.shape == (n, width, channels), f"input must have shape {[n, width, channels]}, got {list(x.shape)}")
-    _require(rows >= width, f"{width} rows are written to {rows}: no row may be written twice")
+    require(n == n_indices, f"values_in and indices have {n} and {n_indices} batches")
+    require(x.shape == (n, width, channels), f"input must have shape {[n, width, channels]}, got {list(x.shape)}")
+    require(rows >= width, f"{width} rows are written to {rows}: no row may be written twice")
     return [(values.shape, values.dtype)]
 
 
@@ -433,17 +426,17 @@ def resize(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
     n, height, width, channels = _rank(x, 4, "input")
     factors = shape_values(scale, "scale")
     offsets, borders = shape_values(offset, "offset"), shape_values(border, "border")
-    _require(len(factors) == 4 and len(offsets) == len(borders) == 2, "scale has 4 numbers, offset and border 2 each")
+    require(len(factors) == 4 and len(offsets) == len(borders) == 2, "scale has 4 numbers, offset and border 2 each")
     sizes = []
     for i, (length, where) in enumerate(((height, "height"), (width, "width"))):
         up, down = factors[2 * i], factors[2 * i + 1]
-        _require(0 < up <= 1 << 11 and 0 < down < 16 * up, f"{where}: scale {up}/{down} is outside of TOSA's range")
-        _require(-up <= offsets[i] < 16 * up, f"{where}: offset {offsets[i]} is outside of TOSA's range")
-        _require(-16 * up <= borders[i] < up, f"{where}: border {borders[i]} is outside of TOSA's range")
+        require(0 < up <= 1 << 11 and 0 < down < 16 * up, f"{where}: scale {up}/{down} is outside of TOSA's range")
+        require(-up <= offsets[i] < 16 * up, f"{where}: offset {offsets[i]} is outside of TOSA's range")
+        require(-16 * up <= borders[i] < up, f"{where}: border {borders[i]} is outside of TOSA's range")
         span = (length - 1) * up - offsets[i] + borders[i]
-        _require(span >= 0 and span % down == 0, f"{where}: {span} is not a multiple of the scale's denominator {down}")
+        require(span >= 0 and span % down == 0, f"{where}: {span} is not a multiple of the scale's denominator {down}")
         sizes.append(span // down + 1)
-        _require(max(length, sizes[-1]) < _MAX_RESIZE, f"{where} of {max(length, sizes[-1])} exceeds {_MAX_RESIZE - 1}")
+        require(max(length, sizes[-1]) < _MAX_RESIZE, f"{where} of {max(length, sizes[-1])} exceeds {_MAX_RESIZE - 1}")
     dtype = _RESIZED.get(x.dtype, x.dtype) if attrs["mode"] == "BILINEAR" else x.dtype
     return [((n, *sizes, channels), dtype)]
 
@@ -458,9 +451,9 @@ def while_loop(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Resul
     condition, body = attrs["cond_graph"], attrs["body_graph"]
     for graph in (condition, body):
         taken = [(t.shape, t.dtype) for t in graph.inputs]
-        _require(taken == carried, f"graph {graph.name} takes {taken}, the loop {carried}")
+        require(taken == carried, f"graph {graph.name} takes {taken}, the loop {carried}")
     made = [(t.shape, t.dtype) for t in body.outputs]
-    _require(made == carried, f"the body gives {made}, the loop takes {carried}")
+    require(made == carried, f"the body gives {made}, the loop takes {carried}")
     wanted = [(t.size, t.dtype) for t in condition.outputs] == [(1, DType.BOOL)]
-    _require(wanted, f"the condition gives {condition.outputs}, not one bool")
+    require(wanted, f"the condition gives {condition.outputs}, not one bool")
     return carried

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
-from ...support.errors import Rejected
+from ...support.errors import Rejected, require
 from ..values import Operand, QParams, Value
 from .casts import EXACT, NARROW, RANGES, SMALL_INTEGERS, Casts
 from .emitter import Emitter
 from .quantization import Quantization
 
 
+@dataclass(frozen=True, eq=False)
 class Arithmetic:
     """``b.ADD(x, y)`` and its like.
 
@@ -22,10 +24,9 @@ class Arithmetic:
     the scale that it has; nothing is rounded to 8 bits until a quantize node asks for it.
     """
 
-    def __init__(self, emitter: Emitter, quantization: Quantization, casts: Casts) -> None:
-        self.emitter = emitter
-        self.quantization = quantization
-        self.casts = casts
+    emitter: Emitter
+    quantization: Quantization
+    casts: Casts
 
     def operands(self, *given: Operand) -> list[Value]:
         metas = [torch.empty(v.shape, dtype=v.dtype, device="meta") if isinstance(v, Value) else v for v in given]
@@ -86,7 +87,7 @@ class Arithmetic:
         a, b = self.operands(x, y)
         if a.dtype == torch.int64:
             low, high = b.bounds or (0, 0)
-            self.emitter.require(low > 0 or high < 0, "divides int64 by numbers that may be 0", NARROW)
+            require(low > 0 or high < 0, "divides int64 by numbers that may be 0", NARROW)
         return self._plain("INTDIV", a, b)
 
     def NEGATE(self, x: Value) -> Value:
@@ -129,9 +130,7 @@ class Arithmetic:
         ends = [_INTERVAL[name](a, b) for a in x.bounds for b in y.bounds]
         low, high = min(ends), max(ends)
         fits = low >= -(2**31) and high < 2**31
-        self.emitter.require(
-            fits, f"int64 results up to {high} may not fit int32", "make them int32: a cast, or dtype=torch.int32"
-        )
+        require(fits, f"int64 results up to {high} may not fit int32", "make them int32: a cast, or dtype=torch.int32")
         return result.but(bounds=(low, high))
 
     def _linear(self, name: str, x: Operand, y: Operand) -> Value:
@@ -157,7 +156,7 @@ class Arithmetic:
             return value
         assert value.const is not None
         top = float(value.const.double().abs().max()) if value.size else 0.0
-        self.emitter.require(top < float("inf"), "multiplies by a constant that is not finite")
+        require(top < float("inf"), "multiplies by a constant that is not finite")
         quant = QParams(((top or 1.0) / 32767,), 0, -32767, 32767)
         return self.emitter.const(quant.quantize(value.const).to(torch.int16), quant)
 

@@ -1,4 +1,4 @@
-"""The builder that rules are run under when a model is lowered: each method is that of one of its parts."""
+"""The builder that rules are run under when a model is lowered; ``op_builder`` says what each method does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 from ...compat.torch import OpOverload
 from ...plugin.target import Preferences
-from ...support.errors import UsageError
+from ...support.errors import UsageError, require
 from ...tosa.graph import Graph
 from ...tosa.ir import Origin
 from ...tosa.specification import TosaSpecification
@@ -71,7 +71,6 @@ class Builder:
 
         self.graph, self.spec, self.preferences = graph, spec, emitter.preferences
         self.mark, self.undo = emitter.mark, emitter.undo
-        self.require = emitter.require
         self.emit, self.emit_all = emitter.emit, emitter.emit_all
         self.const, self.scalar = emitter.const, emitter.scalar
         self.tensor, self.value = emitter.tensor, emitter.value
@@ -110,6 +109,8 @@ class Builder:
         self.equal_weights, self.channel_weights = convolutions.equal_weights, convolutions.channel_weights
         self.MAX_POOL2D, self.AVG_POOL2D, self.RESIZE = images.MAX_POOL2D, images.AVG_POOL2D, images.RESIZE
         self.FFT2D, self.RFFT2D = images.FFT2D, images.RFFT2D
+
+    require = staticmethod(require)
 
     @property
     def aten(self) -> AtenCalls[Value]:

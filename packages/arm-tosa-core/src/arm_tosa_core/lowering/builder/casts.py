@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 
+from ...support.errors import require
 from ...tosa.ir import DType
 from ..values import INTEGER_RANGES, QParams, Value
 from .emitter import Emitter
@@ -18,12 +21,12 @@ EXACT = {dtype: RANGES[dtype] for dtype in (torch.bool, torch.int8, torch.uint8,
 SMALL_INTEGERS = (torch.bool, torch.int8, torch.uint8, torch.int16)
 
 
+@dataclass(frozen=True, eq=False)
 class Casts:
     """CAST, and what takes its place for the types that TOSA does not cast."""
 
-    def __init__(self, emitter: Emitter, rescaling: Rescaling) -> None:
-        self.emitter = emitter
-        self.rescaling = rescaling
+    emitter: Emitter
+    rescaling: Rescaling
 
     def cast(self, value: Value, dtype: torch.dtype) -> Value:
         source = value.dtype
@@ -41,7 +44,7 @@ class Casts:
         if {source, dtype} == {torch.float16, torch.bfloat16}:
             return self.emitter.plain_cast(self.emitter.plain_cast(value, torch.float32), dtype)
         if source == torch.int64 and (dtype == torch.bool or dtype.is_floating_point):
-            self.emitter.require(value.bounds is not None, f"turns int64 numbers of unknown range into {dtype}", NARROW)
+            require(value.bounds is not None, f"turns int64 numbers of unknown range into {dtype}", NARROW)
         result = self.emitter.plain_cast(value, dtype)
         if dtype == torch.int64 and not source.is_floating_point:
             return result.but(bounds=value.bounds or RANGES[source])

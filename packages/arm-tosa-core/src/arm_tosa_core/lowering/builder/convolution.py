@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 
+from ...support.errors import require
 from ...tosa.dtypes import numpy_dtype, torch_to_tosa, tosa_to_torch
 from ...tosa.ir import DType, Tensor
 from ..values import INTEGER_RANGES, QParams, Value
@@ -23,37 +24,18 @@ from .rescaling import Rescaling
 _MOST = 127
 
 
+@dataclass(frozen=True, eq=False)
 class Convolutions:
     """CONV2D and its kin, MATMUL. Images are NHWC, as the logical order of the values."""
 
-    def __init__(
-        self,
-        emitter: Emitter,
-        rescaling: Rescaling,
-        quantization: Quantization,
-        casts: Casts,
-        arithmetic: Arithmetic,
-        dynamic_quantization: DynamicQuantization,
-    ) -> None:
-        self.emitter = emitter
-        self.rescaling = rescaling
-        self.quantization = quantization
-        self.casts = casts
-        self.arithmetic = arithmetic
-        self.dynamic_quantization = dynamic_quantization
+    emitter: Emitter
+    rescaling: Rescaling
+    quantization: Quantization
+    casts: Casts
+    arithmetic: Arithmetic
+    dynamic_quantization: DynamicQuantization
 
     def conv(self, name: str, x: Value, weight: Value, bias: Value | None, **attrs: Any) -> Value:
-        """CONV2D, CONV3D, DEPTHWISE_CONV2D or TRANSPOSE_CONV2D.
-
-        Args:
-            x: image, channels last.
-            weight: in the order that the operator takes.
-            bias: one real per output channel, or None.
-
-        Returns:
-            The image; quantized operands give an accumulator whose scale is the product of theirs. With a scale that is
-            known only at run time, reals.
-        """
         x = self.quantization.apply_clamp(x)
         if x.quant is None or weight.quant is None:
             x, weight = self.quantization.real(x), self.quantization.real(weight)
@@ -69,16 +51,14 @@ class Convolutions:
             return self._rounded(self.emitter.emit(name, tensors, **attrs), x.dtype)
         weight = self.quantization.apply_clamp(weight)
         assert weight.quant is not None
-        self.emitter.require(
-            x.quant.axis is None and x.quant.bits <= 16, "takes an input that is not quantized to 8 or 16 bits"
-        )
+        require(x.quant.axis is None and x.quant.bits <= 16, "takes an input that is not quantized to 8 or 16 bits")
         if x.quant.run_time is not None and weight.const is not None:
             plain = x.but(quant=replace(x.quant, run_time=None))
             real = self.dynamic_quantization.corrected(
                 name, x, weight, self.conv(name, plain, weight, None, **attrs), **attrs
             )
             return real if bias is None else self.arithmetic.ADD(real, self.quantization.real(bias))
-        self.emitter.require(weight.quant.bits <= 8, f"has weights of {weight.quant.bits} bits; TOSA convolves with 8")
+        require(weight.quant.bits <= 8, f"has weights of {weight.quant.bits} bits; TOSA convolves with 8")
         channels = self._channels(name, weight)
         wide_sums = _dtype(x) == DType.INT16
         if bias is not None and bias.const is not None and weight.const is not None and not wide_sums:
@@ -101,7 +81,7 @@ class Convolutions:
         return self.emitter.value(self.emitter.emit(name, inputs, **attrs), torch.float32, quant=quant)
 
     def equal_weights(self, shape: Sequence[int], number: float, image: Value) -> Value:
-        """A weight that is one positive number throughout: of a quantized image, ones whose scale is the number."""
+        """Of a quantized image, ones whose scale is the number."""
         if image.quant is None:
             return self.emitter.const(torch.full(tuple(shape), number, dtype=image.dtype))
         return self.emitter.const(torch.ones(tuple(shape), dtype=torch.int8), QParams((number,), 0, -127, 127))
@@ -121,10 +101,8 @@ class Convolutions:
             tensors += [self.rescaling.zero_point(0, t.dtype) for t in tensors]
             return self._rounded(self.emitter.emit("MATMUL", tensors), x.dtype)
         widths = (x.quant.bits, y.quant.bits)
-        self.emitter.require(widths in ((8, 8), (16, 16)), f"multiplies matrices of {widths[0]} and {widths[1]} bits")
-        self.emitter.require(
-            x.quant.axis is None and y.quant.axis is None, "multiplies matrices with per-channel scales"
-        )
+        require(widths in ((8, 8), (16, 16)), f"multiplies matrices of {widths[0]} and {widths[1]} bits")
+        require(x.quant.axis is None and y.quant.axis is None, "multiplies matrices with per-channel scales")
         limit = x.shape[2] * _reach(x.quant) * _reach(y.quant)
         quant = QParams((x.quant.scalar * y.quant.scalar,), 0, -limit, limit)
         inputs = [
@@ -183,7 +161,7 @@ class Convolutions:
         dtype = DType.INT48 if wide else DType.INT32
         if bias is None:
             return self.emitter.constant([channels], dtype, lambda: np.zeros(channels, numpy_dtype(dtype)))
-        self.emitter.require(bias.const is not None, "has a quantized bias that is not constant")
+        require(bias.const is not None, "has a quantized bias that is not constant")
         steps = torch.round(bias.real().double() / torch.tensor(scale, dtype=torch.float64))
         low, high = (-(2.0**47), 2.0**47 - 1) if wide else INTEGER_RANGES[torch.int32]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 import torch
 
-from ...support.errors import Rejected
+from ...support.errors import Rejected, require
 from ...tosa.dtypes import numpy_dtype
 from ...tosa.ir import DType, Tensor, joined
 from ..values import QParams, Value, inverse, is_identity
@@ -22,13 +22,13 @@ _T = TypeVar("_T")
 _MOST_RUNS = 64
 
 
+@dataclass(frozen=True, eq=False)
 class DataMovement:
     """TRANSPOSE, RESHAPE, SLICE, CONCAT, PAD, TILE, REVERSE, GATHER, SCATTER."""
 
-    def __init__(self, emitter: Emitter, quantization: Quantization, casts: Casts) -> None:
-        self.emitter = emitter
-        self.quantization = quantization
-        self.casts = casts
+    emitter: Emitter
+    quantization: Quantization
+    casts: Casts
 
     def TRANSPOSE(self, x: Value, perm: Sequence[int]) -> Value:
         perm = tuple(p % x.rank for p in perm)
@@ -77,7 +77,7 @@ class DataMovement:
         for i, n in enumerate(new):
             if n == old[axis] and int(np.prod(new[:i], dtype=np.int64)) == before:
                 return i
-        self.emitter.require(False, f"reshapes {list(old)} to {list(new)}, across the axis of its per-channel scales")
+        require(False, f"reshapes {list(old)} to {list(new)}, across the axis of its per-channel scales")
         raise AssertionError
 
     def SLICE(self, x: Value, start: Sequence[int], size: Sequence[int]) -> Value:
@@ -147,11 +147,9 @@ class DataMovement:
         """The value with the scale, zero point and integer type of ``other``."""
         quant = other.quant
         assert quant is not None and other.tensor is not None
-        self.emitter.require(
-            quant.axis is None, "is used before it is quantized", "quantize the result of the layer before it"
-        )
+        require(quant.axis is None, "is used before it is quantized", "quantize the result of the layer before it")
         kinds = {DType.INT8: torch.int8, DType.INT16: torch.int16, DType.INT32: torch.int32}
-        self.emitter.require(other.tensor.dtype in kinds, "moves a 48-bit accumulator", "quantize the layer before it")
+        require(other.tensor.dtype in kinds, "moves a 48-bit accumulator", "quantize the layer before it")
         return self.quantization.quantize(value, quant, kinds[other.tensor.dtype])
 
     def PAD(self, x: Value, padding: Sequence[tuple[int, int]], number: float = 0.0) -> Value:
@@ -179,10 +177,7 @@ class DataMovement:
         return self.emitter.value(out, x.dtype, x.axes, x.quant, clamp=x.clamp, bounds=x.bounds)
 
     def picked(self, values: Sequence[Value], axis: int, places: Sequence[tuple[int, int]]) -> Value | None:
-        """Elements along ``axis``, each as the number of a value and an index: GATHER and SCATTER of constant indices.
-
-        A SLICE for each run of indices, and a CONCAT; None where those are too many.
-        """
+        """A SLICE for each run of indices, and a CONCAT."""
         runs: list[tuple[int, int, int]] = []
         for which, start in places:
             if runs and which == runs[-1][0] and start == sum(runs[-1][1:]):
@@ -194,9 +189,9 @@ class DataMovement:
         return self.CONCAT([self.slice(values[which], axis, start, size) for which, start, size in runs], axis)
 
     def REVERSE(self, x: Value, axis: int) -> Value:
-        """``x.flip(axis)``; where the target reverses no last axis, with another one there."""
+        """Where the target reverses no last axis, with another one there."""
         if x.const is not None:
-            self.emitter.require(x.quant is None or x.quant.axis != axis, "reverses the axis of its per-channel scales")
+            require(x.quant is None or x.quant.axis != axis, "reverses the axis of its per-channel scales")
             return x.but(const=x.const.flip(axis))
         try:
             return x.but(
@@ -242,11 +237,8 @@ class DataMovement:
         return x if x.perm is None or x.is_const else x.but(tensor=self.emitter.tensor(x), perm=None)
 
     def counters(self, indices: Value) -> Value:
-        """Indices for arithmetic and moves: int32, or float32 where the specification has no integers.
-
-        int64 is safe here, since an index is smaller than what it points into.
-        """
-        self.emitter.require(indices.dtype in (torch.int32, torch.int64), f"takes integer indices, got {indices.dtype}")
+        """int64 is safe here, since an index is smaller than what it points into."""
+        require(indices.dtype in (torch.int32, torch.int64), f"takes integer indices, got {indices.dtype}")
         small = self.casts.cast(indices, torch.int32)
         return (
             small if indices.is_const or self.emitter.spec.support_integer() else self.casts.cast(small, torch.float32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -15,13 +15,13 @@ from .emitter import Emitter
 from .quantization import Quantization
 
 
+@dataclass(frozen=True, eq=False)
 class DynamicQuantization:
     """Quantize, and the sums of convolutions, under ``QParams.run_time``."""
 
-    def __init__(self, emitter: Emitter, quantization: Quantization, arithmetic: Arithmetic) -> None:
-        self.emitter = emitter
-        self.quantization = quantization
-        self.arithmetic = arithmetic
+    emitter: Emitter
+    quantization: Quantization
+    arithmetic: Arithmetic
 
     def quantize_at_run_time(
         self, x: Value, scale: Value, zero_point: Value, low: int, high: int, dtype: torch.dtype

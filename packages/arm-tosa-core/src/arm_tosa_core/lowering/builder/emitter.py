@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from ...plugin.target import Preferences
-from ...support.errors import Rejected
+from ...support.errors import Rejected, require
 from ...tosa.dtypes import numpy_dtype, to_array, torch_to_tosa
 from ...tosa.graph import Graph
 from ...tosa.ir import DType, Origin, Tensor, fewest_axes
@@ -71,11 +71,6 @@ class Emitter:
         #: What is emitted once for all who read it, in order of emission.
         self.caches: list[dict[Any, Tensor]] = [self._ordered]
 
-    def require(self, condition: bool, reason: str, fix: str = "") -> None:
-        """Refuses the operator, with this reason, unless the condition holds."""
-        if not condition:
-            raise Rejected(reason, fix)
-
     def emit(self, name: str, inputs: Sequence[Tensor], **attrs: Any) -> Tensor:
         """Appends one operator with one result.
 
@@ -124,6 +119,10 @@ class Emitter:
             return Tensor(shape, dtype, data=make)
         return self.graph.constant(make(), dtype)
 
+    def int32(self, number: int, rank: int) -> Tensor:
+        """A constant of one number, beside tensors of this rank."""
+        return self.graph.constant(np.full((1,) * rank, number, np.int32), DType.INT32)
+
     def changed(self, constant: Tensor, shape: Sequence[int], dtype: DType) -> Tensor:
         """A constant in another shape, or as a type that holds its numbers."""
 
@@ -139,7 +138,7 @@ class Emitter:
         if data.device.type != "cpu":
             raise Rejected(f"a constant lives on device {data.device}", "move the model to the CPU before exporting it")
         if data.dtype == torch.int64:
-            self.require(
+            require(
                 value.bounds is None or (value.bounds[0] >= _INT32[0] and value.bounds[1] <= _INT32[1]),
                 f"an int64 constant has values in {value.bounds}, beyond int32",
             )

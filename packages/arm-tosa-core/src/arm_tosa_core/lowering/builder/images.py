@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 
+from ...support.errors import require
 from ..values import Value
 from .emitter import Emitter
 from .quantization import Quantization
 from .rescaling import Rescaling
 
 
+@dataclass(frozen=True, eq=False)
 class ImageOperators:
     """MAX_POOL2D, AVG_POOL2D, RESIZE: NHWC, as the logical order of the values; FFT2D, RFFT2D: [N, H, W]."""
 
-    def __init__(self, emitter: Emitter, rescaling: Rescaling, quantization: Quantization) -> None:
-        self.emitter = emitter
-        self.rescaling = rescaling
-        self.quantization = quantization
+    emitter: Emitter
+    rescaling: Rescaling
+    quantization: Quantization
 
     def MAX_POOL2D(self, x: Value, kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int]) -> Value:
         if _is_point(kernel, stride, pad):
@@ -33,9 +35,7 @@ class ImageOperators:
         if _is_point(kernel, stride, pad):
             return x
         x = self.quantization.apply_clamp(x)
-        self.emitter.require(
-            x.quant is None or x.quant.bits <= 16, "takes an input that is not quantized to 8 or 16 bits"
-        )
+        require(x.quant is None or x.quant.bits <= 16, "takes an input that is not quantized to 8 or 16 bits")
         tensor = self.emitter.tensor(x)
         zero = self.rescaling.zero_point(x.quant.zero_point if x.quant else 0, tensor.dtype)
         out = self.emitter.emit(
@@ -55,12 +55,10 @@ class ImageOperators:
         return self.emitter.value(out, x.dtype, quant=quant)
 
     def FFT2D(self, real: Value, imag: Value, inverse: bool) -> tuple[Value, Value]:
-        """The Fourier transform of images [N, H, W]; real and imaginary part."""
         made = self.emitter.emit_all("FFT2D", [self.emitter.tensor(real), self.emitter.tensor(imag)], inverse=inverse)
         return self.emitter.value(made[0], torch.float32), self.emitter.value(made[1], torch.float32)
 
     def RFFT2D(self, real: Value) -> tuple[Value, Value]:
-        """``FFT2D`` of real images: half of the spectrum, which the other half mirrors."""
         made = self.emitter.emit_all("RFFT2D", [self.emitter.tensor(real)])
         return self.emitter.value(made[0], torch.float32), self.emitter.value(made[1], torch.float32)
 

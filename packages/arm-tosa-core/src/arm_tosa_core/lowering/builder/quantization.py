@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-import numpy as np
 import torch
 
+from ...support.errors import require
 from ...tosa.dtypes import torch_to_tosa
 from ...tosa.ir import DType, Tensor
 from ..values import INTEGER_RANGES, QParams, Value, unbounded
@@ -22,12 +22,12 @@ _ADD_BITS = 29
 _MULTIPLES = 2**16
 
 
+@dataclass(frozen=True, eq=False)
 class Quantization:
     """Changes of a value's ``QParams``: quantize, requantize, dequantize, and one scale for several values."""
 
-    def __init__(self, emitter: Emitter, rescaling: Rescaling) -> None:
-        self.emitter = emitter
-        self.rescaling = rescaling
+    emitter: Emitter
+    rescaling: Rescaling
 
     def quantize(self, value: Value, quant: QParams, dtype: torch.dtype) -> Value:
         """The value as integers of ``dtype`` with parameters ``quant``; applies pending bounds."""
@@ -69,7 +69,7 @@ class Quantization:
         return out, perm
 
     def _float_to_integer(self, value: Value, quant: QParams, dtype: torch.dtype) -> Tensor:
-        self.emitter.require(
+        require(
             self.emitter.spec.support_float(),
             "quantizes a float input",
             "normal at the edge of a delegate: an integer-only target takes integers",
@@ -92,7 +92,7 @@ class Quantization:
             return self._real_at_run_time(value, *value.quant.run_time)
         if value.const is not None:
             return self.emitter.const(value.real())
-        self.emitter.require(
+        require(
             self.emitter.spec.support_float(),
             "has a result that is not quantized, and the target has integers only",
             "quantize the model, or remove the exclusion of this layer",
@@ -126,7 +126,6 @@ class Quantization:
         return x.but(tensor=self.rescaling.rescale(x.tensor, [2.0**-drop], DType.INT32), quant=quant)
 
     def apply_clamp(self, value: Value) -> Value:
-        """Emits the pending bounds of a value that is used before it is requantized."""
         if value.clamp is None:
             return value
         low, high = value.clamp
@@ -136,17 +135,14 @@ class Quantization:
         if value.quant is None:
             tensor = self.emitter.emit("CLAMP", [value.tensor], min_val=low, max_val=high)
             return value.but(tensor=tensor, clamp=None)
-        self.emitter.require(
-            value.quant.axis is None, "is used before it is quantized", "quantize the result of this layer"
-        )
+        require(value.quant.axis is None, "is used before it is quantized", "quantize the result of this layer")
         bounds = _integer_bounds(value.clamp, value.quant)
         if value.tensor.dtype in (DType.INT8, DType.INT16):
             tensor = self.emitter.emit("CLAMP", [value.tensor], min_val=bounds[0], max_val=bounds[1])
         else:
             tensor = value.tensor
             for name, bound in (("MAXIMUM", bounds[0]), ("MINIMUM", bounds[1])):
-                one = self.emitter.graph.constant(np.full((1,) * value.rank, bound, np.int32), DType.INT32)
-                tensor = self.emitter.emit(name, [tensor, one])
+                tensor = self.emitter.emit(name, [tensor, self.emitter.int32(bound, value.rank)])
         return value.but(tensor=tensor, clamp=None)
 
     def to_int16(self, value: Value, largest: float) -> Value:
@@ -155,17 +151,14 @@ class Quantization:
         return self.quantize(value, QParams((largest / 32767,), 0, -32767, 32767), torch.int16)
 
     def centered(self, value: Value, bits: int = 31) -> Value:
-        """The integers as int32 with zero point 0, at most ``bits`` wide; scaled down if they are wider.
-
-        Integers that stand for themselves are refused then: what is lost may be all there is.
-        """
+        """Integers that stand for themselves are not scaled down but refused: what is lost may be all there is."""
         value = self.apply_clamp(value)
         quant = value.quant
         assert quant is not None
-        self.emitter.require(quant.axis is None, "is used before it is quantized", "quantize the result of this layer")
+        require(quant.axis is None, "is used before it is quantized", "quantize the result of this layer")
         low, high = quant.qmin - quant.zero_point, quant.qmax - quant.zero_point
         drop = max(0, _width(low, high) - bits)
-        self.emitter.require(
+        require(
             not (drop and _is_plain(quant)),
             f"computes with integers up to {quant.qmax}, of which 32 bits hold no product and no sum",
             _NARROWER,
@@ -192,7 +185,7 @@ class Quantization:
         scale, bits, top = 0.0, 0, 0.0
         for v in values:
             if v.quant is not None:
-                self.emitter.require(v.quant.axis is None, "is used before it is quantized")
+                require(v.quant.axis is None, "is used before it is quantized")
                 low, high = v.quant.qmin - v.quant.zero_point, v.quant.qmax - v.quant.zero_point
                 scale, bits = max(scale, v.quant.scalar), max(bits, v.quant.bits)
                 top = max(top, max(abs(low), abs(high)) * v.quant.scalar)
@@ -206,7 +199,7 @@ class Quantization:
             scale *= 2.0 ** -min(room, self.emitter.preferences.addition_shifts.get(bits, room))
         if any(_is_plain(q) for q in quants):
             steps = [1.0, max((q.scalar for q in quants if q.bits <= 16), default=1.0)]
-            self.emitter.require(
+            require(
                 scale <= min(steps),
                 f"joins integers up to {max(q.qmax for q in quants if _is_plain(q))} with numbers in steps of "
                 f"{min(steps):.3g}, which 32 bits do not hold",

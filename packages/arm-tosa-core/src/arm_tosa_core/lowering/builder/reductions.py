@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 
 import torch
 
-from ...support.errors import Rejected
+from ...support.errors import Rejected, require
 from ..values import QParams, Value
 from .arithmetic import Arithmetic
 from .data_movement import DataMovement
@@ -14,23 +15,21 @@ from .emitter import Emitter
 from .quantization import Quantization
 
 
+@dataclass(frozen=True, eq=False)
 class Reductions:
     """REDUCE_SUM and its kin, ARGMAX."""
 
-    def __init__(
-        self, emitter: Emitter, quantization: Quantization, arithmetic: Arithmetic, data_movement: DataMovement
-    ) -> None:
-        self.emitter = emitter
-        self.quantization = quantization
-        self.arithmetic = arithmetic
-        self.data_movement = data_movement
+    emitter: Emitter
+    quantization: Quantization
+    arithmetic: Arithmetic
+    data_movement: DataMovement
 
     def reduce(self, name: str, x: Value, axis: int) -> Value:
         quant = x.quant
         if quant is None or name in ("REDUCE_MAX", "REDUCE_MIN"):
             x = self.quantization.apply_clamp(x)
         else:
-            self.emitter.require(name == "REDUCE_SUM", f"{name} needs FP: it has no integer form")
+            require(name == "REDUCE_SUM", f"{name} needs FP: it has no integer form")
             x = self.quantization.centered(x, 31 - (x.shape[axis] - 1).bit_length())
             assert x.quant
             n = x.shape[axis]
@@ -41,7 +40,7 @@ class Reductions:
         return self.emitter.value(self.emitter.emit(name, [tensor], axis=x.axes[axis]), x.dtype, x.axes, quant)
 
     def mean(self, x: Value, axes: list[int]) -> Value:
-        """The mean over axes, which stay with size 1: sums, and the division as a change of scale."""
+        """Sums, and the division as a change of scale."""
         n = 1
         for axis in axes:
             n *= x.shape[axis]
@@ -49,18 +48,13 @@ class Reductions:
         return self.arithmetic.MUL(x, 1.0 / n) if n != 1 else x
 
     def require_sums(self, x: Value, count: int) -> None:
-        """Refuses sums of so many int64 numbers that may not fit int32; PyTorch makes int64 sums of any integers."""
+        """PyTorch makes int64 sums of any integers."""
         fits = x.dtype != torch.int64 or (x.bounds is not None and max(map(abs, x.bounds)) * count < 2**31)
         reason = "sums int64 numbers whose range is not known to fit int32"
-        self.emitter.require(
-            fits, reason, "give the sum dtype=torch.int32: of int32, too, PyTorch makes int64 sums otherwise"
-        )
+        require(fits, reason, "give the sum dtype=torch.int32: of int32, too, PyTorch makes int64 sums otherwise")
 
     def ARGMAX(self, x: Value, axis: int) -> Value:
-        """Index of the maximum along ``axis``, which goes; int64 as PyTorch has it.
-
-        Where the target does not take it so, of the last of three axes.
-        """
+        """Where the target does not take it as it is, of the last of three axes."""
         x, last = self.quantization.apply_clamp(x), x.rank - 1
         try:
             out = self.emitter.emit("ARGMAX", [self.emitter.tensor(x)], axis=axis)

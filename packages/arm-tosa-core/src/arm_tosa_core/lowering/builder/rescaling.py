@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from ...support.errors import require
 from ...tosa.dtypes import numpy_dtype
 from ...tosa.ir import DType, Tensor
 from ...tosa.scaling import multiplier_and_shift
@@ -26,12 +27,7 @@ class Rescaling:
         emitter.caches.append(self._signed)
 
     def rescale(
-        self,
-        tensor: Tensor,
-        factor: Sequence[float],
-        dtype: DType,
-        zero_point: int = 0,
-        new_zero_point: int = 0,
+        self, tensor: Tensor, factor: Sequence[float], dtype: DType, zero_point: int = 0, new_zero_point: int = 0
     ) -> Tensor:
         """``saturate((tensor - zero_point) * factor + new_zero_point)``; several factors: one per last axis."""
         wide = tensor.dtype != DType.INT48
@@ -83,9 +79,7 @@ class Rescaling:
         if top < 2**14:  # then a single step saturates 16 bits
             return tensor, [min(f, REACH / top) for f in factor]
         factor = [min(f, REACH / 2) for f in factor]
-        self.emitter.require(
-            tensor.dtype == DType.INT32, f"a rescale by {max(factor):g} is too large for TOSA's RESCALE"
-        )
+        require(tensor.dtype == DType.INT32, f"a rescale by {max(factor):g} is too large for TOSA's RESCALE")
         bound = np.clip([REACH / f - 1 for f in factor], 1, 2**31 - 1).astype(np.int32)
         bound = bound.reshape((1,) * (len(tensor.shape) - 1) + (-1,)) if tensor.shape else bound.reshape(())
         for name, limit in (("MAXIMUM", -bound), ("MINIMUM", bound)):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from ...support.errors import Rejected
+from ...support.errors import Rejected, require
 from ...tosa.ir import DType, Tensor
 from ...tosa.scaling import multiplier_and_shift
 from ..values import QParams, Value
@@ -19,13 +20,13 @@ from .rescaling import REACH, Rescaling
 _MODES = ("floor", "ceil", "trunc", "round")
 
 
+@dataclass(frozen=True, eq=False)
 class Rounding:
     """Rounding to whole numbers."""
 
-    def __init__(self, emitter: Emitter, rescaling: Rescaling, quantization: Quantization) -> None:
-        self.emitter = emitter
-        self.rescaling = rescaling
-        self.quantization = quantization
+    emitter: Emitter
+    rescaling: Rescaling
+    quantization: Quantization
 
     def jumping(self, x: Value) -> Value:
         if x.quant is not None and not x.is_const and not self.emitter.spec.support_float():
@@ -42,19 +43,15 @@ class Rounding:
         assert x.quant is not None and x.tensor is not None
         out = self.rescaling.rescale(x.tensor, [1.0], DType.INT32, x.quant.zero_point)
         for name, limit in (("MAXIMUM", -1), ("MINIMUM", 1)):
-            out = self.emitter.emit(name, [out, _number(self.emitter, x, limit)])
+            out = self.emitter.emit(name, [out, self.emitter.int32(limit, x.rank)])
         return x.but(tensor=out, quant=QParams((1.0,), 0, -1, 1))
 
     def whole(self, x: Value, mode: str, exact: Callable[[torch.Tensor], torch.Tensor], divisor: float = 1.0) -> Value:
-        """``x / divisor``, rounded to whole numbers in INT32.
+        """The quotient is kept with as many bits of fraction as come closest to the function.
 
-        The quotient is kept with as many bits of fraction as come closest to the function: with too few, numbers
-        count as whole that are only near, and with too many, numbers do not that float32 takes for whole. All
-        integers agree for scales up to about 1/20; beyond, where reals go to thousands, a few beside a jump may not.
-
-        Args:
-            mode: "floor", "ceil", "trunc", or "round", which rounds ties to even numbers.
-            exact: the same function of all reals that the value can be, float32.
+        With too few, numbers count as whole that are only near, and with too many, numbers do not that float32 takes
+        for whole. All integers agree for scales up to about 1/20; beyond, where reals go to thousands, a few beside a
+        jump may not.
         """
         assert mode in _MODES and x.quant is not None
         x = self.quantization.apply_clamp(x)
@@ -71,14 +68,12 @@ class Rounding:
                 break
             scaled = _rescaled(integers, factor * 2.0**bits) * (-1 if turned else 1)
             tried.append((int(np.count_nonzero(_rounded(scaled, bits, mode) != wanted)), -bits))
-        self.emitter.require(
-            bool(tried), f"divides to {top:.3g}, which leaves no bits of fraction", "choose a larger divisor"
-        )
+        require(bool(tried), f"divides to {top:.3g}, which leaves no bits of fraction", "choose a larger divisor")
         bits = -min(tried)[1]
         scaled_tensor = self.rescaling.rescale(x.tensor, [factor * 2.0**bits], DType.INT32, quant.zero_point)
         if turned:
-            scaled_tensor = self.emitter.emit("SUB", [_number(self.emitter, x, 0), scaled_tensor])
-        out = _round(self.rescaling, x, scaled_tensor, bits, mode)
+            scaled_tensor = self.emitter.emit("SUB", [self.emitter.int32(0, x.rank), scaled_tensor])
+        out = _round(self.rescaling, scaled_tensor, bits, mode)
         low, high = int(np.nanmin(wanted)), int(np.nanmax(wanted))
         return x.but(tensor=out, quant=QParams((1.0,), 0, low, high))
 
@@ -87,12 +82,12 @@ class Rounding:
         low, high = ((q - x.quant.zero_point) * x.quant.scalar for q in (x.quant.qmin, x.quant.qmax))
         reach = max(-low, high) * 2.0**bits
         least = f"reaches {max(-low, high):.6g}, which leaves no {bits} bits of fraction"
-        self.emitter.require(reach < REACH, least, "make its range smaller: clamp it before")
+        require(reach < REACH, least, "make its range smaller: clamp it before")
         quant = QParams((2.0**-bits,), 0, -REACH, REACH)
         return self.quantization.quantize(x, quant, torch.int32).but(dtype=torch.int32, quant=None)
 
     def rounded(self, x: Value, bits: int, mode: str) -> Value:
-        return self._of_int32(x, lambda tensor: _round(self.rescaling, x, tensor, bits, mode))
+        return self._of_int32(x, lambda tensor: _round(self.rescaling, tensor, bits, mode))
 
     def nearest(self, x: Value, divisor: int) -> Value:
         return self._of_int32(x, lambda tensor: self.rescaling.rescale(tensor, [1 / divisor], DType.INT32))
@@ -117,17 +112,13 @@ def _rounded(x: Array, bits: int, mode: str) -> Array:
     return down if mode == "floor" else up
 
 
-def _number(emitter: Emitter, like: Value, number: int) -> Tensor:
-    return emitter.graph.constant(np.full((1,) * like.rank, number, np.int32), DType.INT32)
-
-
-def _round(rescaling: Rescaling, like: Value, x: Tensor, bits: int, mode: str) -> Tensor:
+def _round(rescaling: Rescaling, x: Tensor, bits: int, mode: str) -> Tensor:
     """Numbers with so many bits of fraction to whole ones; RESCALE rounds halves up."""
 
     b = rescaling.emitter
 
     def plus(tensor: Tensor, number: int) -> Tensor:
-        return b.emit("ADD", [tensor, _number(b, like, number)])
+        return b.emit("ADD", [tensor, b.int32(number, x.rank)])
 
     def shifted(tensor: Tensor, by: int) -> Tensor:
         return rescaling.rescale(tensor, [2.0**-by], DType.INT32)
@@ -143,7 +134,7 @@ def _round(rescaling: Rescaling, like: Value, x: Tensor, bits: int, mode: str) -
     if mode == "ceil":
         return ceil()
     if mode == "trunc":
-        zero = _number(b, like, 0)
+        zero = b.int32(0, x.rank)
         return b.emit("ADD", [b.emit("MAXIMUM", [floor(bits), zero]), b.emit("MINIMUM", [ceil(), zero])])
     half = floor(bits + 1)
     odd = b.emit("SUB", [b.emit("SUB", [floor(bits), half]), half])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
-from ...support.errors import Rejected
+from ...support.errors import Rejected, require
 from ...tosa.dtypes import torch_to_tosa
 from ...tosa.ir import DType
 from ..values import Operand, QParams, Value
@@ -19,13 +20,13 @@ from .emitter import Emitter
 _INTEGERS = {DType.INT8: torch.int8, DType.INT16: torch.int16, DType.INT32: torch.int32}
 
 
+@dataclass(frozen=True, eq=False)
 class Selection:
     """``b.compare("GREATER", x, y)`` and ``b.SELECT(condition, x, y)``."""
 
-    def __init__(self, emitter: Emitter, casts: Casts, arithmetic: Arithmetic) -> None:
-        self.emitter = emitter
-        self.casts = casts
-        self.arithmetic = arithmetic
+    emitter: Emitter
+    casts: Casts
+    arithmetic: Arithmetic
 
     def compare(self, name: str, x: Operand, y: Operand) -> Value:
         (a, b), integer = self.arithmetic.arithmetic_operands(x, y)
@@ -33,13 +34,13 @@ class Selection:
             a, b = (v.but(dtype=torch.int32, quant=None) for v in self.arithmetic.equal_scale(a, b))
         elif a.dtype == torch.int64:
             known = a.bounds is not None and b.bounds is not None
-            self.emitter.require(known, "compares int64 numbers of unknown range", NARROW)
+            require(known, "compares int64 numbers of unknown range", NARROW)
         elif a.dtype in SMALL_INTEGERS:
             a, b = self.casts.cast(a, torch.int32), self.casts.cast(b, torch.int32)
         return self.emitter.elementwise(name, a, b, dtype=torch.bool)
 
     def SELECT(self, condition: Value, x: Operand, y: Operand) -> Value:
-        """``x`` where the condition holds, else ``y``; without an operator where a constant condition does not vary."""
+        """Without an operator where a constant condition does not vary."""
         if condition.const is not None and condition.size:
             always = condition.const.reshape(-1)[0]
             chosen = x if always else y

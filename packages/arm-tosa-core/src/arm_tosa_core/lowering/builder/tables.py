@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
+from ...support.errors import require
 from ...tosa.dtypes import torch_to_tosa
 from ...tosa.ir import DType, Tensor
 from ..values import QParams, Value
@@ -20,13 +22,13 @@ from .rescaling import Rescaling
 _FINER = 1 / 8
 
 
+@dataclass(frozen=True, eq=False)
 class Tables:
     """TABLE of 8 bits, and of 16 bits with what its lines leave out (``interpolation``)."""
 
-    def __init__(self, emitter: Emitter, rescaling: Rescaling, quantization: Quantization) -> None:
-        self.emitter = emitter
-        self.rescaling = rescaling
-        self.quantization = quantization
+    emitter: Emitter
+    rescaling: Rescaling
+    quantization: Quantization
 
     def TABLE(
         self,
@@ -46,11 +48,11 @@ class Tables:
                 every result is the nearest integer; otherwise it is one of the two nearest.
         """
         assert x.quant is not None
-        self.emitter.require(
+        require(
             x.quant.axis is None and x.quant.bits in (8, 16), "takes an input that is not quantized to 8 or 16 bits"
         )
-        self.emitter.require(dtype in (torch.int8, torch.int16, torch.int32), f"has a result of {dtype}")
-        self.emitter.require(dtype != torch.int32 or quant.zero_point == 0, "has a result of 32 bits with a zero point")
+        require(dtype in (torch.int8, torch.int16, torch.int32), f"has a result of {dtype}")
+        require(dtype != torch.int32 or quant.zero_point == 0, "has a result of 32 bits with a zero point")
         wide = x.quant.bits == 16 or dtype != torch.int8
         bounds = x.clamp  # of 8 bits they are free; the lines between entries of 16 bits would cut their corners
         x = self.quantization.apply_clamp(x) if wide else x.but(clamp=None)
@@ -103,8 +105,8 @@ class Tables:
         for centre, shift, bits, entries in found.zooms:
             moved = x
             if centre:
-                constant = self.emitter.graph.constant(np.full([1] * len(x.shape), centre, np.int32), DType.INT32)
-                moved = self.emitter.emit("SUB", [self.rescaling.rescale(x, [1.0], DType.INT32), constant])
+                wide = self.rescaling.rescale(x, [1.0], DType.INT32)
+                moved = self.emitter.emit("SUB", [wide, self.emitter.int32(centre, x.rank)])
             near = self._table(self.rescaling.rescale(moved, [2.0**shift], DType.INT16), entries)
             out = self.emitter.emit("ADD", [out, self._shifted(near, more - bits)])
         return self.rescaling.rescale(out, [step * unit / 2 ** (TABLE_BITS + more)], dtype, new_zero_point=zero_point)
@@ -115,7 +117,7 @@ class Tables:
         The form is a function of where x lies beside its nearest point; a TABLE has it at each of these 128 places.
         """
         wide = self.rescaling.rescale(x, [1.0], DType.INT32)
-        bits = self.emitter.graph.constant(np.full([1] * len(x.shape), 7, np.int32), DType.INT32)
+        bits = self.emitter.int32(7, x.rank)
         nearest = self.emitter.emit("ARITHMETIC_RIGHT_SHIFT", [wide, bits], round=True)
         beside = self.emitter.emit("SUB", [wide, self.emitter.emit("LOGICAL_LEFT_SHIFT", [nearest, bits])])  # -64 to 63
         along = np.abs(np.arange(-256, 257)) / 512
@@ -128,5 +130,4 @@ class Tables:
 
     def _shifted(self, x: Tensor, bits: int) -> Tensor:
         """INT32 times a power of two: a MUL, for a RESCALE on its own can take several times as long."""
-        factor = self.emitter.graph.constant(np.full([1] * len(x.shape), 2**bits, np.int32), DType.INT32)
-        return self._times(x, factor) if bits else x
+        return self._times(x, self.emitter.int32(2**bits, x.rank)) if bits else x

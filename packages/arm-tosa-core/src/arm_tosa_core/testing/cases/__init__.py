@@ -21,7 +21,6 @@ from . import (
     scatter,
     shape,
     signs,
-    volume,
 )
 
 CASES: list[OpCase] = [
@@ -44,7 +43,6 @@ CASES: list[OpCase] = [
         scatter,
         recurrent,
         signs,
-        volume,
         sample,
         fourier,
     )

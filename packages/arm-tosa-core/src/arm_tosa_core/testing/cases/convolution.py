@@ -110,6 +110,9 @@ CASES: list[OpCase] = [
     OpCase("conv3d/same", _conv(3, 2, 3, 3, bias=False, **_SAME), [(1, 2, 4, 5, 6)]),
     OpCase("conv3d/grouped", _conv(3, 4, 6, 2, groups=2), [(1, 4, 3, 4, 5)]),
     OpCase("conv3d/depthwise", _conv(3, 3, 3, 2, groups=3), [(1, 3, 3, 4, 5)]),
+    OpCase(
+        "conv3d/twice, stride leaves rows", _then(_conv(3, 2, 3, 2), _conv(3, 3, 2, 2, stride=2)), [(1, 2, 4, 6, 5)]
+    ),
     OpCase("conv3d/unbatched", _conv(3, 2, 3, 2), [(2, 4, 5, 6)]),
     # transposed
     OpCase("conv_transpose1d/plain", _up(1, 3, 5, 3), [(1, 3, 7)]),

@@ -25,7 +25,12 @@ class _Outputs(torch.nn.Module):
 
 
 def _rows(name: str, kind: Callable[..., torch.nn.Module], coarse: int = 3) -> list[OpCase]:
-    """Rows of a kind of layer; what a step is off, the next one reads."""
+    """Rows of a kind of layer; what a step is off, the next one reads.
+
+    Args:
+        coarse: what one quantum of the sum in front of tanh is in quanta of tanh, where that is steepest: the largest
+            such sum of these rows is 8 times as wide as tanh. LSTM and GRU multiply it by a gate.
+    """
     variants: dict[str, tuple[dict[str, Any], tuple[int, ...]]] = {
         "plain": ({}, (3, 2, 4)),
         "batch_first": ({"batch_first": True}, (2, 3, 4)),
@@ -60,11 +65,17 @@ class _Cell(torch.nn.Module):
         return self.cell(x, states if len(states) > 1 else states[0])
 
 
-def _cell_rows(name: str, kind: Callable[..., torch.nn.Module], states: int = 1, **options: Any) -> list[OpCase]:
+def _cell_rows(
+    name: str, kind: Callable[..., torch.nn.Module], states: int = 1, coarse: int = 3, **options: Any
+) -> list[OpCase]:
+    """Rows of one step; ``coarse`` as for layers, the sum being 6 times as wide as tanh here."""
     return [
-        OpCase(f"{name}/plain", lambda: _Cell(kind, **options), [(2, 4), *[(2, 5)] * states], coarse=3),
+        OpCase(f"{name}/plain", lambda: _Cell(kind, **options), [(2, 4), *[(2, 5)] * states], coarse=coarse),
         OpCase(
-            f"{name}/no bias, no batch", lambda: _Cell(kind, bias=False, **options), [(4,), *[(5,)] * states], coarse=3
+            f"{name}/no bias, no batch",
+            lambda: _Cell(kind, bias=False, **options),
+            [(4,), *[(5,)] * states],
+            coarse=coarse,
         ),
     ]
 
@@ -72,10 +83,10 @@ def _cell_rows(name: str, kind: Callable[..., torch.nn.Module], states: int = 1,
 CASES: list[OpCase] = [
     *_rows("lstm", torch.nn.LSTM),
     *_rows("gru", torch.nn.GRU),
-    *_rows("rnn", torch.nn.RNN, coarse=6),
+    *_rows("rnn", torch.nn.RNN, coarse=8),
     OpCase("rnn/relu", lambda: _Outputs(_Relu, 4, 5), [(3, 2, 4)]),
     *_cell_rows("lstm_cell", torch.nn.LSTMCell, states=2),
     *_cell_rows("gru_cell", torch.nn.GRUCell),
-    *_cell_rows("rnn_cell", torch.nn.RNNCell),
-    *_cell_rows("rnn_cell_relu", torch.nn.RNNCell, nonlinearity="relu"),
+    *_cell_rows("rnn_cell", torch.nn.RNNCell, coarse=6),
+    *_cell_rows("rnn_cell_relu", torch.nn.RNNCell, coarse=1, nonlinearity="relu"),
 ]

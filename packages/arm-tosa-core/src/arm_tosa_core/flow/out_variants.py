@@ -1,0 +1,53 @@
+"""What cannot run on the CPU: operators that stay there and have no variant that ExecuTorch could call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from executorch.exir import EdgeProgramManager
+from torch.fx import GraphModule, Node
+
+from ..compat.executorch import has_out_variant
+from ..exir.report import Report, Row
+from ..lowering.exported_program import source_line
+from ..lowering.operator_names import canonical
+
+
+def without_out_variant(edge: EdgeProgramManager, report: Report) -> str | None:
+    """Which operators ExecuTorch cannot run, where they are and why they were not delegated; None if it can run all.
+
+    Args:
+        report: what became of the operators of the program that ``edge`` was made of.
+    """
+    found: dict[str, list[str]] = {}
+    for node in _calls(edge):
+        if not has_out_variant(node.target):
+            found.setdefault(canonical(node.target), []).extend(_explained(node, report))
+    if not found:
+        return None
+    lines = [f"{', '.join(found)} cannot run on the CPU: ExecuTorch needs an out variant, and there is none"]
+    lines += [line for rows in found.values() for line in dict.fromkeys(rows)]
+    lines.append(
+        "Have the target take it (above is why it does not), or declare the variant that writes its result to an "
+        'argument `out`: torch.library.define("NAMESPACE::OPERATOR.out", ...), with a kernel of that name on the device'
+    )
+    return "\n".join(lines)
+
+
+def _calls(edge: EdgeProgramManager) -> Iterator[Node]:
+    for method in edge.methods:
+        for module in edge.exported_program(method).graph_module.modules():
+            if isinstance(module, GraphModule):
+                yield from (node for node in module.graph.nodes if node.op == "call_function")
+
+
+def _explained(node: Node, report: Report) -> list[str]:
+    """Where a node is, and why it or the operator that it is a part of was not delegated."""
+    name, where = canonical(node.target), source_line(node)
+    rows = [row for row in report.rejected if row.source == where]
+    rows = [row for row in rows if row.target == name] or rows
+    return [f"    at {where}" if where else f"    {node.name}", *map(_reason, rows)]
+
+
+def _reason(row: Row) -> str:
+    return f"    {row.target} was not delegated: {row.reason}" + (f" ({row.fix})" if row.fix else "")

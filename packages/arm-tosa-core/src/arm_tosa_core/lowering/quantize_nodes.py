@@ -1,0 +1,87 @@
+"""Quantize and dequantize nodes of a program: they become properties of values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+from torch.fx import Node
+
+from ..support.errors import LoweringError, Rejected
+from .exported_program import is_dequantize, is_quantize, qparams
+from .operator_names import canonical
+from .values import QParams, Value
+
+if TYPE_CHECKING:
+    from .lowering import Lowering
+
+
+def dequantized(lowering: Lowering, node: Node) -> Value:
+    """The value of a dequantize node: the integers that it reads, with what they stand for."""
+    value: Value = lowering.values[node.args[0]]  # type: ignore[index]
+    if value.quant is not None:
+        return value
+    if (run_time := _run_time(lowering.values, node)) is not None:
+        low, high = cast(tuple[int, int], node.args[3:5])
+        return value.but(dtype=torch.float32, quant=QParams((1.0,), 0, low, high, run_time=run_time))
+    quant, _ = _parameters(node, lowering.constants)
+    if value.dtype == torch.uint8:
+        value = lowering.builder.signed(value)
+    if value.const is not None:
+        constant = lowering.builder.const(value.const, quant)
+        # a bias: its layer rounds it to the steps that it has in the end
+        return lowering.builder.const(constant.real()) if value.dtype == torch.int32 else constant
+    return value.but(dtype=torch.float32, quant=quant)
+
+
+def quantized(lowering: Lowering, node: Node) -> Value:
+    """The value of a quantize node."""
+    value: Value = lowering.values[node.args[0]]  # type: ignore[index]
+    if (run_time := _run_time(lowering.values, node)) is not None:
+        low, high, kind = cast(tuple[int, int, torch.dtype], node.args[3:6])
+        return lowering.builder.quantize_at_run_time(value, *run_time, low, high, kind)
+    return lowering.builder.quantize(value, *_parameters(node, lowering.constants))
+
+
+def output_qparams(node: Node, data: dict[str, torch.Tensor]) -> tuple[QParams, torch.dtype] | None:
+    """Parameters to which the result of a node is quantized, if all its users quantize it."""
+    users = list(node.users)
+    return _parameters(users[0], data) if users and all(map(is_quantize, users)) else None
+
+
+def quantized_as(node: Node, data: dict[str, torch.Tensor]) -> QParams | None:
+    """The parameters of a dequantized node, or those that a user quantizes it to, if there are any."""
+    found = node if is_dequantize(node) else next(filter(is_quantize, node.users), None)
+    return None if found is None else _parameters(found, data)[0]
+
+
+def _run_time(values: Mapping[Node, Any], node: Node) -> tuple[Value, Value] | None:
+    """Scale and zero point of a quantize or dequantize node, if the graph computes them."""
+    found = [values.get(n) for n in node.args[1:3] if isinstance(n, Node)]
+    match [v for v in found if isinstance(v, Value) and not v.is_const]:
+        case [scale, zero_point]:
+            return scale.but(dtype=torch.float32), zero_point
+    return None
+
+
+def _parameters(node: Node, data: dict[str, torch.Tensor]) -> tuple[QParams, torch.dtype]:
+    """Those of the integers as they are lowered: uint8 becomes int8, as ``Builder.signed`` has it."""
+    try:
+        quant, dtype = qparams(node, data)
+    except ValueError as why:
+        raise Rejected(f"has {why}", "use static, symmetric per-channel quantization") from why
+    wrong = [s for s in quant.scale if not (s > 0 and math.isfinite(s))]
+    if wrong:
+        raise LoweringError(
+            f"{node.name} ({canonical(node.target)}), which quantizes {node.all_input_nodes[0].name}, "
+            f"has the scale {wrong[0]}: "
+            "calibrate or train again with finite data"
+        )
+    if dtype != torch.uint8:
+        return quant, dtype
+    if quant.axis is not None:
+        raise Rejected("has uint8 integers with a scale per channel", "use int8")
+    return replace(quant, zero_point=quant.zero_point - 128, qmin=quant.qmin - 128, qmax=quant.qmax - 128), torch.int8
