@@ -3,18 +3,14 @@
 #include <algorithm>
 
 #include "../kernels/steps.h"
-#include "../memory_plan.hpp"
 #include "anchors.hpp"
 #include "elementwise.hpp"
 #include "operand_access.hpp"
-#include "program_writer.hpp"
 #include "tosa_opcodes.hpp"
 
 namespace arm_runtime::vgf {
 namespace {
 
-constexpr uint64_t kAlignment = 256;  // of tensors; NVIDIA's largest minStorageBufferOffset
-constexpr uint32_t kMaxGroupsPerAxis = 65535;  // every device's maxComputeWorkGroupCount
 constexpr uint32_t kNoBuffer = ~0U;
 constexpr uint32_t kMaxDepth = 32;  // of operators that are one program
 constexpr int64_t kMaxRow = 1024;   // four elements for each thread of a workgroup of 256
@@ -50,12 +46,6 @@ std::vector<int64_t> in_rows(std::vector<int64_t> shape, int64_t row) {
 }
 
 uint64_t aligned(uint64_t bytes, uint64_t to) { return (bytes + to - 1) / to * to; }
-
-/// What a tensor takes: kernels store four elements, or words, at a time.
-uint64_t bytes_in_memory(const Tensor& tensor) {
-    const auto count = static_cast<uint64_t>(elements(tensor));
-    return aligned(aligned(count, 4) * size_of(tensor.type), kAlignment);
-}
 
 /// "i8 [1, 56, 56, 24]"
 std::string text_of(const Tensor& tensor) {
@@ -142,8 +132,8 @@ void Planner::run() {
     for (const Operator& op : graph_.operators) {
         if (op.opcode == TOSARESHAPE) continue;
         const uint32_t made = op.results[0];
-        const bool reduces_rows = reads_rows(graph_, op) && !output_ports_.count(made) &&
-                                  !read_otherwise_.count(made);
+        const bool reduces_rows =
+            reads_rows(graph_, op) && !output_ports_.count(made) && !read_otherwise_.count(made);
         if (reduces_rows) rows_.insert(made);
         if (reduces_rows || vgf::is_elementwise(op.opcode)) {
             // A program is not endless; and what it is made by calls itself for every operator.
@@ -261,7 +251,8 @@ bool Planner::is_of_row(uint32_t read, const Tensor& result) const {
     whole.back() = result.shape.back();
     if (shape.back() != 1 || whole != result.shape) return false;
     if (rows_.count(tensor)) {
-        return graph_.operand(*makers_[tensor], makers_[tensor]->operands.size() - 1).shape == whole;
+        return graph_.operand(*makers_[tensor], makers_[tensor]->operands.size() - 1).shape ==
+               whole;
     }
     if (!is_elementwise(tensor)) return false;
     const Operator& op = *makers_[tensor];
@@ -379,8 +370,10 @@ void Planner::need_operands(uint32_t tensor, std::set<uint32_t>& seen) {
         const bool reduced = rows_.count(tensor) != 0;  // `tensor` is the reduction
         if (same && rows_.count(operand)) {
             // A value of each row outside of a program on rows.
-            if (!in_row_program_) need(operand);
-            else need_operands(operand, seen);
+            if (!in_row_program_)
+                need(operand);
+            else
+                need_operands(operand, seen);
         } else if (!same && !reduced && is_of_row(op.operands[index], result)) {
             const bool outer = in_row_program_;
             in_row_program_ = true;
@@ -495,123 +488,6 @@ void Planner::store(Group& group, uint32_t tensor, int value) {
     step.tensor = tensor;
     group.program.add(step);
     group.writes.push_back(tensor);
-}
-
-Slot Planner::slot_of(uint32_t tensor) const { return slots_.at(tensor); }
-
-/// What joined the group that makes it, and nothing else reads, needs no memory.
-void Planner::drop_stores() {
-    std::set<uint32_t> read;
-    for (const Group& group : groups_) read.insert(group.reads.begin(), group.reads.end());
-    for (Group& group : groups_) {
-        const auto is_dead = [&](uint32_t tensor) {
-            return !read.count(tensor) && !slots_.count(tensor);
-        };
-        std::vector<Step>& steps = group.program.steps();
-        for (auto step = steps.begin(); step != steps.end();) {
-            const bool dead = std::string(step->name) == "store" && step->tensor != kNoTensor &&
-                              is_dead(step->tensor);
-            if (dead) {
-                group.writes.erase(
-                    std::find(group.writes.begin(), group.writes.end(), step->tensor));
-            }
-            step = dead ? steps.erase(step) : step + 1;
-        }
-    }
-}
-
-void Planner::finish() {
-    drop_stores();
-    // Constants that kernels read as they are.
-    for (const Group& group : groups_) {
-        for (const uint32_t tensor : group.reads) {
-            const Tensor& t = graph_.tensors[tensor];
-            if (!t.constant || slots_.count(tensor)) continue;
-            slots_[tensor] = {BUFFER_CONSTANTS, add_constant(t.data.data(), t.data.size()),
-                              aligned(t.data.size(), 16)};
-        }
-    }
-    // Work memory: a tensor lives from the first group that stores it to the last that reads it.
-    std::map<uint32_t, std::pair<uint32_t, uint32_t>> lives;
-    for (uint32_t i = 0; i < groups_.size(); ++i) {
-        for (const auto* tensors : {&groups_[i].writes, &groups_[i].reads}) {
-            for (const uint32_t tensor : *tensors) {
-                if (slots_.count(tensor)) continue;
-                const auto [at, fresh] = lives.try_emplace(tensor, i, i);
-                at->second.second = i;
-            }
-        }
-    }
-    std::vector<Block> blocks;
-    uint64_t unshared = 0;
-    for (const auto& [tensor, life] : lives) {
-        blocks.push_back(
-            {bytes_in_memory(graph_.tensors[tensor]), kAlignment, life.first, life.second});
-        unshared += blocks.back().size;
-    }
-    const uint64_t begin = aligned(work_begin_, kAlignment);
-    const uint64_t size = arm_runtime::vgf::plan(blocks);
-    plan_.work_bytes = std::max(plan_.work_bytes, begin + size);
-    plan_.saved_bytes += unshared > size ? unshared - size : 0;
-    size_t block = 0;
-    for (const auto& [tensor, life] : lives) {
-        slots_[tensor] = {BUFFER_WORK, begin + blocks[block].offset, blocks[block].size};
-        ++block;
-    }
-    for (size_t i = 0; i < groups_.size(); ++i) finish(groups_[i], i);
-}
-
-void Planner::finish(Group& group, size_t index) {
-    Dispatch dispatch{};
-    dispatch.specialization = group.specialization;
-    dispatch.push = group.push;
-    dispatch.text = std::to_string(index) + ": " + group.text;
-    dispatch.shape = group.shape;
-    dispatch.macs = group.macs;
-    dispatch.apart = group.apart;
-    const auto element_of = [&](uint32_t tensor) {
-        return static_cast<int32_t>(slot_of(tensor).offset / size_of(graph_.tensors[tensor].type));
-    };
-    for (const PlaceOf& place : group.places) {
-        dispatch.push[place.number] += element_of(place.tensor) / static_cast<int32_t>(place.unit);
-    }
-    for (const PlaceOf& buffer : group.buffers) {
-        dispatch.specialization.emplace_back(buffer.number, slot_of(buffer.tensor).buffer);
-    }
-    if (group.has_program) {
-        for (Step& step : group.program.steps()) {
-            if (step.tensor == kNoTensor) continue;
-            step.mode |= slot_of(step.tensor).buffer << 5;
-            step.numbers[0] += element_of(step.tensor);
-        }
-        std::vector<int32_t> numbers;
-        for (const Step& step : group.program.steps()) {
-            numbers.insert(numbers.end(), step.numbers.begin(), step.numbers.end());
-        }
-        dispatch.push[0] = static_cast<int32_t>(add_constant(numbers) / 16);
-        dispatch.push[1] = static_cast<int32_t>(group.elements);
-    }
-    const KernelCode& kernel = find_kernel(group.kernel, group.dot);
-    dispatch.kernel = kernel.name;
-    dispatch.dot = kernel.dot;
-    if (group.has_program) {
-        dispatch.spirv = write_program(kernel, group.program);
-    } else {
-        dispatch.spirv.assign(kernel.words, kernel.words + kernel.count);
-    }
-    uint64_t workgroups = group.workgroups;
-    if (workgroups == 0) {
-        workgroups = (static_cast<uint64_t>(group.elements) + group.elements_per_group - 1) /
-                     group.elements_per_group;
-    }
-    const uint64_t rows = (workgroups + kMaxGroupsPerAxis - 1) / kMaxGroupsPerAxis;
-    if (rows > kMaxGroupsPerAxis) throw Error("a tensor is too large for one dispatch");
-    dispatch.groups = {static_cast<uint32_t>((workgroups + rows - 1) / rows),
-                       static_cast<uint32_t>(rows)};
-    for (const uint32_t tensor : group.reads) dispatch.reads.push_back(slot_of(tensor));
-    for (const uint32_t tensor : group.writes) dispatch.writes.push_back(slot_of(tensor));
-    for (const Slot& slot : group.copies) dispatch.writes.push_back(slot);
-    plan_.dispatches.push_back(std::move(dispatch));
 }
 
 void make_plan(Graph graph, const ResourceSlots& resources, const DeviceTraits& device,

@@ -100,8 +100,8 @@ class Planner {
     bool is_computed(uint32_t tensor) const {
         return is_elementwise(tensor) || rows_.count(tensor) != 0;
     }
-    /// Whether `read`, of a size of 1 where `result` has rows, is a value of each row that a program
-    /// on rows has at hand.
+    /// Whether `read`, of a size of 1 where `result` has rows, is a value of each row that a
+    /// program on rows has at hand.
     bool is_of_row(uint32_t read, const Tensor& result) const;
     /// The length of the rows that a program of `tensor` needs; 0: none.
     int64_t row_of(uint32_t tensor) const;
@@ -138,7 +138,7 @@ class Planner {
     std::set<uint32_t> rows_;               ///< results of reductions that programs on rows compute
     std::set<uint32_t> read_otherwise_;     ///< by operators that are not elementwise
     bool in_row_program_ = false;           ///< need_operands is about a program on rows
-    std::vector<uint32_t> depths_;          ///< by root: operators of its program, one after the other
+    std::vector<uint32_t> depths_;  ///< by root: operators of its program, one after the other
     std::map<uint32_t, std::vector<uint32_t>> output_ports_;  ///< resources, by root
     std::map<uint32_t, Slot> slots_;                          ///< of roots that have memory
     std::map<uint32_t, uint32_t> group_of_;                   ///< the group that computes a root
