@@ -12,6 +12,7 @@ namespace arm_runtime::vgf {
 namespace {
 
 constexpr uint32_t kNoBuffer = ~0U;
+constexpr uint64_t kMaxBytes = 0x7fffffff;
 constexpr uint32_t kMaxDepth = 32;  // of operators that are one program
 constexpr int64_t kMaxRow = 1024;   // four elements for each thread of a workgroup of 256
 
@@ -81,7 +82,14 @@ Planner::Planner(Graph graph, const ResourceSlots& resources, const DeviceTraits
       consumers_(graph_.tensors.size(), 0),
       readers_(graph_.tensors.size(), nullptr),
       depths_(graph_.tensors.size(), 0) {
-    for (uint32_t i = 0; i < alias_.size(); ++i) alias_[i] = i;
+    for (uint32_t i = 0; i < alias_.size(); ++i) {
+        alias_[i] = i;
+        // Kernels count elements, and bytes, with 31 bits.
+        if (bytes_in_memory(graph_.tensors[i]) > kMaxBytes) {
+            throw Error("a tensor of " + text_of(graph_.tensors[i]) +
+                        " is beyond the 2 GiB that the compute engine addresses");
+        }
+    }
     for (const Operator& op : graph_.operators) {
         for (const uint32_t result : op.results) makers_[result] = &op;
         if (op.opcode == TOSARESHAPE) alias_[op.results[0]] = root(op.operands[0]);
@@ -244,37 +252,46 @@ void Planner::write_tensor(Group& group, uint32_t tensor, uint32_t push, uint32_
 }
 
 bool Planner::is_of_row(uint32_t read, const Tensor& result) const {
+    std::set<uint32_t> seen;
+    return is_of_row(read, result, seen);
+}
+
+bool Planner::is_of_row(uint32_t read, const Tensor& result, std::set<uint32_t>& seen) const {
     const std::vector<int64_t>& shape = graph_.tensors[read].shape;
     const uint32_t tensor = root(read);
     if (memory_.count(tensor) || graph_.tensors[tensor].constant || shape.empty()) return false;
     std::vector<int64_t> whole = shape;
     whole.back() = result.shape.back();
-    if (shape.back() != 1 || whole != result.shape) return false;
+    if (shape.back() != 1 || whole != result.shape || !seen.insert(read).second) return false;
     if (rows_.count(tensor)) {
-        return graph_.operand(*makers_[tensor], makers_[tensor]->operands.size() - 1).shape ==
-               whole;
+        return graph_.tensors[makers_[tensor]->operands.back()].shape == whole;
     }
     if (!is_elementwise(tensor)) return false;
     const Operator& op = *makers_[tensor];
     const std::vector<size_t> operands = value_operands(op);
     return std::any_of(operands.begin(), operands.end(), [&](size_t index) {
         return elements(graph_.operand(op, index)) == elements(graph_.tensors[read]) &&
-               is_of_row(op.operands[index], result);
+               is_of_row(op.operands[index], result, seen);
     });
 }
 
-int64_t Planner::row_of(uint32_t tensor) const {
-    if (memory_.count(tensor) || !is_elementwise(tensor)) return 0;
+int64_t Planner::row_of(uint32_t tensor, std::set<uint32_t>& seen) const {
+    if (memory_.count(tensor) || !is_elementwise(tensor) || !seen.insert(tensor).second) return 0;
     const Operator& op = *makers_[tensor];
     const Tensor& result = graph_.result(op);
     for (const size_t index : value_operands(op)) {
         if (elements(graph_.operand(op, index)) != elements(result)) {
             if (is_of_row(op.operands[index], result)) return result.shape.back();
-        } else if (const int64_t row = row_of(root(op.operands[index])); row != 0) {
+        } else if (const int64_t row = row_of(root(op.operands[index]), seen); row != 0) {
             return row;
         }
     }
     return 0;
+}
+
+int64_t Planner::row_of(uint32_t tensor) const {
+    std::set<uint32_t> seen;
+    return row_of(tensor, seen);
 }
 
 void Planner::plan_now(uint32_t tensor) {

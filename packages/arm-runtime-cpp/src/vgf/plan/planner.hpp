@@ -15,12 +15,15 @@
 
 namespace arm_runtime::vgf {
 
+/// What a tensor takes: kernels store four elements, or words, at a time.
+uint64_t bytes_in_memory(const Tensor& tensor);
+
 /// A number of a dispatch that is known only when memory is planned: the place of a tensor's first
 /// element, which is added to a push constant, or its buffer, which is a specialization constant.
 struct PlaceOf {
-    uint32_t tensor;
-    uint32_t number;    ///< of the push constant, or constant_id
-    uint32_t unit = 1;  ///< elements that one of the push constant's units is
+    uint32_t tensor = 0;
+    uint32_t number = 0;  ///< of the push constant, or constant_id
+    uint32_t unit = 1;    ///< elements that one of the push constant's units is
 };
 
 /// A dispatch in the making.
@@ -36,10 +39,10 @@ struct Group {
     bool has_program = true;
     bool apart = false;  ///< writes other words of its tensor than the groups before it
     bool dot = false;
-    int64_t elements = 0;         ///< that its program runs on
-    int64_t row = 0;              ///< of kernels/row.comp: elements of a row
-    uint32_t elements_per_group;  ///< of a workgroup
-    uint64_t workgroups = 0;      ///< 0: from the elements
+    int64_t elements = 0;             ///< that its program runs on
+    int64_t row = 0;                  ///< of kernels/row.comp: elements of a row
+    uint32_t elements_per_group = 0;  ///< of a workgroup
+    uint64_t workgroups = 0;          ///< 0: from the elements
     ProgramBuilder program;
     std::map<uint32_t, int> values;  ///< of tensors, as its program has them
     std::set<uint32_t> stored;
@@ -103,8 +106,10 @@ class Planner {
     /// Whether `read`, of a size of 1 where `result` has rows, is a value of each row that a
     /// program on rows has at hand.
     bool is_of_row(uint32_t read, const Tensor& result) const;
+    bool is_of_row(uint32_t read, const Tensor& result, std::set<uint32_t>& seen) const;
     /// The length of the rows that a program of `tensor` needs; 0: none.
     int64_t row_of(uint32_t tensor) const;
+    int64_t row_of(uint32_t tensor, std::set<uint32_t>& seen) const;
     void plan_now(uint32_t tensor);
     Group group_for(uint32_t tensor, int64_t row) const;
     void drop_stores();

@@ -10,17 +10,17 @@ namespace arm_runtime::vgf {
 namespace {
 
 constexpr uint64_t kAlignment = 256;  // of tensors; the largest minStorageBufferOffsetAlignment
+constexpr uint64_t kMaxBytes = 0x7fffffff;
 constexpr uint32_t kMaxGroupsPerAxis = 65535;  // every device's maxComputeWorkGroupCount
 
 uint64_t aligned(uint64_t bytes, uint64_t to) { return (bytes + to - 1) / to * to; }
 
-/// What a tensor takes: kernels store four elements, or words, at a time.
+}  // namespace
+
 uint64_t bytes_in_memory(const Tensor& tensor) {
     const auto count = static_cast<uint64_t>(elements(tensor));
     return aligned(aligned(count, 4) * size_of(tensor.type), kAlignment);
 }
-
-}  // namespace
 
 Slot Planner::slot_of(uint32_t tensor) const { return slots_.at(tensor); }
 
@@ -77,6 +77,11 @@ void Planner::finish() {
     const uint64_t begin = aligned(work_begin_, kAlignment);
     const uint64_t size = arm_runtime::vgf::plan(blocks);
     plan_.work_bytes = std::max(plan_.work_bytes, begin + size);
+    if (plan_.work_bytes > kMaxBytes || plan_.constants.size() > kMaxBytes) {
+        throw Error("the program takes " + std::to_string(plan_.work_bytes) +
+                    " bytes for intermediate values and " + std::to_string(plan_.constants.size()) +
+                    " for constants; the compute engine addresses 2 GiB of each");
+    }
     plan_.saved_bytes += unshared > size ? unshared - size : 0;
     size_t block = 0;
     for (const auto& [tensor, life] : lives) {

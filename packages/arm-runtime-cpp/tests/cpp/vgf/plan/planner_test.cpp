@@ -1,0 +1,160 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "vgf/kernels/steps.h"
+#include "vgf/plan/plan.hpp"
+#include "vgf/plan/tosa_opcodes.hpp"
+
+namespace arm_runtime::vgf {
+namespace {
+
+using Shape = std::vector<int64_t>;
+
+/// A graph in the making, its inputs and outputs in resources of their order.
+class Builder {
+  public:
+    uint32_t value(ElementType type, const Shape& shape) {
+        graph.tensors.push_back({type, shape, false, {}});
+        return static_cast<uint32_t>(graph.tensors.size() - 1);
+    }
+    uint32_t input(ElementType type, const Shape& shape) {
+        const uint32_t tensor = value(type, shape);
+        graph.inputs.push_back({tensor, resource(BUFFER_INPUTS)});
+        return tensor;
+    }
+    uint32_t constant(ElementType type, const Shape& shape, const std::vector<int64_t>& numbers) {
+        const uint32_t tensor = value(type, shape);
+        Tensor& t = graph.tensors[tensor];
+        t.constant = true;
+        for (const int64_t number : numbers) {
+            uint8_t bytes[sizeof(number)];
+            std::memcpy(bytes, &number, sizeof(number));
+            t.data.insert(t.data.end(), bytes, bytes + size_of(type));
+        }
+        return tensor;
+    }
+    uint32_t number(int64_t value) { return constant(ElementType::kInt32, {}, {value}); }
+    uint32_t add(uint32_t opcode, std::vector<uint32_t> operands, ElementType type,
+                 const Shape& shape) {
+        const uint32_t result = value(type, shape);
+        graph.operators.push_back({opcode, std::move(operands), {result}});
+        return result;
+    }
+    void output(uint32_t tensor) { graph.outputs.push_back({tensor, resource(BUFFER_OUTPUTS)}); }
+    Plan plan() const {
+        Plan out;
+        make_plan(graph, slots_, {}, 0, out);
+        return out;
+    }
+
+    Graph graph;
+
+  private:
+    uint32_t resource(uint32_t buffer) {
+        slots_.push_back({buffer, 1U << 20 << slots_.size(), 1U << 20});
+        return static_cast<uint32_t>(slots_.size() - 1);
+    }
+
+    ResourceSlots slots_;
+};
+
+constexpr auto kF32 = ElementType::kFloat32;
+constexpr auto kI32 = ElementType::kInt32;
+
+/// x + x, `count` times over.
+uint32_t chain(Builder& b, uint32_t x, int count) {
+    const Shape shape = b.graph.tensors[x].shape;
+    const ElementType type = b.graph.tensors[x].type;
+    for (int i = 0; i < count; ++i) x = b.add(TOSAADD, {x, x}, type, shape);
+    return x;
+}
+
+TEST(Planner, AChainIsOneDispatch) {
+    Builder b;
+    b.output(chain(b, b.input(kI32, {2, 3, 5}), 5));
+    const Plan plan = b.plan();
+    ASSERT_EQ(plan.dispatches.size(), 1U);
+    EXPECT_STREQ(plan.dispatches[0].kernel, "elementwise");
+    EXPECT_EQ(plan.work_bytes, 0U);
+    ASSERT_EQ(plan.dispatches[0].writes.size(), 1U);
+    EXPECT_EQ(plan.dispatches[0].writes[0].buffer, static_cast<uint32_t>(BUFFER_OUTPUTS));
+}
+
+TEST(Planner, AnEndlessChainIsSeveralPrograms) {
+    Builder b;
+    b.output(chain(b, b.input(kI32, {8}), 20'000));
+    EXPECT_GT(b.plan().dispatches.size(), 500U);
+}
+
+TEST(Planner, WhatIsReadTwiceIsComputedOnce) {
+    Builder b;
+    const uint32_t x = b.input(kF32, {64});
+    const uint32_t y = b.add(TOSAADD, {x, b.add(TOSAEXP, {x}, kF32, {64})}, kF32, {64});
+    b.output(b.add(TOSAMUL, {y, y, b.constant(ElementType::kInt8, {1}, {0})}, kF32, {64}));
+    b.output(b.add(TOSASUB, {x, y}, kF32, {64}));
+    const Plan plan = b.plan();
+    ASSERT_EQ(plan.dispatches.size(), 1U);
+    EXPECT_EQ(plan.dispatches[0].text, "0: EXP ADD MUL SUB");
+}
+
+TEST(Planner, SoftmaxIsOneProgramOnRows) {
+    Builder b;
+    const Shape whole{4, 64};
+    const Shape reduced{4, 1};
+    const uint32_t x = b.input(kF32, whole);
+    const uint32_t most = b.add(TOSAREDUCE_MAX, {b.number(1), b.number(1), x}, kF32, reduced);
+    const uint32_t e = b.add(TOSAEXP, {b.add(TOSASUB, {x, most}, kF32, whole)}, kF32, whole);
+    const uint32_t sum = b.add(TOSAREDUCE_SUM, {b.number(1), e}, kF32, reduced);
+    const uint32_t inverse = b.add(TOSARECIPROCAL, {sum}, kF32, reduced);
+    b.output(b.add(TOSAMUL, {e, inverse, b.constant(ElementType::kInt8, {1}, {0})}, kF32, whole));
+    const Plan plan = b.plan();
+    ASSERT_EQ(plan.dispatches.size(), 1U);
+    EXPECT_STREQ(plan.dispatches[0].kernel, "row");
+    // A row takes 16 threads of 64: four rows are one workgroup.
+    EXPECT_EQ(plan.dispatches[0].groups[0], 1U);
+    EXPECT_EQ(plan.work_bytes, 0U);
+}
+
+TEST(Planner, AReductionThatOthersReadIsItsOwn) {
+    Builder b;
+    const uint32_t x = b.input(kF32, {4, 64});
+    const uint32_t sum = b.add(TOSAREDUCE_SUM, {b.number(1), x}, kF32, {4, 1});
+    b.output(b.add(TOSARECIPROCAL, {sum}, kF32, {4, 1}));
+    const Plan plan = b.plan();
+    ASSERT_EQ(plan.dispatches.size(), 1U);
+    EXPECT_STREQ(plan.dispatches[0].kernel, "reduce");
+}
+
+TEST(Planner, AnOutputThatIsAnInputIsCopied) {
+    Builder b;
+    const uint32_t x = b.input(kF32, {4, 64});
+    b.output(b.add(TOSARESHAPE, {x, b.number(256)}, kF32, {256}));
+    const Plan plan = b.plan();
+    ASSERT_EQ(plan.dispatches.size(), 1U);
+    EXPECT_EQ(plan.dispatches[0].reads[0].buffer, static_cast<uint32_t>(BUFFER_INPUTS));
+    EXPECT_EQ(plan.dispatches[0].writes[0].buffer, static_cast<uint32_t>(BUFFER_OUTPUTS));
+}
+
+TEST(Planner, ProgramsCallNoMoreThanTheySay) {
+    // The modules of two programs differ by their steps, and hold no step that they do not call.
+    Builder small;
+    small.output(chain(small, small.input(kI32, {8}), 1));
+    Builder large;
+    const uint32_t x = large.input(kF32, {8});
+    large.output(large.add(TOSAERF, {large.add(TOSASIN, {x}, kF32, {8})}, kF32, {8}));
+    EXPECT_LT(small.plan().dispatches[0].spirv.size(), large.plan().dispatches[0].spirv.size());
+    EXPECT_LT(large.plan().dispatches[0].spirv.size(), find_kernel("elementwise", false).count / 2);
+}
+
+TEST(Planner, TensorsBeyondTwoGigabytesAreRefused) {
+    Builder b;
+    const uint32_t x = b.input(ElementType::kInt8, {1, int64_t{1} << 31});
+    const uint32_t y = chain(b, x, 1);
+    b.output(b.add(TOSATRANSPOSE, {b.constant(kI32, {2}, {1, 0}), y}, ElementType::kInt8,
+                   {int64_t{1} << 31, 1}));
+    EXPECT_THROW(b.plan(), Error);
+}
+
+}  // namespace
+}  // namespace arm_runtime::vgf
