@@ -1,8 +1,12 @@
-"""Latency and load time of a VGF on our runtime and on Arm's scenario_runner, in turn, on the same file and inputs.
+"""Latency and load time of a VGF on our engines and on Arm's scenario_runner, in turn, on the same file and inputs.
 
     python -m benchmarks.vgf                                          # MobileNetV2 int8, compiled here
     python -m benchmarks.vgf digits resnet18:fp32 --repeat 200        # networks of tests/models
     python -m benchmarks.vgf MODEL.vgf                                # any VGF
+    python -m benchmarks.vgf --engines compute                        # without the emulation layer
+
+Engines are those of ``arm_runtime.vgf.Session``. scenario_runner runs where it is installed (pip install
+ai-ml-sdk-scenario-runner) and ``layer`` or ``native`` is among the engines.
 
 Ours is the wall time of ``Session.run``: both copies, submission, the wait. Theirs is what its performance counters
 say for an iteration: recording commands, submission, the wait; it copies nothing between iterations. A first load
@@ -57,12 +61,12 @@ def random_input(shape: tuple[int, ...], dtype: str, rng: np.random.Generator) -
 
 
 class Ours:
-    """Our runtime, in this process."""
+    """An engine of our runtime, in this process."""
 
-    def __init__(self, vgf: bytes) -> None:
+    def __init__(self, vgf: bytes, engine: str) -> None:
         from arm_runtime.vgf import Session
 
-        self.session = Session(vgf)
+        self.session = Session(vgf, engine=engine)
         rng = np.random.default_rng(0)
         self.inputs = [random_input(t.shape, t.dtype, rng) for t in self.session.inputs]
         self.session.run(self.inputs)  # the first run touches memory
@@ -156,26 +160,27 @@ _LOAD = """
 import sys, time
 from arm_runtime.vgf import Session
 vgf = open(sys.argv[1], "rb").read()
-clock = getattr(time, sys.argv[2])
+clock, engine = getattr(time, sys.argv[2]), sys.argv[3] or None
 for _ in range(2):
     start = clock()
-    with Session(vgf):
+    with Session(vgf, engine=engine):
         print(1e3 * (clock() - start))
 """
 
 
-def load_times(vgf: Path, clock: str = "perf_counter") -> dict[str, float]:
+def load_times(vgf: Path, clock: str = "perf_counter", engine: str = "") -> dict[str, float]:
     """Milliseconds of loads: the first ever, the next in the same process, the first of a second process.
 
     Args:
         clock: the function of ``time`` that measures them; ``process_time`` is disturbed less by other processes.
+        engine: of the runtime; empty: its default.
     """
     with tempfile.TemporaryDirectory() as folder:
         caches = ("ARM_VGF_CACHE", "MESA_SHADER_CACHE_DIR", "__GL_SHADER_DISK_CACHE_PATH")
         env = dict(os.environ, **dict.fromkeys(caches, folder))
         outputs = []
         for _ in range(2):
-            child = [sys.executable, "-c", _LOAD, str(vgf), clock]
+            child = [sys.executable, "-c", _LOAD, str(vgf), clock, engine]
             done = subprocess.run(child, check=True, env=env, timeout=TIMEOUT_S, stdout=subprocess.PIPE, text=True)
             outputs.append([float(word) for word in done.stdout.split()])
         (first, again), (second, _) = outputs
@@ -187,14 +192,15 @@ def main() -> None:
     parser.add_argument("programs", nargs="*", default=["mobilenet_v2"], help="FILE.vgf, NETWORK or NETWORK:fp32")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each side in a round")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--engines", type=lambda words: words.split(","), default=["compute", "layer"])
     add_results_option(parser, "vgf")
     options = parser.parse_args()
     for program in options.programs:
-        for measurement in record(options.results, _measured(program, options.repeat, options.rounds)):
+        for measurement in record(options.results, _measured(program, options.engines, options.repeat, options.rounds)):
             print(progress(measurement), flush=True)
 
 
-def _measured(program: str, repeat: int, rounds: int) -> Iterator[Measurement]:
+def _measured(program: str, engines: list[str], repeat: int, rounds: int) -> Iterator[Measurement]:
     name, _, scheme = program.partition(":")
     scheme = scheme or "int8"
     if program.endswith(".vgf"):
@@ -204,22 +210,33 @@ def _measured(program: str, repeat: int, rounds: int) -> Iterator[Measurement]:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         (folder / "program.vgf").write_bytes(vgf)
-        loads = load_times(folder / "program.vgf")
-        ours = Ours(vgf)
-        run = Run.here("vgf", gpu=ours.session.device)
-        theirs = ScenarioRunner(vgf, ours.inputs, ours.session.device.endswith("(emulated)"), folder)
-        times: dict[str, list[float]] = {"ours": [], "scenario_runner": []}
+        loads = {engine: load_times(folder / "program.vgf", engine=engine) for engine in engines}
+        ours = {engine: Ours(vgf, engine) for engine in engines}
+        sides: dict[str, Ours | ScenarioRunner] = {**ours}
+        any_engine = ours[engines[0]]
+        if find_spec(TOOLS["scenario-runner"][0]) and {"layer", "native"} & ours.keys():
+            sides["scenario_runner"] = ScenarioRunner(vgf, any_engine.inputs, "native" not in ours, folder)
+        run = Run.here("vgf", gpu=any_engine.session.device.removesuffix(" (emulated)"))
+        times: dict[str, list[float]] = {side: [] for side in sides}
         for _ in range(rounds):
-            times["ours"] += ours.run(repeat)
-            times["scenario_runner"] += theirs.run(repeat)
+            for side, runner in sides.items():
+                times[side] += runner.run(repeat)
         own = {
-            "host_overhead_ms": statistics.median(wall - device for wall, device in ours.overheads(repeat)),
-            **loads,
-            "memory_bytes": ours.session.memory(),
+            engine: {
+                "host_overhead_ms": statistics.median(wall - device for wall, device in one.overheads(repeat)),
+                **loads[engine],
+                "memory_bytes": one.session.memory(),
+            }
+            for engine, one in ours.items()
         }
-    for side, found in times.items():
-        metrics = {"latency_ms": statistics.median(found), "fastest_ms": min(found), "load": os.getloadavg()[0]}
-        yield run.measured(case, side, {**metrics, **own} if side == "ours" else metrics)
+    metrics = {
+        side: {"latency_ms": statistics.median(found), "fastest_ms": min(found), "load": os.getloadavg()[0]}
+        for side, found in times.items()
+    }
+    for engine in engines:
+        yield run.measured({**case, "engine": engine}, "ours", {**metrics[engine], **own[engine]})
+        if "scenario_runner" in metrics:
+            yield run.measured({**case, "engine": engine}, "scenario_runner", metrics["scenario_runner"])
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
     python -m benchmarks.vgf_networks                  # those of CASES, int8 but for the one in float
     python -m benchmarks.vgf_networks digits:fp32
 
-Weights and inputs are random. Exit status 1: an int8 network differs in a bit, or float by more than 1e-4 of the
-largest output, or a second load took more than half of the first.
+Weights and inputs are random; the engine is the runtime's default, or that of ARM_VGF_ENGINE. Exit status 1: an int8
+network differs in a bit, or float by more than 1e-4 of the largest output.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _measured(program: str) -> Measurement:
         loads = load_times(file, "process_time")
     rng = np.random.default_rng(0)
     with Session(vgf) as session:
-        run = Run.here("vgf_networks", gpu=session.device)
+        run = Run.here("vgf_networks", gpu=f"{session.device}, engine {session.engine}")
         inputs = [random_input(tensor.shape, tensor.dtype, rng) for tensor in session.inputs]
         outputs = session.run(inputs)
     wanted = reference.run(tosa, inputs)
@@ -57,8 +57,6 @@ def _wrong(measurement: Measurement) -> str:
     found = measurement.metrics
     if found["error_of_largest"] > (1e-4 if measurement.case["scheme"] == "fp32" else 0):
         return f"off by {found['error_of_largest']:.1e} of the largest output"
-    if found["load_second_process_ms"] > found["load_first_ms"] / 2:
-        return "the second load took more than half of the first"
     return ""
 
 

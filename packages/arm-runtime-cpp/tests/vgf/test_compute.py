@@ -55,12 +55,18 @@ def network(scheme: str) -> bytes:
     return vgf
 
 
-def draw(dtype: str, shape: tuple[int, ...]) -> Array:
+def inputs_of(session: Any) -> list[Array]:
+    """Numbers that sums of two, or of eight, do not overflow."""
     rng = np.random.default_rng(1)
-    if dtype.startswith("float"):
-        return rng.standard_normal(shape).astype(dtype)
-    info = np.iinfo(dtype)
-    return rng.integers(info.min, info.max, shape, dtype, endpoint=True)
+
+    def draw(dtype: str, shape: tuple[int, ...]) -> Array:
+        if dtype.startswith("float"):
+            return rng.standard_normal(shape).astype(dtype)
+        bits = 8 * np.dtype(dtype).itemsize
+        most = 1 << (27 if bits == 32 else bits - 1)
+        return rng.integers(-most, most, shape, dtype)
+
+    return [draw(t.dtype, t.shape) for t in session.inputs]
 
 
 EXACT = {
@@ -80,7 +86,7 @@ EXACT = {
 def test_integers_are_those_of_the_emulation_layer(vgf: Any, layer: Load, case: str) -> None:
     data = EXACT[case]()
     with vgf.Session(data, engine="compute") as ours, layer(data) as theirs:
-        inputs = [draw(t.dtype, t.shape) for t in ours.inputs]
+        inputs = inputs_of(ours)
         assert len(ours.plan()) > 0
         for one, other in zip(ours.run(inputs), theirs.run(inputs), strict=True):
             assert one.dtype == other.dtype and np.array_equal(one, other)
@@ -90,7 +96,7 @@ def test_integers_are_those_of_the_emulation_layer(vgf: Any, layer: Load, case: 
 def test_floats_are_near_those_of_the_emulation_layer(vgf: Any, layer: Load) -> None:
     data = network("fp32")
     with vgf.Session(data, engine="compute") as ours, layer(data) as theirs:
-        inputs = [draw(t.dtype, t.shape) for t in ours.inputs]
+        inputs = inputs_of(ours)
         np.testing.assert_allclose(ours.run(inputs)[0], theirs.run(inputs)[0], rtol=1e-5, atol=1e-6)
 
 
@@ -102,7 +108,7 @@ def test_the_plan_says_what_runs(vgf: Any) -> None:
     assert all(step.keys() == keys for step in plan)
     kernels = {path.stem for path in (Path(__file__).parents[2] / "src" / "vgf" / "kernels").glob("*.comp")}
     assert {step["kernel"] for step in plan} <= kernels
-    convolutions = [step for step in plan if "CONV2D" in step["operators"]]
+    convolutions = [step for step in plan if step["macs"]]
     assert all("RESCALE" in step["operators"] for step in convolutions)
     # The first, the depthwise, the pointwise, the mean and the linear layer: elements times what each adds up.
     assert sorted(step["macs"] for step in convolutions) == [5 * 8, 8 * 9, 36 * 8 * 8, 36 * 8 * 9, 36 * 8 * 27]
@@ -113,6 +119,6 @@ def test_the_plan_says_what_runs(vgf: Any) -> None:
 def test_what_a_device_computes_is_named_in_its_profile(vgf: Any) -> None:
     with vgf.Session(network("int8"), engine="compute") as session:
         session.profile()
-        session.run([draw(t.dtype, t.shape) for t in session.inputs])
+        session.run(inputs_of(session))
         events = [event.name for event in session.profile() if event.on_device]
         assert events == [step["operators"] for step in session.plan()]
