@@ -1,5 +1,7 @@
 """The built packages as a user has them: compiles a tiny model for three targets and runs what came out.
 
+VGF runs on the compute engine, or on the device itself: the emulation layer is not installed.
+
 Run by ``nox -s wheels`` with the Python of an environment that has the wheels and nothing else of this repository, in
 a folder of its own: ``python -I smoke.py SOURCES``. Fails if a package is imported from ``SOURCES``.
 """
@@ -7,6 +9,7 @@ a folder of its own: ``python -I smoke.py SOURCES``. Fails if a package is impor
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json
 import subprocess
 import sys
@@ -64,6 +67,9 @@ def main(sources: Path) -> None:
     check(bool(findings), f"arm-tosa doctor tells of {', '.join(findings)}")
     wrong = {what: row for what, row in findings.items() if row["state"] != "ok"}
     check(not wrong, f"arm-tosa doctor misses nothing {wrong or ''}".rstrip())
+    check(importlib.util.find_spec("emulation_layer") is None, "Arm's emulation layer is not installed")
+    engine = findings["VGF engine"]["detail"].partition(" ")[0]
+    check(engine in ("compute", "native"), f"VGF runs on the engine {engine}")
     installed = {row["name"] for row in json.loads(command("arm-tosa", "targets", "--json"))}
     check(installed >= TARGETS.keys(), f"{', '.join(TARGETS)} are among {len(installed)} installed targets")
 
@@ -80,6 +86,11 @@ def main(sources: Path) -> None:
         if share is not None:
             command("arm-tosa", "run", pte, "--input", "x.npy", "--output", "y.npy")
             check(close(np.load("y.npy"), wanted, share), f"arm-tosa run {pte} gives what PyTorch does")
+
+    command("arm-tosa", "extract", "vgf.pte", "-o", "payloads")
+    (payload,) = Path("payloads").iterdir()
+    plan = json.loads(command("arm-tosa", "explain", str(payload), "--engine", "compute", "--json"))["plan"]
+    check(any("CONV2D" in step["operators"] for step in plan), f"the plan of {payload} has {len(plan)} steps")
 
     command("arm_runner", "--model", "ethos-u55-128.pte", "--input", "x.npy", "--output", "z.npy")
     check(close(np.load("z.npy"), wanted, 0.1), "arm_runner runs ethos-u55-128.pte")

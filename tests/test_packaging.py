@@ -85,6 +85,18 @@ def test_the_sdist_holds_what_a_build_and_the_tests_need(package: str, built: Pa
     assert any(name.startswith("tests/test_") for name in names)
 
 
+def test_the_sdist_of_the_runtime_holds_the_kernels(tmp_path: Path) -> None:
+    """Files that no compiler of C++ asks for; the wheel is built from the sdist."""
+    command = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", str(tmp_path), "."]
+    subprocess.run(command, cwd=ROOT / "packages" / RUNTIME, check=True, capture_output=True)
+    (file,) = tmp_path.iterdir()
+    with tarfile.open(file) as sdist:
+        names = {name.partition("/")[2] for name in sdist.getnames()}
+    folder = ROOT / "packages" / RUNTIME / "src" / "vgf" / "kernels"
+    wanted = {f"src/vgf/kernels/{path.name}" for path in folder.iterdir()}
+    assert "src/vgf/kernels/steps.h" in wanted and wanted <= names
+
+
 @every_package
 def test_entry_points_lead_to_something(package: str, wheels: dict[str, zipfile.ZipFile]) -> None:
     project = _project(package)
