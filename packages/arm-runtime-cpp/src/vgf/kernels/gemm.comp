@@ -15,6 +15,7 @@ layout(constant_id = 25) const int b_buffer = 1;       // of `b_rows`; else B is
 layout(constant_id = 26) const int pointwise = 0;      // 1: rows of A lie one after the other
 layout(constant_id = 27) const int b_rows = 0;         // 1: B is [batch, K, columns], as MATMUL has it
 layout(constant_id = 28) const int has_bias = 1;
+layout(constant_id = 29) const int ragged = 0;         // 1, of int8 and `b_rows`: K is no multiple of four
 
 #ifdef DOT
 #extension GL_EXT_spirv_intrinsics : require
@@ -53,10 +54,18 @@ uvec4 fetch(int buf, int at) {
     return uvec4(word(buf, at), 0u, 0u, 0u);
 }
 
-/// Four words of B's rows k to k + 3, transposed: the words of four columns.
-uvec4 columns_of_bytes(int at, int stride) {
-    const uint a = word(b_buffer, at), b = word(b_buffer, at + stride);
-    const uint c = word(b_buffer, at + 2 * stride), d = word(b_buffer, at + 3 * stride);
+/// The four bytes from `byte` on, of which `count` are there.
+uint ragged_word(int byte, int count) {
+    const int shift = 8 * (byte & 3);
+    uint w = word(a_buffer, byte >> 2) >> shift;
+    if (shift != 0) w |= word(a_buffer, (byte >> 2) + 1) << (32 - shift);
+    return count >= 4 ? w : count <= 0 ? 0u : w & ((1u << 8 * count) - 1u);
+}
+
+/// Four words of B's rows k to k + 3, of which `count` are there, transposed: the words of four columns.
+uvec4 columns_of_bytes(int at, int stride, int count) {
+    const uint a = count > 0 ? word(b_buffer, at) : 0u, b = count > 1 ? word(b_buffer, at + stride) : 0u;
+    const uint c = count > 2 ? word(b_buffer, at + 2 * stride) : 0u, d = count > 3 ? word(b_buffer, at + 3 * stride) : 0u;
     const uint ab_low = (a & 0xffu) | (b & 0xffu) << 8 | (a & 0xff00u) << 8 | (b & 0xff00u) << 16;
     const uint ab_high = (a >> 16 & 0xffu) | (b >> 8 & 0xff00u) | (a >> 8 & 0xff0000u) | (b & 0xff000000u);
     const uint cd_low = (c & 0xffu) | (d & 0xffu) << 8 | (c & 0xff00u) << 8 | (d & 0xff00u) << 16;
@@ -89,7 +98,7 @@ void main() {
         [[unroll]] for (int i = 0; i < rows; ++i) {
             const int m = min(m0 + i, m_count - 1);
             if (pointwise == 1) {
-                base[i] = a_at + (batch * m_count + m) * per_tap;
+                base[i] = a_at + (batch * m_count + m) * (ragged == 1 ? p[21] : per_tap);
             } else {
                 const int x = m % out_width, y = m / out_width % out_height, image = m / out_width / out_height;
                 top[i] = y * stride_y - pad_y;
@@ -108,8 +117,8 @@ void main() {
                 // A word of A is four rows of B; a vector is that many words.
                 const int stride = n4_count;
                 [[unroll]] for (int v = 0; v < vector; ++v) {
-                    const int at = b_at + (batch * p[21] + (k * vector + v) * 4) * stride + n4;
-                    const uvec4 w = columns_of_bytes(at, stride);
+                    const int row = (k * vector + v) * 4, at = b_at + (batch * p[21] + row) * stride + n4;
+                    const uvec4 w = columns_of_bytes(at, stride, ragged == 1 ? p[21] - row : 4);
                     [[unroll]] for (int c = 0; c < 4; ++c) b[c][v] = w[c];
                 }
                 if (p[22] != 0) {
@@ -127,7 +136,13 @@ void main() {
             const int dy = tap / kernel_width * dilation_y, dx = tap % kernel_width * dilation_x;
             [[unroll]] for (int i = 0; i < rows; ++i) {
                 uvec4 a;
-                if (pointwise == 1) {
+                if (ragged == 1) {
+                    a = uvec4(0u);
+                    [[unroll]] for (int v = 0; v < vector; ++v) {
+                        const int byte = 4 * (k * vector + v);
+                        a[v] = ragged_word(base[i] + byte, p[21] - byte);
+                    }
+                } else if (pointwise == 1) {
                     a = fetch(a_buffer, base[i] + k);
                 } else {
                     const int y = top[i] + dy, x = left[i] + dx;
@@ -153,7 +168,7 @@ void main() {
     }
     // Sum of (a - za)(b - zb), of which the threads have their parts.
     if (b_rows == 1 && type == TYPE_INT8) {
-        const int share = lane == 0 ? p[22] * p[23] * per_tap * vector * 4 : 0;
+        const int share = lane == 0 ? p[22] * p[23] * p[21] : 0;
         [[unroll]] for (int i = 0; i < rows; ++i) sums[i] += share - p[22] * b_sum - p[23] * a_sums[i];
     }
     const int own = int(gl_LocalInvocationID.x) * rows;

@@ -20,6 +20,7 @@ constexpr uint32_t kBBufferId = 25;
 constexpr uint32_t kPointwiseId = 26;
 constexpr uint32_t kBRowsId = 27;
 constexpr uint32_t kHasBiasId = 28;
+constexpr uint32_t kRaggedId = 29;
 
 int32_t int_of(int64_t value) { return static_cast<int32_t>(value); }
 
@@ -194,20 +195,23 @@ bool plan_matmul_gemm(Planner& planner) {
     const int64_t columns = b.shape[2];
     const bool integers = a.type == ElementType::kInt8;
     if (!integers && a.type != ElementType::kFloat32) return false;
-    if (a.type != b.type || k % 4 != 0 || columns % 4 != 0) return false;
+    const bool ragged = k % 4 != 0;
+    if (a.type != b.type || (ragged && !integers) || columns % 4 != 0) return false;
     const auto element = static_cast<int64_t>(size_of(a.type));
-    const uint32_t vector = vector_of(k * element);
-    const int64_t steps = k * element / (4 * vector);
+    const uint32_t vector = ragged ? 2 : vector_of(k * element);
+    const int64_t steps = (k * element + 4 * vector - 1) / (4 * vector);
     Group& group = planner.begin("gemm");
     group.dot = integers && planner.device().dot;
     group.specialization = {{kTypeId, type_code(a.type)},
                             {kVectorId, vector},
                             {kPointwiseId, 1},
                             {kBRowsId, 1},
+                            {kRaggedId, ragged ? 1U : 0U},
                             {kHasBiasId, 0}};
     set_tile(group, tile_of(m, columns / 4 * a.shape[0], steps, planner.device()), m, columns / 4,
              a.shape[0]);
-    planner.read(group, 0, 2, kABufferId, static_cast<uint32_t>(4 * vector / size_of(a.type)));
+    planner.read(group, 0, 2, kABufferId,
+                 ragged ? 1 : static_cast<uint32_t>(4 * vector / size_of(a.type)));
     planner.read(group, 1, 3, kBBufferId, 4);
     group.push[7] = int_of(steps);
     group.push[8] = 1;
