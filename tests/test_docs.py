@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,18 @@ def test_python_blocks_compile(file: Path) -> None:
     for block in blocks(file):
         if block.language == "python":
             compile("\n" * (block.line - 1) + block.text, str(file), "exec")
+
+
+@pytest.mark.parametrize(
+    "file", [f for f in FILES if any(b.language == "c" for b in blocks(f))], ids=lambda f: str(f.stem)
+)
+def test_c_blocks_compile(file: Path) -> None:
+    include = ROOT / "packages" / "arm-runtime-cpp" / "include"
+    for block in blocks(file):
+        if block.language == "c":
+            command = ["cc", "-std=c11", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{include}", "-xc", "-"]
+            done = subprocess.run(command, input=block.text, capture_output=True, text=True)
+            assert done.returncode == 0, f"line {block.line}: {done.stderr}"
 
 
 @every_file

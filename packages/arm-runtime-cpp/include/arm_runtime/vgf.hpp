@@ -1,7 +1,16 @@
 // Runs a VGF program (Arm's container for SPIR-V graphs and compute shaders) on a Vulkan device.
 //
-//     arm_runtime::vgf::Session session(file.data(), file.size());
-//     session.run(inputs, outputs);
+//     using namespace arm_runtime::vgf;
+//     Session session(file.data(), file.size(), options_from_environment());
+//     session.run(inputs.data(), inputs.size(), outputs.data(), outputs.size());
+//
+// `file` is a std::vector<char>, `inputs` and `outputs` are std::vector<Argument>.
+//
+// Threads: several threads may load and run several sessions at once. Runs of one session wait for
+// each other. No call may be under way when a session is destroyed or moved.
+//
+// Devices: sessions with equal Options share a VkDevice and its queue. It is the library's own, and
+// lives as long as the process; an application's cannot be used in its place.
 #pragma once
 
 #include <cstddef>
@@ -46,12 +55,13 @@ struct TensorInfo {
     size_t bytes;
 };
 
-/// The memory that a caller passes for an input or output: elements in row-major order. An int64
-/// argument fits an int32 tensor; inputs that int32 cannot hold are an error.
+/// The memory that a caller passes for an input or output: all elements of the tensor, in row-major
+/// order, without gaps. Inputs are only read. An int64 argument fits an int32 tensor; inputs that
+/// int32 cannot hold are an error.
 struct Argument {
     void* data;
     DataType type;
-    const int64_t* shape;
+    const int64_t* shape;  ///< as in TensorInfo; a scalar may have rank 0
     size_t rank;
 };
 
@@ -86,16 +96,17 @@ const char* name_of(EngineKind engine);
 EngineKind engine_named(const std::string& name);
 
 struct Options {
-    /// Part of a device's name, in any case, or its number in the loader's order. Empty: the
-    /// fastest device that the engine runs on.
+    /// Part of a device's name, in upper or lower case, or its number in the loader's order; digits
+    /// alone are a number. Of several that fit, and if empty, of all: the fastest by its type.
     std::string device;
     EngineKind engine = EngineKind::kAny;
-    /// Where compiled pipelines are kept between processes. Empty: nowhere.
+    /// Where compiled pipelines are kept between processes; made when it is needed. Empty: nowhere.
     std::string cache_folder;
 };
 
-/// `ARM_VGF_DEVICE`, `ARM_VGF_ENGINE` (native, compute or layer), and `ARM_VGF_CACHE` or else
-/// `arm_runtime` in the user's cache folder. Throws Error: no such engine.
+/// `ARM_VGF_DEVICE`, `ARM_VGF_ENGINE` (native, compute or layer), and `ARM_VGF_CACHE`, which may be
+/// empty, or else `arm_runtime` in $XDG_CACHE_HOME or ~/.cache. No other function reads these
+/// variables. Throws Error: no such engine.
 Options options_from_environment();
 
 /// What would run programs with these options.
@@ -107,8 +118,7 @@ struct DeviceInfo {
 /// Opens the device, which sessions with the same options then use. Throws Error, as Session does.
 DeviceInfo find_device(const Options& options);
 
-/// A loaded program. All sessions of a process share one device of each kind; several threads may
-/// use several sessions at once, and calls on one session wait for each other.
+/// A loaded program, ready to run.
 class Session {
   public:
     /// Checks and loads a program; `data` may go away afterwards.
@@ -132,11 +142,14 @@ class Session {
     /// bytes, macs and variant. Of another engine: "[]".
     const std::string& plan() const;
 
-    /// Runs the program once. Allocates nothing, but for `profile`, to which it appends the copies,
-    /// the whole run and each segment on the device.
+    /// Runs the program once, and returns when the outputs are there. Allocates nothing, but for
+    /// `profile`, to which it appends the copies and the whole run on the host, then what the
+    /// device did: each dispatch with the engine `compute`, each segment with the others; nothing
+    /// if the device has no time stamps.
     ///
-    /// Throws Error: an argument does not fit (found before anything is copied), an int64 input is
-    /// out of range, or the device failed.
+    /// Throws Error: an argument does not fit (found before anything is copied), or an int64 input
+    /// is out of range; the session is as good as before. Or the device failed, or did not finish
+    /// in 10 minutes: end the process then, for what shares the device does not recover.
     void run(const Argument* inputs, size_t input_count, const Argument* outputs,
              size_t output_count, std::vector<Event>* profile = nullptr);
 

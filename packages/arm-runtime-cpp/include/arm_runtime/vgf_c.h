@@ -1,7 +1,13 @@
 /* Runs VGF programs, for C and ctypes; arm_runtime/vgf.hpp is the same for C++.
 
    Every structure begins with its size, which the caller sets to sizeof: a library that is newer or
-   older than the header fills in, or reads, no more than both know. */
+   older than the header fills in, or reads, no more than both know.
+
+   Threads: several threads may open and run several sessions at once. Runs of one session wait for
+   each other. No call may be under way when a session is closed.
+
+   Devices: sessions with equal options share a VkDevice and its queue. It is the library's own, and
+   lives as long as the process; an application's cannot be used in its place. */
 #ifndef ARM_RUNTIME_VGF_C_H_
 #define ARM_RUNTIME_VGF_C_H_
 
@@ -20,15 +26,16 @@ extern "C" {
 /* ARM_VGF_API_VERSION of the library. */
 ARM_VGF_EXPORT uint32_t arm_vgf_api_version(void);
 
-/* What went wrong in this thread's last call that failed. */
+/* What went wrong in this thread's last call that failed; "" if none did. The text lives until this
+   thread's next call that fails, or its end. A call that succeeds leaves it. */
 ARM_VGF_EXPORT const char* arm_vgf_last_error(void);
 
 typedef struct arm_vgf_session arm_vgf_session;
 
 typedef struct arm_vgf_options {
     size_t size;
-    const char*
-        device; /* part of its name, or its number; NULL: as ARM_VGF_DEVICE says, else the best */
+    const char* device; /* part of its name, or its number; NULL: as ARM_VGF_DEVICE says, else the
+                           fastest */
     const char*
         engine; /* "native", "compute", "layer"; NULL: as ARM_VGF_ENGINE says, else the best */
 } arm_vgf_options;
@@ -44,13 +51,15 @@ typedef struct arm_vgf_device {
 /* What would run programs with these options, which may be NULL. 0, or -1: nothing would. */
 ARM_VGF_EXPORT int arm_vgf_find_device(const arm_vgf_options* options, arm_vgf_device* device);
 
-/* Loads a VGF of `bytes` bytes, which may go away afterwards. `options` may be NULL. NULL: it
- * failed. */
+/* Loads a VGF of `bytes` bytes, which may go away afterwards. `options` may be NULL. Compiled
+ * pipelines are kept in the folder that ARM_VGF_CACHE names, else in the user's cache folder.
+ * NULL: it failed. */
 ARM_VGF_EXPORT arm_vgf_session* arm_vgf_open(const void* vgf, size_t bytes,
                                              const arm_vgf_options* options);
+/* Unloads it; nothing happens for NULL. The device stays open for later sessions. */
 ARM_VGF_EXPORT void arm_vgf_close(arm_vgf_session* session);
 
-/* Texts of a session live as long as it does. */
+/* Texts and shapes of a session, its plan, and the names of its events live as long as it does. */
 typedef struct arm_vgf_info {
     size_t size;
     const char* device;
@@ -71,8 +80,8 @@ ARM_VGF_EXPORT int arm_vgf_get_info(const arm_vgf_session* session, arm_vgf_info
 typedef struct arm_vgf_tensor {
     size_t size;
     const char* name;
-    const char* type; /* "bool", "int8", "float32", ... */
-    const int64_t* shape;
+    const char* type;     /* "bool", "int8", "float32", ... */
+    const int64_t* shape; /* `rank` sizes; a scalar has one, of 1 */
     size_t rank;
     size_t bytes;
 } arm_vgf_tensor;
@@ -82,14 +91,17 @@ ARM_VGF_EXPORT int arm_vgf_get_tensor(const arm_vgf_session* session, int output
                                       arm_vgf_tensor* tensor);
 
 typedef struct arm_vgf_argument {
-    size_t size;
-    void* data;
-    const char* type; /* as in arm_vgf_tensor, or "int64" for an int32 tensor */
-    const int64_t* shape;
+    size_t size;          /* sizeof(arm_vgf_argument), not the size of the data */
+    void* data;           /* all elements, in row-major order, without gaps; inputs are only read */
+    const char* type;     /* as in arm_vgf_tensor, or "int64" for an int32 tensor */
+    const int64_t* shape; /* as in arm_vgf_tensor; a scalar may have rank 0 */
     size_t rank;
 } arm_vgf_argument;
 
-/* Runs it once. 0, or -1: it failed. All arguments have the size of the first. */
+/* Runs it once, and returns when the outputs are there. All arguments have the `size` of the first.
+ * 0, or -1: it failed. After an argument that does not fit, the session is as good as before. After
+ * the device failed, or did not finish in 10 minutes, end the process: what shares the device does
+ * not recover. */
 ARM_VGF_EXPORT int arm_vgf_run(arm_vgf_session* session, const arm_vgf_argument* inputs,
                                size_t input_count, const arm_vgf_argument* outputs,
                                size_t output_count);
@@ -102,13 +114,16 @@ typedef struct arm_vgf_event {
     uint64_t end;
 } arm_vgf_event;
 
-/* How many events the last run had; from the first call on, runs note them. */
+/* How many events the last run had. Runs note them from the first call on, which returns 0. They
+ * are the copies and the whole run on the host, then what the device did: each dispatch with the
+ * engine "compute", each segment with the others; nothing if the device has no time stamps. The
+ * next run replaces them. */
 ARM_VGF_EXPORT size_t arm_vgf_profile(arm_vgf_session* session);
 /* An event of the last run. 0, or -1: it failed. */
 ARM_VGF_EXPORT int arm_vgf_get_event(arm_vgf_session* session, size_t index, arm_vgf_event* event);
 
 /* The compute engine's plan, as JSON: a list of dispatches with kernel, operators, shape, bytes and
-   multiplications. Of another engine: "[]". */
+   multiplications. Of another engine: "[]". It lives as long as the session. */
 ARM_VGF_EXPORT const char* arm_vgf_plan(const arm_vgf_session* session);
 
 #ifdef __cplusplus

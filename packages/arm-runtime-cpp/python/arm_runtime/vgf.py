@@ -250,7 +250,7 @@ class Session:
         return self.inputs[index].dtype == "bfloat16" and array.dtype.itemsize == 2
 
     def profile(self) -> list[Event]:
-        """The events of the last run: copies, the whole run, and each segment on the device.
+        """The events of the last run: copies, the whole run, and on the device each dispatch (compute) or segment.
 
         Runs note events only after the first call, which therefore returns none.
         """
