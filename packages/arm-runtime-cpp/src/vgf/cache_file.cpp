@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -36,7 +37,10 @@ bool CacheFile::write(const std::vector<char>& data) const {
     const uint64_t sum = checksum(data.data(), data.size());
     std::error_code failed;
     fs::create_directories(path_.parent_path(), failed);
-    const fs::path temporary = path_.string() + "." + std::to_string(getpid());
+    // No other process, and no other device of this one, writes a file of that name.
+    static std::atomic<unsigned> written{0};
+    const fs::path temporary =
+        path_.string() + "." + std::to_string(getpid()) + "." + std::to_string(written++);
     std::ofstream out(temporary, std::ios::binary);
     out.write(data.data(), static_cast<std::streamsize>(data.size()));
     out.write(reinterpret_cast<const char*>(&sum), sizeof(sum));

@@ -75,6 +75,7 @@ class ComputeEngine : public Engine, private ResourceMemory {
         DeviceTraits traits;
         traits.dot = device.has_dot();
         traits.cpu = device.is_cpu();
+        traits.max_threads = device.max_workgroup();
         for (size_t i = 0; i < program.segments.size(); ++i) {
             const Segment& segment = program.segments[i];
             const std::string where =
@@ -203,15 +204,17 @@ class ComputeEngine : public Engine, private ResourceMemory {
     void make_buffer(uint32_t index, uint64_t bytes, VkMemoryPropertyFlags required,
                      VkMemoryPropertyFlags preferred) {
         Buffer& buffer = buffers_[index];
-        buffer = buffer_of(bytes, required, preferred);
-        if (buffer.bytes > device_.max_buffer_range()) {
+        // Kernels count bytes with 31 bits.
+        const uint64_t limit = std::min<uint64_t>(device_.max_buffer_range(), 0x7fffffff);
+        if (bytes + 2 * kAlignment > limit) {
             static constexpr const char* kWhat[] = {"intermediate values", "constants", "inputs",
                                                     "outputs"};
             throw Error("the program's " + std::string(kWhat[index]) + " take " +
-                        std::to_string(buffer.bytes) + " bytes, and " + device_.name() +
-                        " has buffers of " + std::to_string(device_.max_buffer_range()) +
-                        " (maxStorageBufferRange)");
+                        std::to_string(bytes) + " bytes; kernels reach " + std::to_string(limit) +
+                        " on " + device_.name() +
+                        " (2 GiB, or its maxStorageBufferRange if that is less)");
         }
+        buffer = buffer_of(bytes, required, preferred);
     }
 
     Buffer buffer_of(uint64_t bytes, VkMemoryPropertyFlags required,

@@ -1,5 +1,6 @@
 #include "device.hpp"
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -87,6 +88,8 @@ Device::Device(std::unique_ptr<Instance> instance, const Instance::Candidate& ch
       engine_(engine),
       reason_(std::move(reason)),
       max_buffer_range_(chosen.properties.limits.maxStorageBufferRange),
+      max_workgroup_(std::min(chosen.properties.limits.maxComputeWorkGroupInvocations,
+                              chosen.properties.limits.maxComputeWorkGroupSize[0])),
       is_cpu_(chosen.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU) {
     if (engine == EngineKind::kLayer) name_ += " (emulated)";
     const InstanceCalls& calls = instance_->calls();

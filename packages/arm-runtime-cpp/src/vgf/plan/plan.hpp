@@ -54,8 +54,9 @@ using ResourceSlots = std::vector<Slot>;
 
 /// What the choice of kernels depends on.
 struct DeviceTraits {
-    bool dot = false;  ///< integer dot products
-    bool cpu = false;  ///< a software renderer
+    bool dot = false;           ///< integer dot products
+    bool cpu = false;           ///< a software renderer
+    int64_t max_threads = 128;  ///< of a workgroup; what every Vulkan device has
 };
 
 /// Plans a graph. Intermediate values lie in the work buffer from `work_begin` on, constants behind

@@ -202,12 +202,9 @@ bool plan_matmul_gemm(Planner& planner) {
     const int64_t steps = (k * element + 4 * vector - 1) / (4 * vector);
     Group& group = planner.begin("gemm");
     group.dot = integers && planner.device().dot;
-    group.specialization = {{kTypeId, type_code(a.type)},
-                            {kVectorId, vector},
-                            {kPointwiseId, 1},
-                            {kBRowsId, 1},
-                            {kRaggedId, ragged ? 1U : 0U},
-                            {kHasBiasId, 0}};
+    group.specialization = {
+        {kTypeId, type_code(a.type)},  {kVectorId, vector}, {kPointwiseId, 1}, {kBRowsId, 1},
+        {kRaggedId, ragged ? 1U : 0U}, {kHasBiasId, 0}};
     set_tile(group, tile_of(m, columns / 4 * a.shape[0], steps, planner.device()), m, columns / 4,
              a.shape[0]);
     planner.read(group, 0, 2, kABufferId,

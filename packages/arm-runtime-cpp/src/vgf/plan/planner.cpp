@@ -13,18 +13,18 @@ namespace {
 
 constexpr uint32_t kNoBuffer = ~0U;
 constexpr uint64_t kMaxBytes = 0x7fffffff;
-constexpr uint32_t kMaxDepth = 32;  // of operators that are one program
-constexpr int64_t kMaxRow = 1024;   // four elements for each thread of a workgroup of 256
+constexpr uint32_t kMaxDepth = 32;    // of operators that are one program
+constexpr int64_t kMaxThreads = 256;  // of a row: what kernels/row.comp has room for
 
 /// Whether a reduction is of rows that kernels/row.comp holds: along the innermost axis.
-bool reads_rows(const Graph& graph, const Operator& op) {
+bool reads_rows(const Graph& graph, const Operator& op, const DeviceTraits& device) {
     if (op.opcode != TOSAREDUCE_SUM && op.opcode != TOSAREDUCE_MAX && op.opcode != TOSAREDUCE_MIN) {
         return false;
     }
     const std::vector<int64_t>& shape = graph.operand(op, op.operands.size() - 1).shape;
     const int64_t length = shape.back();
     return graph.integer(op, 0) == static_cast<int64_t>(shape.size()) - 1 && length % 4 == 0 &&
-           length > 4 && length <= kMaxRow;
+           length > 4 && length <= 4 * std::min(kMaxThreads, device.max_threads);
 }
 
 /// The step of such a reduction.
@@ -140,8 +140,8 @@ void Planner::run() {
     for (const Operator& op : graph_.operators) {
         if (op.opcode == TOSARESHAPE) continue;
         const uint32_t made = op.results[0];
-        const bool reduces_rows =
-            reads_rows(graph_, op) && !output_ports_.count(made) && !read_otherwise_.count(made);
+        const bool reduces_rows = reads_rows(graph_, op, device_) && !output_ports_.count(made) &&
+                                  !read_otherwise_.count(made);
         if (reduces_rows) rows_.insert(made);
         if (reduces_rows || vgf::is_elementwise(op.opcode)) {
             // A program is not endless; and what it is made by calls itself for every operator.
