@@ -17,7 +17,7 @@
 #define ARM_VGF_EXPORT __attribute__((visibility("default")))
 
 /* Changes when a call or a structure's member changes its meaning; new ones may come without. */
-#define ARM_VGF_API_VERSION 2
+#define ARM_VGF_API_VERSION 2 /* NOLINT(modernize-macro-to-enum): for #if */
 
 #ifdef __cplusplus
 extern "C" {

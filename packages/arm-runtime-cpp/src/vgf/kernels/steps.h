@@ -1,5 +1,7 @@
 // Numbers that the planner (C++) and the kernels (GLSL) share.
 
+// NOLINTBEGIN(modernize-macro-to-enum): GLSL has no enumerations.
+
 // Types of elements in memory.
 #define TYPE_INT8 0
 #define TYPE_INT16 1
@@ -39,3 +41,5 @@
 
 // MAXIMUM, MINIMUM and CLAMP of floats.
 #define NAN_IGNORE 1
+
+// NOLINTEND(modernize-macro-to-enum)

@@ -36,7 +36,7 @@ void set_split(Group& group, int64_t terms, const DeviceTraits& device) {
     constexpr int64_t kThreads = 131072;
     const int64_t threads = (group.elements + 3) / 4;
     uint32_t split = 1;
-    while (!device.cpu && split < 64 && threads * split < kThreads && terms >= 8 * split) {
+    while (!device.cpu && split < 64 && threads * split < kThreads && terms >= int64_t{8} * split) {
         split *= 2;
     }
     group.specialization.emplace_back(kSplitId, split);

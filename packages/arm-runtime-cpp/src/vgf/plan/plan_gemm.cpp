@@ -41,7 +41,7 @@ Tile tile_of(int64_t m, int64_t n4, int64_t steps, const DeviceTraits& device) {
     if (tile.rows == 3) tile.rows = 4;
     if (device.cpu) return tile;
     const int64_t threads = (m + tile.rows - 1) / tile.rows * n4;
-    while (tile.split < 32 && threads * tile.split < kThreads && steps >= 4 * tile.split) {
+    while (tile.split < 32 && threads * tile.split < kThreads && steps >= int64_t{4} * tile.split) {
         tile.split *= 2;
     }
     return tile;
@@ -150,7 +150,7 @@ bool plan_gemm(Planner& planner) {
     const auto dilation = graph.integers(op, 2);
     const int64_t taps = w.shape[1] * w.shape[2];
     const uint32_t vector = vector_of(channels * element);
-    const int64_t per_tap = channels * element / (4 * vector);
+    const int64_t per_tap = channels * element / (int64_t{4} * vector);
     const int64_t n4 = (filters + 3) / 4;
     const bool pointwise = taps == 1 && stride[0] == 1 && stride[1] == 1 &&
                            std::all_of(pad.begin(), pad.end(), [](int64_t p) { return p == 0; });
@@ -160,7 +160,7 @@ bool plan_gemm(Planner& planner) {
         {kTypeId, type_code(type)}, {kVectorId, vector}, {kPointwiseId, pointwise ? 1U : 0U}};
     set_tile(group, tile_of(m, n4, per_tap * taps, planner.device()), m, n4, 1);
     planner.read_tensor(group, input, 2, kABufferId,
-                        static_cast<uint32_t>(4 * vector / size_of(type)));
+                        static_cast<uint32_t>(size_t{4} * vector / size_of(type)));
     const auto padded = static_cast<size_t>(4 * n4);
     const auto weights = packed_weights(w, size_t{4} * vector, padded);
     group.push[3] = int_of(static_cast<int64_t>(
@@ -199,7 +199,7 @@ bool plan_matmul_gemm(Planner& planner) {
     if (a.type != b.type || (ragged && !integers) || columns % 4 != 0) return false;
     const auto element = static_cast<int64_t>(size_of(a.type));
     const uint32_t vector = ragged ? 2 : vector_of(k * element);
-    const int64_t steps = (k * element + 4 * vector - 1) / (4 * vector);
+    const int64_t steps = (k * element + int64_t{4} * vector - 1) / (int64_t{4} * vector);
     Group& group = planner.begin("gemm");
     group.dot = integers && planner.device().dot;
     group.specialization = {
@@ -208,7 +208,7 @@ bool plan_matmul_gemm(Planner& planner) {
     set_tile(group, tile_of(m, columns / 4 * a.shape[0], steps, planner.device()), m, columns / 4,
              a.shape[0]);
     planner.read(group, 0, 2, kABufferId,
-                 ragged ? 1 : static_cast<uint32_t>(4 * vector / size_of(a.type)));
+                 ragged ? 1 : static_cast<uint32_t>(size_t{4} * vector / size_of(a.type)));
     planner.read(group, 1, 3, kBBufferId, 4);
     group.push[7] = int_of(steps);
     group.push[8] = 1;

@@ -140,8 +140,9 @@ void Planner::run() {
     for (const Operator& op : graph_.operators) {
         if (op.opcode == TOSARESHAPE) continue;
         const uint32_t made = op.results[0];
-        const bool reduces_rows = reads_rows(graph_, op, device_) && !output_ports_.count(made) &&
-                                  !read_otherwise_.count(made);
+        const bool reduces_rows = reads_rows(graph_, op, device_) &&
+                                  output_ports_.count(made) == 0 &&
+                                  read_otherwise_.count(made) == 0;
         if (reduces_rows) rows_.insert(made);
         if (reduces_rows || vgf::is_elementwise(op.opcode)) {
             // A program is not endless; and what it is made by calls itself for every operator.
@@ -403,7 +404,7 @@ void Planner::need_operands(uint32_t tensor, std::set<uint32_t>& seen) {
             const bool cheap =
                 value_operands(*makers_[operand]).size() == 1 &&
                 memory_.count(
-                    root(makers_[operand]->operands[value_operands(*makers_[operand])[0]]));
+                    root(makers_[operand]->operands[value_operands(*makers_[operand])[0]])) != 0;
             need_operands(operand, seen);
             const bool of_row = in_row_program_ && !reduced;
             if (consumers_[operand] > 1 && !cheap && !of_row) {
@@ -446,7 +447,7 @@ int Planner::value_of(Group& group, uint32_t tensor) {
     const auto known = group.values.find(tensor);
     if (known != group.values.end()) return known->second;
     int value = kNoValue;
-    const bool given = memory_.count(tensor) || graph_.tensors[tensor].constant;
+    const bool given = memory_.count(tensor) != 0 || graph_.tensors[tensor].constant;
     if (given || !is_computed(tensor)) {
         value = load(group, tensor, in_rows(graph_.tensors[tensor].shape, group.row));
     } else if (rows_.count(tensor)) {
@@ -465,7 +466,7 @@ int Planner::value_of(Group& group, uint32_t tensor) {
             const Tensor& as_read = graph_.tensors[op.operands[index]];
             const bool at_hand = elements(as_read) == elements(result) ||
                                  (group.row != 0 && is_of_row(op.operands[index], result));
-            const bool in_memory = memory_.count(operand) || graph_.tensors[operand].constant;
+            const bool in_memory = memory_.count(operand) != 0 || graph_.tensors[operand].constant;
             values.push_back(at_hand && !(in_memory && shape != result.shape)
                                  ? value_of(group, operand)
                                  : load(group, op.operands[index], shape));

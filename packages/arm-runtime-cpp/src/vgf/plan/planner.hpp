@@ -77,7 +77,7 @@ class Planner {
     void read(Group& group, size_t operand, uint32_t push, uint32_t buffer_id, uint32_t unit = 1) {
         read_tensor(group, op_->operands[operand], push, buffer_id, unit);
     }
-    void read_tensor(Group& group, uint32_t tensor, uint32_t push, uint32_t buffer_id,
+    void read_tensor(Group& group, uint32_t read, uint32_t push, uint32_t buffer_id,
                      uint32_t unit = 1);
     /// The kernel of `group`, which has no program, stores the result.
     void write(Group& group, uint32_t push, uint32_t buffer_id, uint32_t unit = 1) {
@@ -89,7 +89,7 @@ class Planner {
     /// may as well read what it transposes.
     const Operator* deferred(uint32_t tensor) const;
     /// Gives a tensor memory, if it has none yet: some group stores it.
-    void need(uint32_t tensor);
+    void need(uint32_t wanted);
     /// Bytes of the constants' buffer, aligned to 16; returns where they begin.
     uint64_t add_constant(const void* data, size_t bytes);
     uint64_t add_constant(const std::vector<int32_t>& words) {

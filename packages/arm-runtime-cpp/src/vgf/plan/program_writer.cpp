@@ -21,7 +21,7 @@ struct Instruction {
 };
 
 struct Function {
-    uint32_t id;
+    uint32_t id = 0;
     std::vector<Instruction> instructions;
     std::set<uint32_t> calls;
 };
