@@ -162,21 +162,32 @@ void Device::create(const Instance::Candidate& chosen) {
 }
 
 void Device::create_for_compute(const Instance::Candidate& chosen) {
-    // Nothing beyond Vulkan 1.1 is required; of what is more, kernels have variants.
+    // Nothing beyond Vulkan 1.1 is required. Of what is more, our kernels have variants, and the
+    // compute shaders of a VGF may use it.
+    const uint32_t version = chosen.properties.apiVersion;
     VkPhysicalDeviceFeatures2 features{};
     features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+    VkPhysicalDeviceVulkan11Features v11{};
+    v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
+    VkPhysicalDeviceVulkan12Features v12{};
+    v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+    VkPhysicalDeviceVulkan13Features v13{};
+    v13.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES;
     VkPhysicalDeviceShaderIntegerDotProductFeatures dot{};
     dot.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES;
     std::vector<const char*> extensions;
-    if (chosen.has(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME)) {
+    if (version >= VK_API_VERSION_1_2) {
+        features.pNext = &v11;
+        v11.pNext = &v12;
+    }
+    if (version >= VK_API_VERSION_1_3) {
+        v12.pNext = &v13;
+    } else if (chosen.has(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME)) {
         extensions.push_back(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
-        features.pNext = &dot;
+        (version >= VK_API_VERSION_1_2 ? v12.pNext : features.pNext) = &dot;
     }
     instance_->calls().GetPhysicalDeviceFeatures2(chosen.handle, &features);
-    has_dot_ = dot.shaderIntegerDotProduct == VK_TRUE;
-    VkPhysicalDeviceFeatures wanted{};
-    wanted.robustBufferAccess = features.features.robustBufferAccess;
-    features.features = wanted;
+    has_dot_ = dot.shaderIntegerDotProduct == VK_TRUE || v13.shaderIntegerDotProduct == VK_TRUE;
     create(chosen, extensions, &features);
 }
 

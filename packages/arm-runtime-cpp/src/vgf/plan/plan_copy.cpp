@@ -40,8 +40,8 @@ int64_t unit_of(int64_t element, Divides divides) {
 
 /// A dispatch that copies `shape` of an operand to `part` of the result. A narrow part shares words
 /// with its neighbours: what other dispatches wrote there stays.
-void copy(Planner& planner, uint32_t source, uint32_t result, CopyShape shape, Part part,
-          const std::vector<uint8_t>& padding) {
+Group& copy(Planner& planner, uint32_t source, uint32_t result, CopyShape shape, Part part,
+            const std::vector<uint8_t>& padding) {
     Group& group = planner.begin("copy", {result});
     const Tensor& to = planner.graph().tensors[result];
     const auto element = static_cast<int64_t>(size_of(to.type));
@@ -86,6 +86,7 @@ void copy(Planner& planner, uint32_t source, uint32_t result, CopyShape shape, P
     }
     group.push[16] = int_of(touched);
     group.workgroups = static_cast<uint64_t>((threads + 63) / 64);
+    return group;
 }
 
 /// A TRANSPOSE whose innermost dimension is not the source's on kernels/transpose.comp; false: it
@@ -210,7 +211,7 @@ uint32_t plan_padded_channels(Planner& planner, size_t operand, int64_t channels
     }
     const uint32_t padded = planner.temporary(type, {shape[0], shape[1], shape[2], channels});
     const int64_t count = shape[0] * shape[1] * shape[2] * channels;
-    copy(planner, source, padded, copied, {0, count, count, 1}, {});
+    copy(planner, source, padded, copied, {0, count, count, 1}, {}).text = "PAD";
     return padded;
 }
 
