@@ -8,13 +8,6 @@
 namespace arm_runtime::vgf {
 namespace {
 
-uint64_t aligned(uint64_t offset, uint64_t alignment) {
-    uint64_t up = 0;
-    if (__builtin_add_overflow(offset, alignment - 1, &up))
-        throw Error("the program needs too much memory");
-    return up & ~(alignment - 1);
-}
-
 uint64_t end_of(const Block& block) {
     uint64_t end = 0;
     if (__builtin_add_overflow(block.offset, block.size, &end))
@@ -23,6 +16,13 @@ uint64_t end_of(const Block& block) {
 }
 
 }  // namespace
+
+uint64_t aligned(uint64_t offset, uint64_t alignment) {
+    uint64_t up = 0;
+    if (__builtin_add_overflow(offset, alignment - 1, &up))
+        throw Error("the program needs too much memory");
+    return up & ~(alignment - 1);
+}
 
 uint64_t plan(std::vector<Block>& blocks) {
     std::vector<size_t> order(blocks.size());

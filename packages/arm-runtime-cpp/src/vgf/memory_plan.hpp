@@ -6,6 +6,9 @@
 
 namespace arm_runtime::vgf {
 
+/// The next multiple of `alignment`, a power of two. Throws Error: beyond 64 bits.
+uint64_t aligned(uint64_t offset, uint64_t alignment);
+
 struct Block {
     uint64_t size = 0;       ///< in bytes
     uint64_t alignment = 1;  ///< a power of two

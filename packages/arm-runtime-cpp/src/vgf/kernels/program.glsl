@@ -10,7 +10,6 @@ ivec4 r[2];
                       const in int f)
 
 /// The numbers of steps, which `prepare` reads before the kernel's own work, so that `run` does not wait for them.
-#define MAX_STEPS 64
 ivec4 prepared[MAX_STEPS];
 ivec4 numbers(const in int step_number) { return prepared[step_number]; }
 int read_numbers(const in int step_number) {

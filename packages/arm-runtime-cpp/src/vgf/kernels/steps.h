@@ -2,6 +2,9 @@
 
 // NOLINTBEGIN(modernize-macro-to-enum): GLSL has no enumerations.
 
+// Steps of a program, at most.
+#define MAX_STEPS 64
+
 // Types of elements in memory.
 #define TYPE_INT8 0
 #define TYPE_INT16 1

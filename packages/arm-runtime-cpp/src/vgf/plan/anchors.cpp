@@ -1,6 +1,6 @@
 #include "anchors.hpp"
 
-#include "tosa_opcodes.hpp"
+#include <spirv/unified1/TOSA.001000.1.h>
 
 namespace arm_runtime::vgf {
 namespace {

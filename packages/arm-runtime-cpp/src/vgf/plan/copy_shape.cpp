@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "plan.hpp"
+
 namespace arm_runtime::vgf {
 namespace {
 
@@ -14,8 +16,6 @@ std::vector<int64_t> strides_of(const std::vector<int64_t>& shape) {
     }
     return out;
 }
-
-int32_t int_of(int64_t value) { return static_cast<int32_t>(value); }
 
 /// n / size of every n below 2^31 is (n * multiplier / 2^32 + n) / 2^shift.
 struct Divider {

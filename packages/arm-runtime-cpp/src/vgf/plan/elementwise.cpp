@@ -1,10 +1,11 @@
 #include "elementwise.hpp"
 
+#include <spirv/unified1/TOSA.001000.1.h>
+
 #include <limits>
 
 #include "../kernels/steps.h"
 #include "float_bits.hpp"
-#include "tosa_opcodes.hpp"
 
 namespace arm_runtime::vgf {
 namespace {

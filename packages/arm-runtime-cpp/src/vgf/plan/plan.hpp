@@ -19,6 +19,9 @@ struct Slot {
     uint64_t bytes = 0;
 };
 
+/// A number that kernels hold in 32 bits: planning refuses what is larger.
+inline int32_t int_of(int64_t value) { return static_cast<int32_t>(value); }
+
 /// Ints of push constants: 128 bytes, which every device has.
 constexpr size_t kPushInts = 32;
 

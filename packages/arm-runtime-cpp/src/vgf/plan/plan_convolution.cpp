@@ -1,7 +1,9 @@
 // CONV2D, CONV3D, DEPTHWISE_CONV2D, TRANSPOSE_CONV2D and MATMUL.
+#include <spirv/unified1/TOSA.001000.1.h>
+
 #include "anchors.hpp"
 #include "elementwise.hpp"
-#include "tosa_opcodes.hpp"
+#include "lanes.hpp"
 
 namespace arm_runtime::vgf {
 namespace {
@@ -17,8 +19,6 @@ constexpr uint32_t kWeightBufferId = 25;
 constexpr uint32_t kBiasBufferId = 26;
 constexpr uint32_t kSplitId = 27;
 
-int32_t int_of(int64_t value) { return static_cast<int32_t>(value); }
-
 /// Three numbers, of depth, height and width; a 2D operator has `missing` for the depth.
 std::array<int32_t, 3> spatial(const std::vector<int64_t>& values, size_t step, int32_t missing) {
     std::array<int32_t, 3> out{missing, 0, 0};
@@ -33,14 +33,9 @@ void set(Group& group, size_t at, const std::array<int32_t, 3>& values) {
 
 /// Several threads for each sum, where there are few sums, and long ones.
 void set_split(Group& group, int64_t terms, const DeviceTraits& device) {
-    constexpr int64_t kThreads = 131072;
-    const int64_t threads = (group.elements + 3) / 4;
-    uint32_t split = 1;
-    while (!device.cpu && split < 64 && threads * split < kThreads && terms >= int64_t{8} * split) {
-        split *= 2;
-    }
+    const uint32_t split = lanes_of(group.elements, terms, 16, device);
     group.specialization.emplace_back(kSplitId, split);
-    group.workgroups = static_cast<uint64_t>((threads * split + 63) / 64);
+    group.elements_per_group = elements_of_group(split);
 }
 
 /// Push constants that are the same for all: the sizes of the input and of the result.

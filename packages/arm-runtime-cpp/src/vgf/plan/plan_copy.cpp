@@ -1,10 +1,11 @@
 // TRANSPOSE, PAD, SLICE, TILE, REVERSE and CONCAT on kernels/copy.comp.
+#include <spirv/unified1/TOSA.001000.1.h>
+
 #include <algorithm>
 #include <cstring>
 
 #include "anchors.hpp"
 #include "copy_shape.hpp"
-#include "tosa_opcodes.hpp"
 
 namespace arm_runtime::vgf {
 namespace {
@@ -18,8 +19,6 @@ constexpr uint32_t kSourceBufferId = 24;
 constexpr uint32_t kResultBufferId = 25;
 
 constexpr int64_t kWord = 4;
-
-int32_t int_of(int64_t value) { return static_cast<int32_t>(value); }
 
 /// The rows of a result that one operand fills, in elements.
 struct Part {

@@ -1,9 +1,10 @@
 // FFT2D and RFFT2D on kernels/fft.comp: along the rows, then along the columns.
+#include <spirv/unified1/TOSA.001000.1.h>
+
 #include <cmath>
 #include <cstring>
 
 #include "anchors.hpp"
-#include "tosa_opcodes.hpp"
 
 namespace arm_runtime::vgf {
 namespace {

@@ -1,14 +1,11 @@
 // GATHER and SCATTER.
+#include <spirv/unified1/TOSA.001000.1.h>
+
 #include "anchors.hpp"
 #include "elementwise.hpp"
-#include "tosa_opcodes.hpp"
 
 namespace arm_runtime::vgf {
-namespace {
-
-int32_t int_of(int64_t value) { return static_cast<int32_t>(value); }
-
-}  // namespace
+namespace {}  // namespace
 
 void plan_gather(Planner& planner) {
     const Tensor& values = planner.operand(0);

@@ -1,11 +1,14 @@
 // CONV2D and MATMUL on kernels/gemm.comp, DEPTHWISE_CONV2D on kernels/depthwise.comp.
+#include <spirv/unified1/TOSA.001000.1.h>
+
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "anchors.hpp"
 #include "elementwise.hpp"
 #include "float_bits.hpp"
-#include "tosa_opcodes.hpp"
+#include "lanes.hpp"
 
 namespace arm_runtime::vgf {
 namespace {
@@ -22,8 +25,6 @@ constexpr uint32_t kBRowsId = 27;
 constexpr uint32_t kHasBiasId = 28;
 constexpr uint32_t kRaggedId = 29;
 
-int32_t int_of(int64_t value) { return static_cast<int32_t>(value); }
-
 bool is_fast_type(ElementType type) { return type == ElementType::kInt8 || is_float(type); }
 
 /// Words that a thread reads of `bytes` at once.
@@ -34,16 +35,12 @@ struct Tile {
     uint32_t split;
 };
 
-/// Threads enough to fill a GPU; a CPU has few, which are better off with whole sums.
 Tile tile_of(int64_t m, int64_t n4, int64_t steps, const DeviceTraits& device) {
-    constexpr int64_t kThreads = 32768;
+    constexpr uint32_t kMaxSplit = 32;
     Tile tile{static_cast<uint32_t>(std::min<int64_t>(m, 4)), 1};
     if (tile.rows == 3) tile.rows = 4;
-    if (device.cpu) return tile;
     const int64_t threads = (m + tile.rows - 1) / tile.rows * n4;
-    while (tile.split < 32 && threads * tile.split < kThreads && steps >= int64_t{4} * tile.split) {
-        tile.split *= 2;
-    }
+    tile.split = std::min(lanes_of(4 * threads, steps, 1, device), kMaxSplit);
     return tile;
 }
 
@@ -55,6 +52,15 @@ void set_tile(Group& group, const Tile& tile, int64_t m, int64_t n4, int64_t bat
     group.push[5] = int_of(m);
     group.push[6] = int_of(n4);
     group.push[24] = int_of(batches);
+}
+
+/// Strides, padding before and dilations of a 2D convolution, from the push constant `at` on.
+void set_window(Group& group, size_t at, const Graph& graph, const Operator& op) {
+    const auto pad = graph.integers(op, 0);
+    const auto stride = graph.integers(op, 1);
+    const auto dilation = graph.integers(op, 2);
+    const int64_t numbers[] = {stride[0], stride[1], pad[0], pad[2], dilation[0], dilation[1]};
+    for (size_t i = 0; i < std::size(numbers); ++i) group.push[at + i] = int_of(numbers[i]);
 }
 
 /// Bytes [filters, rest] as the kernel reads them: [rest, filters] in vectors, filters in fours.
@@ -71,30 +77,34 @@ std::vector<uint8_t> packed_weights(const Tensor& weights, size_t vector_bytes, 
     return out;
 }
 
-/// A bias for each filter; of int8, less the part of the input's zero point.
+/// A bias for each of `count` filters: an int32, or the bits of a float; zeros up to `padded`.
+std::vector<int32_t> bias_words(const Tensor& bias, size_t count, size_t padded) {
+    std::vector<int32_t> out(padded);
+    for (size_t n = 0; n < count; ++n) {
+        const size_t at = elements(bias) == 1 ? 0 : n;
+        if (bias.type == ElementType::kInt32) {
+            std::memcpy(&out[n], &bias.data[at * sizeof(int32_t)], sizeof(int32_t));
+        } else {
+            out[n] = float_bits(bias, at);
+        }
+    }
+    return out;
+}
+
+/// The same less the part of the zero point of an int8 input.
 std::vector<int32_t> biases_of(const Tensor& bias, const Tensor& weights, int64_t input_zero,
                                size_t padded) {
     const auto filters = static_cast<size_t>(weights.shape[0]);
-    std::vector<int32_t> out(padded);
-    const auto count = static_cast<size_t>(elements(bias));
+    std::vector<int32_t> out = bias_words(bias, filters, padded);
+    if (input_zero == 0) return out;
+    const size_t row = weights.data.size() / filters;
     for (size_t n = 0; n < filters; ++n) {
-        const size_t at = count == 1 ? 0 : n;
-        if (bias.type != ElementType::kInt32) {
-            out[n] = float_bits(bias, at);
-            continue;
-        }
-        std::memcpy(&out[n], &bias.data[at * sizeof(int32_t)], sizeof(int32_t));
-        const size_t row = weights.data.size() / filters;
         int64_t sum = 0;
         for (size_t i = 0; i < row; ++i) sum += static_cast<int8_t>(weights.data[n * row + i]);
         out[n] = static_cast<int32_t>(out[n] - input_zero * sum);
     }
     return out;
 }
-
-}  // namespace
-
-namespace {
 
 bool fits_gemm(const Graph& graph, const Operator& op) {
     if (op.opcode != TOSACONV2D) return false;
@@ -147,7 +157,6 @@ bool plan_gemm(Planner& planner) {
     const int64_t zero = integers ? graph.integer(op, 8) : 0;
     const auto pad = graph.integers(op, 0);
     const auto stride = graph.integers(op, 1);
-    const auto dilation = graph.integers(op, 2);
     const int64_t taps = w.shape[1] * w.shape[2];
     const uint32_t vector = vector_of(channels * element);
     const int64_t per_tap = channels * element / (int64_t{4} * vector);
@@ -174,12 +183,7 @@ bool plan_gemm(Planner& planner) {
     group.push[11] = int_of(x.shape[2]);
     group.push[12] = int_of(y.shape[1]);
     group.push[13] = int_of(y.shape[2]);
-    group.push[14] = int_of(stride[0]);
-    group.push[15] = int_of(stride[1]);
-    group.push[16] = int_of(pad[0]);
-    group.push[17] = int_of(pad[2]);
-    group.push[18] = int_of(dilation[0]);
-    group.push[19] = int_of(dilation[1]);
+    set_window(group, 14, planner.graph(), op);
     group.push[20] = int_of((zero & 0xff) * 0x01010101);
     group.macs = static_cast<uint64_t>(elements(y) * given * taps);
     return true;
@@ -232,49 +236,30 @@ bool plan_depthwise(Planner& planner) {
     const int64_t channels = x.shape[3];
     if (!is_fast_type(x.type) || x.type != w.type || !w.constant || !bias.constant) return false;
     if (channels % 4 != 0 || w.shape[3] != 1) return false;
+    // The kernel is a constant of the shader, whose loops over it are unrolled.
+    constexpr int64_t kMaxTaps = 64;
+    if (w.shape[0] * w.shape[1] > kMaxTaps) return false;
     const bool integers = x.type == ElementType::kInt8;
     if (integers && graph.integer(op, 9) != 0) return false;
-    const auto pad = graph.integers(op, 0);
-    const auto stride = graph.integers(op, 1);
-    const auto dilation = graph.integers(op, 2);
-    constexpr int64_t kPixels = 1;
 
     Group& group = planner.begin("depthwise");
-    group.specialization = {{20, type_code(x.type)},
+    group.specialization = {{kTypeId, type_code(x.type)},
                             {21, static_cast<uint32_t>(w.shape[0])},
-                            {22, static_cast<uint32_t>(w.shape[1])},
-                            {23, static_cast<uint32_t>(kPixels)}};
-    planner.read(group, 5, 2, 24);
+                            {22, static_cast<uint32_t>(w.shape[1])}};
+    planner.read(group, 5, 2, 23);
     group.push[3] = int_of(
         static_cast<int64_t>(planner.add_constant(w.data.data(), w.data.size()) / size_of(w.type)));
-    std::vector<int32_t> biases(static_cast<size_t>(channels));
-    const auto count = static_cast<size_t>(elements(bias));
-    for (size_t c = 0; c < biases.size(); ++c) {
-        const size_t at = count == 1 ? 0 : c;
-        if (integers) {
-            std::memcpy(&biases[c], &bias.data[at * sizeof(int32_t)], sizeof(int32_t));
-        } else {
-            biases[c] = float_bits(bias, at);
-        }
-    }
+    const auto biases =
+        bias_words(bias, static_cast<size_t>(channels), static_cast<size_t>(channels));
     group.push[4] = int_of(static_cast<int64_t>(planner.add_constant(biases) / 16));
     group.push[5] = int_of(x.shape[1]);
     group.push[6] = int_of(x.shape[2]);
     group.push[7] = int_of(channels / 4);
     group.push[8] = int_of(y.shape[1]);
     group.push[9] = int_of(y.shape[2]);
-    group.push[10] = int_of(stride[0]);
-    group.push[11] = int_of(stride[1]);
-    group.push[12] = int_of(pad[0]);
-    group.push[13] = int_of(pad[2]);
-    group.push[14] = int_of(dilation[0]);
-    group.push[15] = int_of(dilation[1]);
+    set_window(group, 10, planner.graph(), op);
     group.push[16] = integers ? int_of(graph.integer(op, 8)) : 0;
-    group.push[17] = int_of(x.shape[0]);
     group.macs = static_cast<uint64_t>(elements(y) * w.shape[0] * w.shape[1]);
-    const int64_t threads =
-        x.shape[0] * y.shape[1] * ((y.shape[2] + kPixels - 1) / kPixels) * (channels / 4);
-    group.workgroups = static_cast<uint64_t>((threads + 63) / 64);
     return true;
 }
 

@@ -1,8 +1,9 @@
 // AVG_POOL2D and MAX_POOL2D on kernels/pool.comp.
+#include <spirv/unified1/TOSA.001000.1.h>
+
 #include "anchors.hpp"
 #include "elementwise.hpp"
 #include "lanes.hpp"
-#include "tosa_opcodes.hpp"
 
 namespace arm_runtime::vgf {
 namespace {
@@ -14,8 +15,6 @@ constexpr uint32_t kSplitId = 22;
 constexpr uint32_t kVectorsId = 23;
 constexpr uint32_t kInputBufferId = 24;
 constexpr uint32_t kIgnoreNanId = 25;
-
-int32_t int_of(int64_t value) { return static_cast<int32_t>(value); }
 
 /// reciprocal_scale of TOSA, of a whole window.
 int32_t multiplier_of(int64_t count) {

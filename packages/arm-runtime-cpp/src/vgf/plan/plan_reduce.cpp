@@ -1,8 +1,9 @@
 // REDUCE_... and ARGMAX on kernels/reduce.comp.
+#include <spirv/unified1/TOSA.001000.1.h>
+
 #include "anchors.hpp"
 #include "elementwise.hpp"
 #include "lanes.hpp"
-#include "tosa_opcodes.hpp"
 
 namespace arm_runtime::vgf {
 namespace {

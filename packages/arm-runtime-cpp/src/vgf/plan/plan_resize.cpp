@@ -1,7 +1,8 @@
 // RESIZE on kernels/resize.comp.
+#include <spirv/unified1/TOSA.001000.1.h>
+
 #include "anchors.hpp"
 #include "elementwise.hpp"
-#include "tosa_opcodes.hpp"
 
 namespace arm_runtime::vgf {
 

@@ -18,6 +18,9 @@ namespace arm_runtime::vgf {
 /// What a tensor takes: kernels store four elements, or words, at a time.
 uint64_t bytes_in_memory(const Tensor& tensor);
 
+/// "i8 [1, 56, 56, 24]"
+std::string text_of(const Tensor& tensor);
+
 /// A number of a dispatch that is known only when memory is planned: the place of a tensor's first
 /// element, which is added to a push constant, or its buffer, which is a specialization constant.
 struct PlaceOf {
@@ -49,6 +52,12 @@ struct Group {
     std::string text;
     std::string shape;
     uint64_t macs = 0;
+};
+
+/// The rows of a program, while its operators are looked at.
+struct Rows {
+    int64_t length;  ///< 0: it has none
+    bool reduced;    ///< whether the operator at hand makes one number for each row
 };
 
 class Planner {
@@ -116,7 +125,9 @@ class Planner {
     int64_t elements_of(uint32_t tensor) const { return elements(graph_.tensors[tensor]); }
 
     /// Gives memory to what the program of `tensor` cannot compute on the way.
-    void need_operands(uint32_t tensor, std::set<uint32_t>& seen);
+    void need_operands(uint32_t tensor, const Rows& rows, std::set<uint32_t>& seen);
+    /// Whether an elementwise operator is one step from memory.
+    bool is_cheap(uint32_t tensor) const;
     /// The last group that makes something that the program of `tensor` reads; -1: none.
     int last_group(uint32_t tensor, std::set<uint32_t>& seen) const;
     bool compute_in(Group& group, uint32_t tensor);
@@ -142,7 +153,6 @@ class Planner {
     std::set<uint32_t> deferred_;           ///< results of TRANSPOSE that are made when needed
     std::set<uint32_t> rows_;               ///< results of reductions that programs on rows compute
     std::set<uint32_t> read_otherwise_;     ///< by operators that are not elementwise
-    bool in_row_program_ = false;           ///< need_operands is about a program on rows
     std::vector<uint32_t> depths_;  ///< by root: operators of its program, one after the other
     std::map<uint32_t, std::vector<uint32_t>> output_ports_;  ///< resources, by root
     std::map<uint32_t, Slot> slots_;                          ///< of roots that have memory

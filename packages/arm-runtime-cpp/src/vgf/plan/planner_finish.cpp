@@ -3,6 +3,7 @@
 
 #include "../kernels/steps.h"
 #include "../memory_plan.hpp"
+#include "../shape_text.hpp"
 #include "planner.hpp"
 #include "program_writer.hpp"
 
@@ -13,9 +14,11 @@ constexpr uint64_t kAlignment = 256;  // of tensors; the largest minStorageBuffe
 constexpr uint64_t kMaxBytes = 0x7fffffff;
 constexpr uint32_t kMaxGroupsPerAxis = 65535;  // every device's maxComputeWorkGroupCount
 
-uint64_t aligned(uint64_t bytes, uint64_t to) { return (bytes + to - 1) / to * to; }
-
 }  // namespace
+
+std::string text_of(const Tensor& tensor) {
+    return std::string(name_of(tensor.type)) + " " + shape_text(tensor.shape);
+}
 
 uint64_t bytes_in_memory(const Tensor& tensor) {
     const auto count = static_cast<uint64_t>(elements(tensor));

@@ -6,6 +6,7 @@
 #include <spirv/unified1/spirv.hpp>
 #include <string>
 
+#include "../kernels/steps.h"
 #include "arm_runtime/vgf.hpp"
 
 namespace arm_runtime::vgf {
@@ -54,6 +55,10 @@ class Module {
     }
 
     std::vector<uint32_t> write(const ProgramBuilder& program) {
+        if (program.steps().size() > MAX_STEPS) {
+            throw Error("a fused program of " + std::to_string(program.steps().size()) +
+                        " steps is longer than kernels take");
+        }
         bound_ = kernel_.words[kBoundAt];
         Function& run = function("run");
         Function& prepare = function("prepare");

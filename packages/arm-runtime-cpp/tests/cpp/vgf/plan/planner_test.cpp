@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
+#include <spirv/unified1/TOSA.001000.1.h>
 
 #include <cstring>
 
 #include "vgf/kernels/steps.h"
 #include "vgf/plan/plan.hpp"
-#include "vgf/plan/tosa_opcodes.hpp"
 
 namespace arm_runtime::vgf {
 namespace {
@@ -114,6 +114,21 @@ TEST(Planner, SoftmaxIsOneProgramOnRows) {
     // A row takes 16 threads of 64: four rows are one workgroup.
     EXPECT_EQ(plan.dispatches[0].groups[0], 1U);
     EXPECT_EQ(plan.work_bytes, 0U);
+}
+
+TEST(Planner, RowsOfOneProgramHaveOneLength) {
+    // x less the sums of its rows of 128, then rows of 64 of that: two kinds of rows, so two
+    // programs.
+    Builder b;
+    const uint32_t x = b.input(kF32, {2, 128});
+    const uint32_t wide = b.add(TOSAREDUCE_SUM, {b.number(1), x}, kF32, {2, 1});
+    const uint32_t less = b.add(TOSASUB, {x, wide}, kF32, {2, 128});
+    const uint32_t shaped = b.add(TOSARESHAPE, {less, b.number(0)}, kF32, {4, 64});
+    const uint32_t narrow = b.add(TOSAREDUCE_SUM, {b.number(1), shaped}, kF32, {4, 1});
+    b.output(b.add(TOSASUB, {shaped, narrow}, kF32, {4, 64}));
+    std::vector<std::string> kernels;
+    for (const Dispatch& dispatch : b.plan().dispatches) kernels.emplace_back(dispatch.kernel);
+    EXPECT_EQ(kernels, (std::vector<std::string>{"row", "row"}));
 }
 
 TEST(Planner, AReductionThatOthersReadIsItsOwn) {
