@@ -3,12 +3,14 @@
 #include <cstring>
 #include <map>
 
+#include "device_buffer.hpp"
 #include "engine.hpp"
 #include "graph/graph.hpp"
 #include "kernels/steps.h"
 #include "memory_plan.hpp"
 #include "pipelines.hpp"
 #include "plan/plan.hpp"
+#include "plan/plan_text.hpp"
 #include "submission.hpp"
 
 namespace arm_runtime::vgf {
@@ -16,10 +18,6 @@ namespace {
 
 constexpr size_t kBuffers = 4;
 constexpr uint64_t kAlignment = 256;
-constexpr VkMemoryPropertyFlags kHost =
-    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-
-uint64_t aligned(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 bool overlap(const Slot& a, const Slot& b) {
     return a.buffer == b.buffer && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
@@ -31,40 +29,6 @@ bool overlap(const std::vector<Slot>& some, const std::vector<Slot>& others) {
                            [&](const Slot& b) { return overlap(a, b); });
     });
 }
-
-/// "dot; 20=0 21=4 ...": what the kernel was compiled with, and its constants.
-std::string variant_of(const Dispatch& dispatch) {
-    std::string out = dispatch.dot ? "dot;" : "";
-    for (const auto& [id, value] : dispatch.specialization) {
-        out += (out.empty() ? "" : " ") + std::to_string(id) + "=" + std::to_string(value);
-    }
-    return out;
-}
-
-/// Numbers, and texts that have no quotes or backslashes.
-std::string json_of(const Plan& plan) {
-    std::string out = "[";
-    for (const Dispatch& dispatch : plan.dispatches) {
-        uint64_t read = 0;
-        uint64_t written = 0;
-        for (const Slot& slot : dispatch.reads) read += slot.bytes;
-        for (const Slot& slot : dispatch.writes) written += slot.bytes;
-        out += out.size() > 1 ? ",\n" : "";
-        out += R"({"kernel": ")" + std::string(dispatch.kernel) + R"(", "operators": ")" +
-               dispatch.text + R"(", "shape": ")" + dispatch.shape + R"(", "read": )" +
-               std::to_string(read) + R"(, "written": )" + std::to_string(written) +
-               R"(, "macs": )" + std::to_string(dispatch.macs) + R"(, "groups": )" +
-               std::to_string(uint64_t{dispatch.groups[0]} * dispatch.groups[1]) +
-               R"(, "variant": ")" + variant_of(dispatch) + "\"}";
-    }
-    return out + "]";
-}
-
-struct Buffer {
-    Memory memory;  // before the handle, which goes first
-    Owned<VkBuffer> handle;
-    uint64_t bytes = 0;
-};
 
 class ComputeEngine : public Engine, private ResourceMemory {
   public:
@@ -142,10 +106,10 @@ class ComputeEngine : public Engine, private ResourceMemory {
                 slots_[i] = known->second;
                 continue;
             }
-            slots_[i] = {buffer, *size, aligned(resource.bytes)};
+            slots_[i] = {buffer, *size, aligned(resource.bytes, kAlignment)};
             for (const Resource& other : program_.resources) {
                 if (other.storage == resource.storage) {
-                    slots_[i].bytes = std::max(slots_[i].bytes, aligned(other.bytes));
+                    slots_[i].bytes = std::max(slots_[i].bytes, aligned(other.bytes, kAlignment));
                 }
             }
             *size += slots_[i].bytes;
@@ -184,7 +148,7 @@ class ComputeEngine : public Engine, private ResourceMemory {
 
     Slot upload_slot(uint32_t resource, Plan& plan) const {
         const uint64_t bytes = program_.resources[resource].bytes;
-        const Slot slot{BUFFER_CONSTANTS, aligned(plan.constants.size()), bytes};
+        const Slot slot{BUFFER_CONSTANTS, aligned(plan.constants.size(), kAlignment), bytes};
         plan.constants.resize(slot.offset + bytes);
         for (const auto& [known, data] : program_.uploads) {
             if (known == resource) std::memcpy(&plan.constants[slot.offset], data, bytes);
@@ -196,14 +160,16 @@ class ComputeEngine : public Engine, private ResourceMemory {
         make_buffer(BUFFER_WORK, plan.work_bytes, 0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
         make_buffer(BUFFER_CONSTANTS, plan.constants.size(), 0,
                     VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
-        make_buffer(BUFFER_INPUTS, use_.inputs, kHost, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
-        make_buffer(BUFFER_OUTPUTS, use_.outputs, kHost, VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
-        if (!plan.constants.empty()) upload(plan.constants);
+        make_buffer(BUFFER_INPUTS, use_.inputs, kHostMemory, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+        make_buffer(BUFFER_OUTPUTS, use_.outputs, kHostMemory, VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
+        if (!plan.constants.empty()) {
+            upload(device_, plan.constants, buffers_[BUFFER_CONSTANTS]);
+        }
     }
 
     void make_buffer(uint32_t index, uint64_t bytes, VkMemoryPropertyFlags required,
                      VkMemoryPropertyFlags preferred) {
-        Buffer& buffer = buffers_[index];
+        DeviceBuffer& buffer = buffers_[index];
         // Kernels count bytes with 31 bits.
         const uint64_t limit = std::min<uint64_t>(device_.max_buffer_range(), 0x7fffffff);
         if (bytes + 2 * kAlignment > limit) {
@@ -214,40 +180,7 @@ class ComputeEngine : public Engine, private ResourceMemory {
                         " on " + device_.name() +
                         " (2 GiB, or its maxStorageBufferRange if that is less)");
         }
-        buffer = buffer_of(bytes, required, preferred);
-    }
-
-    Buffer buffer_of(uint64_t bytes, VkMemoryPropertyFlags required,
-                     VkMemoryPropertyFlags preferred) {
-        const DeviceCalls& calls = device_.calls();
-        Buffer buffer;
-        // Kernels read and write whole vectors: a little more at the end.
-        buffer.bytes = aligned(bytes + kAlignment);
-        VkBufferCreateInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
-        info.size = buffer.bytes;
-        info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
-                     VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-        buffer.handle = make<VkBuffer>(device_.handle(), calls.CreateBuffer, calls.DestroyBuffer,
-                                       info, "vkCreateBuffer");
-        VkMemoryRequirements needs{};
-        calls.GetBufferMemoryRequirements(device_.handle(), buffer.handle, &needs);
-        buffer.memory = device_.allocate(needs.size, needs.memoryTypeBits, required, preferred);
-        check(calls.BindBufferMemory(device_.handle(), buffer.handle, buffer.memory.handle, 0),
-              "vkBindBufferMemory");
-        return buffer;
-    }
-
-    void upload(const std::vector<uint8_t>& data) {
-        const Buffer staging = buffer_of(data.size(), kHost, 0);
-        std::memcpy(staging.memory.mapped, data.data(), data.size());
-        Submission copy(device_, 0);
-        VkBufferCopy region{};
-        region.size = data.size();
-        device_.calls().CmdCopyBuffer(copy.begin(), staging.handle,
-                                      buffers_[BUFFER_CONSTANTS].handle, 1, &region);
-        copy.end();
-        copy.run();
+        buffer = make_device_buffer(device_, bytes, required, preferred);
     }
 
     void make_layout() {
@@ -435,7 +368,7 @@ class ComputeEngine : public Engine, private ResourceMemory {
     ResourceSlots slots_;
     uint64_t shared_bytes_ = 0;  ///< of the work buffer: what segments pass on
     MemoryUse use_{};
-    std::array<Buffer, kBuffers> buffers_;
+    std::array<DeviceBuffer, kBuffers> buffers_;
     Owned<VkDescriptorSetLayout> set_layout_;
     Owned<VkPipelineLayout> layout_;
     Owned<VkDescriptorPool> pool_;

@@ -32,7 +32,7 @@ class RandomGraph:
         self.made: list[Tensor] = list(self.inputs)
         self.whole = list(self.inputs)
         for _ in range(operators):
-            self.rng.choice([self.pair, self.pair, self.of_rows, self.shaped])()  # type: ignore[arg-type]
+            (self.pair, self.pair, self.of_rows, self.shaped)[self.rng.integers(4)]()
         ends = self.rng.choice(len(self.made) - len(SHAPES), 1) + len(SHAPES)
         self.graph.outputs = [self.made[i] for i in sorted({*ends, len(self.made) - 1})]
 

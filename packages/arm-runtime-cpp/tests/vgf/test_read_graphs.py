@@ -49,7 +49,7 @@ def read(cmake_build: Callable[..., Path]) -> Callable[[Path], None]:
 
 
 @pytest.mark.parametrize(("name", "dtype", "shape", "operands", "attrs"), OPERATORS, ids=[row[0] for row in OPERATORS])
-def test_operator(name, dtype, shape, operands, attrs, read, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_operator(name, dtype, shape, operands, attrs, read, tmp_path) -> None:
     (tmp_path / "one.vgf").write_bytes(graph_vgf(name, dtype, *shape, operands=operands, **attrs))
     read(tmp_path / "one.vgf")
 

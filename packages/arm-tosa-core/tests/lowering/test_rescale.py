@@ -166,7 +166,7 @@ def _rescaled(op: Op, interval: tuple[int, int]) -> tuple[int, int]:
     return max(result[0], -(2 ** (bits - 1))), min(result[1], 2 ** (bits - 1) - 1)
 
 
-def _combined(op: Op, interval) -> tuple[int, int]:  # type: ignore[no-untyped-def]
+def _combined(op: Op, interval) -> tuple[int, int]:
     if op.name == "CLAMP":
         return op.attrs["min_val"], op.attrs["max_val"]
     ends = [OPERATIONS[op.name](i, j) for i in interval(op.inputs[0]) for j in interval(op.inputs[1])]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def dequantized(lowering: Lowering, node: Node) -> Value:
     """The value of a dequantize node: the integers that it reads, with what they stand for."""
-    value: Value = lowering.values[node.args[0]]  # type: ignore[index]
+    value = _read(lowering, node)
     if value.quant is not None:
         return value
     if (run_time := _run_time(lowering.values, node)) is not None:
@@ -39,11 +39,17 @@ def dequantized(lowering: Lowering, node: Node) -> Value:
 
 def quantized(lowering: Lowering, node: Node) -> Value:
     """The value of a quantize node."""
-    value: Value = lowering.values[node.args[0]]  # type: ignore[index]
+    value = _read(lowering, node)
     if (run_time := _run_time(lowering.values, node)) is not None:
         low, high, kind = cast(tuple[int, int, torch.dtype], node.args[3:6])
         return lowering.builder.quantize_at_run_time(value, *run_time, low, high, kind)
     return lowering.builder.quantize(value, *_parameters(node, lowering.constants))
+
+
+def _read(lowering: Lowering, node: Node) -> Value:
+    """What a quantize or dequantize node reads."""
+    value: Value = lowering.values[node.all_input_nodes[0]]
+    return value
 
 
 def output_qparams(node: Node, data: dict[str, torch.Tensor]) -> tuple[QParams, torch.dtype] | None:

@@ -1,0 +1,27 @@
+// A buffer with memory of its own.
+#pragma once
+
+#include <vector>
+
+#include "device.hpp"
+
+namespace arm_runtime::vgf {
+
+/// What the host sees without flushing.
+constexpr VkMemoryPropertyFlags kHostMemory =
+    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+
+struct DeviceBuffer {
+    Memory memory;  // before the handle, which goes first
+    Owned<VkBuffer> handle;
+};
+
+/// A buffer of at least `bytes` that shaders read and write: kernels take whole vectors, so that it
+/// is a little larger. Throws Error.
+DeviceBuffer make_device_buffer(const Device& device, uint64_t bytes,
+                                VkMemoryPropertyFlags required, VkMemoryPropertyFlags preferred);
+
+/// Copies `data` to a buffer that the host does not see; what is submitted later finds it there.
+void upload(Device& device, const std::vector<uint8_t>& data, const DeviceBuffer& buffer);
+
+}  // namespace arm_runtime::vgf
