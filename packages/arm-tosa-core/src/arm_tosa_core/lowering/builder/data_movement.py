@@ -77,8 +77,7 @@ class DataMovement:
         for i, n in enumerate(new):
             if n == old[axis] and int(np.prod(new[:i], dtype=np.int64)) == before:
                 return i
-        require(False, f"reshapes {list(old)} to {list(new)}, across the axis of its per-channel scales")
-        raise AssertionError
+        raise Rejected(f"reshapes {list(old)} to {list(new)}, across the axis of its per-channel scales")
 
     def SLICE(self, x: Value, start: Sequence[int], size: Sequence[int]) -> Value:
         if tuple(size) == x.shape:
