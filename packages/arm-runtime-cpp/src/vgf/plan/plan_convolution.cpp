@@ -33,7 +33,7 @@ void set(Group& group, size_t at, const std::array<int32_t, 3>& values) {
 
 /// Several threads for each sum, where there are few sums, and long ones.
 void set_split(Group& group, int64_t terms, const DeviceTraits& device) {
-    const uint32_t split = lanes_of(group.elements, terms, 16, device);
+    const uint32_t split = lanes_of(group.elements, terms, 4, device);
     group.specialization.emplace_back(kSplitId, split);
     group.elements_per_group = elements_of_group(split);
 }
