@@ -102,10 +102,9 @@ const Instance::Candidate* Instance::choose(const std::string& wanted, bool grap
         const Candidate& candidate = candidates_[i];
         const auto& properties = candidate.properties;
         if (!fits(wanted, i, properties.deviceName)) continue;
-        if (graphs && !(candidate.has(kTensorsExtension) && candidate.has(kDataGraphExtension) &&
-                        properties.apiVersion >= VK_API_VERSION_1_3)) {
-            continue;
-        }
+        const bool runs_graphs = candidate.has(kTensorsExtension) && candidate.has(kDataGraphExtension) &&
+                                 properties.apiVersion >= VK_API_VERSION_1_3;
+        if (graphs && !runs_graphs) continue;
         if (properties.apiVersion < VK_API_VERSION_1_1) continue;
         if (!best || speed(properties.deviceType) > speed(best->properties.deviceType)) {
             best = &candidate;

@@ -196,6 +196,15 @@ def vector_norm(
     return b.aten.pow(b.aten.sum(powers, axes, keepdim), 1 / order)
 
 
+@op("aten.logsumexp.default", quant=Q.PIECEWISE)
+def logsumexp(b: CompositeBuilder[V], x: V, dims: Dims, keepdim: bool = False) -> V:
+    """The largest number is taken out first; where that is infinite, the largest finite one, for inf - inf is NaN."""
+    most = torch.finfo(x.dtype).max
+    top = b.aten.clamp(b.aten.amax(x, dims, True), -most, most)
+    y = b.aten.add(b.aten.log(b.aten.sum(b.aten.exp(b.aten.sub(x, top)), dims, True)), top)
+    return y if keepdim else b.aten.squeeze(y, dims)
+
+
 @op("aten.std_mean.correction", quant=Q.PIECEWISE)
 def std_mean(
     b: CompositeBuilder[V], x: V, dims: Dims = None, *, correction: float | None = None, keepdim: bool = False

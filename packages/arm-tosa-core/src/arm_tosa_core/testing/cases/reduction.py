@@ -112,6 +112,7 @@ CASES: list[OpCase] = [
     ),
     OpCase("norm/normalize", lambda: lambda x: torch.nn.functional.normalize(x, dim=-1), [(2, 6, 4)]),
     OpCase("logsumexp", lambda: lambda x: torch.logsumexp(x, 1), [(2, 6, 4)]),
+    OpCase("logsumexp/dims", lambda: lambda x: torch.logsumexp(x, (0, -1), keepdim=True), [(2, 6, 4)]),
     OpCase("norm/third", lambda: lambda x: torch.linalg.vector_norm(x, 3, dim=1), [(3, 9)]),
     OpCase("norm/half", lambda: lambda x: torch.linalg.vector_norm(x, 0.5, dim=1), [uniform((3, 4), 0.5, 1.5)]),
     OpCase("norm/zeroth", lambda: lambda x: torch.linalg.vector_norm(x * (x > 0), 0, dim=1), [(3, 9)]),
