@@ -102,7 +102,8 @@ const Instance::Candidate* Instance::choose(const std::string& wanted, bool grap
         const Candidate& candidate = candidates_[i];
         const auto& properties = candidate.properties;
         if (!fits(wanted, i, properties.deviceName)) continue;
-        const bool runs_graphs = candidate.has(kTensorsExtension) && candidate.has(kDataGraphExtension) &&
+        const bool runs_graphs = candidate.has(kTensorsExtension) &&
+                                 candidate.has(kDataGraphExtension) &&
                                  properties.apiVersion >= VK_API_VERSION_1_3;
         if (graphs && !runs_graphs) continue;
         if (properties.apiVersion < VK_API_VERSION_1_1) continue;
