@@ -4,8 +4,6 @@
 #include <map>
 #include <vector>
 
-#include "own_layers.hpp"
-
 namespace arm_runtime::vgf {
 namespace {
 
@@ -107,22 +105,12 @@ Device::Device(std::unique_ptr<Instance> instance, const Instance::Candidate& ch
     }
     calls_ = DeviceCalls(calls, handle(), engine != EngineKind::kCompute);
     calls_.GetDeviceQueue(handle(), queue_family_, 0, &queue_);
-    const std::string key = cache_key(chosen.properties);
-    const auto file = [&](const std::string& name) {
-        return CacheFile(cache_folder.empty() ? "" : std::filesystem::path(cache_folder) / name);
-    };
-    const char* const kind = engine == EngineKind::kCompute ? "vgf-compute-" : "vgf-";
-    cache_ = std::make_unique<PipelineCache>(calls_, handle(), file(kind + key + ".bin"));
-    if (engine == EngineKind::kLayer) {
-        const std::string name = "vgf-shaders-" + instance_->layers() + "-" + key + ".bin";
-        shaders_ = std::make_unique<ShaderStore>(file(name));
-        use_shader_store(handle(), *shaders_);
+    std::filesystem::path file;
+    if (!cache_folder.empty()) {
+        const char* const kind = engine == EngineKind::kCompute ? "vgf-compute-" : "vgf-";
+        file = std::filesystem::path(cache_folder) / (kind + cache_key(chosen.properties) + ".bin");
     }
-}
-
-void Device::save_caches() {
-    cache_->save();
-    if (shaders_) shaders_->save();
+    cache_ = std::make_unique<PipelineCache>(calls_, handle(), CacheFile(file));
 }
 
 void Device::choose_queue_family(VkPhysicalDevice physical) {

@@ -8,7 +8,6 @@
 
 #include "instance.hpp"
 #include "pipeline_cache.hpp"
-#include "shader_store.hpp"
 #include "vulkan_api.hpp"
 
 namespace arm_runtime::vgf {
@@ -49,8 +48,6 @@ class Device {
     /// Nanoseconds of a timestamp's tick; 0 if the queue has no timestamps.
     double timestamp_period() const { return timestamp_period_; }
     PipelineCache& cache() { return *cache_; }
-    /// Writes what was compiled since to the cache's folder.
-    void save_caches();
 
     /// Held while objects of the device are made or destroyed.
     std::mutex& loading() { return loading_; }
@@ -70,7 +67,6 @@ class Device {
     void choose_queue_family(VkPhysicalDevice physical);
 
     std::unique_ptr<Instance> instance_;
-    std::unique_ptr<ShaderStore> shaders_;  ///< with the emulation layer only; outlives the device
     OwnedDevice handle_;
     DeviceCalls calls_;
     std::string name_;

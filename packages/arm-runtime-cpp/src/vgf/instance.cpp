@@ -55,7 +55,6 @@ Instance::Instance(bool emulated) {
                 "install arm-runtime-cpp[layer]`, or set ARM_VGF_LAYERS to its deploy folder");
         }
         layers.emplace(*deploy);
-        layers_ = version_of_tensor_layer(*deploy);
     }
     VkApplicationInfo application{};
     application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;

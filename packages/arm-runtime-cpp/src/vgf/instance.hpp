@@ -29,13 +29,10 @@ class Instance {
     std::string list() const;
 
     const InstanceCalls& calls() const { return calls_; }
-    /// Which build of the emulation layer it has; empty: none.
-    const std::string& layers() const { return layers_; }
 
   private:
     OwnedInstance handle_;
     InstanceCalls calls_;
-    std::string layers_;
     std::vector<Candidate> candidates_;
 };
 

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "arm_runtime/vgf.hpp"
-#include "own_layers.hpp"
 
 namespace arm_runtime::vgf {
 namespace {
@@ -77,15 +76,6 @@ std::string package_manifest(const fs::path& deploy, const std::string& layer) {
     return text.replace(begin, end + 1 - begin, quoted(library.string()));
 }
 
-std::string own_manifest(const char* name, const char* entry, const std::string& library) {
-    return R"({"file_format_version": "1.1.0", "layer": {"name": )" + quoted(name) +
-           R"(, "type": "INSTANCE", "library_path": )" + quoted(library) +
-           R"(, "api_version": "1.3.0", "implementation_version": "1", )"
-           R"("description": "Keeps what the tensor layer makes", "functions": )"
-           R"({"vkNegotiateLoaderLayerInterfaceVersion": )" +
-           quoted(entry) + "}}}";
-}
-
 }  // namespace
 
 std::optional<fs::path> find_emulation_layer() {
@@ -102,13 +92,6 @@ std::optional<fs::path> find_emulation_layer() {
     return std::nullopt;
 }
 
-std::string version_of_tensor_layer(const fs::path& deploy) {
-    const fs::path library = deploy / "lib/libVkLayer_Tensor.so";
-    std::error_code ignored;
-    return std::to_string(fs::file_size(library, ignored)) + "-" +
-           std::to_string(fs::last_write_time(library, ignored).time_since_epoch().count());
-}
-
 LayerPath::LayerPath(const fs::path& deploy) {
     std::error_code missing;
     const fs::path temporary = fs::temp_directory_path(missing);
@@ -120,11 +103,8 @@ LayerPath::LayerPath(const fs::path& deploy) {
     }
     folder_ = pattern;
     try {
-        const auto own = library_of_own_layers();
         add(kGraphLayer, package_manifest(deploy, "VkLayer_Graph"));
-        if (own) add(kUpperLayer, own_manifest(kUpperLayer, kUpperEntry, *own));
         add(kTensorLayer, package_manifest(deploy, "VkLayer_Tensor"));
-        if (own) add(kLowerLayer, own_manifest(kLowerLayer, kLowerEntry, *own));
     } catch (...) {
         std::error_code ignored;
         fs::remove_all(folder_, ignored);

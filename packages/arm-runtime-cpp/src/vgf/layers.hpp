@@ -15,11 +15,8 @@ constexpr const char* kTensorLayer = "VK_LAYER_ML_Tensor_Emulation";
 /// the libraries of this process, then in `VIRTUAL_ENV`.
 std::optional<std::filesystem::path> find_emulation_layer();
 
-/// Tells one build of the tensor layer from another, for what is kept of its work.
-std::string version_of_tensor_layer(const std::filesystem::path& deploy);
-
 /// While it lives, the Vulkan loader finds the layers, and in the order that they need: the graph
-/// layer above the tensor layer, with our own around that. Old loaders order layers by the folders
+/// layer above the tensor layer. Old loaders order layers by the folders
 /// of their manifests, so each layer gets a folder of its own, in a temporary one that goes away
 /// with this object.
 ///

@@ -63,7 +63,7 @@ class Session::Impl {
         const std::lock_guard<std::mutex> lock(device_.loading());
         engine_ = device_.engine() == EngineKind::kCompute ? make_compute_engine(device_, program_)
                                                            : make_native_engine(device_, program_);
-        device_.save_caches();
+        device_.cache().save();
         describe_ports();
         forget_file();
     }

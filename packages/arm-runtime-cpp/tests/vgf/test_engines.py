@@ -91,19 +91,17 @@ def test_compute_needs_no_layer_and_no_variable(vgf: Any, file: Path, tmp_path: 
     assert done.stdout.split() == ["compute"], done.stderr
 
 
-@pytest.mark.parametrize(("engine", "files"), [("compute", 1), ("layer", 2)])
-def test_what_is_kept_between_processes(layer: Load, file: Path, tmp_path: Path, engine: str, files: int) -> None:
-    """A file of pipelines, and with the layer one of shaders; what was cut or holds something else is replaced."""
+@pytest.mark.parametrize("engine", ["compute", "layer"])
+def test_what_is_kept_between_processes(layer: Load, file: Path, tmp_path: Path, engine: str) -> None:
+    """A file of pipelines; what was cut or holds something else is replaced."""
     cache = tmp_path / "cache"
     load = f"import numpy as np; print(Session(open({str(file)!r}, 'rb').read()).run([np.full(4, -1, np.int32)]))"
-    whole: list[bytes] = []
+    whole = b""
     for broken in (lambda data: data[:-3], lambda data: bytes(len(data)), lambda data: b""):
         assert "[1, 1, 1, 1]" in child(load, ARM_VGF_CACHE=str(cache), ARM_VGF_ENGINE=engine).stdout
-        kept = sorted(cache.iterdir())
-        assert len(kept) == files
-        whole = whole or [path.read_bytes() for path in kept]
-        assert [path.read_bytes() for path in kept] == whole
-        for path in kept:
-            path.write_bytes(broken(path.read_bytes()))
+        (kept,) = cache.iterdir()
+        whole = whole or kept.read_bytes()
+        assert kept.read_bytes() == whole
+        kept.write_bytes(broken(whole))
     assert child(load, ARM_VGF_CACHE="", ARM_VGF_ENGINE=engine).returncode == 0
     assert child(load, ARM_VGF_CACHE="/proc/no such folder", ARM_VGF_ENGINE=engine).returncode == 0

@@ -52,7 +52,7 @@ def test_a_session_is_clean(layer: Load, cmake_build: Callable[..., Path], tmp_p
 def test_a_program_is_clean(
     layer: Load, pte: Path, cmake_build: Callable[..., Path], tmp_path: Path, engine: str
 ) -> None:
-    """The delegate in ``arm_runner``, whose shared library brings this runtime's own layers."""
+    """The delegate in ``arm_runner``."""
     x = np.random.default_rng(0).standard_normal((1, 3, 8, 8)).astype(np.float32)
     np.save(tmp_path / "x.npy", x)
     runner = cmake_build("host-asan", "arm_runner") / "arm_runner"

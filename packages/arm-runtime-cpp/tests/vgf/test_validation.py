@@ -14,9 +14,7 @@ MANIFESTS = Path("/usr/share/vulkan/explicit_layer.d")
 # Loaders put layers of this variable into the order in which they find their manifests: this runtime's own first.
 LAYERS = (
     "VK_LAYER_ML_Graph_Emulation",
-    "VK_LAYER_ARM_RUNTIME_above_tensors",
     "VK_LAYER_ML_Tensor_Emulation",
-    "VK_LAYER_ARM_RUNTIME_below_tensors",
     "VK_LAYER_KHRONOS_validation",
 )
 #: Test files and which of their tests, by engine.
