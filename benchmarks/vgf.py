@@ -141,14 +141,23 @@ def _tool(name: str) -> str:
     return str(Path(spec.submodule_search_locations[0], "binaries", "bin", name))
 
 
+#: In the emulation layer's folder, where the Vulkan loader is to look.
+MANIFESTS = "share/vulkan/explicit_layer.d"
+
+
+def _deploy() -> Path:
+    spec = find_spec("emulation_layer")
+    if spec is None or not spec.submodule_search_locations:
+        sys.exit("the emulation layer is missing: pip install ai-ml-emulation-layer-for-vulkan")
+    return Path(spec.submodule_search_locations[0], "deploy")
+
+
 def _layers(folder: Path) -> dict[str, str]:
     """The environment in which the Vulkan loader finds the emulation layer, graph above tensor."""
-    spec = find_spec("emulation_layer")
-    assert spec is not None and spec.submodule_search_locations
-    deploy = Path(spec.submodule_search_locations[0], "deploy")
+    deploy = _deploy()
     for number, name in enumerate(("VkLayer_Graph.json", "VkLayer_Tensor.json")):
         (folder / f"layer{number}").mkdir(exist_ok=True)
-        shutil.copy(deploy / "share/vulkan/explicit_layer.d" / name, folder / f"layer{number}")
+        shutil.copy(deploy / MANIFESTS / name, folder / f"layer{number}")
     return {
         "VK_LAYER_PATH": f"{folder / 'layer0'}:{folder / 'layer1'}",
         "VK_INSTANCE_LAYERS": "VK_LAYER_ML_Graph_Emulation:VK_LAYER_ML_Tensor_Emulation",
@@ -195,6 +204,8 @@ def main() -> None:
     parser.add_argument("--engines", type=lambda words: words.split(","), default=["compute", "layer"])
     add_results_option(parser, "vgf")
     options = parser.parse_args()
+    if "layer" in options.engines:  # the Vulkan loader looks there
+        os.environ.setdefault("VK_LAYER_PATH", str(_deploy() / MANIFESTS))
     for program in options.programs:
         for measurement in record(options.results, _measured(program, options.engines, options.repeat, options.rounds)):
             print(progress(measurement), flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -34,6 +35,32 @@ def test_who_would_run_graphs(monkeypatch: pytest.MonkeyPatch, case: str) -> Non
     found = health._engine()
     assert (found.what, found.state, found.detail) == ("VGF engine", state, detail)
     assert fix in found.fix and bool(found.fix) == bool(fix)
+
+
+@pytest.mark.parametrize(
+    ("folders", "said", "expected"),
+    [
+        (None, "", ("ok", "not installed", "")),
+        (["/p"], "found: layer on card: asked", ("ok", "layer on card: asked", "")),
+        (
+            ["/p"],
+            "failed: the loader does not know it",
+            (
+                "broken",
+                "the loader does not know it",
+                "set VK_LAYER_PATH=/p/deploy/share/vulkan/explicit_layer.d",
+            ),
+        ),
+    ],
+)
+def test_the_emulation_layer(
+    monkeypatch: pytest.MonkeyPatch, folders: list[str] | None, said: str, expected: tuple[str, str, str]
+) -> None:
+    spec = None if folders is None else SimpleNamespace(submodule_search_locations=folders)
+    monkeypatch.setattr(health, "run_tool", lambda *_, **__: said)
+    monkeypatch.setattr(health, "find_spec", lambda name: spec if name == "emulation_layer" else object())
+    found = health._emulation_layer()
+    assert (found.state, found.detail, found.fix) == expected
 
 
 def test_without_the_runtime_the_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

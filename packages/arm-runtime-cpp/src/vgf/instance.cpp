@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <optional>
 
 #include "layers.hpp"
 
@@ -46,16 +45,8 @@ bool Instance::Candidate::has(const char* extension) const {
 
 Instance::Instance(bool emulated) {
     const Loader& loader = Loader::get();
-    std::optional<LayerPath> layers;
-    if (emulated) {
-        const auto deploy = find_emulation_layer();
-        if (!deploy) {
-            throw Error(
-                "Arm's emulation layer, which the engine `layer` needs, is not installed: `pip "
-                "install arm-runtime-cpp[layer]`, or set ARM_VGF_LAYERS to its deploy folder");
-        }
-        layers.emplace(*deploy);
-    }
+    std::vector<const char*> layers;
+    if (emulated) layers = emulation_layers(loader);
     VkApplicationInfo application{};
     application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
     application.pApplicationName = "arm_runtime";
@@ -63,10 +54,8 @@ Instance::Instance(bool emulated) {
     VkInstanceCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
     info.pApplicationInfo = &application;
-    if (layers) {
-        info.enabledLayerCount = static_cast<uint32_t>(layers->names().size());
-        info.ppEnabledLayerNames = layers->names().data();
-    }
+    info.enabledLayerCount = static_cast<uint32_t>(layers.size());
+    info.ppEnabledLayerNames = layers.data();
     handle_ = make_instance(loader, info);
     calls_ = InstanceCalls(loader, handle_.get());
 

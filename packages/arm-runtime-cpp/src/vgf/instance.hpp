@@ -18,7 +18,7 @@ class Instance {
         bool has(const char* extension) const;
     };
 
-    /// `emulated`: with Arm's emulation layer, which is found here.
+    /// `emulated`: with Arm's emulation layer.
     /// Throws Error, with what to install: no loader, no driver, or no emulation layer.
     explicit Instance(bool emulated);
 

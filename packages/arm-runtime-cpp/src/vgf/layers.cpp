@@ -1,11 +1,15 @@
 #include "layers.hpp"
 
+#include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
+#include <cstring>
+#include <filesystem>
+#include <optional>
 #include <set>
+#include <sstream>
 
 #include "arm_runtime/vgf.hpp"
 
@@ -14,13 +18,39 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kVariable = "VK_LAYER_PATH";
-constexpr const char* kPackage = "emulation_layer/deploy";
+constexpr const char* kNames[] = {"VK_LAYER_ML_Graph_Emulation", "VK_LAYER_ML_Tensor_Emulation"};
+constexpr const char* kLibraries[] = {"libVkLayer_Graph.so", "libVkLayer_Tensor.so"};
+/// In the pip package, the folder of the layers' manifests; the libraries lie in `../../../lib`.
+constexpr const char* kManifests = "emulation_layer/deploy/share/vulkan/explicit_layer.d";
 
-bool has_layers(const fs::path& deploy) {
-    std::error_code ignored;
-    return fs::exists(deploy / "lib/libVkLayer_Graph.so", ignored) &&
-           fs::exists(deploy / "lib/libVkLayer_Tensor.so", ignored);
+/// The manifests name libraries without a folder. The dynamic linker then takes one of that name
+/// that is loaded already.
+void load_libraries() {
+    for (const char* const variable : {"VK_LAYER_PATH", "VK_ADD_LAYER_PATH"}) {
+        const char* const value = std::getenv(variable);
+        std::istringstream folders(value ? value : "");
+        for (std::string folder; std::getline(folders, folder, ':');) {
+            for (const char* const library : kLibraries) {
+                const fs::path path = fs::path(folder) / "../../../lib" / library;
+                dlopen(path.c_str(),
+                       RTLD_NOW | RTLD_LOCAL);  // the Vulkan loader says if it lacks it
+            }
+        }
+    }
+}
+
+bool has_layers(const Loader& loader) {
+    const auto enumerate = reinterpret_cast<PFN_vkEnumerateInstanceLayerProperties>(
+        loader.GetInstanceProcAddr(VK_NULL_HANDLE, "vkEnumerateInstanceLayerProperties"));
+    uint32_t count = 0;
+    check(enumerate(&count, nullptr), "vkEnumerateInstanceLayerProperties");
+    std::vector<VkLayerProperties> found(count);
+    check(enumerate(&count, found.data()), "vkEnumerateInstanceLayerProperties");
+    return std::all_of(std::begin(kNames), std::end(kNames), [&](const char* name) {
+        return std::any_of(found.begin(), found.end(), [&](const VkLayerProperties& layer) {
+            return std::strcmp(layer.layerName, name) == 0;
+        });
+    });
 }
 
 /// The folders above every library that this process has loaded: one of them is the site-packages
@@ -50,94 +80,30 @@ std::set<fs::path> folders_of_virtual_env() {
     return found;
 }
 
-std::string quoted(const std::string& text) {
-    std::string out;
-    for (const char c : text) {
-        if (c == '"' || c == '\\') out += '\\';
-        out += c;
-    }
-    return '"' + out + '"';
-}
-
-/// The package's manifest, with the library's absolute path, which a loader finds from anywhere.
-std::string package_manifest(const fs::path& deploy, const std::string& layer) {
-    const fs::path source = deploy / "share/vulkan/explicit_layer.d" / (layer + ".json");
-    std::ifstream file(source);
-    std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    const size_t key = text.find("\"library_path\"");
-    const size_t colon = text.find(':', key);
-    const size_t begin = text.find('"', colon);
-    const size_t end = text.find('"', begin + 1);
-    if (!file || key == std::string::npos || end == std::string::npos) {
-        throw Error(source.string() +
-                    " is no layer manifest; reinstall ai-ml-emulation-layer-for-vulkan");
-    }
-    const fs::path library = fs::absolute(deploy / "lib" / ("lib" + layer + ".so"));
-    return text.replace(begin, end + 1 - begin, quoted(library.string()));
-}
-
-}  // namespace
-
-std::optional<fs::path> find_emulation_layer() {
-    if (const char* const folder = std::getenv("ARM_VGF_LAYERS")) {
-        if (has_layers(folder)) return folder;
-        throw Error(std::string("ARM_VGF_LAYERS is ") + folder +
-                    ", which does not hold lib/libVkLayer_Graph.so and lib/libVkLayer_Tensor.so");
-    }
+std::optional<fs::path> find_package() {
+    std::error_code ignored;
     for (const auto& folders : {folders_of_process(), folders_of_virtual_env()}) {
         for (const fs::path& folder : folders) {
-            if (has_layers(folder / kPackage)) return folder / kPackage;
+            if (fs::exists(folder / kManifests, ignored)) return folder / kManifests;
         }
     }
     return std::nullopt;
 }
 
-LayerPath::LayerPath(const fs::path& deploy) {
-    std::error_code missing;
-    const fs::path temporary = fs::temp_directory_path(missing);
-    std::string pattern = (temporary / "arm_vgf_layers_XXXXXX").string();
-    if (missing || mkdtemp(pattern.data()) == nullptr) {
+}  // namespace
+
+std::vector<const char*> emulation_layers(const Loader& loader) {
+    load_libraries();
+    if (has_layers(loader)) return {std::begin(kNames), std::end(kNames)};
+    if (const auto manifests = find_package()) {
         throw Error(
-            "cannot make a temporary folder for layer manifests; TMPDIR must name one "
-            "that can be written to");
+            "the Vulkan loader does not know Arm's emulation layer, which the engine `layer` "
+            "needs: set VK_LAYER_PATH=" +
+            manifests->string());
     }
-    folder_ = pattern;
-    try {
-        add(kGraphLayer, package_manifest(deploy, "VkLayer_Graph"));
-        add(kTensorLayer, package_manifest(deploy, "VkLayer_Tensor"));
-    } catch (...) {
-        std::error_code ignored;
-        fs::remove_all(folder_, ignored);
-        throw;
-    }
-    std::string path;
-    for (const char* const name : names_)
-        path += (path.empty() ? "" : ":") + (folder_ / name).string();
-    if (const char* const before = std::getenv(kVariable)) {
-        before_ = before;
-        path += ":" + *before_;
-    }
-    setenv(kVariable, path.c_str(), 1);
-}
-
-void LayerPath::add(const char* name, const std::string& manifest) {
-    const fs::path folder = folder_ / name;
-    fs::create_directory(folder);
-    std::ofstream out(folder / "layer.json");
-    out << manifest;
-    out.close();
-    if (!out) throw Error("cannot write a layer manifest to " + folder.string());
-    names_.push_back(name);
-}
-
-LayerPath::~LayerPath() {
-    if (before_) {
-        setenv(kVariable, before_->c_str(), 1);
-    } else {
-        unsetenv(kVariable);
-    }
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
+    throw Error(
+        "Arm's emulation layer, which the engine `layer` needs, is not installed: `pip install "
+        "arm-runtime-cpp[layer]`, or set VK_LAYER_PATH to the folder of its manifests");
 }
 
 }  // namespace arm_runtime::vgf

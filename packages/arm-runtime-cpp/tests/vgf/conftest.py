@@ -32,6 +32,10 @@ def vgf(runtime: Any) -> Any:
 @pytest.fixture(scope="session")
 def layer(vgf: Any) -> Callable[[bytes], Any]:
     """Sessions on Arm's emulation layer; CI has it."""
+    from vgf_process import manifests
+
+    if folder := manifests():
+        os.environ.setdefault("VK_LAYER_PATH", str(folder))
 
     def load(data: bytes) -> Any:
         return vgf.Session(data, engine="layer")

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from vgf_files import Load, graph_vgf
-from vgf_process import emulation_layer
 
 from arm_tosa_core.tosa.ir import DType
 
@@ -19,7 +18,7 @@ def test_runs_allocate_nothing(layer: Load, cmake_build: Callable[..., Path], tm
     """Whatever is counted was asked for by the driver or by Arm's emulation layer (one per run, of its graph layer)."""
     (tmp_path / "abs.vgf").write_bytes(graph_vgf("ABS", DType.INT32, 16))
     program = cmake_build("host", "vgf_count_allocations") / "tests" / "vgf" / "vgf_count_allocations"
-    env = {**os.environ, **emulation_layer(), "ARM_VGF_CACHE": str(tmp_path), "ARM_VGF_ENGINE": engine}
+    env = {**os.environ, "ARM_VGF_CACHE": str(tmp_path), "ARM_VGF_ENGINE": engine}
     command = [str(program), str(tmp_path / "abs.vgf"), "20"]
     done = subprocess.run(command, env=env, check=True, stdout=subprocess.PIPE, text=True, timeout=300)
     control, runs, *lines = done.stdout.splitlines()

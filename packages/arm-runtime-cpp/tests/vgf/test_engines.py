@@ -85,9 +85,8 @@ def test_what_is_missing_is_said(vgf: Any, file: Path, tmp_path: Path) -> None:
 
 
 def test_compute_needs_no_layer_and_no_variable(vgf: Any, file: Path, tmp_path: Path) -> None:
-    """With a folder for temporary files that does not exist, where the layer's manifests would be."""
     load = f"print(Session(open({str(file)!r}, 'rb').read(), engine='compute').engine)"
-    done = child(load, ARM_VGF_LAYERS="/nowhere", TMPDIR="/nowhere")
+    done = child(load, VK_LAYER_PATH="/nowhere", TMPDIR="/nowhere")
     assert done.stdout.split() == ["compute"], done.stderr
 
 

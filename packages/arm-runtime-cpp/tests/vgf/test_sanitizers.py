@@ -12,7 +12,6 @@ import pytest
 import torch
 from vgf_files import Load, graph_vgf
 from vgf_net import Net
-from vgf_process import emulation_layer
 
 from arm_tosa_core.tosa.ir import DType
 
@@ -30,7 +29,6 @@ def clean(command: list[str], folder: Path, engine: str) -> None:
         "LSAN_OPTIONS": f"suppressions={folder / 'leaks'}",
         "ARM_VGF_CACHE": str(folder / "cache"),
         "ARM_VGF_ENGINE": engine,
-        **emulation_layer(),
     }
     for _ in range(2):
         done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=600, check=False)

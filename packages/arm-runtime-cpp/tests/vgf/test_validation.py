@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from vgf_files import Load
+from vgf_process import manifests
 
 MANIFESTS = Path("/usr/share/vulkan/explicit_layer.d")
-# Loaders put layers of this variable into the order in which they find their manifests: this runtime's own first.
-LAYERS = (
-    "VK_LAYER_ML_Graph_Emulation",
-    "VK_LAYER_ML_Tensor_Emulation",
-    "VK_LAYER_KHRONOS_validation",
-)
+LAYERS = ("VK_LAYER_ML_Graph_Emulation", "VK_LAYER_ML_Tensor_Emulation", "VK_LAYER_KHRONOS_validation")
 #: Test files and which of their tests, by engine.
 PROGRAMS = {
     "compute": ("test_session.py", "every_type or narrow or bfloat16 or profile or threads"),
@@ -26,6 +23,22 @@ PROGRAMS = {
 BEST_PRACTICES = "khronos_validation.enables = VK_VALIDATION_FEATURE_ENABLE_BEST_PRACTICES_EXT"
 
 
+def emulation_above_validation(folder: Path) -> dict[str, str]:
+    """Loaders put the layers of VK_INSTANCE_LAYERS into the order in which they find their manifests: each of the
+    emulation layer's gets a folder of its own."""
+    emulation = manifests()
+    assert emulation is not None
+    folders = [folder / "graph", folder / "tensor", MANIFESTS]
+    for alone, name in zip(folders, ("VkLayer_Graph.json", "VkLayer_Tensor.json"), strict=False):
+        alone.mkdir(exist_ok=True)
+        shutil.copy(emulation / name, alone)
+    return {
+        "VK_LAYER_PATH": os.pathsep.join(map(str, folders)),
+        "VK_INSTANCE_LAYERS": os.pathsep.join(LAYERS),
+        "LD_LIBRARY_PATH": str(emulation.parents[2] / "lib"),
+    }
+
+
 def played(engine: str, folder: Path, settings: str = "") -> str:
     """What tests print on an engine, with the validation layer's messages; they pass."""
     text = f"khronos_validation.report_flags = error,warn,perf\n{settings}\n"
@@ -33,9 +46,10 @@ def played(engine: str, folder: Path, settings: str = "") -> str:
     variables = {
         **os.environ,
         "VK_LAYER_PATH": str(MANIFESTS),
-        "VK_INSTANCE_LAYERS": os.pathsep.join(LAYERS if engine == "layer" else LAYERS[-1:]),
+        "VK_INSTANCE_LAYERS": LAYERS[-1],
         "VK_LAYER_SETTINGS_PATH": str(folder),
         "ARM_VGF_CACHE": str(folder),
+        **(emulation_above_validation(folder) if engine == "layer" else {}),
     }
     file, tests = PROGRAMS[engine]
     path = str(Path(__file__).with_name(file))

@@ -8,14 +8,17 @@ from pathlib import Path
 
 
 def child(code: str, **env: str) -> "subprocess.CompletedProcess[str]":
-    """Runs code that has ``Session``, with these variables and none of the user's that concern Vulkan or VGF."""
+    """Runs code that has ``Session``, with these variables and none of the user's that concern Vulkan or VGF; the
+    Vulkan loader finds Arm's emulation layer."""
     given = {k: v for k, v in os.environ.items() if not k.startswith(("ARM_VGF", "VK_", "VIRTUAL_ENV"))}
+    given["VK_LAYER_PATH"] = str(manifests() or "")
     command = [sys.executable, "-c", f"from arm_runtime.vgf import Session\n{code}"]
     return subprocess.run(command, env={**given, **env}, capture_output=True, text=True, timeout=300, check=False)
 
 
-def emulation_layer() -> dict[str, str]:
-    """The variable by which C++ programs, which lie in no Python environment, find Arm's emulation layer."""
+def manifests() -> Path | None:
+    """The folder by which the Vulkan loader finds Arm's emulation layer, if that is installed."""
     spec = find_spec("emulation_layer")
-    assert spec is not None and spec.origin is not None, "not installed: the fixture `layer` skips then"
-    return {"ARM_VGF_LAYERS": str(Path(spec.origin).parent / "deploy")}
+    if spec is None or spec.origin is None:
+        return None
+    return Path(spec.origin).parent / "deploy" / "share" / "vulkan" / "explicit_layer.d"

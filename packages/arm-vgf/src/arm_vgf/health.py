@@ -6,6 +6,7 @@ import ctypes
 import ctypes.util
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 from arm_tosa_core.plugin.health import TIMEOUT_S, Finding, first_line, tool
 from arm_tosa_core.support.errors import ToolError
@@ -15,9 +16,10 @@ _RUNNING = "running VGF"
 _DRIVERS = "apt install libvulkan1 mesa-vulkan-drivers, or your GPU's driver"
 # Run in a process of its own: a driver that crashes must not take the report with it. Drivers print, too.
 _FIND = """
+import sys
 from arm_runtime.vgf import VgfError, find_device
 try:
-    device = find_device()
+    device = find_device(engine=sys.argv[1] or None)
     print(f"found: {device.engine} on {device.name}: {device.engine_reason}")
 except VgfError as error:
     print(f"failed: {error}")
@@ -35,21 +37,36 @@ def _vulkan_loader() -> Finding:
 
 def _engine() -> Finding:
     """Who would run graphs here, and why."""
-    what = "VGF engine"
+    return _device("VGF engine", "", _RUNNING, _DRIVERS)
+
+
+def _emulation_layer() -> Finding:
+    """Whether the Vulkan loader knows Arm's layer; it is no fault if that is not installed."""
+    what, needed_for = "Arm's emulation layer", "comparing with it"
+    spec = find_spec("emulation_layer")
+    if spec is None or not spec.submodule_search_locations:
+        return Finding(what, "ok", "not installed", needed_for)
+    manifests = Path(spec.submodule_search_locations[0], "deploy", "share", "vulkan", "explicit_layer.d")
+    return _device(what, "layer", needed_for, f"set VK_LAYER_PATH={manifests}")
+
+
+def _device(what: str, engine: str, needed_for: str, fix: str) -> Finding:
+    """The device that an engine takes; an empty one is the default."""
     if find_spec("arm_runtime") is None:
-        return Finding(what, "missing", "", _RUNNING, "pip install arm-runtime-cpp")
+        return Finding(what, "missing", "", needed_for, "pip install arm-runtime-cpp")
     try:
-        said = run_tool("the VGF runtime", [sys.executable, "-c", _FIND], timeout=TIMEOUT_S)
+        said = run_tool("the VGF runtime", [sys.executable, "-c", _FIND, engine], timeout=TIMEOUT_S)
     except ToolError as error:
-        return Finding(what, "broken", first_line(error), _RUNNING, _DRIVERS)
+        return Finding(what, "broken", first_line(error), needed_for, fix)
     verdicts = dict(line.split(": ", 1) for line in said.splitlines() if line.startswith(("found: ", "failed: ")))
     if "found" in verdicts:
-        return Finding(what, "ok", verdicts["found"], _RUNNING)
-    return Finding(what, "broken", verdicts.get("failed", "it said nothing"), _RUNNING, _DRIVERS)
+        return Finding(what, "ok", verdicts["found"], needed_for)
+    return Finding(what, "broken", verdicts.get("failed", "it said nothing"), needed_for, fix)
 
 
 HEALTH = (
     tool("model-converter", "ai-ml-sdk-model-converter", "compiling for VGF"),
     _vulkan_loader,
     _engine,
+    _emulation_layer,
 )
