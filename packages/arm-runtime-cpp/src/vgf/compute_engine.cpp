@@ -19,10 +19,6 @@ namespace {
 constexpr size_t kBuffers = 4;
 constexpr uint64_t kAlignment = 256;
 
-bool overlap(const Slot& a, const Slot& b) {
-    return a.buffer == b.buffer && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
-}
-
 bool overlap(const std::vector<Slot>& some, const std::vector<Slot>& others) {
     return std::any_of(some.begin(), some.end(), [&](const Slot& a) {
         return std::any_of(others.begin(), others.end(),
@@ -61,13 +57,9 @@ class ComputeEngine : public Engine, private ResourceMemory {
         use_.constants = plan.constants.size();
     }
 
-    uint8_t* input(size_t index) override {
-        return buffers_[BUFFER_INPUTS].memory.mapped +
-               slots_[program_.inputs[index].resource].offset;
-    }
+    uint8_t* input(size_t index) override { return mapped(program_.inputs[index].resource); }
     const uint8_t* output(size_t index) override {
-        return buffers_[BUFFER_OUTPUTS].memory.mapped +
-               slots_[program_.outputs[index].resource].offset;
+        return mapped(program_.outputs[index].resource);
     }
     const MemoryUse& memory() const override { return use_; }
     const std::string& plan() const override { return plan_text_; }
@@ -85,6 +77,11 @@ class ComputeEngine : public Engine, private ResourceMemory {
     }
 
   private:
+    uint8_t* mapped(uint32_t resource) const {
+        const Slot& slot = slots_[resource];
+        return buffers_[slot.buffer].memory.mapped + slot.offset;
+    }
+
     /// Inputs, outputs, and what one segment leaves for another.
     void place_resources() {
         slots_.resize(program_.resources.size());
@@ -94,10 +91,10 @@ class ComputeEngine : public Engine, private ResourceMemory {
             if (resource.role == Role::kConstant) continue;
             uint32_t buffer = BUFFER_WORK;
             uint64_t* size = &shared_bytes_;
-            if (resource.role == Role::kInput) {
+            if (resource.home == Role::kInput) {
                 buffer = BUFFER_INPUTS;
                 size = &use_.inputs;
-            } else if (resource.role == Role::kOutput) {
+            } else if (resource.home == Role::kOutput) {
                 buffer = BUFFER_OUTPUTS;
                 size = &use_.outputs;
             }

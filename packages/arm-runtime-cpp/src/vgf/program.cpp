@@ -99,14 +99,16 @@ class Reader {
             Resource r = read_resource(i);
             if (const auto group = resources_->getAliasGroupId(i)) {
                 r.storage = groups.emplace(*group, i).first->second;
-                if (program_.resources.size() > r.storage &&
-                    program_.resources[r.storage].role != r.role) {
+                Resource& first = r.storage == i ? r : program_.resources[r.storage];
+                if ((first.role == Role::kConstant) != (r.role == Role::kConstant)) {
                     throw Error("VGF resource " + text(i) + ": it shares memory with resource " +
-                                text(r.storage) + ", which has another category");
+                                text(r.storage) + ", and one of them is a constant");
                 }
+                if (first.role != r.role) first.home = Role::kOutput;
             }
             program_.resources.push_back(std::move(r));
         }
+        for (Resource& r : program_.resources) r.home = program_.resources[r.storage].home;
     }
 
     Resource read_resource(uint32_t index) {
@@ -149,7 +151,8 @@ class Reader {
                 static_cast<VkFormat>(format),
                 std::move(shape),
                 bytes,
-                index};
+                index,
+                role};
     }
 
     static void check_packed(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides,
@@ -344,10 +347,11 @@ class Reader {
             const uint32_t index = sequence_->getBindingSlotMrtIndex(slots, i);
             check_index(index, program_.resources.size(), where, "resource");
             const Resource& r = program_.resources[index];
-            if (r.role != role) {
+            const bool output = role == Role::kOutput;
+            if (r.role != role && !(output && r.role == Role::kInput)) {
                 throw Error(where + ": resource " + text(index) + " is no " + kind);
             }
-            if (!seen.insert(index).second) {
+            if (!seen.insert(index).second && !output) {
                 throw Error(where + ": resource " + text(index) + " is there twice");
             }
             const auto type = type_of(r.format);

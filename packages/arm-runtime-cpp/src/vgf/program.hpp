@@ -24,6 +24,9 @@ struct Resource {
     std::vector<int64_t> shape;  ///< at least one dimension, each at least 1
     uint64_t bytes;
     uint32_t storage;  ///< equal for resources that share memory (an alias group)
+    /// In whose memory it lies: that of its role, or of outputs if its alias group has several.
+    /// several.
+    Role home = Role::kIntermediate;
 };
 
 /// Where a segment's code finds a resource.

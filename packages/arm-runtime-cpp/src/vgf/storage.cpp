@@ -111,7 +111,7 @@ std::vector<std::vector<uint32_t>> Storage::shared_by(std::initializer_list<Role
     std::map<uint32_t, std::vector<uint32_t>> found;
     for (uint32_t i = 0; i < objects_.size(); ++i) {
         const Resource& resource = program_.resources[i];
-        const bool wanted = std::find(roles.begin(), roles.end(), resource.role) != roles.end();
+        const bool wanted = std::find(roles.begin(), roles.end(), resource.home) != roles.end();
         if (wanted && objects_[i].usage != 0) found[resource.storage].push_back(i);
     }
     std::vector<std::vector<uint32_t>> groups;

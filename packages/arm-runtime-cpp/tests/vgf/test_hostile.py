@@ -51,10 +51,6 @@ ROWS: dict[str, tuple[Callable[[], bytes], str]] = {
     "too many strides": (lambda: resource(strides=(4, 4)), "resource 0: strides"),
     "format": (lambda: resource(format=1), "resource 0: format 1 is not supported"),
     "image": (lambda: resource(descriptor=3), "resource 0: descriptor type 3 is not supported"),
-    "alias of another kind": (
-        lambda: write([Resource("Input", alias=1), Resource("Output", alias=1)], [graph()], *PORTS),
-        "resource 1: it shares memory with resource 0, which has another category",
-    ),
     "constant's size": (lambda: constant(data=bytes(12)), "constant 0: it has 12 bytes, .* takes 16"),
     "constant's sparsity": (lambda: constant(sparse=1), "constant 0: sparse along dimension 1 of 1"),
     "no segments": (lambda: write([], [], [], []), "it has no segments"),

@@ -195,23 +195,21 @@ class Reader {
         }
     }
 
-    /// Outputs may share memory with nothing that the graph reads, and with no other output.
+    /// Outputs may share memory with inputs, and with another output if both are the same tensor.
     void finish() {
         const auto count = static_cast<uint32_t>(type_->members.size()) - type_->inputs;
-        std::set<uint32_t> taken;
-        for (const GraphPort& port : graph_.inputs) {
-            taken.insert(program_.resources[port.resource].storage);
-        }
+        std::map<uint32_t, uint32_t> taken;
         for (uint32_t index = 0; index < count; ++index) {
             const auto found = outputs_.find(index);
             if (found == outputs_.end()) throw Error("graph output " + text(index) + " is not set");
             const Resource& resource = program_.resources[found->second.resource];
             const bool writable =
                 resource.role == Role::kOutput || resource.role == Role::kIntermediate;
-            if (!writable || !taken.insert(resource.storage).second) {
+            const uint32_t tensor = found->second.tensor;
+            if (!writable || taken.emplace(resource.storage, tensor).first->second != tensor) {
                 throw Error("graph output " + text(index) + " cannot be written to resource " +
                             text(found->second.resource) + ", " +
-                            (writable ? "whose memory is another's too"
+                            (writable ? "whose memory another output takes"
                                       : "which is an input or a constant"));
             }
             graph_.outputs.push_back(found->second);

@@ -19,6 +19,10 @@ struct Slot {
     uint64_t bytes = 0;
 };
 
+inline bool overlap(const Slot& a, const Slot& b) {
+    return a.buffer == b.buffer && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+}
+
 /// A number that kernels hold in 32 bits: planning refuses what is larger.
 inline int32_t int_of(int64_t value) { return static_cast<int32_t>(value); }
 

@@ -71,7 +71,15 @@ Planner::Planner(Graph graph, const ResourceSlots& resources, const DeviceTraits
     }
     for (const GraphPort& port : graph_.inputs) {
         memory_.insert(port.tensor);
-        slots_[port.tensor] = resources_[port.resource];
+        const Slot& slot = resources_[port.resource];
+        const auto& outputs = graph_.outputs;
+        if (std::any_of(outputs.begin(), outputs.end(), [&](const GraphPort& output) {
+                return overlap(slot, resources_[output.resource]);
+            })) {
+            save_input(port.tensor, slot);
+        } else {
+            slots_[port.tensor] = slot;
+        }
     }
     // A value that is one output and nothing else is made where the output lies.
     for (const auto& [tensor, ports] : output_ports_) {
@@ -80,6 +88,17 @@ Planner::Planner(Graph graph, const ResourceSlots& resources, const DeviceTraits
             slots_[tensor] = resources_[ports[0]];
         }
     }
+}
+
+void Planner::save_input(uint32_t tensor, const Slot& slot) {
+    const Tensor input = graph_.tensors[tensor];
+    const uint32_t given = temporary(input.type, input.shape);
+    memory_.insert(given);
+    slots_[given] = slot;
+    Group group = group_for(tensor, 0);
+    group.text = "input";
+    store(group, tensor, load(group, given, input.shape));
+    groups_.push_back(std::move(group));
 }
 
 uint32_t Planner::root(uint32_t tensor) const { return alias_[tensor]; }

@@ -106,6 +106,8 @@ class Planner {
     }
 
   private:
+    /// Copies an input that an output of the graph shares memory with, before anything is written.
+    void save_input(uint32_t tensor, const Slot& slot);
     uint32_t root(uint32_t tensor) const;
     bool is_elementwise(uint32_t tensor) const;
     /// Whether a program may compute a tensor from others: elementwise, or a reduction of rows.
