@@ -65,6 +65,13 @@ struct Argument {
     size_t rank;
 };
 
+/// Push constants of a compute shader. A program has no values for them.
+struct PushConstantInfo {
+    std::string segment;  ///< the shader's name in the program
+    size_t offset;        ///< of the first byte, as the shader counts
+    size_t bytes;
+};
+
 /// A span of time, in nanoseconds of CLOCK_MONOTONIC.
 struct Event {
     const char* name;  ///< lives as long as the session
@@ -142,14 +149,22 @@ class Session {
     /// bytes, macs and variant. Of another engine: "[]".
     const std::string& plan() const;
 
-    /// Runs the program once, and returns when the outputs are there. Allocates nothing, but for
-    /// `profile`, to which it appends the copies and the whole run on the host, then what the
-    /// device did: each dispatch with the engine `compute`, each segment with the others; nothing
-    /// if the device has no time stamps.
+    /// What the program's compute shaders take besides its inputs; most take nothing.
+    const std::vector<PushConstantInfo>& push_constants() const;
+    /// Gives the push constants of a number; they hold until they are given again. All must be
+    /// there before the first run. Throws Error: there is no such number, or `bytes` are not as
+    /// many as it takes.
+    void set_push_constants(size_t index, const void* data, size_t bytes);
+
+    /// Runs the program once, and returns when the outputs are there. Allocates nothing, but
+    /// after new push constants and for `profile`, to which it appends the copies and the whole run
+    /// on the host, then what the device did: each dispatch with the engine `compute`, each segment
+    /// with the others; nothing if the device has no time stamps.
     ///
-    /// Throws Error: an argument does not fit (found before anything is copied), or an int64 input
-    /// is out of range; the session is as good as before. Or the device failed, or did not finish
-    /// in 10 minutes: end the process then, for what shares the device does not recover.
+    /// Throws Error: an argument does not fit or push constants are missing (found before anything
+    /// is copied), or an int64 input is out of range; the session is as good as before. Or the
+    /// device failed, or did not finish in 10 minutes: end the process then, for what shares the
+    /// device does not recover.
     void run(const Argument* inputs, size_t input_count, const Argument* outputs,
              size_t output_count, std::vector<Event>* profile = nullptr);
 

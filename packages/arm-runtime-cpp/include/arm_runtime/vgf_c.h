@@ -72,6 +72,7 @@ typedef struct arm_vgf_info {
     uint64_t work_bytes;
     uint64_t saved_bytes; /* by sharing within the work memory */
     uint64_t constant_bytes;
+    size_t push_constants; /* see arm_vgf_get_push_constants */
 } arm_vgf_info;
 
 /* 0, or -1: it failed. */
@@ -89,6 +90,22 @@ typedef struct arm_vgf_tensor {
 /* An input (output: `outputs` is 1) of a program. 0, or -1: it failed. */
 ARM_VGF_EXPORT int arm_vgf_get_tensor(const arm_vgf_session* session, int outputs, size_t index,
                                       arm_vgf_tensor* tensor);
+
+/* What a compute shader of a program takes besides its inputs. A program has no values for it. */
+typedef struct arm_vgf_push_constants {
+    size_t size;
+    const char* segment; /* the shader's name in the program */
+    size_t offset;       /* of the first byte, as the shader counts */
+    size_t bytes;
+} arm_vgf_push_constants;
+
+/* 0, or -1: it failed. */
+ARM_VGF_EXPORT int arm_vgf_get_push_constants(const arm_vgf_session* session, size_t index,
+                                              arm_vgf_push_constants* push_constants);
+/* Gives the push constants of a number; they hold until they are given again. All must be there
+ * before the first run. 0, or -1: it failed, and nothing has changed. */
+ARM_VGF_EXPORT int arm_vgf_set_push_constants(arm_vgf_session* session, size_t index,
+                                              const void* data, size_t bytes);
 
 typedef struct arm_vgf_argument {
     size_t size;          /* sizeof(arm_vgf_argument), not the size of the data */

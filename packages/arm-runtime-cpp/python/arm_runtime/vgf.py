@@ -32,6 +32,15 @@ class TensorInfo:
 
 
 @dataclass(frozen=True)
+class PushConstants:
+    """What a compute shader takes besides the inputs: ``bytes``, of which the first is the shader's byte ``offset``."""
+
+    segment: str
+    offset: int
+    bytes: int
+
+
+@dataclass(frozen=True)
 class Event:
     """A span of a run, in nanoseconds of ``time.monotonic_ns()``."""
 
@@ -74,6 +83,7 @@ class _Info(_Sized):
         *((name, ctypes.c_char_p) for name in ("device", "engine", "engine_reason")),
         *((name, ctypes.c_size_t) for name in ("inputs", "outputs")),
         *((f"{name}_bytes", ctypes.c_uint64) for name in ("input", "output", "work", "saved", "constant")),
+        ("push_constants", ctypes.c_size_t),
     )
 
 
@@ -84,6 +94,15 @@ class _Tensor(_Sized):
         ("type", ctypes.c_char_p),
         ("shape", ctypes.POINTER(ctypes.c_int64)),
         ("rank", ctypes.c_size_t),
+        ("bytes", ctypes.c_size_t),
+    )
+
+
+class _PushConstants(_Sized):
+    _fields_ = (
+        ("size", ctypes.c_size_t),
+        ("segment", ctypes.c_char_p),
+        ("offset", ctypes.c_size_t),
         ("bytes", ctypes.c_size_t),
     )
 
@@ -117,6 +136,8 @@ LIBRARY.arm_vgf_open.argtypes = (ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTE
 LIBRARY.arm_vgf_close.argtypes = (_Handle,)
 LIBRARY.arm_vgf_get_info.argtypes = (_Handle, ctypes.POINTER(_Info))
 LIBRARY.arm_vgf_get_tensor.argtypes = (_Handle, ctypes.c_int, ctypes.c_size_t, ctypes.POINTER(_Tensor))
+LIBRARY.arm_vgf_get_push_constants.argtypes = (_Handle, ctypes.c_size_t, ctypes.POINTER(_PushConstants))
+LIBRARY.arm_vgf_set_push_constants.argtypes = (_Handle, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t)
 LIBRARY.arm_vgf_run.argtypes = (_Handle, _Arguments, ctypes.c_size_t, _Arguments, ctypes.c_size_t)
 LIBRARY.arm_vgf_profile.restype = ctypes.c_size_t
 LIBRARY.arm_vgf_profile.argtypes = (_Handle,)
@@ -159,6 +180,8 @@ class Session:
         device: the device's name.
         engine: who runs the graphs.
         engine_reason: why, as a sentence.
+        inputs, outputs: what ``run`` takes and gives.
+        push_constants: what the program's compute shaders take besides its inputs; most take nothing.
 
     Raises:
         VgfError: the program is malformed or unsupported, or this machine lacks Vulkan or a part of it.
@@ -183,6 +206,7 @@ class Session:
         self.engine_reason: str = info.engine_reason.decode()
         self.inputs = [self._tensor(0, i) for i in range(info.inputs)]
         self.outputs = [self._tensor(1, i) for i in range(info.outputs)]
+        self.push_constants = [self._push_constants(i) for i in range(info.push_constants)]
 
     @property
     def _handle(self) -> int:
@@ -199,6 +223,11 @@ class Session:
         tensor = _Tensor()
         _checked(LIBRARY.arm_vgf_get_tensor(self._handle, outputs, index, ctypes.byref(tensor)))
         return TensorInfo(tensor.name.decode(), tensor.type.decode(), tuple(tensor.shape[: tensor.rank]))
+
+    def _push_constants(self, index: int) -> PushConstants:
+        found = _PushConstants()
+        _checked(LIBRARY.arm_vgf_get_push_constants(self._handle, index, ctypes.byref(found)))
+        return PushConstants(found.segment.decode(), found.offset, found.bytes)
 
     def memory(self) -> dict[str, int]:
         """Bytes of device memory.
@@ -224,18 +253,22 @@ class Session:
         plan: list[dict[str, Any]] = json.loads(LIBRARY.arm_vgf_plan(self._handle).decode())
         return plan
 
-    def run(self, inputs: Sequence[Array]) -> list[Array]:
+    def run(self, inputs: Sequence[Array], push_constants: Sequence[bytes | Array] | None = None) -> list[Array]:
         """Runs the program once.
 
         Args:
             inputs: one array for each input, of its shape and type (bfloat16 as any 2-byte type; int64 for int32).
+            push_constants: the bytes of each of ``self.push_constants``, or an array of them. Without: those of the
+                run before.
 
         Returns:
             An array for each output, of its shape and type; bfloat16 as its bits, in int16.
 
         Raises:
-            VgfError: an input does not fit, or the device failed.
+            VgfError: an input or push constants do not fit or are missing, or the device failed.
         """
+        if push_constants is not None:
+            self._push(push_constants)
         whole = [plain(a) for a in inputs]
         outputs = [np.empty(t.shape, _HELD_AS.get(t.dtype, t.dtype)) for t in self.outputs]
         given = [
@@ -245,6 +278,13 @@ class Session:
         tables = [_table(whole, given), _table(outputs, [t.dtype for t in self.outputs])]
         _checked(LIBRARY.arm_vgf_run(self._handle, tables[0], len(whole), tables[1], len(outputs)))
         return outputs
+
+    def _push(self, values: Sequence[bytes | Array]) -> None:
+        if len(values) != len(self.push_constants):
+            raise VgfError(f"the program has {len(self.push_constants)} push constants, got {len(values)}")
+        for index, value in enumerate(values):
+            data = value if isinstance(value, bytes) else plain(value).tobytes()
+            _checked(LIBRARY.arm_vgf_set_push_constants(self._handle, index, data, len(data)))
 
     def _holds_bfloat16(self, index: int, array: Array) -> bool:
         return self.inputs[index].dtype == "bfloat16" and array.dtype.itemsize == 2
@@ -288,7 +328,8 @@ def run(
     inputs: Sequence[Array],
     device: str | int | None = None,
     engine: str | None = None,
+    push_constants: Sequence[bytes | Array] | None = None,
 ) -> list[Array]:
     """Loads a VGF, runs it once and unloads it; see ``Session``."""
     with Session(vgf, device, engine) as session:
-        return session.run(inputs)
+        return session.run(inputs, push_constants)

@@ -115,6 +115,11 @@ class VgfBackend final : public et::BackendInterface {
         try {
             auto method =
                 std::make_unique<Method>(Session(processed->data(), processed->size(), options()));
+            if (!method->session.push_constants().empty()) {
+                throw Error("segment '" + method->session.push_constants()[0].segment +
+                            "' takes push constants, for which ExecuTorch has no place: run the "
+                            "VGF with arm_runtime.vgf.Session");
+            }
             const MemoryUse& use = method->session.memory();
             ET_LOG(
                 Info, "%s: on %s, engine %s (%s), %llu bytes of work memory, %llu saved by sharing",

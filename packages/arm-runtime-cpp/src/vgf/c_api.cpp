@@ -55,12 +55,13 @@ void give(Struct* to, Struct from) {
     std::memcpy(static_cast<void*>(to), &from, std::min(to->size, sizeof(Struct)));
 }
 
-const vgf::TensorInfo& at(const std::vector<vgf::TensorInfo>& tensors, size_t index) {
-    if (index >= tensors.size()) {
-        throw vgf::Error("tensor " + std::to_string(index) + " of " +
-                         std::to_string(tensors.size()));
+template <typename Element>
+const Element& at(const std::vector<Element>& elements, size_t index, const char* what) {
+    if (index >= elements.size()) {
+        throw vgf::Error(what + (" " + std::to_string(index)) + " of " +
+                         std::to_string(elements.size()));
     }
-    return tensors[index];
+    return elements[index];
 }
 
 /// `tensors` are what the arguments are for, whose number may be another.
@@ -151,7 +152,7 @@ int arm_vgf_get_info(const arm_vgf_session* session, arm_vgf_info* info) {
         const vgf::MemoryUse& use = s.memory();
         give(info, {0, s.device().c_str(), vgf::name_of(s.engine()), s.engine_reason().c_str(),
                     s.inputs().size(), s.outputs().size(), use.inputs, use.outputs, use.work,
-                    use.saved, use.constants});
+                    use.saved, use.constants, s.push_constants().size()});
     });
 }
 
@@ -159,10 +160,24 @@ int arm_vgf_get_tensor(const arm_vgf_session* session, int outputs, size_t index
                        arm_vgf_tensor* tensor) {
     return status_of([&] {
         const vgf::Session& s = session->session;
-        const vgf::TensorInfo& found = at(outputs ? s.outputs() : s.inputs(), index);
+        const vgf::TensorInfo& found = at(outputs ? s.outputs() : s.inputs(), index, "tensor");
         give(tensor, {0, found.name.c_str(), vgf::name_of(found.type), found.shape.data(),
                       found.shape.size(), found.bytes});
     });
+}
+
+int arm_vgf_get_push_constants(const arm_vgf_session* session, size_t index,
+                               arm_vgf_push_constants* push_constants) {
+    return status_of([&] {
+        const vgf::PushConstantInfo& found =
+            at(session->session.push_constants(), index, "push constants");
+        give(push_constants, {0, found.segment.c_str(), found.offset, found.bytes});
+    });
+}
+
+int arm_vgf_set_push_constants(arm_vgf_session* session, size_t index, const void* data,
+                               size_t bytes) {
+    return status_of([&] { session->session.set_push_constants(index, data, bytes); });
 }
 
 int arm_vgf_run(arm_vgf_session* session, const arm_vgf_argument* inputs, size_t input_count,
@@ -186,11 +201,7 @@ size_t arm_vgf_profile(arm_vgf_session* session) {
 int arm_vgf_get_event(arm_vgf_session* session, size_t index, arm_vgf_event* event) {
     return status_of([&] {
         const std::lock_guard<std::mutex> lock(session->mutex);
-        if (index >= session->measured.size()) {
-            throw vgf::Error("event " + std::to_string(index) + " of " +
-                             std::to_string(session->measured.size()));
-        }
-        const vgf::Event& found = session->measured[index];
+        const vgf::Event& found = at(session->measured, index, "event");
         give(event, {0, found.name, found.on_device ? 1 : 0, found.begin, found.end});
     });
 }

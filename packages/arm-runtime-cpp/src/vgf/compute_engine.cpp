@@ -51,7 +51,11 @@ class ComputeEngine : public Engine, private ResourceMemory {
         make_pipelines(plan);
         plan_text_ = json_of(plan);
         for (Dispatch& dispatch : plan.dispatches) names_.push_back(std::move(dispatch.text));
-        record(plan);
+        if (program.takes_push_constants()) {
+            dispatches_ = std::move(plan.dispatches);  // recorded when they are there
+        } else {
+            record(plan.dispatches);
+        }
         use_.work = plan.work_bytes;
         use_.saved = plan.saved_bytes;
         use_.constants = plan.constants.size();
@@ -64,7 +68,13 @@ class ComputeEngine : public Engine, private ResourceMemory {
     const MemoryUse& memory() const override { return use_; }
     const std::string& plan() const override { return plan_text_; }
 
+    void push(uint32_t segment, const uint8_t* bytes) override {
+        shaders_.at(segment)->push(bytes);
+        plain_ = nullptr;
+    }
+
     void run(std::vector<Event>* profile) override {
+        if (plain_ == nullptr) record(dispatches_);
         if (profile == nullptr || timed_ == nullptr) {
             plain_->run();
             return;
@@ -296,16 +306,16 @@ class ComputeEngine : public Engine, private ResourceMemory {
         return {device_.handle(), handle, calls.DestroyPipeline};
     }
 
-    void record(const Plan& plan) {
+    void record(const std::vector<Dispatch>& dispatches) {
         plain_ = std::make_unique<Submission>(device_, 0);
-        record(plan, *plain_);
+        record(dispatches, *plain_);
         if (device_.timestamp_period() == 0) return;
-        timed_ = std::make_unique<Submission>(device_,
-                                              static_cast<uint32_t>(plan.dispatches.size()) + 1);
-        record(plan, *timed_);
+        timed_ =
+            std::make_unique<Submission>(device_, static_cast<uint32_t>(dispatches.size()) + 1);
+        record(dispatches, *timed_);
     }
 
-    void record(const Plan& plan, Submission& submission) {
+    void record(const std::vector<Dispatch>& dispatches, Submission& submission) {
         const DeviceCalls& calls = device_.calls();
         const VkCommandBuffer commands = submission.begin();
         const auto timestamp = [&](uint32_t query) {
@@ -317,8 +327,8 @@ class ComputeEngine : public Engine, private ResourceMemory {
         VkPipeline bound = VK_NULL_HANDLE;
         std::vector<Slot> reads;  // since the last barrier
         std::vector<Slot> writes;
-        for (size_t i = 0; i < plan.dispatches.size(); ++i) {
-            const Dispatch& dispatch = plan.dispatches[i];
+        for (size_t i = 0; i < dispatches.size(); ++i) {
+            const Dispatch& dispatch = dispatches[i];
             const bool over_others = !dispatch.apart && (overlap(dispatch.writes, writes) ||
                                                          overlap(dispatch.writes, reads));
             if (over_others || overlap(dispatch.reads, writes)) {
@@ -373,6 +383,7 @@ class ComputeEngine : public Engine, private ResourceMemory {
     std::map<uint32_t, std::unique_ptr<Pipeline>> shaders_;  ///< by segment
     std::vector<Owned<VkPipeline>> pipelines_;
     std::vector<VkPipeline> pipeline_of_;  ///< by dispatch
+    std::vector<Dispatch> dispatches_;     ///< of a program with push constants
     std::vector<std::string> names_;
     std::string plan_text_;
     std::unique_ptr<Submission> plain_;

@@ -88,6 +88,7 @@ Device::Device(std::unique_ptr<Instance> instance, const Instance::Candidate& ch
       max_buffer_range_(chosen.properties.limits.maxStorageBufferRange),
       max_workgroup_(std::min(chosen.properties.limits.maxComputeWorkGroupInvocations,
                               chosen.properties.limits.maxComputeWorkGroupSize[0])),
+      max_push_bytes_(chosen.properties.limits.maxPushConstantsSize),
       is_cpu_(chosen.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU) {
     if (engine == EngineKind::kLayer) name_ += " (emulated)";
     const InstanceCalls& calls = instance_->calls();

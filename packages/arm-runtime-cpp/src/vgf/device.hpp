@@ -40,6 +40,7 @@ class Device {
     uint64_t max_buffer_range() const { return max_buffer_range_; }
     /// Threads of a workgroup along its first axis, at most.
     uint32_t max_workgroup() const { return max_workgroup_; }
+    uint32_t max_push_bytes() const { return max_push_bytes_; }
     const TensorProperties& tensor_limits() const { return tensor_limits_; }
     uint32_t queue_family() const { return queue_family_; }
     bool runs_shaders() const { return runs_shaders_; }
@@ -75,6 +76,7 @@ class Device {
     bool has_dot_ = false;
     uint64_t max_buffer_range_ = 0;
     uint32_t max_workgroup_ = 0;
+    uint32_t max_push_bytes_ = 0;
     TensorProperties tensor_limits_;
     VkPhysicalDeviceMemoryProperties memory_{};
     uint32_t queue_family_ = 0;

@@ -25,6 +25,10 @@ class Engine {
     /// See Session::plan.
     virtual const std::string& plan() const = 0;
 
+    /// Gives a segment its push constants, as many bytes as it takes, for the runs from now on. A
+    /// program that takes some must have them all before it runs.
+    virtual void push(uint32_t segment, const uint8_t* bytes) = 0;
+
     /// Runs the program once, and waits for it. Appends what the device did to `profile`, if there
     /// is one. Throws Error.
     virtual void run(std::vector<Event>* profile) = 0;

@@ -21,7 +21,7 @@ class NativeEngine : public Engine {
         }
         storage_.bind(scratch);
         for (const auto& pipeline : pipelines_) pipeline->bind(storage_);
-        record();
+        if (!program.takes_push_constants()) record();
     }
 
     uint8_t* input(size_t index) override {
@@ -33,7 +33,13 @@ class NativeEngine : public Engine {
     const MemoryUse& memory() const override { return storage_.use(); }
     const std::string& plan() const override { return no_plan_; }
 
+    void push(uint32_t segment, const uint8_t* bytes) override {
+        pipelines_[segment]->push(bytes);
+        recorded_ = false;
+    }
+
     void run(std::vector<Event>* profile) override {
+        if (!recorded_) record();
         submission_.run();
         if (profile == nullptr) return;
         const auto times = submission_.times(static_cast<uint32_t>(pipelines_.size()) + 1);
@@ -69,6 +75,7 @@ class NativeEngine : public Engine {
             timestamp(commands, i + 1);
         }
         submission_.end();
+        recorded_ = true;
     }
 
     void timestamp(VkCommandBuffer commands, uint32_t query) {
@@ -82,6 +89,7 @@ class NativeEngine : public Engine {
     Storage storage_;
     std::vector<std::unique_ptr<Pipeline>> pipelines_;
     Submission submission_;
+    bool recorded_ = false;
     const std::string no_plan_ = "[]";
 };
 

@@ -47,6 +47,16 @@ void Pipeline::make_layout() {
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
     info.setLayoutCount = sets;
     info.pSetLayouts = handles.data();
+    const PushRange& push = segment_.push;
+    if (push.offset + push.bytes > device_.max_push_bytes()) {
+        throw Error("VGF segment " + std::to_string(index_) + " ('" + segment_.name +
+                    "'): its push constants end at byte " +
+                    std::to_string(push.offset + push.bytes) + "; " + device_.name() + " has " +
+                    std::to_string(device_.max_push_bytes()));
+    }
+    const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, push.offset, push.bytes};
+    info.pushConstantRangeCount = push.bytes == 0 ? 0 : 1;
+    info.pPushConstantRanges = &range;
     layout_ = make<VkPipelineLayout>(device_.handle(), calls.CreatePipelineLayout,
                                      calls.DestroyPipelineLayout, info, "vkCreatePipelineLayout");
 }
@@ -209,6 +219,8 @@ void Pipeline::bind(const ResourceMemory& memory) {
     }
 }
 
+void Pipeline::push(const uint8_t* bytes) { pushed_.assign(bytes, bytes + segment_.push.bytes); }
+
 void Pipeline::record(VkCommandBuffer commands) const {
     const DeviceCalls& calls = device_.calls();
     const VkPipelineBindPoint point =
@@ -218,6 +230,10 @@ void Pipeline::record(VkCommandBuffer commands) const {
         const std::vector<VkDescriptorSet>& sets = sets_->handles();
         calls.CmdBindDescriptorSets(commands, point, layout_, 0, static_cast<uint32_t>(sets.size()),
                                     sets.data(), 0, nullptr);
+    }
+    if (!pushed_.empty()) {
+        calls.CmdPushConstants(commands, layout_, VK_SHADER_STAGE_COMPUTE_BIT, segment_.push.offset,
+                               segment_.push.bytes, pushed_.data());
     }
     if (segment_.graph) {
         calls.CmdDispatchDataGraphARM(commands, session_, nullptr);

@@ -40,6 +40,9 @@ class Pipeline {
     /// Points its descriptors at the program's resources, which have memory by now.
     void bind(const ResourceMemory& memory);
 
+    /// What its push constants are in whatever is recorded from now on.
+    void push(const uint8_t* bytes);
+
     void record(VkCommandBuffer commands) const;
 
   private:
@@ -57,6 +60,7 @@ class Pipeline {
     Owned<VkPipeline> pipeline_;
     Owned<GraphSessionHandle> session_;
     std::optional<DescriptorSets> sets_;
+    std::vector<uint8_t> pushed_;
 };
 
 }  // namespace arm_runtime::vgf

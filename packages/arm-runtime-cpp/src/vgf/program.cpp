@@ -1,15 +1,15 @@
 #include "program.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <set>
-#include <spirv/unified1/spirv.hpp>
 #include <vgf/decoder.hpp>
 
+#include "check_code.hpp"
 #include "formats.hpp"
 #include "shape_text.hpp"
-#include "spirv.hpp"
 #include "vulkan_arm.hpp"
 
 namespace arm_runtime::vgf {
@@ -19,9 +19,10 @@ namespace lib = mlsdk::vgflib;
 
 // A tensor's size must fit 40 bits: far more than a device has, far less than what overflows.
 constexpr uint64_t kMaxBytes = uint64_t{1} << 40;
-constexpr size_t kMaxRank = 6;          // of VK_ARM_tensors' emulation; devices may have less
-constexpr uint32_t kMaxSets = 4;        // Vulkan's least maxBoundDescriptorSets
-constexpr size_t kMaxNameLength = 256;  // longer names would only make errors unreadable
+constexpr size_t kMaxRank = 6;               // of VK_ARM_tensors' emulation; devices may have less
+constexpr uint32_t kMaxSets = 4;             // Vulkan's least maxBoundDescriptorSets
+constexpr size_t kMaxNameLength = 256;       // longer names would only make errors unreadable
+constexpr uint64_t kMaxPushBytes = 1 << 16;  // devices have far less, which loading finds
 
 std::string text(uint64_t number) { return std::to_string(number); }
 
@@ -32,19 +33,6 @@ std::vector<int64_t> copied(lib::DataView<int64_t> view) {
     std::vector<int64_t> out(view.size());
     if (!out.empty()) std::memcpy(out.data(), view.data(), out.size() * sizeof(int64_t));
     return out;
-}
-
-const char* name_of(VkDescriptorType type) {
-    if (type == kDescriptorTensor) return "tensor";
-    return type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER ? "uniform buffer" : "storage buffer";
-}
-
-/// Whether code may take a resource of this type for a variable of this storage class.
-bool fits(VkDescriptorType type, uint32_t storage_class) {
-    if (type == kDescriptorTensor) return storage_class == spv::StorageClassUniformConstant;
-    if (storage_class == spv::StorageClassUniform) return true;
-    return type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER &&
-           storage_class == spv::StorageClassStorageBuffer;
 }
 
 class Reader {
@@ -227,16 +215,14 @@ class Reader {
         s.code = code.data();
         s.code_words = code.size();
         s.entry_point = text(modules_->getModuleEntryPoint(module));
-        if (sequence_->getPushConstRangesSize(sequence_->getSegmentPushConstRange(index)) != 0) {
-            throw Error(where + ": it takes push constants, for which a VGF has no values");
-        }
+        s.push = read_push_range(index, where);
         read_bindings(index, s, where);
         if (s.graph) {
             read_graph_constants(index, s, where);
         } else {
             read_groups(index, s, where);
         }
-        check_code(s, where);
+        check_code(program_.resources, s, where);
         program_.segments.push_back(std::move(s));
     }
 
@@ -306,36 +292,28 @@ class Reader {
         }
     }
 
-    /// The code may ask for nothing that the segment lacks: drivers do not check that.
-    void check_code(const Segment& s, const std::string& where) const {
-        const SpirvInterface code =
-            read_interface(s.code, s.code_words, s.graph, s.entry_point, where);
-        if (!code.has_entry_point) {
-            throw Error(where + ": its code has no entry point '" + s.entry_point + "'");
-        }
-        std::map<std::pair<uint32_t, uint32_t>, uint32_t> bound;
-        for (const Binding& b : s.bindings) bound[{b.set, b.binding}] = b.resource;
-        for (const auto& [slot, storage_class] : code.bindings) {
-            const std::string place = "set " + text(slot.first) + ", binding " + text(slot.second);
-            const auto found = bound.find(slot);
-            if (found == bound.end()) {
-                throw Error(where + ": its code uses " + place +
-                            ", which the segment does not bind");
+    /// From the first of the segment's ranges that compute shaders read to the end of the last.
+    PushRange read_push_range(uint32_t index, const std::string& where) const {
+        const auto* const handle = sequence_->getSegmentPushConstRange(index);
+        uint64_t begin = kMaxPushBytes;
+        uint64_t end = 0;
+        for (uint32_t i = 0; i < sequence_->getPushConstRangesSize(handle); ++i) {
+            const uint64_t offset = sequence_->getPushConstRangeOffset(handle, i);
+            const uint64_t bytes = sequence_->getPushConstRangeSize(handle, i);
+            if (bytes == 0 || offset % 4 != 0 || bytes % 4 != 0 || offset + bytes > kMaxPushBytes) {
+                throw Error(where + ": push constants of " + text(bytes) + " bytes at offset " +
+                            text(offset) + "; both must be multiples of 4, and end within " +
+                            text(kMaxPushBytes));
             }
-            if (!fits(program_.resources[found->second].descriptor, storage_class)) {
-                throw Error(where + ": its code takes no " +
-                            name_of(program_.resources[found->second].descriptor) + " at " + place +
-                            ", which is what resource " + text(found->second) + " is there");
+            if ((sequence_->getPushConstRangeStageFlags(handle, i) & VK_SHADER_STAGE_COMPUTE_BIT) ==
+                0) {
+                continue;
             }
+            begin = std::min(begin, offset);
+            end = std::max(end, offset + bytes);
         }
-        std::set<uint32_t> given;
-        for (const Constant& c : s.constants) given.insert(c.id);
-        for (const uint32_t id : code.constants) {
-            if (!given.count(id)) {
-                throw Error(where + ": its code uses graph constant " + text(id) +
-                            ", which the segment does not have");
-            }
-        }
+        if (end == 0) return {0, 0};
+        return {static_cast<uint32_t>(begin), static_cast<uint32_t>(end - begin)};
     }
 
     void read_ports(lib::BindingSlotArrayHandle slots, lib::NameArrayHandle names, Role role,
@@ -383,6 +361,11 @@ class Reader {
 };
 
 }  // namespace
+
+bool Program::takes_push_constants() const {
+    return std::any_of(segments.begin(), segments.end(),
+                       [](const Segment& s) { return s.push.bytes != 0; });
+}
 
 Program read_program(const void* data, size_t size) {
     if (data == nullptr || size < lib::HeaderSize()) {

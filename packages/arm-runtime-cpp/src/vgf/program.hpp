@@ -44,6 +44,12 @@ struct Constant {
     int64_t sparse_dimension;  ///< -1: dense
 };
 
+/// Bytes of push constants. A VGF has no values for them.
+struct PushRange {
+    uint32_t offset;
+    uint32_t bytes;  ///< 0: none
+};
+
 struct Segment {
     std::string name;
     bool graph;  ///< else a compute shader
@@ -53,6 +59,7 @@ struct Segment {
     std::vector<Binding> bindings;
     std::vector<Constant> constants;
     std::array<uint32_t, 3> groups;  ///< of a compute shader
+    PushRange push;                  ///< what a compute shader reads
 };
 
 /// What a model takes or gives.
@@ -69,6 +76,7 @@ struct Program {
     std::vector<Port> outputs;
     /// Contents of constants that compute shaders read, by resource.
     std::vector<std::pair<uint32_t, const void*>> uploads;
+    bool takes_push_constants() const;
     std::vector<uint64_t> copy;  ///< of the file, if it was not aligned; the program points into it
 };
 

@@ -65,6 +65,7 @@ class Session::Impl {
                                                            : make_native_engine(device_, program_);
         device_.cache().save();
         describe_ports();
+        describe_push_constants();
         forget_file();
     }
 
@@ -78,6 +79,7 @@ class Session::Impl {
         check_arguments(inputs, input_count, inputs_, "input");
         check_arguments(outputs, output_count, outputs_, "output");
         const std::lock_guard<std::mutex> lock(running_);
+        check_push_constants();
         const uint64_t begin = now();
         for (size_t i = 0; i < input_count; ++i) copy_in(inputs[i], i);
         const uint64_t submitted = now();
@@ -94,6 +96,24 @@ class Session::Impl {
         }
     }
 
+    const std::vector<PushConstantInfo>& push_constants() const { return push_constants_; }
+
+    void set_push_constants(size_t index, const void* data, size_t bytes) {
+        if (index >= push_constants_.size()) {
+            throw Error("push constants " + std::to_string(index) + " of " +
+                        std::to_string(push_constants_.size()));
+        }
+        const PushConstantInfo& info = push_constants_[index];
+        if (data == nullptr || bytes != info.bytes) {
+            throw Error("the push constants of segment '" + info.segment + "' take " +
+                        std::to_string(info.bytes) + " bytes, got " +
+                        (data == nullptr ? "none" : std::to_string(bytes)));
+        }
+        const std::lock_guard<std::mutex> lock(running_);
+        engine_->push(push_segments_[index], static_cast<const uint8_t*>(data));
+        push_given_[index] = true;
+    }
+
     Device& device() const { return device_; }
     const MemoryUse& memory() const { return engine_->memory(); }
     const std::string& plan() const { return engine_->plan(); }
@@ -101,6 +121,25 @@ class Session::Impl {
     const std::vector<TensorInfo>& outputs() const { return outputs_; }
 
   private:
+    void describe_push_constants() {
+        for (uint32_t i = 0; i < program_.segments.size(); ++i) {
+            const Segment& segment = program_.segments[i];
+            if (segment.push.bytes == 0) continue;
+            push_constants_.push_back({segment.name, segment.push.offset, segment.push.bytes});
+            push_segments_.push_back(i);
+        }
+        push_given_.resize(push_segments_.size());
+    }
+
+    void check_push_constants() const {
+        for (size_t i = 0; i < push_given_.size(); ++i) {
+            if (push_given_[i]) continue;
+            throw Error("segment '" + push_constants_[i].segment + "' takes " +
+                        std::to_string(push_constants_[i].bytes) +
+                        " bytes of push constants: give them before the first run");
+        }
+    }
+
     void describe_ports() {
         for (const auto& [ports, infos] :
              {std::pair(&program_.inputs, &inputs_), std::pair(&program_.outputs, &outputs_)}) {
@@ -152,6 +191,9 @@ class Session::Impl {
     std::unique_ptr<Engine> engine_;
     std::vector<TensorInfo> inputs_;
     std::vector<TensorInfo> outputs_;
+    std::vector<PushConstantInfo> push_constants_;
+    std::vector<uint32_t> push_segments_;
+    std::vector<bool> push_given_;
     std::mutex running_;
 };
 
@@ -173,6 +215,14 @@ const std::string& Session::device() const { return impl_->device().name(); }
 EngineKind Session::engine() const { return impl_->device().engine(); }
 const std::string& Session::plan() const { return impl_->plan(); }
 const std::string& Session::engine_reason() const { return impl_->device().engine_reason(); }
+
+const std::vector<PushConstantInfo>& Session::push_constants() const {
+    return impl_->push_constants();
+}
+
+void Session::set_push_constants(size_t index, const void* data, size_t bytes) {
+    impl_->set_push_constants(index, data, bytes);
+}
 
 void Session::run(const Argument* inputs, size_t input_count, const Argument* outputs,
                   size_t output_count, std::vector<Event>* profile) {

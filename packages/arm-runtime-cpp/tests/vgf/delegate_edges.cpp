@@ -1,5 +1,6 @@
 // What VgfBackend does at its edges, step by step, as ExecuTorch's runtime calls it. The program
-// takes a VGF that makes x + x of int32 [4], and prints a line for each step.
+// takes a VGF that makes x + x of int32 [4], a part of a device's name, and a VGF that takes push
+// constants; it prints a line for each step.
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/platform/runtime.h>
@@ -91,14 +92,17 @@ void run_in_threads(const std::vector<char>& vgf, et::DelegateHandle* shared) {
     std::printf("threads: %d runs, %d wrong\n", 2 * kThreads * kRuns, wrong.load());
 }
 
+std::vector<char> read(const char* path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
 }  // namespace
 
 int main(int count, char** words) {
-    if (count != 3) return 2;
+    if (count != 4) return 2;
     et::runtime_init();
-    std::ifstream file(words[1], std::ios::binary);
-    const std::vector<char> vgf((std::istreambuf_iterator<char>(file)),
-                                std::istreambuf_iterator<char>());
+    const std::vector<char> vgf = read(words[1]);
     set_option("devise", "0");
     set_option("engine", "warp");
     set_option("engine", "compute");
@@ -107,6 +111,7 @@ int main(int count, char** words) {
     set_option("device", words[2]);
     et::DelegateHandle* const handle = load(vgf);
     if (handle == nullptr) return 1;
+    load(read(words[3]));
 
     int64_t wide[] = {1, -2, 1 << 29, -(1 << 30)};
     int64_t sums[] = {9, 9, 9, 9};

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_push_constants import COMPUTE, program, pushing
 from vgf_files import SPEC
 
 from arm_tosa_core.tosa.graph import Graph
@@ -35,10 +36,12 @@ def steps(
     with vgf.Session(file.read_bytes()) as session:
         assert np.array_equal(session.run([np.array([1, 2, 3, 4], np.int32)])[0], [2, 4, 6, 8])
         device = session.device.split()[0].upper()
-    program = cmake_build("host", "vgf_delegate_edges") / "tests" / "vgf" / "vgf_delegate_edges"
+    pushes = folder / "pushes.vgf"
+    pushes.write_bytes(program(pushing("int a;", "x[i] * a", ((COMPUTE, 0, 4),))))
+    edges = cmake_build("host", "vgf_delegate_edges") / "tests" / "vgf" / "vgf_delegate_edges"
     # Options go before variables.
     env = {**os.environ, "ARM_VGF_CACHE": str(folder), "ARM_VGF_DEVICE": "none such", "ARM_VGF_ENGINE": "native"}
-    command = [str(program), str(file), device]
+    command = [str(edges), str(file), device, str(pushes)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return done
@@ -59,13 +62,18 @@ def test_options(steps: subprocess.CompletedProcess[str]) -> None:
     assert re.search(r"VgfBackend: on .*, engine compute \(it was asked for\)", steps.stderr)
 
 
+def test_push_constants(steps: subprocess.CompletedProcess[str]) -> None:
+    assert steps.stdout.splitlines()[7] == f"load: {INVALID_COMPATIBILITY}"
+    assert "segment 'shader' takes push constants, for which ExecuTorch has no place: run the VGF with" in steps.stderr
+
+
 def test_int64(steps: subprocess.CompletedProcess[str]) -> None:
     """Narrowed and widened; out of int32's range: refused, with the argument and the number."""
     lines = steps.stdout.splitlines()
-    assert lines[7:9] == [f"int64: {OK}", "2 -4 1073741824 -2147483648 "]
-    assert lines[9] == f"range: {INVALID_ARGUMENT}"
+    assert lines[8:10] == [f"int64: {OK}", "2 -4 1073741824 -2147483648 "]
+    assert lines[10] == f"range: {INVALID_ARGUMENT}"
     assert "input 0 ('input_0') holds 2147483648, which int32, the program's type, cannot" in _said(steps, "range")
-    assert lines[10:12] == [f"int64 out: {OK}", "2 4 6 8 "]
+    assert lines[11:13] == [f"int64 out: {OK}", "2 4 6 8 "]
 
 
 def test_threads(steps: subprocess.CompletedProcess[str]) -> None:

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from vgf_files import STORAGE_BUFFER, UNIFORM_BUFFER, Resource, Segment, double_code, graph_vgf, shader, write
+from vgf_files import STORAGE_BUFFER, UNIFORM_BUFFER, Resource, Segment, compiled, double_code, graph_vgf, shader, write
 
 from arm_tosa_core.tosa.ir import DType
 
 CONSTANT = Resource("Constant", data=bytes(16))
+COMPUTE = 32  # VkShaderStageFlagBits
 PORTS = ([0], [1])
 
 
@@ -38,6 +39,35 @@ def resource(**changes: Any) -> bytes:
 
 def constant(**changes: Any) -> bytes:
     return one(graph(), replace(CONSTANT, **changes))
+
+
+def pushing(members: str) -> list[int]:
+    """A shader of buffers with these push constants."""
+    return [
+        *compiled(
+            "layout(set = 0, binding = 0) readonly buffer In { int x[]; };"
+            "layout(set = 0, binding = 1) writeonly buffer Out { int y[]; };"
+            f"layout(push_constant) uniform Push {{ {members} }};"
+            f"void main() {{ y[0] = x[0] + {'a[1]' if '[' in members else 'a'}; }}"
+        )
+    ]
+
+
+def without_offsets(code: list[int]) -> list[int]:
+    """The same without OpMemberDecorate ... Offset."""
+    words, at = code[:5], 5
+    while at < len(code):
+        length = code[at] >> 16
+        if not (code[at] & 0xFFFF == 72 and code[at + 3] == 35):
+            words += code[at : at + length]
+        at += length
+    return words
+
+
+def buffers(segment: Segment) -> bytes:
+    """A program of one shader of buffers."""
+    resources = [Resource(role, descriptor=STORAGE_BUFFER) for role in ("Input", "Output")]
+    return write(resources, [replace(segment, sets={0: [(0, 0), (1, 1)]})], *PORTS)
 
 
 ROWS: dict[str, tuple[Callable[[], bytes], str]] = {
@@ -73,7 +103,30 @@ ROWS: dict[str, tuple[Callable[[], bytes], str]] = {
         "set 0, binding 1: a graph takes tensors only",
     ),
     "source code": (lambda: one(compute(code="void main() {}"), CONSTANT), "module 0 holds no SPIR-V"),
-    "push constants": (lambda: one(compute(push_constants=True), CONSTANT), "takes push constants"),
+    "push constants that are not there": (
+        lambda: buffers(compute(code=pushing("int a[2];"), push_constants=((COMPUTE, 0, 4),))),
+        "its code reads bytes 0 to 8 of push constants, and the segment has 0 to 4",
+    ),
+    "push constants of another stage": (
+        lambda: buffers(compute(code=pushing("int a;"), push_constants=((1, 0, 4),))),
+        "its code reads bytes 0 to 4 of push constants, and the segment has none",
+    ),
+    "push constants in front": (
+        lambda: buffers(compute(code=pushing("int a[5];"), push_constants=((COMPUTE, 16, 16),))),
+        "its code reads bytes 0 to 20 of push constants, and the segment has 16 to 32",
+    ),
+    "push constants at odd bytes": (
+        lambda: buffers(compute(code=pushing("int a;"), push_constants=((COMPUTE, 2, 4),))),
+        "push constants of 4 bytes at offset 2; both must be multiples of 4",
+    ),
+    "push constants without end": (
+        lambda: buffers(compute(code=pushing("int a;"), push_constants=((COMPUTE, 4, 2**32 - 4),))),
+        "push constants of 4294967292 bytes at offset 4; .* end within 65536",
+    ),
+    "push constants without a layout": (
+        lambda: buffers(compute(code=without_offsets(pushing("int a;")), push_constants=((COMPUTE, 0, 4),))),
+        "the layout of its code's push constants cannot be told",
+    ),
     "no work groups": (lambda: one(compute(dispatch=(4, 0, 1)), CONSTANT), "0 work groups along axis 1"),
     "too many work groups": (lambda: one(compute(dispatch=(4, 1, 65536)), CONSTANT), "65536 work groups along axis 2"),
     "graph constant twice": (

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import io
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,6 +73,18 @@ def graph_seed(vgf: bytes) -> bytes:
     return tensors + np.array(spirv(vgf), np.uint32).tobytes()
 
 
+@functools.cache
+def compiled(source: str) -> tuple[int, ...]:
+    """The code of a compute shader in GLSL."""
+    glslang = Path(sys.executable).with_name("glslangValidator")
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "a.comp").write_text("#version 450\n" + source)
+        command = [glslang, "--quiet", "--target-env", "vulkan1.1", "-o", "a.spv", "a.comp"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stdout
+        return tuple(np.fromfile(Path(folder) / "a.spv", np.uint32).tolist())
+
+
 def shader(name: str) -> list[int]:
     """The code of a compute shader in ``shaders``."""
     return np.fromfile(SHADERS / f"{name}.spv", np.uint32).tolist()
@@ -95,7 +111,7 @@ class Segment:
     name: str = "segment"
     constants: list[tuple[int, int]] = field(default_factory=list)  # graph constant id, resource
     dispatch: tuple[int, int, int] = (0, 0, 0)
-    push_constants: bool = False
+    push_constants: tuple[tuple[int, int, int], ...] = ()  # stages, offset, bytes
 
 
 def double(source: int, target: int, name: str = "double", size: int = 4) -> Segment:
@@ -132,7 +148,7 @@ def write(
             encoder.AddDescriptorSetInfo([encoder.AddBindingSlot(b, refs[r]) for b, r in slots], number)
             for number, slots in s.sets.items()
         ]
-        push = [encoder.AddPushConstRange(32, 0, 4)] if s.push_constants else []
+        push = [encoder.AddPushConstRange(*r) for r in s.push_constants]
         bound = [vgfpy.GraphConstantBindingRef(i, constants[r]) for i, r in s.constants]
         encoder.AddSegmentInfo(module, s.name, sets, [], [], bound, s.dispatch, push)
     ports = [[encoder.AddBindingSlot(i, refs[r]) for i, r in enumerate(ends)] for ends in (inputs, outputs)]

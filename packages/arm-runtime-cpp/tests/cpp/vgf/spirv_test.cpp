@@ -43,20 +43,23 @@ SpirvInterface read(const Code& code, bool graph, const std::string& entry = "ma
 }
 
 TEST(Spirv, InterfaceOfAGraph) {
-    const SpirvInterface found = read(
-        joined({op(spv::OpGraphEntryPointARM, with({1}, text("main"))),
-                op(spv::OpGraphConstantARM, {2, 3, 17}), op(spv::OpGraphConstantARM, {2, 4, 5}),
-                op(spv::OpVariable, {9, 10, spv::StorageClassUniformConstant}),
-                op(spv::OpDecorate, {10, spv::DecorationDescriptorSet, 0}),
-                op(spv::OpDecorate, {10, spv::DecorationBinding, 2}),
-                op(spv::OpDecorate, {11, spv::DecorationBinding, 3}),
-                op(spv::OpDecorate, {11, spv::DecorationDescriptorSet, 0})}),
-        true);
+    const SpirvInterface found =
+        read(joined({op(spv::OpGraphEntryPointARM, with({1}, text("main"))),
+                     op(spv::OpGraphConstantARM, {2, 3, 17}),
+                     op(spv::OpGraphConstantARM, {2, 4, 5}), op(spv::OpTypeTensorARM, {8, 2, 3, 4}),
+                     op(spv::OpTypePointer, {9, spv::StorageClassUniformConstant, 8}),
+                     op(spv::OpVariable, {9, 10, spv::StorageClassUniformConstant}),
+                     op(spv::OpDecorate, {10, spv::DecorationDescriptorSet, 0}),
+                     op(spv::OpDecorate, {10, spv::DecorationBinding, 2}),
+                     op(spv::OpDecorate, {11, spv::DecorationBinding, 3}),
+                     op(spv::OpDecorate, {11, spv::DecorationDescriptorSet, 0})}),
+             true);
     EXPECT_TRUE(found.has_entry_point);
     EXPECT_EQ(found.constants, (std::set<uint32_t>{5, 17}));
     // Number 11 is no variable.
-    EXPECT_EQ(found.bindings,
-              (decltype(found.bindings){{{0, 2}, spv::StorageClassUniformConstant}}));
+    ASSERT_EQ(found.variables.size(), 1);
+    EXPECT_EQ(found.variables.begin()->first, std::pair(0U, 2U));
+    EXPECT_EQ(found.variables.begin()->second.type.kind, SpirvKind::kTensor);
 }
 
 TEST(Spirv, TheEntryPointIsOneOfItsKindAndName) {
@@ -100,7 +103,7 @@ TEST(Spirv, InstructionsOfUnusualLengthsAreNotRead) {
                      op(spv::OpGraphEntryPointARM, {})}),
              true);
     EXPECT_TRUE(found.constants.empty());
-    EXPECT_TRUE(found.bindings.empty());
+    EXPECT_TRUE(found.variables.empty());
     EXPECT_FALSE(found.has_entry_point);
 }
 
