@@ -127,7 +127,7 @@ class ComputeEngine : public Engine, private ResourceMemory {
     TensorViewHandle view(uint32_t) const override { return {}; }  // plan_shader refuses tensors
     VkDescriptorBufferInfo buffer(uint32_t resource) const override {
         const Slot& slot = slots_[resource];
-        return {buffers_[slot.buffer].handle, slot.offset, program_.resources[resource].bytes};
+        return {*buffers_[slot.buffer].handle, slot.offset, program_.resources[resource].bytes};
     }
 
     /// A compute shader of the VGF, between graphs.
@@ -164,18 +164,20 @@ class ComputeEngine : public Engine, private ResourceMemory {
     }
 
     void make_buffers(const Plan& plan) {
-        make_buffer(BUFFER_WORK, plan.work_bytes, 0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
-        make_buffer(BUFFER_CONSTANTS, plan.constants.size(), 0,
-                    VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
-        make_buffer(BUFFER_INPUTS, use_.inputs, kHostMemory, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
-        make_buffer(BUFFER_OUTPUTS, use_.outputs, kHostMemory, VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
+        make_buffer(BUFFER_WORK, plan.work_bytes, {}, vk::MemoryPropertyFlagBits::eDeviceLocal);
+        make_buffer(BUFFER_CONSTANTS, plan.constants.size(), {},
+                    vk::MemoryPropertyFlagBits::eDeviceLocal);
+        make_buffer(BUFFER_INPUTS, use_.inputs, kHostMemory,
+                    vk::MemoryPropertyFlagBits::eDeviceLocal);
+        make_buffer(BUFFER_OUTPUTS, use_.outputs, kHostMemory,
+                    vk::MemoryPropertyFlagBits::eHostCached);
         if (!plan.constants.empty()) {
             upload(device_, plan.constants, buffers_[BUFFER_CONSTANTS]);
         }
     }
 
-    void make_buffer(uint32_t index, uint64_t bytes, VkMemoryPropertyFlags required,
-                     VkMemoryPropertyFlags preferred) {
+    void make_buffer(uint32_t index, uint64_t bytes, vk::MemoryPropertyFlags required,
+                     vk::MemoryPropertyFlags preferred) {
         DeviceBuffer& buffer = buffers_[index];
         // Kernels count bytes with 31 bits.
         const uint64_t limit = std::min<uint64_t>(device_.max_buffer_range(), 0x7fffffff);
@@ -236,7 +238,7 @@ class ComputeEngine : public Engine, private ResourceMemory {
         std::array<VkDescriptorBufferInfo, kBuffers> infos{};
         std::array<VkWriteDescriptorSet, kBuffers> writes{};
         for (uint32_t i = 0; i < kBuffers; ++i) {
-            infos[i] = {buffers_[i].handle, 0, VK_WHOLE_SIZE};
+            infos[i] = {*buffers_[i].handle, 0, VK_WHOLE_SIZE};
             writes[i].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
             writes[i].dstSet = set_;
             writes[i].dstBinding = i;
@@ -300,7 +302,7 @@ class ComputeEngine : public Engine, private ResourceMemory {
         info.layout = layout_;
         VkPipeline handle = VK_NULL_HANDLE;
         const DeviceCalls& calls = device_.calls();
-        check(calls.CreateComputePipelines(device_.handle(), device_.cache().handle(), 1, &info,
+        check(calls.CreateComputePipelines(device_.handle(), *device_.cache().handle(), 1, &info,
                                            nullptr, &handle),
               "vkCreateComputePipelines");
         return {device_.handle(), handle, calls.DestroyPipeline};
@@ -317,13 +319,8 @@ class ComputeEngine : public Engine, private ResourceMemory {
 
     void record(const std::vector<Dispatch>& dispatches, Submission& submission) {
         const DeviceCalls& calls = device_.calls();
-        const VkCommandBuffer commands = submission.begin();
-        const auto timestamp = [&](uint32_t query) {
-            if (submission.queries() == VK_NULL_HANDLE) return;
-            calls.CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
-                                    submission.queries(), query);
-        };
-        timestamp(0);
+        const VkCommandBuffer commands = *submission.begin();
+        submission.timestamp(0);
         VkPipeline bound = VK_NULL_HANDLE;
         std::vector<Slot> reads;  // since the last barrier
         std::vector<Slot> writes;
@@ -355,7 +352,7 @@ class ComputeEngine : public Engine, private ResourceMemory {
             }
             reads.insert(reads.end(), dispatch.reads.begin(), dispatch.reads.end());
             writes.insert(writes.end(), dispatch.writes.begin(), dispatch.writes.end());
-            timestamp(static_cast<uint32_t>(i) + 1);
+            submission.timestamp(static_cast<uint32_t>(i) + 1);
         }
         barrier(commands, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
         submission.end();

@@ -13,31 +13,35 @@ constexpr const char* kOptionalExtensions[] = {
     "VK_KHR_deferred_host_operations", "VK_KHR_maintenance5",
     "VK_ARM_data_graph_instruction_set_tosa", "VK_EXT_shader_replicated_composites"};
 
-/// Every feature structure that concerns shaders, as one chain.
+/// Features of the device's version of Vulkan that concern shaders, and others, as one chain.
 struct Features {
-    VkPhysicalDeviceFeatures2 base{};
-    VkPhysicalDeviceVulkan11Features v11{};
-    VkPhysicalDeviceVulkan12Features v12{};
-    VkPhysicalDeviceVulkan13Features v13{};
-    TensorFeatures tensors;
-    DataGraphFeatures graphs;
-    ReplicatedCompositesFeatures composites;
+    vk::PhysicalDeviceFeatures2 base;
+    vk::PhysicalDeviceVulkan11Features v11;
+    vk::PhysicalDeviceVulkan12Features v12;
+    vk::PhysicalDeviceVulkan13Features v13;
 
-    explicit Features(bool with_composites) {
-        base.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
-        v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
-        v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
-        v13.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES;
-        base.pNext = &v11;
-        v11.pNext = &v12;
-        v12.pNext = &v13;
-        v13.pNext = &tensors;
-        tensors.next = &graphs;
-        if (with_composites) graphs.next = &composites;
+    explicit Features(uint32_t version) {
+        if (version >= VK_API_VERSION_1_2) {
+            add(v11);
+            add(v12);
+        }
+        if (version >= VK_API_VERSION_1_3) add(v13);
     }
-    ~Features() = default;
-    Features(const Features&) = delete;
-    Features& operator=(const Features&) = delete;
+
+    /// Appends a structure, by the address of its `pNext`.
+    template <typename Structure>
+    void add(Structure& structure) {
+        *last_ = &structure;
+        last_ = &structure.pNext;
+    }
+
+    /// Fills the structures with what the device has.
+    void ask(const vk::raii::PhysicalDevice& device) {
+        (*device).getFeatures2(&base, *device.getDispatcher());
+    }
+
+  private:
+    void** last_ = &base.pNext;
 };
 
 std::unique_ptr<Device> open(const Options& options) {
@@ -75,56 +79,45 @@ Device& Device::get(const Options& options) {
     const std::lock_guard<std::mutex> lock(mutex);
     std::unique_ptr<Device>& device =
         devices[options.device + '\n' + options.cache_folder + '\n' + name_of(options.engine)];
-    if (!device) device = open(options);
+    if (!device) device = with_errors([&] { return open(options); });
     return *device;
 }
 
 Device::Device(std::unique_ptr<Instance> instance, const Instance::Candidate& chosen,
                EngineKind engine, std::string reason, const std::string& cache_folder)
     : instance_(std::move(instance)),
-      name_(chosen.properties.deviceName),
+      name_(chosen.properties.deviceName.data()),
       engine_(engine),
       reason_(std::move(reason)),
       max_buffer_range_(chosen.properties.limits.maxStorageBufferRange),
       max_workgroup_(std::min(chosen.properties.limits.maxComputeWorkGroupInvocations,
                               chosen.properties.limits.maxComputeWorkGroupSize[0])),
       max_push_bytes_(chosen.properties.limits.maxPushConstantsSize),
-      is_cpu_(chosen.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU) {
+      is_cpu_(chosen.properties.deviceType == vk::PhysicalDeviceType::eCpu) {
     if (engine == EngineKind::kLayer) name_ += " (emulated)";
-    const InstanceCalls& calls = instance_->calls();
-    calls.GetPhysicalDeviceMemoryProperties(chosen.handle, &memory_);
+    memory_ = chosen.handle.getMemoryProperties();
     choose_queue_family(chosen.handle);
     if (timestamp_period_ != 0) timestamp_period_ = chosen.properties.limits.timestampPeriod;
-    if (engine == EngineKind::kCompute) {
-        create_for_compute(chosen);
-    } else {
-        VkPhysicalDeviceProperties2 properties{};
-        properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
-        properties.pNext = &tensor_limits_;
-        calls.GetPhysicalDeviceProperties2(chosen.handle, &properties);
-        create(chosen);
-    }
-    calls_ = DeviceCalls(calls, handle(), engine != EngineKind::kCompute);
-    calls_.GetDeviceQueue(handle(), queue_family_, 0, &queue_);
+    engine == EngineKind::kCompute ? create_for_compute(chosen) : create_for_graphs(chosen);
+    calls_ = DeviceCalls(device_, engine != EngineKind::kCompute);
+    queue_ = {device_, queue_family_, 0};
     std::filesystem::path file;
     if (!cache_folder.empty()) {
         const char* const kind = engine == EngineKind::kCompute ? "vgf-compute-" : "vgf-";
         file = std::filesystem::path(cache_folder) / (kind + cache_key(chosen.properties) + ".bin");
     }
-    cache_ = std::make_unique<PipelineCache>(calls_, handle(), CacheFile(file));
+    cache_ = std::make_unique<PipelineCache>(device_, CacheFile(file));
 }
 
-void Device::choose_queue_family(VkPhysicalDevice physical) {
-    uint32_t count = 0;
-    instance_->calls().GetPhysicalDeviceQueueFamilyProperties(physical, &count, nullptr);
-    std::vector<VkQueueFamilyProperties> families(count);
-    instance_->calls().GetPhysicalDeviceQueueFamilyProperties(physical, &count, families.data());
+void Device::choose_queue_family(const vk::raii::PhysicalDevice& physical) {
+    const auto families = physical.getQueueFamilyProperties();
+    const vk::QueueFlags graphs{kQueueDataGraph};
     bool found = false;
-    for (uint32_t i = 0; i < count; ++i) {
-        const bool shaders = (families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) != 0;
-        const bool fits = engine_ == EngineKind::kCompute
-                              ? shaders
-                              : (families[i].queueFlags & kQueueDataGraph) != 0;
+    for (uint32_t i = 0; i < families.size(); ++i) {
+        const vk::QueueFlags flags = families[i].queueFlags;
+        const bool shaders = static_cast<bool>(flags & vk::QueueFlagBits::eCompute);
+        const bool fits =
+            engine_ == EngineKind::kCompute ? shaders : static_cast<bool>(flags & graphs);
         if (!fits || (found && (runs_shaders_ || !shaders))) continue;
         found = true;
         queue_family_ = i;
@@ -136,104 +129,83 @@ void Device::choose_queue_family(VkPhysicalDevice physical) {
                     (engine_ == EngineKind::kCompute ? "compute shaders" : "data graphs"));
 }
 
-void Device::create(const Instance::Candidate& chosen) {
+void Device::create_for_graphs(const Instance::Candidate& chosen) {
+    vk::PhysicalDeviceProperties2 properties;
+    properties.pNext = &tensor_limits_;
+    (*chosen.handle).getProperties2(&properties, *chosen.handle.getDispatcher());
     std::vector<const char*> extensions{kTensorsExtension, kDataGraphExtension};
     for (const char* const extension : kOptionalExtensions) {
         if (chosen.has(extension)) extensions.push_back(extension);
     }
-    Features features(chosen.has("VK_EXT_shader_replicated_composites"));
-    instance_->calls().GetPhysicalDeviceFeatures2(chosen.handle, &features.base);
-    if (!features.tensors.tensors || !features.graphs.data_graph) {
+    Features features(chosen.properties.apiVersion);
+    TensorFeatures tensors;
+    features.add(tensors);
+    DataGraphFeatures graphs;
+    features.add(graphs);
+    ReplicatedCompositesFeatures composites;
+    if (chosen.has("VK_EXT_shader_replicated_composites")) features.add(composites);
+    features.ask(chosen.handle);
+    if (!tensors.tensors || !graphs.data_graph) {
         throw Error(name_ + " has the Arm extensions without their features");
     }
     features.base.features.robustBufferAccess = VK_FALSE;  // it costs time, and graphs need it not
-    create(chosen, extensions, &features.base);
+    create(chosen, extensions, features.base);
 }
 
 void Device::create_for_compute(const Instance::Candidate& chosen) {
     // Nothing beyond Vulkan 1.1 is required. Of what is more, our kernels have variants, and the
     // compute shaders of a VGF may use it.
     const uint32_t version = chosen.properties.apiVersion;
-    VkPhysicalDeviceFeatures2 features{};
-    features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
-    VkPhysicalDeviceVulkan11Features v11{};
-    v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
-    VkPhysicalDeviceVulkan12Features v12{};
-    v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
-    VkPhysicalDeviceVulkan13Features v13{};
-    v13.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES;
-    VkPhysicalDeviceShaderIntegerDotProductFeatures dot{};
-    dot.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES;
     std::vector<const char*> extensions;
-    if (version >= VK_API_VERSION_1_2) {
-        features.pNext = &v11;
-        v11.pNext = &v12;
+    Features features(version);
+    vk::PhysicalDeviceShaderIntegerDotProductFeatures dot;
+    const char* const extension = VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME;
+    if (version < VK_API_VERSION_1_3 && chosen.has(extension)) {
+        extensions.push_back(extension);
+        features.add(dot);
     }
-    if (version >= VK_API_VERSION_1_3) {
-        v12.pNext = &v13;
-    } else if (chosen.has(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME)) {
-        extensions.push_back(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
-        (version >= VK_API_VERSION_1_2 ? v12.pNext : features.pNext) = &dot;
-    }
-    instance_->calls().GetPhysicalDeviceFeatures2(chosen.handle, &features);
-    has_dot_ = dot.shaderIntegerDotProduct == VK_TRUE || v13.shaderIntegerDotProduct == VK_TRUE;
-    create(chosen, extensions, &features);
+    features.ask(chosen.handle);
+    has_dot_ = dot.shaderIntegerDotProduct || features.v13.shaderIntegerDotProduct;
+    create(chosen, extensions, features.base);
 }
 
 void Device::create(const Instance::Candidate& chosen, const std::vector<const char*>& extensions,
-                    const void* features) {
+                    const vk::PhysicalDeviceFeatures2& features) {
     const float priority = 1;
-    VkDeviceQueueCreateInfo queue{};
-    queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
-    queue.queueFamilyIndex = queue_family_;
-    queue.queueCount = 1;
-    queue.pQueuePriorities = &priority;
-    VkDeviceCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
-    info.pNext = features;
-    info.queueCreateInfoCount = 1;
-    info.pQueueCreateInfos = &queue;
-    info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
-    info.ppEnabledExtensionNames = extensions.data();
-    handle_ = make_device(instance_->calls(), chosen.handle, info);
+    const auto queue =
+        vk::DeviceQueueCreateInfo().setQueueFamilyIndex(queue_family_).setQueuePriorities(priority);
+    device_ = {chosen.handle, vk::DeviceCreateInfo()
+                                  .setPNext(&features)
+                                  .setQueueCreateInfos(queue)
+                                  .setPEnabledExtensionNames(extensions)};
 }
 
-Memory Device::allocate(uint64_t size, uint32_t types, VkMemoryPropertyFlags required,
-                        VkMemoryPropertyFlags preferred) const {
+Memory Device::allocate(uint64_t size, uint32_t types, vk::MemoryPropertyFlags required,
+                        vk::MemoryPropertyFlags preferred) const {
     int best = -1;
     uint32_t chosen = 0;
     for (uint32_t i = 0; i < memory_.memoryTypeCount; ++i) {
-        const VkMemoryPropertyFlags flags = memory_.memoryTypes[i].propertyFlags;
-        const int score = __builtin_popcount(flags & preferred);
+        const vk::MemoryPropertyFlags flags = memory_.memoryTypes[i].propertyFlags;
+        const auto wanted = static_cast<VkMemoryPropertyFlags>(flags & preferred);
+        const int score = __builtin_popcount(wanted);
         if ((types >> i & 1) && (flags & required) == required && score > best) {
             best = score;
             chosen = i;
         }
     }
     if (best < 0) throw Error(name_ + " has no memory of the kind that its tensors need");
-    VkMemoryAllocateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
-    info.allocationSize = size;
-    info.memoryTypeIndex = chosen;
     Memory memory;
-    memory.handle = make<VkDeviceMemory>(handle(), calls_.AllocateMemory, calls_.FreeMemory, info,
-                                         "vkAllocateMemory");
-    if (required & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) {
-        void* mapped = nullptr;
-        check(calls_.MapMemory(handle(), memory.handle, 0, VK_WHOLE_SIZE, 0, &mapped),
-              "vkMapMemory");
-        memory.mapped = static_cast<uint8_t*>(mapped);
+    memory.handle = {device_,
+                     vk::MemoryAllocateInfo().setAllocationSize(size).setMemoryTypeIndex(chosen)};
+    if (required & vk::MemoryPropertyFlagBits::eHostVisible) {
+        memory.mapped = static_cast<uint8_t*>(memory.handle.mapMemory(0, VK_WHOLE_SIZE));
     }
     return memory;
 }
 
-void Device::submit(VkCommandBuffer commands, VkFence fence) {
-    VkSubmitInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-    info.commandBufferCount = 1;
-    info.pCommandBuffers = &commands;
+void Device::submit(vk::CommandBuffer commands, vk::Fence fence) {
     const std::lock_guard<std::mutex> lock(queue_mutex_);
-    check(calls_.QueueSubmit(queue_, 1, &info, fence), "vkQueueSubmit");
+    queue_.submit(vk::SubmitInfo().setCommandBuffers(commands), fence);
 }
 
 }  // namespace arm_runtime::vgf

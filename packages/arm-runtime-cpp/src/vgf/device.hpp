@@ -8,13 +8,14 @@
 
 #include "instance.hpp"
 #include "pipeline_cache.hpp"
-#include "vulkan_api.hpp"
+#include "vulkan_arm.hpp"
+#include "vulkan_calls.hpp"
 
 namespace arm_runtime::vgf {
 
 /// Memory that a session allocated.
 struct Memory {
-    Owned<VkDeviceMemory> handle;
+    vk::raii::DeviceMemory handle{nullptr};
     uint8_t* mapped = nullptr;  ///< if it is of the host
 };
 
@@ -29,7 +30,8 @@ class Device {
     Device(std::unique_ptr<Instance> instance, const Instance::Candidate& chosen, EngineKind engine,
            std::string reason, const std::string& cache_folder);
 
-    VkDevice handle() const { return handle_.get(); }
+    const vk::raii::Device& vulkan() const { return device_; }
+    VkDevice handle() const { return *device_; }
     const DeviceCalls& calls() const { return calls_; }
     const std::string& name() const { return name_; }
     EngineKind engine() const { return engine_; }
@@ -54,21 +56,21 @@ class Device {
     std::mutex& loading() { return loading_; }
 
     /// Memory of a type in `types`: with all of `required`, and the most of `preferred`.
-    Memory allocate(uint64_t size, uint32_t types, VkMemoryPropertyFlags required,
-                    VkMemoryPropertyFlags preferred) const;
+    Memory allocate(uint64_t size, uint32_t types, vk::MemoryPropertyFlags required,
+                    vk::MemoryPropertyFlags preferred) const;
 
     /// Queues a recorded command buffer; `fence` is signalled when it is done.
-    void submit(VkCommandBuffer commands, VkFence fence);
+    void submit(vk::CommandBuffer commands, vk::Fence fence);
 
   private:
-    void create(const Instance::Candidate& chosen);
+    void create_for_graphs(const Instance::Candidate& chosen);
     void create_for_compute(const Instance::Candidate& chosen);
     void create(const Instance::Candidate& chosen, const std::vector<const char*>& extensions,
-                const void* features);
-    void choose_queue_family(VkPhysicalDevice physical);
+                const vk::PhysicalDeviceFeatures2& features);
+    void choose_queue_family(const vk::raii::PhysicalDevice& physical);
 
     std::unique_ptr<Instance> instance_;
-    OwnedDevice handle_;
+    vk::raii::Device device_{nullptr};
     DeviceCalls calls_;
     std::string name_;
     EngineKind engine_;
@@ -78,12 +80,12 @@ class Device {
     uint32_t max_workgroup_ = 0;
     uint32_t max_push_bytes_ = 0;
     TensorProperties tensor_limits_;
-    VkPhysicalDeviceMemoryProperties memory_{};
+    vk::PhysicalDeviceMemoryProperties memory_;
     uint32_t queue_family_ = 0;
     bool runs_shaders_ = false;
     bool is_cpu_ = false;
     double timestamp_period_ = 0;
-    VkQueue queue_ = VK_NULL_HANDLE;
+    vk::raii::Queue queue_{nullptr};
     std::mutex queue_mutex_;
     std::mutex loading_;
     std::unique_ptr<PipelineCache> cache_;

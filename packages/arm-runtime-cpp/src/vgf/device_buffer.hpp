@@ -8,18 +8,19 @@
 namespace arm_runtime::vgf {
 
 /// What the host sees without flushing.
-constexpr VkMemoryPropertyFlags kHostMemory =
-    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+constexpr vk::MemoryPropertyFlags kHostMemory =
+    vk::MemoryPropertyFlagBits::eHostVisible | vk::MemoryPropertyFlagBits::eHostCoherent;
 
 struct DeviceBuffer {
     Memory memory;  // before the handle, which goes first
-    Owned<VkBuffer> handle;
+    vk::raii::Buffer handle{nullptr};
 };
 
 /// A buffer of at least `bytes` that shaders read and write: kernels take whole vectors, so that it
 /// is a little larger. Throws Error.
 DeviceBuffer make_device_buffer(const Device& device, uint64_t bytes,
-                                VkMemoryPropertyFlags required, VkMemoryPropertyFlags preferred);
+                                vk::MemoryPropertyFlags required,
+                                vk::MemoryPropertyFlags preferred);
 
 /// Copies `data` to a buffer that the host does not see; what is submitted later finds it there.
 void upload(Device& device, const std::vector<uint8_t>& data, const DeviceBuffer& buffer);

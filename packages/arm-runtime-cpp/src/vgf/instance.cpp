@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "layers.hpp"
+#include "vulkan_arm.hpp"
 
 namespace arm_runtime::vgf {
 namespace {
@@ -22,18 +23,35 @@ bool fits(const std::string& wanted, size_t number, const char* name) {
     return !digits && lower(name).find(lower(wanted)) != std::string::npos;
 }
 
-int speed(VkPhysicalDeviceType type) {
+int speed(vk::PhysicalDeviceType type) {
     switch (type) {
-        case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+        case vk::PhysicalDeviceType::eDiscreteGpu:
             return 4;
-        case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+        case vk::PhysicalDeviceType::eIntegratedGpu:
             return 3;
-        case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+        case vk::PhysicalDeviceType::eVirtualGpu:
             return 2;
-        case VK_PHYSICAL_DEVICE_TYPE_CPU:
+        case vk::PhysicalDeviceType::eCpu:
             return 1;
         default:
             return 0;
+    }
+}
+
+vk::raii::Instance make_instance(bool emulated) {
+    const vk::raii::Context& context = vulkan();
+    std::vector<const char*> layers;
+    if (emulated) layers = emulation_layers();
+    const auto application =
+        vk::ApplicationInfo().setPApplicationName("arm_runtime").setApiVersion(VK_API_VERSION_1_3);
+    const auto info =
+        vk::InstanceCreateInfo().setPApplicationInfo(&application).setPEnabledLayerNames(layers);
+    try {
+        return {context, info};
+    } catch (const vk::IncompatibleDriverError&) {
+        throw Error(
+            "no Vulkan driver on this machine: install your GPU's, or Mesa's, which runs on the "
+            "CPU (on Debian and Ubuntu `apt-get install mesa-vulkan-drivers`)");
     }
 }
 
@@ -43,44 +61,14 @@ bool Instance::Candidate::has(const char* extension) const {
     return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
 }
 
-Instance::Instance(bool emulated) {
-    const Loader& loader = Loader::get();
-    std::vector<const char*> layers;
-    if (emulated) layers = emulation_layers(loader);
-    VkApplicationInfo application{};
-    application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
-    application.pApplicationName = "arm_runtime";
-    application.apiVersion = VK_API_VERSION_1_3;
-    VkInstanceCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
-    info.pApplicationInfo = &application;
-    info.enabledLayerCount = static_cast<uint32_t>(layers.size());
-    info.ppEnabledLayerNames = layers.data();
-    handle_ = make_instance(loader, info);
-    calls_ = InstanceCalls(loader, handle_.get());
-
-    uint32_t count = 0;
-    check(calls_.EnumeratePhysicalDevices(handle_.get(), &count, nullptr),
-          "vkEnumeratePhysicalDevices");
-    std::vector<VkPhysicalDevice> devices(count);
-    check(calls_.EnumeratePhysicalDevices(handle_.get(), &count, devices.data()),
-          "vkEnumeratePhysicalDevices");
-    for (const VkPhysicalDevice device : devices) {
-        Candidate candidate{device, {}, {}};
-        VkPhysicalDeviceProperties2 properties{};
-        properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
-        calls_.GetPhysicalDeviceProperties2(device, &properties);
-        candidate.properties = properties.properties;
-        uint32_t found = 0;
-        check(calls_.EnumerateDeviceExtensionProperties(device, nullptr, &found, nullptr),
-              "vkEnumerateDeviceExtensionProperties");
-        std::vector<VkExtensionProperties> extensions(found);
-        check(calls_.EnumerateDeviceExtensionProperties(device, nullptr, &found, extensions.data()),
-              "vkEnumerateDeviceExtensionProperties");
-        for (const auto& extension : extensions) {
-            candidate.extensions.emplace_back(extension.extensionName);
+Instance::Instance(bool emulated) : handle_(make_instance(emulated)) {
+    for (vk::raii::PhysicalDevice& device : vk::raii::PhysicalDevices(handle_)) {
+        const vk::PhysicalDeviceProperties properties = device.getProperties();
+        std::vector<std::string> extensions;
+        for (const auto& extension : device.enumerateDeviceExtensionProperties()) {
+            extensions.emplace_back(extension.extensionName.data());
         }
-        candidates_.push_back(std::move(candidate));
+        candidates_.push_back({std::move(device), properties, std::move(extensions)});
     }
 }
 
@@ -89,7 +77,7 @@ const Instance::Candidate* Instance::choose(const std::string& wanted, bool grap
     for (size_t i = 0; i < candidates_.size(); ++i) {
         const Candidate& candidate = candidates_[i];
         const auto& properties = candidate.properties;
-        if (!fits(wanted, i, properties.deviceName)) continue;
+        if (!fits(wanted, i, properties.deviceName.data())) continue;
         const bool runs_graphs = candidate.has(kTensorsExtension) &&
                                  candidate.has(kDataGraphExtension) &&
                                  properties.apiVersion >= VK_API_VERSION_1_3;
@@ -105,7 +93,8 @@ const Instance::Candidate* Instance::choose(const std::string& wanted, bool grap
 std::string Instance::list() const {
     std::string text;
     for (size_t i = 0; i < candidates_.size(); ++i) {
-        text += (i ? ", " : "") + std::to_string(i) + ": " + candidates_[i].properties.deviceName;
+        text += (i ? ", " : "") + std::to_string(i) + ": " +
+                candidates_[i].properties.deviceName.data();
     }
     return text.empty() ? "none" : text;
 }

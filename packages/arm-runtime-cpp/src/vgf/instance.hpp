@@ -12,8 +12,8 @@ namespace arm_runtime::vgf {
 class Instance {
   public:
     struct Candidate {
-        VkPhysicalDevice handle;
-        VkPhysicalDeviceProperties properties;
+        vk::raii::PhysicalDevice handle;
+        vk::PhysicalDeviceProperties properties;
         std::vector<std::string> extensions;
         bool has(const char* extension) const;
     };
@@ -28,11 +28,8 @@ class Instance {
     /// "0: NVIDIA H200, 1: llvmpipe (...)"
     std::string list() const;
 
-    const InstanceCalls& calls() const { return calls_; }
-
   private:
-    OwnedInstance handle_;
-    InstanceCalls calls_;
+    vk::raii::Instance handle_;
     std::vector<Candidate> candidates_;
 };
 

@@ -11,7 +11,7 @@
 #include <set>
 #include <sstream>
 
-#include "arm_runtime/vgf.hpp"
+#include "vulkan_api.hpp"
 
 namespace arm_runtime::vgf {
 namespace {
@@ -39,15 +39,10 @@ void load_libraries() {
     }
 }
 
-bool has_layers(const Loader& loader) {
-    const auto enumerate = reinterpret_cast<PFN_vkEnumerateInstanceLayerProperties>(
-        loader.GetInstanceProcAddr(VK_NULL_HANDLE, "vkEnumerateInstanceLayerProperties"));
-    uint32_t count = 0;
-    check(enumerate(&count, nullptr), "vkEnumerateInstanceLayerProperties");
-    std::vector<VkLayerProperties> found(count);
-    check(enumerate(&count, found.data()), "vkEnumerateInstanceLayerProperties");
+bool has_layers() {
+    const auto found = vulkan().enumerateInstanceLayerProperties();
     return std::all_of(std::begin(kNames), std::end(kNames), [&](const char* name) {
-        return std::any_of(found.begin(), found.end(), [&](const VkLayerProperties& layer) {
+        return std::any_of(found.begin(), found.end(), [&](const vk::LayerProperties& layer) {
             return std::strcmp(layer.layerName, name) == 0;
         });
     });
@@ -92,9 +87,9 @@ std::optional<fs::path> find_package() {
 
 }  // namespace
 
-std::vector<const char*> emulation_layers(const Loader& loader) {
+std::vector<const char*> emulation_layers() {
     load_libraries();
-    if (has_layers(loader)) return {std::begin(kNames), std::end(kNames)};
+    if (has_layers()) return {std::begin(kNames), std::end(kNames)};
     if (const auto manifests = find_package()) {
         throw Error(
             "the Vulkan loader does not know Arm's emulation layer, which the engine `layer` "

@@ -4,8 +4,6 @@
 
 #include <vector>
 
-#include "vulkan_api.hpp"
-
 namespace arm_runtime::vgf {
 
 /// The layers' names in the order that they need, from the application to the driver. They are
@@ -13,6 +11,6 @@ namespace arm_runtime::vgf {
 ///
 /// Throws Error, which says what to install, or which variable to set: the Vulkan loader finds
 /// layers by VK_LAYER_PATH.
-std::vector<const char*> emulation_layers(const Loader& loader);
+std::vector<const char*> emulation_layers();
 
 }  // namespace arm_runtime::vgf

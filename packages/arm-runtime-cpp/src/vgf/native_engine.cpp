@@ -10,8 +10,7 @@ namespace {
 class NativeEngine : public Engine {
   public:
     NativeEngine(Device& device, const Program& program)
-        : device_(device),
-          program_(program),
+        : program_(program),
           storage_(device, program),
           submission_(device, static_cast<uint32_t>(program.segments.size()) + 1) {
         std::vector<Scratch> scratch;
@@ -50,41 +49,30 @@ class NativeEngine : public Engine {
 
   private:
     void record() {
-        const DeviceCalls& calls = device_.calls();
-        const VkCommandBuffer commands = submission_.begin();
-        timestamp(commands, 0);
+        using Stage = vk::PipelineStageFlagBits2;
+        using Access = vk::AccessFlagBits2;
+        const vk::raii::CommandBuffer& commands = submission_.begin();
+        submission_.timestamp(0);
         for (uint32_t i = 0; i < pipelines_.size(); ++i) {
-            pipelines_[i]->record(commands);
+            pipelines_[i]->record(*commands);
             // Before what reads the results: the next segment, which also may reuse memory, or the
             // host.
-            const bool last = i + 1 == pipelines_.size();
-            VkMemoryBarrier2 barrier{};
-            barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2;
-            barrier.srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
-            barrier.srcAccessMask = VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT;
-            barrier.dstStageMask =
-                last ? VK_PIPELINE_STAGE_2_HOST_BIT : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
-            barrier.dstAccessMask =
-                last ? VK_ACCESS_2_HOST_READ_BIT
-                     : VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT;
-            VkDependencyInfo dependency{};
-            dependency.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO;
-            dependency.memoryBarrierCount = 1;
-            dependency.pMemoryBarriers = &barrier;
-            calls.CmdPipelineBarrier2(commands, &dependency);
-            timestamp(commands, i + 1);
+            const auto everything = Access::eMemoryRead | Access::eMemoryWrite;
+            auto barrier = vk::MemoryBarrier2()
+                               .setSrcStageMask(Stage::eAllCommands)
+                               .setSrcAccessMask(everything)
+                               .setDstStageMask(Stage::eAllCommands)
+                               .setDstAccessMask(everything);
+            if (i + 1 == pipelines_.size()) {
+                barrier.setDstStageMask(Stage::eHost).setDstAccessMask(Access::eHostRead);
+            }
+            commands.pipelineBarrier2(vk::DependencyInfo().setMemoryBarriers(barrier));
+            submission_.timestamp(i + 1);
         }
         submission_.end();
         recorded_ = true;
     }
 
-    void timestamp(VkCommandBuffer commands, uint32_t query) {
-        if (!submission_.queries()) return;
-        device_.calls().CmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-                                           submission_.queries(), query);
-    }
-
-    Device& device_;
     const Program& program_;
     Storage storage_;
     std::vector<std::unique_ptr<Pipeline>> pipelines_;

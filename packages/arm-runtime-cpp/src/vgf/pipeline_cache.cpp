@@ -17,34 +17,22 @@ std::string hexadecimal(const uint8_t* data, size_t size) {
 
 }  // namespace
 
-std::string cache_key(const VkPhysicalDeviceProperties& properties) {
-    return hexadecimal(properties.pipelineCacheUUID, VK_UUID_SIZE) + "-" +
+std::string cache_key(const vk::PhysicalDeviceProperties& properties) {
+    return hexadecimal(properties.pipelineCacheUUID.data(), VK_UUID_SIZE) + "-" +
            std::to_string(properties.vendorID) + "-" + std::to_string(properties.deviceID) + "-" +
            std::to_string(properties.driverVersion);
 }
 
-PipelineCache::PipelineCache(const DeviceCalls& calls, VkDevice device, CacheFile file)
-    : calls_(calls), device_(device), file_(std::move(file)) {
+PipelineCache::PipelineCache(const vk::raii::Device& device, CacheFile file)
+    : file_(std::move(file)) {
     const std::vector<char> data = file_.read();
     saved_ = data.size();
-    VkPipelineCacheCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
-    info.initialDataSize = data.size();
-    info.pInitialData = data.data();
-    handle_ = make<VkPipelineCache>(device, calls.CreatePipelineCache, calls.DestroyPipelineCache,
-                                    info, "vkCreatePipelineCache");
+    handle_ = {device, vk::PipelineCacheCreateInfo().setInitialData<char>(data)};
 }
 
 void PipelineCache::save() {
-    size_t size = 0;
-    if (calls_.GetPipelineCacheData(device_, handle_, &size, nullptr) != VK_SUCCESS ||
-        size == saved_) {
-        return;
-    }
-    std::vector<char> data(size);
-    if (calls_.GetPipelineCacheData(device_, handle_, &size, data.data()) != VK_SUCCESS) return;
-    data.resize(size);
-    if (file_.write(data)) saved_ = size;
+    const std::vector<uint8_t> data = handle_.getData();
+    if (data.size() != saved_ && file_.write({data.begin(), data.end()})) saved_ = data.size();
 }
 
 }  // namespace arm_runtime::vgf

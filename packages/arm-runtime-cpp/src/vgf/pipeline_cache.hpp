@@ -9,23 +9,21 @@
 namespace arm_runtime::vgf {
 
 /// "UUID-VENDOR-DEVICE-DRIVER": what a device's pipelines fit.
-std::string cache_key(const VkPhysicalDeviceProperties& properties);
+std::string cache_key(const vk::PhysicalDeviceProperties& properties);
 
 class PipelineCache {
   public:
     /// Starts with what an earlier process left in `file`, for the same device and driver.
-    PipelineCache(const DeviceCalls& calls, VkDevice device, CacheFile file);
+    PipelineCache(const vk::raii::Device& device, CacheFile file);
 
-    VkPipelineCache handle() const { return handle_; }
+    const vk::raii::PipelineCache& handle() const { return handle_; }
 
     /// Writes the file if pipelines were added since; a failure to write is no error.
     void save();
 
   private:
-    const DeviceCalls& calls_;
-    VkDevice device_;
     CacheFile file_;
-    Owned<VkPipelineCache> handle_;
+    vk::raii::PipelineCache handle_{nullptr};
     size_t saved_ = 0;  ///< bytes of the cache that the file holds
 };
 

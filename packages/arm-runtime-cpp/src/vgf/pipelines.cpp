@@ -19,6 +19,9 @@ Pipeline::Pipeline(Device& device, const Program& program, uint32_t segment)
     } catch (const Error& error) {
         throw Error("VGF segment " + std::to_string(index_) + " ('" + segment_.name +
                     "'): " + error.what());
+    } catch (const vk::SystemError& error) {
+        throw Error("VGF segment " + std::to_string(index_) + " ('" + segment_.name +
+                    "'): " + text_of(error));
     }
 }
 
@@ -69,7 +72,7 @@ void Pipeline::make_graph() {
     for (size_t i = 0; i < bindings; ++i) {
         const Binding& b = segment_.bindings[i];
         tensors[i] = describe(program_.resources[b.resource], kUsageDataGraph);
-        resources[i].next = &tensors[i];
+        resources[i].pNext = &tensors[i];
         resources[i].set = b.set;
         resources[i].binding = b.binding;
     }
@@ -81,9 +84,9 @@ void Pipeline::make_graph() {
         tensor = describe(program_.resources[c.resource], kUsageDataGraph);
         if (c.sparse_dimension >= 0) {
             sparsity[i].dimension = static_cast<uint32_t>(c.sparse_dimension);
-            tensor.next = &sparsity[i];
+            tensor.pNext = &sparsity[i];
         }
-        constants[i].next = &tensor;
+        constants[i].pNext = &tensor;
         constants[i].id = c.id;
         constants[i].data = c.data;
     }
@@ -93,14 +96,15 @@ void Pipeline::make_graph() {
     module.constant_count = static_cast<uint32_t>(constants.size());
     module.constants = constants.data();
     GraphPipelineCreateInfo info;
-    info.next = &module;
+    info.pNext = &module;
     info.layout = layout_;
     info.resource_count = static_cast<uint32_t>(resources.size());
     info.resources = resources.data();
     VkPipeline pipeline = VK_NULL_HANDLE;
-    check(calls.CreateDataGraphPipelinesARM(device_.handle(), VK_NULL_HANDLE,
-                                            device_.cache().handle(), 1, &info, nullptr, &pipeline),
-          "vkCreateDataGraphPipelinesARM");
+    check(
+        calls.CreateDataGraphPipelinesARM(device_.handle(), VK_NULL_HANDLE,
+                                          *device_.cache().handle(), 1, &info, nullptr, &pipeline),
+        "vkCreateDataGraphPipelinesARM");
     pipeline_ = Owned<VkPipeline>(device_.handle(), pipeline, calls.DestroyPipeline);
     GraphSessionCreateInfo session;
     session.pipeline = pipeline_;
@@ -122,7 +126,7 @@ void Pipeline::make_shader() {
     info.stage.pName = segment_.entry_point.c_str();
     info.layout = layout_;
     VkPipeline pipeline = VK_NULL_HANDLE;
-    check(calls.CreateComputePipelines(device_.handle(), device_.cache().handle(), 1, &info,
+    check(calls.CreateComputePipelines(device_.handle(), *device_.cache().handle(), 1, &info,
                                        nullptr, &pipeline),
           "vkCreateComputePipelines");
     pipeline_ = Owned<VkPipeline>(device_.handle(), pipeline, calls.DestroyPipeline);

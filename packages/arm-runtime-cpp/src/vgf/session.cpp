@@ -61,9 +61,12 @@ class Session::Impl {
     Impl(const void* data, size_t size, const Options& options)
         : program_(read_program(data, size)), device_(Device::get(options)) {
         const std::lock_guard<std::mutex> lock(device_.loading());
-        engine_ = device_.engine() == EngineKind::kCompute ? make_compute_engine(device_, program_)
-                                                           : make_native_engine(device_, program_);
-        device_.cache().save();
+        with_errors([&] {
+            engine_ = device_.engine() == EngineKind::kCompute
+                          ? make_compute_engine(device_, program_)
+                          : make_native_engine(device_, program_);
+            device_.cache().save();
+        });
         describe_ports();
         describe_push_constants();
         forget_file();
@@ -84,7 +87,7 @@ class Session::Impl {
         for (size_t i = 0; i < input_count; ++i) copy_in(inputs[i], i);
         const uint64_t submitted = now();
         const size_t first = profile ? profile->size() : 0;
-        engine_->run(profile);
+        with_errors([&] { engine_->run(profile); });
         const uint64_t done = now();
         for (size_t i = 0; i < output_count; ++i) copy_out(outputs[i], i);
         if (profile) {

@@ -7,8 +7,8 @@
 namespace arm_runtime::vgf {
 namespace {
 
-constexpr VkMemoryPropertyFlags kHost =
-    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+constexpr vk::MemoryPropertyFlags kHost =
+    vk::MemoryPropertyFlagBits::eHostVisible | vk::MemoryPropertyFlagBits::eHostCoherent;
 
 /// A block for resources that share memory, or for one.
 struct SharedNeeds {
@@ -123,9 +123,9 @@ std::vector<std::vector<uint32_t>> Storage::shared_by(std::initializer_list<Role
 void Storage::bind(const std::vector<Scratch>& scratch) {
     // The host writes inputs and reads outputs: on a GPU with memory of its own, inputs are better
     // there, while outputs are better in memory that the host can cache.
-    use_.inputs =
-        bind_mapped({Role::kInput, Role::kConstant}, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, inputs_);
-    use_.outputs = bind_mapped({Role::kOutput}, VK_MEMORY_PROPERTY_HOST_CACHED_BIT, outputs_);
+    use_.inputs = bind_mapped({Role::kInput, Role::kConstant},
+                              vk::MemoryPropertyFlagBits::eDeviceLocal, inputs_);
+    use_.outputs = bind_mapped({Role::kOutput}, vk::MemoryPropertyFlagBits::eHostCached, outputs_);
     bind_work(scratch);
     for (const auto& [resource, data] : program_.uploads) {
         std::memcpy(mapped(resource), data, program_.resources[resource].bytes);
@@ -142,7 +142,7 @@ void Storage::bind(const std::vector<Scratch>& scratch) {
     }
 }
 
-uint64_t Storage::bind_mapped(std::initializer_list<Role> roles, VkMemoryPropertyFlags preferred,
+uint64_t Storage::bind_mapped(std::initializer_list<Role> roles, vk::MemoryPropertyFlags preferred,
                               Memory& memory) {
     const auto groups = shared_by(roles);
     if (groups.empty()) return 0;
@@ -158,7 +158,7 @@ uint64_t Storage::bind_mapped(std::initializer_list<Role> roles, VkMemoryPropert
     memory = device_.allocate(size, types, kHost, preferred);
     for (size_t i = 0; i < groups.size(); ++i) {
         for (const uint32_t member : groups[i]) {
-            bind_object(member, memory.handle, blocks[i].offset);
+            bind_object(member, *memory.handle, blocks[i].offset);
             objects_[member].mapped = memory.mapped + blocks[i].offset;
         }
     }
@@ -191,10 +191,10 @@ void Storage::bind_work(const std::vector<Scratch>& scratch) {
     }
     use_.work = plan(blocks);
     use_.saved = unshared > use_.work ? unshared - use_.work : 0;  // alignment may cost a little
-    work_ = device_.allocate(use_.work, types, 0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+    work_ = device_.allocate(use_.work, types, {}, vk::MemoryPropertyFlagBits::eDeviceLocal);
     for (size_t i = 0; i < groups.size(); ++i) {
         for (const uint32_t member : groups[i]) {
-            bind_object(member, work_.handle, blocks[i].offset);
+            bind_object(member, *work_.handle, blocks[i].offset);
         }
     }
     for (size_t i = 0; i < scratch.size(); ++i) {
@@ -202,7 +202,7 @@ void Storage::bind_work(const std::vector<Scratch>& scratch) {
         info.session = scratch[i].session;
         info.point = scratch[i].point;
         info.object = scratch[i].object;
-        info.memory = work_.handle;
+        info.memory = *work_.handle;
         info.offset = blocks[groups.size() + i].offset;
         check(device_.calls().BindDataGraphPipelineSessionMemoryARM(device_.handle(), 1, &info),
               "vkBindDataGraphPipelineSessionMemoryARM");

@@ -54,7 +54,7 @@ class Storage : public ResourceMemory {
     void make_tensor(uint32_t index);
     void make_buffer(uint32_t index);
     /// Memory for the resources of some roles, which last as long as the session.
-    uint64_t bind_mapped(std::initializer_list<Role> roles, VkMemoryPropertyFlags preferred,
+    uint64_t bind_mapped(std::initializer_list<Role> roles, vk::MemoryPropertyFlags preferred,
                          Memory& memory);
     void bind_work(const std::vector<Scratch>& scratch);
     void bind_object(uint32_t resource, VkDeviceMemory memory, uint64_t offset);

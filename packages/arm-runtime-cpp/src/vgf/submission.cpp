@@ -29,47 +29,35 @@ uint64_t now() {
 
 Submission::Submission(Device& device, uint32_t queries)
     : device_(device), query_count_(device.timestamp_period() != 0 ? queries : 0) {
-    const DeviceCalls& calls = device_.calls();
-    VkCommandPoolCreateInfo pool{};
-    pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
-    pool.queueFamilyIndex = device_.queue_family();
-    pool_ = make<VkCommandPool>(device_.handle(), calls.CreateCommandPool, calls.DestroyCommandPool,
-                                pool, "vkCreateCommandPool");
-    VkCommandBufferAllocateInfo allocate{};
-    allocate.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
-    allocate.commandPool = pool_;
-    allocate.commandBufferCount = 1;
-    check(calls.AllocateCommandBuffers(device_.handle(), &allocate, &commands_),
-          "vkAllocateCommandBuffers");
-    VkFenceCreateInfo fence{};
-    fence.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
-    fence_ = make<VkFence>(device_.handle(), calls.CreateFence, calls.DestroyFence, fence,
-                           "vkCreateFence");
-    if (query_count_ != 0) {
-        VkQueryPoolCreateInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
-        info.queryType = VK_QUERY_TYPE_TIMESTAMP;
-        info.queryCount = query_count_;
-        queries_ = make<VkQueryPool>(device_.handle(), calls.CreateQueryPool,
-                                     calls.DestroyQueryPool, info, "vkCreateQueryPool");
-    }
+    const vk::raii::Device& owner = device.vulkan();
+    pool_ = {owner, vk::CommandPoolCreateInfo().setQueueFamilyIndex(device.queue_family())};
+    const auto buffers =
+        vk::CommandBufferAllocateInfo().setCommandPool(*pool_).setCommandBufferCount(1);
+    commands_ = std::move(vk::raii::CommandBuffers(owner, buffers).front());
+    fence_ = {owner, vk::FenceCreateInfo()};
+    if (query_count_ == 0) return;
+    queries_ = {owner, vk::QueryPoolCreateInfo()
+                           .setQueryType(vk::QueryType::eTimestamp)
+                           .setQueryCount(query_count_)};
 }
 
-VkCommandBuffer Submission::begin() {
-    const DeviceCalls& calls = device_.calls();
-    VkCommandBufferBeginInfo begin{};
-    begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-    check(calls.BeginCommandBuffer(commands_, &begin), "vkBeginCommandBuffer");
-    if (queries_) calls.CmdResetQueryPool(commands_, queries_, 0, query_count_);
+const vk::raii::CommandBuffer& Submission::begin() {
+    commands_.begin({});
+    if (query_count_ != 0) commands_.resetQueryPool(*queries_, 0, query_count_);
     return commands_;
 }
 
-void Submission::end() { check(device_.calls().EndCommandBuffer(commands_), "vkEndCommandBuffer"); }
+void Submission::timestamp(uint32_t query) {
+    if (query_count_ == 0) return;
+    commands_.writeTimestamp(vk::PipelineStageFlagBits::eBottomOfPipe, *queries_, query);
+}
+
+void Submission::end() { commands_.end(); }
 
 void Submission::run() {
-    check(device_.calls().ResetFences(device_.handle(), 1, fence_.address()), "vkResetFences");
+    device_.vulkan().resetFences(*fence_);
     submitted_ = now();
-    device_.submit(commands_, fence_);
+    device_.submit(*commands_, *fence_);
     wait();
     done_ = now();
     last_run_ = done_ - submitted_;
@@ -79,10 +67,7 @@ void Submission::run() {
 /// rest: to be woken by the driver takes longer.
 void Submission::wait() {
     const auto poll = [this](uint64_t timeout) {
-        const VkResult result =
-            device_.calls().WaitForFences(device_.handle(), 1, fence_.address(), VK_TRUE, timeout);
-        if (result != VK_TIMEOUT) check(result, "vkWaitForFences");
-        return result == VK_SUCCESS;
+        return device_.vulkan().waitForFences(*fence_, VK_TRUE, timeout) == vk::Result::eSuccess;
     };
     bool done = false;
     if (!device_.is_cpu()) {
@@ -96,12 +81,10 @@ void Submission::wait() {
 }
 
 std::vector<uint64_t> Submission::times(uint32_t count) const {
-    if (!queries_ || count == 0) return {};
-    std::vector<uint64_t> ticks(count);
-    check(device_.calls().GetQueryPoolResults(
-              device_.handle(), queries_, 0, count, count * sizeof(uint64_t), ticks.data(),
-              sizeof(uint64_t), VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
-          "vkGetQueryPoolResults");
+    if (query_count_ == 0 || count == 0) return {};
+    const auto flags = vk::QueryResultFlagBits::e64 | vk::QueryResultFlagBits::eWait;
+    const auto [result, ticks] =
+        queries_.getResults<uint64_t>(0, count, count * sizeof(uint64_t), sizeof(uint64_t), flags);
     std::vector<uint64_t> out;
     out.reserve(count);
     for (const uint64_t tick : ticks) {

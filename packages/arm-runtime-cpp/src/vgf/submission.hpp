@@ -14,9 +14,11 @@ class Submission {
     Submission(Device& device, uint32_t queries);
 
     /// Between begin and end, commands are recorded.
-    VkCommandBuffer begin();
+    const vk::raii::CommandBuffer& begin();
     void end();
-    VkQueryPool queries() const { return queries_; }
+    /// Notes when all that was recorded before is done, as the `query`-th timestamp; nothing where
+    /// the queue has none.
+    void timestamp(uint32_t query);
 
     /// Runs it, and waits for the end. Throws Error after 10 minutes.
     void run();
@@ -32,10 +34,10 @@ class Submission {
     void wait();
 
     Device& device_;
-    Owned<VkCommandPool> pool_;
-    VkCommandBuffer commands_ = VK_NULL_HANDLE;
-    Owned<VkFence> fence_;
-    Owned<VkQueryPool> queries_;
+    vk::raii::CommandPool pool_{nullptr};
+    vk::raii::CommandBuffer commands_{nullptr};
+    vk::raii::Fence fence_{nullptr};
+    vk::raii::QueryPool queries_{nullptr};
     uint32_t query_count_;
     uint64_t submitted_ = 0;
     uint64_t done_ = 0;

@@ -2,110 +2,85 @@
 
 #include <dlfcn.h>
 
+#include <cctype>
+#include <cstring>
+
 namespace arm_runtime::vgf {
 namespace {
 
-const char* word_for(VkResult result) {
+const char* word_for(vk::Result result) {
     switch (result) {
-        case VK_ERROR_OUT_OF_HOST_MEMORY:
+        case vk::Result::eErrorOutOfHostMemory:
             return "out of host memory";
-        case VK_ERROR_OUT_OF_DEVICE_MEMORY:
+        case vk::Result::eErrorOutOfDeviceMemory:
             return "out of device memory";
-        case VK_ERROR_INITIALIZATION_FAILED:
+        case vk::Result::eErrorInitializationFailed:
             return "initialization failed";
-        case VK_ERROR_DEVICE_LOST:
+        case vk::Result::eErrorDeviceLost:
             return "the device was lost";
-        case VK_ERROR_LAYER_NOT_PRESENT:
+        case vk::Result::eErrorLayerNotPresent:
             return "a layer is missing";
-        case VK_ERROR_EXTENSION_NOT_PRESENT:
+        case vk::Result::eErrorExtensionNotPresent:
             return "an extension is missing";
-        case VK_ERROR_FEATURE_NOT_PRESENT:
+        case vk::Result::eErrorFeatureNotPresent:
             return "a feature is missing";
-        case VK_ERROR_INCOMPATIBLE_DRIVER:
+        case vk::Result::eErrorIncompatibleDriver:
             return "no compatible driver";
-        case VK_ERROR_FORMAT_NOT_SUPPORTED:
+        case vk::Result::eErrorFormatNotSupported:
             return "a format is not supported";
         default:
             return "failed";
     }
 }
 
-template <typename Function, typename Lookup>
-void find(Function& function, const char* name, Lookup lookup) {
-    function = reinterpret_cast<Function>(lookup(name));
-    if (function == nullptr) {
-        throw Error(std::string("the Vulkan driver has no ") + name + "; a newer driver may");
+/// The name in C of what vulkan_raii.hpp calls "vkCreateFence" or "NAMESPACE::Device::resetFences".
+std::string name_in_c(const std::string& name) {
+    const size_t method = name.rfind("::");
+    if (method == std::string::npos) return name;
+    // Those that are not "vk" and the method's name.
+    static constexpr const char* kOthers[][2] = {
+        {"Buffer::bindMemory", "vkBindBufferMemory"},
+        {"CommandBuffer::begin", "vkBeginCommandBuffer"},
+        {"CommandBuffer::end", "vkEndCommandBuffer"},
+        {"PipelineCache::getData", "vkGetPipelineCacheData"},
+        {"QueryPool::getResults", "vkGetQueryPoolResults"},
+        {"Queue::submit", "vkQueueSubmit"},
+    };
+    for (const auto& [from, to] : kOthers) {
+        const size_t length = std::strlen(from);
+        if (name.size() > length && name.compare(name.size() - length, length, from) == 0)
+            return to;
     }
+    std::string called = "vk" + name.substr(method + 2);
+    called[2] = static_cast<char>(std::toupper(static_cast<unsigned char>(called[2])));
+    return called;
 }
 
-}  // namespace
-
-Loader::Loader() {
+PFN_vkGetInstanceProcAddr open_loader() {
     void* const library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) {
+    void* const entry = library ? dlsym(library, "vkGetInstanceProcAddr") : nullptr;
+    if (entry == nullptr) {
         throw Error(std::string("no Vulkan loader on this machine (") + dlerror() +
                     "): install it and a driver, on Debian and Ubuntu `apt-get install libvulkan1 "
                     "mesa-vulkan-drivers`");
     }
-    find(GetInstanceProcAddr, "vkGetInstanceProcAddr",
-         [&](const char* name) { return dlsym(library, name); });
-    find(CreateInstance, "vkCreateInstance",
-         [&](const char* name) { return GetInstanceProcAddr(VK_NULL_HANDLE, name); });
+    return reinterpret_cast<PFN_vkGetInstanceProcAddr>(entry);
 }
 
-const Loader& Loader::get() {
-    // A constructor that throws runs again at the next call: someone may have installed it.
-    static const Loader loader;
-    return loader;
+}  // namespace
+
+const vk::raii::Context& vulkan() {
+    // Never destroyed, as devices are not. If opening throws, the next call tries again: someone
+    // may have installed it.
+    static const auto& context = *new vk::raii::Context(open_loader());
+    return context;
 }
 
-InstanceCalls::InstanceCalls(const Loader& loader, VkInstance instance) {
-    const auto lookup = [&](const char* name) {
-        return loader.GetInstanceProcAddr(instance, name);
-    };
-#define X(name) find(name, "vk" #name, lookup);
-    ARM_VGF_INSTANCE_CALLS(X)
-#undef X
-}
-
-DeviceCalls::DeviceCalls(const InstanceCalls& instance, VkDevice device, bool graphs) {
-    const auto lookup = [&](const char* name) { return instance.GetDeviceProcAddr(device, name); };
-#define X(name) find(name, "vk" #name, lookup);
-    ARM_VGF_DEVICE_CALLS(X)
-    if (!graphs) return;
-    ARM_VGF_GRAPH_CALLS(X)
-#undef X
-}
-
-OwnedInstance make_instance(const Loader& loader, const VkInstanceCreateInfo& info) {
-    VkInstance handle = VK_NULL_HANDLE;
-    const VkResult result = loader.CreateInstance(&info, nullptr, &handle);
-    if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
-        throw Error(
-            "no Vulkan driver on this machine: install your GPU's, or Mesa's, which runs on the "
-            "CPU (on Debian and Ubuntu `apt-get install mesa-vulkan-drivers`)");
-    }
-    check(result, "vkCreateInstance");
-    Destroyer<VkInstance> destroy;
-    find(destroy.call, "vkDestroyInstance",
-         [&](const char* name) { return loader.GetInstanceProcAddr(handle, name); });
-    return {handle, destroy};
-}
-
-OwnedDevice make_device(const InstanceCalls& calls, VkPhysicalDevice physical,
-                        const VkDeviceCreateInfo& info) {
-    VkDevice handle = VK_NULL_HANDLE;
-    check(calls.CreateDevice(physical, &info, nullptr, &handle), "vkCreateDevice");
-    Destroyer<VkDevice> destroy;
-    find(destroy.call, "vkDestroyDevice",
-         [&](const char* name) { return calls.GetDeviceProcAddr(handle, name); });
-    return {handle, destroy};
-}
-
-void check(VkResult result, const char* call) {
-    if (result == VK_SUCCESS) return;
-    throw Error(std::string(call) + ": " + word_for(result) + " (VkResult " +
-                std::to_string(result) + ")");
+std::string text_of(const vk::SystemError& error) {
+    const std::string said = error.what();
+    const auto result = static_cast<vk::Result>(error.code().value());
+    return name_in_c(said.substr(0, said.find(": "))) + ": " + word_for(result) + " (VkResult " +
+           std::to_string(error.code().value()) + ")";
 }
 
 }  // namespace arm_runtime::vgf

@@ -1,4 +1,4 @@
-// The Vulkan loader, opened at run time, and the entry points that this runtime calls.
+// Vulkan as C++: Khronos' vulkan_raii.hpp, with the loader opened at run time.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -8,182 +8,36 @@
 #include <type_traits>
 #include <utility>
 
+// A namespace of our own: an application that links the archives may bring other headers of Vulkan.
+#define VULKAN_HPP_NAMESPACE arm_runtime_vulkan
+#define VULKAN_HPP_ENABLE_DYNAMIC_LOADER_TOOL 0
+#define VULKAN_HPP_NO_SMART_HANDLE
+#define VULKAN_HPP_NO_TO_STRING
+#define VK_NO_PROTOTYPES
+#include <vulkan/vulkan_raii.hpp>
+
 #include "arm_runtime/vgf.hpp"
-#include "vulkan_arm.hpp"
 
 namespace arm_runtime::vgf {
 
-#define ARM_VGF_INSTANCE_CALLS(X)         \
-    X(CreateDevice)                       \
-    X(EnumerateDeviceExtensionProperties) \
-    X(EnumeratePhysicalDevices)           \
-    X(GetDeviceProcAddr)                  \
-    X(GetPhysicalDeviceFeatures2)         \
-    X(GetPhysicalDeviceMemoryProperties)  \
-    X(GetPhysicalDeviceProperties2)       \
-    X(GetPhysicalDeviceQueueFamilyProperties)
+namespace vk = arm_runtime_vulkan;
 
-#define ARM_VGF_DEVICE_CALLS(X)    \
-    X(AllocateCommandBuffers)      \
-    X(AllocateDescriptorSets)      \
-    X(AllocateMemory)              \
-    X(BeginCommandBuffer)          \
-    X(BindBufferMemory)            \
-    X(CmdBindDescriptorSets)       \
-    X(CmdBindPipeline)             \
-    X(CmdCopyBuffer)               \
-    X(CmdDispatch)                 \
-    X(CmdPipelineBarrier)          \
-    X(CmdPushConstants)            \
-    X(CmdResetQueryPool)           \
-    X(CmdWriteTimestamp)           \
-    X(CreateBuffer)                \
-    X(CreateCommandPool)           \
-    X(CreateComputePipelines)      \
-    X(CreateDescriptorPool)        \
-    X(CreateDescriptorSetLayout)   \
-    X(CreateFence)                 \
-    X(CreatePipelineCache)         \
-    X(CreatePipelineLayout)        \
-    X(CreateQueryPool)             \
-    X(CreateShaderModule)          \
-    X(DestroyBuffer)               \
-    X(DestroyCommandPool)          \
-    X(DestroyDescriptorPool)       \
-    X(DestroyDescriptorSetLayout)  \
-    X(DestroyFence)                \
-    X(DestroyPipeline)             \
-    X(DestroyPipelineCache)        \
-    X(DestroyPipelineLayout)       \
-    X(DestroyQueryPool)            \
-    X(DestroyShaderModule)         \
-    X(EndCommandBuffer)            \
-    X(FreeDescriptorSets)          \
-    X(FreeMemory)                  \
-    X(GetBufferMemoryRequirements) \
-    X(GetDeviceQueue)              \
-    X(GetPipelineCacheData)        \
-    X(GetQueryPoolResults)         \
-    X(MapMemory)                   \
-    X(QueueSubmit)                 \
-    X(ResetFences)                 \
-    X(UpdateDescriptorSets)        \
-    X(WaitForFences)
+/// The loader library, which stays open for the life of the process.
+///
+/// Throws Error, with what to install, if there is none on this machine.
+const vk::raii::Context& vulkan();
 
-// Of Vulkan 1.3 and of the Arm extensions: only the native engine needs them.
-#define ARM_VGF_GRAPH_CALLS(X)                             \
-    X(CmdPipelineBarrier2)                                 \
-    X(CmdWriteTimestamp2)                                  \
-    X(BindDataGraphPipelineSessionMemoryARM)               \
-    X(BindTensorMemoryARM)                                 \
-    X(CmdDispatchDataGraphARM)                             \
-    X(CreateDataGraphPipelineSessionARM)                   \
-    X(CreateDataGraphPipelinesARM)                         \
-    X(CreateTensorARM)                                     \
-    X(CreateTensorViewARM)                                 \
-    X(DestroyDataGraphPipelineSessionARM)                  \
-    X(DestroyTensorARM)                                    \
-    X(DestroyTensorViewARM)                                \
-    X(GetDataGraphPipelineSessionBindPointRequirementsARM) \
-    X(GetDataGraphPipelineSessionMemoryRequirementsARM)    \
-    X(GetTensorMemoryRequirementsARM)
+/// "vkQueueSubmit: the device was lost (VkResult -4)": a call's name in C, and Vulkan's word.
+std::string text_of(const vk::SystemError& error);
 
-/// The loader library; stays open for the life of the process.
-class Loader {
-  public:
-    /// Throws Error, with what to install, if there is no Vulkan loader on this machine.
-    static const Loader& get();
-
-    PFN_vkGetInstanceProcAddr GetInstanceProcAddr = nullptr;
-    PFN_vkCreateInstance CreateInstance = nullptr;
-
-  private:
-    Loader();
-};
-
-struct InstanceCalls {
-    InstanceCalls() = default;
-    InstanceCalls(const Loader& loader, VkInstance instance);
-#define X(name) PFN_vk##name name = nullptr;
-    ARM_VGF_INSTANCE_CALLS(X)
-#undef X
-};
-
-struct DeviceCalls {
-    DeviceCalls() = default;
-    /// `graphs`: those of ARM_VGF_GRAPH_CALLS too.
-    DeviceCalls(const InstanceCalls& instance, VkDevice device, bool graphs);
-#define X(name) PFN_vk##name name = nullptr;
-    ARM_VGF_DEVICE_CALLS(X)
-#undef X
-#define X(name) vgf::name name = nullptr;
-    ARM_VGF_GRAPH_CALLS(X)
-#undef X
-};
-
-/// Throws Error with the call's name and Vulkan's word for the result, unless it is VK_SUCCESS.
-void check(VkResult result, const char* call);
-
-/// Destroys an instance or a device.
-template <typename Handle>
-struct Destroyer {
-    using Call = void(VKAPI_PTR*)(Handle, const VkAllocationCallbacks*);
-
-    Call call = nullptr;
-    void operator()(Handle handle) const { call(handle, nullptr); }
-};
-
-using OwnedInstance = std::unique_ptr<std::remove_pointer_t<VkInstance>, Destroyer<VkInstance>>;
-using OwnedDevice = std::unique_ptr<std::remove_pointer_t<VkDevice>, Destroyer<VkDevice>>;
-
-/// Creates an instance; owned at once, so that no error leaks it. Throws Error, with what to
-/// install if there is no driver.
-OwnedInstance make_instance(const Loader& loader, const VkInstanceCreateInfo& info);
-
-/// Creates a device, owned at once as well. Throws Error.
-OwnedDevice make_device(const InstanceCalls& calls, VkPhysicalDevice physical,
-                        const VkDeviceCreateInfo& info);
-
-/// A Vulkan object of a device, destroyed with its owner.
-template <typename Handle>
-class Owned {
-  public:
-    using Destroy = void(VKAPI_PTR*)(VkDevice, Handle, const VkAllocationCallbacks*);
-
-    Owned() = default;
-    Owned(VkDevice device, Handle handle, Destroy destroy)
-        : device_(device), handle_(handle), destroy_(destroy) {}
-    Owned(const Owned&) = delete;
-    Owned& operator=(const Owned&) = delete;
-    Owned(Owned&& other) noexcept { *this = std::move(other); }
-    Owned& operator=(Owned&& other) noexcept {
-        std::swap(device_, other.device_);
-        std::swap(handle_, other.handle_);
-        std::swap(destroy_, other.destroy_);
-        return *this;
+/// What `work` returns; what Vulkan throws there becomes an Error.
+template <typename Work>
+decltype(auto) with_errors(Work&& work) {
+    try {
+        return std::forward<Work>(work)();
+    } catch (const vk::SystemError& error) {
+        throw Error(text_of(error));
     }
-    ~Owned() {
-        if (destroy_) destroy_(device_, handle_, nullptr);
-    }
-    // NOLINTNEXTLINE(cppcoreguidelines-explicit-constructor): it stands for its handle in calls
-    operator Handle() const { return handle_; }
-    const Handle* address() const { return &handle_; }
-
-  private:
-    VkDevice device_ = VK_NULL_HANDLE;
-    Handle handle_{};
-    Destroy destroy_ = nullptr;
-};
-
-/// Creates an object; `call` names the call in the error.
-template <typename Handle, typename Info>
-Owned<Handle> make(VkDevice device,
-                   VkResult(VKAPI_PTR* create)(VkDevice, const Info*, const VkAllocationCallbacks*,
-                                               Handle*),
-                   typename Owned<Handle>::Destroy destroy, const Info& info, const char* call) {
-    Handle handle{};
-    check(create(device, &info, nullptr, &handle), call);
-    return Owned<Handle>(device, handle, destroy);
 }
 
 }  // namespace arm_runtime::vgf

@@ -30,8 +30,8 @@ constexpr auto kFormatFloat8E5M2 = static_cast<VkFormat>(1000460003);
 /// The first two members of every structure. As a base class it lies where they would.
 template <int TYPE>
 struct Chained {
-    VkStructureType type = static_cast<VkStructureType>(TYPE);
-    const void* next = nullptr;
+    VkStructureType sType = static_cast<VkStructureType>(TYPE);
+    void* pNext = nullptr;
 };
 
 struct TensorDescription : Chained<1000460006> {
@@ -103,7 +103,7 @@ struct ReplicatedCompositesFeatures : Chained<1000564000> {
     VkBool32 replicated_composites = VK_FALSE;
 };
 
-struct GraphConstant : Chained<1000507003> {  // next: a TensorDescription
+struct GraphConstant : Chained<1000507003> {  // pNext: a TensorDescription
     uint32_t id = 0;
     const void* data = nullptr;
 };
@@ -115,7 +115,7 @@ struct GraphConstantSparsity : Chained<1000507015> {
     uint32_t group_size = 4;
 };
 
-struct GraphResource : Chained<1000507002> {  // next: a TensorDescription
+struct GraphResource : Chained<1000507002> {  // pNext: a TensorDescription
     uint32_t set = 0;
     uint32_t binding = 0;
     uint32_t element = 0;
@@ -129,7 +129,7 @@ struct GraphShaderModule : Chained<1000507007> {
     const GraphConstant* constants = nullptr;
 };
 
-struct GraphPipelineCreateInfo : Chained<1000507000> {  // next: a GraphShaderModule
+struct GraphPipelineCreateInfo : Chained<1000507000> {  // pNext: a GraphShaderModule
     uint64_t flags = 0;
     VkPipelineLayout layout = VK_NULL_HANDLE;
     uint32_t resource_count = 0;

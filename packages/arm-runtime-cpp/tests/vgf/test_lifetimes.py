@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vgf_files import graph_vgf
+from vgf_files import Load, graph_vgf
 
 from arm_tosa_core.tosa.ir import DType
 
@@ -40,18 +40,19 @@ def watch(vgf: Any, cmake_build: Callable[..., Path]) -> Watch:
 
 
 @pytest.mark.parametrize(
-    ("fault", "name", "devices"),
+    ("engine", "fault", "name", "said", "devices"),
     [
-        ("MISSING", "vkGetPhysicalDeviceFeatures2", 0),
-        ("FAILING", "vkEnumeratePhysicalDevices", 0),
-        ("MISSING", "vkCmdPushConstants", 1),
-        ("FAILING", "vkCreatePipelineCache", 1),
+        ("compute", "FAILING", "vkEnumeratePhysicalDevices", ": initialization failed (VkResult -3)", 0),
+        ("compute", "FAILING", "vkCreatePipelineCache", ": out of host memory (VkResult -1)", 1),
+        ("layer", "MISSING", "vkCreateTensorARM", "the Vulkan driver has no ", 1),
     ],
 )
-def test_an_error_leaks_neither(watch: Watch, fault: str, name: str, devices: int) -> None:
+def test_an_error_leaks_neither(
+    layer: Load, watch: Watch, engine: str, fault: str, name: str, said: str, devices: int
+) -> None:
     """What was made before a function that is missing or fails is destroyed again."""
-    done, count = watch("Session(vgf)", **{f"WATCHED_{fault}": name})
-    said = f"the Vulkan driver has no {name}" if fault == "MISSING" else f"{name}: "
+    done, count = watch(f"Session(vgf, engine={engine!r})", **{f"WATCHED_{fault}": name})
+    said = f"{name}{said}" if fault == "FAILING" else f"{said}{name}"
     assert done.returncode == 1 and f"VgfError: {said}" in done.stderr
     assert count["instance made"] == count["instance destroyed"] > 0
     assert count["device made"] == count["device destroyed"] == devices

@@ -1,0 +1,29 @@
+#include "vulkan_calls.hpp"
+
+namespace arm_runtime::vgf {
+namespace {
+
+template <typename Function>
+void find(Function& function, const char* name, const vk::raii::Device& device) {
+    function = reinterpret_cast<Function>(device.getProcAddr(name));
+    if (function == nullptr) {
+        throw Error(std::string("the Vulkan driver has no ") + name + "; a newer driver may");
+    }
+}
+
+}  // namespace
+
+DeviceCalls::DeviceCalls(const vk::raii::Device& device, bool graphs) {
+#define X(name) find(name, "vk" #name, device);
+    ARM_VGF_DEVICE_CALLS(X)
+    if (!graphs) return;
+    ARM_VGF_GRAPH_CALLS(X)
+#undef X
+}
+
+void check(VkResult result, const char* call) {
+    if (result == VK_SUCCESS) return;
+    vk::throwResultException(static_cast<vk::Result>(result), call);
+}
+
+}  // namespace arm_runtime::vgf
