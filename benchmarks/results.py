@@ -30,7 +30,11 @@ _PACKAGES = (
     "tosa-tools",
     "ethos-u-vela",
     "ai-ml-sdk-model-converter",
-    "ai-ml-sdk-scenario-runner",
+    "ai-ml-emulation-layer-for-vulkan",
+    "iree-base-compiler",
+    "iree-base-runtime",
+    "ncnn",
+    "pnnx",
     "transformers",
 )
 _TEXT = ("benchmark", "side", "commit", "date", "machine", "command", "source")

@@ -3,7 +3,7 @@
     python -m benchmarks.vgf_networks                  # those of CASES, int8 but for the one in float
     python -m benchmarks.vgf_networks digits:fp32
 
-Weights and inputs are random; the engine is the runtime's default, or that of ARM_VGF_ENGINE. Exit status 1: an int8
+Weights and inputs are random; the engine is compute. Exit status 1: an int8
 network differs in a bit, or float by more than 1e-4 of the largest output.
 """
 
@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.results import Measurement, Run, add_results_option, run_and_record
-from benchmarks.vgf import compile_network, load_times, random_input
+from benchmarks.vgf.networks import compile_network, random_input
+from benchmarks.vgf.worker import load_twice
 
 CASES = ("mobilenet_v2", "mobilenet_v2:fp32", "resnet18", "bert_tiny", "deit_tiny", "digits")
 
@@ -40,9 +41,11 @@ def _measured(program: str) -> Measurement:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "network.vgf")
         file.write_bytes(vgf)
-        loads = load_times(file, "process_time")
+        worker, found = load_twice("compute", scheme, file, [], "", Path(folder))
+        worker.close()
+    loads = {f"load_{which}_ms": found[f"load_{which}_cpu_ms"] for which in ("first", "second_process")}
     rng = np.random.default_rng(0)
-    with Session(vgf) as session:
+    with Session(vgf, engine="compute") as session:
         run = Run.here("vgf_networks", gpu=f"{session.device}, engine {session.engine}")
         inputs = [random_input(tensor.shape, tensor.dtype, rng) for tensor in session.inputs]
         outputs = session.run(inputs)

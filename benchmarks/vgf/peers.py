@@ -1,0 +1,101 @@
+"""Networks in the forms of ncnn, IREE and ExecuTorch's XNNPACK delegate."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+import warnings
+from pathlib import Path
+
+import torch
+
+from benchmarks.registry import Network
+
+TIMEOUT_S = 900
+_TYPES = {torch.float32: "f32", torch.float16: "f16", torch.int64: "i64"}
+
+
+class PeerError(Exception):
+    """A peer is not installed, or refuses a network."""
+
+
+def ncnn(made: Network, to: Path) -> None:
+    """Writes ``to`` with the endings .param and .bin; weights are float32, whatever ncnn computes in later.
+
+    Raises:
+        PeerError: as it says.
+    """
+    module, inputs = made
+    example = inputs(1)
+    shapes = [f"[{','.join(map(str, x.shape))}]{_TYPES[x.dtype]}" for x in example]
+    with tempfile.TemporaryDirectory() as folder:
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")
+            torch.jit.trace(module, example, check_trace=False, strict=False).save(str(Path(folder, "model.pt")))
+        _run(folder, "pnnx", "model.pt", f"inputshape={','.join(shapes)}", "fp16=0")
+        for ending in ("param", "bin"):
+            made_file = Path(folder, f"model.ncnn.{ending}")
+            if not made_file.exists():
+                raise PeerError(f"pnnx made no {made_file.name}")
+            shutil.move(made_file, f"{to}.{ending}")
+
+
+def iree(tosa: bytes, to: Path, *flags: str) -> None:
+    """Writes the module of a TOSA graph.
+
+    Args:
+        flags: of iree-compile; which target, above all.
+
+    Raises:
+        PeerError: as it says.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "graph.tosa").write_bytes(tosa)
+        Path(folder, "empty.mlir").write_text("module {}\n")
+        read = "--tosa-deserialize=tosa-flatbuffer-filename=graph.tosa"
+        _run(folder, "tosa-opt", read, "--mlir-print-op-generic", "-o=graph.mlir", "empty.mlir")
+        _run(folder, "iree-compile", "--iree-input-type=tosa", *flags, "graph.mlir", "-o", "graph.vmfb")
+        shutil.move(Path(folder, "graph.vmfb"), to)
+
+
+def iree_vulkan(target: str) -> tuple[str, str]:
+    """Flags for a GPU, such as ``ampere``."""
+    return "--iree-hal-target-backends=vulkan-spirv", f"--iree-vulkan-target={target}"
+
+
+IREE_CPU = ("--iree-hal-target-backends=llvm-cpu", "--iree-llvmcpu-target-cpu=host")
+
+
+def xnnpack(made: Network, to: Path) -> None:
+    """Writes a .pte, int8 as ExecuTorch's XNNPACK quantizer has it."""
+    from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+    from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
+        XNNPACKQuantizer,
+        get_symmetric_quantization_config,
+    )
+    from executorch.exir import to_edge_transform_and_lower
+    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+    module, inputs = made
+    example = inputs(1)
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True))
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        prepared = prepare_pt2e(torch.export.export(module, example).module(), quantizer)
+        prepared(*example)
+        quantized = torch.export.export(convert_pt2e(prepared), example)
+        lowered = to_edge_transform_and_lower(quantized, partitioner=[XnnpackPartitioner()])
+    to.write_bytes(lowered.to_executorch().buffer)
+
+
+def _run(folder: str, tool: str, *arguments: str) -> None:
+    path = shutil.which(tool)
+    if path is None:
+        raise PeerError(f"{tool} is not installed")
+    done = subprocess.run(
+        [path, *arguments], cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+    )
+    if done.returncode:
+        said = done.stderr.splitlines() or [f"exit status {done.returncode}"]
+        raise PeerError(f"{tool}: {next((line for line in said if ' error: ' in line), said[-1])}"[:300])
