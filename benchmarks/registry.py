@@ -11,7 +11,7 @@ sys.path.append(str(ROOT / "tests"))
 
 from models import MODELS, ZOO, Network, mobilenet_stack
 
-__all__ = ["NETWORKS", "TESTS", "ZOO", "network"]
+__all__ = ["NETWORKS", "TESTS", "ZOO", "Network", "network"]
 
 NETWORKS = MODELS | ZOO
 #: The name of the registry that ``tests/models`` is.

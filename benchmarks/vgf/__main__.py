@@ -45,7 +45,7 @@ def main() -> None:
 def _installed() -> list[str]:
     """The sides that this machine has; our own compute engine always."""
     modules = {"layer": "emulation_layer", "ncnn": "ncnn", "iree": "iree"}
-    return ["compute", *(side for side, module in modules.items() if find_spec(module))]
+    return ["compute", *(side for side, module in modules.items() if find_spec(module) is not None)]
 
 
 def _sides(words: str) -> list[str]:

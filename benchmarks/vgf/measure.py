@@ -91,7 +91,9 @@ def _load(folder: Path, turn: Turn, device: str, stack: ExitStack) -> None:
         turn.fail(error)
         return
     turn.worker = stack.enter_context(worker)
-    known = {name: worker.loaded[name] for name in ("device", "memory_mib", "saved_mib") if name in worker.loaded}
+    known: dict[str, Any] = {
+        name: worker.loaded[name] for name in ("device", "memory_mib", "saved_mib") if name in worker.loaded
+    }
     turn.metrics = {**loads, **known}
 
 

@@ -32,7 +32,8 @@ def ncnn(made: Network, to: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         with warnings.catch_warnings(), torch.no_grad():
             warnings.simplefilter("ignore")
-            torch.jit.trace(module, example, check_trace=False, strict=False).save(str(Path(folder, "model.pt")))
+            traced = torch.jit.trace(module, example, check_trace=False)  # type: ignore[no-untyped-call]
+            traced.save(str(Path(folder, "model.pt")))
         _run(folder, "pnnx", "model.pt", f"inputshape={','.join(shapes)}", "fp16=0")
         for ending in ("param", "bin"):
             made_file = Path(folder, f"model.ncnn.{ending}")

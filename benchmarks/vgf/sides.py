@@ -1,10 +1,12 @@
-"""Who runs a program: each class loads a file when it is made, and then runs it. Needs no package before its MODULES."""
+"""Who runs a program: each class loads a file when it is made, and then runs it; it imports no more than it needs."""
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,23 +14,14 @@ Array = np.ndarray[Any, Any]
 MIB = 2**20
 
 
-class Side(Protocol):
-    """A loaded program. ``device`` is who runs it."""
+class Side:
+    """A loaded program: the base of all.
 
-    device: str
+    Attributes:
+        MODULES: what is imported before loading is timed.
+        device: who runs it.
+    """
 
-    def run(self) -> None:
-        """Runs once: inputs from the host's memory, outputs back in it."""
-
-    def memory(self) -> dict[str, float]:
-        """MiB of device memory by figure's name; empty: unknown."""
-
-    def device_ms(self, repeat: int) -> list[float]:
-        """Milliseconds that the device says its part of each run took; empty: unknown."""
-
-
-class _Side:
-    #: What is imported before loading is timed.
     MODULES: ClassVar[tuple[str, ...]] = ()
     device = "cpu"
 
@@ -40,14 +33,20 @@ class _Side:
         """Loads the file; a device of this name, if there is a choice."""
         raise NotImplementedError
 
+    def run(self) -> None:
+        """Runs once: inputs from the host's memory, outputs back in it."""
+        raise NotImplementedError
+
     def memory(self) -> dict[str, float]:
+        """MiB of device memory by figure's name; empty: unknown."""
         return {}
 
     def device_ms(self, repeat: int) -> list[float]:
+        """Milliseconds that the device says its part of each run took; empty: unknown."""
         return []
 
 
-class Compute(_Side):
+class Compute(Side):
     """Our runtime."""
 
     MODULES = ("arm_runtime.vgf",)
@@ -85,11 +84,17 @@ class Layer(Compute):
 
     ENGINE = "layer"
 
+    def load(self, device: str) -> None:
+        if (spec := find_spec("emulation_layer")) is not None:
+            folder = Path(*spec.submodule_search_locations or (), "deploy/share/vulkan/explicit_layer.d")
+            os.environ.setdefault("VK_LAYER_PATH", str(folder))  # the Vulkan loader looks there
+        super().load(device)
+
     def memory(self) -> dict[str, float]:
         return {}
 
 
-class Ncnn(_Side):
+class Ncnn(Side):
     """ncnn with Vulkan; its default is fp16 where the device has it."""
 
     MODULES = ("ncnn",)
@@ -130,7 +135,7 @@ class NcnnCpu(Ncnn):
     VULKAN = False
 
 
-class Iree(_Side):
+class Iree(Side):
     """IREE."""
 
     MODULES = ("iree.runtime",)
@@ -161,7 +166,7 @@ class IreeCpu(Iree):
     DRIVER = "local-sync"
 
 
-class Executorch(_Side):
+class Executorch(Side):
     """ExecuTorch, with the delegates of its own package."""
 
     MODULES = ("torch", "executorch.runtime")
@@ -178,7 +183,7 @@ class Executorch(_Side):
         self.method.execute(self.arguments)
 
 
-class EthosU(_Side):
+class EthosU(Side):
     """Our functional model of Ethos-U: loops in C++."""
 
     MODULES = ("arm_runtime.ethosu",)
@@ -191,7 +196,7 @@ class EthosU(_Side):
         self.model.run(self.payload, self.inputs)
 
 
-class ReferenceModel(_Side):
+class ReferenceModel(Side):
     """The TOSA reference model."""
 
     MODULES = ("arm_tosa_core.tosa.reference_model",)
@@ -213,7 +218,7 @@ def _index(names: list[str], wanted: str) -> int:
 
 
 #: Sides by name; a worker is told one.
-SIDES: dict[str, type[_Side]] = {
+SIDES: dict[str, type[Side]] = {
     "compute": Compute,
     "native": Native,
     "layer": Layer,

@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.vgf.sides import SIDES
+from benchmarks.vgf.sides import SIDES, Side
 
 TIMEOUT_S = 180
 _WARM_S = 0.05
@@ -62,11 +63,9 @@ class Worker:
 
     def _ask(self, what: str, repeat: int) -> dict[str, Any]:
         assert self._process.stdin is not None
-        try:
+        with suppress(BrokenPipeError):  # it died; the answer says how
             self._process.stdin.write(f"{what} {repeat}\n")
             self._process.stdin.flush()
-        except BrokenPipeError:
-            pass  # it died; the answer says how
         return self._answer()
 
     def _answer(self) -> dict[str, Any]:
@@ -86,10 +85,8 @@ class Worker:
     def close(self) -> None:
         """Ends the process."""
         assert self._process.stdin is not None
-        try:
+        with suppress(BrokenPipeError):
             self._process.stdin.close()
-        except BrokenPipeError:
-            pass
         try:
             self._process.wait(30)
         except subprocess.TimeoutExpired:
@@ -144,14 +141,11 @@ def _serve() -> None:
     print(json.dumps(answer), file=channel, flush=True)
     for line in sys.stdin:
         what, repeat = line.split()
-        if what == "run":
-            answer = {"times": _times(side, int(repeat))}
-        else:
-            answer = {"times": side.device_ms(int(repeat))}
+        answer = {"times": _times(side, int(repeat)) if what == "run" else side.device_ms(int(repeat))}
         print(json.dumps(answer), file=channel, flush=True)
 
 
-def _times(side: Any, repeat: int) -> list[tuple[float, float]]:
+def _times(side: Side, repeat: int) -> list[tuple[float, float]]:
     """Of each run, after runs that warm up."""
     start = time.perf_counter()
     side.run()
