@@ -36,13 +36,16 @@ def cases(words: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def periodic(name: str) -> Network:
-    """A network of ``tests/models`` whose weights are four values that repeat: an archive of it is small."""
+    """A network of ``tests/models`` whose weights are four values that repeat: an archive of it is small.
+
+    Each tensor begins elsewhere in the row of values: layers of one shape do not share a constant.
+    """
     module, inputs = network(name)
     generator = torch.Generator().manual_seed(1)
     values = torch.tensor([-1.0, -0.5, 0.5, 1.0])[torch.randint(0, 4, (_PERIOD,), generator=generator)]
-    for parameter in module.parameters():
+    for number, parameter in enumerate(module.parameters()):
         if parameter.dim() > 1:
-            filled = values.repeat(-(-parameter.numel() // _PERIOD))[: parameter.numel()]
+            filled = values.roll(number).repeat(-(-parameter.numel() // _PERIOD))[: parameter.numel()]
             parameter.data = filled.reshape(parameter.shape) * parameter.detach().std()
     return settle(lambda: module, inputs)
 
