@@ -86,8 +86,90 @@ def sqnr(figures: Figures, network: Network) -> Pair:
     return next((pair for pair in pairs if pair.ours), Pair(None, None))
 
 
+def vgf(figures: Figures) -> str:
+    """VGF on our compute engine, beside others on the same device in the same run, a line per network and type."""
+    heads = ["network", "ours, ms", "on the GPU, ms", *(label for label, _, _ in _VGF_PEERS)]
+    heads += ["load, ms: first / later", "memory, MiB", "device", "measured"]
+    lines = []
+    for case in figures.cases("vgf"):
+        ours = figures.figure("vgf", case, "ours", "latency_ms")
+        if case.get("engine") != "compute" or ours is None:
+            continue
+        loads = [figures.figure("vgf", case, "ours", f"load_{which}_ms") for which in ("first", "second_process")]
+        lines.append(
+            [
+                f"{case['network']}, {case['scheme']}",
+                _shown(ours, 2),
+                _shown(figures.figure("vgf", case, "ours", "device_ms"), 2),
+                *(_beside(figures, ours, case, side, engine) for _, side, engine in _VGF_PEERS),
+                " / ".join(_shown(figure, 0) for figure in loads),
+                _shown(figures.figure("vgf", case, "ours", "memory_mib"), 1),
+                figures.machine("vgf", case, "ours").rpartition(", ")[2],
+                f"{ours.day}, `{ours.commit}`",
+            ]
+        )
+    return _table(heads, lines)
+
+
+#: Heads of columns, sides and engines.
+_VGF_PEERS = (("emulation layer", "ours", "layer"), ("ncnn", "ncnn", "vulkan"), ("IREE", "iree", "vulkan"))
+
+
+def _beside(figures: Figures, ours: Figure, case: Case, side: str, engine: str) -> str:
+    """A peer's milliseconds in the same run; ncnn has no integers on a GPU: the faster of its types, named."""
+    schemes = [case["scheme"]] if side != "ncnn" or case["scheme"].startswith("fp") else ["fp32", "fp16"]
+    found = []
+    for scheme in schemes:
+        theirs = {**case, "scheme": scheme, "engine": engine}
+        figure = figures.figure("vgf", theirs, side, "latency_ms")
+        if figure is not None and figure.date == ours.date:
+            found.append((figure, "" if scheme == case["scheme"] else f", {scheme}"))
+        elif figures.error("vgf", theirs, side):
+            return "fails"
+    if not found:
+        return "–"
+    fastest, note = min(found, key=lambda pair: pair[0].value)
+    return f"{fastest.value:.2f}{note} ({ours.value / fastest.value:.2f})"
+
+
+def host(figures: Figures) -> str:
+    """A network on this machine's processor, a line per side."""
+    lines = []
+    for case in figures.cases("vgf_host"):
+        for side, label in _HOST_SIDES.items():
+            cpu, wall, ours = (
+                figures.figure("vgf_host", {**case, "scheme": scheme}, who, metric)
+                for scheme, who, metric in (
+                    (case["scheme"], side, "cpu_ms"), (case["scheme"], side, "latency_ms"), ("int8", "ours", "cpu_ms")
+                )
+            )  # fmt: skip
+            if cpu is None or wall is None or ours is None or cpu.date != ours.date:
+                continue
+            lines.append(
+                [
+                    label,
+                    f"{case['network']}, {case['scheme']}",
+                    f"{cpu.value:.0f} ({ours.value / cpu.value:.2f})",
+                    f"{wall.value:.0f}",
+                    f"{cpu.day}, `{cpu.commit}`",
+                ]
+            )
+    return _table(["what runs it", "network", "CPU ms (ours to it)", "wall ms", "measured"], lines)
+
+
+_HOST_SIDES = {
+    "ours": "VGF, our compute engine on llvmpipe",
+    "layer": "VGF, Arm's emulation layer on llvmpipe",
+    "xnnpack": "ExecuTorch, XNNPACK delegate",
+    "iree-cpu": "IREE, `llvm-cpu`, the same TOSA graph",
+    "ncnn-cpu": "ncnn",
+    "ethosu_model": "our functional model of Ethos-U85, loops in C++",
+    "reference_model": "TOSA reference model, the same TOSA graph",
+}
+
+
 def run_time(figures: Figures) -> str:
-    """Inference with our runtime, beside what else runs the same file."""
+    """Loading on the processor, and the functional model of Ethos-U beside the TOSA reference model."""
     heads = [
         "runtime",
         "network",
@@ -98,7 +180,6 @@ def run_time(figures: Figures) -> str:
     ]
     lines = []
     for benchmark, other, what, metric, factor in (
-        ("vgf", "scenario_runner", "VGF, beside scenario_runner", "latency_ms", 1.0),
         ("vgf_networks", "", "VGF, CPU time", "", 1.0),
         ("ethosu_model", "reference_model", "Ethos-U functional model, beside the TOSA reference model", "wall_s", 1e3),
     ):
@@ -244,5 +325,7 @@ BLOCKS: dict[str, Callable[[Figures], str]] = {
     "compile-time": compile_time,
     "delegation": delegation,
     "accuracy": accuracy,
+    "vgf": vgf,
+    "host": host,
     "run-time": run_time,
 }

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import tempfile
 import warnings
 from pathlib import Path
 
 import torch
 
+from arm_tosa_core.support.errors import ToolError
+from arm_tosa_core.support.external_tools import find_tool, run_tool
 from benchmarks.registry import Network
 
 TIMEOUT_S = 900
+_PACKAGES = {"pnnx": "pnnx", "iree-compile": "iree-base-compiler", "tosa-opt": "tosa-tools"}
 _TYPES = {torch.float32: "f32", torch.float16: "f16", torch.int64: "i64"}
-
-
-class PeerError(Exception):
-    """A peer is not installed, or refuses a network."""
 
 
 def ncnn(made: Network, to: Path) -> None:
     """Writes ``to`` with the endings .param and .bin; weights are float32, whatever ncnn computes in later.
 
     Raises:
-        PeerError: as it says.
+        ToolError: it is not installed, or refuses the network.
     """
     module, inputs = made
     example = inputs(1)
@@ -38,7 +36,7 @@ def ncnn(made: Network, to: Path) -> None:
         for ending in ("param", "bin"):
             made_file = Path(folder, f"model.ncnn.{ending}")
             if not made_file.exists():
-                raise PeerError(f"pnnx made no {made_file.name}")
+                raise ToolError("pnnx", f"made no {made_file.name}")
             shutil.move(made_file, f"{to}.{ending}")
 
 
@@ -49,7 +47,7 @@ def iree(tosa: bytes, to: Path, *flags: str) -> None:
         flags: of iree-compile; which target, above all.
 
     Raises:
-        PeerError: as it says.
+        ToolError: it is not installed, or refuses the network.
     """
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "graph.tosa").write_bytes(tosa)
@@ -91,12 +89,5 @@ def xnnpack(made: Network, to: Path) -> None:
 
 
 def _run(folder: str, tool: str, *arguments: str) -> None:
-    path = shutil.which(tool)
-    if path is None:
-        raise PeerError(f"{tool} is not installed")
-    done = subprocess.run(
-        [path, *arguments], cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
-    )
-    if done.returncode:
-        said = done.stderr.splitlines() or [f"exit status {done.returncode}"]
-        raise PeerError(f"{tool}: {next((line for line in said if ' error: ' in line), said[-1])}"[:300])
+    command = [find_tool(tool, package=_PACKAGES[tool]), *arguments]
+    run_tool(tool, command, timeout=TIMEOUT_S, cwd=folder)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from arm_tosa_core.support.errors import ToolError
 from benchmarks.registry import Network
 from benchmarks.results import Run
 from benchmarks.vgf import peers
@@ -37,7 +38,7 @@ def _programs(folder: Path, name: str, schemes: Sequence[str], iree_target: str)
     for scheme in sorted(schemes, key=lambda scheme: scheme == "fp16"):  # which changes the network
         vgf, tosa = compiled(made, scheme)
         file = f"{name}-{scheme}"
-        of_scheme = write_inputs(folder, name, made, scheme == "fp16")
+        of_scheme = write_inputs(folder, name, made, "float16" if scheme == "fp16" else "float32")
         (folder / f"{file}.vgf").write_bytes(vgf)
         yield Program("vgf", name, scheme, f"{file}.vgf", of_scheme)
         if scheme != "int16":  # peers have no such type
@@ -53,18 +54,19 @@ def made_by(write: Callable[[Path], None], folder: Path, program: Program) -> Pr
     """The program, whose file is written; or without a file, and with the error."""
     try:
         write(folder / program.file)
-    except peers.PeerError as error:
-        return Program(program.kind, program.network, program.scheme, "", (), str(error))
+    except ToolError as error:
+        said = str(error).splitlines()
+        reason = next((line.strip() for line in said if " error: " in line), said[0])
+        return Program(program.kind, program.network, program.scheme, "", (), reason[:300])
     return program
 
 
-def write_inputs(folder: Path, name: str, made: Network, half: bool = False) -> tuple[str, ...]:
-    """Writes an array for each input of a network; returns their names."""
+def write_inputs(folder: Path, name: str, made: Network, real: str = "float32") -> tuple[str, ...]:
+    """Writes an array for each input of a network, ``real`` the type of real numbers; returns the files' names."""
     rng = np.random.default_rng(0)
     names = []
     for number, example in enumerate(made[1](1)):
-        floats = "float16" if half else "float32"
-        dtype = floats if example.is_floating_point() else "int32"
+        dtype = real if example.is_floating_point() else "int32"
         array = random_input(tuple(example.shape), dtype, rng)
         names.append(f"{name}-{number}-{dtype}.npy")
         np.save(folder / names[-1], array)
