@@ -113,6 +113,12 @@ def test_side_that_dies_says_why(tmp_path: Path) -> None:
         Worker("reference_model", "int8", tmp_path / "missing.tosa", [], "", {})
 
 
+def test_side_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.vgf.worker.TIMEOUT_S", 0.01)
+    with pytest.raises(SideError, match=r"no answer within 0\.01 s"):
+        Worker("reference_model", "int8", tmp_path / "missing.tosa", [], "", {})
+
+
 def test_table_has_the_peers_of_the_same_run() -> None:
     peer = replace(ROW, case={**ROW.case, "engine": "vulkan"})
     rows = [

@@ -73,11 +73,14 @@ class Worker:
         timer = threading.Timer(TIMEOUT_S, self._process.kill)
         timer.start()
         line = self._process.stdout.readline()
+        late = not timer.is_alive()
         timer.cancel()
         if line:
             answer: dict[str, Any] = json.loads(line)
             return answer
         self.close()
+        if late:
+            raise SideError(f"no answer within {TIMEOUT_S} s")
         self._errors.seek(0)
         last = [text for text in self._errors.read().splitlines() if text.strip()][-1:]
         raise SideError(f"exit status {self._process.returncode}: {''.join(last)}"[:300])
