@@ -148,7 +148,6 @@ void Device::create_for_graphs(const Instance::Candidate& chosen) {
     if (!tensors.tensors || !graphs.data_graph) {
         throw Error(name_ + " has the Arm extensions without their features");
     }
-    features.base.features.robustBufferAccess = VK_FALSE;  // it costs time, and graphs need it not
     create(chosen, extensions, features.base);
 }
 
@@ -165,7 +164,8 @@ void Device::create_for_compute(const Instance::Candidate& chosen) {
         features.add(dot);
     }
     features.ask(chosen.handle);
-    has_dot_ = dot.shaderIntegerDotProduct || features.v13.shaderIntegerDotProduct;
+    has_dot_ = dot.shaderIntegerDotProduct == VK_TRUE ||
+               features.v13.shaderIntegerDotProduct == VK_TRUE;
     create(chosen, extensions, features.base);
 }
 

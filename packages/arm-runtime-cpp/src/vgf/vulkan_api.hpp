@@ -10,6 +10,9 @@
 
 // A namespace of our own: an application that links the archives may bring other headers of Vulkan.
 #define VULKAN_HPP_NAMESPACE arm_runtime_vulkan
+namespace arm_runtime_vulkan {
+namespace vk = arm_runtime_vulkan;  // headers of 1.4.359 say `vk` in one place all the same
+}
 #define VULKAN_HPP_ENABLE_DYNAMIC_LOADER_TOOL 0
 #define VULKAN_HPP_NO_SMART_HANDLE
 #define VULKAN_HPP_NO_TO_STRING

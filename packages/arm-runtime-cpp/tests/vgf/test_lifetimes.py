@@ -58,6 +58,13 @@ def test_an_error_leaks_neither(
     assert count["device made"] == count["device destroyed"] == devices
 
 
+@pytest.mark.parametrize("engine", ["compute", "layer"])
+def test_shaders_stay_within_their_buffers(layer: Load, watch: Watch, engine: str) -> None:
+    """A shader of a VGF that reaches beyond a buffer is stopped by the device."""
+    _, count = watch(f"Session(vgf, engine={engine!r})")
+    assert count["robust buffers"] == count["device made"] == 1
+
+
 USERS = """
 from executorch.runtime import Runtime
 programs = [Runtime.get().load_program({pte!r}) for _ in range(2)]

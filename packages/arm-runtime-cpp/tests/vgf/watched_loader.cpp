@@ -1,6 +1,7 @@
 // A libvulkan.so.1 for tests, in front of the one that WATCHED_LOADER names: says on stderr which
-// instances and devices are made and destroyed, and has no function of the name WATCHED_MISSING;
-// the one named WATCHED_FAILING, of those below that can be, fails.
+// instances and devices are made and destroyed, and which of them have robustBufferAccess; has no
+// function of the name WATCHED_MISSING; the one named WATCHED_FAILING, of those below that can be,
+// fails.
 #include <dlfcn.h>
 #include <vulkan/vulkan_core.h>
 
@@ -41,11 +42,22 @@ void VKAPI_CALL destroy_instance(VkInstance instance, const VkAllocationCallback
     real<PFN_vkDestroyInstance>("vkDestroyInstance")(instance, allocator);
 }
 
+bool has_robust_buffers(const VkDeviceCreateInfo& info) {
+    for (auto* one = static_cast<const VkBaseInStructure*>(info.pNext); one; one = one->pNext) {
+        if (one->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2) {
+            const auto* all = reinterpret_cast<const VkPhysicalDeviceFeatures2*>(one);
+            return all->features.robustBufferAccess == VK_TRUE;
+        }
+    }
+    return false;
+}
+
 VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo* info,
                                   const VkAllocationCallbacks* allocator, VkDevice* device) {
     const VkResult result =
         real<PFN_vkCreateDevice>("vkCreateDevice")(physical, info, allocator, device);
     if (result == VK_SUCCESS) say("device made");
+    if (result == VK_SUCCESS && has_robust_buffers(*info)) say("robust buffers");
     return result;
 }
 
