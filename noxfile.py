@@ -149,7 +149,7 @@ KHRONOS = "VkLayer_khronos_validation.json"
 #: Debian packages, and whether what they bring is there.
 COMPILER: dict[str, Callable[[], object]] = {"g++": lambda: shutil.which("c++")}
 VULKAN: dict[str, Callable[[], object]] = {
-    "libvulkan-dev": lambda: Path("/usr/include/vulkan/vulkan_core.h").is_file(),
+    "libvulkan-dev": lambda: Path("/usr/include/vulkan/vulkan_raii.hpp").is_file(),
     "libvulkan1": lambda: ctypes.util.find_library("vulkan"),
     "mesa-vulkan-drivers": _vulkan_driver,
     "vulkan-validationlayers": lambda: Path("/usr/share/vulkan/explicit_layer.d", KHRONOS).is_file(),

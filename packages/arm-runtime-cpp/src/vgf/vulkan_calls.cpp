@@ -23,7 +23,7 @@ DeviceCalls::DeviceCalls(const vk::raii::Device& device, bool graphs) {
 
 void check(VkResult result, const char* call) {
     if (result == VK_SUCCESS) return;
-    vk::throwResultException(static_cast<vk::Result>(result), call);
+    throw vk::SystemError(make_error_code(static_cast<vk::Result>(result)), call);
 }
 
 }  // namespace arm_runtime::vgf
