@@ -39,6 +39,7 @@ enum class DataType : uint8_t {
     kFloat16,
     kBFloat16,
     kFloat32,
+    kUInt32,
 };
 
 /// "int8", "float32", ...

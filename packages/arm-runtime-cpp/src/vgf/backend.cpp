@@ -39,6 +39,8 @@ std::optional<DataType> type_of(ScalarType type) {
             return DataType::kUInt16;
         case ScalarType::Int:
             return DataType::kInt32;
+        case ScalarType::UInt32:
+            return DataType::kUInt32;
         case ScalarType::Long:
             return DataType::kInt64;
         case ScalarType::Half:

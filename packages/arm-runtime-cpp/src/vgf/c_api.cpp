@@ -27,7 +27,7 @@ namespace {
 thread_local std::string last_error;  // NOLINT: what a C interface needs
 
 std::optional<vgf::DataType> type_named(const char* name) {
-    for (int i = 0; i <= static_cast<int>(vgf::DataType::kFloat32); ++i) {
+    for (int i = 0; i <= static_cast<int>(vgf::DataType::kUInt32); ++i) {
         const auto type = static_cast<vgf::DataType>(i);
         if (name != nullptr && std::strcmp(name, vgf::name_of(type)) == 0) return type;
     }

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <set>
+#include <spirv/unified1/spirv.hpp>
 
 #include "spirv.hpp"
 #include "vulkan_arm.hpp"
@@ -12,9 +13,20 @@ namespace {
 std::string text(uint64_t number) { return std::to_string(number); }
 
 SpirvKind kind_of(VkDescriptorType type) {
-    if (type == kDescriptorTensor) return SpirvKind::kTensor;
-    return type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER ? SpirvKind::kUniformBuffer
-                                                     : SpirvKind::kStorageBuffer;
+    switch (type) {
+        case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER:
+            return SpirvKind::kUniformBuffer;
+        case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER:
+            return SpirvKind::kStorageBuffer;
+        case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
+            return SpirvKind::kStorageImage;
+        case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
+            return SpirvKind::kSampledImage;
+        case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER:
+            return SpirvKind::kCombinedImageSampler;
+        default:
+            return SpirvKind::kTensor;
+    }
 }
 
 const char* name_of(SpirvKind kind) {
@@ -23,27 +35,97 @@ const char* name_of(SpirvKind kind) {
             return "tensor";
         case SpirvKind::kUniformBuffer:
             return "uniform buffer";
+        case SpirvKind::kStorageImage:
+            return "storage image";
+        case SpirvKind::kSampledImage:
+            return "sampled image";
+        case SpirvKind::kCombinedImageSampler:
+            return "combined image sampler";
         default:
             return "storage buffer";
     }
 }
 
-void check_bindings(const std::vector<Resource>& resources, const Segment& segment,
+const char* name_of(SpirvNumber number) {
+    switch (number) {
+        case SpirvNumber::kFloat:
+            return "floating-point numbers";
+        case SpirvNumber::kSigned:
+            return "signed integers";
+        case SpirvNumber::kUnsigned:
+            return "unsigned integers";
+        default:
+            return "numbers not of 32 bits";
+    }
+}
+
+void check_image(const ImageFormat& format, const SpirvDescriptor& code, const std::string& where) {
+    if (!code.plain) {
+        throw Error(where +
+                    " its code takes an image that is not two-dimensional, of one layer and "
+                    "one sample");
+    }
+    if (code.texel != format.number) {
+        throw Error(where + " its code takes an image of " + name_of(code.texel) + ", and " +
+                    format.name + " has " + name_of(format.number));
+    }
+    if (code.format != spv::ImageFormatUnknown && code.format != format.spirv) {
+        throw Error(where + " its code takes an image of another format than " + format.name +
+                    " (SPIR-V's number " + text(code.format) + ")");
+    }
+}
+
+/// Resources that share memory with an image are copies of one another: of two in one segment, one
+/// would not see what is written to the other.
+void check_groups(const std::vector<Resource>& resources, const Segment& segment,
+                  const std::string& where) {
+    struct Use {
+        uint32_t resource;
+        bool image = false;
+        bool written = false;
+        bool several = false;
+    };
+    std::map<uint32_t, Use> uses;
+    for (const Binding& b : segment.bindings) {
+        const Resource& resource = resources[b.resource];
+        Use& use = uses.emplace(resource.storage, Use{b.resource}).first->second;
+        use.image |= resource.image.has_value();
+        use.written |= b.written;
+        use.several |= use.resource != b.resource;
+        if (use.image && use.written && use.several) {
+            throw Error(where + ": it takes resources " + text(use.resource) + " and " +
+                        text(b.resource) +
+                        ", which share memory, one as an image, and may write "
+                        "to one: that takes two segments");
+        }
+    }
+}
+
+void check_bindings(const std::vector<Resource>& resources, Segment& segment,
                     const SpirvInterface& code, const std::string& where) {
-    std::map<std::pair<uint32_t, uint32_t>, uint32_t> bound;
-    for (const Binding& b : segment.bindings) bound[{b.set, b.binding}] = b.resource;
+    std::map<std::pair<uint32_t, uint32_t>, Binding*> bound;
+    for (Binding& b : segment.bindings) {
+        bound[{b.set, b.binding}] = &b;
+        b.written = !resources[b.resource].image;
+    }
     for (const auto& [slot, variable] : code.variables) {
         const std::string place = "set " + text(slot.first) + ", binding " + text(slot.second);
         const auto found = bound.find(slot);
         if (found == bound.end()) {
             throw Error(where + ": its code uses " + place + ", which the segment does not bind");
         }
-        const SpirvKind given = kind_of(resources[found->second].descriptor);
+        Binding& binding = *found->second;
+        const Resource& resource = resources[binding.resource];
+        const SpirvKind given = kind_of(resource.descriptor);
         if (variable.type.kind != given) {
             throw Error(where + ": its code takes no " + name_of(given) + " at " + place +
-                        ", which is what resource " + text(found->second) + " is there");
+                        ", which is what resource " + text(binding.resource) + " is there");
         }
+        if (!resource.image) continue;
+        check_image(*resource.image->format, variable.type, where + ": " + place + ":");
+        binding.written |= given == SpirvKind::kStorageImage && variable.written;
     }
+    check_groups(resources, segment, where);
 }
 
 void check_push_constants(Segment& segment, const SpirvInterface& code, const std::string& where) {
@@ -71,6 +153,7 @@ void check_code(const std::vector<Resource>& resources, Segment& segment,
     }
     check_bindings(resources, segment, code, where);
     check_push_constants(segment, code, where);
+    segment.capabilities = code.capabilities;
     std::set<uint32_t> given;
     for (const Constant& c : segment.constants) given.insert(c.id);
     for (const uint32_t id : code.constants) {

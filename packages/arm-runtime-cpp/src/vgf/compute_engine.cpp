@@ -6,6 +6,7 @@
 #include "device_buffer.hpp"
 #include "engine.hpp"
 #include "graph/graph.hpp"
+#include "images.hpp"
 #include "kernels/steps.h"
 #include "memory_plan.hpp"
 #include "pipelines.hpp"
@@ -40,13 +41,19 @@ class ComputeEngine : public Engine, private ResourceMemory {
             const Segment& segment = program.segments[i];
             const std::string where =
                 "VGF segment " + std::to_string(i) + " ('" + segment.name + "')";
+            const size_t first = plan.dispatches.size();
             if (!segment.graph) {
                 plan_shader(static_cast<uint32_t>(i), where, plan);
-                continue;
+            } else {
+                make_plan(read_graph(program, segment, where), slots_, traits, shared_bytes_, plan);
             }
-            make_plan(read_graph(program, segment, where), slots_, traits, shared_bytes_, plan);
+            for (size_t at = first; at < plan.dispatches.size(); ++at) {
+                plan.dispatches[at].part = static_cast<uint32_t>(i);
+            }
         }
         make_buffers(plan);
+        images_ =
+            std::make_unique<Images>(device, program, static_cast<const ResourceMemory&>(*this));
         make_layout();
         make_pipelines(plan);
         plan_text_ = json_of(plan);
@@ -56,7 +63,7 @@ class ComputeEngine : public Engine, private ResourceMemory {
         } else {
             record(plan.dispatches);
         }
-        use_.work = plan.work_bytes;
+        use_.work = plan.work_bytes + images_->bytes();
         use_.saved = plan.saved_bytes;
         use_.constants = plan.constants.size();
     }
@@ -99,6 +106,7 @@ class ComputeEngine : public Engine, private ResourceMemory {
         for (size_t i = 0; i < slots_.size(); ++i) {
             const Resource& resource = program_.resources[i];
             if (resource.role == Role::kConstant) continue;
+            if (resource.image && !has_packed_copy(program_, static_cast<uint32_t>(i))) continue;
             uint32_t buffer = BUFFER_WORK;
             uint64_t* size = &shared_bytes_;
             if (resource.home == Role::kInput) {
@@ -130,6 +138,10 @@ class ComputeEngine : public Engine, private ResourceMemory {
         return {*buffers_[slot.buffer].handle, slot.offset, program_.resources[resource].bytes};
     }
 
+    VkDescriptorImageInfo image(uint32_t resource) const override {
+        return images_->descriptor(resource);
+    }
+
     /// A compute shader of the VGF, between graphs.
     void plan_shader(uint32_t index, const std::string& where, Plan& plan) {
         Dispatch dispatch{};
@@ -142,6 +154,14 @@ class ComputeEngine : public Engine, private ResourceMemory {
                 throw Error(where +
                             ": its compute shader takes a tensor, which needs VK_ARM_tensors: "
                             "use the engine `native` or `layer`");
+            }
+            if (resource.image) {
+                // No buffer of ours, but dispatches wait for one another as if it were one.
+                const Slot texels{static_cast<uint32_t>(kBuffers) + binding.resource, 0,
+                                  resource.bytes};
+                dispatch.reads.push_back(texels);
+                if (binding.written) dispatch.writes.push_back(texels);
+                continue;
             }
             Slot& slot = slots_[binding.resource];
             if (resource.role == Role::kConstant && slot.bytes == 0) {
@@ -319,13 +339,25 @@ class ComputeEngine : public Engine, private ResourceMemory {
 
     void record(const std::vector<Dispatch>& dispatches, Submission& submission) {
         const DeviceCalls& calls = device_.calls();
-        const VkCommandBuffer commands = *submission.begin();
+        const vk::raii::CommandBuffer& recorded = submission.begin();
+        const VkCommandBuffer commands = *recorded;
         submission.timestamp(0);
+        images_->begin();
         VkPipeline bound = VK_NULL_HANDLE;
         std::vector<Slot> reads;  // since the last barrier
         std::vector<Slot> writes;
+        size_t segment = 0;
+        const auto enter = [&](size_t end) {
+            for (; segment < end; ++segment) {
+                if (images_->prepare(recorded, program_.segments[segment])) {
+                    reads.clear();
+                    writes.clear();
+                }
+            }
+        };
         for (size_t i = 0; i < dispatches.size(); ++i) {
             const Dispatch& dispatch = dispatches[i];
+            enter(dispatch.part + size_t{1});
             const bool over_others = !dispatch.apart && (overlap(dispatch.writes, writes) ||
                                                          overlap(dispatch.writes, reads));
             if (over_others || overlap(dispatch.reads, writes)) {
@@ -354,6 +386,8 @@ class ComputeEngine : public Engine, private ResourceMemory {
             writes.insert(writes.end(), dispatch.writes.begin(), dispatch.writes.end());
             submission.timestamp(static_cast<uint32_t>(i) + 1);
         }
+        enter(program_.segments.size());
+        images_->finish(recorded);
         barrier(commands, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
         submission.end();
     }
@@ -373,6 +407,7 @@ class ComputeEngine : public Engine, private ResourceMemory {
     uint64_t shared_bytes_ = 0;  ///< of the work buffer: what segments pass on
     MemoryUse use_{};
     std::array<DeviceBuffer, kBuffers> buffers_;
+    std::unique_ptr<Images> images_;
     Owned<VkDescriptorSetLayout> set_layout_;
     Owned<VkPipelineLayout> layout_;
     Owned<VkDescriptorPool> pool_;

@@ -89,10 +89,11 @@ Device::Device(std::unique_ptr<Instance> instance, const Instance::Candidate& ch
       name_(chosen.properties.deviceName.data()),
       engine_(engine),
       reason_(std::move(reason)),
+      physical_(chosen.handle),
+      limits_(chosen.properties.limits),
       max_buffer_range_(chosen.properties.limits.maxStorageBufferRange),
       max_workgroup_(std::min(chosen.properties.limits.maxComputeWorkGroupInvocations,
                               chosen.properties.limits.maxComputeWorkGroupSize[0])),
-      max_push_bytes_(chosen.properties.limits.maxPushConstantsSize),
       is_cpu_(chosen.properties.deviceType == vk::PhysicalDeviceType::eCpu) {
     if (engine == EngineKind::kLayer) name_ += " (emulated)";
     memory_ = chosen.handle.getMemoryProperties();
@@ -148,6 +149,7 @@ void Device::create_for_graphs(const Instance::Candidate& chosen) {
     if (!tensors.tensors || !graphs.data_graph) {
         throw Error(name_ + " has the Arm extensions without their features");
     }
+    features_ = features.base.features;
     create(chosen, extensions, features.base);
 }
 
@@ -164,6 +166,7 @@ void Device::create_for_compute(const Instance::Candidate& chosen) {
         features.add(dot);
     }
     features.ask(chosen.handle);
+    features_ = features.base.features;
     has_dot_ = dot.shaderIntegerDotProduct == VK_TRUE ||
                features.v13.shaderIntegerDotProduct == VK_TRUE;
     create(chosen, extensions, features.base);
@@ -178,6 +181,21 @@ void Device::create(const Instance::Candidate& chosen, const std::vector<const c
                                   .setPNext(&features)
                                   .setQueueCreateInfos(queue)
                                   .setPEnabledExtensionNames(extensions)};
+}
+
+std::optional<vk::ImageFormatProperties> Device::image_limits(vk::Format format,
+                                                              vk::ImageUsageFlags usage) const {
+    try {
+        return physical_.getImageFormatProperties(format, vk::ImageType::e2D,
+                                                  vk::ImageTiling::eOptimal, usage, {});
+    } catch (const vk::FormatNotSupportedError&) {
+        return std::nullopt;
+    }
+}
+
+bool Device::filters(vk::Format format) const {
+    return static_cast<bool>(physical_.getFormatProperties(format).optimalTilingFeatures &
+                             vk::FormatFeatureFlagBits::eSampledImageFilterLinear);
 }
 
 Memory Device::allocate(uint64_t size, uint32_t types, vk::MemoryPropertyFlags required,

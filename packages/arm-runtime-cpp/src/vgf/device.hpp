@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,14 @@ class Device {
     uint64_t max_buffer_range() const { return max_buffer_range_; }
     /// Threads of a workgroup along its first axis, at most.
     uint32_t max_workgroup() const { return max_workgroup_; }
-    uint32_t max_push_bytes() const { return max_push_bytes_; }
+    const vk::PhysicalDeviceLimits& limits() const { return limits_; }
+    /// Those of Vulkan 1.0 that are enabled.
+    const vk::PhysicalDeviceFeatures& features() const { return features_; }
+    /// Of two-dimensional images, in the layout that is the device's own; nothing: it has none.
+    std::optional<vk::ImageFormatProperties> image_limits(vk::Format format,
+                                                          vk::ImageUsageFlags usage) const;
+    /// Whether samplers interpolate between texels of this format.
+    bool filters(vk::Format format) const;
     const TensorProperties& tensor_limits() const { return tensor_limits_; }
     uint32_t queue_family() const { return queue_family_; }
     bool runs_shaders() const { return runs_shaders_; }
@@ -76,9 +84,11 @@ class Device {
     EngineKind engine_;
     std::string reason_;
     bool has_dot_ = false;
+    vk::raii::PhysicalDevice physical_;
+    vk::PhysicalDeviceLimits limits_;
+    vk::PhysicalDeviceFeatures features_;
     uint64_t max_buffer_range_ = 0;
     uint32_t max_workgroup_ = 0;
-    uint32_t max_push_bytes_ = 0;
     TensorProperties tensor_limits_;
     vk::PhysicalDeviceMemoryProperties memory_;
     uint32_t queue_family_ = 0;

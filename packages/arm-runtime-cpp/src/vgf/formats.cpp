@@ -7,13 +7,14 @@
 namespace arm_runtime::vgf {
 
 const char* name_of(DataType type) {
-    static constexpr const char* kNames[] = {"bool",  "int8",  "uint8",   "int16",    "uint16",
-                                             "int32", "int64", "float16", "bfloat16", "float32"};
+    static constexpr const char* kNames[] = {"bool",     "int8",    "uint8", "int16",
+                                             "uint16",   "int32",   "int64", "float16",
+                                             "bfloat16", "float32", "uint32"};
     return kNames[static_cast<size_t>(type)];
 }
 
 size_t size_of(DataType type) {
-    static constexpr size_t kSizes[] = {1, 1, 1, 2, 2, 4, 8, 2, 2, 4};
+    static constexpr size_t kSizes[] = {1, 1, 1, 2, 2, 4, 8, 2, 2, 4, 4};
     return kSizes[static_cast<size_t>(type)];
 }
 
@@ -31,6 +32,8 @@ std::optional<DataType> type_of(int32_t format) {
             return DataType::kUInt16;
         case VK_FORMAT_R32_SINT:
             return DataType::kInt32;
+        case VK_FORMAT_R32_UINT:
+            return DataType::kUInt32;
         case VK_FORMAT_R16_SFLOAT:
             return DataType::kFloat16;
         case kFormatBFloat16:

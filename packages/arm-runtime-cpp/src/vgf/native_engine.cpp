@@ -52,8 +52,11 @@ class NativeEngine : public Engine {
         using Stage = vk::PipelineStageFlagBits2;
         using Access = vk::AccessFlagBits2;
         const vk::raii::CommandBuffer& commands = submission_.begin();
+        Images& images = storage_.images();
+        images.begin();
         submission_.timestamp(0);
         for (uint32_t i = 0; i < pipelines_.size(); ++i) {
+            images.prepare(commands, program_.segments[i]);
             pipelines_[i]->record(*commands);
             // Before what reads the results: the next segment, which also may reuse memory, or the
             // host.
@@ -64,6 +67,7 @@ class NativeEngine : public Engine {
                                .setDstStageMask(Stage::eAllCommands)
                                .setDstAccessMask(everything);
             if (i + 1 == pipelines_.size()) {
+                images.finish(commands);
                 barrier.setDstStageMask(Stage::eHost).setDstAccessMask(Access::eHostRead);
             }
             commands.pipelineBarrier2(vk::DependencyInfo().setMemoryBarriers(barrier));

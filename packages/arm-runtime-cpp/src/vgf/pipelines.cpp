@@ -2,8 +2,59 @@
 
 #include <algorithm>
 #include <map>
+#include <spirv/unified1/spirv.hpp>
 
 namespace arm_runtime::vgf {
+namespace {
+
+/// Whether a device has what a shader's code and bindings need: drivers do not say.
+void check_device(const Device& device, const Program& program, const Segment& segment) {
+    struct Need {
+        uint32_t capability;
+        vk::Bool32 vk::PhysicalDeviceFeatures::*feature;
+        const char* name;
+    };
+    static constexpr Need kNeeds[] = {
+        {spv::CapabilityFloat64, &vk::PhysicalDeviceFeatures::shaderFloat64, "64-bit numbers"},
+        {spv::CapabilityInt64, &vk::PhysicalDeviceFeatures::shaderInt64, "64-bit integers"},
+        {spv::CapabilityInt16, &vk::PhysicalDeviceFeatures::shaderInt16, "16-bit integers"},
+        {spv::CapabilityImageGatherExtended, &vk::PhysicalDeviceFeatures::shaderImageGatherExtended,
+         "textureGather with offsets"},
+        {spv::CapabilityStorageImageExtendedFormats,
+         &vk::PhysicalDeviceFeatures::shaderStorageImageExtendedFormats,
+         "storage images of all formats"},
+        {spv::CapabilityStorageImageReadWithoutFormat,
+         &vk::PhysicalDeviceFeatures::shaderStorageImageReadWithoutFormat,
+         "reading storage images whose format the code does not name"},
+        {spv::CapabilityStorageImageWriteWithoutFormat,
+         &vk::PhysicalDeviceFeatures::shaderStorageImageWriteWithoutFormat,
+         "writing storage images whose format the code does not name"},
+    };
+    for (const Need& need : kNeeds) {
+        if (segment.capabilities.count(need.capability) && !(device.features().*need.feature)) {
+            throw Error(device.name() + " lacks what its code needs: " + need.name);
+        }
+    }
+    uint32_t stored = 0;
+    uint32_t sampled = 0;
+    for (const Binding& b : segment.bindings) {
+        const Resource& resource = program.resources[b.resource];
+        if (!resource.image) continue;
+        ++(resource.descriptor == VK_DESCRIPTOR_TYPE_STORAGE_IMAGE ? stored : sampled);
+    }
+    const vk::PhysicalDeviceLimits& limits = device.limits();
+    const uint32_t most =
+        std::min(limits.maxPerStageDescriptorSampledImages, limits.maxPerStageDescriptorSamplers);
+    if (stored > limits.maxPerStageDescriptorStorageImages || sampled > most) {
+        throw Error("it binds " + std::to_string(stored) + " storage and " +
+                    std::to_string(sampled) + " sampled images; shaders on " + device.name() +
+                    " take " + std::to_string(limits.maxPerStageDescriptorStorageImages) + " and " +
+                    std::to_string(most));
+    }
+}
+
+}  // namespace
+
 Pipeline::Pipeline(Device& device, const Program& program, uint32_t segment)
     : device_(device), program_(program), index_(segment), segment_(program.segments[segment]) {
     const DeviceCalls& calls = device_.calls();
@@ -51,11 +102,11 @@ void Pipeline::make_layout() {
     info.setLayoutCount = sets;
     info.pSetLayouts = handles.data();
     const PushRange& push = segment_.push;
-    if (push.offset + push.bytes > device_.max_push_bytes()) {
+    if (push.offset + push.bytes > device_.limits().maxPushConstantsSize) {
         throw Error("VGF segment " + std::to_string(index_) + " ('" + segment_.name +
                     "'): its push constants end at byte " +
                     std::to_string(push.offset + push.bytes) + "; " + device_.name() + " has " +
-                    std::to_string(device_.max_push_bytes()));
+                    std::to_string(device_.limits().maxPushConstantsSize));
     }
     const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, push.offset, push.bytes};
     info.pushConstantRangeCount = push.bytes == 0 ? 0 : 1;
@@ -117,6 +168,7 @@ void Pipeline::make_shader() {
     if (!device_.runs_shaders()) {
         throw Error("the data graph queue of " + device_.name() + " runs no compute shaders");
     }
+    check_device(device_, program_, segment_);
     const DeviceCalls& calls = device_.calls();
     VkComputePipelineCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
@@ -201,13 +253,14 @@ void Pipeline::bind(const ResourceMemory& memory) {
     const std::vector<VkDescriptorSetLayout> layouts(set_layouts_.begin(), set_layouts_.end());
     sets_.emplace(device_, sizes, layouts);
     for (const Binding& b : segment_.bindings) {
-        const VkDescriptorType type = program_.resources[b.resource].descriptor;
+        const Resource& resource = program_.resources[b.resource];
+        const VkDescriptorType type = resource.descriptor;
         const TensorViewHandle view =
             type == kDescriptorTensor ? memory.view(b.resource) : TensorViewHandle{};
         WriteTensorDescriptor tensor;
         tensor.views = &view;
-        const VkDescriptorBufferInfo buffer =
-            type == kDescriptorTensor ? VkDescriptorBufferInfo{} : memory.buffer(b.resource);
+        VkDescriptorBufferInfo buffer{};
+        VkDescriptorImageInfo image{};
         VkWriteDescriptorSet write{};
         write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
         write.dstSet = sets_->handles()[b.set];
@@ -216,7 +269,11 @@ void Pipeline::bind(const ResourceMemory& memory) {
         write.descriptorType = type;
         if (type == kDescriptorTensor) {
             write.pNext = &tensor;
+        } else if (resource.image) {
+            image = memory.image(b.resource);
+            write.pImageInfo = &image;
         } else {
+            buffer = memory.buffer(b.resource);
             write.pBufferInfo = &buffer;
         }
         calls.UpdateDescriptorSets(device_.handle(), 1, &write, 0, nullptr);

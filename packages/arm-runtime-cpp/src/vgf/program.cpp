@@ -9,6 +9,7 @@
 
 #include "check_code.hpp"
 #include "formats.hpp"
+#include "image_resource.hpp"
 #include "shape_text.hpp"
 #include "vulkan_arm.hpp"
 
@@ -81,22 +82,40 @@ class Reader {
         if (!constants_) throw Error("VGF: the constant section is malformed");
     }
 
+    /// Resources that share memory.
+    struct AliasGroup {
+        uint32_t first;
+        bool image = false;
+        bool equal = true;  ///< in bytes
+    };
+
     void read_resources() {
-        std::map<uint32_t, uint32_t> groups;
+        std::map<uint32_t, AliasGroup> groups;
         for (uint32_t i = 0; i < resources_->size(); ++i) {
-            Resource r = read_resource(i);
+            program_.resources.push_back(read_resource(i));
             if (const auto group = resources_->getAliasGroupId(i)) {
-                r.storage = groups.emplace(*group, i).first->second;
-                Resource& first = r.storage == i ? r : program_.resources[r.storage];
-                if ((first.role == Role::kConstant) != (r.role == Role::kConstant)) {
-                    throw Error("VGF resource " + text(i) + ": it shares memory with resource " +
-                                text(r.storage) + ", and one of them is a constant");
-                }
-                if (first.role != r.role) first.home = Role::kOutput;
+                join(i, groups.emplace(*group, AliasGroup{i}).first->second);
             }
-            program_.resources.push_back(std::move(r));
         }
         for (Resource& r : program_.resources) r.home = program_.resources[r.storage].home;
+    }
+
+    void join(uint32_t index, AliasGroup& group) {
+        Resource& r = program_.resources[index];
+        Resource& first = program_.resources[group.first];
+        r.storage = group.first;
+        group.image |= r.image.has_value();
+        group.equal &= r.bytes == first.bytes;
+        const std::string where =
+            "VGF resource " + text(index) + ": it shares memory with resource " + text(group.first);
+        if ((first.role == Role::kConstant) != (r.role == Role::kConstant)) {
+            throw Error(where + ", and one of them is a constant");
+        }
+        if (first.role != r.role) first.home = Role::kOutput;
+        if (group.image && !group.equal) {
+            throw Error(where + " and perhaps others, one of them an image, and has " +
+                        text(r.bytes) + " bytes: with an image all must have equally many");
+        }
     }
 
     Resource read_resource(uint32_t index) {
@@ -106,15 +125,20 @@ class Reader {
         const Role role = kRoles[static_cast<size_t>(resources_->getCategory(index))];
         // Numbers from the file are no enumerators until they are known to be.
         const int32_t descriptor = resources_->getDescriptorType(index).value_or(kDescriptorTensor);
-        if (descriptor != kDescriptorTensor && descriptor != VK_DESCRIPTOR_TYPE_STORAGE_BUFFER &&
+        const bool image = is_image(descriptor) && role != Role::kConstant;
+        if (!image && descriptor != kDescriptorTensor &&
+            descriptor != VK_DESCRIPTOR_TYPE_STORAGE_BUFFER &&
             descriptor != VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER) {
             throw Error(where + ": descriptor type " + std::to_string(descriptor) +
-                        " is not supported; tensors, storage and uniform buffers are");
+                        " is not supported; tensors, storage and uniform buffers are, and images "
+                        "that are no constants");
         }
         const int32_t format = resources_->getVkFormat(index);
-        const size_t element = element_size(format);
+        const ImageFormat* const texel = image ? image_format(format) : nullptr;
+        const size_t element = texel ? size_of(texel->type) : image ? 0 : element_size(format);
         if (element == 0) {
-            throw Error(where + ": format " + std::to_string(format) + " is not supported");
+            throw Error(where + ": format " + std::to_string(format) + " is not supported" +
+                        (image ? " for images" : ""));
         }
         std::vector<int64_t> shape = copied(resources_->getTensorShape(index));
         uint64_t bytes = element;
@@ -132,6 +156,8 @@ class Reader {
             throw Error(where + ": rank " + text(shape.size()) + " is more than " + text(kMaxRank));
         }
         check_packed(shape, copied(resources_->getTensorStride(index)), element, where);
+        std::optional<Image> found;
+        if (image) found = read_image(*resources_, index, *texel, shape, where);
         // Vulkan has no tensors of rank 0: a scalar has one dimension.
         if (shape.empty()) shape.push_back(1);
         return {role,
@@ -140,7 +166,8 @@ class Reader {
                 std::move(shape),
                 bytes,
                 index,
-                role};
+                role,
+                found};
     }
 
     static void check_packed(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides,
@@ -164,8 +191,6 @@ class Reader {
             case kFormatFloat8E4M3:
             case kFormatFloat8E5M2:
                 return 1;
-            case VK_FORMAT_R32_UINT:
-                return 4;
             case VK_FORMAT_R64_SINT:
                 return 8;  // int48 constants
             default:
@@ -234,7 +259,7 @@ class Reader {
             const auto* const slots = sequence_->getDescriptorBindingSlotsHandle(index, i);
             for (uint32_t j = 0; j < sequence_->getBindingsSize(slots); ++j) {
                 const Binding b{set, sequence_->getBindingSlotBinding(slots, j),
-                                sequence_->getBindingSlotMrtIndex(slots, j)};
+                                sequence_->getBindingSlotMrtIndex(slots, j), true};
                 const std::string slot =
                     where + ": set " + text(b.set) + ", binding " + text(b.binding);
                 check_index(b.resource, program_.resources.size(), slot, "resource");
@@ -332,7 +357,7 @@ class Reader {
             if (!seen.insert(index).second && !output) {
                 throw Error(where + ": resource " + text(index) + " is there twice");
             }
-            const auto type = type_of(r.format);
+            const auto type = r.image ? r.image->format->type : type_of(r.format);
             if (!type) {
                 throw Error(where + ": format " + std::to_string(r.format) +
                             " cannot be passed in or out");

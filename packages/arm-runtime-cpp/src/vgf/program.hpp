@@ -7,26 +7,45 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "arm_runtime/vgf.hpp"
+#include "image_formats.hpp"
 
 namespace arm_runtime::vgf {
 
 enum class Role { kInput, kOutput, kIntermediate, kConstant };
 
-/// A tensor, or a buffer of a compute shader.
+/// What a VGF without a sampler's settings means.
+struct Sampler {
+    VkFilter min = VK_FILTER_NEAREST;
+    VkFilter mag = VK_FILTER_NEAREST;
+    VkSamplerAddressMode u = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE;
+    VkSamplerAddressMode v = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE;
+    VkBorderColor border = VK_BORDER_COLOR_FLOAT_TRANSPARENT_BLACK;
+};
+
+struct Image {
+    const ImageFormat* format;
+    uint32_t width;
+    uint32_t height;
+    Sampler sampler;  ///< of a combined image sampler
+};
+
+/// A tensor, or a buffer or an image of a compute shader.
 struct Resource {
     Role role;
     VkDescriptorType descriptor;  ///< of a constant of graphs, which has none: tensor
     VkFormat format;
-    std::vector<int64_t> shape;  ///< at least one dimension, each at least 1
+    std::vector<int64_t>
+        shape;  ///< of an image: with its channels last; at least one dimension, each at least 1
     uint64_t bytes;
     uint32_t storage;  ///< equal for resources that share memory (an alias group)
     /// In whose memory it lies: that of its role, or of outputs if its alias group has several.
-    /// several.
     Role home = Role::kIntermediate;
+    std::optional<Image> image;
 };
 
 /// Where a segment's code finds a resource.
@@ -34,6 +53,7 @@ struct Binding {
     uint32_t set;
     uint32_t binding;
     uint32_t resource;
+    bool written;  ///< false: the code only reads it, as far as an image's code says
 };
 
 /// A constant that a graph's code asks for by number.
@@ -58,8 +78,9 @@ struct Segment {
     std::string entry_point;
     std::vector<Binding> bindings;
     std::vector<Constant> constants;
-    std::array<uint32_t, 3> groups;  ///< of a compute shader
-    PushRange push;                  ///< what a compute shader reads
+    std::array<uint32_t, 3> groups;   ///< of a compute shader
+    PushRange push;                   ///< what a compute shader reads
+    std::set<uint32_t> capabilities;  ///< spv::Capability: what its code needs of the device
 };
 
 /// What a model takes or gives.

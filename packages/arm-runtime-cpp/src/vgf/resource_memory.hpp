@@ -13,7 +13,9 @@ class ResourceMemory {
     ResourceMemory& operator=(const ResourceMemory&) = delete;
 
     virtual TensorViewHandle view(uint32_t resource) const = 0;
+    /// Of an image: of its packed copy.
     virtual VkDescriptorBufferInfo buffer(uint32_t resource) const = 0;
+    virtual VkDescriptorImageInfo image(uint32_t resource) const = 0;
 };
 
 }  // namespace arm_runtime::vgf

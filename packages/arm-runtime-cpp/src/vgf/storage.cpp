@@ -34,8 +34,11 @@ TensorDescription describe(const Resource& resource, uint64_t usage) {
     return description;
 }
 
-Storage::Storage(const Device& device, const Program& program)
-    : device_(device), program_(program), objects_(program.resources.size()) {
+Storage::Storage(Device& device, const Program& program)
+    : device_(device),
+      program_(program),
+      objects_(program.resources.size()),
+      images_(device, program, *this) {
     find_uses();
     for (uint32_t i = 0; i < objects_.size(); ++i) {
         if (objects_[i].usage == 0) continue;
@@ -56,6 +59,9 @@ void Storage::find_uses() {
             object.last = step;
             object.usage |= segment.graph ? kUsageDataGraph : kUsageShader;
         }
+    }
+    for (uint32_t i = 0; i < objects_.size(); ++i) {
+        if (program_.resources[i].image && !has_packed_copy(program_, i)) objects_[i].usage = 0;
     }
     // An input that nothing reads is still written, an output that nothing writes still read.
     for (const auto* ports : {&program_.inputs, &program_.outputs}) {
@@ -102,6 +108,9 @@ void Storage::make_buffer(uint32_t index) {
     info.usage = resource.descriptor == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
                      ? VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT
                      : VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+    if (resource.image) {
+        info.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    }
     object.buffer = make<VkBuffer>(device_.handle(), calls.CreateBuffer, calls.DestroyBuffer, info,
                                    "vkCreateBuffer");
     calls.GetBufferMemoryRequirements(device_.handle(), object.buffer, &object.needs);
@@ -127,6 +136,7 @@ void Storage::bind(const std::vector<Scratch>& scratch) {
                               vk::MemoryPropertyFlagBits::eDeviceLocal, inputs_);
     use_.outputs = bind_mapped({Role::kOutput}, vk::MemoryPropertyFlagBits::eHostCached, outputs_);
     bind_work(scratch);
+    use_.work += images_.bytes();
     for (const auto& [resource, data] : program_.uploads) {
         std::memcpy(mapped(resource), data, program_.resources[resource].bytes);
     }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "device.hpp"
+#include "images.hpp"
 #include "memory_plan.hpp"
 #include "program.hpp"
 #include "resource_memory.hpp"
@@ -25,7 +26,7 @@ struct Scratch {
 class Storage : public ResourceMemory {
   public:
     /// Makes the objects, without memory.
-    Storage(const Device& device, const Program& program);
+    Storage(Device& device, const Program& program);
 
     /// Allocates memory for them and for the graphs' scratch, binds it, and uploads constants.
     void bind(const std::vector<Scratch>& scratch);
@@ -36,6 +37,10 @@ class Storage : public ResourceMemory {
     VkDescriptorBufferInfo buffer(uint32_t resource) const override {
         return {objects_[resource].buffer, 0, VK_WHOLE_SIZE};
     }
+    VkDescriptorImageInfo image(uint32_t resource) const override {
+        return images_.descriptor(resource);
+    }
+    Images& images() { return images_; }
     const MemoryUse& use() const { return use_; }
 
   private:
@@ -68,6 +73,7 @@ class Storage : public ResourceMemory {
     Memory outputs_;
     Memory work_;
     std::vector<Object> objects_;
+    Images images_;
     MemoryUse use_{};
 };
 

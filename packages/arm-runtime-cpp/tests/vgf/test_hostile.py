@@ -9,7 +9,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from vgf_files import STORAGE_BUFFER, UNIFORM_BUFFER, Resource, Segment, compiled, double_code, graph_vgf, shader, write
+from vgf_files import (
+    SAMPLED,
+    STORAGE,
+    STORAGE_BUFFER,
+    UNIFORM_BUFFER,
+    Resource,
+    Segment,
+    compiled,
+    double_code,
+    graph_vgf,
+    shader,
+    write,
+)
 
 from arm_tosa_core.tosa.ir import DType
 
@@ -70,6 +82,27 @@ def buffers(segment: Segment) -> bytes:
     return write(resources, [replace(segment, sets={0: [(0, 0), (1, 1)]})], *PORTS)
 
 
+def image_segment(declared: str, read: str) -> Segment:
+    """A shader that reads an image and writes a buffer."""
+    layout = ", r32i" if " iimage" in declared else ""
+    code = compiled(
+        "#extension GL_EXT_samplerless_texture_functions : require\n"
+        f"layout(set = 0, binding = 0{layout}) {declared};"
+        "layout(set = 0, binding = 1) writeonly buffer Out { int y[]; };"
+        f"void main() {{ y[0] = {read}.x; }}"
+    )
+    return compute(code=[*code], sets={0: [(0, 0), (1, 1)]})
+
+
+def image(
+    *others: Resource, code: str = "uniform iimage2D x", read: str = "imageLoad(x, ivec2(0))", **changes: Any
+) -> bytes:
+    """A program of that shader, whose image is of R32_SINT unless it is changed."""
+    source = replace(Resource("Input", (3, 4, 1), STORAGE), **changes)
+    resources = [source, Resource("Output", descriptor=STORAGE_BUFFER), *others]
+    return write(resources, [image_segment(code, read)], *PORTS)
+
+
 ROWS: dict[str, tuple[Callable[[], bytes], str]] = {
     "unknown size": (lambda: resource(shape=(-1, 4)), r"resource 0: its shape \[-1, 4\] has an unknown size"),
     "negative size": (lambda: resource(shape=(-4,)), r"resource 0: its shape \[-4\] is out of range"),
@@ -80,7 +113,70 @@ ROWS: dict[str, tuple[Callable[[], bytes], str]] = {
     "strides": (lambda: resource(strides=(8,)), r"resource 0: strides \[8\] are not those of a packed"),
     "too many strides": (lambda: resource(strides=(4, 4)), "resource 0: strides"),
     "format": (lambda: resource(format=1), "resource 0: format 1 is not supported"),
-    "image": (lambda: resource(descriptor=3), "resource 0: descriptor type 3 is not supported"),
+    "descriptor": (lambda: resource(descriptor=4), "resource 0: descriptor type 4 is not supported"),
+    "image of rank 1": (
+        lambda: image(shape=(4,)),
+        r"shape \[4\] is not \[H, W, 1\] or \[1, H, W, 1\], as .* R32_SINT has",
+    ),
+    "image of a batch": (lambda: image(shape=(2, 3, 4, 1)), r"shape \[2, 3, 4, 1\] is not \[H, W, 1\]"),
+    "image of other channels": (
+        lambda: image(format=107),
+        r"shape \[3, 4, 1\] is not \[H, W, 4\] or \[1, H, W, 4\], as",
+    ),
+    "image without end": (lambda: image(shape=(2**21, 1, 1)), r"shape \[2097152, 1, 1\] is out of range for an image"),
+    "image of a tensor's format": (lambda: image(format=1000460001), "format 1000460001 is not supported for images"),
+    "image of another code": (lambda: image(descriptor=SAMPLED), "its code takes no sampled image at set 0, binding 0"),
+    "sampled image's code": (
+        lambda: image(code="uniform itexture2D x", read="texelFetch(x, ivec2(0), 0)"),
+        "its code takes no storage image at set 0, binding 0",
+    ),
+    "image of other numbers": (
+        lambda: image(format=98),
+        "set 0, binding 0: its code takes an image of signed integers, and R32_UINT has unsigned integers",
+    ),
+    "image of another format": (
+        lambda: image(format=14),
+        r"its code takes an image of another format than R8_SINT \(SPIR-V's number 24\)",
+    ),
+    "image of several layers": (
+        lambda: image(code="uniform iimage2DArray x", read="imageLoad(x, ivec3(0))"),
+        "set 0, binding 0: its code takes an image that is not two-dimensional, of one layer and one sample",
+    ),
+    "image of three dimensions": (
+        lambda: image(code="uniform iimage3D x", read="imageLoad(x, ivec3(0))"),
+        "an image that is not two-dimensional",
+    ),
+    "several images": (
+        lambda: image(code="uniform iimage2D x[2]", read="imageLoad(x[1], ivec2(0))"),
+        "its code takes no storage image at set 0, binding 0",
+    ),
+    "an image and its memory in one segment": (
+        lambda: write(
+            [
+                Resource("Intermediate", (3, 4, 1), STORAGE, alias=1),
+                Resource("Output", (12,), STORAGE_BUFFER, alias=1),
+            ],
+            [image_segment("uniform iimage2D x", "imageLoad(x, ivec2(0))")],
+            [],
+            [1],
+        ),
+        "it takes resources 0 and 1, which share memory, one as an image, and may write to one",
+    ),
+    "filter": (lambda: image(sampler=(2, 0, 0, 0, 0)), "resource 0: its sampler's filter 2 is not supported"),
+    "address mode": (lambda: image(sampler=(0, 0, 0, 4, 0)), "its sampler's address mode 4 is not supported"),
+    "border color": (lambda: image(sampler=(0, 0, 0, 0, 6)), "its sampler's border color 6 is not supported"),
+    "border of another kind": (
+        lambda: image(sampler=(0, 0, 3, 0, 0)),
+        "its sampler's border color 0 is not of the kind of its format R32_SINT",
+    ),
+    "image that shares memory of another size": (
+        lambda: image(Resource("Intermediate", (13,), alias=1), alias=1),
+        "resource 2: it shares memory with resource 0 and perhaps others, one of them an image, and has 52 bytes",
+    ),
+    "alias of another kind": (
+        lambda: write([Resource("Input", alias=1), Resource("Output", alias=1)], [graph()], *PORTS),
+        "resource 1: it shares memory with resource 0, which has another category",
+    ),
     "constant's size": (lambda: constant(data=bytes(12)), "constant 0: it has 12 bytes, .* takes 16"),
     "constant's sparsity": (lambda: constant(sparse=1), "constant 0: sparse along dimension 1 of 1"),
     "no segments": (lambda: write([], [], [], []), "it has no segments"),
@@ -93,8 +189,8 @@ ROWS: dict[str, tuple[Callable[[], bytes], str]] = {
         "input 1: resource 0 is there twice",
     ),
     "output type": (
-        lambda: write([Resource("Input"), Resource("Output", format=98)], [graph()], *PORTS),
-        "output 0: format 98 cannot be passed",
+        lambda: write([Resource("Input"), Resource("Output", format=111)], [graph()], *PORTS),
+        "output 0: format 111 cannot be passed",
     ),
     "binding twice": (lambda: one(graph(sets={0: [(0, 0), (0, 1)]})), "set 0, binding 0 is there twice"),
     "descriptor set": (lambda: one(graph(sets={4: [(0, 0)]})), "descriptor set 4 of 4"),

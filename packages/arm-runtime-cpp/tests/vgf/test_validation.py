@@ -14,10 +14,13 @@ from vgf_process import manifests
 
 MANIFESTS = Path("/usr/share/vulkan/explicit_layer.d")
 LAYERS = ("VK_LAYER_ML_Graph_Emulation", "VK_LAYER_ML_Tensor_Emulation", "VK_LAYER_KHRONOS_validation")
-#: Test files and which of their tests, by engine.
+#: An engine, a test file, and which of its tests.
 PROGRAMS = {
-    "compute": ("test_session.py", "every_type or narrow or bfloat16 or profile or threads"),
-    "layer": ("test_shaders.py", "share or between or uniform or unsigned"),
+    "compute": ("compute", "test_session.py", "every_type or narrow or bfloat16 or profile or threads"),
+    "layer": ("layer", "test_shaders.py", "share or between or uniform or unsigned"),
+    "images, compute": ("compute", "test_images.py", "compute and (share or filter or address or rounding or edge)"),
+    "images, layer": ("layer", "test_images.py", "layer and (share or rounding)"),
+    "push constants": ("compute", "test_push_constants.py", "compute and (hold or segments)"),
 }
 # It is there: asked for more than the specification does, it has something to say of what the driver is told.
 BEST_PRACTICES = "khronos_validation.enables = VK_VALIDATION_FEATURE_ENABLE_BEST_PRACTICES_EXT"
@@ -39,8 +42,9 @@ def emulation_above_validation(folder: Path) -> dict[str, str]:
     }
 
 
-def played(engine: str, folder: Path, settings: str = "") -> str:
-    """What tests print on an engine, with the validation layer's messages; they pass."""
+def played(program: str, folder: Path, settings: str = "") -> str:
+    """What tests print on their engine, with the validation layer's messages; they pass."""
+    engine, file, tests = PROGRAMS[program]
     text = f"khronos_validation.report_flags = error,warn,perf\n{settings}\n"
     (folder / "vk_layer_settings.txt").write_text(text)
     variables = {
@@ -51,7 +55,6 @@ def played(engine: str, folder: Path, settings: str = "") -> str:
         "ARM_VGF_CACHE": str(folder),
         **(emulation_above_validation(folder) if engine == "layer" else {}),
     }
-    file, tests = PROGRAMS[engine]
     path = str(Path(__file__).with_name(file))
     command = [sys.executable, "-m", "pytest", "-q", "-s", "-n", "0", "-p", "no:cacheprovider", path, "-k", tests]
     done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=300, check=False)
@@ -59,10 +62,10 @@ def played(engine: str, folder: Path, settings: str = "") -> str:
     return done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("engine", PROGRAMS)
-def test_validation_is_silent(layer: Load, engine: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_validation_is_silent(layer: Load, program: str, tmp_path: Path) -> None:
     if not (MANIFESTS / "VkLayer_khronos_validation.json").is_file():
         pytest.skip("no validation layer: apt-get install vulkan-validationlayers")
-    assert "UNASSIGNED-BestPractices" in played(engine, tmp_path, BEST_PRACTICES)
-    said = played(engine, tmp_path)
+    assert "UNASSIGNED-BestPractices" in played(program, tmp_path, BEST_PRACTICES)
+    said = played(program, tmp_path)
     assert "Validation" not in said and "VUID" not in said, said

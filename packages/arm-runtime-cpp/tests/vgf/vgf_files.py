@@ -22,6 +22,7 @@ from arm_vgf.model_converter import convert
 
 SPEC = TosaSpecification.create_from_string("TOSA-1.0+INT+FP+int16+bf16+fft")
 TENSOR, STORAGE_BUFFER, UNIFORM_BUFFER = 1000460000, 7, 6  # VkDescriptorType
+COMBINED, SAMPLED, STORAGE = 1, 2, 3  # of images
 R8_UINT, R8_SINT, R16_UINT, R32_SINT, R32_SFLOAT = 13, 14, 74, 99, 100  # VkFormat
 #: Opens a VGF on an engine.
 Load = Callable[[bytes], Any]
@@ -100,6 +101,7 @@ class Resource:
     alias: int | None = None
     data: bytes | None = None  # of a constant
     sparse: int = -1
+    sampler: tuple[int, int, int, int, int] | None = None  # filters, address modes along x and y, border color
 
 
 @dataclass
@@ -138,6 +140,8 @@ def write(
         else:
             add = getattr(encoder, f"Add{r.role}Resource")
             refs.append(add(r.descriptor, r.format, r.shape, r.strides, r.alias))
+            if r.sampler:
+                encoder.AddSamplerConfig(refs[-1], *r.sampler)
     for s in segments:
         kind = vgfpy.ModuleType.Graph if s.graph else vgfpy.ModuleType.Compute
         if isinstance(s.code, str):

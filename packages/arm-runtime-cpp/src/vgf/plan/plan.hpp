@@ -34,6 +34,7 @@ constexpr uint32_t kNoSegment = ~0U;
 struct Dispatch {
     uint32_t segment =
         kNoSegment;           ///< a compute shader of the VGF, which has all that follows itself
+    uint32_t part = 0;        ///< the segment that it is of, graph or shader
     const char* kernel = "";  ///< the name of a file of kernels/
     bool dot = false;         ///< it has integer dot products
     std::vector<uint32_t> spirv;  ///< the kernel with this dispatch's program in it

@@ -23,6 +23,7 @@ TEST(Formats, HaveTypesWithNamesAndSizes) {
         {VK_FORMAT_R16_SINT, "int16", 2},
         {VK_FORMAT_R16_UINT, "uint16", 2},
         {VK_FORMAT_R32_SINT, "int32", 4},
+        {VK_FORMAT_R32_UINT, "uint32", 4},
         {VK_FORMAT_R16_SFLOAT, "float16", 2},
         {kFormatBFloat16, "bfloat16", 2},
         {VK_FORMAT_R32_SFLOAT, "float32", 4},

@@ -1,0 +1,69 @@
+// The images of a program. To the host, and to tensors and buffers that share memory with it, an
+// image is a buffer with its texels row by row, without gaps: its packed copy. What one of the two
+// holds is copied to the other before someone needs it there.
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "device.hpp"
+#include "program.hpp"
+#include "resource_memory.hpp"
+
+namespace arm_runtime::vgf {
+
+/// Whether anyone needs the packed copy of a resource that is an image.
+bool has_packed_copy(const Program& program, uint32_t resource);
+
+class Images {
+  public:
+    /// Makes the images that segments bind, with memory, in the layout in which they stay.
+    /// `packed.buffer` has the packed copies when something is recorded.
+    ///
+    /// Throws Error: the device has no such images.
+    Images(Device& device, const Program& program, const ResourceMemory& packed);
+
+    VkDescriptorImageInfo descriptor(uint32_t resource) const;
+    uint64_t bytes() const { return bytes_; }
+
+    /// A recording begins: inputs are in packed copies, and nothing else is anywhere.
+    void begin();
+    /// Records the copies that a segment needs before it. True: there were some, and whatever was
+    /// recorded before is done before what comes after.
+    bool prepare(const vk::raii::CommandBuffer& commands, const Segment& segment);
+    /// Records the copies that the host needs after the last segment.
+    void finish(const vk::raii::CommandBuffer& commands);
+
+  private:
+    struct Object {
+        Memory memory;  // before the image, which goes first
+        vk::raii::Image image{nullptr};
+        vk::raii::ImageView view{nullptr};
+        vk::raii::Sampler sampler{nullptr};
+    };
+    /// From an image to its packed copy, or the other way.
+    struct Copy {
+        uint32_t resource;
+        bool pack;
+    };
+
+    void make(uint32_t index);
+    void check(uint32_t index, vk::ImageUsageFlags usage) const;
+    void make_sampler(Object& object, const Sampler& settings) const;
+    void set_layouts() const;
+    /// Notes the copies that make `place` hold what its memory group holds.
+    void fetch(uint32_t storage, uint32_t place, std::vector<Copy>& copies);
+    void record(const vk::raii::CommandBuffer& commands, const std::vector<Copy>& copies) const;
+
+    Device& device_;
+    const Program& program_;
+    const ResourceMemory& packed_;
+    std::map<uint32_t, Object> objects_;  ///< by resource
+    std::set<uint32_t> storages_;         ///< memory groups with an image
+    /// Who holds the contents of a memory group: images, by resource, or kPacked.
+    std::map<uint32_t, std::set<uint32_t>> holders_;
+    uint64_t bytes_ = 0;
+};
+
+}  // namespace arm_runtime::vgf
