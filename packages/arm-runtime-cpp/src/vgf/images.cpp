@@ -14,17 +14,6 @@ using Stage = vk::PipelineStageFlagBits;
 
 const vk::ImageSubresourceRange kWhole{vk::ImageAspectFlagBits::eColor, 0, 1, 0, 1};
 
-void barrier(const vk::raii::CommandBuffer& commands, vk::PipelineStageFlags from,
-             vk::AccessFlags written, vk::PipelineStageFlags to, vk::AccessFlags needed) {
-    commands.pipelineBarrier(from, to, {}, vk::MemoryBarrier(written, needed), {}, {});
-}
-
-/// Between whatever segments and copies do.
-void barrier(const vk::raii::CommandBuffer& commands) {
-    barrier(commands, Stage::eAllCommands, Access::eMemoryWrite, Stage::eAllCommands,
-            Access::eMemoryRead | Access::eMemoryWrite);
-}
-
 vk::ImageUsageFlags usage_of(VkDescriptorType type) {
     using Usage = vk::ImageUsageFlagBits;
     return Usage::eTransferSrc | Usage::eTransferDst |
@@ -118,8 +107,7 @@ void Images::make_sampler(Object& object, const Sampler& settings) const {
                           .setBorderColor(static_cast<vk::BorderColor>(settings.border))};
 }
 
-/// All uses are of one layout, which storage images need anyhow: so a recording has copies, and no
-/// transitions.
+/// Shaders find every image in one layout, which storage images need anyhow.
 void Images::set_layouts() const {
     std::vector<vk::ImageMemoryBarrier> barriers;
     for (const auto& [resource, object] : objects_) {
@@ -175,7 +163,8 @@ void Images::finish(const vk::raii::CommandBuffer& commands) {
     }
     record(commands, copies);
     if (copies.empty()) return;
-    barrier(commands, Stage::eTransfer, Access::eTransferWrite, Stage::eHost, Access::eHostRead);
+    commands.pipelineBarrier(Stage::eTransfer, Stage::eHost, {},
+                             vk::MemoryBarrier(Access::eTransferWrite, Access::eHostRead), {}, {});
 }
 
 void Images::fetch(uint32_t storage, uint32_t place, std::vector<Copy>& copies) {
@@ -194,8 +183,10 @@ void Images::fetch(uint32_t storage, uint32_t place, std::vector<Copy>& copies) 
 void Images::record(const vk::raii::CommandBuffer& commands,
                     const std::vector<Copy>& copies) const {
     if (copies.empty()) return;
-    barrier(commands);
     for (const bool pack : {true, false}) {
+        const auto layout =
+            pack ? vk::ImageLayout::eTransferSrcOptimal : vk::ImageLayout::eTransferDstOptimal;
+        change_layouts(commands, copies, pack, vk::ImageLayout::eGeneral, layout);
         for (const Copy& copy : copies) {
             if (copy.pack != pack) continue;
             const VkDescriptorBufferInfo buffer = packed_.buffer(copy.resource);
@@ -206,13 +197,34 @@ void Images::record(const vk::raii::CommandBuffer& commands,
                     .setImageSubresource({vk::ImageAspectFlagBits::eColor, 0, 0, 1})
                     .setImageExtent(extent_of(*program_.resources[copy.resource].image));
             if (pack) {
-                commands.copyImageToBuffer(image, vk::ImageLayout::eGeneral, buffer.buffer, region);
+                commands.copyImageToBuffer(image, layout, buffer.buffer, region);
             } else {
-                commands.copyBufferToImage(buffer.buffer, image, vk::ImageLayout::eGeneral, region);
+                commands.copyBufferToImage(buffer.buffer, image, layout, region);
             }
         }
-        barrier(commands);
+        change_layouts(commands, copies, pack, layout, vk::ImageLayout::eGeneral);
     }
+}
+
+void Images::change_layouts(const vk::raii::CommandBuffer& commands,
+                            const std::vector<Copy>& copies, bool pack, vk::ImageLayout from,
+                            vk::ImageLayout to) const {
+    const vk::AccessFlags everything = Access::eMemoryRead | Access::eMemoryWrite;
+    std::vector<vk::ImageMemoryBarrier> changes;
+    for (const Copy& copy : copies) {
+        if (copy.pack != pack) continue;
+        changes.push_back(vk::ImageMemoryBarrier()
+                              .setSrcAccessMask(Access::eMemoryWrite)
+                              .setDstAccessMask(everything)
+                              .setOldLayout(from)
+                              .setNewLayout(to)
+                              .setSrcQueueFamilyIndex(VK_QUEUE_FAMILY_IGNORED)
+                              .setDstQueueFamilyIndex(VK_QUEUE_FAMILY_IGNORED)
+                              .setImage(*objects_.at(copy.resource).image)
+                              .setSubresourceRange(kWhole));
+    }
+    commands.pipelineBarrier(Stage::eAllCommands, Stage::eAllCommands, {},
+                             vk::MemoryBarrier(Access::eMemoryWrite, everything), {}, changes);
 }
 
 }  // namespace arm_runtime::vgf

@@ -18,7 +18,7 @@ bool has_packed_copy(const Program& program, uint32_t resource);
 
 class Images {
   public:
-    /// Makes the images that segments bind, with memory, in the layout in which they stay.
+    /// Makes the images that segments bind, with memory, in the layout in which shaders find them.
     /// `packed.buffer` has the packed copies when something is recorded.
     ///
     /// Throws Error: the device has no such images.
@@ -54,6 +54,9 @@ class Images {
     void set_layouts() const;
     /// Notes the copies that make `place` hold what its memory group holds.
     void fetch(uint32_t storage, uint32_t place, std::vector<Copy>& copies);
+    /// Of the images that are copied in one direction, between all that came and all that comes.
+    void change_layouts(const vk::raii::CommandBuffer& commands, const std::vector<Copy>& copies,
+                        bool pack, vk::ImageLayout from, vk::ImageLayout to) const;
     void record(const vk::raii::CommandBuffer& commands, const std::vector<Copy>& copies) const;
 
     Device& device_;

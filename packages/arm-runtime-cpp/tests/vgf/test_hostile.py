@@ -173,10 +173,6 @@ ROWS: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: image(Resource("Intermediate", (13,), alias=1), alias=1),
         "resource 2: it shares memory with resource 0 and perhaps others, one of them an image, and has 52 bytes",
     ),
-    "alias of another kind": (
-        lambda: write([Resource("Input", alias=1), Resource("Output", alias=1)], [graph()], *PORTS),
-        "resource 1: it shares memory with resource 0, which has another category",
-    ),
     "constant's size": (lambda: constant(data=bytes(12)), "constant 0: it has 12 bytes, .* takes 16"),
     "constant's sparsity": (lambda: constant(sparse=1), "constant 0: sparse along dimension 1 of 1"),
     "no segments": (lambda: write([], [], [], []), "it has no segments"),
