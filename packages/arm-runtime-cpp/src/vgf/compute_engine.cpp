@@ -7,6 +7,7 @@
 #include "engine.hpp"
 #include "graph/graph.hpp"
 #include "images.hpp"
+#include "kernel_layout.hpp"
 #include "kernels/steps.h"
 #include "memory_plan.hpp"
 #include "pipelines.hpp"
@@ -17,7 +18,6 @@
 namespace arm_runtime::vgf {
 namespace {
 
-constexpr size_t kBuffers = 4;
 constexpr uint64_t kAlignment = 256;
 
 bool overlap(const std::vector<Slot>& some, const std::vector<Slot>& others) {
@@ -54,7 +54,7 @@ class ComputeEngine : public Engine, private ResourceMemory {
         make_buffers(plan);
         images_ =
             std::make_unique<Images>(device, program, static_cast<const ResourceMemory&>(*this));
-        make_layout();
+        layout_ = std::make_unique<KernelLayout>(device, buffers_);
         make_pipelines(plan);
         plan_text_ = json_of(plan);
         for (Dispatch& dispatch : plan.dispatches) names_.push_back(std::move(dispatch.text));
@@ -133,12 +133,12 @@ class ComputeEngine : public Engine, private ResourceMemory {
     }
 
     TensorViewHandle view(uint32_t) const override { return {}; }  // plan_shader refuses tensors
-    VkDescriptorBufferInfo buffer(uint32_t resource) const override {
+    vk::DescriptorBufferInfo buffer(uint32_t resource) const override {
         const Slot& slot = slots_[resource];
         return {*buffers_[slot.buffer].handle, slot.offset, program_.resources[resource].bytes};
     }
 
-    VkDescriptorImageInfo image(uint32_t resource) const override {
+    vk::DescriptorImageInfo image(uint32_t resource) const override {
         return images_->descriptor(resource);
     }
 
@@ -212,120 +212,24 @@ class ComputeEngine : public Engine, private ResourceMemory {
         buffer = make_device_buffer(device_, bytes, required, preferred);
     }
 
-    void make_layout() {
-        const DeviceCalls& calls = device_.calls();
-        std::array<VkDescriptorSetLayoutBinding, kBuffers> bindings{};
-        for (uint32_t i = 0; i < kBuffers; ++i) {
-            bindings[i].binding = i;
-            bindings[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-            bindings[i].descriptorCount = 1;
-            bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
-        }
-        VkDescriptorSetLayoutCreateInfo set{};
-        set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
-        set.bindingCount = kBuffers;
-        set.pBindings = bindings.data();
-        set_layout_ = make<VkDescriptorSetLayout>(device_.handle(), calls.CreateDescriptorSetLayout,
-                                                  calls.DestroyDescriptorSetLayout, set,
-                                                  "vkCreateDescriptorSetLayout");
-        VkPushConstantRange push{};
-        push.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
-        push.size = kPushInts * sizeof(int32_t);
-        VkPipelineLayoutCreateInfo layout{};
-        layout.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
-        layout.setLayoutCount = 1;
-        layout.pSetLayouts = set_layout_.address();
-        layout.pushConstantRangeCount = 1;
-        layout.pPushConstantRanges = &push;
-        layout_ =
-            make<VkPipelineLayout>(device_.handle(), calls.CreatePipelineLayout,
-                                   calls.DestroyPipelineLayout, layout, "vkCreatePipelineLayout");
-        const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, kBuffers};
-        VkDescriptorPoolCreateInfo pool{};
-        pool.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
-        pool.maxSets = 1;
-        pool.poolSizeCount = 1;
-        pool.pPoolSizes = &size;
-        pool_ = make<VkDescriptorPool>(device_.handle(), calls.CreateDescriptorPool,
-                                       calls.DestroyDescriptorPool, pool, "vkCreateDescriptorPool");
-        VkDescriptorSetAllocateInfo allocate{};
-        allocate.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
-        allocate.descriptorPool = pool_;
-        allocate.descriptorSetCount = 1;
-        allocate.pSetLayouts = set_layout_.address();
-        check(calls.AllocateDescriptorSets(device_.handle(), &allocate, &set_),
-              "vkAllocateDescriptorSets");
-        std::array<VkDescriptorBufferInfo, kBuffers> infos{};
-        std::array<VkWriteDescriptorSet, kBuffers> writes{};
-        for (uint32_t i = 0; i < kBuffers; ++i) {
-            infos[i] = {*buffers_[i].handle, 0, VK_WHOLE_SIZE};
-            writes[i].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-            writes[i].dstSet = set_;
-            writes[i].dstBinding = i;
-            writes[i].descriptorCount = 1;
-            writes[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-            writes[i].pBufferInfo = &infos[i];
-        }
-        calls.UpdateDescriptorSets(device_.handle(), kBuffers, writes.data(), 0, nullptr);
-    }
-
     void make_pipelines(const Plan& plan) {
         using Key = std::pair<std::vector<uint32_t>, std::vector<std::pair<uint32_t, uint32_t>>>;
-        std::map<Key, VkPipeline> known;
+        std::map<Key, vk::Pipeline> known;
         for (const Dispatch& dispatch : plan.dispatches) {
             if (dispatch.segment != kNoSegment) {
                 shaders_[dispatch.segment] =
                     std::make_unique<Pipeline>(device_, program_, dispatch.segment);
                 shaders_[dispatch.segment]->bind(*this);
-                pipeline_of_.push_back(VK_NULL_HANDLE);
+                pipeline_of_.emplace_back();
                 continue;
             }
-            VkPipeline& pipeline = known[{dispatch.spirv, dispatch.specialization}];
-            if (pipeline == VK_NULL_HANDLE) {
-                pipelines_.push_back(pipeline_of(dispatch, module_of(dispatch.spirv)));
-                pipeline = pipelines_.back();
+            vk::Pipeline& pipeline = known[{dispatch.spirv, dispatch.specialization}];
+            if (!pipeline) {
+                pipelines_.push_back(layout_->compile(dispatch.spirv, dispatch.specialization));
+                pipeline = *pipelines_.back();
             }
             pipeline_of_.push_back(pipeline);
         }
-    }
-
-    Owned<VkShaderModule> module_of(const std::vector<uint32_t>& words) {
-        const DeviceCalls& calls = device_.calls();
-        VkShaderModuleCreateInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-        info.codeSize = words.size() * sizeof(uint32_t);
-        info.pCode = words.data();
-        return make<VkShaderModule>(device_.handle(), calls.CreateShaderModule,
-                                    calls.DestroyShaderModule, info, "vkCreateShaderModule");
-    }
-
-    Owned<VkPipeline> pipeline_of(const Dispatch& dispatch, const Owned<VkShaderModule>& module) {
-        std::vector<VkSpecializationMapEntry> entries;
-        std::vector<uint32_t> values;
-        for (const auto& [id, value] : dispatch.specialization) {
-            entries.push_back(
-                {id, static_cast<uint32_t>(values.size() * sizeof(uint32_t)), sizeof(uint32_t)});
-            values.push_back(value);
-        }
-        VkSpecializationInfo special{};
-        special.mapEntryCount = static_cast<uint32_t>(entries.size());
-        special.pMapEntries = entries.data();
-        special.dataSize = values.size() * sizeof(uint32_t);
-        special.pData = values.data();
-        VkComputePipelineCreateInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
-        info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
-        info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
-        info.stage.module = module;
-        info.stage.pName = "main";
-        info.stage.pSpecializationInfo = &special;
-        info.layout = layout_;
-        VkPipeline handle = VK_NULL_HANDLE;
-        const DeviceCalls& calls = device_.calls();
-        check(calls.CreateComputePipelines(device_.handle(), *device_.cache().handle(), 1, &info,
-                                           nullptr, &handle),
-              "vkCreateComputePipelines");
-        return {device_.handle(), handle, calls.DestroyPipeline};
     }
 
     void record(const std::vector<Dispatch>& dispatches) {
@@ -338,18 +242,16 @@ class ComputeEngine : public Engine, private ResourceMemory {
     }
 
     void record(const std::vector<Dispatch>& dispatches, Submission& submission) {
-        const DeviceCalls& calls = device_.calls();
-        const vk::raii::CommandBuffer& recorded = submission.begin();
-        const VkCommandBuffer commands = *recorded;
+        const vk::raii::CommandBuffer& commands = submission.begin();
         submission.timestamp(0);
         images_->begin();
-        VkPipeline bound = VK_NULL_HANDLE;
+        vk::Pipeline bound;
         std::vector<Slot> reads;  // since the last barrier
         std::vector<Slot> writes;
         size_t segment = 0;
         const auto enter = [&](size_t end) {
             for (; segment < end; ++segment) {
-                if (images_->prepare(recorded, program_.segments[segment])) {
+                if (images_->prepare(commands, program_.segments[segment])) {
                     reads.clear();
                     writes.clear();
                 }
@@ -361,44 +263,37 @@ class ComputeEngine : public Engine, private ResourceMemory {
             const bool over_others = !dispatch.apart && (overlap(dispatch.writes, writes) ||
                                                          overlap(dispatch.writes, reads));
             if (over_others || overlap(dispatch.reads, writes)) {
-                barrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                        VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
+                barrier(commands, vk::PipelineStageFlagBits::eComputeShader,
+                        vk::AccessFlagBits::eShaderRead | vk::AccessFlagBits::eShaderWrite);
                 reads.clear();
                 writes.clear();
             }
             if (dispatch.segment != kNoSegment) {
                 shaders_.at(dispatch.segment)->record(commands);
-                bound = VK_NULL_HANDLE;
+                bound = nullptr;
             } else {
-                if (bound == VK_NULL_HANDLE) {
-                    calls.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout_,
-                                                0, 1, &set_, 0, nullptr);
-                }
+                if (!bound) layout_->bind(commands);
                 if (pipeline_of_[i] != bound) {
                     bound = pipeline_of_[i];
-                    calls.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, bound);
+                    commands.bindPipeline(vk::PipelineBindPoint::eCompute, bound);
                 }
-                calls.CmdPushConstants(commands, layout_, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                                       kPushInts * sizeof(int32_t), dispatch.push.data());
-                calls.CmdDispatch(commands, dispatch.groups[0], dispatch.groups[1], 1);
+                layout_->dispatch(commands, dispatch);
             }
             reads.insert(reads.end(), dispatch.reads.begin(), dispatch.reads.end());
             writes.insert(writes.end(), dispatch.writes.begin(), dispatch.writes.end());
             submission.timestamp(static_cast<uint32_t>(i) + 1);
         }
         enter(program_.segments.size());
-        images_->finish(recorded);
-        barrier(commands, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+        images_->finish(commands);
+        barrier(commands, vk::PipelineStageFlagBits::eHost, vk::AccessFlagBits::eHostRead);
         submission.end();
     }
 
-    void barrier(VkCommandBuffer commands, VkPipelineStageFlags stage, VkAccessFlags access) {
-        VkMemoryBarrier memory{};
-        memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
-        memory.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
-        memory.dstAccessMask = access;
-        device_.calls().CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, stage, 0,
-                                           1, &memory, 0, nullptr, 0, nullptr);
+    static void barrier(const vk::raii::CommandBuffer& commands, vk::PipelineStageFlags stage,
+                        vk::AccessFlags access) {
+        const vk::MemoryBarrier memory(vk::AccessFlagBits::eShaderWrite, access);
+        commands.pipelineBarrier(vk::PipelineStageFlagBits::eComputeShader, stage, {}, memory, {},
+                                 {});
     }
 
     Device& device_;
@@ -408,14 +303,11 @@ class ComputeEngine : public Engine, private ResourceMemory {
     MemoryUse use_{};
     std::array<DeviceBuffer, kBuffers> buffers_;
     std::unique_ptr<Images> images_;
-    Owned<VkDescriptorSetLayout> set_layout_;
-    Owned<VkPipelineLayout> layout_;
-    Owned<VkDescriptorPool> pool_;
-    VkDescriptorSet set_ = VK_NULL_HANDLE;
+    std::unique_ptr<KernelLayout> layout_;
     std::map<uint32_t, std::unique_ptr<Pipeline>> shaders_;  ///< by segment
-    std::vector<Owned<VkPipeline>> pipelines_;
-    std::vector<VkPipeline> pipeline_of_;  ///< by dispatch
-    std::vector<Dispatch> dispatches_;     ///< of a program with push constants
+    std::vector<vk::raii::Pipeline> pipelines_;
+    std::vector<vk::Pipeline> pipeline_of_;  ///< by dispatch
+    std::vector<Dispatch> dispatches_;       ///< of a program with push constants
     std::vector<std::string> names_;
     std::string plan_text_;
     std::unique_ptr<Submission> plain_;

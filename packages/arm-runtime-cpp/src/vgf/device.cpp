@@ -100,7 +100,7 @@ Device::Device(std::unique_ptr<Instance> instance, const Instance::Candidate& ch
     choose_queue_family(chosen.handle);
     if (timestamp_period_ != 0) timestamp_period_ = chosen.properties.limits.timestampPeriod;
     engine == EngineKind::kCompute ? create_for_compute(chosen) : create_for_graphs(chosen);
-    calls_ = DeviceCalls(device_, engine != EngineKind::kCompute);
+    if (engine != EngineKind::kCompute) arm_ = ArmCalls(device_);
     queue_ = {device_, queue_family_, 0};
     std::filesystem::path file;
     if (!cache_folder.empty()) {
@@ -167,8 +167,8 @@ void Device::create_for_compute(const Instance::Candidate& chosen) {
     }
     features.ask(chosen.handle);
     features_ = features.base.features;
-    has_dot_ = dot.shaderIntegerDotProduct == VK_TRUE ||
-               features.v13.shaderIntegerDotProduct == VK_TRUE;
+    has_dot_ =
+        dot.shaderIntegerDotProduct == VK_TRUE || features.v13.shaderIntegerDotProduct == VK_TRUE;
     create(chosen, extensions, features.base);
 }
 

@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "arm_calls.hpp"
 #include "instance.hpp"
 #include "pipeline_cache.hpp"
-#include "vulkan_arm.hpp"
-#include "vulkan_calls.hpp"
 
 namespace arm_runtime::vgf {
 
@@ -32,8 +31,8 @@ class Device {
            std::string reason, const std::string& cache_folder);
 
     const vk::raii::Device& vulkan() const { return device_; }
-    VkDevice handle() const { return *device_; }
-    const DeviceCalls& calls() const { return calls_; }
+    /// Only where the engine is not `compute`.
+    const ArmCalls& arm() const { return arm_; }
     const std::string& name() const { return name_; }
     EngineKind engine() const { return engine_; }
     /// Why this engine, as a sentence.
@@ -79,7 +78,7 @@ class Device {
 
     std::unique_ptr<Instance> instance_;
     vk::raii::Device device_{nullptr};
-    DeviceCalls calls_;
+    ArmCalls arm_;
     std::string name_;
     EngineKind engine_;
     std::string reason_;

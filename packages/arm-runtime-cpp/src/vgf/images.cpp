@@ -125,9 +125,9 @@ void Images::set_layouts() const {
     once.run();
 }
 
-VkDescriptorImageInfo Images::descriptor(uint32_t resource) const {
+vk::DescriptorImageInfo Images::descriptor(uint32_t resource) const {
     const Object& object = objects_.at(resource);
-    return {*object.sampler, *object.view, VK_IMAGE_LAYOUT_GENERAL};
+    return {*object.sampler, *object.view, vk::ImageLayout::eGeneral};
 }
 
 void Images::begin() {
@@ -189,7 +189,7 @@ void Images::record(const vk::raii::CommandBuffer& commands,
         change_layouts(commands, copies, pack, vk::ImageLayout::eGeneral, layout);
         for (const Copy& copy : copies) {
             if (copy.pack != pack) continue;
-            const VkDescriptorBufferInfo buffer = packed_.buffer(copy.resource);
+            const vk::DescriptorBufferInfo buffer = packed_.buffer(copy.resource);
             const vk::Image image = *objects_.at(copy.resource).image;
             const auto region =
                 vk::BufferImageCopy()

@@ -24,7 +24,7 @@ class Images {
     /// Throws Error: the device has no such images.
     Images(Device& device, const Program& program, const ResourceMemory& packed);
 
-    VkDescriptorImageInfo descriptor(uint32_t resource) const;
+    vk::DescriptorImageInfo descriptor(uint32_t resource) const;
     uint64_t bytes() const { return bytes_; }
 
     /// A recording begins: inputs are in packed copies, and nothing else is anywhere.

@@ -57,7 +57,7 @@ class NativeEngine : public Engine {
         submission_.timestamp(0);
         for (uint32_t i = 0; i < pipelines_.size(); ++i) {
             images.prepare(commands, program_.segments[i]);
-            pipelines_[i]->record(*commands);
+            pipelines_[i]->record(commands);
             // Before what reads the results: the next segment, which also may reuse memory, or the
             // host.
             const auto everything = Access::eMemoryRead | Access::eMemoryWrite;

@@ -11,7 +11,7 @@ namespace {
 void check_device(const Device& device, const Program& program, const Segment& segment) {
     struct Need {
         uint32_t capability;
-        vk::Bool32 vk::PhysicalDeviceFeatures::*feature;
+        vk::Bool32 vk::PhysicalDeviceFeatures::* feature;
         const char* name;
     };
     static constexpr Need kNeeds[] = {
@@ -57,14 +57,10 @@ void check_device(const Device& device, const Program& program, const Segment& s
 
 Pipeline::Pipeline(Device& device, const Program& program, uint32_t segment)
     : device_(device), program_(program), index_(segment), segment_(program.segments[segment]) {
-    const DeviceCalls& calls = device_.calls();
     make_layout();
-    VkShaderModuleCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-    info.codeSize = segment_.code_words * sizeof(uint32_t);
-    info.pCode = segment_.code;
-    module_ = make<VkShaderModule>(device_.handle(), calls.CreateShaderModule,
-                                   calls.DestroyShaderModule, info, "vkCreateShaderModule");
+    module_ = {device.vulkan(), vk::ShaderModuleCreateInfo()
+                                    .setCodeSize(segment_.code_words * sizeof(uint32_t))
+                                    .setPCode(segment_.code)};
     try {
         segment_.graph ? make_graph() : make_shader();
     } catch (const Error& error) {
@@ -77,30 +73,21 @@ Pipeline::Pipeline(Device& device, const Program& program, uint32_t segment)
 }
 
 void Pipeline::make_layout() {
-    const DeviceCalls& calls = device_.calls();
     uint32_t sets = 0;
     for (const Binding& b : segment_.bindings) sets = std::max(sets, b.set + 1);
-    std::vector<VkDescriptorSetLayout> handles;
+    std::vector<vk::DescriptorSetLayout> handles;
     for (uint32_t set = 0; set < sets; ++set) {
-        std::vector<VkDescriptorSetLayoutBinding> slots;
+        std::vector<vk::DescriptorSetLayoutBinding> slots;
         for (const Binding& b : segment_.bindings) {
             if (b.set != set) continue;
-            slots.push_back({b.binding, program_.resources[b.resource].descriptor, 1,
-                             VK_SHADER_STAGE_ALL, nullptr});
+            const auto type =
+                static_cast<vk::DescriptorType>(program_.resources[b.resource].descriptor);
+            slots.emplace_back(b.binding, type, 1, vk::ShaderStageFlagBits::eAll);
         }
-        VkDescriptorSetLayoutCreateInfo info{};
-        info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
-        info.bindingCount = static_cast<uint32_t>(slots.size());
-        info.pBindings = slots.data();
-        set_layouts_.push_back(make<VkDescriptorSetLayout>(
-            device_.handle(), calls.CreateDescriptorSetLayout, calls.DestroyDescriptorSetLayout,
-            info, "vkCreateDescriptorSetLayout"));
-        handles.push_back(set_layouts_.back());
+        set_layouts_.emplace_back(device_.vulkan(),
+                                  vk::DescriptorSetLayoutCreateInfo().setBindings(slots));
+        handles.push_back(*set_layouts_.back());
     }
-    VkPipelineLayoutCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
-    info.setLayoutCount = sets;
-    info.pSetLayouts = handles.data();
     const PushRange& push = segment_.push;
     if (push.offset + push.bytes > device_.limits().maxPushConstantsSize) {
         throw Error("VGF segment " + std::to_string(index_) + " ('" + segment_.name +
@@ -108,15 +95,14 @@ void Pipeline::make_layout() {
                     std::to_string(push.offset + push.bytes) + "; " + device_.name() + " has " +
                     std::to_string(device_.limits().maxPushConstantsSize));
     }
-    const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, push.offset, push.bytes};
-    info.pushConstantRangeCount = push.bytes == 0 ? 0 : 1;
-    info.pPushConstantRanges = &range;
-    layout_ = make<VkPipelineLayout>(device_.handle(), calls.CreatePipelineLayout,
-                                     calls.DestroyPipelineLayout, info, "vkCreatePipelineLayout");
+    const vk::PushConstantRange range(vk::ShaderStageFlagBits::eCompute, push.offset, push.bytes);
+    auto info = vk::PipelineLayoutCreateInfo().setSetLayouts(handles);
+    if (push.bytes != 0) info.setPushConstantRanges(range);
+    layout_ = {device_.vulkan(), info};
 }
 
 void Pipeline::make_graph() {
-    const DeviceCalls& calls = device_.calls();
+    const ArmCalls& arm = device_.arm();
     const size_t bindings = segment_.bindings.size();
     std::vector<TensorDescription> tensors(bindings + segment_.constants.size());
     std::vector<GraphResource> resources(bindings);
@@ -142,25 +128,24 @@ void Pipeline::make_graph() {
         constants[i].data = c.data;
     }
     GraphShaderModule module;
-    module.module = module_;
+    module.module = *module_;
     module.entry_point = segment_.entry_point.c_str();
     module.constant_count = static_cast<uint32_t>(constants.size());
     module.constants = constants.data();
     GraphPipelineCreateInfo info;
     info.pNext = &module;
-    info.layout = layout_;
+    info.layout = *layout_;
     info.resource_count = static_cast<uint32_t>(resources.size());
     info.resources = resources.data();
     VkPipeline pipeline = VK_NULL_HANDLE;
-    check(
-        calls.CreateDataGraphPipelinesARM(device_.handle(), VK_NULL_HANDLE,
+    check(arm.CreateDataGraphPipelinesARM(*device_.vulkan(), VK_NULL_HANDLE,
                                           *device_.cache().handle(), 1, &info, nullptr, &pipeline),
-        "vkCreateDataGraphPipelinesARM");
-    pipeline_ = Owned<VkPipeline>(device_.handle(), pipeline, calls.DestroyPipeline);
+          "vkCreateDataGraphPipelinesARM");
+    pipeline_ = vk::raii::Pipeline(device_.vulkan(), pipeline);
     GraphSessionCreateInfo session;
-    session.pipeline = pipeline_;
-    session_ = make<GraphSessionHandle>(device_.handle(), calls.CreateDataGraphPipelineSessionARM,
-                                        calls.DestroyDataGraphPipelineSessionARM, session,
+    session.pipeline = pipeline;
+    session_ = make<GraphSessionHandle>(device_.vulkan(), arm.CreateDataGraphPipelineSessionARM,
+                                        arm.DestroyDataGraphPipelineSessionARM, session,
                                         "vkCreateDataGraphPipelineSessionARM");
 }
 
@@ -169,137 +154,111 @@ void Pipeline::make_shader() {
         throw Error("the data graph queue of " + device_.name() + " runs no compute shaders");
     }
     check_device(device_, program_, segment_);
-    const DeviceCalls& calls = device_.calls();
-    VkComputePipelineCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
-    info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
-    info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
-    info.stage.module = module_;
-    info.stage.pName = segment_.entry_point.c_str();
-    info.layout = layout_;
-    VkPipeline pipeline = VK_NULL_HANDLE;
-    check(calls.CreateComputePipelines(device_.handle(), *device_.cache().handle(), 1, &info,
-                                       nullptr, &pipeline),
-          "vkCreateComputePipelines");
-    pipeline_ = Owned<VkPipeline>(device_.handle(), pipeline, calls.DestroyPipeline);
+    const auto stage = vk::PipelineShaderStageCreateInfo()
+                           .setStage(vk::ShaderStageFlagBits::eCompute)
+                           .setModule(*module_)
+                           .setPName(segment_.entry_point.c_str());
+    pipeline_ = {device_.vulkan(), device_.cache().handle(),
+                 vk::ComputePipelineCreateInfo().setStage(stage).setLayout(*layout_)};
 }
 
 std::vector<Scratch> Pipeline::scratch() const {
     std::vector<Scratch> needs;
     if (!segment_.graph) return needs;
-    const DeviceCalls& calls = device_.calls();
+    const ArmCalls& arm = device_.arm();
     BindPointRequirementsInfo query;
-    query.session = session_;
+    query.session = *session_;
     uint32_t count = 0;
     const char* const call = "vkGetDataGraphPipelineSessionBindPointRequirementsARM";
-    check(calls.GetDataGraphPipelineSessionBindPointRequirementsARM(device_.handle(), &query,
-                                                                    &count, nullptr),
+    check(arm.GetDataGraphPipelineSessionBindPointRequirementsARM(*device_.vulkan(), &query, &count,
+                                                                  nullptr),
           call);
     std::vector<BindPointRequirement> points(count);
-    check(calls.GetDataGraphPipelineSessionBindPointRequirementsARM(device_.handle(), &query,
-                                                                    &count, points.data()),
+    check(arm.GetDataGraphPipelineSessionBindPointRequirementsARM(*device_.vulkan(), &query, &count,
+                                                                  points.data()),
           call);
     for (const BindPointRequirement& point : points) {
         for (uint32_t object = 0; object < point.count; ++object) {
             GraphSessionMemoryRequirementsInfo memory;
-            memory.session = session_;
+            memory.session = *session_;
             memory.point = point.point;
             memory.object = object;
             VkMemoryRequirements2 found{};
             found.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2;
-            calls.GetDataGraphPipelineSessionMemoryRequirementsARM(device_.handle(), &memory,
-                                                                   &found);
+            arm.GetDataGraphPipelineSessionMemoryRequirementsARM(*device_.vulkan(), &memory,
+                                                                 &found);
             if (found.memoryRequirements.size == 0) continue;
-            needs.push_back({session_, point.point, object, index_, found.memoryRequirements});
+            needs.push_back({*session_, point.point, object, index_, found.memoryRequirements});
         }
     }
     return needs;
 }
 
-DescriptorSets::DescriptorSets(Device& device, const std::vector<VkDescriptorPoolSize>& sizes,
-                               const std::vector<VkDescriptorSetLayout>& layouts)
-    : device_(device), sets_(layouts.size()) {
-    const DeviceCalls& calls = device.calls();
-    VkDescriptorPoolCreateInfo pool{};
-    pool.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
-    pool.flags = VK_DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT;
-    pool.maxSets = static_cast<uint32_t>(layouts.size());
-    pool.poolSizeCount = static_cast<uint32_t>(sizes.size());
-    pool.pPoolSizes = sizes.data();
-    pool_ = make<VkDescriptorPool>(device.handle(), calls.CreateDescriptorPool,
-                                   calls.DestroyDescriptorPool, pool, "vkCreateDescriptorPool");
-    VkDescriptorSetAllocateInfo allocate{};
-    allocate.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
-    allocate.descriptorPool = pool_;
-    allocate.descriptorSetCount = static_cast<uint32_t>(layouts.size());
-    allocate.pSetLayouts = layouts.data();
-    check(calls.AllocateDescriptorSets(device.handle(), &allocate, sets_.data()),
-          "vkAllocateDescriptorSets");
-}
-
-DescriptorSets::~DescriptorSets() {
-    device_.calls().FreeDescriptorSets(device_.handle(), pool_, static_cast<uint32_t>(sets_.size()),
-                                       sets_.data());
-}
-
 void Pipeline::bind(const ResourceMemory& memory) {
     if (set_layouts_.empty()) return;
-    const DeviceCalls& calls = device_.calls();
     std::map<VkDescriptorType, uint32_t> counts;
     for (const Binding& b : segment_.bindings) ++counts[program_.resources[b.resource].descriptor];
-    std::vector<VkDescriptorPoolSize> sizes;
+    std::vector<vk::DescriptorPoolSize> sizes;
     sizes.reserve(counts.size());
-    for (const auto& [type, count] : counts) sizes.push_back({type, count});
-    const std::vector<VkDescriptorSetLayout> layouts(set_layouts_.begin(), set_layouts_.end());
-    sets_.emplace(device_, sizes, layouts);
+    for (const auto& [type, count] : counts) {
+        sizes.emplace_back(static_cast<vk::DescriptorType>(type), count);
+    }
+    std::vector<vk::DescriptorSetLayout> layouts;
+    layouts.reserve(set_layouts_.size());
+    for (const auto& layout : set_layouts_) layouts.push_back(*layout);
+    pool_ = {device_.vulkan(), vk::DescriptorPoolCreateInfo()
+                                   .setFlags(vk::DescriptorPoolCreateFlagBits::eFreeDescriptorSet)
+                                   .setMaxSets(static_cast<uint32_t>(layouts.size()))
+                                   .setPoolSizes(sizes)};
+    const auto sets =
+        vk::DescriptorSetAllocateInfo().setDescriptorPool(*pool_).setSetLayouts(layouts);
+    sets_ = vk::raii::DescriptorSets(device_.vulkan(), sets);
     for (const Binding& b : segment_.bindings) {
         const Resource& resource = program_.resources[b.resource];
-        const VkDescriptorType type = resource.descriptor;
-        const TensorViewHandle view =
-            type == kDescriptorTensor ? memory.view(b.resource) : TensorViewHandle{};
+        TensorViewHandle view{};
         WriteTensorDescriptor tensor;
         tensor.views = &view;
-        VkDescriptorBufferInfo buffer{};
-        VkDescriptorImageInfo image{};
-        VkWriteDescriptorSet write{};
-        write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-        write.dstSet = sets_->handles()[b.set];
-        write.dstBinding = b.binding;
-        write.descriptorCount = 1;
-        write.descriptorType = type;
-        if (type == kDescriptorTensor) {
-            write.pNext = &tensor;
+        vk::DescriptorBufferInfo buffer;
+        vk::DescriptorImageInfo image;
+        auto write = vk::WriteDescriptorSet()
+                         .setDstSet(*sets_[b.set])
+                         .setDstBinding(b.binding)
+                         .setDescriptorCount(1)
+                         .setDescriptorType(static_cast<vk::DescriptorType>(resource.descriptor));
+        if (resource.descriptor == kDescriptorTensor) {
+            view = memory.view(b.resource);
+            write.setPNext(&tensor);
         } else if (resource.image) {
             image = memory.image(b.resource);
-            write.pImageInfo = &image;
+            write.setPImageInfo(&image);
         } else {
             buffer = memory.buffer(b.resource);
-            write.pBufferInfo = &buffer;
+            write.setPBufferInfo(&buffer);
         }
-        calls.UpdateDescriptorSets(device_.handle(), 1, &write, 0, nullptr);
+        device_.vulkan().updateDescriptorSets(write, {});
     }
 }
 
 void Pipeline::push(const uint8_t* bytes) { pushed_.assign(bytes, bytes + segment_.push.bytes); }
 
-void Pipeline::record(VkCommandBuffer commands) const {
-    const DeviceCalls& calls = device_.calls();
-    const VkPipelineBindPoint point =
-        segment_.graph ? kBindPointDataGraph : VK_PIPELINE_BIND_POINT_COMPUTE;
-    calls.CmdBindPipeline(commands, point, pipeline_);
-    if (sets_) {
-        const std::vector<VkDescriptorSet>& sets = sets_->handles();
-        calls.CmdBindDescriptorSets(commands, point, layout_, 0, static_cast<uint32_t>(sets.size()),
-                                    sets.data(), 0, nullptr);
+void Pipeline::record(const vk::raii::CommandBuffer& commands) const {
+    const auto point = segment_.graph ? static_cast<vk::PipelineBindPoint>(kBindPointDataGraph)
+                                      : vk::PipelineBindPoint::eCompute;
+    commands.bindPipeline(point, *pipeline_);
+    if (!sets_.empty()) {
+        std::vector<vk::DescriptorSet> sets;
+        sets.reserve(sets_.size());
+        for (const auto& set : sets_) sets.push_back(*set);
+        commands.bindDescriptorSets(point, *layout_, 0, sets, {});
     }
     if (!pushed_.empty()) {
-        calls.CmdPushConstants(commands, layout_, VK_SHADER_STAGE_COMPUTE_BIT, segment_.push.offset,
-                               segment_.push.bytes, pushed_.data());
+        commands.pushConstants<uint8_t>(*layout_, vk::ShaderStageFlagBits::eCompute,
+                                        segment_.push.offset, pushed_);
     }
     if (segment_.graph) {
-        calls.CmdDispatchDataGraphARM(commands, session_, nullptr);
+        device_.arm().CmdDispatchDataGraphARM(*commands, *session_, nullptr);
     } else {
-        calls.CmdDispatch(commands, segment_.groups[0], segment_.groups[1], segment_.groups[2]);
+        commands.dispatch(segment_.groups[0], segment_.groups[1], segment_.groups[2]);
     }
 }
 

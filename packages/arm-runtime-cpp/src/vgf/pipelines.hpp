@@ -1,7 +1,6 @@
 // A segment as Vulkan objects: pipeline, descriptors and, for a graph, its session.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "device.hpp"
@@ -9,25 +8,6 @@
 #include "storage.hpp"
 
 namespace arm_runtime::vgf {
-
-/// Descriptor sets, and the pool that they are from. They are given back before the pool is
-/// destroyed: the emulation layer keeps pipelines and tensors alive that a set refers to until
-/// then.
-class DescriptorSets {
-  public:
-    DescriptorSets(Device& device, const std::vector<VkDescriptorPoolSize>& sizes,
-                   const std::vector<VkDescriptorSetLayout>& layouts);
-    ~DescriptorSets();
-    DescriptorSets(const DescriptorSets&) = delete;
-    DescriptorSets& operator=(const DescriptorSets&) = delete;
-
-    const std::vector<VkDescriptorSet>& handles() const { return sets_; }
-
-  private:
-    Device& device_;
-    Owned<VkDescriptorPool> pool_;
-    std::vector<VkDescriptorSet> sets_;
-};
 
 class Pipeline {
   public:
@@ -43,7 +23,7 @@ class Pipeline {
     /// What its push constants are in whatever is recorded from now on.
     void push(const uint8_t* bytes);
 
-    void record(VkCommandBuffer commands) const;
+    void record(const vk::raii::CommandBuffer& commands) const;
 
   private:
     void make_layout();
@@ -54,12 +34,15 @@ class Pipeline {
     const Program& program_;
     const uint32_t index_;
     const Segment& segment_;
-    std::vector<Owned<VkDescriptorSetLayout>> set_layouts_;
-    Owned<VkPipelineLayout> layout_;
-    Owned<VkShaderModule> module_;
-    Owned<VkPipeline> pipeline_;
+    std::vector<vk::raii::DescriptorSetLayout> set_layouts_;
+    vk::raii::PipelineLayout layout_{nullptr};
+    vk::raii::ShaderModule module_{nullptr};
+    vk::raii::Pipeline pipeline_{nullptr};
     Owned<GraphSessionHandle> session_;
-    std::optional<DescriptorSets> sets_;
+    vk::raii::DescriptorPool pool_{nullptr};
+    // Given back one by one, not with the pool: the emulation layer keeps pipelines and tensors
+    // alive that a set refers to until then.
+    std::vector<vk::raii::DescriptorSet> sets_;
     std::vector<uint8_t> pushed_;
 };
 

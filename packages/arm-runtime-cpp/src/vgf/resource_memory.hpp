@@ -2,6 +2,7 @@
 #pragma once
 
 #include "vulkan_api.hpp"
+#include "vulkan_arm.hpp"
 
 namespace arm_runtime::vgf {
 
@@ -14,8 +15,8 @@ class ResourceMemory {
 
     virtual TensorViewHandle view(uint32_t resource) const = 0;
     /// Of an image: of its packed copy.
-    virtual VkDescriptorBufferInfo buffer(uint32_t resource) const = 0;
-    virtual VkDescriptorImageInfo image(uint32_t resource) const = 0;
+    virtual vk::DescriptorBufferInfo buffer(uint32_t resource) const = 0;
+    virtual vk::DescriptorImageInfo image(uint32_t resource) const = 0;
 };
 
 }  // namespace arm_runtime::vgf

@@ -4,11 +4,10 @@
 #include <cstring>
 #include <map>
 
+#include "device_buffer.hpp"
+
 namespace arm_runtime::vgf {
 namespace {
-
-constexpr vk::MemoryPropertyFlags kHost =
-    vk::MemoryPropertyFlagBits::eHostVisible | vk::MemoryPropertyFlagBits::eHostCoherent;
 
 /// A block for resources that share memory, or for one.
 struct SharedNeeds {
@@ -16,7 +15,7 @@ struct SharedNeeds {
     uint64_t alignment = 1;
     uint32_t types = ~0U;
 
-    void add(const VkMemoryRequirements& needs) {
+    void add(const vk::MemoryRequirements& needs) {
         size = std::max(size, needs.size);
         alignment = std::max(alignment, needs.alignment);
         types &= needs.memoryTypeBits;
@@ -83,37 +82,34 @@ void Storage::make_tensor(uint32_t index) {
                     std::to_string(resource.shape.size()) + " and " +
                     std::to_string(resource.bytes) + " bytes is too large for " + device_.name());
     }
-    const DeviceCalls& calls = device_.calls();
     Object& object = objects_[index];
     const TensorDescription description = describe(resource, object.usage);
     TensorCreateInfo info;
     info.description = &description;
-    object.tensor = make<TensorHandle>(device_.handle(), calls.CreateTensorARM,
-                                       calls.DestroyTensorARM, info, "vkCreateTensorARM");
+    const ArmCalls& arm = device_.arm();
+    object.tensor = make<TensorHandle>(device_.vulkan(), arm.CreateTensorARM, arm.DestroyTensorARM,
+                                       info, "vkCreateTensorARM");
     TensorMemoryRequirementsInfo query;
-    query.tensor = object.tensor;
+    query.tensor = *object.tensor;
     VkMemoryRequirements2 needs{};
     needs.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2;
-    calls.GetTensorMemoryRequirementsARM(device_.handle(), &query, &needs);
+    arm.GetTensorMemoryRequirementsARM(*device_.vulkan(), &query, &needs);
     object.needs = needs.memoryRequirements;
 }
 
 void Storage::make_buffer(uint32_t index) {
+    using Usage = vk::BufferUsageFlagBits;
     const Resource& resource = program_.resources[index];
-    const DeviceCalls& calls = device_.calls();
-    Object& object = objects_[index];
-    VkBufferCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
-    info.size = resource.bytes;
-    info.usage = resource.descriptor == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
-                     ? VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT
-                     : VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+    vk::BufferUsageFlags usage = Usage::eStorageBuffer;
     if (resource.image) {
-        info.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+        usage = Usage::eTransferSrc | Usage::eTransferDst;
+    } else if (resource.descriptor == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER) {
+        usage = Usage::eUniformBuffer;
     }
-    object.buffer = make<VkBuffer>(device_.handle(), calls.CreateBuffer, calls.DestroyBuffer, info,
-                                   "vkCreateBuffer");
-    calls.GetBufferMemoryRequirements(device_.handle(), object.buffer, &object.needs);
+    Object& object = objects_[index];
+    object.buffer = {device_.vulkan(),
+                     vk::BufferCreateInfo().setSize(resource.bytes).setUsage(usage)};
+    object.needs = object.buffer.getMemoryRequirements();
 }
 
 std::vector<std::vector<uint32_t>> Storage::shared_by(std::initializer_list<Role> roles) const {
@@ -140,15 +136,15 @@ void Storage::bind(const std::vector<Scratch>& scratch) {
     for (const auto& [resource, data] : program_.uploads) {
         std::memcpy(mapped(resource), data, program_.resources[resource].bytes);
     }
-    const DeviceCalls& calls = device_.calls();
+    const ArmCalls& arm = device_.arm();
     for (uint32_t i = 0; i < objects_.size(); ++i) {
-        if (objects_[i].tensor == TensorHandle{}) continue;
+        if (*objects_[i].tensor == TensorHandle{}) continue;
         TensorViewCreateInfo info;
-        info.tensor = objects_[i].tensor;
+        info.tensor = *objects_[i].tensor;
         info.format = program_.resources[i].format;
         objects_[i].view =
-            make<TensorViewHandle>(device_.handle(), calls.CreateTensorViewARM,
-                                   calls.DestroyTensorViewARM, info, "vkCreateTensorViewARM");
+            make<TensorViewHandle>(device_.vulkan(), arm.CreateTensorViewARM,
+                                   arm.DestroyTensorViewARM, info, "vkCreateTensorViewARM");
     }
 }
 
@@ -165,7 +161,7 @@ uint64_t Storage::bind_mapped(std::initializer_list<Role> roles, vk::MemoryPrope
         types &= needs.types;
     }
     const uint64_t size = plan(blocks);
-    memory = device_.allocate(size, types, kHost, preferred);
+    memory = device_.allocate(size, types, kHostMemory, preferred);
     for (size_t i = 0; i < groups.size(); ++i) {
         for (const uint32_t member : groups[i]) {
             bind_object(member, *memory.handle, blocks[i].offset);
@@ -214,24 +210,22 @@ void Storage::bind_work(const std::vector<Scratch>& scratch) {
         info.object = scratch[i].object;
         info.memory = *work_.handle;
         info.offset = blocks[groups.size() + i].offset;
-        check(device_.calls().BindDataGraphPipelineSessionMemoryARM(device_.handle(), 1, &info),
+        check(device_.arm().BindDataGraphPipelineSessionMemoryARM(*device_.vulkan(), 1, &info),
               "vkBindDataGraphPipelineSessionMemoryARM");
     }
 }
 
-void Storage::bind_object(uint32_t resource, VkDeviceMemory memory, uint64_t offset) {
+void Storage::bind_object(uint32_t resource, vk::DeviceMemory memory, uint64_t offset) {
     const Object& object = objects_[resource];
-    const DeviceCalls& calls = device_.calls();
     if (program_.resources[resource].descriptor != kDescriptorTensor) {
-        check(calls.BindBufferMemory(device_.handle(), object.buffer, memory, offset),
-              "vkBindBufferMemory");
+        object.buffer.bindMemory(memory, offset);
         return;
     }
     BindTensorMemoryInfo info;
-    info.tensor = object.tensor;
+    info.tensor = *object.tensor;
     info.memory = memory;
     info.offset = offset;
-    check(calls.BindTensorMemoryARM(device_.handle(), 1, &info), "vkBindTensorMemoryARM");
+    check(device_.arm().BindTensorMemoryARM(*device_.vulkan(), 1, &info), "vkBindTensorMemoryARM");
 }
 
 }  // namespace arm_runtime::vgf

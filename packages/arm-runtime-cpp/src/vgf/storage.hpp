@@ -20,7 +20,7 @@ struct Scratch {
     uint32_t point;
     uint32_t object;
     uint32_t segment;
-    VkMemoryRequirements needs;
+    vk::MemoryRequirements needs;
 };
 
 class Storage : public ResourceMemory {
@@ -33,11 +33,11 @@ class Storage : public ResourceMemory {
 
     /// Of a resource that is an input, an output or an uploaded constant: where the host sees it.
     uint8_t* mapped(uint32_t resource) const { return objects_[resource].mapped; }
-    TensorViewHandle view(uint32_t resource) const override { return objects_[resource].view; }
-    VkDescriptorBufferInfo buffer(uint32_t resource) const override {
-        return {objects_[resource].buffer, 0, VK_WHOLE_SIZE};
+    TensorViewHandle view(uint32_t resource) const override { return *objects_[resource].view; }
+    vk::DescriptorBufferInfo buffer(uint32_t resource) const override {
+        return {*objects_[resource].buffer, 0, VK_WHOLE_SIZE};
     }
-    VkDescriptorImageInfo image(uint32_t resource) const override {
+    vk::DescriptorImageInfo image(uint32_t resource) const override {
         return images_.descriptor(resource);
     }
     Images& images() { return images_; }
@@ -47,8 +47,8 @@ class Storage : public ResourceMemory {
     struct Object {
         Owned<TensorHandle> tensor;
         Owned<TensorViewHandle> view;
-        Owned<VkBuffer> buffer;
-        VkMemoryRequirements needs{};
+        vk::raii::Buffer buffer{nullptr};
+        vk::MemoryRequirements needs;
         uint64_t usage = 0;  ///< 0: no segment uses it
         uint32_t first = 0;  ///< segments
         uint32_t last = 0;
@@ -62,7 +62,7 @@ class Storage : public ResourceMemory {
     uint64_t bind_mapped(std::initializer_list<Role> roles, vk::MemoryPropertyFlags preferred,
                          Memory& memory);
     void bind_work(const std::vector<Scratch>& scratch);
-    void bind_object(uint32_t resource, VkDeviceMemory memory, uint64_t offset);
+    void bind_object(uint32_t resource, vk::DeviceMemory memory, uint64_t offset);
     /// Resources of these roles that need memory, one list for each storage.
     std::vector<std::vector<uint32_t>> shared_by(std::initializer_list<Role> roles) const;
 

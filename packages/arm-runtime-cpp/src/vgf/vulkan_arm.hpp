@@ -171,8 +171,6 @@ static_assert(sizeof(void*) != 8 ||
                sizeof(GraphPipelineCreateInfo) == 48 && sizeof(BindGraphSessionMemoryInfo) == 48));
 
 // Signatures, by the name of the entry point without "vk".
-using CmdPipelineBarrier2 = PFN_vkCmdPipelineBarrier2;
-using CmdWriteTimestamp2 = PFN_vkCmdWriteTimestamp2;
 using CreateTensorARM = VkResult(VKAPI_PTR*)(VkDevice, const TensorCreateInfo*,
                                              const VkAllocationCallbacks*, TensorHandle*);
 using DestroyTensorARM = void(VKAPI_PTR*)(VkDevice, TensorHandle, const VkAllocationCallbacks*);

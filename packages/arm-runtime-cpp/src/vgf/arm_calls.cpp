@@ -1,4 +1,4 @@
-#include "vulkan_calls.hpp"
+#include "arm_calls.hpp"
 
 namespace arm_runtime::vgf {
 namespace {
@@ -13,11 +13,9 @@ void find(Function& function, const char* name, const vk::raii::Device& device) 
 
 }  // namespace
 
-DeviceCalls::DeviceCalls(const vk::raii::Device& device, bool graphs) {
+ArmCalls::ArmCalls(const vk::raii::Device& device) {
 #define X(name) find(name, "vk" #name, device);
-    ARM_VGF_DEVICE_CALLS(X)
-    if (!graphs) return;
-    ARM_VGF_GRAPH_CALLS(X)
+    ARM_VGF_ARM_CALLS(X)
 #undef X
 }
 

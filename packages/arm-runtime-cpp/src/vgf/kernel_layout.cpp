@@ -1,0 +1,71 @@
+#include "kernel_layout.hpp"
+
+namespace arm_runtime::vgf {
+
+KernelLayout::KernelLayout(Device& device, const std::array<DeviceBuffer, kBuffers>& buffers)
+    : device_(device) {
+    const vk::raii::Device& owner = device.vulkan();
+    constexpr auto kType = vk::DescriptorType::eStorageBuffer;
+    std::array<vk::DescriptorSetLayoutBinding, kBuffers> bindings;
+    for (uint32_t i = 0; i < kBuffers; ++i) {
+        bindings[i].setBinding(i).setDescriptorType(kType).setDescriptorCount(1).setStageFlags(
+            vk::ShaderStageFlagBits::eCompute);
+    }
+    set_layout_ = {owner, vk::DescriptorSetLayoutCreateInfo().setBindings(bindings)};
+    const auto push = vk::PushConstantRange()
+                          .setStageFlags(vk::ShaderStageFlagBits::eCompute)
+                          .setSize(kPushInts * sizeof(int32_t));
+    layout_ = {
+        owner,
+        vk::PipelineLayoutCreateInfo().setSetLayouts(*set_layout_).setPushConstantRanges(push)};
+    const auto size = vk::DescriptorPoolSize().setType(kType).setDescriptorCount(kBuffers);
+    pool_ = {owner, vk::DescriptorPoolCreateInfo()
+                        .setFlags(vk::DescriptorPoolCreateFlagBits::eFreeDescriptorSet)
+                        .setMaxSets(1)
+                        .setPoolSizes(size)};
+    const auto sets =
+        vk::DescriptorSetAllocateInfo().setDescriptorPool(*pool_).setSetLayouts(*set_layout_);
+    set_ = std::move(vk::raii::DescriptorSets(owner, sets).front());
+    std::array<vk::DescriptorBufferInfo, kBuffers> infos;
+    std::array<vk::WriteDescriptorSet, kBuffers> writes;
+    for (uint32_t i = 0; i < kBuffers; ++i) {
+        infos[i].setBuffer(*buffers[i].handle).setRange(VK_WHOLE_SIZE);
+        writes[i].setDstSet(*set_).setDstBinding(i).setDescriptorType(kType).setBufferInfo(
+            infos[i]);
+    }
+    owner.updateDescriptorSets(writes, {});
+}
+
+vk::raii::Pipeline KernelLayout::compile(
+    const std::vector<uint32_t>& spirv,
+    const std::vector<std::pair<uint32_t, uint32_t>>& specialization) const {
+    const vk::raii::ShaderModule module(device_.vulkan(),
+                                        vk::ShaderModuleCreateInfo().setCode(spirv));
+    std::vector<vk::SpecializationMapEntry> entries;
+    std::vector<uint32_t> values;
+    for (const auto& [id, value] : specialization) {
+        const auto offset = static_cast<uint32_t>(values.size() * sizeof(uint32_t));
+        entries.emplace_back(id, offset, sizeof(uint32_t));
+        values.push_back(value);
+    }
+    const auto special = vk::SpecializationInfo().setMapEntries(entries).setData<uint32_t>(values);
+    const auto stage = vk::PipelineShaderStageCreateInfo()
+                           .setStage(vk::ShaderStageFlagBits::eCompute)
+                           .setModule(*module)
+                           .setPName("main")
+                           .setPSpecializationInfo(&special);
+    return {device_.vulkan(), device_.cache().handle(),
+            vk::ComputePipelineCreateInfo().setStage(stage).setLayout(*layout_)};
+}
+
+void KernelLayout::bind(const vk::raii::CommandBuffer& commands) const {
+    commands.bindDescriptorSets(vk::PipelineBindPoint::eCompute, *layout_, 0, *set_, {});
+}
+
+void KernelLayout::dispatch(const vk::raii::CommandBuffer& commands,
+                            const Dispatch& dispatch) const {
+    commands.pushConstants<int32_t>(*layout_, vk::ShaderStageFlagBits::eCompute, 0, dispatch.push);
+    commands.dispatch(dispatch.groups[0], dispatch.groups[1], 1);
+}
+
+}  // namespace arm_runtime::vgf

@@ -1,0 +1,37 @@
+// What all kernels of a program share: where they find the buffers, and their push constants.
+#pragma once
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "device_buffer.hpp"
+#include "plan/plan.hpp"
+
+namespace arm_runtime::vgf {
+
+constexpr size_t kBuffers = 4;
+
+class KernelLayout {
+  public:
+    /// `buffers` are bound in their order.
+    KernelLayout(Device& device, const std::array<DeviceBuffer, kBuffers>& buffers);
+
+    vk::raii::Pipeline compile(
+        const std::vector<uint32_t>& spirv,
+        const std::vector<std::pair<uint32_t, uint32_t>>& specialization) const;
+
+    /// Whatever is dispatched from now on finds the buffers.
+    void bind(const vk::raii::CommandBuffer& commands) const;
+    /// Runs the pipeline that is bound.
+    void dispatch(const vk::raii::CommandBuffer& commands, const Dispatch& dispatch) const;
+
+  private:
+    Device& device_;
+    vk::raii::DescriptorSetLayout set_layout_{nullptr};
+    vk::raii::PipelineLayout layout_{nullptr};
+    vk::raii::DescriptorPool pool_{nullptr};
+    vk::raii::DescriptorSet set_{nullptr};
+};
+
+}  // namespace arm_runtime::vgf
