@@ -68,6 +68,14 @@ target_link_libraries(arm_runtime PRIVATE arm_ethosu_network "$<LINK_LIBRARY:WHO
 # In a wheel, ExecuTorch's package lies beside ours.
 set_target_properties(arm_runtime PROPERTIES INSTALL_RPATH "$ORIGIN/../../executorch/lib")
 install(TARGETS arm_runtime LIBRARY DESTINATION lib)
+if(CMAKE_STRIP)
+  add_custom_target(library_size
+    COMMAND "${CMAKE_STRIP}" -o stripped.so "$<TARGET_FILE:arm_runtime>"
+    COMMAND "${CMAKE_COMMAND}" -DFILE=stripped.so -P "${PROJECT_SOURCE_DIR}/cmake/PrintSize.cmake"
+    DEPENDS arm_runtime
+    COMMENT "Bytes of the library arm_runtime, stripped"
+    VERBATIM)
+endif()
 
 add_executable(arm_runner src/runner/arm_runner.cpp src/runner/npy.cpp)
 target_link_libraries(arm_runner PRIVATE

@@ -103,6 +103,23 @@ const char* name_of(EngineKind engine);
 /// The engine of that name. Throws Error: there is none.
 EngineKind engine_named(const std::string& name);
 
+/// When the variants of kernels are timed, at a program's first load on a device, to run the
+/// fastest from then on. Outputs do not depend on it.
+enum class Tuning : uint8_t {
+    kOn,      ///< on GPUs
+    kOff,     ///< the variants that are fast on most devices; what was found before counts still
+    kAlways,  ///< on software renderers as well
+};
+
+/// The tuning of that name: "on", "off", "always"; "1" and "0" are on and off. Throws Error.
+Tuning tuning_named(const std::string& name);
+
+/// For tests of this library alone.
+struct TestOptions {
+    int variant = -1;          ///< of every kernel, in place of what is fastest; -1: none
+    std::string wrong_kernel;  ///< whose self-test fails: "gemm", or "gemm+dot"
+};
+
 struct Options {
     /// Part of a device's name, in upper or lower case, or its number in the loader's order; digits
     /// alone are a number. Of several that fit, and if empty, of all: the fastest by its type.
@@ -110,11 +127,13 @@ struct Options {
     EngineKind engine = EngineKind::kAny;
     /// Where compiled pipelines are kept between processes; made when it is needed. Empty: nowhere.
     std::string cache_folder;
+    Tuning tuning = Tuning::kOn;
+    TestOptions test;
 };
 
-/// `ARM_VGF_DEVICE`, `ARM_VGF_ENGINE` (native, compute or layer), and `ARM_VGF_CACHE`, which may be
-/// empty, or else `arm_runtime` in $XDG_CACHE_HOME or ~/.cache. No other function reads these
-/// variables. Throws Error: no such engine.
+/// `ARM_VGF_DEVICE`, `ARM_VGF_ENGINE` (native, compute or layer), `ARM_VGF_TUNE` (see
+/// tuning_named), and `ARM_VGF_CACHE`, which may be empty, or else `arm_runtime` in $XDG_CACHE_HOME
+/// or ~/.cache. No other function reads these variables. Throws Error: no such engine or tuning.
 Options options_from_environment();
 
 /// What would run programs with these options.

@@ -38,6 +38,8 @@ typedef struct arm_vgf_options {
                            fastest */
     const char*
         engine; /* "native", "compute", "layer"; NULL: as ARM_VGF_ENGINE says, else the best */
+    const char* tune; /* when variants of kernels are timed: "on" (GPUs), "off", "always"; NULL: as
+                         ARM_VGF_TUNE says, else "on" */
 } arm_vgf_options;
 
 /* Texts live as long as the process. */

@@ -67,7 +67,7 @@ class _Sized(ctypes.Structure):
 
 
 class _Options(_Sized):
-    _fields_ = (("size", ctypes.c_size_t), ("device", ctypes.c_char_p), ("engine", ctypes.c_char_p))
+    _fields_ = (("size", ctypes.c_size_t), *((name, ctypes.c_char_p) for name in ("device", "engine", "tune")))
 
 
 class _Device(_Sized):
@@ -154,8 +154,9 @@ def _checked(status: int) -> None:
         raise VgfError(LIBRARY.arm_vgf_last_error().decode())
 
 
-def _options(device: str | int | None, engine: str | None) -> _Options:
-    return _Options(None if device is None else str(device).encode(), None if engine is None else engine.encode())
+def _options(device: str | int | None, engine: str | None, tune: str | None = None) -> _Options:
+    given = (None if device is None else str(device), engine, tune)
+    return _Options(*(None if text is None else text.encode() for text in given))
 
 
 def find_device(device: str | int | None = None, engine: str | None = None) -> Device:
@@ -175,6 +176,9 @@ class Session:
         engine: ``native`` (the device's own VK_ARM_data_graph), ``compute`` (kernels of this package, on any Vulkan
             1.1 device) or ``layer`` (Arm's emulation layer). Without: as the environment variable ``ARM_VGF_ENGINE``
             says, else native if a device can, else compute.
+        tune: when variants of kernels are timed at the first load of a program, to run the fastest: ``on`` (on GPUs),
+            ``off``, or ``always`` (on software renderers too). Without: as the environment variable ``ARM_VGF_TUNE``
+            says, else ``on``. Outputs do not depend on it.
 
     Attributes:
         device: the device's name.
@@ -193,11 +197,12 @@ class Session:
         vgf: bytes | bytearray | memoryview,
         device: str | int | None = None,
         engine: str | None = None,
+        tune: str | None = None,
     ) -> None:
         if not isinstance(vgf, bytes | bytearray | memoryview):
             raise TypeError(f"a VGF's bytes are needed, not {type(vgf).__name__}; of a file: Path(...).read_bytes()")
         data = bytes(vgf)
-        self._opened = LIBRARY.arm_vgf_open(data, len(data), ctypes.byref(_options(device, engine)))
+        self._opened = LIBRARY.arm_vgf_open(data, len(data), ctypes.byref(_options(device, engine, tune)))
         if not self._opened:
             raise VgfError(LIBRARY.arm_vgf_last_error().decode())
         info = self._info()

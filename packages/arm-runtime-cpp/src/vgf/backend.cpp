@@ -161,29 +161,24 @@ class VgfBackend final : public et::BackendInterface {
         }
     }
 
-    /// "device" and "engine": see Options.
+    /// "device", "engine" and "tune": see Options.
     et::Error set_option(et::BackendOptionContext&,
                          const et::Span<et::BackendOption>& given) override {
         for (const et::BackendOption& option : given) {
             using Text = std::array<char, et::kMaxOptionValueLength>;
             const auto* const text = std::get_if<Text>(&option.value);
             // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): a span of options has memory
-            const bool is_device = std::strcmp(option.key, "device") == 0;
-            if ((!is_device && std::strcmp(option.key, "engine") != 0) || text == nullptr) {
+            const std::string key(option.key);
+            if ((key != "device" && key != "engine" && key != "tune") || text == nullptr) {
                 ET_LOG(Error,
-                       "%s: no option '%s' of this type; it has 'device' and 'engine', strings",
+                       "%s: no option '%s' of this type; it has 'device', 'engine' and 'tune', "
+                       "strings",
                        kName, option.key);
                 return et::Error::InvalidArgument;
             }
             const std::string value(text->data(), strnlen(text->data(), text->size()));
             try {
-                const EngineKind engine = is_device ? EngineKind::kAny : engine_named(value);
-                const std::lock_guard<std::mutex> lock(mutex_);
-                if (is_device) {
-                    device_ = value;
-                } else {
-                    engine_ = engine;
-                }
+                set(key, value);
             } catch (const std::exception& error) {
                 ET_LOG(Error, "%s: %s", kName, error.what());
                 return et::Error::InvalidArgument;
@@ -195,17 +190,26 @@ class VgfBackend final : public et::BackendInterface {
     void destroy(et::DelegateHandle* handle) const override { delete static_cast<Method*>(handle); }
 
   private:
+    void set(const std::string& key, const std::string& value) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (key == "device") device_ = value;
+        if (key == "engine") engine_ = engine_named(value);
+        if (key == "tune") tuning_ = tuning_named(value);
+    }
+
     Options options() const {
         Options options = options_from_environment();
         const std::lock_guard<std::mutex> lock(mutex_);
         if (device_) options.device = *device_;
         if (engine_) options.engine = *engine_;
+        if (tuning_) options.tuning = *tuning_;
         return options;
     }
 
     mutable std::mutex mutex_;
     std::optional<std::string> device_;
     std::optional<EngineKind> engine_;
+    std::optional<Tuning> tuning_;
 };
 
 // ExecuTorch registers what is not const.

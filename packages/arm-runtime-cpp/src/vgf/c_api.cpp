@@ -92,6 +92,7 @@ vgf::Options options_of(const arm_vgf_options* given) {
         const arm_vgf_options wanted = received(given);
         if (wanted.device != nullptr) options.device = wanted.device;
         if (wanted.engine != nullptr) options.engine = vgf::engine_named(wanted.engine);
+        if (wanted.tune != nullptr) options.tuning = vgf::tuning_named(wanted.tune);
     }
     return options;
 }

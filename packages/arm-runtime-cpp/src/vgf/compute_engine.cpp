@@ -29,14 +29,12 @@ bool overlap(const std::vector<Slot>& some, const std::vector<Slot>& others) {
 
 class ComputeEngine : public Engine, private ResourceMemory {
   public:
-    ComputeEngine(Device& device, const Program& program) : device_(device), program_(program) {
+    ComputeEngine(Device& device, const Program& program, const DeviceTraits& traits,
+                  const Graph* graph)
+        : device_(device), program_(program) {
         place_resources();
         Plan plan;
         plan.work_bytes = shared_bytes_;
-        DeviceTraits traits;
-        traits.dot = device.has_dot();
-        traits.cpu = device.is_cpu();
-        traits.max_threads = device.max_workgroup();
         for (size_t i = 0; i < program.segments.size(); ++i) {
             const Segment& segment = program.segments[i];
             const std::string where =
@@ -45,7 +43,8 @@ class ComputeEngine : public Engine, private ResourceMemory {
             if (!segment.graph) {
                 plan_shader(static_cast<uint32_t>(i), where, plan);
             } else {
-                make_plan(read_graph(program, segment, where), slots_, traits, shared_bytes_, plan);
+                make_plan(graph ? *graph : read_graph(program, segment, where), slots_, traits,
+                          shared_bytes_, plan);
             }
             for (size_t at = first; at < plan.dispatches.size(); ++at) {
                 plan.dispatches[at].part = static_cast<uint32_t>(i);
@@ -57,12 +56,9 @@ class ComputeEngine : public Engine, private ResourceMemory {
         layout_ = std::make_unique<KernelLayout>(device, buffers_);
         make_pipelines(plan);
         plan_text_ = json_of(plan);
-        for (Dispatch& dispatch : plan.dispatches) names_.push_back(std::move(dispatch.text));
-        if (program.takes_push_constants()) {
-            dispatches_ = std::move(plan.dispatches);  // recorded when they are there
-        } else {
-            record(plan.dispatches);
-        }
+        if (!program.takes_push_constants()) record(plan.dispatches);  // else when they are there
+        for (Dispatch& dispatch : plan.dispatches) dispatch.spirv.clear();
+        dispatches_ = std::move(plan.dispatches);
         use_.work = plan.work_bytes + images_->bytes();
         use_.saved = plan.saved_bytes;
         use_.constants = plan.constants.size();
@@ -80,6 +76,12 @@ class ComputeEngine : public Engine, private ResourceMemory {
         plain_ = nullptr;
     }
 
+    std::vector<const Dispatch*> dispatches() const override {
+        std::vector<const Dispatch*> out;
+        for (const Dispatch& dispatch : dispatches_) out.push_back(&dispatch);
+        return out;
+    }
+
     void run(std::vector<Event>* profile) override {
         if (plain_ == nullptr) record(dispatches_);
         if (profile == nullptr || timed_ == nullptr) {
@@ -87,9 +89,9 @@ class ComputeEngine : public Engine, private ResourceMemory {
             return;
         }
         timed_->run();
-        const auto times = timed_->times(static_cast<uint32_t>(names_.size()) + 1);
+        const auto times = timed_->times(static_cast<uint32_t>(dispatches_.size()) + 1);
         for (size_t i = 0; i + 1 < times.size(); ++i) {
-            profile->push_back({names_[i].c_str(), true, times[i], times[i + 1]});
+            profile->push_back({dispatches_[i].text.c_str(), true, times[i], times[i + 1]});
         }
     }
 
@@ -307,8 +309,7 @@ class ComputeEngine : public Engine, private ResourceMemory {
     std::map<uint32_t, std::unique_ptr<Pipeline>> shaders_;  ///< by segment
     std::vector<vk::raii::Pipeline> pipelines_;
     std::vector<vk::Pipeline> pipeline_of_;  ///< by dispatch
-    std::vector<Dispatch> dispatches_;       ///< of a program with push constants
-    std::vector<std::string> names_;
+    std::vector<Dispatch> dispatches_;
     std::string plan_text_;
     std::unique_ptr<Submission> plain_;
     std::unique_ptr<Submission> timed_;  ///< the same with timestamps
@@ -316,8 +317,9 @@ class ComputeEngine : public Engine, private ResourceMemory {
 
 }  // namespace
 
-std::unique_ptr<Engine> make_compute_engine(Device& device, const Program& program) {
-    return std::make_unique<ComputeEngine>(device, program);
+std::unique_ptr<Engine> make_compute_engine(Device& device, const Program& program,
+                                            const DeviceTraits& traits, const Graph* graph) {
+    return std::make_unique<ComputeEngine>(device, program, traits, graph);
 }
 
 }  // namespace arm_runtime::vgf

@@ -94,7 +94,9 @@ Device::Device(std::unique_ptr<Instance> instance, const Instance::Candidate& ch
       max_buffer_range_(chosen.properties.limits.maxStorageBufferRange),
       max_workgroup_(std::min(chosen.properties.limits.maxComputeWorkGroupInvocations,
                               chosen.properties.limits.maxComputeWorkGroupSize[0])),
-      is_cpu_(chosen.properties.deviceType == vk::PhysicalDeviceType::eCpu) {
+      type_(chosen.properties.deviceType),
+      vendor_(chosen.properties.vendorID),
+      driver_(std::to_string(chosen.properties.driverVersion)) {
     if (engine == EngineKind::kLayer) name_ += " (emulated)";
     memory_ = chosen.handle.getMemoryProperties();
     choose_queue_family(chosen.handle);
@@ -108,6 +110,8 @@ Device::Device(std::unique_ptr<Instance> instance, const Instance::Candidate& ch
         file = std::filesystem::path(cache_folder) / (kind + cache_key(chosen.properties) + ".bin");
     }
     cache_ = std::make_unique<PipelineCache>(device_, CacheFile(file));
+    facts_ = std::make_unique<KernelFacts>(
+        CacheFile(file.empty() || engine != EngineKind::kCompute ? "" : file.string() + ".facts"));
 }
 
 void Device::choose_queue_family(const vk::raii::PhysicalDevice& physical) {

@@ -9,6 +9,7 @@
 
 #include "arm_calls.hpp"
 #include "instance.hpp"
+#include "kernel_facts.hpp"
 #include "pipeline_cache.hpp"
 
 namespace arm_runtime::vgf {
@@ -54,7 +55,13 @@ class Device {
     uint32_t queue_family() const { return queue_family_; }
     bool runs_shaders() const { return runs_shaders_; }
     /// Whether it is a software renderer, whose threads need the processors.
-    bool is_cpu() const { return is_cpu_; }
+    bool is_cpu() const { return type_ == vk::PhysicalDeviceType::eCpu; }
+    vk::PhysicalDeviceType type() const { return type_; }
+    uint32_t vendor() const { return vendor_; }
+    /// The driver's version, as a number that its vendor knows to read.
+    const std::string& driver() const { return driver_; }
+    /// What is known of kernels on this device; to be used while `loading` is held.
+    KernelFacts& facts() { return *facts_; }
     /// Nanoseconds of a timestamp's tick; 0 if the queue has no timestamps.
     double timestamp_period() const { return timestamp_period_; }
     PipelineCache& cache() { return *cache_; }
@@ -92,12 +99,15 @@ class Device {
     vk::PhysicalDeviceMemoryProperties memory_;
     uint32_t queue_family_ = 0;
     bool runs_shaders_ = false;
-    bool is_cpu_ = false;
+    vk::PhysicalDeviceType type_;
+    uint32_t vendor_;
+    std::string driver_;
     double timestamp_period_ = 0;
     vk::raii::Queue queue_{nullptr};
     std::mutex queue_mutex_;
     std::mutex loading_;
     std::unique_ptr<PipelineCache> cache_;
+    std::unique_ptr<KernelFacts> facts_;
 };
 
 }  // namespace arm_runtime::vgf

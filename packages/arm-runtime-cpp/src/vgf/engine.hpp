@@ -7,6 +7,7 @@
 
 #include "arm_runtime/vgf.hpp"
 #include "device.hpp"
+#include "plan/plan.hpp"
 #include "program.hpp"
 
 namespace arm_runtime::vgf {
@@ -29,6 +30,9 @@ class Engine {
     /// program that takes some must have them all before it runs.
     virtual void push(uint32_t segment, const uint8_t* bytes) = 0;
 
+    /// Of the compute engine: the kernels that run, in the order of the profile's events.
+    virtual std::vector<const Dispatch*> dispatches() const { return {}; }
+
     /// Runs the program once, and waits for it. Appends what the device did to `profile`, if there
     /// is one. Throws Error.
     virtual void run(std::vector<Event>* profile) = 0;
@@ -37,7 +41,10 @@ class Engine {
 /// On VK_ARM_data_graph, of the device or of Arm's emulation layer. `program` must outlive it.
 std::unique_ptr<Engine> make_native_engine(Device& device, const Program& program);
 
-/// On kernels of our own. `program` must outlive it.
-std::unique_ptr<Engine> make_compute_engine(Device& device, const Program& program);
+/// On kernels of our own, planned for these traits. `program` must outlive it. Where there is a
+/// `graph`, it is the one of the program's only segment, which needs no code then.
+std::unique_ptr<Engine> make_compute_engine(Device& device, const Program& program,
+                                            const DeviceTraits& traits,
+                                            const Graph* graph = nullptr);
 
 }  // namespace arm_runtime::vgf

@@ -27,11 +27,21 @@ EngineKind engine_named(const std::string& name) {
                 "': it is native, compute or layer; leave it out for the best of this machine");
 }
 
+Tuning tuning_named(const std::string& name) {
+    if (name == "on" || name == "1") return Tuning::kOn;
+    if (name == "off" || name == "0") return Tuning::kOff;
+    if (name == "always") return Tuning::kAlways;
+    throw Error("there is no VGF tuning '" + name + "': it is on, off or always");
+}
+
 Options options_from_environment() {
     Options options;
     options.device = variable("ARM_VGF_DEVICE");
     if (const std::string engine = variable("ARM_VGF_ENGINE"); !engine.empty()) {
         options.engine = engine_named(engine);
+    }
+    if (const std::string tuning = variable("ARM_VGF_TUNE"); !tuning.empty()) {
+        options.tuning = tuning_named(tuning);
     }
     if (std::getenv("ARM_VGF_CACHE")) {
         options.cache_folder = variable("ARM_VGF_CACHE");

@@ -9,6 +9,7 @@
 #include "formats.hpp"
 #include "program.hpp"
 #include "submission.hpp"
+#include "tuner.hpp"
 
 namespace arm_runtime::vgf {
 namespace {
@@ -63,10 +64,12 @@ class Session::Impl {
         const std::lock_guard<std::mutex> lock(device_.loading());
         with_errors([&] {
             engine_ = device_.engine() == EngineKind::kCompute
-                          ? make_compute_engine(device_, program_)
+                          ? make_tuned_engine(device_, program_, options)
                           : make_native_engine(device_, program_);
             device_.cache().save();
+            device_.facts().save();
         });
+        engine_reason_ = device_.engine_reason() + device_.facts().note();
         describe_ports();
         describe_push_constants();
         forget_file();
@@ -118,6 +121,7 @@ class Session::Impl {
     }
 
     Device& device() const { return device_; }
+    const std::string& engine_reason() const { return engine_reason_; }
     const MemoryUse& memory() const { return engine_->memory(); }
     const std::string& plan() const { return engine_->plan(); }
     const std::vector<TensorInfo>& inputs() const { return inputs_; }
@@ -192,6 +196,7 @@ class Session::Impl {
     Program program_;
     Device& device_;
     std::unique_ptr<Engine> engine_;
+    std::string engine_reason_;
     std::vector<TensorInfo> inputs_;
     std::vector<TensorInfo> outputs_;
     std::vector<PushConstantInfo> push_constants_;
@@ -217,7 +222,7 @@ const MemoryUse& Session::memory() const { return impl_->memory(); }
 const std::string& Session::device() const { return impl_->device().name(); }
 EngineKind Session::engine() const { return impl_->device().engine(); }
 const std::string& Session::plan() const { return impl_->plan(); }
-const std::string& Session::engine_reason() const { return impl_->device().engine_reason(); }
+const std::string& Session::engine_reason() const { return impl_->engine_reason(); }
 
 const std::vector<PushConstantInfo>& Session::push_constants() const {
     return impl_->push_constants();

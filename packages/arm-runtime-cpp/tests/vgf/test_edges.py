@@ -56,7 +56,7 @@ def test_options(steps: subprocess.CompletedProcess[str]) -> None:
     ]
     assert lines[3:5] == [f"option device no such device: {OK}", f"load: {INVALID_COMPATIBILITY}"]
     assert lines[5].startswith("option device ") and lines[6] == f"load: {OK}"
-    assert "no option 'devise' of this type; it has 'device' and 'engine', strings" in steps.stderr
+    assert "no option 'devise' of this type; it has 'device', 'engine' and 'tune', strings" in steps.stderr
     assert "no VGF engine 'warp'" in steps.stderr
     assert "`compute` needs a Vulkan 1.1 device that fits 'no such device'; this machine has 0:" in steps.stderr
     assert re.search(r"VgfBackend: on .*, engine compute \(it was asked for\)", steps.stderr)

@@ -16,11 +16,13 @@ _RUNNING = "running VGF"
 _DRIVERS = "apt install libvulkan1 mesa-vulkan-drivers, or your GPU's driver"
 # Run in a process of its own: a driver that crashes must not take the report with it. Drivers print, too.
 _FIND = """
+import os
 import sys
 from arm_runtime.vgf import VgfError, find_device
 try:
     device = find_device(engine=sys.argv[1] or None)
-    print(f"found: {device.engine} on {device.name}: {device.engine_reason}")
+    tuning = f"; tuning {os.environ.get('ARM_VGF_TUNE') or 'on'}" if device.engine == "compute" else ""
+    print(f"found: {device.engine} on {device.name}: {device.engine_reason}{tuning}")
 except VgfError as error:
     print(f"failed: {error}")
 """

@@ -18,7 +18,7 @@ const KernelCode& find_kernel(const char* name, bool dot) {
         if (std::strcmp(code.name, name) == 0 && code.dot == dot) return code;
     }
     throw Error("this build of the runtime has no kernel '" + std::string(name) +
-                "': see ARM_RUNTIME_VGF_KERNELS");
+                "': add it, or the .vgf, to CMake's ARM_RUNTIME_VGF_KERNELS");
 }
 
 }  // namespace arm_runtime::vgf

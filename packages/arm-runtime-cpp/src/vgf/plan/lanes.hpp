@@ -11,10 +11,9 @@ namespace arm_runtime::vgf {
 /// Threads that share the `steps` of four elements of a result of `count`: enough to fill a GPU,
 /// `least` where there is work for them. A CPU has few threads, which are better off with one.
 inline uint32_t lanes_of(int64_t count, int64_t steps, uint32_t least, const DeviceTraits& device) {
-    constexpr int64_t kThreads = 32768;
     uint32_t lanes = 1;
-    while (!device.cpu && lanes < 64 && steps >= int64_t{4} * lanes &&
-           (lanes < least || (count + 3) / 4 * lanes < kThreads)) {
+    while (device.threads > 1 && lanes < 64 && steps >= int64_t{4} * lanes &&
+           (lanes < least || (count + 3) / 4 * lanes < device.threads)) {
         lanes *= 2;
     }
     return lanes;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,12 @@ constexpr size_t kPushInts = 32;
 
 constexpr uint32_t kNoSegment = ~0U;
 
+/// Dispatches of a kernel with the same key have the same variants, of which one is the fastest.
+struct Variants {
+    std::string key;
+    size_t count = 0;  ///< 0 or 1: there is no choice
+};
+
 struct Dispatch {
     uint32_t segment =
         kNoSegment;           ///< a compute shader of the VGF, which has all that follows itself
@@ -43,6 +50,7 @@ struct Dispatch {
     std::array<uint32_t, 2> groups;
     std::vector<Slot> reads;
     std::vector<Slot> writes;
+    Variants variants;
     bool apart;  ///< writes other words than the dispatches before it that make the same tensor
     // For people.
     std::string text;   ///< the operators
@@ -63,8 +71,10 @@ using ResourceSlots = std::vector<Slot>;
 /// What the choice of kernels depends on.
 struct DeviceTraits {
     bool dot = false;           ///< integer dot products
-    bool cpu = false;           ///< a software renderer
+    int64_t threads = 32768;    ///< that keep it busy; 1: a software renderer
     int64_t max_threads = 128;  ///< of a workgroup; what every Vulkan device has
+    /// Which of its variants a kernel runs in, by kernel and key. None: the first.
+    std::function<size_t(const char* kernel, const std::string& key)> variant;
 };
 
 /// Plans a graph. Intermediate values lie in the work buffer from `work_begin` on, constants behind

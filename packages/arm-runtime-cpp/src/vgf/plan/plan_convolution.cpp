@@ -2,6 +2,7 @@
 #include <spirv/unified1/TOSA.001000.1.h>
 
 #include "anchors.hpp"
+#include "candidates.hpp"
 #include "elementwise.hpp"
 #include "lanes.hpp"
 
@@ -32,8 +33,9 @@ void set(Group& group, size_t at, const std::array<int32_t, 3>& values) {
 }
 
 /// Several threads for each sum, where there are few sums, and long ones.
-void set_split(Group& group, int64_t terms, const DeviceTraits& device) {
-    const uint32_t split = lanes_of(group.elements, terms, 4, device);
+void set_split(Group& group, int64_t terms, bool integers, const DeviceTraits& device) {
+    const Candidate& chosen = choose_candidate(group, device, integers, {group.elements, terms});
+    const uint32_t split = scaled(lanes_of(group.elements, terms, 4, device), chosen.split, 64);
     group.specialization.emplace_back(kSplitId, split);
     group.elements_per_group = elements_of_group(split);
 }
@@ -93,7 +95,8 @@ void plan_convolution(Planner& planner) {
     }
     group.push[27] = int_of(elements(planner.operand(input + 2)));
     const int64_t taps = int64_t{group.push[15]} * group.push[16] * group.push[17];
-    set_split(group, kind == kDepthwise ? taps : taps * x.shape.back(), planner.device());
+    set_split(group, kind == kDepthwise ? taps : taps * x.shape.back(), !is_float(x.type),
+              planner.device());
     group.macs = static_cast<uint64_t>(
         elements(transposed ? x : planner.result()) *
         (elements(w) / (transposed ? x.shape.back() : planner.result().shape.back())));
@@ -121,7 +124,7 @@ void plan_matmul(Planner& planner) {
     set(group, 11, {1, int_of(result.shape[1]), 1});
     group.push[14] = int_of(result.shape[2]);
     group.macs = static_cast<uint64_t>(elements(result) * a.shape[2]);
-    set_split(group, a.shape[2], planner.device());
+    set_split(group, a.shape[2], !is_float(a.type), planner.device());
 }
 
 }  // namespace arm_runtime::vgf

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "anchors.hpp"
+#include "candidates.hpp"
 #include "elementwise.hpp"
 #include "float_bits.hpp"
 #include "lanes.hpp"
@@ -25,6 +26,9 @@ constexpr uint32_t kBRowsId = 27;
 constexpr uint32_t kHasBiasId = 28;
 constexpr uint32_t kRaggedId = 29;
 
+constexpr uint32_t kMaxRows = 8;  // of a tile
+constexpr uint32_t kMaxSplit = 32;
+
 bool is_fast_type(ElementType type) { return type == ElementType::kInt8 || is_float(type); }
 
 /// Words that a thread reads of `bytes` at once.
@@ -36,7 +40,6 @@ struct Tile {
 };
 
 Tile tile_of(int64_t m, int64_t n4, int64_t steps, const DeviceTraits& device) {
-    constexpr uint32_t kMaxSplit = 32;
     Tile tile{static_cast<uint32_t>(std::min<int64_t>(m, 4)), 1};
     if (tile.rows == 3) tile.rows = 4;
     const int64_t threads = (m + tile.rows - 1) / tile.rows * n4;
@@ -44,7 +47,14 @@ Tile tile_of(int64_t m, int64_t n4, int64_t steps, const DeviceTraits& device) {
     return tile;
 }
 
-void set_tile(Group& group, const Tile& tile, int64_t m, int64_t n4, int64_t batches) {
+/// Chooses a tile, and whether to use integer dot products.
+void set_tile(Group& group, const DeviceTraits& device, bool integers, int64_t m, int64_t n4,
+              int64_t batches, int64_t steps) {
+    Tile tile = tile_of(m, n4 * batches, steps, device);
+    const Candidate& chosen = choose_candidate(group, device, integers, {m, n4, batches, steps});
+    tile.rows = scaled(tile.rows, chosen.rows, kMaxRows);
+    tile.split = scaled(tile.split, chosen.split, kMaxSplit);
+    group.dot = integers && device.dot && chosen.dot;
     group.specialization.emplace_back(kSplitId, tile.split);
     group.specialization.emplace_back(kRowsId, tile.rows);
     const int64_t threads = (m + tile.rows - 1) / tile.rows * n4 * batches * tile.split;
@@ -164,10 +174,9 @@ bool plan_gemm(Planner& planner) {
     const bool pointwise = taps == 1 && stride[0] == 1 && stride[1] == 1 &&
                            std::all_of(pad.begin(), pad.end(), [](int64_t p) { return p == 0; });
 
-    group.dot = integers && planner.device().dot;
     group.specialization = {
         {kTypeId, type_code(type)}, {kVectorId, vector}, {kPointwiseId, pointwise ? 1U : 0U}};
-    set_tile(group, tile_of(m, n4, per_tap * taps, planner.device()), m, n4, 1);
+    set_tile(group, planner.device(), integers, m, n4, 1, per_tap * taps);
     planner.read_tensor(group, input, 2, kABufferId,
                         static_cast<uint32_t>(size_t{4} * vector / size_of(type)));
     const auto padded = static_cast<size_t>(4 * n4);
@@ -205,12 +214,10 @@ bool plan_matmul_gemm(Planner& planner) {
     const uint32_t vector = ragged ? 2 : vector_of(k * element);
     const int64_t steps = (k * element + int64_t{4} * vector - 1) / (int64_t{4} * vector);
     Group& group = planner.begin("gemm");
-    group.dot = integers && planner.device().dot;
     group.specialization = {
         {kTypeId, type_code(a.type)},  {kVectorId, vector}, {kPointwiseId, 1}, {kBRowsId, 1},
         {kRaggedId, ragged ? 1U : 0U}, {kHasBiasId, 0}};
-    set_tile(group, tile_of(m, columns / 4 * a.shape[0], steps, planner.device()), m, columns / 4,
-             a.shape[0]);
+    set_tile(group, planner.device(), integers, m, columns / 4, a.shape[0], steps);
     planner.read(group, 0, 2, kABufferId,
                  ragged ? 1 : static_cast<uint32_t>(size_t{4} * vector / size_of(a.type)));
     planner.read(group, 1, 3, kBBufferId, 4);

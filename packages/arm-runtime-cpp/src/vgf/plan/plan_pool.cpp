@@ -2,6 +2,7 @@
 #include <spirv/unified1/TOSA.001000.1.h>
 
 #include "anchors.hpp"
+#include "candidates.hpp"
 #include "elementwise.hpp"
 #include "lanes.hpp"
 
@@ -36,15 +37,18 @@ void plan_pool(Planner& planner) {
     const auto pad = graph.integers(op, 2);
     const int64_t window = kernel[0] * kernel[1];
     Group& group = planner.begin("pool");
-    const uint32_t split = lanes_of(elements(y), window, 1, planner.device());
-    group.elements_per_group = elements_of_group(split);
     group.specialization = {
         {kTypeId, type_code(x.type)},
         {kAverageId, average ? 1U : 0U},
-        {kSplitId, split},
         {kVectorsId, x.shape[3] % 4 == 0 ? 1U : 0U},
         {kIgnoreNanId, !average ? nan_mode(graph, op, 3) : 0U},
     };
+    const Candidate& chosen =
+        choose_candidate(group, planner.device(), !is_float(x.type), {group.elements, window});
+    const uint32_t split =
+        scaled(lanes_of(elements(y), window, 1, planner.device()), chosen.split, 64);
+    group.specialization.emplace_back(kSplitId, split);
+    group.elements_per_group = elements_of_group(split);
     planner.read(group, 4, 2, kInputBufferId);
     group.push[3] = int_of(x.shape[1]);
     group.push[4] = int_of(x.shape[2]);

@@ -2,6 +2,7 @@
 #include <spirv/unified1/TOSA.001000.1.h>
 
 #include "anchors.hpp"
+#include "candidates.hpp"
 #include "elementwise.hpp"
 #include "lanes.hpp"
 
@@ -49,16 +50,19 @@ void plan_reduce(Planner& planner) {
     const uint32_t along_axis = inner == 1 && n % 4 == 0 ? 2 : 0;
     Group& group = planner.begin("reduce");
     // Neighbours along the innermost axis are read by neighbours among the threads.
-    const uint32_t split = lanes_of(elements(planner.result()), along_axis != 0 ? n / 4 : n,
-                                    inner == 1 ? 16 : 1, planner.device());
-    group.elements_per_group = elements_of_group(split);
     group.specialization = {
         {kTypeId, type_code(x.type)},
         {kKindId, kind_of(op.opcode)},
-        {kSplitId, split},
         {kVectorsId, along_inner | along_axis},
         {kIgnoreNanId, has_nan_mode ? nan_mode(graph, op, 1) : 0U},
     };
+    const Candidate& chosen =
+        choose_candidate(group, planner.device(), !is_float(x.type), {group.elements, n, inner});
+    const uint32_t lanes = lanes_of(elements(planner.result()), along_axis != 0 ? n / 4 : n,
+                                    inner == 1 ? 16 : 1, planner.device());
+    const uint32_t split = scaled(lanes, chosen.split, 64);
+    group.specialization.emplace_back(kSplitId, split);
+    group.elements_per_group = elements_of_group(split);
     planner.read(group, input, 2, kInputBufferId);
     group.push[3] = static_cast<int32_t>(n);
     group.push[4] = static_cast<int32_t>(inner);

@@ -1,0 +1,102 @@
+#include "self_test.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "self_test_graphs.hpp"
+#include "vulkan_arm.hpp"
+
+namespace arm_runtime::vgf {
+namespace {
+
+Program program_of(const TestGraph& test) {
+    Program program;
+    const auto add = [&](const GraphPort& port, Role role, const Bytes& data,
+                         std::vector<Port>& ports) {
+        Resource resource{};
+        resource.role = role;
+        resource.descriptor = kDescriptorTensor;
+        resource.shape = test.graph.tensors[port.tensor].shape;
+        resource.bytes = data.size();
+        resource.storage = port.resource;
+        resource.home = role;
+        program.resources.push_back(std::move(resource));
+        ports.push_back({"", port.resource, DataType::kInt32});
+    };
+    for (size_t i = 0; i < test.inputs.size(); ++i) {
+        add(test.graph.inputs[i], Role::kInput, test.inputs[i], program.inputs);
+    }
+    for (size_t i = 0; i < test.outputs.size(); ++i) {
+        add(test.graph.outputs[i], Role::kOutput, test.outputs[i], program.outputs);
+    }
+    Segment segment{};
+    segment.name = "self-test";
+    segment.graph = true;
+    program.segments.push_back(std::move(segment));
+    return program;
+}
+
+bool is_right(const uint8_t* got, const Bytes& wanted, ElementType type) {
+    if (type != ElementType::kFloat32) return std::memcmp(got, wanted.data(), wanted.size()) == 0;
+    for (size_t at = 0; at < wanted.size(); at += sizeof(float)) {
+        float a = 0;
+        float b = 0;
+        std::memcpy(&a, got + at, sizeof(a));
+        std::memcpy(&b, &wanted[at], sizeof(b));
+        if (!(std::abs(a - b) <= 1e-3F)) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+bool computes(Device& device, const char* kernel, const DeviceTraits& traits) {
+    const TestGraph test = test_graph(kernel);
+    const Program program = program_of(test);
+    const auto engine = make_compute_engine(device, program, traits, &test.graph);
+    for (size_t i = 0; i < test.inputs.size(); ++i) {
+        std::memcpy(engine->input(i), test.inputs[i].data(), test.inputs[i].size());
+    }
+    engine->run(nullptr);
+    bool right = true;
+    for (size_t i = 0; i < test.outputs.size(); ++i) {
+        const ElementType type = test.graph.tensors[test.graph.outputs[i].tensor].type;
+        right = right && is_right(engine->output(i), test.outputs[i], type);
+    }
+    return right;
+}
+
+bool test_kernels(Device& device, const DeviceTraits& traits, const Engine& engine,
+                  const std::string& wrong) {
+    std::set<std::pair<std::string, bool>> kernels;
+    for (const Dispatch* dispatch : engine.dispatches()) {
+        if (dispatch->segment != kNoSegment) continue;  // a shader of the program's own
+        kernels.insert({dispatch->kernel, false});      // a search may turn to it
+        if (dispatch->dot) kernels.insert({dispatch->kernel, true});
+    }
+    bool dot = true;
+    KernelFacts& facts = device.facts();
+    for (const auto& [kernel, has_dot] : kernels) {
+        const char* const name = kernel.c_str();
+        if (facts.test(name, has_dot) == KernelFacts::Test::kUnknown) {
+            DeviceTraits tested = traits;
+            tested.variant = nullptr;
+            tested.dot = has_dot;
+            const bool right = kernel + (has_dot ? "+dot" : "") != wrong;
+            facts.set_test(name, has_dot, right && computes(device, name, tested));
+        }
+        if (facts.test(name, has_dot) == KernelFacts::Test::kPassed) continue;
+        facts.save();
+        if (!has_dot) {
+            throw Error("the kernel '" + kernel + "' computes wrongly on " + device.name() +
+                        ", driver " + device.driver() +
+                        ": its self-test failed. Update the driver, or take another device "
+                        "(ARM_VGF_DEVICE) or the engine `native` or `layer`");
+        }
+        dot = false;
+    }
+    return dot;
+}
+
+}  // namespace arm_runtime::vgf

@@ -1,0 +1,24 @@
+// Small graphs whose results are known: one for each kernel.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/graph.hpp"
+
+namespace arm_runtime::vgf {
+
+using Bytes = std::vector<uint8_t>;
+
+struct TestGraph {
+    const char* kernel;
+    Graph graph;  ///< resources are its inputs, then its outputs
+    std::vector<Bytes> inputs;
+    std::vector<Bytes> outputs;  ///< integers: exact; floats: within 0.001
+};
+
+/// The graph of that kernel. Throws Error: it has none.
+TestGraph test_graph(const std::string& kernel);
+
+}  // namespace arm_runtime::vgf

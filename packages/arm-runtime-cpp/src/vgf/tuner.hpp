@@ -1,0 +1,16 @@
+// The compute engine with the variants of kernels that are right, and fastest, on a device.
+#pragma once
+
+#include "engine.hpp"
+
+namespace arm_runtime::vgf {
+
+/// Times variants of kernels that no earlier load did, in two seconds at most, and tests kernels
+/// that were not tested on this device; both go to the device's facts. `program` must outlive the
+/// engine.
+///
+/// Throws Error as make_compute_engine does, and if a kernel computes wrongly on this device.
+std::unique_ptr<Engine> make_tuned_engine(Device& device, const Program& program,
+                                          const Options& options);
+
+}  // namespace arm_runtime::vgf
