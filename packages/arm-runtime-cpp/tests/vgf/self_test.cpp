@@ -1,5 +1,5 @@
-// vgf_self_test KERNEL...: runs the self-test of each kernel and prints whether it is right, without
-// integer dot products and, if the device has them, with.
+// vgf_self_test KERNEL...: runs the self-test of each kernel and prints whether it is right,
+// without integer dot products and, if the device has them, with.
 #include "vgf/self_test.hpp"
 
 #include <cstdio>

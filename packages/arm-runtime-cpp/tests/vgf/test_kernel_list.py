@@ -68,7 +68,7 @@ def test_a_file_names_its_kernels(vgf: Any, net: Path) -> None:
 @pytest.mark.parametrize(
     ("kernels", "problem"),
     [
-        ("elementwise;warp", "there is no kernel 'warp'; there are elementwise, convolution, gemm DOT"),
+        ("elementwise;warp", "there is no kernel 'warp'; there are elementwise, convolution, gemm, depthwise"),
         ("{folder}/none.vgf", "none.vgf: it cannot be read"),
         ("{folder}/broken.vgf", "broken.vgf: VGF: no valid header"),
     ],

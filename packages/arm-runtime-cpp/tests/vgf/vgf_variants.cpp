@@ -1,6 +1,6 @@
-// vgf_variants PROGRAM.vgf INPUT OUTPUT VARIANT WRONG_KERNEL: runs a VGF of one input and one output
-// with that variant of every kernel (-1: as tuned) and a kernel whose self-test fails ("": none).
-// Prints the engine's reason and the plan.
+// vgf_variants PROGRAM.vgf INPUT OUTPUT VARIANT WRONG_KERNEL: runs a VGF of one input and one
+// output with that variant of every kernel (-1: as tuned) and a kernel whose self-test fails ("":
+// none). Prints the engine's reason and the plan.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
