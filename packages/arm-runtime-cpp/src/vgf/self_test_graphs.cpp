@@ -165,8 +165,8 @@ TestGraph reduce() {
     Writer writer("reduce");
     const Numbers x = some(48, 1);
     Numbers wanted;
-    for (int row = 0; row < 3; ++row) {
-        wanted.push_back(std::accumulate(x.begin() + 16 * row, x.begin() + 16 * (row + 1), 0));
+    for (auto first = x.begin(); first != x.end(); first += 16) {
+        wanted.push_back(std::accumulate(first, first + 16, int64_t{0}));
     }
     const uint32_t axis = writer.numbers({1});
     writer.output(writer.add(TOSAREDUCE_SUM, {axis, writer.input(kI32, {3, 16}, x)}, kI32, {3, 1}),
@@ -239,7 +239,7 @@ TestGraph resize() {
 
 TestGraph transpose() {
     Writer writer("transpose");
-    const Numbers x = some(16 * 24, 1);
+    const Numbers x = some(384, 1);
     Numbers wanted;
     for (size_t at = 0; at < x.size(); ++at) wanted.push_back(x[at % 16 * 24 + at / 16]);
     const uint32_t perms = writer.numbers({1, 0});
@@ -261,7 +261,7 @@ TestGraph copy() {
 }
 
 TestGraph fft() {
-    constexpr int kRows = 4, kColumns = 8, kFrequencies = kColumns / 2 + 1;
+    constexpr int64_t kRows = 4, kColumns = 8, kFrequencies = kColumns / 2 + 1;
     constexpr double kTurn = 6.283185307179586;
     Writer writer("fft");
     std::vector<float> x;
@@ -270,13 +270,14 @@ TestGraph fft() {
     }
     std::vector<float> real;
     std::vector<float> imaginary;
-    for (int at = 0; at < kRows * kFrequencies; ++at) {
+    for (int64_t at = 0; at < kRows * kFrequencies; ++at) {
         double re = 0;
         double im = 0;
-        for (int i = 0; i < kRows * kColumns; ++i) {
+        for (int64_t i = 0; i < kRows * kColumns; ++i) {
+            const int64_t row = i / kColumns * (at / kFrequencies);
+            const int64_t column = i % kColumns * (at % kFrequencies);
             const double angle =
-                kTurn * (static_cast<double>(i / kColumns * (at / kFrequencies)) / kRows +
-                         static_cast<double>(i % kColumns * (at % kFrequencies)) / kColumns);
+                kTurn * (static_cast<double>(row) / kRows + static_cast<double>(column) / kColumns);
             re += static_cast<double>(x[static_cast<size_t>(i)]) * std::cos(angle);
             im -= static_cast<double>(x[static_cast<size_t>(i)]) * std::sin(angle);
         }

@@ -137,14 +137,13 @@ std::unique_ptr<Engine> make_tuned_engine(Device& device, const Program& program
         return device.facts().choice(kernel, key).variant;
     };
     auto engine = make_compute_engine(device, program, traits);
-    if (!device.is_cpu() || options.tuning == Tuning::kAlways ||
-        !options.test.wrong_kernel.empty()) {
-        if (!test_kernels(device, traits, *engine, options.test.wrong_kernel)) {
-            traits.dot = false;
-            engine.reset();
-            engine = make_compute_engine(device, program, traits);
-            test_kernels(device, traits, *engine, options.test.wrong_kernel);
-        }
+    const bool tested =
+        !device.is_cpu() || options.tuning == Tuning::kAlways || !options.test.wrong_kernel.empty();
+    if (tested && !test_kernels(device, traits, *engine, options.test.wrong_kernel)) {
+        traits.dot = false;
+        engine.reset();
+        engine = make_compute_engine(device, program, traits);
+        test_kernels(device, traits, *engine, options.test.wrong_kernel);
     }
     const bool tuned =
         options.tuning == Tuning::kAlways || (options.tuning == Tuning::kOn && !device.is_cpu());
