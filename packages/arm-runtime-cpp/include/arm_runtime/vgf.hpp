@@ -48,12 +48,21 @@ const char* name_of(DataType type);
 /// Bytes of an element.
 size_t size_of(DataType type);
 
-/// An input or output of a program.
+/// A size that a run chooses, such as that of a batch.
+struct Symbol {
+    std::string name;
+    int64_t least;
+    int64_t most;
+};
+
+/// An input or output of a program. Where sizes vary: at the most of every symbol.
 struct TensorInfo {
     std::string name;
     DataType type;
     std::vector<int64_t> shape;  ///< in the order in which the elements lie
     size_t bytes;
+    /// Each dimension: its size, or an expression of symbols such as "batch" or "8*length+1".
+    std::vector<std::string> sizes;
 };
 
 /// The memory that a caller passes for an input or output: all elements of the tensor, in row-major
@@ -62,7 +71,8 @@ struct TensorInfo {
 struct Argument {
     void* data;
     DataType type;
-    const int64_t* shape;  ///< as in TensorInfo; a scalar may have rank 0
+    const int64_t* shape;  ///< as in TensorInfo, or smaller where a symbol says so; a scalar may
+                           ///< have rank 0
     size_t rank;
 };
 
@@ -159,6 +169,13 @@ class Session {
 
     const std::vector<TensorInfo>& inputs() const;
     const std::vector<TensorInfo>& outputs() const;
+    /// What a run's inputs may choose, by their shapes; empty if all sizes are fixed. The engines
+    /// `native` and `layer` run the largest sizes only.
+    const std::vector<Symbol>& symbols() const;
+    /// The shapes of the outputs of a run with inputs of these types and shapes. They live as long
+    /// as the session. Throws Error: an input does not fit, or inputs disagree on a symbol.
+    const std::vector<std::vector<int64_t>>& output_shapes(const Argument* inputs,
+                                                           size_t input_count) const;
     const MemoryUse& memory() const;
     /// The device's name; ends with "(emulated)" where Arm's emulation layer is in use.
     const std::string& device() const;
@@ -185,6 +202,8 @@ class Session {
     /// is copied), or an int64 input is out of range; the session is as good as before. Or the
     /// device failed, or did not finish in 10 minutes: end the process then, for what shares the
     /// device does not recover.
+    ///
+    /// Nothing is compiled for sizes that no run had before.
     void run(const Argument* inputs, size_t input_count, const Argument* outputs,
              size_t output_count, std::vector<Event>* profile = nullptr);
 

@@ -75,6 +75,7 @@ typedef struct arm_vgf_info {
     uint64_t saved_bytes; /* by sharing within the work memory */
     uint64_t constant_bytes;
     size_t push_constants; /* see arm_vgf_get_push_constants */
+    size_t symbols;        /* sizes that a run chooses, such as that of a batch */
 } arm_vgf_info;
 
 /* 0, or -1: it failed. */
@@ -84,9 +85,10 @@ typedef struct arm_vgf_tensor {
     size_t size;
     const char* name;
     const char* type;     /* "bool", "int8", "float32", ... */
-    const int64_t* shape; /* `rank` sizes; a scalar has one, of 1 */
+    const int64_t* shape; /* `rank` sizes, the largest; a scalar has one, of 1 */
     size_t rank;
     size_t bytes;
+    const char* const* sizes; /* `rank` texts: a size, or an expression of symbols, "8*length" */
 } arm_vgf_tensor;
 
 /* An input (output: `outputs` is 1) of a program. 0, or -1: it failed. */
@@ -108,14 +110,32 @@ ARM_VGF_EXPORT int arm_vgf_get_push_constants(const arm_vgf_session* session, si
  * before the first run. 0, or -1: it failed, and nothing has changed. */
 ARM_VGF_EXPORT int arm_vgf_set_push_constants(arm_vgf_session* session, size_t index,
                                               const void* data, size_t bytes);
+typedef struct arm_vgf_symbol {
+    size_t size;
+    const char* name;
+    int64_t least;
+    int64_t most;
+} arm_vgf_symbol;
+
+/* A size that a run chooses, by the shapes of its inputs. The engines "native" and "layer" run the
+ * largest sizes only. 0, or -1: it failed. */
+ARM_VGF_EXPORT int arm_vgf_get_symbol(const arm_vgf_session* session, size_t index,
+                                      arm_vgf_symbol* symbol);
 
 typedef struct arm_vgf_argument {
     size_t size;          /* sizeof(arm_vgf_argument), not the size of the data */
     void* data;           /* all elements, in row-major order, without gaps; inputs are only read */
     const char* type;     /* as in arm_vgf_tensor, or "int64" for an int32 tensor */
-    const int64_t* shape; /* as in arm_vgf_tensor; a scalar may have rank 0 */
+    const int64_t* shape; /* as in arm_vgf_tensor, or smaller where a symbol says so; a scalar may
+                             have rank 0 */
     size_t rank;
 } arm_vgf_argument;
+
+/* The shape of an output of a run with inputs of these types and shapes. It lives as long as the
+ * session. 0, or -1: it failed, such as for inputs that disagree on a symbol. */
+ARM_VGF_EXPORT int arm_vgf_get_output_shape(const arm_vgf_session* session,
+                                            const arm_vgf_argument* inputs, size_t input_count,
+                                            size_t output, const int64_t** shape, size_t* rank);
 
 /* Runs it once, and returns when the outputs are there. All arguments have the `size` of the first.
  * 0, or -1: it failed. After an argument that does not fit, the session is as good as before. After

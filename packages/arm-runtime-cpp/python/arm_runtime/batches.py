@@ -1,6 +1,6 @@
 """One program for several batch sizes: a method for each, and the smallest that fits runs.
 
-VGF has no shapes that are known only at run time (docs/adr/0004-vgf-shapes.md); a ``.pte`` may have several methods.
+For targets and engines on which shapes are fixed (docs/adr/0004-vgf-shapes.md): a ``.pte`` may have several methods.
 """
 
 from __future__ import annotations

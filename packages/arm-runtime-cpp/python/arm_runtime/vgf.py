@@ -24,11 +24,18 @@ class VgfError(RuntimeError):
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """An input or output: ``dtype`` is a numpy type's name, or ``bfloat16``."""
+    """An input or output.
+
+    Attributes:
+        dtype: a numpy type's name, or ``bfloat16``.
+        shape: of a program whose sizes vary, the largest.
+        sizes: each dimension: its size, or an expression of symbols such as ``8*length``.
+    """
 
     name: str
     dtype: str
     shape: tuple[int, ...]
+    sizes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -84,6 +91,7 @@ class _Info(_Sized):
         *((name, ctypes.c_size_t) for name in ("inputs", "outputs")),
         *((f"{name}_bytes", ctypes.c_uint64) for name in ("input", "output", "work", "saved", "constant")),
         ("push_constants", ctypes.c_size_t),
+        ("symbols", ctypes.c_size_t),
     )
 
 
@@ -95,6 +103,16 @@ class _Tensor(_Sized):
         ("shape", ctypes.POINTER(ctypes.c_int64)),
         ("rank", ctypes.c_size_t),
         ("bytes", ctypes.c_size_t),
+        ("sizes", ctypes.POINTER(ctypes.c_char_p)),
+    )
+
+
+class _Symbol(_Sized):
+    _fields_ = (
+        ("size", ctypes.c_size_t),
+        ("name", ctypes.c_char_p),
+        ("least", ctypes.c_int64),
+        ("most", ctypes.c_int64),
     )
 
 
@@ -138,6 +156,11 @@ LIBRARY.arm_vgf_get_info.argtypes = (_Handle, ctypes.POINTER(_Info))
 LIBRARY.arm_vgf_get_tensor.argtypes = (_Handle, ctypes.c_int, ctypes.c_size_t, ctypes.POINTER(_Tensor))
 LIBRARY.arm_vgf_get_push_constants.argtypes = (_Handle, ctypes.c_size_t, ctypes.POINTER(_PushConstants))
 LIBRARY.arm_vgf_set_push_constants.argtypes = (_Handle, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t)
+LIBRARY.arm_vgf_get_symbol.argtypes = (_Handle, ctypes.c_size_t, ctypes.POINTER(_Symbol))
+LIBRARY.arm_vgf_get_output_shape.argtypes = (
+    *(_Handle, _Arguments, ctypes.c_size_t, ctypes.c_size_t),
+    *(ctypes.POINTER(ctypes.POINTER(ctypes.c_int64)), ctypes.POINTER(ctypes.c_size_t)),
+)
 LIBRARY.arm_vgf_run.argtypes = (_Handle, _Arguments, ctypes.c_size_t, _Arguments, ctypes.c_size_t)
 LIBRARY.arm_vgf_profile.restype = ctypes.c_size_t
 LIBRARY.arm_vgf_profile.argtypes = (_Handle,)
@@ -186,6 +209,7 @@ class Session:
         engine_reason: why, as a sentence.
         inputs, outputs: what ``run`` takes and gives.
         push_constants: what the program's compute shaders take besides its inputs; most take nothing.
+        symbols: by name, the least and the most of each size that a run chooses by the shapes of its inputs.
 
     Raises:
         VgfError: the program is malformed or unsupported, or this machine lacks Vulkan or a part of it.
@@ -212,6 +236,7 @@ class Session:
         self.inputs = [self._tensor(0, i) for i in range(info.inputs)]
         self.outputs = [self._tensor(1, i) for i in range(info.outputs)]
         self.push_constants = [self._push_constants(i) for i in range(info.push_constants)]
+        self.symbols = dict(self._symbol(i) for i in range(info.symbols))
 
     @property
     def _handle(self) -> int:
@@ -227,7 +252,22 @@ class Session:
     def _tensor(self, outputs: int, index: int) -> TensorInfo:
         tensor = _Tensor()
         _checked(LIBRARY.arm_vgf_get_tensor(self._handle, outputs, index, ctypes.byref(tensor)))
-        return TensorInfo(tensor.name.decode(), tensor.type.decode(), tuple(tensor.shape[: tensor.rank]))
+        sizes = tuple(text.decode() for text in tensor.sizes[: tensor.rank])
+        return TensorInfo(tensor.name.decode(), tensor.type.decode(), tuple(tensor.shape[: tensor.rank]), sizes)
+
+    def _symbol(self, index: int) -> tuple[str, tuple[int, int]]:
+        symbol = _Symbol()
+        _checked(LIBRARY.arm_vgf_get_symbol(self._handle, index, ctypes.byref(symbol)))
+        return symbol.name.decode(), (symbol.least, symbol.most)
+
+    def _output_shape(self, inputs: ctypes.Array[_Argument], index: int) -> list[int]:
+        shape, rank = ctypes.POINTER(ctypes.c_int64)(), ctypes.c_size_t()
+        _checked(
+            LIBRARY.arm_vgf_get_output_shape(
+                self._handle, inputs, len(inputs), index, ctypes.byref(shape), ctypes.byref(rank)
+            )
+        )
+        return list(shape[: rank.value])
 
     def _push_constants(self, index: int) -> PushConstants:
         found = _PushConstants()
@@ -263,11 +303,13 @@ class Session:
 
         Args:
             inputs: one array for each input, of its shape and type (bfloat16 as any 2-byte type; int64 for int32).
+                Where sizes vary, of a shape that the symbols allow.
             push_constants: the bytes of each of ``self.push_constants``, or an array of them. Without: those of the
                 run before.
 
         Returns:
-            An array for each output, of its shape and type; bfloat16 as its bits, in int16.
+            An array for each output, of the shape that it has with these inputs, and its type; bfloat16 as its bits,
+            in int16.
 
         Raises:
             VgfError: an input or push constants do not fit or are missing, or the device failed.
@@ -275,13 +317,15 @@ class Session:
         if push_constants is not None:
             self._push(push_constants)
         whole = [plain(a) for a in inputs]
-        outputs = [np.empty(t.shape, _HELD_AS.get(t.dtype, t.dtype)) for t in self.outputs]
         given = [
             "bfloat16" if i < len(self.inputs) and self._holds_bfloat16(i, a) else a.dtype.name
             for i, a in enumerate(whole)
         ]
-        tables = [_table(whole, given), _table(outputs, [t.dtype for t in self.outputs])]
-        _checked(LIBRARY.arm_vgf_run(self._handle, tables[0], len(whole), tables[1], len(outputs)))
+        table = _table(whole, given)
+        shapes = [self._output_shape(table, i) if self.symbols else t.shape for i, t in enumerate(self.outputs)]
+        types = [t.dtype for t in self.outputs]
+        outputs = [np.empty(shape, _HELD_AS.get(t, t)) for shape, t in zip(shapes, types, strict=True)]
+        _checked(LIBRARY.arm_vgf_run(self._handle, table, len(whole), _table(outputs, types), len(outputs)))
         return outputs
 
     def _push(self, values: Sequence[bytes | Array]) -> None:

@@ -107,11 +107,13 @@ std::string kind_text(executorch::aten::ScalarType type, const Sizes& sizes) {
     return text + "]";
 }
 
+/// Sizes that vary may be smaller than what the program says; whether they do, it does not say.
 void check_input(const Options& options, size_t index, const Array& array,
                  const executorch::runtime::TensorInfo& wanted) {
     const auto sizes = wanted.sizes();
     if (array.type == wanted.scalar_type() &&
-        std::equal(sizes.begin(), sizes.end(), array.shape.begin(), array.shape.end()))
+        std::equal(sizes.begin(), sizes.end(), array.shape.begin(), array.shape.end(),
+                   [](int32_t most, int32_t size) { return size <= most; }))
         return;
     throw std::runtime_error(options.inputs[index] + ": is " + kind_text(array.type, array.shape) +
                              "; input " + std::to_string(index) + " of " + options.model + " is " +

@@ -2,10 +2,12 @@
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/event_tracer.h>
 #include <executorch/runtime/core/exec_aten/util/scalar_type_util.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 #include <executorch/runtime/platform/log.h>
 #include <executorch/runtime/platform/platform.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <exception>
 #include <mutex>
@@ -88,6 +90,30 @@ Argument convert(const et::EValue& value, int64_t* shape, size_t index) {
     return {const_cast<void*>(tensor.const_data_ptr()), *type, shape, rank};
 }
 
+[[noreturn]] void throw_count(const Method& method, size_t count) {
+    throw Error("the program has " + std::to_string(method.arguments.size()) +
+                " inputs and outputs, got " + std::to_string(count));
+}
+
+/// Where sizes vary: gives an output the shape that it has with the inputs, which are converted.
+void resize(const Method& method, const et::EValue& value, size_t output) {
+    if (method.session.symbols().empty() || !value.isTensor()) return;
+    const auto& shapes =
+        method.session.output_shapes(method.arguments.data(), method.session.inputs().size());
+    const std::vector<int64_t>& shape = shapes[output];
+    const Tensor tensor = value.toTensor();
+    std::array<executorch::aten::SizesType, kMaxRank> sizes{};
+    if (tensor.sizes().size() != shape.size()) return;  // the run will say so
+    for (size_t i = 0; i < shape.size(); ++i) {
+        sizes[tensor.dim_order()[i]] = static_cast<executorch::aten::SizesType>(shape[i]);
+    }
+    if (et::resize_tensor(tensor, {sizes.data(), shape.size()}) != et::Error::Ok) {
+        throw Error("output " + std::to_string(output) +
+                    " has no room for the shape that it has with these inputs: export it with "
+                    "the bounds that the program has");
+    }
+}
+
 void report(et::EventTracer* tracer, const std::vector<Event>& events) {
     // Ticks of ExecuTorch's clock, whose origin is not CLOCK_MONOTONIC's: anchored at this moment.
     const et_tick_ratio_t ratio = et_pal_ticks_to_ns_multiplier();
@@ -141,15 +167,18 @@ class VgfBackend final : public et::BackendInterface {
         auto& method = *static_cast<Method*>(handle);
         try {
             const std::lock_guard<std::mutex> lock(method.mutex);
-            if (values.size() != method.arguments.size()) {
-                throw Error("the program has " + std::to_string(method.arguments.size()) +
-                            " inputs and outputs, got " + std::to_string(values.size()));
-            }
-            for (size_t i = 0; i < values.size(); ++i) {
-                method.arguments[i] = convert(*values[i], &method.shapes[i * kMaxRank], i);
-            }
-            et::EventTracer* const tracer = context.event_tracer();
             const size_t inputs = method.session.inputs().size();
+            size_t count = 0;
+            for (size_t i = 0; i < values.size(); ++i) {
+                // Sizes are given as numbers, too: the tensors have them.
+                if (values[i]->isInt()) continue;
+                if (count == method.arguments.size()) throw_count(method, values.size());
+                int64_t* const shape = &method.shapes[count * kMaxRank];
+                if (count >= inputs) resize(method, *values[i], count - inputs);
+                method.arguments[count++] = convert(*values[i], shape, i);
+            }
+            if (count != method.arguments.size()) throw_count(method, count);
+            et::EventTracer* const tracer = context.event_tracer();
             method.events.clear();
             method.session.run(method.arguments.data(), inputs, method.arguments.data() + inputs,
                                method.session.outputs().size(), tracer ? &method.events : nullptr);

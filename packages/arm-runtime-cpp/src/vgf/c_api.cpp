@@ -14,10 +14,18 @@
 namespace vgf = arm_runtime::vgf;
 
 struct arm_vgf_session {
-    explicit arm_vgf_session(vgf::Session&& loaded) : session(std::move(loaded)) {}
+    explicit arm_vgf_session(vgf::Session&& loaded) : session(std::move(loaded)) {
+        for (const auto* tensors : {&session.inputs(), &session.outputs()}) {
+            for (const vgf::TensorInfo& tensor : *tensors) {
+                std::vector<const char*>& texts = sizes.emplace_back();
+                for (const std::string& size : tensor.sizes) texts.push_back(size.c_str());
+            }
+        }
+    }
 
     vgf::Session session;
-    std::mutex mutex;  ///< of what follows
+    std::vector<std::vector<const char*>> sizes;  ///< of inputs, then of outputs
+    std::mutex mutex;                             ///< of what follows
     bool profiling = false;
     std::vector<vgf::Event> measured;
 };
@@ -153,7 +161,7 @@ int arm_vgf_get_info(const arm_vgf_session* session, arm_vgf_info* info) {
         const vgf::MemoryUse& use = s.memory();
         give(info, {0, s.device().c_str(), vgf::name_of(s.engine()), s.engine_reason().c_str(),
                     s.inputs().size(), s.outputs().size(), use.inputs, use.outputs, use.work,
-                    use.saved, use.constants, s.push_constants().size()});
+                    use.saved, use.constants, s.push_constants().size(), s.symbols().size()});
     });
 }
 
@@ -163,7 +171,28 @@ int arm_vgf_get_tensor(const arm_vgf_session* session, int outputs, size_t index
         const vgf::Session& s = session->session;
         const vgf::TensorInfo& found = at(outputs ? s.outputs() : s.inputs(), index, "tensor");
         give(tensor, {0, found.name.c_str(), vgf::name_of(found.type), found.shape.data(),
-                      found.shape.size(), found.bytes});
+                      found.shape.size(), found.bytes,
+                      session->sizes[index + (outputs ? s.inputs().size() : 0)].data()});
+    });
+}
+
+int arm_vgf_get_symbol(const arm_vgf_session* session, size_t index, arm_vgf_symbol* symbol) {
+    return status_of([&] {
+        const vgf::Symbol& found = at(session->session.symbols(), index, "symbol");
+        give(symbol, {0, found.name.c_str(), found.least, found.most});
+    });
+}
+
+int arm_vgf_get_output_shape(const arm_vgf_session* session, const arm_vgf_argument* inputs,
+                             size_t input_count, size_t output, const int64_t** shape,
+                             size_t* rank) {
+    return status_of([&] {
+        const vgf::Session& s = session->session;
+        const auto in = convert(inputs, input_count, s.inputs(), "input");
+        at(s.outputs(), output, "tensor");
+        const std::vector<int64_t>& found = s.output_shapes(in.data(), in.size())[output];
+        *shape = found.data();
+        *rank = found.size();
     });
 }
 

@@ -30,35 +30,26 @@ bool overlap(const std::vector<Slot>& some, const std::vector<Slot>& others) {
 class ComputeEngine : public Engine, private ResourceMemory {
   public:
     ComputeEngine(Device& device, const Program& program, const DeviceTraits& traits,
-                  const Graph* graph)
+                  const Graph* graph, Sizes* sizes)
         : device_(device), program_(program) {
         place_resources();
         Plan plan;
         plan.work_bytes = shared_bytes_;
-        for (size_t i = 0; i < program.segments.size(); ++i) {
-            const Segment& segment = program.segments[i];
-            const std::string where =
-                "VGF segment " + std::to_string(i) + " ('" + segment.name + "')";
-            const size_t first = plan.dispatches.size();
-            if (!segment.graph) {
-                plan_shader(static_cast<uint32_t>(i), where, plan);
-            } else {
-                make_plan(graph ? *graph : read_graph(program, segment, where), slots_, traits,
-                          shared_bytes_, plan);
-            }
-            for (size_t at = first; at < plan.dispatches.size(); ++at) {
-                plan.dispatches[at].part = static_cast<uint32_t>(i);
-            }
+        const size_t count = sizes == nullptr ? 1 : sizes->count();
+        for (size_t number = 0; number < count; ++number) {
+            plan.dispatches.clear();
+            plan.saved_bytes = 0;
+            if (sizes != nullptr) graph = &sizes->graph(number);
+            plan_segments(traits, graph, plan);
+            if (number + 1 == count) plan_text_ = json_of(plan);
+            variants_.push_back({std::move(plan.dispatches), {}});
         }
         make_buffers(plan);
         images_ =
             std::make_unique<Images>(device, program, static_cast<const ResourceMemory&>(*this));
         layout_ = std::make_unique<KernelLayout>(device, buffers_);
-        make_pipelines(plan);
-        plan_text_ = json_of(plan);
-        if (!program.takes_push_constants()) record(plan.dispatches);  // else when they are there
-        for (Dispatch& dispatch : plan.dispatches) dispatch.spirv.clear();
-        dispatches_ = std::move(plan.dispatches);
+        make_pipelines();
+        if (!program.takes_push_constants()) choose(count - 1);  // else when they are there
         use_.work = plan.work_bytes + images_->bytes();
         use_.saved = plan.saved_bytes;
         use_.constants = plan.constants.size();
@@ -71,31 +62,64 @@ class ComputeEngine : public Engine, private ResourceMemory {
     const MemoryUse& memory() const override { return use_; }
     const std::string& plan() const override { return plan_text_; }
 
+    void choose(size_t number) override {
+        if (number == chosen_) return;
+        chosen_ = kNone;
+        record(variants_[number]);
+        chosen_ = number;
+    }
+
     void push(uint32_t segment, const uint8_t* bytes) override {
         shaders_.at(segment)->push(bytes);
-        plain_ = nullptr;
+        chosen_ = kNone;  // to be recorded again
     }
 
     std::vector<const Dispatch*> dispatches() const override {
         std::vector<const Dispatch*> out;
-        for (const Dispatch& dispatch : dispatches_) out.push_back(&dispatch);
+        for (const Dispatch& dispatch : variants_.back().dispatches) out.push_back(&dispatch);
         return out;
     }
 
     void run(std::vector<Event>* profile) override {
-        if (plain_ == nullptr) record(dispatches_);
         if (profile == nullptr || timed_ == nullptr) {
             plain_->run();
             return;
         }
         timed_->run();
-        const auto times = timed_->times(static_cast<uint32_t>(dispatches_.size()) + 1);
+        const std::vector<Dispatch>& dispatches = variants_[chosen_].dispatches;
+        const auto times = timed_->times(static_cast<uint32_t>(dispatches.size()) + 1);
         for (size_t i = 0; i + 1 < times.size(); ++i) {
-            profile->push_back({dispatches_[i].text.c_str(), true, times[i], times[i + 1]});
+            profile->push_back({dispatches[i].text.c_str(), true, times[i], times[i + 1]});
         }
     }
 
   private:
+    static constexpr size_t kNone = ~size_t{0};
+
+    /// The program at some sizes.
+    struct Variant {
+        std::vector<Dispatch> dispatches;
+        std::vector<vk::Pipeline> pipelines;  ///< by dispatch
+    };
+
+    void plan_segments(const DeviceTraits& traits, const Graph* given, Plan& plan) {
+        for (size_t i = 0; i < program_.segments.size(); ++i) {
+            const Segment& segment = program_.segments[i];
+            const std::string where =
+                "VGF segment " + std::to_string(i) + " ('" + segment.name + "')";
+            const size_t first = plan.dispatches.size();
+            if (!segment.graph) {
+                plan_shader(static_cast<uint32_t>(i), where, plan);
+            } else {
+                Graph graph = given ? *given : read_graph(program_, segment, where);
+                make_plan(graph, slots_, traits, shared_bytes_, plan);
+            }
+            for (size_t at = first; at < plan.dispatches.size(); ++at) {
+                plan.dispatches[at].part = static_cast<uint32_t>(i);
+            }
+        }
+    }
+
     uint8_t* mapped(uint32_t resource) const {
         const Slot& slot = slots_[resource];
         return buffers_[slot.buffer].memory.mapped + slot.offset;
@@ -214,36 +238,45 @@ class ComputeEngine : public Engine, private ResourceMemory {
         buffer = make_device_buffer(device_, bytes, required, preferred);
     }
 
-    void make_pipelines(const Plan& plan) {
-        using Key = std::pair<std::vector<uint32_t>, std::vector<std::pair<uint32_t, uint32_t>>>;
+    void make_pipelines() {
+        using Key = std::pair<const void*, std::vector<std::pair<uint32_t, uint32_t>>>;
         std::map<Key, vk::Pipeline> known;
-        for (const Dispatch& dispatch : plan.dispatches) {
-            if (dispatch.segment != kNoSegment) {
-                shaders_[dispatch.segment] =
-                    std::make_unique<Pipeline>(device_, program_, dispatch.segment);
-                shaders_[dispatch.segment]->bind(*this);
-                pipeline_of_.emplace_back();
-                continue;
+        for (Variant& variant : variants_) {
+            for (const Dispatch& dispatch : variant.dispatches) {
+                if (dispatch.segment != kNoSegment) {
+                    shaders_[dispatch.segment] =
+                        std::make_unique<Pipeline>(device_, program_, dispatch.segment);
+                    shaders_[dispatch.segment]->bind(*this);
+                    variant.pipelines.emplace_back();
+                    continue;
+                }
+                vk::Pipeline& pipeline = known[{dispatch.spirv.get(), dispatch.specialization}];
+                if (!pipeline) {
+                    pipelines_.push_back(
+                        layout_->compile(*dispatch.spirv, dispatch.specialization));
+                    pipeline = *pipelines_.back();
+                }
+                variant.pipelines.push_back(pipeline);
             }
-            vk::Pipeline& pipeline = known[{dispatch.spirv, dispatch.specialization}];
-            if (!pipeline) {
-                pipelines_.push_back(layout_->compile(dispatch.spirv, dispatch.specialization));
-                pipeline = *pipelines_.back();
-            }
-            pipeline_of_.push_back(pipeline);
+        }
+        for (Variant& variant : variants_) {
+            for (Dispatch& dispatch : variant.dispatches) dispatch.spirv.reset();
         }
     }
 
-    void record(const std::vector<Dispatch>& dispatches) {
-        plain_ = std::make_unique<Submission>(device_, 0);
-        record(dispatches, *plain_);
+    void record(const Variant& variant) {
+        uint32_t dispatches = 0;
+        for (const Variant& one : variants_) {
+            dispatches = std::max(dispatches, static_cast<uint32_t>(one.dispatches.size()));
+        }
+        if (plain_ == nullptr) plain_ = std::make_unique<Submission>(device_, 0);
+        record(variant, *plain_);
         if (device_.timestamp_period() == 0) return;
-        timed_ =
-            std::make_unique<Submission>(device_, static_cast<uint32_t>(dispatches.size()) + 1);
-        record(dispatches, *timed_);
+        if (timed_ == nullptr) timed_ = std::make_unique<Submission>(device_, dispatches + 1);
+        record(variant, *timed_);
     }
 
-    void record(const std::vector<Dispatch>& dispatches, Submission& submission) {
+    void record(const Variant& variant, Submission& submission) {
         const vk::raii::CommandBuffer& commands = submission.begin();
         submission.timestamp(0);
         images_->begin();
@@ -259,8 +292,8 @@ class ComputeEngine : public Engine, private ResourceMemory {
                 }
             }
         };
-        for (size_t i = 0; i < dispatches.size(); ++i) {
-            const Dispatch& dispatch = dispatches[i];
+        for (size_t i = 0; i < variant.dispatches.size(); ++i) {
+            const Dispatch& dispatch = variant.dispatches[i];
             enter(dispatch.part + size_t{1});
             const bool over_others = !dispatch.apart && (overlap(dispatch.writes, writes) ||
                                                          overlap(dispatch.writes, reads));
@@ -275,8 +308,8 @@ class ComputeEngine : public Engine, private ResourceMemory {
                 bound = nullptr;
             } else {
                 if (!bound) layout_->bind(commands);
-                if (pipeline_of_[i] != bound) {
-                    bound = pipeline_of_[i];
+                if (variant.pipelines[i] != bound) {
+                    bound = variant.pipelines[i];
                     commands.bindPipeline(vk::PipelineBindPoint::eCompute, bound);
                 }
                 layout_->dispatch(commands, dispatch);
@@ -308,8 +341,8 @@ class ComputeEngine : public Engine, private ResourceMemory {
     std::unique_ptr<KernelLayout> layout_;
     std::map<uint32_t, std::unique_ptr<Pipeline>> shaders_;  ///< by segment
     std::vector<vk::raii::Pipeline> pipelines_;
-    std::vector<vk::Pipeline> pipeline_of_;  ///< by dispatch
-    std::vector<Dispatch> dispatches_;
+    std::vector<Variant> variants_;  ///< by the number of the sizes
+    size_t chosen_ = kNone;
     std::string plan_text_;
     std::unique_ptr<Submission> plain_;
     std::unique_ptr<Submission> timed_;  ///< the same with timestamps
@@ -318,8 +351,9 @@ class ComputeEngine : public Engine, private ResourceMemory {
 }  // namespace
 
 std::unique_ptr<Engine> make_compute_engine(Device& device, const Program& program,
-                                            const DeviceTraits& traits, const Graph* graph) {
-    return std::make_unique<ComputeEngine>(device, program, traits, graph);
+                                            const DeviceTraits& traits, const Graph* graph,
+                                            Sizes* sizes) {
+    return std::make_unique<ComputeEngine>(device, program, traits, graph, sizes);
 }
 
 }  // namespace arm_runtime::vgf

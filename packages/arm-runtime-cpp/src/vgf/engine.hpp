@@ -9,6 +9,7 @@
 #include "device.hpp"
 #include "plan/plan.hpp"
 #include "program.hpp"
+#include "sizes.hpp"
 
 namespace arm_runtime::vgf {
 
@@ -26,6 +27,9 @@ class Engine {
     /// See Session::plan.
     virtual const std::string& plan() const = 0;
 
+    /// From here on, the program runs at these sizes: see Sizes. Of fixed sizes there is one.
+    virtual void choose(size_t) {}
+
     /// Gives a segment its push constants, as many bytes as it takes, for the runs from now on. A
     /// program that takes some must have them all before it runs.
     virtual void push(uint32_t segment, const uint8_t* bytes) = 0;
@@ -42,9 +46,10 @@ class Engine {
 std::unique_ptr<Engine> make_native_engine(Device& device, const Program& program);
 
 /// On kernels of our own, planned for these traits. `program` must outlive it. Where there is a
-/// `graph`, it is the one of the program's only segment, which needs no code then.
+/// `graph`, it is the one of the program's only segment, which needs no code then; where there are
+/// `sizes`, which need not outlive it, they have the graphs.
 std::unique_ptr<Engine> make_compute_engine(Device& device, const Program& program,
                                             const DeviceTraits& traits,
-                                            const Graph* graph = nullptr);
+                                            const Graph* graph = nullptr, Sizes* sizes = nullptr);
 
 }  // namespace arm_runtime::vgf

@@ -11,6 +11,7 @@
 #include "formats.hpp"
 #include "image_resource.hpp"
 #include "shape_text.hpp"
+#include "sizes_block.hpp"
 #include "vulkan_arm.hpp"
 
 namespace arm_runtime::vgf {
@@ -404,7 +405,10 @@ Program read_program(const void* data, size_t size) {
         std::memcpy(copy.data(), data, size);
         data = copy.data();
     }
-    Program program = Reader(static_cast<const uint8_t*>(data), size).read();
+    const auto* const bytes = static_cast<const uint8_t*>(data);
+    const size_t block = sizes_block_bytes(bytes, size);
+    Program program = Reader(bytes, size - block).read();
+    if (block != 0) read_sizes_block(bytes + size - block, block, program);
     program.copy = std::move(copy);
     return program;
 }

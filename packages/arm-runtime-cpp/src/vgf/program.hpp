@@ -81,6 +81,14 @@ struct Segment {
     std::array<uint32_t, 3> groups;   ///< of a compute shader
     PushRange push;                   ///< what a compute shader reads
     std::set<uint32_t> capabilities;  ///< spv::Capability: what its code needs of the device
+    bool sample = false;              ///< its tensors have other sizes than the resources
+};
+
+/// The segment's graph as it is for other values of the symbols.
+struct Sample {
+    std::vector<int64_t> values;
+    std::vector<uint32_t> code;
+    std::string entry_point;
 };
 
 /// What a model takes or gives.
@@ -97,6 +105,9 @@ struct Program {
     std::vector<Port> outputs;
     /// Contents of constants that compute shaders read, by resource.
     std::vector<std::pair<uint32_t, const void*>> uploads;
+    /// What sizes depend on; the resources have those of every symbol's `most`.
+    std::vector<Symbol> symbols;
+    std::vector<Sample> samples;
     bool takes_push_constants() const;
     std::vector<uint64_t> copy;  ///< of the file, if it was not aligned; the program points into it
 };

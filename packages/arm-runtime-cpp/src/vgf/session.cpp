@@ -5,6 +5,7 @@
 
 #include "arm_runtime/vgf.hpp"
 #include "device.hpp"
+#include "device_traits.hpp"
 #include "engine.hpp"
 #include "formats.hpp"
 #include "program.hpp"
@@ -31,6 +32,11 @@ bool same_shape(const Argument& argument, const std::vector<int64_t>& shape) {
     return argument.rank == shape.size() && std::equal(shape.begin(), shape.end(), argument.shape);
 }
 
+// A text is made only for an error: a run allocates nothing.
+std::string text_of(const char* kind, size_t index, const TensorInfo& info) {
+    return std::string(kind) + " " + std::to_string(index) + " ('" + info.name + "')";
+}
+
 void check_arguments(const Argument* arguments, size_t count, const std::vector<TensorInfo>& infos,
                      const char* kind) {
     if (count != infos.size()) {
@@ -40,19 +46,27 @@ void check_arguments(const Argument* arguments, size_t count, const std::vector<
     for (size_t i = 0; i < count; ++i) {
         const Argument& argument = arguments[i];
         const TensorInfo& info = infos[i];
-        // A text is made only for an error: a run allocates nothing.
-        const auto where = [&] {
-            return std::string(kind) + " " + std::to_string(i) + " ('" + info.name + "')";
-        };
-        if (argument.data == nullptr) throw Error(where() + " has no memory");
         if (!same_type(argument.type, info.type)) {
-            throw Error(where() + " is " + name_of(info.type) + ", got " + name_of(argument.type));
-        }
-        if (!same_shape(argument, info.shape)) {
-            throw Error(where() + " has shape " + shape_text(info.shape.data(), info.shape.size()) +
-                        ", got " + shape_text(argument.shape, argument.rank));
+            throw Error(text_of(kind, i, info) + " is " + name_of(info.type) + ", got " +
+                        name_of(argument.type));
         }
     }
+}
+
+void check_memory(const Argument* arguments, const std::vector<TensorInfo>& infos,
+                  const char* kind) {
+    for (size_t i = 0; i < infos.size(); ++i) {
+        if (arguments[i].data == nullptr) {
+            throw Error(text_of(kind, i, infos[i]) + " has no memory");
+        }
+    }
+}
+
+/// Bytes of a tensor of the program that an argument is for.
+size_t bytes_of(const Argument& argument, const TensorInfo& info) {
+    size_t bytes = size_of(info.type);
+    for (size_t i = 0; i < argument.rank; ++i) bytes *= static_cast<size_t>(argument.shape[i]);
+    return bytes;
 }
 
 }  // namespace
@@ -60,17 +74,16 @@ void check_arguments(const Argument* arguments, size_t count, const std::vector<
 class Session::Impl {
   public:
     Impl(const void* data, size_t size, const Options& options)
-        : program_(read_program(data, size)), device_(Device::get(options)) {
+        : program_(read_program(data, size)), sizes_(program_), device_(Device::get(options)) {
         const std::lock_guard<std::mutex> lock(device_.loading());
         with_errors([&] {
             engine_ = device_.engine() == EngineKind::kCompute
-                          ? make_tuned_engine(device_, program_, options)
+                          ? make_engine(options)
                           : make_native_engine(device_, program_);
             device_.cache().save();
             device_.facts().save();
         });
         engine_reason_ = device_.engine_reason() + device_.facts().note();
-        describe_ports();
         describe_push_constants();
         forget_file();
     }
@@ -82,10 +95,20 @@ class Session::Impl {
 
     void run(const Argument* inputs, size_t input_count, const Argument* outputs,
              size_t output_count, std::vector<Event>* profile) {
-        check_arguments(inputs, input_count, inputs_, "input");
-        check_arguments(outputs, output_count, outputs_, "output");
+        const size_t number = number_of(inputs, input_count);
+        check_arguments(outputs, output_count, sizes_.outputs(), "output");
+        check_memory(inputs, sizes_.inputs(), "input");
+        check_memory(outputs, sizes_.outputs(), "output");
+        for (size_t i = 0; i < output_count; ++i) {
+            const std::vector<int64_t>& shape = sizes_.output_shapes(number)[i];
+            if (same_shape(outputs[i], shape)) continue;
+            throw Error(text_of("output", i, sizes_.outputs()[i]) + " has shape " +
+                        shape_text(shape.data(), shape.size()) + ", got " +
+                        shape_text(outputs[i].shape, outputs[i].rank));
+        }
         const std::lock_guard<std::mutex> lock(running_);
         check_push_constants();
+        with_errors([&] { engine_->choose(number); });
         const uint64_t begin = now();
         for (size_t i = 0; i < input_count; ++i) copy_in(inputs[i], i);
         const uint64_t submitted = now();
@@ -100,6 +123,17 @@ class Session::Impl {
                              {"run", false, submitted, done},
                              {"copy outputs", false, done, now()}});
         }
+    }
+
+    /// The number of the sizes of a run with these inputs, which are checked.
+    size_t number_of(const Argument* inputs, size_t count) const {
+        check_arguments(inputs, count, sizes_.inputs(), "input");
+        const size_t number = sizes_.number_of(inputs);
+        if (number != sizes_.largest() && device_.engine() != EngineKind::kCompute) {
+            throw Error(std::string("the engine `") + name_of(device_.engine()) +
+                        "` runs this program at its largest sizes only: use the engine `compute`");
+        }
+        return number;
     }
 
     const std::vector<PushConstantInfo>& push_constants() const { return push_constants_; }
@@ -121,13 +155,18 @@ class Session::Impl {
     }
 
     Device& device() const { return device_; }
+    const Sizes& sizes() const { return sizes_; }
     const std::string& engine_reason() const { return engine_reason_; }
     const MemoryUse& memory() const { return engine_->memory(); }
     const std::string& plan() const { return engine_->plan(); }
-    const std::vector<TensorInfo>& inputs() const { return inputs_; }
-    const std::vector<TensorInfo>& outputs() const { return outputs_; }
 
   private:
+    /// Of a program whose sizes vary, no kernels are timed: it has a plan for each size.
+    std::unique_ptr<Engine> make_engine(const Options& options) {
+        if (sizes_.symbols().empty()) return make_tuned_engine(device_, program_, options);
+        return make_compute_engine(device_, program_, traits_of(device_), nullptr, &sizes_);
+    }
+
     void describe_push_constants() {
         for (uint32_t i = 0; i < program_.segments.size(); ++i) {
             const Segment& segment = program_.segments[i];
@@ -147,20 +186,12 @@ class Session::Impl {
         }
     }
 
-    void describe_ports() {
-        for (const auto& [ports, infos] :
-             {std::pair(&program_.inputs, &inputs_), std::pair(&program_.outputs, &outputs_)}) {
-            for (const Port& port : *ports) {
-                const Resource& resource = program_.resources[port.resource];
-                infos->push_back({port.name, port.type, resource.shape, resource.bytes});
-            }
-        }
-    }
-
     /// The caller's file may go away now: nothing may point into it.
     void forget_file() {
         program_.copy = {};
         program_.uploads.clear();
+        program_.samples.clear();
+        sizes_.drop_graph();
         for (Segment& segment : program_.segments) {
             segment.code = nullptr;
             segment.constants.clear();
@@ -168,37 +199,38 @@ class Session::Impl {
     }
 
     void copy_in(const Argument& argument, size_t index) {
-        const TensorInfo& info = inputs_[index];
+        const TensorInfo& info = sizes_.inputs()[index];
+        const size_t bytes = bytes_of(argument, info);
         uint8_t* const to = engine_->input(index);
         if (argument.type == info.type) {
-            std::memcpy(to, argument.data, info.bytes);
+            std::memcpy(to, argument.data, bytes);
             return;
         }
         int64_t bad = 0;
         if (!narrow(static_cast<const int64_t*>(argument.data), reinterpret_cast<int32_t*>(to),
-                    info.bytes / sizeof(int32_t), &bad)) {
+                    bytes / sizeof(int32_t), &bad)) {
             throw Error("input " + std::to_string(index) + " ('" + info.name + "') holds " +
                         std::to_string(bad) + ", which int32, the program's type, cannot");
         }
     }
 
     void copy_out(const Argument& argument, size_t index) {
-        const TensorInfo& info = outputs_[index];
+        const TensorInfo& info = sizes_.outputs()[index];
+        const size_t bytes = bytes_of(argument, info);
         const uint8_t* const from = engine_->output(index);
         if (argument.type == info.type) {
-            std::memcpy(argument.data, from, info.bytes);
+            std::memcpy(argument.data, from, bytes);
         } else {
             widen(reinterpret_cast<const int32_t*>(from), static_cast<int64_t*>(argument.data),
-                  info.bytes / sizeof(int32_t));
+                  bytes / sizeof(int32_t));
         }
     }
 
     Program program_;
+    Sizes sizes_;
     Device& device_;
     std::unique_ptr<Engine> engine_;
     std::string engine_reason_;
-    std::vector<TensorInfo> inputs_;
-    std::vector<TensorInfo> outputs_;
     std::vector<PushConstantInfo> push_constants_;
     std::vector<uint32_t> push_segments_;
     std::vector<bool> push_given_;
@@ -216,8 +248,13 @@ DeviceInfo find_device(const Options& options) {
     return {device.name(), device.engine(), device.engine_reason()};
 }
 
-const std::vector<TensorInfo>& Session::inputs() const { return impl_->inputs(); }
-const std::vector<TensorInfo>& Session::outputs() const { return impl_->outputs(); }
+const std::vector<TensorInfo>& Session::inputs() const { return impl_->sizes().inputs(); }
+const std::vector<TensorInfo>& Session::outputs() const { return impl_->sizes().outputs(); }
+const std::vector<Symbol>& Session::symbols() const { return impl_->sizes().symbols(); }
+const std::vector<std::vector<int64_t>>& Session::output_shapes(const Argument* inputs,
+                                                                size_t input_count) const {
+    return impl_->sizes().output_shapes(impl_->number_of(inputs, input_count));
+}
 const MemoryUse& Session::memory() const { return impl_->memory(); }
 const std::string& Session::device() const { return impl_->device().name(); }
 EngineKind Session::engine() const { return impl_->device().engine(); }

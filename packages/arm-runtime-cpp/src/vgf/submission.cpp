@@ -30,7 +30,9 @@ uint64_t now() {
 Submission::Submission(Device& device, uint32_t queries)
     : device_(device), query_count_(device.timestamp_period() != 0 ? queries : 0) {
     const vk::raii::Device& owner = device.vulkan();
-    pool_ = {owner, vk::CommandPoolCreateInfo().setQueueFamilyIndex(device.queue_family())};
+    pool_ = {owner, vk::CommandPoolCreateInfo()
+                        .setFlags(vk::CommandPoolCreateFlagBits::eResetCommandBuffer)
+                        .setQueueFamilyIndex(device.queue_family())};
     const auto buffers =
         vk::CommandBufferAllocateInfo().setCommandPool(*pool_).setCommandBufferCount(1);
     commands_ = std::move(vk::raii::CommandBuffers(owner, buffers).front());

@@ -13,7 +13,7 @@ class Submission {
     /// `queries`: timestamps that it writes, at most; 0: none.
     Submission(Device& device, uint32_t queries);
 
-    /// Between begin and end, commands are recorded.
+    /// Between begin and end, commands are recorded, in place of those that were before.
     const vk::raii::CommandBuffer& begin();
     void end();
     /// Notes when all that was recorded before is done, as the `query`-th timestamp; nothing where

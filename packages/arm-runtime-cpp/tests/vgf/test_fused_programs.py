@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,15 +26,16 @@ MASK = 1023
 class RandomGraph:
     """Operators on tensors of int32 that were made before, of one shape or with one number for each row."""
 
-    def __init__(self, seed: int, operators: int = 24) -> None:
+    def __init__(self, seed: int, operators: int = 24, shapes: Sequence[tuple[int, ...]] = SHAPES) -> None:
         self.rng = np.random.default_rng(seed)
         self.graph = Graph()
-        self.inputs = [self.graph.input(f"x{i}", shape, DType.INT32) for i, shape in enumerate(SHAPES)]
+        self.shapes = shapes
+        self.inputs = [self.graph.input(f"x{i}", shape, DType.INT32) for i, shape in enumerate(shapes)]
         self.made: list[Tensor] = list(self.inputs)
         self.whole = list(self.inputs)
         for _ in range(operators):
             (self.pair, self.pair, self.of_rows, self.shaped)[self.rng.integers(4)]()
-        ends = self.rng.choice(len(self.made) - len(SHAPES), 1) + len(SHAPES)
+        ends = self.rng.choice(len(self.made) - len(shapes), 1) + len(shapes)
         self.graph.outputs = [self.made[i] for i in sorted({*ends, len(self.made) - 1})]
 
     def pick(self) -> Tensor:
@@ -78,7 +80,7 @@ class RandomGraph:
         self.combine(one, self.masked(self.graph.append(name, [source], attrs).output))
 
     def shaped(self) -> None:
-        shape = SHAPES[int(self.rng.integers(len(SHAPES)))]
+        shape = self.shapes[int(self.rng.integers(len(self.shapes)))]
         self.whole.append(self.graph.append("RESHAPE", [self.pick(), self.graph.shape(shape)]).output)
         self.made.append(self.whole[-1])
 

@@ -12,6 +12,7 @@ from arm_tosa_core.support.errors import ToolError, UsageError
 from .constraints import checks_for
 from .health import HEALTH
 from .rewrites import REWRITES
+from .sizes_block import with_sizes
 from .vgf_format import BACKEND_ID, check_vgf
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def vgf_target(
         profile=_profile,
         plan=_plan if find_spec("arm_runtime") else None,
         health=HEALTH,
+        sizes=with_sizes,
     )
 
 

@@ -140,12 +140,18 @@ void Declarations::read_graph_constant(const Instruction& instruction) {
         throw Error(what + " is sparse, which this runtime does not read");
     }
     check_resource(c.resource, tensor);
+    if (bytes_of(tensor) > program_.resources[c.resource].bytes) {
+        throw Error(what + " is larger than its resource");
+    }
     graph_constant_bytes_ += bytes_of(tensor);
     if (graph_constant_bytes_ > kMaxGraphConstantBytes) {
         throw Error("graph constants of more than " + text(kMaxGraphConstantBytes) + " bytes");
     }
-    const auto* const bytes = static_cast<const uint8_t*>(c.data);
-    std::vector<uint8_t> data(bytes, bytes + bytes_of(tensor));
+    // A smaller constant of a sample is a part of the resource, which nobody reads here.
+    std::vector<uint8_t> data(bytes_of(tensor), 0);
+    if (data.size() == program_.resources[c.resource].bytes) {
+        std::memcpy(data.data(), c.data, data.size());
+    }
     if (tensor.element == ElementType::kBool) {
         for (uint8_t& value : data) value = value != 0 ? 1 : 0;
     }

@@ -200,7 +200,9 @@ void Declarations::check_resource(uint32_t resource, const Type& type) const {
     // Vulkan has no tensors of rank 0.
     const bool same_shape =
         r.shape == type.shape || (type.shape.empty() && r.shape == std::vector<int64_t>{1});
-    if (element != type.element || !same_shape || r.bytes != bytes_of(type)) {
+    const bool fits = segment_.sample ? same_shape || r.shape.size() == type.shape.size()
+                                      : same_shape && r.bytes == bytes_of(type);
+    if (element != type.element || !fits) {
         throw Error("resource " + text(resource) + " is " +
                     (element ? vgf::name_of(*element) : "of another format ") +
                     shape_text(r.shape) + ", and the code wants " +

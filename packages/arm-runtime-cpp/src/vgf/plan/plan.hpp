@@ -4,7 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -44,7 +47,8 @@ struct Dispatch {
     uint32_t part = 0;        ///< the segment that it is of, graph or shader
     const char* kernel = "";  ///< the name of a file of kernels/
     bool dot = false;         ///< it has integer dot products
-    std::vector<uint32_t> spirv;  ///< the kernel with this dispatch's program in it
+    std::shared_ptr<const std::vector<uint32_t>>
+        spirv;  ///< the kernel with this dispatch's program in it; equal ones are one
     std::vector<std::pair<uint32_t, uint32_t>> specialization;  ///< constant_id and value
     std::array<int32_t, kPushInts> push;
     std::array<uint32_t, 2> groups;
@@ -61,6 +65,10 @@ struct Dispatch {
 struct Plan {
     std::vector<Dispatch> dispatches;
     std::vector<uint8_t> constants;  ///< what the constants' buffer holds
+    /// Where there are bytes already, by their hash.
+    std::unordered_multimap<uint64_t, std::pair<uint64_t, uint64_t>> known_constants;
+    /// The code of kernels with programs in them, by kernel and program.
+    std::map<std::string, std::shared_ptr<const std::vector<uint32_t>>> code;
     uint64_t work_bytes = 0;
     uint64_t saved_bytes = 0;  ///< what work_bytes would be larger by without sharing
 };
@@ -77,11 +85,11 @@ struct DeviceTraits {
     std::function<size_t(const char* kernel, const std::string& key)> variant;
 };
 
-/// Plans a graph. Intermediate values lie in the work buffer from `work_begin` on, constants behind
-/// what `plan.constants` holds already; dispatches are appended.
+/// Plans a graph, which is the same afterwards. Intermediate values lie in the work buffer from
+/// `work_begin` on, constants behind what `plan.constants` holds already; dispatches are appended.
 ///
 /// Throws Error: an operator that no kernel of this build runs.
-void make_plan(Graph graph, const ResourceSlots& resources, const DeviceTraits& device,
+void make_plan(Graph& graph, const ResourceSlots& resources, const DeviceTraits& device,
                uint64_t work_begin, Plan& plan);
 
 }  // namespace arm_runtime::vgf

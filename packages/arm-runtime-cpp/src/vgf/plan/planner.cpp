@@ -3,6 +3,7 @@
 #include <spirv/unified1/TOSA.001000.1.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "../kernels/steps.h"
 #include "../memory_plan.hpp"
@@ -28,11 +29,26 @@ bool reads_rows(const Graph& graph, const Operator& op, const DeviceTraits& devi
            length > 4 && length <= 4 * std::min(kMaxThreads, device.max_threads);
 }
 
+uint64_t hash_of(const void* data, size_t bytes) {
+    uint64_t hash = bytes;
+    const auto* at = static_cast<const uint8_t*>(data);
+    for (size_t left = bytes; left != 0;) {
+        uint64_t word = 0;
+        const size_t taken = std::min(left, sizeof(word));
+        std::memcpy(&word, at, taken);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15U;
+        hash ^= hash >> 32;
+        at += taken;
+        left -= taken;
+    }
+    return hash;
+}
+
 }  // namespace
 
-Planner::Planner(Graph graph, const ResourceSlots& resources, const DeviceTraits& device,
+Planner::Planner(Graph& graph, const ResourceSlots& resources, const DeviceTraits& device,
                  uint64_t work_begin, Plan& plan)
-    : graph_(std::move(graph)),
+    : graph_(graph),
       resources_(resources),
       device_(device),
       work_begin_(work_begin),
@@ -109,9 +125,16 @@ bool Planner::is_elementwise(uint32_t tensor) const {
 }
 
 uint64_t Planner::add_constant(const void* data, size_t bytes) {
+    const uint64_t hash = hash_of(data, bytes);
+    const auto [begin, end] = plan_.known_constants.equal_range(hash);
+    for (auto known = begin; known != end; ++known) {
+        const auto [place, size] = known->second;
+        if (size == bytes && std::memcmp(&plan_.constants[place], data, bytes) == 0) return place;
+    }
     const uint64_t at = aligned(plan_.constants.size(), 16);
     plan_.constants.resize(at + aligned(bytes, 16));
-    if (bytes != 0) std::copy_n(static_cast<const uint8_t*>(data), bytes, &plan_.constants[at]);
+    if (bytes != 0) std::memcpy(&plan_.constants[at], data, bytes);
+    if (bytes != 0) plan_.known_constants.emplace(hash, std::pair(at, bytes));
     return at;
 }
 
@@ -230,9 +253,11 @@ void Planner::write_tensor(Group& group, uint32_t tensor, uint32_t push, uint32_
     memory_.insert(tensor);
 }
 
-void make_plan(Graph graph, const ResourceSlots& resources, const DeviceTraits& device,
+void make_plan(Graph& graph, const ResourceSlots& resources, const DeviceTraits& device,
                uint64_t work_begin, Plan& plan) {
-    Planner(std::move(graph), resources, device, work_begin, plan).run();
+    const size_t tensors = graph.tensors.size();
+    Planner(graph, resources, device, work_begin, plan).run();
+    graph.tensors.resize(tensors);  // without temporary ones
 }
 
 }  // namespace arm_runtime::vgf

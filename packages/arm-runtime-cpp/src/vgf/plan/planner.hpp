@@ -63,7 +63,7 @@ struct Rows {
 
 class Planner {
   public:
-    Planner(Graph graph, const ResourceSlots& resources, const DeviceTraits& device,
+    Planner(Graph& graph, const ResourceSlots& resources, const DeviceTraits& device,
             uint64_t work_begin, Plan& plan);
 
     void run();
@@ -100,7 +100,8 @@ class Planner {
     const Operator* deferred(uint32_t tensor) const;
     /// Gives a tensor memory, if it has none yet: some group stores it.
     void need(uint32_t wanted);
-    /// Bytes of the constants' buffer, aligned to 16; returns where they begin.
+    /// Bytes of the constants' buffer, aligned to 16; returns where they begin. Equal bytes are
+    /// there once, of the plans for several sizes too.
     uint64_t add_constant(const void* data, size_t bytes);
     uint64_t add_constant(const std::vector<int32_t>& words) {
         return add_constant(words.data(), words.size() * sizeof(int32_t));
@@ -142,7 +143,7 @@ class Planner {
     void finish(Group& group, size_t index);
     Slot slot_of(uint32_t tensor) const;
 
-    Graph graph_;
+    Graph& graph_;
     const ResourceSlots& resources_;
     DeviceTraits device_;
     uint64_t work_begin_;

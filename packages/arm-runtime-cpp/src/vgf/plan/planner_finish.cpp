@@ -14,6 +14,20 @@ constexpr uint64_t kAlignment = 256;  // of tensors; the largest minStorageBuffe
 constexpr uint64_t kMaxBytes = 0x7fffffff;
 constexpr uint32_t kMaxGroupsPerAxis = 65535;  // every device's maxComputeWorkGroupCount
 
+/// What a kernel's code depends on.
+std::string key_of(const KernelCode& kernel, const Group& group) {
+    std::string key = std::string(kernel.name) + (kernel.dot ? " dot" : "");
+    if (!group.has_program) return key;
+    for (const Step& step : group.program.steps()) {
+        key += std::string("; ") + step.name + (has_numbers(step) ? "#" : "");
+        for (const int number : {static_cast<int>(step.mode), step.operands[0], step.operands[1],
+                                 step.operands[2], step.result}) {
+            key += " " + std::to_string(number);
+        }
+    }
+    return key;
+}
+
 }  // namespace
 
 std::string text_of(const Tensor& tensor) {
@@ -128,11 +142,13 @@ void Planner::finish(Group& group, size_t index) {
     const KernelCode& kernel = find_kernel(group.kernel, group.dot);
     dispatch.kernel = kernel.name;
     dispatch.dot = kernel.dot;
-    if (group.has_program) {
-        dispatch.spirv = write_program(kernel, group.program);
-    } else {
-        dispatch.spirv.assign(kernel.words, kernel.words + kernel.count);
+    auto& code = plan_.code[key_of(kernel, group)];
+    if (code == nullptr) {
+        code = std::make_shared<const std::vector<uint32_t>>(
+            group.has_program ? write_program(kernel, group.program)
+                              : std::vector<uint32_t>(kernel.words, kernel.words + kernel.count));
     }
+    dispatch.spirv = code;
     uint64_t workgroups = group.workgroups;
     if (workgroups == 0) {
         workgroups = (static_cast<uint64_t>(group.elements) + group.elements_per_group - 1) /

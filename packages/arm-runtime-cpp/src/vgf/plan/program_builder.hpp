@@ -1,6 +1,7 @@
 // A fused program while it is made.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -20,6 +21,12 @@ struct Step {
     int result = kNoValue;
     uint32_t tensor = kNoTensor;  ///< of load and store: its place is added to the first number
 };
+
+/// Whether the planner writes numbers for a step into memory.
+inline bool has_numbers(const Step& step) {
+    return step.tensor != kNoTensor ||
+           std::any_of(step.numbers.begin(), step.numbers.end(), [](int32_t n) { return n != 0; });
+}
 
 class ProgramBuilder {
   public:

@@ -31,11 +31,6 @@ uint32_t first_word(uint32_t code, size_t length) {
     return static_cast<uint32_t>(length) << 16 | code;
 }
 
-bool has_numbers(const Step& step) {
-    return step.tensor != kNoTensor ||
-           std::any_of(step.numbers.begin(), step.numbers.end(), [](int32_t n) { return n != 0; });
-}
-
 bool is_debug(uint32_t code) {
     return code == spv::OpName || code == spv::OpMemberName || code == spv::OpSource ||
            code == spv::OpSourceExtension || code == spv::OpModuleProcessed ||

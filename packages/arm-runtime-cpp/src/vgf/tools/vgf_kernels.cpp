@@ -44,8 +44,8 @@ void add_kernels(const char* file, std::set<std::string>& kernels) {
             DeviceTraits device;
             device.max_threads = max_threads;
             Plan plan;
-            make_plan(read_graph(program, segment, "segment '" + segment.name + "'"),
-                      places_of(program), device, 0, plan);
+            Graph graph = read_graph(program, segment, "segment '" + segment.name + "'");
+            make_plan(graph, places_of(program), device, 0, plan);
             for (const Dispatch& dispatch : plan.dispatches) kernels.insert(dispatch.kernel);
         }
     }

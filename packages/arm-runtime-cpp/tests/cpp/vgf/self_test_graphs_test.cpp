@@ -14,7 +14,7 @@ TEST(SelfTestGraphs, RunOnTheirKernels) {
     for (const char* const kernel :
          {"convolution", "copy", "depthwise", "elementwise", "fft", "gather", "gemm", "pool",
           "reduce", "resize", "row", "scatter", "transpose"}) {
-        const TestGraph test = test_graph(kernel);
+        TestGraph test = test_graph(kernel);
         ResourceSlots slots;
         for (const Bytes& data : test.inputs) {
             slots.push_back({BUFFER_INPUTS, slots.size() << 20, data.size()});

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 import os
 import tempfile
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..compat.executorch import register_quantized_kernels
+from ..exir.pte import bounded_inputs
 from ..support.errors import UsageError
 from .files import read_program
 from .profile import Event, read_events
@@ -49,7 +51,7 @@ def run_pte(file: Path, arrays: Arrays, *, profile: bool = False) -> tuple[Array
         tensors = [torch.from_numpy(np.ascontiguousarray(array)) for array in arrays]
     except TypeError as error:
         raise UsageError(f"an input's elements are of a type that PyTorch does not have: {error}") from error
-    _check_inputs(file, method.metadata, tensors)
+    _check_inputs(file, method.metadata, tensors, bounded_inputs(pte))
     with _logged(f"running {file} failed"):
         results = method.execute(tensors)
     outputs = [result.numpy() if isinstance(result, torch.Tensor) else np.asarray(result) for result in results]
@@ -82,14 +84,17 @@ def _events(program: Any) -> list[Event]:
         return read_events(dump.read_bytes())
 
 
-def _check_inputs(file: Path, metadata: Any, tensors: list[Any]) -> None:
+def _check_inputs(file: Path, metadata: Any, tensors: list[Any], bounded: list[bool]) -> None:
     count = metadata.num_inputs()
     if count != len(tensors):
         raise UsageError(f"{file} has {count} inputs and {len(tensors)} --input were given")
     for index, tensor in enumerate(tensors):
         expected = metadata.input_tensor_meta(index)
-        if tuple(tensor.shape) != tuple(expected.sizes()):
-            raise UsageError(f"input {index} has shape {list(tensor.shape)}; {file} takes {list(expected.sizes())}")
+        shape, largest = tuple(tensor.shape), tuple(expected.sizes())
+        smaller = bounded[index] and len(shape) == len(largest) and all(map(operator.le, shape, largest))
+        if shape != largest and not smaller:
+            bound = "at most " if bounded[index] else ""
+            raise UsageError(f"input {index} has shape {list(shape)}; {file} takes {bound}{list(largest)}")
         dtype = _dtype(expected.dtype())
         if tensor.dtype != dtype:
             raise UsageError(f"input {index} is {tensor.dtype}; {file} takes {dtype}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from torch._guards import detect_fake_mode as detect_fake_mode
 from torch._ops import HigherOrderOperator as HigherOrderOperator
 from torch._ops import OpOverload as OpOverload
 from torch._subclasses.fake_tensor import FakeTensor as FakeTensor
+from torch._subclasses.fake_tensor import FakeTensorMode as FakeTensorMode
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import Graph, GraphModule
@@ -21,12 +23,14 @@ from torch.utils._pytree import tree_map as tree_map
 from torch.utils._pytree import tree_map_only as tree_map_only
 from torch.utils._pytree import tree_structure as tree_structure
 from torch.utils._pytree import tree_unflatten as tree_unflatten
+from torch.utils._sympy.value_ranges import ValueRanges
 
 # Of the names above:
 # - ``OpOverload`` and ``HigherOrderOperator`` are the types of what call_function nodes call. Without them operators
 #   cannot be told from functions of Python, nor from control flow.
 # - ``FakeTensor`` marks constants whose numbers ExecuTorch does not show, and those that torch.export has lost. Without
 #   it their numbers would be read as if they were there.
+# - ``FakeTensorMode`` makes tensors that have a size and no numbers. Without it no size may vary.
 # - ``detect_fake_mode``, ``make_fx`` and ``has_free_unbacked_symbols`` give shapes to what composite rules emit, and
 #   trace PyTorch's own decompositions. Without them no composite operator is quantized in parts.
 # - ``tree_...`` flatten arguments as torch.export does. Without them calibration data does not reach graph modules.
@@ -133,3 +137,90 @@ def register_quantized_decomposed() -> None:
     ``.pt2`` does not load in a process that has quantized nothing.
     """
     import torch.ao.quantization.fx._decomposed  # noqa: F401
+
+
+def symbolic_sizes(node: Any) -> list[torch.SymInt]:
+    """The dimensions of a node's tensor that are symbolic; none of what is no tensor.
+
+    Needs ``torch.SymInt`` in the shapes of ``meta["val"]``. Without it no size may vary.
+    """
+    meta = node.meta.get("val")
+    sizes: Any = meta.shape if isinstance(meta, torch.Tensor) else ()
+    return [size for size in sizes if not isinstance(size, int)]
+
+
+def size_symbol(size: torch.SymInt) -> str | None:
+    """The only symbol of a size that is the symbol, or a multiple of it and more; None if it is otherwise.
+
+    Needs ``SymInt.node.expr``, a sympy expression. Without it no size may vary.
+    """
+    expression = size.node.expr
+    names = sorted(str(symbol) for symbol in expression.free_symbols)
+    (symbol,) = expression.free_symbols if len(names) == 1 else (None,)
+    linear = symbol is not None and expression.is_polynomial(symbol) and expression.as_poly(symbol).degree() == 1
+    return names[0] if linear else None
+
+
+def int_bounds(program: ExportedProgram) -> dict[str, tuple[int, int]]:
+    """The least and the most of every symbol that has a most, of inputs that are multiples of a symbol too.
+
+    Needs ``ExportedProgram.range_constraints``, whose keys are sympy expressions. Without it no size may vary.
+    """
+    found: dict[str, tuple[int, int]] = {}
+    for known, bounds in sorted(program.range_constraints.items(), key=lambda item: str(item[0])):
+        symbols = list(known.free_symbols)
+        if len(symbols) != 1 or not known.is_polynomial(*symbols) or not bounds.upper.is_finite:
+            continue
+        if not bounds.lower.is_finite or bounds.upper >= 2**31 or (known in symbols and str(known) in found):
+            continue
+        factor, offset = known.as_poly(*symbols).all_coeffs() if known.as_poly(*symbols).degree() == 1 else (0, 0)
+        if factor > 0:  # of a multiple the bounds are those of the user; of its symbol PyTorch makes the least 2
+            least, most = -(-(int(bounds.lower) - int(offset)) // int(factor)), (int(bounds.upper) - offset) // factor
+            found[str(symbols[0])] = int(least), int(most)
+    return found
+
+
+def size_expression(size: torch.SymInt, values: Mapping[str, int]) -> Any:
+    """The size for values of its symbols, if it is a polynomial of those; otherwise itself.
+
+    Needs ``SymInt.node.expr``. Without it no size may vary.
+    """
+    expression = size.node.expr
+    symbols = expression.free_symbols
+    if not all(str(s) in values for s in symbols) or not expression.is_polynomial(*symbols):
+        return size
+    return int(expression.subs({s: values[str(s)] for s in symbols}))
+
+
+def note_least(program: ExportedProgram, least: dict[str, int]) -> None:
+    """Notes the least of every symbol of a program; of one that several programs have, the largest.
+
+    Needs ``ExportedProgram.range_constraints``. Without it no batch may be 1.
+    """
+    for symbol, (lower, _) in int_bounds(program).items():
+        least[symbol] = max(lower, least.get(symbol, 0))
+
+
+def restore_least(program: ExportedProgram, least: Mapping[str, int]) -> None:
+    """Gives symbols of a program the least that was noted of them: ExecuTorch makes 2 of 1.
+
+    Needs ``torch.utils._sympy.value_ranges``. Without it no batch may be 1.
+    """
+    for known, bounds in list(program.range_constraints.items()):
+        symbols = known.free_symbols
+        if not all(str(s) in least for s in symbols) or not known.is_polynomial(*symbols):
+            continue
+        lower = int(known.subs({s: least[str(s)] for s in symbols}))
+        if lower < bounds.lower:
+            program.range_constraints[known] = ValueRanges(lower, bounds.upper)
+
+
+def most(number: Any) -> float:
+    """The largest that a number can be, which may depend on a dynamic size.
+
+    Needs ``SymFloat.node.shape_env.bound_sympy``. Without it a softmax along a dynamic dimension is not quantized.
+    """
+    if not isinstance(number, torch.SymFloat | torch.SymInt):
+        return float(number)
+    upper = number.node.shape_env.bound_sympy(number.node.expr).upper
+    return float(upper) if upper.is_finite else math.inf

@@ -10,7 +10,8 @@ from executorch.exir.backend.backend_details import BackendDetails, PreprocessRe
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from torch.export import ExportedProgram
 
-from ..lowering.pipeline import lower
+from ..lowering.pipeline import Network
+from ..lowering.sized_analysis import lower_sizes
 from ..plugin.target import Target
 from ..tosa.graph import Graph
 from ..tosa.serializer import serialize
@@ -26,15 +27,26 @@ def preprocess(edge_program: ExportedProgram, compile_spec: ArmCompileSpec) -> P
         ToolError: the target's compiler failed.
     """
     target = compile_spec.target()
-    return PreprocessResult(processed_bytes=payload(lower(edge_program, target), target, compile_spec))
+    return PreprocessResult(processed_bytes=payload(lower_sizes(edge_program, target), target, compile_spec))
 
 
-def payload(graph: Graph, target: Target, compile_spec: ArmCompileSpec) -> bytes:
-    """Compiles a lowered graph for the target of ``compile_spec``, and leaves the artifacts that it asks for.
+def payload(network: Network, target: Target, compile_spec: ArmCompileSpec) -> bytes:
+    """Compiles what was lowered for the target of ``compile_spec``, and leaves the artifacts that it asks for.
+
+    Those of a network whose sizes vary are of its largest sizes.
 
     Raises:
         ToolError: the target's compiler failed.
     """
+    compiled = _compiled(network.graph, target, compile_spec)
+    if not network.symbols:
+        return compiled
+    assert target.sizes is not None and target.compile is not None
+    samples = [(point, target.compile(serialize(graph, target.tosa_spec), {})) for point, graph in network.samples]
+    return target.sizes(compiled, network.symbols, samples)
+
+
+def _compiled(graph: Graph, target: Target, compile_spec: ArmCompileSpec) -> bytes:
     mode = compile_spec.tosa_debug_mode
     tosa = serialize(graph, target.tosa_spec, locations=mode is ArmCompileSpec.DebugMode.TOSA)
     options: dict[str, str] = {}

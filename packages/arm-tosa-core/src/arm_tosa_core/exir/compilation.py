@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 
 from torch.export import ExportedProgram
 from torch.fx import Node
@@ -12,18 +12,17 @@ from ..aten.canonicalize import canonicalize
 from ..aten.decompose import decompose
 from ..aten.delegate_boundary import copy_shared, narrow_int64, needs_edits
 from ..compat.executorch import default_decompositions
-from ..lowering.analysis_result import Analysis, NodeCheck
+from ..lowering.analysis_result import Analysis
 from ..lowering.exported_program import NOTHING, Known, copy_with_twins, is_dequantize, is_int64_cast, is_quantize
 from ..lowering.regions import Region, each_region
 from ..lowering.rule_set import RuleSet
+from ..lowering.sized_analysis import Checks, analyse_sizes, sized_regions
 from ..lowering.support_analysis import analyse
+from ..lowering.varying_sizes import Sizes
 from ..plugin.target import Target
 from ..support.errors import NothingDelegatedWarning
 from ..tosa.rewrite import Stage
 from .report import Report
-
-#: Gives the reasons of a caller to keep nodes of a program on the CPU.
-Checks = Callable[[ExportedProgram], Sequence[NodeCheck]]
 
 
 class Compilation:
@@ -109,7 +108,14 @@ class Compilation:
             LoweringError: a rewrite broke a graph.
         """
         self.run()
-        yield from each_region(self.program, self.target, self.analysis)
+        if (sizes := self._sizes()) is not None:
+            yield from sized_regions(self.program, self.target, self.analysis, sizes, known=self._known)
+        else:
+            yield from each_region(self.program, self.target, self.analysis)
+
+    def _sizes(self) -> Sizes | None:
+        """What the program's sizes depend on, if they vary and the target's may."""
+        return Sizes.of(self.program) if self.target.sizes else None
 
     def _canonicalize(self) -> None:
         if self.editable:
@@ -123,8 +129,14 @@ class Compilation:
             self._analyse()
 
     def _analyse(self) -> None:
-        checks = self._checks(self.program)
-        self._analysis = analyse(self.program, self.target, checks, known=self._known, editable=self.editable)
+        known, editable = self._known, self.editable
+        if (sizes := self._sizes()) is not None:
+            self._analysis = analyse_sizes(
+                self.program, self.target, self._checks, sizes, known=known, editable=editable
+            )
+        else:
+            checks = self._checks(self.program)
+            self._analysis = analyse(self.program, self.target, checks, known=known, editable=editable)
 
     def _partition(self) -> None:
         if self.editable:

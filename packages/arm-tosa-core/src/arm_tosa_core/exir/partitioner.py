@@ -13,7 +13,7 @@ from torch.fx import Node
 from torch.fx.passes.operator_support import OperatorSupportBase
 
 from ..compat.executorch import register_quantized_kernels
-from ..compat.torch import OpOverload
+from ..compat.torch import OpOverload, note_least, restore_least
 from ..lowering.exported_program import copy_program, is_graph, real_constants
 from ..support.errors import NothingDelegatedWarning as NothingDelegatedWarning
 from ..tosa.rewrite import Stage
@@ -49,6 +49,7 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
         self._known: dict[tuple[str, torch.Size], torch.Tensor] = {}  # ExecuTorch shows partition() fake constants
         self._asked: list[tuple[Any, ...]] = []  # the nodes that ops_to_not_decompose saw, and what it said of them
         self._kept: list[OpOverload] = []
+        self._least: dict[str, int] = {}  # of dynamic sizes, before ExecuTorch changes it
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """Tags each region that the target takes as one delegate.
@@ -59,6 +60,7 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
         Warns:
             NothingDelegatedWarning: with the most frequent reason; ``report`` has all of them.
         """
+        restore_least(exported_program, self._least)
         compilation = self.compilation(exported_program, editable=False)
         analysis, self.report = compilation.run().analysis, compilation.checked_report()
         clear_artifacts(self.compile_spec.get_intermediate_path(), self.target)
@@ -79,6 +81,7 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
         if not nodes:  # an edge program: decided already
             return [], None
         if self._asked != asked:  # ExecuTorch asks twice
+            note_least(ep, self._least)
             accepted = self.compilation(ep, editable=False).run(Stage.LOWER).analysis.accepted
             taken = {n.target for n in nodes if n in accepted}
             self._kept = sorted(taken - {n.target for n in nodes if n not in accepted}, key=str)

@@ -52,3 +52,14 @@ def delegates(pte: bytes) -> list[Delegate]:
     except Exception as error:  # the parser of a damaged flatbuffer fails in any way it likes
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         raise UsageError(f"damaged ExecuTorch program of {len(pte)} bytes, compile it again: {reason}") from error
+
+
+def bounded_inputs(pte: bytes, method: str = "forward") -> list[bool]:
+    """For each input of a method whether its sizes may be smaller than what the program says.
+
+    Args:
+        pte: a program that ``delegates`` reads.
+    """
+    (plan,) = (plan for plan in read_program(pte).execution_plan if plan.name == method)
+    tensors = (plan.values[index].val for index in plan.inputs)
+    return [getattr(getattr(tensor, "shape_dynamism", None), "name", "STATIC") != "STATIC" for tensor in tensors]

@@ -68,7 +68,7 @@ def _placeholder(graph: Graph, node: Node) -> Node:
 
 def _empty(graph: Graph, node: Node) -> Node:
     meta = node.meta["val"]
-    arguments = (list(meta.shape), list(meta.stride()))
+    arguments = ([n if isinstance(n, int) else 1 for n in meta.shape], [1] * meta.dim())
     new: Node = graph.call_function(torch.ops.aten.empty_strided.default, arguments, {"dtype": meta.dtype})
     new.meta["val"] = meta
     return new

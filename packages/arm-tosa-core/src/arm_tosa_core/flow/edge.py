@@ -32,7 +32,7 @@ def lower_to_edge(
     clear_artifacts(compile_spec.get_intermediate_path(), target)
     calls = []
     for region in compilation.regions():
-        compiled = payload(region.graph, target, compile_spec)
+        compiled = payload(region, target, compile_spec)
         calls.append(Call(lowered_module(region, compiled, compile_spec, program), region.inputs, region.outputs))
     outer = with_delegates(program, compilation.analysis, calls)
     return to_edge(outer, compile_config=edge_config()), report

@@ -6,6 +6,7 @@ import copy
 import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -20,7 +21,7 @@ from torch.export.graph_signature import (
     OutputSpec,
     TensorArgument,
 )
-from torch.fx import Node
+from torch.fx import Graph, Node
 
 from ..compat.torch import FakeTensor, is_mutable, program_like
 from ..tosa.ir import Origin
@@ -40,6 +41,8 @@ NOTHING: Known = MappingProxyType({})
 CONSTANT_INPUTS = frozenset({InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR})
 #: Key in the meta of a buffer's node: the graph writes to it.
 WRITTEN = "arm_written"
+#: Key in the meta of a node: its value with symbolic sizes, where ``val`` has those of one size.
+SYMBOLIC = "arm_symbolic"
 
 
 def constants(program: ExportedProgram, known: Known = NOTHING) -> dict[str, torch.Tensor]:
@@ -66,6 +69,11 @@ def is_constant(node: Node) -> bool:
 def is_graph(node: Node) -> bool:
     """Whether a node is a graph that an operator runs, such as the body of a loop."""
     return node.op == "get_attr" and "val" not in node.meta
+
+
+def is_size(node: Node) -> bool:
+    """Whether a node computes a size, in a program whose sizes vary (``varying_sizes``), at one of them."""
+    return isinstance(node.meta.get("val"), int)
 
 
 def stand_in(tensor: torch.Tensor) -> torch.Tensor:
@@ -111,13 +119,24 @@ def copy_with_twins(program: ExportedProgram) -> tuple[ExportedProgram, dict[Nod
     made: ExportedProgram = program_like(
         program,
         graph,
-        copy.deepcopy(program.graph_signature),
+        _signature(program, graph),
         root=program.graph_module,
         state_dict=dict(program.state_dict),  # ExecuTorch removes what goes into delegates
         example_inputs=program.example_inputs,
         constants=dict(program.constants),
     )
     return made, twins
+
+
+def _signature(program: ExportedProgram, graph: Graph) -> ExportGraphSignature:
+    """A copy of the program's signature for a copy of its graph; outputs by the nodes that make them now."""
+    made: ExportGraphSignature = copy.deepcopy(program.graph_signature)
+    (output,) = graph.find_nodes(op="output")
+    made.output_specs = [
+        replace(spec, arg=replace(spec.arg, name=node.name)) if isinstance(node, Node) else spec
+        for spec, node in zip(made.output_specs, output.args[0], strict=True)
+    ]
+    return made
 
 
 def plain_signature(inputs: Iterable[Node], outputs: Iterable[Node]) -> ExportGraphSignature:
@@ -185,7 +204,7 @@ def whence(program: ExportedProgram, size: Any) -> str:
     """Which dimension of which input makes a symbolic size, such as ``dimension 0 of input x is s77``."""
     symbols = size.node.expr.free_symbols if isinstance(size, torch.SymInt) else set()
     for node in program.graph.find_nodes(op="placeholder"):
-        meta = node.meta.get("val")
+        meta = node.meta.get(SYMBOLIC, node.meta.get("val"))
         for i, n in enumerate(meta.shape if isinstance(meta, torch.Tensor) else ()):
             if isinstance(n, torch.SymInt) and n.node.expr.free_symbols & symbols:
                 return f"dimension {i} of input {node.name} is {n}"

@@ -24,7 +24,7 @@ from .aten_calls import map_arguments
 from .builder import Builder
 from .complex_numbers import find_complex, is_complex
 from .cut import cut
-from .exported_program import attribute, is_dequantize, is_quantize, origin, source_line, stand_in, whence
+from .exported_program import attribute, is_dequantize, is_quantize, is_size, origin, source_line, stand_in, whence
 from .loops import lower_loop
 from .operator_names import canonical, is_reproducible
 from .program_facts import Facts
@@ -147,6 +147,11 @@ class Lowering:
             self.inputs.add(new)
 
     def _lowered(self, node: Node) -> Any:
+        meta = node.meta.get("val")
+        if is_size(node):
+            return meta
+        if isinstance(meta, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            raise Rejected("computes a number from sizes that vary", "export with these sizes fixed")
         if node.op == "placeholder":
             return self._placeholder(node)
         if node.op == "get_attr":
@@ -174,7 +179,7 @@ class Lowering:
             return self._table(function) if node is function.last else Part(function.last)
         args = torch.fx.map_arg(node.args, self.values.__getitem__)
         kwargs = torch.fx.map_arg(node.kwargs, self.values.__getitem__)
-        inputs = [self.values[n] for n in node.all_input_nodes]
+        inputs = [v for n in node.all_input_nodes if not isinstance(v := self.values[n], int)]
         name = canonical(node.target)
         rule = find_complex(name, self.rules) if any(map(is_complex, inputs)) else self.rules.find(name)
         if not all(isinstance(v, (Value, Complex)) for v in inputs):
@@ -185,7 +190,6 @@ class Lowering:
             return self._evaluate(node, args, kwargs)
         if rule is None:
             raise self.rules.missing(name)
-        meta = node.meta.get("val")
         for tensor in meta if isinstance(meta, (list, tuple)) else [meta]:
             if isinstance(tensor, torch.Tensor):
                 self._static_shape(tensor)
@@ -231,7 +235,8 @@ class Lowering:
         for size in meta.shape:
             if not isinstance(size, int):
                 why = f"has a dynamic shape: {whence(self.program, size)}"
-                raise Rejected(why, "export with static shapes, one program per shape")
+                fix = "give it a bound that the target takes (torch.export.Dim with max), or export with static shapes"
+                raise Rejected(why, fix)
         return tuple(meta.shape)
 
     def _apply(self, rule: Rule, node: Node, args: Any, kwargs: Any, inputs: list[Value]) -> Any:

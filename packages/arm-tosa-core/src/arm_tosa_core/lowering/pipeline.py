@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
 from torch.export import ExportedProgram
 
-from ..plugin.target import Target
+from ..plugin.target import Symbol, Target
 from ..rewrites import REWRITES
 from ..tosa.graph import Graph
 from ..tosa.rewrite import Stage
 from ..tosa.rewrite_engine import finish, run_rewrites
 from ..tosa.verifier import verify
 from .lowering import Lowering
+
+
+@dataclass
+class Network:
+    """What a payload is made of: a verified TOSA graph.
+
+    Args:
+        graph: at the largest sizes, if sizes vary.
+        symbols: what sizes depend on; none if they are fixed.
+        samples: at least one, where there are symbols: values of them, and the graph for these.
+    """
+
+    graph: Graph
+    symbols: tuple[Symbol, ...] = ()
+    samples: list[tuple[Mapping[str, int], Graph]] = field(default_factory=list)
 
 
 def lower(program: ExportedProgram, target: Target) -> Graph:

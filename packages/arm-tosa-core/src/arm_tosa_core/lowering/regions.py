@@ -13,17 +13,16 @@ from ..tosa.graph import Graph
 from ..tosa.ir import Op, Tensor
 from .analysis_result import Analysis
 from .cut import NotApartError, cut
-from .exported_program import is_graph
+from .exported_program import is_graph, is_size
 from .lowering import Lowering
-from .pipeline import legalize
+from .pipeline import Network, legalize
 from .program_facts import Facts
 
 
-@dataclass
-class Region:
-    """One delegate: a verified TOSA graph, and the nodes of the program that it reads and makes."""
+@dataclass(kw_only=True)
+class Region(Network):
+    """One delegate, and the nodes of the program that it reads and makes."""
 
-    graph: Graph
     inputs: list[Node]
     outputs: list[Node]
 
@@ -54,7 +53,7 @@ def each_region(program: ExportedProgram, target: Target, analysis: Analysis) ->
         except NotApartError:
             facts = facts or Facts(program, target)
             graph = _lowered_again(part, Lowering(program, target, facts), analysis)
-        yield Region(legalize(graph, target), part.inputs, part.outputs)
+        yield Region(graph=legalize(graph, target), inputs=part.inputs, outputs=part.outputs)
 
 
 def _parts(program: ExportedProgram, analysis: Analysis) -> list[_Part]:
@@ -62,10 +61,11 @@ def _parts(program: ExportedProgram, analysis: Analysis) -> list[_Part]:
     parts = {number: _Part(number) for number in sorted(set(analysis.accepted.values()))}
     for node in program.graph.nodes:
         home = analysis.accepted.get(node)
-        readers = dict.fromkeys(analysis.accepted.get(user) for user in node.users)
+        users = [user for user in node.users if not (is_size(user) and user in analysis.accepted)]  # its size is known
+        readers = dict.fromkeys(analysis.accepted.get(user) for user in users)
         if home is not None:
             parts[home].ops += lowering.emitted[node]
-        if node in analysis.constant or is_graph(node):  # every region has its own
+        if node in analysis.constant or is_graph(node) or is_size(node):  # every region has its own
             continue
         if home is not None and readers.keys() - {home}:
             parts[home].outputs.append(node)
@@ -105,7 +105,7 @@ def _lowered_again(part: _Part, lowering: Lowering, analysis: Analysis) -> Graph
     for node in lowering.program.graph.nodes:
         if node in given:
             lowering.take(node)
-        elif node in inside or (is_graph(node) and any(user in inside for user in node.users)):
+        elif node in inside or is_size(node) or (is_graph(node) and any(user in inside for user in node.users)):
             lowering.lower(node)
     lowering.graph.outputs += map(lowering.output, part.outputs)
     return cut(lowering.graph.ops, {t: t for t in lowering.graph.inputs}, lowering.graph.outputs)

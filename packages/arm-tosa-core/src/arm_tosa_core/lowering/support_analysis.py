@@ -121,6 +121,8 @@ class _Outside(Exception):
 
 
 def _known(value: Any) -> bool:
+    if isinstance(value, int):  # a size, which any region can compute
+        return True
     if isinstance(value, (tuple, list)):
         return bool(value) and all(_known(v) for v in value)
     return isinstance(value, Value) and value.is_const

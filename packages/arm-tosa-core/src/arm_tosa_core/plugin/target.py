@@ -25,6 +25,15 @@ Step = Mapping[str, str | int]
 
 
 @dataclass(frozen=True)
+class Symbol:
+    """A size that a run chooses, such as that of a batch: a dynamic dimension of ``torch.export``."""
+
+    name: str
+    least: int
+    most: int
+
+
+@dataclass(frozen=True)
 class Preferences:
     """Which of several ways to say the same in TOSA suits a target. All of them are right on every target.
 
@@ -35,11 +44,13 @@ class Preferences:
             where they are quantized; of larger ones it is taken by sums along the axes.
         most_repeated_indices: indices at most with which reals are gathered without a TRANSPOSE; they are repeated for
             every element of the axes before the one that is indexed.
+        square_images: the rows that a linear layer takes are an image as near to a square as can be; otherwise a line.
     """
 
     addition_shifts: Mapping[int, int] = field(default_factory=lambda: {8: 19, 16: 14}, hash=False)
     largest_mean_window: int = 64
     most_repeated_indices: int = 1 << 12
+    square_images: bool = True
 
 
 @dataclass(frozen=True)
@@ -68,6 +79,8 @@ class Target:
             default. For targets whose payload is planned where it runs.
         preferences: which of several ways to say the same in TOSA suits it.
         health: what it needs of this machine, to compile and to run: lines of ``arm-tosa doctor``.
+        sizes: puts together what ``compile`` made of one program at the most of every symbol, and at other values of
+            them (at least one), so that it runs at all values within their bounds. None: sizes are fixed.
     """
 
     name: str
@@ -88,6 +101,7 @@ class Target:
     plan: Callable[[bytes, str | None], Sequence[Step]] | None = None
     preferences: Preferences = field(default_factory=Preferences)
     health: Sequence[HealthCheck] = ()
+    sizes: Callable[[bytes, Sequence[Symbol], Sequence[tuple[Mapping[str, int], bytes]]], bytes] | None = None
 
     @property
     def tosa_spec(self) -> TosaSpecification:

@@ -18,6 +18,7 @@ from ..compat.torch import (
     has_free_unbacked_symbols,
     is_mutable,
     make_fx,
+    most,
     schema_of,
 )
 from ..lowering.aten_calls import AtenCalls, map_arguments
@@ -69,7 +70,7 @@ class AtenBuilder:
         return AtenValue(self._known[view])
 
     def within(self, value: AtenValue, low: float, high: float) -> AtenValue:
-        value.node.meta[KNOWN] = (low, high)
+        value.node.meta[KNOWN] = (low, most(high))
         return value
 
     def range_of_interest(self, value: AtenValue, low: float, high: float) -> AtenValue:

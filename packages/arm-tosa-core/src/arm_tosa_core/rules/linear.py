@@ -26,15 +26,15 @@ def linear(b: OpBuilder, x: Value, weight: Value, bias: Value | None = None) -> 
     rows = x.size // inputs
     order = list(inverse(x.axes)) if x.axes[-1] == x.rank - 1 else list(range(x.rank))
     x = b.TRANSPOSE(x, order)
-    image = b.RESHAPE(x, _image(rows, inputs))
+    image = b.RESHAPE(x, _image(rows, inputs, b.preferences.square_images))
     kernel = b.RESHAPE(weight, [outputs, 1, 1, inputs])
     y = b.conv("CONV2D", image, kernel, bias, stride=(1, 1), pad=(0, 0, 0, 0), dilation=(1, 1))
     return b.TRANSPOSE(b.RESHAPE(y, [*x.shape[:-1], outputs]), inverse(tuple(order)))
 
 
-def _image(rows: int, channels: int) -> list[int]:
+def _image(rows: int, channels: int, square: bool) -> list[int]:
     """An image of ``rows`` pixels, as near to a square as its divisors allow: accelerators work in square blocks."""
-    height = max(h for h in range(1, int(rows**0.5) + 1) if rows % h == 0)
+    height = max(h for h in range(1, int(rows**0.5) + 1) if rows % h == 0) if square else 1
     return [1, height, rows // height, channels]
 
 

@@ -158,8 +158,9 @@ TEST(Planner, ProgramsCallNoMoreThanTheySay) {
     Builder large;
     const uint32_t x = large.input(kF32, {8});
     large.output(large.add(TOSAERF, {large.add(TOSASIN, {x}, kF32, {8})}, kF32, {8}));
-    EXPECT_LT(small.plan().dispatches[0].spirv.size(), large.plan().dispatches[0].spirv.size());
-    EXPECT_LT(large.plan().dispatches[0].spirv.size(), find_kernel("elementwise", false).count / 2);
+    EXPECT_LT(small.plan().dispatches[0].spirv->size(), large.plan().dispatches[0].spirv->size());
+    EXPECT_LT(large.plan().dispatches[0].spirv->size(),
+              find_kernel("elementwise", false).count / 2);
 }
 
 TEST(Planner, TensorsBeyondTwoGigabytesAreRefused) {

@@ -1,0 +1,157 @@
+"""What of a program whose sizes vary a target takes, and its regions: lowered at several sizes, and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from ..compat.torch import size_symbol, symbolic_sizes
+from ..plugin.target import Target
+from ..support.errors import LoweringError, Rejected
+from ..tosa.graph import Graph
+from .analysis_result import Analysis, NodeCheck
+from .exported_program import NOTHING, Known
+from .pipeline import Network, lower
+from .regions import Region, each_region
+from .size_dependence import Dependence
+from .support_analysis import analyse
+from .varying_sizes import Point, Sizes
+
+#: Gives the reasons of a caller to keep nodes of a program on the CPU.
+Checks = Callable[[ExportedProgram], Sequence[NodeCheck]]
+
+_OUTSIDE = Rejected("stays on the CPU at other sizes")
+_FIX = "export with this size fixed, or pad to it"
+
+
+def analyse_sizes(
+    program: ExportedProgram, target: Target, checks: Checks, sizes: Sizes, *, known: Known, editable: bool
+) -> Analysis:
+    """As ``analyse``: of the nodes that the target takes at every size, and lowers to the same operators.
+
+    The result has what was lowered at the largest sizes.
+    """
+    target = for_sizes(target)
+    points = [sizes.bound, *sizes.samples()]
+    refused: dict[Node, Rejected] = {}
+    while True:
+        made: list[Analysis] = []
+        for point in points:
+            accepted = made[0].accepted if made else None
+            made.append(_analysis_at(program, target, checks, sizes, point, refused, accepted, known, editable)[1])
+        found = _different(made, points)
+        if not found:
+            return made[0]
+        refused.update(found)
+
+
+def sized_regions(
+    program: ExportedProgram, target: Target, analysis: Analysis, sizes: Sizes, *, known: Known = NOTHING
+) -> Iterator[Region]:
+    """As ``each_region``, with the graph of each region at other sizes.
+
+    Raises:
+        LoweringError: a rewrite broke a graph, or makes another of it at another size.
+    """
+    target = for_sizes(target)
+    points = [sizes.bound, *sizes.samples()]
+    regions: list[list[Region]] = []
+    for point in points:
+        back, made = _analysis_at(
+            program, target, lambda program: (), sizes, point, {}, analysis.accepted, known, False, own=True
+        )
+        found = list(each_region(made.lowering.program, target, made))
+        regions.append(
+            [replace(r, inputs=[back[n] for n in r.inputs], outputs=[back[n] for n in r.outputs]) for r in found]
+        )
+    for same in zip(*regions, strict=True):
+        network = _network(same[0].inputs, sizes, points, [region.graph for region in same])
+        yield replace(same[0], symbols=network.symbols, samples=network.samples)
+
+
+def lower_sizes(program: ExportedProgram, target: Target) -> Network:
+    """As ``lower``: the graph at the largest sizes, and at others if sizes vary.
+
+    Raises:
+        LoweringError: as ``lower``; or it becomes another graph at another size.
+    """
+    sizes = Sizes.of(program) if target.sizes else None
+    if sizes is None:
+        return Network(lower(program, target))
+    points = [sizes.bound, *sizes.samples()]
+    graphs = [lower(sizes.at(program, point)[0], for_sizes(target)) for point in points]
+    return _network(program.graph.find_nodes(op="placeholder"), sizes, points, graphs)
+
+
+def for_sizes(target: Target) -> Target:
+    """The target, when graphs must be the same at all sizes."""
+    return replace(target, preferences=replace(target.preferences, square_images=False))
+
+
+def _network(inputs: Sequence[Node], sizes: Sizes, points: Sequence[Point], graphs: Sequence[Graph]) -> Network:
+    """Of what a network's inputs say of the symbols, the graphs at different values; the first is the largest."""
+    said = {size_symbol(size) for node in inputs for size in symbolic_sizes(node)}
+    symbols = tuple(symbol for symbol in sizes.symbols if symbol.name in said)
+    own: list[Point] = [{symbol.name: point[symbol.name] for symbol in symbols} for point in points]
+    try:
+        Dependence(own).check(graphs)
+    except Rejected as why:
+        raise LoweringError(f"a part whose sizes vary {why}") from why
+    different = [i for i, point in enumerate(own) if point not in own[:i]]
+    return Network(graphs[0], symbols, [(own[i], graphs[i]) for i in different[1:]])
+
+
+def _analysis_at(
+    program: ExportedProgram,
+    target: Target,
+    checks: Checks,
+    sizes: Sizes,
+    point: Point,
+    refused: Mapping[Node, Rejected],
+    accepted: Mapping[Node, int] | None,
+    known: Known,
+    editable: bool,
+    own: bool = False,
+) -> tuple[dict[Node, Node], Analysis]:
+    """The analysis at one point, of the program, or of the copy (``own``); and the node of each copy.
+
+    Args:
+        refused: nodes to refuse.
+        accepted: refuse all but these; None: none for that.
+    """
+    twin, twins = sizes.at(program, point)
+    back = {new: old for old, new in twins.items()}
+
+    def check(node: Node) -> Rejected | None:
+        old = back[node]
+        return refused.get(old) or (None if accepted is None or old in accepted else _OUTSIDE)
+
+    made = analyse(twin, target, [*checks(twin), check], known=known, editable=editable)
+    return back, made if own else made.of_copy(program, back)
+
+
+def _different(made: Sequence[Analysis], points: Sequence[Point]) -> dict[Node, Rejected]:
+    """Nodes that the target takes at the largest sizes, and otherwise or not at all at others."""
+    dependence = Dependence(points)
+    found: dict[Node, Rejected] = {}
+    for node in made[0].accepted:
+        for analysis, point in zip(made[1:], points[1:], strict=True):
+            if node not in analysis.accepted:
+                why = analysis.rejected.get(node, _OUTSIDE)
+                at = ", ".join(f"{name} = {value}" for name, value in point.items())
+                found.setdefault(node, Rejected(f"is not taken where {at}: {why.reason}", _FIX))
+        if node in found:
+            continue
+        emitted = [analysis.lowering.emitted[node] for analysis in made]
+        if len({len(ops) for ops in emitted}) != 1:
+            counts = " or ".join(dict.fromkeys(str(len(ops)) for ops in emitted))
+            found[node] = Rejected(f"depends on a dynamic size: it becomes {counts} operators", _FIX)
+            continue
+        for ops in zip(*emitted, strict=True):
+            if (what := dependence.difference(ops)) is not None:
+                found[node] = Rejected(f"depends on a dynamic size: it {what}", _FIX)
+                break
+    return found

@@ -1,0 +1,44 @@
+"""What follows a VGF whose sizes vary: their symbols, and its graph at other sizes.
+
+Readers of VGF see the program at its largest sizes: the block is in none of the file's sections. Our runtime reads the
+same numbers in ``sizes_block.hpp``.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+
+from arm_tosa_core.plugin.target import Symbol
+
+_MAGIC = b"ARMSIZE1"
+
+
+def with_sizes(vgf: bytes, symbols: Sequence[Symbol], samples: Sequence[tuple[Mapping[str, int], bytes]]) -> bytes:
+    """The VGF with the block behind it.
+
+    Args:
+        vgf: the program at the most of every symbol.
+        symbols: what sizes depend on.
+        samples: values of the symbols, and the VGF of the same program for them.
+    """
+    block = struct.pack("<I", len(symbols))
+    for symbol in symbols:
+        name = symbol.name.encode()
+        block += struct.pack("<III", symbol.least, symbol.most, len(name)) + _padded(name)
+    block += struct.pack("<I", len(samples))
+    for values, sample in samples:
+        table = _module_table(sample)
+        block += struct.pack(f"<{len(symbols)}I", *(values[symbol.name] for symbol in symbols))
+        block += struct.pack("<I", len(table)) + _padded(table)
+    return vgf + block + struct.pack("<Q", len(block)) + _MAGIC
+
+
+def _module_table(vgf: bytes) -> bytes:
+    """The section with the graph's code; constants are in another, and the same for all sizes."""
+    offset, size = struct.unpack_from("<QQ", vgf, 16)
+    return vgf[offset : offset + size]
+
+
+def _padded(data: bytes) -> bytes:
+    return data + bytes(-len(data) % 4)
