@@ -118,7 +118,7 @@ EngineKind engine_named(const std::string& name);
 enum class Tuning : uint8_t {
     kOn,      ///< on GPUs
     kOff,     ///< the variants that are fast on most devices; what was found before counts still
-    kAlways,  ///< on software renderers as well
+    kAlways,  ///< each load goes on with what is left; on software renderers as well
 };
 
 /// The tuning of that name: "on", "off", "always"; "1" and "0" are on and off. Throws Error.

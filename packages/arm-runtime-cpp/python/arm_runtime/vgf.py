@@ -200,7 +200,7 @@ class Session:
             1.1 device) or ``layer`` (Arm's emulation layer). Without: as the environment variable ``ARM_VGF_ENGINE``
             says, else native if a device can, else compute.
         tune: when variants of kernels are timed at the first load of a program, to run the fastest: ``on`` (on GPUs),
-            ``off``, or ``always`` (on software renderers too). Without: as the environment variable ``ARM_VGF_TUNE``
+            ``off``, or ``always`` (every load; on software renderers too). Without: as the environment variable ``ARM_VGF_TUNE``
             says, else ``on``. Outputs do not depend on it.
 
     Attributes:

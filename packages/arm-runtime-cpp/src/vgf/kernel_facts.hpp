@@ -16,7 +16,7 @@ class KernelFacts {
 
     struct Choice {
         size_t variant = 0;
-        size_t tried = 1;  ///< variants that were measured, of a search that may have ended early
+        size_t tried = 1;  ///< variants that need no more measuring
     };
     Choice choice(const char* kernel, const std::string& key) const;
     void set_choice(const char* kernel, const std::string& key, const Choice& choice);

@@ -26,8 +26,9 @@ using Times = std::map<Key, double>;
 
 class Search {
   public:
-    Search(Device& device, const Program& program, DeviceTraits traits)
-        : device_(device), program_(program), traits_(std::move(traits)) {}
+    /// `once`: what the time does not suffice for is not tried by later loads either.
+    Search(Device& device, const Program& program, DeviceTraits traits, bool once)
+        : device_(device), program_(program), traits_(std::move(traits)), once_(once) {}
 
     /// `engine` has the variants that the facts name; it is returned if nothing is left to try.
     std::unique_ptr<Engine> better_than(std::unique_ptr<Engine> engine) {
@@ -49,7 +50,8 @@ class Search {
             try_variant(variant, best);
             longest_ = std::max(longest_, now() - round);
         }
-        for (const auto& [key, choice] : open_) {
+        for (auto& [key, choice] : open_) {
+            if (once_) choice.tried = counts_.at(key);
             device_.facts().set_choice(key.first.c_str(), key.second, choice);
         }
         return make_compute_engine(device_, program_, traits_);
@@ -121,6 +123,7 @@ class Search {
     Device& device_;
     const Program& program_;
     DeviceTraits traits_;
+    bool once_;
     std::map<Key, KernelFacts::Choice> open_;
     std::map<Key, size_t> counts_;
     size_t most_ = 0;
@@ -148,7 +151,8 @@ std::unique_ptr<Engine> make_tuned_engine(Device& device, const Program& program
     const bool tuned =
         options.tuning == Tuning::kAlways || (options.tuning == Tuning::kOn && !device.is_cpu());
     if (!tuned || options.test.variant >= 0) return engine;
-    return Search(device, program, traits).better_than(std::move(engine));
+    return Search(device, program, traits, options.tuning == Tuning::kOn)
+        .better_than(std::move(engine));
 }
 
 }  // namespace arm_runtime::vgf

@@ -17,16 +17,11 @@ TEST(Formats, HaveTypesWithNamesAndSizes) {
         size_t size;
     };
     constexpr Row kRows[] = {
-        {kFormatBool, "bool", 1},
-        {VK_FORMAT_R8_SINT, "int8", 1},
-        {VK_FORMAT_R8_UINT, "uint8", 1},
-        {VK_FORMAT_R16_SINT, "int16", 2},
-        {VK_FORMAT_R16_UINT, "uint16", 2},
-        {VK_FORMAT_R32_SINT, "int32", 4},
-        {VK_FORMAT_R32_UINT, "uint32", 4},
-        {VK_FORMAT_R16_SFLOAT, "float16", 2},
-        {kFormatBFloat16, "bfloat16", 2},
-        {VK_FORMAT_R32_SFLOAT, "float32", 4},
+        {kFormatBool, "bool", 1},          {VK_FORMAT_R8_SINT, "int8", 1},
+        {VK_FORMAT_R8_UINT, "uint8", 1},   {VK_FORMAT_R16_SINT, "int16", 2},
+        {VK_FORMAT_R16_UINT, "uint16", 2}, {VK_FORMAT_R32_SINT, "int32", 4},
+        {VK_FORMAT_R32_UINT, "uint32", 4}, {VK_FORMAT_R16_SFLOAT, "float16", 2},
+        {kFormatBFloat16, "bfloat16", 2},  {VK_FORMAT_R32_SFLOAT, "float32", 4},
     };
     for (const Row& row : kRows) {
         const std::optional<DataType> type = type_of(row.format);
