@@ -200,8 +200,8 @@ class Session:
             1.1 device) or ``layer`` (Arm's emulation layer). Without: as the environment variable ``ARM_VGF_ENGINE``
             says, else native if a device can, else compute.
         tune: when variants of kernels are timed at the first load of a program, to run the fastest: ``on`` (on GPUs),
-            ``off``, or ``always`` (every load; on software renderers too). Without: as the environment variable ``ARM_VGF_TUNE``
-            says, else ``on``. Outputs do not depend on it.
+            ``off``, or ``always`` (every load; on software renderers too). Without: as the environment variable
+            ``ARM_VGF_TUNE`` says, else ``on``. Outputs do not depend on it.
 
     Attributes:
         device: the device's name.
