@@ -66,6 +66,11 @@ def _transposed_table(m: Maker) -> Tensor:
     return m.op("TABLE", m.op("TRANSPOSE", m.input(I8, *_SHAPE), perms=[0, 3, 1, 2]), m.random(I8, -128, 128, 256))
 
 
+def _transposed_reshaped_table(m: Maker) -> Tensor:
+    moved = m.op("TRANSPOSE", m.input(I8, 1, 8, 8, 16), perms=[0, 3, 1, 2])
+    return m.op("TABLE", m.op("RESHAPE", moved, m.graph.shape((1, 8, 16, 8))), m.random(I8, -128, 128, 256))
+
+
 def _matmul(m: Maker) -> Tensor:
     return m.op("MATMUL", m.input(I8, 1, 65537, 2), m.input(I8, 1, 2, 1), m.const(I8, [0]), m.const(I8, [0]))
 
@@ -437,5 +442,6 @@ ROWS = {
     "PAD of channels, then a RESCALE of each, U65": Row(_rescale_padded, "ethos-u65-256"),
     "PAD of channels, then a RESCALE of each, U85": Row(_rescale_padded, "ethos-u85-512"),
     "transposed table": Row(_transposed_table, "ethos-u55-32"),
+    "transposed, reshaped table": Row(_transposed_reshaped_table, "ethos-u55-32"),
     "two RESCALEs of an INT48 accumulator": Row(_two_rescales, "ethos-u85-256", off=1),
 }  # fmt: skip
