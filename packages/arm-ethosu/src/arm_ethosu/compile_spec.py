@@ -11,6 +11,7 @@ from arm_tosa_core.exir.compile_spec import ArmCompileSpec
 from arm_tosa_core.support.errors import ToolError, UsageError
 
 from .accelerators import DEFAULTS, family_of
+from .estimate import Estimate
 from .ethos_u_target import ethos_u_target
 from .vela_flags import split, without_ours
 from .vela_ini import DEFAULT_INI, VelaIni, locate
@@ -87,6 +88,7 @@ class EthosUCompileSpec(ArmCompileSpec):
             self.accelerator,
             partial(_compile, **options),
             partial(_estimate, **options),
+            Estimate(options),
             partial(EthosUCompileSpec, self.accelerator),
         )
 

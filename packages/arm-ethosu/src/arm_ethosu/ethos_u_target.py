@@ -12,6 +12,7 @@ from arm_tosa_core.support.errors import ToolError
 
 from .accelerators import DEFAULTS, family_of
 from .constraints import checks_for
+from .estimate import Estimate
 from .rewrites import rewrites_for
 
 if TYPE_CHECKING:
@@ -34,12 +35,13 @@ def ethos_u_target(
     accelerator: str,
     compile: Callable[[bytes, Mapping[str, str]], bytes],
     estimate: Callable[[bytes], Mapping[str, float]],
+    choices: Estimate,
     compile_spec: Callable[..., ArmCompileSpec],
 ) -> Target:
     """The target for one accelerator.
 
     Args:
-        compile, estimate: Vela, bound to its options.
+        compile, estimate, choices: Vela, bound to its options; ``choices`` rates parts of graphs.
         compile_spec: makes the compile spec of the accelerator with other options.
     """
     family = family_of(accelerator)
@@ -48,7 +50,7 @@ def ethos_u_target(
         name=accelerator,
         spec=DEFAULTS[family].tosa_spec,
         checks=checks_for(family),
-        rewrites=rewrites_for(accelerator),
+        rewrites=rewrites_for(accelerator, choices),
         compile=compile,
         estimate=estimate,
         run=_run if find_spec("arm_runtime") else None,

@@ -6,16 +6,30 @@
 from __future__ import annotations
 
 from arm_tosa_core.tosa.rewrite import Rewrite
+from arm_tosa_core.tosa.specification import TosaSpecification
 
-from ..accelerators import family_of
+from ..accelerators import DEFAULTS, family_of
+from ..constraints import checks_for
+from ..estimate import Estimate
+from .by_estimate import Choice
 from .catalogue import ROWS
 
 
-def rewrites_for(accelerator: str) -> tuple[Rewrite, ...]:
+def rewrites_for(accelerator: str, estimate: Estimate | None = None) -> tuple[Rewrite, ...]:
     """The rewrites for an accelerator: what Vela gets wrong differs between families, and with their on-chip memory.
+
+    Args:
+        estimate: what chooses among those that may be slower; without, none of them is made.
 
     Raises:
         UsageError: there is no such accelerator.
     """
     family = family_of(accelerator)
-    return tuple(row.on_accelerator(accelerator) for row in ROWS if family in row.on)
+    rows = [row for row in ROWS if family in row.on]
+    others = [row.on_accelerator(accelerator) for row in rows if not isinstance(row.rewrite, Choice)]
+    if estimate is None:
+        return tuple(others)
+    spec = TosaSpecification.create_from_string(DEFAULTS[family].tosa_spec)
+    checks = checks_for(family)
+    choices = [row.rewrite for row in rows if isinstance(row.rewrite, Choice)]
+    return (*others, *(choice.where_faster(estimate, spec, checks, others) for choice in choices))

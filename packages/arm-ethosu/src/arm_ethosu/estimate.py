@@ -1,0 +1,86 @@
+"""Vela's cycles of small graphs, by which rewrites choose: asked once for each, and then kept on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from arm_tosa_core.flow import cache as lowered_programs
+from arm_tosa_core.support.atomic_files import write_atomic
+from arm_tosa_core.support.errors import ToolError, UsageError
+from arm_tosa_core.support.external_tools import find_tool
+
+from . import vela
+from .vela_ini import locate
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What Vela estimates with the options of one compile spec.
+
+    Args:
+        options: arguments of ``vela.compile`` but for the flatbuffer and the folder of its artifacts.
+    """
+
+    options: Mapping[str, Any]
+    _known: dict[str, float | None] = field(default_factory=dict, compare=False, repr=False)
+
+    def cycles(self, graphs: Sequence[bytes]) -> list[float | None]:
+        """Cycles per inference of TOSA flatbuffers; None where Vela refuses one, or is not installed.
+
+        The same flatbuffer and options give the same figure, whether Vela is asked now or was long ago.
+        """
+        if (release := _release()) is None:
+            return [None] * len(graphs)
+        options = repr([release, *self._identity()]).encode()
+        keys = {hashlib.sha256(options + tosa).hexdigest(): tosa for tosa in graphs}
+        new = {key: tosa for key, tosa in keys.items() if key not in self._known}
+        with ThreadPoolExecutor() as pool:
+            self._known.update(zip(new, pool.map(self._kept, new, new.values()), strict=True))
+        return [self._known[hashlib.sha256(options + tosa).hexdigest()] for tosa in graphs]
+
+    def _kept(self, key: str, tosa: bytes) -> float | None:
+        path = lowered_programs.folder() / "ethos-u-estimates" / key
+        try:
+            return float(path.read_text())
+        except (OSError, ValueError):
+            pass  # never asked, or cut short
+        if (cycles := self._ask(tosa)) is None:
+            return None
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(path, repr(cycles).encode())
+        except (OSError, UsageError):
+            pass  # where nothing can be written, Vela is asked again next time
+        return cycles
+
+    def _ask(self, tosa: bytes) -> float | None:
+        with tempfile.TemporaryDirectory(prefix="arm-ethosu-") as folder:
+            try:
+                return vela.compile(tosa, artifacts=Path(folder), **self.options).cycles
+            except ToolError:
+                return None
+
+    def _identity(self) -> list[object]:
+        """The options that the figures depend on; a configuration file counts by its contents."""
+        others = sorted((name, value) for name, value in self.options.items() if name not in ("timeout", "config"))
+        return [*others, hashlib.sha256(locate(self.options["config"]).read_bytes()).hexdigest()]
+
+
+def _release() -> str | None:
+    """Which Vela there is to ask; None: none."""
+    try:
+        executable = find_tool("vela", package="ethos-u-vela")
+    except ToolError:
+        return None
+    try:
+        return version("ethos-u-vela")
+    except PackageNotFoundError:  # it is that of another environment
+        return f"{executable} {os.stat(executable).st_mtime_ns}"

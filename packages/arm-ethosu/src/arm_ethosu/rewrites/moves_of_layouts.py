@@ -1,0 +1,80 @@
+"""SLICE, PAD and REVERSE in front of a change of layout or behind it, where Vela is faster with it."""
+
+from __future__ import annotations
+
+from arm_tosa_core.tosa.ir import Op, Tensor
+from arm_tosa_core.tosa.pattern import Match, Pattern
+
+from .by_estimate import Choice
+
+_MOVES = "PAD|REVERSE|SLICE"
+#: Elements from which on a copy of them is worth asking about.
+_MANY = 4096
+
+
+def _few(op: Op) -> str | None:
+    """Why one that moves data is not worth asking about."""
+    x, made = op.inputs[0], op.output
+    if min(x.size, made.size) < _MANY:
+        return "it moves little"
+    return "it changes what is moved too much" if 2 * min(x.size, made.size) < max(x.size, made.size) else None
+
+
+def _moved(match: Match, move: Op, x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """SLICE, PAD or REVERSE of ``x``, whose axis ``i`` is the axis ``axes[i]`` of what it was of."""
+    graph, insert = match.graph, match.insert
+    if move.name == "REVERSE":
+        return insert.like(move, x, axis=axes.index(move.attrs["axis"]))
+
+    def by_axis(shape: Tensor, each: int) -> Tensor:
+        data = shape.data
+        assert data is not None
+        return graph.shape([int(n) for axis in axes for n in data[each * axis : each * (axis + 1)]])
+
+    if move.name == "PAD":
+        return insert.like(move, x, by_axis(move.inputs[1], 2), move.inputs[2])
+    return insert.like(move, x, by_axis(move.inputs[1], 1), by_axis(move.inputs[2], 1))
+
+
+def _constant(op: Op) -> bool:
+    return all(shape.is_constant for shape in op.inputs[1:])
+
+
+def _not_behind(match: Match) -> str | None:
+    return _few(match["move"]) if _constant(match["move"]) else "it is computed at run time"
+
+
+def _behind(match: Match) -> Tensor:
+    """SLICE, PAD or REVERSE before a TRANSPOSE comes behind it.
+
+    What reads an image reads a part of it for nothing. Rows and columns that no window of a convolution reaches are cut
+    off in PyTorch's order of axes, for which Vela copies the whole image.
+    """
+    move, perms = match["move"], match.op.attrs["perms"]
+    return _moved(match, move, match.insert.like(match.op, move.inputs[0]), perms)
+
+
+def _not_before(match: Match) -> str | None:
+    return _few(match.op) if _constant(match.op) else "it is computed at run time"
+
+
+def _before(match: Match) -> Tensor:
+    """SLICE, PAD or REVERSE behind a TRANSPOSE comes before it."""
+    transpose = match["transpose"]
+    perms = transpose.attrs["perms"]
+    moved = _moved(match, match.op, transpose.inputs[0], tuple(perms.index(axis) for axis in range(len(perms))))
+    return match.insert.like(transpose, moved)
+
+
+MOVE_BEHIND_LAYOUT = Choice(
+    "move_behind_transpose",
+    Pattern("TRANSPOSE", {0: Pattern(_MOVES, name="move", alone=True)}),
+    _behind,
+    _not_behind,
+)
+MOVE_BEFORE_LAYOUT = Choice(
+    "move_before_transpose",
+    Pattern(_MOVES, {0: Pattern("TRANSPOSE", name="transpose", alone=True)}),
+    _before,
+    _not_before,
+)

@@ -1,0 +1,289 @@
+"""Rewrites that the estimate chooses: the same results wherever they are possible, and made where they are faster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rewrite_kit import cycles
+
+from arm_ethosu import EthosUCompileSpec
+from arm_ethosu.estimate import Estimate
+from arm_ethosu.rewrites import rewrites_for
+from arm_ethosu.rewrites.by_estimate import Choice, surroundings
+from arm_ethosu.rewrites.conv2d_of_few_channels import COLUMNS_AS_CHANNELS
+from arm_ethosu.rewrites.moves_of_layouts import MOVE_BEFORE_LAYOUT, MOVE_BEHIND_LAYOUT
+from arm_tosa_core.lowering.builder import Builder
+from arm_tosa_core.lowering.pipeline import legalize
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Op, Tensor
+from arm_tosa_core.tosa.loader import load
+from arm_tosa_core.tosa.reference_model import run
+from arm_tosa_core.tosa.serializer import serialize
+
+SPEC = EthosUCompileSpec("ethos-u55-128")
+_NUMPY = {DType.INT8: np.int8, DType.INT16: np.int16}
+
+
+def _convolution(
+    builder: Builder,
+    image: Tensor,
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    pad: Sequence[int],
+    outputs: int = 6,
+    seed: int = 0,
+) -> Tensor:
+    """CONV2D and the RESCALE of each channel behind it; the zero point of an INT8 image is 3."""
+    graph, rng, dtype = builder.graph, np.random.default_rng(seed), image.dtype
+    narrow = dtype is DType.INT8
+    weight = rng.integers(-127, 128, (outputs, *kernel, image.shape[3])).astype(np.int8)
+    bias = rng.integers(-999, 999, outputs).astype(np.int32 if narrow else np.int64)
+    wide = builder.emit(
+        "CONV2D",
+        [
+            image,
+            graph.constant(weight, DType.INT8),
+            graph.constant(bias, DType.INT32 if narrow else DType.INT48),
+            builder.zero_point(3 if narrow else 0, dtype),
+            builder.zero_point(0, DType.INT8),
+        ],
+        pad=tuple(pad),
+        stride=tuple(stride),
+        dilation=(1, 1),
+        acc_type=DType.INT32 if narrow else DType.INT48,
+    )
+    scales = [(0.002 if narrow else 0.0005) * (1 + i / outputs) for i in range(outputs)]
+    return builder.rescale(wide, scales, dtype)
+
+
+def _builder() -> Builder:
+    return Builder(Graph(), SPEC.tosa_spec)
+
+
+def _same_results(graph: Graph, choice: Choice, times: int = 1) -> None:
+    """The choice is made ``times`` times, wherever it is possible, and nothing changes."""
+    plain = serialize(graph, SPEC.tosa_spec)
+    rng = np.random.default_rng(1)
+    data = []
+    for x in graph.inputs:
+        limits = np.iinfo(_NUMPY[x.dtype])
+        data.append(rng.integers(limits.min, limits.max + 1, x.shape).astype(limits.dtype))
+    changed = load(plain)
+    made = [op for op in list(changed.ops) if choice.always.apply(changed, op)]
+    assert len(made) == times
+    changed.sweep()
+    results = [run(tosa, data)[0] for tosa in (serialize(changed, SPEC.tosa_spec), plain)]
+    np.testing.assert_array_equal(*results)
+    assert len(np.unique(results[0])) > 15
+
+
+def _pad(size: int, kernel: int, stride: int, before: int) -> tuple[int, int]:
+    """``before``, and what TOSA then asks for behind."""
+    after = before
+    while (size - kernel + before + after) % stride:
+        after += 1
+    return before, after
+
+
+@pytest.mark.parametrize("dtype", _NUMPY)
+@pytest.mark.parametrize(("batch", "width"), [(1, 11), (2, 12), (2, 13)])
+@pytest.mark.parametrize("stride", [(1, 2), (2, 2), (3, 2), (2, 3), (3, 3)])
+@pytest.mark.parametrize("kernel", [(1, 1), (1, 2), (2, 3), (3, 4), (3, 5), (2, 6), (7, 7)])
+def test_columns_become_channels(
+    kernel: tuple[int, int], stride: tuple[int, int], batch: int, width: int, dtype: DType
+) -> None:
+    for before in range(min(3, kernel[1])):
+        builder = _builder()
+        image = builder.graph.input("x", (batch, 9, width, 3), dtype)
+        pad = _pad(9, kernel[0], stride[0], min(1, kernel[0] - 1)) + _pad(width, kernel[1], stride[1], before)
+        builder.graph.outputs = [_convolution(builder, image, kernel, stride, pad)]
+        _same_results(builder.graph, COLUMNS_AS_CHANNELS)
+
+
+@pytest.mark.parametrize(
+    ("start", "size", "kernel", "pad", "viewed"),
+    [
+        ((0, 0, 0, 0), (1, 11, 11, 3), (3, 3), (0, 0, 0, 0), True),  # what no window reaches was cut off
+        ((0, 1, 2, 0), (1, 9, 9, 3), (3, 3), (0, 0, 0, 0), True),
+        ((0, 1, 2, 0), (1, 9, 9, 3), (3, 3), (0, 0, 2, 0), True),
+        ((0, 1, 1, 0), (1, 9, 9, 3), (3, 3), (0, 0, 0, 0), False),  # cuts a pair of columns
+        ((0, 0, 0, 0), (1, 11, 11, 3), (3, 3), (1, 1, 1, 1), False),  # reads padding in place of what was cut off
+        ((0, 0, 0, 1), (1, 11, 11, 2), (3, 3), (0, 0, 0, 0), False),  # cuts channels
+        ((1, 0, 0, 0), (1, 11, 10, 3), (3, 4), (0, 0, 0, 0), True),
+    ],
+)
+def test_columns_of_a_part_become_channels(
+    start: Sequence[int], size: Sequence[int], kernel: Sequence[int], pad: Sequence[int], viewed: bool
+) -> None:
+    builder = _builder()
+    graph = builder.graph
+    image = graph.input("x", (2, 12, 12, 3), DType.INT8)
+    part = builder.emit("SLICE", [image, graph.shape(start), graph.shape(size)])
+    graph.outputs = [_convolution(builder, part, kernel, (2, 2), pad)]
+    _same_results(graph, COLUMNS_AS_CHANNELS)
+    (op,) = (op for op in graph.ops if op.name == "CONV2D")
+    assert COLUMNS_AS_CHANNELS.always.apply(graph, op)
+    graph.sweep()
+    assert [op.name for op in graph.ops][:2] == (["RESHAPE", "SLICE"] if viewed else ["SLICE", "PAD"])[:2]
+
+
+@pytest.mark.parametrize(
+    ("channels", "stride", "dilation", "constant"),
+    [
+        (3, (2, 1), (1, 1), True),
+        (3, (2, 2), (1, 2), True),
+        (17, (2, 2), (1, 1), True),
+        (3, (2, 2), (1, 1), False),
+    ],
+)
+def test_other_convolutions_stay(
+    channels: int, stride: tuple[int, int], dilation: tuple[int, int], constant: bool
+) -> None:
+    builder = _builder()
+    graph = builder.graph
+    image = graph.input("x", (1, 13, 13, channels), DType.INT8)
+    graph.outputs = [_convolution(builder, image, (3, 3), (1, 1), (0, 0, 0, 0))]
+    (op,) = (op for op in graph.ops if op.name == "CONV2D")
+    op.attrs |= {"stride": stride, "dilation": dilation}
+    if not constant:
+        graph.set_input(op, 1, graph.input("w", op.inputs[1].shape, DType.INT8))
+    assert not COLUMNS_AS_CHANNELS.always.apply(graph, op)
+
+
+_MOVES: dict[str, tuple[list[list[int]], dict[str, int]]] = {
+    "SLICE": ([[0, 1, 2, 3], [1, 18, 19, 15]], {}),
+    "PAD": ([[0, 0, 1, 2, 3, 0, 0, 4]], {}),
+    "REVERSE": ([], {"axis": 2}),
+}
+
+
+@pytest.mark.parametrize("perms", [(0, 2, 3, 1), (0, 3, 1, 2), (0, 2, 1, 3), (3, 0, 2, 1)])
+@pytest.mark.parametrize("name", _MOVES)
+@pytest.mark.parametrize("choice", [MOVE_BEHIND_LAYOUT, MOVE_BEFORE_LAYOUT], ids=lambda c: c.name)
+def test_moves_and_changes_of_layout_change_places(choice: Choice, name: str, perms: tuple[int, ...]) -> None:
+    builder = _builder()
+    graph = builder.graph
+    image = graph.input("x", (1, 20, 22, 19), DType.INT8)
+    shapes, attrs = _MOVES[name]
+
+    def moved(x: Tensor) -> Tensor:
+        zero = [builder.zero_point(5, DType.INT8)] if name == "PAD" else []
+        return builder.emit(name, [x, *map(graph.shape, shapes), *zero], **attrs)
+
+    def turned(x: Tensor) -> Tensor:
+        return builder.emit("TRANSPOSE", [x], perms=perms)
+
+    if choice is MOVE_BEHIND_LAYOUT:
+        graph.outputs = [turned(moved(image))]
+    else:
+        shapes = [_fitting(shape, perms) for shape in shapes]
+        attrs = {key: perms.index(axis) for key, axis in attrs.items()}
+        graph.outputs = [moved(turned(image))]
+    _same_results(graph, choice)
+
+
+def _fitting(shape: Sequence[int], perms: Sequence[int]) -> list[int]:
+    """A shape, or pairs, in the order of other axes."""
+    each = len(shape) // len(perms)
+    return [n for axis in perms for n in shape[each * axis : each * (axis + 1)]]
+
+
+def _layer(size: int, kernel: int, outputs: int, pad: int, cut: int = 0, seed: int = 0) -> Graph:
+    """A network's first layer of 3 channels and a stride of 2, in PyTorch's order of axes."""
+    builder = _builder()
+    graph = builder.graph
+    image = graph.input("x", (1, 3, size, size), DType.INT8)
+    if cut:
+        image = builder.emit("SLICE", [image, graph.shape((0,) * 4), graph.shape((1, 3, size - cut, size - cut))])
+    image = builder.emit("TRANSPOSE", [image], perms=(0, 2, 3, 1))
+    around = _pad(size - cut, kernel, 2, pad) * 2
+    graph.outputs = [_convolution(builder, image, (kernel, kernel), (2, 2), around, outputs, seed)]
+    return graph
+
+
+def _names(graph: Graph) -> list[str]:
+    return [op.name for op in graph.ops]
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "layer", "behind", "folded"),
+    [
+        ("ethos-u55-128", (64, 7, 64, 3), False, True),  # ResNet
+        ("ethos-u85-256", (64, 7, 64, 3), False, True),
+        ("ethos-u55-128", (96, 3, 8, 1), False, False),  # MobileNetV1-0.25
+        ("ethos-u55-128", (64, 3, 32, 0, 1), True, True),  # Inception
+    ],
+)
+def test_the_faster_form_is_chosen(accelerator: str, layer: tuple[int, ...], behind: bool, folded: bool) -> None:
+    spec = EthosUCompileSpec(accelerator)
+    without = replace(spec.target(), rewrites=rewrites_for(accelerator))
+    plain, chosen = legalize(_layer(*layer), without), legalize(_layer(*layer), spec.target())
+    names = _names(chosen)
+    assert ("SLICE" in names and names.index("SLICE") > names.index("TRANSPOSE")) is behind
+    (convolution,) = (op for op in chosen.ops if op.name == "CONV2D")
+    assert (convolution.attrs["stride"][1] == 1) is folded
+    if folded or behind:
+        assert cycles(serialize(chosen, spec.tosa_spec), spec) < cycles(serialize(plain, spec.tosa_spec), spec)
+    else:
+        assert names == _names(plain)
+
+
+def _only(graph: Graph, name: str) -> Op:
+    (op,) = (op for op in graph.ops if op.name == name)
+    return op
+
+
+def test_the_estimate_is_asked_about_shapes_not_about_numbers() -> None:
+    layers = [_layer(32, 3, 8, 1, seed=seed) for seed in (0, 1)]
+    asked = [serialize(surroundings(graph, _only(graph, "CONV2D"))[0], SPEC.tosa_spec) for graph in layers]
+    assert asked[0] == asked[1]
+    assert serialize(layers[0], SPEC.tosa_spec) != serialize(layers[1], SPEC.tosa_spec)
+
+
+def test_pools_stand_for_neighbours() -> None:
+    """Of what makes the image, and of what else reads it and the result."""
+    builder = _builder()
+    graph = builder.graph
+    x = graph.input("x", (1, 12, 12, 3), DType.INT8)
+    image = builder.emit("MAX_POOL2D", [x], kernel=(2, 2), stride=(1, 1), pad=(0, 1, 0, 1))
+    made = _convolution(builder, image, (3, 3), (2, 2), (0, 1, 0, 1))
+    graph.outputs = [builder.emit("REVERSE", [image], axis=1), builder.emit("REVERSE", [made], axis=1)]
+    small, _ = surroundings(graph, _only(graph, "CONV2D"))
+    assert _names(small) == ["MAX_POOL2D", "MAX_POOL2D", "CONV2D", "RESCALE", "MAX_POOL2D"]
+    assert [output.shape for output in small.outputs] == [(1, 6, 6, 6), (1, 12, 12, 3)]
+
+
+def _estimate(**options: object) -> Estimate:
+    named = {"accelerator": SPEC.accelerator, "config": SPEC.config_ini, "system_config": SPEC.system_config}
+    return Estimate({**named, "memory_mode": SPEC.memory_mode, "flags": (), "timeout": 300.0, **options})
+
+
+def test_figures_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARM_TOSA_CACHE_DIR", str(tmp_path))
+    tosa = serialize(_layer(32, 3, 8, 1), SPEC.tosa_spec)
+    (figure,) = _estimate().cycles([tosa])
+    assert figure == cycles(tosa)
+    (file,) = (path for path in tmp_path.rglob("*") if path.is_file())
+    file.write_text("7.0")
+    assert _estimate().cycles([tosa, tosa]) == [7.0, 7.0]
+    assert _estimate(timeout=200.0).cycles([tosa]) == [7.0]
+    assert _estimate(accelerator="ethos-u55-256").cycles([tosa]) not in ([7.0], [figure])
+    file.write_text("cut sho")
+    assert _estimate().cycles([tosa]) == [figure] == [float(file.read_text())]
+
+
+def test_what_vela_refuses_has_no_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARM_TOSA_CACHE_DIR", str(tmp_path))
+    assert _estimate().cycles([b"no flatbuffer"]) == [None]
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_without_vela_nothing_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = _layer(64, 7, 64, 3)
+    target = SPEC.target()
+    monkeypatch.setattr("arm_ethosu.estimate._release", lambda: None)
+    assert _only(legalize(graph, target), "CONV2D").attrs["stride"] == (2, 2)

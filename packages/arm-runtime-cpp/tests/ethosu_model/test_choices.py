@@ -1,0 +1,107 @@
+"""What the estimate may choose, wherever it is possible, on the functional model: the results that TOSA gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import graphs
+import numpy as np
+import pytest
+from graphs import I8, I16, Make, Maker
+from model_library import run
+
+from arm_ethosu.accelerators import ACCELERATORS, DEFAULTS
+from arm_ethosu.rewrites import catalogue, rewrites_for
+from arm_ethosu.rewrites.by_estimate import Choice
+from arm_tosa_core.rewrites import REWRITES
+from arm_tosa_core.tosa import reference_model as reference
+from arm_tosa_core.tosa.ir import DType, Tensor
+from arm_tosa_core.tosa.rewrite_engine import run_rewrites
+from arm_tosa_core.tosa.specification import TosaSpecification
+from arm_tosa_core.tosa.verifier import verify
+
+CHOICES = {row.rewrite.name: row.rewrite for row in catalogue.ROWS if isinstance(row.rewrite, Choice)}
+
+
+def _folded(
+    kernel: int, width: int, stride: tuple[int, int], pad: tuple[int, int], dtype: DType = I8, batch: int = 1
+) -> Make:
+    """A convolution over 3 channels of ``batch`` images of 15 rows; ``pad`` is left and right."""
+    above = -(15 - kernel) % stride[0]
+
+    def make(m: Maker) -> Tensor:
+        scale = 5e-3 if dtype is I8 else 2e-3
+        x, zero = m.input(dtype, batch, 15, width, 3), -4 if dtype is I8 else 0
+        return m.conv(x, (kernel, kernel), 18, zero=zero, stride=stride, pad=(above, 0, *pad), scale=scale)
+
+    return make
+
+
+def _cut(m: Maker) -> Tensor:
+    x = m.op("TRANSPOSE", m.input(I8, 1, 3, 24, 24), perms=[0, 2, 3, 1])
+    part = m.op("SLICE", x, m.graph.shape((0, 2, 2, 0)), m.graph.shape((1, 21, 21, 3)))
+    return m.conv(part, (3, 3), 18, stride=(2, 2), scale=5e-3)
+
+
+def _moved(name: str, behind: bool, read: bool = True) -> Make:
+    """Rows that are moved before a change of layout, or ``behind`` it, and perhaps a convolution that reads them."""
+
+    def move(m: Maker, x: Tensor, rows: int) -> Tensor:
+        if name == "REVERSE":
+            return m.op(name, x, axis=rows)
+        start, size, around = [0] * 4, list(x.shape), [0] * 8
+        start[rows], size[rows], around[2 * rows] = 1, x.shape[rows] - 3, 3
+        if name == "SLICE":
+            return m.op(name, x, m.graph.shape(start), m.graph.shape(size))
+        return m.op(name, x, m.graph.shape(around), m.const(I8, [9]))
+
+    def make(m: Maker) -> Tensor:
+        x = m.input(I8, 1, 20, 18, 23)
+        x = x if behind else move(m, x, 2)
+        x = m.op("TRANSPOSE", x, perms=[0, 2, 3, 1])
+        x = move(m, x, 1) if behind else x
+        return m.conv(x, (3, 3), 18, scale=2e-3) if read else x
+
+    return make
+
+
+FOLDED: dict[str, Make] = {
+    "1x1": _folded(1, 13, (2, 2), (0, 0)),
+    "2x2": _folded(2, 12, (2, 2), (0, 0)),
+    "3x3": _folded(3, 13, (2, 2), (0, 0)),
+    "3x3, padding": _folded(3, 12, (2, 2), (1, 0)),
+    "3x3, odd width, padding": _folded(3, 13, (2, 2), (1, 1)),
+    "3x3, padding of a pair": _folded(3, 11, (2, 2), (2, 2)),
+    "4x4, two images": _folded(4, 14, (2, 2), (1, 1), batch=2),
+    "5x5": _folded(5, 16, (1, 2), (2, 1)),
+    "6x6, stride 3": _folded(6, 18, (3, 3), (1, 2)),
+    "7x7": _folded(7, 18, (2, 2), (3, 2)),
+    "7x7, stride 3x2": _folded(7, 17, (3, 2), (3, 3)),
+    "3x3, INT16": _folded(3, 13, (2, 2), (1, 1), I16),
+    "7x7, INT16, two images": _folded(7, 18, (2, 2), (3, 2), I16, 2),
+    "of a part": _cut,
+}
+ROWS = [
+    *(("columns_as_channels", name, make) for name, make in FOLDED.items()),
+    *(
+        (f"move_{'before' if behind else 'behind'}_transpose", f"{name}{', convolution' if read else ''}", make)
+        for name in ("PAD", "REVERSE", "SLICE")
+        for behind in (False, True)
+        for read in (False, True)
+        for make in [_moved(name, behind, read)]
+    ),
+]
+
+
+@pytest.mark.parametrize("accelerator", ["ethos-u55-32", "ethos-u55-128", "ethos-u65-512", "ethos-u85-256"])
+@pytest.mark.parametrize(("choice", "make"), [pytest.param(c, m, id=f"{c}, {n}") for c, n, m in ROWS])
+def test_choice(choice: str, make: Make, accelerator: str, model: Path) -> None:
+    graph = graphs.build(make)
+    inputs = graphs.inputs(graph)
+    (expected,) = reference.run(graphs.flatbuffer(graph, accelerator), inputs)
+    assert [op for op in list(graph.ops) if CHOICES[choice].always.apply(graph, op)]
+    run_rewrites(graph, [*REWRITES, *rewrites_for(accelerator)])
+    verify(graph, TosaSpecification.create_from_string(DEFAULTS[ACCELERATORS[accelerator]].tosa_spec))
+    (result,) = run(model, accelerator, graphs.settled_arrays(graph, accelerator), inputs, threads=2)
+    np.testing.assert_array_equal(result, expected.reshape(-1))
+    assert len(np.unique(expected)) > 15, "the result says too little"
