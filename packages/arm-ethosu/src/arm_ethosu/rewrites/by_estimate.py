@@ -41,8 +41,8 @@ class Choice:
 
     @property
     def always(self) -> Rewrite:
-        """The rewrite wherever it is possible."""
-        return pattern_rewrite(self.name, Stage.LEGALIZE, self.pattern, self.replacement, self.check)
+        """The rewrite wherever it is possible. Before LEGALIZE gives operators other forms, in which none is found."""
+        return pattern_rewrite(self.name, Stage.OPTIMIZE, self.pattern, self.replacement, self.check)
 
     def where_faster(
         self, estimate: Estimate, spec: TosaSpecification, checks: Sequence[Check], others: Sequence[Rewrite]
@@ -71,7 +71,7 @@ class Choice:
             return None if before is not None and after is not None and after < before else "it is not faster"
 
         through = frozenset((*_MOVERS, *_FUSED))
-        return pattern_rewrite(self.name, Stage.LEGALIZE, self.pattern, self.replacement, check, through)
+        return pattern_rewrite(self.name, Stage.OPTIMIZE, self.pattern, self.replacement, check, through)
 
 
 def surroundings(graph: Graph, op: Op) -> tuple[Graph, Op]:
