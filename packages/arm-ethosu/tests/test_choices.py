@@ -15,7 +15,7 @@ from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.estimate import Estimate
 from arm_ethosu.rewrites import rewrites_for
 from arm_ethosu.rewrites.by_estimate import Choice, surroundings
-from arm_ethosu.rewrites.conv2d_of_few_channels import COLUMNS_AS_CHANNELS
+from arm_ethosu.rewrites.conv2d_of_few_channels import COLUMNS_AS_CHANNELS, ROWS_AS_CHANNELS
 from arm_ethosu.rewrites.moves_of_layouts import MOVE_BEFORE_LAYOUT, MOVE_BEHIND_LAYOUT
 from arm_tosa_core.lowering.builder import Builder
 from arm_tosa_core.lowering.pipeline import legalize
@@ -107,6 +107,19 @@ def test_columns_become_channels(
         pad = _pad(9, kernel[0], stride[0], min(1, kernel[0] - 1)) + _pad(width, kernel[1], stride[1], before)
         builder.graph.outputs = [_convolution(builder, image, kernel, stride, pad)]
         _same_results(builder.graph, COLUMNS_AS_CHANNELS)
+
+
+@pytest.mark.parametrize("dtype", _NUMPY)
+@pytest.mark.parametrize(("batch", "height"), [(1, 11), (2, 12), (2, 13)])
+@pytest.mark.parametrize("stride", [2, 3])
+@pytest.mark.parametrize("kernel", [(1, 1), (2, 3), (3, 2), (4, 3), (5, 1), (6, 2), (7, 4)])
+def test_rows_become_channels(kernel: tuple[int, int], stride: int, batch: int, height: int, dtype: DType) -> None:
+    for before in range(min(3, kernel[0])):
+        builder = _builder()
+        image = builder.graph.input("x", (batch, height, 7, 5), dtype)
+        pad = (*_pad(height, kernel[0], stride, before), int(kernel[1] > 1), 0)
+        builder.graph.outputs = [_convolution(builder, image, kernel, (stride, 1), pad)]
+        _same_results(builder.graph, ROWS_AS_CHANNELS)
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,9 @@ FOLDED: dict[str, Make] = {
 }
 ROWS = [
     *(("columns_as_channels", name, make) for name, make in FOLDED.items()),
+    ("rows_as_channels", "7x7", _folded(7, 12, (2, 1), (3, 2))),
+    ("rows_as_channels", "4x4, stride 3, two images", _folded(4, 12, (3, 1), (1, 2), batch=2)),
+    ("rows_as_channels", "5x5, INT16", _folded(5, 12, (2, 1), (2, 2), I16)),
     *(
         (f"move_{'before' if behind else 'behind'}_transpose", f"{name}{', convolution' if read else ''}", make)
         for name in ("PAD", "REVERSE", "SLICE")
