@@ -83,7 +83,7 @@ def _same_results(graph: Graph, choice: Choice, times: int = 1) -> None:
     changed.sweep()
     results = [run(tosa, data)[0] for tosa in (serialize(changed, SPEC.tosa_spec), plain)]
     np.testing.assert_array_equal(*results)
-    assert len(np.unique(results[0])) > 15
+    assert len(np.unique(results[0])) > 10
 
 
 def _pad(size: int, kernel: int, stride: int, before: int) -> tuple[int, int]:
@@ -96,7 +96,7 @@ def _pad(size: int, kernel: int, stride: int, before: int) -> tuple[int, int]:
 
 @pytest.mark.parametrize("dtype", _NUMPY)
 @pytest.mark.parametrize(("batch", "width"), [(1, 11), (2, 12), (2, 13)])
-@pytest.mark.parametrize("stride", [(1, 2), (2, 2), (3, 2), (2, 3), (3, 3)])
+@pytest.mark.parametrize("stride", [(1, 2), (2, 2), (3, 2), (2, 3), (4, 4)])
 @pytest.mark.parametrize("kernel", [(1, 1), (1, 2), (2, 3), (3, 4), (3, 5), (2, 6), (7, 7)])
 def test_columns_become_channels(
     kernel: tuple[int, int], stride: tuple[int, int], batch: int, width: int, dtype: DType
@@ -111,7 +111,7 @@ def test_columns_become_channels(
 
 @pytest.mark.parametrize("dtype", _NUMPY)
 @pytest.mark.parametrize(("batch", "height"), [(1, 11), (2, 12), (2, 13)])
-@pytest.mark.parametrize("stride", [2, 3])
+@pytest.mark.parametrize("stride", [2, 4])
 @pytest.mark.parametrize("kernel", [(1, 1), (2, 3), (3, 2), (4, 3), (5, 1), (6, 2), (7, 4)])
 def test_rows_become_channels(kernel: tuple[int, int], stride: int, batch: int, height: int, dtype: DType) -> None:
     for before in range(min(3, kernel[0])):
@@ -210,16 +210,16 @@ def _fitting(shape: Sequence[int], perms: Sequence[int]) -> list[int]:
     return [n for axis in perms for n in shape[each * axis : each * (axis + 1)]]
 
 
-def _layer(size: int, kernel: int, outputs: int, pad: int, cut: int = 0, seed: int = 0) -> Graph:
-    """A network's first layer of 3 channels and a stride of 2, in PyTorch's order of axes."""
+def _layer(size: int, kernel: int, outputs: int, pad: int, cut: int = 0, seed: int = 0, stride: int = 2) -> Graph:
+    """A network's first layer of 3 channels, in PyTorch's order of axes."""
     builder = _builder()
     graph = builder.graph
     image = graph.input("x", (1, 3, size, size), DType.INT8)
     if cut:
         image = builder.emit("SLICE", [image, graph.shape((0,) * 4), graph.shape((1, 3, size - cut, size - cut))])
     image = builder.emit("TRANSPOSE", [image], perms=(0, 2, 3, 1))
-    around = _pad(size - cut, kernel, 2, pad) * 2
-    graph.outputs = [_convolution(builder, image, (kernel, kernel), (2, 2), around, outputs, seed)]
+    around = _pad(size - cut, kernel, stride, pad) * 2
+    graph.outputs = [_convolution(builder, image, (kernel, kernel), (stride, stride), around, outputs, seed)]
     return graph
 
 
@@ -228,26 +228,36 @@ def _names(graph: Graph) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("accelerator", "layer", "behind", "folded"),
+    ("accelerator", "layer", "folded"),
     [
-        ("ethos-u55-128", (64, 7, 64, 3), False, True),  # ResNet
-        ("ethos-u85-256", (64, 7, 64, 3), False, True),
-        ("ethos-u55-128", (96, 3, 8, 1), False, False),  # MobileNetV1-0.25
-        ("ethos-u55-128", (64, 3, 32, 0, 1), True, True),  # Inception
+        ("ethos-u55-128", (64, 7, 64, 3), True),  # ResNet
+        ("ethos-u85-256", (64, 7, 64, 3), True),
+        ("ethos-u85-256", (60, 11, 64, 2, 0, 0, 4), True),  # AlexNet
+        ("ethos-u55-128", (96, 3, 8, 1), False),  # MobileNetV1-0.25
     ],
 )
-def test_the_faster_form_is_chosen(accelerator: str, layer: tuple[int, ...], behind: bool, folded: bool) -> None:
+def test_the_faster_form_is_chosen(accelerator: str, layer: tuple[int, ...], folded: bool) -> None:
+    plain, chosen = _legalized(accelerator, layer)
+    assert (_only(chosen, "CONV2D").attrs["stride"][1] == 1) is folded
+    if not folded:
+        assert _names(chosen) == _names(plain)
+
+
+def test_what_is_cut_off_is_cut_behind_the_transpose() -> None:
+    plain, chosen = (_names(graph) for graph in _legalized("ethos-u55-128", (64, 3, 32, 0, 1)))
+    assert plain.index("SLICE") < plain.index("TRANSPOSE")
+    assert chosen.index("SLICE") > chosen.index("TRANSPOSE")
+
+
+def _legalized(accelerator: str, layer: tuple[int, ...]) -> list[Graph]:
+    """The layer without choices, and with those that are made, which take no more cycles."""
     spec = EthosUCompileSpec(accelerator)
-    without = replace(spec.target(), rewrites=rewrites_for(accelerator))
-    plain, chosen = legalize(_layer(*layer), without), legalize(_layer(*layer), spec.target())
-    names = _names(chosen)
-    assert ("SLICE" in names and names.index("SLICE") > names.index("TRANSPOSE")) is behind
-    (convolution,) = (op for op in chosen.ops if op.name == "CONV2D")
-    assert (convolution.attrs["stride"][1] == 1) is folded
-    if folded or behind:
-        assert cycles(serialize(chosen, spec.tosa_spec), spec) < cycles(serialize(plain, spec.tosa_spec), spec)
-    else:
-        assert names == _names(plain)
+    target = spec.target()
+    targets = (replace(target, rewrites=rewrites_for(accelerator)), target)
+    made = [legalize(_layer(*layer), target) for target in targets]
+    before, after = (serialize(graph, spec.tosa_spec) for graph in made)
+    assert before == after or cycles(after, spec) < cycles(before, spec)
+    return made
 
 
 @pytest.mark.parametrize("accelerator", ["ethos-u55-128", "ethos-u85-256"])
