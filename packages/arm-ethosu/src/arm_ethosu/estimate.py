@@ -12,7 +12,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from arm_tosa_core.flow import cache as lowered_programs
 from arm_tosa_core.support.atomic_files import write_atomic
 from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.support.external_tools import find_tool
@@ -47,7 +46,9 @@ class Estimate:
         return [self._known[hashlib.sha256(options + tosa).hexdigest()] for tosa in graphs]
 
     def _kept(self, key: str, tosa: bytes) -> float | None:
-        path = lowered_programs.folder() / "ethos-u-estimates" / key
+        from arm_tosa_core.flow import cache  # late: it loads PyTorch
+
+        path = cache.folder() / "ethos-u-estimates" / key
         try:
             return float(path.read_text())
         except (OSError, ValueError):
