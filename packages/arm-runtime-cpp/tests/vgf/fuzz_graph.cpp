@@ -45,14 +45,13 @@ class Bytes {
 void add(Bytes& bytes, Program& program, Segment& segment, const void* zeros) {
     const uint8_t place = bytes.byte() % 3;
     const size_t format = bytes.byte() % std::size(kFormats);
-    Resource r{place == 0   ? Role::kInput
-               : place == 1 ? Role::kOutput
-                            : Role::kConstant,
-               kDescriptorTensor,
-               kFormats[format],
-               {},
-               kBytes[format],
-               static_cast<uint32_t>(program.resources.size())};
+    Resource r{};
+    r.role = place == 0 ? Role::kInput : place == 1 ? Role::kOutput : Role::kConstant;
+    r.descriptor = kDescriptorTensor;
+    r.format = kFormats[format];
+    r.bytes = kBytes[format];
+    r.storage = static_cast<uint32_t>(program.resources.size());
+    r.home = r.role;
     for (size_t rank = bytes.byte() % 7; rank-- > 0;) {
         const int64_t size = bytes.byte() + 256 * bytes.byte();
         r.shape.push_back(size == 0 ? 1 : size);
@@ -64,7 +63,7 @@ void add(Bytes& bytes, Program& program, Segment& segment, const void* zeros) {
         segment.constants.push_back({id, r.storage, zeros, -1});
     } else {
         const auto binding = static_cast<uint32_t>(segment.bindings.size());
-        segment.bindings.push_back({0, binding, r.storage});
+        segment.bindings.push_back({0, binding, r.storage, place == 1});
     }
     program.resources.push_back(std::move(r));
 }
