@@ -51,8 +51,8 @@ size_t size_of(DataType type);
 /// A size that a run chooses, such as that of a batch.
 struct Symbol {
     std::string name;
-    int64_t least;
-    int64_t most;
+    int64_t least = 1;
+    int64_t most = 1;
 };
 
 /// An input or output of a program. Where sizes vary: at the most of every symbol.

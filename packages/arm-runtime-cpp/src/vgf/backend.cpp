@@ -196,7 +196,7 @@ class VgfBackend final : public et::BackendInterface {
         for (const et::BackendOption& option : given) {
             using Text = std::array<char, et::kMaxOptionValueLength>;
             const auto* const text = std::get_if<Text>(&option.value);
-            // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): a span of options has memory
+            // A span of options has memory. NOLINTNEXTLINE(clang-analyzer-*)
             const std::string key(option.key);
             if ((key != "device" && key != "engine" && key != "tune") || text == nullptr) {
                 ET_LOG(Error,

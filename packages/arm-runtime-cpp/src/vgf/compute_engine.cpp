@@ -27,7 +27,7 @@ bool overlap(const std::vector<Slot>& some, const std::vector<Slot>& others) {
     });
 }
 
-class ComputeEngine : public Engine, private ResourceMemory {
+class ComputeEngine final : public Engine, private ResourceMemory {
   public:
     ComputeEngine(Device& device, const Program& program, const DeviceTraits& traits,
                   const Graph* graph, Sizes* sizes)

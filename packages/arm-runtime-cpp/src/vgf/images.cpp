@@ -14,6 +14,11 @@ using Stage = vk::PipelineStageFlagBits;
 
 const vk::ImageSubresourceRange kWhole{vk::ImageAspectFlagBits::eColor, 0, 1, 0, 1};
 
+/// Of a resource that is an image, as all resources here are.
+const Image& image_of(const Resource& resource) {
+    return *resource.image;  // NOLINT(bugprone-unchecked-optional-access)
+}
+
 vk::ImageUsageFlags usage_of(VkDescriptorType type) {
     using Usage = vk::ImageUsageFlagBits;
     return Usage::eTransferSrc | Usage::eTransferDst |
@@ -52,7 +57,7 @@ void Images::make(uint32_t index) {
     object.image = {device_.vulkan(), vk::ImageCreateInfo()
                                           .setImageType(vk::ImageType::e2D)
                                           .setFormat(static_cast<vk::Format>(resource.format))
-                                          .setExtent(extent_of(*resource.image))
+                                          .setExtent(extent_of(image_of(resource)))
                                           .setMipLevels(1)
                                           .setArrayLayers(1)
                                           .setUsage(usage)};
@@ -67,13 +72,13 @@ void Images::make(uint32_t index) {
                                          .setFormat(static_cast<vk::Format>(resource.format))
                                          .setSubresourceRange(kWhole)};
     if (resource.descriptor == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER) {
-        make_sampler(object, resource.image->sampler);
+        make_sampler(object, image_of(resource).sampler);
     }
 }
 
 void Images::check(uint32_t index, vk::ImageUsageFlags usage) const {
     const Resource& resource = program_.resources[index];
-    const Image& image = *resource.image;
+    const Image& image = image_of(resource);
     const std::string what = "VGF resource " + std::to_string(index) + ": " + device_.name() +
                              " has no " +
                              (usage & vk::ImageUsageFlagBits::eStorage ? "storage" : "sampled") +
@@ -110,6 +115,7 @@ void Images::make_sampler(Object& object, const Sampler& settings) const {
 /// Shaders find every image in one layout, which storage images need anyhow.
 void Images::set_layouts() const {
     std::vector<vk::ImageMemoryBarrier> barriers;
+    barriers.reserve(objects_.size());
     for (const auto& [resource, object] : objects_) {
         barriers.push_back(vk::ImageMemoryBarrier()
                                .setNewLayout(vk::ImageLayout::eGeneral)
@@ -195,7 +201,7 @@ void Images::record(const vk::raii::CommandBuffer& commands,
                 vk::BufferImageCopy()
                     .setBufferOffset(buffer.offset)
                     .setImageSubresource({vk::ImageAspectFlagBits::eColor, 0, 0, 1})
-                    .setImageExtent(extent_of(*program_.resources[copy.resource].image));
+                    .setImageExtent(extent_of(image_of(program_.resources[copy.resource])));
             if (pack) {
                 commands.copyImageToBuffer(image, layout, buffer.buffer, region);
             } else {

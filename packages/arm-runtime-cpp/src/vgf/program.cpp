@@ -352,7 +352,8 @@ class Reader {
             check_index(index, program_.resources.size(), where, "resource");
             const Resource& r = program_.resources[index];
             const bool output = role == Role::kOutput;
-            if (r.role != role && !(output && r.role == Role::kInput)) {
+            const bool passed_on = output && r.role == Role::kInput;
+            if (r.role != role && !passed_on) {
                 throw Error(where + ": resource " + text(index) + " is no " + kind);
             }
             if (!seen.insert(index).second && !output) {

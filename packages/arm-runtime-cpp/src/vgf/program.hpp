@@ -45,7 +45,7 @@ struct Resource {
     uint32_t storage;  ///< equal for resources that share memory (an alias group)
     /// In whose memory it lies: that of its role, or of outputs if its alias group has several.
     Role home = Role::kIntermediate;
-    std::optional<Image> image;
+    std::optional<Image> image = std::nullopt;
 };
 
 /// Where a segment's code finds a resource.
@@ -53,7 +53,7 @@ struct Binding {
     uint32_t set;
     uint32_t binding;
     uint32_t resource;
-    bool written;  ///< false: the code only reads it, as far as an image's code says
+    bool written = false;  ///< false: the code only reads it, as far as an image's code says
 };
 
 /// A constant that a graph's code asks for by number.

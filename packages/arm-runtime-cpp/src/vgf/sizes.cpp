@@ -16,7 +16,8 @@ bool is_one(uint32_t symbols) { return symbols != 0 && (symbols & (symbols - 1))
 
 Sizes::Sizes(const Program& program) : symbols_(program.symbols) {
     if (!symbols_.empty()) {
-        graph_.emplace(program, "VGF segment 0 ('" + program.segments[0].name + "')");
+        graph_ = std::make_unique<SizedGraph>(program,
+                                              "VGF segment 0 ('" + program.segments[0].name + "')");
     }
     std::vector<Expressions> output_shapes;
     for (const auto& [ports, infos, shapes] :
@@ -99,7 +100,7 @@ bool Sizes::read(const SizeExpression& expression, int64_t size, Values& values)
 size_t Sizes::number_of(const Argument* inputs) const {
     Values values{};
     const auto refuse = [&](size_t i) {
-        std::vector<int64_t> got(inputs[i].shape, inputs[i].shape + inputs[i].rank);
+        const std::vector<int64_t> got(inputs[i].shape, inputs[i].shape + inputs[i].rank);
         throw Error("input " + std::to_string(i) + " ('" + inputs_[i].name + "') has shape " +
                     wanted(i) + ", got " + shape_text(got));
     };
@@ -143,7 +144,7 @@ std::string Sizes::wanted(size_t input) const {
         out += (d == 0 ? "" : ", ") + inputs_[input].sizes[d];
         used |= input_shapes_[input][d].symbols;
     }
-    out += "]";
+    out += ']';
     for (size_t i = 0; i < symbols_.size(); ++i) {
         if ((used >> i & 1) == 0) continue;
         out += " with " + symbols_[i].name + " from " + std::to_string(symbols_[i].least) + " to " +

@@ -3,7 +3,7 @@
 
 #include <array>
 #include <cstddef>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -55,7 +55,7 @@ class Sizes {
     bool read(const SizeExpression& expression, int64_t size, Values& values) const;
 
     std::vector<Symbol> symbols_;
-    std::optional<SizedGraph> graph_;
+    std::unique_ptr<SizedGraph> graph_;
     std::vector<TensorInfo> inputs_;
     std::vector<TensorInfo> outputs_;
     std::vector<Expressions> input_shapes_;

@@ -153,7 +153,7 @@ SpirvTypes::Layout SpirvTypes::layout(uint32_t type) const {
     return found(layouts_, type, Layout{});
 }
 
-uint64_t SpirvTypes::end_of(const Layout& layout, const Member& member) const {
+uint64_t SpirvTypes::end_of(const Layout& layout, const Member& member) {
     uint64_t bytes = layout.bytes;
     if (layout.columns != 0) {
         const uint64_t lines = member.row_major ? layout.rows : layout.columns;

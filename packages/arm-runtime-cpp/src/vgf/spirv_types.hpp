@@ -62,7 +62,7 @@ class SpirvTypes {
     void note_composite(const uint32_t* op, size_t length);
     void note_decoration(const uint32_t* op, size_t length);
     void note_image(const uint32_t* op, size_t length);
-    uint64_t end_of(const Layout& layout, const Member& member) const;
+    static uint64_t end_of(const Layout& layout, const Member& member);
     Layout layout(uint32_t type) const;
 
     std::map<uint32_t, Layout> layouts_;

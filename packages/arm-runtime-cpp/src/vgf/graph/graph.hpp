@@ -32,7 +32,7 @@ const char* name_of(ElementType type);
 
 /// A value of a graph.
 struct Tensor {
-    ElementType type;
+    ElementType type{};
     std::vector<int64_t> shape;  ///< empty: a scalar
     bool constant = false;
     std::vector<uint8_t> data;  ///< of a constant: its elements, row-major

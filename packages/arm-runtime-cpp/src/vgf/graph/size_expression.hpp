@@ -19,7 +19,7 @@ struct SizeExpression {
     bool varies() const { return symbols != 0; }
     int64_t at(const int64_t* values) const;
     /// "3", "batch", "8*batch*length+1"
-    std::string text(const std::vector<Symbol>& symbols) const;
+    std::string text(const std::vector<Symbol>& names) const;
 };
 
 /// The only expression that has these numbers at these points, each a value of every symbol;

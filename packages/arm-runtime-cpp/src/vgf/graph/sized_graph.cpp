@@ -38,8 +38,12 @@ std::vector<uint8_t> part_of(const std::vector<uint8_t>& all, const std::vector<
         const auto* const begin = all.data() + place * element;
         out.insert(out.end(), begin, begin + row);
         size_t axis = at.size() - 1;
-        while (axis-- > 0 && ++at[axis] == to[axis]) at[axis] = 0;
-        if (axis > at.size()) return out;
+        for (; axis > 0; --axis) {
+            ++at[axis - 1];
+            if (at[axis - 1] != to[axis - 1]) break;
+            at[axis - 1] = 0;
+        }
+        if (axis == 0) return out;
     }
 }
 
@@ -195,6 +199,7 @@ bool SizedGraph::note(uint32_t tensor, const std::vector<const Tensor*>& all) {
         require_same(all[0]->type == ElementType::kInt32 && all[0]->shape.size() <= 1,
                      "a constant");
         std::vector<std::vector<int64_t>> numbers;
+        numbers.reserve(all.size());
         for (const Tensor* each : all) numbers.push_back(numbers_of(*each));
         one.numbers = fitted(numbers, "number");
     } else if (!reshaped) {
@@ -209,6 +214,7 @@ SizedGraph::Expressions SizedGraph::fitted(const std::vector<std::vector<int64_t
     Expressions out;
     for (size_t i = 0; i < numbers[0].size(); ++i) {
         std::vector<int64_t> at;
+        at.reserve(numbers.size());
         for (const std::vector<int64_t>& each : numbers) at.push_back(each.at(i));
         const auto found = fit(points_, at);
         if (!found) {

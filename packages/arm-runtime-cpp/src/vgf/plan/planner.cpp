@@ -46,11 +46,11 @@ uint64_t hash_of(const void* data, size_t bytes) {
 
 }  // namespace
 
-Planner::Planner(Graph& graph, const ResourceSlots& resources, const DeviceTraits& device,
+Planner::Planner(Graph& graph, const ResourceSlots& resources, DeviceTraits device,
                  uint64_t work_begin, Plan& plan)
     : graph_(graph),
       resources_(resources),
-      device_(device),
+      device_(std::move(device)),
       work_begin_(work_begin),
       plan_(plan),
       alias_(graph_.tensors.size()),

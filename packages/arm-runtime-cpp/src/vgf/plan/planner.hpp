@@ -63,8 +63,8 @@ struct Rows {
 
 class Planner {
   public:
-    Planner(Graph& graph, const ResourceSlots& resources, const DeviceTraits& device,
-            uint64_t work_begin, Plan& plan);
+    Planner(Graph& graph, const ResourceSlots& resources, DeviceTraits device, uint64_t work_begin,
+            Plan& plan);
 
     void run();
 

@@ -43,8 +43,8 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"second", kTwo, {16, 13, 5, 13, 16}, "m"}, Row{"sum", kTwo, {24, 20, 8, 21, 23}, ""},
         Row{"two at once", {{8, 16}, {4, 8}}, {8, 4}, ""},
         Row{"no second point", {{8}, {8}}, {8, 7}, ""}),
-    [](const testing::TestParamInfo<Row>& info) {
-        std::string name = info.param.name;
+    [](const testing::TestParamInfo<Row>& row) {
+        std::string name = row.param.name;
         for (char& c : name) c = c == ' ' ? '_' : c;
         return name;
     });

@@ -42,7 +42,7 @@ class Builder {
         return result;
     }
     void output(uint32_t tensor) { graph.outputs.push_back({tensor, resource(BUFFER_OUTPUTS)}); }
-    Plan plan() const {
+    Plan plan() {
         Plan out;
         make_plan(graph, slots_, {}, 0, out);
         return out;
