@@ -50,9 +50,9 @@ struct Resource {
 
 /// Where a segment's code finds a resource.
 struct Binding {
-    uint32_t set;
-    uint32_t binding;
-    uint32_t resource;
+    uint32_t set = 0;
+    uint32_t binding = 0;
+    uint32_t resource = 0;
     bool written = false;  ///< false: the code only reads it, as far as an image's code says
 };
 
