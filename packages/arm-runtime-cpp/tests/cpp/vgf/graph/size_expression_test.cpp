@@ -41,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"half", kOne, {4, 3, 1}, ""}, Row{"square", kOne, {64, 49, 9}, ""},
         Row{"jump", kOne, {8, 7, 5}, ""}, Row{"product", kTwo, {256, 182, 30, 208, 224}, "2*n*m"},
         Row{"second", kTwo, {16, 13, 5, 13, 16}, "m"}, Row{"sum", kTwo, {24, 20, 8, 21, 23}, ""},
-        Row{"two at once", {{8, 16}, {4, 8}}, {8, 4}, ""},
+        Row{"two at once", {{8, 16}, {4, 8}}, {16, 8}, ""},
         Row{"no second point", {{8}, {8}}, {8, 7}, ""}),
     [](const testing::TestParamInfo<Row>& row) {
         std::string name = row.param.name;
