@@ -120,7 +120,8 @@ class Run:
     @classmethod
     def here(cls, benchmark: str, gpu: str = "", command: str = "") -> Run:
         """The run that begins now; its command is that which started this process, unless another is given."""
-        words = [Path(sys.argv[0]).stem, *sys.argv[1:]]
+        program = Path(sys.argv[0])
+        words = [program.parent.name if program.stem == "__main__" else program.stem, *sys.argv[1:]]
         return cls(
             benchmark=benchmark,
             commit=_commit(),
