@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,7 +15,7 @@ Array = np.ndarray[Any, Any]
 MIB = 2**20
 
 
-class Side:
+class Side(ABC):
     """A loaded program: the base of all.
 
     Attributes:
@@ -29,13 +30,13 @@ class Side:
         self.file, self.inputs, self.scheme = file, inputs, scheme
         self.load(device)
 
+    @abstractmethod
     def load(self, device: str) -> None:
         """Loads the file; a device of this name, if there is a choice."""
-        raise NotImplementedError
 
+    @abstractmethod
     def run(self) -> None:
         """Runs once: inputs from the host's memory, outputs back in it."""
-        raise NotImplementedError
 
     def memory(self) -> dict[str, float]:
         """MiB of device memory by figure's name; empty: unknown."""
