@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,19 @@ def test_what_was_not_foreseen_is_one_paragraph_and_a_traceback_only_in_debug(
     monkeypatch.setattr(plugins, "target", broken)
     assert "--debug" in error("explain", "models.py:whole", "--target", "x")
     assert isinstance(run("explain", "models.py:whole", "--target", "x", "--debug").exception, KeyError)
+
+
+def test_an_interrupt_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(name: str) -> Target:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(plugins, "target", interrupted)
+    result = run("compile", "models.py:whole", "--target", "x", "-o", "x.pte")
+    assert result.exit_code == 130 and "error: interrupted; nothing was written" in result.stderr
+
+
+def test_the_version(folder: Path) -> None:
+    assert run("--version").stdout == f"arm-tosa {version('arm-tosa-core')}\n"
 
 
 def test_our_warnings_are_shown_and_those_of_libraries_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,6 +141,8 @@ BAD_RUNS = {
     "missing array": (["g.tosa", "--input", "none.npy"], "cannot read none.npy: No such file"),
     "missing file": (["none.tosa"], "cannot read none.tosa: No such file"),
     "not TOSA": (["fake.tosa"], "fake.tosa is not a TOSA flatbuffer"),
+    "damaged TOSA": (["cut.tosa"], "cut.tosa: the TOSA flatbuffer is damaged"),
+    "folder for the output": (["g.tosa", "--input", "x.npy", "--output", "none/y.npy"], "there is no folder none"),
     "objects": (["g.tosa", "--input", "objects.npy"], "objects.npy is damaged, or holds Python objects"),
     "not a program": (["fake.pte"], "fake.pte: not an ExecuTorch program"),
     "profile": (["g.tosa", "--profile", "t.json"], "--profile is for compiled files"),
@@ -144,6 +160,7 @@ BAD_RUNS = {
 def test_a_bad_run_says_why(folder: Path, kind: str) -> None:
     arguments, message = BAD_RUNS[kind]
     graph(folder / "g.tosa")
+    (folder / "cut.tosa").write_bytes((folder / "g.tosa").read_bytes()[:200])
     np.save("x.npy", np.zeros((2, 3), np.float32))
     np.save("short.npy", np.zeros((3,), np.float32))
     np.save("int.npy", np.zeros((2, 3), np.int32))

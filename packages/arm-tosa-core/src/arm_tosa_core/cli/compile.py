@@ -12,7 +12,7 @@ from rich.console import Console
 from ..exir.pte import delegates
 from ..plugin import entry_points as plugins
 from ..plugin.target import Target
-from ..support.atomic_files import write_atomic
+from ..support.atomic_files import require_writable, write_atomic
 from ..support.errors import NothingDelegatedWarning, UsageError
 from .files import read_tosa
 from .model import FORMS, load_program
@@ -51,6 +51,7 @@ def compile_(
     """Compile a model for a target."""
     device = plugins.target(target)
     spec = compile_spec_for(device, parse_options(option))
+    require_writable(output)
     if artifacts is not None:
         spec.dump_intermediate_artifacts_to(artifacts)
     if Path(model).suffix == ".tosa":

@@ -11,8 +11,9 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ..accuracy.against_reference_model import Finding, random_inputs, run_payload
+from ..accuracy.against_reference_model import Finding, run_payload
 from ..accuracy.against_reference_model import verify as verify_graph
+from ..accuracy.random_inputs import random_inputs
 from ..exir.pte import Delegate
 from ..plugin import entry_points as plugins
 from ..plugin.target import Target
