@@ -19,7 +19,7 @@ from cli_kit import error, graph, ok, run
 from executorch.exir import to_edge_transform_and_lower
 
 from arm_tosa_core.cli import extract as extract_command
-from arm_tosa_core.exir.pte import Delegate
+from arm_tosa_core.exir.pte import Delegate, Pte
 from arm_tosa_core.plugin import entry_points as plugins
 from arm_tosa_core.plugin.health import Finding
 from arm_tosa_core.plugin.target import Target
@@ -269,7 +269,7 @@ def test_extract_writes_each_payload_once(folder: Path, monkeypatch: pytest.Monk
         for index, (backend, data) in enumerate([("Acme", b"one"), ("Packed", b"abc"), ("Foreign", b"three")])
     ]
     monkeypatch.setattr(plugins, "targets", lambda: targets)
-    monkeypatch.setattr(extract_command, "read_program", lambda path: (b"", found))
+    monkeypatch.setattr(extract_command, "read_program", lambda path: Pte(b"", found, {}))
     (folder / "net.pte").write_bytes(b"")
     expected = {"net_forward_0.acme": b"one", "net_forward_1.txt": b"cba", "net_forward_2.bin": b"three"}
     rows = ok("extract", "net.pte", "-o", "a/new folder")
@@ -284,6 +284,6 @@ def test_extract_writes_each_payload_once(folder: Path, monkeypatch: pytest.Monk
 
 def test_extract_into_a_file_says_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = [Delegate("Foreign", b"x", 0, "forward", ())]
-    monkeypatch.setattr(extract_command, "read_program", lambda path: (b"", found))
+    monkeypatch.setattr(extract_command, "read_program", lambda path: Pte(b"", found, {}))
     (folder / "net.pte").write_bytes(b"")
     assert "cannot make the folder models.py" in error("extract", "net.pte", "-o", "models.py")

@@ -23,7 +23,7 @@ def extract(
     force: Annotated[bool, typer.Option("--force", help="Overwrite files.")] = False,
 ) -> Result:
     """Write each delegate's payload to a file in its own format: .tosa, or what its target makes, such as .vgf."""
-    _, found = read_program(program)
+    found = read_program(program).delegates
     if not found:
         raise UsageError(f"{program} has no delegate: all of it runs on the CPU")
     by_backend = {target.backend_id: target for target in plugins.targets().values()}

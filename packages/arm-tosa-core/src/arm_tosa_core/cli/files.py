@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..exir.pte import Delegate, delegates
+from ..exir import pte
 from ..support.atomic_files import write_atomic
 from ..support.errors import UsageError
 from ..tosa.loader import load
@@ -43,15 +43,15 @@ def read_tosa(path: Path) -> bytes:
     return data
 
 
-def read_program(path: Path) -> tuple[bytes, list[Delegate]]:
-    """An ExecuTorch program, and its delegates in order.
+def read_program(path: Path) -> pte.Pte:
+    """An ExecuTorch program.
 
     Raises:
         UsageError: it cannot be read, is no program or a damaged one.
     """
     data = read(path)
     try:
-        return data, delegates(data)
+        return pte.read(data)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from error
 

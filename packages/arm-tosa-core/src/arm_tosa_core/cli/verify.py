@@ -69,7 +69,7 @@ def _jobs(file: Path, tosa: Path | None, name: str | None) -> list[_Job]:
         raise UsageError(f"cannot verify {file}: its suffix is neither .pte nor .tosa")
     if name is not None:
         raise UsageError(f"{file} is compiled already: give no --target")
-    _, found = read_program(file)
+    found = read_program(file).delegates
     targets = [_target(delegate) for delegate in found]
     paths = _graphs(tosa or _artifacts(file, found), [target.name for target in targets])
     return [
