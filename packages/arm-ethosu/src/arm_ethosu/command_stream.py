@@ -17,11 +17,11 @@ Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 _KERNELS = {2, 3, 5, 6, 7}  # CONV, DEPTHWISE, POOL, ELEMENTWISE; RESIZE on U85
 _DMA_START, _DMA_WAIT, _KERNEL_WAIT = 16, 17, 18
-_LONG = 1 << 14
-_BRANCH = _LONG | 0x100
+LONG = 1 << 14
+BRANCH = LONG | 0x100
 _SIDES, _INDEXED = (0x130, 0x131), 1 << 11  # DMA0_SRC_REGION and DMA0_DST_REGION
 _OFM_WIDTH_M1, _OFM_HEIGHT_M1, _OFM_PRECISION, _BLOCKDEP = 0x111, 0x112, 0x114, 0x12F
-_OFM_STRIDE_X, _OFM_STRIDE_Y = _LONG | 0x14, _LONG | 0x15
+_OFM_STRIDE_X, _OFM_STRIDE_Y = LONG | 0x14, LONG | 0x15
 _READ = {  # of a kernel's result
     _OFM_WIDTH_M1,
     _OFM_HEIGHT_M1,
@@ -48,39 +48,64 @@ def settled(cmd_data: Bytes, accelerator: str) -> Bytes:
     Raises:
         ValueError: these are not Vela's commands.
     """
-    if cmd_data.size % 4:
-        raise ValueError("has cmd_data that is not a whole number of words")
-    words = np.frombuffer(cmd_data.tobytes(), "<u4")
-    start, length = _stream(words)
-    commands = words[start : start + length].tolist()
+    commands = commands_of(cmd_data)
     u85 = family_of(accelerator) == "u85"
     more = list(_alone(commands) if u85 else _waits(commands))
     if not more:
         return cmd_data
     places = [at for at, _ in more]
     if u85:  # branches say how many bytes from the start they lead
-        words = words.copy()
-        for at, word, _ in _walk(commands):
-            if word & 0xFFFF == _BRANCH:
-                words[start + at + 1] += 4 * bisect_left(places, int(words[start + at + 1]) // 4)
-    longer = np.insert(words, [start + at for at in places], np.array([word for _, word in more], "<u4"))
-    if longer[0] == _COP1:
-        count = length + len(more)
-        longer[start - 1] = _STREAM | (count & 0xFFFF) << 16 | count >> 16 << 8
+        for at, word, _ in walk(commands):
+            if word & 0xFFFF == BRANCH:
+                commands[at + 1] += 4 * bisect_left(places, commands[at + 1] // 4)
+    longer = np.insert(np.array(commands, "<u4"), places, np.array([word for _, word in more], "<u4"))
+    return with_commands(cmd_data, longer.tolist())
+
+
+def commands_of(cmd_data: Bytes) -> list[int]:
+    """The words of the command stream inside of its container.
+
+    Raises:
+        ValueError: there is none.
+    """
+    words = _words(cmd_data)
+    start, length = _stream(words)
+    found: list[int] = words[start : start + length].tolist()
+    return found
+
+
+def with_commands(cmd_data: Bytes, commands: list[int]) -> Bytes:
+    """The container with other commands in it.
+
+    Raises:
+        ValueError: it has no command stream.
+    """
+    words = _words(cmd_data)
+    start, length = _stream(words)
+    made = np.concatenate([words[:start], np.array(commands, "<u4"), words[start + length :]])
+    if made[0] == _COP1:
+        count = len(commands)
+        made[start - 1] = _STREAM | (count & 0xFFFF) << 16 | count >> 16 << 8
     else:  # bytes of all entries, and of the one that there is
-        longer[[2, 5]] += 4 * len(more)
-    return np.frombuffer(longer.tobytes(), np.uint8)
+        made[[2, 5]] += np.uint32(4 * (len(commands) - length) & 0xFFFFFFFF)
+    return np.frombuffer(made.tobytes(), np.uint8)
 
 
-def _walk(words: list[int]) -> Iterator[tuple[int, int, int]]:
+def _words(cmd_data: Bytes) -> np.ndarray[Any, Any]:
+    if cmd_data.size % 4:
+        raise ValueError("has cmd_data that is not a whole number of words")
+    return np.frombuffer(cmd_data.tobytes(), "<u4")
+
+
+def walk(words: list[int]) -> Iterator[tuple[int, int, int]]:
     """Each command: where it begins, its first word, and its value, which for long ones has 48 bits."""
     at = 0
     while at < len(words):
         word = words[at]
-        if word & _LONG and at + 1 == len(words):
+        if word & LONG and at + 1 == len(words):
             raise ValueError("has cmd_data that ends inside a command")
-        yield at, word, (word >> 16) << 32 | words[at + 1] if word & _LONG else word >> 16
-        at += 2 if word & _LONG else 1
+        yield at, word, (word >> 16) << 32 | words[at + 1] if word & LONG else word >> 16
+        at += 2 if word & LONG else 1
 
 
 def _waits(words: list[int]) -> Iterator[tuple[int, int]]:
@@ -88,8 +113,8 @@ def _waits(words: list[int]) -> Iterator[tuple[int, int]]:
     registers = dict.fromkeys(_READ, 0)
     vela = ours = 0
     after_columns = False
-    for at, word, value in _walk(words):
-        number = word & (_LONG | 0x3FF)
+    for at, word, value in walk(words):
+        number = word & (LONG | 0x3FF)
         if number in _READ:
             registers[number] = value
         elif number == _BLOCKDEP:
@@ -107,8 +132,8 @@ def _alone(words: list[int]) -> Iterator[tuple[int, int]]:
     running = {_DMA_WAIT: False, _KERNEL_WAIT: False}  # what each would wait for
     sides = dict.fromkeys(_SIDES, 0)
     indexed = False
-    for at, word, value in _walk(words):
-        number = word & (_LONG | 0x3FF)
+    for at, word, value in walk(words):
+        number = word & (LONG | 0x3FF)
         if number in sides:
             sides[number] = value
         elif number in running and not value:
