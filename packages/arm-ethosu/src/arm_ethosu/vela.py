@@ -50,10 +50,12 @@ class VelaOutput:
         arrays: the ``.npz``: ``cmd_data`` and ``weight_data`` (uint8), ``scratch_size``, and for ``input`` and
             ``output`` the arrays ``_shape`` ([n, 6] int64), ``_elem_size``, ``_offset`` (bytes) and ``_region`` ([n]).
         summary: figures of the summary CSV by column: cycles, memory in KiB, MACs, seconds per inference.
+        debug_db: the XML of ``--enable-debug-db``; empty without that flag.
     """
 
     arrays: Arrays
     summary: Mapping[str, float]
+    debug_db: str = ""
 
     @property
     def cycles(self) -> float:
@@ -126,7 +128,7 @@ def compile(
             ],
             timeout,
         )
-        return VelaOutput(run.arrays(), run.summary())
+        return VelaOutput(run.arrays(), run.summary(), run.debug_db())
     except ToolError:
         kept = True  # its input stays, and the error says where
         raise
@@ -149,11 +151,12 @@ class _Run:
         self.source = source
         self.npz = source.with_name(f"{_STEM}_vela.npz")
         self.csv = source.with_name(f"{_STEM}_summary_{system_config}.csv")
+        self.xml = source.with_name(f"{_STEM}_debug.xml")
         self.command: list[str] = []
         self.output = ""
 
     def vela(self, command: list[str], timeout: float) -> None:
-        for stale in (self.npz, self.csv):
+        for stale in (self.npz, self.csv, self.xml):
             stale.unlink(missing_ok=True)
         self.command = command
         self.output = run_tool("vela", command, timeout=timeout, kept=str(self.source))
@@ -180,6 +183,12 @@ class _Run:
         except (OSError, ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
             # NumPy raises any of these for a file that is not an archive of arrays, or holds only a part of one.
             raise self.garbage(self.npz, f"is not readable ({error})") from error
+
+    def debug_db(self) -> str:
+        try:
+            return self.xml.read_text(encoding="utf-8") if self.xml.exists() else ""
+        except (OSError, ValueError) as error:
+            raise self.garbage(self.xml, f"is not readable ({error})") from error
 
     def summary(self) -> dict[str, float]:
         try:

@@ -95,8 +95,8 @@ class VelaIni:
         self._require_memories(system_config, memory_mode)
 
     def _require_memories(self, system_config: str, memory_mode: str) -> None:
-        ports = {port: self._value(f"{_SYSTEM}.{system_config}", f"{port.lower()}_port") for port in ("Axi0", "Axi1")}
-        areas = {key: self._value(f"{_MEMORY}.{memory_mode}", f"{key}_mem_area") for key in ("const", "arena", "cache")}
+        ports = {port: self.memory_at(system_config, port) for port in ("Axi0", "Axi1")}
+        areas = {key: self.area(memory_mode, key) for key in ("const", "arena", "cache")}
         one_memory = len(set(areas.values())) == 1
         allowed = {
             # With everything behind one port Vela treats constants in SRAM as on-chip flash.
@@ -117,6 +117,26 @@ class VelaIni:
                     f"memory mode {memory_mode!r} does not fit system config {system_config!r} in {self.path}: "
                     f"{key}_mem_area={port} is {memory} there and must be {' or '.join(sorted(allowed[key]))}"
                 )
+
+    def area(self, memory_mode: str, what: str) -> str | None:
+        """The port behind which ``const``, ``arena`` or ``cache`` is in a memory mode; None: the file does not say."""
+        return self._value(f"{_MEMORY}.{memory_mode}", f"{what}_mem_area")
+
+    def memory_at(self, system_config: str, port: str) -> str | None:
+        """The memory at a port, ``Axi0`` or ``Axi1``, of a system configuration; None: the file does not say."""
+        return self._value(f"{_SYSTEM}.{system_config}", f"{port.lower()}_port")
+
+    def figure(self, system_config: str, memory: str, key: str) -> float | None:
+        """A number of a memory, such as its ``clock_scale``; None: the file does not say.
+
+        Raises:
+            UsageError: it is no number.
+        """
+        value = self._value(f"{_SYSTEM}.{system_config}", f"{memory}_{key}")
+        try:
+            return None if value is None else float(value)
+        except ValueError:
+            raise UsageError(f"{self.path}: {memory}_{key}={value} of {system_config!r} is no number") from None
 
     def _value(self, section: str, key: str) -> str | None:
         """A key of a section or of those it inherits from; the section's own wins."""
