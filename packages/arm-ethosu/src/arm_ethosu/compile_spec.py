@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from arm_tosa_core.plugin.target import Target
     from arm_tosa_core.tosa.specification import TosaSpecification
 
+    from .vela import VelaOutput
+
 DEFAULT_TIMEOUT = 1800.0
+#: Who orders transfers of constants; the first one is the default.
+SCHEDULES = ("vela", "deep")
 
 
 class EthosUCompileSpec(ArmCompileSpec):
@@ -36,6 +40,8 @@ class EthosUCompileSpec(ArmCompileSpec):
         config_ini: a Vela configuration file, one inside Vela's package such as ``"Arm/vela.ini"`` (the default) or
             a path of your own.
         timeout: seconds after which Vela is killed.
+        schedule: ``"vela"``, or ``"deep"``: constants in flash or DRAM are read into SRAM as far ahead as there is free
+            SRAM, by a command stream that is ours (``docs/explanation/ethosu-schedules.md``).
 
     Raises:
         UsageError: an unknown target, system config or memory mode (the valid ones are listed), a configuration file
@@ -53,6 +59,7 @@ class EthosUCompileSpec(ArmCompileSpec):
         config_ini: str | PathLike[str] | None = DEFAULT_INI,
         *,
         timeout: float = DEFAULT_TIMEOUT,
+        schedule: str = SCHEDULES[0],
     ) -> None:
         self.accelerator = target.lower()
         defaults = DEFAULTS[family_of(self.accelerator)]
@@ -62,6 +69,9 @@ class EthosUCompileSpec(ArmCompileSpec):
         if not timeout > 0:
             raise UsageError(f"timeout must be a positive number of seconds, not {timeout}")
         self.timeout = float(timeout)
+        if schedule not in SCHEDULES:
+            raise UsageError(f"unknown schedule {schedule!r}; valid ones: {', '.join(SCHEDULES)}")
+        self.schedule = schedule
         VelaIni(locate(self.config_ini)).require(self.system_config, self.memory_mode)
         flags = without_ours(
             split(extra_flags),
@@ -86,8 +96,8 @@ class EthosUCompileSpec(ArmCompileSpec):
         }
         return ethos_u_target(
             self.accelerator,
-            partial(_compile, **options),
-            partial(_estimate, **options),
+            partial(_compile, schedule=self.schedule, **options),
+            partial(_estimate, schedule=self.schedule, **options),
             Estimate(options),
             partial(EthosUCompileSpec, self.accelerator),
         )
@@ -101,6 +111,8 @@ class EthosUCompileSpec(ArmCompileSpec):
         }
         if self.timeout != DEFAULT_TIMEOUT:
             options["timeout"] = self.timeout
+        if self.schedule != SCHEDULES[0]:
+            options["schedule"] = self.schedule
         return options
 
     @classmethod
@@ -108,14 +120,11 @@ class EthosUCompileSpec(ArmCompileSpec):
         return cls(extra_flags=flags, **options)
 
 
-def _compile(tosa: bytes, options: Mapping[str, str], **arguments: Any) -> bytes:
-    from pathlib import Path
-
-    from . import payload, vela
+def _compile(tosa: bytes, options: Mapping[str, str], *, schedule: str, **arguments: Any) -> bytes:
+    from . import payload
     from .command_stream import settled
 
-    artifacts = options.get("artifacts")
-    made = vela.compile(tosa, artifacts=Path(artifacts) if artifacts else None, **arguments).arrays
+    made = _made(tosa, options.get("artifacts"), schedule, arguments).arrays
     try:
         commands = settled(made["cmd_data"], arguments["accelerator"])
     except ValueError as error:
@@ -124,8 +133,16 @@ def _compile(tosa: bytes, options: Mapping[str, str], **arguments: Any) -> bytes
     return payload.pack({**made, "cmd_data": commands})
 
 
-def _estimate(tosa: bytes, **arguments: Any) -> dict[str, float]:
-    from . import vela
-
-    made = vela.compile(tosa, **arguments)
+def _estimate(tosa: bytes, *, schedule: str, **arguments: Any) -> dict[str, float]:
+    made = _made(tosa, None, schedule, arguments)
     return {"cycles": made.cycles, "sram_kib": made.sram_kib, "flash_kib": made.flash_kib}
+
+
+def _made(tosa: bytes, artifacts: str | None, schedule: str, arguments: dict[str, Any]) -> VelaOutput:
+    from pathlib import Path
+
+    from . import vela
+    from .schedule.compilation import compile_deep
+
+    compile_ = vela.compile if schedule == SCHEDULES[0] else compile_deep
+    return compile_(tosa, artifacts=Path(artifacts) if artifacts else None, **arguments)

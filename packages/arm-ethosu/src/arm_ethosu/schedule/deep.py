@@ -1,0 +1,105 @@
+"""Deep prefetch of constants: from what Vela wrote to the same program with another command stream."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..accelerators import Family
+from ..command_stream import commands_of, with_commands
+from .costs import velas_costs
+from .emission import emitted
+from .fetches import Plan
+from .footprints import Footprint, footprint
+from .hardware import aligned
+from .lives import Lives, Range
+from .memories import Memories
+from .operations import Unschedulable, operations_of
+from .plan import plan
+from .problem import Problem
+from .verification import verify
+
+Arrays = Mapping[str, np.ndarray[Any, Any]]
+
+
+class NothingToPrefetchWarning(UserWarning):
+    """A schedule was asked for that changes nothing; the text says why."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a schedule did.
+
+    Args:
+        plan: what is prefetched.
+        cycles: Vela's estimate of all kernels together, without the plan; 0 where nothing was planned.
+        reason: why nothing is prefetched; empty where something is.
+    """
+
+    plan: Plan = field(default_factory=Plan)
+    cycles: float = 0.0
+    reason: str = ""
+
+    def to_json(self) -> str:
+        """The plan and its estimate, for people and tools; cycles are estimates, addresses bytes of SRAM."""
+        known = {"estimate_cycles": self.cycles, "estimate_saved_cycles": self.plan.saved, "reason": self.reason}
+        return json.dumps({**known, "fetches": [asdict(fetch) for fetch in self.plan.fetches]}, indent=1) + "\n"
+
+
+def prefetched(arrays: Arrays, debug_db: str, memories: Memories | None, family: Family) -> tuple[Arrays, Outcome]:
+    """The program with constants prefetched as early as pays; the same arrays where nothing is to be gained.
+
+    Args:
+        arrays: what Vela wrote (``VelaOutput.arrays``).
+        debug_db: Vela's debug database of it.
+        memories: what is where; None: constants are in SRAM.
+
+    Raises:
+        ValueError: the commands or the database are not as Vela writes them.
+        Unproved: the new stream could not be shown to do what the old one does, which is a fault of this package.
+    """
+    if memories is None:
+        return arrays, Outcome(reason="constants are in SRAM already, or vela.ini does not say which memory has them")
+    words = commands_of(arrays["cmd_data"])
+    try:
+        operations = operations_of(words)
+        footprints = [footprint(operation, family) for operation in operations]
+        size = _sram(arrays, footprints, memories)
+        lives = Lives(footprints, memories.region, size, _results(arrays) if memories.sram_is_scratch else ())
+    except Unschedulable as error:
+        return arrays, Outcome(reason=f"its command stream is not understood: {error}")
+    costs = velas_costs(debug_db, operations, memories)
+    problem = Problem(operations, costs, lives, memories, family, arrays["weight_data"].size)
+    made = plan(problem)
+    cycles = sum(cost.cycles for cost in costs.values())
+    if not made.fetches:
+        return arrays, Outcome(made, cycles, _why(problem, memories))
+    new = emitted(words, operations, made, family, memories.region)
+    verify(operations, operations_of(new), family, memories.region, size)
+    return {**arrays, "cmd_data": with_commands(arrays["cmd_data"], new)}, Outcome(made, cycles)
+
+
+def _sram(arrays: Arrays, footprints: Sequence[Footprint], memories: Memories) -> int:
+    """The bytes of SRAM that the program has anyway."""
+    if memories.sram_is_scratch:
+        return int(arrays["scratch_size"].item())
+    parts = (part for made in footprints for part in (*made.reads, *made.writes, *made.beside))
+    return aligned(max((part.bounds[1] for part in parts if part.region == memories.region), default=0))
+
+
+def _results(arrays: Arrays) -> Iterable[Range]:
+    """Where the results are, which the driver reads after the last command."""
+    for shape, element, offset in zip(
+        arrays["output_shape"], arrays["output_elem_size"], arrays["output_offset"], strict=True
+    ):
+        yield int(offset), int(offset) + int(np.prod(shape)) * int(element)
+
+
+def _why(problem: Problem, memories: Memories) -> str:
+    if not problem.candidates():
+        return f"no kernel waits for constants in {memories.constants}, by Vela's estimate"
+    return f"no free SRAM, or no idle time of {memories.constants}, before the kernels that wait for constants"

@@ -1,0 +1,107 @@
+"""All that a plan depends on, and what might be fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ..accelerators import Family
+from . import registers as r
+from .costs import Cost, Costs
+from .fetches import Fetch
+from .footprints import constants
+from .hardware import ALIGNMENT, aligned
+from .lives import Lives, Range
+from .memories import CONSTANTS, Memories
+from .operations import Operation
+
+_GAPS = 64  # bytes between the streams of a kernel's constants that are copied with them
+_MOST_FETCHES = 150  # that are considered, those that gain most: the search takes time by their square
+
+
+@dataclass
+class Step:
+    """Kernels that run as one, with the operations between them and the step before, and Vela's transfers behind them.
+
+    Args:
+        operations: by their index; the last one is a kernel.
+        cost: of the kernels together.
+        transfers: cycles of the transfers that Vela starts behind them.
+    """
+
+    operations: range
+    cost: Cost
+    transfers: float = 0.0
+
+
+@dataclass
+class Problem:
+    """All that a plan depends on.
+
+    Args:
+        operations: of the command stream.
+        costs: of its kernels.
+        lives: of the SRAM.
+        limit: the size of the constants' region: a fetch is rounded up to whole units, but not beyond it.
+    """
+
+    operations: Sequence[Operation]
+    costs: Costs
+    lives: Lives
+    memories: Memories
+    family: Family
+    limit: int
+    steps: list[Step] = field(init=False)
+    step_of: dict[int, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.steps = list(self._steps())
+        self.step_of = {i: n for n, step in enumerate(self.steps) for i in step.operations}
+
+    def _steps(self) -> Iterator[Step]:
+        """The kernels, with Vela's own transfers behind each; those before the first kernel count for nothing."""
+        last: Step | None = None
+        first, together = 0, [0.0, 0.0, 0.0, 0.0]
+        for i, op in enumerate(self.operations):
+            if op.is_transfer and last is not None:
+                last.transfers += self.duration(op.address(r.DMA0_LEN))
+            if not op.is_kernel:
+                continue
+            cost = self.costs[i]
+            figures = (cost.cycles, cost.fetched, cost.constants, cost.maps)
+            together = [a + b for a, b in zip(together, figures, strict=True)]
+            if op.goes_on(self.family == "u85"):
+                continue
+            if last is not None:
+                yield last
+            last = Step(range(first, i + 1), Cost(*together))
+            first, together = i + 1, [0.0, 0.0, 0.0, 0.0]
+        if last is not None:
+            yield last
+
+    def duration(self, size: int) -> float:
+        """Cycles of a transfer."""
+        return self.memories.latency + size / self.memories.speed
+
+    def candidates(self) -> list[Fetch]:
+        """All that might be fetched, those that gain most first."""
+        users: dict[Range, list[int]] = {}
+        for i, op in enumerate(self.operations):
+            if op.is_kernel and (source := self._source(op)) is not None:
+                users.setdefault(source, []).append(i)
+        found = []
+        for (first, end), readers in users.items():
+            saved = sum(self.costs[i].cycles - self.costs[i].fetched for i in readers)
+            if saved > 0:
+                found.append(Fetch(first, end - first, tuple(readers), saved))
+        return sorted(found, key=lambda fetch: (-fetch.saved, fetch.source))[:_MOST_FETCHES]
+
+    def _source(self, op: Operation) -> Range | None:
+        """The stretch of the constants' region with all the constants of a kernel, if they lie close to each other."""
+        found = constants(op, self.family)
+        if not found or any(op.get(region) != CONSTANTS for region, *_ in found):
+            return None
+        first = min(at for *_, at, _ in found) // ALIGNMENT * ALIGNMENT
+        end = aligned(max(at + size for *_, at, size in found))
+        gaps = end - first - sum(size for *_, size in found)
+        return (first, end) if gaps <= _GAPS * len(found) and end <= self.limit else None

@@ -1,0 +1,163 @@
+"""Whether a new command stream does what Vela's did; asks nothing of the plan that it was made by.
+
+Both streams run side by side; for the bytes of SRAM stand the numbers of the operations that wrote them. Proved is that
+
+- Vela's operations are there, in their order, with the registers that they had, but for the places of constants;
+- each reads bytes that the same operation wrote as before, and constants in SRAM are those that it read before;
+- nothing reads or writes what an operation in flight writes, nor writes what that reads, without a wait between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..accelerators import Family
+from . import registers as r
+from .footprints import Footprint, Part, constants, footprint
+from .hardware import ALIGNMENT, KERNELS_IN_FLIGHT, TRANSFERS_IN_FLIGHT, aligned
+from .lives import of_region
+from .memories import CONSTANTS
+from .operations import Operation
+
+_NOBODY, _OURS = 0, 1 << 40  # who wrote a byte: a number from 1 on; ours: and the byte of the constants that it is
+
+
+class Unproved(Exception):
+    """A new stream that is not known to do what the old one did; the text says what was found."""
+
+
+def verify(old: Sequence[Operation], new: Sequence[Operation], family: Family, region: int, size: int) -> None:
+    """Compares two streams.
+
+    Args:
+        old: Vela's operations.
+        new: those of the stream that is to take its place.
+        region: that in SRAM.
+        size: of it, in bytes.
+
+    Raises:
+        Unproved: they differ, or may race.
+        Unschedulable: an operation reads or writes in a way that is not known.
+    """
+    _Comparison(family, region, size).run(old, new)
+
+
+class _Comparison:
+    def __init__(self, family: Family, region: int, size: int) -> None:
+        self.family, self.region, self.size = family, region, size
+        self.before = np.full(aligned(size), _NOBODY, np.int64)
+        self.after = self.before.copy()
+        self.flight = _Flight(family)
+
+    def run(self, old: Sequence[Operation], new: Sequence[Operation]) -> None:
+        expected = iter(op for op in old if op.is_kernel or op.is_transfer)
+        wanted = next(expected, None)
+        number = 0
+        for op in new:
+            self.flight.next(op, footprint(op, self.family))
+            if wanted is not None and _same(wanted, op):
+                number += 1
+                self._step(wanted, op, number)
+                wanted = next(expected, None)
+            elif op.is_transfer:
+                self._fetch(op)
+            elif op.is_kernel:
+                raise Unproved(f"the kernel at word {op.at} is none of Vela's, or has other registers")
+        if wanted is not None:
+            raise Unproved(f"Vela's operation at its word {wanted.at} is missing")
+        if [op.code for op in old[-1:]] != [op.code for op in new[-1:]]:
+            raise Unproved("the end is another one")
+
+    def _step(self, was: Operation, now: Operation, number: int) -> None:
+        """One operation of both: each byte that it reads was written by the same operation."""
+        moved = self._moved(was, now)
+        old, new = footprint(was, self.family), footprint(now, self.family)
+        for one, other in zip(old.reads, new.reads, strict=True):
+            if one != other:
+                if (one, other) not in moved:
+                    raise Unproved(f"the operation at word {now.at} reads another part of memory")
+                self._fetched(one, other, now)
+            elif one.region == self.region and not np.array_equal(one.of(self.before), one.of(self.after)):
+                raise Unproved(f"what the operation at word {now.at} reads was written over")
+        if old.writes != new.writes:
+            raise Unproved(f"the operation at word {now.at} writes another part of memory")
+        for part in of_region(old.writes, self.region):
+            part.of(self.before)[...] = number
+            part.of(self.after)[...] = number
+
+    def _moved(self, was: Operation, now: Operation) -> set[tuple[Part, Part]]:
+        """Constants of a kernel that moved from their own region to the SRAM."""
+        if not was.is_kernel:
+            return set()
+        found = set()
+        for old, new in zip(constants(was, self.family), constants(now, self.family), strict=True):
+            from_, to = was.get(old[0]), now.get(new[0])
+            if (from_, to) == (CONSTANTS, self.region) and old[:2] == new[:2] and old[3] == new[3]:
+                found.add((Part(from_, old[2], (old[3],), (1,)), Part(to, new[2], (new[3],), (1,))))
+        return found
+
+    def _fetched(self, one: Part, other: Part, now: Operation) -> None:
+        wanted = _OURS + np.arange(one.base, one.base + one.counts[0])
+        if not np.array_equal(other.of(self.after), wanted):
+            raise Unproved(f"the kernel at word {now.at} reads constants that were not fetched whole")
+
+    def _fetch(self, op: Operation) -> None:
+        """A transfer that Vela did not make: from the constants to SRAM, aligned as all are."""
+        source, target, size = op.address(r.DMA0_SRC), op.address(r.DMA0_DST), op.address(r.DMA0_LEN)
+        if (op.get(r.DMA0_SRC_REGION), op.get(r.DMA0_DST_REGION)) != (CONSTANTS, self.region):
+            raise Unproved(f"the transfer at word {op.at} is not one from constants to SRAM")
+        if any(n % ALIGNMENT for n in (source, target, size)) or target + size > self.size:
+            raise Unproved(f"the transfer at word {op.at} is not aligned, or leaves the SRAM")
+        self.after[target : target + size] = _OURS + np.arange(source, source + size)
+
+
+def _same(was: Operation, now: Operation) -> bool:
+    """Whether an operation is one of Vela's: all registers equal, but for the places of a kernel's constants."""
+    if (was.code, was.parameter) != (now.code, now.parameter):
+        return False
+    pairs = (*r.WEIGHTS["u85"], *r.SCALES["u65"])
+    free = {r.WEIGHT_REGION, r.SCALE_REGION, *(base for base, _ in pairs)} if was.is_kernel else set()
+    theirs = set(r.TRANSFER) if was.is_kernel else {r.WEIGHT_REGION, r.SCALE_REGION, *(n for p in pairs for n in p)}
+    names = (was.registers.keys() | now.registers.keys()) - free - theirs
+    return all(was.registers.get(name) == now.registers.get(name) for name in names)
+
+
+class _Flight:
+    """What may still run: the newest kernels and transfers, unless somebody waited for them."""
+
+    def __init__(self, family: Family) -> None:
+        self.u85 = family == "u85"
+        self.most = {r.KERNEL_WAIT: KERNELS_IN_FLIGHT, r.DMA_WAIT: TRANSFERS_IN_FLIGHT[family]}
+        self.running: dict[int, list[list[Footprint]]] = {r.KERNEL_WAIT: [], r.DMA_WAIT: []}
+        self.goes_on = False
+
+    def next(self, op: Operation, made: Footprint) -> None:
+        if op.code in self.running:
+            left = op.parameter
+            self.running[op.code] = self.running[op.code][-left:] if left else []
+        elif op.is_kernel or op.is_transfer:
+            kind = r.KERNEL_WAIT if op.is_kernel else r.DMA_WAIT
+            mine = self.running[kind]
+            if op.is_kernel and self.goes_on:
+                mine[-1].append(made)
+            else:
+                mine.append([made])
+                del mine[: -self.most[kind]]
+            # Kernels are in order among themselves.
+            others = [*self.running[r.DMA_WAIT], *(self.running[r.KERNEL_WAIT] if op.is_transfer else [])]
+            if any(_conflict(made, known) for group in others if group is not mine[-1] for known in group):
+                raise Unproved(f"the operation at word {op.at} does not wait for one in flight")
+            self.goes_on = op.goes_on(self.u85)
+
+
+def _conflict(one: Footprint, other: Footprint) -> bool:
+    def meet(some: Sequence[Part], others: Sequence[Part]) -> bool:
+        return any(
+            a.region == b.region and a.bounds[0] < b.bounds[1] and b.bounds[0] < a.bounds[1]
+            for a in some
+            for b in others
+        )
+
+    return meet(one.writes, (*other.reads, *other.writes)) or meet(one.reads, other.writes)
