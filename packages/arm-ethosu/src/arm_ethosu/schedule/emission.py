@@ -40,8 +40,12 @@ class _Emission:
         for fetch in plan.fetches:
             for chunk in fetch.chunks:
                 self.behind.setdefault(chunk.behind, []).append((fetch, chunk))
-        pairs = (*r.WEIGHTS[family], *r.SCALES[family])
-        self.late = {*r.TRANSFER, r.WEIGHT_REGION, r.SCALE_REGION, *(name for pair in pairs for name in pair)}
+        self.constants = [
+            name
+            for region, pairs in ((r.WEIGHT_REGION, r.WEIGHTS[family]), (r.SCALE_REGION, r.SCALES[family]))
+            for name in (region, *(each for pair in pairs for each in pair))
+        ]
+        self.late = {*r.TRANSFER, *self.constants}
         self.out: list[int] = []
         self.now: dict[int, int] = {}
         self.unfinished: list[Fetch | None] = []  # transfers since the last wait for all; None: one of Vela's
@@ -90,7 +94,7 @@ class _Emission:
 
     def _kernel(self, op: Operation, fetch: Fetch | None) -> dict[int, int]:
         """The registers of constants that a kernel finds."""
-        values = {name: op.registers[name] for name in self.late if name in op.registers and name not in r.TRANSFER}
+        values = {name: op.registers[name] for name in self.constants if name in op.registers}
         if fetch is not None:
             for region, base, first, _ in constants(op, self.family):
                 values[region] = self.region
@@ -98,8 +102,7 @@ class _Emission:
         return values
 
     def _set(self, values: Mapping[int, int]) -> None:
-        for name in sorted(values, key=_order):
-            value = values[name]
+        for name, value in values.items():
             if self.now.get(name) == value:
                 continue
             self.now[name] = value
@@ -124,8 +127,3 @@ class _Emission:
     def _finished(self, left: int) -> None:
         """A wait until ``left`` transfers at most go on."""
         self.unfinished = self.unfinished[-left:] if left else []
-
-
-def _order(name: int) -> tuple[bool, int]:
-    """Registers of a transfer in Vela's order; then others by number."""
-    return (name not in r.TRANSFER, r.TRANSFER.index(name) if name in r.TRANSFER else name)
