@@ -65,6 +65,22 @@ def test_footprints(operation: object, reads: set[int], writes: set[int], beside
     assert found.exact
 
 
+@pytest.mark.parametrize(
+    ("part", "ranges"),
+    [
+        (Part(SRAM, 8, (4,), (1,)), [(8, 12)]),
+        (Part(SRAM, 8, (2, 4), (16, 1)), [(8, 12), (24, 28)]),
+        (Part(SRAM, 8, (3, 4), (4, 1)), [(8, 20)]),
+        (Part(SRAM, 40, (2, 4), (-16, 1)), [(24, 28), (40, 44)]),
+        (Part(SRAM, 0, (2, 2, 4), (64, 8, 1)), [(0, 4), (8, 12), (64, 68), (72, 76)]),
+        (Part(SRAM, 0, (1000, 1), (2, 1)), [(0, 1999)]),
+    ],
+)
+def test_ranges(part: Part, ranges: list[tuple[int, int]]) -> None:
+    assert part.ranges() == ranges
+    assert _bytes((part,)) <= {at for first, end in ranges for at in range(first, end)}
+
+
 @pytest.mark.parametrize("code", [r.OFM_WIDTH_M1, r.IFM_BASE0, r.IFM_REGION])
 def test_registers_that_nobody_set_are_named(code: int) -> None:
     operation = _first(pool(0, 256))

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from arm_tosa_core.support.atomic_files import write_atomic
@@ -14,6 +15,7 @@ from arm_tosa_core.support.errors import ToolError
 from .. import vela
 from ..accelerators import family_of
 from ..vela_ini import VelaIni, locate
+from .costs import velas_costs
 from .deep import NothingToPrefetchWarning, Outcome, prefetched
 from .memories import memories
 
@@ -48,7 +50,7 @@ def scheduled(
     family = family_of(accelerator)
     where = memories(VelaIni(locate(config)), system_config, memory_mode, family)
     try:
-        arrays, outcome = prefetched(made.arrays, made.debug_db, where, family)
+        arrays, outcome = prefetched(made.arrays, where, family, partial(velas_costs, made.debug_db))
     except ValueError as error:
         fix = "check that ethos-u-vela is 5.2: vela --version; or leave out the schedule"
         raise ToolError("vela", f"wrote what no schedule can be made of: {error}", fix=fix) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -11,19 +11,21 @@ import numpy as np
 
 from ..accelerators import Family
 from ..command_stream import commands_of, with_commands
-from .costs import velas_costs
+from .costs import Costs
 from .emission import emitted
 from .fetches import Plan
 from .footprints import Footprint, footprint
 from .hardware import aligned
 from .lives import Lives, Range
 from .memories import Memories
-from .operations import Unschedulable, operations_of
+from .operations import Operation, Unschedulable, operations_of
 from .plan import plan
 from .problem import Problem
 from .verification import verify
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
+#: The costs of operations where memories are so.
+CostsOf = Callable[[Sequence[Operation], Memories], Costs]
 
 
 class NothingToPrefetchWarning(UserWarning):
@@ -50,16 +52,16 @@ class Outcome:
         return json.dumps({**known, "fetches": [asdict(fetch) for fetch in self.plan.fetches]}, indent=1) + "\n"
 
 
-def prefetched(arrays: Arrays, debug_db: str, memories: Memories | None, family: Family) -> tuple[Arrays, Outcome]:
+def prefetched(arrays: Arrays, memories: Memories | None, family: Family, costs_of: CostsOf) -> tuple[Arrays, Outcome]:
     """The program with constants prefetched as early as pays; the same arrays where nothing is to be gained.
 
     Args:
         arrays: what Vela wrote (``VelaOutput.arrays``).
-        debug_db: Vela's debug database of it.
         memories: what is where; None: constants are in SRAM.
+        costs_of: the time of each operation that is a kernel, by its index.
 
     Raises:
-        ValueError: the commands or the database are not as Vela writes them.
+        ValueError: the commands are not as Vela writes them, or ``costs_of`` raises it.
         Unproved: the new stream could not be shown to do what the old one does, which is a fault of this package.
     """
     if memories is None:
@@ -72,7 +74,7 @@ def prefetched(arrays: Arrays, debug_db: str, memories: Memories | None, family:
         lives = Lives(footprints, memories.region, size, _results(arrays) if memories.sram_is_scratch else ())
     except Unschedulable as error:
         return arrays, Outcome(reason=f"its command stream is not understood: {error}")
-    costs = velas_costs(debug_db, operations, memories)
+    costs = costs_of(operations, memories)
     problem = Problem(operations, costs, lives, memories, family, arrays["weight_data"].size)
     made = plan(problem)
     cycles = sum(cost.cycles for cost in costs.values())

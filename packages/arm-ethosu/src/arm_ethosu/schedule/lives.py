@@ -27,10 +27,16 @@ class Lives:
         live = np.zeros(aligned(size), bool)
         for first, end in kept:
             live[first:end] = True
-        busy: list[tuple[Range, ...]] = []
+        needed = [_ranges(live)]
+        self._touched: list[tuple[Range, ...]] = []
         for footprint in reversed(footprints):
-            busy.append(_during(live, footprint, region) if _touches(footprint, region) else _ranges(live))
-        self._busy = busy[::-1]
+            parts = of_region((*footprint.reads, *footprint.writes, *footprint.beside), region)
+            self._touched.append(tuple(known for part in parts for known in part.ranges()))
+            if parts:
+                _before(live, footprint, region)
+            needed.append(_ranges(live) if parts else needed[-1])
+        self._touched.reverse()
+        self._needed = needed[::-1]  # before each operation, by it or a later one
 
     def free(self, size: int, operations: range, others: Iterable[Range] = ()) -> int | None:
         """The lowest address at which ``size`` bytes are free during all of the operations; None: there is none.
@@ -38,9 +44,12 @@ class Lives:
         Args:
             others: more bytes that are in use.
         """
-        busy = {known for operation in set(self._busy[operations.start : operations.stop]) for known in operation}
+        # What is needed later on, and not before the first of them, one of them writes.
+        busy = {*self._needed[operations.start], *others}
+        for touched in self._touched[operations.start : operations.stop]:
+            busy.update(touched)
         at = 0
-        for first, end in sorted(busy.union(others)):
+        for first, end in sorted(busy):
             if first - at >= size:
                 return at
             at = max(at, aligned(end))
@@ -52,26 +61,18 @@ def of_region(parts: Iterable[Part], region: int) -> list[Part]:
     return [part for part in parts if part.region == region]
 
 
-def _touches(footprint: Footprint, region: int) -> bool:
-    return any(part.region == region for part in (*footprint.reads, *footprint.writes))
-
-
-def _during(live: np.ndarray[tuple[int], np.dtype[np.bool_]], footprint: Footprint, region: int) -> tuple[Range, ...]:
-    """What is in use during an operation; ``live`` goes from what is so behind it to what is so before it."""
-    written = of_region(footprint.writes, region)
+def _before(live: np.ndarray[tuple[int], np.dtype[np.bool_]], footprint: Footprint, region: int) -> None:
+    """From what is needed behind an operation to what is needed before it."""
     if footprint.exact:
-        for part in written:
+        for part in of_region(footprint.writes, region):
             part.of(live)[...] = False
     for part in of_region(footprint.reads, region):
         part.of(live)[...] = True
-    both = live.copy()
-    for part in (*written, *of_region(footprint.beside, region)):
-        part.of(both)[...] = True
-    return _ranges(both)
 
 
 def _ranges(used: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[Range, ...]:
     """The stretches of what is used, in whole multiples of the alignment."""
-    units = used.view(np.uint64).reshape(-1, ALIGNMENT // 8).any(axis=1)
+    halves = used.view(np.uint64) != 0
+    units = halves[::2] | halves[1::2]
     edges = np.flatnonzero(np.diff(units, prepend=False, append=False)) * ALIGNMENT
     return tuple(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
