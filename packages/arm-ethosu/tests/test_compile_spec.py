@@ -127,7 +127,8 @@ def test_extra_flags(extra_flags: str | list[str] | None, kept: list[str]) -> No
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"timeout": 5.0}, {"extra_flags": "--optimise=Size"}, {"memory_mode": "Sram_Only"}]
+    "options",
+    [{}, {"timeout": 5.0}, {"extra_flags": "--optimise=Size"}, {"memory_mode": "Sram_Only"}, {"schedule": "deep"}],
 )
 def test_round_trip(options: dict[str, object], tmp_path: Path) -> None:
     spec = EthosUCompileSpec("ethos-u55-64", **options).dump_intermediate_artifacts_to(tmp_path)  # type: ignore[arg-type]
