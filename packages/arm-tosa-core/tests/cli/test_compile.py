@@ -116,6 +116,11 @@ BAD_COMPILES = {
     "calibration alone": (["--target", "tosa", "-o", "x.pte", "--calibration", "c.npz"], "is for --quantize"),
     "option without value": (["--target", "tosa", "-o", "x.pte", "--option", "fast"], "write KEY=VALUE"),
     "option twice": (["--target", "tosa", "-o", "x.pte", "--option", "a=1", "--option", "a=2"], "given twice"),
+    "flag and option": (
+        ["--target", "tosa", "-o", "x.pte", "--option", "schedule=a", "--schedule", "b"],
+        "--option schedule is given twice",
+    ),
+    "no schedules": (["--target", "tosa", "-o", "x.pte", "--schedule", "deep"], "has no option 'schedule'"),
     "unknown option": (["--target", "tosa", "-o", "x.pte", "--option", "a=1"], "its options are tosa_spec"),
 }
 
@@ -141,6 +146,8 @@ def test_a_tosa_file_is_compiled_to_the_targets_own_format(folder: Path, acme: C
     assert Path("g.acme").read_bytes() == b"acme:" + Path("g.tosa").read_bytes()
     ok("compile", "g.tosa", "--target", "acme", "-o", "g.acme", "--option", "speed=high")
     assert seen[1]["speed"] == "high"
+    ok("compile", "g.tosa", "--target", "acme", "-o", "g.acme", "--schedule", "late")
+    assert seen[2]["schedule"] == "late"
     assert "own format, .acme" in error("compile", "g.tosa", "--target", "acme", "-o", "g.pte")
     assert "compiled as it is" in error("compile", "g.tosa", "--target", "acme", "-o", "g.acme", "--quantize", "int8")
     acme(suffix=".acme")

@@ -16,7 +16,7 @@ from ..support.atomic_files import require_writable, write_atomic
 from ..support.errors import NothingDelegatedWarning, UsageError
 from .files import read_tosa
 from .model import FORMS, load_program
-from .options import Calibration, Options, Quantize, TargetName, compile_spec_for, parse_options
+from .options import Calibration, Options, Quantize, Schedule, TargetName, compile_spec_for, parse_options
 from .print_after import printed_after
 from .quantize import hint, prepare
 from .refusals import data_of, table_of
@@ -44,6 +44,7 @@ def compile_(
             "preserve (as the example inputs lie).",
         ),
     ] = "contiguous",
+    schedule: Schedule = None,
     artifacts: Annotated[Path | None, typer.Option(help="Leave the TOSA graphs and the tools' outputs here.")] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache of results.")] = False,
     print_after: Annotated[
@@ -58,7 +59,7 @@ def compile_(
 ) -> Result:
     """Compile a model for a target."""
     device = plugins.target(target)
-    spec = compile_spec_for(device, parse_options(option))
+    spec = compile_spec_for(device, parse_options(option, schedule=schedule))
     require_writable(output)
     if artifacts is not None:
         spec.dump_intermediate_artifacts_to(artifacts)

@@ -20,6 +20,12 @@ Options = Annotated[
     list[str] | None,
     typer.Option("--option", help="KEY=VALUE for the target, such as memory_mode=Shared_Sram; repeatable."),
 ]
+Schedule = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="How the target orders its work, if it has more than one way; --option schedule=NAME."
+    ),
+]
 Quantize = Annotated[
     str | None,
     typer.Option(help="int8, int16x8 (16-bit activations), int8x4 (4-bit weights), or a file of `arm-tosa accuracy`."),
@@ -27,14 +33,15 @@ Quantize = Annotated[
 Calibration = Annotated[Path | None, typer.Option(help=".npz with samples of the model's inputs, for --quantize.")]
 
 
-def parse_options(words: Sequence[str] | None) -> dict[str, str]:
-    """``["key=value", ...]`` as a mapping.
+def parse_options(words: Sequence[str] | None, **flags: str | None) -> dict[str, str]:
+    """``["key=value", ...]`` as a mapping, with options that have a flag of their own, if they are given.
 
     Raises:
         UsageError: a word without ``=``, or a key given twice.
     """
     options: dict[str, str] = {}
-    for word in words or ():
+    given = [f"{key}={value}" for key, value in flags.items() if value is not None]
+    for word in [*(words or ()), *given]:
         key, equals, value = word.partition("=")
         if not equals or not key:
             raise UsageError(f"--option {word!r}: write KEY=VALUE")
