@@ -65,22 +65,6 @@ def test_footprints(operation: object, reads: set[int], writes: set[int], beside
     assert found.exact
 
 
-@pytest.mark.parametrize(
-    ("part", "ranges"),
-    [
-        (Part(SRAM, 8, (4,), (1,)), [(8, 12)]),
-        (Part(SRAM, 8, (2, 4), (16, 1)), [(8, 12), (24, 28)]),
-        (Part(SRAM, 8, (3, 4), (4, 1)), [(8, 20)]),
-        (Part(SRAM, 40, (2, 4), (-16, 1)), [(24, 28), (40, 44)]),
-        (Part(SRAM, 0, (2, 2, 4), (64, 8, 1)), [(0, 4), (8, 12), (64, 68), (72, 76)]),
-        (Part(SRAM, 0, (1000, 1), (2, 1)), [(0, 1999)]),
-    ],
-)
-def test_ranges(part: Part, ranges: list[tuple[int, int]]) -> None:
-    assert part.ranges() == ranges
-    assert _bytes((part,)) <= {at for first, end in ranges for at in range(first, end)}
-
-
 @pytest.mark.parametrize("code", [r.OFM_WIDTH_M1, r.IFM_BASE0, r.IFM_REGION])
 def test_registers_that_nobody_set_are_named(code: int) -> None:
     operation = _first(pool(0, 256))
@@ -227,7 +211,7 @@ def _without(words: list[int], word: int) -> list[int]:
         (lambda words: _without(words, r.CONV), "none of Vela's|is missing"),
         (lambda words: [*words[:-1], 7 << 16 | r.POOL, words[-1]], "none of Vela's"),
         (lambda words: [0x105 | 5 << 16 if word == 0x105 | 1 << 16 else word for word in words], "none of Vela's"),
-        (lambda words: words[:-1], "the end is another one"),
+        (lambda words: words[:-1], "is missing"),
         (lambda words: [word + 16 if word == SCALES else word for word in words], "not fetched whole"),
         (lambda words: [*words[:-1], r.DMA0_DST, 0, r.DMA_START, words[-1]], "in flight"),
     ],
@@ -237,6 +221,16 @@ def test_bad_streams_are_refused(change: object, problem: str) -> None:
     new = operations_of(change(_new(LATE_WEIGHTS, Plan((_GOOD,)))))
     with pytest.raises(Unproved, match=problem):
         verify(LATE_WEIGHTS.operations, new, "u55", SRAM, 4096)
+
+
+def test_a_wait_of_velas_that_is_gone_is_noticed() -> None:
+    do = [transfer(0x4000, 3072, 16), *LATE_WEIGHTS.do[:3], WAIT, *LATE_WEIGHTS.do[3:]]
+    program = Program(do, waiting=[8])
+    new = _new(program, plan(program.problem()))
+    assert new.count(r.DMA_WAIT) == 2
+    at = new.index(r.DMA_WAIT)
+    with pytest.raises(Unproved, match="none of Vela's"):
+        verify(program.operations, operations_of([*new[:at], *new[at + 1 :]]), "u55", SRAM, program.size)
 
 
 def test_a_fetch_over_what_a_later_kernel_reads_is_refused() -> None:

@@ -265,10 +265,11 @@ def test_random_graphs(
 
 
 def _draw_deep_graph(draw: Draw) -> Graph:
-    """Some random steps, and convolutions with many weights among and behind them."""
+    """A large image made small, random steps, and convolutions with many weights behind them."""
     m = Maker()
     m.rng = np.random.default_rng(draw(st.integers(0, 1 << 30)))
-    x = m.input(I8, 1, draw(st.integers(4, 20)), draw(st.integers(4, 20)), draw(st.integers(1, 70)))
+    x = m.conv(m.input(I8, 1, 56, 56, draw(st.integers(1, 30))), (1, 1), 32)
+    x = m.pool("MAX_POOL2D", x, (4, 4), (4, 4), (0, 0, 0, 0))
     for _ in range(draw(st.integers(1, 4))):
         x = draw(st.sampled_from(STEPS))(m, draw, x)  # type: ignore[operator]
     if x.dtype is not I8:
@@ -277,7 +278,7 @@ def _draw_deep_graph(draw: Draw) -> Graph:
     return m.graph
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("system", SYSTEMS, ids="-".join)
 def test_random_schedules(
     system: tuple[str, str, str], model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -314,4 +315,4 @@ def test_random_schedules(
 
     check()
     print(f"{system}: {compared} graphs, {fetched} of them with a schedule of their own, no difference")
-    assert fetched * 4 >= compared, "too few schedules differ from Vela's"
+    assert fetched * 20 >= compared, "too few schedules differ from Vela's"

@@ -17,7 +17,6 @@ from . import registers as r
 from .operations import Operation, Unschedulable
 
 _BRICK = 16
-_MOST_RANGES = 512  # of a part: more are taken for one
 _NO_STORAGE, _CHAINED, _TILES = 3, 2, 0  # of a map on Ethos-U85
 _UNARY = (5, 6, 7, 36)  # LRELU, ABS, CLZ, NOT
 _AVERAGE, _REDUCE_SUM, _NO_INPUT = 1, 2, 4  # modes of POOL
@@ -39,17 +38,6 @@ class Part:
         """The first byte, and that behind the last one."""
         ends = [(count - 1) * step for count, step in zip(self.counts, self.steps, strict=True)]
         return self.base + sum(min(end, 0) for end in ends), self.base + sum(max(end, 0) for end in ends) + 1
-
-    def ranges(self) -> list[tuple[int, int]]:
-        """Stretches, as first byte and that behind the last, in which all bytes of it are; few, and not much more."""
-        found = [(0, 1)]
-        for count, step in zip(reversed(self.counts), map(abs, reversed(self.steps)), strict=True):
-            end = (count - 1) * step + found[-1][1]
-            if (len(found) == 1 and step <= found[0][1]) or count * len(found) > _MOST_RANGES:
-                found = [(0, end)]
-            else:
-                found = [(n * step + first, n * step + last) for n in range(count) for first, last in found]
-        return [(self.bounds[0] + first, self.bounds[0] + last) for first, last in found]
 
     def of(self, memory: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """The bytes of it that the elements of a memory [bytes] stand for, as a view.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -31,12 +32,14 @@ class Lives:
         self._touched: list[tuple[Range, ...]] = []
         for footprint in reversed(footprints):
             parts = of_region((*footprint.reads, *footprint.writes, *footprint.beside), region)
-            self._touched.append(tuple(known for part in parts for known in part.ranges()))
+            # Gaps count as well: the functional model takes what is in flight for a whole, and so does Vela.
+            self._touched.append(tuple(part.bounds for part in parts))
             if parts:
                 _before(live, footprint, region)
             needed.append(_ranges(live) if parts else needed[-1])
         self._touched.reverse()
         self._needed = needed[::-1]  # before each operation, by it or a later one
+        self._gaps = cache(self._between)  # a search asks for few ranges of operations many times
 
     def free(self, size: int, operations: range, others: Iterable[Range] = ()) -> int | None:
         """The lowest address at which ``size`` bytes are free during all of the operations; None: there is none.
@@ -44,16 +47,26 @@ class Lives:
         Args:
             others: more bytes that are in use.
         """
-        # What is needed later on, and not before the first of them, one of them writes.
-        busy = {*self._needed[operations.start], *others}
-        for touched in self._touched[operations.start : operations.stop]:
-            busy.update(touched)
-        at = 0
-        for first, end in sorted(busy):
-            if first - at >= size:
+        known = sorted(others)
+        for first, end in self._gaps(operations.start, operations.stop):
+            at = first
+            for start, stop in known:
+                if stop > at and start - at < size:
+                    at = max(at, aligned(stop))
+            if end - at >= size:
                 return at
+        return None
+
+    def _between(self, start: int, stop: int) -> list[Range]:
+        """What is free during all of the operations."""
+        # What is needed later on, and not before the first of them, one of them writes.
+        busy = {*self._needed[start], *(known for touched in self._touched[start:stop] for known in touched)}
+        found, at = [], 0
+        for first, end in [*sorted(busy), (self.size, self.size)]:
+            if first > at:
+                found.append((at, first))
             at = max(at, aligned(end))
-        return at if self.size - at >= size else None
+        return found
 
 
 def of_region(parts: Iterable[Part], region: int) -> list[Part]:

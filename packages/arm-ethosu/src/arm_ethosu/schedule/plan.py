@@ -55,7 +55,7 @@ def _exchanged(problem: Problem, best: Plan, candidates: Sequence[Fetch]) -> Pla
 
 def _placed(problem: Problem, fetches: Sequence[Fetch]) -> Plan | None:
     """A plan with all of these fetches, or None."""
-    idle = _idle(problem, fetches)
+    idle = problem.idle(fetches)
     timed = []
     for fetch in sorted(fetches, key=lambda one: one.users[0], reverse=True):  # the last one takes what is before it
         chunks = _chunks(problem, fetch, idle)
@@ -76,22 +76,6 @@ def _placed(problem: Problem, fetches: Sequence[Fetch]) -> Plan | None:
             return None
         placed.append((steps, replace(fetch, address=address, chunks=chunks)))
     return Plan(tuple(sorted((made for _, made in placed), key=lambda made: made.users[0])))
-
-
-def _idle(problem: Problem, fetches: Sequence[Fetch]) -> list[float]:
-    """Cycles behind each step in which the constants' memory has nothing to do."""
-    fetched = {i for fetch in fetches for i in fetch.users}
-    found = []
-    for step in problem.steps:
-        # Of kernels that run as one all or none count as fetched: one that is not reads for all its time anyway.
-        reads = sum(problem.costs[i].constants for i in step.operations if i in problem.costs and i not in fetched)
-        saved = sum(
-            problem.costs[i].cycles - problem.costs[i].fetched
-            for i in step.operations
-            if i in problem.costs and i in fetched
-        )
-        found.append(step.cost.cycles - saved - reads - step.cost.maps - step.transfers)
-    return found
 
 
 def _chunks(problem: Problem, fetch: Fetch, idle: list[float]) -> tuple[Chunk, ...] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..accelerators import Family
@@ -53,10 +53,12 @@ class Problem:
     limit: int
     steps: list[Step] = field(init=False)
     step_of: dict[int, int] = field(init=False)
+    _unused: list[float] = field(init=False)
 
     def __post_init__(self) -> None:
         self.steps = list(self._steps())
         self.step_of = {i: n for n, step in enumerate(self.steps) for i in step.operations}
+        self._unused = [step.cost.cycles - step.cost.constants - step.cost.maps - step.transfers for step in self.steps]
 
     def _steps(self) -> Iterator[Step]:
         """The kernels, with Vela's own transfers behind each; those before the first kernel count for nothing."""
@@ -82,6 +84,15 @@ class Problem:
     def duration(self, size: int) -> float:
         """Cycles of a transfer."""
         return self.memories.latency + size / self.memories.speed
+
+    def idle(self, fetches: Iterable[Fetch]) -> list[float]:
+        """Cycles behind each step in which the constants' memory has nothing to do, but for what is fetched."""
+        found = self._unused.copy()
+        for fetch in fetches:
+            for i in fetch.users:
+                cost = self.costs[i]
+                found[self.step_of[i]] += cost.constants - (cost.cycles - cost.fetched)
+        return found
 
     def candidates(self) -> list[Fetch]:
         """All that might be fetched, those that gain most first."""

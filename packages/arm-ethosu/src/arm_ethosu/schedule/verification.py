@@ -2,9 +2,10 @@
 
 Both streams run side by side; for the bytes of SRAM stand the numbers of the operations that wrote them. Proved is that
 
-- Vela's operations are there, in their order, with the registers that they had, but for the places of constants;
+- Vela's operations and waits are there, in order, with the registers that they had, but for the places of constants;
 - each reads bytes that the same operation wrote as before, and constants in SRAM are those that it read before;
-- nothing reads or writes what an operation in flight writes, nor writes what that reads, without a wait between.
+- where one of two operations is not as it was, neither touches what the other writes while that is in flight. (Vela's
+  waits stay, so that others are as safe as they were.)
 """
 
 from __future__ import annotations
@@ -52,23 +53,26 @@ class _Comparison:
         self.flight = _Flight(family)
 
     def run(self, old: Sequence[Operation], new: Sequence[Operation]) -> None:
-        expected = iter(op for op in old if op.is_kernel or op.is_transfer)
+        expected = iter(old)
         wanted = next(expected, None)
         number = 0
         for op in new:
-            self.flight.next(op, footprint(op, self.family))
+            made = footprint(op, self.family)
             if wanted is not None and _same(wanted, op):
+                self.flight.next(op, made, changed=made != footprint(wanted, self.family))
                 number += 1
                 self._step(wanted, op, number)
                 wanted = next(expected, None)
-            elif op.is_transfer:
+                continue
+            self.flight.next(op, made, changed=True)
+            if op.is_transfer:
                 self._fetch(op)
-            elif op.is_kernel:
-                raise Unproved(f"the kernel at word {op.at} is none of Vela's, or has other registers")
+            elif op.code != r.DMA_WAIT:
+                raise Unproved(
+                    f"the operation at word {op.at} is none of Vela's, has other registers, or comes too early"
+                )
         if wanted is not None:
             raise Unproved(f"Vela's operation at its word {wanted.at} is missing")
-        if [op.code for op in old[-1:]] != [op.code for op in new[-1:]]:
-            raise Unproved("the end is another one")
 
     def _step(self, was: Operation, now: Operation, number: int) -> None:
         """One operation of both: each byte that it reads was written by the same operation."""
@@ -117,6 +121,8 @@ def _same(was: Operation, now: Operation) -> bool:
     """Whether an operation is one of Vela's: all registers equal, but for the places of a kernel's constants."""
     if (was.code, was.parameter) != (now.code, now.parameter):
         return False
+    if not was.is_kernel and not was.is_transfer:
+        return True  # it looks at no register
     pairs = (*r.WEIGHTS["u85"], *r.SCALES["u65"])
     free = {r.WEIGHT_REGION, r.SCALE_REGION, *(base for base, _ in pairs)} if was.is_kernel else set()
     theirs = set(r.TRANSFER) if was.is_kernel else {r.WEIGHT_REGION, r.SCALE_REGION, *(n for p in pairs for n in p)}
@@ -130,24 +136,29 @@ class _Flight:
     def __init__(self, family: Family) -> None:
         self.u85 = family == "u85"
         self.most = {r.KERNEL_WAIT: KERNELS_IN_FLIGHT, r.DMA_WAIT: TRANSFERS_IN_FLIGHT[family]}
-        self.running: dict[int, list[list[Footprint]]] = {r.KERNEL_WAIT: [], r.DMA_WAIT: []}
+        self.running: dict[int, list[list[tuple[Footprint, bool]]]] = {r.KERNEL_WAIT: [], r.DMA_WAIT: []}
         self.goes_on = False
 
-    def next(self, op: Operation, made: Footprint) -> None:
+    def next(self, op: Operation, made: Footprint, changed: bool) -> None:
+        """An operation, and whether it is not as it was.
+
+        Raises:
+            Unproved: it may be too early.
+        """
         if op.code in self.running:
             left = op.parameter
             self.running[op.code] = self.running[op.code][-left:] if left else []
         elif op.is_kernel or op.is_transfer:
-            kind = r.KERNEL_WAIT if op.is_kernel else r.DMA_WAIT
-            mine = self.running[kind]
+            mine = self.running[r.KERNEL_WAIT if op.is_kernel else r.DMA_WAIT]
             if op.is_kernel and self.goes_on:
-                mine[-1].append(made)
+                mine[-1].append((made, changed))
             else:
-                mine.append([made])
-                del mine[: -self.most[kind]]
+                mine.append([(made, changed)])
+                del mine[: -self.most[r.KERNEL_WAIT if op.is_kernel else r.DMA_WAIT]]
             # Kernels are in order among themselves.
             others = [*self.running[r.DMA_WAIT], *(self.running[r.KERNEL_WAIT] if op.is_transfer else [])]
-            if any(_conflict(made, known) for group in others if group is not mine[-1] for known in group):
+            known = [one for group in others if group is not mine[-1] for one in group]
+            if any((changed or other) and _conflict(made, each) for each, other in known):
                 raise Unproved(f"the operation at word {op.at} does not wait for one in flight")
             self.goes_on = op.goes_on(self.u85)
 
