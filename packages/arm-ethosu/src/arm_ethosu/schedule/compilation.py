@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from arm_tosa_core.support.atomic_files import write_atomic
 from arm_tosa_core.support.errors import ToolError
@@ -18,37 +20,45 @@ from ..vela_ini import VelaIni, locate
 from .costs import velas_costs
 from .deep import NothingToPrefetchWarning, Outcome, prefetched
 from .memories import memories
+from .parts import in_parts
 
 _DEBUG_DB = "--enable-debug-db"
 
 
-def scheduled(
-    tosa: bytes,
-    *,
-    accelerator: str,
-    config: str | os.PathLike[str] | None,
-    system_config: str,
-    memory_mode: str,
-    flags: Sequence[str] = (),
-    timeout: float,
-    artifacts: Path | None = None,
-) -> tuple[vela.VelaOutput, Outcome]:
+def scheduled(tosa: bytes, *, artifacts: Path | None = None, **options: Any) -> tuple[vela.VelaOutput, Outcome]:
     """What Vela made of a TOSA flatbuffer, with constants prefetched, and the plan of that.
 
-    Arguments and errors are those of ``vela.compile``.
+    Convolutions with many weights are in parts where that takes fewer cycles as a whole.
+
+    Args:
+        artifacts, options: those of ``vela.compile``; errors are its as well.
     """
-    made = vela.compile(
-        tosa,
-        accelerator=accelerator,
-        config=config,
-        system_config=system_config,
-        memory_mode=memory_mode,
-        flags=[*flags, *(() if _DEBUG_DB in flags else (_DEBUG_DB,))],
-        timeout=timeout,
-        artifacts=artifacts,
-    )
-    family = family_of(accelerator)
-    where = memories(VelaIni(locate(config)), system_config, memory_mode, family)
+    best = whole = _scheduled(tosa, artifacts, options)
+    if not whole[1].waits:
+        return whole
+    others = in_parts(tosa, options["accelerator"])
+    with ThreadPoolExecutor() as pool:
+        for other, made in zip(others, pool.map(partial(_attempted, options=options), others), strict=True):
+            if made and made[0].cycles < best[0].cycles and made[0].sram_kib <= whole[0].sram_kib:
+                best, tosa = made, other
+    return best if best is whole or artifacts is None else _scheduled(tosa, artifacts, options)
+
+
+def _attempted(tosa: bytes, options: Mapping[str, Any]) -> tuple[vela.VelaOutput, Outcome] | None:
+    """None where Vela does not take it."""
+    with TemporaryDirectory(prefix="arm-ethosu-") as folder:
+        try:
+            return _scheduled(tosa, Path(folder), options)
+        except ToolError:
+            return None
+
+
+def _scheduled(tosa: bytes, artifacts: Path | None, options: Mapping[str, Any]) -> tuple[vela.VelaOutput, Outcome]:
+    flags = options.get("flags", ())
+    with_debug_db = {**options, "flags": [*flags, *(() if _DEBUG_DB in flags else (_DEBUG_DB,))]}
+    made = vela.compile(tosa, artifacts=artifacts, **with_debug_db)
+    family, ini = family_of(options["accelerator"]), VelaIni(locate(options["config"]))
+    where = memories(ini, options["system_config"], options["memory_mode"], family)
     try:
         arrays, outcome = prefetched(made.arrays, where, family, partial(velas_costs, made.debug_db))
     except ValueError as error:
@@ -60,13 +70,13 @@ def scheduled(
     return replace(made, arrays=arrays, summary={**made.summary, "cycles_total": cycles}), outcome
 
 
-def compile_deep(tosa: bytes, **arguments: object) -> vela.VelaOutput:
+def compile_deep(tosa: bytes, **arguments: Any) -> vela.VelaOutput:
     """Like ``vela.compile``, with constants prefetched; estimated cycles are Vela's less those of the time hidden.
 
     Warns:
         NothingToPrefetchWarning: the commands are Vela's; says why.
     """
-    made, outcome = scheduled(tosa, **arguments)  # type: ignore[arg-type]
+    made, outcome = scheduled(tosa, **arguments)
     if outcome.reason:
         warnings.warn(f"schedule 'deep' changes nothing: {outcome.reason}", NothingToPrefetchWarning, stacklevel=2)
     return made

@@ -40,11 +40,13 @@ class Outcome:
         plan: what is prefetched.
         cycles: Vela's estimate of all kernels together, without the plan; 0 where nothing was planned.
         reason: why nothing is prefetched; empty where something is.
+        waits: whether kernels wait for constants, be they prefetched or not.
     """
 
     plan: Plan = field(default_factory=Plan)
     cycles: float = 0.0
     reason: str = ""
+    waits: bool = False
 
     def to_json(self) -> str:
         """The plan and its estimate, for people and tools; cycles are estimates, addresses bytes of SRAM."""
@@ -79,10 +81,10 @@ def prefetched(arrays: Arrays, memories: Memories | None, family: Family, costs_
     made = plan(problem)
     cycles = sum(cost.cycles for cost in costs.values())
     if not made.fetches:
-        return arrays, Outcome(made, cycles, _why(problem, memories))
+        return arrays, Outcome(made, cycles, _why(problem, memories), bool(problem.candidates()))
     new = emitted(words, operations, made, family, memories.region)
     verify(operations, operations_of(new), family, memories.region, size)
-    return {**arrays, "cmd_data": with_commands(arrays["cmd_data"], new)}, Outcome(made, cycles)
+    return {**arrays, "cmd_data": with_commands(arrays["cmd_data"], new)}, Outcome(made, cycles, waits=True)
 
 
 def _sram(arrays: Arrays, footprints: Sequence[Footprint], memories: Memories) -> int:
