@@ -61,8 +61,16 @@ def _bytes(parts: tuple[Part, ...], region: int = SRAM) -> set[int]:
 )  # fmt: skip
 def test_footprints(operation: object, reads: set[int], writes: set[int], beside: set[int]) -> None:
     found = footprint(_first(operation), "u55")
-    assert (_bytes(found.reads), _bytes(found.writes), _bytes(found.beside)) == (reads, writes, beside)
+    assert (_bytes(found.reads), _bytes(found.writes), _bytes(found.written_beside)) == (reads, writes, beside)
     assert found.exact
+
+
+def test_bricks_are_read_and_written_whole() -> None:
+    """As the functional model sees it: nobody may write beside 7 of 16 channels while they are in use."""
+    precision = {"IFM_PRECISION": 1 | _BRICKS, "OFM_PRECISION": 1 | 1 << 8 | _BRICKS}
+    found = footprint(_first(pool(0, 256, IFM_DEPTH_M1=6, OFM_DEPTH_M1=6, **precision)), "u55")
+    assert len(_bytes(found.reads)) == len(_bytes(found.writes)) == 16 * 7
+    assert (_bytes(found.read), _bytes(found.written)) == (set(range(256)), set(range(256, 512)))
 
 
 @pytest.mark.parametrize("code", [r.OFM_WIDTH_M1, r.IFM_BASE0, r.IFM_REGION])

@@ -91,7 +91,7 @@ def _sram(arrays: Arrays, footprints: Sequence[Footprint], memories: Memories) -
     """The bytes of SRAM that the program has anyway."""
     if memories.sram_is_scratch:
         return int(arrays["scratch_size"].item())
-    parts = (part for made in footprints for part in (*made.reads, *made.writes, *made.beside))
+    parts = (part for made in footprints for part in (*made.read, *made.written))
     return aligned(max((part.bounds[1] for part in parts if part.region == memories.region), default=0))
 
 

@@ -59,14 +59,25 @@ class Footprint:
     Args:
         reads: what it reads; more than that where indices, which are not known, choose.
         writes: what it writes; more than that where indices choose.
-        beside: the rest of bricks of which a part of the channels is written.
+        read_beside, written_beside: the rest of bricks of which it has a part of the channels.
         exact: whether it writes all of ``writes``.
     """
 
     reads: tuple[Part, ...] = ()
     writes: tuple[Part, ...] = ()
-    beside: tuple[Part, ...] = ()
+    read_beside: tuple[Part, ...] = ()
+    written_beside: tuple[Part, ...] = ()
     exact: bool = True
+
+    @property
+    def read(self) -> tuple[Part, ...]:
+        """What it may read, in whole bricks."""
+        return (*self.reads, *self.read_beside)
+
+    @property
+    def written(self) -> tuple[Part, ...]:
+        """What it may write, in whole bricks."""
+        return (*self.writes, *self.written_beside)
 
 
 def footprint(operation: Operation, family: Family) -> Footprint:
@@ -100,19 +111,18 @@ def constants(operation: Operation, family: Family) -> list[tuple[int, int, int,
 
 def _kernel(op: Operation, family: Family) -> Footprint:
     u85 = family == "u85"
-    reads: list[Part] = []
-    for region, _, first, size in constants(op, family):
-        reads.append(Part(op.get(region), first, (size,), (1,)))
-    for (names, element_bit), shape in _inputs(op, u85):
-        reads += [part for part, own in _map(op, names, element_bit, shape, u85) if own]
-    if u85 and op.code in (r.CONV, r.DEPTHWISE, r.POOL) and op.get(r.ACC_FORMAT) >> 6 & 1:
-        return Footprint(tuple(reads))  # accumulators stay where they are
-    written = list(_map(op, _OFM, 1, _result(op, u85), u85))
-    return Footprint(
-        tuple(reads),
-        tuple(part for part, own in written if own),
-        tuple(part for part, own in written if not own),
-    )
+    streams = tuple(Part(op.get(region), first, (size,), (1,)) for region, _, first, size in constants(op, family))
+    read = [each for (names, bit), shape in _inputs(op, u85) for each in _map(op, names, bit, shape, u85)]
+    stays = u85 and op.code in (r.CONV, r.DEPTHWISE, r.POOL) and op.get(r.ACC_FORMAT) >> 6 & 1
+    written = [] if stays else list(_map(op, _OFM, 1, _result(op, u85), u85))  # accumulators stay where they are
+    reads, read_beside = _own(read)
+    writes, written_beside = _own(written)
+    return Footprint((*streams, *reads), writes, read_beside, written_beside)
+
+
+def _own(parts: list[tuple[Part, bool]]) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+    """The parts of a map, and those beside it."""
+    return tuple(part for part, own in parts if own), tuple(part for part, own in parts if not own)
 
 
 def _result(op: Operation, u85: bool) -> tuple[int, ...]:

@@ -31,7 +31,7 @@ class Lives:
         needed = [_ranges(live)]
         self._touched: list[tuple[Range, ...]] = []
         for footprint in reversed(footprints):
-            parts = of_region((*footprint.reads, *footprint.writes, *footprint.beside), region)
+            parts = of_region((*footprint.read, *footprint.written), region)
             # Gaps count as well: the functional model takes what is in flight for a whole, and so does Vela.
             self._touched.append(tuple(part.bounds for part in parts))
             if parts:

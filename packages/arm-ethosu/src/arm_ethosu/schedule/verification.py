@@ -171,4 +171,4 @@ def _conflict(one: Footprint, other: Footprint) -> bool:
             for b in others
         )
 
-    return meet(one.writes, (*other.reads, *other.writes)) or meet(one.reads, other.writes)
+    return meet(one.written, (*other.read, *other.written)) or meet(one.read, other.written)
