@@ -14,10 +14,11 @@ from arm_ethosu import EthosUCompileSpec, payload
 from arm_ethosu.accelerators import family_of
 from arm_ethosu.schedule import NothingToPrefetchWarning, compilation, prefetched
 from arm_ethosu.schedule.costs import velas_costs
+from arm_ethosu.schedule.lives import Lives
 from arm_ethosu.schedule.memories import Memories, memories
 from arm_ethosu.vela_ini import VelaIni, locate
 from arm_tosa_core.lowering.builder import Builder
-from arm_tosa_core.support.errors import UsageError
+from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.loader import load
@@ -193,6 +194,12 @@ def test_parts_are_taken_where_they_gain(tosa: bytes, tmp_path: Path) -> None:
     made = load((tmp_path / "out.tosa").read_bytes())
     assert len([op for op in made.ops if op.name == "CONV2D"]) > 5 and any(op.name == "CONCAT" for op in made.ops)
     assert deep.estimate(large)["cycles"] < whole
+
+
+def test_what_is_not_proved_is_an_error(tosa: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Lives, "free", lambda *_: 0)  # so that fetches go where something is in use
+    with pytest.raises(ToolError, match=r"schedule 'deep' made a program that is not proved: .*\n?.*report it"):
+        _compiled(tosa, schedule="deep")
 
 
 def test_nothing_to_prefetch_is_said(tosa: bytes) -> None:

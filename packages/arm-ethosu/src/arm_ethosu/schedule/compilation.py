@@ -21,6 +21,7 @@ from .costs import velas_costs
 from .deep import NothingToPrefetchWarning, Outcome, prefetched
 from .memories import memories
 from .parts import in_parts
+from .verification import Unproved
 
 _DEBUG_DB = "--enable-debug-db"
 
@@ -64,6 +65,9 @@ def _scheduled(tosa: bytes, artifacts: Path | None, options: Mapping[str, Any]) 
     except ValueError as error:
         fix = "check that ethos-u-vela is 5.2: vela --version; or leave out the schedule"
         raise ToolError("vela", f"wrote what no schedule can be made of: {error}", fix=fix) from error
+    except Unproved as error:
+        fix = "leave out the schedule, and report it: this is a fault of arm-ethosu"
+        raise ToolError("schedule 'deep'", f"made a program that is not proved: {error}", fix=fix) from error
     if artifacts is not None:
         write_atomic(artifacts / "schedule.json", outcome.to_json().encode())
     cycles = made.summary["cycles_total"] - outcome.plan.saved
