@@ -11,6 +11,7 @@ Both streams run side by side; for the bytes of SRAM stand the numbers of the op
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from .lives import of_region
 from .memories import CONSTANTS
 from .operations import Operation
 
-_NOBODY, _OURS = 0, 1 << 40  # who wrote a byte: a number from 1 on; ours: and the byte of the constants that it is
+_NOBODY = 0  # who wrote a byte, by number; below 0 it is one of the constants, fetched by us
 
 
 class Unproved(Exception):
@@ -48,7 +49,7 @@ def verify(old: Sequence[Operation], new: Sequence[Operation], family: Family, r
 class _Comparison:
     def __init__(self, family: Family, region: int, size: int) -> None:
         self.family, self.region, self.size = family, region, size
-        self.before = np.full(aligned(size), _NOBODY, np.int64)
+        self.before = np.full(aligned(size), _NOBODY, np.int32)
         self.after = self.before.copy()
         self.flight = _Flight(family)
 
@@ -103,8 +104,7 @@ class _Comparison:
         return found
 
     def _fetched(self, one: Part, other: Part, now: Operation) -> None:
-        wanted = _OURS + np.arange(one.base, one.base + one.counts[0])
-        if not np.array_equal(other.of(self.after), wanted):
+        if not np.array_equal(other.of(self.after), _bytes(one.base, one.counts[0])):
             raise Unproved(f"the kernel at word {now.at} reads constants that were not fetched whole")
 
     def _fetch(self, op: Operation) -> None:
@@ -114,7 +114,12 @@ class _Comparison:
             raise Unproved(f"the transfer at word {op.at} is not one from constants to SRAM")
         if any(n % ALIGNMENT for n in (source, target, size)) or target + size > self.size:
             raise Unproved(f"the transfer at word {op.at} is not aligned, or leaves the SRAM")
-        self.after[target : target + size] = _OURS + np.arange(source, source + size)
+        self.after[target : target + size] = _bytes(source, size)
+
+
+def _bytes(first: int, size: int) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """Some of the constants, as they stand in memory: payloads have fewer than 2**31."""
+    return -1 - np.arange(first, first + size, dtype=np.int32)
 
 
 def _same(was: Operation, now: Operation) -> bool:
