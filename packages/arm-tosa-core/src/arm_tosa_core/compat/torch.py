@@ -193,9 +193,11 @@ def dynamic_shapes(program: ExportedProgram) -> tuple[Any, ...] | None:
         return None
     dims: dict[str, Any] = {}
     bounds = int_bounds(program)
+    names = set(program.graph_signature.user_inputs)
+    inputs = [node for node in program.graph.find_nodes(op="placeholder") if node.name in names]
     entries = [
         {axis: _dim(size, bounds, dims) for axis, size in enumerate(shape) if not isinstance(size, int)} or None
-        for shape in (getattr(node.meta.get("val"), "shape", ()) for node in _user_inputs(program))
+        for shape in (getattr(node.meta.get("val"), "shape", ()) for node in inputs)
     ]
     if not any(entries):
         return None
@@ -205,13 +207,11 @@ def dynamic_shapes(program: ExportedProgram) -> tuple[Any, ...] | None:
     return (*args, *kwargs.values())
 
 
-def _user_inputs(program: ExportedProgram) -> list[torch.fx.Node]:
-    names = set(program.graph_signature.user_inputs)
-    return [node for node in program.graph.find_nodes(op="placeholder") if node.name in names]
-
-
 def _dim(size: torch.SymInt, bounds: Mapping[str, tuple[int, int]], dims: dict[str, Any]) -> Any:
-    """A dimension of ``torch.export``: a symbol within its bounds, or a multiple of one; what else it is, it finds."""
+    """A dimension of ``torch.export``: a symbol within its bounds, or a multiple of one; what else it is, it finds.
+
+    Needs ``SymInt.node.expr``. Without it no dimension stays dynamic.
+    """
     if (name := size_symbol(size)) is None or name not in bounds:
         return torch.export.Dim.DYNAMIC
     least, most = bounds[name]
