@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .accelerators import family_of
+from .accelerators import ACCELERATORS, family_of
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
@@ -33,6 +33,44 @@ _BRICKS = 1 << 6  # of OFM_PRECISION: not rows of columns
 
 _COP1, _COP2 = 0x31504F43, 0x32504F43
 _CONFIG, _STREAM = 1, 2  # driver actions of COP1
+_PRODUCTS = ("u55", "u65", "u85")
+
+
+def commands(cmd_data: Bytes) -> Iterator[tuple[int, int, int]]:
+    """Each command of what Vela wrote: the index of its word, its number (of two words: with bit 14), and its value.
+
+    The value of a command of one word has 16 bits; that of one of two has 48, the parameter above the second word.
+
+    Raises:
+        ValueError: these are not Vela's commands.
+    """
+    if cmd_data.size % 4:
+        raise ValueError("has cmd_data that is not a whole number of words")
+    words = np.frombuffer(cmd_data.tobytes(), "<u4")
+    start, length = _stream(words)
+    for at, word, value in _walk(words[start : start + length].tolist()):
+        yield at, word & (_LONG | 0x3FF), value
+
+
+def accelerator_of(cmd_data: Bytes) -> str | None:
+    """The accelerator that a stream was compiled for, as its configuration says; None: that is missing or unknown."""
+    words = np.frombuffer(cmd_data.tobytes()[: cmd_data.size // 4 * 4], "<u4")
+    found = next((word for word in _configuration(words)), None)
+    if found is None or not found >> 28 < len(_PRODUCTS):
+        return None
+    name = f"ethos-{_PRODUCTS[found >> 28]}-{1 << (found & 15)}"
+    return name if name in ACCELERATORS else None
+
+
+def _configuration(words: np.ndarray[Any, Any]) -> Iterator[int]:
+    """The word that says product and MACs, as log2 of those of all cores."""
+    if len(words) > 10 and words[0] == _COP2:
+        yield int(words[10])
+    at = 1
+    while len(words) > at + 1 and words[0] == _COP1 and int(words[at]) & 0xFF != _STREAM:
+        if int(words[at]) & 0xFF == _CONFIG:
+            yield int(words[at + 1])
+        at += 3 if int(words[at]) & 0xFF == _CONFIG else 1
 
 
 def settled(cmd_data: Bytes, accelerator: str) -> Bytes:

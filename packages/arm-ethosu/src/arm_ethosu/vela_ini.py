@@ -120,11 +120,11 @@ class VelaIni:
 
     def area(self, memory_mode: str, what: str) -> str | None:
         """The port behind which ``const``, ``arena`` or ``cache`` is in a memory mode; None: the file does not say."""
-        return self._value(f"{_MEMORY}.{memory_mode}", f"{what}_mem_area")
+        return self.memory_value(memory_mode, f"{what}_mem_area")
 
     def memory_at(self, system_config: str, port: str) -> str | None:
         """The memory at a port, ``Axi0`` or ``Axi1``, of a system configuration; None: the file does not say."""
-        return self._value(f"{_SYSTEM}.{system_config}", f"{port.lower()}_port")
+        return self.system_value(system_config, f"{port.lower()}_port")
 
     def figure(self, system_config: str, memory: str, key: str) -> float | None:
         """A number of a memory, such as its ``clock_scale``; None: the file does not say.
@@ -132,11 +132,19 @@ class VelaIni:
         Raises:
             UsageError: it is no number.
         """
-        value = self._value(f"{_SYSTEM}.{system_config}", f"{memory}_{key}")
+        value = self.system_value(system_config, f"{memory}_{key}")
         try:
             return None if value is None else float(value)
         except ValueError:
             raise UsageError(f"{self.path}: {memory}_{key}={value} of {system_config!r} is no number") from None
+
+    def system_value(self, system_config: str, key: str) -> str | None:
+        """A key of a system configuration; None: neither it nor what it inherits from has the key."""
+        return self._value(f"{_SYSTEM}.{system_config}", key)
+
+    def memory_value(self, memory_mode: str, key: str) -> str | None:
+        """A key of a memory mode; None: neither it nor what it inherits from has the key."""
+        return self._value(f"{_MEMORY}.{memory_mode}", key)
 
     def _value(self, section: str, key: str) -> str | None:
         """A key of a section or of those it inherits from; the section's own wins."""
