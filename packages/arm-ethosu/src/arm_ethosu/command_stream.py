@@ -44,12 +44,8 @@ def commands(cmd_data: Bytes) -> Iterator[tuple[int, int, int]]:
     Raises:
         ValueError: these are not Vela's commands.
     """
-    if cmd_data.size % 4:
-        raise ValueError("has cmd_data that is not a whole number of words")
-    words = np.frombuffer(cmd_data.tobytes(), "<u4")
-    start, length = _stream(words)
-    for at, word, value in _walk(words[start : start + length].tolist()):
-        yield at, word & (_LONG | 0x3FF), value
+    for at, word, value in walk(commands_of(cmd_data)):
+        yield at, word & (LONG | 0x3FF), value
 
 
 def accelerator_of(cmd_data: Bytes) -> str | None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from arm_tosa_core.plugin.target import Target
+    from arm_tosa_core.plugin.timing import TimeEstimate
     from arm_tosa_core.tosa.specification import TosaSpecification
 
     from .vela import VelaOutput
@@ -98,6 +99,7 @@ class EthosUCompileSpec(ArmCompileSpec):
             self.accelerator,
             partial(_compile, schedule=self.schedule, **options),
             partial(_estimate, schedule=self.schedule, **options),
+            partial(_timing, options=options),
             Estimate(options),
             partial(EthosUCompileSpec, self.accelerator),
         )
@@ -146,3 +148,9 @@ def _made(tosa: bytes, artifacts: str | None, schedule: str, arguments: dict[str
 
     compile_ = vela.compile if schedule == SCHEDULES[0] else compile_deep
     return compile_(tosa, artifacts=Path(artifacts) if artifacts else None, **arguments)
+
+
+def _timing(payload: bytes, tosa: bytes | None, options: Mapping[str, Any]) -> TimeEstimate:
+    from .timing.payload_time import time_payload
+
+    return time_payload(payload, tosa, options)

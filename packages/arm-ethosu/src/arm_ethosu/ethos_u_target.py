@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from arm_tosa_core.exir.compile_spec import ArmCompileSpec
+    from arm_tosa_core.plugin.timing import TimeEstimate
 
 VELA = tool("vela", "ethos-u-vela", "compiling for Ethos-U")
 
@@ -35,6 +36,7 @@ def ethos_u_target(
     accelerator: str,
     compile: Callable[[bytes, Mapping[str, str]], bytes],
     estimate: Callable[[bytes], Mapping[str, float]],
+    timing: Callable[[bytes, bytes | None], TimeEstimate],
     choices: Estimate,
     compile_spec: Callable[..., ArmCompileSpec],
 ) -> Target:
@@ -42,6 +44,7 @@ def ethos_u_target(
 
     Args:
         compile, estimate, choices: Vela, bound to its options; ``choices`` rates parts of graphs.
+        timing: the timing model, bound to them too.
         compile_spec: makes the compile spec of the accelerator with other options.
     """
     family = family_of(accelerator)
@@ -53,6 +56,7 @@ def ethos_u_target(
         rewrites=rewrites_for(accelerator, choices),
         compile=compile,
         estimate=estimate,
+        timing=timing,
         run=_run if find_spec("arm_runtime") else None,
         suffix=".vela",
         preferences=_PREFERENCES,

@@ -46,8 +46,12 @@ def test_a_program_runs_and_its_time_is_shown(folder: Path) -> None:
     assert np.load("y.npy").shape == (1, 10)
     names = [event["name"] for event in data["profile"]]
     assert names[0] == "Program::load_method" and "EthosU run" in names
-    trace = json.loads(Path("trace.json").read_text())
-    assert [event["name"] for event in trace["traceEvents"]] == names
+    events = json.loads(Path("trace.json").read_text())["traceEvents"]
+    measured = [event["name"] for event in events if event["pid"] == 1 and event["ph"] == "X"]
+    assert measured == names
+    rows = {event["args"]["name"] for event in events if event["ph"] == "M"}
+    assert rows >= {"CPU", "NPU MAC", "NPU output stage"}
+    assert data["timing"][0]["estimated_cycles"] > 0
 
 
 @pytest.mark.parametrize("target", ["ethos-u55-32", "ethos-u65-256", "ethos-u85-256", "ethos-u85-2048"])

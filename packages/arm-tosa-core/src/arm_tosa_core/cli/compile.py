@@ -14,6 +14,8 @@ from ..plugin import entry_points as plugins
 from ..plugin.target import Target
 from ..support.atomic_files import require_writable, write_atomic
 from ..support.errors import NothingDelegatedWarning, UsageError
+from ..tosa.graph import Graph
+from ..tosa.serializer import serialize
 from .files import read_tosa
 from .model import FORMS, load_program
 from .options import Calibration, Options, Quantize, Schedule, TargetName, compile_spec_for, parse_options
@@ -21,6 +23,9 @@ from .print_after import printed_after
 from .quantize import hint, prepare
 from .refusals import data_of, table_of
 from .report import Result, say
+from .timing import data_of as times_of
+from .timing import estimated, write_trace
+from .timing import show as show_times
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
@@ -56,6 +61,17 @@ def compile_(
         ),
     ] = None,
     print_to: Annotated[Path | None, typer.Option(help="Print to this file, not to the standard error stream.")] = None,
+    report: Annotated[
+        bool,
+        typer.Option(
+            "--report",
+            help="Also estimate how long each delegate takes on the device, by operator and by source line. Compiles "
+            "it once more, and implies --no-cache.",
+        ),
+    ] = False,
+    trace: Annotated[
+        Path | None, typer.Option(help="Write the estimate to this file, as a trace for Perfetto. Implies --report.")
+    ] = None,
 ) -> Result:
     """Compile a model for a target."""
     device = plugins.target(target)
@@ -68,13 +84,53 @@ def compile_(
             raise UsageError("--quantize and --calibration are for PyTorch models; a .tosa is compiled as it is")
         if print_after or print_to:
             raise UsageError("--print-after is for PyTorch models: no rewrite runs on a .tosa, it is compiled as it is")
-        return _compile_tosa(Path(model), device, spec, output, artifacts)
+        return _compile_tosa(Path(model), device, spec, output, artifacts, _Times(spec, report, trace))
     _check_suffix(output, device)
+    from ..exir.backend import watched  # late: it loads ExecuTorch
+
+    times = _Times(spec, report, trace)
     program = prepare(load_program(model), spec, quantize, calibration)
-    with printed_after(print_after or [], spec.target(), print_to):
-        lowered = _lower(program, spec, cache=not (no_cache or print_after), memory_format=memory_format)
+    with printed_after(print_after or [], spec.target(), print_to), watched(times.watch):
+        cache = not (no_cache or print_after or times.wanted)
+        lowered = _lower(program, spec, cache=cache, memory_format=memory_format)
     write_atomic(output, lowered.buffer if output.suffix == ".pte" else _payload(lowered, output))
-    return _result(lowered, target, output)
+    return times.beside(_result(lowered, target, output))
+
+
+class _Times:
+    """``--report`` and ``--trace``: estimates of the delegates, in the order in which they are compiled.
+
+    Raises:
+        UsageError: the target has no timing model.
+    """
+
+    def __init__(self, spec: ArmCompileSpec, report: bool, trace: Path | None) -> None:
+        self.target, self.wanted, self.trace = spec.target(), report or trace is not None, trace
+        self.compiled: list[tuple[bytes, bytes]] = []
+        if self.wanted and self.target.timing is None:
+            raise UsageError(f"--report: target {self.target.name!r} has no timing model")
+
+    def watch(self, graph: Graph, payload: bytes) -> None:
+        """Takes a delegate."""
+        if self.wanted:
+            self.compiled.append((serialize(graph, self.target.tosa_spec, locations=True), payload))
+
+    def beside(self, result: Result) -> Result:
+        """The result of compiling, with the estimates."""
+        if not self.wanted:
+            return result
+        timed = [
+            estimated(f"delegate {index}", self.target, payload, tosa)
+            for index, (tosa, payload) in enumerate(self.compiled)
+        ]
+        if self.trace is not None:
+            write_trace(self.trace, timed)
+
+        def show(console: Console) -> None:
+            result.show(console)
+            show_times(console, timed)
+
+        return Result({**result.data, "timing": times_of(timed)}, show, result.status)
 
 
 def _lower(program: ExportedProgram, spec: ArmCompileSpec, *, cache: bool, memory_format: str) -> LoweredProgram:
@@ -112,7 +168,9 @@ def _payload(lowered: LoweredProgram, output: Path) -> bytes:
     return delegates(lowered.buffer)[0].payload
 
 
-def _compile_tosa(model: Path, target: Target, spec: ArmCompileSpec, output: Path, artifacts: Path | None) -> Result:
+def _compile_tosa(
+    model: Path, target: Target, spec: ArmCompileSpec, output: Path, artifacts: Path | None, times: _Times
+) -> Result:
     tosa = read_tosa(model)
     bound = spec.target()
     if bound.compile is None:
@@ -121,9 +179,12 @@ def _compile_tosa(model: Path, target: Target, spec: ArmCompileSpec, output: Pat
         raise UsageError(f"-o {output}: a .tosa is compiled to the target's own format, {target.suffix}")
     data = bound.compile(tosa, {} if artifacts is None else {"artifacts": str(artifacts)})
     write_atomic(output, data)
-    return Result(
-        {"output": str(output), "bytes": len(data), "target": target.name},
-        lambda console: console.print(f"{output}: {len(data)} bytes for {target.name}", markup=False),
+    times.compiled.append((tosa, data))
+    return times.beside(
+        Result(
+            {"output": str(output), "bytes": len(data), "target": target.name},
+            lambda console: console.print(f"{output}: {len(data)} bytes for {target.name}", markup=False),
+        )
     )
 
 

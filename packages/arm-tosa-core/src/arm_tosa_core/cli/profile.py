@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from ..support.atomic_files import write_atomic
 from ..support.errors import ToolError
 from .report import table
 
@@ -58,14 +55,11 @@ def nested(spans: Iterable[tuple[int, int, str]]) -> list[Event]:
     return events
 
 
-def write_trace(path: Path, events: Sequence[Event]) -> None:
-    """Writes a trace in the Trace Event Format, complete events, times in microseconds.
-
-    Raises:
-        UsageError: it cannot be written.
-    """
-    rows = [{"name": e.name, "ph": "X", "ts": e.start_ms * 1e3, "dur": e.ms * 1e3, "pid": 1, "tid": 1} for e in events]
-    write_atomic(path, json.dumps({"traceEvents": rows, "displayTimeUnit": "ms"}, indent=1))
+def trace_events(events: Sequence[Event], process: int) -> list[dict[str, Any]]:
+    """The events in the Trace Event Format, complete events in one thread, times in microseconds."""
+    return [
+        {"name": e.name, "ph": "X", "ts": e.start_ms * 1e3, "dur": e.ms * 1e3, "pid": process, "tid": 1} for e in events
+    ]
 
 
 def data_of(events: Sequence[Event]) -> list[dict[str, Any]]:

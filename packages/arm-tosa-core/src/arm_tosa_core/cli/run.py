@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -19,9 +20,12 @@ from ..tosa.dtypes import numpy_dtype
 from ..tosa.graph import Graph
 from ..tosa.loader import load
 from .files import read, read_array, read_tosa, write_array
-from .profile import Event, data_of, nested, show_events, write_trace
+from .profile import Event, data_of, nested, show_events
 from .report import Result, table
 from .runtime import Arrays
+from .timing import Timed, estimated, write_trace
+from .timing import data_of as times_of
+from .timing import show as show_times
 
 
 def run(
@@ -36,7 +40,10 @@ def run(
     target: Annotated[str | None, typer.Option("--target", "-t", help="Compile a .tosa for it, then run that.")] = None,
     profile: Annotated[
         Path | None,
-        typer.Option(help="Print where the time of a compiled file goes, and write a trace for Perfetto here."),
+        typer.Option(
+            help="Print where the time of a compiled file goes, here and as estimated on the device, and write a trace "
+            "for Perfetto to this file."
+        ),
     ] = None,
 ) -> Result:
     """Run a compiled model on this machine; a .tosa without --target runs on Arm's reference model."""
@@ -59,10 +66,12 @@ def run(
     paths = _output_paths(outputs or [], len(results))
     for path, array in zip(paths, results, strict=False):  # no paths: only shown
         write_array(path, array)
+    timed: list[Timed] = []
     if profile is None:
         events = []
     else:
-        write_trace(profile, events)
+        timed = _estimates(file)
+        write_trace(profile, timed, events)
     rows = [
         {
             "shape": list(array.shape),
@@ -79,25 +88,50 @@ def run(
         console.print(table("outputs", ("", "shape", "dtype", "min", "max", "file"), cells))
         if events:
             show_events(console, events)
+        show_times(console, timed)
 
-    return Result({"outputs": rows, **({"profile": data_of(events)} if profile else {})}, show)
+    measured = {"profile": data_of(events), "timing": times_of(timed)} if profile else {}
+    return Result({"outputs": rows, **measured}, show)
+
+
+def _estimates(file: Path) -> list[Timed]:
+    """What timing models say of a compiled file; nothing where its targets have none."""
+    if file.suffix != ".pte":
+        owner = _owner(file)
+        return [estimated(str(file), owner, read(file))] if owner.timing else []
+    from ..exir.pte import delegates
+    from .delegate_target import target_of
+
+    timed = []
+    for delegate in delegates(read(file)):
+        with suppress(UsageError):  # a program of another compiler, which ran all the same, may not say its target
+            if (target := target_of(delegate)).timing:
+                timed.append(estimated(f"delegate {delegate.index} of {delegate.method!r}", target, delegate.payload))
+    return timed
 
 
 def _run_compiled(file: Path, arrays: Arrays, profile: bool) -> tuple[Arrays, list[Event]]:
-    """Runs a file in the format of a target; one target of several that share it does."""
-    able = {target.suffix: target for target in plugins.targets().values()}
-    if file.suffix not in able:
-        suffixes = ", ".join(dict.fromkeys((".tosa", ".pte", *sorted(able))))
-        raise UsageError(f"cannot run {file}: its suffix is none of {suffixes}, which the core and the targets know")
-    target, data = able[file.suffix], read(file)
+    """Runs a file in the format of a target."""
+    target, data = _owner(file), read(file)
     if target.run is None:
         raise _cannot_run(target)
     if not profile:
+        return target.run(data, arrays), []
+    if target.profile is None and target.timing is not None:
         return target.run(data, arrays), []
     if target.profile is None:
         raise UsageError(f"--profile: {target.name!r} cannot tell where the time of a run goes")
     results, spans = target.profile(data, arrays)
     return results, nested(spans)
+
+
+def _owner(file: Path) -> Target:
+    """The target in whose format a file is; one of several that share it."""
+    able = {target.suffix: target for target in plugins.targets().values()}
+    if file.suffix not in able:
+        suffixes = ", ".join(dict.fromkeys((".tosa", ".pte", *sorted(able))))
+        raise UsageError(f"cannot run {file}: its suffix is none of {suffixes}, which the core and the targets know")
+    return able[file.suffix]
 
 
 def _run_tosa(file: Path, arrays: Arrays, name: str | None) -> Arrays:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ..accuracy.against_reference_model import Finding, run_payload
+from ..accuracy.against_reference_model import Finding, compiled, run_payload
 from ..accuracy.against_reference_model import verify as verify_graph
 from ..accuracy.random_inputs import random_inputs
 from ..exir.pte import Delegate
@@ -20,10 +19,13 @@ from ..plugin.target import Target
 from ..support.errors import UsageError
 from ..tosa.graph import Graph
 from ..tosa.loader import load
+from .delegate_target import target_of
 from .files import read_array, read_program, read_tosa
 from .report import Result
 from .run import check_inputs
 from .runtime import Arrays
+from .timing import Timed, data_of, estimated
+from .timing import show as show_times
 
 
 def verify(
@@ -37,9 +39,12 @@ def verify(
         list[Path] | None, typer.Option("--input", help=".npy, one per input of the TOSA graph; random without.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the random inputs.")] = 0,
+    report: Annotated[
+        bool, typer.Option("--report", help="Also estimate how long it takes on the device, by operator.")
+    ] = False,
 ) -> Result:
     """Run a compiled model and the TOSA reference model on the same inputs; show the first operator that differs."""
-    rows = []
+    rows, timed = [], []
     for job in _jobs(file, tosa, target):
         graph = load(job.tosa)
         if job.target.run is None:
@@ -47,7 +52,9 @@ def verify(
         arrays = [read_array(path) for path in inputs] if inputs else random_inputs(graph, seed)
         check_inputs(graph, arrays)
         rows.append(_row(job, graph, arrays))
-    return _result(file, rows)
+        if report:
+            timed.append(estimated(job.what, job.target, job.payload or compiled(job.target, job.tosa), job.tosa))
+    return _result(file, rows, timed)
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,7 @@ def _jobs(file: Path, tosa: Path | None, name: str | None) -> list[_Job]:
     if name is not None:
         raise UsageError(f"{file} is compiled already: give no --target")
     found = read_program(file).delegates
-    targets = [_target(delegate) for delegate in found]
+    targets = [target_of(delegate) for delegate in found]
     paths = _graphs(tosa or _artifacts(file, found), [target.name for target in targets])
     return [
         _Job(f"delegate {delegate.index} of {delegate.method!r}", read_tosa(path), target, delegate.payload)
@@ -88,25 +95,6 @@ def _artifacts(file: Path, found: Sequence[Delegate]) -> Path:
         f"{file} does not hold its TOSA graphs, and was not compiled with --artifacts, which leaves them in a folder, "
         "or that folder is gone: give --tosa"
     )
-
-
-def _target(delegate: Delegate) -> Target:
-    """The installed target that a delegate was compiled for."""
-    known = {name: target for name, target in plugins.targets().items() if target.backend_id == delegate.backend_id}
-    specs = dict(delegate.compile_specs)
-    try:
-        options = json.loads(specs.get("options", b"{}"))
-    except ValueError:
-        options = {}
-    names = [str(options.get(key)) for key in ("target", "name")] if isinstance(options, dict) else []
-    names.append(specs.get("target", b"").decode(errors="replace"))  # where executorch.backends.arm writes it
-    chosen = [known[name] for name in names if name in known] or list(known.values())
-    if len(chosen) != 1:
-        raise UsageError(
-            f"delegate {delegate.index} is for {delegate.backend_id}, and its compile specs do not say which target "
-            f"of {', '.join(known) or 'none installed'} that is"
-        )
-    return chosen[0]
 
 
 def _graphs(path: Path, names: Sequence[str]) -> list[Path]:
@@ -152,7 +140,7 @@ def _data(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _result(file: Path, rows: list[dict[str, Any]]) -> Result:
+def _result(file: Path, rows: list[dict[str, Any]], timed: Sequence[Timed]) -> Result:
     def show(console: Console) -> None:
         for row in rows:
             start = f"{row['graph']} on {row['target']}: "
@@ -171,5 +159,8 @@ def _result(file: Path, rows: list[dict[str, Any]]) -> Result:
                     f"    at operator {op['index']}, {op['op']} -> {', '.join(op['output'])}{where}", markup=False
                 )
 
+        show_times(console, timed)
+
     failed = not all(row["agrees"] for row in rows)
-    return Result({"file": str(file), "graphs": rows}, show, status=int(failed))
+    data = {"file": str(file), "graphs": rows, **({"timing": data_of(timed)} if timed else {})}
+    return Result(data, show, status=int(failed))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import functools
 import importlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, final
 
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
@@ -39,11 +42,28 @@ def payload(network: Network, target: Target, compile_spec: ArmCompileSpec) -> b
         ToolError: the target's compiler failed.
     """
     compiled = _compiled(network.graph, target, compile_spec)
-    if not network.symbols:
-        return compiled
-    assert target.sizes is not None and target.compile is not None
-    samples = [(point, target.compile(serialize(graph, target.tosa_spec), {})) for point, graph in network.samples]
-    return target.sizes(compiled, network.symbols, samples)
+    if network.symbols:
+        assert target.sizes is not None and target.compile is not None
+        samples = [(point, target.compile(serialize(graph, target.tosa_spec), {})) for point, graph in network.samples]
+        compiled = target.sizes(compiled, network.symbols, samples)
+    for watcher in _watchers.get():
+        watcher(network.graph, compiled)
+    return compiled
+
+
+#: Is given a delegate's graph and its payload.
+Watcher = Callable[[Graph, bytes], None]
+_watchers: ContextVar[tuple[Watcher, ...]] = ContextVar("watchers", default=())
+
+
+@contextmanager
+def watched(watcher: Watcher) -> Iterator[None]:
+    """Within it, ``watcher`` is given each delegate that this thread compiles, in order."""
+    token = _watchers.set((*_watchers.get(), watcher))
+    try:
+        yield
+    finally:
+        _watchers.reset(token)
 
 
 def _compiled(graph: Graph, target: Target, compile_spec: ArmCompileSpec) -> bytes:

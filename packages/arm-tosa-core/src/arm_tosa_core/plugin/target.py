@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..tosa.specification import TosaSpecification
     from ..tosa.verifier import Check
     from .health import HealthCheck
+    from .timing import TimeEstimate
 
 
 #: An event of a run: begin, end, name.
@@ -77,6 +78,8 @@ class Target:
         profile: like ``run``, and what happened meanwhile: begin and end (nanoseconds) and name of each event.
         plan: what a payload becomes on this machine, step by step, with the engine of that name; None: the target's
             default. For targets whose payload is planned where it runs.
+        timing: how long a payload takes on the device, as a model estimates it. The TOSA graph that the payload was
+            compiled from, if given, lets it tell operators, their source lines and the compiler's own figures.
         preferences: which of several ways to say the same in TOSA suits it.
         health: what it needs of this machine, to compile and to run: lines of ``arm-tosa doctor``.
         sizes: puts together what ``compile`` made of one program at the most of every symbol, and at other values of
@@ -99,6 +102,7 @@ class Target:
     joins_int48_rescales: bool = False
     profile: Callable[[bytes, Arrays], tuple[list[np.ndarray[Any, Any]], Sequence[Span]]] | None = None
     plan: Callable[[bytes, str | None], Sequence[Step]] | None = None
+    timing: Callable[[bytes, bytes | None], TimeEstimate] | None = None
     preferences: Preferences = field(default_factory=Preferences)
     health: Sequence[HealthCheck] = ()
     sizes: Callable[[bytes, Sequence[Symbol], Sequence[tuple[Mapping[str, int], bytes]]], bytes] | None = None

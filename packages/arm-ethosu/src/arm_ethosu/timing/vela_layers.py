@@ -1,0 +1,82 @@
+"""Vela's own account of a compilation: its operators, its estimate of each, and which commands are whose.
+
+Vela writes it as tables of comma-separated values in an XML file when it is asked with ``--enable-debug-db``: ``perf``
+has a row for each operator of its schedule, ``source`` says which operator of the TOSA file that comes from, and
+``queue`` at which byte the last command of each part of an operator stands.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from bisect import bisect_left
+from dataclasses import dataclass
+
+from arm_tosa_core.support.errors import ToolError
+
+from ..command_stream import Bytes
+from . import registers as r
+from .commands import decode
+
+FLAG = "--enable-debug-db"
+
+_TABLE = re.compile(r'<table name="(.*?)">\s*<!\[CDATA\[(.*?)\]\]>', re.DOTALL)
+Rows = list[dict[str, str]]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """An operator of Vela's schedule.
+
+    Args:
+        kind: what Vela calls it, such as ``"Conv2D"``.
+        result: the name of its result.
+        cycles: Vela's estimate; 0 where it counts with the operator before it, or is not rated.
+        tosa: the number of the TOSA operator that it comes from, constants counted too; None: Vela made it up.
+    """
+
+    kind: str
+    result: str
+    cycles: float
+    tosa: int | None
+
+
+@dataclass(frozen=True)
+class Layers:
+    """Vela's schedule.
+
+    Args:
+        layers: in order.
+        kernels: for each kernel command of the stream in order, the number of its layer.
+    """
+
+    layers: tuple[Layer, ...]
+    kernels: tuple[int | None, ...]
+
+
+def read_layers(xml: str, cmd_data: Bytes) -> Layers:
+    """What Vela's debug database says of the commands that Vela wrote with it.
+
+    Raises:
+        ToolError: it has not the tables that Vela 5.2 writes.
+    """
+    tables: dict[str, Rows] = {
+        name: list(csv.DictReader(io.StringIO(body.strip()))) for name, body in _TABLE.findall(xml)
+    }
+    try:
+        sources = {row["id"]: int(row["ext_key"]) for row in tables["source"]}
+        rows = [
+            (row["id"], Layer(row["operator"], row["name"], float(row["op_cycles"]), sources.get(row["source_id"])))
+            for row in tables["perf"]
+        ]
+        ends = sorted((int(row["offset"]), row["scheduled_id"]) for row in tables["queue"])
+    except (KeyError, ValueError, TypeError) as error:
+        fix = "check that ethos-u-vela is 5.2: vela --version"
+        raise ToolError("vela", f"wrote garbage: its debug database lacks {error}", fix=fix) from error
+    numbers = {key: number for number, (key, _) in enumerate(rows)}
+    offsets = [offset for offset, _ in ends]
+    commands = [command for command in decode(cmd_data) if command.number in r.KERNELS]
+    at = (bisect_left(offsets, 4 * command.index) for command in commands)
+    kernels = (numbers.get(ends[min(place, len(ends) - 1)][1]) if ends else None for place in at)
+    return Layers(tuple(layer for _, layer in rows), tuple(kernels))

@@ -1,0 +1,69 @@
+"""What a target's timing model says of a payload: an estimate, never a measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class OperatorTime:
+    """What an operator takes.
+
+    Args:
+        name: what the target's compiler calls it.
+        source: the user's source line, if known.
+        cycles: estimated, beside what runs at the same time; those of all operators add up to the whole.
+        bound: what decides them, such as a unit or a memory; empty if nothing runs.
+        compiler_cycles: what the target's compiler estimates for it; None: nothing.
+    """
+
+    name: str
+    source: str
+    cycles: float
+    bound: str = ""
+    compiler_cycles: float | None = None
+
+
+@dataclass(frozen=True)
+class UnitSpan:
+    """When a unit of the device works: begin and end in cycles from the start, and on what.
+
+    Args:
+        unit: the row of a trace.
+        operator: number of the operator in ``TimeEstimate.operators``; None: not known.
+    """
+
+    unit: str
+    begin: float
+    end: float
+    name: str
+    operator: int | None = None
+
+
+@dataclass(frozen=True)
+class TimeEstimate:
+    """How long a payload takes, as a timing model estimates it.
+
+    Args:
+        cycles: of the device, from begin to end.
+        clock: of the device, Hz.
+        system: what the estimate assumes of clock and memories, by the name that users know.
+        operators: in order.
+        spans: what each unit does.
+        compiler: the tool whose figures are ``compiler_cycles``.
+        compiler_cycles: that tool's estimate of the whole; None: it has not been asked.
+    """
+
+    cycles: float
+    clock: float
+    system: str
+    operators: Sequence[OperatorTime] = field(default_factory=tuple)
+    spans: Sequence[UnitSpan] = field(default_factory=tuple)
+    compiler: str = ""
+    compiler_cycles: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """The cycles as time."""
+        return self.cycles / self.clock
