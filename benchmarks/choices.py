@@ -26,7 +26,7 @@ from arm_tosa_core.tosa.loader import load
 from arm_tosa_core.tosa.rewrite import Stage
 from arm_tosa_core.tosa.rewrite_engine import Application, Observer, Statistics, observed
 from arm_tosa_core.tosa.serializer import serialize
-from benchmarks.registry import NETWORKS, network
+from benchmarks.registry import NETWORKS, Network, network
 from benchmarks.results import Measurement, Run, add_results_option, run_and_record
 
 DEFAULT = (
@@ -72,7 +72,7 @@ def _measured(options: argparse.Namespace) -> Iterator[Measurement]:
             plain = replace(target, rewrites=rewrites_for(accelerator))
             spec = str(target.spec)
             if spec not in lowered:
-                lowered[spec] = _lowered(name, plain)
+                lowered[spec] = lowered_graphs(name, plain)
             watcher = _Watcher(target)
             before = sum(_cycles(plain, tosa) for tosa in lowered[spec])
             with observed(watcher):
@@ -81,9 +81,14 @@ def _measured(options: argparse.Namespace) -> Iterator[Measurement]:
             yield run.measured({"network": name, "target": accelerator}, "ours", metrics)
 
 
-def _lowered(name: str, target: Target) -> list[bytes]:
-    """The delegates' graphs before any rewrite."""
-    module, inputs = network(name)
+def lowered_graphs(name: str, target: Target, made: Network | None = None) -> list[bytes]:
+    """The graphs of the delegates of a network in int8 before any rewrite, as TOSA flatbuffers.
+
+    Args:
+        name: of the network.
+        made: what is to be lowered in place of the network of that name.
+    """
+    module, inputs = made or network(name)
     watcher = _Watcher(target)
     assert target.compile_spec is not None
     with observed(watcher):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, geometric_mean
 
+from benchmarks import timing_tables
 from benchmarks.figures import Case, Figure, Figures, Pair
 
 U55, U85 = "ethos-u55-128", "ethos-u85-256"
@@ -328,4 +329,6 @@ BLOCKS: dict[str, Callable[[Figures], str]] = {
     "vgf": vgf,
     "host": host,
     "run-time": run_time,
+    "timing-model": timing_tables.beside_vela,
+    "published-cycles": timing_tables.published,
 }
