@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -41,38 +39,43 @@ class Estimate:
         options = repr([release, *self._identity()]).encode()
         keys = {hashlib.sha256(options + tosa).hexdigest(): tosa for tosa in graphs}
         new = {key: tosa for key, tosa in keys.items() if key not in self._known}
-        with ThreadPoolExecutor() as pool:
-            self._known.update(zip(new, pool.map(self._kept, new, new.values()), strict=True))
+        self._known.update(zip(new, self._kept(list(new), list(new.values())), strict=True))
         return [self._known[hashlib.sha256(options + tosa).hexdigest()] for tosa in graphs]
 
-    def _kept(self, key: str, tosa: bytes) -> float | None:
+    def _kept(self, keys: Sequence[str], graphs: Sequence[bytes]) -> list[float | None]:
+        """Cycles by what is kept on disk; what is not there is asked, and kept."""
         from arm_tosa_core.flow import cache  # late: it loads PyTorch
 
-        path = cache.folder() / "ethos-u-estimates" / key
-        try:
-            return float(path.read_text())
-        except (OSError, ValueError):
-            pass  # never asked, or cut short
-        if (cycles := self._ask(tosa)) is None:
-            return None
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomic(path, repr(cycles).encode())
-        except (OSError, UsageError):
-            pass  # where nothing can be written, Vela is asked again next time
-        return cycles
-
-    def _ask(self, tosa: bytes) -> float | None:
-        with tempfile.TemporaryDirectory(prefix="arm-ethosu-") as folder:
-            try:
-                return vela.compile(tosa, artifacts=Path(folder), **self.options).cycles
-            except ToolError:
-                return None
+        paths = [cache.folder() / "ethos-u-estimates" / key for key in keys]
+        found = [_read(path) for path in paths]
+        missing = [i for i, cycles in enumerate(found) if cycles is None]
+        if missing:
+            summaries = vela.summaries([graphs[i] for i in missing], **self.options)
+            for i, summary in zip(missing, summaries, strict=True):
+                if summary is not None:
+                    found[i] = summary["cycles_total"]
+                    _keep(paths[i], summary["cycles_total"])
+        return found
 
     def _identity(self) -> list[object]:
         """The options that the figures depend on; a configuration file counts by its contents."""
         others = sorted((name, value) for name, value in self.options.items() if name not in ("timeout", "config"))
         return [*others, hashlib.sha256(locate(self.options["config"]).read_bytes()).hexdigest()]
+
+
+def _read(path: Path) -> float | None:
+    try:
+        return float(path.read_text())
+    except (OSError, ValueError):
+        return None  # never asked, or cut short
+
+
+def _keep(path: Path, cycles: float) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, repr(cycles).encode())
+    except (OSError, UsageError):
+        pass  # where nothing can be written, Vela is asked again next time
 
 
 def _release() -> str | None:

@@ -7,8 +7,10 @@ import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,9 @@ import numpy as np
 
 from arm_tosa_core.support.atomic_files import write_atomic
 from arm_tosa_core.support.errors import ToolError, UsageError
-from arm_tosa_core.support.external_tools import find_tool, run_tool
+from arm_tosa_core.support.external_tools import find_tool
 
+from .vela_batch import Order, run_all
 from .vela_ini import locate
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
@@ -51,11 +54,13 @@ class VelaOutput:
             ``output`` the arrays ``_shape`` ([n, 6] int64), ``_elem_size``, ``_offset`` (bytes) and ``_region`` ([n]).
         summary: figures of the summary CSV by column: cycles, memory in KiB, MACs, seconds per inference.
         debug_db: the XML of ``--enable-debug-db``; empty without that flag.
+        printed: what Vela printed.
     """
 
     arrays: Arrays
     summary: Mapping[str, float]
     debug_db: str = ""
+    printed: str = ""
 
     @property
     def cycles(self) -> float:
@@ -103,38 +108,104 @@ def compile(
         ToolError: Vela is missing, fails, hangs or writes garbage; its input is kept and named.
         UsageError: the flatbuffer is too large for Vela, or ``artifacts`` cannot be written.
     """
+    options: dict[str, Any] = {
+        "accelerator": accelerator,
+        "config": config,
+        "system_config": system_config,
+        "memory_mode": memory_mode,
+    }
+    with workplace(tosa, timeout=timeout, artifacts=artifacts, **options) as place:
+        (run,) = place.runs([flags])
+        return place.chosen(run)
+
+
+@contextmanager
+def workplace(
+    tosa: bytes,
+    *,
+    accelerator: str,
+    config: str | os.PathLike[str] | None,
+    system_config: str,
+    memory_mode: str,
+    timeout: float,
+    artifacts: Path | None = None,
+) -> Iterator[Workplace]:
+    """Where one flatbuffer can be compiled several times with different flags; arguments as for ``compile``.
+
+    Raises:
+        ToolError: Vela is missing, or whatever the block raises; the input is kept then.
+        UsageError: as ``compile``.
+    """
     if len(tosa) > _MAX_TOSA:
         raise UsageError(f"the TOSA flatbuffer has {len(tosa)} bytes; Vela takes {_MAX_TOSA} at most")
-    executable = find_tool("vela", package="ethos-u-vela")
+    command = _command(accelerator, config, system_config, memory_mode)
     kept = artifacts is not None
     if artifacts is not None:
         _make_folder(artifacts)
-    folder = artifacts or Path(tempfile.mkdtemp(prefix="arm-ethosu-"))
+    folder = artifacts.absolute() if artifacts else Path(tempfile.mkdtemp(prefix="arm-ethosu-"))
     source = folder / f"{_STEM}.tosa"
+    runs = Path(tempfile.mkdtemp(prefix="arm-ethosu-"))
     try:
         write_atomic(source, tosa)
-        run = _Run(source, system_config)
-        run.vela(
-            [
-                executable,
-                str(source),
-                f"--output-dir={folder}",
-                f"--accelerator-config={accelerator}",
-                f"--config={locate(config)}",
-                f"--system-config={system_config}",
-                f"--memory-mode={memory_mode}",
-                "--output-format=raw",
-                *flags,
-            ],
-            timeout,
-        )
-        return VelaOutput(run.arrays(), run.summary(), run.debug_db())
+        yield Workplace(source, runs, command, system_config, timeout)
     except ToolError:
         kept = True  # its input stays, and the error says where
         raise
     finally:
+        shutil.rmtree(runs, ignore_errors=True)
         if not kept:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def summaries(
+    graphs: Sequence[bytes],
+    *,
+    accelerator: str,
+    config: str | os.PathLike[str] | None,
+    system_config: str,
+    memory_mode: str,
+    flags: Sequence[str] = (),
+    timeout: float,
+) -> list[Mapping[str, float] | None]:
+    """``VelaOutput.summary`` of each of several flatbuffers, compiled side by side; None where Vela fails.
+
+    Raises:
+        ToolError: Vela is missing.
+    """
+    command = _command(accelerator, config, system_config, memory_mode)
+    with tempfile.TemporaryDirectory(prefix="arm-ethosu-") as folder:
+        runs = [_written(Path(folder, str(i)), tosa, command, flags, system_config) for i, tosa in enumerate(graphs)]
+        outcomes = run_all(command[0], [run.order() for run in runs], timeout)
+        return [_summary(run, outcome) for run, outcome in zip(runs, outcomes, strict=True)]
+
+
+def _written(folder: Path, tosa: bytes, command: Sequence[str], flags: Sequence[str], system_config: str) -> Run:
+    """A run on a flatbuffer of its own, which is written to the folder."""
+    folder.mkdir()
+    source = folder / f"{_STEM}.tosa"
+    source.write_bytes(tosa)
+    return Run.of(source, folder, command, flags, system_config)
+
+
+def _summary(run: Run, outcome: str | ToolError) -> Mapping[str, float] | None:
+    try:
+        return None if isinstance(outcome, ToolError) else run.figures
+    except ToolError:
+        return None
+
+
+def _command(
+    accelerator: str, config: str | os.PathLike[str] | None, system_config: str, memory_mode: str
+) -> list[str]:
+    """Vela's executable and the flags that are the same for every run."""
+    return [
+        find_tool("vela", package="ethos-u-vela"),
+        f"--accelerator-config={accelerator}",
+        f"--config={locate(config)}",
+        f"--system-config={system_config}",
+        f"--memory-mode={memory_mode}",
+        "--output-format=raw",
+    ]
 
 
 def _make_folder(folder: Path) -> None:
@@ -144,24 +215,76 @@ def _make_folder(folder: Path) -> None:
         raise UsageError(f"cannot write to {folder}: {error.strerror}") from error
 
 
-class _Run:
-    """One run of Vela on ``source``, which writes beside it."""
+class Workplace:
+    """One flatbuffer and Vela's executable with its options; made by ``workplace``."""
 
-    def __init__(self, source: Path, system_config: str) -> None:
+    def __init__(self, source: Path, folder: Path, command: Sequence[str], system_config: str, timeout: float) -> None:
+        self._source, self._folder, self._system_config, self._timeout = source, folder, system_config, timeout
+        self._command = command
+        self._number = 0
+
+    def runs(self, flags: Sequence[Sequence[str]]) -> list[Run | ToolError]:
+        """Runs Vela side by side, once with each of several lists of flags; an error stands for a run that failed.
+
+        Raises:
+            ToolError: Vela cannot be loaded.
+        """
+        runs = [self._new_run(more) for more in flags]
+        outcomes = run_all(self._command[0], [run.order() for run in runs], self._timeout)
+        made: list[Run | ToolError] = []
+        for run, outcome in zip(runs, outcomes, strict=True):
+            if not isinstance(outcome, ToolError):
+                run.output = outcome
+            made.append(outcome if isinstance(outcome, ToolError) else run)
+        return made
+
+    def _new_run(self, flags: Sequence[str]) -> Run:
+        folder = self._folder / str(self._number)
+        self._number += 1
+        folder.mkdir()
+        return Run.of(self._source, folder, self._command, flags, self._system_config)
+
+    def chosen(self, run: Run | ToolError) -> VelaOutput:
+        """What a run wrote, its files beside the input.
+
+        Raises:
+            ToolError: that of a run that failed, or it wrote garbage.
+        """
+        if isinstance(run, ToolError):
+            raise run
+        output = VelaOutput(run.arrays(), run.figures, run.debug_db(), run.output)
+        for file in run.folder.iterdir():
+            if file != run.log:
+                shutil.move(file, self._source.with_name(file.name))
+        return output
+
+
+class Run:
+    """One run of Vela: what it wrote to its folder and printed."""
+
+    def __init__(self, source: Path, folder: Path, command: list[str], system_config: str) -> None:
         self.source = source
-        self.npz = source.with_name(f"{_STEM}_vela.npz")
-        self.csv = source.with_name(f"{_STEM}_summary_{system_config}.csv")
-        self.xml = source.with_name(f"{_STEM}_debug.xml")
-        self.command: list[str] = []
+        self.folder = folder
+        self.log = folder / "log"
+        self.npz = folder / f"{_STEM}_vela.npz"
+        self.xml = folder / f"{_STEM}_debug.xml"
+        self.csv = folder / f"{_STEM}_summary_{system_config}.csv"
+        self.command = command
         self.output = ""
 
-    def vela(self, command: list[str], timeout: float) -> None:
-        for stale in (self.npz, self.csv, self.xml):
-            stale.unlink(missing_ok=True)
-        self.command = command
-        self.output = run_tool("vela", command, timeout=timeout, kept=str(self.source))
+    @staticmethod
+    def of(source: Path, folder: Path, command: Sequence[str], flags: Sequence[str], system_config: str) -> Run:
+        """A run of a command on ``source``, which writes to ``folder``."""
+        executable, *arguments = command
+        return Run(
+            source, folder, [executable, str(source), f"--output-dir={folder}", *arguments, *flags], system_config
+        )
 
-    def garbage(self, path: Path, problem: str) -> ToolError:
+    def order(self) -> Order:
+        """This run for ``run_all``."""
+        return Order(self.command[1:], self.log, str(self.source))
+
+    def _garbage(self, path: Path, problem: str) -> ToolError:
         return ToolError(
             "vela",
             f"wrote garbage: {path.name} {problem}",
@@ -172,37 +295,48 @@ class _Run:
         )
 
     def arrays(self) -> Arrays:
+        """Those of ``VelaOutput.arrays``.
+
+        Raises:
+            ToolError: they are missing or not what a payload needs.
+        """
         try:
             with self.npz.open("rb") as file, np.load(file, allow_pickle=False) as archive:
                 # The quantization entries are Python objects; nothing here needs them.
                 return checked({key: archive[key] for key in archive.files if not key.endswith("_quantization")})
         except FileNotFoundError:
-            raise self.garbage(self.npz, "is missing") from None
+            raise self._garbage(self.npz, "is missing") from None
         except _Malformed as error:
-            raise self.garbage(self.npz, str(error)) from error
+            raise self._garbage(self.npz, str(error)) from error
         except (OSError, ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
             # NumPy raises any of these for a file that is not an archive of arrays, or holds only a part of one.
-            raise self.garbage(self.npz, f"is not readable ({error})") from error
+            raise self._garbage(self.npz, f"is not readable ({error})") from error
 
     def debug_db(self) -> str:
         try:
             return self.xml.read_text(encoding="utf-8") if self.xml.exists() else ""
         except (OSError, ValueError) as error:
-            raise self.garbage(self.xml, f"is not readable ({error})") from error
+            raise self._garbage(self.xml, f"is not readable ({error})") from error
 
-    def summary(self) -> dict[str, float]:
+    @cached_property
+    def figures(self) -> Mapping[str, float]:
+        """The summary; its keys are those of ``VelaOutput.summary``.
+
+        Raises:
+            ToolError: there is none, or it is not readable.
+        """
         try:
             with self.csv.open(encoding="utf-8", newline="") as file:
                 row = next(csv.DictReader(file))
             figures = {key: float(row[key]) for key in _FIGURES}
         except FileNotFoundError:
-            raise self.garbage(self.csv, "is missing") from None
+            raise self._garbage(self.csv, "is missing") from None
         except StopIteration:
-            raise self.garbage(self.csv, "is empty") from None
+            raise self._garbage(self.csv, "is empty") from None
         except KeyError as error:
-            raise self.garbage(self.csv, f"lacks {error}") from None
+            raise self._garbage(self.csv, f"lacks {error}") from None
         except (OSError, ValueError, TypeError, csv.Error) as error:
-            raise self.garbage(self.csv, f"is not readable ({error})") from error
+            raise self._garbage(self.csv, f"is not readable ({error})") from error
         return figures
 
 

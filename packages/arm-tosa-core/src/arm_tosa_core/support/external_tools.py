@@ -75,13 +75,17 @@ def run_tool(
             raise ToolError(tool, problem, command=command, output=output, kept=kept, fix=fix) from None
         raise
     if process.returncode != 0:
-        status = process.returncode
-        how = f"was killed by signal {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
-        raise ToolError(tool, how, command=command, output=_without_usage(output), kept=kept, fix=fix)
+        how = how_it_ended(process.returncode)
+        raise ToolError(tool, how, command=command, output=without_usage(output), kept=kept, fix=fix)
     return output
 
 
-def _without_usage(output: str) -> str:
+def how_it_ended(status: int) -> str:
+    """The clause for an exit status that is not 0; of a process that a signal ended it is minus the signal."""
+    return f"was killed by signal {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
+
+
+def without_usage(output: str) -> str:
     """Of a tool that refuses its arguments the reason alone: ``argparse`` prints every option before it."""
     lines = output.splitlines()
     errors = [number for number, line in enumerate(lines) if re.match(r"\S+: error: ", line)]

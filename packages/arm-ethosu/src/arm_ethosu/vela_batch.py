@@ -1,0 +1,184 @@
+"""Several runs of Vela side by side, each in a process of its own."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock, Timer
+
+from arm_tosa_core.support.errors import ToolError
+from arm_tosa_core.support.external_tools import how_it_ended, run_tool, without_usage
+
+from . import vela_worker
+
+# Seconds that loading Vela may take; it takes half a second.
+_LOADING = 120.0
+
+
+@dataclass(frozen=True)
+class Order:
+    """One run of Vela.
+
+    Args:
+        arguments: what stands behind the name of the executable; paths are absolute.
+        log: file for what it prints.
+        kept: where its input stays, for errors.
+    """
+
+    arguments: Sequence[str]
+    log: Path
+    kept: str
+
+
+def run_all(executable: str, orders: Sequence[Order], timeout: float) -> list[str | ToolError]:
+    """What each run printed, or how it went wrong.
+
+    The Vela of this Python's environment is loaded once, by a worker process that forks for each run; that of another
+    environment is started for each.
+
+    Args:
+        executable: Vela's.
+        timeout: seconds after which a run is killed.
+
+    Raises:
+        ToolError: Vela cannot be loaded.
+    """
+    if not _forks(executable):
+        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+            return list(pool.map(lambda order: _started(executable, order, timeout), orders))
+    statuses = _worker().ask(orders, timeout)
+    return [_outcome(status, executable, order, timeout) for status, order in zip(statuses, orders, strict=True)]
+
+
+def warm_up(executable: str) -> None:
+    """Starts loading Vela, if it is one that is loaded once; returns at once."""
+    if _forks(executable):
+        _worker()
+
+
+def _forks(executable: str) -> bool:
+    """Whether the executable is that of this Python's environment, on a system that forks."""
+    beside = Path(executable).parent == Path(sys.executable).parent
+    return beside and hasattr(os, "fork") and find_spec("ethosu") is not None
+
+
+def _started(executable: str, order: Order, timeout: float) -> str | ToolError:
+    try:
+        return run_tool("vela", [executable, *order.arguments], timeout=timeout, kept=order.kept)
+    except ToolError as error:
+        return error
+
+
+def _outcome(status: int, executable: str, order: Order, timeout: float) -> str | ToolError:
+    output = order.log.read_text(errors="replace") if order.log.exists() else ""
+    if status == 0:
+        return output
+    output = without_usage(output)
+    timed_out = status == -signal.SIGALRM
+    problem = f"did not finish within {timeout:g} s and was killed" if timed_out else how_it_ended(status)
+    return ToolError("vela", problem, command=[executable, *order.arguments], output=output, kept=order.kept)
+
+
+class _Worker:
+    """The process that has loaded Vela. It ends with this one, whose end of the pipe it reads from."""
+
+    def __init__(self) -> None:
+        self.owner = os.getpid()
+        self.lock = Lock()
+        with tempfile.NamedTemporaryFile(prefix="arm-ethosu-", suffix=".log", delete=False) as printed:
+            self._printed = Path(printed.name)
+            self._process = subprocess.Popen(
+                [sys.executable, vela_worker.__file__],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=printed,
+                text=True,
+                start_new_session=True,  # a process group of its own, so that its runs die with it
+            )
+
+    def ask(self, orders: Sequence[Order], timeout: float) -> list[int]:
+        """The exit statuses of runs.
+
+        Raises:
+            ToolError: Vela cannot be loaded.
+        """
+        runs = [
+            {"arguments": list(order.arguments), "log": str(order.log), "seconds": timeout, "folder": os.getcwd()}
+            for order in orders
+        ]
+        with self.lock:
+            answer = self._answer(json.dumps(runs), timeout * len(runs) + _LOADING)
+            if not answer:
+                raise self._broken(orders[0].kept)
+        statuses: list[int] = json.loads(answer)
+        return statuses
+
+    def _answer(self, line: str, timeout: float) -> str:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        guard = Timer(timeout, self.kill)  # runs end by themselves; loading Vela may hang
+        guard.start()
+        try:
+            print(line, file=self._process.stdin, flush=True)
+            return self._process.stdout.readline()
+        except BrokenPipeError:
+            return ""
+        except BaseException:
+            self.kill()
+            raise
+        finally:
+            guard.cancel()
+
+    def _broken(self, kept: str) -> ToolError:
+        self.kill()
+        output = self._printed.read_text(errors="replace") if self._printed.exists() else ""
+        self.close()
+        return ToolError("vela", "could not be loaded", output=output, kept=kept)
+
+    @property
+    def usable(self) -> bool:
+        """Whether it runs, and for this process: not for one that this was forked from."""
+        return self.owner == os.getpid() and self._process.poll() is None
+
+    def kill(self) -> None:
+        """Ends the process and its runs at once."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Lets the process end."""
+        if self.owner != os.getpid():
+            return
+        self._process.communicate()
+        self._printed.unlink(missing_ok=True)
+
+
+_lock = Lock()
+_kept: _Worker | None = None
+
+
+def _worker() -> _Worker:
+    """The worker of this process."""
+    global _kept
+    with _lock:
+        if _kept is None or not _kept.usable:
+            if _kept is not None:
+                _kept.close()
+            _kept = _Worker()
+        return _kept
+
+
+@atexit.register
+def close() -> None:
+    """Lets the worker of this process end, if there is one; the next run starts another."""
+    if _kept is not None:
+        _kept.close()
