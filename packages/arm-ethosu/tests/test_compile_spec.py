@@ -128,13 +128,22 @@ def test_extra_flags(extra_flags: str | list[str] | None, kept: list[str]) -> No
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"timeout": 5.0}, {"extra_flags": "--optimise=Size"}, {"memory_mode": "Sram_Only"}, {"schedule": "deep"}],
+    [
+        {},
+        {"timeout": 5.0},
+        {"extra_flags": "--optimise=Size"},
+        {"memory_mode": "Sram_Only"},
+        {"schedule": "deep"},
+        {"sram_budget": "96K"},
+    ],
 )
 def test_round_trip(options: dict[str, object], tmp_path: Path) -> None:
     spec = EthosUCompileSpec("ethos-u55-64", **options).dump_intermediate_artifacts_to(tmp_path)  # type: ignore[arg-type]
     again = EthosUCompileSpec.from_list(spec.to_list())
     assert again == spec
-    assert (again.timeout, again.compiler_flags) == (spec.timeout, spec.compiler_flags)
+    assert (again.timeout, again.compiler_flags, again.sram_budget) == (
+        spec.timeout, spec.compiler_flags, spec.sram_budget,
+    )  # fmt: skip
     assert again != EthosUCompileSpec("ethos-u55-64", **options)  # type: ignore[arg-type]
 
 

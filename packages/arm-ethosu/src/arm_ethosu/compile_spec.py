@@ -13,7 +13,8 @@ from arm_tosa_core.support.errors import ToolError, UsageError
 from .accelerators import DEFAULTS, family_of
 from .estimate import Estimate
 from .ethos_u_target import ethos_u_target
-from .vela_flags import split, without_ours
+from .memory_size import size_of
+from .vela_flags import decides_over_sram, split, without_ours
 from .vela_ini import DEFAULT_INI, VelaIni, locate
 
 if TYPE_CHECKING:
@@ -43,6 +44,9 @@ class EthosUCompileSpec(ArmCompileSpec):
         timeout: seconds after which Vela is killed.
         schedule: ``"vela"``, or ``"deep"``: constants in flash or DRAM are read into SRAM as far ahead as there is free
             SRAM, by a command stream that is ours (``docs/explanation/ethosu-schedules.md``).
+        sram_budget: SRAM that each delegate may use, in bytes or as ``"512K"`` or ``"1M"``: several runs of Vela find
+            the fewest cycles within it. None: the least SRAM that costs no cycles (0.25 % at most), within what the
+            memory mode has.
 
     Raises:
         UsageError: an unknown target, system config or memory mode (the valid ones are listed), a configuration file
@@ -61,6 +65,7 @@ class EthosUCompileSpec(ArmCompileSpec):
         *,
         timeout: float = DEFAULT_TIMEOUT,
         schedule: str = SCHEDULES[0],
+        sram_budget: str | int | None = None,
     ) -> None:
         self.accelerator = target.lower()
         defaults = DEFAULTS[family_of(self.accelerator)]
@@ -73,6 +78,12 @@ class EthosUCompileSpec(ArmCompileSpec):
         if schedule not in SCHEDULES:
             raise UsageError(f"unknown schedule {schedule!r}; valid ones: {', '.join(SCHEDULES)}")
         self.schedule = schedule
+        self.sram_budget = None if sram_budget is None else size_of(sram_budget, "sram_budget")
+        if schedule == "deep" and sram_budget is not None:
+            raise UsageError(
+                "schedule='deep' takes no more SRAM than Vela by itself, and no sram_budget; limit Vela instead: "
+                "extra_flags='--arena-cache-size=BYTES'"
+            )
         VelaIni(locate(self.config_ini)).require(self.system_config, self.memory_mode)
         flags = without_ours(
             split(extra_flags),
@@ -84,6 +95,8 @@ class EthosUCompileSpec(ArmCompileSpec):
                 "--output-format": "raw",
             },
         )
+        if sram_budget is not None and (flag := next(filter(decides_over_sram, flags), None)):
+            raise UsageError(f"extra_flags: {flag} and sram_budget={sram_budget!r} both decide over SRAM; keep one")
         super().__init__(defaults.tosa_spec, flags)
 
     def target(self) -> Target:
@@ -95,10 +108,14 @@ class EthosUCompileSpec(ArmCompileSpec):
             "flags": tuple(self.compiler_flags),
             "timeout": self.timeout,
         }
+        memory: dict[str, Any] = {
+            "sram_budget": self.sram_budget,
+            "is_cache": VelaIni(locate(self.config_ini)).has_cache(self.memory_mode),
+        }
         return ethos_u_target(
             self.accelerator,
-            partial(_compile, schedule=self.schedule, **options),
-            partial(_estimate, schedule=self.schedule, **options),
+            partial(_compile, schedule=self.schedule, **options, **memory),
+            partial(_estimate, schedule=self.schedule, **options, **memory),
             partial(_timing, options=options),
             Estimate(options),
             partial(EthosUCompileSpec, self.accelerator),
@@ -115,6 +132,8 @@ class EthosUCompileSpec(ArmCompileSpec):
             options["timeout"] = self.timeout
         if self.schedule != SCHEDULES[0]:
             options["schedule"] = self.schedule
+        if self.sram_budget is not None:
+            options["sram_budget"] = self.sram_budget
         return options
 
     @classmethod
@@ -140,14 +159,17 @@ def _estimate(tosa: bytes, *, schedule: str, **arguments: Any) -> dict[str, floa
     return {"cycles": made.cycles, "sram_kib": made.sram_kib, "flash_kib": made.flash_kib}
 
 
-def _made(tosa: bytes, artifacts: str | None, schedule: str, arguments: dict[str, Any]) -> VelaOutput:
+def _made(tosa: bytes, artifacts: str | None, schedule: str, arguments: Mapping[str, Any]) -> VelaOutput:
     from pathlib import Path
 
-    from . import vela
+    from . import sram_search
     from .schedule.compilation import compile_deep
 
-    compile_ = vela.compile if schedule == SCHEDULES[0] else compile_deep
-    return compile_(tosa, artifacts=Path(artifacts) if artifacts else None, **arguments)
+    folder = Path(artifacts) if artifacts else None
+    if schedule == SCHEDULES[0]:
+        return sram_search.compile(tosa, artifacts=folder, **arguments)
+    plain = {key: value for key, value in arguments.items() if key not in ("sram_budget", "is_cache")}
+    return compile_deep(tosa, artifacts=folder, **plain)
 
 
 def _timing(payload: bytes, tosa: bytes | None, options: Mapping[str, Any]) -> TimeEstimate:

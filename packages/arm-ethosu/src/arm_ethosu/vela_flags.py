@@ -17,6 +17,8 @@ _OURS: dict[str, str | None] = {
     "--output-format": None,
     "--separate-io-regions": None,  # the stock delegate finds inputs and outputs in the scratch region
 }
+# Flags by which a user decides over SRAM.
+_SRAM = ("--arena-cache-size", "--optimise")
 # Flags with which Vela prints something and compiles nothing.
 _NOT_COMPILING = ("--help", "--version", "--api-version", "--supported-ops-report", "--list-config")
 
@@ -93,3 +95,9 @@ def _contradiction(flag: str, value: str, ours: str | None) -> str:
     if ours is None:
         return f"extra_flags: {flag}={value} cannot be used; call {argument} instead"
     return f"extra_flags: {flag}={value} contradicts {argument}={ours!r}; set {argument} instead"
+
+
+def decides_over_sram(flag: str) -> bool:
+    """Whether a flag sets how much SRAM Vela takes."""
+    name = flag.partition("=")[0]
+    return len(name) > 4 and any(known.startswith(name) for known in _SRAM)

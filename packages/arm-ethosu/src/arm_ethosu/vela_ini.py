@@ -94,6 +94,11 @@ class VelaIni:
                 raise UsageError(f"unknown {what} {name!r} in {self.path}; {there}")
         self._require_memories(system_config, memory_mode)
 
+    def has_cache(self, memory_mode: str) -> bool:
+        """Whether a memory mode has tensors elsewhere than in SRAM, which is a cache of them (``Dedicated_Sram``)."""
+        arena, cache = (self._value(f"{_MEMORY}.{memory_mode}", f"{key}_mem_area") for key in ("arena", "cache"))
+        return arena != cache
+
     def _require_memories(self, system_config: str, memory_mode: str) -> None:
         ports = {port: self.memory_at(system_config, port) for port in ("Axi0", "Axi1")}
         areas = {key: self.area(memory_mode, key) for key in ("const", "arena", "cache")}

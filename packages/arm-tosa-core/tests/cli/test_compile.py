@@ -121,6 +121,11 @@ BAD_COMPILES = {
         "--option schedule is given twice",
     ),
     "no schedules": (["--target", "tosa", "-o", "x.pte", "--schedule", "deep"], "has no option 'schedule'"),
+    "no budget of memory": (["--target", "tosa", "-o", "x.pte", "--sram", "1M"], "has no option 'sram_budget'"),
+    "two budgets": (
+        ["--target", "tosa", "-o", "x.pte", "--sram", "1M", "--option", "sram_budget=2M"],
+        "--option sram_budget is given twice",
+    ),
     "unknown option": (["--target", "tosa", "-o", "x.pte", "--option", "a=1"], "its options are tosa_spec"),
 }
 

@@ -18,7 +18,7 @@ from ..tosa.graph import Graph
 from ..tosa.serializer import serialize
 from .files import read_tosa
 from .model import FORMS, load_program
-from .options import Calibration, Options, Quantize, Schedule, TargetName, compile_spec_for, parse_options
+from .options import Calibration, Options, Quantize, Schedule, Sram, TargetName, compile_spec_for, parse_options
 from .print_after import printed_after
 from .quantize import hint, prepare
 from .refusals import data_of, table_of
@@ -50,6 +50,7 @@ def compile_(
         ),
     ] = "contiguous",
     schedule: Schedule = None,
+    sram: Sram = None,
     artifacts: Annotated[Path | None, typer.Option(help="Leave the TOSA graphs and the tools' outputs here.")] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache of results.")] = False,
     print_after: Annotated[
@@ -75,7 +76,7 @@ def compile_(
 ) -> Result:
     """Compile a model for a target."""
     device = plugins.target(target)
-    spec = compile_spec_for(device, parse_options(option, schedule=schedule))
+    spec = compile_spec_for(device, parse_options(option, schedule=schedule, sram_budget=sram))
     require_writable(output)
     if artifacts is not None:
         spec.dump_intermediate_artifacts_to(artifacts)

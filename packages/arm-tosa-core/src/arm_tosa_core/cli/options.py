@@ -26,6 +26,13 @@ Schedule = Annotated[
         metavar="NAME", help="How the target orders its work, if it has more than one way; --option schedule=NAME."
     ),
 ]
+Sram = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="On-chip memory that each delegate may use, such as 512K; short for --option sram_budget=SIZE.",
+    ),
+]
 Quantize = Annotated[
     str | None,
     typer.Option(help="int8, int16x8 (16-bit activations), int8x4 (4-bit weights), or a file of `arm-tosa accuracy`."),

@@ -1,0 +1,33 @@
+"""Sizes of memory as users write them: ``"512K"``, ``"1M"``, ``"384KiB"``, ``65536``."""
+
+from __future__ import annotations
+
+import re
+
+from arm_tosa_core.support.errors import UsageError
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KM]?)(?:i?B)?", re.IGNORECASE)
+
+
+def size_of(text: str | int, what: str) -> int:
+    """Bytes.
+
+    Args:
+        text: a number of bytes, or a string with a unit: K and M are 1024 and 1024**2 bytes.
+        what: its name in errors.
+
+    Raises:
+        UsageError: it is no size, or none above zero.
+    """
+    found = _SIZE.fullmatch(str(text).strip())
+    size = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
+    if isinstance(text, bool) or size <= 0:
+        raise UsageError(f"{what} must be a size such as 512K, 1M or 65536 (bytes), not {text!r}")
+    return size
+
+
+def size_text(size: int) -> str:
+    """Bytes in the largest unit of which they are a whole number, as ``size_of`` reads them."""
+    unit = next(unit for unit in ("M", "K", "") if size % _UNITS[unit] == 0)
+    return f"{size // _UNITS[unit]}{unit}"

@@ -1,0 +1,168 @@
+"""How much SRAM Vela may use: the least that costs no cycles, or the fewest cycles within a budget.
+
+Vela takes as much as its memory mode has, also where it gains nothing. With a limit (``--arena-cache-size``) it runs
+operators in cascades, stripe by stripe, which often costs next to nothing. Cycles are not monotone in the limit, so
+several limits are tried side by side. Everything here depends on the flatbuffer and the options alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from arm_tosa_core.support.errors import ToolError, UsageError
+from arm_tosa_core.tosa.loader import load
+
+from .live_memory import operator_peak
+from .memory_size import size_text
+from .vela import Run, VelaOutput, Workplace, workplace
+from .vela_flags import decides_over_sram
+
+#: What less SRAM may cost where no budget is given, as a part of the fewest cycles seen.
+TOLERANCE = 0.0025
+# Bytes alive at once below which nothing is tried without a budget.
+_SMALL = 8 << 10
+# By the bytes of the flatbuffer at most: the limit that is tried first, as a part of what is alive at once, and how
+# many rounds of two limits follow. Large ones take Vela seconds.
+_ROUNDS = ((1 << 20, 0.5, 2), (4 << 20, 0.5, 1), (1 << 62, 0.62, 0))
+# The least limit that is tried, likewise.
+_LEAST = 0.4
+# Limits as near as this, as a part, are one.
+_NEAR = 0.97
+# The alignment of tensors, bytes.
+_GRAIN = 16
+# Limits tried within a budget, as parts of it; and a limit that no network keeps, by which Vela takes the least it can.
+_PARTS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
+_NONE = 16
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A run of Vela that succeeded.
+
+    Args:
+        limit: bytes of SRAM that it might use; None: what the memory mode has.
+    """
+
+    run: Run
+    limit: int | None
+
+    @property
+    def cycles(self) -> float:
+        """Estimated cycles per inference."""
+        return self.run.figures["cycles_total"]
+
+    @property
+    def sram(self) -> int:
+        """Bytes of SRAM in use."""
+        return round(self.run.figures["sram_memory_used"] * 1024)
+
+    @property
+    def stored(self) -> int:
+        """Bytes of commands and weights, about."""
+        return self.run.npz.stat().st_size
+
+
+def compile(
+    tosa: bytes,
+    *,
+    flags: Sequence[str],
+    sram_budget: int | None,
+    is_cache: bool,
+    artifacts: Path | None = None,
+    **options: Any,
+) -> VelaOutput:
+    """Compiles a flatbuffer with the limit of SRAM that suits it.
+
+    Args:
+        tosa: the flatbuffer.
+        flags: more flags for Vela; none is searched where they decide over SRAM.
+        sram_budget: bytes of SRAM that it may use; None: the least that costs no cycles (``TOLERANCE``).
+        is_cache: whether SRAM is a cache of tensors in DRAM.
+        artifacts, options: as for ``vela.compile``.
+
+    Raises:
+        ToolError: as ``vela.compile``.
+        UsageError: nothing that was tried is within the budget: says by how much, and what the least is.
+    """
+    with workplace(tosa, artifacts=artifacts, **options) as place:
+        search = _Search(place, flags)
+        if any(map(decides_over_sram, flags)):
+            found = search.run([None])[0]
+        elif sram_budget is not None:
+            found = _within(search, sram_budget)
+        elif is_cache:  # less of it costs cycles at once
+            found = search.run([None])[0]
+        else:
+            found = _smallest(search, tosa)
+        return place.chosen(found.run)
+
+
+class _Search:
+    """The candidates so far."""
+
+    def __init__(self, place: Workplace, flags: Sequence[str]) -> None:
+        self._place, self._flags = place, flags
+        self.candidates: list[Candidate] = []
+
+    def run(self, limits: Sequence[int | None]) -> list[Candidate]:
+        """Runs Vela with several limits side by side; those that it fails with are no candidates.
+
+        Raises:
+            ToolError: it failed without a limit, or with all so far.
+        """
+        own = [[] if limit is None else [f"--arena-cache-size={limit}"] for limit in limits]
+        runs = self._place.runs([[*self._flags, *flags] for flags in own])
+        made = [Candidate(run, limit) for run, limit in zip(runs, limits, strict=True) if isinstance(run, Run)]
+        self.candidates += made
+        for run, limit in zip(runs, limits, strict=True):
+            if isinstance(run, ToolError) and (limit is None or not self.candidates):
+                raise run
+        return made
+
+    def least(self) -> Candidate:
+        """The least SRAM at cycles within the tolerance of the fewest."""
+        most = min(c.cycles for c in self.candidates) * (1 + TOLERANCE)
+        return min((c for c in self.candidates if c.cycles <= most), key=lambda c: (c.sram, c.cycles, c.stored))
+
+
+def _smallest(search: _Search, tosa: bytes) -> Candidate:
+    """The least SRAM that costs no cycles: between what is alive at once and a part of it, the range that is left."""
+    alive = operator_peak(load(tosa))
+    if alive < _SMALL:
+        return search.run([None])[0]
+    first, rounds = next(row[1:] for row in _ROUNDS if len(tosa) <= row[0])
+    least = alive * _LEAST
+    search.run([None, _grain(alive * first)])
+    for _ in range(rounds):
+        most = min(search.least().sram, alive)
+        tried = [c.limit for c in search.candidates if c.limit is not None and c.limit < most]
+        least = max([least, *tried])  # these cost cycles
+        limits = [_grain(most * (least / most) ** part) for part in (1 / 3, 2 / 3)]
+        if limits[-1] > most * _NEAR:
+            break
+        search.run(limits)
+    return search.least()
+
+
+def _within(search: _Search, budget: int) -> Candidate:
+    """The fewest cycles within a budget.
+
+    Raises:
+        UsageError: no candidate is.
+    """
+    search.run([_grain(budget * part) for part in _PARTS])
+    if fitting := [c for c in search.candidates if c.sram <= budget]:
+        return min(fitting, key=lambda c: (c.cycles, c.sram, c.stored))
+    least = min([*search.candidates, *search.run([_NONE])], key=lambda c: c.sram)
+    missed, needed = (least.sram - budget) / 1024, least.sram / 1024
+    raise UsageError(
+        f"sram_budget={size_text(budget)} is missed by {missed:.1f} KiB: {needed:.1f} KiB is the least SRAM that "
+        f"{len(search.candidates)} runs of Vela found, at an estimate of {least.cycles:,.0f} cycles"
+    )
+
+
+def _grain(size: float) -> int:
+    return max(_GRAIN, int(size) // _GRAIN * _GRAIN)

@@ -1,0 +1,251 @@
+"""The search for SRAM: with a stand-in for Vela whose figures are data, and with Vela on a small network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from arm_ethosu import EthosUCompileSpec, payload, sram_search, vela
+from arm_ethosu.live_memory import at_peak, operator_peak, placed
+from arm_ethosu.memory_size import size_of, size_text
+from arm_ethosu.vela_ini import VelaIni, locate
+from arm_tosa_core.support.errors import ToolError, UsageError
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Tensor
+from arm_tosa_core.tosa.loader import load
+from arm_tosa_core.tosa.serializer import serialize
+
+U55 = EthosUCompileSpec("ethos-u55-128")
+_FLAG = "--arena-cache-size="
+Figures = Callable[[int | None], tuple[float, float] | None]
+
+
+def _convolution(graph: Graph, x: Tensor, channels: int, stride: int = 1) -> Tensor:
+    """3x3 with padding, in int8, and its RESCALE."""
+    weights = np.random.default_rng(channels).integers(-9, 9, (channels, 3, 3, x.shape[-1])).astype(np.int8)
+    zero = graph.constant(np.zeros(1, np.int8), DType.INT8)
+    bias = graph.constant(np.zeros(channels, np.int32), DType.INT32)
+    attrs = {"pad": (1, 0, 1, 0) if stride == 2 else (1, 1, 1, 1), "stride": (stride, stride), "dilation": (1, 1)}
+    operands = [x, graph.constant(weights, DType.INT8), bias, zero, zero]
+    sums = graph.append("CONV2D", operands, {**attrs, "acc_type": "INT32"}).output
+    return _rescaled(graph, sums, DType.INT8)
+
+
+def _rescaled(graph: Graph, x: Tensor, dtype: DType) -> Tensor:
+    zeros = [graph.constant(np.zeros(1, np.int8 if t is DType.INT8 else np.int32), t) for t in (x.dtype, dtype)]
+    scale = [
+        graph.constant(np.array([1 << 30], np.int32), DType.INT32),
+        graph.constant(np.array([36], np.int8), DType.INT8),
+    ]
+    attrs = {"scale32": True, "per_channel": False, "rounding_mode": "SINGLE_ROUND", "output_dtype": dtype}
+    return graph.append("RESCALE", [x, *scale, *zeros], attrs).output
+
+
+def network(size: int = 32) -> Graph:
+    """Wide at first, narrow later: what a cascade makes small."""
+    graph = Graph()
+    x = graph.input("x", (1, size, size, 8), DType.INT8)
+    for channels, stride in ((64, 1), (16, 2), (32, 1), (16, 2)):
+        x = _convolution(graph, x, channels, stride)
+    graph.outputs = [x]
+    return graph
+
+
+def flatbuffer(graph: Graph | None = None) -> bytes:
+    return serialize(graph or network(), U55.tosa_spec)
+
+
+class StandIn:
+    """A ``Workplace`` whose runs have the figures of a function from the limit to KiB and cycles; None: Vela fails."""
+
+    def __init__(self, folder: Path, figures: Figures) -> None:
+        self._folder, self._figures = folder, figures
+        self.limits: list[int | None] = []
+
+    def runs(self, flags: Sequence[Sequence[str]]) -> list[vela.Run | ToolError]:
+        return [self._run(given) for given in flags]
+
+    def _run(self, flags: Sequence[str]) -> vela.Run | ToolError:
+        limit = next((int(flag.removeprefix(_FLAG)) for flag in flags if flag.startswith(_FLAG)), None)
+        folder = self._folder / str(len(self.limits))
+        self.limits.append(limit)
+        if (figures := self._figures(limit)) is None:
+            return ToolError("vela", f"failed at {limit}")
+        folder.mkdir()
+        run = vela.Run(folder, folder, [], "any")
+        columns = dict.fromkeys(vela._FIGURES, 0.0) | {"sram_memory_used": figures[0], "cycles_total": figures[1]}
+        run.csv.write_text(f"{','.join(columns)}\n{','.join(map(str, columns.values()))}\n")
+        run.npz.write_bytes(b"commands")
+        return run
+
+
+def _kept(limit: int | None) -> float:
+    """SRAM of a network of 72 KiB that keeps every limit, KiB."""
+    return 72 if limit is None else min(72, limit / 1024)
+
+
+@pytest.mark.parametrize(
+    "figures, sram",
+    [
+        pytest.param(lambda limit: (_kept(limit), 1000), 28.8, id="less costs nothing"),
+        pytest.param(lambda limit: (_kept(limit), 1000 if limit is None else 1003), 72, id="less costs too much"),
+        pytest.param(lambda limit: (_kept(limit), 1000 if _kept(limit) > 50 else 1100), 50, id="less costs from 50 on"),
+        pytest.param(lambda limit: (_kept(limit), 1000 if limit is None else 990), 28.8, id="less is faster"),
+        pytest.param(lambda limit: (72, 1000) if limit is None else None, 72, id="Vela fails with limits"),
+    ],
+)
+def test_without_a_budget_the_least_that_costs_nothing(figures: Figures, sram: float, tmp_path: Path) -> None:
+    place = StandIn(tmp_path, figures)
+    found = sram_search._smallest(sram_search._Search(place, []), flatbuffer())
+    fewest = min(made[1] for limit in place.limits if (made := figures(limit)) is not None)
+    assert found.cycles <= fewest * (1 + sram_search.TOLERANCE)
+    assert sram * 1024 - 16 <= found.sram <= sram * 1024 * 1.2
+    assert place.limits[0] is None and len(place.limits) <= 6
+
+
+def test_a_small_graph_is_compiled_once(tmp_path: Path) -> None:
+    place = StandIn(tmp_path, lambda limit: (1, 1000))
+    sram_search._smallest(sram_search._Search(place, []), flatbuffer(network(8)))
+    assert place.limits == [None]
+
+
+def test_where_vela_fails_without_a_limit_that_is_the_error(tmp_path: Path) -> None:
+    place = StandIn(tmp_path, lambda limit: None)
+    with pytest.raises(ToolError, match="failed at None"):
+        sram_search._smallest(sram_search._Search(place, []), flatbuffer())
+
+
+@pytest.mark.parametrize(
+    "figures, budget, sram, cycles",
+    [
+        pytest.param(lambda limit: (_kept(limit), 1000), "64K", 32, 1000, id="the least of equal cycles"),
+        pytest.param(lambda limit: (_kept(limit), 2000 - _kept(limit)), "64K", 64, 1936, id="the fewest cycles"),
+        pytest.param(lambda limit: (_kept(limit) * 1.2, 2000 - _kept(limit)), "60K", 57.6, 1952, id="Vela overshoots"),
+        pytest.param(lambda limit: (_kept(limit), 1000) if limit < 60000 else None, "64K", 32, 1000, id="some fail"),
+    ],
+)
+def test_with_a_budget_the_fewest_cycles_that_fit(
+    figures: Figures, budget: str, sram: float, cycles: float, tmp_path: Path
+) -> None:
+    found = sram_search._within(sram_search._Search(StandIn(tmp_path, figures), []), size_of(budget, "budget"))
+    assert (found.sram / 1024, found.cycles) == pytest.approx((sram, cycles), abs=0.05)
+
+
+def test_a_budget_that_nothing_keeps(tmp_path: Path) -> None:
+    place = StandIn(tmp_path, lambda limit: (40 if limit < 1000 else 44, 1000))
+    message = (
+        r"sram_budget=32K is missed by 8.0 KiB: 40.0 KiB is the least SRAM that 7 runs of Vela found.* 1,000 cycles"
+    )
+    with pytest.raises(UsageError, match=message):
+        sram_search._within(sram_search._Search(place, []), 32 << 10)
+
+
+def figures_of(spec: EthosUCompileSpec) -> dict[str, float]:
+    estimate = spec.target().estimate
+    assert estimate is not None
+    return dict(estimate(flatbuffer()))
+
+
+def test_vela_keeps_a_budget_and_the_results_are_the_same(tmp_path: Path) -> None:
+    specs = [
+        EthosUCompileSpec("ethos-u55-128", extra_flags="--optimise=Performance"),  # Vela's own choice
+        U55,
+        EthosUCompileSpec("ethos-u55-128", sram_budget="40K"),
+    ]
+    own, least, within = map(figures_of, specs)
+    assert within["sram_kib"] <= 40 < own["sram_kib"]
+    assert least["sram_kib"] <= own["sram_kib"] and least["cycles"] <= own["cycles"] * (1 + sram_search.TOLERANCE)
+    payloads = [spec.target().compile(flatbuffer(), {}) for spec in specs]
+    assert payloads[2] == specs[2].target().compile(flatbuffer(), {"artifacts": str(tmp_path)})
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        "out.tosa", "out_summary_Ethos_U55_High_End_Embedded.csv", "out_vela.npz",
+    ]  # fmt: skip
+    assert payload.unpack(payloads[2])["scratch_size"] <= 40 << 10
+    run = U55.target().run
+    if run is None:
+        pytest.skip("needs the runtime")
+    x = np.random.default_rng(0).integers(-128, 128, (1, 32, 32, 8)).astype(np.int8)
+    first, *others = [run(made, [x])[0].tobytes() for made in payloads]
+    assert others == [first, first] and len(set(first)) > 9
+
+
+def test_a_budget_that_vela_cannot_keep() -> None:
+    with pytest.raises(UsageError, match=r"sram_budget=4K is missed by .* KiB is the least SRAM that 7 runs of Vela"):
+        figures_of(EthosUCompileSpec("ethos-u55-128", sram_budget=4096))
+
+
+@pytest.mark.parametrize("flags", ["--arena-cache-size=30000", "--optimise Size", "--opt=Size"])
+def test_flags_decide_over_sram(flags: str) -> None:
+    with pytest.raises(UsageError, match="and sram_budget='1M' both decide over SRAM"):
+        EthosUCompileSpec("ethos-u55-128", extra_flags=flags, sram_budget="1M")
+    options = {name: getattr(U55, name) for name in ("system_config", "memory_mode", "timeout")}
+    split = EthosUCompileSpec("ethos-u55-128", extra_flags=flags).compiler_flags
+    alone = vela.compile(flatbuffer(), accelerator=U55.accelerator, config=None, flags=split, **options)
+    assert figures_of(EthosUCompileSpec("ethos-u55-128", extra_flags=flags))["sram_kib"] == alone.sram_kib
+
+
+@pytest.mark.parametrize(
+    "text, size", [("512K", 524288), ("1M", 1 << 20), ("1.5k", 1536), ("384 KiB", 393216), ("65536", 65536), (100, 100)]
+)
+def test_sizes(text: str | int, size: int) -> None:
+    assert size_of(text, "budget") == size == size_of(size_text(size), "budget")
+
+
+@pytest.mark.parametrize("text", ["", "K", "12G", "-1K", "0", 0, -5, True, "1e6"])
+def test_what_is_no_size(text: str | int) -> None:
+    with pytest.raises(UsageError, match=r"sram_budget must be a size such as 512K, 1M or 65536 \(bytes\), not"):
+        EthosUCompileSpec("ethos-u55-128", sram_budget=text)
+
+
+@pytest.mark.parametrize(
+    "memory_mode, cache", [("Sram_Only", False), ("Shared_Sram", False), ("Dedicated_Sram_384KB", True)]
+)
+def test_where_sram_is_a_cache(memory_mode: str, cache: bool) -> None:
+    assert VelaIni(locate(None)).has_cache(memory_mode) is cache
+
+
+def _after_the_input(graph: Graph, build: Callable[[Graph, Tensor], Tensor], shape: tuple[int, ...]) -> Graph:
+    graph.outputs = [build(graph, graph.input("x", shape, DType.INT8))]
+    return graph
+
+
+def _sum(graph: Graph, x: Tensor) -> Tensor:
+    first = _convolution(graph, x, 32)
+    second = _convolution(graph, first, 32)
+    wide = [_rescaled(graph, t, DType.INT32) for t in (first, second)]
+    return _rescaled(graph, graph.append("ADD", wide).output, DType.INT8)
+
+
+def _turned(graph: Graph, x: Tensor) -> Tensor:
+    turned = graph.append("TRANSPOSE", [x], {"perms": (0, 2, 3, 1)}).output
+    return _convolution(graph, turned, 16, 2)
+
+
+@pytest.mark.parametrize(
+    "build, shape, kib",
+    [
+        pytest.param(lambda g, x: _convolution(g, x, 64), (1, 32, 32, 16), 80, id="operand and result of int8"),
+        pytest.param(_sum, (1, 32, 32, 32), 96, id="an addition reads two scales, and nothing lies in int32"),
+        pytest.param(lambda g, x: _convolution(g, _convolution(g, x, 8), 8), (1, 32, 32, 8), 32, id="16 channels"),
+        pytest.param(_turned, (1, 3, 32, 32), 7, id="moves keep 3 channels"),
+    ],
+)
+def test_what_is_alive_at_once(build: Callable[[Graph, Tensor], Tensor], shape: tuple[int, ...], kib: float) -> None:
+    assert operator_peak(_after_the_input(Graph(), build, shape)) / 1024 == kib
+    assert operator_peak(load(flatbuffer(_after_the_input(Graph(), build, shape)))) / 1024 == kib
+
+
+def test_tensors_at_the_peak_as_vela_placed_them(tmp_path: Path) -> None:
+    options = {name: getattr(U55, name) for name in ("system_config", "memory_mode", "timeout")}
+    made = vela.compile(
+        flatbuffer(), accelerator=U55.accelerator, config=None, flags=["--verbose-allocation"], **options
+    )
+    tensors = placed(made.printed)
+    assert "x" in {tensor.name for tensor in tensors}
+    peak = at_peak(tensors)
+    assert max(tensor.end for tensor in peak) == made.sram_kib * 1024 == max(t.end for t in tensors)
+    assert max(tensor.first for tensor in peak) <= min(tensor.last for tensor in peak)
+    assert placed("Vela says nothing") == [] == at_peak([])
