@@ -8,6 +8,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from arm_tosa_core.exir.compile_spec import ArmCompileSpec
+from arm_tosa_core.plugin.target import Compiled, LiveTensor
 from arm_tosa_core.support.errors import ToolError, UsageError
 
 from .accelerators import DEFAULTS, family_of
@@ -115,6 +116,7 @@ class EthosUCompileSpec(ArmCompileSpec):
         return ethos_u_target(
             self.accelerator,
             partial(_compile, schedule=self.schedule, **options, **memory),
+            partial(_compile_in_detail, schedule=self.schedule, **options, **memory),
             partial(_estimate, schedule=self.schedule, **options, **memory),
             partial(_timing, options=options),
             Estimate(options),
@@ -141,21 +143,30 @@ class EthosUCompileSpec(ArmCompileSpec):
         return cls(extra_flags=flags, **options)
 
 
-def _compile(tosa: bytes, options: Mapping[str, str], *, schedule: str, **arguments: Any) -> bytes:
-    from . import payload
+def _compile(tosa: bytes, options: Mapping[str, str], **arguments: Any) -> bytes:
+    return _compile_in_detail(tosa, options, **arguments).payload
+
+
+def _compile_in_detail(tosa: bytes, options: Mapping[str, str], *, schedule: str, **arguments: Any) -> Compiled:
+    from . import live_memory, payload
     from .command_stream import settled
 
-    made = _made(tosa, options.get("artifacts"), schedule, arguments).arrays
+    made = _made(tosa, options.get("artifacts"), schedule, arguments)
     try:
-        commands = settled(made["cmd_data"], arguments["accelerator"])
+        commands = settled(made.arrays["cmd_data"], arguments["accelerator"])
     except ValueError as error:
         fix = "check that ethos-u-vela is 5.2: vela --version"
         raise ToolError("vela", f"wrote garbage: {error}", fix=fix) from error
-    return payload.pack({**made, "cmd_data": commands})
+    peak = live_memory.at_peak(live_memory.placed(made.printed))
+    tensors = [LiveTensor(tensor.name, tensor.size) for tensor in peak]
+    return Compiled(payload.pack({**made.arrays, "cmd_data": commands}), _figures(made), tensors)
 
 
 def _estimate(tosa: bytes, *, schedule: str, **arguments: Any) -> dict[str, float]:
-    made = _made(tosa, None, schedule, arguments)
+    return _figures(_made(tosa, None, schedule, arguments))
+
+
+def _figures(made: VelaOutput) -> dict[str, float]:
     return {"cycles": made.cycles, "sram_kib": made.sram_kib, "flash_kib": made.flash_kib}
 
 

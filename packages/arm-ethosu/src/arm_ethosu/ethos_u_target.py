@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from arm_tosa_core.plugin.health import tool
-from arm_tosa_core.plugin.target import Preferences, Target
+from arm_tosa_core.plugin.target import Compiled, Preferences, Target
 from arm_tosa_core.support.errors import ToolError
+from arm_tosa_core.support.external_tools import find_tool
 
 from .accelerators import DEFAULTS, family_of
 from .constraints import checks_for
@@ -35,6 +37,7 @@ _PREFERENCES = Preferences(
 def ethos_u_target(
     accelerator: str,
     compile: Callable[[bytes, Mapping[str, str]], bytes],
+    compile_in_detail: Callable[[bytes, Mapping[str, str]], Compiled],
     estimate: Callable[[bytes], Mapping[str, float]],
     timing: Callable[[bytes, bytes | None], TimeEstimate],
     choices: Estimate,
@@ -43,7 +46,7 @@ def ethos_u_target(
     """The target for one accelerator.
 
     Args:
-        compile, estimate, choices: Vela, bound to its options; ``choices`` rates parts of graphs.
+        compile, compile_in_detail, estimate, choices: Vela, bound to its options; ``choices`` rates parts of graphs.
         timing: the timing model, bound to them too.
         compile_spec: makes the compile spec of the accelerator with other options.
     """
@@ -55,6 +58,8 @@ def ethos_u_target(
         checks=checks_for(family),
         rewrites=rewrites_for(accelerator, choices),
         compile=compile,
+        compile_in_detail=compile_in_detail,
+        warm_up=_warm_up,
         estimate=estimate,
         timing=timing,
         run=_run if find_spec("arm_runtime") else None,
@@ -67,6 +72,13 @@ def ethos_u_target(
         description=f"Ethos-{family.upper()} with {macs} MACs per cycle, compiled by Vela",
         compile_spec=compile_spec,
     )
+
+
+def _warm_up() -> None:
+    from . import vela_batch
+
+    with suppress(ToolError):  # whoever compiles will say so
+        vela_batch.warm_up(find_tool("vela", package="ethos-u-vela"))
 
 
 def _run(payload: bytes, inputs: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:

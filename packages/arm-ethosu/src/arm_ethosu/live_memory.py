@@ -101,7 +101,7 @@ class Placed:
         return self.end - self.begin
 
 
-_BLOCK = re.compile(r"^Allocation, memory Sram\b.*\n.*\n((?:.+\n)*)", re.MULTILINE)
+_BLOCK = re.compile(r"^Allocation, memory Sram\b.*?^Allocation Peak", re.MULTILINE | re.DOTALL)
 _ROW = re.compile(r"^ *(\d+) - +(\d+): +0x([0-9a-f]+) - +0x([0-9a-f]+): +\d+: +\d+: \S+ *: (.*)$", re.MULTILINE)
 
 

@@ -22,6 +22,8 @@ from .vela_flags import decides_over_sram
 
 #: What less SRAM may cost where no budget is given, as a part of the fewest cycles seen.
 TOLERANCE = 0.0025
+# Has Vela print where it places tensors, for ``live_memory``.
+_SAYS_WHERE = "--verbose-allocation"
 # Bytes alive at once below which nothing is tried without a budget.
 _SMALL = 8 << 10
 # By the bytes of the flatbuffer at most: the limit that is tried first, as a part of what is alive at once, and how
@@ -88,7 +90,7 @@ def compile(
         UsageError: nothing that was tried is within the budget: says by how much, and what the least is.
     """
     with workplace(tosa, artifacts=artifacts, **options) as place:
-        search = _Search(place, flags)
+        search = _Search(place, [*flags, _SAYS_WHERE])
         if any(map(decides_over_sram, flags)):
             found = search.run([None])[0]
         elif sram_budget is not None:

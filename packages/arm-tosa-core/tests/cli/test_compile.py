@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
@@ -18,7 +19,7 @@ from arm_tosa_core.exir.compile_spec import TosaCompileSpec
 from arm_tosa_core.exir.pte import delegates
 from arm_tosa_core.lowering.varying_sizes import Sizes
 from arm_tosa_core.plugin import entry_points as plugins
-from arm_tosa_core.plugin.target import Target
+from arm_tosa_core.plugin.target import Compiled, LiveTensor, Target
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.tosa.ir import DType
 from arm_tosa_core.tosa.loader import load
@@ -136,6 +137,44 @@ def test_a_bad_compile_says_why(folder: Path, kind: str) -> None:
     Path("full.pte").mkdir()
     assert message in error("compile", "models.py:whole", *arguments)
     assert not Path("x.pte").exists()
+
+
+def _in_detail(tosa: bytes, options: Mapping[str, str]) -> Compiled:
+    """What a compiler might say of the network of ``models.py:whole``."""
+    names = [tensor.name for tensor in load(tosa).inputs]
+    return Compiled(
+        b"acme:" + tosa, {"cycles": 12345, "sram_kib": 1.5}, [LiveTensor(names[0], 24), LiveTensor("buffer", 1512)]
+    )
+
+
+def test_what_the_targets_compiler_says_is_reported(
+    folder: Path, acme: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warmed: list[str] = []
+    acme(
+        compile=lambda tosa, options: _in_detail(tosa, options).payload,
+        compile_in_detail=_in_detail,
+        suffix=".acme",
+        warm_up=lambda: warmed.append("up"),
+    )
+    arguments = ("compile", "models.py:whole", "--target", "acme", "-o", "net.pte")
+    said = ok(*arguments)["compiled"]
+    assert warmed == ["up"]
+    assert said == ok(*arguments)["compiled"]  # from the cache
+    (delegate,) = said
+    assert delegate["figures"] == {"cycles": 12345, "sram_kib": 1.5}
+    assert [(row["size"], row["made_by"]) for row in delegate["at_peak"]] == [(24, "input"), (1512, "")]
+    plain, full = run(*arguments).stdout, run(*arguments, "--report").stdout
+    assert "estimate: 12,345 cycles, SRAM 1.5 KiB" in plain and "buffer" not in plain
+    assert re.search(r"buffer .* 1,512 ", full) and re.search(r"sum .* 1,536 ", full)
+    graph(folder / "g.tosa")
+    assert "buffer" in run("compile", "g.tosa", "--target", "acme", "-o", "g.acme", "--report").stdout
+    assert Path("g.acme").read_bytes() == b"acme:" + Path("g.tosa").read_bytes()
+
+
+def test_a_report_of_a_compiler_that_says_nothing(folder: Path) -> None:
+    said = run("compile", "models.py:whole", "--target", "tosa", "-o", "net.pte", "--report").stdout
+    assert "does not say what is in on-chip memory" in said
 
 
 def test_a_tosa_file_is_compiled_to_the_targets_own_format(folder: Path, acme: Callable[..., None]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,12 +11,14 @@ import typer
 from rich.console import Console
 
 from ..exir.pte import delegates
+from ..exir.report import CompiledDelegate
 from ..plugin import entry_points as plugins
 from ..plugin.target import Target
 from ..support.atomic_files import require_writable, write_atomic
 from ..support.errors import NothingDelegatedWarning, UsageError
 from ..tosa.graph import Graph
 from ..tosa.serializer import serialize
+from .compiled_delegates import show_compiled
 from .files import read_tosa
 from .model import FORMS, load_program
 from .options import Calibration, Options, Quantize, Schedule, Sram, TargetName, compile_spec_for, parse_options
@@ -66,8 +69,8 @@ def compile_(
         bool,
         typer.Option(
             "--report",
-            help="Also estimate how long each delegate takes on the device, by operator and by source line. Compiles "
-            "it once more, and implies --no-cache.",
+            help="Of each delegate, list what is in on-chip memory when most of it is in use, and estimate how long it "
+            "takes on the device, by operator and by source line. Compiles it once more, and implies --no-cache.",
         ),
     ] = False,
     trace: Annotated[
@@ -85,7 +88,7 @@ def compile_(
             raise UsageError("--quantize and --calibration are for PyTorch models; a .tosa is compiled as it is")
         if print_after or print_to:
             raise UsageError("--print-after is for PyTorch models: no rewrite runs on a .tosa, it is compiled as it is")
-        return _compile_tosa(Path(model), device, spec, output, artifacts, _Times(spec, report, trace))
+        return _compile_tosa(Path(model), device, spec, output, artifacts, report, _Times(spec, report, trace))
     _check_suffix(output, device)
     from ..exir.backend import watched  # late: it loads ExecuTorch
 
@@ -95,7 +98,7 @@ def compile_(
         cache = not (no_cache or print_after or times.wanted)
         lowered = _lower(program, spec, cache=cache, memory_format=memory_format)
     write_atomic(output, lowered.buffer if output.suffix == ".pte" else _payload(lowered, output))
-    return times.beside(_result(lowered, target, output))
+    return times.beside(_result(lowered, target, output, report))
 
 
 class _Times:
@@ -106,10 +109,13 @@ class _Times:
     """
 
     def __init__(self, spec: ArmCompileSpec, report: bool, trace: Path | None) -> None:
-        self.target, self.wanted, self.trace = spec.target(), report or trace is not None, trace
+        self.target, self.trace = spec.target(), trace
+        self.wanted = self.target.timing is not None and (report or trace is not None)
         self.compiled: list[tuple[bytes, bytes]] = []
-        if self.wanted and self.target.timing is None:
-            raise UsageError(f"--report: target {self.target.name!r} has no timing model")
+        if trace is not None and not self.wanted:
+            raise UsageError(f"--trace: target {self.target.name!r} has no timing model")
+        if report and not self.wanted and self.target.compile_in_detail is None:
+            raise UsageError(f"--report: target {self.target.name!r} tells neither times nor memory")
 
     def watch(self, graph: Graph, payload: bytes) -> None:
         """Takes a delegate."""
@@ -170,7 +176,13 @@ def _payload(lowered: LoweredProgram, output: Path) -> bytes:
 
 
 def _compile_tosa(
-    model: Path, target: Target, spec: ArmCompileSpec, output: Path, artifacts: Path | None, times: _Times
+    model: Path,
+    target: Target,
+    spec: ArmCompileSpec,
+    output: Path,
+    artifacts: Path | None,
+    report: bool,
+    times: _Times,
 ) -> Result:
     tosa = read_tosa(model)
     bound = spec.target()
@@ -178,18 +190,24 @@ def _compile_tosa(
         raise UsageError(f"target {target.name!r} takes TOSA itself: there is nothing to compile in {model}")
     if output.suffix != target.suffix:
         raise UsageError(f"-o {output}: a .tosa is compiled to the target's own format, {target.suffix}")
-    data = bound.compile(tosa, {} if artifacts is None else {"artifacts": str(artifacts)})
+    options = {} if artifacts is None else {"artifacts": str(artifacts)}
+    if bound.compile_in_detail is not None:
+        made = bound.compile_in_detail(tosa, options)
+        data, said = made.payload, [CompiledDelegate.of(made, {})]
+    else:
+        data, said = bound.compile(tosa, options), [CompiledDelegate()]
     write_atomic(output, data)
     times.compiled.append((tosa, data))
-    return times.beside(
-        Result(
-            {"output": str(output), "bytes": len(data), "target": target.name},
-            lambda console: console.print(f"{output}: {len(data)} bytes for {target.name}", markup=False),
-        )
-    )
+
+    def show(console: Console) -> None:
+        console.print(f"{output}: {len(data)} bytes for {target.name}", markup=False)
+        show_compiled(console, said, peak=report)
+
+    known = {"output": str(output), "bytes": len(data), "target": target.name, "compiled": list(map(asdict, said))}
+    return times.beside(Result(known, show))
 
 
-def _result(lowered: LoweredProgram, target: str, output: Path) -> Result:
+def _result(lowered: LoweredProgram, target: str, output: Path, report: bool) -> Result:
     size = output.stat().st_size
     rejected = lowered.report.rejected
     if rejected:
@@ -200,12 +218,14 @@ def _result(lowered: LoweredProgram, target: str, output: Path) -> Result:
         "target": target,
         "delegates": lowered.report.delegates,
         "cached": lowered.cached,
+        "compiled": [asdict(said) for said in lowered.report.compiled],
         **data_of(lowered.report),
     }
 
     def show(console: Console) -> None:
         counts = f"{len(lowered.report.delegated)} operators in {lowered.report.delegates} delegate(s)"
         console.print(f"{output}: {size} bytes for {target}; {counts}, {len(rejected)} on the CPU", markup=False)
+        show_compiled(console, lowered.report.compiled, peak=report)
         if rejected:
             console.print(table_of(lowered.report))
 

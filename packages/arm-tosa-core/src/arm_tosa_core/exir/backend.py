@@ -17,9 +17,10 @@ from ..lowering.pipeline import Network
 from ..lowering.sized_analysis import lower_sizes
 from ..plugin.target import Target
 from ..tosa.graph import Graph
-from ..tosa.serializer import serialize
+from ..tosa.serializer import serialize, serialize_with_names
 from .artifacts import artifact_folder, write_debug_info
 from .compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
+from .report import CompiledDelegate
 
 
 def preprocess(edge_program: ExportedProgram, compile_spec: ArmCompileSpec) -> PreprocessResult:
@@ -30,25 +31,26 @@ def preprocess(edge_program: ExportedProgram, compile_spec: ArmCompileSpec) -> P
         ToolError: the target's compiler failed.
     """
     target = compile_spec.target()
-    return PreprocessResult(processed_bytes=payload(lower_sizes(edge_program, target), target, compile_spec))
+    return PreprocessResult(processed_bytes=compiled(lower_sizes(edge_program, target), target, compile_spec)[0])
 
 
-def payload(network: Network, target: Target, compile_spec: ArmCompileSpec) -> bytes:
-    """Compiles what was lowered for the target of ``compile_spec``, and leaves the artifacts that it asks for.
+def compiled(network: Network, target: Target, compile_spec: ArmCompileSpec) -> tuple[bytes, CompiledDelegate]:
+    """The payload for the target of ``compile_spec`` of what was lowered, and what its compiler says of it.
 
-    Those of a network whose sizes vary are of its largest sizes.
+    Leaves the artifacts that the compile spec asks for. Those of a network whose sizes vary are of its largest sizes,
+    and so is what the compiler says of it.
 
     Raises:
         ToolError: the target's compiler failed.
     """
-    compiled = _compiled(network.graph, target, compile_spec)
+    payload, said = _compiled(network.graph, target, compile_spec)
     if network.symbols:
         assert target.sizes is not None and target.compile is not None
         samples = [(point, target.compile(serialize(graph, target.tosa_spec), {})) for point, graph in network.samples]
-        compiled = target.sizes(compiled, network.symbols, samples)
+        payload = target.sizes(payload, network.symbols, samples)
     for watcher in _watchers.get():
-        watcher(network.graph, compiled)
-    return compiled
+        watcher(network.graph, payload)
+    return payload, said
 
 
 #: Is given a delegate's graph and its payload.
@@ -66,16 +68,20 @@ def watched(watcher: Watcher) -> Iterator[None]:
         _watchers.reset(token)
 
 
-def _compiled(graph: Graph, target: Target, compile_spec: ArmCompileSpec) -> bytes:
+def _compiled(graph: Graph, target: Target, compile_spec: ArmCompileSpec) -> tuple[bytes, CompiledDelegate]:
     mode = compile_spec.tosa_debug_mode
-    tosa = serialize(graph, target.tosa_spec, locations=mode is ArmCompileSpec.DebugMode.TOSA)
+    in_file = mode is ArmCompileSpec.DebugMode.TOSA
+    tosa, names = serialize_with_names(graph, target.tosa_spec, locations=in_file)
     options: dict[str, str] = {}
     if path := compile_spec.get_intermediate_path():
         folder = artifact_folder(path, tosa, target)
         options["artifacts"] = str(folder)
         if mode is ArmCompileSpec.DebugMode.JSON:
             write_debug_info(folder, graph)
-    return target.compile(tosa, options) if target.compile else tosa
+    if target.compile_in_detail is not None:
+        made = target.compile_in_detail(tosa, options)
+        return made.payload, CompiledDelegate.of(made, names)
+    return target.compile(tosa, options) if target.compile else tosa, CompiledDelegate()
 
 
 @final

@@ -10,7 +10,7 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 
 from ..compat.executorch import edge_config, register_quantized_kernels
 from ..exir.artifacts import clear_artifacts
-from ..exir.backend import payload
+from ..exir.backend import compiled
 from ..exir.compilation import Compilation
 from ..exir.compile_spec import ArmCompileSpec
 from ..exir.operator_checks import node_checks
@@ -27,12 +27,16 @@ def lower_to_edge(
     """``lower`` without its last step, for passes of ExecuTorch that come before ``to_executorch``."""
     register_quantized_kernels()
     target = compile_spec.target()
+    if target.warm_up is not None:
+        target.warm_up()
     compilation = Compilation(exported_program, target, node_checks(additional_checks), alone=True).run()
     report, program = compilation.checked_report(), compilation.program
     clear_artifacts(compile_spec.get_intermediate_path(), target)
     calls = []
     for region in compilation.regions():
-        compiled = payload(region, target, compile_spec)
-        calls.append(Call(lowered_module(region, compiled, compile_spec, program), region.inputs, region.outputs))
+        payload, said = compiled(region, target, compile_spec)
+        report.compiled.append(said)
+        module = lowered_module(region, payload, compile_spec, program)
+        calls.append(Call(module, region.inputs, region.outputs))
     outer = with_delegates(program, compilation.analysis, calls)
     return to_edge(outer, compile_config=edge_config()), report

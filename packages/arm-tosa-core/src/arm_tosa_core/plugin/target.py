@@ -26,6 +26,29 @@ Step = Mapping[str, str | int]
 
 
 @dataclass(frozen=True)
+class LiveTensor:
+    """A tensor of the TOSA graph, or a buffer of the target's own, in on-chip memory: its name and its bytes."""
+
+    name: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A payload, and what the target's compiler says of it.
+
+    Args:
+        payload: what ``Target.compile`` returns.
+        figures: what it predicts, as ``Target.estimate`` does.
+        at_peak: what is in on-chip memory when most of it is in use.
+    """
+
+    payload: bytes
+    figures: Mapping[str, float] = field(default_factory=dict)
+    at_peak: Sequence[LiveTensor] = ()
+
+
+@dataclass(frozen=True)
 class Symbol:
     """A size that a run chooses, such as that of a batch: a dynamic dimension of ``torch.export``."""
 
@@ -64,6 +87,8 @@ class Target:
         checks: limits beyond the specification; each is asked about every TOSA operator that a rule emits.
         rewrites: graph rewrites of its own; each names the stage in which it runs, usually LEGALIZE.
         compile: TOSA flatbuffer and options to the device's format. None: the flatbuffer itself is the format.
+        compile_in_detail: like ``compile``, with what the compiler says of the payload. None: it says nothing.
+        warm_up: starts what ``compile`` will need and returns at once; called before a program is lowered.
         run: runs what ``compile`` returned on this machine, inputs and outputs as arrays. None: cannot.
         suffix: file name suffix of its own format.
         backend_id: the ExecuTorch delegate that executes its payload.
@@ -106,6 +131,8 @@ class Target:
     preferences: Preferences = field(default_factory=Preferences)
     health: Sequence[HealthCheck] = ()
     sizes: Callable[[bytes, Sequence[Symbol], Sequence[tuple[Mapping[str, int], bytes]]], bytes] | None = None
+    compile_in_detail: Callable[[bytes, Mapping[str, str]], Compiled] | None = None
+    warm_up: Callable[[], None] | None = None
 
     @property
     def tosa_spec(self) -> TosaSpecification:

@@ -66,14 +66,23 @@ def serialize(graph: Graph, spec: TosaSpecification, *, locations: bool = False)
     Raises:
         LoweringError: a tensor has a type that the format lacks (UINT16), or an operand that nothing produces.
     """
+    return serialize_with_names(graph, spec, locations=locations)[0]
+
+
+def serialize_with_names(
+    graph: Graph, spec: TosaSpecification, *, locations: bool = False
+) -> tuple[bytes, dict[str, Tensor]]:
+    """``serialize``, and which input or result of an operator has which name in the flatbuffer."""
     if spec.version.release != (1, 0):
         raise LoweringError(f"the serializer writes TOSA 1.0, not {spec}")
     waiting, regions, taken = [graph], [], {graph.name}
+    names: dict[str, Tensor] = {}
     while waiting:
         writer = _Writer(waiting.pop(0), locations, taken)
         regions.append(writer.write())
+        names = names or writer.tensors_by_name()
         waiting += writer.nested
-    return write(Table(_VERSION, Offsets(regions)), IDENTIFIER)
+    return write(Table(_VERSION, Offsets(regions)), IDENTIFIER), names
 
 
 class _Writer:
@@ -117,6 +126,11 @@ class _Writer:
             Offsets(self.shapes),
         )
         return Table(graph.name, Offsets([block]))
+
+    def tensors_by_name(self) -> dict[str, Tensor]:
+        """The inputs of the graph and the results of its operators."""
+        results = (tensor for op in self.graph.ops for tensor in op.outputs)
+        return {self.names[id(tensor)]: tensor for tensor in (*self.graph.inputs, *results)}
 
     def nest(self, graph: Graph) -> str:
         """The name of the region of a graph within an operator."""
