@@ -1,0 +1,122 @@
+"""Cycles and SRAM of networks as Vela chooses by itself, and as ``arm_ethosu/sram_search.py`` does.
+
+    python -m benchmarks.sram
+    python -m benchmarks.sram --networks mobilenet_v2 --targets ethos-u55-128 --budget 512K
+    python -m benchmarks.sram --networks mobilenet_v2 --targets ethos-u55-128 --time
+
+Each network is quantized with one sample. Figures are Vela's, added up over delegates (of SRAM: the largest). Fails
+where without a budget cycles rise by more than 0.25 %, or SRAM rises. With ``--time`` each side is lowered twice and
+the second time is measured, Vela's processes and its loading included: estimates by which rewrites choose are kept by
+then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from torch.export import ExportedProgram
+
+from arm_ethosu import EthosUCompileSpec, vela_batch
+from arm_ethosu.accelerators import ACCELERATORS
+from arm_ethosu.sram_search import TOLERANCE
+from arm_tosa_core import lower
+from arm_tosa_core.support.errors import UsageError
+from arm_tosa_core.testing.harness import exported
+from benchmarks.choices import TARGETS
+from benchmarks.registry import NETWORKS, network
+from benchmarks.results import Measurement, Run, add_results_option, run_and_record
+
+DEFAULT = (
+    "mobilenet_v1_025", "ds_cnn", "resnet8", "autoencoder", "mobilenet_v2", "mobilenet_v3_small", "resnet18",
+    "efficientnet_b0", "shufflenet_v2", "inception_v3",
+)  # fmt: skip
+#: Flags with which nothing is searched, and Vela does what it does by default.
+_OWN = "--optimise=Performance"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--networks", nargs="+", choices=sorted(NETWORKS), default=DEFAULT)
+    parser.add_argument("--targets", nargs="+", choices=ACCELERATORS, default=TARGETS)
+    parser.add_argument("--budget", help="SRAM for each network, such as 512K")
+    parser.add_argument("--time", action="store_true", help="also measure the time that lowering takes")
+    add_results_option(parser, "sram")
+    options = parser.parse_args()
+    return run_and_record(options.results, _measured(options), _worse)
+
+
+def _measured(options: argparse.Namespace) -> Iterator[Measurement]:
+    run = Run.here("sram")
+    for name in options.networks:
+        module, inputs = network(name)
+        programs: dict[str, ExportedProgram] = {}
+        for accelerator in options.targets:
+            own = EthosUCompileSpec(accelerator, extra_flags=_OWN)
+            spec = str(own.tosa_spec)
+            if spec not in programs:
+                programs[spec] = exported(module, inputs(0), own, "int8")
+            case = {"network": name, "target": accelerator, **({"budget": options.budget} if options.budget else {})}
+            ours = partial(EthosUCompileSpec, accelerator, sram_budget=options.budget)
+            for side, made in (("vela", own), ("ours", ours())):
+                yield run.measured(case, side, _metrics(programs[spec], made, timed=options.time))
+
+
+def _metrics(program: ExportedProgram, spec: EthosUCompileSpec, *, timed: bool) -> dict[str, Any]:
+    try:
+        compiled = lower(program, spec).report.compiled
+    except UsageError as missed:
+        return {"missed": str(missed)}
+    figures = [said.figures for said in compiled]
+    return {
+        "cycles": sum(found["cycles"] for found in figures),
+        "sram_kib": max(found["sram_kib"] for found in figures),
+        "flash_kib": sum(found["flash_kib"] for found in figures),
+        **(_times(program, spec) if timed else {}),
+    }
+
+
+def _times(program: ExportedProgram, spec: EthosUCompileSpec) -> dict[str, float]:
+    vela_batch.close()
+    wall, cpu = time.perf_counter(), _cpu()
+    lower(program, spec)
+    wall = time.perf_counter() - wall
+    vela_batch.close()  # its time counts when it has ended
+    return {"wall_s": round(wall, 2), "cpu_s": round(_cpu() - cpu, 2), "load": round(os.getloadavg()[0], 1)}
+
+
+def _cpu() -> float:
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+class _Worse:
+    """Compares each network with what Vela chose just before."""
+
+    def __init__(self) -> None:
+        self._own: dict[str, Any] = {}
+
+    def __call__(self, measurement: Measurement) -> str:
+        if measurement.side == "vela":
+            self._own = measurement.metrics
+            return ""
+        ours, own = measurement.metrics, self._own
+        if "budget" in measurement.case or "missed" in ours:
+            return ""
+        if ours["cycles"] > own["cycles"] * (1 + TOLERANCE):
+            return f"{ours['cycles']} cycles in place of {own['cycles']}"
+        return (
+            f"SRAM {ours['sram_kib']} KiB in place of {own['sram_kib']}" if ours["sram_kib"] > own["sram_kib"] else ""
+        )
+
+
+_worse = _Worse()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
