@@ -106,6 +106,17 @@ def test_without_a_budget_the_least_that_costs_nothing(figures: Figures, sram: f
     assert place.limits[0] is None and len(place.limits) <= 6
 
 
+def test_of_a_large_flatbuffer_few_limits_are_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sram_search, "load", lambda tosa: network())
+    (tmp_path / "without").mkdir()
+    place = StandIn(tmp_path / "without", lambda limit: (_kept(limit), 1000))
+    sram_search._smallest(sram_search._Search(place, []), bytes(2 << 20))
+    assert place.limits == [None, 47920]
+    place = StandIn(tmp_path, lambda limit: (_kept(limit), 1000))
+    sram_search._within(sram_search._Search(place, []), bytes(2 << 20), 10 << 10)
+    assert place.limits == [10240, 8192, 6144]
+
+
 def test_a_small_graph_is_compiled_once(tmp_path: Path) -> None:
     place = StandIn(tmp_path, lambda limit: (1, 1000))
     sram_search._smallest(sram_search._Search(place, []), flatbuffer(network(8)))
@@ -130,7 +141,7 @@ def test_where_vela_fails_without_a_limit_that_is_the_error(tmp_path: Path) -> N
 def test_with_a_budget_the_fewest_cycles_that_fit(
     figures: Figures, budget: str, sram: float, cycles: float, tmp_path: Path
 ) -> None:
-    found = sram_search._within(sram_search._Search(StandIn(tmp_path, figures), []), size_of(budget, "budget"))
+    found = sram_search._within(sram_search._Search(StandIn(tmp_path, figures), []), b"", size_of(budget, "budget"))
     assert (found.sram / 1024, found.cycles) == pytest.approx((sram, cycles), abs=0.05)
 
 
@@ -140,7 +151,7 @@ def test_a_budget_that_nothing_keeps(tmp_path: Path) -> None:
         r"sram_budget=32K is missed by 8.0 KiB: 40.0 KiB is the least SRAM that 7 runs of Vela found.* 1,000 cycles"
     )
     with pytest.raises(UsageError, match=message):
-        sram_search._within(sram_search._Search(place, []), 32 << 10)
+        sram_search._within(sram_search._Search(place, []), b"", 32 << 10)
 
 
 def figures_of(spec: EthosUCompileSpec) -> dict[str, float]:

@@ -27,16 +27,18 @@ _SAYS_WHERE = "--verbose-allocation"
 # Bytes alive at once below which nothing is tried without a budget.
 _SMALL = 8 << 10
 # By the bytes of the flatbuffer at most: the limit that is tried first, as a part of what is alive at once, and how
-# many rounds of two limits follow. Large ones take Vela seconds.
-_ROUNDS = ((1 << 20, 0.5, 2), (4 << 20, 0.5, 1), (1 << 62, 0.62, 0))
+# many rounds of two limits follow. Vela's time goes with the weights: of large graphs one limit is tried, beside the
+# run without one.
+_ROUNDS = ((1 << 20, 0.5, 2), (1 << 62, 0.65, 0))
 # The least limit that is tried, likewise.
 _LEAST = 0.4
 # Limits as near as this, as a part, are one.
 _NEAR = 0.97
 # The alignment of tensors, bytes.
 _GRAIN = 16
-# Limits tried within a budget, as parts of it; and a limit that no network keeps, by which Vela takes the least it can.
-_PARTS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
+# Limits tried within a budget, as parts of it, by the bytes of the flatbuffer at most; and a limit that no network
+# keeps, by which Vela takes the least it can.
+_PARTS = ((1 << 20, (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)), (1 << 62, (1.0, 0.8, 0.6)))
 _NONE = 16
 
 
@@ -94,7 +96,7 @@ def compile(
         if any(map(decides_over_sram, flags)):
             found = search.run([None])[0]
         elif sram_budget is not None:
-            found = _within(search, sram_budget)
+            found = _within(search, tosa, sram_budget)
         elif is_cache:  # less of it costs cycles at once
             found = search.run([None])[0]
         else:
@@ -149,13 +151,14 @@ def _smallest(search: _Search, tosa: bytes) -> Candidate:
     return search.least()
 
 
-def _within(search: _Search, budget: int) -> Candidate:
+def _within(search: _Search, tosa: bytes, budget: int) -> Candidate:
     """The fewest cycles within a budget.
 
     Raises:
         UsageError: no candidate is.
     """
-    search.run([_grain(budget * part) for part in _PARTS])
+    parts = next(parts for size, parts in _PARTS if len(tosa) <= size)
+    search.run([_grain(budget * part) for part in parts])
     if fitting := [c for c in search.candidates if c.sram <= budget]:
         return min(fitting, key=lambda c: (c.cycles, c.sram, c.stored))
     least = min([*search.candidates, *search.run([_NONE])], key=lambda c: c.sram)
