@@ -118,7 +118,7 @@ class EthosUCompileSpec(ArmCompileSpec):
             partial(_compile, schedule=self.schedule, **options, **memory),
             partial(_compile_in_detail, schedule=self.schedule, **options, **memory),
             partial(_estimate, schedule=self.schedule, **options, **memory),
-            partial(_timing, options=options),
+            partial(_timing, schedule=self.schedule, **options, **memory),
             Estimate(options),
             partial(EthosUCompileSpec, self.accelerator),
         )
@@ -177,13 +177,21 @@ def _made(tosa: bytes, artifacts: str | None, schedule: str, arguments: Mapping[
     from .schedule.compilation import compile_deep
 
     folder = Path(artifacts) if artifacts else None
-    if schedule == SCHEDULES[0]:
-        return sram_search.compile(tosa, artifacts=folder, **arguments)
-    plain = {key: value for key, value in arguments.items() if key not in ("sram_budget", "is_cache")}
-    return compile_deep(tosa, artifacts=folder, **plain)
+    made = None
+    if schedule == "deep":
+        made = compile_deep(tosa, artifacts=folder, **_velas(arguments))
+    return made or sram_search.compile(tosa, artifacts=folder, **arguments)
 
 
-def _timing(payload: bytes, tosa: bytes | None, options: Mapping[str, Any]) -> TimeEstimate:
+def _velas(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of ``vela.compile`` among those of ``sram_search.compile``."""
+    return {key: value for key, value in arguments.items() if key not in ("sram_budget", "is_cache")}
+
+
+def _timing(payload: bytes, tosa: bytes | None, *, schedule: str, **arguments: Any) -> TimeEstimate:
+    from . import sram_search, vela
     from .timing.payload_time import time_payload
 
-    return time_payload(payload, tosa, options)
+    options = _velas(arguments)
+    again = partial(vela.compile, **options) if schedule == "deep" else partial(sram_search.compile, **arguments)
+    return time_payload(payload, tosa, options, again)

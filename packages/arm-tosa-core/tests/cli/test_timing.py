@@ -101,11 +101,10 @@ def test_verify_shows_the_estimate(folder: Path, timed: None) -> None:
 
 def test_a_target_without_a_timing_model_says_so(folder: Path) -> None:
     graph(folder / "g.tosa")
-    for arguments in (
-        ("compile", "models.py:whole", "--target", "tosa", "-o", "net.tosa", "--report"),
-        ("verify", "g.tosa", "--target", "tosa", "--report"),
-    ):
-        assert "'tosa' has no timing model" in error(*arguments)
+    compiled = ("compile", "models.py:whole", "--target", "tosa", "-o", "net.tosa")
+    assert "'tosa' tells neither times nor memory" in error(*compiled, "--report")
+    assert "'tosa' has no timing model" in error(*compiled, "--trace", "t.json")
+    assert "'tosa' has no timing model" in error("verify", "g.tosa", "--target", "tosa", "--report")
     assert not Path("net.tosa").exists()
 
 

@@ -74,13 +74,17 @@ def _scheduled(tosa: bytes, artifacts: Path | None, options: Mapping[str, Any]) 
     return replace(made, arrays=arrays, summary={**made.summary, "cycles_total": cycles}), outcome
 
 
-def compile_deep(tosa: bytes, **arguments: Any) -> vela.VelaOutput:
+def compile_deep(tosa: bytes, **arguments: Any) -> vela.VelaOutput | None:
     """Like ``vela.compile``, with constants prefetched; estimated cycles are Vela's less those of the time hidden.
 
+    Returns:
+        None where nothing is to be gained.
+
     Warns:
-        NothingToPrefetchWarning: the commands are Vela's; says why.
+        NothingToPrefetchWarning: says why.
     """
     made, outcome = scheduled(tosa, **arguments)
     if outcome.reason:
         warnings.warn(f"schedule 'deep' changes nothing: {outcome.reason}", NothingToPrefetchWarning, stacklevel=2)
+        return None
     return made

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from arm_tosa_core.plugin.timing import OperatorTime, TimeEstimate, UnitSpan
 from arm_tosa_core.support.errors import ToolError
 from arm_tosa_core.tosa.operator_list import listed_operators
 
-from .. import vela
 from ..accelerators import DEFAULTS, family_of
 from ..command_stream import Bytes, accelerator_of
 from ..payload import unpack
+from ..vela import VelaOutput
 from . import registers as r
 from .commands import decode
 from .estimate import estimate_stream
@@ -26,7 +24,9 @@ from .vela_layers import FLAG, Layers, read_layers
 _OTHERS = "(no operator of the graph)"
 
 
-def time_payload(payload: bytes, tosa: bytes | None, options: Mapping[str, Any]) -> TimeEstimate:
+def time_payload(
+    payload: bytes, tosa: bytes | None, options: Mapping[str, Any], again: Callable[..., VelaOutput]
+) -> TimeEstimate:
     """How long a payload takes.
 
     Args:
@@ -34,6 +34,7 @@ def time_payload(payload: bytes, tosa: bytes | None, options: Mapping[str, Any])
         tosa: the graph that it was compiled from: Vela compiles it once more, to tell which commands are whose.
         options: arguments of ``vela.compile`` but for the flatbuffer; those of the payload's own accelerator count
             where it was compiled for another one.
+        again: compiles a flatbuffer, with ``flags``, as the payload was.
 
     Raises:
         UsageError: it is no such payload.
@@ -42,7 +43,7 @@ def time_payload(payload: bytes, tosa: bytes | None, options: Mapping[str, Any])
     commands = unpack(payload)["cmd_data"]
     accelerator = accelerator_of(commands) or options["accelerator"]
     system = _system(accelerator, options)
-    asked = _ask(tosa, options) if tosa is not None and accelerator == options["accelerator"] else None
+    asked = _ask(tosa, options, again) if tosa is not None and accelerator == options["accelerator"] else None
     timeline = estimate_stream(commands, accelerator, system, asked.layers.kernels if asked is not None else ())
     if asked is None or tosa is None or len(asked.layers.kernels) != _kernel_count(commands):
         return TimeEstimate(timeline.cycles, timeline.clock, system.name, spans=_spans(timeline))
@@ -69,15 +70,12 @@ class _Asked:
     cycles: float
 
 
-def _ask(tosa: bytes, options: Mapping[str, Any]) -> _Asked:
+def _ask(tosa: bytes, options: Mapping[str, Any], again: Callable[..., VelaOutput]) -> _Asked:
     flags = [*options["flags"], *([] if FLAG in options["flags"] else [FLAG])]
-    with tempfile.TemporaryDirectory(prefix="arm-ethosu-") as folder:
-        made = vela.compile(tosa, **{**options, "flags": flags}, artifacts=Path(folder))
-        found = sorted(Path(folder).glob("*debug.xml"))
-        if not found:
-            raise ToolError("vela", f"wrote no debug database, although asked with {FLAG}")
-        text = found[0].read_text(encoding="utf-8")
-    return _Asked(read_layers(text, made.arrays["cmd_data"]), made.cycles)
+    made = again(tosa, flags=flags)
+    if not made.debug_db:
+        raise ToolError("vela", f"wrote no debug database, although asked with {FLAG}")
+    return _Asked(read_layers(made.debug_db, made.arrays["cmd_data"]), made.cycles)
 
 
 def _operators(timeline: Timeline, layers: Layers, listed: Sequence[tuple[str, str]]) -> list[OperatorTime]:

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from ..exir.compiled_delegate import CompiledDelegate
 from ..exir.pte import delegates
-from ..exir.report import CompiledDelegate
 from ..plugin import entry_points as plugins
 from ..plugin.target import Target
 from ..support.atomic_files import require_writable, write_atomic
 from ..support.errors import NothingDelegatedWarning, UsageError
-from ..tosa.graph import Graph
-from ..tosa.serializer import serialize
 from .compiled_delegates import show_compiled
+from .delegate_times import DelegateTimes
 from .files import read_tosa
 from .model import FORMS, load_program
 from .options import Calibration, Options, Quantize, Schedule, Sram, TargetName, compile_spec_for, parse_options
@@ -26,9 +25,6 @@ from .print_after import printed_after
 from .quantize import hint, prepare
 from .refusals import data_of, table_of
 from .report import Result, say
-from .timing import data_of as times_of
-from .timing import estimated, write_trace
-from .timing import show as show_times
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
@@ -88,56 +84,17 @@ def compile_(
             raise UsageError("--quantize and --calibration are for PyTorch models; a .tosa is compiled as it is")
         if print_after or print_to:
             raise UsageError("--print-after is for PyTorch models: no rewrite runs on a .tosa, it is compiled as it is")
-        return _compile_tosa(Path(model), device, spec, output, artifacts, report, _Times(spec, report, trace))
+        return _compile_tosa(Path(model), device, spec, output, artifacts, report, DelegateTimes(spec, report, trace))
     _check_suffix(output, device)
     from ..exir.backend import watched  # late: it loads ExecuTorch
 
-    times = _Times(spec, report, trace)
+    times = DelegateTimes(spec, report, trace)
     program = prepare(load_program(model), spec, quantize, calibration)
     with printed_after(print_after or [], spec.target(), print_to), watched(times.watch):
         cache = not (no_cache or print_after or times.wanted)
         lowered = _lower(program, spec, cache=cache, memory_format=memory_format)
     write_atomic(output, lowered.buffer if output.suffix == ".pte" else _payload(lowered, output))
     return times.beside(_result(lowered, target, output, report))
-
-
-class _Times:
-    """``--report`` and ``--trace``: estimates of the delegates, in the order in which they are compiled.
-
-    Raises:
-        UsageError: the target has no timing model.
-    """
-
-    def __init__(self, spec: ArmCompileSpec, report: bool, trace: Path | None) -> None:
-        self.target, self.trace = spec.target(), trace
-        self.wanted = self.target.timing is not None and (report or trace is not None)
-        self.compiled: list[tuple[bytes, bytes]] = []
-        if trace is not None and not self.wanted:
-            raise UsageError(f"--trace: target {self.target.name!r} has no timing model")
-        if report and not self.wanted and self.target.compile_in_detail is None:
-            raise UsageError(f"--report: target {self.target.name!r} tells neither times nor memory")
-
-    def watch(self, graph: Graph, payload: bytes) -> None:
-        """Takes a delegate."""
-        if self.wanted:
-            self.compiled.append((serialize(graph, self.target.tosa_spec, locations=True), payload))
-
-    def beside(self, result: Result) -> Result:
-        """The result of compiling, with the estimates."""
-        if not self.wanted:
-            return result
-        timed = [
-            estimated(f"delegate {index}", self.target, payload, tosa)
-            for index, (tosa, payload) in enumerate(self.compiled)
-        ]
-        if self.trace is not None:
-            write_trace(self.trace, timed)
-
-        def show(console: Console) -> None:
-            result.show(console)
-            show_times(console, timed)
-
-        return Result({**result.data, "timing": times_of(timed)}, show, result.status)
 
 
 def _lower(program: ExportedProgram, spec: ArmCompileSpec, *, cache: bool, memory_format: str) -> LoweredProgram:
@@ -182,7 +139,7 @@ def _compile_tosa(
     output: Path,
     artifacts: Path | None,
     report: bool,
-    times: _Times,
+    times: DelegateTimes,
 ) -> Result:
     tosa = read_tosa(model)
     bound = spec.target()

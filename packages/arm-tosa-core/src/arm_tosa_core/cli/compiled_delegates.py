@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from ..exir.report import CompiledDelegate
+from ..exir.compiled_delegate import CompiledDelegate
 from .report import table
 
 _FIGURES = {"cycles": "{:,.0f} cycles", "sram_kib": "SRAM {:,.1f} KiB", "flash_kib": "flash {:,.1f} KiB"}

@@ -20,7 +20,7 @@ from ..tosa.graph import Graph
 from ..tosa.serializer import serialize, serialize_with_names
 from .artifacts import artifact_folder, write_debug_info
 from .compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
-from .report import CompiledDelegate
+from .compiled_delegate import CompiledDelegate
 
 
 def preprocess(edge_program: ExportedProgram, compile_spec: ArmCompileSpec) -> PreprocessResult:
