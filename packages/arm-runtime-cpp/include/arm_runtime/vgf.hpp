@@ -138,6 +138,10 @@ struct Options {
     /// Where compiled pipelines are kept between processes; made when it is needed. Empty: nowhere.
     std::string cache_folder;
     Tuning tuning = Tuning::kOn;
+    /// Of a program: the shapes of its inputs, in order, where the file leaves sizes open (-1):
+    /// "[2, 4]". Names are sizes that runs choose; their bounds follow: "[n, 2*m+1] [m] n=1..8
+    /// m=2..16". Of a file that leaves none open it does not matter.
+    std::string sizes;
     TestOptions test;
 };
 

@@ -74,7 +74,13 @@ size_t bytes_of(const Argument& argument, const TensorInfo& info) {
 class Session::Impl {
   public:
     Impl(const void* data, size_t size, const Options& options)
-        : program_(read_program(data, size)), sizes_(program_), device_(Device::get(options)) {
+        : program_(read_program(data, size, options.sizes)),
+          sizes_(program_),
+          device_(Device::get(options)) {
+        if (program_.had_unknown_sizes && device_.engine() != EngineKind::kCompute) {
+            throw Error(std::string("the engine `") + name_of(device_.engine()) +
+                        "` does not run files with unknown sizes (-1): use the engine `compute`");
+        }
         const std::lock_guard<std::mutex> lock(device_.loading());
         with_errors([&] {
             engine_ = device_.engine() == EngineKind::kCompute

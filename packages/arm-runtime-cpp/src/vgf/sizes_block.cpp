@@ -82,6 +82,9 @@ void read_sizes_block(const uint8_t* data, size_t size, Program& program) {
     if (program.segments.size() != 1 || !program.segments[0].graph) {
         throw Error("VGF: sizes vary in programs of one graph only");
     }
+    if (program.had_unknown_sizes) {
+        throw Error("VGF: it says how sizes vary, and has unknown ones (-1)");
+    }
     Block block(data, size - kTrailer);
     program.symbols.resize(block.number(1, kMaxSymbols, "the number of symbols"));
     for (Symbol& symbol : program.symbols) {
