@@ -52,9 +52,10 @@ Sample read_sample(Block& block, const Program& program) {
         sample.values.push_back(block.number(1, 0x7fffffff, "a sample"));
     }
     const uint32_t bytes = block.number(1, 0x7fffffff, "a module table");
+    const uint8_t* const given = block.take(bytes);  // before there is memory for it
     // It is read in place, as numbers of 8 bytes.
     std::vector<uint64_t> table((size_t{bytes} + 7) / 8);
-    std::memcpy(table.data(), block.take(bytes), bytes);
+    std::memcpy(table.data(), given, bytes);
     const auto modules = lib::CreateModuleTableDecoder(table.data(), bytes);
     if (!modules || modules->size() != 1 || modules->getModuleType(0) != lib::ModuleType::GRAPH ||
         !modules->hasSPIRVCode(0)) {
