@@ -127,7 +127,7 @@ Tuning tuning_named(const std::string& name);
 /// For tests of this library alone.
 struct TestOptions {
     int variant = -1;          ///< of every kernel, in place of what is fastest; -1: none
-    std::string wrong_kernel;  ///< whose self-test fails: "gemm", or "gemm+dot"
+    std::string wrong_kernel;  ///< whose self-test fails: "gemm", "gemm+dot", "gemm.fp32"
 };
 
 struct Options {
