@@ -15,7 +15,8 @@ namespace {
 void run_on(const std::string& kernel, const std::string& floats) {
     TestGraph test = test_graph(kernel, floats);
     for (const Operator& op : test.graph.operators) {
-        if (!floats.empty()) EXPECT_NO_THROW(check_operator(test.graph, op)) << kernel << floats;
+        if (floats.empty()) continue;  // those of integers spell some attributes as lists
+        EXPECT_NO_THROW(check_operator(test.graph, op)) << kernel << floats;
     }
     ResourceSlots slots;
     for (const Bytes& data : test.inputs) {
