@@ -198,7 +198,7 @@ class Session {
     void set_push_constants(size_t index, const void* data, size_t bytes);
 
     /// Runs the program once, and returns when the outputs are there. Allocates nothing, but
-    /// after new push constants and for `profile`, to which it appends the copies and the whole run
+    /// after new push constants, at other sizes than the last run's, and for `profile`, to which it appends the copies and the whole run
     /// on the host, then what the device did: each dispatch with the engine `compute`, each segment
     /// with the others; nothing if the device has no time stamps.
     ///
@@ -207,7 +207,7 @@ class Session {
     /// device failed, or did not finish in 10 minutes: end the process then, for what shares the
     /// device does not recover.
     ///
-    /// Nothing is compiled for sizes that no run had before.
+    /// For sizes that no run had before, no pipeline is compiled and no device memory allocated.
     void run(const Argument* inputs, size_t input_count, const Argument* outputs,
              size_t output_count, std::vector<Event>* profile = nullptr);
 
