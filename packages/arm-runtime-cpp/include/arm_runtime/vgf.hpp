@@ -198,9 +198,10 @@ class Session {
     void set_push_constants(size_t index, const void* data, size_t bytes);
 
     /// Runs the program once, and returns when the outputs are there. Allocates nothing, but
-    /// after new push constants, at other sizes than the last run's, and for `profile`, to which it appends the copies and the whole run
-    /// on the host, then what the device did: each dispatch with the engine `compute`, each segment
-    /// with the others; nothing if the device has no time stamps.
+    /// after new push constants, at other sizes than the last run's, and for `profile`, to which it
+    /// appends the copies and the whole run on the host, then what the device did: each dispatch
+    /// with the engine `compute`, each segment with the others; nothing if the device has no time
+    /// stamps.
     ///
     /// Throws Error: an argument does not fit or push constants are missing (found before anything
     /// is copied), or an int64 input is out of range; the session is as good as before. Or the
