@@ -187,8 +187,8 @@ TestGraph depthwise() { return test_depthwise(kI8); }
 TestGraph gemm() { return test_gemm(kI8); }
 
 struct Row {
-    const char* kernel;
-    TestGraph (*make)();
+    const char* kernel = "";
+    TestGraph (*make)() = nullptr;
     TestGraph (*make_floats)(ElementType type) = nullptr;
 };
 

@@ -32,6 +32,7 @@ class SizesText {
   private:
     void check_least() const {
         std::vector<int64_t> least;
+        least.reserve(out_.symbols.size());
         for (const Symbol& symbol : out_.symbols) least.push_back(symbol.least);
         for (const auto& shape : out_.shapes) {
             for (const SizeExpression& size : shape) {

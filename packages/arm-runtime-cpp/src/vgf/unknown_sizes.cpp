@@ -42,6 +42,7 @@ std::vector<SizeExpression> joined(const Port& port, size_t index,
 std::vector<int64_t> at(const std::vector<SizeExpression>& shape,
                         const std::vector<int64_t>& values) {
     std::vector<int64_t> sizes;
+    sizes.reserve(shape.size());
     for (const SizeExpression& size : shape) sizes.push_back(size.at(values.data()));
     return sizes;
 }
@@ -60,18 +61,22 @@ void set_shape(Resource& resource, const std::vector<int64_t>& shape, const std:
     resource.shape = shape;
 }
 
-/// Values of the symbols at which graphs are compared: each combination of bounds, the largest of
-/// which is the program itself, and one within.
+/// Values of the symbols at which graphs are compared with the program, which has the largest: the
+/// least of one, which says what depends on it, the least of all, and some within.
 std::vector<std::vector<int64_t>> sample_points(const std::vector<Symbol>& symbols) {
-    std::vector<std::vector<int64_t>> points;
-    for (size_t mask = 1; mask >> symbols.size() == 0; ++mask) {
-        std::vector<int64_t>& point = points.emplace_back();
-        for (size_t i = 0; i < symbols.size(); ++i) {
-            point.push_back((mask >> i & 1) != 0 ? symbols[i].least : symbols[i].most);
-        }
+    std::vector<int64_t> most;
+    std::vector<int64_t> least;
+    std::vector<int64_t> within;
+    for (const Symbol& symbol : symbols) {
+        most.push_back(symbol.most);
+        least.push_back(symbol.least);
+        within.push_back((symbol.least + symbol.most) / 2);
     }
-    std::vector<int64_t>& within = points.emplace_back();
-    for (const Symbol& symbol : symbols) within.push_back((symbol.least + symbol.most) / 2);
+    std::vector<std::vector<int64_t>> points{least, within};
+    for (size_t i = 0; symbols.size() > 1 && i < symbols.size(); ++i) {
+        points.push_back(most);
+        points.back()[i] = least[i];
+    }
     return points;
 }
 

@@ -119,6 +119,21 @@ def test_two_names(vgf: Any) -> None:
             session.run([ints(1, 3), y])
 
 
+def test_four_names_and_a_product(vgf: Any) -> None:
+    def make(n: int) -> Graph:
+        g = Sized()
+        a, b = g.input(n, n, 1), g.input(n, n, 1)
+        g.graph.outputs = [g.op("ABS", a), g.op("TILE", b, g.shape(2, 1, 3))]
+        return g.graph
+
+    sizes = "[a, b, 1] [c, 2*d-1, 1] a=1..3 b=2..4 c=1..2 d=1..2"
+    with vgf.Session(unknown(make), engine="compute", sizes=sizes) as session:
+        assert [t.sizes for t in session.outputs] == [("a", "b", "1"), ("2*c", "2*d-1", "3")]
+        a, b = np.arange(-4, 4, dtype=np.int32).reshape(2, 4, 1), np.arange(3, dtype=np.int32).reshape(1, 3, 1)
+        for one, wanted in zip(session.run([a, b]), (np.abs(a), np.tile(b, (2, 1, 3))), strict=True):
+            assert np.array_equal(one, wanted)
+
+
 def beside(n: int) -> Graph:
     g = Sized()
     g.graph.outputs = [g.op("CONCAT", g.input(n, 3), g.input(n, 3), axis=0)]
