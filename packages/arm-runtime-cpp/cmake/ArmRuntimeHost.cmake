@@ -77,7 +77,7 @@ if(CMAKE_STRIP)
     VERBATIM)
 endif()
 
-add_executable(arm_runner src/runner/arm_runner.cpp src/runner/npy.cpp)
+add_executable(arm_runner src/runner/arm_runner.cpp src/runner/memory_order.cpp src/runner/npy.cpp)
 target_link_libraries(arm_runner PRIVATE
   executorch::runtime executorch::kernels_optimized executorch::kernels_quantized executorch::etdump
   -Wl,--push-state,--no-as-needed arm_runtime -Wl,--pop-state)

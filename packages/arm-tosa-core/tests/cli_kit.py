@@ -52,6 +52,13 @@ def number(): return 3
 def no_module(): return "net", X
 def bare_tensor(): return Whole(), X[0]
 def fails(): raise ValueError("no weights here")
+def exits(): raise SystemExit(3)
+def half(): return Weights().eval().half(), (X[0].half(),)
+def distances():
+    class Distances(torch.nn.Module):
+        def forward(self, x):
+            return torch.cdist(x, x), torch.cdist(x, x), torch.cdist(x, x) + 1
+    return Distances().eval(), X
 def cannot_export():
     class Bad(torch.nn.Module):
         def forward(self, x):

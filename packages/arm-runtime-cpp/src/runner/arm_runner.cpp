@@ -8,17 +8,20 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "memory_order.hpp"
 #include "npy.hpp"
 
 namespace {
 
 using arm_runtime::Array;
+using arm_runtime::copy_elements;
+using arm_runtime::strides_of;
 using executorch::aten::Tensor;
 using executorch::etdump::ETDumpGen;
 using executorch::extension::from_blob;
@@ -40,6 +43,7 @@ constexpr const char* kHelp =
     "  --repeat N          runs it N times: the least, median and largest time (default 1)\n"
     "  --etdump FILE       writes where the time goes, as ExecuTorch's ETDump\n"
     "  --help              this text\n"
+    "Inputs and outputs are row-major, whatever order the program keeps them in.\n"
     "A .npy holds bool, int8 to int64, uint8, uint16, or float16 to float64; bfloat16, which\n"
     "NumPy lacks, as its 2-byte void: bits.view('V2').\n"
     "Exit status: 0; 1 if the program or a file cannot be used; 2 if the request is not one.\n"
@@ -120,26 +124,37 @@ void check_input(const Options& options, size_t index, const Array& array,
                              kind_text(wanted.scalar_type(), sizes));
 }
 
+/// The axes of a tensor of this rank from the outermost to the innermost, in row-major order.
+std::vector<uint8_t> row_major(size_t rank) {
+    std::vector<uint8_t> order(rank);
+    std::iota(order.begin(), order.end(), uint8_t{0});
+    return order;
+}
+
+/// Brings an input into the order in memory that the program's has; returns its strides.
+std::vector<int32_t> arrange(Array& array, const executorch::runtime::TensorInfo& wanted) {
+    const auto dims = wanted.dim_order();
+    const std::vector<uint8_t> order(dims.begin(), dims.end()),
+        rows = row_major(array.shape.size());
+    std::vector<int32_t> strides = strides_of(array.shape, order);
+    if (order != rows) {
+        const std::vector<uint8_t> given = array.data;
+        copy_elements(array.shape, executorch::runtime::elementSize(array.type), given.data(),
+                      strides_of(array.shape, rows), array.data.data(), strides);
+    }
+    return strides;
+}
+
 /// The elements in row-major order, whatever order they lie in.
 Array array_of(const Tensor& tensor) {
     Array array;
     array.type = tensor.scalar_type();
     array.shape.assign(tensor.sizes().begin(), tensor.sizes().end());
-    const auto* data = static_cast<const uint8_t*>(tensor.const_data_ptr());
-    const auto size = static_cast<size_t>(tensor.element_size()),
-               count = static_cast<size_t>(tensor.numel());
-    array.data.resize(count * size);
-    std::vector<int32_t> index(array.shape.size(), 0);
-    for (size_t i = 0; i < count; ++i) {
-        size_t at = 0;
-        for (size_t d = 0; d < index.size(); ++d)
-            at += static_cast<size_t>(index[d]) * static_cast<size_t>(tensor.strides()[d]);
-        std::memcpy(array.data.data() + i * size, data + at * size, size);
-        for (size_t d = index.size(); d > 0; --d) {
-            if (++index[d - 1] < array.shape[d - 1]) break;
-            index[d - 1] = 0;
-        }
-    }
+    const auto size = static_cast<size_t>(tensor.element_size());
+    array.data.resize(static_cast<size_t>(tensor.numel()) * size);
+    const std::vector<int32_t> strides(tensor.strides().begin(), tensor.strides().end());
+    copy_elements(array.shape, size, static_cast<const uint8_t*>(tensor.const_data_ptr()), strides,
+                  array.data.data(), strides_of(array.shape, row_major(array.shape.size())));
     return array;
 }
 
@@ -170,7 +185,9 @@ int run(const Options& options) {
         const auto wanted = meta->input_tensor_meta(i);
         require(wanted.error(), "reading what input " + std::to_string(i) + " is");
         check_input(options, i, arrays[i], *wanted);
-        tensors.push_back(from_blob(arrays[i].data.data(), arrays[i].shape, arrays[i].type));
+        std::vector<int32_t> strides = arrange(arrays[i], *wanted);
+        tensors.push_back(
+            from_blob(arrays[i].data.data(), arrays[i].shape, std::move(strides), arrays[i].type));
         values.emplace_back(tensors[i]);
     }
 

@@ -14,6 +14,9 @@ import pytest
 import torch
 from vgf_net import Net
 
+import arm_tosa_core
+
+COMMAND = (sys.executable, "-c", "from arm_tosa_core.cli.main import main; main()")
 RUN = """
 import arm_runtime, torch
 from executorch.runtime import Runtime
@@ -67,6 +70,20 @@ def test_the_command_plays_a_bare_vgf(vgf: Any, tmp_path: Path, monkeypatch: pyt
     depths = {event["name"]: event["depth"] for event in json.loads(done.stdout)["profile"]}
     assert depths == {"copy inputs": 0, "run": 0, "0: ABS": 1, "copy outputs": 0}
     assert {event["name"] for event in json.loads(Path("t.json").read_text())["traceEvents"]} == set(depths)
+
+
+@pytest.mark.parametrize("by", ["arm-tosa run", "arm_runner"])
+def test_arrays_are_row_major_whatever_the_program_takes(by: str, vgf: Any, runner: str, tmp_path: Path) -> None:
+    """A program whose example lay channels-last in memory, as pictures do that NumPy has loaded."""
+    x = torch.from_numpy(np.random.default_rng(0).random((6, 7, 3), np.float32)).permute(2, 0, 1)[None]
+    module = torch.nn.Conv2d(3, 4, 3).eval()
+    program = tmp_path / "net.pte"
+    arm_tosa_core.lower(torch.export.export(module, (x,)), "vgf").save(program)
+    np.save(tmp_path / "x.npy", np.ascontiguousarray(x.numpy()))
+    files = ["--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy"]
+    command = [*COMMAND, "run", program] if by == "arm-tosa run" else [runner, "--model", program]
+    subprocess.run(list(map(str, command + files)), check=True, capture_output=True, timeout=300)
+    np.testing.assert_allclose(np.load(tmp_path / "y.npy"), module(x).detach().numpy(), rtol=1e-5, atol=1e-6)
 
 
 def test_without_a_driver_loading_says_what_to_install(pte: Path) -> None:

@@ -164,6 +164,14 @@ def test_budget(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert program["sqnr_db"] == pytest.approx(chosen["sqnr_db"])
 
 
+def test_a_budget_that_finds_nothing_fails_and_writes_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _with_cost(monkeypatch)
+    result = run(*ARGUMENTS, "counting", "--budget", "cycles=+0%", "--config", "found.json")
+    assert result.exit_code == 1 and not Path("found.json").exists()
+    assert "within cycles=+0% no layer kept in 16 bits raises the SQNR" in result.stderr
+    assert "found.json was not written" in result.stderr
+
+
 ATTENTION = """
 import torch
 from torch import nn

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from arm_tosa_core.accuracy.against_reference_model import Difference, cut_after, verify
 from arm_tosa_core.cli import verify as verify_command
 from arm_tosa_core.cli.main import app
-from arm_tosa_core.exir.pte import Delegate
+from arm_tosa_core.exir.pte import Delegate, Pte
 from arm_tosa_core.plugin import entry_points as plugins
 from arm_tosa_core.plugin.target import Target
 from arm_tosa_core.support.errors import ToolError
@@ -167,7 +167,7 @@ def program(
     specs = (("options", options), ("debug_artifact_path", artifacts.encode()))
     found = [Delegate("Acme", data, i, "forward", specs) for i, data in enumerate(payloads)]
     monkeypatch.setattr(plugins, "targets", lambda: targets)
-    monkeypatch.setattr(verify_command, "read_program", lambda path: (b"", found))
+    monkeypatch.setattr(verify_command, "read_program", lambda path: Pte(b"", found, {}))
 
 
 @pytest.mark.parametrize("given", [["--tosa", "graphs"], []])

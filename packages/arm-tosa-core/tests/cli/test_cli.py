@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from cli_kit import error, graph, ok, run
 from executorch.exir import to_edge_transform_and_lower
 
 from arm_tosa_core.cli import extract as extract_command
-from arm_tosa_core.exir.pte import Delegate
+from arm_tosa_core.exir.pte import Delegate, Pte
 from arm_tosa_core.plugin import entry_points as plugins
 from arm_tosa_core.plugin.health import Finding
 from arm_tosa_core.plugin.target import Target
@@ -61,6 +62,19 @@ def test_what_was_not_foreseen_is_one_paragraph_and_a_traceback_only_in_debug(
     monkeypatch.setattr(plugins, "target", broken)
     assert "--debug" in error("explain", "models.py:whole", "--target", "x")
     assert isinstance(run("explain", "models.py:whole", "--target", "x", "--debug").exception, KeyError)
+
+
+def test_an_interrupt_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(name: str) -> Target:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(plugins, "target", interrupted)
+    result = run("compile", "models.py:whole", "--target", "x", "-o", "x.pte")
+    assert result.exit_code == 130 and "error: interrupted; nothing was written" in result.stderr
+
+
+def test_the_version(folder: Path) -> None:
+    assert run("--version").stdout == f"arm-tosa {version('arm-tosa-core')}\n"
 
 
 def test_our_warnings_are_shown_and_those_of_libraries_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,6 +141,8 @@ BAD_RUNS = {
     "missing array": (["g.tosa", "--input", "none.npy"], "cannot read none.npy: No such file"),
     "missing file": (["none.tosa"], "cannot read none.tosa: No such file"),
     "not TOSA": (["fake.tosa"], "fake.tosa is not a TOSA flatbuffer"),
+    "damaged TOSA": (["cut.tosa"], "cut.tosa: the TOSA flatbuffer is damaged"),
+    "folder for the output": (["g.tosa", "--input", "x.npy", "--output", "none/y.npy"], "there is no folder none"),
     "objects": (["g.tosa", "--input", "objects.npy"], "objects.npy is damaged, or holds Python objects"),
     "not a program": (["fake.pte"], "fake.pte: not an ExecuTorch program"),
     "profile": (["g.tosa", "--profile", "t.json"], "--profile is for compiled files"),
@@ -144,6 +160,7 @@ BAD_RUNS = {
 def test_a_bad_run_says_why(folder: Path, kind: str) -> None:
     arguments, message = BAD_RUNS[kind]
     graph(folder / "g.tosa")
+    (folder / "cut.tosa").write_bytes((folder / "g.tosa").read_bytes()[:200])
     np.save("x.npy", np.zeros((2, 3), np.float32))
     np.save("short.npy", np.zeros((3,), np.float32))
     np.save("int.npy", np.zeros((2, 3), np.int32))
@@ -252,7 +269,7 @@ def test_extract_writes_each_payload_once(folder: Path, monkeypatch: pytest.Monk
         for index, (backend, data) in enumerate([("Acme", b"one"), ("Packed", b"abc"), ("Foreign", b"three")])
     ]
     monkeypatch.setattr(plugins, "targets", lambda: targets)
-    monkeypatch.setattr(extract_command, "read_program", lambda path: (b"", found))
+    monkeypatch.setattr(extract_command, "read_program", lambda path: Pte(b"", found, {}))
     (folder / "net.pte").write_bytes(b"")
     expected = {"net_forward_0.acme": b"one", "net_forward_1.txt": b"cba", "net_forward_2.bin": b"three"}
     rows = ok("extract", "net.pte", "-o", "a/new folder")
@@ -267,6 +284,6 @@ def test_extract_writes_each_payload_once(folder: Path, monkeypatch: pytest.Monk
 
 def test_extract_into_a_file_says_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = [Delegate("Foreign", b"x", 0, "forward", ())]
-    monkeypatch.setattr(extract_command, "read_program", lambda path: (b"", found))
+    monkeypatch.setattr(extract_command, "read_program", lambda path: Pte(b"", found, {}))
     (folder / "net.pte").write_bytes(b"")
     assert "cannot make the folder models.py" in error("extract", "net.pte", "-o", "models.py")

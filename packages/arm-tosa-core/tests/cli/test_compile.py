@@ -14,7 +14,12 @@ import torch
 from cli_kit import error, graph, line_of, ok, run
 
 from arm_tosa_core.cli import quantize as cli_quantize
+from arm_tosa_core.exir.compile_spec import TosaCompileSpec
 from arm_tosa_core.exir.pte import delegates
+from arm_tosa_core.lowering.varying_sizes import Sizes
+from arm_tosa_core.plugin import entry_points as plugins
+from arm_tosa_core.plugin.target import Target
+from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.tosa.ir import DType
 from arm_tosa_core.tosa.loader import load
 
@@ -80,6 +85,7 @@ BAD_MODELS = {
     "models.py:no_module": "must return an nn.Module first, but returned str",
     "models.py:bare_tensor": "must return a tuple of example inputs second, but returned Tensor",
     "models.py:fails": f"failed at line {line_of('raise ValueError')}: ValueError: no weights here",
+    "models.py:exits": f"ended the process at line {line_of('raise SystemExit')}: sys.exit(3)",
     "models.py:cannot_export": "torch.export cannot export models.py:cannot_export",
     "models.py:on_meta": "layer.weight lives on device 'meta'",
     "syntax.py:make": "failed at line 2: SyntaxError",
@@ -103,7 +109,8 @@ def test_a_bad_model_says_why(folder: Path, model: str) -> None:
 BAD_COMPILES = {
     "unknown target": (["--target", "toza", "-o", "x.pte"], "did you mean 'tosa'?"),
     "wrong suffix": (["--target", "tosa", "-o", "x.vgf"], "target 'tosa' makes .pte or .tosa, not '.vgf'"),
-    "unwritable": (["--target", "tosa", "-o", "none/x.pte"], "cannot write none/x.pte"),
+    "no folder": (["--target", "tosa", "-o", "none/x.pte"], "cannot write none/x.pte: there is no folder none"),
+    "a folder": (["--target", "tosa", "-o", "full.pte"], "cannot write full.pte: it is a folder"),
     "unknown quantization": (["--target", "tosa", "-o", "x.pte", "--quantize", "int7"], "valid: int8, int16x8"),
     "float target": (["--target", "tosa-fp", "-o", "x.pte", "--quantize", "int8"], "needs the INT profile"),
     "calibration alone": (["--target", "tosa", "-o", "x.pte", "--calibration", "c.npz"], "is for --quantize"),
@@ -116,6 +123,7 @@ BAD_COMPILES = {
 @pytest.mark.parametrize("kind", BAD_COMPILES)
 def test_a_bad_compile_says_why(folder: Path, kind: str) -> None:
     arguments, message = BAD_COMPILES[kind]
+    Path("full.pte").mkdir()
     assert message in error("compile", "models.py:whole", *arguments)
     assert not Path("x.pte").exists()
 
@@ -177,3 +185,55 @@ def test_calibration_shows_how_far_it_is(folder: Path, monkeypatch: pytest.Monke
 def _ends(tosa: bytes) -> list[Any]:
     made = load(tosa)
     return [*made.inputs, *made.outputs]
+
+
+def test_a_graph_that_cannot_be_exported_is_not_printed(folder: Path) -> None:
+    text = run("explain", "models.py:cannot_export", "--target", "tosa").stderr
+    assert "torch.export cannot export" in text and "def forward" not in text
+
+
+def test_only_float32_is_quantized(folder: Path) -> None:
+    message = error("compile", "models.py:half", "--target", "tosa-int", "--quantize", "int8", "-o", "net.pte")
+    assert message.startswith("layer.weight is float16, and a model is quantized from float32")
+
+
+def test_one_reason_is_one_row(folder: Path) -> None:
+    text = run("explain", "models.py:distances", "--target", "tosa").stdout
+    assert text.count("there is no rule for aten._cdist_forward.default") == 1 and "3 times" in text
+    assert str(folder) not in text and f"models.py:{line_of('torch.cdist(x, x), torch')}" in text
+
+
+def test_a_table_in_a_pipe_is_not_wrapped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    wide = run("explain", "models.py:distances", "--target", "tosa").stdout
+    assert max(map(len, wide.splitlines())) > 100
+    monkeypatch.setenv("COLUMNS", "80")
+    assert max(map(len, run("explain", "models.py:distances", "--target", "tosa").stdout.splitlines())) == 80
+
+
+@pytest.mark.parametrize(("text", "value"), [("7", 7.0), ("0.5", 0.5), ("soon", None)])
+def test_an_option_that_is_a_number(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, text: str, value: float | None
+) -> None:
+    given = []
+
+    def spec(*, timeout: float = 1.0) -> Any:
+        given.append(timeout)
+        raise UsageError("far enough")
+
+    monkeypatch.setattr(plugins, "target", lambda name: Target(name, "TOSA-1.0+FP", compile_spec=spec))
+    expected = "timeout takes a number" if value is None else "far enough"
+    assert expected in error("explain", "models.py:whole", "--target", "x", "--option", f"timeout={text}")
+    assert given == ([] if value is None else [value])
+
+
+def test_a_dynamic_dimension_stays_when_quantized(folder: Path) -> None:
+    """At every size the quantized program computes what a program of that size does."""
+    batch = torch.export.Dim("batch", min=1, max=8)
+    module = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU()).eval()
+    program = torch.export.export(module, (torch.randn(4, 3),), dynamic_shapes=({0: 2 * batch},))
+    quantized = cli_quantize.prepare(program, TosaCompileSpec("TOSA-1.0+INT"), "int8", None)
+    for size in (2, 16):
+        assert quantized.module()(torch.ones(size, 3)).shape == (size, 2)
+    (symbol,) = Sizes.of(quantized).symbols
+    assert (symbol.least, symbol.most) == (1, 8)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+import torch
 from executorch.exir import schema
 from executorch.exir._serialize._program import PTEFile, serialize_pte_binary
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 
-from arm_tosa_core.exir.pte import delegates
+import arm_tosa_core
+from arm_tosa_core.exir.pte import InputTensor, delegates, read
 from arm_tosa_core.support.errors import UsageError
 
 PAYLOADS = {"AcmeBackend": b"first payload", "VgfBackend": b"VGF1" + bytes(range(256)), "XnnpackBackend": b""}
@@ -52,6 +54,15 @@ def test_payloads_come_back_inline_and_from_segments(segments: bool) -> None:
     assert [delegate.index for delegate in found] == [0, 1, 2]
     assert {delegate.method for delegate in found} == {"forward"}
     assert found[0].compile_specs == (("key", b"value"),)
+
+
+def test_what_a_program_takes() -> None:
+    module = torch.nn.Conv2d(3, 4, 1).eval()
+    for memory, order in ((torch.contiguous_format, (0, 1, 2, 3)), (torch.channels_last, (0, 2, 3, 1))):
+        x = torch.randn(1, 3, 4, 5).to(memory_format=memory)
+        program = torch.export.export(module, (x,))
+        pte = arm_tosa_core.lower(program, "tosa-fp", memory_format=torch.preserve_format).buffer
+        assert read(pte).inputs == {"forward": [InputTensor(order)]}
 
 
 GARBAGE = {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from arm_tosa_core.support.atomic_files import write_atomic
+from arm_tosa_core.support.atomic_files import require_writable, write_atomic
 from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.support.external_tools import find_tool, run_tool
 
@@ -84,3 +84,21 @@ def test_unwritable_places(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot write .*folder: Is a directory"):
         write_atomic(tmp_path / "folder", "x")
     assert os.listdir(tmp_path) == ["folder"]
+
+
+def test_a_tool_that_refuses_its_arguments_gives_the_reason_alone() -> None:
+    code = "import argparse; p = argparse.ArgumentParser('tool'); p.add_argument('--good'); p.parse_args(['--bad'])"
+    with pytest.raises(ToolError) as caught:
+        run_tool("tool", python(code), timeout=20)
+    assert "tool: error: unrecognized arguments: --bad" in str(caught.value) and "usage:" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"), [("none/x", "there is no folder"), ("full", "it is a folder"), ("f/x", "there is no folder")]
+)
+def test_a_place_that_cannot_be_written_is_found_early(tmp_path: Path, path: str, reason: str) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "f").touch()
+    with pytest.raises(UsageError, match=f"cannot write .*{reason}"):
+        require_writable(tmp_path / path)
+    require_writable(tmp_path / "full" / "x")

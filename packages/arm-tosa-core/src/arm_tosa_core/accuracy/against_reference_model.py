@@ -17,8 +17,6 @@ import numpy as np
 from ..plugin.target import Target
 from ..support.errors import ToolError
 from ..tosa import reference_model as reference
-from ..tosa.dtypes import numpy_dtype
-from ..tosa.graph import Graph
 from ..tosa.ir import Op
 from ..tosa.loader import load
 from ..tosa.serializer import serialize
@@ -100,7 +98,7 @@ def verify(tosa: bytes, target: Target, inputs: Sequence[Array], run: Run | None
 
 def compare(tosa: bytes, inputs: Sequence[Array], run: Run) -> Difference | None:
     """What ``run`` makes of a graph beside what the reference model makes of it; None if they agree."""
-    expected = reference.run(tosa, inputs)
+    expected = reference.run(tosa, inputs, isolated=True)  # it aborts its process on some inputs
     try:
         results = run(tosa, inputs)
     except ToolError as error:
@@ -124,22 +122,6 @@ def _differs(want: Array, got: Array) -> Array:
     scale = np.abs(a[finite]).max(initial=0.0)
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     return np.asarray(~same & ~(finite & (np.abs(a - b) <= FLOAT_TOLERANCE * scale)))
-
-
-def random_inputs(graph: Graph, seed: int) -> list[Array]:
-    """One array per input: integers over their whole range, booleans, floats from a normal distribution."""
-    rng = np.random.default_rng(seed)
-    arrays: list[Array] = []
-    for tensor in graph.inputs:
-        dtype = numpy_dtype(tensor.dtype)
-        if dtype.kind in "iu":
-            limits = np.iinfo(dtype)
-            arrays.append(rng.integers(limits.min, limits.max, tensor.shape, dtype, endpoint=True))
-        elif dtype.kind == "b":
-            arrays.append(rng.integers(0, 2, tensor.shape).astype(dtype))
-        else:
-            arrays.append(rng.standard_normal(tensor.shape).astype(dtype))
-    return arrays
 
 
 def run_payload(target: Target, payload: bytes, inputs: Sequence[Array]) -> list[Array]:

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from ..plugin import entry_points as plugins
-from ..support.atomic_files import write_atomic
+from ..support.atomic_files import require_writable, write_atomic
 from ..support.errors import UsageError
 from .calibration import samples
 from .model import load_program
@@ -47,6 +47,8 @@ def accuracy(
     for path, suffix in ((output, ".html"), (config, ".json")):
         if path is not None and path.suffix != suffix:
             raise UsageError(f"{path}: the suffix must be {suffix}")
+        if path is not None:
+            require_writable(path)
     if config is not None and budget is None:
         raise UsageError("--config is for the scheme that --budget finds")
     spec = compile_spec_for(plugins.target(target), parse_options(option))
@@ -72,11 +74,15 @@ def accuracy(
 
         write_atomic(output, page(f"{model}, {scheme} on {target}", comparison, found))
         say(f"note: the report is in {output}")
-    if config is not None and found is not None:
+    nothing = found is not None and not found.chosen.units
+    if nothing:
+        left = f"; {config} was not written" if config else ""
+        say(f"error: within {budget} no layer kept in 16 bits raises the SQNR: {scheme} as it is is the best{left}")
+    elif config is not None and found is not None:
         write_atomic(config, found.chosen.scheme.to_json())
         say(f"note: the scheme is in {config}; compile it with --quantize {config}")
     data = {"model": model, "target": target, "scheme": asdict(chosen), **_data(comparison, found)}
-    return Result(data, lambda console: _show(console, comparison, found))
+    return Result(data, lambda console: _show(console, comparison, found), status=int(nothing))
 
 
 def _where(row: OperatorError) -> str:

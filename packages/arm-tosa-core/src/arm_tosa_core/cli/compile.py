@@ -12,7 +12,7 @@ from rich.console import Console
 from ..exir.pte import delegates
 from ..plugin import entry_points as plugins
 from ..plugin.target import Target
-from ..support.atomic_files import write_atomic
+from ..support.atomic_files import require_writable, write_atomic
 from ..support.errors import NothingDelegatedWarning, UsageError
 from .files import read_tosa
 from .model import FORMS, load_program
@@ -36,6 +36,14 @@ def compile_(
     quantize: Quantize = None,
     calibration: Calibration = None,
     option: Options = None,
+    memory_format: Annotated[
+        str,
+        typer.Option(
+            metavar="FORMAT",
+            help="How inputs lie in memory: contiguous (row-major), channels_last (as cameras give pictures), or "
+            "preserve (as the example inputs lie).",
+        ),
+    ] = "contiguous",
     artifacts: Annotated[Path | None, typer.Option(help="Leave the TOSA graphs and the tools' outputs here.")] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache of results.")] = False,
     print_after: Annotated[
@@ -51,6 +59,7 @@ def compile_(
     """Compile a model for a target."""
     device = plugins.target(target)
     spec = compile_spec_for(device, parse_options(option))
+    require_writable(output)
     if artifacts is not None:
         spec.dump_intermediate_artifacts_to(artifacts)
     if Path(model).suffix == ".tosa":
@@ -62,17 +71,20 @@ def compile_(
     _check_suffix(output, device)
     program = prepare(load_program(model), spec, quantize, calibration)
     with printed_after(print_after or [], spec.target(), print_to):
-        lowered = _lower(program, spec, cache=not (no_cache or print_after))
+        lowered = _lower(program, spec, cache=not (no_cache or print_after), memory_format=memory_format)
     write_atomic(output, lowered.buffer if output.suffix == ".pte" else _payload(lowered, output))
     return _result(lowered, target, output)
 
 
-def _lower(program: ExportedProgram, spec: ArmCompileSpec, *, cache: bool) -> LoweredProgram:
+def _lower(program: ExportedProgram, spec: ArmCompileSpec, *, cache: bool, memory_format: str) -> LoweredProgram:
+    from ..aten.memory_format import MEMORY_FORMATS
     from ..flow import lower
 
+    if memory_format not in MEMORY_FORMATS:
+        raise UsageError(f"--memory-format is one of {', '.join(MEMORY_FORMATS)}, not {memory_format!r}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NothingDelegatedWarning)  # it is an error here
-        lowered = lower(program, spec, cache=cache)
+        lowered = lower(program, spec, cache=cache, memory_format=MEMORY_FORMATS[memory_format])
     if not lowered.report.delegated:
         raise UsageError(f"{lowered.report.nothing_delegated()}. Nothing was written. {hint(program, spec)}".rstrip())
     return lowered

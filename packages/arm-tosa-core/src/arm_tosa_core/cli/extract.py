@@ -22,8 +22,8 @@ def extract(
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder; made if it is missing.")],
     force: Annotated[bool, typer.Option("--force", help="Overwrite files.")] = False,
 ) -> Result:
-    """Write each delegate's payload to a file: a .vgf, Vela's .npz, a .tosa."""
-    _, found = read_program(program)
+    """Write each delegate's payload to a file in its own format: .tosa, or what its target makes, such as .vgf."""
+    found = read_program(program).delegates
     if not found:
         raise UsageError(f"{program} has no delegate: all of it runs on the CPU")
     by_backend = {target.backend_id: target for target in plugins.targets().values()}

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..exir.pte import Delegate, delegates
+from ..exir import pte
 from ..support.atomic_files import write_atomic
 from ..support.errors import UsageError
+from ..tosa.loader import load
 
 
 def read(path: Path) -> bytes:
@@ -29,23 +30,28 @@ def read_tosa(path: Path) -> bytes:
     """A TOSA flatbuffer.
 
     Raises:
-        UsageError: it cannot be read or is no TOSA flatbuffer (its identifier, bytes 4 to 8, is not ``TOSA``).
+        UsageError: it cannot be read, is no TOSA flatbuffer (its identifier, bytes 4 to 8, is not ``TOSA``) or a
+            damaged one.
     """
     data = read(path)
     if data[4:8] != b"TOSA":
         raise UsageError(f"{path} is not a TOSA flatbuffer: bytes 4 to 8 are {data[4:8]!r}, not b'TOSA'")
+    try:
+        load(data)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
     return data
 
 
-def read_program(path: Path) -> tuple[bytes, list[Delegate]]:
-    """An ExecuTorch program, and its delegates in order.
+def read_program(path: Path) -> pte.Pte:
+    """An ExecuTorch program.
 
     Raises:
         UsageError: it cannot be read, is no program or a damaged one.
     """
     data = read(path)
     try:
-        return data, delegates(data)
+        return pte.read(data)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from error
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.metadata import version
+from typing import Annotated
 
 import typer
 
@@ -20,7 +22,6 @@ app = typer.Typer(
     name="arm-tosa",
     help="Compile PyTorch models for Arm accelerators through TOSA.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 _COMMANDS: dict[str, Callable[..., Result]] = {
@@ -33,6 +34,23 @@ _COMMANDS: dict[str, Callable[..., Result]] = {
     "verify": verify,
     "extract": extract,
 }
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"arm-tosa {version('arm-tosa-core')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Compile PyTorch models for Arm accelerators through TOSA."""
+
+
 for name, function in _COMMANDS.items():
     app.command(name)(command(function))
 

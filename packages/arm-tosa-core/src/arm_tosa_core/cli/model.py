@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import io
 import sys
 import traceback
 from pathlib import Path
@@ -100,11 +102,13 @@ def _user_code(path: Path, what: str, function: Any) -> Any:
         return function()
     except UsageError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).name == path.name]
         where = f" at line {lines[-1]}" if lines else ""
         if isinstance(error, SyntaxError):
             where = f" at line {error.lineno}"
+        if isinstance(error, SystemExit):
+            raise UsageError(f"{what} ended the process{where}: sys.exit({error.code!r})") from error
         raise UsageError(f"{what} failed{where}: {type(error).__name__}: {_first_line(error)}") from error
 
 
@@ -116,13 +120,25 @@ def _export(model: str, module: torch.nn.Module, inputs: tuple[Any, ...]) -> Exp
     if module.training:
         say("note: the model was in training mode; compiling it in eval mode")
         module.eval()
+    printed = io.StringIO()
     try:
-        return torch.export.export(module, inputs)
+        with contextlib.redirect_stderr(printed):
+            return torch.export.export(module, inputs)
     except Exception as error:
+        _drop(printed, f"{getattr(error, 'partial_fx_graph', '')}\n")  # which PyTorch prints ahead of the reason
         raise UsageError(
             f"torch.export cannot export {model}: {type(error).__name__}: {_first_line(error)} "
             "(--debug shows the whole report)"
         ) from error
+    finally:
+        sys.stderr.write(printed.getvalue())
+
+
+def _drop(printed: io.StringIO, text: str) -> None:
+    kept = printed.getvalue().replace(text, "")
+    printed.seek(0)
+    printed.truncate()
+    printed.write(kept)
 
 
 def _require_cpu(model: str, named: dict[str, torch.Tensor]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -59,10 +59,31 @@ def compile_spec_for(target: Target, options: Mapping[str, str]) -> ArmCompileSp
         if key not in known:
             valid = f"its options are {', '.join(known)}" if known else "it has none"
             raise UsageError(f"target {target.name!r} has no option {key!r}; {valid}")
-    return target.compile_spec(**options)
+    return target.compile_spec(**{key: _value(key, text, known[key]) for key, text in options.items()})
 
 
-def _keywords(function: Any) -> list[str]:
-    """Parameters that may still be given by name; a ``partial`` has bound some already."""
+def _keywords(function: Any) -> dict[str, Any]:
+    """Parameters that may still be given by name, and their annotations; a ``partial`` has bound some already."""
     parameters = inspect.signature(function).parameters.values()
-    return [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    return {p.name: p.annotation for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+
+
+#: How numbers and switches are written on a command line, by what their parameter is annotated with.
+_READERS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "int": (int, "a whole number"),
+    "float": (float, "a number"),
+    "bool": (lambda text: {"true": True, "false": False}[text.lower()], "true or false"),
+}
+
+
+def _value(key: str, text: str, annotation: Any) -> Any:
+    """The value of an option: a number or a switch where its parameter is one, else the text itself."""
+    names = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+    words = {word.strip() for word in names.split("|")} - {"None"}
+    if len(words) != 1 or (word := words.pop()) not in _READERS:
+        return text
+    read, kind = _READERS[word]
+    try:
+        return read(text)
+    except (ValueError, KeyError):
+        raise UsageError(f"--option {key}={text}: {key} takes {kind}") from None

@@ -13,7 +13,8 @@ from rich.progress import Progress, TaskID
 def progress() -> Iterator[Callable[[str, int, int], None]]:
     """Gives a function of what is done, steps so far, and steps in all; the bars go to stderr and vanish at the end."""
     tasks: dict[str, TaskID] = {}
-    with Progress(console=Console(stderr=True), transient=True) as bars:
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bars:
 
         def show(what: str, step: int, steps: int) -> None:
             if what not in tasks:

@@ -59,6 +59,7 @@ def _quantize(
 ) -> ExportedProgram:
     import torch
 
+    from ..compat.torch import dynamic_shapes
     from ..quantize.post_training import quantize_program
 
     if calibration is not None:
@@ -71,8 +72,8 @@ def _quantize(
     quantizer = _scheme(quantization).quantizer(spec)
     with progress() as shown:
         made = quantize_program(program, quantizer, data, progress=lambda done: shown("calibrating", done, len(data)))
-    args, kwargs = data[0]
-    return torch.export.export(made.converted, args, kwargs)
+    args, kwargs = program.example_inputs or data[0]
+    return torch.export.export(made.converted, args, kwargs, dynamic_shapes=dynamic_shapes(program))
 
 
 def _scheme(quantization: str) -> Scheme:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +12,7 @@ from rich.table import Table
 from .report import table
 
 if TYPE_CHECKING:
-    from ..exir.report import Report
+    from ..exir.report import Report, Row
 
 
 def data_of(report: Report) -> dict[str, Any]:
@@ -21,7 +23,27 @@ def data_of(report: Report) -> dict[str, Any]:
     }
 
 
+#: Places that are listed of operators refused for one reason.
+_PLACES = 3
+
+
 def table_of(report: Report) -> Table:
-    """One row for each operator that stays on the CPU."""
-    rows = [(f"{row.target}\n{row.node}", row.source, row.reason, row.fix) for row in report.rejected]
+    """One row for each kind of operator and reason, of what stays on the CPU; ``--json`` has one for each operator."""
+    groups: dict[tuple[str, str, str], list[Row]] = {}
+    for row in report.rejected:
+        groups.setdefault((row.target, row.reason, row.fix), []).append(row)
+    rows = [
+        (f"{target}\n{_count(alike)}", _places(alike), reason, fix) for (target, reason, fix), alike in groups.items()
+    ]
     return table("operators that stay on the CPU", ("operator", "where", "why", "what to do"), rows)
+
+
+def _count(alike: Sequence[Row]) -> str:
+    return alike[0].node if len(alike) == 1 else f"{len(alike)} times"
+
+
+def _places(alike: Sequence[Row]) -> str:
+    """The lines of the model, each once, relative to this folder where they lie in it."""
+    places = list(dict.fromkeys(row.source.removeprefix(f"{os.getcwd()}{os.sep}") for row in alike))
+    more = [f"and {len(places) - _PLACES} other lines"] if len(places) > _PLACES else []
+    return "\n".join([*places[:_PLACES], *more])

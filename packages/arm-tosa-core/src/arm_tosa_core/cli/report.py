@@ -1,7 +1,8 @@
 """What every command shares: ``--json``, ``--debug``, where output goes, and how it ends.
 
 The result goes to standard output, as a table or as JSON; everything else goes to standard error. A command ends with
-status 0 if it met the whole request, 1 with an error of one paragraph if not, and 2 for a wrong command line.
+status 0 if it met the whole request, 1 with an error of one paragraph if not, 2 for a wrong command line, and 130 if it
+was interrupted.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import functools
 import inspect
 import json
 import logging
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -34,6 +36,9 @@ class Result:
     status: int = 0
 
 
+_INTERRUPTED = 130  # as shells do: 128 and the number of SIGINT
+_UNWRAPPED = 10_000  # columns
+
 _Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 _Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks and every library's warnings.")]
 
@@ -48,18 +53,18 @@ def command(function: Callable[..., Result]) -> Callable[..., None]:
             # A library that prints must not spoil the result, above all not the JSON.
             with contextlib.redirect_stdout(sys.stderr), _warnings(debug):
                 result = function(*args, **kwargs)
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
             if debug:
                 raise
             text = _message(error)
             if as_json:
                 _print_json({"error": text}, out)
             print(f"error: {text}", file=sys.stderr)
-            raise typer.Exit(1) from None
+            raise typer.Exit(_INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1) from None
         if as_json:
             _print_json(result.data, out)
         else:
-            result.show(Console(file=out, soft_wrap=False))
+            result.show(_console(out))
         if result.status:
             raise typer.Exit(result.status)
 
@@ -82,7 +87,7 @@ def say(text: str) -> None:
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     """A table of plain text cells."""
-    made = Table(title=escape(title) or None, title_justify="left")
+    made = Table(title=escape(title) or None, title_justify="left", min_width=len(title))  # a title of one line
     for column in columns:
         made.add_column(column, overflow="fold")  # a cut-off name is of no use
     for row in rows:
@@ -90,14 +95,22 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     return made
 
 
+def _console(out: TextIO) -> Console:
+    """As wide as the terminal; where there is none, nothing is wrapped, so that other programs find whole lines."""
+    known = out.isatty() or "COLUMNS" in os.environ
+    return Console(file=out, width=None if known else _UNWRAPPED)
+
+
 def _print_json(data: Any, out: TextIO) -> None:
     json.dump(data, out, indent=2)
     out.write("\n")
 
 
-def _message(error: Exception) -> str:
+def _message(error: BaseException) -> str:
     if isinstance(error, ArmTosaError):
         return str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted; nothing was written"
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
     return (

@@ -13,6 +13,7 @@ from rich.console import Console
 from ..accuracy.against_reference_model import compiled, run_payload
 from ..plugin import entry_points as plugins
 from ..plugin.target import Target
+from ..support.atomic_files import require_writable
 from ..support.errors import UsageError
 from ..tosa.dtypes import numpy_dtype
 from ..tosa.graph import Graph
@@ -40,6 +41,8 @@ def run(
 ) -> Result:
     """Run a compiled model on this machine; a .tosa without --target runs on Arm's reference model."""
     arrays = [read_array(path) for path in inputs or ()]
+    for path in (*(outputs or ()), *((profile,) if profile else ())):
+        require_writable(path)
     events: list[Event] = []
     if profile is not None and file.suffix == ".tosa":
         raise UsageError("--profile is for compiled files; compile the .tosa for a target first")
@@ -102,7 +105,7 @@ def _run_tosa(file: Path, arrays: Arrays, name: str | None) -> Arrays:
     if name is None:
         from ..tosa import reference_model as reference
 
-        return reference.run(tosa, arrays)
+        return reference.run(tosa, arrays, isolated=True)  # it aborts its process on some inputs
     return run_on(plugins.target(name), tosa, arrays)
 
 

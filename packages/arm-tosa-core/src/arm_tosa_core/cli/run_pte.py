@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..compat.executorch import register_quantized_kernels
-from ..exir.pte import bounded_inputs
+from ..exir.pte import InputTensor
 from ..support.errors import UsageError
 from .files import read_program
 from .profile import Event, read_events
@@ -30,8 +30,8 @@ def run_pte(file: Path, arrays: Arrays, *, profile: bool = False) -> tuple[Array
         UsageError: the file is no program, a delegate that it needs is not registered, an input is missing or of
             another shape or data type than the program's, or execution fails; with what ExecuTorch logged.
     """
-    pte, delegates = read_program(file)
-    backends = sorted({delegate.backend_id for delegate in delegates})
+    pte = read_program(file)
+    backends = sorted({delegate.backend_id for delegate in pte.delegates})
     if backends:
         import_runtime(f"{file} is delegated to {' and '.join(backends)}, and running it")
     import torch
@@ -43,7 +43,7 @@ def run_pte(file: Path, arrays: Arrays, *, profile: bool = False) -> tuple[Array
     if missing:
         raise UsageError(f"{file} is delegated to {' and '.join(missing)}, which nothing on this machine provides")
     with _logged(f"ExecuTorch cannot load {file}"):
-        program = runtime.load_program(pte, verification=Verification.InternalConsistency, enable_etdump=profile)
+        program = runtime.load_program(pte.data, verification=Verification.InternalConsistency, enable_etdump=profile)
         method = program.load_method("forward")
     if method is None:
         raise UsageError(f"{file} has no method 'forward'")
@@ -51,7 +51,9 @@ def run_pte(file: Path, arrays: Arrays, *, profile: bool = False) -> tuple[Array
         tensors = [torch.from_numpy(np.ascontiguousarray(array)) for array in arrays]
     except TypeError as error:
         raise UsageError(f"an input's elements are of a type that PyTorch does not have: {error}") from error
-    _check_inputs(file, method.metadata, tensors, bounded_inputs(pte))
+    taken = pte.inputs["forward"]
+    _check_inputs(file, method.metadata, tensors, taken)
+    tensors = [_arranged(tensor, expected) for tensor, expected in zip(tensors, taken, strict=True)]
     with _logged(f"running {file} failed"):
         results = method.execute(tensors)
     outputs = [result.numpy() if isinstance(result, torch.Tensor) else np.asarray(result) for result in results]
@@ -84,16 +86,25 @@ def _events(program: Any) -> list[Event]:
         return read_events(dump.read_bytes())
 
 
-def _check_inputs(file: Path, metadata: Any, tensors: list[Any], bounded: list[bool]) -> None:
+def _arranged(tensor: Any, expected: InputTensor | None) -> Any:
+    """The tensor with its elements in memory as the program takes them: ExecuTorch reads them without looking."""
+    if expected is None or expected.order == tuple(range(tensor.dim())):
+        return tensor
+    back = sorted(range(tensor.dim()), key=expected.order.__getitem__)
+    return tensor.permute(expected.order).contiguous().permute(back)
+
+
+def _check_inputs(file: Path, metadata: Any, tensors: list[Any], taken: list[InputTensor | None]) -> None:
     count = metadata.num_inputs()
     if count != len(tensors):
         raise UsageError(f"{file} has {count} inputs and {len(tensors)} --input were given")
     for index, tensor in enumerate(tensors):
         expected = metadata.input_tensor_meta(index)
         shape, largest = tuple(tensor.shape), tuple(expected.sizes())
-        smaller = bounded[index] and len(shape) == len(largest) and all(map(operator.le, shape, largest))
+        bounded = getattr(taken[index], "bounded", False)
+        smaller = bounded and len(shape) == len(largest) and all(map(operator.le, shape, largest))
         if shape != largest and not smaller:
-            bound = "at most " if bounded[index] else ""
+            bound = "at most " if bounded else ""
             raise UsageError(f"input {index} has shape {list(shape)}; {file} takes {bound}{list(largest)}")
         dtype = _dtype(expected.dtype())
         if tensor.dtype != dtype:

@@ -11,8 +11,9 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ..accuracy.against_reference_model import Finding, random_inputs, run_payload
+from ..accuracy.against_reference_model import Finding, run_payload
 from ..accuracy.against_reference_model import verify as verify_graph
+from ..accuracy.random_inputs import random_inputs
 from ..exir.pte import Delegate
 from ..plugin import entry_points as plugins
 from ..plugin.target import Target
@@ -68,7 +69,7 @@ def _jobs(file: Path, tosa: Path | None, name: str | None) -> list[_Job]:
         raise UsageError(f"cannot verify {file}: its suffix is neither .pte nor .tosa")
     if name is not None:
         raise UsageError(f"{file} is compiled already: give no --target")
-    _, found = read_program(file)
+    found = read_program(file).delegates
     targets = [_target(delegate) for delegate in found]
     paths = _graphs(tosa or _artifacts(file, found), [target.name for target in targets])
     return [

@@ -180,6 +180,47 @@ def int_bounds(program: ExportedProgram) -> dict[str, tuple[int, int]]:
     return found
 
 
+def dynamic_shapes(program: ExportedProgram) -> tuple[Any, ...] | None:
+    """The ``dynamic_shapes`` with which ``torch.export`` gives an equal program's inputs the same dynamic dimensions.
+
+    Needs ``SymInt.node.expr`` and ``ExportedProgram.range_constraints``. Without it a program is exported again with
+    the sizes of its example inputs.
+
+    Returns:
+        One entry for each argument and keyword argument, in order; None if no dimension is dynamic.
+    """
+    if program.example_inputs is None:
+        return None
+    dims: dict[str, Any] = {}
+    bounds = int_bounds(program)
+    entries = [
+        {axis: _dim(size, bounds, dims) for axis, size in enumerate(shape) if not isinstance(size, int)} or None
+        for shape in (getattr(node.meta.get("val"), "shape", ()) for node in _user_inputs(program))
+    ]
+    if not any(entries):
+        return None
+    # None is a leaf of its own here: an input whose sizes are all known.
+    _, structure = tree_flatten(program.example_inputs)
+    args, kwargs = tree_unflatten(entries, structure)
+    return (*args, *kwargs.values())
+
+
+def _user_inputs(program: ExportedProgram) -> list[torch.fx.Node]:
+    names = set(program.graph_signature.user_inputs)
+    return [node for node in program.graph.find_nodes(op="placeholder") if node.name in names]
+
+
+def _dim(size: torch.SymInt, bounds: Mapping[str, tuple[int, int]], dims: dict[str, Any]) -> Any:
+    """A dimension of ``torch.export``: a symbol within its bounds, or a multiple of one; what else it is, it finds."""
+    if (name := size_symbol(size)) is None or name not in bounds:
+        return torch.export.Dim.DYNAMIC
+    least, most = bounds[name]
+    dim = dims.setdefault(name, torch.export.Dim(name, min=least, max=most))
+    expression = size.node.expr
+    factor, offset = map(int, expression.as_poly(*expression.free_symbols).all_coeffs())
+    return dim if (factor, offset) == (1, 0) else factor * dim + offset
+
+
 def size_expression(size: torch.SymInt, values: Mapping[str, int]) -> Any:
     """The size for values of its symbols, if it is a polynomial of those; otherwise itself.
 

@@ -1,8 +1,9 @@
-"""Reading the delegates' payloads out of an ExecuTorch program (``.pte``)."""
+"""Reading an ExecuTorch program (``.pte``): the delegates' payloads, and what the program takes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ..compat.executorch import read_program
 from ..support.errors import UsageError
@@ -27,8 +28,36 @@ class Delegate:
     compile_specs: tuple[tuple[str, bytes], ...]
 
 
-def delegates(pte: bytes) -> list[Delegate]:
-    """Every delegate of a serialized program, in order; payloads stored inline or in segments alike.
+@dataclass(frozen=True)
+class InputTensor:
+    """A tensor that a program takes.
+
+    Args:
+        order: its axes as they lie in memory, outermost first: (0, 1, 2, 3) is row-major, (0, 2, 3, 1) channels-last.
+        bounded: its sizes may be smaller than what the program says.
+    """
+
+    order: tuple[int, ...]
+    bounded: bool = False
+
+
+@dataclass(frozen=True)
+class Pte:
+    """A serialized program, and what is read of it.
+
+    Args:
+        data: its bytes.
+        delegates: every delegate, in order; payloads stored inline or in segments alike.
+        inputs: of each method, by name; None where an input is no tensor.
+    """
+
+    data: bytes
+    delegates: list[Delegate]
+    inputs: dict[str, list[InputTensor | None]]
+
+
+def read(pte: bytes) -> Pte:
+    """Reads a serialized program.
 
     Raises:
         UsageError: ``pte`` is not an ExecuTorch program, or was cut short.
@@ -39,7 +68,7 @@ def delegates(pte: bytes) -> list[Delegate]:
     try:
         program = read_program(pte)
         plans = [(plan.name, delegate) for plan in program.execution_plan for delegate in plan.delegates]
-        return [
+        found = [
             Delegate(
                 backend_id=delegate.id,
                 payload=bytes(program.backend_delegate_data[delegate.processed.index].data),
@@ -49,17 +78,26 @@ def delegates(pte: bytes) -> list[Delegate]:
             )
             for index, (method, delegate) in enumerate(plans)
         ]
+        inputs = {
+            plan.name: [_input(plan.values[index].val) for index in plan.inputs] for plan in program.execution_plan
+        }
     except Exception as error:  # the parser of a damaged flatbuffer fails in any way it likes
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         raise UsageError(f"damaged ExecuTorch program of {len(pte)} bytes, compile it again: {reason}") from error
+    return Pte(pte, found, inputs)
 
 
-def bounded_inputs(pte: bytes, method: str = "forward") -> list[bool]:
-    """For each input of a method whether its sizes may be smaller than what the program says.
+def delegates(pte: bytes) -> list[Delegate]:
+    """Every delegate of a serialized program, in order.
 
-    Args:
-        pte: a program that ``delegates`` reads.
+    Raises:
+        UsageError: ``pte`` is not an ExecuTorch program, or was cut short.
     """
-    (plan,) = (plan for plan in read_program(pte).execution_plan if plan.name == method)
-    tensors = (plan.values[index].val for index in plan.inputs)
-    return [getattr(getattr(tensor, "shape_dynamism", None), "name", "STATIC") != "STATIC" for tensor in tensors]
+    return read(pte).delegates
+
+
+def _input(value: Any) -> InputTensor | None:
+    """What the schema's value of an input says (ExecuTorch's schema/program.fbs); a number has no order."""
+    if not hasattr(value, "dim_order"):
+        return None
+    return InputTensor(tuple(value.dim_order), value.shape_dynamism.name != "STATIC")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import io
 import os
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,11 +16,13 @@ from ..exir.report import Report
 from ..plugin.entry_points import target as target_named
 from ..support.atomic_files import write_atomic
 from ..support.errors import UsageError
+from ..support.import_messages import without_import_messages
 from ..tosa.specification import TosaSpecification
 from .cache import Entry, load, store
 from .fingerprint import fingerprint
 
 if TYPE_CHECKING:
+    import torch
     from executorch.exir import ExecutorchBackendConfig
     from torch.export import ExportedProgram
     from torch.fx.passes.operator_support import OperatorSupportBase
@@ -59,6 +62,7 @@ def lower(
     additional_checks: Sequence[OperatorSupportBase] = (),
     config: ExecutorchBackendConfig | None = None,
     cache: bool = False,
+    memory_format: torch.memory_format | None = None,
 ) -> LoweredProgram:
     """Lowers a program to a ``.pte``: what ``to_edge_transform_and_lower`` with a partitioner and ``to_executorch`` do.
 
@@ -70,6 +74,8 @@ def lower(
         config: how ExecuTorch makes the ``.pte``.
         cache: read the result from the cache on disk if the same was lowered before, and keep it there. Not used with
             ``additional_checks``, ``config`` or artifacts to leave, nor where nothing is delegated.
+        memory_format: how inputs lie in memory: ``torch.contiguous_format``, which is row-major (the default),
+            ``torch.channels_last``, as cameras give pictures, or ``torch.preserve_format``, as the example inputs lie.
 
     Raises:
         UsageError: an unknown target, a program that is not on the CPU, or an operator that stays on the CPU without an
@@ -80,15 +86,19 @@ def lower(
     Warns:
         NothingDelegatedWarning: with the most frequent reason; ``report`` of the result has all of them.
     """
+    from ..aten.memory_format import MEMORY_FORMATS, with_memory_format
+
     spec = compile_spec_of(target)
+    exported_program = with_memory_format(exported_program, memory_format or MEMORY_FORMATS["contiguous"])
     plain = not additional_checks and config is None and spec.get_intermediate_path() is None
     key = fingerprint(exported_program, spec) if cache and plain else None
     if key is not None and (entry := load(key)) is not None:
         return LoweredProgram(*entry, cached=True)
-    from .edge import lower_to_edge  # late: importing ExecuTorch takes longer than reading the cache
-    from .out_variants import without_out_variant
+    with without_import_messages():
+        from .edge import lower_to_edge  # late: importing ExecuTorch takes longer than reading the cache
+        from .out_variants import without_out_variant
 
-    with _without_collection():
+    with _without_collection(), _without_deprecations():
         edge, report = lower_to_edge(exported_program, spec, additional_checks=additional_checks)
         try:
             made = Entry(bytes(edge.to_executorch(config).buffer), report)
@@ -111,6 +121,14 @@ def _without_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+@contextmanager
+def _without_deprecations() -> Iterator[None]:
+    """Hides a warning that PyTorch gives its own copies of an exported program; no user can do anything about it."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"`isinstance\(treespec, LeafSpec\)`", FutureWarning)
+        yield
 
 
 def compile_spec_of(target: str | TosaSpecification | ArmCompileSpec) -> ArmCompileSpec:

@@ -215,15 +215,21 @@ _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<functio
 
 
 _TORCH = str(Path(torch.__file__).parent)
+#: Folders into which packages are installed.
+_PACKAGES = {"site-packages", "dist-packages"}
 
 
 def source_line(node: torch.fx.Node) -> str:
-    """The innermost line of the user's model that made this node: ``model.py:12, in forward: y = x + 1``."""
+    """The innermost line of the user's model that made this node: ``model.py:12, in forward: y = x + 1``.
+
+    Of a model that comes whole from an installed package it is that package's, and not PyTorch's.
+    """
     frames = list(_FRAME.finditer(node.meta.get("stack_trace") or ""))
     if not frames:
         return ""
-    own = [f for f in frames if not f["file"].startswith(_TORCH)]
-    f = (own or frames)[-1]
+    packaged = [f for f in frames if not f["file"].startswith(_TORCH)]
+    own = [f for f in packaged if _PACKAGES.isdisjoint(Path(f["file"]).parts)]
+    f = (own or packaged or frames)[-1]
     return f"{f['file']}:{f['line']}, in {f['function']}: {f['code'].strip()}"
 
 

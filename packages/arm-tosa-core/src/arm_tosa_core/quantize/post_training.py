@@ -53,12 +53,13 @@ def quantize_program(
         progress: called after each sample with their number so far.
 
     Raises:
-        UsageError: there is no sample, or one is no call of the model.
+        UsageError: there is no sample, or one is no call of the model, or the model is not in float32.
     """
     rest = (_call(number, sample) for number, sample in enumerate(samples))
     first = list(islice(rest, SAMPLES))
     if not first:
         raise UsageError("calibration data is empty: give one sample at least")
+    _require_single_precision(program)
     module = program.module()
     state = [(buffer, buffer.clone()) for buffer in module.buffers()]
     equalize(module, first, quantizer.rules, layers=equalization, norms=smoothing)
@@ -82,6 +83,16 @@ def quantize_program(
         correct_outputs(floating, converted, first, quantizer.rules)
         _restore(state)
     return Quantized(floating, converted)
+
+
+def _require_single_precision(program: ExportedProgram) -> None:
+    """Refuses half and double precision: a calibrated scale is a float32, and so is what a quantizer reads."""
+    for name, tensor in program.state_dict.items():
+        if tensor.is_floating_point() and tensor.dtype != torch.float32:
+            kind = str(tensor.dtype).removeprefix("torch.")
+            raise UsageError(
+                f"{name} is {kind}, and a model is quantized from float32: export model.float(), with float32 inputs"
+            )
 
 
 def _restore(state: list[tuple[torch.Tensor, torch.Tensor]]) -> None:

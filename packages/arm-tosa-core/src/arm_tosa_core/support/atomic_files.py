@@ -9,6 +9,21 @@ from pathlib import Path
 from .errors import UsageError
 
 
+def require_writable(path: str | os.PathLike[str]) -> None:
+    """Finds out before long work whether ``write_atomic`` can write ``path`` after it.
+
+    Raises:
+        UsageError: its folder is missing, is no folder or cannot be written to, or ``path`` is a folder.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise UsageError(f"cannot write {path}: it is a folder")
+    if not path.parent.is_dir():
+        raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise UsageError(f"cannot write {path}: no permission to write in {path.parent}")
+
+
 def write_atomic(path: str | os.PathLike[str], data: bytes | str) -> None:
     """Writes ``data`` (text as UTF-8) to ``path``: to a temporary file in its folder, then renamed over it.
 

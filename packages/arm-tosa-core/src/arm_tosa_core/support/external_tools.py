@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -76,5 +77,12 @@ def run_tool(
     if process.returncode != 0:
         status = process.returncode
         how = f"was killed by signal {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
-        raise ToolError(tool, how, command=command, output=output, kept=kept, fix=fix)
+        raise ToolError(tool, how, command=command, output=_without_usage(output), kept=kept, fix=fix)
     return output
+
+
+def _without_usage(output: str) -> str:
+    """Of a tool that refuses its arguments the reason alone: ``argparse`` prints every option before it."""
+    lines = output.splitlines()
+    errors = [number for number, line in enumerate(lines) if re.match(r"\S+: error: ", line)]
+    return "\n".join(lines[errors[-1] :]) if output.startswith("usage: ") and errors else output
