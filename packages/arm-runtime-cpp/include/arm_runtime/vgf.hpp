@@ -127,7 +127,7 @@ Tuning tuning_named(const std::string& name);
 /// For tests of this library alone.
 struct TestOptions {
     int variant = -1;          ///< of every kernel, in place of what is fastest; -1: none
-    std::string wrong_kernel;  ///< whose self-test fails: "gemm", or "gemm+dot"
+    std::string wrong_kernel;  ///< whose self-test fails: "gemm", "gemm+dot", "gemm.fp32"
 };
 
 struct Options {
@@ -138,6 +138,10 @@ struct Options {
     /// Where compiled pipelines are kept between processes; made when it is needed. Empty: nowhere.
     std::string cache_folder;
     Tuning tuning = Tuning::kOn;
+    /// Of a program: the shapes of its inputs, in order, where the file leaves sizes open (-1):
+    /// "[2, 4]". Names are sizes that runs choose; their bounds follow: "[n, 2*m+1] [m] n=1..8
+    /// m=2..16". Of a file that leaves none open it does not matter.
+    std::string sizes;
     TestOptions test;
 };
 
@@ -194,16 +198,17 @@ class Session {
     void set_push_constants(size_t index, const void* data, size_t bytes);
 
     /// Runs the program once, and returns when the outputs are there. Allocates nothing, but
-    /// after new push constants and for `profile`, to which it appends the copies and the whole run
-    /// on the host, then what the device did: each dispatch with the engine `compute`, each segment
-    /// with the others; nothing if the device has no time stamps.
+    /// after new push constants, at other sizes than the last run's, and for `profile`, to which it
+    /// appends the copies and the whole run on the host, then what the device did: each dispatch
+    /// with the engine `compute`, each segment with the others; nothing if the device has no time
+    /// stamps.
     ///
     /// Throws Error: an argument does not fit or push constants are missing (found before anything
     /// is copied), or an int64 input is out of range; the session is as good as before. Or the
     /// device failed, or did not finish in 10 minutes: end the process then, for what shares the
     /// device does not recover.
     ///
-    /// Nothing is compiled for sizes that no run had before.
+    /// For sizes that no run had before, no pipeline is compiled and no device memory allocated.
     void run(const Argument* inputs, size_t input_count, const Argument* outputs,
              size_t output_count, std::vector<Event>* profile = nullptr);
 

@@ -38,8 +38,11 @@ typedef struct arm_vgf_options {
                            fastest */
     const char*
         engine; /* "native", "compute", "layer"; NULL: as ARM_VGF_ENGINE says, else the best */
-    const char* tune; /* when variants of kernels are timed: "on" (GPUs), "off", "always"; NULL: as
-                         ARM_VGF_TUNE says, else "on" */
+    const char* tune;  /* when variants of kernels are timed: "on" (GPUs), "off", "always"; NULL: as
+                          ARM_VGF_TUNE says, else "on" */
+    const char* sizes; /* shapes of the inputs, where the file leaves sizes open (-1): "[2, 4]"; or
+                          with names and their bounds, for sizes that runs choose:
+                          "[n, 4] [n] n=1..8"; NULL: the file must leave none open */
 } arm_vgf_options;
 
 /* Texts live as long as the process. */

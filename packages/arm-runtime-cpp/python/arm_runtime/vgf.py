@@ -74,7 +74,7 @@ class _Sized(ctypes.Structure):
 
 
 class _Options(_Sized):
-    _fields_ = (("size", ctypes.c_size_t), *((name, ctypes.c_char_p) for name in ("device", "engine", "tune")))
+    _fields_ = (("size", ctypes.c_size_t), *((name, ctypes.c_char_p) for name in ("device", "engine", "tune", "sizes")))
 
 
 class _Device(_Sized):
@@ -177,8 +177,15 @@ def _checked(status: int) -> None:
         raise VgfError(LIBRARY.arm_vgf_last_error().decode())
 
 
-def _options(device: str | int | None, engine: str | None, tune: str | None = None) -> _Options:
-    given = (None if device is None else str(device), engine, tune)
+def _options(
+    device: str | int | None,
+    engine: str | None,
+    tune: str | None = None,
+    sizes: str | Sequence[Sequence[int]] | None = None,
+) -> _Options:
+    if sizes is not None and not isinstance(sizes, str):
+        sizes = " ".join(str(list(shape)) for shape in sizes)
+    given = (None if device is None else str(device), engine, tune, sizes)
     return _Options(*(None if text is None else text.encode() for text in given))
 
 
@@ -202,6 +209,9 @@ class Session:
         tune: when variants of kernels are timed at the first load of a program, to run the fastest: ``on`` (on GPUs),
             ``off``, or ``always`` (every load; on software renderers too). Without: as the environment variable
             ``ARM_VGF_TUNE`` says, else ``on``. Outputs do not depend on it.
+        sizes: the shapes of the inputs, in order, of a file that leaves sizes open (-1). Or a text of them with names
+            for sizes that runs choose, and the names' bounds: ``"[n, 2*m+1] [m] n=1..8 m=2..16"``. Of a file that
+            leaves none open it does not matter.
 
     Attributes:
         device: the device's name.
@@ -222,11 +232,12 @@ class Session:
         device: str | int | None = None,
         engine: str | None = None,
         tune: str | None = None,
+        sizes: str | Sequence[Sequence[int]] | None = None,
     ) -> None:
         if not isinstance(vgf, bytes | bytearray | memoryview):
             raise TypeError(f"a VGF's bytes are needed, not {type(vgf).__name__}; of a file: Path(...).read_bytes()")
         data = bytes(vgf)
-        self._opened = LIBRARY.arm_vgf_open(data, len(data), ctypes.byref(_options(device, engine, tune)))
+        self._opened = LIBRARY.arm_vgf_open(data, len(data), ctypes.byref(_options(device, engine, tune, sizes)))
         if not self._opened:
             raise VgfError(LIBRARY.arm_vgf_last_error().decode())
         info = self._info()
@@ -379,6 +390,6 @@ def run(
     engine: str | None = None,
     push_constants: Sequence[bytes | Array] | None = None,
 ) -> list[Array]:
-    """Loads a VGF, runs it once and unloads it; see ``Session``."""
-    with Session(vgf, device, engine) as session:
+    """Loads a VGF, runs it once and unloads it; see ``Session``. Sizes that the file leaves open are the inputs'."""
+    with Session(vgf, device, engine, sizes=[np.shape(array) for array in inputs]) as session:
         return session.run(inputs, push_constants)

@@ -101,6 +101,7 @@ vgf::Options options_of(const arm_vgf_options* given) {
         if (wanted.device != nullptr) options.device = wanted.device;
         if (wanted.engine != nullptr) options.engine = vgf::engine_named(wanted.engine);
         if (wanted.tune != nullptr) options.tuning = vgf::tuning_named(wanted.tune);
+        if (wanted.sizes != nullptr) options.sizes = wanted.sizes;
     }
     return options;
 }

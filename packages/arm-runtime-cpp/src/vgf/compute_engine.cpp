@@ -76,7 +76,9 @@ class ComputeEngine final : public Engine, private ResourceMemory {
 
     std::vector<const Dispatch*> dispatches() const override {
         std::vector<const Dispatch*> out;
-        for (const Dispatch& dispatch : variants_.back().dispatches) out.push_back(&dispatch);
+        for (const Variant& variant : variants_) {
+            for (const Dispatch& dispatch : variant.dispatches) out.push_back(&dispatch);
+        }
         return out;
     }
 

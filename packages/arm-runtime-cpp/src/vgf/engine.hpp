@@ -34,7 +34,8 @@ class Engine {
     /// program that takes some must have them all before it runs.
     virtual void push(uint32_t segment, const uint8_t* bytes) = 0;
 
-    /// Of the compute engine: the kernels that run, in the order of the profile's events.
+    /// Of the compute engine: the kernels that run, in the order of the profile's events; where
+    /// sizes vary, those of each size.
     virtual std::vector<const Dispatch*> dispatches() const { return {}; }
 
     /// Runs the program once, and waits for it. Appends what the device did to `profile`, if there

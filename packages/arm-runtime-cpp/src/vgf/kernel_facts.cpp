@@ -12,6 +12,10 @@ constexpr const char* kHeader = "kernel facts 1";
 
 }  // namespace
 
+std::string label_of(const char* kernel, bool dot, const char* floats) {
+    return std::string(kernel) + (dot ? "+dot" : "") + (*floats != '\0' ? "." : "") + floats;
+}
+
 KernelFacts::KernelFacts(CacheFile file) : file_(std::move(file)) {
     const std::vector<char> data = file_.read();
     read({data.begin(), data.end()});
@@ -44,14 +48,14 @@ void KernelFacts::read(const std::string& text) {
     }
 }
 
-std::string KernelFacts::id_of(const char* kernel, bool dot) const {
+std::string KernelFacts::id_of(const char* kernel, bool dot, const char* floats) const {
     const KernelCode& code = find_kernel(kernel, dot);
     const auto [sum, fresh] = sums_.try_emplace(code.words, 0);
     if (fresh) {
         const char* const bytes = reinterpret_cast<const char*>(code.words);
         sum->second = checksum(bytes, code.count * sizeof(uint32_t));
     }
-    return std::string(kernel) + (dot ? "+dot" : "") + "/" + std::to_string(sum->second);
+    return label_of(kernel, dot, floats) + "/" + std::to_string(sum->second);
 }
 
 KernelFacts::Choice KernelFacts::choice(const char* kernel, const std::string& key) const {
@@ -64,14 +68,14 @@ void KernelFacts::set_choice(const char* kernel, const std::string& key, const C
     changed_ = true;
 }
 
-KernelFacts::Test KernelFacts::test(const char* kernel, bool dot) const {
-    const auto found = tests_.find(id_of(kernel, dot));
+KernelFacts::Test KernelFacts::test(const char* kernel, bool dot, const char* floats) const {
+    const auto found = tests_.find(id_of(kernel, dot, floats));
     if (found == tests_.end()) return Test::kUnknown;
     return found->second ? Test::kPassed : Test::kFailed;
 }
 
-void KernelFacts::set_test(const char* kernel, bool dot, bool passed) {
-    tests_[id_of(kernel, dot)] = passed;
+void KernelFacts::set_test(const char* kernel, bool dot, const char* floats, bool passed) {
+    tests_[id_of(kernel, dot, floats)] = passed;
     changed_ = true;
 }
 

@@ -9,6 +9,9 @@
 
 namespace arm_runtime::vgf {
 
+/// "gemm", "gemm+dot", "gemm.fp32": what of a kernel is tested.
+std::string label_of(const char* kernel, bool dot, const char* floats);
+
 class KernelFacts {
   public:
     /// Starts with what an earlier process left in `file`.
@@ -22,8 +25,9 @@ class KernelFacts {
     void set_choice(const char* kernel, const std::string& key, const Choice& choice);
 
     enum class Test { kUnknown, kPassed, kFailed };
-    Test test(const char* kernel, bool dot) const;
-    void set_test(const char* kernel, bool dot, bool passed);
+    /// `floats`: the type that it was tested for (see Dispatch::floats), "": integers.
+    Test test(const char* kernel, bool dot, const char* floats = "") const;
+    void set_test(const char* kernel, bool dot, const char* floats, bool passed);
 
     /// "", or of kernels that failed their tests, a part of a sentence for a log.
     std::string note() const;
@@ -34,7 +38,7 @@ class KernelFacts {
   private:
     void read(const std::string& text);
     /// The kernel's name and what its code is: a fact is of the code that it was found with.
-    std::string id_of(const char* kernel, bool dot) const;
+    std::string id_of(const char* kernel, bool dot, const char* floats = "") const;
     std::string id_of(const char* kernel, const std::string& key) const {
         return id_of(kernel, false) + "/" + key;
     }

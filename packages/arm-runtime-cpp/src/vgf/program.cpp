@@ -12,6 +12,7 @@
 #include "image_resource.hpp"
 #include "shape_text.hpp"
 #include "sizes_block.hpp"
+#include "unknown_sizes.hpp"
 #include "vulkan_arm.hpp"
 
 namespace arm_runtime::vgf {
@@ -112,6 +113,9 @@ class Reader {
         if ((first.role == Role::kConstant) != (r.role == Role::kConstant)) {
             throw Error(where + ", and one of them is a constant");
         }
+        if (is_open(first.shape) || is_open(r.shape)) {
+            throw Error(where + ", and one of them has an unknown size (-1)");
+        }
         if (first.role != r.role) first.home = Role::kOutput;
         if (group.image && !group.equal) {
             throw Error(where + " and perhaps others, one of them an image, and has " +
@@ -144,10 +148,7 @@ class Reader {
         std::vector<int64_t> shape = copied(resources_->getTensorShape(index));
         uint64_t bytes = element;
         for (const int64_t size : shape) {
-            if (size == -1) {
-                throw Error(where + ": its shape " + shape_text(shape) +
-                            " has an unknown size (-1); export the model with static shapes");
-            }
+            if (size == -1 && descriptor == kDescriptorTensor && role != Role::kConstant) continue;
             if (size < 1 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(size), &bytes) ||
                 bytes > kMaxBytes) {
                 throw Error(where + ": its shape " + shape_text(shape) + " is out of range");
@@ -394,7 +395,7 @@ bool Program::takes_push_constants() const {
                        [](const Segment& s) { return s.push.bytes != 0; });
 }
 
-Program read_program(const void* data, size_t size) {
+Program read_program(const void* data, size_t size, const std::string& sizes) {
     if (data == nullptr || size < lib::HeaderSize()) {
         throw Error("VGF: " + text(size) + " bytes, and the header alone takes " +
                     text(lib::HeaderSize()));
@@ -409,6 +410,7 @@ Program read_program(const void* data, size_t size) {
     const auto* const bytes = static_cast<const uint8_t*>(data);
     const size_t block = sizes_block_bytes(bytes, size);
     Program program = Reader(bytes, size - block).read();
+    set_unknown_sizes(program, sizes);
     if (block != 0) read_sizes_block(bytes + size - block, block, program);
     program.copy = std::move(copy);
     return program;

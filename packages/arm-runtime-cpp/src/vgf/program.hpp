@@ -84,11 +84,13 @@ struct Segment {
     bool sample = false;              ///< its tensors have other sizes than the resources
 };
 
-/// The segment's graph as it is for other values of the symbols.
+/// The segment's graph as it is for other values of the symbols: other code, or the same code for
+/// resources of other shapes.
 struct Sample {
     std::vector<int64_t> values;
     std::vector<uint32_t> code;
     std::string entry_point;
+    std::vector<std::pair<uint32_t, std::vector<int64_t>>> shapes;  ///< by resource
 };
 
 /// What a model takes or gives.
@@ -108,14 +110,16 @@ struct Program {
     /// What sizes depend on; the resources have those of every symbol's `most`.
     std::vector<Symbol> symbols;
     std::vector<Sample> samples;
+    bool had_unknown_sizes = false;  ///< in the file, whose code has tensors of a rank alone
     bool takes_push_constants() const;
     std::vector<uint64_t> copy;  ///< of the file, if it was not aligned; the program points into it
 };
 
-/// Reads a VGF. The program points into `data`, which must outlive it.
+/// Reads a VGF. The program points into `data`, which must outlive it. `sizes`: of inputs whose
+/// sizes the file leaves open, as read_sizes_text takes them.
 ///
 /// Source: VGF library 0.11 (decoder.hpp, its flatbuffer schema and docs/file_format).
 /// Throws Error: malformed, or something in it that this runtime does not execute.
-Program read_program(const void* data, size_t size);
+Program read_program(const void* data, size_t size, const std::string& sizes = {});
 
 }  // namespace arm_runtime::vgf

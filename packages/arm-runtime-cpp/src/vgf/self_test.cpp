@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <set>
+#include <tuple>
 
 #include "self_test_graphs.hpp"
 #include "vulkan_arm.hpp"
@@ -51,8 +52,8 @@ bool is_right(const uint8_t* got, const Bytes& wanted, ElementType type) {
 
 }  // namespace
 
-bool computes(Device& device, const char* kernel, const DeviceTraits& traits) {
-    const TestGraph test = test_graph(kernel);
+bool computes(Device& device, const char* kernel, const char* floats, const DeviceTraits& traits) {
+    const TestGraph test = test_graph(kernel, floats);
     const Program program = program_of(test);
     const auto engine = make_compute_engine(device, program, traits, &test.graph);
     for (size_t i = 0; i < test.inputs.size(); ++i) {
@@ -69,27 +70,29 @@ bool computes(Device& device, const char* kernel, const DeviceTraits& traits) {
 
 bool test_kernels(Device& device, const DeviceTraits& traits, const Engine& engine,
                   const std::string& wrong) {
-    std::set<std::pair<std::string, bool>> kernels;
+    std::set<std::tuple<std::string, bool, std::string>> kernels;
     for (const Dispatch* dispatch : engine.dispatches()) {
         if (dispatch->segment != kNoSegment) continue;  // a shader of the program's own
-        kernels.insert({dispatch->kernel, false});      // a search may turn to it
-        if (dispatch->dot) kernels.insert({dispatch->kernel, true});
+        kernels.insert({dispatch->kernel, false, dispatch->floats});  // a search may turn to it
+        if (dispatch->dot) kernels.insert({dispatch->kernel, true, ""});
     }
     bool dot = true;
     KernelFacts& facts = device.facts();
-    for (const auto& [kernel, has_dot] : kernels) {
+    for (const auto& [kernel, has_dot, floats] : kernels) {
         const char* const name = kernel.c_str();
-        if (facts.test(name, has_dot) == KernelFacts::Test::kUnknown) {
+        const char* const type = floats.c_str();
+        const std::string label = label_of(name, has_dot, type);
+        if (facts.test(name, has_dot, type) == KernelFacts::Test::kUnknown) {
             DeviceTraits tested = traits;
             tested.variant = nullptr;
             tested.dot = has_dot;
-            const bool right = kernel + (has_dot ? "+dot" : "") != wrong;
-            facts.set_test(name, has_dot, right && computes(device, name, tested));
+            facts.set_test(name, has_dot, type,
+                           label != wrong && computes(device, name, type, tested));
         }
-        if (facts.test(name, has_dot) == KernelFacts::Test::kPassed) continue;
+        if (facts.test(name, has_dot, type) == KernelFacts::Test::kPassed) continue;
         facts.save();
         if (!has_dot) {
-            throw Error("the kernel '" + kernel + "' computes wrongly on " + device.name() +
+            throw Error("the kernel '" + label + "' computes wrongly on " + device.name() +
                         ", driver " + device.driver() +
                         ": its self-test failed. Update the driver, or take another device "
                         "(ARM_VGF_DEVICE) or the engine `native` or `layer`");

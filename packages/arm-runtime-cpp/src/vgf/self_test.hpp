@@ -6,11 +6,13 @@
 namespace arm_runtime::vgf {
 
 /// Whether a kernel, planned for these traits, gives the known results of its graph.
-bool computes(Device& device, const char* kernel, const DeviceTraits& traits);
+/// `floats`: see Dispatch.
+bool computes(Device& device, const char* kernel, const char* floats, const DeviceTraits& traits);
 
 /// Runs a small graph with each of the engine's kernels that no load tested on this device and
 /// driver, and notes in the device's facts which are right. False: one is wrong with integer dot
-/// products, so that plans must do without them. `wrong` fails in any case: "gemm", "gemm+dot".
+/// products, so that plans must do without them. `wrong` fails in any case: "gemm", "gemm+dot",
+/// "gemm.fp32".
 ///
 /// Throws Error: a kernel is wrong for which there is no other.
 bool test_kernels(Device& device, const DeviceTraits& traits, const Engine& engine,

@@ -1,4 +1,3 @@
-#include "self_test_graphs.hpp"
 
 #include <spirv/unified1/TOSA.001000.1.h>
 
@@ -7,21 +6,15 @@
 #include <cstring>
 #include <numeric>
 
+#include "self_test_writer.hpp"
+
 namespace arm_runtime::vgf {
 namespace {
 
-using Shape = std::vector<int64_t>;
-using Numbers = std::vector<int64_t>;
+using Shape = TestGraphWriter::Shape;
 constexpr auto kI8 = ElementType::kInt8;
 constexpr auto kI32 = ElementType::kInt32;
 constexpr auto kF32 = ElementType::kFloat32;
-
-Bytes bytes_of(ElementType type, const Numbers& numbers) {
-    const size_t size = size_of(type);
-    Bytes out(numbers.size() * size);
-    for (size_t i = 0; i < numbers.size(); ++i) std::memcpy(&out[i * size], &numbers[i], size);
-    return out;
-}
 
 Bytes bytes_of(const std::vector<float>& numbers) {
     Bytes out(numbers.size() * sizeof(float));
@@ -29,113 +22,8 @@ Bytes bytes_of(const std::vector<float>& numbers) {
     return out;
 }
 
-/// Numbers from -127 to 127 in no order.
-Numbers some(int64_t count, int64_t seed) {
-    Numbers out;
-    for (int64_t i = 0; i < count; ++i) out.push_back((i * i * 7 + i * 53 + seed * 31) % 255 - 127);
-    return out;
-}
-
-class Writer {
-  public:
-    explicit Writer(const char* kernel) { test_.kernel = kernel; }
-
-    uint32_t input(ElementType type, const Shape& shape, const Numbers& numbers) {
-        return input(type, shape, bytes_of(type, numbers));
-    }
-    uint32_t input(ElementType type, const Shape& shape, Bytes data) {
-        const uint32_t tensor = value(type, shape);
-        test_.graph.inputs.push_back({tensor, resources_++});
-        test_.inputs.push_back(std::move(data));
-        return tensor;
-    }
-    uint32_t constant(ElementType type, const Shape& shape, const Numbers& numbers) {
-        const uint32_t tensor = value(type, shape);
-        test_.graph.tensors[tensor].constant = true;
-        test_.graph.tensors[tensor].data = bytes_of(type, numbers);
-        return tensor;
-    }
-    /// An attribute.
-    uint32_t numbers(const Numbers& values) {
-        return constant(kI32, {static_cast<int64_t>(values.size())}, values);
-    }
-    uint32_t add(uint32_t opcode, const std::vector<uint32_t>& operands, ElementType type,
-                 const Shape& shape) {
-        const uint32_t result = value(type, shape);
-        test_.graph.operators.push_back({opcode, operands, {result}});
-        return result;
-    }
-    /// A further result of the last operator.
-    uint32_t add_result(ElementType type, const Shape& shape) {
-        const uint32_t result = value(type, shape);
-        test_.graph.operators.back().results.push_back(result);
-        return result;
-    }
-    void output(uint32_t tensor, Bytes wanted) {
-        test_.graph.outputs.push_back({tensor, resources_++});
-        test_.outputs.push_back(std::move(wanted));
-    }
-    void output(uint32_t tensor, const Numbers& wanted) {
-        output(tensor, bytes_of(test_.graph.tensors[tensor].type, wanted));
-    }
-    TestGraph done() { return std::move(test_); }
-
-  private:
-    uint32_t value(ElementType type, const Shape& shape) {
-        test_.graph.tensors.push_back({type, shape, false, {}});
-        return static_cast<uint32_t>(test_.graph.tensors.size() - 1);
-    }
-
-    TestGraph test_{};
-    uint32_t resources_ = 0;
-};
-
-/// 3 x 3, padded by one, of int8 with a zero point.
-TestGraph convolution(const char* kernel, int64_t filters, bool depthwise) {
-    constexpr int64_t kHeight = 5, kWidth = 4, kChannels = 8, kTaps = 9, kZero = 3;
-    const int64_t per_tap = depthwise ? 1 : kChannels;
-    const Numbers x = some(kHeight * kWidth * kChannels, 1);
-    const Numbers w = some(filters * kTaps * per_tap, 2);
-    const Numbers bias = some(filters, 3);
-    Numbers wanted;
-    for (int64_t at = 0; at < kHeight * kWidth * filters; ++at) {
-        const int64_t filter = at % filters;
-        int64_t sum = bias[static_cast<size_t>(filter)];
-        for (int64_t i = 0; i < kTaps * per_tap; ++i) {
-            const int64_t tap = i / per_tap;
-            const int64_t row = at / filters / kWidth + tap / 3 - 1;
-            const int64_t column = at / filters % kWidth + tap % 3 - 1;
-            if (row < 0 || row >= kHeight || column < 0 || column >= kWidth) continue;
-            const int64_t channel = depthwise ? filter : i % per_tap;
-            const int64_t weight =
-                depthwise ? tap * filters + filter : filter * kTaps * per_tap + i;
-            sum += (x[static_cast<size_t>((row * kWidth + column) * kChannels + channel)] - kZero) *
-                   w[static_cast<size_t>(weight)];
-        }
-        wanted.push_back(sum);
-    }
-    Writer writer(kernel);
-    std::vector<uint32_t> operands = {writer.numbers({1, 1, 1, 1}), writer.numbers({1, 1}),
-                                      writer.numbers({1, 1}), writer.numbers({1}),
-                                      writer.numbers({0})};
-    operands.push_back(writer.input(kI8, {1, kHeight, kWidth, kChannels}, x));
-    const Shape shape = depthwise ? Shape{3, 3, filters, 1} : Shape{filters, 3, 3, kChannels};
-    operands.push_back(writer.constant(kI8, shape, w));
-    operands.push_back(writer.constant(kI32, {filters}, bias));
-    operands.push_back(writer.constant(kI8, {1}, {kZero}));
-    operands.push_back(writer.constant(kI8, {1}, {0}));
-    writer.output(writer.add(depthwise ? TOSADEPTHWISE_CONV2D : TOSACONV2D, operands, kI32,
-                             {1, kHeight, kWidth, filters}),
-                  wanted);
-    return writer.done();
-}
-
-TestGraph gemm() { return convolution("gemm", 8, false); }
-TestGraph general() { return convolution("convolution", 5, false); }
-TestGraph depthwise() { return convolution("depthwise", 8, true); }
-
 TestGraph elementwise() {
-    Writer writer("elementwise");
+    TestGraphWriter writer;
     const Numbers x = some(40, 1);
     const Numbers y = some(40, 2);
     Numbers wanted;
@@ -147,7 +35,7 @@ TestGraph elementwise() {
 }
 
 TestGraph pool() {
-    Writer writer("pool");
+    TestGraphWriter writer;
     const Numbers x = some(128, 1);
     Numbers wanted;
     for (size_t at = 0; at < 32; ++at) {
@@ -162,7 +50,7 @@ TestGraph pool() {
 }
 
 TestGraph reduce() {
-    Writer writer("reduce");
+    TestGraphWriter writer;
     const Numbers x = some(48, 1);
     Numbers wanted;
     for (auto first = x.begin(); first != x.end(); first += 16) {
@@ -175,7 +63,7 @@ TestGraph reduce() {
 }
 
 TestGraph row() {
-    Writer writer("row");
+    TestGraphWriter writer;
     const Numbers x = some(256, 1);
     Numbers wanted;
     for (size_t at = 0; at < x.size(); ++at) {
@@ -191,7 +79,7 @@ TestGraph row() {
 }
 
 TestGraph gather() {
-    Writer writer("gather");
+    TestGraphWriter writer;
     const Numbers x = some(48, 1);
     const Numbers indices{5, 0, 3, 3};
     Numbers wanted;
@@ -205,7 +93,7 @@ TestGraph gather() {
 }
 
 TestGraph scatter() {
-    Writer writer("scatter");
+    TestGraphWriter writer;
     Numbers wanted = some(48, 1);
     const Numbers x = some(24, 2);
     const Numbers indices{4, 0, 2};
@@ -221,7 +109,7 @@ TestGraph scatter() {
 
 /// The nearest pixel, at twice the size: 0, 1, 1, 1 of 0 and 1.
 TestGraph resize() {
-    Writer writer("resize");
+    TestGraphWriter writer;
     const Numbers x = some(32, 1);
     Numbers wanted;
     for (size_t at = 0; at < 128; ++at) {
@@ -238,7 +126,7 @@ TestGraph resize() {
 }
 
 TestGraph transpose() {
-    Writer writer("transpose");
+    TestGraphWriter writer;
     const Numbers x = some(384, 1);
     Numbers wanted;
     for (size_t at = 0; at < x.size(); ++at) wanted.push_back(x[at % 16 * 24 + at / 16]);
@@ -250,7 +138,7 @@ TestGraph transpose() {
 }
 
 TestGraph copy() {
-    Writer writer("copy");
+    TestGraphWriter writer;
     const Numbers x = some(30, 1);
     Numbers wanted;
     for (size_t at = 0; at < x.size(); ++at) wanted.push_back(x[(4 - at / 6) * 6 + at % 6]);
@@ -263,7 +151,7 @@ TestGraph copy() {
 TestGraph fft() {
     constexpr int64_t kRows = 4, kColumns = 8, kFrequencies = kColumns / 2 + 1;
     constexpr double kTurn = 6.283185307179586;
-    Writer writer("fft");
+    TestGraphWriter writer;
     std::vector<float> x;
     for (const int64_t number : some(kRows * kColumns, 1)) {
         x.push_back(static_cast<float>(number) / 128);
@@ -294,19 +182,24 @@ TestGraph fft() {
     return writer.done();
 }
 
+TestGraph convolution() { return test_convolution(kI8); }
+TestGraph depthwise() { return test_depthwise(kI8); }
+TestGraph gemm() { return test_gemm(kI8); }
+
 struct Row {
-    const char* kernel;
-    TestGraph (*make)();
+    const char* kernel = "";
+    TestGraph (*make)() = nullptr;
+    TestGraph (*make_floats)(ElementType type) = nullptr;
 };
 
 constexpr Row kRows[] = {
-    {"convolution", general},
+    {"convolution", convolution, test_convolution},
     {"copy", copy},
-    {"depthwise", depthwise},
+    {"depthwise", depthwise, test_depthwise},
     {"elementwise", elementwise},
     {"fft", fft},
     {"gather", gather},
-    {"gemm", gemm},
+    {"gemm", gemm, test_gemm},
     {"pool", pool},
     {"reduce", reduce},
     {"resize", resize},
@@ -317,11 +210,17 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-TestGraph test_graph(const std::string& kernel) {
+TestGraph test_graph(const std::string& kernel, const std::string& floats) {
     for (const Row& row : kRows) {
-        if (kernel == row.kernel) return row.make();
+        if (kernel != row.kernel) continue;
+        if (floats.empty()) return row.make();
+        for (const ElementType type :
+             {ElementType::kFloat32, ElementType::kFloat16, ElementType::kBFloat16}) {
+            if (row.make_floats != nullptr && floats == name_of(type)) return row.make_floats(type);
+        }
     }
-    throw Error("the kernel '" + kernel + "' has no self-test");
+    throw Error("the kernel '" + kernel + "'" + (floats.empty() ? "" : " of " + floats) +
+                " has no self-test");
 }
 
 }  // namespace arm_runtime::vgf

@@ -1,4 +1,5 @@
-// Small graphs whose results are known: one for each kernel.
+// Small graphs whose results are known: one for each kernel, and for floats where the kernel has
+// other code for them.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +13,12 @@ namespace arm_runtime::vgf {
 using Bytes = std::vector<uint8_t>;
 
 struct TestGraph {
-    const char* kernel;
     Graph graph;  ///< resources are its inputs, then its outputs
     std::vector<Bytes> inputs;
     std::vector<Bytes> outputs;  ///< integers: exact; floats: within 0.001
 };
 
-/// The graph of that kernel. Throws Error: it has none.
-TestGraph test_graph(const std::string& kernel);
+/// The graph of that kernel, for that type (see Dispatch::floats). Throws Error: it has none.
+TestGraph test_graph(const std::string& kernel, const std::string& floats);
 
 }  // namespace arm_runtime::vgf

@@ -5,7 +5,6 @@
 
 #include "arm_runtime/vgf.hpp"
 #include "device.hpp"
-#include "device_traits.hpp"
 #include "engine.hpp"
 #include "formats.hpp"
 #include "program.hpp"
@@ -74,11 +73,18 @@ size_t bytes_of(const Argument& argument, const TensorInfo& info) {
 class Session::Impl {
   public:
     Impl(const void* data, size_t size, const Options& options)
-        : program_(read_program(data, size)), sizes_(program_), device_(Device::get(options)) {
+        : program_(read_program(data, size, options.sizes)),
+          sizes_(program_),
+          device_(Device::get(options)) {
+        if (program_.had_unknown_sizes && device_.engine() != EngineKind::kCompute) {
+            throw Error(std::string("the engine `") + name_of(device_.engine()) +
+                        "` does not run files with unknown sizes (-1): use the engine `compute`");
+        }
         const std::lock_guard<std::mutex> lock(device_.loading());
         with_errors([&] {
             engine_ = device_.engine() == EngineKind::kCompute
-                          ? make_engine(options)
+                          ? make_tuned_engine(device_, program_, options,
+                                              sizes_.symbols().empty() ? nullptr : &sizes_)
                           : make_native_engine(device_, program_);
             device_.cache().save();
             device_.facts().save();
@@ -161,12 +167,6 @@ class Session::Impl {
     const std::string& plan() const { return engine_->plan(); }
 
   private:
-    /// Of a program whose sizes vary, no kernels are timed: it has a plan for each size.
-    std::unique_ptr<Engine> make_engine(const Options& options) {
-        if (sizes_.symbols().empty()) return make_tuned_engine(device_, program_, options);
-        return make_compute_engine(device_, program_, traits_of(device_), nullptr, &sizes_);
-    }
-
     void describe_push_constants() {
         for (uint32_t i = 0; i < program_.segments.size(); ++i) {
             const Segment& segment = program_.segments[i];

@@ -45,7 +45,8 @@ Sizes::Sizes(const Program& program) : symbols_(program.symbols) {
 }
 
 Sizes::Expressions Sizes::shape_of(const Program& program, uint32_t resource) const {
-    if (graph_) return graph_->shape(resource);
+    const Expressions* const known = graph_ ? graph_->shape(resource) : nullptr;
+    if (known != nullptr) return *known;
     Expressions out;
     for (const int64_t size : program.resources[resource].shape) out.push_back({0, 0, size});
     return out;

@@ -52,9 +52,10 @@ Sample read_sample(Block& block, const Program& program) {
         sample.values.push_back(block.number(1, 0x7fffffff, "a sample"));
     }
     const uint32_t bytes = block.number(1, 0x7fffffff, "a module table");
+    const uint8_t* const given = block.take(bytes);  // before there is memory for it
     // It is read in place, as numbers of 8 bytes.
     std::vector<uint64_t> table((size_t{bytes} + 7) / 8);
-    std::memcpy(table.data(), block.take(bytes), bytes);
+    std::memcpy(table.data(), given, bytes);
     const auto modules = lib::CreateModuleTableDecoder(table.data(), bytes);
     if (!modules || modules->size() != 1 || modules->getModuleType(0) != lib::ModuleType::GRAPH ||
         !modules->hasSPIRVCode(0)) {
@@ -81,6 +82,9 @@ size_t sizes_block_bytes(const uint8_t* data, size_t size) {
 void read_sizes_block(const uint8_t* data, size_t size, Program& program) {
     if (program.segments.size() != 1 || !program.segments[0].graph) {
         throw Error("VGF: sizes vary in programs of one graph only");
+    }
+    if (program.had_unknown_sizes) {
+        throw Error("VGF: it says how sizes vary, and has unknown ones (-1)");
     }
     Block block(data, size - kTrailer);
     program.symbols.resize(block.number(1, kMaxSymbols, "the number of symbols"));

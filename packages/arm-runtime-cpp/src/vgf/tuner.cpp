@@ -133,24 +133,24 @@ class Search {
 }  // namespace
 
 std::unique_ptr<Engine> make_tuned_engine(Device& device, const Program& program,
-                                          const Options& options) {
+                                          const Options& options, Sizes* sizes) {
     DeviceTraits traits = traits_of(device);
     traits.variant = [&](const char* kernel, const std::string& key) {
         if (options.test.variant >= 0) return static_cast<size_t>(options.test.variant);
         return device.facts().choice(kernel, key).variant;
     };
-    auto engine = make_compute_engine(device, program, traits);
+    auto engine = make_compute_engine(device, program, traits, nullptr, sizes);
     const bool tested =
         !device.is_cpu() || options.tuning == Tuning::kAlways || !options.test.wrong_kernel.empty();
     if (tested && !test_kernels(device, traits, *engine, options.test.wrong_kernel)) {
         traits.dot = false;
         engine.reset();
-        engine = make_compute_engine(device, program, traits);
+        engine = make_compute_engine(device, program, traits, nullptr, sizes);
         test_kernels(device, traits, *engine, options.test.wrong_kernel);
     }
     const bool tuned =
         options.tuning == Tuning::kAlways || (options.tuning == Tuning::kOn && !device.is_cpu());
-    if (!tuned || options.test.variant >= 0) return engine;
+    if (!tuned || options.test.variant >= 0 || sizes != nullptr) return engine;
     return Search(device, program, traits, options.tuning == Tuning::kOn)
         .better_than(std::move(engine));
 }

@@ -49,6 +49,15 @@ def layer(vgf: Any) -> Callable[[bytes], Any]:
     return load
 
 
+@pytest.fixture(params=["compute", "layer"])
+def load(request: pytest.FixtureRequest, vgf: Any) -> Callable[[bytes], Any]:
+    """Sessions on each engine that this machine may have."""
+    if request.param == "layer":
+        layer: Callable[[bytes], Any] = request.getfixturevalue("layer")
+        return layer
+    return lambda data: vgf.Session(data, engine="compute")
+
+
 @pytest.fixture(scope="session")
 def pte(vgf: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """``Net`` as a program with one delegate."""

@@ -1,10 +1,39 @@
 // libFuzzer over the reader of VGFs: preset fuzz, target vgf_fuzz.
+//
+// A last line, between two line feeds, says sizes that the file leaves open.
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
+#include "vgf/graph/sized_graph.hpp"
 #include "vgf/program.hpp"
 
 namespace {
+
+/// The last line of a file, which it takes off.
+std::string last_line(const uint8_t* data, size_t& size) {
+    if (size < 2 || data[size - 1] != '\n') return {};
+    size_t begin = size - 1;
+    while (begin > 0 && data[begin - 1] != '\n') --begin;
+    if (begin == 0) return {};
+    const std::string line(data + begin, data + size - 1);
+    size = begin - 1;
+    return line;
+}
+
+/// The graph of a program whose sizes vary, at the least and the largest.
+void vary(const arm_runtime::vgf::Program& program) {
+    if (program.symbols.empty()) return;
+    arm_runtime::vgf::SizedGraph graph(program, "segment");
+    std::vector<int64_t> least;
+    std::vector<int64_t> most;
+    for (const auto& symbol : program.symbols) {
+        least.push_back(symbol.least);
+        most.push_back(symbol.most);
+    }
+    graph.at(least);
+    graph.at(most);
+}
 
 /// Reads every byte that the program promises, for the address sanitizer to judge.
 uint64_t touch(const arm_runtime::vgf::Program& program) {
@@ -32,8 +61,11 @@ uint64_t touch(const arm_runtime::vgf::Program& program) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     try {
-        volatile uint64_t sum = touch(arm_runtime::vgf::read_program(data, size));
+        const std::string sizes = last_line(data, size);
+        const auto program = arm_runtime::vgf::read_program(data, size, sizes);
+        volatile uint64_t sum = touch(program);
         (void)sum;
+        vary(program);
     } catch (const arm_runtime::vgf::Error&) {
         // What a malformed file is for.
     }

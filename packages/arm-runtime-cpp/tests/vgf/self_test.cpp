@@ -1,8 +1,11 @@
-// vgf_self_test KERNEL...: runs the self-test of each kernel and prints whether it is right,
-// without integer dot products and, if the device has them, with.
+// vgf_self_test KERNEL...: runs the self-tests of each kernel and prints whether they are right,
+// without integer dot products and, if the device has them, with. "gemm.fp32" is that of a type of
+// floats.
 #include "vgf/self_test.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <string>
 
 #include "vgf/device_traits.hpp"
 
@@ -14,10 +17,14 @@ int main(int count, char** kernels) {
         Device& device = Device::get(options);
         DeviceTraits traits = traits_of(device);
         for (int i = 1; i < count; ++i) {
+            const std::string given = kernels[i];
+            const size_t dot_at = std::min(given.find('.'), given.size());
+            const std::string kernel = given.substr(0, dot_at);
+            const std::string floats = dot_at < given.size() ? given.substr(dot_at + 1) : "";
             for (const bool dot : {false, true}) {
-                if (dot && !device.has_dot()) continue;
+                if (dot && (!device.has_dot() || !floats.empty())) continue;
                 traits.dot = dot;
-                const bool right = computes(device, kernels[i], traits);
+                const bool right = computes(device, kernel.c_str(), floats.c_str(), traits);
                 std::printf("%s %s\n", kernels[i], right ? "right" : "wrong");
             }
         }

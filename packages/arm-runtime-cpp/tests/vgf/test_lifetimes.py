@@ -1,4 +1,5 @@
-"""Instances and devices, counted by a Vulkan loader in front of the real one: errors leak none, and users share one."""
+"""What a Vulkan loader in front of the real one counts: errors leak no instance and no device, users share one of each,
+and runs of other sizes neither allocate memory nor compile pipelines."""
 
 from __future__ import annotations
 
@@ -12,6 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sized_operators import ROWS
+from test_sizes import sized_vgf
+from test_unknown_sizes import said, unknown
 from vgf_files import Load, graph_vgf
 
 from arm_tosa_core.tosa.ir import DType
@@ -85,3 +89,30 @@ def test_other_options_make_another_device(watch: Watch) -> None:
     _, count = watch("kept = [Session(vgf), Session(vgf, device=0)]")
     assert count["device made"] == 2
     assert count["instance made"] - count["instance destroyed"] == 2
+
+
+SIZES = """
+import sys
+import numpy as np
+with Session({vgf!r}, engine="compute", sizes={sizes!r}) as session:
+    (x,) = session.inputs
+    print("watched: loaded", file=sys.stderr, flush=True)
+    for size in range({least}, {most} + 1):
+        shape = [size if text == "n" else int(text) for text in x.sizes]
+        (y,) = session.run([np.ones(shape, x.dtype)])
+        assert y.shape == tuple(size if text == "n" else int(text) for text in session.outputs[0].sizes)
+    print("watched: ran", file=sys.stderr, flush=True)
+"""
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["bounds", "unknown"])
+@pytest.mark.parametrize(("operator", "varies"), [("CONV2D", "batch"), ("REDUCE_SUM", "along the axis")])
+def test_other_sizes_neither_allocate_nor_compile(watch: Watch, operator: str, varies: str, known: bool) -> None:
+    (row,) = (row for row in ROWS if (row.operator, row.varies) == (operator, varies))
+    vgf = sized_vgf(row.graph, row.least, row.most) if known else unknown(row.graph)
+    sizes = None if known else said(row)
+    done, count = watch(SIZES.format(vgf=vgf, sizes=sizes, least=row.least, most=row.most))
+    assert done.returncode == 0, done.stderr
+    assert count["memory allocated"] and count["pipelines made"]  # when it is loaded
+    while_running = done.stderr.partition("watched: loaded\n")[2].partition("watched: ran\n")[0]
+    assert while_running == ""

@@ -59,14 +59,6 @@ def program(*segments: Segment) -> bytes:
     return write([Resource(role, descriptor=STORAGE_BUFFER) for role in ("Input", "Output")], [*segments], [0], [1])
 
 
-@pytest.fixture(params=["compute", "layer"])
-def load(request: pytest.FixtureRequest, vgf: Any) -> Load:
-    if request.param == "layer":
-        layer: Load = request.getfixturevalue("layer")
-        return layer
-    return lambda data: vgf.Session(data, engine="compute")
-
-
 @pytest.mark.parametrize("name", ROWS)
 def test_values(load: Load, name: str) -> None:
     members, value, ranges, (offset, count), given, expected = ROWS[name]

@@ -15,6 +15,7 @@ import pytest
 from test_compute import network
 
 KERNELS = sorted(path.stem for path in (Path(__file__).parents[2] / "src" / "vgf" / "kernels").glob("*.comp"))
+OF_FLOATS = ("convolution", "depthwise", "gemm")
 MOST_VARIANTS = 10  # of plan/candidates.cpp
 
 
@@ -106,10 +107,11 @@ def choices(play: Player) -> list[tuple[str, str]]:
 
 def test_every_kernel_passes_its_self_test(vgf: Any, cmake_build: Callable[..., Path]) -> None:
     program = cmake_build("host", "vgf_self_test") / "tests" / "vgf" / "vgf_self_test"
-    done = subprocess.run([str(program), *KERNELS], capture_output=True, text=True, timeout=300, check=False)
+    tests = [*KERNELS, *(f"{kernel}.{floats}" for kernel in OF_FLOATS for floats in ("fp32", "fp16", "bf16"))]
+    done = subprocess.run([str(program), *tests], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     results = {tuple(line.split()) for line in done.stdout.splitlines()}
-    assert results == {(kernel, "right") for kernel in KERNELS}
+    assert results == {(test, "right") for test in tests}
 
 
 def test_a_kernel_that_is_wrong_with_dot_products_goes_without(player: Callable[[str], Player]) -> None:
@@ -132,3 +134,15 @@ def test_a_kernel_that_is_wrong_in_any_case_is_refused(player: Callable[[str], P
         assert "the kernel 'depthwise' computes wrongly on " in done.stderr and "Update the driver" in done.stderr
     play.facts.unlink()
     play(tune="always")
+
+
+def test_a_kernel_is_tested_for_the_floats_that_it_runs_on(player: Callable[[str], Player]) -> None:
+    play = player("fp32")
+    play(wrong="gemm", tune="always")  # of integers, which this network has none of
+    lines = play.facts.read_bytes()[:-8].decode().splitlines()
+    tested = {line.split()[-1].partition("/")[0] for line in lines if line.startswith("test ")}
+    assert "gemm.fp32" in tested and not tested & {"gemm", "gemm+dot", "gemm.fp16"}
+    play.facts.unlink()
+    done = play.process(-1, "gemm.fp32", "always")
+    assert done.returncode == 1
+    assert "the kernel 'gemm.fp32' computes wrongly on " in done.stderr

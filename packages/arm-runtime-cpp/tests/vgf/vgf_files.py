@@ -67,7 +67,7 @@ def graph_seed(vgf: bytes) -> bytes:
     tensors = bytes([min(resources.size(), 15)])
     for i in range(tensors[0]):
         place = ("Input", "Output", "Constant").index(resources.getCategory(i).name.title())
-        shape = [int(size) for size in resources.getTensorShape(i) or (1,)]
+        shape = [max(int(size), 1) for size in resources.getTensorShape(i) or (1,)]  # -1: unknown
         number = int(resources.getVkFormat(i))
         tensors += bytes([place, formats.index(signed.get(number, number)), len(shape)])
         tensors += np.array(shape, "<u2").tobytes()

@@ -1,7 +1,7 @@
 // A libvulkan.so.1 for tests, in front of the one that WATCHED_LOADER names: says on stderr which
-// instances and devices are made and destroyed, and which of them have robustBufferAccess; has no
-// function of the name WATCHED_MISSING; the one named WATCHED_FAILING, of those below that can be,
-// fails.
+// instances and devices are made and destroyed, which of them have robustBufferAccess, and when
+// memory is allocated and pipelines are compiled; has no function of the name WATCHED_MISSING; the
+// one named WATCHED_FAILING, of those below that can be, fails.
 #include <dlfcn.h>
 #include <vulkan/vulkan_core.h>
 
@@ -80,6 +80,22 @@ VkResult VKAPI_CALL create_cache(VkDevice device, const VkPipelineCacheCreateInf
     return real<PFN_vkCreatePipelineCache>("vkCreatePipelineCache")(device, info, allocator, cache);
 }
 
+VkResult VKAPI_CALL allocate_memory(VkDevice device, const VkMemoryAllocateInfo* info,
+                                    const VkAllocationCallbacks* allocator,
+                                    VkDeviceMemory* memory) {
+    say("memory allocated");
+    return real<PFN_vkAllocateMemory>("vkAllocateMemory")(device, info, allocator, memory);
+}
+
+VkResult VKAPI_CALL create_pipelines(VkDevice device, VkPipelineCache cache, uint32_t count,
+                                     const VkComputePipelineCreateInfo* infos,
+                                     const VkAllocationCallbacks* allocator,
+                                     VkPipeline* pipelines) {
+    say("pipelines made");
+    return real<PFN_vkCreateComputePipelines>("vkCreateComputePipelines")(
+        device, cache, count, infos, allocator, pipelines);
+}
+
 PFN_vkVoidFunction VKAPI_CALL device_function(VkDevice device, const char* name);
 
 struct Watched {
@@ -101,6 +117,8 @@ bool is_watched(const char* name, PFN_vkVoidFunction& found) {
         watched("vkDestroyDevice", destroy_device),
         watched("vkEnumeratePhysicalDevices", enumerate),
         watched("vkCreatePipelineCache", create_cache),
+        watched("vkAllocateMemory", allocate_memory),
+        watched("vkCreateComputePipelines", create_pipelines),
         watched("vkGetDeviceProcAddr", device_function),
     };
     found = nullptr;

@@ -57,7 +57,7 @@ def _profile(vgf: bytes, inputs: Sequence[np.ndarray[Any, Any]]) -> tuple[list[n
     from importlib import import_module
 
     try:
-        with import_module("arm_runtime.vgf").Session(vgf) as session:
+        with import_module("arm_runtime.vgf").Session(vgf, sizes=[x.shape for x in inputs]) as session:
             session.profile()  # from here on, runs are noted
             outputs: list[np.ndarray[Any, Any]] = session.run(inputs)
             return outputs, [(event.begin, event.end, event.name) for event in session.profile()]

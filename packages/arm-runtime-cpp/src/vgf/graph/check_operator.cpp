@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "../shape_text.hpp"
+#include "../unknown_sizes.hpp"
+#include "declarations.hpp"
 #include "operator_table.hpp"
 
 namespace arm_runtime::vgf {
@@ -112,9 +114,8 @@ bool matches(const std::vector<std::string>& signature, std::string_view rows) {
     });
 }
 
-}  // namespace
-
-void check_operator(const Graph& graph, const Operator& op) {
+/// Checks all but the shapes of results, which it returns.
+Shapes result_shapes(const Graph& graph, const Operator& op) {
     const OperatorRow& row = operator_row(op.opcode);
     const std::vector<std::string_view> words = split(row.operands, ' ');
     const bool variadic = words.back().back() == '*';
@@ -143,16 +144,37 @@ void check_operator(const Graph& graph, const Operator& op) {
     require(matches(signature, row.types),
             "its types are " + given + "; TOSA has " + std::string(row.types));
 
-    const Shapes shapes = row.check(Operands(graph, op, std::move(names)));
+    Shapes shapes = row.check(Operands(graph, op, std::move(names)));
     require(shapes.size() == op.results.size(), "it has " + std::to_string(shapes.size()) +
                                                     " results, and the code takes " +
                                                     std::to_string(op.results.size()));
+    return shapes;
+}
+
+void check_result(const Shape& computed, const Shape& declared) {
+    // SPIR-V has no tensors of rank 0.
+    require(declared == computed || (computed.empty() && declared == Shape{1}),
+            "its result has shape " + shape_text(computed) + ", and the code says " +
+                shape_text(declared));
+}
+
+}  // namespace
+
+void check_operator(const Graph& graph, const Operator& op) {
+    const Shapes shapes = result_shapes(graph, op);
+    for (size_t i = 0; i < shapes.size(); ++i) check_result(shapes[i], graph.result(op, i).shape);
+}
+
+void infer_operator(Graph& graph, const Operator& op) {
+    Shapes shapes = result_shapes(graph, op);
     for (size_t i = 0; i < shapes.size(); ++i) {
-        const Shape& declared = graph.result(op, i).shape;
-        // SPIR-V has no tensors of rank 0.
-        require(declared == shapes[i] || (shapes[i].empty() && declared == Shape{1}),
-                "its result has shape " + shape_text(shapes[i]) + ", and the code says " +
-                    shape_text(declared));
+        Tensor& result = graph.tensors[op.results[i]];
+        if (is_open(result.shape)) {
+            if (shapes[i].empty()) shapes[i] = {1};
+            check_size(result.type, shapes[i]);
+            if (may_be_one(shapes[i], result.shape)) result.shape = shapes[i];
+        }
+        check_result(shapes[i], result.shape);
     }
 }
 

@@ -12,4 +12,7 @@ namespace arm_runtime::vgf {
 /// not asked for: what a VGF holds, its model converter has let pass.
 void check_operator(const Graph& graph, const Operator& op);
 
+/// The same, and gives results of which the code says the rank alone their shapes.
+void infer_operator(Graph& graph, const Operator& op);
+
 }  // namespace arm_runtime::vgf

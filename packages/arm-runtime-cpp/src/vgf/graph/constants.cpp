@@ -139,7 +139,7 @@ void Declarations::read_graph_constant(const Instruction& instruction) {
     if (c.sparse_dimension != -1) {
         throw Error(what + " is sparse, which this runtime does not read");
     }
-    check_resource(c.resource, tensor);
+    check_resource(c.resource, tensor.element, tensor.shape);
     if (bytes_of(tensor) > program_.resources[c.resource].bytes) {
         throw Error(what + " is larger than its resource");
     }

@@ -5,6 +5,7 @@
 #include <spirv/unified1/spirv.hpp>
 
 #include "../shape_text.hpp"
+#include "../unknown_sizes.hpp"
 #include "../vulkan_arm.hpp"
 
 namespace arm_runtime::vgf {
@@ -77,9 +78,20 @@ std::optional<ElementType> float_of(uint32_t bits, std::optional<uint32_t> encod
 }  // namespace
 
 uint64_t bytes_of(const Type& type) {
+    if (is_open(type.shape)) throw Error("a constant whose rank alone is known");
     uint64_t bytes = size_of(type.element);
     for (const int64_t size : type.shape) bytes *= static_cast<uint64_t>(size);
     return bytes;
+}
+
+void check_size(ElementType element, const std::vector<int64_t>& shape) {
+    uint64_t bytes = size_of(element);
+    for (const int64_t size : shape) {
+        if (size < 1 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(size), &bytes) ||
+            bytes > kMaxBytes) {
+            throw Error("a tensor of shape " + shape_text(shape) + ": out of range");
+        }
+    }
 }
 
 const char* name_of(Type::Kind kind) {
@@ -187,26 +199,25 @@ uint32_t Declarations::resource(uint32_t variable, uint32_t tensor_type) const {
     }
     for (const Binding& b : segment_.bindings) {
         if (b.set != set->second || b.binding != binding->second) continue;
-        check_resource(b.resource, declared);
+        check_resource(b.resource, declared.element, declared.shape);
         return b.resource;
     }
     throw Error(what + ": the segment binds nothing to set " + text(set->second) + ", binding " +
                 text(binding->second));
 }
 
-void Declarations::check_resource(uint32_t resource, const Type& type) const {
+void Declarations::check_resource(uint32_t resource, ElementType element,
+                                  const std::vector<int64_t>& shape) const {
     const Resource& r = program_.resources[resource];
-    const auto element = element_of(r.format);
+    const auto held = element_of(r.format);
     // Vulkan has no tensors of rank 0.
     const bool same_shape =
-        r.shape == type.shape || (type.shape.empty() && r.shape == std::vector<int64_t>{1});
-    const bool fits = segment_.sample ? same_shape || r.shape.size() == type.shape.size()
-                                      : same_shape && r.bytes == bytes_of(type);
-    if (element != type.element || !fits) {
+        may_be_one(r.shape, shape) || (shape.empty() && r.shape == std::vector<int64_t>{1});
+    const bool fits = same_shape || (segment_.sample && r.shape.size() == shape.size());
+    if (held != element || !fits) {
         throw Error("resource " + text(resource) + " is " +
-                    (element ? vgf::name_of(*element) : "of another format ") +
-                    shape_text(r.shape) + ", and the code wants " +
-                    type_text(type.element, type.shape));
+                    (held ? vgf::name_of(*held) : "of another format ") + shape_text(r.shape) +
+                    ", and the code wants " + type_text(element, shape));
     }
 }
 
@@ -237,10 +248,17 @@ void Declarations::read_scalar_type(const Instruction& instruction) {
 }
 
 void Declarations::read_tensor_type(const Instruction& instruction) {
-    instruction.check_count(5);
+    const bool ranked = instruction.count() == 4;
+    if (!ranked) instruction.check_count(5);
     const Type& element = type(instruction[2], Type::Kind::kScalar);
     const uint32_t rank = index(instruction[3]);
     if (rank > kMaxRank) throw Error("a tensor of rank " + text(rank) + "; 6 is the most");
+    Type tensor{Type::Kind::kTensor, element.element, {}, {}, 0};
+    if (ranked) {
+        tensor.shape.assign(rank, -1);
+        add_type(instruction[1], std::move(tensor));
+        return;
+    }
     const ConstantValue* const sizes = constant(instruction[4]);
     if (sizes == nullptr) throw Error("a tensor whose shape is no constant");
     const Type& list = type(sizes->type);
@@ -248,17 +266,12 @@ void Declarations::read_tensor_type(const Instruction& instruction) {
         list.shape[0] != rank) {
         throw Error("a tensor of rank " + text(rank) + " whose shape is no array of so many i32");
     }
-    Type tensor{Type::Kind::kTensor, element.element, {}, {}, 0};
-    uint64_t bytes = size_of(element.element);
     for (size_t i = 0; i < rank; ++i) {
         int32_t size = 0;
         std::memcpy(&size, sizes->data.data() + i * sizeof(size), sizeof(size));
         tensor.shape.push_back(size);
-        if (size < 1 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(size), &bytes) ||
-            bytes > kMaxBytes) {
-            throw Error("a tensor of shape " + shape_text(tensor.shape) + ": out of range");
-        }
     }
+    check_size(tensor.element, tensor.shape);
     add_type(instruction[1], std::move(tensor));
 }
 

@@ -40,8 +40,9 @@ class Instruction {
 struct Type {
     enum class Kind : uint8_t { kScalar, kTensor, kArray, kStruct, kPointer, kGraph };
     Kind kind;
-    ElementType element;         ///< of a scalar, a tensor or an array
-    std::vector<int64_t> shape;  ///< of a tensor or an array; empty for a scalar
+    ElementType element;  ///< of a scalar, a tensor or an array
+    /// Of a tensor or an array; empty for a scalar. Sizes of -1: only the tensor's rank is known.
+    std::vector<int64_t> shape;
     /// Ids of types: of a struct's tensors, of what is pointed to, of what a graph takes and gives.
     std::vector<uint32_t> members;
     uint32_t inputs;  ///< of a graph: how many members it takes
@@ -82,6 +83,9 @@ class Declarations {
     /// A variable's resource. Throws Error if the segment binds none, or if it does not hold a
     /// tensor of this type.
     uint32_t resource(uint32_t variable, uint32_t tensor_type) const;
+    /// Throws Error unless a resource holds tensors of this type.
+    void check_resource(uint32_t resource, ElementType element,
+                        const std::vector<int64_t>& shape) const;
 
   private:
     void add_type(uint32_t id, Type type);
@@ -97,7 +101,6 @@ class Declarations {
     void add_constant(uint32_t id, uint32_t type, std::vector<uint8_t> data);
     /// The bytes of a constant that the module spells out, which count towards the limit.
     uint64_t inline_bytes(const Type& type);
-    void check_resource(uint32_t resource, const Type& type) const;
 
     const Program& program_;
     const Segment& segment_;
@@ -113,8 +116,10 @@ class Declarations {
     std::unordered_map<uint32_t, uint32_t> bindings_;
 };
 
-/// Of a scalar, a tensor or an array.
+/// Of a scalar, a tensor or an array. Throws Error: of a tensor whose rank alone is known.
 uint64_t bytes_of(const Type& type);
+/// Throws Error if a tensor has a size less than 1, or too many bytes.
+void check_size(ElementType element, const std::vector<int64_t>& shape);
 const char* name_of(Type::Kind kind);
 
 /// "fp32[1, 8]".

@@ -5,6 +5,7 @@
 #include <spirv/unified1/spirv.hpp>
 
 #include "../shape_text.hpp"
+#include "../unknown_sizes.hpp"
 #include "check_operator.hpp"
 #include "declarations.hpp"
 
@@ -166,9 +167,13 @@ class Reader {
         if (!inputs_.insert(index).second)
             throw Error("graph input " + text(index) + " is read twice");
         const uint32_t tensor = add_tensor(i[1]);
-        check_port(tensor, type_->members[index], "graph input " + text(index));
-        graph_.inputs.push_back(
-            {tensor, declared_.resource(interface_[index], type_->members[index])});
+        const std::string what = "graph input " + text(index);
+        check_port(tensor, type_->members[index], what);
+        const uint32_t resource = declared_.resource(interface_[index], type_->members[index]);
+        std::vector<int64_t>& shape = graph_.tensors[tensor].shape;
+        if (is_open(shape)) shape = program_.resources[resource].shape;
+        if (is_open(shape)) throw Error(what + " has the unknown size " + shape_text(shape));
+        graph_.inputs.push_back({tensor, resource});
         define(i[2], {false, {tensor}});
     }
 
@@ -181,6 +186,8 @@ class Reader {
         const uint32_t tensor = tensor_of(i[1]);
         check_port(tensor, type, "graph output " + text(index));
         const uint32_t resource = declared_.resource(interface_[type_->inputs + index], type);
+        const Tensor& given = graph_.tensors[tensor];
+        declared_.check_resource(resource, given.type, given.shape);
         if (!outputs_.emplace(index, GraphPort{tensor, resource}).second) {
             throw Error("graph output " + text(index) + " is set twice");
         }
@@ -189,7 +196,7 @@ class Reader {
     void check_port(uint32_t tensor, uint32_t type, const std::string& what) const {
         const Tensor& given = graph_.tensors[tensor];
         const Type& wanted = declared_.type(type, Type::Kind::kTensor);
-        if (given.type != wanted.element || given.shape != wanted.shape) {
+        if (given.type != wanted.element || !may_be_one(given.shape, wanted.shape)) {
             throw Error(what + " is " + type_text(given.type, given.shape) +
                         ", and the graph's type says " + type_text(wanted.element, wanted.shape));
         }
@@ -243,7 +250,7 @@ class Reader {
                 value.tensors.push_back(add_tensor(i[1]));
             }
             op.results = value.tensors;
-            check_operator(graph_, op);
+            infer_operator(graph_, op);
             define(i[2], std::move(value));
         } catch (const Error& error) {
             throw Error(what + name + ": " + error.what());

@@ -47,6 +47,21 @@ std::vector<uint8_t> part_of(const std::vector<uint8_t>& all, const std::vector<
     }
 }
 
+Graph read_sample(const Program& program, const Sample& sample, const std::string& where) {
+    Segment segment = program.segments[0];
+    segment.sample = true;
+    if (sample.shapes.empty()) {
+        segment.code = sample.code.data();
+        segment.code_words = sample.code.size();
+        segment.entry_point = sample.entry_point;
+        return read_graph(program, segment, where + ", sample");
+    }
+    Program at;
+    at.resources = program.resources;
+    for (const auto& [resource, shape] : sample.shapes) at.resources[resource].shape = shape;
+    return read_graph(at, segment, where + " at the sizes " + shape_text(sample.values));
+}
+
 }  // namespace
 
 SizedGraph::SizedGraph(const Program& program, const std::string& where)
@@ -56,12 +71,7 @@ SizedGraph::SizedGraph(const Program& program, const std::string& where)
     graph_ = read_graph(program, program.segments[0], where);
     std::vector<Graph> samples;
     for (const Sample& sample : program.samples) {
-        Segment segment = program.segments[0];
-        segment.code = sample.code.data();
-        segment.code_words = sample.code.size();
-        segment.entry_point = sample.entry_point;
-        segment.sample = true;
-        samples.push_back(read_graph(program, segment, where + ", sample"));
+        samples.push_back(read_sample(program, sample, where));
         points_.push_back(sample.values);
     }
     try {

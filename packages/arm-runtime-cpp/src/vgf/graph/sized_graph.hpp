@@ -22,9 +22,10 @@ class SizedGraph {
     /// reaches has been checked again. Throws Error: TOSA has no such graph.
     Graph& at(const std::vector<int64_t>& values);
 
-    /// The dimensions of a tensor that the graph takes or gives.
-    const std::vector<SizeExpression>& shape(uint32_t resource) const {
-        return shapes_.at(resource);
+    /// The dimensions of a tensor that the graph takes or gives; null of another resource.
+    const std::vector<SizeExpression>* shape(uint32_t resource) const {
+        const auto found = shapes_.find(resource);
+        return found == shapes_.end() ? nullptr : &found->second;
     }
 
   private:

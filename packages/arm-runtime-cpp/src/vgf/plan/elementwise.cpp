@@ -224,6 +224,8 @@ bool is_float(ElementType type) {
            type == ElementType::kFloat32;
 }
 
+const char* floats_of(ElementType type) { return is_float(type) ? name_of(type) : ""; }
+
 uint32_t type_code(ElementType type) {
     switch (type) {
         case ElementType::kBool:

@@ -159,6 +159,7 @@ bool plan_gemm(Planner& planner) {
     Group& group = planner.begin("gemm");  // from here on, no tensor is added
     const Graph& graph = planner.graph();
     const Tensor& x = graph.tensors[input];
+    group.floats = floats_of(type);
     const Tensor w = with_channels(planner.operand(6), channels);
     const Tensor& y = planner.result();
     const int64_t filters = y.shape[3];
@@ -214,6 +215,7 @@ bool plan_matmul_gemm(Planner& planner) {
     const uint32_t vector = ragged ? 2 : vector_of(k * element);
     const int64_t steps = (k * element + int64_t{4} * vector - 1) / (int64_t{4} * vector);
     Group& group = planner.begin("gemm");
+    group.floats = floats_of(a.type);
     group.specialization = {
         {kTypeId, type_code(a.type)},  {kVectorId, vector}, {kPointwiseId, 1}, {kBRowsId, 1},
         {kRaggedId, ragged ? 1U : 0U}, {kHasBiasId, 0}};
@@ -250,6 +252,7 @@ bool plan_depthwise(Planner& planner) {
     if (integers && graph.integer(op, 9) != 0) return false;
 
     Group& group = planner.begin("depthwise");
+    group.floats = floats_of(x.type);
     group.specialization = {{kTypeId, type_code(x.type)},
                             {21, static_cast<uint32_t>(w.shape[0])},
                             {22, static_cast<uint32_t>(w.shape[1])}};

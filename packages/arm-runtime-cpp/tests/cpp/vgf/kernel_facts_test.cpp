@@ -24,8 +24,9 @@ TEST_F(KernelFactsFile, AreThereAgain) {
     EXPECT_EQ(facts.choice("gemm", "1,").variant, 0U);
     EXPECT_EQ(facts.test("gemm", true), Verdict::kUnknown);
     facts.set_choice("gemm", "1,", {3, 10});
-    facts.set_test("gemm", true, false);
-    facts.set_test("gemm", false, true);
+    facts.set_test("gemm", true, "", false);
+    facts.set_test("gemm", false, "", true);
+    facts.set_test("gemm", false, "fp16", true);
     facts.save();
     const KernelFacts again(file_);
     EXPECT_EQ(again.choice("gemm", "1,").variant, 3U);
@@ -33,12 +34,14 @@ TEST_F(KernelFactsFile, AreThereAgain) {
     EXPECT_EQ(again.choice("gemm", "2,").tried, 1U);
     EXPECT_EQ(again.test("gemm", true), Verdict::kFailed);
     EXPECT_EQ(again.test("gemm", false), Verdict::kPassed);
+    EXPECT_EQ(again.test("gemm", false, "fp16"), Verdict::kPassed);
+    EXPECT_EQ(again.test("gemm", false, "fp32"), Verdict::kUnknown);
     EXPECT_EQ(again.note(), "; without gemm+dot, which this driver computes wrongly");
 }
 
 TEST_F(KernelFactsFile, OfOtherCodeOrNoneAreIgnored) {
     KernelFacts known(file_);
-    known.set_test("gemm", false, false);
+    known.set_test("gemm", false, "", false);
     known.save();
     const std::vector<char> data = file_.read();
     const std::string whole(data.begin(), data.end());

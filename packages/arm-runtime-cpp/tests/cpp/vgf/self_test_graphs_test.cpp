@@ -4,32 +4,52 @@
 
 #include <algorithm>
 
+#include "vgf/graph/check_operator.hpp"
 #include "vgf/kernels/steps.h"
 #include "vgf/plan/plan.hpp"
 
 namespace arm_runtime::vgf {
 namespace {
 
-TEST(SelfTestGraphs, RunOnTheirKernels) {
-    for (const char* const kernel :
-         {"convolution", "copy", "depthwise", "elementwise", "fft", "gather", "gemm", "pool",
-          "reduce", "resize", "row", "scatter", "transpose"}) {
-        TestGraph test = test_graph(kernel);
-        ResourceSlots slots;
-        for (const Bytes& data : test.inputs) {
-            slots.push_back({BUFFER_INPUTS, slots.size() << 20, data.size()});
-        }
-        for (const Bytes& data : test.outputs) {
-            slots.push_back({BUFFER_OUTPUTS, slots.size() << 20, data.size()});
-        }
-        Plan plan;
-        make_plan(test.graph, slots, {}, 0, plan);
-        const auto& dispatches = plan.dispatches;
-        EXPECT_TRUE(std::any_of(dispatches.begin(), dispatches.end(), [&](const Dispatch& d) {
-            return std::string(d.kernel) == kernel;
-        })) << kernel;
+/// Plans the graph of a kernel's self-test, which must run on it, for this type.
+void run_on(const std::string& kernel, const std::string& floats) {
+    TestGraph test = test_graph(kernel, floats);
+    for (const Operator& op : test.graph.operators) {
+        if (floats.empty()) continue;  // those of integers spell some attributes as lists
+        EXPECT_NO_THROW(check_operator(test.graph, op)) << kernel << floats;
     }
-    EXPECT_THROW(test_graph("warp"), Error);
+    ResourceSlots slots;
+    for (const Bytes& data : test.inputs) {
+        slots.push_back({BUFFER_INPUTS, slots.size() << 20, data.size()});
+    }
+    for (const Bytes& data : test.outputs) {
+        slots.push_back({BUFFER_OUTPUTS, slots.size() << 20, data.size()});
+    }
+    Plan plan;
+    make_plan(test.graph, slots, {}, 0, plan);
+    const auto& dispatches = plan.dispatches;
+    EXPECT_TRUE(
+        std::any_of(dispatches.begin(), dispatches.end(),
+                    [&](const Dispatch& d) { return d.kernel == kernel && d.floats == floats; }))
+        << kernel << floats;
+}
+
+TEST(SelfTestGraphs, RunOnTheirKernels) {
+    struct Row {
+        const char* kernel;
+        std::vector<std::string> floats = {""};
+    };
+    const std::vector<std::string> all = {"", "fp32", "fp16", "bf16"};
+    const Row rows[] = {
+        {"convolution", all}, {"copy"}, {"depthwise", all}, {"elementwise"}, {"fft"}, {"gather"},
+        {"gemm", all},        {"pool"}, {"reduce"},         {"resize"},      {"row"}, {"scatter"},
+        {"transpose"}};
+    for (const Row& row : rows) {
+        for (const std::string& floats : row.floats) run_on(row.kernel, floats);
+    }
+    EXPECT_THROW(test_graph("warp", ""), Error);
+    EXPECT_THROW(test_graph("gemm", "fp64"), Error);
+    EXPECT_THROW(test_graph("pool", "fp32"), Error);
 }
 
 }  // namespace

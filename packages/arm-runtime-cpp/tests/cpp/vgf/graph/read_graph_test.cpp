@@ -86,6 +86,14 @@ TEST(ReadGraph, AnOperator) {
     EXPECT_FALSE(graph.result(add).constant);
 }
 
+TEST(ReadGraph, AnOperatorSaysTheShapeOfAResultWhoseRankAloneIsKnown) {
+    Variant v;
+    v.declarations = op(spv::OpTypeTensorARM, {50, 2, kOne});
+    v.body = op(spv::OpExtInst, {50, kResult, kSet, TOSAADD, kInput, kInput});
+    const Graph graph = read(code(v));
+    EXPECT_EQ(graph.result(graph.operators.at(0)).shape, std::vector<int64_t>{4});
+}
+
 TEST(ReadGraph, AConstantIsOneTensorHoweverOftenItIsUsed) {
     Variant v;
     v.declarations = joined(op(spv::OpConstant, {2, 30, 0xFFFFFFFD}),
@@ -184,6 +192,12 @@ TEST(ReadGraph, SaysWhatIsWrong) {
         {"operator 0 (SUB): id 99 is no value defined before",
          body(call(kType, kSet, TOSASUB, kInput, 99))},
         {"operator 0 (SUB): id 6 is an array, no tensor", body(call(kType, kSet, TOSASUB, kInput, 6))},
+        {"operator 0 (SUB): its result has shape [4], and the code says [-1, -1, -1, -1]",
+         [&] {
+             Variant v = body(call(50, kSet, TOSASUB, kInput, kInput));
+             v.declarations = op(spv::OpTypeTensorARM, {50, 2, 4});
+             return v;
+         }()},
         {"operator 0 (SUB): its types are i32 i32 fp32",
          body(call(kFloats, kSet, TOSASUB, kInput, kInput))},
         {"operator 0 (SUB): type 5 is of the kind array, not tensor",

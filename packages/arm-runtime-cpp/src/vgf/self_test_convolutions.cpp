@@ -1,0 +1,109 @@
+// Convolutions and a matrix product of integers, which floats hold exactly as well.
+#include <spirv/unified1/TOSA.001000.1.h>
+
+#include "self_test_writer.hpp"
+
+namespace arm_runtime::vgf {
+namespace {
+
+using Shape = TestGraphWriter::Shape;
+constexpr auto kI8 = ElementType::kInt8;
+constexpr auto kI32 = ElementType::kInt32;
+
+/// Of floats, numbers below `limit`: every sum fits the 8 bits that a bfloat16 has.
+Numbers numbers_of(ElementType type, int64_t count, int64_t seed, int64_t limit) {
+    Numbers out = some(count, seed);
+    if (type == kI8) return out;
+    for (int64_t& number : out) number %= limit;
+    return out;
+}
+
+/// What sums are added up in, and results of int8 have.
+ElementType sum_of(ElementType type) { return type == kI8 ? kI32 : type; }
+
+/// 3 x 3, padded by one, of int8 with a zero point.
+void add_convolution(TestGraphWriter& writer, ElementType type, int64_t filters, bool depthwise) {
+    constexpr int64_t kHeight = 5, kWidth = 4, kChannels = 8, kTaps = 9;
+    const int64_t zero = type == kI8 ? 3 : 0;
+    const int64_t per_tap = depthwise ? 1 : kChannels;
+    const Numbers x = numbers_of(type, kHeight * kWidth * kChannels, 1, 2);
+    const Numbers w = numbers_of(type, filters * kTaps * per_tap, 2, 3);
+    const Numbers bias = numbers_of(type, filters, 3, 4);
+    Numbers wanted;
+    for (int64_t at = 0; at < kHeight * kWidth * filters; ++at) {
+        const int64_t filter = at % filters;
+        int64_t sum = bias[static_cast<size_t>(filter)];
+        for (int64_t i = 0; i < kTaps * per_tap; ++i) {
+            const int64_t tap = i / per_tap;
+            const int64_t row = at / filters / kWidth + tap / 3 - 1;
+            const int64_t column = at / filters % kWidth + tap % 3 - 1;
+            if (row < 0 || row >= kHeight || column < 0 || column >= kWidth) continue;
+            const int64_t channel = depthwise ? filter : i % per_tap;
+            const int64_t weight =
+                depthwise ? tap * filters + filter : filter * kTaps * per_tap + i;
+            sum += (x[static_cast<size_t>((row * kWidth + column) * kChannels + channel)] - zero) *
+                   w[static_cast<size_t>(weight)];
+        }
+        wanted.push_back(sum);
+    }
+    const int64_t sum_type = type == kI8 ? 1 : 3;  // INT32, FP32
+    std::vector<uint32_t> operands = {writer.numbers({1, 1, 1, 1}), writer.numbers({1, 1}),
+                                      writer.numbers({1, 1}), writer.constant(kI32, {}, {sum_type}),
+                                      writer.constant(ElementType::kBool, {}, {0})};
+    operands.push_back(writer.input(type, {1, kHeight, kWidth, kChannels}, x));
+    const Shape shape = depthwise ? Shape{3, 3, filters, 1} : Shape{filters, 3, 3, kChannels};
+    operands.push_back(writer.constant(type, shape, w));
+    operands.push_back(writer.constant(sum_of(type), {filters}, bias));
+    operands.push_back(writer.constant(type, {1}, {zero}));
+    operands.push_back(writer.constant(type, {1}, {0}));
+    writer.output(writer.add(depthwise ? TOSADEPTHWISE_CONV2D : TOSACONV2D, operands, sum_of(type),
+                             {1, kHeight, kWidth, filters}),
+                  wanted);
+}
+
+/// Of two batches.
+void add_product(TestGraphWriter& writer, ElementType type) {
+    constexpr int64_t kBatches = 2, kRows = 3, kTerms = 16, kColumns = 8;
+    const Numbers a = numbers_of(type, kBatches * kRows * kTerms, 4, 4);
+    const Numbers b = numbers_of(type, kBatches * kTerms * kColumns, 5, 5);
+    Numbers wanted;
+    for (int64_t at = 0; at < kBatches * kRows * kColumns; ++at) {
+        const int64_t row = at / kColumns;
+        int64_t sum = 0;
+        for (int64_t i = 0; i < kTerms; ++i) {
+            const int64_t other = (row / kRows * kTerms + i) * kColumns + at % kColumns;
+            sum += a[static_cast<size_t>(row * kTerms + i)] * b[static_cast<size_t>(other)];
+        }
+        wanted.push_back(sum);
+    }
+    const uint32_t zero = writer.constant(type, {1}, {0});
+    const std::vector<uint32_t> operands = {writer.input(type, {kBatches, kRows, kTerms}, a),
+                                            writer.input(type, {kBatches, kTerms, kColumns}, b),
+                                            zero, zero};
+    writer.output(writer.add(TOSAMATMUL, operands, sum_of(type), {kBatches, kRows, kColumns}),
+                  wanted);
+}
+
+}  // namespace
+
+TestGraph test_convolution(ElementType type) {
+    TestGraphWriter writer;
+    add_convolution(writer, type, 5, false);
+    return writer.done();
+}
+
+TestGraph test_depthwise(ElementType type) {
+    TestGraphWriter writer;
+    add_convolution(writer, type, 8, true);
+    return writer.done();
+}
+
+TestGraph test_gemm(ElementType type) {
+    TestGraphWriter writer;
+    add_convolution(writer, type, 8, false);
+    // Matrix products of other types have the kernel `convolution`.
+    if (type == kI8 || type == ElementType::kFloat32) add_product(writer, type);
+    return writer.done();
+}
+
+}  // namespace arm_runtime::vgf
