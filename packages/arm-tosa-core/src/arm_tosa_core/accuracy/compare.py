@@ -15,6 +15,7 @@ from ..compat.torch import tree_leaves
 from ..lowering.exported_program import is_dequantize, is_quantize, mutable, source_line
 from ..lowering.operator_names import canonical
 from ..quantize.bias_correction import Floating, Sample
+from .task_metric import Calls, Metric
 
 _BINS = 64
 
@@ -56,21 +57,47 @@ class OperatorError:
 
 
 @dataclass
+class OutputError:
+    """One output's result, over all samples.
+
+    Args:
+        name: its key in the dictionary that the model returns, else that of the node that gives it.
+        sqnr_db: against float, dB; None for integers.
+        equal: fraction of the integers, such as the classes of an ``argmax``, that are the same; None for real numbers.
+    """
+
+    name: str
+    sqnr_db: float | None
+    equal: float | None
+
+
+@dataclass
 class Comparison:
     """A quantized model against float.
 
     Args:
-        sqnr_db: of all outputs that are real numbers together; None if there is none.
-        equal: fraction of the numbers of the other outputs, such as the classes of an ``argmax``, that are the same;
-            None if there is none.
+        outputs: one figure per output, in the order of the model.
         operators: in the order of the network.
         samples: how many calls were compared.
+        metric: of the user's function for the quantized model; None without one.
+        float_metric: the same for the float model.
     """
 
-    sqnr_db: float | None
-    equal: float | None
+    outputs: list[OutputError]
     operators: list[OperatorError]
     samples: int
+    metric: float | None = None
+    float_metric: float | None = None
+
+    @property
+    def sqnr_db(self) -> float | None:
+        """The least of all outputs that are real numbers; None if there is none."""
+        return min((o.sqnr_db for o in self.outputs if o.sqnr_db is not None), default=None)
+
+    @property
+    def equal(self) -> float | None:
+        """The least of all outputs that are integers; None if there is none."""
+        return min((o.equal for o in self.outputs if o.equal is not None), default=None)
 
     def worst(self) -> list[OperatorError]:
         """The operators, the least SQNR first."""
@@ -85,7 +112,12 @@ def decibels(signal: float, noise: float) -> float:
 
 
 def compare(
-    prepared: GraphModule, converted: GraphModule, samples: Iterable[Sample], *, operators: bool = True
+    prepared: GraphModule,
+    converted: GraphModule,
+    samples: Iterable[Sample],
+    *,
+    operators: bool = True,
+    metric: Metric | None = None,
 ) -> Comparison:
     """Runs both graphs on the same samples.
 
@@ -94,10 +126,12 @@ def compare(
         converted: what ``convert_pt2e`` made of a copy of it; equal operators have equal names.
         samples: calls of the model.
         operators: also look at every operator, not only at the outputs.
+        metric: also ask this about the outputs; they are kept for all samples.
     """
     rows: dict[str, _Row] = {}
-    total, real = _Power(), False
-    count = same = others = 0
+    calls = Calls()
+    ends = [_Output(name) for name in output_names(prepared)]
+    count = 0
     exact = _Recorder(prepared, {n.name: n for n in prepared.graph.nodes if operators and _computes(n)})
     seen = _results(converted, exact.wanted)
     noisy = _Recorder(converted, {node.name: node for node in seen.values()})
@@ -108,15 +142,33 @@ def compare(
             if name in floats:
                 row = rows.setdefault(name, _Row(exact.wanted[name], node))
                 row.add(floats[name], integers[node.name])
-        for a, b in zip(wanted, got, strict=True):
-            if a.is_floating_point():
-                total.add(a, b)
-            else:
-                same, others = same + int((a == b).sum()), others + a.numel()
-        real |= any(a.is_floating_point() for a in wanted)
+        for end, a, b in zip(ends, wanted, got, strict=True):
+            if isinstance(a, torch.Tensor):
+                end.add(a, b)
+        if metric is not None:
+            calls.add(*(prepared.graph.process_outputs(flat) for flat in (wanted, got)), args, kwargs)
         count += 1
-    equal = same / others if others else None
-    return Comparison(total.sqnr if real else None, equal, [row.finish() for row in rows.values()], count)
+    made = Comparison([end.finish() for end in ends if end.count], [row.finish() for row in rows.values()], count)
+    if metric is not None:
+        made.metric, made.float_metric = calls.score(metric), calls.score_of_float(metric)
+    return made
+
+
+def output_names(prepared: GraphModule) -> list[str]:
+    """Of each output: its key, if the model returns a dictionary, else the node that gives it."""
+    (output,) = prepared.graph.find_nodes(op="output")
+    leaves = list(tree_leaves(output.args[0]))
+    made = prepared.graph.process_outputs(leaves)
+    if isinstance(made, Mapping) and len(made) == len(leaves):
+        return [str(key) for key in made]
+    return [_source(leaf).name if isinstance(leaf, Node) else str(leaf) for leaf in leaves]
+
+
+def _source(node: Node) -> Node:
+    """What an observer looks at; any other node itself."""
+    while node.op == "call_module" and node.name.startswith("activation_post_process"):
+        node = node.all_input_nodes[0]
+    return node
 
 
 class _Recorder(Floating):
@@ -127,15 +179,15 @@ class _Recorder(Floating):
         self.wanted = wanted
         self.kept: dict[str, torch.Tensor] = {}
 
-    def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[list[torch.Tensor], dict[str, Any]]:
-        """The outputs, and the results that were wanted."""
+    def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The outputs, flat, and the results that were wanted."""
         self.kept = {}
         module = self.module
         assert isinstance(module, GraphModule)
         flat = tree_leaves((args, dict(kwargs)))
         with torch.no_grad():
             outputs = self.run(*flat, enable_io_processing=False)
-        return [t for t in tree_leaves(outputs) if isinstance(t, torch.Tensor)], self.kept
+        return list(tree_leaves(outputs)), self.kept
 
     def run_node(self, n: Node) -> Any:
         result = super().run_node(n)
@@ -175,6 +227,28 @@ class _Power:
     @property
     def sqnr(self) -> float:
         return decibels(self.signal, self.noise)
+
+
+class _Output:
+    """Sums up one output."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.power = name, _Power()
+        self.real = False
+        self.same = self.count = 0
+
+    def add(self, exact: torch.Tensor, noisy: torch.Tensor) -> None:
+        self.real = exact.is_floating_point()
+        self.count += exact.numel()
+        if self.real:
+            self.power.add(exact, noisy)
+        else:
+            self.same += int((exact == noisy).sum())
+
+    def finish(self) -> OutputError:
+        if self.real:
+            return OutputError(self.name, self.power.sqnr, None)
+        return OutputError(self.name, None, self.same / self.count if self.count else None)
 
 
 class _Row:

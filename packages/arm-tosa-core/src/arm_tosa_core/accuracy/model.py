@@ -17,6 +17,7 @@ from ..quantize.post_training import quantize_program
 from ..support.errors import UsageError
 from .compare import Comparison, compare
 from .scheme import Scheme
+from .task_metric import Metric
 
 #: Called with what is being done, the step and the number of steps.
 Progress = Callable[[str, int, int], None]
@@ -42,6 +43,7 @@ class Model:
         program: of ``torch.export``, in float.
         spec: what it is compiled for.
         calibration, evaluation: calls of the model.
+        metric: what judges outputs in place of the SQNR; see ``task_metric.Metric``.
     """
 
     def __init__(
@@ -51,12 +53,14 @@ class Model:
         calibration: Sequence[Sample],
         evaluation: Sequence[Sample],
         progress: Progress = silent,
+        metric: Metric | None = None,
     ) -> None:
         if not calibration or not evaluation:
             raise UsageError("there is no sample to calibrate with" if not calibration else "no sample to judge with")
         self.program, self.spec = program, spec
         self.calibration, self.evaluation = calibration, evaluation
         self.progress = progress
+        self.metric = metric
 
     def quantize(self, scheme: Scheme) -> Quantized:
         """Calibrates and converts under a scheme."""
@@ -69,17 +73,26 @@ class Model:
         )
         return Quantized(scheme, made.prepared, made.converted)
 
-    def compare(self, quantized: Quantized) -> Comparison:
-        """Per operator and end to end, on the evaluation data."""
-        return compare(quantized.prepared, quantized.converted, self.evaluation)
+    def compare(self, quantized: Quantized, *, operators: bool = True) -> Comparison:
+        """Per output, and per operator if asked, on the evaluation data; the metric with it."""
+        return compare(
+            quantized.prepared, quantized.converted, self.evaluation, operators=operators, metric=self.metric
+        )
 
-    def sqnr(self, quantized: Quantized) -> float:
-        """End to end, dB, on the evaluation data.
+    def figure(self, comparison: Comparison) -> float:
+        """What the search makes as large as it can: the metric, or the SQNR of the worst output, dB.
 
         Raises:
-            UsageError: the model gives no real numbers.
+            UsageError: there is no metric and the model gives no real numbers.
         """
-        return real(compare(quantized.prepared, quantized.converted, self.evaluation, operators=False).sqnr_db)
+        if comparison.metric is not None:
+            return comparison.metric
+        if comparison.sqnr_db is None:
+            raise UsageError(
+                "the search compares real outputs, and the model gives integers only: give a model that returns "
+                "the scores as well"
+            )
+        return comparison.sqnr_db
 
     def cost(self, quantized: Quantized) -> Mapping[str, float]:
         """What the target's compiler estimates of the delegates, added up: cycles, memory in KiB.
@@ -100,15 +113,6 @@ class Model:
             for name, number in target.estimate(serialize(region.graph, target.tosa_spec)).items():
                 total[name] = total.get(name, 0.0) + number
         return total
-
-
-def real(sqnr_db: float | None) -> float:
-    """The figure; one that is none is the user's to mend."""
-    if sqnr_db is None:
-        raise UsageError(
-            "--budget compares real outputs, and the model gives integers only: give a model that returns the scores"
-        )
-    return sqnr_db
 
 
 def leaves(arguments: Any) -> list[torch.Tensor]:

@@ -16,7 +16,7 @@ from ..quantize.bias_correction import Sample
 from ..quantize.composites import WHOLE
 from ..support.errors import UsageError
 from .compare import Comparison, OperatorError
-from .model import Model, Quantized, leaves, real
+from .model import Model, Quantized, leaves
 from .scheme import Scheme
 
 _WIDE = "int16x8"
@@ -120,7 +120,7 @@ def search(model: Model, int8: Quantized, comparison: Comparison, budget: Budget
         known = ", ".join(sorted(costs)) or "nothing is delegated to it"
         raise UsageError(f"the target estimates no {budget.figure!r}; it has: {known}")
     limit = budget.limit(costs[budget.figure])
-    first = Point(int8.scheme, (), real(comparison.sqnr_db), costs[budget.figure])
+    first = Point(int8.scheme, (), model.figure(comparison), costs[budget.figure])
     if first.cost > limit:
         name = int8.scheme.scheme
         raise UsageError(f"{name} as it is takes {first.cost:g} {budget.figure}, and the budget is {limit:g}")
@@ -137,7 +137,9 @@ def search(model: Model, int8: Quantized, comparison: Comparison, budget: Budget
         model.progress("trying schemes", len(points), 2 + len(ranked).bit_length())
         quantized = model.quantize(scheme)
         names = tuple(unit.name for unit in chosen)
-        point = Point(scheme, names, model.sqnr(quantized), model.cost(quantized)[budget.figure])
+        point = Point(
+            scheme, names, model.figure(model.compare(quantized, operators=False)), model.cost(quantized)[budget.figure]
+        )
         points.append(point)
         return point
 

@@ -14,14 +14,14 @@ from ..plugin import entry_points as plugins
 from ..support.atomic_files import require_writable, write_atomic
 from ..support.errors import UsageError
 from .calibration import samples
-from .model import load_program
+from .model import load_function, load_program
 from .options import Options, TargetName, compile_spec_for, parse_options
 from .progress import progress
 from .quantize import is_quantized
 from .report import Result, say, table
 
 if TYPE_CHECKING:
-    from ..accuracy.compare import Comparison, OperatorError
+    from ..accuracy.compare import Comparison, OperatorError, OutputError
     from ..accuracy.search import Search
 
 _SHOWN = 20
@@ -36,6 +36,13 @@ def accuracy(
     budget: Annotated[
         str | None,
         typer.Option(help="FIGURE=+N% or FIGURE=N, such as cycles=+10%: look for layers to keep in 16 bits."),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="file.py:function, called with the outputs in float, those quantized, and the samples, one of each "
+            "per call: a number, higher is better, that judges in place of the SQNR."
+        ),
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the report as one .html page.")] = None,
     config: Annotated[
@@ -54,6 +61,7 @@ def accuracy(
     spec = compile_spec_for(plugins.target(target), parse_options(option))
     if not spec.tosa_spec.support_integer():
         raise UsageError(f"target {target!r} takes {spec.tosa_spec}, which has no integers to quantize to")
+    judge = None if metric is None else load_function(metric, "--metric")
     program = load_program(model)
     if is_quantized(program):
         raise UsageError(f"{model} is quantized already: give the float model")
@@ -65,7 +73,8 @@ def accuracy(
     wanted = None if budget is None else parse_budget(budget)
     chosen = read_scheme(Path(scheme)) if scheme.endswith(".json") else Scheme(scheme)
     with progress() as shown:
-        judged = Model(program, spec, list(samples(calibration, program)), list(samples(evaluate, program)), shown)
+        data = (list(samples(path, program)) for path in (calibration, evaluate))
+        judged = Model(program, spec, *data, progress=shown, metric=judge)
         quantized = judged.quantize(chosen)
         comparison = judged.compare(quantized)
         found = None if wanted is None else search(judged, quantized, comparison, wanted)
@@ -95,6 +104,9 @@ def _data(comparison: Comparison, found: Search | None) -> dict[str, Any]:
     data: dict[str, Any] = {
         "sqnr_db": None if comparison.sqnr_db is None else _finite(comparison.sqnr_db),
         "equal": comparison.equal,
+        "metric": comparison.metric,
+        "float_metric": comparison.float_metric,
+        "outputs": [_plain(asdict(output)) for output in comparison.outputs],
         "samples": comparison.samples,
         "operators": [_plain(asdict(row)) for row in comparison.worst()],
     }
@@ -119,12 +131,31 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def _of_the_worst(sqnr_db: float, comparison: Comparison) -> str:
+    """Which output the figure is of, if there are several."""
+    if len(comparison.outputs) < 2:
+        return ""
+    return f" (output {next(o.name for o in comparison.outputs if o.sqnr_db == sqnr_db)}, the worst)"
+
+
+def _output_figures(output: OutputError) -> tuple[str, str]:
+    return (
+        "" if output.sqnr_db is None else f"{output.sqnr_db:.1f}",
+        "" if output.equal is None else f"{100 * output.equal:.2f} %",
+    )
+
+
 def _show(console: Console, comparison: Comparison, found: Search | None) -> None:
     rows = comparison.worst()
-    figures = [] if comparison.sqnr_db is None else [f"SQNR {comparison.sqnr_db:.1f} dB end to end"]
+    figures = [] if comparison.metric is None else [f"metric {comparison.metric:g} (float {comparison.float_metric:g})"]
+    if comparison.sqnr_db is not None:
+        figures.append(f"SQNR {comparison.sqnr_db:.1f} dB end to end{_of_the_worst(comparison.sqnr_db, comparison)}")
     if comparison.equal is not None:
         figures.append(f"{100 * comparison.equal:.2f} % of the integers that come out are equal")
     console.print(", ".join([*figures, f"{comparison.samples} samples, {len(rows)} operators"]), markup=False)
+    if len(comparison.outputs) > 1:
+        ends = [(output.name, *_output_figures(output)) for output in comparison.outputs]
+        console.print(table("Outputs", ("output", "SQNR, dB", "equal"), ends))
     cells = [
         (
             f"{row.name}\n{row.operator}",

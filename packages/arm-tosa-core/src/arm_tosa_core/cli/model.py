@@ -7,6 +7,7 @@ import importlib.util
 import io
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,20 @@ def load_program(model: str) -> ExportedProgram:
         raise UsageError(f"cannot tell what {model!r} is; MODEL is {FORMS}")
     _require_cpu(model, {**program.state_dict, **_tensors(program.constants)})
     return program
+
+
+def load_function(text: str, option: str) -> Callable[..., Any]:
+    """The function that ``file.py:function`` names; what it raises becomes an error with its file and line.
+
+    Raises:
+        UsageError: no such file or function, or the file fails.
+    """
+    name, colon, function = text.rpartition(":")
+    path = Path(name)
+    if not colon or path.suffix != ".py":
+        raise UsageError(f"{option} {text!r}: write file.py:function")
+    found = _user_code(path, text, lambda: _function(path, function))
+    return lambda *args: _user_code(path, text, lambda: found(*args))
 
 
 def _load_pt2(path: Path) -> ExportedProgram:

@@ -32,6 +32,7 @@ def page(title: str, comparison: Comparison, found: Search | None, worst: int = 
     parts = [
         f"<h1>{html.escape(title)}</h1>",
         f"<p>End to end: {_whole(comparison)}, {comparison.samples} samples, {len(rows)} operators.</p>",
+        _outputs(comparison),
         "<h2>Error along the network</h2>",
         "<p>SQNR of each result in the quantized model (blue), and of its own rounding alone (orange). "
         "Where blue falls and orange does not, the error comes from before.</p>",
@@ -54,11 +55,26 @@ def page(title: str, comparison: Comparison, found: Search | None, worst: int = 
 
 def _whole(comparison: Comparison) -> str:
     figures = []
+    if comparison.metric is not None:
+        figures.append(f"metric <b>{comparison.metric:g}</b> (float {comparison.float_metric:g})")
     if comparison.sqnr_db is not None:
         figures.append(f"SQNR <b>{_number(comparison.sqnr_db)} dB</b> against float")
     if comparison.equal is not None:
         figures.append(f"<b>{100 * comparison.equal:.2f} %</b> of the integers equal")
     return ", ".join(figures)
+
+
+def _outputs(comparison: Comparison) -> str:
+    """A row per output, where there are several."""
+    if len(comparison.outputs) < 2:
+        return ""
+    lines = ["<h2>Outputs</h2><p>The worst decides.</p>"]
+    lines.append('<table><tr><th>output</th><th class="n">SQNR, dB</th><th class="n">equal</th></tr>')
+    for output in comparison.outputs:
+        equal = "–" if output.equal is None else f"{100 * output.equal:.2f} %"
+        lines.append(f"<tr><td><code>{html.escape(output.name)}</code></td>")
+        lines.append(f'<td class="n">{_number(output.sqnr_db)}</td><td class="n">{equal}</td></tr>')
+    return "".join([*lines, "</table>"])
 
 
 def _number(value: float | None, digits: int = 1) -> str:
