@@ -15,9 +15,9 @@ from cli_kit import error, ok, run
 
 from arm_tosa_core import TosaCompileSpec
 from arm_tosa_core.accuracy.compare import compare
+from arm_tosa_core.accuracy.goal import parse_budget
 from arm_tosa_core.accuracy.model import Model
 from arm_tosa_core.accuracy.scheme import Scheme, read_scheme
-from arm_tosa_core.accuracy.search import parse_budget
 from arm_tosa_core.plugin import entry_points as plugins
 from arm_tosa_core.plugin.target import Target
 from arm_tosa_core.quantize.config import get_symmetric_quantization_config
@@ -153,15 +153,15 @@ def test_budget(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert points[0]["units"] == [] and len(points) >= 3
     assert chosen["cost"] <= data["search"]["limit"] == pytest.approx(1.25 * points[0]["cost"])
     assert 0 < len(chosen["units"]) < max(len(point["units"]) for point in points)
-    assert chosen["sqnr_db"] > points[0]["sqnr_db"]
-    assert chosen["sqnr_db"] == max(p["sqnr_db"] for p in points if p["cost"] <= data["search"]["limit"])
+    assert chosen["value"] > points[0]["value"]
+    assert chosen["value"] == max(p["value"] for p in points if p["cost"] <= data["search"]["limit"])
     assert max(points, key=lambda point: point["cost"])["cost"] > data["search"]["limit"]
 
     _, judged = model(folder)
     again = judged.quantize(read_scheme(folder / "found.json"))
-    assert judged.compare(again).sqnr_db == pytest.approx(chosen["sqnr_db"])
+    assert judged.compare(again).sqnr_db == pytest.approx(chosen["value"])
     program = ok(*ARGUMENTS, "tosa-int", "--scheme", "found.json")
-    assert program["sqnr_db"] == pytest.approx(chosen["sqnr_db"])
+    assert program["sqnr_db"] == pytest.approx(chosen["value"])
 
 
 def test_a_budget_that_finds_nothing_fails_and_writes_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,11 +212,61 @@ def attention(folder: Path) -> Callable[[str], None]:
 def test_a_function_within_a_block_is_one_unit(
     attention: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its parts are in no module of their own, nor in the exported graph."""
+    """Its parts are in no module of their own, nor in the exported graph. Only the second call makes real numbers."""
     _with_cost(monkeypatch)
     attention(", self.block(x)")
     ok(*ARGUMENTS, "counting", "--budget", "cycles=+400%", "--config", "found.json")
-    assert read_scheme(Path("found.json")).nodes["scaled_dot_product_attention"] == "int16x8"
+    assert read_scheme(Path("found.json")).nodes["scaled_dot_product_attention_1"] == "int16x8"
+
+
+def test_max_drop(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cheapest that was measured and loses no more; what is written reproduces it."""
+    _with_cost(monkeypatch)
+    _, judged = model(folder)
+    exact = judged.compare(judged.quantize(Scheme("int16x8")), operators=False).sqnr_db
+    assert exact is not None
+    data = ok(*ARGUMENTS, "counting", "--max-drop", "8", "--config", "found.json", "-o", "report.html")
+    points = data["search"]["points"]
+    (chosen,) = [point for point in points if point["chosen"]]
+    assert data["search"]["least"] == pytest.approx(exact - 8) and data["search"]["limit"] is None
+    assert points[0]["value"] < exact - 8 <= chosen["value"]  # int8 does not keep it
+    assert chosen["cost"] == min(point["cost"] for point in points if point["value"] >= exact - 8)
+    assert chosen["cost"] < max(point["cost"] for point in points)
+    again = judged.compare(judged.quantize(read_scheme(folder / "found.json")), operators=False)
+    assert again.sqnr_db == pytest.approx(chosen["value"])
+    assert sorted(unit["name"] for group in data["search"]["groups"] for unit in group) == sorted(chosen["units"])
+    assert "Kept in 16 bits" in Path("report.html").read_text()
+
+
+def test_a_drop_that_int8_keeps_needs_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _with_cost(monkeypatch)
+    ok(*ARGUMENTS, "counting", "--max-drop", "90", "--config", "found.json")
+    assert read_scheme(Path("found.json")) == Scheme()
+
+
+def test_a_drop_that_cannot_be_kept_fails_and_writes_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _with_cost(monkeypatch)
+    arguments = (*ARGUMENTS, "counting", "--max-drop", "1", "--budget", "cycles=+1%")
+    result = run(*arguments, "--config", "found.json")
+    assert result.exit_code == 1 and not Path("found.json").exists()
+    assert "within cycles=+1% no scheme loses 1 at most: that needs" in result.stderr
+    assert "found.json was not written" in result.stderr
+
+
+def test_a_drop_of_a_metric_is_counted_from_float(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _with_cost(monkeypatch)
+    Path("metric.py").write_text(
+        "def closeness(expected, actual, samples):\n"
+        "    return 7 - sum(float((e - a).abs().max()) for e, a in zip(expected, actual)) / len(samples)\n"
+    )
+    data = ok(*ARGUMENTS, "counting", "--metric", "metric.py:closeness", "--max-drop", "0.001")
+    assert data["float_metric"] == 7 and data["search"]["least"] == pytest.approx(6.999)
+    (chosen,) = [point for point in data["search"]["points"] if point["chosen"]]
+    assert data["metric"] < 6.999 <= chosen["value"] and chosen["units"]
+    assert (
+        "metric 6.999 at least"
+        in run(*ARGUMENTS, "counting", "--metric", "metric.py:closeness", "--max-drop", "0.001").stdout
+    )
 
 
 def test_integers_are_counted(attention: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,6 +312,7 @@ def test_compile_takes_the_scheme(folder: Path) -> None:
         (("tosa",), None),
         (("tosa-int", "--budget", "cycles=+10%"), "estimates no cost"),
         (("tosa-int", "--budget", "10%"), "FIGURE=+N%"),
+        (("tosa-int", "--max-drop", "-1"), "a number that is not negative"),
         (("tosa-int", "--scheme", "int3"), "int16x8"),
         (("tosa-int", "--scheme", "missing.json"), "cannot read missing.json"),
         (("tosa-int", "-o", "report.pdf"), "must be .html"),

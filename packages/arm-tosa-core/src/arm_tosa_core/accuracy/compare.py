@@ -146,7 +146,8 @@ def compare(
             if isinstance(a, torch.Tensor):
                 end.add(a, b)
         if metric is not None:
-            calls.add(*(prepared.graph.process_outputs(flat) for flat in (wanted, got)), args, kwargs)
+            restore = prepared.graph.process_outputs
+            calls.add(restore(wanted), restore(got), args, kwargs)
         count += 1
     made = Comparison([end.finish() for end in ends if end.count], [row.finish() for row in rows.values()], count)
     if metric is not None:

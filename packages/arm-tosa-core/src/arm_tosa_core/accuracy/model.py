@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch.export import ExportedProgram
 from torch.fx import GraphModule
 
-from ..compat.torch import tree_leaves
 from ..exir.compile_spec import ArmCompileSpec
 from ..quantize.bias_correction import Sample
 from ..quantize.post_training import quantize_program
@@ -100,6 +98,21 @@ class Model:
         Raises:
             UsageError: the target estimates nothing.
         """
+        return self._cost(quantized.converted)
+
+    def quick_cost(self, scheme: Scheme) -> Mapping[str, float]:
+        """``cost`` of a scheme by one sample of calibration data: scales are others, operators and types the same."""
+        made = quantize_program(
+            self.program,
+            scheme.quantizer(self.spec),
+            self.calibration[:1],
+            equalization=False,
+            smoothing=False,
+            bias_correction=False,
+        )
+        return self._cost(made.converted)
+
+    def _cost(self, converted: GraphModule) -> Mapping[str, float]:
         from ..exir.compilation import Compilation
         from ..tosa.serializer import serialize
 
@@ -107,14 +120,9 @@ class Model:
         target = self.spec.target()
         if target.estimate is None:
             raise UsageError(f"target {target.name!r} estimates no cost, so that there is no budget to keep")
-        exported = torch.export.export(quantized.converted, args, dict(kwargs))
+        exported = torch.export.export(converted, args, dict(kwargs))
         total: dict[str, float] = {}
         for region in Compilation(exported, target, alone=True).regions():
             for name, number in target.estimate(serialize(region.graph, target.tosa_spec)).items():
                 total[name] = total.get(name, 0.0) + number
         return total
-
-
-def leaves(arguments: Any) -> list[torch.Tensor]:
-    """The float tensors of a nested structure."""
-    return [t for t in tree_leaves(arguments) if isinstance(t, torch.Tensor) and t.is_floating_point()]

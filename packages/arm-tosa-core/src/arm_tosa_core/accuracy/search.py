@@ -1,74 +1,34 @@
-"""Which layers to keep in 16 bits: those whose 8 bits cost most accuracy per cycle that 16 would cost."""
+"""Which layers to keep in 16 bits, within a budget or a loss of accuracy.
+
+Plans come from the noise of each rounding and the cost of each unit (``plans``); each that is tried is quantized,
+measured and estimated as a whole, and only what was measured is chosen.
+"""
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
-import torch
-from torch.fx import GraphModule, Interpreter, Node
+import numpy as np
 
-from ..compat.torch import tree_leaves
-from ..lowering.exported_program import is_dequantize
-from ..quantize.bias_correction import Sample
-from ..quantize.composites import WHOLE
+from ..lowering.rule_set import RuleSet
 from ..support.errors import UsageError
-from .compare import Comparison, OperatorError
-from .model import Model, Quantized, leaves
+from .compare import Comparison, OutputError
+from .goal import Bounds, Goal
+from .model import Model, Quantized
+from .plans import Plan, Planner
+from .roundings import Together, find_roundings, measure, wide_parameters
 from .scheme import Scheme
+from .unit_costs import unit_costs
+from .units import WIDE, Unit, find_units
 
-_WIDE = "int16x8"
-_BUDGET = re.compile(r"(?P<figure>\w+)=(?P<more>\+?)(?P<number>\d+(?:\.\d+)?)(?P<percent>%?)")
-
-
-@dataclass(frozen=True)
-class Budget:
-    """A bound on a figure that the target estimates.
-
-    Args:
-        figure: ``cycles``, ``sram_kib``, ...
-        number: the bound; with ``percent``, by how much the figure of int8 may be exceeded.
-    """
-
-    figure: str
-    number: float
-    percent: bool
-
-    def limit(self, int8: float) -> float:
-        """The bound as a number, given what int8 costs."""
-        return int8 * (1 + self.number / 100) if self.percent else self.number
-
-
-def parse_budget(text: str) -> Budget:
-    """``cycles=+10%`` or ``cycles=2000000``.
-
-    Raises:
-        UsageError: it is neither.
-    """
-    match = _BUDGET.fullmatch(text.strip())
-    if match is None or (match["more"] and not match["percent"]):
-        raise UsageError(f"--budget {text!r}: write FIGURE=+N% or FIGURE=N, such as cycles=+10%")
-    return Budget(match["figure"], float(match["number"]), bool(match["percent"]))
-
-
-@dataclass(frozen=True)
-class Unit:
-    """What gets a scheme of its own: a layer, with the clamp that is merged into it.
-
-    Args:
-        name: of the node whose result is rounded.
-        modules, nodes: what to set for it: names of modules, and of nodes of the exported graph.
-        noise: power of the error that its 8 bits alone make in the model's outputs.
-        work: elements that it makes: what 16 bits cost grows with them.
-    """
-
-    name: str
-    modules: tuple[str, ...]
-    nodes: tuple[str, ...]
-    noise: float
-    work: int
+_SAMPLES = 12
+_LIMITS = 8
+_REFINED = 4
+_TRIMMED = 8
+#: With a metric, which may look at one output only, plans are also made for each of the first few alone.
+_OUTPUTS = 4
 
 
 @dataclass(frozen=True)
@@ -77,12 +37,15 @@ class Point:
 
     Args:
         units: names of those in 16 bits.
+        value: what decides: the metric, or the SQNR of the worst output, dB.
+        outputs: a figure for each.
         pareto: whether no other point is both as accurate and as cheap.
     """
 
     scheme: Scheme
     units: tuple[str, ...]
-    sqnr_db: float
+    value: float
+    outputs: tuple[OutputError, ...]
     cost: float
     pareto: bool = True
 
@@ -92,155 +55,203 @@ class Search:
     """What was found.
 
     Args:
-        points: by cost; the first is int8.
-        chosen: the most accurate one within the limit.
+        figure: that of the target, such as ``cycles``.
+        measure: what the values of points are: ``metric``, or ``SQNR, dB``.
+        bounds: what was asked for.
+        points: by cost.
+        chosen: the most accurate one within the budget, or the cheapest that loses no more than allowed; None if none
+            keeps the bounds.
+        groups: the units of ``chosen``, those together whose numbers go from one to the other.
     """
 
     figure: str
-    limit: float
-    units: list[Unit]
+    measure: str
+    bounds: Bounds
     points: list[Point]
-    chosen: Point
+    chosen: Point | None
+    groups: list[tuple[Unit, ...]]
 
 
-def search(model: Model, int8: Quantized, comparison: Comparison, budget: Budget) -> Search:
+def search(model: Model, int8: Quantized, comparison: Comparison, goal: Goal) -> Search:
     """Finds the units to keep in 16 bits, beside the exceptions that the scheme given has.
 
-    The error of each unit is measured alone: the float graph, with only its results rounded as int8 rounds them. Units
-    are ranked by that error per element. Then the number of units, from the top of the ranking, is bisected between
-    none and all; every scheme tried is quantized, measured and estimated as a whole.
-
     Raises:
-        UsageError: the target has no int16, or estimates no such figure, or int8 exceeds the limit.
+        UsageError: the target has no int16, or estimates no such figure, or int8 exceeds the budget.
     """
     if not model.spec.tosa_spec.support_extension("int16"):
-        raise UsageError(f"--budget looks for layers to keep in 16 bits, and {model.spec.tosa_spec} has no int16")
-    costs = model.cost(int8)
-    if budget.figure not in costs:
-        known = ", ".join(sorted(costs)) or "nothing is delegated to it"
-        raise UsageError(f"the target estimates no {budget.figure!r}; it has: {known}")
-    limit = budget.limit(costs[budget.figure])
-    first = Point(int8.scheme, (), model.figure(comparison), costs[budget.figure])
-    if first.cost > limit:
-        name = int8.scheme.scheme
-        raise UsageError(f"{name} as it is takes {first.cost:g} {budget.figure}, and the budget is {limit:g}")
-    ranked = rank(model, int8, comparison.operators)
-    points = [first]
+        raise UsageError(f"the search is for layers to keep in 16 bits, and {model.spec.tosa_spec} has no int16")
+    trials = _Trials(model, int8, comparison, goal)
+    for planner in trials.planners():
+        if goal.max_drop is None:
+            trials.most_accurate(planner)
+        else:
+            trials.cheapest(planner)
+    return trials.finish()
 
-    def try_(count: int) -> Point:
-        chosen = ranked[:count]
-        scheme = Scheme(
-            int8.scheme.scheme,
-            modules={**int8.scheme.modules, **{name: _WIDE for unit in chosen for name in unit.modules}},
-            nodes={**int8.scheme.nodes, **{name: _WIDE for unit in chosen for name in unit.nodes}},
-        )
-        model.progress("trying schemes", len(points), 2 + len(ranked).bit_length())
-        quantized = model.quantize(scheme)
-        names = tuple(unit.name for unit in chosen)
-        point = Point(
-            scheme, names, model.figure(model.compare(quantized, operators=False)), model.cost(quantized)[budget.figure]
-        )
-        points.append(point)
-        return point
 
-    low, high = 0, len(ranked)
-    if ranked and try_(high).cost > limit:
-        while high - low > 1:
-            middle = (low + high) // 2
-            if try_(middle).cost <= limit:
-                low = middle
+class _Trials:
+    """What was tried so far, and what to try next."""
+
+    def __init__(self, model: Model, int8: Quantized, comparison: Comparison, goal: Goal) -> None:
+        self.model, self.int8, self.goal = model, int8, goal
+        costs = model.cost(int8)
+        if goal.figure not in costs:
+            known = ", ".join(sorted(costs)) or "nothing is delegated to it"
+            raise UsageError(f"the target estimates no {goal.figure!r}; it has: {known}")
+        first = Point(int8.scheme, (), model.figure(comparison), tuple(comparison.outputs), costs[goal.figure])
+        self.first = first
+        self.points: dict[tuple[int, ...], Point] = {(): first}
+        exported = {node.name for node in model.program.graph.nodes}
+        rules = RuleSet.of(model.spec.target().name)
+        self.units = find_units(exported, int8.prepared, comparison.operators, int8.scheme, rules)
+        self.whole: list[Point] = []  # int16x8, which may be more than all units
+        self.together: Together
+        self.bounds = Bounds(self._most(), self._least(comparison))
+
+    def _most(self) -> float:
+        budget, cost = self.goal.budget, self.first.cost
+        if budget is None:
+            return math.inf
+        if cost > (limit := budget.limit(cost)):
+            name = self.int8.scheme.scheme
+            raise UsageError(f"{name} as it is takes {cost:g} {budget.figure}, and the budget is {limit:g}")
+        return limit
+
+    def _least(self, comparison: Comparison) -> float:
+        if self.goal.max_drop is None:
+            return -math.inf
+        if comparison.float_metric is not None:
+            return comparison.float_metric - self.goal.max_drop
+        exact = self._point(Scheme(WIDE), tuple(unit.name for unit in self.units.all))
+        if not (self.int8.scheme.modules or self.int8.scheme.nodes):
+            self.whole = [exact]
+        return exact.value - self.goal.max_drop
+
+    def planners(self) -> list[Planner]:
+        """One for all outputs; with a metric also one for each."""
+        model, int8 = self.model, self.int8
+        if not self.units.all:
+            return []
+        if all(output.sqnr_db is None for output in self.first.outputs):
+            raise UsageError("the search measures noise in real outputs: give a model that returns the scores as well")
+        everything = self.units.scheme(int8.scheme, range(len(self.units.all)))
+        wide = wide_parameters(model.quantize(everything).converted)
+        roundings = find_roundings(int8.converted, self.units)
+        samples = model.evaluation[:: max(len(model.evaluation) // _SAMPLES, 1)][:_SAMPLES]
+        noise = measure(
+            int8.prepared,
+            int8.converted,
+            wide,
+            roundings,
+            self.units,
+            samples,
+            lambda done, total: model.progress("measuring roundings", done, total),
+        )
+        if not len(noise.needs):
+            return []
+        self.together = Together(int8.prepared, int8.converted, wide, roundings, samples[::2])
+        costs = unit_costs(model, self.units, noise, int8.scheme, self.goal.figure)
+        outputs = len(noise.products)
+        alone = range(min(outputs, _OUTPUTS)) if model.metric is not None and outputs > 1 else ()
+        return [Planner(noise, costs), *(Planner(noise, costs, [i]) for i in alone)]
+
+    def try_(self, units: Sequence[int]) -> Point:
+        """Quantizes, measures and estimates a plan, once."""
+        key = tuple(sorted(units))
+        if key not in self.points:
+            scheme = self.units.scheme(self.int8.scheme, key)
+            self.points[key] = self._point(scheme, tuple(self.units.all[i].name for i in key))
+        return self.points[key]
+
+    def _point(self, scheme: Scheme, units: tuple[str, ...]) -> Point:
+        self.model.progress("trying schemes", len(self.points), len(self.points) + 1)
+        quantized = self.model.quantize(scheme)
+        compared = self.model.compare(quantized, operators=False)
+        value, cost = self.model.figure(compared), self.model.cost(quantized)[self.goal.figure]
+        return Point(scheme, units, value, tuple(compared.outputs), cost)
+
+    def most_accurate(self, planner: Planner) -> None:
+        """Tries plans next to the budget.
+
+        Costs are expected as the sum over units; how far that is off is known once a plan is estimated, and the next
+        one is made for a limit corrected by it.
+        """
+        room = limit = self.bounds.most - self.first.cost
+        self.try_(range(len(self.units.all)))
+        for _ in range(_REFINED):
+            plan = planner.refined(planner.within(limit), limit, self.together.noise)
+            if plan.units in self.points:
+                break
+            cost = self.try_(plan.units).cost - self.first.cost
+            if cost <= 0 or plan.cost <= 0:
+                break
+            limit = room * plan.cost / cost
+        plans = [plan for plan in planner.front() if plan.units]
+        below, above = -1, len(plans)
+        while above - below > 1:
+            middle = (below + above) // 2
+            if self.try_(plans[middle].units).cost <= self.bounds.most:
+                below = middle
             else:
-                high = middle
-    points = _marked(sorted(points, key=lambda p: (p.cost, -p.sqnr_db)))
-    chosen = max((p for p in points if p.cost <= limit), key=lambda p: (p.sqnr_db, -p.cost))
-    return Search(budget.figure, limit, ranked, points, chosen)
+                above = middle
+
+    def cheapest(self, planner: Planner) -> None:
+        """Bisects the plans, by cost, for the first that is accurate enough, and leaves out what it does not need."""
+        plans = planner.ladder(_LIMITS)
+        below, above = -1, len(plans)
+        while above - below > 1:
+            middle = (below + above) // 2
+            if self.try_(plans[middle].units).value >= self.bounds.least:
+                above = middle
+            else:
+                below = middle
+        self.try_(range(len(self.units.all)))
+        if above < len(plans):
+            self._trim(planner, plans[above])
+
+    def _trim(self, planner: Planner, plan: Plan) -> None:
+        for _ in range(_TRIMMED):
+            fewer = [planner.plan(_row(planner.count, [u for u in plan.units if u != out])) for out in plan.units]
+            fewer = [each for each in fewer if each.units not in self.points]
+            if not fewer:
+                return
+            smaller = min(fewer, key=lambda each: (each.error, each.cost))
+            if self.try_(smaller.units).value >= self.bounds.least:
+                plan = smaller
+
+    def finish(self) -> Search:
+        points = _marked(sorted((*self.points.values(), *self.whole), key=lambda p: (p.cost, -p.value)))
+        kept = [p for p in points if self.bounds.admit(p.value, p.cost)]
+        if self.goal.max_drop is None:
+            chosen = max(kept, key=lambda p: (p.value, -p.cost), default=None)
+        else:
+            chosen = min(kept, key=lambda p: (p.cost, -p.value), default=None)
+        groups = [] if chosen is None else self._groups(chosen)
+        measure = "SQNR, dB" if self.model.metric is None else "metric"
+        return Search(self.goal.figure, measure, self.bounds, points, chosen, groups)
+
+    def _groups(self, point: Point) -> list[tuple[Unit, ...]]:
+        """Units that numbers go between are one group."""
+        chosen = {i for i, unit in enumerate(self.units.all) if unit.name in point.units}
+        group = {i: {i} for i in chosen}
+        for rounding in find_roundings(self.int8.converted, self.units):
+            together = chosen & (rounding.needs or frozenset())
+            if len(together) > 1:
+                merged = set().union(*(group[i] for i in together))
+                group.update(dict.fromkeys(merged, merged))
+        found = sorted({tuple(sorted(members)) for members in group.values()})
+        return [tuple(self.units.all[i] for i in members) for members in found]
+
+
+def _row(count: int, units: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    row = np.zeros(count, bool)
+    row[list(units)] = True
+    return row
 
 
 def _marked(points: Sequence[Point]) -> list[Point]:
     best, marked = float("-inf"), []
     for point in points:
-        ahead = point.sqnr_db > best
-        best = max(best, point.sqnr_db)
-        marked.append(Point(point.scheme, point.units, point.sqnr_db, point.cost, ahead))
+        marked.append(replace(point, pareto=point.value > best))
+        best = max(best, point.value)
     return marked
-
-
-def rank(model: Model, int8: Quantized, operators: Sequence[OperatorError]) -> list[Unit]:
-    """The units whose results are quantized, the one with most error per element first."""
-    sample = model.evaluation[0]
-    exact = _Rounding(int8.prepared, {}).outputs(sample)
-    rounding = _roundings(int8.converted)
-    groups = _groups(model, int8.prepared, operators)
-    units = []
-    for number, ((modules, nodes), results) in enumerate(groups.items()):
-        model.progress("measuring layers", number, len(groups))
-        run = _Rounding(int8.prepared, {n: rounding[n] for n in results if n in rounding})
-        noisy = run.outputs(sample)
-        noise = sum(float((a.double() - b.double()).square().sum()) for a, b in zip(exact, noisy, strict=True))
-        units.append(Unit(results[0], modules, nodes, noise, max(run.elements, 1)))
-    return sorted(units, key=lambda unit: (-unit.noise / unit.work, unit.name))
-
-
-def _groups(
-    model: Model, prepared: GraphModule, operators: Sequence[OperatorError]
-) -> dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]]:
-    """Per unit, its modules and nodes, the results that are rounded."""
-    rows = {row.name: row for row in operators}
-    paths = {row.module for row in operators if row.module}
-    inner = {path for path in paths if any(other.startswith(f"{path}.") for other in paths)}
-    exported = {node.name for node in model.program.graph.nodes}
-    graph = {node.name: node for node in prepared.graph.nodes}
-    groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
-    for row in operators:
-        if row.bits != 8:
-            continue
-        chain, node = [row], graph[row.name]
-        while node.args and isinstance(before := node.args[0], Node) and before.name in rows:
-            if rows[before.name].bits is not None or len(before.users) != 1:
-                break
-            chain, node = [*chain, rows[before.name]], before
-        named = [member for member in chain if not member.module or member.module in inner]
-        modules = tuple(dict.fromkeys(member.module for member in chain if member not in named))
-        nodes = tuple(dict.fromkeys(graph[member.name].meta.get(WHOLE, member.name) for member in named))
-        if exported.issuperset(nodes):
-            groups.setdefault((modules, nodes), []).append(row.name)
-    return groups
-
-
-Parameters = tuple[float, int, int, int]
-
-
-def _roundings(converted: GraphModule) -> dict[str, Parameters]:
-    """Scale, zero point and range of the integers that hold each node's result."""
-    found: dict[str, Parameters] = {}
-    for node in converted.graph.nodes:
-        if is_dequantize(node) and isinstance(node.args[1], float):
-            source = node.args[0].args[0] if isinstance(node.args[0], Node) and node.args[0].args else None
-            if isinstance(source, Node):
-                found.setdefault(source.name, tuple(node.args[1:5]))
-    return found
-
-
-class _Rounding(Interpreter):
-    """The float graph, with the results of some nodes rounded to integers."""
-
-    def __init__(self, module: GraphModule, rounding: dict[str, Parameters]) -> None:
-        super().__init__(module)
-        self.rounding = rounding
-        self.elements = 0
-
-    def outputs(self, sample: Sample) -> list[torch.Tensor]:
-        args, kwargs = sample
-        with torch.no_grad():
-            return leaves(self.run(*tree_leaves((args, dict(kwargs))), enable_io_processing=False))
-
-    def run_node(self, n: Node) -> Any:
-        if n.op == "call_module" and n.name.startswith("activation_post_process"):
-            return self.fetch_args_kwargs_from_env(n)[0][0]
-        result = super().run_node(n)
-        if n.name in self.rounding and isinstance(result, torch.Tensor):
-            scale, zero, low, high = self.rounding[n.name]
-            self.elements += result.numel()
-            steps = torch.round(result / scale) + zero
-            return (steps.clamp(low, high) - zero) * scale
-        return result

@@ -22,7 +22,8 @@ from .report import Result, say, table
 
 if TYPE_CHECKING:
     from ..accuracy.compare import Comparison, OperatorError, OutputError
-    from ..accuracy.search import Search
+    from ..accuracy.goal import Goal
+    from ..accuracy.search import Point, Search
 
 _SHOWN = 20
 
@@ -44,9 +45,17 @@ def accuracy(
             "per call: a number, higher is better, that judges in place of the SQNR."
         ),
     ] = None,
+    max_drop: Annotated[
+        float | None,
+        typer.Option(
+            help="Look for the cheapest scheme that loses no more: of the metric, in its units below float; of the "
+            "SQNR, in dB below int16x8."
+        ),
+    ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the report as one .html page.")] = None,
     config: Annotated[
-        Path | None, typer.Option(help="Write the scheme found within the budget, for `compile --quantize`.")
+        Path | None,
+        typer.Option(help="Write the scheme that --budget or --max-drop finds, for `compile --quantize`."),
     ] = None,
     option: Options = None,
 ) -> Result:
@@ -56,8 +65,8 @@ def accuracy(
             raise UsageError(f"{path}: the suffix must be {suffix}")
         if path is not None:
             require_writable(path)
-    if config is not None and budget is None:
-        raise UsageError("--config is for the scheme that --budget finds")
+    if config is not None and budget is None and max_drop is None:
+        raise UsageError("--config is for the scheme that --budget or --max-drop finds")
     spec = compile_spec_for(plugins.target(target), parse_options(option))
     if not spec.tosa_spec.support_integer():
         raise UsageError(f"target {target!r} takes {spec.tosa_spec}, which has no integers to quantize to")
@@ -66,38 +75,57 @@ def accuracy(
     if is_quantized(program):
         raise UsageError(f"{model} is quantized already: give the float model")
 
+    from ..accuracy.goal import Goal, parse_budget
     from ..accuracy.model import Model
     from ..accuracy.scheme import Scheme, read_scheme
-    from ..accuracy.search import parse_budget, search
+    from ..accuracy.search import search
 
-    wanted = None if budget is None else parse_budget(budget)
+    goal = Goal(None if budget is None else parse_budget(budget), max_drop)
     chosen = read_scheme(Path(scheme)) if scheme.endswith(".json") else Scheme(scheme)
     with progress() as shown:
-        data = (list(samples(path, program)) for path in (calibration, evaluate))
-        judged = Model(program, spec, *data, progress=shown, metric=judge)
+        calls = [list(samples(path, program)) for path in (calibration, evaluate)]
+        judged = Model(program, spec, calls[0], calls[1], shown, judge)
         quantized = judged.quantize(chosen)
         comparison = judged.compare(quantized)
-        found = None if wanted is None else search(judged, quantized, comparison, wanted)
+        found = None if goal == Goal() else search(judged, quantized, comparison, goal)
     if output is not None:
         from ..report.accuracy_page import page
 
         write_atomic(output, page(f"{model}, {scheme} on {target}", comparison, found))
         say(f"note: the report is in {output}")
-    nothing = found is not None and not found.chosen.units
-    if nothing:
-        left = f"; {config} was not written" if config else ""
-        say(f"error: within {budget} no layer kept in 16 bits raises the SQNR: {scheme} as it is is the best{left}")
-    elif config is not None and found is not None:
+    failure = None if found is None else _failure(found, goal, budget, scheme)
+    if failure is not None:
+        say(f"error: {failure}" + (f"; {config} was not written" if config else ""))
+    elif config is not None and found is not None and found.chosen is not None:
         write_atomic(config, found.chosen.scheme.to_json())
         say(f"note: the scheme is in {config}; compile it with --quantize {config}")
     data = {"model": model, "target": target, "scheme": asdict(chosen), **_data(comparison, found)}
-    return Result(data, lambda console: _show(console, comparison, found), status=int(nothing))
+    return Result(data, lambda console: _show(console, comparison, found), status=int(failure is not None))
+
+
+def _failure(found: Search, goal: Goal, budget: str | None, scheme: str) -> str | None:
+    """Why there is nothing to write; None if there is."""
+    if found.chosen is None:
+        best = max((p for p in found.points if p.cost <= found.bounds.most), key=lambda point: point.value)
+        within = "" if budget is None else f"within {budget} "
+        return (
+            f"{within}no scheme loses {goal.max_drop:g} at most: that needs {found.bounds.least:.4g}, and the best "
+            f"that was found has {best.value:.4g} at {best.cost:,.0f} {found.figure}"
+        )
+    if goal.max_drop is None and not found.chosen.units:
+        what = "SQNR" if found.measure == "SQNR, dB" else found.measure
+        return f"within {budget} no layer kept in 16 bits raises the {what}: {scheme} as it is is the best"
+    return None
 
 
 def _where(row: OperatorError) -> str:
+    return _short(row.source) or row.module
+
+
+def _short(source: str) -> str:
     """The file without its folders, and the line; the whole is in the JSON and on the page."""
-    path, comma, _ = row.source.partition(",")
-    return Path(path).name if comma else row.module
+    path, comma, _ = source.partition(",")
+    return Path(path).name if comma else ""
 
 
 def _data(comparison: Comparison, found: Search | None) -> dict[str, Any]:
@@ -113,13 +141,24 @@ def _data(comparison: Comparison, found: Search | None) -> dict[str, Any]:
     if found is not None:
         data["search"] = {
             "figure": found.figure,
-            "limit": found.limit,
-            "points": [
-                {**_plain(asdict(point)), "chosen": point == found.chosen, "units": list(point.units)}
-                for point in found.points
-            ],
+            "limit": _finite(found.bounds.most),
+            "least": _finite(found.bounds.least),
+            "points": [_point(point, found) for point in found.points],
+            "groups": [[asdict(unit) for unit in group] for group in found.groups],
         }
     return data
+
+
+def _point(point: Point, found: Search) -> dict[str, Any]:
+    return {
+        "scheme": asdict(point.scheme),
+        "units": list(point.units),
+        "value": _finite(point.value),
+        "outputs": [_plain(asdict(output)) for output in point.outputs],
+        "cost": point.cost,
+        "pareto": point.pareto,
+        "chosen": point == found.chosen,
+    }
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
@@ -175,12 +214,21 @@ def _show(console: Console, comparison: Comparison, found: Search | None) -> Non
     points = [
         (
             str(len(point.units)),
-            f"{point.sqnr_db:.1f}",
+            f"{point.value:.4g}",
             f"{point.cost:,.0f}",
             "chosen" if point == found.chosen else "" if point.pareto else "not worth it",
         )
         for point in found.points
     ]
-    console.print(
-        table(f"Within {found.limit:,.0f} {found.figure}", ("in 16 bits", "SQNR, dB", found.figure, ""), points)
-    )
+    console.print(table(_bounds(found), ("in 16 bits", found.measure, found.figure, ""), points))
+    groups = [("\n".join(u.name for u in group), "\n".join(_short(u.source) for u in group)) for group in found.groups]
+    if groups:
+        console.print(table("Kept in 16 bits, each row together", ("units", "where"), groups))
+
+
+def _bounds(found: Search) -> str:
+    """What was asked for."""
+    parts = [f"{found.bounds.most:,.0f} {found.figure} at most"] if found.bounds.most < math.inf else []
+    if found.bounds.least > -math.inf:
+        parts.append(f"{found.measure} {found.bounds.least:.4g} at least")
+    return ", ".join(parts)

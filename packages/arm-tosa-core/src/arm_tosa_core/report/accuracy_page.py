@@ -45,7 +45,8 @@ def page(title: str, comparison: Comparison, found: Search | None, worst: int = 
         "".join(_histogram(row) for row in rows[: worst // 2] if row.histogram and row.representable),
     ]
     if found is not None:
-        parts += [f"<h2>SQNR against {html.escape(found.figure)}</h2>", _pareto(found), _points(found)]
+        parts += [f"<h2>{found.measure} against {html.escape(found.figure)}</h2>", _pareto(found), _points(found)]
+        parts.append(_kept(found))
     body = "\n".join(parts)
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
@@ -157,37 +158,62 @@ def _histogram(row: OperatorError, width: int = 330, height: int = 130) -> str:
 
 
 def _pareto(found: Search, width: int = 560, height: int = 240) -> str:
-    costs = [p.cost for p in found.points] + [found.limit]
-    gains = [min(max(p.sqnr_db, 0.0), 2 * _CEILING) for p in found.points]
+    most, wanted = found.bounds.most, found.bounds.least
+    costs = [p.cost for p in found.points] + ([most] if most < math.inf else [])
+    gains = [_shown(p.value, found) for p in found.points]
     low, high = min(costs), max(costs)
-    least, most = min(gains), max(gains)
+    bottom, top = (edge([*gains, *([wanted] if wanted > -math.inf else [])]) for edge in (min, max))
 
     def x(cost: float) -> float:
         return 20 + (width - 40) * (cost - low) / ((high - low) or 1.0)
 
     def y(gain: float) -> float:
-        return height - 30 - (height - 60) * (gain - least) / ((most - least) or 1.0)
+        return height - 30 - (height - 60) * (gain - bottom) / ((top - bottom) or 1.0)
 
-    limit = x(found.limit)
-    lines = [f'<line x1="{limit:.1f}" x2="{limit:.1f}" y1="0" y2="{height}" stroke="{_GREY}" stroke-dasharray="4"/>']
+    dashed = f'stroke="{_GREY}" stroke-dasharray="4"/>'
+    lines = []
+    if most < math.inf:
+        lines.append(f'<line x1="{x(most):.1f}" x2="{x(most):.1f}" y1="0" y2="{height}" {dashed}')
+    if wanted > -math.inf:
+        lines.append(f'<line x1="0" x2="{width}" y1="{y(wanted):.1f}" y2="{y(wanted):.1f}" {dashed}')
     for point, gain in zip(found.points, gains, strict=True):
         colour = _ORANGE if point == found.chosen else _BLUE if point.pareto else _GREY
-        label = f"{point.cost:g} {found.figure}, {_number(point.sqnr_db)} dB, {len(point.units)} in 16 bits"
+        label = f"{point.cost:g} {found.figure}, {_value(point.value, found)}, {len(point.units)} in 16 bits"
         lines.append(
             f'<circle cx="{x(point.cost):.1f}" cy="{y(gain):.1f}" r="4.5" fill="{colour}">'
             f"<title>{html.escape(label)}</title></circle>"
         )
     lines.append(f'<text x="4" y="{height - 6}">{low:g} {html.escape(found.figure)}</text>')
     lines.append(f'<text x="{width - 4}" y="{height - 6}" text-anchor="end">{high:g}</text>')
-    lines.append(f'<text x="4" y="14">{_number(most)} dB at the top, {_number(least)} dB below</text>')
-    return _svg(width, height, lines, f"SQNR against {found.figure}; the dashed line is the budget")
+    lines.append(f'<text x="4" y="14">{_value(top, found)} at the top, {_value(bottom, found)} below</text>')
+    return _svg(width, height, lines, f"{found.measure} against {found.figure}; what was asked for is dashed")
+
+
+def _shown(value: float, found: Search) -> float:
+    """Where a value stands: no SQNR is infinite on a picture."""
+    return value if found.measure == "metric" else min(max(value, 0.0), 2 * _CEILING)
+
+
+def _value(value: float, found: Search) -> str:
+    return f"{value:.4g}" if found.measure == "metric" else f"{_number(value)} dB"
+
+
+def _kept(found: Search) -> str:
+    """The groups of what was chosen."""
+    lines = ["<p>Kept in 16 bits; numbers go from one unit of a row to another, and stay in 16 bits between them.</p>"]
+    lines.append("<table><tr><th>units</th><th>where</th></tr>")
+    for group in found.groups:
+        names = "<br>".join(html.escape(unit.name) for unit in group)
+        where = "<br>".join(html.escape(unit.source) for unit in group)
+        lines.append(f"<tr><td><code>{names}</code></td><td><code>{where}</code></td></tr>")
+    return "".join([*lines, "</table>"]) if found.groups else ""
 
 
 def _points(found: Search) -> str:
-    lines = ['<table><tr><th class="n">units in 16 bits</th><th class="n">SQNR, dB</th>']
+    lines = ['<table><tr><th class="n">units in 16 bits</th><th class="n">' + found.measure + "</th>"]
     lines.append(f'<th class="n">{html.escape(found.figure)}</th><th></th></tr>')
     for point in found.points:
         note = "chosen" if point == found.chosen else "" if point.pareto else "another is better at no more cost"
-        lines.append(f'<tr><td class="n">{len(point.units)}</td><td class="n">{_number(point.sqnr_db)}</td>')
+        lines.append(f'<tr><td class="n">{len(point.units)}</td><td class="n">{_value(point.value, found)}</td>')
         lines.append(f'<td class="n">{point.cost:,.0f}</td><td>{note}</td></tr>')
     return "".join([*lines, "</table>"])

@@ -1,0 +1,81 @@
+"""What a search is for: a bound on what the target estimates, a bound on the accuracy that is lost, or both."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from ..support.errors import UsageError
+
+_BUDGET = re.compile(r"(?P<figure>\w+)=(?P<more>\+?)(?P<number>\d+(?:\.\d+)?)(?P<percent>%?)")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A bound on a figure that the target estimates.
+
+    Args:
+        figure: ``cycles``, ``sram_kib``, ...
+        number: the bound; with ``percent``, by how much the figure of int8 may be exceeded.
+    """
+
+    figure: str
+    number: float
+    percent: bool
+
+    def limit(self, int8: float) -> float:
+        """The bound as a number, given what int8 costs."""
+        return int8 * (1 + self.number / 100) if self.percent else self.number
+
+
+def parse_budget(text: str) -> Budget:
+    """``cycles=+10%`` or ``cycles=2000000``.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    match = _BUDGET.fullmatch(text.strip())
+    if match is None or (match["more"] and not match["percent"]):
+        raise UsageError(f"--budget {text!r}: write FIGURE=+N% or FIGURE=N, such as cycles=+10%")
+    return Budget(match["figure"], float(match["number"]), bool(match["percent"]))
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is asked for.
+
+    Args:
+        budget: the most that it may cost; None: anything.
+        max_drop: the most that may be lost: of the metric in its own units below float, of the SQNR in dB below that
+            of int16x8, since float has none. The cheapest scheme is sought then. None: the most accurate one is.
+    """
+
+    budget: Budget | None = None
+    max_drop: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_drop is not None and not (self.max_drop >= 0 and math.isfinite(self.max_drop)):
+            raise UsageError(f"--max-drop {self.max_drop:g}: give how much may be lost, a number that is not negative")
+
+    @property
+    def figure(self) -> str:
+        """Which of the target's figures counts."""
+        return "cycles" if self.budget is None else self.budget.figure
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """A goal in numbers.
+
+    Args:
+        most: of the cost; infinite without a budget.
+        least: of the accuracy; minus infinity without ``max_drop``.
+    """
+
+    most: float
+    least: float
+
+    def admit(self, value: float, cost: float) -> bool:
+        """Whether both bounds are kept."""
+        return cost <= self.most and value >= self.least

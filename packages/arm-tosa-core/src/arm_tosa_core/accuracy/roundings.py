@@ -1,0 +1,277 @@
+"""Where a quantized model rounds to 8 bits, which units must be in 16 bits for it not to, and what each costs.
+
+A number that one operator makes and another reads stays in 16 bits only if both are in 16 bits: that is why layers gain
+together, and seldom alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch.fx import GraphModule, Interpreter, Node
+from torch.fx.node import map_arg
+
+from ..compat.torch import tree_leaves
+from ..lowering.exported_program import is_dequantize, is_quantize, mutable
+from ..quantize.bias_correction import Floating, Sample
+from .units import Units
+
+Array = npt.NDArray[np.float64]
+#: Scale, zero point, least and greatest integer.
+Parameters = tuple[float, int, int, int]
+#: Of an output that are looked at per sample.
+_ELEMENTS = 4096
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """A rounding to 8 bits of what one operator makes and others read.
+
+    Args:
+        source: the node that makes it.
+        needs: positions of the units that must be in 16 bits; None if that does not help.
+        elements: how many numbers are rounded.
+        edges: pairs of a dequantize node and its reader.
+    """
+
+    source: Node
+    needs: frozenset[int] | None
+    edges: tuple[tuple[Node, Node], ...]
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Errors in the outputs that are real numbers, relative to the size of the output.
+
+    Errors add, about: the power that some make together is the sum of their products, two by two. That leaves out that
+    a number which is rounded already is rounded otherwise; ``Together`` has it.
+
+    Args:
+        products: [outputs, 1 + roundings, 1 + roundings], the mean product of two errors over the mean square of the
+            output. The first error is what stays: weights, 16 bits, and roundings without a unit.
+        needs: [roundings, units], whether a rounding needs a unit.
+        elements: [roundings], how many numbers each rounds.
+    """
+
+    products: Array
+    needs: npt.NDArray[np.bool_]
+    elements: Array
+
+
+def find_roundings(converted: GraphModule, units: Units) -> list[Rounding]:
+    """The roundings of a converted model, in the order of their first readers."""
+    found: dict[tuple[Node, frozenset[int] | None], list[tuple[Node, Node]]] = {}
+    for reader in converted.graph.nodes:
+        if is_quantize(reader) or is_dequantize(reader):
+            continue
+        for read in reader.all_input_nodes:
+            if is_dequantize(read) and (path := _path(read)) is not None:
+                source, quantizers = path
+                if any(_is_narrow(q) for q in quantizers):
+                    key = (source, _needs(source, quantizers, reader, units))
+                    found.setdefault(key, []).append((read, reader))
+    return [Rounding(source, needs, tuple(edges)) for (source, needs), edges in found.items()]
+
+
+def wide_parameters(converted: GraphModule) -> dict[str, Parameters]:
+    """Scale, zero point and range of the widest integers that each node's result is rounded to, by its name."""
+    found: dict[str, Parameters] = {}
+    for node in converted.graph.nodes:
+        if not is_dequantize(node) or (path := _path(node)) is None:
+            continue
+        source, quantizers = path
+        parameters: Any = quantizers[0].args[1:5]
+        if all(isinstance(number, (int, float)) for number in parameters) and not _is_narrow(quantizers[0]):
+            found.setdefault(source.name, parameters)
+    return found
+
+
+def measure(
+    prepared: GraphModule,
+    converted: GraphModule,
+    wide: Mapping[str, Parameters],
+    roundings: Sequence[Rounding],
+    units: Units,
+    samples: Sequence[Sample],
+    progress: Callable[[int, int], None],
+) -> Noise:
+    """The noise of each rounding to 8 bits: the model with 16 in all places, beside the model with 8 in this one.
+
+    Args:
+        prepared: the float model.
+        converted: the model in 8 bits.
+        wide: how results are rounded to 16 bits: what 8 bits saturate, they may as well.
+        samples: calls of the model.
+        progress: called with the number of roundings that were measured and their number.
+
+    Returns: what each makes, added up over the samples.
+    """
+    helped = [r for r in roundings if r.needs is not None]
+    run = Widened(converted, helped, wide)
+    exact = Floating(prepared)
+    signal, products = np.zeros(1), np.zeros(1)
+    elements = np.zeros(len(helped))
+    for count, (args, kwargs) in enumerate(samples):
+        flat = tree_leaves((args, dict(kwargs)))
+        with torch.no_grad():
+            wanted = _reals(exact.run(*flat, enable_io_processing=False))
+        base, values = run.base(flat)
+        errors = [_some(base, wanted)]
+        for i, rounding in enumerate(helped):
+            progress(count * len(helped) + i, len(samples) * len(helped))
+            errors.append(_some(run.with_narrow([rounding], flat, values), base))
+            elements[i] = values[rounding.source].numel()
+        stacked = [np.stack(each) for each in zip(*errors, strict=True)]  # per output: [errors, elements]
+        products = products + np.array([each @ each.T for each in stacked])
+        signal = signal + np.array([_square(t) for t in wanted])
+    needs = np.zeros((len(helped), len(units.all)), bool)
+    for i, rounding in enumerate(helped):
+        needs[i, list(rounding.needs or ())] = True
+    size = np.maximum(signal, np.finfo(float).tiny)
+    return Noise(products / np.reshape(size, (-1, 1, 1)), needs, elements)
+
+
+class Together:
+    """The noise of plans, computed with all their roundings at once, but nothing quantized anew.
+
+    Args:
+        as for ``measure``.
+    """
+
+    def __init__(
+        self,
+        prepared: GraphModule,
+        converted: GraphModule,
+        wide: Mapping[str, Parameters],
+        roundings: Sequence[Rounding],
+        samples: Sequence[Sample],
+    ) -> None:
+        self.roundings = [r for r in roundings if r.needs is not None]
+        self.run = Widened(converted, self.roundings, wide)
+        self.known: dict[frozenset[int], Array] = {}
+        exact = Floating(prepared)
+        self.calls: list[tuple[list[Any], list[torch.Tensor]]] = []
+        for args, kwargs in samples:
+            flat = list(tree_leaves((args, dict(kwargs))))
+            with torch.no_grad():
+                self.calls.append((flat, _reals(exact.run(*flat, enable_io_processing=False))))
+
+    def noise(self, units: Iterable[int]) -> Array:
+        """[outputs], relative, with these units in 16 bits."""
+        chosen = frozenset(units)
+        if chosen not in self.known:
+            narrow = [r for r in self.roundings if not (r.needs or frozenset()) <= chosen]
+            signal, noise = np.zeros(1), np.zeros(1)
+            for flat, exact in self.calls:
+                noisy = self.run.with_narrow(narrow, flat, {})
+                noise = noise + np.array([_square(a - b) for a, b in zip(exact, noisy, strict=True)])
+                signal = signal + np.array([_square(a) for a in exact])
+            self.known[chosen] = np.asarray(noise / np.maximum(signal, np.finfo(float).tiny))
+        return self.known[chosen]
+
+
+def _square(tensor: torch.Tensor) -> float:
+    return float(tensor.nan_to_num(0, 0, 0).square().sum())
+
+
+def _some(noisy: Sequence[torch.Tensor], exact: Sequence[torch.Tensor]) -> list[Array]:
+    """The errors of each output, where they are finite; of large outputs a part, scaled to the power of all."""
+    found = []
+    for a, b in zip(noisy, exact, strict=True):
+        error = (a - b).nan_to_num(0, 0, 0).flatten()
+        part = error[:: -(-error.numel() // _ELEMENTS) or 1]
+        found.append(part.numpy() * (error.numel() / max(part.numel(), 1)) ** 0.5)
+    return found
+
+
+def _reals(outputs: Any) -> list[torch.Tensor]:
+    return [t.double() for t in tree_leaves(outputs) if isinstance(t, torch.Tensor) and t.is_floating_point()]
+
+
+def _path(node: Node) -> tuple[Node, list[Node]] | None:
+    """From a dequantize node back: what was quantized, and its quantize nodes in order; None for constants."""
+    quantizers: list[Node] = []
+    while is_dequantize(node):
+        quantize = node.args[0]
+        if not isinstance(quantize, Node) or not is_quantize(quantize) or not isinstance(quantize.args[0], Node):
+            return None
+        quantizers.insert(0, quantize)
+        node = quantize.args[0]
+    return None if node.op == "get_attr" else (node, quantizers)
+
+
+def _is_narrow(quantize: Node) -> bool:
+    low, high = quantize.args[3:5] if len(quantize.args) >= 5 else (None, None)
+    return isinstance(low, int) and isinstance(high, int) and (high - low).bit_length() <= 8
+
+
+def _needs(source: Node, quantizers: Sequence[Node], reader: Node, units: Units) -> frozenset[int] | None:
+    """The first quantize node has the bits of what makes the number, the last those of what reads it."""
+    needs: set[int] = set()
+    for end, quantize in ((source, quantizers[0]), (reader, quantizers[-1])):
+        if not _is_narrow(quantize) or end.op in ("placeholder", "output"):
+            continue
+        if end.name not in units.of:
+            return None
+        needs.add(units.of[end.name])
+    return frozenset(needs)
+
+
+def _reached(readers: Iterable[Node]) -> set[Node]:
+    """Some nodes and all that follow them."""
+    pending, seen = list(readers), set[Node]()
+    while pending:
+        node = pending.pop()
+        if node not in seen:
+            seen.add(node)
+            pending += node.users
+    return seen
+
+
+class Widened(Interpreter):
+    """Runs a converted model with readers given 16 bits in place of 8."""
+
+    def __init__(self, module: GraphModule, roundings: Sequence[Rounding], wide: Mapping[str, Parameters]) -> None:
+        super().__init__(module, garbage_collect_values=False)
+        self.sources = {edge: r.source for r in roundings for edge in r.edges}
+        self.reused = not any(mutable(node) for node in module.graph.nodes)
+        self.skipped, self.wide = self.sources, wide
+
+    def base(self, flat: Sequence[Any]) -> tuple[list[torch.Tensor], dict[Node, Any]]:
+        """The outputs that are real numbers with 16 bits everywhere, and the value of each node."""
+        self.skipped = self.sources
+        with torch.no_grad():
+            outputs = _reals(self.run(*flat, enable_io_processing=False))
+        return outputs, dict(self.env)
+
+    def with_narrow(
+        self, roundings: Sequence[Rounding], flat: Sequence[Any], values: Mapping[Node, Any]
+    ) -> list[torch.Tensor]:
+        """The outputs with some roundings to 8 bits; of ``values`` what they do not reach is taken over."""
+        edges = {edge for rounding in roundings for edge in rounding.edges}
+        self.skipped = {edge: source for edge, source in self.sources.items() if edge not in edges}
+        kept = None
+        if self.reused:
+            reached = _reached(reader for _, reader in edges)
+            kept = {node: value for node, value in values.items() if node not in reached and node.op != "output"}
+        with torch.no_grad():
+            return _reals(self.run(*flat, initial_env=kept, enable_io_processing=False))
+
+    def map_nodes_to_values(self, args: Any, n: Node) -> Any:
+        def value(read: Node) -> Any:
+            source = self.skipped.get((read, n))
+            return self.env[read] if source is None else self._wide(source)
+
+        return map_arg(args, value)
+
+    def _wide(self, source: Node) -> torch.Tensor:
+        exact: torch.Tensor = self.env[source]
+        if source.name not in self.wide:
+            return exact.clone()  # an operator in place may write to it
+        scale, zero, low, high = self.wide[source.name]
+        return ((torch.round(exact / scale) + zero).clamp(low, high) - zero) * scale

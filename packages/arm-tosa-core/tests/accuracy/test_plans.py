@@ -1,0 +1,79 @@
+"""Plans of units in 16 bits: beside all plans that there are, on random noises and costs."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from arm_tosa_core.accuracy.plans import Chosen, Costs, Planner
+from arm_tosa_core.accuracy.roundings import Array, Noise
+
+COUNT = 11
+
+
+def _noise(floor: Array, needs: Chosen, powers: Array, alike: float = 0.0) -> Noise:
+    """Errors of these powers, [outputs] and [roundings, outputs]; ``alike`` is how much they correlate."""
+    sizes = np.sqrt(np.concatenate([floor[None], powers])).T
+    products = sizes[:, :, None] * sizes[:, None, :]
+    own = np.eye(sizes.shape[1])
+    return Noise(products * (own + alike * (1 - own)), needs, np.ones(len(powers)))
+
+
+def _random(seed: int) -> tuple[Noise, Costs]:
+    """A graph of layers, each reading one or two earlier ones; noises of very different powers; 1 to 3 outputs."""
+    draw = np.random.default_rng(seed)
+    rows = [{0}, {COUNT - 1}]
+    for i in range(1, COUNT):
+        rows += [{int(j), i} for j in draw.choice(i, min(i, draw.integers(1, 3)), replace=False)]
+    needs = np.array([[i in row for i in range(COUNT)] for row in rows])
+    outputs = int(draw.integers(1, 4))
+    powers = 10 ** (draw.uniform(-5, -1, (len(rows), 1)) + draw.uniform(-1, 1, (len(rows), outputs)))
+    units = 10 ** draw.uniform(1, 3, COUNT)
+    pairs = np.array([sorted(row) for row in rows if len(row) == 2])
+    savings = 0.05 * units[pairs].min(1)
+    return _noise(np.full(outputs, 10 ** draw.uniform(-6, -4)), needs, powers), Costs(units, pairs, savings)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_plans_are_near_the_best_of_all(seed: int) -> None:
+    planner = Planner(*_random(seed))
+    every = np.array(list(itertools.product([False, True], repeat=COUNT)))
+    errors, costs = planner.errors(every), planner.costs.of(every)
+    for share in (0.1, 0.3, 0.6):
+        limit = share * costs.max()
+        found = planner.within(limit)
+        assert found.cost <= limit
+        assert 10 * np.log10(found.error / errors[costs <= limit].min()) < 1
+
+
+def test_a_rounding_between_two_units_needs_both() -> None:
+    """Each alone gains nothing, so that one unit at a time finds no way."""
+    needs = np.array([[True, True, False], [False, False, True]])
+    noise = _noise(np.array([1e-6]), needs, np.array([[0.1], [1e-4]]))
+    costs = Costs(np.array([5.0, 5.0, 1.0]), np.zeros((0, 2), np.int64), np.zeros(0))
+    planner = Planner(noise, costs)
+    assert planner.within(10).units == (0, 1)
+    assert planner.within(11).units == (0, 1, 2)
+    assert planner.within(9).units == (2,)
+
+
+def test_the_worst_output_comes_first_and_the_others_where_it_is_at_its_best() -> None:
+    noise = _noise(np.array([1e-2, 1e-6]), np.eye(2, dtype=bool), np.array([[1.0, 0.0], [0.0, 1e-3]]))
+    planner = Planner(noise, Costs(np.ones(2), np.zeros((0, 2), np.int64), np.zeros(0)))
+    assert planner.within(1).units == (0,)
+    assert planner.within(2).units == (0, 1)
+    assert Planner(noise, planner.costs, [1]).within(1).units == (1,)
+
+
+def test_errors_with_the_same_signs_are_more_than_their_powers() -> None:
+    noise = _noise(np.zeros(1), np.eye(2, dtype=bool), np.ones((2, 1)), alike=1.0)
+    planner = Planner(noise, Costs(np.ones(2), np.zeros((0, 2), np.int64), np.zeros(0)))
+    two, one = planner.errors(np.array([[False, False], [False, True]]))
+    assert two / one == pytest.approx(4, rel=0.2)  # not 2
+
+
+def test_neighbours_that_save_together() -> None:
+    costs = Costs(np.array([10.0, 10.0]), np.array([[0, 1]]), np.array([8.0]))
+    assert list(costs.of(np.array([[True, False], [True, True]]))) == [10, 12]

@@ -1,0 +1,101 @@
+"""The search beside brute force: all subsets of the units of three small networks, with a cheap cost."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+import torch
+from grouping_kit import NETWORKS, program_and_data
+
+from arm_tosa_core import TosaCompileSpec
+from arm_tosa_core.accuracy.goal import Goal, parse_budget
+from arm_tosa_core.accuracy.model import Model, Quantized
+from arm_tosa_core.accuracy.roundings import Widened, find_roundings, wide_parameters
+from arm_tosa_core.accuracy.scheme import Scheme
+from arm_tosa_core.accuracy.search import search
+from arm_tosa_core.accuracy.units import Units, find_units
+from arm_tosa_core.lowering.rule_set import RuleSet
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own
+
+_MEASURED = 6
+_BASE = 100.0
+
+
+class _Cheap(Model):
+    """A model whose cycles are those of a table: what a scheme sets to 16 bits has a price, neighbours pay less."""
+
+    def cost(self, quantized: Quantized) -> Mapping[str, float]:
+        return self.quick_cost(quantized.scheme)
+
+    def quick_cost(self, scheme: Scheme) -> Mapping[str, float]:
+        names = sorted({*scheme.modules, *scheme.nodes})
+        prices = [3 + sum(map(ord, name)) % 11 for name in names]
+        return {"cycles": _BASE + sum(prices) * (1 - 0.01 * len(names))}
+
+
+def _prepare(name: str) -> tuple[_Cheap, Quantized, Units]:
+    program, (calibration, evaluation) = program_and_data(name)
+    model = _Cheap(program, TosaCompileSpec("TOSA-1.0+INT+int16"), calibration, evaluation)
+    int8 = model.quantize(Scheme())
+    names = {node.name for node in program.graph.nodes}
+    rules = RuleSet.of(model.spec.target().name)
+    return model, int8, find_units(names, int8.prepared, model.compare(int8).operators, Scheme(), rules)
+
+
+def _brute_force(model: _Cheap, int8: Quantized, units: Units, most: float) -> float:
+    """The best SQNR within a cost, dB: every subset is computed with its roundings, the best of them are quantized."""
+    roundings = find_roundings(int8.converted, units)
+    wide = model.quantize(units.scheme(Scheme(), range(len(units.all))))
+    run = Widened(int8.converted, roundings, wide_parameters(wide.converted))
+    calls = []
+    for args, _ in model.evaluation[::4]:
+        wanted = model.program.module()(*args)
+        exact = [wanted] if isinstance(wanted, torch.Tensor) else list(wanted)
+        calls.append((args, exact, run.base(args)[1]))
+    found = []
+    for count in range(len(units.all) + 1):
+        for chosen in map(set, itertools.combinations(range(len(units.all)), count)):
+            if model.quick_cost(units.scheme(Scheme(), sorted(chosen)))["cycles"] <= most:
+                narrow = [r for r in roundings if r.needs is not None and not r.needs <= chosen]
+                noisy = [(exact, run.with_narrow(narrow, args, values)) for args, exact, values in calls]
+                found.append((_worst(noisy), sorted(chosen)))
+    found.sort(key=lambda each: -each[0])
+    return max(_sqnr(model, units, chosen) for _, chosen in found[:_MEASURED])
+
+
+def _worst(calls: Sequence[tuple[Any, Any]]) -> float:
+    figures = []
+    for i in range(len(calls[0][0])):
+        signal = sum(float(exact[i].square().sum()) for exact, _ in calls)
+        noise = sum(float((exact[i] - noisy[i]).square().sum()) for exact, noisy in calls)
+        figures.append(signal / noise)
+    return min(figures)
+
+
+def _sqnr(model: Model, units: Units, chosen: Sequence[int]) -> float:
+    made = model.compare(model.quantize(units.scheme(Scheme(), chosen)), operators=False)
+    assert made.sqnr_db is not None
+    return made.sqnr_db
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_plan_is_within_1_db_of_brute_force(name: str) -> None:
+    model, int8, units = _prepare(name)
+    assert 10 <= len(units.all) <= 12
+    found = search(model, int8, model.compare(int8), Goal(parse_budget("cycles=+30%")))
+    assert found.chosen is not None and found.chosen.cost <= found.bounds.most == pytest.approx(1.3 * _BASE)
+    best = _brute_force(model, int8, units, found.bounds.most)
+    assert found.chosen.value > best - 1
+    assert best > found.points[0].value + 1  # than int8: there is something to find
+
+
+def test_groups_are_units_that_numbers_go_between() -> None:
+    model, int8, _ = _prepare("spectrum")
+    found = search(model, int8, model.compare(int8), Goal(parse_budget("cycles=+60%")))
+    names = [{unit.name for unit in group} for group in found.groups]
+    assert any({"mul_tensor", "mul_tensor_1", "add", "sqrt"} <= group for group in names)
+    assert "energy" in next(unit.source for group in found.groups for unit in group if unit.name == "sqrt")
