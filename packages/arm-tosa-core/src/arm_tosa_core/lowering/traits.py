@@ -58,6 +58,8 @@ class Traits:
         reach: what the results lie between, whatever is given. Read by value bounds.
         pole: it has a pole at 0. The annotation gives the operand a range of some width: the finer its scale, the
             further a number that calibration did not show, such as the variance of a fainter picture, is off behind it.
+        steep: its slope has no bound near 0, so that what is made of small numbers needs finer steps than its operand's
+            8 bits have. Read by 16-bit results.
         homogeneous: a positive factor of a channel goes through it unchanged. Equalization passes it.
         channels: of a layer or a norm. Read by equalization.
         weight_axis: of a layer, from its arguments: the axis of its weight that the result's channels lie along.
@@ -85,6 +87,7 @@ class Traits:
     domain: tuple[float, float] | None = None
     reach: tuple[float, float] | None = None
     pole: bool = False
+    steep: bool = False
     homogeneous: bool = False
     channels: Channels | None = None
     weight_axis: Callable[[Sequence[Any]], int] = lambda arguments: 0

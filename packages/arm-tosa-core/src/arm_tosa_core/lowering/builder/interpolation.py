@@ -54,7 +54,9 @@ class Interpolation:
         return self.fine is not None or self.bend is not None or any(bits for _, _, bits, _ in self.zooms)
 
 
-def interpolate(values: Array, low: int, high: int, between: bool = True, precise: bool = False) -> Interpolation:
+def interpolate(
+    values: Array, low: int, high: int, between: bool = True, precise: bool = False, limit: float = _LIMIT
+) -> Interpolation:
     """Tables for a function known at every integer.
 
     Args:
@@ -62,23 +64,27 @@ def interpolate(values: Array, low: int, high: int, between: bool = True, precis
         low, high: where the result saturates. Far beyond, where calibration has seen nothing, it need only saturate.
         between: whether it is read between the points as well.
         precise: the result should be the nearest integer, not one of the two nearest.
+        limit: the error from which the function deserves a finer table; more than 1 where a quantum of the result is
+            several of the values'.
     """
-    return _interpolate(values, low, high, between, precise)[1]
+    return _interpolate(values, low, high, between, precise, limit)[1]
 
 
-def _interpolate(values: Array, low: int, high: int, between: bool, precise: bool) -> tuple[int, Interpolation]:
-    """The tables, and how many integers are further off than one quantum."""
+def _interpolate(
+    values: Array, low: int, high: int, between: bool, precise: bool, limit: float
+) -> tuple[int, Interpolation]:
+    """The tables, and how many integers are further off than the limit."""
     values = np.clip(values, 2.0**16 * _LOW, 2.0**16 * _HIGH)  # infinity, as a number
     wanted = np.clip(values, low, high)
     if not between:
         return 0, Interpolation(_entries(wanted[::128]), 1)
     seen = (np.abs(values - wanted) < (high - low) / 64)[:-1]
-    limits = (_LIMIT, _PRECISE) if precise else (_LIMIT,)  # the first errors to mend are the large ones
+    limits = (limit, _PRECISE) if precise else (limit,)  # the first errors to mend are the large ones
     made = [_fitted(values, wanted, seen, step, limits) for step in (1, 2, 4)]
     bad = [[max(_bad(errors * seen, limit), _FEW) for limit in limits] for _, errors in made]
     best, (found, _) = min(zip(bad, made, strict=True), key=lambda m: (m[0], len(m[1][0].zooms), m[1][0].step))
     if best[0] > _FEW and not precise:  # no line does at a corner, and a parabola does no better
-        return min((best[0], found), _interpolate(values, low, high, between, True), key=lambda tried: tried[0])
+        return min((best[0], found), _interpolate(values, low, high, between, True, limit), key=lambda tried: tried[0])
     return best[0], found
 
 
@@ -176,23 +182,37 @@ def _zoom(
     """The finer table, with at least this shift, that mends most integers, and the errors that remain."""
     size = np.abs(errors) * seen
     weight = np.log2(np.maximum(size / limit, 2)) if precise else np.ones(1)
-    best: tuple[float, int, int] | None = None
-    for shift in range(least, 8):
-        mended = (size > limit) & (size <= limit * 4**shift)  # a line's error falls with the square of its length
-        width = 1 << (16 - shift)
-        counts = np.concatenate([[0], np.cumsum(mended * weight)])
-        starts = np.arange(0, 65536 - width + 1, 128)
-        inside = counts[starts + width] - counts[starts]
-        middle = (65536 - width) // 2
-        at = int(starts[inside.argmax()])
-        if counts[middle + width] - counts[middle] >= 0.98 * inside.max():
-            at = middle  # around 0: the shift alone does
-        count = float(counts[at + width] - counts[at])
-        if best is None or count > best[0]:
-            best = count, at + width // 2 + _LOW, shift
-    if best is None or not best[0]:
+    windows = [_window(size, weight, shift, limit) for shift in range(least, 8)]
+    if not any(count for count, _ in windows):
         return None
-    _, centre, shift = best
+    order = sorted(range(len(windows)), key=lambda i: -windows[i][0])
+    made = [_finer(errors, size, windows[i][1], least + i, precise) for i in order[: 1 if precise else None]]
+
+    def cost(found: tuple[tuple[int, int, int, Array], Array]) -> tuple[int, bool, int]:
+        bad = _bad(found[1] * seen, limit)
+        return max(bad, _FEW), found[0][0] != 0, bad
+
+    return min(made, key=cost)  # next to a corner lines are worse than expected
+
+
+def _window(size: Array, weight: Array, shift: int, limit: float) -> tuple[float, int]:
+    """How much a finer table of this shift is expected to mend, and the centre of the part where it mends most."""
+    mended = (size > limit) & (size <= limit * 4**shift)  # a line's error falls with the square of its length
+    width = 1 << (16 - shift)
+    counts = np.concatenate([[0], np.cumsum(mended * weight)])
+    starts = np.arange(0, 65536 - width + 1, 128)
+    inside = counts[starts + width] - counts[starts]
+    middle = (65536 - width) // 2
+    at = int(starts[inside.argmax()])
+    if counts[middle + width] - counts[middle] >= 0.98 * inside.max():
+        at = middle  # around 0: the shift alone does
+    return float(counts[at + width] - counts[at]), at + width // 2 + _LOW
+
+
+def _finer(
+    errors: Array, size: Array, centre: int, shift: int, precise: bool
+) -> tuple[tuple[int, int, int, Array], Array]:
+    """The finer table of ``(x - centre) << shift``, and the errors that remain."""
     points = np.clip(centre + (np.arange(_LOW, _HIGH + 2, 128) >> shift), _LOW, _HIGH)
     most = size[points - _LOW].max()
     residue = errors[points - _LOW].clip(-most, most)  # what nobody has seen must not make entries coarser

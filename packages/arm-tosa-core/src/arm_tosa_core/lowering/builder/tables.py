@@ -20,6 +20,8 @@ from .rescaling import Rescaling
 
 #: Of a quantum of 8 bits, what an entry of a table of 16 bits counts.
 _FINER = 1 / 8
+#: How far off, in quanta, such a table may be before its result is rounded.
+_HALF = 1 / 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,10 +78,11 @@ class Tables:
             reach = float((result / quant.scalar).abs().max())  # a result of 32 bits is more than entries hold
             unit = max(reach / 32767, 1.0) if dtype == torch.int32 else _FINER
             values = (result / (quant.scalar * unit)).numpy()
-            ends = (-32768, 32767)
+            ends, limit = (-32768, 32767), 1.0
             if dtype == torch.int8:
+                limit = _HALF / _FINER
                 ends = (int((quant.qmin - quant.zero_point) / _FINER), int((quant.qmax - quant.zero_point) / _FINER))
-            found = interpolate(values, *ends, between, precise and dtype == torch.int32)
+            found = interpolate(values, *ends, between, precise and dtype == torch.int32, limit)
             out = self._interpolated(tensor, found, unit, torch_to_tosa(dtype), quant.zero_point)
         return self.emitter.value(out, torch.float32, x.axes, quant)
 
