@@ -45,6 +45,7 @@ custom("mirror(Tensor x) -> Tensor", lambda x: x.flip(-1))
 custom("ramp(Tensor x, float top) -> Tensor", lambda x, top: x.clamp(0, top))
 custom("rectify(Tensor x) -> Tensor", lambda x: x.clamp_min(0))
 custom("inverse(Tensor x) -> Tensor", lambda x: 1 / x)
+custom("root(Tensor x) -> Tensor", lambda x: x.sqrt())
 custom("plus(Tensor x, Tensor y) -> Tensor", lambda x, y: x + y)
 custom("side_by_side(Tensor[] parts, int dim) -> Tensor", lambda parts, dim: torch.cat(parts, dim))
 custom("dense(Tensor x, Tensor weight, Tensor bias) -> Tensor", lambda x, w, b: nn.functional.linear(x, w, b))
@@ -83,6 +84,11 @@ def rectify(b: OpBuilder, x: Value) -> Value:
 @op("kinds.inverse.default", quant=Q.TABLE, target=TARGET, traits=Traits(pole=True))
 def inverse(b: OpBuilder, x: Value) -> Value:
     return b.unary("RECIPROCAL", b.real(x))
+
+
+@op("kinds.root.default", quant=Q.TABLE, target=TARGET, traits=Traits(steep=True))
+def root(b: OpBuilder, x: Value) -> Value:
+    return b.plain("POW", b.real(x), 0.5)
 
 
 @op("kinds.plus.default", quant=Q.ARITHMETIC, target=TARGET, traits=Traits(arithmetic="add"))
@@ -228,6 +234,16 @@ def test_sums_of_sums_are_wide() -> None:
     ours = wide(annotated(stream(kinds.plus), X, X + 1.0, X.sin()), kinds.plus.default)
     assert torch.int16 in ours
     assert ours == wide(annotated(stream(torch.add), X, X + 1.0, X.sin()), torch.ops.aten.add.Tensor)
+
+
+def test_squares_below_a_steep_function_are_wide() -> None:
+    by = TOSAQuantizer(TosaCompileSpec("TOSA-1.0+INT+int16")).set_global(get_symmetric_quantization_config())
+    module = exported(lambda x, y: kinds.root(kinds.plus(x * x, y * y)), X, X + 1.0)
+    module = by.annotate(by.transform_for_annotation(module))
+    (read,) = node_of(module, kinds.root.default).meta[KEY].input_qspec_map.values()
+    nodes = [n for n in module.graph.nodes if n.target in (torch.ops.aten.mul.Tensor, kinds.plus.default)]
+    assert {n.meta[KEY].output_qspec.dtype for n in nodes} | {read.dtype} == {torch.int16}
+    assert node_of(module, kinds.root.default).meta[KEY].output_qspec.dtype == torch.int8
 
 
 class Tilted(nn.Module):

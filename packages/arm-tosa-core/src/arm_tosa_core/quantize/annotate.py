@@ -41,7 +41,11 @@ _WIDE = "arm_wide_result"
 
 
 def annotate(
-    module: GraphModule, rules: RuleSet, config_of: Callable[[Node], QuantizationConfig | None], wide: Wide = "none"
+    module: GraphModule,
+    rules: RuleSet,
+    config_of: Callable[[Node], QuantizationConfig | None],
+    wide: Wide = "none",
+    tables: bool = False,
 ) -> None:
     """Annotates every node that a rule can compute on integers.
 
@@ -51,12 +55,13 @@ def annotate(
         wide: which results that only additions, products and sums read are kept in the bits of
             ``QuantizationConfig.wide``: ``residuals``, the sums among them, and what is added to them, ``streams``,
             the sums of sums, ``all`` or ``none``.
+        tables: whether the target has tables of 16 bits, which steep functions of energies need.
     """
     computed = computed_nodes(module)
     find_signs(module.graph, rules)
     for node in module.graph.nodes:
         node.meta.pop(_WIDE, None)
-    for node in wide_results(module, rules, config_of, wide, computed):
+    for node in wide_results(module, rules, config_of, wide, computed, tables):
         node.meta[_WIDE] = True
     _Annotator(module, rules, config_of, computed).run()
 
@@ -179,9 +184,12 @@ class _Annotator:
         return replace(spec, observer_or_fake_quant_ctr=MaskedHistogramObserver.with_args(**own))
 
     def _as_read(self, n: Node, node: Node, rule: Rule, config: QuantizationConfig) -> QuantizationSpecBase | None:
-        """How an operand is quantized: to arithmetic, constants beside a wide operand are wide as well."""
+        """How an operand is quantized: arithmetic and steep functions read what is wide as it is.
+
+        Constants beside a wide operand of arithmetic are wide as well.
+        """
         read = float_inputs(node) if is_constant(n) else [n]
-        wide = is_sum(node, rule) and any(_WIDE in m.meta for m in read)
+        wide = (is_sum(node, rule) or rule.traits.steep) and any(_WIDE in m.meta for m in read)
         return self._as_known(config.wide if wide else config.input_activation, n)
 
     def _stays_exact(self, node: Node, config: QuantizationConfig) -> bool:

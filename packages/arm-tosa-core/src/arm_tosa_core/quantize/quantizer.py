@@ -34,7 +34,8 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
             ``"none"``; ``"streams"``, the sums of a residual stream that other sums read, so that their errors add up
             along the network, what the stream begins with, and what norms leave of it without its mean;
             ``"residuals"``, sums that are normalized at once as well, and what norms make of them for the next sum,
-            of which layers read 8 bits; ``"all"``.
+            of which layers read 8 bits, and, where the target has int16, energies: sums of squares whose root is
+            taken; ``"all"``.
 
     A layer's scheme is that of the last node finder that wants it (``set_node_finder``, ``set_node_name``,
     ``set_node_target``), else the one set for its module name, else for its module type, else the global one. ``None``
@@ -142,7 +143,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         """Says where to observe what."""
         if self.io_config is not None:
             self._annotate_io(model, self.io_config)
-        annotate(model, self.rules, self.config_of, self.wide)
+        annotate(model, self.rules, self.config_of, self.wide, self.tosa_spec.support_extension("int16"))
         return model
 
     def validate(self, model: GraphModule) -> None:

@@ -10,6 +10,7 @@ from torch.fx import GraphModule, Node
 from ..lowering.rule import Q
 from ..lowering.rule_set import RuleSet
 from .config import QuantizationConfig
+from .energies import energies
 from .node_facts import (
     ACCUMULATES,
     absorbed,
@@ -31,6 +32,7 @@ def wide_results(
     config_of: Callable[[Node], QuantizationConfig | None],
     wide: Wide,
     computed: set[Node],
+    tables: bool = False,
 ) -> set[Node]:
     """The results to keep in 16 bits.
 
@@ -43,6 +45,7 @@ def wide_results(
         config_of: the scheme of a node; None leaves it in float.
         wide: see ``annotate``.
         computed: the nodes that are no constants.
+        tables: whether the target has tables of 16 bits; without them ``energies`` have 8.
     """
     if wide == "none":
         return set()
@@ -51,8 +54,9 @@ def wide_results(
         config = config_of(node) if node.op == "call_function" and is_float_result(node) else None
         if config is not None and config.wide is not None and _read_by_arithmetic(node, rules, config_of):
             able.append(node)
+    unit = energies(module, rules, config_of, computed) if tables and wide != "streams" else set()
     if wide == "all":
-        return set(able)
+        return set(able) | unit
     found = {node for node in able if _carries_sum(node, rules, computed)}
     sums = {origin(node, rules) for node in found}
     joined = {n for node in sums if (s := sums & _operands(node, rules)) for n in (node, *s)}
@@ -66,7 +70,7 @@ def wide_results(
         readers = [user for user in node.users if user.op != "output"]
         if all(user in found if user in able else found & set(float_inputs(user)) for user in readers):
             found.add(node)
-    return found
+    return found | unit
 
 
 def _carries_sum(node: Node, rules: RuleSet, computed: set[Node]) -> bool:

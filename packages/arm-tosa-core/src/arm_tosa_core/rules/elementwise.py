@@ -194,11 +194,14 @@ def _quotient(b: OpBuilder, x: Operand, y: Operand, floor: bool) -> tuple[Value,
 # -- powers -----------------------------------------------------------------------------------------
 
 
-def _observed_square(b: CompositeBuilder[V], x: V | float, exponent: V | float = 2) -> V:
-    """Squares are products: arithmetic, whose operand and result may have more bits than those of a table."""
-    square = not isinstance(x, (int, float)) and x.dtype.is_floating_point and exponent in (2, 2.0)
-    b.require(square, "is no square of reals")
-    return b.aten.mul(x, x)
+def _observed_power(b: CompositeBuilder[V], x: V | float, exponent: V | float = 2) -> V:
+    """Squares are products, whose operand and result may have more bits than those of a table; half a power is a root.
+
+    Both are what energies are made of, which are kept in 16 bits.
+    """
+    known = not isinstance(x, (int, float)) and x.dtype.is_floating_point and exponent in (0.5, 2)
+    b.require(known, "is no square and no root of reals")
+    return b.aten.sqrt(x) if exponent == 0.5 else b.aten.mul(x, x)
 
 
 @op(
@@ -206,7 +209,7 @@ def _observed_square(b: CompositeBuilder[V], x: V | float, exponent: V | float =
     "aten.pow.Tensor_Tensor",
     "aten.pow.Scalar",
     quant=Q.TABLE,
-    decomposition=_observed_square,
+    decomposition=_observed_power,
     traits=Traits(promotes=True),
 )
 def pow_(b: OpBuilder, x: Operand, exponent: Operand) -> Value:
@@ -230,12 +233,12 @@ def pow_(b: OpBuilder, x: Operand, exponent: Operand) -> Value:
     return b.unary("RECIPROCAL", result) if number < 0 else result
 
 
-@op("aten.sqrt.default", quant=Q.TABLE)
+@op("aten.sqrt.default", quant=Q.TABLE, traits=Traits(steep=True))
 def sqrt(b: OpBuilder, x: Value) -> Value:
     return b.plain("POW", b.floating(b.real(x)), 0.5)
 
 
-@op("aten.square.default", quant=Q.TABLE, decomposition=_observed_square)
+@op("aten.square.default", quant=Q.TABLE, decomposition=_observed_power)
 def square(b: OpBuilder, x: Value) -> Value:
     return b.MUL(x, x)
 
