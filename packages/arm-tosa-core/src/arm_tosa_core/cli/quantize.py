@@ -72,6 +72,8 @@ def _quantize(
     quantizer = _scheme(quantization).quantizer(spec)
     with progress() as shown:
         made = quantize_program(program, quantizer, data, progress=lambda done: shown("calibrating", done, len(data)))
+    for name, place in made.states.items():
+        say(f"note: by its name, input {name!r} is output {place} of the call before: both have one scale")
     args, kwargs = program.example_inputs or data[0]
     return torch.export.export(made.converted, args, kwargs, dynamic_shapes=dynamic_shapes(program))
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, cast
 
 import torch
@@ -21,6 +22,7 @@ from .bias_spec import bias_spec
 from .composites import LOOP_BODY
 from .config import SMALLEST_RANGE, QuantizationConfig
 from .node_facts import (
+    ACCUMULATES,
     RESCALES,
     absorbed,
     computed_nodes,
@@ -28,6 +30,7 @@ from .node_facts import (
     is_centered,
     is_float_result,
     is_sum,
+    origin,
     training_norm,
 )
 from .observers import MaskedHistogramObserver
@@ -39,6 +42,9 @@ KEY = ANNOTATION
 #: Key in the meta of a node: its result is kept in the bits of ``QuantizationConfig.wide``.
 _WIDE = "arm_wide_result"
 
+#: Key in the meta of a node that makes the next numbers of a state: the state's input, whose scale it has.
+_STATE = "arm_state"
+
 
 def annotate(
     module: GraphModule,
@@ -46,6 +52,7 @@ def annotate(
     config_of: Callable[[Node], QuantizationConfig | None],
     wide: Wide = "none",
     tables: bool = False,
+    states: Mapping[Node, Node] = MappingProxyType({}),
 ) -> None:
     """Annotates every node that a rule can compute on integers.
 
@@ -56,14 +63,30 @@ def annotate(
             ``QuantizationConfig.wide``: ``residuals``, the sums among them, and what is added to them, ``streams``,
             the sums of sums, ``all`` or ``none``.
         tables: whether the target has tables of 16 bits, which steep functions of energies need.
+        states: inputs, annotated, and the results that they are in the next call: both have one scale.
     """
     computed = computed_nodes(module)
     find_signs(module.graph, rules)
     for node in module.graph.nodes:
         node.meta.pop(_WIDE, None)
-    for node in wide_results(module, rules, config_of, wide, computed, tables):
+        node.meta.pop(_STATE, None)
+    carried = _mark_states(states, rules)
+    for node in wide_results(module, rules, config_of, wide, computed, tables, carried):
         node.meta[_WIDE] = True
     _Annotator(module, rules, config_of, computed).run()
+
+
+def _mark_states(states: Mapping[Node, Node], rules: RuleSet) -> set[Node]:
+    """Marks what makes the next numbers of states; returns what has 16 bits of them, the inputs too."""
+    wide: set[Node] = set()
+    for given, result in states.items():
+        maker, spec = origin(result, rules), given.meta[KEY].output_qspec
+        rule = rules.of_node(maker)
+        if maker is not given and rule is not None and rule.quant in ACCUMULATES | {Q.TABLE}:
+            maker.meta[_STATE] = given
+        if spec.dtype == torch.int16:
+            wide |= {given, maker}
+    return wide
 
 
 class _Annotator:
@@ -123,7 +146,7 @@ class _Annotator:
             return
         given = config.wide if _WIDE in function.source.meta else config.input_activation
         for node in (*function.parts, last):
-            out = config.wide if _WIDE in last.meta else config.output_activation
+            out = self._given(last, config)
             _mark(node, {function.source: given} if node in function.readers else {}, out if node is last else None)
 
     def _loop(self, node: Node, config: QuantizationConfig) -> None:
@@ -166,8 +189,13 @@ class _Annotator:
         while (follower := absorbed(last, rule, self.rules)) is not None and self._wanted(follower):
             _mark(last, specs if last is node else {}, None)
             last = follower
-        out = config.wide if _WIDE in last.meta else config.output_activation
-        _mark(last, specs if last is node else {}, self._as_known(out, last) if is_float_result(last) else None)
+        _mark(last, specs if last is node else {}, self._given(last, config) if is_float_result(last) else None)
+
+    def _given(self, node: Node, config: QuantizationConfig) -> QuantizationSpecBase | None:
+        """How a result is quantized."""
+        if _STATE in node.meta:
+            return SharedQuantizationSpec(node.meta[_STATE])
+        return self._as_known(config.wide if _WIDE in node.meta else config.output_activation, node)
 
     def _as_known(self, spec: QuantizationSpec | None, node: Node) -> QuantizationSpec | None:
         """The spec of a tensor, its observer told what is known of the numbers before any is seen."""
@@ -189,7 +217,11 @@ class _Annotator:
         Constants beside a wide operand of arithmetic are wide as well.
         """
         read = float_inputs(node) if is_constant(n) else [n]
-        wide = (is_sum(node, rule) or rule.traits.steep) and any(_WIDE in m.meta for m in read)
+        state = _STATE in n.meta or n.op == "placeholder"
+        able = is_sum(node, rule) or rule.traits.steep or (state and rule.quant is Q.PRODUCT)
+        wide = able and any(_WIDE in m.meta for m in read)
+        if wide and state:
+            return config.wide  # as it is annotated
         return self._as_known(config.wide if wide else config.input_activation, n)
 
     def _stays_exact(self, node: Node, config: QuantizationConfig) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any
 
@@ -19,14 +19,22 @@ from .concat_scales import keep_narrow
 from .equalization import equalize
 from .output_correction import correct_outputs
 from .quantizer import TOSAQuantizer
+from .states import States, find_states, resolve_states, rolled
 
 
 @dataclass(frozen=True)
 class Quantized:
-    """A calibrated model: ``prepared`` still computes in float, ``converted`` is what is exported and lowered."""
+    """A calibrated model.
+
+    Args:
+        prepared: it still computes in float.
+        converted: what is exported and lowered.
+        states: inputs that are what the call before returned, given or found by their names, and that output's index.
+    """
 
     prepared: GraphModule
     converted: GraphModule
+    states: Mapping[str, int] = field(default_factory=dict)
 
 
 def quantize_program(
@@ -38,6 +46,7 @@ def quantize_program(
     smoothing: bool = True,
     bias_correction: bool = True,
     rescaling: bool = True,
+    states: States | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Quantized:
     """Quantizes a float program.
@@ -50,17 +59,27 @@ def quantize_program(
         smoothing: the same behind layer norms.
         bias_correction: see ``bias.correct_biases`` and ``outputs.correct_outputs``.
         rescaling: in front of concatenations, see ``joins.keep_narrow``.
+        states: inputs that are what the call before returned: for each its name, and the output's index, name, or key
+            in the dictionary that the model returns. Samples then are a sequence, in which only the first call's own
+            states count. Both ends have one scale, and 16 bits where the target has int16 (``set_states``).
+            None: those that ``states.find_states`` finds, of which samples have their own; ``{}``: there are none.
         progress: called after each sample with their number so far.
 
     Raises:
-        UsageError: there is no sample, or one is no call of the model, or the model is not in float32.
+        UsageError: there is no sample, or one is no call of the model, a state that the model has not, or a model that
+            is not in float32.
     """
-    rest = (_call(number, sample) for number, sample in enumerate(samples))
-    first = list(islice(rest, SAMPLES))
+    _require_single_precision(program)
+    carried = find_states(program) if states is None else resolve_states(program, states)
+    quantizer = copy.copy(quantizer).set_states(carried)
+    module = program.module()
+    calls: Iterator[Sample] = (_call(number, sample) for number, sample in enumerate(samples))
+    if states:
+        sequence = list(rolled(module, carried, calls))
+        calls = iter(_spread(sequence))
+    first = list(islice(calls, SAMPLES))
     if not first:
         raise UsageError("calibration data is empty: give one sample at least")
-    _require_single_precision(program)
-    module = program.module()
     state = [(buffer, buffer.clone()) for buffer in module.buffers()]
     equalize(module, first, quantizer.rules, layers=equalization, norms=smoothing)
     if rescaling:
@@ -68,7 +87,7 @@ def quantize_program(
     _restore(state)
     prepared = prepare_pt2e(module, quantizer)
     with torch.no_grad():
-        for done, (args, kwargs) in enumerate(chain(first, rest), 1):
+        for done, (args, kwargs) in enumerate(chain(first, calls), 1):
             prepared(*args, **kwargs)
             progress(done)
     _restore(state)
@@ -82,7 +101,7 @@ def quantize_program(
         _restore(state)
         correct_outputs(floating, converted, first, quantizer.rules)
         _restore(state)
-    return Quantized(floating, converted)
+    return Quantized(floating, converted, carried)
 
 
 def _require_single_precision(program: ExportedProgram) -> None:
@@ -93,6 +112,12 @@ def _require_single_precision(program: ExportedProgram) -> None:
             raise UsageError(
                 f"{name} is {kind}, and a model is quantized from float32: export model.float(), with float32 inputs"
             )
+
+
+def _spread(sequence: list[Sample]) -> list[Sample]:
+    """A sequence of calls, those first that are spread over all of it: corrections look at the first."""
+    step = max(len(sequence) // SAMPLES, 1)
+    return sequence[step - 1 :: step] + [call for i, call in enumerate(sequence) if i % step != step - 1]
 
 
 def _restore(state: list[tuple[torch.Tensor, torch.Tensor]]) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any, Self, get_args
 
 import torch
 from torch.fx import GraphModule, Node
-from torchao.quantization.pt2e.quantizer import Quantizer
+from torchao.quantization.pt2e.quantizer import Quantizer, SharedQuantizationSpec
 
 from ..aten.control_flow import choose
 from ..compat.torchao import annotation
@@ -22,6 +22,7 @@ from .config import QuantizationConfig
 from .flat_parameters import raise_attributes
 from .no_op_removal import drop_idle
 from .slice_assignments import without_assignments
+from .states import state_nodes
 from .wide_results import Wide
 
 
@@ -63,6 +64,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         self.rules = RuleSet.of(None if self.compile_spec is None else self.compile_spec.target().name)
         self.global_config: QuantizationConfig | None = None
         self.io_config: QuantizationConfig | None = None
+        self.states: dict[str, int] = {}
         self.module_type_config: dict[Callable[..., Any], QuantizationConfig | None] = {}
         self.module_name_config: dict[str, QuantizationConfig | None] = {}
         self.node_names: list[str] = []
@@ -76,6 +78,15 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
     def set_io(self, quantization_config: QuantizationConfig | None) -> Self:
         """The scheme of the model's inputs and outputs; may be uint8 (``get_uint8_io_quantization_config``)."""
         self.io_config = self._valid(quantization_config, io=True)
+        return self
+
+    def set_states(self, states: Mapping[str, int]) -> Self:
+        """Inputs that are what the call before returned, and the index of that output.
+
+        Both ends have one scale, so that a host hands integers on. They have 16 bits where the target has int16, but
+        for ``wide="none"``. Layers read 8 bits of them. ``quantize_program(states=...)`` calls this, and takes names.
+        """
+        self.states = dict(states)
         return self
 
     def set_module_type(self, module_type: Callable[..., Any], quantization_config: QuantizationConfig | None) -> Self:
@@ -143,7 +154,8 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         """Says where to observe what."""
         if self.io_config is not None:
             self._annotate_io(model, self.io_config)
-        annotate(model, self.rules, self.config_of, self.wide, self.tosa_spec.support_extension("int16"))
+        tables = self.tosa_spec.support_extension("int16")
+        annotate(model, self.rules, self.config_of, self.wide, tables, self._annotate_states(model))
         return model
 
     def validate(self, model: GraphModule) -> None:
@@ -203,6 +215,23 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         if spec.dtype == torch.int16 and not self.tosa_spec.support_extension("int16"):
             raise UsageError(f"int16 activations need the extension int16, which {self.tosa_spec} lacks")
         return config
+
+    def _annotate_states(self, model: GraphModule) -> dict[Node, Node]:
+        """Gives both ends of each state one scale; returns the input and the result of those that have one."""
+        found: dict[Node, Node] = {}
+        for given, result in state_nodes(model, self.states).items():
+            config = next((c for user in given.users if (c := self.config_of(user)) is not None), None)
+            if config is None or config.is_dynamic or not _is_float32(given):
+                continue
+            wide = self.wide != "none" and self.tosa_spec.support_extension("int16")
+            given.meta[KEY] = annotation({}, config.wide if wide and config.wide else config.input_activation)
+            found[given] = result
+        output = model.graph.output_node()
+        others = output.meta[KEY].input_qspec_map if KEY in output.meta else {}
+        if found:
+            own = {result: SharedQuantizationSpec(given) for given, result in found.items()}
+            output.meta[KEY] = annotation({**others, **own}, None)
+        return found
 
     def _annotate_io(self, model: GraphModule, config: QuantizationConfig) -> None:
         for node in model.graph.nodes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import Literal
 
 from torch.fx import GraphModule, Node
@@ -33,6 +34,7 @@ def wide_results(
     wide: Wide,
     computed: set[Node],
     tables: bool = False,
+    states: AbstractSet[Node] = frozenset(),
 ) -> set[Node]:
     """The results to keep in 16 bits.
 
@@ -46,9 +48,10 @@ def wide_results(
         wide: see ``annotate``.
         computed: the nodes that are no constants.
         tables: whether the target has tables of 16 bits; without them ``energies`` have 8.
+        states: inputs and results of 16 bits, which are carried from call to call.
     """
     if wide == "none":
-        return set()
+        return set(states)
     able: list[Node] = []
     for node in module.graph.nodes:
         config = config_of(node) if node.op == "call_function" and is_float_result(node) else None
@@ -56,7 +59,7 @@ def wide_results(
             able.append(node)
     unit = energies(module, rules, config_of, computed) if tables and wide != "streams" else set()
     if wide == "all":
-        return set(able) | unit
+        return set(able) | unit | states
     found = {node for node in able if _carries_sum(node, rules, computed)}
     sums = {origin(node, rules) for node in found}
     joined = {n for node in sums if (s := sums & _operands(node, rules)) for n in (node, *s)}
@@ -66,9 +69,11 @@ def wide_results(
     found |= {node for node in able if _sums_embeddings(origin(node, rules), rules, computed)}
     found |= {node for node in able if is_centered(node, rules) and node.args[0] in found}
     found |= {node for node in module.graph.nodes if _is_added_to(node, rules, found, config_of)}
+    found |= states
+    decided = {*states, *able}
     for node in reversed(able):  # whoever reads a node comes after it
         readers = [user for user in node.users if user.op != "output"]
-        if all(user in found if user in able else found & set(float_inputs(user)) for user in readers):
+        if all(user in found if user in decided else found & set(float_inputs(user)) for user in readers):
             found.add(node)
     return found | unit
 

@@ -1,0 +1,124 @@
+"""State that the host carries from call to call: which input is which output of the call before."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import GraphModule, Node
+
+from ..compat.torch import tree_flatten, tree_leaves, tree_unflatten
+from ..support.errors import UsageError
+from .bias_correction import Sample
+
+#: Name of an input: name or index of the output that is its number in the next call.
+States = Mapping[str, str | int]
+
+#: What a state's output is called where its input is called ``h``.
+_NEXT = ("{}", "{}n", "{}_n", "{}_out", "{}_next", "next_{}", "new_{}", "{}_new")
+
+
+def resolve_states(program: ExportedProgram, states: States) -> dict[str, int]:
+    """The index of the output for each input, as exported programs count them.
+
+    Args:
+        states: outputs by index, by their key where the model returns a dictionary, or by name of the node.
+
+    Raises:
+        UsageError: there is no such input or output, one output is meant twice, or the two have not one shape and type.
+    """
+    inputs, outputs, keys = _inputs(program), _outputs(program), output_keys(program)
+    names = {n.name: i for i, n in enumerate(outputs)} | keys
+    found: dict[str, int] = {}
+    for name, output in states.items():
+        if name not in inputs:
+            raise UsageError(f"states: the model has no input {name!r}; its inputs are {', '.join(inputs)}")
+        index = names.get(output) if isinstance(output, str) else output
+        if index is None or not 0 <= index < len(outputs):
+            valid = ", ".join(keys or names) if isinstance(output, str) else f"0 to {len(outputs) - 1}"
+            raise UsageError(f"states: the model has no output {output!r} for input {name!r}; its outputs are {valid}")
+        if index in found.values():
+            raise UsageError(f"states: output {output!r} is the state of two inputs")
+        given, made = _kind(inputs[name]), _kind(outputs[index])
+        if given != made:
+            raise UsageError(f"states: input {name!r} is {given}, but output {output!r} is {made}")
+        found[name] = index
+    return found
+
+
+def find_states(program: ExportedProgram) -> dict[str, int]:
+    """The states that names tell: the model returns a dictionary, whose keys say what an input's next numbers are.
+
+    An input ``h`` has the output ``h``, ``hn``, ``h_n``, ``h_out``, ``h_next``, ``next_h``, ``new_h`` or ``h_new``, of
+    its shape and type. Two that fit, or one that fits two inputs, are none.
+    """
+    inputs, outputs, keys = _inputs(program), _outputs(program), output_keys(program)
+    fitting = {
+        name: [
+            keys[key]
+            for key in dict.fromkeys(form.format(name) for form in _NEXT)
+            if key in keys and _is_float(node) and _kind(outputs[keys[key]]) == _kind(node)
+        ]
+        for name, node in inputs.items()
+    }
+    meant = [index for found in fitting.values() for index in found]
+    return {name: found[0] for name, found in fitting.items() if len(found) == 1 and meant.count(found[0]) == 1}
+
+
+def output_keys(program: ExportedProgram) -> dict[str, int]:
+    """The index of each output that is a value of the dictionary that a model returns."""
+    structure = program.call_spec.out_spec
+    made = tree_unflatten(list(range(structure.num_leaves)), structure)
+    if not isinstance(made, Mapping):
+        return {}
+    return {str(key): value for key, value in made.items() if isinstance(value, int)}
+
+
+def rolled(module: GraphModule, states: Mapping[str, int], samples: Iterable[Sample]) -> Iterator[Sample]:
+    """The samples as a sequence: each call's states are what the call before returned; the first has its own.
+
+    Args:
+        module: in float; it is copied, so that its buffers stay as they are.
+        states: as ``resolve_states`` gives them.
+    """
+    run = copy.deepcopy(module)
+    places = [n.name for n in module.graph.nodes if n.op == "placeholder"]
+    carried: dict[int, torch.Tensor] = {}
+    for args, kwargs in samples:
+        leaves, structure = tree_flatten((args, dict(kwargs)))
+        for place, tensor in carried.items():
+            leaves[place] = tensor
+        sample = tree_unflatten(leaves, structure)
+        yield sample
+        with torch.no_grad():
+            made: list[Any] = tree_leaves(run(*sample[0], **sample[1]))
+        carried = {places.index(name): made[index].detach().clone() for name, index in states.items()}
+
+
+def state_nodes(module: GraphModule, states: Mapping[str, int]) -> dict[Node, Node]:
+    """The input of each state, and the node that makes its next numbers."""
+    places = {n.name: n for n in module.graph.nodes if n.op == "placeholder"}
+    results = tree_leaves(module.graph.output_node().args[0])
+    return {places[name]: results[index] for name, index in states.items()}
+
+
+def _inputs(program: ExportedProgram) -> dict[str, Node]:
+    nodes = {n.name: n for n in program.graph.nodes if n.op == "placeholder"}
+    return {str(name): nodes[str(name)] for name in program.graph_signature.user_inputs if str(name) in nodes}
+
+
+def _outputs(program: ExportedProgram) -> list[Node]:
+    nodes = {n.name: n for n in program.graph.nodes}
+    return [nodes[str(name)] for name in program.graph_signature.user_outputs]
+
+
+def _is_float(node: Node) -> bool:
+    return bool(node.meta["val"].dtype == torch.float32)
+
+
+def _kind(node: Node) -> str:
+    tensor = node.meta["val"]
+    return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
