@@ -178,3 +178,18 @@ def test_chosen_operators_are_decomposed_as_pytorch_does(forward: Any, names: li
 
 def _flat(edge: Any) -> list[torch.Tensor]:
     return torch.utils._pytree.tree_leaves(edge.exported_program().module()(X))
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_an_example_input_of_stride_0(repeated: bool) -> None:
+    """As numpy's ``x[None]`` has for its first axis, and ``expand`` for one of several numbers."""
+    numbers = torch.arange(8.0)
+    x = numbers.expand(3, 8) if repeated else numbers.as_strided((1, 8), (0, 1))
+    assert x.stride()[0] == 0
+    lowered = lower(torch.export.export(torch.nn.Linear(8, 2).eval(), (x,)), "tosa-fp")
+    assert lowered.report.delegates == 1 and not lowered.report.rejected
+    with pytest.warns(NothingDelegatedWarning):
+        cpu = lower(export(Net(lambda net, x, unused: torch.sigmoid(x)), (x, X)), "tosa-int")
+    given = torch.rand(x.shape)
+    (made,) = Runtime.get().load_program(cpu.buffer).load_method("forward").execute((given, X))
+    torch.testing.assert_close(made, given.sigmoid())
