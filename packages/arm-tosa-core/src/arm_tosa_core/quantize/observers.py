@@ -86,6 +86,11 @@ class MaskedHistogramObserver(RangeObserver):
         #: Views of one tensor, which share an observer, are one sample by that.
         self._samples: dict[tuple[float, int], float] = {}
 
+    @property
+    def zeros(self) -> int:
+        """How many of the numbers seen were 0."""
+        return self._zeros
+
     def _spread(self) -> float:
         """How much farther the next sample may reach, in parts of the farthest, by how much those seen differ."""
         if len(self._samples) < 2:

@@ -17,6 +17,7 @@ from ..support.errors import UsageError
 from .bias_correction import SAMPLES, Sample, correct_biases
 from .concat_scales import keep_narrow
 from .equalization import equalize
+from .long_tails import warn_of_long_tails
 from .output_correction import correct_outputs
 from .quantizer import TOSAQuantizer
 from .states import States, find_states, resolve_states, rolled
@@ -68,6 +69,9 @@ def quantize_program(
     Raises:
         UsageError: there is no sample, or one is no call of the model, a state that the model has not, or a model that
             is not in float32.
+
+    Warns:
+        LongTailWarning: most numbers of an input are lost in 8 bits.
     """
     _require_single_precision(program)
     carried = find_states(program) if states is None else resolve_states(program, states)
@@ -90,6 +94,7 @@ def quantize_program(
         for done, (args, kwargs) in enumerate(chain(first, calls), 1):
             prepared(*args, **kwargs)
             progress(done)
+    warn_of_long_tails(prepared)
     _restore(state)
     copies: dict[int, Any] = {}
     # This one runs only: the annotations of a copy name nodes of the original.

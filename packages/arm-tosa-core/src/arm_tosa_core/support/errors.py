@@ -79,5 +79,9 @@ def _quoted(word: str) -> str:
     return f'"{word}"' if " " in word else word
 
 
+class LongTailWarning(UserWarning):
+    """Most numbers of an input become 0 when it is quantized."""
+
+
 class NothingDelegatedWarning(UserWarning):
     """No operator of a program was delegated."""

@@ -1,0 +1,53 @@
+"""Inputs most of whose numbers 8 bits lose, because a few others reach much further."""
+
+from __future__ import annotations
+
+import warnings
+
+import torch
+from torch.fx import GraphModule, Node
+
+from ..support.errors import LongTailWarning
+from .composites import WHOLE
+from .observers import MaskedHistogramObserver
+
+#: Share of an input's numbers, zeros left out, that is lost where a warning is due.
+_MOST = 0.5
+_BYTE = 255
+
+
+def warn_of_long_tails(prepared: GraphModule) -> None:
+    """Warns of inputs more than half of whose numbers that are not 0 lie below half a step of their 8 bits.
+
+    Args:
+        prepared: calibrated.
+
+    Warns:
+        LongTailWarning: names the input, the share, and what to do.
+    """
+    for node in prepared.graph.nodes:
+        for user in node.users if node.op == "placeholder" else ():
+            observer = getattr(prepared, str(user.target)) if user.op == "call_module" else None
+            if isinstance(observer, MaskedHistogramObserver) and observer.quant_max - observer.quant_min <= _BYTE:
+                share, step = _lost(observer)
+                if share > _MOST:
+                    warnings.warn(_text(node, user, share, step), LongTailWarning, stacklevel=3)
+
+
+def _lost(observer: MaskedHistogramObserver) -> tuple[float, float]:
+    """The share of the numbers seen, zeros left out, that is less than half a step, and the step."""
+    step = float(observer.calculate_qparams()[0])
+    low, high = float(observer.min_val), float(observer.max_val)
+    counts = observer.histogram.double()
+    width = (high - low) / len(counts)
+    middles = low + width * (torch.arange(len(counts), dtype=torch.float64) + 0.5)
+    small = float(counts[middles.abs() < step / 2].sum()) - observer.zeros
+    return max(small, 0.0) / max(float(counts.sum()) - observer.zeros, 1.0), step
+
+
+def _text(given: Node, observed: Node, share: float, step: float) -> str:
+    readers = ", ".join(dict.fromkeys(str(n.meta.get(WHOLE, n.name)) for n in observed.users))
+    return (
+        f"input {given.target!r}: {share:.0%} of its numbers are less than half a step of 8 bits ({step / 2:.3g}) and "
+        f"become 0: read it with 16 bits (int16x8 for {readers}), or make its range smaller, by a logarithm or a root"
+    )

@@ -1,0 +1,47 @@
+"""Inputs most of whose numbers 8 bits lose are named, with the share and the remedy."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+import torch
+from quantizer_kit import INT8, INT16, SPEC
+from torch import nn
+
+from arm_tosa_core import TOSAQuantizer, quantize_program
+from arm_tosa_core.support.errors import LongTailWarning
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+
+
+def power(seed: int) -> torch.Tensor:
+    """Of 100 numbers 80 are a thousandth of the others, 10 are 0."""
+    x = torch.rand(1, 100, generator=torch.Generator().manual_seed(seed)) + 0.5
+    x[:, 10:90] *= 1e-3
+    return x.index_fill(1, torch.arange(10), 0.0)
+
+
+def quantize(samples: list[torch.Tensor], by: TOSAQuantizer) -> list[str]:
+    torch.manual_seed(0)
+    program = torch.export.export(nn.Linear(100, 4).eval(), (samples[0],))
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        quantize_program(program, by, samples)
+    return [str(w.message) for w in found if w.category is LongTailWarning]
+
+
+def test_a_long_tail_is_named() -> None:
+    (text,) = quantize([power(i) for i in range(4)], TOSAQuantizer(SPEC).set_global(INT8))
+    assert text.startswith("input 'input': 89% of its numbers are less than half a step of 8 bits")
+    assert "int16x8 for linear" in text
+
+
+def test_16_bits_are_the_remedy() -> None:
+    by = TOSAQuantizer(SPEC).set_global(INT8).set_node_name("linear", INT16)
+    assert quantize([power(i) for i in range(4)], by) == []
+
+
+def test_noise_has_none() -> None:
+    by = TOSAQuantizer(SPEC).set_global(INT8)
+    assert quantize([torch.randn(1, 100, generator=torch.Generator().manual_seed(i)) for i in range(4)], by) == []
