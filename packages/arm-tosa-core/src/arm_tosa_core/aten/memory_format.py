@@ -29,14 +29,15 @@ def with_memory_format(program: ExportedProgram, memory_format: torch.memory_for
 
     Args:
         memory_format: ``torch.contiguous_format`` (row-major), ``torch.channels_last`` (inputs of four and five
-            dimensions; others are row-major) or ``torch.preserve_format`` (as the example inputs lie).
+            dimensions; others are row-major) or ``torch.preserve_format`` (as the example inputs lie, without strides
+            of 0, which NumPy's ``x[None]`` has and ExecuTorch refuses).
 
     Raises:
         UsageError: another format.
     """
     if memory_format not in MEMORY_FORMATS.values():
         raise UsageError(f"memory_format is torch.contiguous_format, channels_last or preserve_format: {memory_format}")
-    if memory_format == torch.preserve_format or program.example_inputs is None:
+    if program.example_inputs is None:
         return program
 
     def arranged(leaf: Any) -> Any:

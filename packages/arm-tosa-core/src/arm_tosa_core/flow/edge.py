@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
 from executorch.exir import EdgeProgramManager, to_edge
 from torch.export import ExportedProgram
-from torch.fx import Graph
 from torch.fx.passes.operator_support import OperatorSupportBase
 
 from ..compat.executorch import edge_config, register_quantized_kernels
@@ -41,17 +39,4 @@ def lower_to_edge(
         module = lowered_module(region, payload, compile_spec, program)
         calls.append(Call(module, region.inputs, region.outputs))
     outer = with_delegates(program, compilation.analysis, calls)
-    edge = to_edge(outer, compile_config=edge_config())
-    _without_zero_strides(edge.exported_program().graph)
-    return edge, report
-
-
-def _without_zero_strides(graph: Graph) -> None:
-    """Strides as arrays have them, where an example input has 0, as numpy's ``x[None]`` leaves: ExecuTorch refuses it.
-
-    A program is given all numbers of an input, those that the example repeated as well.
-    """
-    for node in graph.nodes:
-        value = node.meta.get("val")
-        if isinstance(value, torch.Tensor) and 0 in value.stride():
-            node.meta["val"] = torch.empty_like(value, memory_format=torch.contiguous_format)
+    return to_edge(outer, compile_config=edge_config()), report
