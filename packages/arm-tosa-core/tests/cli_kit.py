@@ -54,6 +54,11 @@ def bare_tensor(): return Whole(), X[0]
 def fails(): raise ValueError("no weights here")
 def exits(): raise SystemExit(3)
 def half(): return Weights().eval().half(), (X[0].half(),)
+def one_tensor_twice():
+    class Step(torch.nn.Module):
+        def forward(self, h, c):
+            return h - 2 * c
+    return Step(), (X[0], X[0])
 def distances():
     class Distances(torch.nn.Module):
         def forward(self, x):

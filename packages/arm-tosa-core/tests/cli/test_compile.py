@@ -238,6 +238,16 @@ def test_a_graph_that_cannot_be_exported_is_not_printed(folder: Path) -> None:
     assert "torch.export cannot export" in text and "def forward" not in text
 
 
+def test_one_tensor_given_twice_is_two_inputs(folder: Path) -> None:
+    """``torch.export`` alone would make a program that reads one of them."""
+    ok("compile", "models.py:one_tensor_twice", "--target", "tosa", "-o", "net.tosa")
+    h, c = np.full((2, 3), 5, np.float32), np.full((2, 3), 2, np.float32)
+    np.save("h.npy", h)
+    np.save("c.npy", c)
+    ok("run", "net.tosa", "--input", "h.npy", "--input", "c.npy", "--output", "y.npy")
+    np.testing.assert_array_equal(np.load("y.npy"), h - 2 * c)
+
+
 def test_only_float32_is_quantized(folder: Path) -> None:
     message = error("compile", "models.py:half", "--target", "tosa-int", "--quantize", "int8", "-o", "net.pte")
     assert message.startswith("layer.weight is float16, and a model is quantized from float32")

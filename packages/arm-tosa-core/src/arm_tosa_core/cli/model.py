@@ -138,7 +138,7 @@ def _export(model: str, module: torch.nn.Module, inputs: tuple[Any, ...]) -> Exp
     printed = io.StringIO()
     try:
         with contextlib.redirect_stderr(printed):
-            return torch.export.export(module, inputs)
+            return torch.export.export(module, _distinct(inputs))
     except Exception as error:
         _drop(printed, f"{getattr(error, 'partial_fx_graph', '')}\n")  # which PyTorch prints ahead of the reason
         raise UsageError(
@@ -147,6 +147,24 @@ def _export(model: str, module: torch.nn.Module, inputs: tuple[Any, ...]) -> Exp
         ) from error
     finally:
         sys.stderr.write(printed.getvalue())
+
+
+def _distinct(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The inputs, each tensor an object of its own: ``torch.export`` takes two that are one object for one input."""
+    import torch
+
+    from ..compat.torch import tree_map
+
+    seen: set[int] = set()
+
+    def own(leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        again = id(leaf) in seen
+        seen.add(id(leaf))
+        return leaf.clone() if again else leaf
+
+    return tuple(tree_map(own, inputs))
 
 
 def _drop(printed: io.StringIO, text: str) -> None:
