@@ -248,6 +248,18 @@ def test_one_tensor_given_twice_is_two_inputs(folder: Path) -> None:
     np.testing.assert_array_equal(np.load("y.npy"), h - 2 * c)
 
 
+def test_what_quantization_decided_is_told(folder: Path) -> None:
+    arguments = ("compile", "models.py:magnitude", "--target", "tosa-int", "--quantize", "int8", "-o", "net.pte")
+    rows = ok(*arguments)["quantization"]
+    wide = [row for row in rows if row["what"] == "kept in 16 bits"]
+    assert {row["why"] for row in wide} == {"sum of squares under a root"}
+    assert {row["operator"] for row in wide} >= {"aten.mul.Tensor", "aten.add.Tensor"}
+    line = line_of("(self.layer(x) * self.layer(x)")
+    assert all(f"models.py:{line}" in row["source"] for row in wide)
+    text = run(*arguments).stderr
+    assert f"note: {len(wide)} kept in 16 bits ({len(wide)} sum of squares under a root)" in text
+
+
 def test_only_float32_is_quantized(folder: Path) -> None:
     message = error("compile", "models.py:half", "--target", "tosa-int", "--quantize", "int8", "-o", "net.pte")
     assert message.startswith("layer.weight is float16, and a model is quantized from float32")
@@ -289,7 +301,7 @@ def test_a_dynamic_dimension_stays_when_quantized(folder: Path) -> None:
     batch = torch.export.Dim("batch", min=1, max=8)
     module = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU()).eval()
     program = torch.export.export(module, (torch.randn(4, 3),), dynamic_shapes=({0: 2 * batch},))
-    quantized = cli_quantize.prepare(program, TosaCompileSpec("TOSA-1.0+INT"), "int8", None)
+    quantized, _ = cli_quantize.prepare(program, TosaCompileSpec("TOSA-1.0+INT"), "int8", None)
     for size in (2, 16):
         assert quantized.module()(torch.ones(size, 3)).shape == (size, 2)
     (symbol,) = Sizes.of(quantized).symbols

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from ..exir.compile_spec import ArmCompileSpec
     from ..flow import LoweredProgram
+    from ..quantize.decisions import Decision
 
 
 def compile_(
@@ -89,12 +91,12 @@ def compile_(
     from ..exir.backend import watched  # late: it loads ExecuTorch
 
     times = DelegateTimes(spec, report, trace)
-    program = prepare(load_program(model), spec, quantize, calibration)
+    program, decisions = prepare(load_program(model), spec, quantize, calibration)
     with printed_after(print_after or [], spec.target(), print_to), watched(times.watch):
         cache = not (no_cache or print_after or times.wanted)
         lowered = _lower(program, spec, cache=cache, memory_format=memory_format)
     write_atomic(output, lowered.buffer if output.suffix == ".pte" else _payload(lowered, output))
-    return times.beside(_result(lowered, target, output, report))
+    return times.beside(_result(lowered, target, output, report, decisions))
 
 
 def _lower(program: ExportedProgram, spec: ArmCompileSpec, *, cache: bool, memory_format: str) -> LoweredProgram:
@@ -164,7 +166,7 @@ def _compile_tosa(
     return times.beside(Result(known, show))
 
 
-def _result(lowered: LoweredProgram, target: str, output: Path, report: bool) -> Result:
+def _result(lowered: LoweredProgram, target: str, output: Path, report: bool, decisions: Sequence[Decision]) -> Result:
     size = output.stat().st_size
     rejected = lowered.report.rejected
     if rejected:
@@ -175,6 +177,7 @@ def _result(lowered: LoweredProgram, target: str, output: Path, report: bool) ->
         "target": target,
         "delegates": lowered.report.delegates,
         "cached": lowered.cached,
+        "quantization": list(map(asdict, decisions)),
         "compiled": [asdict(said) for said in lowered.report.compiled],
         **data_of(lowered.report),
     }

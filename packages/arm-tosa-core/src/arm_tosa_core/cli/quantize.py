@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..support.errors import UsageError
 from .calibration import samples
@@ -15,13 +16,21 @@ if TYPE_CHECKING:
 
     from ..accuracy.scheme import Scheme
     from ..exir.compile_spec import ArmCompileSpec
+    from ..quantize.decisions import Decision
 
 QUANTIZATIONS = ("int8", "int16x8", "int8x4")
 
 
+class Prepared(NamedTuple):
+    """A program as it is to be lowered, and what quantization decided for its operators."""
+
+    program: ExportedProgram
+    decisions: Sequence[Decision] = ()
+
+
 def prepare(
     program: ExportedProgram, spec: ArmCompileSpec, quantization: str | None, calibration: Path | None
-) -> ExportedProgram:
+) -> Prepared:
     """The program as it is to be lowered: quantized by ``quantization``, calibrated with ``calibration``, if asked for.
 
     Raises:
@@ -31,7 +40,7 @@ def prepare(
     if quantization is None:
         if calibration is not None:
             raise UsageError("--calibration is for --quantize; say int8, int16x8 or int8x4")
-        return program
+        return Prepared(program)
     if quantization not in QUANTIZATIONS and not quantization.endswith(".json"):
         raise UsageError(f"unknown quantization {quantization!r}; valid: {', '.join(QUANTIZATIONS)}, or a .json file")
     if not spec.tosa_spec.support_integer():
@@ -54,12 +63,11 @@ def is_quantized(program: ExportedProgram) -> bool:
     return any("quantize_per" in str(node.target) for node in program.graph.nodes)
 
 
-def _quantize(
-    program: ExportedProgram, spec: ArmCompileSpec, quantization: str, calibration: Path | None
-) -> ExportedProgram:
+def _quantize(program: ExportedProgram, spec: ArmCompileSpec, quantization: str, calibration: Path | None) -> Prepared:
     import torch
 
     from ..compat.torch import dynamic_shapes
+    from ..quantize.decisions import summary
     from ..quantize.post_training import quantize_program
 
     if calibration is not None:
@@ -74,8 +82,11 @@ def _quantize(
         made = quantize_program(program, quantizer, data, progress=lambda done: shown("calibrating", done, len(data)))
     for name, place in made.states.items():
         say(f"note: by its name, input {name!r} is output {place} of the call before: both have one scale")
+    if decided := summary(made.report):
+        say(f"note: {decided}; --json lists them")
     args, kwargs = program.example_inputs or data[0]
-    return torch.export.export(made.converted, args, kwargs, dynamic_shapes=dynamic_shapes(program))
+    exported = torch.export.export(made.converted, args, kwargs, dynamic_shapes=dynamic_shapes(program))
+    return Prepared(exported, made.report)
 
 
 def _scheme(quantization: str) -> Scheme:

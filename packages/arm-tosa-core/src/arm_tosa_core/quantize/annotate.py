@@ -39,8 +39,8 @@ from .wide_results import Wide, wide_results
 
 KEY = ANNOTATION
 
-#: Key in the meta of a node: its result is kept in the bits of ``QuantizationConfig.wide``.
-_WIDE = "arm_wide_result"
+#: Key in the meta of a node whose result is kept in the bits of ``QuantizationConfig.wide``: why.
+WIDE = "arm_wide_result"
 
 #: Key in the meta of a node that makes the next numbers of a state: the state's input, whose scale it has.
 _STATE = "arm_state"
@@ -68,11 +68,11 @@ def annotate(
     computed = computed_nodes(module)
     find_signs(module.graph, rules)
     for node in module.graph.nodes:
-        node.meta.pop(_WIDE, None)
+        node.meta.pop(WIDE, None)
         node.meta.pop(_STATE, None)
     carried = _mark_states(states, rules)
-    for node in wide_results(module, rules, config_of, wide, computed, tables, carried):
-        node.meta[_WIDE] = True
+    for node, why in wide_results(module, rules, config_of, wide, computed, tables, carried).items():
+        node.meta[WIDE] = why
     _Annotator(module, rules, config_of, computed).run()
 
 
@@ -144,7 +144,7 @@ class _Annotator:
             or any(self.config_of(n) is not config or is_annotated(n) for n in function.parts)
         ):
             return
-        given = config.wide if _WIDE in function.source.meta else config.input_activation
+        given = config.wide if WIDE in function.source.meta else config.input_activation
         for node in (*function.parts, last):
             out = self._given(last, config)
             _mark(node, {function.source: given} if node in function.readers else {}, out if node is last else None)
@@ -195,7 +195,7 @@ class _Annotator:
         """How a result is quantized."""
         if _STATE in node.meta:
             return SharedQuantizationSpec(node.meta[_STATE])
-        return self._as_known(config.wide if _WIDE in node.meta else config.output_activation, node)
+        return self._as_known(config.wide if WIDE in node.meta else config.output_activation, node)
 
     def _as_known(self, spec: QuantizationSpec | None, node: Node) -> QuantizationSpec | None:
         """The spec of a tensor, its observer told what is known of the numbers before any is seen."""
@@ -219,7 +219,7 @@ class _Annotator:
         read = float_inputs(node) if is_constant(n) else [n]
         state = _STATE in n.meta or n.op == "placeholder"
         able = is_sum(node, rule) or rule.traits.steep or (state and rule.quant is Q.PRODUCT)
-        wide = able and any(_WIDE in m.meta for m in read)
+        wide = able and any(WIDE in m.meta for m in read)
         if wide and state:
             return config.wide  # as it is annotated
         return self._as_known(config.wide if wide else config.input_activation, n)

@@ -21,7 +21,7 @@ Sample = tuple[tuple[Any, ...], Mapping[str, Any]]
 SAMPLES = 8
 
 
-def correct_biases(exact: GraphModule, converted: GraphModule, samples: Iterable[Sample], rules: RuleSet) -> None:
+def correct_biases(exact: GraphModule, converted: GraphModule, samples: Iterable[Sample], rules: RuleSet) -> list[str]:
     """Changes the biases of a converted model so that rounded weights leave the mean of each channel as it is in float.
 
     The mean error of a channel is ``(W - rounded W) E[x]``, with float activations ``x``: what rounding of activations
@@ -32,6 +32,9 @@ def correct_biases(exact: GraphModule, converted: GraphModule, samples: Iterable
         converted: what ``convert_pt2e`` made of a copy of it.
         samples: calls of the model; eight at most are used.
         rules: those of the target.
+
+    Returns:
+        The names of the layers.
     """
     weights = {node.name: constant(node.args[1]) for node in converted.graph.nodes if is_layer(node, rules)}
     run = _Errors(exact, {name: weight for name, weight in weights.items() if weight is not None})
@@ -40,10 +43,11 @@ def correct_biases(exact: GraphModule, converted: GraphModule, samples: Iterable
         with torch.no_grad():
             run.run(*tree_leaves((args, dict(kwargs))), enable_io_processing=False)
         count += 1
-    for node in list(converted.graph.nodes):
-        if node.name in run.errors:
-            add_to_bias(converted, node, (run.errors[node.name] / count).float())
+    layers = [node for node in converted.graph.nodes if node.name in run.errors]
+    for node in layers:
+        add_to_bias(converted, node, (run.errors[node.name] / count).float())
     converted.recompile()
+    return [node.name for node in layers]
 
 
 def constant(node: Any) -> torch.Tensor | None:

@@ -16,6 +16,7 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from ..support.errors import UsageError
 from .bias_correction import SAMPLES, Sample, correct_biases
 from .concat_scales import keep_narrow
+from .decisions import CORRECTED, EQUALIZED, OWN_SCALE, Decision, decisions, wide_decisions
 from .equalization import equalize
 from .long_tails import warn_of_long_tails
 from .output_correction import correct_outputs
@@ -31,11 +32,13 @@ class Quantized:
         prepared: it still computes in float.
         converted: what is exported and lowered.
         states: inputs that are what the call before returned, given or found by their names, and that output's index.
+        report: what was decided for which operator, and why.
     """
 
     prepared: GraphModule
     converted: GraphModule
     states: Mapping[str, int] = field(default_factory=dict)
+    report: Sequence[Decision] = ()
 
 
 def quantize_program(
@@ -85,11 +88,13 @@ def quantize_program(
     if not first:
         raise UsageError("calibration data is empty: give one sample at least")
     state = [(buffer, buffer.clone()) for buffer in module.buffers()]
-    equalize(module, first, quantizer.rules, layers=equalization, norms=smoothing)
+    equalized = equalize(module, first, quantizer.rules, layers=equalization, norms=smoothing)
+    report = decisions(module, equalized, EQUALIZED)
     if rescaling:
-        keep_narrow(module, first, quantizer.rules)
+        report += decisions(module, keep_narrow(module, first, quantizer.rules), OWN_SCALE)
     _restore(state)
     prepared = prepare_pt2e(module, quantizer)
+    report = [*wide_decisions(prepared), *report]
     with torch.no_grad():
         for done, (args, kwargs) in enumerate(chain(first, calls), 1):
             prepared(*args, **kwargs)
@@ -102,11 +107,12 @@ def quantize_program(
     state += [(copies[id(buffer)], saved) for buffer, saved in state if id(buffer) in copies]
     converted = convert_pt2e(prepared)
     if bias_correction:
-        correct_biases(floating, converted, first, quantizer.rules)
+        corrected = correct_biases(floating, converted, first, quantizer.rules)
+        report += decisions(converted, corrected, CORRECTED)
         _restore(state)
         correct_outputs(floating, converted, first, quantizer.rules)
         _restore(state)
-    return Quantized(floating, converted, carried)
+    return Quantized(floating, converted, carried, report)
 
 
 def _require_single_precision(program: ExportedProgram) -> None:

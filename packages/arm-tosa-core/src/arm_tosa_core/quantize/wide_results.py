@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 from typing import Literal
 
@@ -26,6 +26,16 @@ from .node_facts import (
 
 Wide = Literal["none", "streams", "residuals", "all"]
 
+#: Why a result has 16 bits, for people.
+STATE = "state that is carried between calls"
+ENERGY = "sum of squares under a root"
+STREAM = "sum of a residual stream"
+ADDED = "added to a sum of 16 bits"
+EMBEDDINGS = "sum of embeddings"
+CENTERED = "a sum of 16 bits without its mean"
+BETWEEN = "read by arithmetic of 16 bits only"
+ASKED = 'wide="all"'
+
 
 def wide_results(
     module: GraphModule,
@@ -35,8 +45,8 @@ def wide_results(
     computed: set[Node],
     tables: bool = False,
     states: AbstractSet[Node] = frozenset(),
-) -> set[Node]:
-    """The results to keep in 16 bits.
+) -> dict[Node, str]:
+    """The results to keep in 16 bits, and why.
 
     Beside the sums of residual streams and of embeddings these are what norms leave of them without their mean, which
     would be as coarse as the sum in 8 bits, and the other operands of what reads them: an NPU adds two tensors of 16
@@ -50,8 +60,9 @@ def wide_results(
         tables: whether the target has tables of 16 bits; without them ``energies`` have 8.
         states: inputs and results of 16 bits, which are carried from call to call.
     """
+    found = dict.fromkeys(states, STATE)
     if wide == "none":
-        return set(states)
+        return found
     able: list[Node] = []
     for node in module.graph.nodes:
         config = config_of(node) if node.op == "call_function" and is_float_result(node) else None
@@ -59,23 +70,27 @@ def wide_results(
             able.append(node)
     unit = energies(module, rules, config_of, computed) if tables and wide != "streams" else set()
     if wide == "all":
-        return set(able) | unit | states
-    found = {node for node in able if _carries_sum(node, rules, computed)}
-    sums = {origin(node, rules) for node in found}
+        return {**dict.fromkeys(able, ASKED), **dict.fromkeys(unit, ENERGY), **found}
+    residuals = [node for node in able if _carries_sum(node, rules, computed)]
+    sums = {origin(node, rules) for node in residuals}
     joined = {n for node in sums if (s := sums & _operands(node, rules)) for n in (node, *s)}
     joined |= {n for node in joined for n in _operands(node, rules)}  # what a stream begins with
-    streams = {node for node in able if origin(node, rules) in joined}
-    found = streams if wide == "streams" else found | streams
-    found |= {node for node in able if _sums_embeddings(origin(node, rules), rules, computed)}
-    found |= {node for node in able if is_centered(node, rules) and node.args[0] in found}
-    found |= {node for node in module.graph.nodes if _is_added_to(node, rules, found, config_of)}
-    found |= states
+    streams = [node for node in able if origin(node, rules) in joined]
+
+    def add(nodes: Iterable[Node], why: str) -> None:
+        for node in nodes:
+            found.setdefault(node, why)
+
+    add(streams if wide == "streams" else [*residuals, *streams], STREAM)
+    add([node for node in able if _sums_embeddings(origin(node, rules), rules, computed)], EMBEDDINGS)
+    add([node for node in able if is_centered(node, rules) and node.args[0] in found], CENTERED)
+    add([node for node in module.graph.nodes if _is_added_to(node, rules, found.keys(), config_of)], ADDED)
     decided = {*states, *able}
     for node in reversed(able):  # whoever reads a node comes after it
         readers = [user for user in node.users if user.op != "output"]
-        if all(user in found if user in decided else found & set(float_inputs(user)) for user in readers):
-            found.add(node)
-    return found | unit
+        if all(user in found if user in decided else found.keys() & set(float_inputs(user)) for user in readers):
+            add([node], BETWEEN)
+    return {**dict.fromkeys(unit, ENERGY), **found}
 
 
 def _carries_sum(node: Node, rules: RuleSet, computed: set[Node]) -> bool:
@@ -98,7 +113,7 @@ def _sums_embeddings(node: Node, rules: RuleSet, computed: set[Node]) -> bool:
 
 
 def _is_added_to(
-    node: Node, rules: RuleSet, sums: set[Node], config_of: Callable[[Node], QuantizationConfig | None]
+    node: Node, rules: RuleSet, sums: AbstractSet[Node], config_of: Callable[[Node], QuantizationConfig | None]
 ) -> bool:
     """A result that a wide sum reads, and that layers read as well, as that of a norm: they read 8 bits of it."""
     rule, config = rules.of_node(node), config_of(node) if node.op == "call_function" else None

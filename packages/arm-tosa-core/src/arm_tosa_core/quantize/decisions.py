@@ -1,0 +1,80 @@
+"""What quantization decided by itself, for people: which operators have 16 bits, which weights were rescaled, why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+
+from ..compat.torchao import ANNOTATION
+from ..lowering.exported_program import source_line
+from ..lowering.operator_names import canonical
+from .annotate import WIDE
+
+#: Kinds of decisions, in the order in which they are told.
+WIDE_RESULT = "kept in 16 bits"
+EQUALIZED = "equalized with the layers that read it"
+OWN_SCALE = "kept its own scale beside a concatenation"
+CORRECTED = "bias corrected"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One decision.
+
+    Args:
+        node: the operator's name in the exported graph; a part of a composite has a name of its own.
+        operator: the ATen overload, or ``input``.
+        source: the user's source line, if known.
+        what: ``kept in 16 bits``, ``bias corrected`` and the like.
+        why: the reason, where there is more than one.
+    """
+
+    node: str
+    operator: str
+    source: str
+    what: str
+    why: str = ""
+
+
+def wide_decisions(prepared: GraphModule) -> list[Decision]:
+    """Results of a prepared model that have 16 bits although layers around them have 8."""
+    return [
+        _decision(node, WIDE_RESULT, node.meta[WIDE])
+        for node in prepared.graph.nodes
+        if WIDE in node.meta and _has_16_bits(node)
+    ]
+
+
+def decisions(module: GraphModule, names: Iterable[str], what: str) -> list[Decision]:
+    """The same decision for nodes of a module, by their names."""
+    nodes = {node.name: node for node in module.graph.nodes}
+    return [_decision(nodes[name], what) for name in names]
+
+
+def summary(made: Sequence[Decision]) -> str:
+    """One line: how often each decision was made; empty where none was."""
+    counts = Counter(row.what for row in made)
+    reasons = Counter(row.why for row in made if row.what == WIDE_RESULT)
+    parts = [_counted(counts, what, reasons if what == WIDE_RESULT else {}) for what in counts]
+    return "; ".join(parts)
+
+
+def _counted(counts: Mapping[str, int], what: str, reasons: Mapping[str, int]) -> str:
+    because = ", ".join(f"{count} {why}" for why, count in reasons.items())
+    return f"{counts[what]} {what}{f' ({because})' if because else ''}"
+
+
+def _decision(node: Node, what: str, why: str = "") -> Decision:
+    operator = "input" if node.op == "placeholder" else canonical(node.target)
+    return Decision(node.name, operator, source_line(node), what, why)
+
+
+def _has_16_bits(node: Node) -> bool:
+    """Whether a result is observed with 16 bits, or has the scale of what is; what is fused into another is not."""
+    spec: Any = node.meta[ANNOTATION].output_qspec if ANNOTATION in node.meta else None
+    return spec is not None and getattr(spec, "dtype", torch.int16) == torch.int16
