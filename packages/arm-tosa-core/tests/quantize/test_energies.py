@@ -10,7 +10,7 @@ from quantizer_kit import INT8, SPEC, assert_matches, data, kinds, named, quanti
 from torch import nn
 from torch.nn import functional as F
 
-from arm_tosa_core import TosaCompileSpec, TOSAQuantizer
+from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, quantize_program
 from arm_tosa_core.lowering.exported_program import is_quantize
 from arm_tosa_core.quantize.wide_results import Wide
 
@@ -102,3 +102,20 @@ def test_a_square_that_a_layer_reads_as_well_has_8_bits() -> None:
 def test_the_root_of_a_layer_has_8_bits() -> None:
     model = quantized(lambda x: (x.abs() * 2).sqrt(), data((1, 4)), TOSAQuantizer(SPEC).set_global(INT8))
     assert not [n for n in model.graph.nodes if is_quantize(n) and n.args[5] == torch.int16]
+
+
+@pytest.mark.parametrize(("offset", "bits"), [(0.0, 16), (3.0, 8)])
+def test_samples_tell_whether_16_bits_are_worth_it(offset: float, bits: int) -> None:
+    """Far from 0 the root is flat: 8 bits of what it reads are as good as its own."""
+
+    class Length(nn.Module):
+        def forward(self, re: torch.Tensor, im: torch.Tensor) -> torch.Tensor:
+            return ((re + offset) ** 2 + (im + offset) ** 2).sqrt()
+
+    generator = torch.Generator().manual_seed(0)
+    samples = [tuple(torch.randn(2, 1, 64, generator=generator)) for _ in range(4)]
+    quantizer = TOSAQuantizer(SPEC).set_global(INT8)
+    program = torch.export.export(Length(), samples[0])
+    converted = quantize_program(program, quantizer, samples).converted
+    (root,) = named(converted, "sqrt")
+    assert root.args[0].args[5] == (torch.int16 if bits == 16 else torch.int8)  # type: ignore[union-attr, index]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, cast
@@ -18,6 +18,7 @@ from ..lowering.rule import Q, Rule
 from ..lowering.rule_set import RuleSet
 from ..lowering.traits import Traits
 from ..lowering.unary_functions import Function, find_functions
+from .bias_correction import Sample
 from .bias_spec import bias_spec
 from .composites import LOOP_BODY
 from .config import SMALLEST_RANGE, QuantizationConfig
@@ -53,6 +54,7 @@ def annotate(
     wide: Wide = "none",
     tables: bool = False,
     states: Mapping[Node, Node] = MappingProxyType({}),
+    samples: Sequence[Sample] = (),
 ) -> None:
     """Annotates every node that a rule can compute on integers.
 
@@ -64,6 +66,7 @@ def annotate(
             the sums of sums, ``all`` or ``none``.
         tables: whether the target has tables of 16 bits, which steep functions of energies need.
         states: inputs, annotated, and the results that they are in the next call: both have one scale.
+        samples: calls of the model in float; they tell which energies gain by 16 bits.
     """
     computed = computed_nodes(module)
     find_signs(module.graph, rules)
@@ -71,7 +74,7 @@ def annotate(
         node.meta.pop(WIDE, None)
         node.meta.pop(_STATE, None)
     carried = _mark_states(states, rules)
-    for node, why in wide_results(module, rules, config_of, wide, computed, tables, carried).items():
+    for node, why in wide_results(module, rules, config_of, wide, computed, tables, carried, samples).items():
         node.meta[WIDE] = why
     _Annotator(module, rules, config_of, computed).run()
 

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from torch.fx import GraphModule, Node
 
 from ..lowering.rule import Q
 from ..lowering.rule_set import RuleSet
+from .bias_correction import Sample
 from .config import QuantizationConfig
+from .energy_gain import worth_16_bits
 from .node_facts import ACCUMULATES, RESCALES, float_inputs, is_float_result, is_sum
 
 ConfigOf = Callable[[Node], QuantizationConfig | None]
 
 
-def energies(module: GraphModule, rules: RuleSet, config_of: ConfigOf, computed: set[Node]) -> set[Node]:
+def energies(
+    module: GraphModule,
+    rules: RuleSet,
+    config_of: ConfigOf,
+    computed: set[Node],
+    samples: Sequence[Sample] = (),
+) -> set[Node]:
     """The results to keep in 16 bits: products, what adds them up, and so on to what a steep function reads.
 
     A square has twice the range of its operand in dB, and the function makes the small ones large again. In 8 bits
@@ -25,12 +33,15 @@ def energies(module: GraphModule, rules: RuleSet, config_of: ConfigOf, computed:
         rules: those of the target.
         config_of: the scheme of a node; None leaves it in float.
         computed: the nodes that are no constants.
+        samples: calls of the model, which tell whether a unit gains by it; without any, all units are taken.
     """
-    found: set[Node] = set()
+    units: dict[Node, set[Node]] = {}
     for node in module.graph.nodes:
         if rules.traits_of(node).steep and _can_be_wide(node, config_of):
-            found |= _Energy(rules, config_of, computed).of(node)
-    return found
+            units[node] = _Energy(rules, config_of, computed).of(node)
+    readers = [node for node, unit in units.items() if unit]
+    chosen = worth_16_bits(module, readers, samples) if samples else readers
+    return {node for reader in chosen for node in units[reader]}
 
 
 class _Energy:

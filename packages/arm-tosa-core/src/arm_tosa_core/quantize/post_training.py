@@ -93,7 +93,8 @@ def quantize_program(
     if rescaling:
         report += decisions(module, keep_narrow(module, first, quantizer.rules), OWN_SCALE)
     _restore(state)
-    prepared = prepare_pt2e(module, quantizer)
+    prepared = prepare_pt2e(module, quantizer.set_samples(first))
+    _restore(state)
     report = [*wide_decisions(prepared), *report]
     with torch.no_grad():
         for done, (args, kwargs) in enumerate(chain(first, calls), 1):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Self, get_args
 
@@ -17,7 +17,8 @@ from ..lowering.rule_set import RuleSet
 from ..support.errors import UsageError
 from ..tosa.specification import TosaSpecification
 from .annotate import KEY, annotate
-from .composites import SCHEME, WHOLE, decompose
+from .bias_correction import Sample
+from .composites import LOOP_BODY, SCHEME, WHOLE, decompose
 from .config import QuantizationConfig
 from .flat_parameters import raise_attributes
 from .no_op_removal import drop_idle
@@ -65,6 +66,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         self.global_config: QuantizationConfig | None = None
         self.io_config: QuantizationConfig | None = None
         self.states: dict[str, int] = {}
+        self.samples: Sequence[Sample] = ()
         self.module_type_config: dict[Callable[..., Any], QuantizationConfig | None] = {}
         self.module_name_config: dict[str, QuantizationConfig | None] = {}
         self.node_names: list[str] = []
@@ -87,6 +89,14 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         for ``wide="none"``. Layers read 8 bits of them. ``quantize_program(states=...)`` calls this, and takes names.
         """
         self.states = dict(states)
+        return self
+
+    def set_samples(self, samples: Sequence[Sample]) -> Self:
+        """Calls of the model: with them, sums of squares under a root have 16 bits only where that gains something.
+
+        ``quantize_program`` calls this.
+        """
+        self.samples = samples
         return self
 
     def set_module_type(self, module_type: Callable[..., Any], quantization_config: QuantizationConfig | None) -> Self:
@@ -155,7 +165,8 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         if self.io_config is not None:
             self._annotate_io(model, self.io_config)
         tables = self.tosa_spec.support_extension("int16")
-        annotate(model, self.rules, self.config_of, self.wide, tables, self._annotate_states(model))
+        samples = () if LOOP_BODY in model.meta else self.samples  # a body has other inputs
+        annotate(model, self.rules, self.config_of, self.wide, tables, self._annotate_states(model), samples)
         return model
 
     def validate(self, model: GraphModule) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Literal
 
@@ -10,6 +10,7 @@ from torch.fx import GraphModule, Node
 
 from ..lowering.rule import Q
 from ..lowering.rule_set import RuleSet
+from .bias_correction import Sample
 from .config import QuantizationConfig
 from .energies import energies
 from .node_facts import (
@@ -45,6 +46,7 @@ def wide_results(
     computed: set[Node],
     tables: bool = False,
     states: AbstractSet[Node] = frozenset(),
+    samples: Sequence[Sample] = (),
 ) -> dict[Node, str]:
     """The results to keep in 16 bits, and why.
 
@@ -59,6 +61,7 @@ def wide_results(
         computed: the nodes that are no constants.
         tables: whether the target has tables of 16 bits; without them ``energies`` have 8.
         states: inputs and results of 16 bits, which are carried from call to call.
+        samples: calls of the model, see ``energies``.
     """
     found = dict.fromkeys(states, STATE)
     if wide == "none":
@@ -68,7 +71,7 @@ def wide_results(
         config = config_of(node) if node.op == "call_function" and is_float_result(node) else None
         if config is not None and config.wide is not None and _read_by_arithmetic(node, rules, config_of):
             able.append(node)
-    unit = energies(module, rules, config_of, computed) if tables and wide != "streams" else set()
+    unit = energies(module, rules, config_of, computed, samples) if tables and wide != "streams" else set()
     if wide == "all":
         return {**dict.fromkeys(able, ASKED), **dict.fromkeys(unit, ENERGY), **found}
     residuals = [node for node in able if _carries_sum(node, rules, computed)]
