@@ -36,6 +36,8 @@ class OpCase:
         refuses: scheme to a part of the reason with which it must be refused. Other schemes must delegate all of it.
         needs_float: schemes in which a part computes in float: refused by targets that have integers only.
         coarse: how many quanta results of int16 may be off on a target that ``joins_int48_rescales``; else one.
+        coarse_int8: how many those of int8 may be off: where a quotient makes more of the quantum by which a root of
+            16 bits, a table with lines between its points, may be off.
         tolerance: relative and absolute, for float results.
     """
 
@@ -45,10 +47,13 @@ class OpCase:
     refuses: Mapping[str, str] = field(default_factory=dict)
     needs_float: Collection[str] = ()
     coarse: int = 1
+    coarse_int8: int = 1
     tolerance: tuple[float, float] = (1e-4, 1e-5)
 
     def allowed(self, scheme: str, joins_int48_rescales: bool = False) -> int:
         """How many quanta integer results may be off in this scheme, on a target that joins RESCALEs or not."""
+        if scheme == "int8":
+            return self.coarse_int8
         return self.coarse if scheme == "int16" and joins_int48_rescales else 1
 
     def module(self) -> torch.nn.Module:
