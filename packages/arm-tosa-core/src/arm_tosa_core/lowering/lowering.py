@@ -235,8 +235,8 @@ class Lowering:
         for size in meta.shape:
             if not isinstance(size, int):
                 why = f"has a dynamic shape: {whence(self.program, size)}"
-                fix = "give it a bound that the target takes (torch.export.Dim with max), or export with static shapes"
-                raise Rejected(why, fix)
+                bound = "give it a bound (torch.export.Dim with max), or " if self.target.sizes else ""
+                raise Rejected(why, f"{bound}export with static shapes")
         return tuple(meta.shape)
 
     def _apply(self, rule: Rule, node: Node, args: Any, kwargs: Any, inputs: list[Value]) -> Any:
