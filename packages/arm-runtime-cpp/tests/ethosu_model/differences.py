@@ -129,6 +129,10 @@ def _rescale_padded(m: Maker) -> Tensor:
     return m.rescale(padded, I8, 0.8, channels=8)
 
 
+def _rescale_tiled(m: Maker) -> Tensor:
+    return m.rescale(m.op("TILE", m.input(I16, 1, 4, 3, 4), m.graph.shape((1, 1, 1, 2))), I16, 0.8, channels=8)
+
+
 def _choice(m: Maker) -> Tensor:
     x, y = m.input(I16, *_SHAPE), m.input(I16, *_SHAPE)
     larger = m.op("GREATER", m.rescale(x, I32, 2.0**14), m.rescale(y, I32, 0.9 * 2.0**14))
@@ -440,6 +444,8 @@ ROWS = {
         "ethos-u65-512",
     ),
     "PAD of channels, then a RESCALE of each, U65": Row(_rescale_padded, "ethos-u65-256"),
+    "TILE of channels, then a RESCALE of each, U65": Row(_rescale_tiled, "ethos-u65-512"),
+    "TILE of channels, then a RESCALE of each, U85": Row(_rescale_tiled, "ethos-u85-128"),
     "PAD of channels, then a RESCALE of each, U85": Row(_rescale_padded, "ethos-u85-512"),
     "transposed table": Row(_transposed_table, "ethos-u55-32"),
     "transposed, reshaped table": Row(_transposed_reshaped_table, "ethos-u55-32"),

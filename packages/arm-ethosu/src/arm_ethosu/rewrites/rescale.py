@@ -58,7 +58,7 @@ def _not_by_channel(match: Match) -> str | None:
 
 
 def _scales_of_parts(match: Match) -> Mapping[int, Tensor]:
-    """A RESCALE by channel goes through a pool after channels were joined or padded.
+    """A RESCALE by channel goes through a pool after channels were joined, padded or repeated.
 
     Vela rescales the parts instead, each with the scales of the first channels.
     """
@@ -117,7 +117,7 @@ ONE_RESCALE_U85 = pattern_rewrite("one_rescale_from_int48", Stage.LEGALIZE, _OF_
 SCALES_OF_PARTS = pattern_rewrite(
     "scales_of_parts",
     Stage.LEGALIZE,
-    Pattern("RESCALE", {0: Pattern("CONCAT|PAD")}),
+    Pattern("RESCALE", {0: Pattern("CONCAT|PAD|TILE")}),
     _scales_of_parts,
     _not_by_channel,
 )
