@@ -55,9 +55,10 @@ def fails(): raise ValueError("no weights here")
 def exits(): raise SystemExit(3)
 def half(): return Weights().eval().half(), (X[0].half(),)
 def magnitude():
-    class Magnitude(Weights):
+    class Magnitude(torch.nn.Module):
         def forward(self, x):
-            return (self.layer(x) * self.layer(x) + x[:, :2] * x[:, :2]).sqrt()
+            square = x * x
+            return (square * square).sqrt()
     return Magnitude().eval(), X
 def one_tensor_twice():
     class Step(torch.nn.Module):

@@ -253,8 +253,8 @@ def test_what_quantization_decided_is_told(folder: Path) -> None:
     rows = ok(*arguments)["quantization"]
     wide = [row for row in rows if row["what"] == "kept in 16 bits"]
     assert {row["why"] for row in wide} == {"sum of squares under a root"}
-    assert {row["operator"] for row in wide} >= {"aten.mul.Tensor", "aten.add.Tensor"}
-    line = line_of("(self.layer(x) * self.layer(x)")
+    assert {row["operator"] for row in wide} == {"aten.mul.Tensor"}
+    line = line_of("(square * square)")
     assert all(f"models.py:{line}" in row["source"] for row in wide)
     text = run(*arguments).stderr
     assert f"note: {len(wide)} kept in 16 bits ({len(wide)} sum of squares under a root)" in text
