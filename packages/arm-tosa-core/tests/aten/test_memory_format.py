@@ -57,3 +57,11 @@ def test_another_format_is_refused() -> None:
     program = torch.export.export(torch.nn.ReLU(), (PICTURE,))
     with pytest.raises(UsageError, match="torch.contiguous_format, channels_last or preserve_format"):
         with_memory_format(program, torch.channels_last_3d)
+
+
+def test_without_example_inputs_only_what_is_there_can_be_had() -> None:
+    program = torch.export.export(torch.nn.Conv2d(3, 4, 1).eval(), (EXAMPLES["row-major"],))
+    program.example_inputs = None
+    assert with_memory_format(program, torch.contiguous_format) is program
+    with pytest.raises(UsageError, match="no example inputs to export it again with"):
+        with_memory_format(program, torch.channels_last)

@@ -33,18 +33,21 @@ def with_memory_format(program: ExportedProgram, memory_format: torch.memory_for
             of 0, which NumPy's ``x[None]`` has and ExecuTorch refuses).
 
     Raises:
-        UsageError: another format.
+        UsageError: another format, or a program without example inputs, which takes its inputs in another one.
     """
     if memory_format not in MEMORY_FORMATS.values():
         raise UsageError(f"memory_format is torch.contiguous_format, channels_last or preserve_format: {memory_format}")
-    if program.example_inputs is None:
-        return program
 
     def arranged(leaf: Any) -> Any:
         return _copy(leaf, memory_format) if isinstance(leaf, torch.Tensor) else leaf
 
     if all(meta.stride() == arranged(meta).stride() for meta in _user_inputs(program)):
         return program
+    if program.example_inputs is None:
+        raise UsageError(
+            "the program takes its inputs in another memory format, and has no example inputs to export it again with: "
+            "export it with inputs in the format that you want, and keep it with memory_format=torch.preserve_format"
+        )
     args, kwargs = tree_map(arranged, program.example_inputs)
     return torch.export.export(program.module(), args, kwargs, dynamic_shapes=dynamic_shapes(program))
 
