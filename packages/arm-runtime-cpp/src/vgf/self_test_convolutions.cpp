@@ -8,18 +8,25 @@ namespace {
 
 using Shape = TestGraphWriter::Shape;
 constexpr auto kI8 = ElementType::kInt8;
+constexpr auto kI16 = ElementType::kInt16;
 constexpr auto kI32 = ElementType::kInt32;
 
-/// Of floats, numbers below `limit`: every sum fits the 8 bits that a bfloat16 has.
+/// Of floats, numbers below `limit`: every sum fits the 8 bits that a bfloat16 has. Of int16, large
+/// ones.
 Numbers numbers_of(ElementType type, int64_t count, int64_t seed, int64_t limit) {
     Numbers out = some(count, seed);
     if (type == kI8) return out;
-    for (int64_t& number : out) number %= limit;
+    for (int64_t& number : out) number = type == kI16 ? number * 257 : number % limit;
     return out;
 }
 
-/// What sums are added up in, and results of int8 have.
-ElementType sum_of(ElementType type) { return type == kI8 ? kI32 : type; }
+/// What sums are added up in, and results of integers have.
+ElementType sum_of(ElementType type) {
+    return type == kI8 ? kI32 : type == kI16 ? ElementType::kInt48 : type;
+}
+
+/// The type of the weights that go with an input.
+ElementType weights_of(ElementType type) { return type == kI16 ? kI8 : type; }
 
 /// 3 x 3, padded by one, of int8 with a zero point.
 void add_convolution(TestGraphWriter& writer, ElementType type, int64_t filters, bool depthwise) {
@@ -27,8 +34,11 @@ void add_convolution(TestGraphWriter& writer, ElementType type, int64_t filters,
     const int64_t zero = type == kI8 ? 3 : 0;
     const int64_t per_tap = depthwise ? 1 : kChannels;
     const Numbers x = numbers_of(type, kHeight * kWidth * kChannels, 1, 2);
-    const Numbers w = numbers_of(type, filters * kTaps * per_tap, 2, 3);
-    const Numbers bias = numbers_of(type, filters, 3, 4);
+    const Numbers w = numbers_of(weights_of(type), filters * kTaps * per_tap, 2, 3);
+    Numbers bias = numbers_of(type, filters, 3, 4);
+    if (type == kI16) {
+        for (int64_t& number : bias) number <<= 24;  // beyond 32 bits
+    }
     Numbers wanted;
     for (int64_t at = 0; at < kHeight * kWidth * filters; ++at) {
         const int64_t filter = at % filters;
@@ -46,16 +56,16 @@ void add_convolution(TestGraphWriter& writer, ElementType type, int64_t filters,
         }
         wanted.push_back(sum);
     }
-    const int64_t sum_type = type == kI8 ? 1 : 3;  // INT32, FP32
+    const int64_t sum_type = type == kI8 ? 1 : type == kI16 ? 4 : 3;  // INT32, INT48, FP32
     std::vector<uint32_t> operands = {writer.numbers({1, 1, 1, 1}), writer.numbers({1, 1}),
                                       writer.numbers({1, 1}), writer.constant(kI32, {}, {sum_type}),
                                       writer.constant(ElementType::kBool, {}, {0})};
     operands.push_back(writer.input(type, {1, kHeight, kWidth, kChannels}, x));
     const Shape shape = depthwise ? Shape{3, 3, filters, 1} : Shape{filters, 3, 3, kChannels};
-    operands.push_back(writer.constant(type, shape, w));
+    operands.push_back(writer.constant(weights_of(type), shape, w));
     operands.push_back(writer.constant(sum_of(type), {filters}, bias));
     operands.push_back(writer.constant(type, {1}, {zero}));
-    operands.push_back(writer.constant(type, {1}, {0}));
+    operands.push_back(writer.constant(weights_of(type), {1}, {0}));
     writer.output(writer.add(depthwise ? TOSADEPTHWISE_CONV2D : TOSACONV2D, operands, sum_of(type),
                              {1, kHeight, kWidth, filters}),
                   wanted);

@@ -214,8 +214,8 @@ TestGraph test_graph(const std::string& kernel, const std::string& floats) {
     for (const Row& row : kRows) {
         if (kernel != row.kernel) continue;
         if (floats.empty()) return row.make();
-        for (const ElementType type :
-             {ElementType::kFloat32, ElementType::kFloat16, ElementType::kBFloat16}) {
+        for (const ElementType type : {ElementType::kInt16, ElementType::kFloat32,
+                                       ElementType::kFloat16, ElementType::kBFloat16}) {
             if (row.make_floats != nullptr && floats == name_of(type)) return row.make_floats(type);
         }
     }

@@ -93,6 +93,22 @@ def test_integers_are_those_of_the_emulation_layer(vgf: Any, layer: Load, case: 
             assert one.min() < one.max(), "of a constant, a comparison says nothing"
 
 
+def test_sums_of_int16_have_48_bits(vgf: Any, layer: Load) -> None:
+    """The largest inputs by weights of one sign: each of the sums of 4608 products is beyond 32 bits."""
+    net = torch.nn.Conv2d(512, 8, 3)
+    torch.nn.init.constant_(net.weight, 0.01)
+    ones = torch.ones(1, 512, 4, 4)
+    spec = VgfCompileSpec()
+    execution = Execution(exported(net.eval(), (ones,), spec, "int16x8"), spec.target())
+    (data,) = execution.payloads
+    with vgf.Session(data, engine="compute") as ours, layer(data) as theirs:
+        assert "gemm" in {step["kernel"] for step in ours.plan()}
+        for sign in (1, -1):
+            ((one,), (other,)) = ours.run([sign * ones.numpy()]), theirs.run([sign * ones.numpy()])
+            assert np.array_equal(one, other)
+            np.testing.assert_allclose(one, sign * 46.08, atol=0.1)
+
+
 def test_floats_are_near_those_of_the_emulation_layer(vgf: Any, layer: Load) -> None:
     data = network("fp32")
     with vgf.Session(data, engine="compute") as ours, layer(data) as theirs:

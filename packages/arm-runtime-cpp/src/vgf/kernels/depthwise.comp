@@ -1,7 +1,7 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 // DEPTHWISE_CONV2D with one filter a channel and channels in fours: a thread computes four channels of a pixel. Weights lie
-// in the constants as they are.
+// in the constants as they are. Of int16 by int8, the products of a window fit 32 bits, and the sum with the bias has 48.
 #include "memory.glsl"
 #include "program.glsl"
 layout(local_size_x = 64) in;
@@ -24,23 +24,29 @@ void main() {
     const int x = at % out_width;
     at /= out_width;
     const int y = at % out_height, image = at / out_height;
-    ivec4 sum = ivec4(constants4[p[4] + c4]);
+    const int weight_type = type == TYPE_INT16 ? TYPE_INT8 : type;
+    ivec4 sum = type == TYPE_INT16 ? ivec4(0) : ivec4(constants4[p[4] + c4]);
     // Reads do not wait for one another: all are made, of pixels outside the image from its edge.
     [[unroll]] for (int ky = 0; ky < kernel_height; ++ky) {
         const int iy = y * stride_y - pad_y + ky * dilation_y;
         const bool row_inside = iy >= 0 && iy < height;
         const int row = p[2] + 4 * ((image * height + clamp(iy, 0, height - 1)) * width * c4_count + c4);
         [[unroll]] for (int kx = 0; kx < kernel_width; ++kx) {
-            const ivec4 w = elements(BUFFER_CONSTANTS, type, p[3] + 4 * ((ky * kernel_width + kx) * c4_count + c4));
+            const ivec4 w = elements(BUFFER_CONSTANTS, weight_type, p[3] + 4 * ((ky * kernel_width + kx) * c4_count + c4));
             const int ix = x * stride_x - pad_x + kx * dilation_x;
             const bool inside = row_inside && ix >= 0 && ix < width;
             const ivec4 a = elements(a_buffer, type, row + 4 * clamp(ix, 0, width - 1) * c4_count);
-            if (type == TYPE_INT8) {
+            if (type < TYPE_FLOAT16) {
                 sum += inside ? (a - zero) * w : ivec4(0);
             } else if (inside) {
                 sum = floatBitsToInt(intBitsToFloat(sum) + intBitsToFloat(a) * intBitsToFloat(w));
             }
         }
+    }
+    if (type == TYPE_INT16) {
+        ivec4 high = sum >> 31;
+        add_wide(sum, high, ivec4(constants4[p[4] + 2 * c4]), ivec4(constants4[p[4] + 2 * c4 + 1]));
+        r[1] = high;
     }
     r[0] = sum;
     run(f);

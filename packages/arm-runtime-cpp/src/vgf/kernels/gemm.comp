@@ -1,7 +1,8 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 // Matrix products and convolutions as such: a thread computes `rows` rows (pixels) of four columns (filters); `split`
-// threads share the sum over K of one tile and add their parts in shared memory.
+// threads share the sum over K of one tile and add their parts in shared memory. The part of a thread fits 32 bits; sums of
+// int16 by int8 (weights lie as int16) have 48 bits from there on.
 #include "memory.glsl"
 #include "program.glsl"
 layout(local_size_x = 64) in;
@@ -30,11 +31,16 @@ int DOT4(uint a, uint b) {
 #endif
 
 // Sums are ints, or bits of floats where the type is one.
+const bool floating = type >= TYPE_FLOAT16;
 shared ivec4 parts[64 * 8];
 
 /// What a word of A and one of B add to a sum.
 int product(int sum, uint a, uint b) {
     if (type == TYPE_INT8) return sum + DOT4(a, b);
+    if (type == TYPE_INT16) {
+        sum += bitfieldExtract(int(a), 0, 16) * bitfieldExtract(int(b), 0, 16);
+        return sum + (int(a) >> 16) * (int(b) >> 16);
+    }
     float f = intBitsToFloat(sum);
     if (type == TYPE_FLOAT32) {
         f += uintBitsToFloat(a) * uintBitsToFloat(b);
@@ -46,6 +52,17 @@ int product(int sum, uint a, uint b) {
         f += uintBitsToFloat(a & 0xffff0000u) * uintBitsToFloat(b & 0xffff0000u);
     }
     return floatBitsToInt(f);
+}
+
+/// Adds to sums whose high words count of int16 only.
+void add(inout ivec4 sum, inout ivec4 high, ivec4 other, ivec4 other_high) {
+    if (floating) {
+        sum = floatBitsToInt(intBitsToFloat(sum) + intBitsToFloat(other));
+    } else if (type == TYPE_INT16) {
+        add_wide(sum, high, other, other_high);
+    } else {
+        sum += other;
+    }
 }
 
 uvec4 fetch(int buf, int at) {
@@ -178,16 +195,17 @@ void main() {
     for (int i = lane; i < rows; i += split) {
         const int m = m0 + i;
         if (m >= m_count) break;
-        ivec4 sum = parts[slot * split * rows + i];
+        ivec4 sum = parts[slot * split * rows + i], high = sum >> 31;
         for (int other = 1; other < split; ++other) {
             const ivec4 part = parts[(slot * split + other) * rows + i];
-            sum = type == TYPE_INT8 ? sum + part : floatBitsToInt(intBitsToFloat(sum) + intBitsToFloat(part));
+            add(sum, high, part, part >> 31);
         }
         if (has_bias == 1) {
-            const ivec4 bias = ivec4(constants4[bias_at + n4]);
-            sum = type == TYPE_INT8 ? sum + bias : floatBitsToInt(intBitsToFloat(sum) + intBitsToFloat(bias));
+            const int at = type == TYPE_INT16 ? bias_at + 2 * n4 : bias_at + n4;
+            add(sum, high, ivec4(constants4[at]), type == TYPE_INT16 ? ivec4(constants4[at + 1]) : ivec4(0));
         }
         r[0] = sum;
+        if (type == TYPE_INT16) r[1] = high;
         run(4 * ((batch * m_count + m) * n4_count + n4));
     }
 }

@@ -46,6 +46,13 @@ ivec4 bytes_of(uint w) {
     return ivec4(bitfieldExtract(v, 0, 8), bitfieldExtract(v, 8, 8), bitfieldExtract(v, 16, 8), v >> 24);
 }
 
+/// Adds numbers of 64 bits.
+void add_wide(inout ivec4 low, inout ivec4 high, ivec4 other_low, ivec4 other_high) {
+    uvec4 carry;
+    low = ivec4(uaddCarry(uvec4(low), uvec4(other_low), carry));
+    high += other_high + ivec4(carry);
+}
+
 uint bytes_to_word(ivec4 v) {
     return uint(v.x & 255) | uint(v.y & 255) << 8 | uint(v.z & 255) << 16 | uint(v.w) << 24;
 }

@@ -28,8 +28,15 @@ constexpr uint32_t kRaggedId = 29;
 
 constexpr uint32_t kMaxRows = 8;  // of a tile
 constexpr uint32_t kMaxSplit = 32;
+constexpr int64_t kThreads = 64;  // of a workgroup
+/// Products of an int16 and an int8 whose sum certainly fits 32 bits: 511, in whole vectors.
+constexpr int64_t kMaxWideTerms = 504;
 
-bool is_fast_type(ElementType type) { return type == ElementType::kInt8 || is_float(type); }
+/// Types of input and weights that the kernels here take.
+bool are_fast_types(ElementType input, ElementType weights) {
+    if (input == ElementType::kInt16) return weights == ElementType::kInt8;
+    return input == weights && (input == ElementType::kInt8 || is_float(input));
+}
 
 /// Words that a thread reads of `bytes` at once.
 uint32_t vector_of(int64_t bytes) { return bytes % 16 == 0 ? 4 : bytes % 8 == 0 ? 2 : 1; }
@@ -38,6 +45,23 @@ struct Tile {
     uint32_t rows;
     uint32_t split;
 };
+
+/// What a tile is chosen by: rows and columns (in fours) of the result, batches, and the steps of a
+/// sum.
+struct Product {
+    int64_t m;
+    int64_t n4;
+    int64_t batches;
+    int64_t steps;
+    uint32_t least_split = 1;  ///< threads that share a sum at least
+};
+
+/// Threads that share a sum of int16 by int8, so that the part of each fits 32 bits.
+uint32_t least_split(int64_t terms) {
+    uint32_t split = 1;
+    while ((terms + split - 1) / split > kMaxWideTerms) split *= 2;
+    return split;
+}
 
 Tile tile_of(int64_t m, int64_t n4, int64_t steps, const DeviceTraits& device) {
     Tile tile{static_cast<uint32_t>(std::min<int64_t>(m, 4)), 1};
@@ -48,17 +72,18 @@ Tile tile_of(int64_t m, int64_t n4, int64_t steps, const DeviceTraits& device) {
 }
 
 /// Chooses a tile, and whether to use integer dot products.
-void set_tile(Group& group, const DeviceTraits& device, bool integers, int64_t m, int64_t n4,
-              int64_t batches, int64_t steps) {
+void set_tile(Group& group, const DeviceTraits& device, ElementType type, const Product& product) {
+    const auto& [m, n4, batches, steps, least] = product;
     Tile tile = tile_of(m, n4 * batches, steps, device);
-    const Candidate& chosen = choose_candidate(group, device, integers, {m, n4, batches, steps});
+    const Candidate& chosen =
+        choose_candidate(group, device, !is_float(type), {m, n4, batches, steps});
     tile.rows = scaled(tile.rows, chosen.rows, kMaxRows);
-    tile.split = scaled(tile.split, chosen.split, kMaxSplit);
-    group.dot = integers && device.dot && chosen.dot;
+    tile.split = std::max(least, scaled(tile.split, chosen.split, kMaxSplit));
+    group.dot = type == ElementType::kInt8 && device.dot && chosen.dot;
     group.specialization.emplace_back(kSplitId, tile.split);
     group.specialization.emplace_back(kRowsId, tile.rows);
     const int64_t threads = (m + tile.rows - 1) / tile.rows * n4 * batches * tile.split;
-    group.workgroups = static_cast<uint64_t>((threads + 63) / 64);
+    group.workgroups = static_cast<uint64_t>((threads + kThreads - 1) / kThreads);
     group.push[5] = int_of(m);
     group.push[6] = int_of(n4);
     group.push[24] = int_of(batches);
@@ -87,12 +112,18 @@ std::vector<uint8_t> packed_weights(const Tensor& weights, size_t vector_bytes, 
     return out;
 }
 
-/// A bias for each of `count` filters: an int32, or the bits of a float; zeros up to `padded`.
+/// A bias for each of `count` filters, zeros up to `padded`: an int32, or the bits of a float. Of
+/// int48, the low words of four, then their high words.
 std::vector<int32_t> bias_words(const Tensor& bias, size_t count, size_t padded) {
-    std::vector<int32_t> out(padded);
+    const bool wide = bias.type == ElementType::kInt48;
+    std::vector<int32_t> out(wide ? 2 * padded : padded);
     for (size_t n = 0; n < count; ++n) {
         const size_t at = elements(bias) == 1 ? 0 : n;
-        if (bias.type == ElementType::kInt32) {
+        if (wide) {
+            const size_t low = n / 4 * 8 + n % 4;
+            std::memcpy(&out[low], &bias.data[at * sizeof(int64_t)], sizeof(int32_t));
+            std::memcpy(&out[low + 4], &bias.data[at * sizeof(int64_t) + 4], sizeof(int32_t));
+        } else if (bias.type == ElementType::kInt32) {
             std::memcpy(&out[n], &bias.data[at * sizeof(int32_t)], sizeof(int32_t));
         } else {
             out[n] = float_bits(bias, at);
@@ -116,15 +147,31 @@ std::vector<int32_t> biases_of(const Tensor& bias, const Tensor& weights, int64_
     return out;
 }
 
+/// Channels that the kernel reads, of a convolution that is given some.
+int64_t padded_channels(int64_t channels) { return (channels + 3) / 4 * 4; }
+
 bool fits_gemm(const Graph& graph, const Operator& op) {
     if (op.opcode != TOSACONV2D) return false;
     const Tensor& x = graph.operand(op, 5);
     const Tensor& w = graph.operand(op, 6);
     const int64_t filters = w.shape[0];
     const int64_t m = elements(graph.result(op)) / filters;
-    return is_fast_type(x.type) && x.type == w.type && w.constant &&
-           graph.operand(op, 7).constant && (filters % 4 == 0 || m == 1) &&
-           (is_float(x.type) || graph.integer(op, 9) == 0);
+    const int64_t terms = w.shape[1] * w.shape[2] * padded_channels(w.shape[3]);
+    return are_fast_types(x.type, w.type) && w.constant && graph.operand(op, 7).constant &&
+           (filters % 4 == 0 || m == 1) && (is_float(x.type) || graph.integer(op, 9) == 0) &&
+           (x.type != ElementType::kInt16 || terms <= kThreads * kMaxWideTerms);
+}
+
+/// The same numbers, in 16 bits.
+Tensor widened(const Tensor& weights) {
+    Tensor out = weights;
+    out.type = ElementType::kInt16;
+    out.data.resize(2 * weights.data.size());
+    for (size_t i = 0; i < weights.data.size(); ++i) {
+        const auto number = static_cast<int16_t>(static_cast<int8_t>(weights.data[i]));
+        std::memcpy(&out.data[2 * i], &number, sizeof(number));
+    }
+    return out;
 }
 
 /// The same filters with zeros as further channels.
@@ -153,19 +200,20 @@ bool plan_gemm(Planner& planner) {
     const ElementType type = planner.operand(5).type;
     const auto element = static_cast<int64_t>(size_of(type));
     const int64_t given = planner.operand(5).shape[3];
-    const int64_t channels = (given + 3) / 4 * 4;
+    const int64_t channels = padded_channels(given);
     const uint32_t input =
         channels == given ? op.operands[5] : plan_padded_channels(planner, 5, channels);
+    const bool wide = type == ElementType::kInt16;
     Group& group = planner.begin("gemm");  // from here on, no tensor is added
     const Graph& graph = planner.graph();
     const Tensor& x = graph.tensors[input];
-    group.floats = floats_of(type);
-    const Tensor w = with_channels(planner.operand(6), channels);
+    group.floats = wide ? name_of(type) : floats_of(type);
+    const Tensor& given_weights = planner.operand(6);
+    const Tensor w = with_channels(wide ? widened(given_weights) : given_weights, channels);
     const Tensor& y = planner.result();
     const int64_t filters = y.shape[3];
     const int64_t m = elements(y) / filters;
-    const bool integers = type == ElementType::kInt8;
-    const int64_t zero = integers ? graph.integer(op, 8) : 0;
+    const int64_t zero = type == ElementType::kInt8 ? graph.integer(op, 8) : 0;
     const auto pad = graph.integers(op, 0);
     const auto stride = graph.integers(op, 1);
     const int64_t taps = w.shape[1] * w.shape[2];
@@ -177,7 +225,8 @@ bool plan_gemm(Planner& planner) {
 
     group.specialization = {
         {kTypeId, type_code(type)}, {kVectorId, vector}, {kPointwiseId, pointwise ? 1U : 0U}};
-    set_tile(group, planner.device(), integers, m, n4, 1, per_tap * taps);
+    set_tile(group, planner.device(), type,
+             {m, n4, 1, per_tap * taps, wide ? least_split(channels * taps) : 1});
     planner.read_tensor(group, input, 2, kABufferId,
                         static_cast<uint32_t>(size_t{4} * vector / size_of(type)));
     const auto padded = static_cast<size_t>(4 * n4);
@@ -219,7 +268,7 @@ bool plan_matmul_gemm(Planner& planner) {
     group.specialization = {
         {kTypeId, type_code(a.type)},  {kVectorId, vector}, {kPointwiseId, 1}, {kBRowsId, 1},
         {kRaggedId, ragged ? 1U : 0U}, {kHasBiasId, 0}};
-    set_tile(group, planner.device(), integers, m, columns / 4, a.shape[0], steps);
+    set_tile(group, planner.device(), a.type, {m, columns / 4, a.shape[0], steps});
     planner.read(group, 0, 2, kABufferId,
                  ragged ? 1 : static_cast<uint32_t>(size_t{4} * vector / size_of(a.type)));
     planner.read(group, 1, 3, kBBufferId, 4);
@@ -243,16 +292,15 @@ bool plan_depthwise(Planner& planner) {
     const Tensor& bias = planner.operand(7);
     const Tensor& y = planner.result();
     const int64_t channels = x.shape[3];
-    if (!is_fast_type(x.type) || x.type != w.type || !w.constant || !bias.constant) return false;
+    if (!are_fast_types(x.type, w.type) || !w.constant || !bias.constant) return false;
     if (channels % 4 != 0 || w.shape[3] != 1) return false;
     // The kernel is a constant of the shader, whose loops over it are unrolled.
     constexpr int64_t kMaxTaps = 64;
     if (w.shape[0] * w.shape[1] > kMaxTaps) return false;
-    const bool integers = x.type == ElementType::kInt8;
-    if (integers && graph.integer(op, 9) != 0) return false;
+    if (!is_float(x.type) && graph.integer(op, 9) != 0) return false;
 
     Group& group = planner.begin("depthwise");
-    group.floats = floats_of(x.type);
+    group.floats = x.type == ElementType::kInt16 ? name_of(x.type) : floats_of(x.type);
     group.specialization = {{kTypeId, type_code(x.type)},
                             {21, static_cast<uint32_t>(w.shape[0])},
                             {22, static_cast<uint32_t>(w.shape[1])}};
@@ -268,7 +316,7 @@ bool plan_depthwise(Planner& planner) {
     group.push[8] = int_of(y.shape[1]);
     group.push[9] = int_of(y.shape[2]);
     set_window(group, 10, planner.graph(), op);
-    group.push[16] = integers ? int_of(graph.integer(op, 8)) : 0;
+    group.push[16] = is_float(x.type) ? 0 : int_of(graph.integer(op, 8));
     group.macs = static_cast<uint64_t>(elements(y) * w.shape[0] * w.shape[1]);
     return true;
 }
