@@ -4,25 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from .board import board as _board
+import numpy as np
+
+from arm_tosa_core.plugin.firmware import Deployed
+
+from .board import board, boards
+from .memory import memory_map
 from .model import identifier, model_of
-from .project import Written, project, write_project
+from .project import project, write_project
 from .run import run_firmware
 
-__all__ = ["deploy", "run_firmware"]
+__all__ = ["FIRMWARE", "EthosUFirmware"]
 
 
-def deploy(programs: Mapping[str, bytes], target: str, board: str, folder: Path) -> Written:
-    """Writes a folder that CMake makes firmware of.
+class EthosUFirmware:
+    """What ``arm-tosa deploy`` and ``arm-tosa run`` call (:class:`arm_tosa_core.plugin.firmware.Firmware`)."""
 
-    Args:
-        programs: ``.pte`` files, by the name that their C functions get.
-        target: the accelerator that they were compiled for.
+    def boards(self) -> dict[str, str]:
+        return {name: board(name).description for name in boards()}
 
-    Raises:
-        UsageError: no such board, a program that firmware cannot run, or a folder with files of the user's in the way.
-    """
-    models = [model_of(identifier(name), pte, target, 0) for name, pte in programs.items()]
-    where = _board(board)
-    return write_project(folder, project(models, where), board, models)
+    def deploy(self, programs: Mapping[str, bytes], target: str, board: str, folder: Path) -> Deployed:
+        where = _board(board)
+        models = [model_of(identifier(name), pte, target) for name, pte in programs.items()]
+        written = write_project(folder, project(models, where), where.name, target, models)
+        return Deployed(written.changed, written.removed, memory_map(models))
+
+    def run(self, folder: Path, inputs: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
+        return run_firmware(folder, inputs)
+
+
+_board = board
+FIRMWARE = EthosUFirmware()

@@ -73,6 +73,8 @@ def _checked(file: Path, fields: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         elif key == "run" and isinstance(value, list) and all(isinstance(word, str) for word in value):
             yield key, tuple(value)
         else:
-            raise UsageError(f"{file}: {key} = {value!r}: it takes {', '.join(texts)} (texts) and run (a list of texts)")
+            raise UsageError(
+                f"{file}: {key} = {value!r}: it takes {', '.join(texts)} (texts) and run (a list of texts)"
+            )
     if "description" not in fields:
         raise UsageError(f"{file}: description is missing")

@@ -8,11 +8,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from arm_tosa_core.plugin.firmware import MANIFEST
 from arm_tosa_core.support.errors import UsageError
 
 from .model import Model, Port
-
-MANIFEST = "arm-firmware.json"
 
 
 @dataclass(frozen=True)
@@ -20,24 +19,25 @@ class DeployedModel:
     """A model of a firmware."""
 
     name: str
-    target: str
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
 
     @staticmethod
     def of(model: Model) -> DeployedModel:
-        return DeployedModel(model.name, model.target, model.inputs, model.outputs)
+        return DeployedModel(model.name, model.inputs, model.outputs)
 
 
 @dataclass(frozen=True)
 class Manifest:
     """Args:
     board: its name.
+    target: what its models were compiled for.
     models: in the order in which the firmware runs them.
     files: SHA-256 of each file, by path.
     """
 
     board: str
+    target: str
     models: Sequence[DeployedModel]
     files: Mapping[str, str]
 
@@ -56,18 +56,22 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         found = json.loads(file.read_text("utf-8"))
     except OSError as error:
-        raise UsageError(f"{folder} holds no firmware ({MANIFEST}: {error.strerror}); `arm-tosa deploy` makes one") from error
+        raise UsageError(
+            f"{folder} holds no firmware ({MANIFEST}: {error.strerror}); `arm-tosa deploy` makes one"
+        ) from error
     except ValueError as error:
         raise UsageError(f"{file} is damaged: {error}. Deploy again") from error
     try:
-        return Manifest(str(found["board"]), [_model(each) for each in found["models"]], dict(found["files"]))
+        return Manifest(
+            str(found["board"]), str(found["target"]), [_model(each) for each in found["models"]], dict(found["files"])
+        )
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(f"{file} is damaged: {type(error).__name__}: {error}. Deploy again") from error
 
 
 def _model(found: Mapping[str, Any]) -> DeployedModel:
     inputs, outputs = (tuple(map(_port, found[key])) for key in ("inputs", "outputs"))
-    return DeployedModel(found["name"], found["target"], inputs, outputs)
+    return DeployedModel(found["name"], inputs, outputs)
 
 
 def _port(found: Mapping[str, Any]) -> Port:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,11 +10,12 @@ from math import prod
 
 import numpy as np
 
-from arm_tosa_core.exir.pte import read
+from arm_tosa_core.exir.pte import Delegate, read
 from arm_tosa_core.exir.pte_steps import Call, Method, method
 from arm_tosa_core.support.errors import UsageError
 
 from ..payload import unpack
+from ..vela_ini import VelaIni, locate
 
 #: Bytes; the NPU's own requirement is 16.
 ALIGNMENT = 16
@@ -81,27 +83,29 @@ def identifier(name: str) -> str:
     return word if word and not word[0].isdigit() else f"model_{word}".rstrip("_")
 
 
-def model_of(name: str, pte: bytes, target: str, fast_scratch: int) -> Model:
+def model_of(name: str, pte: bytes, target: str) -> Model:
     """Reads a program that is one delegate, and nothing else but quantization at its edges.
-
-    Args:
-        fast_scratch: bytes of the accelerator's second memory, as the memory mode says.
 
     Raises:
         UsageError: it is another kind of program; lists what firmware cannot run.
     """
     program = method(pte)
     call = _only_delegate(name, program)
-    arrays = unpack([each for each in read(pte).delegates if each.method == "forward"][call.delegate].payload)
+    delegate = [each for each in read(pte).delegates if each.method == "forward"][call.delegate]
+    arrays = unpack(delegate.payload)
     quantized = {a[0]: (a[-1], _quantization(program, a)) for a in _arguments(program, _QUANTIZE)}
     dequantized = {a[-1]: (a[0], _quantization(program, a)) for a in _arguments(program, _DEQUANTIZE)}
     count = len(arrays["input_shape"])
     taken, given = call.arguments[:count], call.arguments[count:]
 
-    def port(kind: str, number: int, value: int, places: Sequence[int], table: dict[int, tuple[int, _Quantization]]) -> Port:
+    def port(
+        kind: str, number: int, value: int, places: Sequence[int], table: dict[int, tuple[int, _Quantization]]
+    ) -> Port:
         inner, how = table.get(value, (value, None))
         if inner not in places:
-            raise UsageError(f"{name}: {kind} {number} does not pass through the delegate; firmware has no code for that")
+            raise UsageError(
+                f"{name}: {kind} {number} does not pass through the delegate; firmware has no code for that"
+            )
         at = places.index(inner)
         if int(arrays[f"{kind}_region"][at]) != _SCRATCH:
             raise UsageError(f"{name}: {kind} {number} is not in the scratch memory (Vela's region {_SCRATCH})")
@@ -119,7 +123,7 @@ def model_of(name: str, pte: bytes, target: str, fast_scratch: int) -> Model:
         commands=arrays["cmd_data"].tobytes(),
         weights=arrays["weight_data"].tobytes(),
         scratch=int(arrays["scratch_size"]),
-        fast_scratch=fast_scratch,
+        fast_scratch=_fast_scratch(delegate),
         inputs=tuple(port("input", i, value, taken, quantized) for i, value in enumerate(program.inputs)),
         outputs=tuple(port("output", i, value, given, dequantized) for i, value in enumerate(program.outputs)),
     )
@@ -136,6 +140,16 @@ def _only_delegate(name: str, program: Method) -> Call:
     if len(delegates) != 1:
         raise UsageError(f"{name}: firmware runs programs that are one delegate; this one has {len(delegates)}")
     return delegates[0]
+
+
+def _fast_scratch(delegate: Delegate) -> int:
+    """Bytes that the memory mode lets the NPU use as a cache of its arena; most modes have none."""
+    options = json.loads(dict(delegate.compile_specs).get("options", b"{}"))
+    mode = options.get("memory_mode")
+    ini = VelaIni(locate(options.get("config_ini")))
+    if mode is None or not ini.has_cache(mode):
+        return 0
+    return int(ini.memory_value(mode, "arena_cache_size") or 0)
 
 
 def _arguments(program: Method, operator: str) -> list[tuple[int, ...]]:

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from arm_tosa_core.plugin.firmware import MANIFEST
 from arm_tosa_core.support.atomic_files import write_atomic
 from arm_tosa_core.support.errors import UsageError
 
 from .app import main_source
 from .board import Board
 from .library import library
-from .manifest import MANIFEST, DeployedModel, Manifest, read_manifest
+from .manifest import DeployedModel, Manifest, read_manifest
 from .model import Model
 from .templates import filled, names, text
 
@@ -44,7 +45,11 @@ def _presets(board: Board) -> str:
         **({"toolchainFile": f"${{sourceDir}}/boards/{board.name}/{board.toolchain}"} if board.toolchain else {}),
         "cacheVariables": {"CMAKE_BUILD_TYPE": "MinSizeRel", "CMAKE_EXPORT_COMPILE_COMMANDS": "ON"},
     }
-    presets = {"version": 3, "cmakeMinimumRequired": {"major": 3, "minor": 21, "patch": 0}, "configurePresets": [preset]}
+    presets = {
+        "version": 3,
+        "cmakeMinimumRequired": {"major": 3, "minor": 21, "patch": 0},
+        "configurePresets": [preset],
+    }
     return json.dumps(presets, indent=2) + "\n"
 
 
@@ -65,7 +70,9 @@ class Written:
     removed: Sequence[str]
 
 
-def write_project(folder: Path, files: Mapping[str, bytes], board: str, models: Sequence[Model]) -> Written:
+def write_project(
+    folder: Path, files: Mapping[str, bytes], board: str, target: str, models: Sequence[Model]
+) -> Written:
     """Writes the files of a firmware, over those of an earlier one if the folder holds one.
 
     The manifest lists every file and its SHA-256. Files that are not in it are the user's, and are left alone; so are
@@ -78,14 +85,17 @@ def write_project(folder: Path, files: Mapping[str, bytes], board: str, models: 
     lost = [
         path
         for path in sorted({*files, *before})
-        if (folder / path).exists() and _digest((folder / path).read_bytes()) not in (before.get(path), _digest(files.get(path)))
+        if (folder / path).exists()
+        and _digest((folder / path).read_bytes()) not in (before.get(path), _digest(files.get(path)))
     ]
     if lost:
         raise UsageError(
             f"{folder}: {', '.join(lost)} would be overwritten, and not by what `arm-tosa deploy` wrote there. "
             "Move them, or deploy into another folder"
         )
-    changed = [path for path, body in files.items() if before.get(path) != _digest(body) or not (folder / path).exists()]
+    changed = [
+        path for path, body in files.items() if before.get(path) != _digest(body) or not (folder / path).exists()
+    ]
     for path in changed:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         write_atomic(folder / path, files[path])
@@ -93,7 +103,7 @@ def write_project(folder: Path, files: Mapping[str, bytes], board: str, models: 
     for path in removed:
         (folder / path).unlink()
     digests = {path: _digest(files[path]) for path in sorted(files)}
-    manifest = Manifest(board, list(map(DeployedModel.of, models)), digests)
+    manifest = Manifest(board, target, list(map(DeployedModel.of, models)), digests)
     write_atomic(folder / MANIFEST, manifest.text().encode())
     return Written(changed, removed)
 
