@@ -20,16 +20,16 @@ def main_source(models: Sequence[Model]) -> str:
     )
 
 
-def file_of(model: Model, port: Port) -> str:
+def file_of(model: str, port: Port) -> str:
     """The file that the program reads an input from, or writes an output to."""
-    return f"{model.name}_{port.name}.bin"
+    return f"{model}_{port.name}.bin"
 
 
 def _function(model: Model) -> str:
     ports = [*model.inputs, *model.outputs]
 
     def each(call: str, of: Sequence[Port]) -> str:
-        return " || ".join(f'{call}("{file_of(model, port)}", {port.name}, sizeof({port.name})) != 0' for port in of)
+        return " || ".join(f'{call}("{file_of(model.name, port)}", {port.name}, sizeof({port.name})) != 0' for port in of)
 
     return filled(
         "app/run_model.c.in",

@@ -46,10 +46,10 @@ def run_firmware(folder: Path, arrays: Sequence[Array], seconds: float = _RUN_SE
     program = build(folder, where)
     with tempfile.TemporaryDirectory() as files:
         for port, array in zip(model.inputs, data, strict=True):
-            (Path(files) / file_of(model, port)).write_bytes(array.tobytes())
+            (Path(files) / file_of(model.name, port)).write_bytes(array.tobytes())
         command = [word.format(firmware=program.resolve()) for word in where.run]
         run_tool(command[0], command, cwd=files, timeout=seconds, fix=f"it needs: {where.needs}" if where.needs else "")
-        return [_output(port, (Path(files) / file_of(model, port)).read_bytes()) for port in model.outputs]
+        return [_output(port, (Path(files) / file_of(model.name, port)).read_bytes()) for port in model.outputs]
 
 
 def build(folder: Path, where: Board) -> Path:
@@ -87,7 +87,8 @@ def _quantized(port: Port, array: Array) -> Array:
     """As ExecuTorch's ``quantize_per_tensor`` does: times the reciprocal in float32, to the nearest even."""
     assert port.scale is not None
     inverse = np.float32(1.0 / port.scale)
-    return np.clip(np.rint(array * inverse) + port.zero_point, *port.bounds).astype(port.dtype)
+    integers: Array = np.clip(np.rint(array * inverse) + port.zero_point, *port.bounds).astype(port.dtype)
+    return integers
 
 
 def _output(port: Port, data: bytes) -> Array:
