@@ -10,7 +10,7 @@ import numpy as np
 
 from arm_tosa_core.plugin.firmware import Deployed
 
-from .board import board, boards
+from .board import boards, find_board
 from .memory import memory_map
 from .model import identifier, model_of
 from .project import project, write_project
@@ -23,10 +23,10 @@ class EthosUFirmware:
     """What ``arm-tosa deploy`` and ``arm-tosa run`` call (:class:`arm_tosa_core.plugin.firmware.Firmware`)."""
 
     def boards(self) -> dict[str, str]:
-        return {name: board(name).description for name in boards()}
+        return {name: find_board(name).description for name in boards()}
 
     def deploy(self, programs: Mapping[str, bytes], target: str, board: str, folder: Path) -> Deployed:
-        where = _board(board)
+        where = find_board(board)
         models = [model_of(identifier(name), pte, target) for name, pte in programs.items()]
         written = write_project(folder, project(models, where), where.name, target, models)
         return Deployed(written.changed, written.removed, memory_map(models))
@@ -35,5 +35,4 @@ class EthosUFirmware:
         return run_firmware(folder, inputs)
 
 
-_board = board
 FIRMWARE = EthosUFirmware()

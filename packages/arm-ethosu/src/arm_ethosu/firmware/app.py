@@ -29,7 +29,9 @@ def _function(model: Model) -> str:
     ports = [*model.inputs, *model.outputs]
 
     def each(call: str, of: Sequence[Port]) -> str:
-        return " || ".join(f'{call}("{file_of(model.name, port)}", {port.name}, sizeof({port.name})) != 0' for port in of)
+        return " || ".join(
+            f'{call}("{file_of(model.name, port)}", {port.name}, sizeof({port.name})) != 0' for port in of
+        )
 
     return filled(
         "app/run_model.c.in",

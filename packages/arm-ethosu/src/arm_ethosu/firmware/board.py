@@ -48,7 +48,7 @@ def boards() -> dict[str, Path]:
     return own | {point.name: Path(point.load()) for point in entry_points(group=GROUP)}
 
 
-def board(name: str) -> Board:
+def find_board(name: str) -> Board:
     """The board of that name.
 
     Raises:

@@ -14,7 +14,7 @@ from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.support.external_tools import run_tool
 
 from .app import file_of
-from .board import Board, board
+from .board import Board, find_board
 from .manifest import DeployedModel, read_manifest
 from .model import Port
 
@@ -35,7 +35,7 @@ def run_firmware(folder: Path, arrays: Sequence[Array], seconds: float = _RUN_SE
         ToolError: CMake or the emulator failed, with its last lines.
     """
     manifest = read_manifest(folder)
-    where = board(manifest.board)
+    where = find_board(manifest.board)
     if len(manifest.models) != 1:
         names = ", ".join(model.name for model in manifest.models)
         raise UsageError(f"{folder} holds several models ({names}); `arm-tosa run` runs firmware with one")
