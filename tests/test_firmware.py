@@ -59,7 +59,17 @@ def test_firmware_gives_the_programs_bits(case: str, tmp_path: Path) -> None:
     for index, array in enumerate(inputs):
         np.save(tmp_path / f"x{index}.npy", array.numpy())
         words += ["--input", tmp_path / f"x{index}.npy"]
-    said = json.loads(invoke("deploy", "--json", tmp_path / "net.pte", "--board", board, "-o", tmp_path / "firmware", ))
+    said = json.loads(
+        invoke(
+            "deploy",
+            "--json",
+            tmp_path / "net.pte",
+            "--board",
+            board,
+            "-o",
+            tmp_path / "firmware",
+        )
+    )
     assert {row["part"] for row in said["memory"]} == {"net: commands", "net: weights", "arena"}
     invoke("run", tmp_path / "firmware", *words, "--output", tmp_path / "firmware.npy")
     invoke("run", tmp_path / "net.pte", *words, "--output", tmp_path / "pte.npy")
