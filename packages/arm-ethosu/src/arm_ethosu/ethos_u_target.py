@@ -69,6 +69,7 @@ def ethos_u_target(
         health=(VELA,),
         backend_id="EthosUBackend",
         backend="arm_ethosu.backend:EthosUBackend",
+        firmware="arm_ethosu.firmware:FIRMWARE",
         description=f"Ethos-{family.upper()} with {macs} MACs per cycle, compiled by Vela",
         compile_spec=compile_spec,
     )

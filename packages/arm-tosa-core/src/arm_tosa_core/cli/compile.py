@@ -94,12 +94,19 @@ def compile_(
     program, decisions = prepare(load_program(model), spec, quantize, calibration)
     with printed_after(print_after or [], spec.target(), print_to), watched(times.watch):
         cache = not (no_cache or print_after or times.wanted)
-        lowered = _lower(program, spec, cache=cache, memory_format=memory_format)
+        lowered = lowered_program(program, spec, cache=cache, memory_format=memory_format)
     write_atomic(output, lowered.buffer if output.suffix == ".pte" else _payload(lowered, output))
     return times.beside(_result(lowered, target, output, report, decisions))
 
 
-def _lower(program: ExportedProgram, spec: ArmCompileSpec, *, cache: bool, memory_format: str) -> LoweredProgram:
+def lowered_program(
+    program: ExportedProgram, spec: ArmCompileSpec, *, cache: bool = True, memory_format: str = "contiguous"
+) -> LoweredProgram:
+    """The program, of which at least one operator is delegated.
+
+    Raises:
+        UsageError: an unknown memory format, or nothing can be delegated.
+    """
     from ..aten.memory_format import MEMORY_FORMATS
     from ..flow import lower
 

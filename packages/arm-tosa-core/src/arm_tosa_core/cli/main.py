@@ -10,6 +10,7 @@ import typer
 
 from .accuracy import accuracy
 from .compile import compile_
+from .deploy import deploy
 from .doctor import doctor
 from .explain import explain
 from .extract import extract
@@ -30,6 +31,7 @@ _COMMANDS: dict[str, Callable[..., Result]] = {
     "compile": compile_,
     "explain": explain,
     "accuracy": accuracy,
+    "deploy": deploy,
     "run": run,
     "verify": verify,
     "extract": extract,

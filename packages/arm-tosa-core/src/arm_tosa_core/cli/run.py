@@ -19,6 +19,7 @@ from ..support.errors import UsageError
 from ..tosa.dtypes import numpy_dtype
 from ..tosa.graph import Graph
 from ..tosa.loader import load
+from .deployed import run_firmware
 from .files import read, read_array, read_tosa, write_array
 from .profile import Event, data_of, nested, show_events
 from .report import Result, table
@@ -30,7 +31,11 @@ from .timing import show as show_times
 
 def run(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A .tosa, a .pte, or a file in a target's own format, such as .vgf.")
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A .tosa, a .pte, a file in a target's own format (.vgf), or a folder of `arm-tosa deploy`.",
+        ),
     ],
     inputs: Annotated[list[Path] | None, typer.Option("--input", help=".npy, one per input in order.")] = None,
     outputs: Annotated[
@@ -51,9 +56,11 @@ def run(
     for path in (*(outputs or ()), *((profile,) if profile else ())):
         require_writable(path)
     events: list[Event] = []
-    if profile is not None and file.suffix == ".tosa":
-        raise UsageError("--profile is for compiled files; compile the .tosa for a target first")
-    if file.suffix == ".tosa":
+    if profile is not None and (file.suffix == ".tosa" or file.is_dir()):
+        raise UsageError("--profile is for compiled files; compile the .tosa for a target, or run firmware's .pte")
+    if file.is_dir():
+        results = run_firmware(file, arrays)
+    elif file.suffix == ".tosa":
         results = _run_tosa(file, arrays, target)
     elif target is not None:
         raise UsageError(f"--target is for .tosa files; {file} is compiled already")

@@ -88,6 +88,8 @@ class Target:
         rewrites: graph rewrites of its own; each names the stage in which it runs, usually LEGALIZE.
         compile: TOSA flatbuffer and options to the device's format. None: the flatbuffer itself is the format.
         compile_in_detail: like ``compile``, with what the compiler says of the payload. None: it says nothing.
+        firmware: what makes and runs firmware of its programs, as in an entry point: ``"module:object"``, where the
+            object is a :class:`~arm_tosa_core.plugin.firmware.Firmware`. Empty: nothing does.
         warm_up: starts what ``compile`` will need and returns at once; called before a program is lowered.
         run: runs what ``compile`` returned on this machine, inputs and outputs as arrays. None: cannot.
         suffix: file name suffix of its own format.
@@ -133,6 +135,7 @@ class Target:
     sizes: Callable[[bytes, Sequence[Symbol], Sequence[tuple[Mapping[str, int], bytes]]], bytes] | None = None
     compile_in_detail: Callable[[bytes, Mapping[str, str]], Compiled] | None = None
     warm_up: Callable[[], None] | None = None
+    firmware: str = ""
 
     @property
     def tosa_spec(self) -> TosaSpecification:

@@ -1,0 +1,50 @@
+"""The program of a firmware: it runs each model once, on files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .library import arena_size
+from .model import Model, Port
+from .templates import filled
+
+
+def main_source(models: Sequence[Model]) -> str:
+    """app/main.c."""
+    return filled(
+        "app/main.c.in",
+        includes="\n".join(f'#include "{model.name}.h"' for model in models),
+        arena=str(max(map(arena_size, models))),
+        functions="".join(map(_function, models)).rstrip("\n") + "\n",
+        calls=" || ".join(f"run_{model.name}() != 0" for model in models),
+    )
+
+
+def file_of(model: str, port: Port) -> str:
+    """The file that the program reads an input from, or writes an output to."""
+    return f"{model}_{port.name}.bin"
+
+
+def _function(model: Model) -> str:
+    ports = [*model.inputs, *model.outputs]
+
+    def each(call: str, of: Sequence[Port]) -> str:
+        return " || ".join(
+            f'{call}("{file_of(model.name, port)}", {port.name}, sizeof({port.name})) != 0' for port in of
+        )
+
+    return filled(
+        "app/run_model.c.in",
+        name=model.name,
+        buffers="\n".join(f"    MODEL_SRAM static {_declaration(model, port)};" for port in ports),
+        inputs=", ".join(port.name for port in model.inputs),
+        outputs=", ".join(port.name for port in model.outputs),
+        read=each("board_read", model.inputs),
+        write=each("board_write", model.outputs),
+    )
+
+
+def _declaration(model: Model, port: Port) -> str:
+    kind = "uint8_t" if port.dtype == "bool" else f"{port.dtype}_t"
+    bytes_ = f"{model.name.upper()}_{port.name.upper()}_BYTES"
+    return f"{kind} {port.name}[{bytes_} / sizeof({kind})]"

@@ -1,0 +1,80 @@
+"""Boards: folders with a ``board.toml``, a ``board.cmake`` and the sources that a board needs."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from arm_tosa_core.support.errors import UsageError
+
+from .templates import FOLDER
+
+#: Installed packages add boards: an entry point's name is the board's, its object the folder's path.
+GROUP = "arm_tosa.boards"
+_OWN = "boards"
+
+
+@dataclass(frozen=True)
+class Board:
+    """A board.
+
+    Args:
+        folder: its files; all of them are copied into the firmware.
+        description: one line.
+        toolchain: CMake's toolchain file in the folder; empty: this machine's compilers.
+        run: the command that runs firmware on this machine, with ``{firmware}`` for the file; empty: none can.
+        needs: the command that installs what building and running take.
+    """
+
+    name: str
+    folder: Path
+    description: str
+    toolchain: str = ""
+    run: tuple[str, ...] = ()
+    needs: str = ""
+
+    def files(self) -> dict[str, bytes]:
+        """The folder's files, by name."""
+        return {entry.name: entry.read_bytes() for entry in sorted(self.folder.iterdir()) if entry.is_file()}
+
+
+def boards() -> dict[str, Path]:
+    """The folder of each board that there is, by name."""
+    own = {entry.name: entry for entry in sorted((FOLDER / _OWN).iterdir()) if entry.is_dir()}
+    return own | {point.name: Path(point.load()) for point in entry_points(group=GROUP)}
+
+
+def find_board(name: str) -> Board:
+    """The board of that name.
+
+    Raises:
+        UsageError: there is none, or its ``board.toml`` is not right.
+    """
+    known = boards()
+    if name not in known:
+        raise UsageError(f"there is no board {name!r}; boards are: {', '.join(known)}")
+    file = known[name] / "board.toml"
+    try:
+        fields = tomllib.loads(file.read_text("utf-8"))
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"board {name!r}: {file}: {error}") from error
+    return Board(name, known[name], **dict(_checked(file, fields)))
+
+
+def _checked(file: Path, fields: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    texts = ("description", "toolchain", "needs")
+    for key, value in fields.items():
+        if key in texts and isinstance(value, str):
+            yield key, value
+        elif key == "run" and isinstance(value, list) and all(isinstance(word, str) for word in value):
+            yield key, tuple(value)
+        else:
+            raise UsageError(
+                f"{file}: {key} = {value!r}: it takes {', '.join(texts)} (texts) and run (a list of texts)"
+            )
+    if "description" not in fields:
+        raise UsageError(f"{file}: description is missing")

@@ -1,0 +1,79 @@
+"""``arm-firmware.json``: what ``arm-tosa deploy`` wrote into a folder, and what the firmware takes and gives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from arm_tosa_core.plugin.firmware import MANIFEST
+from arm_tosa_core.support.errors import UsageError
+
+from .model import Model, Port
+
+
+@dataclass(frozen=True)
+class DeployedModel:
+    """A model of a firmware."""
+
+    name: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+
+    @staticmethod
+    def of(model: Model) -> DeployedModel:
+        return DeployedModel(model.name, model.inputs, model.outputs)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Args:
+    board: its name.
+    target: what its models were compiled for.
+    models: in the order in which the firmware runs them.
+    files: SHA-256 of each file, by path.
+    """
+
+    board: str
+    target: str
+    models: Sequence[DeployedModel]
+    files: Mapping[str, str]
+
+    def text(self) -> str:
+        """As the file has it."""
+        return json.dumps(asdict(self), indent=1) + "\n"
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """What a folder's manifest says.
+
+    Raises:
+        UsageError: the folder holds no firmware, or its manifest is damaged.
+    """
+    file = folder / MANIFEST
+    try:
+        found = json.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise UsageError(
+            f"{folder} holds no firmware ({MANIFEST}: {error.strerror}); `arm-tosa deploy` makes one"
+        ) from error
+    except ValueError as error:
+        raise UsageError(f"{file} is damaged: {error}. Deploy again") from error
+    try:
+        return Manifest(
+            str(found["board"]), str(found["target"]), [_model(each) for each in found["models"]], dict(found["files"])
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{file} is damaged: {type(error).__name__}: {error}. Deploy again") from error
+
+
+def _model(found: Mapping[str, Any]) -> DeployedModel:
+    inputs, outputs = (tuple(map(_port, found[key])) for key in ("inputs", "outputs"))
+    return DeployedModel(found["name"], inputs, outputs)
+
+
+def _port(found: Mapping[str, Any]) -> Port:
+    least, most = found["bounds"]
+    return Port(**{**found, "shape": tuple(found["shape"]), "bounds": (int(least), int(most))})

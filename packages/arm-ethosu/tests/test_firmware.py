@@ -1,0 +1,218 @@
+"""Firmware as sources: what is written, that compilers take it without a warning, and what its functions return."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from arm_ethosu import EthosUCompileSpec
+from arm_ethosu.firmware import FIRMWARE
+from arm_ethosu.firmware.board import find_board
+from arm_ethosu.firmware.c_text import float_text
+from arm_ethosu.firmware.library import arena_size, library
+from arm_ethosu.firmware.model import Model, identifier, model_of
+from arm_ethosu.firmware.project import project
+from arm_tosa_core import lower
+from arm_tosa_core.support.errors import UsageError
+from arm_tosa_core.testing.harness import exported
+
+WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
+STATUS = ["OK", "NULL_POINTER", "NOT_INITIALIZED", "ARENA_TOO_SMALL", "ARENA_MISALIGNED", "NPU_FAILED"]
+
+
+class Net(torch.nn.Module):
+    """Two inputs, two outputs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Conv2d(3, 4, 3)
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        out = torch.relu(self.layer(x) + y)
+        return out, out.mean((2, 3))
+
+
+@cache
+def program(target: str = "ethos-u55-128") -> bytes:
+    torch.manual_seed(0)
+    inputs = (torch.randn(1, 3, 8, 8), torch.randn(1, 4, 6, 6))
+    spec = EthosUCompileSpec(target)
+    return lower(exported(Net().eval(), inputs, spec, "int8"), spec).buffer
+
+
+@cache
+def model(target: str = "ethos-u55-128") -> Model:
+    return model_of("net", program(target), target)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The C library on the null device, as this machine's shared library, with every warning an error."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler: apt-get install build-essential")
+    folder = tmp_path_factory.mktemp("library")
+    FIRMWARE.deploy({"net": program()}, "ethos-u55-128", "host", folder)
+    sources = [str(folder / name) for name in ("models/net.c", "models/net_data.c", "npu/null.c")]
+    command = [
+        compiler,
+        *WARNINGS,
+        "-shared",
+        "-fPIC",
+        "-o",
+        str(folder / "net.so"),
+        "-I",
+        str(folder / "npu"),
+        *sources,
+    ]
+    subprocess.run(command, check=True, timeout=120)
+    return ctypes.CDLL(str(folder / "net.so"))
+
+
+def test_a_program_has_the_ports_of_its_model() -> None:
+    found = model()
+    assert [(port.name, port.shape, port.dtype) for port in found.inputs + found.outputs] == [
+        ("input0", (1, 3, 8, 8), "int8"),
+        ("input1", (1, 4, 6, 6), "int8"),
+        ("output0", (1, 4, 6, 6), "int8"),
+        ("output1", (1, 4), "int8"),
+    ]
+    assert all(port.scale and port.offset + port.size <= found.scratch for port in found.inputs + found.outputs)
+
+
+class Pointers(ctypes.Structure):
+    _fields_ = [("first", ctypes.c_void_p), ("second", ctypes.c_void_p)]
+
+
+class Instance(ctypes.Structure):
+    _fields_ = [("arena", ctypes.c_void_p)]
+
+
+def test_every_error_has_its_code(built: Any) -> None:
+    size = arena_size(model())
+    memory = (ctypes.c_uint8 * (size + 16))()
+    arena = -(-ctypes.addressof(memory) // 16) * 16
+    instance, data = Instance(), (ctypes.c_uint8 * 4096)()
+    some, none = Pointers(ctypes.addressof(data), ctypes.addressof(data)), Pointers(ctypes.addressof(data), None)
+
+    def init(instance: Any, arena: int | None, size: int) -> str:
+        return STATUS[built.net_init(instance, ctypes.c_void_p(arena), ctypes.c_size_t(size))]
+
+    def run(instance: Any, inputs: Any, outputs: Any) -> str:
+        return STATUS[built.net_run(instance, inputs, outputs)]
+
+    one, given, lacking = ctypes.byref(instance), ctypes.byref(some), ctypes.byref(none)
+    assert run(one, given, given) == "NOT_INITIALIZED"
+    assert init(None, arena, size) == init(one, None, size) == "NULL_POINTER"
+    assert init(one, arena, size - 1) == "ARENA_TOO_SMALL"
+    assert init(one, arena + 8, size) == "ARENA_MISALIGNED"
+    assert run(one, given, given) == "NOT_INITIALIZED", "an arena that was refused is not used"
+    assert init(one, arena, size) == "OK"
+    assert run(None, given, given) == run(one, None, given) == run(one, given, None) == "NULL_POINTER"
+    assert run(one, lacking, given) == run(one, given, lacking) == "NULL_POINTER"
+    assert run(one, given, given) == "OK"
+
+
+def test_the_library_calls_nothing_but_memcpy(built: Any) -> None:
+    folder = Path(built._name).parent
+    compiled = folder / "net.o"
+    subprocess.run(
+        ["cc", "-Os", "-c", "-o", str(compiled), "-I", str(folder / "npu"), str(folder / "models/net.c")], check=True
+    )
+    symbols = subprocess.run(
+        ["nm", "--undefined-only", str(compiled)], capture_output=True, text=True, check=True
+    ).stdout
+    names = {line.split()[-1] for line in symbols.splitlines()}
+    own = {"npu_run", "net_commands", "net_weights"}
+    assert own <= names <= own | {"memcpy", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail"}
+
+
+def test_same_programs_same_bytes() -> None:
+    one, other = (project([model_of("net", program(), "ethos-u55-128")], find_board("mps3-an547")) for _ in range(2))
+    assert one == other and len(one) > 15
+
+
+def test_the_fast_memory_of_dedicated_sram_is_in_the_arena() -> None:
+    found = model("ethos-u65-256")
+    assert found.fast_scratch == 384 * 1024
+    assert f"job.fast_scratch_size = {found.fast_scratch}u;" in library(found)["net.c"]
+    assert arena_size(found) >= found.scratch + found.fast_scratch
+
+
+def test_a_model_without_weights_has_no_array_of_them(tmp_path: Path) -> None:
+    files = library(dataclasses.replace(model(), weights=b""))
+    assert "net_weights" not in files["net.c"] + files["net_data.c"]
+    assert "job.weights = NULL;" in files["net.c"]
+
+
+def test_deploying_again_keeps_what_the_user_wrote(tmp_path: Path) -> None:
+    def deploy(board: str = "host") -> Any:
+        return FIRMWARE.deploy({"net": program()}, "ethos-u55-128", board, tmp_path)
+
+    deploy()
+    (tmp_path / "app" / "mine.c").write_text("int mine;\n")
+    assert list(deploy().changed) == []
+    done = deploy("mps3-an547")
+    assert "boards/host/host.c" in done.removed and not (tmp_path / "boards" / "host" / "host.c").exists()
+    assert (tmp_path / "app" / "mine.c").read_text() == "int mine;\n"
+    (tmp_path / "app" / "main.c").write_text("/* changed */\n")
+    with pytest.raises(UsageError, match=r"app/main\.c would be overwritten"):
+        deploy("host")
+    assert (tmp_path / "boards" / "mps3-an547" / "start.c").exists(), "nothing was written"
+
+
+def test_what_firmware_cannot_run_is_named() -> None:
+    class Left(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.sort(torch.relu(x) * 3)[0]
+
+    inputs = (torch.randn(1, 16),)
+    spec = EthosUCompileSpec("ethos-u55-128")
+    pte = lower(exported(Left(), inputs, spec, "int8"), spec).buffer
+    with pytest.raises(UsageError, match=r"left: .*leaves to the processor: aten::sort"):
+        model_of("left", pte, "ethos-u55-128")
+
+
+def test_an_unknown_board_lists_those_that_there_are() -> None:
+    with pytest.raises(UsageError, match="there is no board 'arduino'; boards are: host, mps3-an547"):
+        find_board("arduino")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("description = ", "Invalid value"),
+        ("descripton = 'x'", "descripton = 'x'"),
+        ("description = 'x'\nrun = 'qemu'", "run = 'qemu'"),
+        ("run = ['qemu']", "description is missing"),
+    ],
+)
+def test_a_wrong_board_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, reason: str) -> None:
+    (tmp_path / "board.toml").write_text(text)
+    monkeypatch.setattr("arm_ethosu.firmware.board.boards", lambda: {"mine": tmp_path})
+    with pytest.raises(UsageError, match=reason):
+        find_board("mine")
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [("MobileNet-v2", "mobilenet_v2"), ("2nd try", "model_2nd_try"), ("--", "model"), ("é", "model")],
+)
+def test_names_become_identifiers(name: str, wanted: str) -> None:
+    assert identifier(name) == wanted
+
+
+@pytest.mark.parametrize("value", [1.0, 0.1, 0.004200587514787912, 3e-12, 1e20])
+def test_floats_are_the_nearest(value: float) -> None:
+    text = float_text(value)
+    assert text.endswith("f") and ("." in text or "e" in text)
+    assert np.float32(float(text[:-1])) == np.float32(value)

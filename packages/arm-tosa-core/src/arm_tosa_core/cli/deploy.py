@@ -1,0 +1,92 @@
+"""``arm-tosa deploy``: models as firmware, whose sources CMake builds for a board."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ..exir.pte import read as read_pte
+from ..plugin import entry_points as plugins
+from ..plugin.firmware import Deployed, firmware_of
+from ..plugin.target import Target
+from ..support.errors import UsageError
+from .compile import lowered_program
+from .delegate_target import target_of
+from .files import read
+from .model import FORMS, load_program
+from .options import Calibration, Options, Quantize, compile_spec_for, parse_options
+from .quantize import prepare
+from .report import Result, table
+
+
+def deploy(
+    models: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MODEL...", help=f"{FORMS.capitalize().replace(', or a .tosa flatbuffer', '')}, or a .pte."
+        ),
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the firmware's sources go.")],
+    board: Annotated[str, typer.Option(help="What the firmware runs on.")],
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="What to compile models for; a .pte is compiled already.")
+    ] = None,
+    name: Annotated[
+        list[str] | None, typer.Option(help="Of each model's C functions, in order; without: of its file or function.")
+    ] = None,
+    quantize: Quantize = None,
+    calibration: Calibration = None,
+    option: Options = None,
+) -> Result:
+    """Make firmware of models: a C library each, and a CMake project that builds them for a board."""
+    named = dict(zip(_names(models, name or []), models, strict=True))
+    compiled = {each: read(Path(model)) for each, model in named.items() if Path(model).suffix == ".pte"}
+    device = _target(target, compiled)
+    maker = firmware_of(device)
+    programs = {}
+    for each, model in named.items():
+        if each not in compiled:
+            spec = compile_spec_for(device, parse_options(option))
+            program, _ = prepare(load_program(model), spec, quantize, calibration)
+            compiled[each] = lowered_program(program, spec).buffer
+        programs[each] = compiled[each]
+    return _result(output, board, maker.deploy(programs, device.name, board, output))
+
+
+def _names(models: Sequence[str], given: Sequence[str]) -> list[str]:
+    """The models' names: their files', or that of the function in a .py file."""
+    if given and len(given) != len(models):
+        raise UsageError(f"{len(models)} models and {len(given)} --name were given")
+    names = list(given) or [model.rpartition(":")[2] if ".py:" in model else Path(model).stem for model in models]
+    if len(set(names)) < len(names):
+        raise UsageError(f"two models have one name ({', '.join(names)}): give each a --name")
+    return names
+
+
+def _target(name: str | None, compiled: dict[str, bytes]) -> Target:
+    found = {target_of(delegate).name for pte in compiled.values() for delegate in read_pte(pte).delegates}
+    found |= {name} if name is not None else set()
+    if len(found) != 1:
+        raise UsageError(
+            f"firmware has one NPU, and these models are for {', '.join(sorted(found))}"
+            if found
+            else "give --target: what to compile the models for, a name from `arm-tosa targets`"
+        )
+    return plugins.target(found.pop())
+
+
+def _result(folder: Path, board: str, done: Deployed) -> Result:
+    def show(console: Console) -> None:
+        console.print(f"{folder}: {len(done.changed)} files written, {len(done.removed)} removed", markup=False)
+        rows = [(part, memory, str(size)) for part, memory, size in done.memory]
+        console.print(table("memory", ("", "where", "bytes"), rows))
+        console.print(f"build it: cd {folder} && cmake --preset board && cmake --build build", markup=False)
+        console.print(f"or build and run it: arm-tosa run {folder} --input x.npy --output y.npy", markup=False)
+
+    memory = [{"part": part, "where": where, "bytes": size} for part, where, size in done.memory]
+    data = {"output": str(folder), "board": board, "changed": done.changed, "removed": done.removed, "memory": memory}
+    return Result(data, show)

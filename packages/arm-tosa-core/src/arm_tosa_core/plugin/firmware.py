@@ -1,0 +1,75 @@
+"""Firmware: compiled programs as sources that a user builds for a board, without an interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..support.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .target import Target
+
+    Arrays = Sequence[np.ndarray[Any, Any]]
+
+#: The file that every folder of firmware has: JSON, whose key ``target`` names the target that made it.
+MANIFEST = "arm-firmware.json"
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """What deploying did to a folder.
+
+    Args:
+        changed: files that are new or have other contents.
+        removed: files of an earlier time that are gone.
+        memory: what lies where: part, memory, bytes.
+    """
+
+    changed: Sequence[str]
+    removed: Sequence[str]
+    memory: Sequence[tuple[str, str, int]]
+
+
+class Firmware(Protocol):
+    """What a target offers for ``arm-tosa deploy``."""
+
+    def boards(self) -> Mapping[str, str]:
+        """One line about each board that firmware can be made for, by name."""
+
+    def deploy(self, programs: Mapping[str, bytes], target: str, board: str, folder: Path) -> Deployed:
+        """Writes a folder of sources, with a manifest, over what an earlier call wrote there.
+
+        Args:
+            programs: ``.pte`` files, by the name of the model.
+            target: the target that all of them were compiled for.
+
+        Raises:
+            UsageError: no such board, a program that firmware cannot run, or files of the user's in the way.
+        """
+
+    def run(self, folder: Path, inputs: Arrays) -> Arrays:
+        """Builds the firmware in a folder if needed, and runs its one model on this machine.
+
+        Raises:
+            UsageError: the folder, or the inputs, are not right.
+            ToolError: building or running failed, with the tool's last lines.
+        """
+
+
+def firmware_of(target: Target) -> Firmware:
+    """What makes firmware for a target.
+
+    Raises:
+        UsageError: nothing does.
+    """
+    if not target.firmware:
+        raise UsageError(f"target {target.name!r} makes no firmware; Ethos-U does (arm-ethosu)")
+    module, _, name = target.firmware.partition(":")
+    found: Firmware = getattr(import_module(module), name)
+    return found
