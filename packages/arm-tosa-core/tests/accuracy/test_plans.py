@@ -89,6 +89,7 @@ def test_neighbours_that_save_together() -> None:
         # As deep as names tell few parts apart; an addition belongs to what is in front of it.
         (["stem", "b.0.x", "b.0.y", None, "b.1.x", "b.1.y", None, "head"], 4, [[0], [1, 2, 3], [4, 5, 6], [7]]),
         (["stem", "b.0.x", "b.0.y", None, "b.1.x", "b.1.y", None, "head"], 3, [[0], [1, 2, 3, 4, 5, 6], [7]]),
+        (["a", "b.0", "b.1", "b.2", "b.3", "b.4"], 4, [[0], [1, 2], [3, 4], [5]]),  # too many to tell all apart
         (["0", "1", "2", "3", "4"], 2, [[0, 1, 2], [3, 4]]),  # names of one level: runs of layers
         ([None, None, None, "x"], 2, [[0, 1, 2], [3]]),
     ],

@@ -52,20 +52,32 @@ class _Estimated:
 
 
 def parts_of(units: Sequence[Unit], most: int) -> list[list[int]]:
-    """Parts of a model as positions of its units, in order: as many as module names tell apart, but ``most`` at most.
+    """Parts of a model as positions of its units: ``most``, or as many as there are units.
 
-    A unit in no module of its own, such as an addition, belongs to the part in front of it.
+    The largest part is divided by the names of its modules, again and again; where that makes too many, neighbours stay
+    together. A unit in no module of its own, such as an addition, belongs to the part in front of it.
     """
     paths: list[list[str]] = []
     for unit in units:
         paths.append(unit.modules[0].split(".") if unit.modules else paths[-1] if paths else [])
-    for depth in range(max(map(len, paths)), 0, -1):
+    parts = [list(range(len(units)))]
+    while len(parts) < min(most, len(units)):
+        largest = max(range(len(parts)), key=lambda i: len(parts[i]))
+        pieces = _pieces(parts[largest], paths)
+        runs = np.array_split(np.arange(len(pieces)), min(len(pieces), most - len(parts) + 1))
+        parts[largest : largest + 1] = [[i for piece in run for i in pieces[piece]] for run in runs]
+    return parts
+
+
+def _pieces(part: Sequence[int], paths: Sequence[Sequence[str]]) -> list[list[int]]:
+    """A part divided by the first level of names that tells some of its units apart; by none: each unit."""
+    for depth in range(1, max(len(paths[i]) for i in part) + 1):
         found: dict[tuple[str, ...], list[int]] = {}
-        for i, path in enumerate(paths):
-            found.setdefault(tuple(path[:depth]), []).append(i)
-        if 1 < len(found) <= most:
+        for i in part:
+            found.setdefault(tuple(paths[i][:depth]), []).append(i)
+        if len(found) > 1:
             return list(found.values())
-    return [part.tolist() for part in np.array_split(np.arange(len(units)), most)]
+    return [[i] for i in part]
 
 
 def worth_refining(parts: Sequence[Sequence[int]], noise: Noise, most: int) -> list[int]:
