@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,9 +14,13 @@ from rewrite_kit import cycles
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.estimate import Estimate
 from arm_ethosu.rewrites import rewrites_for
-from arm_ethosu.rewrites.by_estimate import Choice, surroundings
+from arm_ethosu.rewrites.by_estimate import Choice
+from arm_ethosu.rewrites.catalogue import ROWS
 from arm_ethosu.rewrites.conv2d_of_few_channels import COLUMNS_AS_CHANNELS, ROWS_AS_CHANNELS
+from arm_ethosu.rewrites.conv2d_over_patches import OVERLAPPING_PATCHES_U85
+from arm_ethosu.rewrites.graph_parts import around, part
 from arm_ethosu.rewrites.moves_of_layouts import MOVE_BEFORE_LAYOUT, MOVE_BEHIND_LAYOUT
+from arm_ethosu.rewrites.turned_images import TURNED_IMAGES
 from arm_tosa_core.lowering.builder import Builder
 from arm_tosa_core.lowering.pipeline import legalize
 from arm_tosa_core.rewrites import REWRITES
@@ -25,7 +29,7 @@ from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.loader import load
 from arm_tosa_core.tosa.reference_model import run
 from arm_tosa_core.tosa.rewrite import Stage
-from arm_tosa_core.tosa.rewrite_engine import run_rewrites
+from arm_tosa_core.tosa.rewrite_engine import Application, Observer, observed, run_rewrites
 from arm_tosa_core.tosa.serializer import serialize
 from arm_tosa_core.tosa.text import text
 
@@ -109,6 +113,15 @@ def test_columns_become_channels(
         _same_results(builder.graph, COLUMNS_AS_CHANNELS)
 
 
+@pytest.mark.parametrize("kernel", [(2, 5), (5, 4), (7, 7)])
+def test_overlapping_patches_become_channels(kernel: tuple[int, int]) -> None:
+    builder = _builder()
+    image = builder.graph.input("x", (2, 12, 13, 3), DType.INT8)
+    pad = _pad(12, kernel[0], 4, 1) + _pad(13, kernel[1], 5, 2)
+    builder.graph.outputs = [_convolution(builder, image, kernel, (4, 5), pad)]
+    _same_results(builder.graph, OVERLAPPING_PATCHES_U85)
+
+
 @pytest.mark.parametrize("dtype", _NUMPY)
 @pytest.mark.parametrize(("batch", "height"), [(1, 11), (2, 12), (2, 13)])
 @pytest.mark.parametrize("stride", [2, 4])
@@ -170,6 +183,74 @@ def test_other_convolutions_stay(
     if not constant:
         graph.set_input(op, 1, graph.input("w", op.inputs[1].shape, DType.INT8))
     assert not COLUMNS_AS_CHANNELS.always.apply(graph, op)
+
+
+def _transposed(graph: Graph, builder: Builder, x: Tensor) -> Tensor:
+    weight = np.random.default_rng(4).integers(-127, 128, (6, 3, 1, 3)).astype(np.int8)
+    operands = [graph.constant(weight, DType.INT8), graph.constant(np.zeros(6, np.int32), DType.INT32)]
+    zeros = [builder.zero_point(3, DType.INT8), builder.zero_point(0, DType.INT8)]
+    attrs = {"out_pad": (1, 0, 0, 0), "stride": (2, 1), "acc_type": DType.INT32}
+    return builder.rescale(builder.emit("TRANSPOSE_CONV2D", [x, *operands, *zeros], **attrs), [0.004], DType.INT8)
+
+
+def _residual(graph: Graph, builder: Builder, x: Tensor) -> Tensor:
+    """A convolution, and its sum with a constant for each row, pooled and joined with its reverse."""
+    made = _convolution(builder, x, (3, 1), (1, 1), (1, 1, 0, 0))
+    row = graph.constant(
+        np.random.default_rng(5).integers(-99, 99, (1, made.shape[1], 1, 6)).astype(np.int32), DType.INT32
+    )
+    made = builder.rescale(builder.emit("ADD", [builder.rescale(made, [1.0], DType.INT32), row]), [0.5], DType.INT8)
+    made = builder.emit("MAX_POOL2D", [made], kernel=(2, 1), stride=(2, 1), pad=(0, made.shape[1] % 2, 0, 0))
+    return builder.emit("CONCAT", [made, builder.emit("REVERSE", [made], axis=1)], axis=1)
+
+
+def _padded_part(graph: Graph, builder: Builder, x: Tensor) -> Tensor:
+    x = builder.emit("SLICE", [x, graph.shape((0, 4, 0, 0)), graph.shape((2, 13, x.shape[2], 3))])
+    x = builder.emit("PAD", [x, graph.shape((0, 0, 2, 5, 0, 0, 0, 0)), builder.zero_point(7, DType.INT8)])
+    return _convolution(builder, x, (4, 1), (2, 1), (1, 1, 0, 0))
+
+
+def _averaged(graph: Graph, builder: Builder, x: Tensor) -> Tensor:
+    made = _convolution(builder, x, (3, 2), (1, 1), (2, 0, 1, 0))
+    return builder.emit(
+        "AVG_POOL2D", [made, *[builder.zero_point(0, DType.INT8)] * 2], kernel=(3, 2), stride=(1, 1), pad=(1, 1, 1, 0)
+    )
+
+
+_HIGH: dict[str, Callable[[Graph, Builder, Tensor], Tensor]] = {
+    "transposed convolution": _transposed,
+    "sum and parts": _residual,
+    "part and padding": _padded_part,
+    "pool of windows": _averaged,
+}
+
+
+@pytest.mark.parametrize("width", [1, 3])
+@pytest.mark.parametrize("name", _HIGH)
+def test_high_images_are_turned(name: str, width: int) -> None:
+    builder = _builder()
+    graph = builder.graph
+    graph.outputs = [_HIGH[name](graph, builder, graph.input("x", (2, 21, width, 3), DType.INT8))]
+    _same_results(graph, TURNED_IMAGES)
+    assert [op for op in list(graph.ops) if TURNED_IMAGES.always.apply(graph, op)]
+    graph.sweep()
+    moved = [op for op in graph.ops if op.name == ("RESHAPE" if width == 1 else "TRANSPOSE")]
+    assert [moved[0].position, moved[-1].position] == [graph.ops[0].position, list(graph.ops)[-1].position]
+    assert len(moved) == 2, "one before all and one behind, and none between"
+
+
+@pytest.mark.parametrize(
+    ("shape", "constant"), [((1, 8, 21, 3), True), ((1, 12, 12, 3), True), ((1, 1, 1, 3), True), ((1, 21, 1, 3), False)]
+)
+def test_other_images_are_not_turned(shape: tuple[int, ...], constant: bool) -> None:
+    builder = _builder()
+    graph = builder.graph
+    image = graph.input("x", shape, DType.INT8)
+    graph.outputs = [_convolution(builder, image, (1, 1), (1, 1), (0, 0, 0, 0))]
+    if not constant:
+        op = _only(graph, "CONV2D")
+        graph.set_input(op, 1, graph.input("w", op.inputs[1].shape, DType.INT8))
+    assert not [op for op in graph.ops if TURNED_IMAGES.always.apply(graph, op)]
 
 
 _MOVES: dict[str, tuple[list[list[int]], dict[str, int]]] = {
@@ -243,6 +324,42 @@ def test_the_faster_form_is_chosen(accelerator: str, layer: tuple[int, ...], fol
         assert _names(chosen) == _names(plain)
 
 
+@pytest.mark.parametrize(
+    ("accelerator", "image", "kernel", "stride", "pad", "chosen"),
+    [
+        # Columns first and rows behind them make the kernel larger where padding is no whole patch, and take longer.
+        ("ethos-u85-256", (99, 99, 1), (11, 11), (4, 4), (0, 0), ["overlapping_patches_u85"]),
+        ("ethos-u85-256", (96, 96, 3), (11, 11), (4, 4), (2, 2), ["columns_as_channels", "rows_as_channels"]),
+        # A PAD takes longer than rows of zeros in the kernel: torchcrepe's first layer, smaller.
+        ("ethos-u85-256", (256, 1, 1), (62, 1), (4, 1), (30, 0), ["rows_as_channels", "turned_images"]),
+        ("ethos-u55-128", (256, 1, 8), (64, 1), (1, 1), (31, 0), ["turned_images"]),
+        ("ethos-u55-128", (24, 5, 32), (3, 3), (1, 1), (1, 1), []),  # the TRANSPOSEs take longer
+    ],
+)
+def test_the_best_of_several_forms_is_chosen(
+    accelerator: str, image: tuple[int, ...], kernel: tuple[int, int], stride: tuple[int, int], pad: tuple[int, int],
+    chosen: list[str],
+) -> None:  # fmt: skip
+    builder = _builder()
+    x = builder.graph.input("x", (1, *image), DType.INT8)
+    around = [n for axis in (0, 1) for n in _pad(image[axis], kernel[axis], stride[axis], pad[axis])]
+    builder.graph.outputs = [_convolution(builder, x, kernel, stride, around, 32)]
+    with observed(watcher := _Applied()):
+        legalize(builder.graph, EthosUCompileSpec(accelerator).target())
+    names = {row.rewrite.name for row in ROWS if isinstance(row.rewrite, Choice)}
+    assert [name for name in watcher.names if name in names] == chosen
+
+
+class _Applied(Observer):
+    """Keeps the names of the rewrites that are made."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def applied(self, graph: Graph, application: Application) -> None:
+        self.names.append(application.rewrite.name)
+
+
 def test_what_is_cut_off_is_cut_behind_the_transpose() -> None:
     plain, chosen = (_names(graph) for graph in _legalized("ethos-u55-128", (64, 3, 32, 0, 1)))
     assert plain.index("SLICE") < plain.index("TRANSPOSE")
@@ -280,9 +397,13 @@ def _only(graph: Graph, name: str) -> Op:
     return op
 
 
+def _around(graph: Graph, op: Op) -> Graph:
+    return part(graph, around(graph, op))[0]
+
+
 def test_the_estimate_is_asked_about_shapes_not_about_numbers() -> None:
     layers = [_layer(32, 3, 8, 1, seed=seed) for seed in (0, 1)]
-    asked = [serialize(surroundings(graph, _only(graph, "CONV2D"))[0], SPEC.tosa_spec) for graph in layers]
+    asked = [serialize(_around(graph, _only(graph, "CONV2D")), SPEC.tosa_spec) for graph in layers]
     assert asked[0] == asked[1]
     assert serialize(layers[0], SPEC.tosa_spec) != serialize(layers[1], SPEC.tosa_spec)
 
@@ -295,7 +416,7 @@ def test_pools_stand_for_neighbours() -> None:
     image = builder.emit("MAX_POOL2D", [x], kernel=(2, 2), stride=(1, 1), pad=(0, 1, 0, 1))
     made = _convolution(builder, image, (3, 3), (2, 2), (0, 1, 0, 1))
     graph.outputs = [builder.emit("REVERSE", [image], axis=1), builder.emit("REVERSE", [made], axis=1)]
-    small, _ = surroundings(graph, _only(graph, "CONV2D"))
+    small = _around(graph, _only(graph, "CONV2D"))
     assert _names(small) == ["MAX_POOL2D", "MAX_POOL2D", "CONV2D", "RESCALE", "MAX_POOL2D"]
     assert [output.shape for output in small.outputs] == [(1, 6, 6, 6), (1, 12, 12, 3)]
 

@@ -65,6 +65,36 @@ def _moved(name: str, behind: bool, read: bool = True) -> Make:
     return make
 
 
+def _chain(dtype: DType, height: int, width: int) -> Make:
+    """What networks for sound and sensors have: padding, convolutions, a sum (of INT8), pools."""
+    kernel = (5, 1) if width == 1 else (5, 2)
+
+    def make(m: Maker) -> Tensor:
+        x = m.input(dtype, 1, height, width, 6)
+        x = m.op("PAD", x, m.graph.shape((0, 0, 1, 3, 0, 0, 0, 0)), m.const(dtype, [0]))
+        x = m.conv(x, kernel, 18, stride=(2, 1), pad=(2, 1, 0, kernel[1] - 1), scale=5e-3)
+        y = m.conv(x, (3, 1), 18, op="DEPTHWISE_CONV2D", pad=(1, 1, 0, 0), scale=5e-3)
+        x = m.sum("ADD", x, y, 19) if dtype is I8 else y
+        x = m.pool("MAX_POOL2D", x, (3, 1), (2, 1), (0, -(x.shape[1] - 3) % 2, 0, 0))
+        return m.pool("AVG_POOL2D", x, (2, 1), (1, 1), (1, 0, 0, 0))
+
+    return make
+
+
+def _parts(m: Maker) -> Tensor:
+    """Parts of a high image, transposed, reversed and joined."""
+    x = m.conv(m.input(I8, 1, 30, 1, 7), (3, 1), 16, op="TRANSPOSE_CONV2D", stride=(2, 1), pad=(0, 1, 0, 0))
+    part = m.op("SLICE", x, m.graph.shape((0, 7, 0, 0)), m.graph.shape((1, 20, 1, 16)))
+    both = m.op("CONCAT", m.op("REVERSE", x, axis=1), part, axis=1)
+    return m.sum("ADD", both, m.random(I8, -128, 128, 1, both.shape[1], 1, 16), 19)
+
+
+TURNED: dict[str, Make] = {
+    "one column": _chain(I8, 40, 1),
+    "one column, INT16": _chain(I16, 42, 1),
+    "three columns": _chain(I8, 36, 3),
+    "parts": _parts,
+}
 FOLDED: dict[str, Make] = {
     "1x1": _folded(1, 13, (2, 2), (0, 0)),
     "2x2": _folded(2, 12, (2, 2), (0, 0)),
@@ -83,6 +113,8 @@ FOLDED: dict[str, Make] = {
 }
 ROWS = [
     *(("columns_as_channels", name, make) for name, make in FOLDED.items()),
+    *(("turned_images", name, make) for name, make in TURNED.items()),
+    ("overlapping_patches_u85", "7x7, stride 4", _folded(7, 17, (4, 4), (3, 3))),
     ("rows_as_channels", "7x7", _folded(7, 12, (2, 1), (3, 2))),
     ("rows_as_channels", "4x4, stride 3, two images", _folded(4, 12, (3, 1), (1, 2), batch=2)),
     ("rows_as_channels", "5x5, INT16", _folded(5, 12, (2, 1), (2, 2), I16)),

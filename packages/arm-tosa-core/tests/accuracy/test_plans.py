@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from arm_tosa_core.accuracy.plans import Chosen, Costs, Planner
 from arm_tosa_core.accuracy.roundings import Array, Noise
+from arm_tosa_core.accuracy.unit_costs import parts_of, shared_out, worth_refining
+from arm_tosa_core.accuracy.units import Unit
 
 COUNT = 11
 
@@ -77,3 +81,48 @@ def test_errors_with_the_same_signs_are_more_than_their_powers() -> None:
 def test_neighbours_that_save_together() -> None:
     costs = Costs(np.array([10.0, 10.0]), np.array([[0, 1]]), np.array([8.0]))
     assert list(costs.of(np.array([[True, False], [True, True]]))) == [10, 12]
+
+
+@pytest.mark.parametrize(
+    ("modules", "most", "parts"),
+    [
+        # As deep as names tell few parts apart; an addition belongs to what is in front of it.
+        (["stem", "b.0.x", "b.0.y", None, "b.1.x", "b.1.y", None, "head"], 4, [[0], [1, 2, 3], [4, 5, 6], [7]]),
+        (["stem", "b.0.x", "b.0.y", None, "b.1.x", "b.1.y", None, "head"], 3, [[0], [1, 2, 3, 4, 5, 6], [7]]),
+        (["a", "b.0", "b.1", "b.2", "b.3", "b.4"], 4, [[0], [1, 2], [3, 4], [5]]),  # too many to tell all apart
+        (["0", "1", "2", "3", "4"], 2, [[0, 1, 2], [3, 4]]),  # names of one level: runs of layers
+        ([None, None, None, "x"], 2, [[0, 1, 2], [3]]),
+    ],
+)
+def test_parts_are_modules(modules: list[str | None], most: int, parts: list[list[int]]) -> None:
+    units = [Unit(f"u{i}", () if name is None else (name,), (), "") for i, name in enumerate(modules)]
+    assert parts_of(units, most) == parts
+
+
+def _chain(powers: Sequence[float], moved: Sequence[float]) -> Noise:
+    """Four units in a row, with a rounding between each two."""
+    needs = np.array([[True, True, False, False], [False, True, True, False], [False, False, True, True]])
+    return replace(_noise(np.array([1e-6]), needs, np.array(powers)[:, None]), elements=np.array(moved))
+
+
+def test_parts_that_make_most_noise_are_refined() -> None:
+    noise = _chain([1e-4, 1e-3, 1e-1], [1, 1, 1])
+    assert worth_refining([[0], [1], [2, 3]], noise, 4) == [0, 1, 2]
+    assert worth_refining([[0], [1], [2, 3]], noise, 3) == [1, 2]
+    assert worth_refining([[0], [1], [2, 3]], noise, 1) == [1]  # the noisiest one has too many units
+
+
+def test_units_cost_what_was_estimated_of_their_parts() -> None:
+    noise = _chain([1e-3, 1e-3, 1e-3], [10, 20, 30])
+    costs = shared_out([[0, 1], [2, 3]], [30.0, 50.0], {2: 40.0, 3: 25.0}, 70.0, noise)
+    rows = {
+        "0 1": [1, 1, 0, 0],
+        "2 3": [0, 0, 1, 1],
+        "2": [0, 0, 1, 0],
+        "3": [0, 0, 0, 1],
+        "all": [1, 1, 1, 1],
+        "": [0] * 4,
+    }
+    found = dict(zip(rows, costs.of(np.array(list(rows.values()), bool)), strict=True))
+    assert found == pytest.approx({"0 1": 30, "2 3": 50, "2": 40, "3": 25, "all": 70, "": 0})
+    assert costs.units[0] < costs.units[1]  # which reads and writes more numbers

@@ -5,15 +5,13 @@ from __future__ import annotations
 import contextvars
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from itertools import combinations
 
 from arm_tosa_core.rewrites import REWRITES
 from arm_tosa_core.support.errors import LoweringError
 from arm_tosa_core.tosa.graph import Graph
-from arm_tosa_core.tosa.ir import DType, Op, Tensor
-from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
+from arm_tosa_core.tosa.ir import Op
+from arm_tosa_core.tosa.pattern import Match, Pattern, Replacement, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 from arm_tosa_core.tosa.rewrite_engine import run_rewrites
 from arm_tosa_core.tosa.serializer import serialize
@@ -21,10 +19,7 @@ from arm_tosa_core.tosa.specification import TosaSpecification
 from arm_tosa_core.tosa.verifier import Check, verify
 
 from ..estimate import Estimate
-
-_MOVERS = ("PAD", "RESHAPE", "REVERSE", "SLICE", "TRANSPOSE")
-_FUSED = ("CLAMP", "RESCALE", "TABLE")
-_CONVOLUTIONS = ("CONV2D", "CONV3D", "DEPTHWISE_CONV2D", "TRANSPOSE_CONV2D")
+from .graph_parts import BETWEEN, around, part
 
 
 @dataclass(frozen=True)
@@ -32,130 +27,88 @@ class Choice:
     """A rewrite for the estimate to choose, as pattern, replacement and check.
 
     The check must leave few matches: about each that is new Vela is asked twice, for a third of a second of CPU time.
+
+    Args:
+        around: the operators that Vela is asked about, in order: all that the rewrite changes are among them.
+        stage: before LEGALIZE gives operators other forms, in which most patterns are not found.
     """
 
     name: str
     pattern: Pattern
-    replacement: Callable[[Match], Tensor]
+    replacement: Replacement
     check: Callable[[Match], str | None]
+    around: Callable[[Graph, Op], list[Op]] = around
+    stage: Stage = Stage.OPTIMIZE
 
     @property
     def always(self) -> Rewrite:
-        """The rewrite wherever it is possible. Before LEGALIZE gives operators other forms, in which none is found."""
-        return pattern_rewrite(self.name, Stage.OPTIMIZE, self.pattern, self.replacement, self.check)
+        """The rewrite wherever it is possible."""
+        return pattern_rewrite(self.name, self.stage, self.pattern, self.replacement, self.check)
 
-    def where_faster(
-        self, estimate: Estimate, spec: TosaSpecification, checks: Sequence[Check], others: Sequence[Rewrite]
-    ) -> Rewrite:
-        """The rewrite where the estimate is lower with it.
+    def where_faster(self, asked: Asked, choices: Sequence[Choice]) -> Rewrite:
+        """The rewrite where the estimate is lower with it than without, and with what else may be chosen there.
 
         Args:
-            spec, checks: what the target takes.
-            others: rewrites without a choice, which both forms undergo before Vela is asked.
+            choices: all of the accelerator. Those of the same pattern are rivals: what helps may help less than another
+                one, or only before another one.
         """
-        always = self.always
+        rivals = [choice for choice in choices if choice.pattern == self.pattern]
 
         def check(match: Match) -> str | None:
             if (reason := self.check(match)) is not None:
                 return reason
-            forms = [surroundings(match.graph, match.op) for _ in range(2)]
-            if not always.apply(*forms[1]):
-                return "it depends on what is further away"
-            try:
-                for graph, _ in forms:  # in a context of its own: who observes the rewrites of a program is not told
-                    contextvars.Context().run(run_rewrites, graph, [*REWRITES, *others])
-                    verify(graph, spec, checks)
-            except LoweringError:
-                return "the operators around do not stand alone"
-            before, after = estimate.cycles([serialize(graph, spec) for graph, _ in forms])
-            return None if before is not None and after is not None and after < before else "it is not faster"
+            return None if asked.first_of_best(match.graph, match.op, rivals) is self else "it is not faster"
 
-        through = frozenset((*_MOVERS, *_FUSED))
-        return pattern_rewrite(self.name, Stage.OPTIMIZE, self.pattern, self.replacement, check, through)
+        return pattern_rewrite(self.name, self.stage, self.pattern, self.replacement, check, BETWEEN)
 
 
-def surroundings(graph: Graph, op: Op) -> tuple[Graph, Op]:
-    """A graph of an operator and those that Vela may treat as one with it, and the operator in it.
+@dataclass(frozen=True)
+class Asked:
+    """What an accelerator takes of an operator and those around it, by the estimate.
 
-    They are what moves data before it and what is fused behind it; of a mover also what reads it. For other neighbours
-    pools stand, because Vela lays out the inputs and outputs of a graph in another way, and copies what is read in two.
-    Numbers that depend on training are others, so that networks of equal shapes share what was estimated.
+    Args:
+        spec, checks: what the target takes.
+        others: rewrites without a choice, which all forms undergo before Vela is asked.
     """
-    ops = [*_before(graph, op), op, *_behind(graph, op)]
-    small, made = Graph(), dict[Tensor, Tensor]()
 
-    def neighbour(tensor: Tensor) -> Tensor:
-        copy = small.input(f"x{len(small.inputs)}", tensor.shape, tensor.dtype)
-        if tensor.producer is None:
-            return copy
-        copy = _pooled(small, copy)
-        if any(use not in ops for use in tensor.uses):
-            small.outputs.append(_pooled(small, copy))
-        return copy
+    estimate: Estimate
+    spec: TosaSpecification
+    checks: Sequence[Check]
+    others: Sequence[Rewrite]
 
-    copies = []
-    for each in ops:
-        inputs = []
-        for position, tensor in enumerate(each.inputs):
-            if tensor.is_constant:
-                inputs.append(small.constant(_numbers(each, position, tensor), tensor.dtype))
-                continue
-            if tensor not in made:
-                made[tensor] = neighbour(tensor)
-            inputs.append(made[tensor])
-        copy = small.append(each.name, inputs, each.attrs)
-        made |= zip(each.outputs, copy.outputs, strict=True)
-        copies.append(copy)
-    result = copies[-1].output
-    small.outputs.insert(0, result if ops[-1].output in graph.outputs else _pooled(small, result))
-    return small, copies[ops.index(op)]
+    def first_of_best(self, graph: Graph, op: Op, rivals: Sequence[Choice]) -> Choice | None:
+        """Of the choices that are best made at an operator the one to begin with; None: none is faster."""
+        forms = [(first, tosa) for first, tosa in self._forms(graph, op, rivals) if tosa is not None]
+        cycles = self.estimate.cycles([tosa for _, tosa in forms])
+        rated = [(figure, first) for figure, (first, _) in zip(cycles, forms, strict=True) if figure is not None]
+        if not rated or forms[0][0] is not None or cycles[0] is None:
+            return None  # nothing is known of the operators as they are
+        return min(rated, key=lambda row: row[0])[1]  # of equal ones the first
 
+    def _forms(self, graph: Graph, op: Op, rivals: Sequence[Choice]) -> Iterator[tuple[Choice | None, bytes | None]]:
+        """The operators as they are, and as each choice leaves them, alone and with others behind it."""
+        yield None, self._form(graph, op, rivals[0], None, ())
+        for first in rivals:
+            others = [choice for choice in rivals if choice is not first]
+            for count in range(len(others) + 1):
+                for behind in combinations(others, count):
+                    yield first, self._form(graph, op, first, first, behind)
 
-def _pooled(graph: Graph, x: Tensor) -> Tensor:
-    """What a pool makes of an image; anything else itself."""
-    if x.rank != 4 or x.dtype not in (DType.INT8, DType.INT16):
-        return x
-    return graph.append("MAX_POOL2D", [x], {"kernel": (1, 1), "stride": (1, 1), "pad": (0, 0, 0, 0)}).output
+    def _form(
+        self, graph: Graph, op: Op, rival: Choice, first: Choice | None, behind: Sequence[Choice]
+    ) -> bytes | None:
+        """One form as a flatbuffer; None where the choice is not possible, or the operators do not stand alone."""
+        small, copies = part(graph, rival.around(graph, op))
+        if first is not None and not first.always.apply(small, copies[op]):
+            return None
 
+        def run() -> None:
+            run_rewrites(small, [*REWRITES, *(choice.always for choice in behind)])
+            run_rewrites(small, [*REWRITES, *self.others])
 
-def _reader(graph: Graph, op: Op) -> Op | None:
-    """The only one that reads an operator's result."""
-    alone = len(op.outputs) == 1 and len(op.output.uses) == 1 and op.output not in graph.outputs
-    return op.output.uses[0] if alone else None
-
-
-def _before(graph: Graph, op: Op) -> list[Op]:
-    found: list[Op] = []
-    while (producer := op.inputs[0].producer) is not None and producer.name in _MOVERS:
-        if _reader(graph, producer) is None:
-            break
-        found.insert(0, op := producer)
-    return found
-
-
-def _behind(graph: Graph, op: Op) -> Iterator[Op]:
-    moved = op.name in _MOVERS
-    while (reader := _reader(graph, op)) is not None:
-        if reader.name not in _FUSED and not moved:
-            return
-        yield reader
-        moved = moved and reader.name in _MOVERS
-        op = reader
-
-
-def _numbers(op: Op, position: int, constant: Tensor) -> np.ndarray[Any, Any]:
-    """The numbers of a constant, or, of those that depend on training, any in their place."""
-    name, dtype = op.name, constant.dtype
-    if name in _CONVOLUTIONS and position == 2:
-        return np.zeros(constant.shape, np.int32 if dtype is DType.INT32 else np.int64)
-    if (name in _CONVOLUTIONS or name == "TABLE") and position == 1:
-        most = {DType.INT4: 7, DType.INT8: 127}.get(dtype, 32767)
-        made = np.random.default_rng(0).integers(-most, most + 1, constant.shape)
-        return made.astype(np.int16 if dtype is DType.INT16 else np.int8)
-    if name == "RESCALE" and position in (1, 2):
-        wide = op.attrs["scale32"]
-        if position == 2:
-            return np.full(constant.shape, 38 if wide else 22, np.int8)
-        return np.full(constant.shape, 1 << (30 if wide else 14), np.int32 if wide else np.int16)
-    assert constant.data is not None
-    return constant.data
+        try:
+            contextvars.Context().run(run)  # of its own: who observes the rewrites of a program is not told
+            verify(small, self.spec, self.checks)
+        except LoweringError:
+            return None
+        return serialize(small, self.spec)

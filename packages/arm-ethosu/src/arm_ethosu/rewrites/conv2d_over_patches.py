@@ -13,6 +13,7 @@ from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
 from ..native.conv2d import is_over_patches
+from .by_estimate import Choice
 from .inserter import Inserter
 
 #: Of the kernel registers; beyond, Vela unrolls a stride and writes a dilation's zeros into the weights.
@@ -179,3 +180,5 @@ OVERLAPPING_PATCHES = pattern_rewrite(
     "overlapping_patches", Stage.LEGALIZE, Pattern("CONV2D"), _overlapping_patches, _native_stride
 )
 VIEWS = Rewrite("dilation_as_views", Stage.LEGALIZE, ("CONV2D",), _views)
+#: Ethos-U85 has strides beyond 3 with padding too: there it is one way among others.
+OVERLAPPING_PATCHES_U85 = Choice("overlapping_patches_u85", Pattern("CONV2D"), _overlapping_patches, _native_stride)

@@ -59,9 +59,12 @@ class Model:
         self.calibration, self.evaluation = calibration, evaluation
         self.progress = progress
         self.metric = metric
+        #: How often it was quantized with all the data, and estimated: what a search is made of.
+        self.quantized = self.estimated = 0
 
     def quantize(self, scheme: Scheme) -> Quantized:
         """Calibrates and converts under a scheme."""
+        self.quantized += 1
         total = len(self.calibration)
         made = quantize_program(
             self.program,
@@ -116,6 +119,7 @@ class Model:
         from ..exir.compilation import Compilation
         from ..tosa.serializer import serialize
 
+        self.estimated += 1
         args, kwargs = self.calibration[0]
         target = self.spec.target()
         if target.estimate is None:

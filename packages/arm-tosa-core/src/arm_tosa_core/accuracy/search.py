@@ -7,6 +7,7 @@ measured and estimated as a whole, and only what was measured is chosen.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -51,6 +52,21 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Spent:
+    """What a search took.
+
+    Args:
+        quantized: how many schemes were quantized with all the data and compared.
+        estimated: how often the target estimated a scheme.
+        seconds: of the clock on the wall.
+    """
+
+    quantized: int
+    estimated: int
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Search:
     """What was found.
 
@@ -62,6 +78,8 @@ class Search:
         chosen: the most accurate one within the budget, or the cheapest that loses no more than allowed; None if none
             keeps the bounds.
         groups: the units of ``chosen``, those together whose numbers go from one to the other.
+        units: how many units there are.
+        spent: what the search took.
     """
 
     figure: str
@@ -70,6 +88,8 @@ class Search:
     points: list[Point]
     chosen: Point | None
     groups: list[tuple[Unit, ...]]
+    units: int
+    spent: Spent
 
 
 def search(model: Model, int8: Quantized, comparison: Comparison, goal: Goal) -> Search:
@@ -94,6 +114,7 @@ class _Trials:
 
     def __init__(self, model: Model, int8: Quantized, comparison: Comparison, goal: Goal) -> None:
         self.model, self.int8, self.goal = model, int8, goal
+        self.began = (model.quantized, model.estimated, time.monotonic())
         costs = model.cost(int8)
         if goal.figure not in costs:
             known = ", ".join(sorted(costs)) or "nothing is delegated to it"
@@ -228,7 +249,10 @@ class _Trials:
             chosen = min(kept, key=lambda p: (p.cost, -p.value), default=None)
         groups = [] if chosen is None else self._groups(chosen)
         measure = "SQNR, dB" if self.model.metric is None else "metric"
-        return Search(self.goal.figure, measure, self.bounds, points, chosen, groups)
+        quantized, estimated, began = self.began
+        model = self.model
+        spent = Spent(model.quantized - quantized, model.estimated - estimated, time.monotonic() - began)
+        return Search(self.goal.figure, measure, self.bounds, points, chosen, groups, len(self.units.all), spent)
 
     def _groups(self, point: Point) -> list[tuple[Unit, ...]]:
         """Units that numbers go between are one group."""

@@ -93,6 +93,8 @@ def accuracy(
 
         write_atomic(output, page(f"{model}, {scheme} on {target}", comparison, found))
         say(f"note: the report is in {output}")
+    if found is not None:
+        say(f"note: the search {_spent(found)}")
     failure = None if found is None else _failure(found, goal, budget, scheme)
     if failure is not None:
         say(f"error: {failure}" + (f"; {config} was not written" if config else ""))
@@ -144,6 +146,9 @@ def _data(comparison: Comparison, found: Search | None) -> dict[str, Any]:
             "limit": _finite(found.bounds.most),
             "least": _finite(found.bounds.least),
             "points": [_point(point, found) for point in found.points],
+            "units": found.units,
+            "quantized": found.spent.quantized,
+            "estimated": found.spent.estimated,
             "groups": [[asdict(unit) for unit in group] for group in found.groups],
         }
     return data
@@ -224,6 +229,15 @@ def _show(console: Console, comparison: Comparison, found: Search | None) -> Non
     groups = [("\n".join(u.name for u in group), "\n".join(_short(u.source) for u in group)) for group in found.groups]
     if groups:
         console.print(table("Kept in 16 bits, each row together", ("units", "where"), groups))
+
+
+def _spent(found: Search) -> str:
+    """What the search took, for people."""
+    spent = found.spent
+    return (
+        f"among {found.units} units took {spent.seconds:,.0f} s: it quantized {spent.quantized} schemes and estimated "
+        f"{spent.estimated}"
+    )
 
 
 def _bounds(found: Search) -> str:

@@ -1,0 +1,114 @@
+"""The part of a graph that Vela is asked about: some operators, and what stands for their neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Op, Tensor
+
+_MOVERS = ("PAD", "RESHAPE", "REVERSE", "SLICE", "TRANSPOSE")
+_FUSED = ("CLAMP", "RESCALE", "TABLE")
+_CONVOLUTIONS = ("CONV2D", "CONV3D", "DEPTHWISE_CONV2D", "TRANSPOSE_CONV2D")
+#: What Vela may treat as one with the operator behind or in front of it.
+BETWEEN = frozenset((*_MOVERS, *_FUSED))
+
+
+def around(graph: Graph, op: Op) -> list[Op]:
+    """An operator and those that Vela may treat as one with it, in order.
+
+    They are what moves data before it and what is fused behind it; of a mover also what reads it.
+    """
+    return [*_before(graph, op), op, *_behind(graph, op)]
+
+
+def part(graph: Graph, ops: Sequence[Op]) -> tuple[Graph, dict[Op, Op]]:
+    """A graph of copies of some operators, and the copy of each.
+
+    For other neighbours pools stand, because Vela lays out the inputs and outputs of a graph in another way, and copies
+    what is read in two. Numbers that depend on training are others, so that networks of equal shapes share what was
+    estimated.
+
+    Args:
+        ops: in the order of the graph.
+    """
+    small, made, copies = Graph(), dict[Tensor, Tensor](), dict[Op, Op]()
+    inside = set(ops)
+
+    def neighbour(tensor: Tensor) -> Tensor:
+        copy = small.input(f"x{len(small.inputs)}", tensor.shape, tensor.dtype)
+        if tensor.producer is None:
+            return copy
+        copy = _pooled(small, copy)
+        if any(use not in inside for use in tensor.uses):
+            small.outputs.append(_pooled(small, copy))
+        return copy
+
+    for op in ops:
+        inputs = []
+        for position, tensor in enumerate(op.inputs):
+            if tensor.is_constant:
+                inputs.append(small.constant(_numbers(op, position, tensor), tensor.dtype))
+                continue
+            if tensor not in made:
+                made[tensor] = neighbour(tensor)
+            inputs.append(made[tensor])
+        copies[op] = copy = small.append(op.name, inputs, op.attrs)
+        made |= zip(op.outputs, copy.outputs, strict=True)
+    results = [tensor for op in ops for tensor in op.outputs]
+    outside = [t for t in results if t in graph.outputs or any(use not in inside for use in t.uses)]
+    small.outputs[:0] = [made[t] if t in graph.outputs else _pooled(small, made[t]) for t in outside]
+    return small, copies
+
+
+def _pooled(graph: Graph, x: Tensor) -> Tensor:
+    """What a pool makes of an image; anything else itself."""
+    if x.rank != 4 or x.dtype not in (DType.INT8, DType.INT16):
+        return x
+    return graph.append("MAX_POOL2D", [x], {"kernel": (1, 1), "stride": (1, 1), "pad": (0, 0, 0, 0)}).output
+
+
+def _reader(graph: Graph, op: Op) -> Op | None:
+    """The only one that reads an operator's result."""
+    alone = len(op.outputs) == 1 and len(op.output.uses) == 1 and op.output not in graph.outputs
+    return op.output.uses[0] if alone else None
+
+
+def _before(graph: Graph, op: Op) -> list[Op]:
+    found: list[Op] = []
+    while (producer := op.inputs[0].producer) is not None and producer.name in _MOVERS:
+        if _reader(graph, producer) is None:
+            break
+        found.insert(0, op := producer)
+    return found
+
+
+def _behind(graph: Graph, op: Op) -> Iterator[Op]:
+    moved = op.name in _MOVERS
+    while (reader := _reader(graph, op)) is not None:
+        if reader.name not in _FUSED and not moved:
+            return
+        yield reader
+        moved = moved and reader.name in _MOVERS
+        op = reader
+
+
+def _numbers(op: Op, position: int, constant: Tensor) -> np.ndarray[Any, Any]:
+    """The numbers of a constant, or, of those that depend on training, any in their place."""
+    name, dtype = op.name, constant.dtype
+    if name in _CONVOLUTIONS and position == 2:
+        return np.zeros(constant.shape, np.int32 if dtype is DType.INT32 else np.int64)
+    if (name in _CONVOLUTIONS or name == "TABLE") and position == 1:
+        most = {DType.INT4: 7, DType.INT8: 127}.get(dtype, 32767)
+        made = np.random.default_rng(0).integers(-most, most + 1, constant.shape)
+        return made.astype(np.int16 if dtype is DType.INT16 else np.int8)
+    if name == "RESCALE" and position in (1, 2):
+        wide = op.attrs["scale32"]
+        if position == 2:
+            return np.full(constant.shape, 38 if wide else 22, np.int8)
+        return np.full(constant.shape, 1 << (30 if wide else 14), np.int32 if wide else np.int16)
+    assert constant.data is not None
+    return constant.data
