@@ -12,7 +12,7 @@ import copy
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch.fx import GraphModule, Interpreter, Node
@@ -120,7 +120,7 @@ def compress(
     rules: RuleSet,
     encoder: Encoder,
     wanted: Compression,
-    correct: Callable[[GraphModule], None],
+    correct: Callable[[GraphModule], object],
 ) -> Compressed:
     """Gives a converted model other weights; its biases are left as they are.
 
@@ -138,13 +138,14 @@ def compress(
     search = _Search(exact, converted, samples, rules, wanted, correct)
     slope = search.largest() if wanted.slope is None else wanted.slope
     chosen = search.integers(slope)
-    layers = []
-    if chosen:
-        sizes = list(encoder([*map(search.weights, chosen), *(search.weights(n, made) for n, made in chosen.items())]))
-        for name, before, after in zip(chosen, sizes, sizes[len(chosen) :], strict=False):
-            layers.append(CompressedLayer(name, before, min(before, after)))
-        chosen = {row.name: made for (row, made) in zip(layers, chosen.values(), strict=True) if row.after < row.before}
-    loss = search.loss(chosen)
+    sizes = list(encoder([*map(search.weights, chosen), *(search.weights(n, made) for n, made in chosen.items())]))
+    rows = [CompressedLayer(*row) for row in zip(chosen, sizes, sizes[len(chosen) :], strict=False)]
+    smaller = {row.name: chosen[row.name] for row in rows if row.after < row.before}
+    loss = search.loss(smaller)
+    if wanted.slope is None and loss > wanted.loss_db:  # roundings make up for one another: all together were allowed
+        smaller, loss = chosen, search.loss(chosen)
+    layers = [row if row.name in smaller else replace(row, after=row.before) for row in rows]
+    chosen = smaller
     for name, made in chosen.items():
         _set(converted, search.layers[name].dequantize, *made)
     return Compressed(layers, slope, loss)
@@ -160,7 +161,7 @@ class _Search:
         samples: Sequence[Sample],
         rules: RuleSet,
         wanted: Compression,
-        correct: Callable[[GraphModule], None],
+        correct: Callable[[GraphModule], object],
     ) -> None:
         self.converted, self.correct, self.allowed = converted, correct, wanted.loss_db
         found = find_layers(exact, converted, rules)

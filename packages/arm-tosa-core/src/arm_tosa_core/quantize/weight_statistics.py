@@ -62,7 +62,8 @@ class Layer:
 
     def whole(self, cut: torch.Tensor) -> torch.Tensor:
         """What ``cut`` cuts, in the layer's shape."""
-        return cut.unflatten(0, (self.groups, self.parts)).transpose(1, 2).reshape(self.weight.shape)
+        parts = cut.reshape(self.groups, self.parts, *cut.shape[1:])
+        return parts.transpose(1, 2).reshape(self.weight.shape)
 
     @property
     def dequantize(self) -> Node:
@@ -96,8 +97,9 @@ def find_layers(exact: GraphModule, converted: GraphModule, rules: RuleSet) -> l
         if not is_layer(node, rules) or rules.traits_of(node).weight_axis(node.args) != 0:
             continue
         rounded = node.args[1]
-        if isinstance(rounded, Node) and is_dequantize(rounded) and rounded.args[0].op == "get_attr":
-            found.setdefault(str(rounded.args[0].target), []).append(node)
+        stored = rounded.args[0] if isinstance(rounded, Node) and is_dequantize(rounded) else None
+        if isinstance(stored, Node) and stored.op == "get_attr":
+            found.setdefault(str(stored.target), []).append(node)
     layers = []
     for nodes in found.values():
         if all(node.name in floats for node in nodes):
@@ -142,11 +144,11 @@ class _Sums:
 
     def __init__(self) -> None:
         self.products: torch.Tensor | float = 0.0
-        self.inputs: torch.Tensor | float = 0.0
+        self.inputs: Any = 0.0
         self.observations = 0
         self.squares: torch.Tensor | float = 0.0
-        self.mixed: torch.Tensor | float = 0.0
-        self.biases: torch.Tensor | float = 0.0
+        self.mixed: Any = 0.0
+        self.biases: Any = 0.0
 
     def see(self, windows: torch.Tensor) -> None:
         """Takes [groups * parts, positions, weights of a part]."""
@@ -216,7 +218,9 @@ class _Gathered(Floating):
         args, kwargs = self.fetch_args_kwargs_from_env(n)
         with torch.no_grad():
             windows = _windows(args[0], layer, _arguments(n))
-            self.sums[layer.name].see(windows.unflatten(2, (layer.parts, -1)).transpose(1, 2).flatten(0, 1))
+            self.sums[layer.name].see(
+                windows.reshape(*windows.shape[:2], layer.parts, -1).transpose(1, 2).flatten(0, 1)
+            )
         result = n.target(args[0], self.weights[layer.name], *args[2:], **kwargs)  # type: ignore[operator]
         self.results[n.name] = result
         return result
@@ -242,7 +246,7 @@ def _windows(x: torch.Tensor, layer: Layer, arguments: Mapping[str, Any]) -> tor
     positions = x.shape[0] * math.prod(x.shape[2 : 2 + axes])
     every = max(int((positions / _POSITIONS) ** (1 / axes)), 1)
     x = x[(slice(None), slice(None), *[slice(None, None, every)] * axes)]
-    x = x.unflatten(1, (layer.groups, -1))
+    x = x.reshape(x.shape[0], layer.groups, -1, *x.shape[2:])
     spatial = range(3, 3 + axes)
     return x.permute(1, 0, *spatial, 2, *range(3 + axes, 3 + 2 * axes)).reshape(
         layer.groups, -1, layer.weight[0].numel()
