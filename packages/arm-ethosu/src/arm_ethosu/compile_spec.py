@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from arm_tosa_core.exir.compile_spec import ArmCompileSpec
-from arm_tosa_core.plugin.target import Compiled, LiveTensor
+from arm_tosa_core.plugin.target import Compiled, LayerWeights, LiveTensor
 from arm_tosa_core.support.errors import ToolError, UsageError
 
 from .accelerators import DEFAULTS, family_of
@@ -120,6 +120,7 @@ class EthosUCompileSpec(ArmCompileSpec):
             partial(_estimate, schedule=self.schedule, **options, **memory),
             partial(_timing, schedule=self.schedule, **options, **memory),
             Estimate(options),
+            partial(_encoded_bytes, spec=self.tosa_spec, **options),
             partial(EthosUCompileSpec, self.accelerator),
         )
 
@@ -181,6 +182,12 @@ def _made(tosa: bytes, artifacts: str | None, schedule: str, arguments: Mapping[
     if schedule == "deep":
         made = compile_deep(tosa, artifacts=folder, **_velas(arguments))
     return made or sram_search.compile(tosa, artifacts=folder, **arguments)
+
+
+def _encoded_bytes(layers: Sequence[LayerWeights], **arguments: Any) -> list[int]:
+    from .weight_bytes import encoded_bytes
+
+    return encoded_bytes(layers, **arguments)
 
 
 def _velas(arguments: Mapping[str, Any]) -> dict[str, Any]:

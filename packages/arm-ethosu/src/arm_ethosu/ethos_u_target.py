@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from arm_tosa_core.plugin.health import tool
-from arm_tosa_core.plugin.target import Compiled, Preferences, Target
+from arm_tosa_core.plugin.target import Compiled, LayerWeights, Preferences, Target
 from arm_tosa_core.support.errors import ToolError
 from arm_tosa_core.support.external_tools import find_tool
 
@@ -41,6 +41,7 @@ def ethos_u_target(
     estimate: Callable[[bytes], Mapping[str, float]],
     timing: Callable[[bytes, bytes | None], TimeEstimate],
     choices: Estimate,
+    encoded_bytes: Callable[[Sequence[LayerWeights]], Sequence[int]],
     compile_spec: Callable[..., ArmCompileSpec],
 ) -> Target:
     """The target for one accelerator.
@@ -48,6 +49,7 @@ def ethos_u_target(
     Args:
         compile, compile_in_detail, estimate, choices: Vela, bound to its options; ``choices`` rates parts of graphs.
         timing: the timing model, bound to them too.
+        encoded_bytes: Vela's encoder, bound to them too.
         compile_spec: makes the compile spec of the accelerator with other options.
     """
     family = family_of(accelerator)
@@ -67,6 +69,7 @@ def ethos_u_target(
         preferences=_PREFERENCES,
         joins_int48_rescales=family == "u85",
         health=(VELA,),
+        encoded_bytes=encoded_bytes,
         backend_id="EthosUBackend",
         backend="arm_ethosu.backend:EthosUBackend",
         firmware="arm_ethosu.firmware:FIRMWARE",

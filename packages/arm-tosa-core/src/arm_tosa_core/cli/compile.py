@@ -21,7 +21,17 @@ from .compiled_delegates import show_compiled
 from .delegate_times import DelegateTimes
 from .files import read_tosa
 from .model import FORMS, load_program
-from .options import Calibration, Options, Quantize, Schedule, Sram, TargetName, compile_spec_for, parse_options
+from .options import (
+    Calibration,
+    Compress,
+    Options,
+    Quantize,
+    Schedule,
+    Sram,
+    TargetName,
+    compile_spec_for,
+    parse_options,
+)
 from .print_after import printed_after
 from .quantize import hint, prepare
 from .refusals import data_of, table_of
@@ -41,6 +51,7 @@ def compile_(
     output: Annotated[Path, typer.Option("-o", "--output", help=".pte, or the target's own format by its suffix.")],
     quantize: Quantize = None,
     calibration: Calibration = None,
+    compress: Compress = None,
     option: Options = None,
     memory_format: Annotated[
         str,
@@ -82,8 +93,8 @@ def compile_(
     if artifacts is not None:
         spec.dump_intermediate_artifacts_to(artifacts)
     if Path(model).suffix == ".tosa":
-        if quantize or calibration:
-            raise UsageError("--quantize and --calibration are for PyTorch models; a .tosa is compiled as it is")
+        if quantize or calibration or compress is not None:
+            raise UsageError("--quantize, --calibration and --compress are for PyTorch models, not for a .tosa")
         if print_after or print_to:
             raise UsageError("--print-after is for PyTorch models: no rewrite runs on a .tosa, it is compiled as it is")
         return _compile_tosa(Path(model), device, spec, output, artifacts, report, DelegateTimes(spec, report, trace))
@@ -91,7 +102,7 @@ def compile_(
     from ..exir.backend import watched  # late: it loads ExecuTorch
 
     times = DelegateTimes(spec, report, trace)
-    program, decisions = prepare(load_program(model), spec, quantize, calibration)
+    program, decisions = prepare(load_program(model), spec, quantize, calibration, compress)
     with printed_after(print_after or [], spec.target(), print_to), watched(times.watch):
         cache = not (no_cache or print_after or times.wanted)
         lowered = lowered_program(program, spec, cache=cache, memory_format=memory_format)

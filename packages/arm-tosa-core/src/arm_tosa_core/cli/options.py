@@ -37,6 +37,14 @@ Quantize = Annotated[
     str | None,
     typer.Option(help="int8, int16x8 (16-bit activations), int8x4 (4-bit weights), or a file of `arm-tosa accuracy`."),
 ]
+Compress = Annotated[
+    float | None,
+    typer.Option(
+        metavar="DB",
+        help="Round weights so that the target stores them in fewer bytes: how many dB of SQNR that may cost on the "
+        "calibration samples, such as 0.5. For --quantize.",
+    ),
+]
 Calibration = Annotated[Path | None, typer.Option(help=".npz with samples of the model's inputs, for --quantize.")]
 
 

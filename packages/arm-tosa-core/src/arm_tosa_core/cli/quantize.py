@@ -29,9 +29,16 @@ class Prepared(NamedTuple):
 
 
 def prepare(
-    program: ExportedProgram, spec: ArmCompileSpec, quantization: str | None, calibration: Path | None
+    program: ExportedProgram,
+    spec: ArmCompileSpec,
+    quantization: str | None,
+    calibration: Path | None,
+    compression: float | None = None,
 ) -> Prepared:
     """The program as it is to be lowered: quantized by ``quantization``, calibrated with ``calibration``, if asked for.
+
+    Args:
+        compression: as ``quantize_program`` takes it.
 
     Raises:
         UsageError: an unknown quantization, a target without integers, bad calibration data, or a program that is
@@ -40,6 +47,8 @@ def prepare(
     if quantization is None:
         if calibration is not None:
             raise UsageError("--calibration is for --quantize; say int8, int16x8 or int8x4")
+        if compression is not None:
+            raise UsageError("--compress is for --quantize; say int8, int16x8 or int8x4")
         return Prepared(program)
     if quantization not in QUANTIZATIONS and not quantization.endswith(".json"):
         raise UsageError(f"unknown quantization {quantization!r}; valid: {', '.join(QUANTIZATIONS)}, or a .json file")
@@ -49,7 +58,7 @@ def prepare(
         raise UsageError(f"--quantize int16x8 needs the extension int16, which the target's {spec.tosa_spec} lacks")
     if is_quantized(program):
         raise UsageError("the model is quantized already; leave --quantize out")
-    return _quantize(program, spec, quantization, calibration)
+    return _quantize(program, spec, quantization, calibration, compression)
 
 
 def hint(program: ExportedProgram, spec: ArmCompileSpec) -> str:
@@ -63,7 +72,13 @@ def is_quantized(program: ExportedProgram) -> bool:
     return any("quantize_per" in str(node.target) for node in program.graph.nodes)
 
 
-def _quantize(program: ExportedProgram, spec: ArmCompileSpec, quantization: str, calibration: Path | None) -> Prepared:
+def _quantize(
+    program: ExportedProgram,
+    spec: ArmCompileSpec,
+    quantization: str,
+    calibration: Path | None,
+    compression: float | None,
+) -> Prepared:
     import torch
 
     from ..compat.torch import dynamic_shapes
@@ -79,9 +94,17 @@ def _quantize(program: ExportedProgram, spec: ArmCompileSpec, quantization: str,
         raise UsageError("the model was saved without example inputs; give data with --calibration")
     quantizer = _scheme(quantization).quantizer(spec)
     with progress() as shown:
-        made = quantize_program(program, quantizer, data, progress=lambda done: shown("calibrating", done, len(data)))
+        made = quantize_program(
+            program,
+            quantizer,
+            data,
+            compression=compression,
+            progress=lambda done: shown("calibrating", done, len(data)),
+        )
     for name, place in made.states.items():
         say(f"note: by its name, input {name!r} is output {place} of the call before: both have one scale")
+    if made.compressed is not None:
+        say(f"note: {made.compressed}")
     if decided := summary(made.report):
         say(f"note: {decided}; --json lists them")
     args, kwargs = program.example_inputs or data[0]

@@ -78,6 +78,19 @@ class Preferences:
 
 
 @dataclass(frozen=True)
+class LayerWeights:
+    """The rounded weights of a layer, for ``Target.encoded_bytes``.
+
+    Args:
+        values: [channels, inputs / groups, *kernel], int8; a linear layer has no kernel.
+        groups: of a convolution; 1 for a linear layer.
+    """
+
+    values: np.ndarray[Any, Any]
+    groups: int
+
+
+@dataclass(frozen=True)
 class Target:
     """What the compiler must know of a target; returned by a factory behind the ``arm_tosa.targets`` entry point.
 
@@ -111,6 +124,8 @@ class Target:
         health: what it needs of this machine, to compile and to run: lines of ``arm-tosa doctor``.
         sizes: puts together what ``compile`` made of one program at the most of every symbol, and at other values of
             them (at least one), so that it runs at all values within their bounds. None: sizes are fixed.
+        encoded_bytes: how many bytes each of several layers' weights take as the device stores them. None: it stores
+            them as they are, and ``quantize_program`` has nothing to compress for.
     """
 
     name: str
@@ -136,6 +151,7 @@ class Target:
     compile_in_detail: Callable[[bytes, Mapping[str, str]], Compiled] | None = None
     warm_up: Callable[[], None] | None = None
     firmware: str = ""
+    encoded_bytes: Callable[[Sequence[LayerWeights]], Sequence[int]] | None = None
 
     @property
     def tosa_spec(self) -> TosaSpecification:

@@ -22,6 +22,8 @@ from .long_tails import warn_of_long_tails
 from .output_correction import correct_outputs
 from .quantizer import TOSAQuantizer
 from .states import States, find_states, resolve_states, rolled
+from .weight_compression import SAMPLES as COMPRESSION_SAMPLES
+from .weight_compression import Compressed, Compression, Encoder, compress
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,14 @@ class Quantized:
         converted: what is exported and lowered.
         states: inputs that are what the call before returned, given or found by their names, and that output's index.
         report: what was decided for which operator, and why.
+        compressed: what ``compression`` made of the weights; None without.
     """
 
     prepared: GraphModule
     converted: GraphModule
     states: Mapping[str, int] = field(default_factory=dict)
     report: Sequence[Decision] = ()
+    compressed: Compressed | None = None
 
 
 def quantize_program(
@@ -50,6 +54,7 @@ def quantize_program(
     smoothing: bool = True,
     bias_correction: bool = True,
     rescaling: bool = True,
+    compression: float | Compression | None = None,
     states: States | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Quantized:
@@ -63,6 +68,9 @@ def quantize_program(
         smoothing: the same behind layer norms.
         bias_correction: see ``bias.correct_biases`` and ``outputs.correct_outputs``.
         rescaling: in front of concatenations, see ``joins.keep_narrow``.
+        compression: round weights so that they take fewer bytes as the target stores them: how many dB the SQNR of any
+            output may lose by it on the samples, such as 0.5; see ``weight_compression``. None: weights keep all the
+            bits that they have. It needs a quantizer with a compile spec whose target has an encoder, as Ethos-U.
         states: inputs that are what the call before returned: for each its name, and the output's index, name, or key
             in the dictionary that the model returns. Samples then are a sequence, in which only the first call's own
             states count. Both ends have one scale, and 16 bits where the target has int16 (``set_states``).
@@ -70,13 +78,14 @@ def quantize_program(
         progress: called after each sample with their number so far.
 
     Raises:
-        UsageError: there is no sample, or one is no call of the model, a state that the model has not, or a model that
-            is not in float32.
+        UsageError: there is no sample, or one is no call of the model, a state that the model has not, a model that
+            is not in float32, or compression for a target that stores weights as they are.
 
     Warns:
         LongTailWarning: most numbers of an input are lost in 8 bits.
     """
     _require_single_precision(program)
+    encoder = None if compression is None else _encoder(quantizer)
     carried = find_states(program) if states is None else resolve_states(program, states)
     quantizer = copy.copy(quantizer).set_states(carried)
     module = program.module()
@@ -84,7 +93,8 @@ def quantize_program(
     if states:
         sequence = list(rolled(module, carried, calls))
         calls = iter(_spread(sequence))
-    first = list(islice(calls, SAMPLES))
+    kept = list(islice(calls, SAMPLES if encoder is None else COMPRESSION_SAMPLES))
+    first = kept[:SAMPLES]
     if not first:
         raise UsageError("calibration data is empty: give one sample at least")
     state = [(buffer, buffer.clone()) for buffer in module.buffers()]
@@ -97,7 +107,7 @@ def quantize_program(
     _restore(state)
     report = [*wide_decisions(prepared), *report]
     with torch.no_grad():
-        for done, (args, kwargs) in enumerate(chain(first, calls), 1):
+        for done, (args, kwargs) in enumerate(chain(kept, calls), 1):
             prepared(*args, **kwargs)
             progress(done)
     warn_of_long_tails(prepared)
@@ -107,13 +117,33 @@ def quantize_program(
     floating = copy.deepcopy(prepared, copies)
     state += [(copies[id(buffer)], saved) for buffer, saved in state if id(buffer) in copies]
     converted = convert_pt2e(prepared)
-    if bias_correction:
-        corrected = correct_biases(floating, converted, first, quantizer.rules)
-        report += decisions(converted, corrected, CORRECTED)
+    compressed = None
+
+    def correct(module: GraphModule) -> list[str]:
+        if not bias_correction:
+            return []
+        found = correct_biases(floating, module, first, quantizer.rules)
         _restore(state)
-        correct_outputs(floating, converted, first, quantizer.rules)
+        correct_outputs(floating, module, first, quantizer.rules)
         _restore(state)
-    return Quantized(floating, converted, carried, report)
+        return found
+
+    if compression is not None and encoder is not None:
+        wanted = Compression.of(compression)
+        compressed = compress(floating, converted, kept, quantizer.rules, encoder, wanted, correct)
+        _restore(state)
+    report += decisions(converted, correct(converted), CORRECTED)
+    return Quantized(floating, converted, carried, report, compressed)
+
+
+def _encoder(quantizer: TOSAQuantizer) -> Encoder:
+    """The one that counts bytes of weights for a quantizer's target."""
+    if quantizer.compile_spec is None:
+        raise UsageError("compression asks the target's encoder: make the quantizer with a compile spec")
+    target = quantizer.compile_spec.target()
+    if target.encoded_bytes is None:
+        raise UsageError(f"target {target.name!r} stores weights as they are: compression gains nothing, leave it out")
+    return target.encoded_bytes
 
 
 def _require_single_precision(program: ExportedProgram) -> None:

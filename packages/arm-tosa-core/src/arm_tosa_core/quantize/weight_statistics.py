@@ -1,0 +1,270 @@
+"""What a rounded weight does to the outputs of a model: the inputs of each layer, and how outputs follow its results.
+
+With the error ``d`` of the weights of one channel, the outputs' relative noise is about ``s * d^T C d``: ``C`` is the
+covariance of what the layer multiplies with them (its mean is for bias correction to mend), and ``s``, the sensitivity
+of the channel, comes from gradients. This is the Gauss-Newton matrix of the weights as a Kronecker product (Martens
+and Grosse, 2015, "Optimizing neural networks with Kronecker-factored approximate curvature").
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+
+from ..compat.torch import tree_leaves
+from ..lowering.exported_program import attribute, is_dequantize
+from ..lowering.rule_set import RuleSet
+from .bias_correction import Floating, Sample, is_layer
+
+#: Positions of an image that are looked at, about; neighbours say nearly the same.
+_POSITIONS = 2048
+#: Inputs of a channel whose covariances are looked at; between parts of a longer list they are left out.
+_MOST_INPUTS = 2048
+#: Random directions of the outputs, at least, along which gradients are taken.
+_DIRECTIONS = 8
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A weight, and the layers of a converted model that read it.
+
+    Args:
+        nodes: of the converted model; several where they share the weight.
+        weight: in float, [channels, inputs / groups, *kernel].
+        groups: of a convolution; 1 for a linear layer.
+    """
+
+    nodes: tuple[Node, ...]
+    weight: torch.Tensor
+    groups: int
+
+    @property
+    def name(self) -> str:
+        """That of the first node."""
+        return self.nodes[0].name
+
+    @property
+    def parts(self) -> int:
+        """Into how many parts of one length the weights of a channel are cut."""
+        count = self.weight[0].numel()
+        return next(parts for parts in range(1, count + 1) if count % parts == 0 and count // parts <= _MOST_INPUTS)
+
+    def cut(self, weights: torch.Tensor) -> torch.Tensor:
+        """[groups * parts, channels of a group, weights of a part], of weights in the layer's shape."""
+        channels = len(self.weight) // self.groups
+        return weights.reshape(self.groups, channels, self.parts, -1).transpose(1, 2).flatten(0, 1)
+
+    def whole(self, cut: torch.Tensor) -> torch.Tensor:
+        """What ``cut`` cuts, in the layer's shape."""
+        parts = cut.reshape(self.groups, self.parts, *cut.shape[1:])
+        return parts.transpose(1, 2).reshape(self.weight.shape)
+
+    @property
+    def dequantize(self) -> Node:
+        """The node that gives the rounded weight."""
+        node = self.nodes[0].args[1]
+        assert isinstance(node, Node)
+        return node
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Of one layer.
+
+    Args:
+        covariance: of its inputs, [groups * parts, weights of a part, weights of a part].
+        sensitivity: [groups, channels of a group], relative noise of the outputs per noise of a channel at one
+            position, summed over positions.
+        observations: how many inputs the covariance was made of.
+    """
+
+    covariance: torch.Tensor
+    sensitivity: torch.Tensor
+    observations: int
+
+
+def find_layers(exact: GraphModule, converted: GraphModule, rules: RuleSet) -> list[Layer]:
+    """The layers of a converted model whose weights are rounded constants, channels along their first axis."""
+    floats = {node.name: node for node in exact.graph.nodes}
+    found: dict[str, list[Node]] = {}
+    for node in converted.graph.nodes:
+        if not is_layer(node, rules) or rules.traits_of(node).weight_axis(node.args) != 0:
+            continue
+        rounded = node.args[1]
+        stored = rounded.args[0] if isinstance(rounded, Node) and is_dequantize(rounded) else None
+        if isinstance(stored, Node) and stored.op == "get_attr":
+            found.setdefault(str(stored.target), []).append(node)
+    layers = []
+    for nodes in found.values():
+        if all(node.name in floats for node in nodes):
+            weight = attribute(_observed(floats[nodes[0].name].args[1])).detach()
+            layers.append(Layer(tuple(nodes), weight, _arguments(nodes[0]).get("groups", 1)))
+    return layers
+
+
+def gather(
+    exact: GraphModule, layers: Sequence[Layer], samples: Sequence[Sample], powers: Sequence[float]
+) -> dict[str, Statistics]:
+    """The statistics of layers by their names; a layer that no output follows has none.
+
+    Args:
+        exact: the float model; its buffers may change.
+        powers: of the outputs that are real numbers: what the noise of each is divided by.
+    """
+    run = _Gathered(exact, layers)
+    random = torch.Generator().manual_seed(_SEED)
+    for _ in range(-(-_DIRECTIONS // len(samples))):
+        for args, kwargs in samples:
+            run.call(tree_leaves((args, dict(kwargs))), powers, random)
+    return {layer.name: made for layer in layers if (made := run.sums[layer.name].finish(layer)) is not None}
+
+
+def _observed(node: Any) -> Node:
+    while node.op == "call_module":  # an observer
+        node = node.args[0]
+    assert isinstance(node, Node)
+    return node
+
+
+def _arguments(node: Node) -> dict[str, Any]:
+    """Those of a layer by their names, with defaults."""
+    schema = node.target._schema.arguments  # type: ignore[union-attr]
+    defaults = {each.name: each.default_value for each in schema}
+    return {**defaults, **dict(zip(defaults, node.args, strict=False)), **node.kwargs}
+
+
+class _Sums:
+    """What is added up for one layer; ``W`` are its weights, ``b`` stands for a bias, ``g`` for gradients."""
+
+    def __init__(self) -> None:
+        self.products: torch.Tensor | float = 0.0
+        self.inputs: Any = 0.0
+        self.observations = 0
+        self.squares: torch.Tensor | float = 0.0
+        self.mixed: Any = 0.0
+        self.biases: Any = 0.0
+
+    def see(self, windows: torch.Tensor) -> None:
+        """Takes [groups * parts, positions, weights of a part]."""
+        self.products = self.products + windows.transpose(1, 2) @ windows
+        self.inputs = self.inputs + windows.sum(1)
+        self.observations += windows.shape[1]
+
+    def follow(self, weights: torch.Tensor, biases: torch.Tensor) -> None:
+        """Takes gradients, [groups, channels of a group, weights of a channel] and [groups, channels of a group]."""
+        self.squares = self.squares + weights.square().sum(-1)
+        self.mixed = self.mixed + weights * biases[..., None]
+        self.biases = self.biases + biases.square()
+
+    def finish(self, layer: Layer) -> Statistics | None:
+        if not isinstance(self.products, torch.Tensor) or not isinstance(self.squares, torch.Tensor):
+            return None
+        mean = self.inputs / self.observations
+        covariance = self.products / self.observations - mean[:, :, None] * mean[:, None, :]
+        flat = mean.reshape(layer.groups, 1, -1)
+        centered = self.squares - 2 * (self.mixed * flat).sum(-1) + self.biases * flat.square().sum(-1)
+        spread = covariance.diagonal(dim1=1, dim2=2).reshape(layer.groups, -1).sum(-1, keepdim=True)
+        sensitivity = centered.clamp_min(0) / spread.clamp_min(1e-30)
+        return Statistics(covariance, sensitivity, self.observations)
+
+
+class _Gathered(Floating):
+    """Runs a float model, and its gradients back from a random direction of its outputs."""
+
+    def __init__(self, module: GraphModule, layers: Sequence[Layer]) -> None:
+        super().__init__(module)
+        self.layers = {node.name: layer for layer in layers for node in layer.nodes}
+        self.weights = {layer.name: layer.weight.clone().requires_grad_() for layer in layers}
+        self.sums = {layer.name: _Sums() for layer in layers}
+        self.results: dict[str, torch.Tensor] = {}
+
+    def call(self, flat: list[Any], powers: Sequence[float], random: torch.Generator) -> None:
+        """One call of the model, and one direction."""
+        for buffer in self.module.buffers():
+            buffer.detach_()  # what the call before wrote
+        self.results = {}
+        with torch.enable_grad():
+            outputs = real(self.run(*flat, enable_io_processing=False))
+            ends = [
+                ((torch.randint(0, 2, y.shape, generator=random) * 2 - 1) * y).sum() / math.sqrt(power)
+                for y, power in zip(outputs, powers, strict=True)
+                if y.requires_grad and power > 0
+            ]
+            if not ends:
+                return
+            leaves = [*self.weights.values(), *self.results.values()]
+            made = torch.autograd.grad(torch.stack(ends).sum(), leaves, allow_unused=True)
+        gradients = dict(zip([*self.weights, *((name,) for name in self.results)], made, strict=True))
+        for name, layer in {layer.name: layer for layer in self.layers.values()}.items():
+            weights = gradients[name]
+            results = [gradients[(node.name,)] for node in layer.nodes if node.name in self.results]
+            if weights is None or all(result is None for result in results):
+                continue
+            shape = (layer.groups, layer.weight.shape[0] // layer.groups)
+            axis = -1 if layer.weight.dim() == 2 else 1 - layer.weight.dim()
+            sums = [result.movedim(axis, 0).flatten(1).sum(1) for result in results if result is not None]
+            self.sums[name].follow(weights.reshape(*shape, -1), torch.stack(sums).sum(0).reshape(shape))
+
+    def run_node(self, n: Node) -> Any:
+        layer = self.layers.get(n.name)
+        if layer is None:
+            return super().run_node(n)
+        args, kwargs = self.fetch_args_kwargs_from_env(n)
+        with torch.no_grad():
+            windows = _windows(args[0], layer, _arguments(n))
+            self.sums[layer.name].see(
+                windows.reshape(*windows.shape[:2], layer.parts, -1).transpose(1, 2).flatten(0, 1)
+            )
+        result = n.target(args[0], self.weights[layer.name], *args[2:], **kwargs)  # type: ignore[operator]
+        self.results[n.name] = result
+        return result
+
+
+def real(outputs: Any) -> list[torch.Tensor]:
+    """The outputs of a model that are real numbers."""
+    return [y for y in tree_leaves(outputs) if isinstance(y, torch.Tensor) and y.is_floating_point()]
+
+
+def _windows(x: torch.Tensor, layer: Layer, arguments: Mapping[str, Any]) -> torch.Tensor:
+    """What a layer multiplies with the weights of a channel, [groups, positions, weights of a channel]."""
+    if layer.weight.dim() == 2:
+        rows = x.reshape(1, -1, x.shape[-1])
+        return rows[:, :: max(rows.shape[1] // _POSITIONS, 1)]
+    kernel = layer.weight.shape[2:]
+    axes = len(kernel)
+    stride, dilation = (_each(arguments[name], axes) for name in ("stride", "dilation"))
+    x = x if x.dim() == axes + 2 else x[None]
+    x = torch.nn.functional.pad(x, _padding(arguments["padding"], kernel, dilation))
+    for i in range(axes):
+        x = x.unfold(2 + i, dilation[i] * (kernel[i] - 1) + 1, stride[i])[..., :: dilation[i]]
+    positions = x.shape[0] * math.prod(x.shape[2 : 2 + axes])
+    every = max(int((positions / _POSITIONS) ** (1 / axes)), 1)
+    x = x[(slice(None), slice(None), *[slice(None, None, every)] * axes)]
+    x = x.reshape(x.shape[0], layer.groups, -1, *x.shape[2:])
+    spatial = range(3, 3 + axes)
+    return x.permute(1, 0, *spatial, 2, *range(3 + axes, 3 + 2 * axes)).reshape(
+        layer.groups, -1, layer.weight[0].numel()
+    )
+
+
+def _each(value: Any, axes: int) -> list[int]:
+    found = [value] if isinstance(value, int) else list(value)
+    return found * axes if len(found) == 1 else found
+
+
+def _padding(value: Any, kernel: Sequence[int], dilation: Sequence[int]) -> list[int]:
+    """As ``torch.nn.functional.pad`` takes it: the last axis first."""
+    if value == "valid":
+        pairs = [(0, 0)] * len(kernel)
+    elif value == "same":
+        whole = [step * (size - 1) for size, step in zip(kernel, dilation, strict=True)]
+        pairs = [(each // 2, each - each // 2) for each in whole]
+    else:
+        pairs = [(each, each) for each in _each(value, len(kernel))]
+    return [amount for pair in reversed(pairs) for amount in pair]
