@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes.util
 import hashlib
 import os
+import platform
 import re
 import shutil
 import sys
@@ -102,7 +103,9 @@ class Environment:
     def _install(self, requirements: list[str], torch: bool) -> None:
         if not (self.bin / "python").exists():
             # virtualenv comes with nox; the venv module may be missing on Debian.
-            self.session.run(sys.executable, "-m", "virtualenv", "--quiet", "--python", self.interpreter, str(self.home))
+            self.session.run(
+                sys.executable, "-m", "virtualenv", "--quiet", "--python", self.interpreter, str(self.home)
+            )
         # torch alone and first: its exact version is found among local wheels where there are any, and the other
         # packages' requirements, which are ranges, then find it installed.
         if torch:
@@ -393,6 +396,11 @@ def _try_wheels(session: nox.Session, built: list[Path]) -> None:
     shutil.rmtree(home, ignore_errors=True)
     env = Environment(session, "wheels", ["--find-links", built[0].parent, "arm-tosa-core[all]"], built)
     _smoke(session, env)
+    elsewhere = Path(session.create_tmp()).resolve() / "elsewhere"
+    shutil.rmtree(elsewhere, ignore_errors=True)
+    runtime = next(str(file) for file in built if file.suffix == ".whl" and platform.machine() in file.name)
+    env.python("-m", "pip", "install", "--quiet", "--no-deps", "--target", str(elsewhere), runtime)
+    env.python(str(elsewhere / "bin" / "arm_runner"), "--help", PYTHONPATH=str(elsewhere))
 
 
 def _smoke(session: nox.Session, env: Environment) -> None:

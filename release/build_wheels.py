@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import re
 import subprocess
 import sys
 import tarfile
@@ -23,8 +24,8 @@ ROOT = Path(__file__).parents[1].resolve()
 PACKAGES = ROOT / "packages"
 PURE = ("arm-tosa-core", "arm-ethosu", "arm-vgf")
 RUNTIME = "arm-runtime-cpp"
-#: The lowest that ExecuTorch's own wheels run on.
-PLATFORM = "manylinux_2_28"
+#: ExecuTorch's own wheels run on glibc 2.28 and newer.
+GLIBC_MINOR = 28
 #: What the runtime is built against, by constraints.txt's versions; for another machine their wheels are downloaded.
 LIBRARIES = ("executorch", "ai-ml-sdk-vgf-library")
 
@@ -93,8 +94,13 @@ def runtime_wheel(sdist: Path, machine: str, out: Path) -> None:
         build = ("-m", "build", "--wheel", "--no-isolation", "--outdir", str(work / "built"), ".")
         python(*build, cwd=unpack(sdist, work), **settings)
         (wheel,) = (work / "built").glob("*.whl")
-        repair = ("repair", "--plat", f"{PLATFORM}_{machine}", "--exclude", "libexecutorch*.so")
-        python("-m", "auditwheel", *repair, "--wheel-dir", str(out), str(wheel))
+        # The lowest platform that fits; auditwheel takes names of platforms of this machine's processor alone.
+        repair = ("repair", "--exclude", "libexecutorch*.so", "--wheel-dir", str(out))
+        python("-m", "auditwheel", *repair, str(wheel))
+        (repaired,) = out.glob(f"*_{machine}.whl")
+        minor = min(int(found) for found in re.findall(rf"manylinux_2_(\d+)_{machine}", repaired.name))
+        if minor > GLIBC_MINOR:
+            raise SystemExit(f"{repaired.name} needs glibc 2.{minor}; ExecuTorch's wheel, 2.{GLIBC_MINOR}")
 
 
 def main() -> None:

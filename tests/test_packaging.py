@@ -227,3 +227,13 @@ def test_nothing_imports_the_rival(package: str) -> None:
 @with_the_runtime
 def test_every_package_carries_the_license_of_the_repository(package: str) -> None:
     assert (ROOT / "packages" / package / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+def test_the_next_changes_are_what_the_fragments_say() -> None:
+    command = [sys.executable, "-m", "towncrier", "build", "--draft", "--version", "9.9.9", "--date", "2030-01-01"]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    assert "## 9.9.9 (2030-01-01)" in done.stdout
+    drafted = " ".join(done.stdout.split())
+    for fragment in (ROOT / "changelog.d").glob("*.md"):
+        if fragment.name != "README.md":
+            assert " ".join(fragment.read_text().split()) in drafted, fragment.name

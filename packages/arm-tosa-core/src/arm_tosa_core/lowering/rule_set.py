@@ -68,7 +68,7 @@ class RuleSet:
         return Rejected(
             f"there is no rule for {name}{known}",
             f"write one, in a package with an entry point in the group {entry_points.RULES}: "
-            'help(arm_tosa_core.op) says how',
+            "help(arm_tosa_core.op) says how",
         )
 
     def of_node(self, node: Node) -> Rule | None:
