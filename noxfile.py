@@ -372,9 +372,8 @@ def release(session: nox.Session) -> None:
     built, again = (_build_wheels(session, folder, *machines) for folder in ("release", "release-again"))
     if different := [file.name for file in built if file.read_bytes() != (again[0].parent / file.name).read_bytes()]:
         session.error(f"two builds of one commit differ: {' '.join(different)}")
-    _try_wheels(session, built)
+    env = _try_wheels(session, built)
     (other,) = (file for file in built if "aarch64" in file.name)
-    env = Environment(session, "wheels", [], built)
     env.python("release/try_on_aarch64.py", str(other))
 
 
@@ -390,8 +389,8 @@ def _build_wheels(session: nox.Session, folder: str, *arguments: str) -> list[Pa
     return built
 
 
-def _try_wheels(session: nox.Session, built: list[Path]) -> None:
-    """The smoke test in an environment into which ``arm-tosa-core[all]`` was installed from these files alone."""
+def _try_wheels(session: nox.Session, built: list[Path]) -> Environment:
+    """An environment with ``arm-tosa-core[all]`` from these files alone, in which the smoke test has passed."""
     home = ROOT / ".nox" / "wheels"
     shutil.rmtree(home, ignore_errors=True)
     env = Environment(session, "wheels", ["--find-links", built[0].parent, "arm-tosa-core[all]"], built)
@@ -401,6 +400,7 @@ def _try_wheels(session: nox.Session, built: list[Path]) -> None:
     runtime = next(str(file) for file in built if file.suffix == ".whl" and platform.machine() in file.name)
     env.python("-m", "pip", "install", "--quiet", "--no-deps", "--target", str(elsewhere), runtime)
     env.python(str(elsewhere / "bin" / "arm_runner"), "--help", PYTHONPATH=str(elsewhere))
+    return env
 
 
 def _smoke(session: nox.Session, env: Environment) -> None:
