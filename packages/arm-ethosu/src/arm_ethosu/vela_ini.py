@@ -9,6 +9,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from arm_tosa_core.support.errors import ToolError, UsageError
+from arm_tosa_core.support.install_advice import from_index
 
 DEFAULT_INI = "Arm/vela.ini"
 
@@ -41,7 +42,7 @@ def _config_folder() -> Path:
     for place in (spec.submodule_search_locations or ()) if spec else ():
         if (folder := Path(place) / "config_files").is_dir():
             return folder
-    raise ToolError("vela", "is not installed", fix="install it with: pip install ethos-u-vela")
+    raise ToolError("vela", "is not installed", fix=f"install it with: {from_index('ethos-u-vela')}")
 
 
 class VelaIni:

@@ -28,7 +28,7 @@ def _executorch() -> list[Path]:
     """
     spec = find_spec("executorch")
     if spec is None:
-        raise ImportError("arm_runtime needs ExecuTorch: pip install executorch")
+        raise ImportError("arm_runtime needs ExecuTorch: pip install 'executorch>=1.5,<1.6'")
     return [Path(folder, "lib") for folder in spec.submodule_search_locations or ()]
 
 

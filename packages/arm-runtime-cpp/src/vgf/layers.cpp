@@ -98,7 +98,7 @@ std::vector<const char*> emulation_layers() {
     }
     throw Error(
         "Arm's emulation layer, which the engine `layer` needs, is not installed: `pip install "
-        "arm-runtime-cpp[layer]`, or set VK_LAYER_PATH to the folder of its manifests");
+        "ai-ml-emulation-layer-for-vulkan`, or set VK_LAYER_PATH to the folder of its manifests");
 }
 
 }  // namespace arm_runtime::vgf

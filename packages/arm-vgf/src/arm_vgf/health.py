@@ -11,6 +11,7 @@ from pathlib import Path
 from arm_tosa_core.plugin.health import TIMEOUT_S, Finding, first_line, tool
 from arm_tosa_core.support.errors import ToolError
 from arm_tosa_core.support.external_tools import run_tool
+from arm_tosa_core.support.install_advice import from_here
 
 _RUNNING = "running VGF"
 _DRIVERS = "apt install libvulkan1 mesa-vulkan-drivers, or your GPU's driver"
@@ -55,7 +56,7 @@ def _emulation_layer() -> Finding:
 def _device(what: str, engine: str, needed_for: str, fix: str) -> Finding:
     """The device that an engine takes; an empty one is the default."""
     if find_spec("arm_runtime") is None:
-        return Finding(what, "missing", "", needed_for, "pip install arm-runtime-cpp")
+        return Finding(what, "missing", "", needed_for, from_here("arm-runtime-cpp"))
     try:
         said = run_tool("the VGF runtime", [sys.executable, "-c", _FIND, engine], timeout=TIMEOUT_S)
     except ToolError as error:

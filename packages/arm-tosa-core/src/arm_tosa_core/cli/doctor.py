@@ -14,7 +14,9 @@ from ..plugin.health import TIMEOUT_S, Finding, HealthCheck, distribution, first
 from ..plugin.target import Target
 from ..support.errors import ToolError
 from ..support.external_tools import run_tool
+from ..support.install_advice import from_here, from_index
 from .report import Result, table
+from .runtime import RUNTIME
 
 
 def doctor() -> Result:
@@ -44,30 +46,31 @@ def _reference_model() -> Finding:
     from ..tosa.serializer import serialize
     from ..tosa.specification import TosaSpecification
 
-    what, needed_for, fix = "TOSA reference model", "running .tosa", "pip install tosa-tools"
+    what, needed_for, package = "TOSA reference model", "running .tosa", "tosa-tools"
     graph = Graph()
     graph.outputs = list(graph.append("ABS", [graph.input("x", (1,), DType.FP32)]).outputs)
     tosa = serialize(graph, TosaSpecification.create_from_string("TOSA-1.0+FP"))
     try:
         (result,) = reference.run(tosa, [np.array([-1.0], np.float32)])
     except ToolError as error:
-        state = "missing" if find_spec("tosa_reference_model") is None else "broken"
-        return Finding(what, state, first_line(error), needed_for, fix)
+        there = find_spec("tosa_reference_model") is not None
+        fix = from_index(package, again=there)
+        return Finding(what, "broken" if there else "missing", first_line(error), needed_for, fix)
     if result.tolist() != [1.0]:
-        return Finding(what, "broken", f"|-1| is {result.tolist()}", needed_for, f"{fix} --force-reinstall")
-    return Finding(what, "ok", version("tosa-tools"), needed_for)
+        return Finding(what, "broken", f"|-1| is {result.tolist()}", needed_for, from_index(package, again=True))
+    return Finding(what, "ok", version(package), needed_for)
 
 
 def _runtime() -> Finding:
-    needed_for, fix = "running .pte and what targets compile", "pip install arm-runtime-cpp"
+    needed_for = "running .pte and what targets compile"
     if find_spec("arm_runtime") is None:
-        return Finding("arm_runtime", "missing", "", needed_for, fix)
+        return Finding("arm_runtime", "missing", "", needed_for, from_here(RUNTIME))
     try:
         # In a process of its own: a runtime that crashes must not take the report with it.
         run_tool("arm_runtime", [sys.executable, "-c", "import arm_runtime"], timeout=TIMEOUT_S)
     except ToolError as error:
-        return Finding("arm_runtime", "broken", first_line(error), needed_for, f"{fix} --force-reinstall")
-    return Finding("arm_runtime", "ok", version("arm-runtime-cpp"), needed_for)
+        return Finding("arm_runtime", "broken", first_line(error), needed_for, from_here(RUNTIME, again=True))
+    return Finding("arm_runtime", "ok", version(RUNTIME), needed_for)
 
 
 def _targets() -> Finding:

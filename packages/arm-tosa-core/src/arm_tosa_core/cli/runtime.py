@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..support.errors import UsageError
+from ..support.install_advice import from_here
 
 Arrays = list[np.ndarray[Any, Any]]
 RUNTIME = "arm-runtime-cpp"
@@ -21,7 +22,7 @@ def import_runtime(purpose: str) -> Any:
         UsageError: it is not installed, or does not import.
     """
     if find_spec("arm_runtime") is None:
-        raise UsageError(f"{purpose} needs the runtime: pip install {RUNTIME}")
+        raise UsageError(f"{purpose} needs the runtime: {from_here(RUNTIME)}")
     try:
         return import_module("arm_runtime")
     except (ImportError, OSError) as error:

@@ -69,7 +69,12 @@ def op(
     """Declares the function below it as the rule of these overloads; the arguments are those of ``Rule``.
 
     The rule stays with the module that defines the function: ``RuleSet`` collects it from there, if an entry point of
-    the group ``arm_tosa.rules`` names the module, or a package that it is in.
+    the group ``arm_tosa.rules`` names the module, or a package that it is in. It takes a builder (``OpBuilder``) before
+    the operator's own arguments, and emits TOSA::
+
+        @op("tiny.scaled_add.default", quant=Q.ARITHMETIC)
+        def scaled_add(b, x, y, alpha):
+            return b.ADD(b.MUL(x, b.scalar(alpha, like=x)), y)
     """
 
     def declare(function: F) -> F:

@@ -10,6 +10,7 @@ from torch.fx import Node
 
 from ..plugin import entry_points
 from ..support.errors import Rejected, UsageError
+from ..support.install_advice import from_here
 from .operator_names import canonical
 from .rule import Rule, rules_in
 from .traits import UNKNOWN, Traits
@@ -67,7 +68,7 @@ class RuleSet:
         return Rejected(
             f"there is no rule for {name}{known}",
             f"write one, in a package with an entry point in the group {entry_points.RULES}: "
-            'see "Add an operator" in the documentation',
+            "help(arm_tosa_core.op) says how",
         )
 
     def of_node(self, node: Node) -> Rule | None:
@@ -90,7 +91,7 @@ def _of(target: str | None, modules: tuple[ModuleType, ...]) -> RuleSet:
     if not any(module.__name__.partition(".")[0] == root for module in modules):
         raise UsageError(
             f"the installed distribution of {root} names no rules in the entry-point group {entry_points.RULES}: "
-            f"install it again (pip install --force-reinstall --no-deps {root.replace('_', '-')})"
+            f"install it again: {from_here(root.replace('_', '-'), again=True)}"
         )
     return RuleSet((rule for module in modules for rule in rules_in(module)), target)
 

@@ -19,6 +19,7 @@ from stevedore.extension import ExtensionManager
 from stevedore.named import NamedExtensionManager
 
 from ..support.errors import ArmTosaError, UsageError
+from ..support.install_advice import from_here
 from .target import Target
 
 TARGETS = "arm_tosa.targets"
@@ -158,7 +159,7 @@ def _refuse_duplicates(group: str, name: str) -> None:
 def _unknown(name: str) -> str:
     names = target_names()
     if not names:
-        return f"unknown target {name!r}: no target is installed; pip install arm-ethosu or arm-vgf, for example"
+        return f"unknown target {name!r}: no target is installed; for example: {from_here('arm-ethosu')}"
     close = difflib.get_close_matches(name.lower(), names, n=1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
     return f"unknown target {name!r}{hint}; installed: {', '.join(names)}"

@@ -8,6 +8,7 @@ from importlib import metadata
 
 from ..support.errors import ToolError
 from ..support.external_tools import find_tool, run_tool
+from ..support.install_advice import from_index
 
 TIMEOUT_S = 60.0
 
@@ -42,7 +43,7 @@ def distribution(name: str, needed_for: str) -> HealthCheck:
         try:
             return Finding(name, "ok", metadata.version(name), needed_for)
         except metadata.PackageNotFoundError:
-            return Finding(name, "missing", "", needed_for, f"pip install {name}")
+            return Finding(name, "missing", "", needed_for, from_index(name))
 
     return check
 
@@ -51,15 +52,14 @@ def tool(executable: str, package: str, needed_for: str) -> HealthCheck:
     """Whether a tool, which a Python package brings, is there and starts."""
 
     def check() -> Finding:
-        fix = f"pip install {package}"
         try:
             path = find_tool(executable, package=package)
         except ToolError:
-            return Finding(executable, "missing", "", needed_for, fix)
+            return Finding(executable, "missing", "", needed_for, from_index(package))
         try:
             run_tool(executable, [path, "--version"], timeout=TIMEOUT_S)
         except ToolError as error:
-            return Finding(executable, "broken", first_line(error), needed_for, f"{fix} --force-reinstall")
+            return Finding(executable, "broken", first_line(error), needed_for, from_index(package, again=True))
         return Finding(executable, "ok", f"{version(package)}, {path}", needed_for)
 
     return check

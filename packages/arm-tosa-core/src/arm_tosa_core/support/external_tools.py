@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .errors import ToolError
+from .install_advice import from_index
 
 
 def find_tool(executable: str, *, package: str) -> str:
@@ -24,7 +25,7 @@ def find_tool(executable: str, *, package: str) -> str:
     beside = shutil.which(executable, path=str(Path(sys.executable).parent))
     found = beside or shutil.which(executable)
     if found is None:
-        raise ToolError(executable, "is not installed", fix=f"install it with: pip install {package}")
+        raise ToolError(executable, "is not installed", fix=f"install it with: {from_index(package)}")
     return found
 
 

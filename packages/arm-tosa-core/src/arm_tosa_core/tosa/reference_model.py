@@ -15,6 +15,7 @@ import numpy as np
 
 from ..support.errors import ToolError, UsageError
 from ..support.external_tools import find_tool, run_tool
+from ..support.install_advice import from_index
 from .dtypes import numpy_dtype
 from .ir import DType, Tensor
 from .loader import load
@@ -64,7 +65,8 @@ def _execute(tosa: bytes, inputs: Sequence[np.ndarray[Any, Any]]) -> list[bytes]
     try:
         import tosa_reference_model
     except ImportError as error:
-        raise ToolError(_REFERENCE_MODEL, "is not installed", fix="install it with: pip install tosa-tools") from error
+        fix = f"install it with: {from_index('tosa-tools')}"
+        raise ToolError(_REFERENCE_MODEL, "is not installed", fix=fix) from error
     # Its own signature says str, but it takes the flatbuffer as bytes.
     outcome, printed = _captured(lambda: tosa_reference_model.run(tosa, inputs))
     if isinstance(outcome, ValueError):
