@@ -32,12 +32,17 @@ class Choice:
     """A rewrite for the estimate to choose, as pattern, replacement and check.
 
     The check must leave few matches: about each that is new Vela is asked twice, for a third of a second of CPU time.
+
+    Args:
+        margin: what must be gained at least, as a part of the cycles, where the operators around tell the whole's
+            schedule only roughly.
     """
 
     name: str
     pattern: Pattern
     replacement: Callable[[Match], Tensor]
     check: Callable[[Match], str | None]
+    margin: float = 0.0
 
     @property
     def always(self) -> Rewrite:
@@ -68,7 +73,9 @@ class Choice:
             except LoweringError:
                 return "the operators around do not stand alone"
             before, after = estimate.cycles([serialize(graph, spec) for graph, _ in forms])
-            return None if before is not None and after is not None and after < before else "it is not faster"
+            if before is None or after is None or after >= before * (1 - self.margin):
+                return "it is not faster"
+            return None
 
         through = frozenset((*_MOVERS, *_FUSED))
         return pattern_rewrite(self.name, Stage.OPTIMIZE, self.pattern, self.replacement, check, through)
@@ -151,7 +158,8 @@ def _numbers(op: Op, position: int, constant: Tensor) -> np.ndarray[Any, Any]:
     if (name in _CONVOLUTIONS or name == "TABLE") and position == 1:
         most = {DType.INT4: 7, DType.INT8: 127}.get(dtype, 32767)
         made = np.random.default_rng(0).integers(-most, most + 1, constant.shape)
-        if name == "CONV2D" and constant.data is not None:  # rows and columns of zeros, which a rewrite has put there, encode to next to nothing
+        if name == "CONV2D" and constant.data is not None:
+            # Rows and columns of zeros, which a rewrite has put there, encode to next to nothing.
             made *= np.any(constant.data, axis=(0, 3), keepdims=True)
         return made.astype(np.int16 if dtype is DType.INT16 else np.int8)
     if name == "RESCALE" and position in (1, 2):
