@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, geometric_mean
 
-from benchmarks import timing_tables
+from benchmarks import peers_tables, timing_tables
 from benchmarks.figures import Case, Figure, Figures, Pair
 
 U55, U85 = "ethos-u55-128", "ethos-u85-256"
@@ -325,6 +325,8 @@ BLOCKS: dict[str, Callable[[Figures], str]] = {
     "means": means,
     "compile-time": compile_time,
     "delegation": delegation,
+    "peers": peers_tables.by_accelerator,
+    "peers-above": peers_tables.above,
     "accuracy": accuracy,
     "vgf": vgf,
     "host": host,

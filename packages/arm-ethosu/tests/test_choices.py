@@ -17,6 +17,7 @@ from arm_ethosu.rewrites import rewrites_for
 from arm_ethosu.rewrites.by_estimate import Choice
 from arm_ethosu.rewrites.catalogue import ROWS
 from arm_ethosu.rewrites.conv2d_of_few_channels import COLUMNS_AS_CHANNELS, ROWS_AS_CHANNELS
+from arm_ethosu.rewrites.conv2d_of_whole_image import WHOLE_IMAGE
 from arm_ethosu.rewrites.conv2d_over_patches import OVERLAPPING_PATCHES_U85
 from arm_ethosu.rewrites.graph_parts import around, part
 from arm_ethosu.rewrites.moves_of_layouts import MOVE_BEFORE_LAYOUT, MOVE_BEHIND_LAYOUT
@@ -251,6 +252,54 @@ def test_other_images_are_not_turned(shape: tuple[int, ...], constant: bool) -> 
         op = _only(graph, "CONV2D")
         graph.set_input(op, 1, graph.input("w", op.inputs[1].shape, DType.INT8))
     assert not [op for op in graph.ops if TURNED_IMAGES.always.apply(graph, op)]
+
+
+@pytest.mark.parametrize(
+    ("start", "size", "kernel", "stride", "pad", "times"),
+    [
+        ((0, 0, 0, 0), (2, 11, 13, 5), (1, 1), (2, 2), (0, 0, 0, 0), 1),
+        ((0, 0, 0, 0), (2, 11, 14, 5), (1, 2), (2, 2), (0, 0, 0, 0), 1),
+        ((0, 0, 0, 0), (2, 11, 13, 5), (3, 3), (2, 2), (0, 0, 0, 0), 1),
+        ((0, 0, 0, 0), (2, 12, 13, 5), (2, 3), (2, 2), (0, 0, 2, 0), 1),
+        ((0, 0, 0, 0), (2, 10, 13, 5), (1, 1), (3, 3), (0, 0, 0, 0), 0),  # 3x2 for 1x1
+        ((0, 0, 0, 0), (2, 11, 13, 5), (3, 3), (2, 2), (1, 1, 0, 0), 0),  # reads padding in place of what is cut off
+        ((0, 0, 0, 0), (2, 11, 11, 5), (1, 1), (2, 2), (0, 0, 0, 0), 0),  # cuts off results, too
+        ((0, 1, 0, 0), (2, 11, 13, 5), (1, 1), (2, 2), (0, 0, 0, 0), 0),
+        ((0, 0, 0, 1), (2, 11, 13, 4), (1, 1), (2, 2), (0, 0, 0, 0), 0),
+        ((1, 0, 0, 0), (1, 11, 13, 5), (1, 1), (2, 2), (0, 0, 0, 0), 0),
+    ],
+)
+def test_what_no_window_reaches_is_read(
+    start: Sequence[int],
+    size: Sequence[int],
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    pad: Sequence[int],
+    times: int,
+) -> None:
+    builder = _builder()
+    graph = builder.graph
+    image = graph.input("x", (2, 12, 14, 5), DType.INT8)
+    part = builder.emit("SLICE", [image, graph.shape(start), graph.shape(size)])
+    graph.outputs = [_convolution(builder, part, kernel, stride, pad)]
+    _same_results(graph, WHOLE_IMAGE, times)
+
+
+@pytest.mark.parametrize(("size", "channels", "kernel"), [(16, 32, (2, 2)), (32, 16, (1, 1))])
+def test_a_shortcut_is_of_the_whole_image_where_that_is_faster(
+    size: int, channels: int, kernel: tuple[int, int]
+) -> None:
+    """The block of a ResNet that halves an image: 1x1 with a stride of 2 beside 3x3, which reads all of it."""
+    builder = _builder()
+    graph = builder.graph
+    image = graph.input("x", (1, size, size, channels), DType.INT8)
+    whole = _convolution(builder, image, (3, 3), (1, 1), (1, 1, 1, 1), channels)
+    part = builder.emit("SLICE", [whole, graph.shape((0,) * 4), graph.shape((1, size - 1, size - 1, channels))])
+    shortcut = _convolution(builder, part, (1, 1), (2, 2), (0, 0, 0, 0), 2 * channels)
+    graph.outputs = [shortcut, _convolution(builder, whole, (3, 3), (2, 2), (1, 0, 1, 0), 2 * channels)]
+    chosen = legalize(graph, EthosUCompileSpec("ethos-u85-512").target())
+    strided = [op for op in chosen.ops if op.name == "CONV2D" and op.attrs["stride"] == (2, 2)]
+    assert strided[0].inputs[1].shape[1:3] == kernel
 
 
 _MOVES: dict[str, tuple[list[list[int]], dict[str, int]]] = {

@@ -31,6 +31,8 @@ class Choice:
     Args:
         around: the operators that Vela is asked about, in order: all that the rewrite changes are among them.
         stage: before LEGALIZE gives operators other forms, in which most patterns are not found.
+        margin: what must be gained at least, as a part of the cycles, where the operators around tell the whole's
+            schedule only roughly.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Choice:
     check: Callable[[Match], str | None]
     around: Callable[[Graph, Op], list[Op]] = around
     stage: Stage = Stage.OPTIMIZE
+    margin: float = 0.0
 
     @property
     def always(self) -> Rewrite:
@@ -80,9 +83,13 @@ class Asked:
         """Of the choices that are best made at an operator the one to begin with; None: none is faster."""
         forms = [(first, tosa) for first, tosa in self._forms(graph, op, rivals) if tosa is not None]
         cycles = self.estimate.cycles([tosa for _, tosa in forms])
-        rated = [(figure, first) for figure, (first, _) in zip(cycles, forms, strict=True) if figure is not None]
-        if not rated or forms[0][0] is not None or cycles[0] is None:
+        if not forms or forms[0][0] is not None or (unchanged := cycles[0]) is None:
             return None  # nothing is known of the operators as they are
+        rated = [
+            (figure, first)
+            for figure, (first, _) in zip(cycles, forms, strict=True)
+            if figure is not None and (first is None or figure < unchanged * (1 - first.margin))
+        ]
         return min(rated, key=lambda row: row[0])[1]  # of equal ones the first
 
     def _forms(self, graph: Graph, op: Op, rivals: Sequence[Choice]) -> Iterator[tuple[Choice | None, bytes | None]]:

@@ -1,0 +1,96 @@
+"""The tables of ``docs/benchmarks.md`` about cycles and SRAM on every Ethos-U beside the rival and LiteRT."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import geometric_mean
+
+from benchmarks.figures import Case, Figures, Pair
+
+_BENCHMARK = "ethosu_peers"
+_OTHERS = {"rival": "rival", "litert": "LiteRT"}
+#: From what on a ratio is above: what the tables show as 1.00 is equal.
+_ABOVE = 1.005
+_METRICS = ("cycles", "sram_kib")
+
+
+def by_accelerator(figures: Figures) -> str:
+    """Geometric means over networks that neither side leaves a part of, a line per accelerator."""
+    heads = ["accelerator", "networks", "cycles / rival's", "SRAM / rival's", "deep: cycles / rival's"]
+    heads += ["networks", "cycles / LiteRT's", "SRAM / LiteRT's"]
+    targets = list(dict.fromkeys(case["target"] for case in figures.cases(_BENCHMARK)))
+    groups = {target.removeprefix("ethos-").upper(): [target] for target in sorted(targets, key=_order)}
+    groups |= {f"all of {f.upper()}": [t for t in targets if f in t] for f in ("u55", "u65", "u85")}
+    return _table(heads, [[name, *_means(figures, group)] for name, group in groups.items()])
+
+
+def _order(target: str) -> tuple[str, int]:
+    _, family, macs = target.split("-")
+    return family, int(macs)
+
+
+def _means(figures: Figures, targets: Sequence[str]) -> list[str]:
+    cases = [case for case in figures.cases(_BENCHMARK) if case["target"] in targets]
+    cells = []
+    for other in _OTHERS:
+        whole = [case for case in cases if _is_whole(figures, case, other)]
+        cells += [
+            str(len(whole)),
+            *(_mean([_pair(figures, case, metric, other) for case in whole]) for metric in _METRICS),
+        ]
+        if other == "rival":
+            cells.append(_mean([_pair(figures, case, "cycles", other, "deep") for case in whole]))
+    return cells
+
+
+def above(figures: Figures) -> str:
+    """Where this project takes more cycles or SRAM, a line per network, accelerator and other side."""
+    heads = [
+        "network",
+        "accelerator",
+        "beside",
+        "cycles: ours / theirs",
+        "SRAM, KiB: ours / theirs",
+        "left: ours / theirs",
+    ]
+    lines = []
+    for case, other in _compared(figures):
+        pairs = [_pair(figures, case, metric, other) for metric in _METRICS]
+        if any(pair.ratio and pair.ratio >= _ABOVE for pair in pairs):
+            left = _pair(figures, case, "left", other)
+            target = case["target"].removeprefix("ethos-").upper()
+            cells = [_shown(pairs[0], "{:,.0f}"), _shown(pairs[1], "{:,.1f}"), _shown(left, "{:.0f}").split(" (")[0]]
+            lines.append([case["network"], target, _OTHERS[other], *cells])
+    return _table(heads, lines)
+
+
+def _compared(figures: Figures) -> Iterator[tuple[Case, str]]:
+    for case in figures.cases(_BENCHMARK):
+        for other in _OTHERS:
+            yield case, other
+
+
+def _is_whole(figures: Figures, case: Case, other: str) -> bool:
+    left = _pair(figures, case, "left", other)
+    return left.ours is not None and left.other is not None and left.ours.value == left.other.value == 0
+
+
+def _pair(figures: Figures, case: Case, metric: str, other: str, ours: str = "ours") -> Pair:
+    return Pair(*(figures.figure(_BENCHMARK, case, side, metric) for side in (ours, other)))
+
+
+def _mean(pairs: Sequence[Pair]) -> str:
+    ratios = [pair.ratio for pair in pairs if pair.ratio]
+    return f"{geometric_mean(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})" if ratios else "–"
+
+
+def _shown(pair: Pair, form: str) -> str:
+    if pair.ours is None or pair.other is None:
+        return "–"
+    both = f"{form.format(pair.ours.value)} / {form.format(pair.other.value)}"
+    return both if pair.ratio is None else f"{both} ({pair.ratio:.2f})"
+
+
+def _table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    rows = [heads, ["---", *["---:"] * (len(heads) - 1)], *lines]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
