@@ -167,7 +167,13 @@ def _estimate(tosa: bytes, *, schedule: str, **arguments: Any) -> dict[str, floa
 
 
 def _figures(made: VelaOutput) -> dict[str, float]:
-    return {"cycles": made.cycles, "sram_kib": made.sram_kib, "flash_kib": made.flash_kib}
+    return {
+        "cycles": made.cycles,
+        "clock_hz": made.clock_hz,
+        "sram_kib": made.sram_kib,
+        "dram_kib": made.dram_kib,
+        "flash_kib": made.flash_kib,
+    }
 
 
 def _made(tosa: bytes, artifacts: str | None, schedule: str, arguments: Mapping[str, Any]) -> VelaOutput:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,12 +13,13 @@ import typer
 from rich.console import Console
 
 from ..exir.compiled_delegate import CompiledDelegate
+from ..exir.figures import Figures
 from ..exir.pte import delegates
 from ..plugin import entry_points as plugins
 from ..plugin.target import Target
 from ..support.atomic_files import require_writable, write_atomic
 from ..support.errors import NothingDelegatedWarning, UsageError
-from .compiled_delegates import show_compiled
+from .compiled_delegates import show_figures, show_peaks
 from .delegate_times import DelegateTimes
 from .files import read_tosa
 from .model import FORMS, load_program
@@ -76,6 +78,7 @@ def compile_(
     ] = None,
 ) -> Result:
     """Compile a model for a target."""
+    started = time.perf_counter()
     device = plugins.target(target)
     spec = compile_spec_for(device, parse_options(option, schedule=schedule, sram_budget=sram))
     require_writable(output)
@@ -96,7 +99,8 @@ def compile_(
         cache = not (no_cache or print_after or times.wanted)
         lowered = lowered_program(program, spec, cache=cache, memory_format=memory_format)
     write_atomic(output, lowered.buffer if output.suffix == ".pte" else _payload(lowered, output))
-    return times.beside(_result(lowered, target, output, report, decisions))
+    figures = replace(lowered.figures, file_bytes=output.stat().st_size, seconds=time.perf_counter() - started)
+    return times.beside(_result(lowered, figures, target, output, report, decisions))
 
 
 def lowered_program(
@@ -150,6 +154,7 @@ def _compile_tosa(
     report: bool,
     times: DelegateTimes,
 ) -> Result:
+    started = time.perf_counter()
     tosa = read_tosa(model)
     bound = spec.target()
     if bound.compile is None:
@@ -159,29 +164,37 @@ def _compile_tosa(
     options = {} if artifacts is None else {"artifacts": str(artifacts)}
     if bound.compile_in_detail is not None:
         made = bound.compile_in_detail(tosa, options)
-        data, said = made.payload, [CompiledDelegate.of(made, {})]
+        data, said = made.payload, CompiledDelegate.of(made, {})
     else:
-        data, said = bound.compile(tosa, options), [CompiledDelegate()]
+        data, said = bound.compile(tosa, options), CompiledDelegate()
     write_atomic(output, data)
+    figures = Figures.of_graph(said, len(data), time.perf_counter() - started)
     times.compiled.append((tosa, data))
 
     def show(console: Console) -> None:
-        console.print(f"{output}: {len(data)} bytes for {target.name}", markup=False)
-        show_compiled(console, said, peak=report)
+        show_figures(console, f"{output} for {target.name}", figures)
+        if report:
+            show_peaks(console, [said])
 
-    known = {"output": str(output), "bytes": len(data), "target": target.name, "compiled": list(map(asdict, said))}
+    known = {"output": str(output), "target": target.name, "figures": figures.to_json(), "compiled": [asdict(said)]}
     return times.beside(Result(known, show))
 
 
-def _result(lowered: LoweredProgram, target: str, output: Path, report: bool, decisions: Sequence[Decision]) -> Result:
-    size = output.stat().st_size
+def _result(
+    lowered: LoweredProgram,
+    figures: Figures,
+    target: str,
+    output: Path,
+    report: bool,
+    decisions: Sequence[Decision],
+) -> Result:
     rejected = lowered.report.rejected
     if rejected:
         say(f"warning: {len(rejected)} operators stay on the CPU")
     data = {
         "output": str(output),
-        "bytes": size,
         "target": target,
+        "figures": figures.to_json(),
         "delegates": lowered.report.delegates,
         "cached": lowered.cached,
         "quantization": list(map(asdict, decisions)),
@@ -190,9 +203,9 @@ def _result(lowered: LoweredProgram, target: str, output: Path, report: bool, de
     }
 
     def show(console: Console) -> None:
-        counts = f"{len(lowered.report.delegated)} operators in {lowered.report.delegates} delegate(s)"
-        console.print(f"{output}: {size} bytes for {target}; {counts}, {len(rejected)} on the CPU", markup=False)
-        show_compiled(console, lowered.report.compiled, peak=report)
+        show_figures(console, f"{output} for {target}{', from the cache' if lowered.cached else ''}", figures)
+        if report:
+            show_peaks(console, lowered.report.compiled)
         if rejected:
             console.print(table_of(lowered.report))
 

@@ -31,7 +31,7 @@ class CompiledDelegate:
     """What the target's compiler says of a delegate.
 
     Args:
-        figures: what it predicts, by name: ``cycles``, ``sram_kib``, ``flash_kib``; nothing if it does not.
+        figures: what it predicts, by name, as ``Target.estimate`` does; nothing if it does not.
         at_peak: what is in on-chip memory when most of it is in use, if it says so.
     """
 

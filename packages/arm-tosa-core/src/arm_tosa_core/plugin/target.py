@@ -97,8 +97,9 @@ class Target:
         backend: where its class is, as in an entry point: ``"module:Class"``. Empty: one of the general kind is made.
         description: one line for ``arm-tosa targets``.
         compile_spec: keyword options to a compile spec, if the target has one of its own (``EthosUCompileSpec``).
-        estimate: figures that the target's compiler predicts of a TOSA flatbuffer, by name: ``cycles``, ``sram_kib``,
-            ``flash_kib``. None: it predicts nothing.
+        estimate: figures that the target's compiler predicts of a TOSA flatbuffer, by name: ``cycles`` of an
+            inference, ``clock_hz`` of the device, and of the memories in use ``sram_kib``, ``dram_kib`` and
+            ``flash_kib``; those that it does not know are left out. None: it predicts nothing.
         joins_int48_rescales: of two RESCALEs from INT48 in a row its compiler makes one, which has 15 bits of a factor:
             a result may be off by a quantum. The conformance kit grants some composites of 16 bits more for it.
         extract: a delegate's payload to the file that tools read, as its suffix and contents. None: the payload is it.
