@@ -17,11 +17,14 @@ from ..exir.figures import Figures
 from ..exir.pte import delegates
 from ..plugin import entry_points as plugins
 from ..plugin.target import Target
+from ..report.page import require_page, write_page
+from ..report.page_data import page_data
 from ..support.atomic_files import require_writable, write_atomic
 from ..support.errors import NothingDelegatedWarning, UsageError
 from .compiled_delegates import show_figures, show_peaks
 from .delegate_times import DelegateTimes
 from .files import read_tosa
+from .making import making
 from .model import FORMS, load_program
 from .options import Calibration, Options, Quantize, Schedule, Sram, TargetName, compile_spec_for, parse_options
 from .print_after import printed_after
@@ -66,15 +69,24 @@ def compile_(
     ] = None,
     print_to: Annotated[Path | None, typer.Option(help="Print to this file, not to the standard error stream.")] = None,
     report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.html",
+            help="Write all figures as one page: the network, a table of operators, memory over time, what stayed on "
+            "the CPU and why. Where the target has a timing model, that is asked too, which compiles once more and "
+            "implies --no-cache.",
+        ),
+    ] = None,
+    details: Annotated[
         bool,
         typer.Option(
-            "--report",
-            help="Of each delegate, list what is in on-chip memory when most of it is in use, and estimate how long it "
-            "takes on the device, by operator and by source line. Compiles it once more, and implies --no-cache.",
+            "--details",
+            help="Print what is in on-chip memory when most of it is in use, and how long each delegate takes on the "
+            "device, by operator and by source line: as --report does, without a page.",
         ),
     ] = False,
     trace: Annotated[
-        Path | None, typer.Option(help="Write the estimate to this file, as a trace for Perfetto. Implies --report.")
+        Path | None, typer.Option(help="Write the timing model's estimate to this file, as a trace for Perfetto.")
     ] = None,
 ) -> Result:
     """Compile a model for a target."""
@@ -82,6 +94,11 @@ def compile_(
     device = plugins.target(target)
     spec = compile_spec_for(device, parse_options(option, schedule=schedule, sram_budget=sram))
     require_writable(output)
+    if report is not None:
+        require_page(report)
+    times = DelegateTimes(spec, details or report is not None, trace)
+    if details and not times.wanted and times.target.compile_in_detail is None:
+        raise UsageError(f"--details: target {target!r} tells neither times nor memory")
     if artifacts is not None:
         spec.dump_intermediate_artifacts_to(artifacts)
     if Path(model).suffix == ".tosa":
@@ -89,18 +106,23 @@ def compile_(
             raise UsageError("--quantize and --calibration are for PyTorch models; a .tosa is compiled as it is")
         if print_after or print_to:
             raise UsageError("--print-after is for PyTorch models: no rewrite runs on a .tosa, it is compiled as it is")
-        return _compile_tosa(Path(model), device, spec, output, artifacts, report, DelegateTimes(spec, report, trace))
+        if report is not None:
+            raise UsageError("--report is for PyTorch models: a .tosa does not say which operators it comes from")
+        return _compile_tosa(Path(model), device, spec, output, artifacts, details, times)
     _check_suffix(output, device)
     from ..exir.backend import watched  # late: it loads ExecuTorch
 
-    times = DelegateTimes(spec, report, trace)
     program, decisions = prepare(load_program(model), spec, quantize, calibration)
     with printed_after(print_after or [], spec.target(), print_to), watched(times.watch):
         cache = not (no_cache or print_after or times.wanted)
         lowered = lowered_program(program, spec, cache=cache, memory_format=memory_format)
     write_atomic(output, lowered.buffer if output.suffix == ".pte" else _payload(lowered, output))
     figures = replace(lowered.figures, file_bytes=output.stat().st_size, seconds=time.perf_counter() - started)
-    return times.beside(_result(lowered, figures, target, output, report, decisions))
+    times.write_trace()
+    if report is not None:
+        made = making(f"{output.name} for {target}", spec)
+        write_page(report, page_data(made, lowered.report, figures, times.of_delegates()))
+    return _result(lowered, figures, target, output, details, decisions, times)
 
 
 def lowered_program(
@@ -151,7 +173,7 @@ def _compile_tosa(
     spec: ArmCompileSpec,
     output: Path,
     artifacts: Path | None,
-    report: bool,
+    details: bool,
     times: DelegateTimes,
 ) -> Result:
     started = time.perf_counter()
@@ -169,15 +191,17 @@ def _compile_tosa(
         data, said = bound.compile(tosa, options), CompiledDelegate()
     write_atomic(output, data)
     figures = Figures.of_graph(said, len(data), time.perf_counter() - started)
-    times.compiled.append((tosa, data))
+    times.take(tosa, data)
+    times.write_trace()
 
     def show(console: Console) -> None:
         show_figures(console, f"{output} for {target.name}", figures)
-        if report:
+        if details:
             show_peaks(console, [said])
+            times.show(console)
 
     known = {"output": str(output), "target": target.name, "figures": figures.to_json(), "compiled": [asdict(said)]}
-    return times.beside(Result(known, show))
+    return Result({**known, **times.data()}, show)
 
 
 def _result(
@@ -185,8 +209,9 @@ def _result(
     figures: Figures,
     target: str,
     output: Path,
-    report: bool,
+    details: bool,
     decisions: Sequence[Decision],
+    times: DelegateTimes,
 ) -> Result:
     rejected = lowered.report.rejected
     if rejected:
@@ -200,12 +225,14 @@ def _result(
         "quantization": list(map(asdict, decisions)),
         "compiled": [asdict(said) for said in lowered.report.compiled],
         **data_of(lowered.report),
+        **times.data(),
     }
 
     def show(console: Console) -> None:
         show_figures(console, f"{output} for {target}{', from the cache' if lowered.cached else ''}", figures)
-        if report:
+        if details:
             show_peaks(console, lowered.report.compiled)
+            times.show(console)
         if rejected:
             console.print(table_of(lowered.report))
 

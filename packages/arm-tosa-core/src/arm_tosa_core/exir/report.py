@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from torch.export import ExportedProgram
+from torch.fx import Node
 
 from ..lowering.analysis_result import Analysis
-from ..lowering.exported_program import is_dequantize, is_int64_cast, is_quantize, source_line
+from ..lowering.exported_program import is_dequantize, is_int64_cast, is_quantize, module_path, source_line
 from ..lowering.operator_names import canonical, is_cast
 from ..plugin.target import Target
-from .compiled_delegate import CompiledDelegate, Live
+from .compiled_delegate import CompiledDelegate
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,9 @@ class Row:
         source: the user's source line, if known.
         reason: why it stays on the CPU; empty if it is delegated.
         fix: what the user can do about it, if known.
+        module: where it is in the model, as ``named_modules`` has it.
+        inputs: nodes of the operators whose results it reads; quantize, dequantize and casts between are left out.
+        position: in the order of the program, from 0.
     """
 
     node: str
@@ -32,6 +36,9 @@ class Row:
     source: str = ""
     reason: str = ""
     fix: str = ""
+    module: str = ""
+    inputs: tuple[str, ...] = ()
+    position: int = 0
 
 
 @dataclass
@@ -49,22 +56,25 @@ class Report:
     def of(program: ExportedProgram, analysis: Analysis, target: Target) -> Report:
         """The report of an analysis."""
         report = Report(target.name, len(set(analysis.accepted.values())))
-        for node in program.graph.nodes:
+        makers: dict[Node, dict[str, None]] = {}
+        for position, node in enumerate(program.graph.nodes):
             if node.op != "call_function":
                 continue
             edge = is_quantize(node) or is_dequantize(node) or is_int64_cast(node)
-            row = Row(node.name, canonical(node.target), source_line(node))
+            reads = {name: None for n in node.all_input_nodes for name in makers.get(n, ())}
+            made = canonical(node.target)
+            row = Row(node.name, made, source_line(node), "", "", module_path(node), tuple(reads), position)
+            # ExecuTorch makes a tensor of a number and casts it: no operator of the model, and none at run time.
+            passing = edge or made == "getitem" or (node in analysis.constant and is_cast(node.target))
+            makers[node] = reads if passing else {node.name: None}
             if node in analysis.accepted:
-                # ExecuTorch makes a tensor of a number and casts it: no operator of the model, and none at run time.
                 if not edge and not (node in analysis.constant and is_cast(node.target)):
                     report.delegated.append(row)
             elif edge:
                 report.edges += 1
             elif row.target != "getitem":
                 why = analysis.rejected.get(node)
-                report.rejected.append(
-                    Row(row.node, row.target, row.source, why.reason if why else "", why.fix if why else "")
-                )
+                report.rejected.append(replace(row, reason=why.reason, fix=why.fix) if why else row)
         return report
 
     def nothing_delegated(self) -> str:
@@ -85,8 +95,9 @@ class Report:
     @staticmethod
     def from_json(data: dict[str, Any]) -> Report:
         """The report that ``to_json`` was called on."""
-        rows = {key: [Row(**row) for row in data[key]] for key in ("delegated", "rejected")}
-        compiled = [
-            CompiledDelegate(made["figures"], [Live(**row) for row in made["at_peak"]]) for made in data["compiled"]
-        ]
+        rows = {
+            key: [Row(**{**row, "inputs": tuple(row["inputs"])}) for row in data[key]]
+            for key in ("delegated", "rejected")
+        }
+        compiled = [CompiledDelegate.from_json(made) for made in data["compiled"]]
         return Report(**{**data, **rows, "compiled": compiled})
