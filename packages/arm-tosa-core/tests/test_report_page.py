@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from cli_kit import MODELS, error, needs_page, ok, page_of
+from rich.console import Console
 
 from arm_tosa_core.accuracy.compare import Comparison, OperatorError, OutputError
 from arm_tosa_core.exir.compiled_delegate import CompiledDelegate, Layer, Live
@@ -89,6 +90,17 @@ def test_costs_and_errors_meet_at_the_operator() -> None:
     assert "cycles" not in rows["relu"] and rows["cdist"]["cpu"] and rows["cdist"]["reason"] == "no rule"
     assert sum(row.get("cycles", 0) for row in rows.values()) == 1000
     assert conv["source"].startswith("net.py:3, in forward")
+
+
+def test_a_report_in_python() -> None:
+    report = _report()
+    rows = report.to_dataframe().set_index("node")
+    assert list(rows.index) == ["conv", "relu", "cdist", "add"] and list(rows.delegated) == [True, True, False, True]
+    assert rows.cycles["conv"] == 600 and rows.bytes["add"] == 700 and rows.cycles.isna()["relu"]
+    assert "<th>cycles, estimated</th><td>1,000</td>" in report._repr_html_()
+    console = Console(record=True, width=100)
+    console.print(report)
+    assert "aten.cdist.default stays on the CPU" in (text := console.export_text()) and "no rule" in text
 
 
 @needs_page
@@ -174,10 +186,12 @@ def test_the_page_in_a_browser(browser: Any, tmp_path: Path) -> None:
 
     # Sorted by cycles at first; by another column with a click, or the Enter key on its head; filtered.
     assert _column(browser, "node")[:3] == ["conv", "add", OTHERS]
-    head = browser.find_element("css selector", '.tabulator-col[tabulator-field="sqnr"]')
+    head = browser.find_element("css selector", '.tabulator-col[tabulator-field="cycles"]')
     head.click()
-    assert [value for value in _column(browser, "sqnr") if value is not None] == [12.5, 40, "∞"]
+    assert [value for value in _column(browser, "cycles") if value is not None] == [100, 300, 600]
     head.send_keys("\ue007")
+    assert [value for value in _column(browser, "cycles") if value is not None] == [600, 300, 100]
+    browser.execute_script("table.setSort('sqnr', 'desc')")
     assert [value for value in _column(browser, "sqnr") if value is not None] == ["∞", 40, 12.5]
     browser.execute_script("table.setHeaderFilterValue('operator', 'conv')")
     assert _column(browser, "node") == ["conv"]

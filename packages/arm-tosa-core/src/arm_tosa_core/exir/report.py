@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import html
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from rich.markup import escape
+from rich.table import Table
 from torch.export import ExportedProgram
 from torch.fx import Node
 
@@ -14,6 +17,13 @@ from ..lowering.exported_program import is_dequantize, is_int64_cast, is_quantiz
 from ..lowering.operator_names import canonical, is_cast
 from ..plugin.target import Target
 from .compiled_delegate import CompiledDelegate
+from .figures import Figures
+
+if TYPE_CHECKING:
+    import pandas
+
+#: Of a layer, that are added up over an operator.
+_COSTS = ("cycles", "macs", "bytes")
 
 
 @dataclass(frozen=True)
@@ -87,6 +97,54 @@ class Report:
             f"nothing was delegated to {self.target}: all {len(self.rejected)} operators stay on the CPU. "
             f"{count} of them: {reason}{f' ({fix})' if fix else ''}. `arm-tosa explain` lists every operator"
         )
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """A row for each operator, in the order of the program; costs are the compiler's estimates, if it says any.
+
+        Columns: ``node``, ``operator``, ``module``, ``source``, ``delegated``, ``reason``, ``fix``, ``cycles``,
+        ``macs``, ``bytes``. An operator without cycles runs as part of another.
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
+        import pandas
+
+        rows = []
+        delegated = {row.node for row in self.delegated}
+        layers = [layer for said in self.compiled for layer in said.layers]
+        for row in sorted([*self.delegated, *self.rejected], key=lambda row: row.position):
+            own = [layer for layer in layers if layer.node == row.node]
+            cost = [sum(getattr(layer, name) for layer in own) if own else None for name in _COSTS]
+            place = (row.node, row.target, row.module, row.source, row.node in delegated, row.reason, row.fix)
+            rows.append((*place, *cost))
+        columns = ["node", "operator", "module", "source", "delegated", "reason", "fix", *_COSTS]
+        return pandas.DataFrame(rows, columns=columns)
+
+    def _summary(self) -> list[tuple[str, str]]:
+        """What a terminal and a notebook show."""
+        figures = Figures.of(self, 0, 0.0)
+        rows = [
+            ("target", self.target),
+            ("operators delegated", f"{len(self.delegated)} in {self.delegates} delegates"),
+        ]
+        rows.append(("operators on the CPU", str(len(self.rejected))))
+        for name, value in (("cycles, estimated", figures.cycles), ("SRAM, bytes", figures.sram_bytes)):
+            rows += [] if value is None else [(name, f"{value:,.0f}")]
+        if figures.inferences_per_second is not None:
+            rows.append(("inferences per second, estimated", f"{figures.inferences_per_second:,.1f}"))
+        for row in self.rejected:
+            rows.append((f"{row.target} stays on the CPU", row.reason))
+        return rows
+
+    def __rich__(self) -> Table:
+        table = Table(show_header=False)
+        for row in self._summary():
+            table.add_row(*map(escape, row))
+        return table
+
+    def _repr_html_(self) -> str:
+        cells = (f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in self._summary())
+        return f"<table>{''.join(cells)}</table>"
 
     def to_json(self) -> dict[str, Any]:
         """This report as JSON values."""

@@ -240,13 +240,13 @@ function operators() {
   const share = cell => known(cell.getValue())
     ? `<span class="bar"><i style="width:${Math.min(100, 100 * cell.getValue())}%"></i></span>${percent(cell.getValue())}` : "–";
   const text = {headerFilter: "input", headerFilterPlaceholder: "filter"};
-  const counted = {hozAlign: "right", headerHozAlign: "right", sorter: ordered, minWidth: 76};
+  const counted = {hozAlign: "right", headerHozAlign: "right", sorter: ordered, minWidth: 88};
   const columns = [
-    {title: "#", field: "index", ...counted, width: 48},
-    {title: "operator", field: "operator", formatter: cell => short(cell.getValue() || cell.getData().node), ...text, minWidth: 90},
+    {title: "#", field: "index", ...counted, minWidth: 48, width: 48},
+    {title: "operator", field: "operator", formatter: cell => short(cell.getValue() || cell.getData().node), ...text, minWidth: 104},
     {title: "node", field: "node", ...text, minWidth: 90, tooltip: true},
     {title: "module", field: "module", ...text, minWidth: 120, widthGrow: 2, tooltip: true},
-    {title: "source", field: "source", ...text, minWidth: 100, formatter: cell => line(cell.getValue()), tooltip: true},
+    {title: "source", field: "source", ...text, minWidth: 104, formatter: cell => line(cell.getValue()), tooltip: true},
     {title: "where", field: "where", headerFilter: "list", headerFilterParams: {values: ["", "delegate", "CPU"]}, width: 84},
     {title: "runs as", field: "runs_as", ...text, minWidth: 100, tooltip: true},
     {title: "cycles", field: "cycles", formatter: number(0), ...counted},
