@@ -144,6 +144,7 @@ def _shared(session: nox.Session, runtime: bool = True) -> Environment:
         "mypy",
         "ruff",
         "scikit-learn",
+        "selenium",
         "towncrier",
         "transformers",
     )
@@ -173,6 +174,12 @@ FUZZER: dict[str, Callable[[], object]] = {
     "libclang-rt-14-dev": lambda: any(Path("/usr/lib").glob("llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a")),
 }
 UNIT_TESTS: dict[str, Callable[[], object]] = {"libgtest-dev": lambda: Path("/usr/include/gtest/gtest.h").is_file()}
+#: What draws reports is fetched with npm; Chromium opens them.
+PAGES: dict[str, Callable[[], object]] = {
+    "npm": lambda: shutil.which("npm"),
+    "chromium": lambda: shutil.which("chromium"),
+    "chromium-driver": lambda: shutil.which("chromedriver"),
+}
 BARE_METAL: dict[str, Callable[[], object]] = {
     "gcc-arm-none-eabi": lambda: shutil.which("arm-none-eabi-g++"),
     "libnewlib-arm-none-eabi": lambda: Path("/usr/lib/arm-none-eabi/newlib").is_dir(),
@@ -228,13 +235,16 @@ def demo(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Every test of the repository; arguments after -- go to pytest."""
-    _system(session, COMPILER, VULKAN, BARE_METAL, FUZZER, UNIT_TESTS)
-    _pytest(_shared(session), session.posargs)
+    _system(session, COMPILER, VULKAN, BARE_METAL, FUZZER, UNIT_TESTS, PAGES)
+    env = _shared(session)
+    env.python(str(CORE / "hatch_build.py"))  # another session may have installed it before npm was there
+    _pytest(env, session.posargs)
 
 
 @nox.session(name="tests-core")
 def tests_core(session: nox.Session) -> None:
     """The tests of arm-tosa-core with only that package installed."""
+    _system(session, PAGES)
     _alone(session, CORE)
 
 

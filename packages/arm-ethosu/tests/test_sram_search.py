@@ -182,7 +182,7 @@ def test_vela_keeps_a_budget(tmp_path: Path) -> None:
     made = payload_of(specs()[2])
     assert made == payload_of(specs()[2], artifacts=str(tmp_path))
     assert sorted(file.name for file in tmp_path.iterdir()) == [
-        "out.tosa", "out_summary_Ethos_U55_High_End_Embedded.csv", "out_vela.npz",
+        "out.tosa", "out_debug.xml", "out_summary_Ethos_U55_High_End_Embedded.csv", "out_vela.npz",
     ]  # fmt: skip
     assert payload.unpack(made)["scratch_size"] <= 40 << 10
 

@@ -177,5 +177,5 @@ def test_a_database_of_another_form_is_an_error() -> None:
 
 def test_operators_are_listed_with_constants_and_lines() -> None:
     listed = listed_operators(_tosa(_target("ethos-u55-128")))
-    assert ("CONV2D", "net.py:7") in listed
-    assert sum(name == "CONST" for name, _ in listed) > 0
+    assert ("CONV2D", "net.py:7") in [(row.name, row.source) for row in listed]
+    assert sum(row.name == "CONST" for row in listed) > 0 and len({row.tensor for row in listed}) == len(listed)

@@ -102,8 +102,8 @@ def test_unknown_flag_is_an_error() -> None:
 
 
 _WRITE_SUMMARY = (
-    'printf "cycles_total,cycles_npu,sram_memory_used,dram_memory_used,on_chip_flash_memory_used,'
-    'off_chip_flash_memory_used,nn_macs,inference_time\\n1,1,1,1,1,1,1,1\\n" > "$out"/out_summary_*.csv; '
+    'printf "cycles_total,cycles_npu,core_clock,sram_memory_used,dram_memory_used,on_chip_flash_memory_used,'
+    'off_chip_flash_memory_used,nn_macs,inference_time\\n1,1,1,1,1,1,1,1,1\\n" > "$out"/out_summary_*.csv; '
 ).replace('"$out"/out_summary_*.csv', '"$out/out_summary_Ethos_U55_High_End_Embedded.csv"')
 
 

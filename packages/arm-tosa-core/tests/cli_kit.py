@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from typer.testing import CliRunner, Result
 
 from arm_tosa_core.cli.main import app
+from arm_tosa_core.report.page import has_scripts
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType
 from arm_tosa_core.tosa.serializer import serialize
@@ -92,6 +95,16 @@ def ok(*arguments: object) -> Any:
     result = run(*arguments, "--json")
     assert result.exit_code == 0, result.stderr
     return json.loads(result.stdout)
+
+
+#: Of tests that write a report as a page.
+needs_page = pytest.mark.skipif(not has_scripts(), reason="this build has no scripts for pages: npm was missing")
+
+
+def page_of(path: Path) -> Any:
+    """The data of a page."""
+    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', path.read_text(), re.DOTALL)
+    return json.loads(text)
 
 
 def error(*arguments: object) -> str:

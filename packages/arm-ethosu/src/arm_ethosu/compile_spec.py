@@ -151,6 +151,7 @@ def _compile(tosa: bytes, options: Mapping[str, str], **arguments: Any) -> bytes
 def _compile_in_detail(tosa: bytes, options: Mapping[str, str], *, schedule: str, **arguments: Any) -> Compiled:
     from . import live_memory, payload
     from .command_stream import settled
+    from .timing.vela_layers import compiled_layers
 
     made = _made(tosa, options.get("artifacts"), schedule, arguments)
     try:
@@ -158,9 +159,15 @@ def _compile_in_detail(tosa: bytes, options: Mapping[str, str], *, schedule: str
     except ValueError as error:
         fix = "check that ethos-u-vela is 5.2: vela --version"
         raise ToolError("vela", f"wrote garbage: {error}", fix=fix) from error
-    peak = live_memory.at_peak(live_memory.placed(made.printed))
-    tensors = [LiveTensor(tensor.name, tensor.size) for tensor in peak]
-    return Compiled(payload.pack({**made.arrays, "cmd_data": commands}), _figures(made), tensors)
+    placed = live_memory.placed(made.printed)
+    at_peak, in_memory = (
+        [LiveTensor(t.name, t.size, t.first, t.last, t.begin) for t in tensors]
+        for tensors in (live_memory.at_peak(placed), placed)
+    )
+    # The other schedule may compile another graph, in which operators have other numbers.
+    layers = compiled_layers(made.debug_db, tosa) if schedule == SCHEDULES[0] else ()
+    figures = {**_figures(made), "macs_per_cycle": float(arguments["accelerator"].rpartition("-")[2])}
+    return Compiled(payload.pack({**made.arrays, "cmd_data": commands}), figures, at_peak, layers, in_memory)
 
 
 def _estimate(tosa: bytes, *, schedule: str, **arguments: Any) -> dict[str, float]:
@@ -168,7 +175,13 @@ def _estimate(tosa: bytes, *, schedule: str, **arguments: Any) -> dict[str, floa
 
 
 def _figures(made: VelaOutput) -> dict[str, float]:
-    return {"cycles": made.cycles, "sram_kib": made.sram_kib, "flash_kib": made.flash_kib}
+    return {
+        "cycles": made.cycles,
+        "clock_hz": made.clock_hz,
+        "sram_kib": made.sram_kib,
+        "dram_kib": made.dram_kib,
+        "flash_kib": made.flash_kib,
+    }
 
 
 def _made(tosa: bytes, artifacts: str | None, schedule: str, arguments: Mapping[str, Any]) -> VelaOutput:

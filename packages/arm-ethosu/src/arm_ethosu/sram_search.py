@@ -17,6 +17,7 @@ from arm_tosa_core.tosa.loader import load
 
 from .live_memory import operator_peak
 from .memory_size import size_text
+from .timing.vela_layers import FLAG
 from .vela import Run, VelaOutput, Workplace, workplace
 from .vela_flags import decides_over_sram
 
@@ -92,7 +93,7 @@ def compile(
         UsageError: nothing that was tried is within the budget: says by how much, and what the least is.
     """
     with workplace(tosa, artifacts=artifacts, **options) as place:
-        search = _Search(place, [*flags, _SAYS_WHERE])
+        search = _Search(place, [*flags, *(flag for flag in (_SAYS_WHERE, FLAG) if flag not in flags)])
         if any(map(decides_over_sram, flags)):
             found = search.run([None])[0]
         elif sram_budget is not None:

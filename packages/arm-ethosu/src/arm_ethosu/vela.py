@@ -33,6 +33,7 @@ _IO_KEYS = [
 _FIGURES = (
     "cycles_total",
     "cycles_npu",
+    "core_clock",
     "sram_memory_used",
     "dram_memory_used",
     "on_chip_flash_memory_used",
@@ -52,7 +53,7 @@ class VelaOutput:
     Args:
         arrays: the ``.npz``: ``cmd_data`` and ``weight_data`` (uint8), ``scratch_size``, and for ``input`` and
             ``output`` the arrays ``_shape`` ([n, 6] int64), ``_elem_size``, ``_offset`` (bytes) and ``_region`` ([n]).
-        summary: figures of the summary CSV by column: cycles, memory in KiB, MACs, seconds per inference.
+        summary: figures of the summary CSV by column: cycles, clock in Hz, memory in KiB, MACs, seconds per inference.
         debug_db: the XML of ``--enable-debug-db``; empty without that flag.
         printed: what Vela printed.
     """
@@ -66,6 +67,11 @@ class VelaOutput:
     def cycles(self) -> float:
         """Estimated cycles per inference."""
         return self.summary["cycles_total"]
+
+    @property
+    def clock_hz(self) -> float:
+        """Clock of the accelerator, by the system configuration."""
+        return self.summary["core_clock"]
 
     @property
     def sram_kib(self) -> float:

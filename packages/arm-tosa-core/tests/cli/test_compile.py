@@ -27,7 +27,9 @@ from arm_tosa_core.tosa.loader import load
 
 def test_compile_to_pte_and_to_tosa(folder: Path) -> None:
     data = ok("compile", "models.py:whole", "--target", "tosa", "-o", "net.pte")
-    assert (data["delegates"], data["rejected"], data["bytes"]) == (1, [], Path("net.pte").stat().st_size)
+    assert (data["delegates"], data["rejected"]) == (1, [])
+    assert data["figures"]["file_bytes"] == Path("net.pte").stat().st_size
+    assert (data["figures"]["delegated"], data["figures"]["on_cpu"]) == (2, 0)
     assert sorted(row["target"] for row in data["delegated"]) == ["aten.add.Tensor", "aten.mul.Tensor"]
     (delegate,) = delegates(Path("net.pte").read_bytes())
     assert delegate.backend_id == "TOSABackend"
@@ -139,12 +141,13 @@ def test_a_bad_compile_says_why(folder: Path, kind: str) -> None:
     assert not Path("x.pte").exists()
 
 
+_SAID = {"cycles": 12345, "clock_hz": 123.45e6, "sram_kib": 1.5}
+
+
 def _in_detail(tosa: bytes, options: Mapping[str, str]) -> Compiled:
     """What a compiler might say of the network of ``models.py:whole``."""
     names = [tensor.name for tensor in load(tosa).inputs]
-    return Compiled(
-        b"acme:" + tosa, {"cycles": 12345, "sram_kib": 1.5}, [LiveTensor(names[0], 24), LiveTensor("buffer", 1512)]
-    )
+    return Compiled(b"acme:" + tosa, _SAID, [LiveTensor(names[0], 24), LiveTensor("buffer", 1512)])
 
 
 def test_what_the_targets_compiler_says_is_reported(
@@ -158,17 +161,30 @@ def test_what_the_targets_compiler_says_is_reported(
         warm_up=lambda: warmed.append("up"),
     )
     arguments = ("compile", "models.py:whole", "--target", "acme", "-o", "net.pte")
-    said = ok(*arguments)["compiled"]
-    assert warmed == ["up"]
-    assert said == ok(*arguments)["compiled"]  # from the cache
-    (delegate,) = said
-    assert delegate["figures"] == {"cycles": 12345, "sram_kib": 1.5}
+    first, cached = ok(*arguments), ok(*arguments)
+    assert warmed == ["up"] and cached["cached"] and first["compiled"] == cached["compiled"]
+    (delegate,) = first["compiled"]
+    assert delegate["figures"] == _SAID
+    figures = {name: value for name, value in cached["figures"].items() if name != "seconds"}
+    assert figures == {
+        "delegated": 2,
+        "on_cpu": 0,
+        "delegates": 1,
+        "cycles": 12345,
+        "clock_hz": 123.45e6,
+        "inferences_per_second": 10_000,
+        "sram_bytes": 1536,
+        "dram_bytes": None,
+        "flash_bytes": None,
+        "file_bytes": Path("net.pte").stat().st_size,
+    }
     assert [(row["size"], row["made_by"]) for row in delegate["at_peak"]] == [(24, "input"), (1512, "")]
-    plain, full = run(*arguments).stdout, run(*arguments, "--report").stdout
-    assert "estimate: 12,345 cycles, SRAM 1.5 KiB" in plain and "buffer" not in plain
+    plain, full = run(*arguments).stdout, run(*arguments, "--details").stdout
+    assert re.search(r"cycles, estimated +. 12,345 +.*\n.* 10,000.0 at 123.45 MHz", plain)
+    assert re.search(r"SRAM at its peak +. 1.5 KiB", plain) and "flash" not in plain and "buffer" not in plain
     assert re.search(r"buffer .* 1,512 ", full) and re.search(r"sum .* 1,536 ", full)
     graph(folder / "g.tosa")
-    assert "buffer" in run("compile", "g.tosa", "--target", "acme", "-o", "g.acme", "--report").stdout
+    assert "buffer" in run("compile", "g.tosa", "--target", "acme", "-o", "g.acme", "--details").stdout
     assert Path("g.acme").read_bytes() == b"acme:" + Path("g.tosa").read_bytes()
 
 

@@ -1,4 +1,4 @@
-"""Estimates of a target's timing model: ``arm-tosa compile --report``, ``run --profile``, ``verify --report``."""
+"""Estimates of a target's timing model: ``arm-tosa compile --details``, ``run --profile``, ``verify --details``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _timing(payload: bytes, tosa: bytes | None) -> TimeEstimate:
     """A cycle for each byte of the payload, all of them the last operator's."""
     if tosa is None:
         return TimeEstimate(len(payload), CLOCK, "fast memory")
-    name, source = listed_operators(tosa)[-1]
+    name, source, _ = listed_operators(tosa)[-1]
     operators = [OperatorTime("CONST c", "", 0.0), OperatorTime(f"{name} t", source, len(payload), "adder", 5.0)]
     spans = [UnitSpan("adder", 0.0, len(payload), "add", 1), UnitSpan("copier", 0.0, 2.0, "copy")]
     return TimeEstimate(len(payload), CLOCK, "fast memory", operators, spans, "Acmec", 5.0)
@@ -46,7 +46,7 @@ def timed(acme: Callable[..., None]) -> None:
 def test_a_model_is_compiled_with_a_report(folder: Path, timed: None) -> None:
     plain = ok("compile", "models.py:whole", "--target", "acme", "-o", "plain.acme", "--no-cache")
     assert "timing" not in plain
-    data = ok("compile", "models.py:whole", "--target", "acme", "-o", "net.acme", "--report", "--trace", "t.json")
+    data = ok("compile", "models.py:whole", "--target", "acme", "-o", "net.acme", "--details", "--trace", "t.json")
     assert Path("net.acme").read_bytes() == Path("plain.acme").read_bytes()  # source lines are for the report alone
     (report,) = data["timing"]
     size = Path("net.acme").stat().st_size
@@ -55,7 +55,7 @@ def test_a_model_is_compiled_with_a_report(folder: Path, timed: None) -> None:
     (line, unknown) = report["lines"]
     assert f"models.py:{line_of('return x * x + x')}" in line["source"] and line["cycles"] == size
     assert unknown["source"] == ""
-    text = run("compile", "models.py:whole", "--target", "acme", "-o", "net.acme", "--report").stdout
+    text = run("compile", "models.py:whole", "--target", "acme", "-o", "net.acme", "--details").stdout
     assert "not a measurement" in " ".join(text.split()) and "estimate by source line" in text
 
 
@@ -72,7 +72,7 @@ def test_the_trace_has_a_row_for_each_unit(folder: Path, timed: None) -> None:
 
 def test_a_tosa_file_is_compiled_with_a_report(folder: Path, timed: None) -> None:
     graph(folder / "g.tosa")
-    data = ok("compile", "g.tosa", "--target", "acme", "-o", "g.acme", "--report")
+    data = ok("compile", "g.tosa", "--target", "acme", "-o", "g.acme", "--details")
     assert data["timing"][0]["lines"] == []  # the file has none
     assert data["timing"][0]["operators"][1]["bound"] == "adder"
 
@@ -95,16 +95,16 @@ def test_a_run_shows_the_estimate_beside_what_was_measured(folder: Path, acme: C
 def test_verify_shows_the_estimate(folder: Path, timed: None) -> None:
     graph(folder / "g.tosa")
     assert "timing" not in ok("verify", "g.tosa", "--target", "acme")
-    data = ok("verify", "g.tosa", "--target", "acme", "--report")
+    data = ok("verify", "g.tosa", "--target", "acme", "--details")
     assert data["graphs"][0]["agrees"] and data["timing"][0]["what"] == "g.tosa"
 
 
 def test_a_target_without_a_timing_model_says_so(folder: Path) -> None:
     graph(folder / "g.tosa")
     compiled = ("compile", "models.py:whole", "--target", "tosa", "-o", "net.tosa")
-    assert "'tosa' tells neither times nor memory" in error(*compiled, "--report")
+    assert "'tosa' tells neither times nor memory" in error(*compiled, "--details")
     assert "'tosa' has no timing model" in error(*compiled, "--trace", "t.json")
-    assert "'tosa' has no timing model" in error("verify", "g.tosa", "--target", "tosa", "--report")
+    assert "'tosa' has no timing model" in error("verify", "g.tosa", "--target", "tosa", "--details")
     assert not Path("net.tosa").exists()
 
 

@@ -54,5 +54,9 @@ def _of_whole(match: Match) -> Tensor:
 
 
 WHOLE_IMAGE = Choice(
-    "convolution_of_whole_image", Pattern("CONV2D", {0: Pattern("SLICE", name="slice")}), _of_whole, _unfit, _MARGIN
+    "convolution_of_whole_image",
+    Pattern("CONV2D", {0: Pattern("SLICE", name="slice")}),
+    _of_whole,
+    _unfit,
+    margin=_MARGIN,
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 from arm_tosa_core.plugin.timing import OperatorTime, TimeEstimate, UnitSpan
 from arm_tosa_core.support.errors import ToolError
-from arm_tosa_core.tosa.operator_list import listed_operators
+from arm_tosa_core.tosa.operator_list import Listed, listed_operators
 
 from ..accelerators import DEFAULTS, family_of
 from ..command_stream import Bytes, accelerator_of
@@ -78,7 +78,7 @@ def _ask(tosa: bytes, options: Mapping[str, Any], again: Callable[..., VelaOutpu
     return _Asked(read_layers(made.debug_db, made.arrays["cmd_data"]), made.cycles)
 
 
-def _operators(timeline: Timeline, layers: Layers, listed: Sequence[tuple[str, str]]) -> list[OperatorTime]:
+def _operators(timeline: Timeline, layers: Layers, listed: Sequence[Listed]) -> list[OperatorTime]:
     """One for each layer; the last one has what belongs to none, if there is such."""
     by_layer: dict[int | None, list[KernelTime]] = {}
     for kernel in timeline.kernels:
@@ -86,9 +86,11 @@ def _operators(timeline: Timeline, layers: Layers, listed: Sequence[tuple[str, s
     rows = []
     for number, layer in enumerate(layers.layers):
         kernels = by_layer.get(number, [])
-        source = listed[layer.tosa][1] if layer.tosa is not None and layer.tosa < len(listed) else ""
+        known = layer.tosa is not None and layer.tosa < len(listed)
+        _, source, tensor = listed[layer.tosa] if known and layer.tosa is not None else ("", "", "")
         cycles = sum(kernel.cycles for kernel in kernels)
-        rows.append(OperatorTime(f"{layer.kind} {layer.result}", source, cycles, _bound(kernels), layer.cycles))
+        name, bound = f"{layer.kind} {layer.result}", _bound(kernels)
+        rows.append(OperatorTime(name, source, cycles, bound, layer.cycles, tensor))
     ended = timeline.kernels[-1].end if timeline.kernels else 0.0
     rest = sum(kernel.cycles for kernel in by_layer.get(None, [])) + timeline.cycles - ended
     return [*rows, *([OperatorTime(_OTHERS, "", rest)] if rest > 0.5 else [])]

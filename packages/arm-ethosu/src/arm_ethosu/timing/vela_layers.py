@@ -13,7 +13,9 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass
 
+from arm_tosa_core.plugin.target import CompiledLayer
 from arm_tosa_core.support.errors import ToolError
+from arm_tosa_core.tosa.operator_list import listed_operators
 
 from ..command_stream import Bytes
 from . import registers as r
@@ -23,6 +25,19 @@ FLAG = "--enable-debug-db"
 
 _TABLE = re.compile(r'<table name="(.*?)">\s*<!\[CDATA\[(.*?)\]\]>', re.DOTALL)
 Rows = list[dict[str, str]]
+#: Operators that multiply and accumulate.
+_MULTIPLY = {
+    "AvgPool",
+    "Conv2D",
+    "Conv3D",
+    "DepthwiseConv2D",
+    "FullyConnected",
+    "MatMul",
+    "ReduceSum",
+    "TransposeConv2D",
+}
+#: Memories inside the core: Ethos-U55 and U65 keep tables and accumulators in SHRAM, U85 tables in LUTRAM.
+_INSIDE = ("shram", "lutram")
 
 
 @dataclass(frozen=True)
@@ -55,15 +70,56 @@ class Layers:
     kernels: tuple[int | None, ...]
 
 
+def compiled_layers(xml: str, tosa: bytes) -> list[CompiledLayer]:
+    """What Vela's debug database says of each operator of its schedule; nothing of an empty one.
+
+    Args:
+        tosa: the graph that was compiled.
+
+    Raises:
+        ToolError: it has not the tables that Vela 5.2 writes.
+    """
+    if not xml:
+        return []
+    tables = _tables(xml)
+    listed = listed_operators(tosa)
+    try:
+        sources = {row["id"]: int(row["ext_key"]) for row in tables["source"]}
+        moved = {row["id"]: _bytes(row) for row in tables["perf_debug"]}
+        found = []
+        for row in tables["perf"]:
+            number = sources.get(row["source_id"])
+            tensor = listed[number].tensor if number is not None and number < len(listed) else ""
+            macs = int(row["mac_count"]) if row["operator"] in _MULTIPLY else 0  # Vela counts elements of the others
+            moves = moved.get(row["id"], 0)
+            found.append(CompiledLayer(row["operator"], tensor, float(row["op_cycles"]), macs, moves))
+    except (KeyError, ValueError, TypeError) as error:
+        raise _garbage(error) from error
+    return found
+
+
+def _bytes(row: dict[str, str]) -> int:
+    """What an operator moves between the core and the memories outside: columns such as ``SramFeatureMap_read``."""
+    moves = (key for key in row if key.endswith(("_read", "_write")) and not key.startswith(_INSIDE))
+    return sum(int(row[key] or 0) for key in moves)
+
+
+def _tables(xml: str) -> dict[str, Rows]:
+    return {name: list(csv.DictReader(io.StringIO(body.strip()))) for name, body in _TABLE.findall(xml)}
+
+
+def _garbage(error: Exception) -> ToolError:
+    fix = "check that ethos-u-vela is 5.2: vela --version"
+    return ToolError("vela", f"wrote garbage: its debug database lacks {error}", fix=fix)
+
+
 def read_layers(xml: str, cmd_data: Bytes) -> Layers:
     """What Vela's debug database says of the commands that Vela wrote with it.
 
     Raises:
         ToolError: it has not the tables that Vela 5.2 writes.
     """
-    tables: dict[str, Rows] = {
-        name: list(csv.DictReader(io.StringIO(body.strip()))) for name, body in _TABLE.findall(xml)
-    }
+    tables = _tables(xml)
     try:
         sources = {row["id"]: int(row["ext_key"]) for row in tables["source"]}
         rows = [
@@ -72,8 +128,7 @@ def read_layers(xml: str, cmd_data: Bytes) -> Layers:
         ]
         ends = sorted((int(row["offset"]), row["scheduled_id"]) for row in tables["queue"])
     except (KeyError, ValueError, TypeError) as error:
-        fix = "check that ethos-u-vela is 5.2: vela --version"
-        raise ToolError("vela", f"wrote garbage: its debug database lacks {error}", fix=fix) from error
+        raise _garbage(error) from error
     numbers = {key: number for number, (key, _) in enumerate(rows)}
     offsets = [offset for offset, _ in ends]
     commands = [command for command in decode(cmd_data) if command.number in r.KERNELS]

@@ -12,7 +12,7 @@ import torch
 from torch.fx import GraphModule, Node
 
 from ..compat.torch import tree_leaves
-from ..lowering.exported_program import is_dequantize, is_quantize, mutable, source_line
+from ..lowering.exported_program import is_dequantize, is_quantize, module_path, mutable, source_line
 from ..lowering.operator_names import canonical
 from ..quantize.bias_correction import Floating, Sample
 from .task_metric import Calls, Metric
@@ -290,11 +290,10 @@ class _Row:
             self.own.add(exact, rounded.clamp(bottom, top))
 
     def finish(self) -> OperatorError:
-        stack = list((self.node.meta.get("nn_module_stack") or {}).values())
         return OperatorError(
             name=self.node.name,
             operator=canonical(self.node.target),
-            module=stack[-1][0].replace("L['self'].", "").replace("L['self']", "") if stack else "",
+            module=module_path(self.node),
             source=source_line(self.node),
             bits=self.bits,
             step=self.step,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,9 +13,13 @@ import typer
 from rich.console import Console
 
 from ..plugin import entry_points as plugins
+from ..report.page import require_page, write_page
+from ..report.page_data import page_data
 from ..support.atomic_files import require_writable, write_atomic
-from ..support.errors import UsageError
+from ..support.errors import ArmTosaError, NothingDelegatedWarning, UsageError
 from .calibration import samples
+from .delegate_times import DelegateTimes
+from .making import making
 from .model import load_function, load_program
 from .options import Options, TargetName, compile_spec_for, parse_options
 from .progress import progress
@@ -23,7 +29,11 @@ from .report import Result, say, table
 if TYPE_CHECKING:
     from ..accuracy.compare import Comparison, OperatorError, OutputError
     from ..accuracy.goal import Goal
+    from ..accuracy.model import Model, Quantized
     from ..accuracy.search import Point, Search
+    from ..exir.figures import Figures
+    from ..exir.report import Report
+    from ..report.page_data import DelegateTime
 
 _SHOWN = 20
 
@@ -60,11 +70,12 @@ def accuracy(
     option: Options = None,
 ) -> Result:
     """Compare a quantized model with float, operator by operator."""
-    for path, suffix in ((output, ".html"), (config, ".json")):
-        if path is not None and path.suffix != suffix:
-            raise UsageError(f"{path}: the suffix must be {suffix}")
-        if path is not None:
-            require_writable(path)
+    if config is not None:
+        if config.suffix != ".json":
+            raise UsageError(f"{config}: the suffix must be .json")
+        require_writable(config)
+    if output is not None:
+        require_page(output)
     if config is not None and budget is None and max_drop is None:
         raise UsageError("--config is for the scheme that --budget or --max-drop finds")
     spec = compile_spec_for(plugins.target(target), parse_options(option))
@@ -89,9 +100,9 @@ def accuracy(
         comparison = judged.compare(quantized)
         found = None if goal == Goal() else search(judged, quantized, comparison, goal)
     if output is not None:
-        from ..report.accuracy_page import page
-
-        write_atomic(output, page(f"{model}, {scheme} on {target}", comparison, found))
+        made = making(f"{model}, {scheme} on {target}", spec)
+        costs = _costs(judged, quantized)
+        write_page(output, page_data(made, *costs, comparison, found))
         say(f"note: the report is in {output}")
     if found is not None:
         say(f"note: the search {_spent(found)}")
@@ -103,6 +114,25 @@ def accuracy(
         say(f"note: the scheme is in {config}; compile it with --quantize {config}")
     data = {"model": model, "target": target, "scheme": asdict(chosen), **_data(comparison, found)}
     return Result(data, lambda console: _show(console, comparison, found), status=int(failure is not None))
+
+
+def _costs(judged: Model, quantized: Quantized) -> tuple[Report | None, Figures | None, Sequence[DelegateTime]]:
+    """What the model costs on the target as it was quantized; nothing if it cannot be compiled."""
+    import torch
+
+    from ..exir.backend import watched
+    from ..flow import lower
+
+    times = DelegateTimes(judged.spec, wanted=True)
+    args, kwargs = judged.calibration[0]
+    try:
+        with warnings.catch_warnings(), watched(times.watch):
+            warnings.simplefilter("ignore", NothingDelegatedWarning)
+            lowered = lower(torch.export.export(quantized.converted, args, dict(kwargs)), judged.spec)
+        return lowered.report, lowered.figures, times.of_delegates()
+    except ArmTosaError as error:
+        say(f"warning: the page has no costs, since the model does not compile: {error}")
+        return None, None, ()
 
 
 def _failure(found: Search, goal: Goal, budget: str | None, scheme: str) -> str | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,14 +13,18 @@ import typer
 from rich.console import Console
 
 from ..exir.compiled_delegate import CompiledDelegate
+from ..exir.figures import Figures
 from ..exir.pte import delegates
 from ..plugin import entry_points as plugins
 from ..plugin.target import Target
+from ..report.page import require_page, write_page
+from ..report.page_data import page_data
 from ..support.atomic_files import require_writable, write_atomic
 from ..support.errors import NothingDelegatedWarning, UsageError
-from .compiled_delegates import show_compiled
+from .compiled_delegates import show_figures, show_peaks
 from .delegate_times import DelegateTimes
 from .files import read_tosa
+from .making import making
 from .model import FORMS, load_program
 from .options import (
     Calibration,
@@ -75,21 +80,36 @@ def compile_(
     ] = None,
     print_to: Annotated[Path | None, typer.Option(help="Print to this file, not to the standard error stream.")] = None,
     report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.html",
+            help="Write all figures as one page: the network, a table of operators, memory over time, what stayed on "
+            "the CPU and why. Where the target has a timing model, that is asked too, which compiles once more and "
+            "implies --no-cache.",
+        ),
+    ] = None,
+    details: Annotated[
         bool,
         typer.Option(
-            "--report",
-            help="Of each delegate, list what is in on-chip memory when most of it is in use, and estimate how long it "
-            "takes on the device, by operator and by source line. Compiles it once more, and implies --no-cache.",
+            "--details",
+            help="Print what is in on-chip memory when most of it is in use, and how long each delegate takes on the "
+            "device, by operator and by source line: as --report does, without a page.",
         ),
     ] = False,
     trace: Annotated[
-        Path | None, typer.Option(help="Write the estimate to this file, as a trace for Perfetto. Implies --report.")
+        Path | None, typer.Option(help="Write the timing model's estimate to this file, as a trace for Perfetto.")
     ] = None,
 ) -> Result:
     """Compile a model for a target."""
+    started = time.perf_counter()
     device = plugins.target(target)
     spec = compile_spec_for(device, parse_options(option, schedule=schedule, sram_budget=sram))
     require_writable(output)
+    if report is not None:
+        require_page(report)
+    times = DelegateTimes(spec, details or report is not None, trace)
+    if details and not times.wanted and times.target.compile_in_detail is None:
+        raise UsageError(f"--details: target {target!r} tells neither times nor memory")
     if artifacts is not None:
         spec.dump_intermediate_artifacts_to(artifacts)
     if Path(model).suffix == ".tosa":
@@ -97,17 +117,23 @@ def compile_(
             raise UsageError("--quantize, --calibration and --compress are for PyTorch models, not for a .tosa")
         if print_after or print_to:
             raise UsageError("--print-after is for PyTorch models: no rewrite runs on a .tosa, it is compiled as it is")
-        return _compile_tosa(Path(model), device, spec, output, artifacts, report, DelegateTimes(spec, report, trace))
+        if report is not None:
+            raise UsageError("--report is for PyTorch models: a .tosa does not say which operators it comes from")
+        return _compile_tosa(Path(model), device, spec, output, artifacts, details, times)
     _check_suffix(output, device)
     from ..exir.backend import watched  # late: it loads ExecuTorch
 
-    times = DelegateTimes(spec, report, trace)
     program, decisions = prepare(load_program(model), spec, quantize, calibration, compress)
     with printed_after(print_after or [], spec.target(), print_to), watched(times.watch):
         cache = not (no_cache or print_after or times.wanted)
         lowered = lowered_program(program, spec, cache=cache, memory_format=memory_format)
     write_atomic(output, lowered.buffer if output.suffix == ".pte" else _payload(lowered, output))
-    return times.beside(_result(lowered, target, output, report, decisions))
+    figures = replace(lowered.figures, file_bytes=output.stat().st_size, seconds=time.perf_counter() - started)
+    times.write_trace()
+    if report is not None:
+        made = making(f"{output.name} for {target}", spec)
+        write_page(report, page_data(made, lowered.report, figures, times.of_delegates()))
+    return _result(lowered, figures, target, output, details, decisions, times)
 
 
 def lowered_program(
@@ -158,9 +184,10 @@ def _compile_tosa(
     spec: ArmCompileSpec,
     output: Path,
     artifacts: Path | None,
-    report: bool,
+    details: bool,
     times: DelegateTimes,
 ) -> Result:
+    started = time.perf_counter()
     tosa = read_tosa(model)
     bound = spec.target()
     if bound.compile is None:
@@ -170,40 +197,53 @@ def _compile_tosa(
     options = {} if artifacts is None else {"artifacts": str(artifacts)}
     if bound.compile_in_detail is not None:
         made = bound.compile_in_detail(tosa, options)
-        data, said = made.payload, [CompiledDelegate.of(made, {})]
+        data, said = made.payload, CompiledDelegate.of(made, {})
     else:
-        data, said = bound.compile(tosa, options), [CompiledDelegate()]
+        data, said = bound.compile(tosa, options), CompiledDelegate()
     write_atomic(output, data)
-    times.compiled.append((tosa, data))
+    figures = Figures.of_graph(said, len(data), time.perf_counter() - started)
+    times.take(tosa, data)
+    times.write_trace()
 
     def show(console: Console) -> None:
-        console.print(f"{output}: {len(data)} bytes for {target.name}", markup=False)
-        show_compiled(console, said, peak=report)
+        show_figures(console, f"{output} for {target.name}", figures)
+        if details:
+            show_peaks(console, [said])
+            times.show(console)
 
-    known = {"output": str(output), "bytes": len(data), "target": target.name, "compiled": list(map(asdict, said))}
-    return times.beside(Result(known, show))
+    known = {"output": str(output), "target": target.name, "figures": figures.to_json(), "compiled": [asdict(said)]}
+    return Result({**known, **times.data()}, show)
 
 
-def _result(lowered: LoweredProgram, target: str, output: Path, report: bool, decisions: Sequence[Decision]) -> Result:
-    size = output.stat().st_size
+def _result(
+    lowered: LoweredProgram,
+    figures: Figures,
+    target: str,
+    output: Path,
+    details: bool,
+    decisions: Sequence[Decision],
+    times: DelegateTimes,
+) -> Result:
     rejected = lowered.report.rejected
     if rejected:
         say(f"warning: {len(rejected)} operators stay on the CPU")
     data = {
         "output": str(output),
-        "bytes": size,
         "target": target,
+        "figures": figures.to_json(),
         "delegates": lowered.report.delegates,
         "cached": lowered.cached,
         "quantization": list(map(asdict, decisions)),
         "compiled": [asdict(said) for said in lowered.report.compiled],
         **data_of(lowered.report),
+        **times.data(),
     }
 
     def show(console: Console) -> None:
-        counts = f"{len(lowered.report.delegated)} operators in {lowered.report.delegates} delegate(s)"
-        console.print(f"{output}: {size} bytes for {target}; {counts}, {len(rejected)} on the CPU", markup=False)
-        show_compiled(console, lowered.report.compiled, peak=report)
+        show_figures(console, f"{output} for {target}{', from the cache' if lowered.cached else ''}", figures)
+        if details:
+            show_peaks(console, lowered.report.compiled)
+            times.show(console)
         if rejected:
             console.print(table_of(lowered.report))
 

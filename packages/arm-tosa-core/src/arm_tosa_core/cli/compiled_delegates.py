@@ -1,26 +1,52 @@
-"""What a target's compiler says of delegates: its estimate, and what fills the on-chip memory."""
+"""What a compilation comes to: its figures as a table, and what fills the on-chip memory of each delegate."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 
 from ..exir.compiled_delegate import CompiledDelegate
+from ..exir.figures import Figures
 from .report import table
 
-_FIGURES = {"cycles": "{:,.0f} cycles", "sram_kib": "SRAM {:,.1f} KiB", "flash_kib": "flash {:,.1f} KiB"}
+_KIB = 1024
 
 
-def show_compiled(console: Console, delegates: Sequence[CompiledDelegate], *, peak: bool) -> None:
-    """One line for each delegate of which the compiler says anything, and with ``peak`` the table of its memory."""
+def show_figures(console: Console, title: str, figures: Figures) -> None:
+    """Prints the figures that are known."""
+    console.print(table(title, ("", ""), list(_rows(figures)), heads=False))
+
+
+def _rows(figures: Figures) -> Iterator[tuple[str, str]]:
+    if figures.delegated is not None and figures.on_cpu is not None:
+        parts = f" in {figures.delegates} delegate{'s' if figures.delegates > 1 else ''}"
+        yield "operators delegated", f"{figures.delegated:,}{parts}"
+        yield "operators on the CPU", f"{figures.on_cpu:,}"
+    beside = ", without the CPU" if figures.on_cpu else ""
+    if figures.cycles is not None:
+        yield "cycles, estimated", f"{figures.cycles:,.0f}{beside}"
+    if figures.inferences_per_second is not None and figures.clock_hz is not None:
+        clock = f"at {figures.clock_hz / 1e6:,g} MHz"
+        yield "inferences per second, estimated", f"{figures.inferences_per_second:,.1f} {clock}{beside}"
+    if figures.sram_bytes is not None:
+        yield "SRAM at its peak", _size(figures.sram_bytes)
+    if figures.dram_bytes:
+        yield "DRAM", _size(figures.dram_bytes)
+    if figures.flash_bytes is not None:
+        yield "flash", _size(figures.flash_bytes)
+    yield "file", f"{figures.file_bytes:,} bytes"
+    yield "time to compile", f"{figures.seconds:,.2f} s"
+
+
+def _size(size: int) -> str:
+    return f"{size / _KIB:,.1f} KiB"
+
+
+def show_peaks(console: Console, delegates: Sequence[CompiledDelegate]) -> None:
+    """The table of each delegate's memory."""
     for number, delegate in enumerate(delegates):
-        name = f"delegate {number}" if len(delegates) > 1 else "estimate"
-        figures = [form.format(delegate.figures[key]) for key, form in _FIGURES.items() if key in delegate.figures]
-        if figures:
-            console.print(f"{name}: {', '.join(figures)}", markup=False)
-        if peak:
-            _show_peak(console, name, delegate)
+        _show_peak(console, f"delegate {number}", delegate)
 
 
 def _show_peak(console: Console, name: str, delegate: CompiledDelegate) -> None:

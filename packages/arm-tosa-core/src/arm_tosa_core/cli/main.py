@@ -14,6 +14,7 @@ from .deploy import deploy
 from .doctor import doctor
 from .explain import explain
 from .extract import extract
+from .making import Group
 from .report import Result, command
 from .run import run
 from .targets import targets
@@ -21,6 +22,7 @@ from .verify import verify
 
 app = typer.Typer(
     name="arm-tosa",
+    cls=Group,
     help="Compile PyTorch models for Arm accelerators through TOSA.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

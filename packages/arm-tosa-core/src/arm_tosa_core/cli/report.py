@@ -85,9 +85,9 @@ def say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """A table of plain text cells."""
-    made = Table(title=escape(title) or None, title_justify="left", min_width=len(title))  # a title of one line
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, heads: bool = True) -> Table:
+    """A table of plain text cells, with or without the heads of its columns."""
+    made = Table(title=escape(title) or None, title_justify="left", min_width=len(title), show_header=heads)
     for column in columns:
         made.add_column(column, overflow="fold")  # a cut-off name is of no use
     for row in rows:

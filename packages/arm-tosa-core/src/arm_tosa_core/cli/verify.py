@@ -39,8 +39,8 @@ def verify(
         list[Path] | None, typer.Option("--input", help=".npy, one per input of the TOSA graph; random without.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the random inputs.")] = 0,
-    report: Annotated[
-        bool, typer.Option("--report", help="Also estimate how long it takes on the device, by operator.")
+    details: Annotated[
+        bool, typer.Option("--details", help="Also estimate how long it takes on the device, by operator.")
     ] = False,
 ) -> Result:
     """Run a compiled model and the TOSA reference model on the same inputs; show the first operator that differs."""
@@ -52,7 +52,7 @@ def verify(
         arrays = [read_array(path) for path in inputs] if inputs else random_inputs(graph, seed)
         check_inputs(graph, arrays)
         rows.append(_row(job, graph, arrays))
-        if report:
+        if details:
             timed.append(estimated(job.what, job.target, job.payload or compiled(job.target, job.tosa), job.tosa))
     return _result(file, rows, timed)
 

@@ -99,6 +99,11 @@ class ArmCompileSpec(ABC):
             values["dump_debug_info"] = self.tosa_debug_mode.name
         return [CompileSpec(key, value.encode()) for key, value in values.items()]
 
+    def to_dict(self) -> dict[str, Any]:
+        """What it asks for, by name, as JSON values: for people."""
+        flags = {"flags": self.compiler_flags} if self.compiler_flags else {}
+        return {"tosa_spec": str(self.tosa_spec), **self._options(), **flags}
+
     @classmethod
     def from_list(cls, compile_specs: Iterable[CompileSpec]) -> Self:
         """The object that ``to_list`` was called on.

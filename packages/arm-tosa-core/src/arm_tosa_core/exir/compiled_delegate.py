@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from ..plugin.target import Compiled, LiveTensor
-from ..tosa.ir import Tensor
+from ..plugin.target import Compiled, CompiledLayer, LiveTensor
+from ..tosa.ir import Origin, Tensor
 
 
 @dataclass(frozen=True)
@@ -18,12 +19,44 @@ class Live:
         size: bytes.
         made_by: the TOSA operator that makes it, ``input``, or nothing for a buffer.
         source: the user's source line, if known.
+        node: of the exported program that it comes from, if known.
+        first, last: when it is there, both included, in steps of the compiler's schedule.
+        offset: where it begins, bytes.
     """
 
     name: str
     size: int
     made_by: str = ""
     source: str = ""
+    node: str = ""
+    first: int = 0
+    last: int = 0
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Layer:
+    """An operator of a payload, as the target's compiler counts them.
+
+    Args:
+        kind: what the compiler calls it.
+        node: of the exported program that it comes from; empty: of none.
+        operator: what ATen calls that one.
+        module: where it is in the model, as ``named_modules`` has it.
+        source: the user's source line, if known.
+        cycles: estimated by the compiler; where several run as one, they count with the first.
+        macs: multiplications and accumulations.
+        bytes: read from and written to memories outside of the device's core.
+    """
+
+    kind: str
+    node: str
+    operator: str
+    module: str
+    source: str
+    cycles: float
+    macs: int
+    bytes: int
 
 
 @dataclass(frozen=True)
@@ -31,23 +64,49 @@ class CompiledDelegate:
     """What the target's compiler says of a delegate.
 
     Args:
-        figures: what it predicts, by name: ``cycles``, ``sram_kib``, ``flash_kib``; nothing if it does not.
+        figures: what it predicts, by name, as ``Target.estimate`` does; nothing if it does not.
         at_peak: what is in on-chip memory when most of it is in use, if it says so.
+        layers: in order, if it says so.
+        in_memory: all that is in on-chip memory at any time, if it says so.
     """
 
     figures: dict[str, float] = field(default_factory=dict)
     at_peak: list[Live] = field(default_factory=list)
+    layers: list[Layer] = field(default_factory=list)
+    in_memory: list[Live] = field(default_factory=list)
 
     @staticmethod
     def of(compiled: Compiled, names: Mapping[str, Tensor]) -> CompiledDelegate:
         """That of a graph which was serialized with these names of tensors."""
-        rows = [_live(tensor, names.get(tensor.name)) for tensor in compiled.at_peak]
-        return CompiledDelegate(dict(compiled.figures), rows)
+        at_peak, in_memory = (
+            [_live(tensor, names.get(tensor.name)) for tensor in tensors]
+            for tensors in (compiled.at_peak, compiled.in_memory)
+        )
+        layers = [_layer(layer, names.get(layer.tensor)) for layer in compiled.layers]
+        return CompiledDelegate(dict(compiled.figures), at_peak, layers, in_memory)
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> CompiledDelegate:
+        """What ``dataclasses.asdict`` made of one."""
+        at_peak, in_memory = ([Live(**row) for row in data[key]] for key in ("at_peak", "in_memory"))
+        return CompiledDelegate(data["figures"], at_peak, [Layer(**row) for row in data["layers"]], in_memory)
+
+
+_NOWHERE = Origin("", "")
+
+
+def origin_of(tensor: Tensor | None) -> Origin:
+    """Where a tensor comes from; fields are empty if nobody says."""
+    maker = None if tensor is None else tensor.producer
+    return maker.origin if maker is not None and maker.origin is not None else _NOWHERE
 
 
 def _live(tensor: LiveTensor, known: Tensor | None) -> Live:
-    if known is None:
-        return Live(tensor.name, tensor.size)
-    maker = known.producer
-    source = maker.origin.source if maker is not None and maker.origin is not None else ""
-    return Live(tensor.name, tensor.size, "input" if maker is None else maker.name, source)
+    maker = "" if known is None else "input" if known.producer is None else known.producer.name
+    origin = origin_of(known)
+    return Live(tensor.name, tensor.size, maker, origin.source, origin.node, tensor.first, tensor.last, tensor.offset)
+
+
+def _layer(layer: CompiledLayer, known: Tensor | None) -> Layer:
+    o = origin_of(known)
+    return Layer(layer.kind, o.node, o.target, o.module, o.source, layer.cycles, layer.macs, layer.bytes)

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import html
 from collections import Counter
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
+from rich.markup import escape
+from rich.table import Table
 from torch.export import ExportedProgram
+from torch.fx import Node
 
 from ..lowering.analysis_result import Analysis
-from ..lowering.exported_program import is_dequantize, is_int64_cast, is_quantize, source_line
+from ..lowering.exported_program import is_dequantize, is_int64_cast, is_quantize, module_path, source_line
 from ..lowering.operator_names import canonical, is_cast
 from ..plugin.target import Target
-from .compiled_delegate import CompiledDelegate, Live
+from .compiled_delegate import CompiledDelegate
+from .figures import Figures
+
+if TYPE_CHECKING:
+    import pandas
+
+#: Of a layer, that are added up over an operator.
+_COSTS = ("cycles", "macs", "bytes")
 
 
 @dataclass(frozen=True)
@@ -25,6 +36,9 @@ class Row:
         source: the user's source line, if known.
         reason: why it stays on the CPU; empty if it is delegated.
         fix: what the user can do about it, if known.
+        module: where it is in the model, as ``named_modules`` has it.
+        inputs: nodes of the operators whose results it reads; quantize, dequantize and casts between are left out.
+        position: in the order of the program, from 0.
     """
 
     node: str
@@ -32,6 +46,9 @@ class Row:
     source: str = ""
     reason: str = ""
     fix: str = ""
+    module: str = ""
+    inputs: tuple[str, ...] = ()
+    position: int = 0
 
 
 @dataclass
@@ -49,22 +66,25 @@ class Report:
     def of(program: ExportedProgram, analysis: Analysis, target: Target) -> Report:
         """The report of an analysis."""
         report = Report(target.name, len(set(analysis.accepted.values())))
-        for node in program.graph.nodes:
+        makers: dict[Node, dict[str, None]] = {}
+        for position, node in enumerate(program.graph.nodes):
             if node.op != "call_function":
                 continue
             edge = is_quantize(node) or is_dequantize(node) or is_int64_cast(node)
-            row = Row(node.name, canonical(node.target), source_line(node))
+            reads = {name: None for n in node.all_input_nodes for name in makers.get(n, ())}
+            made = canonical(node.target)
+            row = Row(node.name, made, source_line(node), "", "", module_path(node), tuple(reads), position)
+            # ExecuTorch makes a tensor of a number and casts it: no operator of the model, and none at run time.
+            passing = edge or made == "getitem" or (node in analysis.constant and is_cast(node.target))
+            makers[node] = reads if passing else {node.name: None}
             if node in analysis.accepted:
-                # ExecuTorch makes a tensor of a number and casts it: no operator of the model, and none at run time.
                 if not edge and not (node in analysis.constant and is_cast(node.target)):
                     report.delegated.append(row)
             elif edge:
                 report.edges += 1
             elif row.target != "getitem":
                 why = analysis.rejected.get(node)
-                report.rejected.append(
-                    Row(row.node, row.target, row.source, why.reason if why else "", why.fix if why else "")
-                )
+                report.rejected.append(replace(row, reason=why.reason, fix=why.fix) if why else row)
         return report
 
     def nothing_delegated(self) -> str:
@@ -78,6 +98,54 @@ class Report:
             f"{count} of them: {reason}{f' ({fix})' if fix else ''}. `arm-tosa explain` lists every operator"
         )
 
+    def to_dataframe(self) -> pandas.DataFrame:
+        """A row for each operator, in the order of the program; costs are the compiler's estimates, if it says any.
+
+        Columns: ``node``, ``operator``, ``module``, ``source``, ``delegated``, ``reason``, ``fix``, ``cycles``,
+        ``macs``, ``bytes``. An operator without cycles runs as part of another.
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
+        import pandas
+
+        rows = []
+        delegated = {row.node for row in self.delegated}
+        layers = [layer for said in self.compiled for layer in said.layers]
+        for row in sorted([*self.delegated, *self.rejected], key=lambda row: row.position):
+            own = [layer for layer in layers if layer.node == row.node]
+            cost = [sum(getattr(layer, name) for layer in own) if own else None for name in _COSTS]
+            place = (row.node, row.target, row.module, row.source, row.node in delegated, row.reason, row.fix)
+            rows.append((*place, *cost))
+        columns = ["node", "operator", "module", "source", "delegated", "reason", "fix", *_COSTS]
+        return pandas.DataFrame(rows, columns=columns)
+
+    def _summary(self) -> list[tuple[str, str]]:
+        """What a terminal and a notebook show."""
+        figures = Figures.of(self, 0, 0.0)
+        rows = [
+            ("target", self.target),
+            ("operators delegated", f"{len(self.delegated)} in {self.delegates} delegates"),
+        ]
+        rows.append(("operators on the CPU", str(len(self.rejected))))
+        for name, value in (("cycles, estimated", figures.cycles), ("SRAM, bytes", figures.sram_bytes)):
+            rows += [] if value is None else [(name, f"{value:,.0f}")]
+        if figures.inferences_per_second is not None:
+            rows.append(("inferences per second, estimated", f"{figures.inferences_per_second:,.1f}"))
+        for row in self.rejected:
+            rows.append((f"{row.target} stays on the CPU", row.reason))
+        return rows
+
+    def __rich__(self) -> Table:
+        table = Table(show_header=False)
+        for row in self._summary():
+            table.add_row(*map(escape, row))
+        return table
+
+    def _repr_html_(self) -> str:
+        cells = (f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in self._summary())
+        return f"<table>{''.join(cells)}</table>"
+
     def to_json(self) -> dict[str, Any]:
         """This report as JSON values."""
         return asdict(self)
@@ -85,8 +153,9 @@ class Report:
     @staticmethod
     def from_json(data: dict[str, Any]) -> Report:
         """The report that ``to_json`` was called on."""
-        rows = {key: [Row(**row) for row in data[key]] for key in ("delegated", "rejected")}
-        compiled = [
-            CompiledDelegate(made["figures"], [Live(**row) for row in made["at_peak"]]) for made in data["compiled"]
-        ]
+        rows = {
+            key: [Row(**{**row, "inputs": tuple(row["inputs"])}) for row in data[key]]
+            for key in ("delegated", "rejected")
+        }
+        compiled = [CompiledDelegate.from_json(made) for made in data["compiled"]]
         return Report(**{**data, **rows, "compiled": compiled})

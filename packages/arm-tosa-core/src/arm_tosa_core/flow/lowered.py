@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import io
 import os
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..exir.compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
+from ..exir.figures import Figures
 from ..exir.report import Report
 from ..plugin.entry_points import target as target_named
 from ..support.atomic_files import write_atomic
@@ -36,11 +38,18 @@ class LoweredProgram:
         buffer: the contents of the ``.pte``.
         report: what was delegated and what was not.
         cached: whether it was read from the cache.
+        seconds: that ``lower`` took, on this machine's clock.
     """
 
     buffer: bytes
     report: Report
     cached: bool = False
+    seconds: float = 0.0
+
+    @property
+    def figures(self) -> Figures:
+        """Operators, cycles, memory, bytes and time."""
+        return Figures.of(self.report, len(self.buffer), self.seconds)
 
     def write_to_file(self, open_file: io.BufferedIOBase) -> None:
         """Writes the ``.pte`` to a file opened in binary mode, as ExecuTorch's managers do."""
@@ -88,12 +97,13 @@ def lower(
     """
     from ..aten.memory_format import MEMORY_FORMATS, with_memory_format
 
+    started = time.perf_counter()
     spec = compile_spec_of(target)
     exported_program = with_memory_format(exported_program, memory_format or MEMORY_FORMATS["contiguous"])
     plain = not additional_checks and config is None and spec.get_intermediate_path() is None
     key = fingerprint(exported_program, spec) if cache and plain else None
     if key is not None and (entry := load(key)) is not None:
-        return LoweredProgram(*entry, cached=True)
+        return LoweredProgram(*entry, cached=True, seconds=time.perf_counter() - started)
     with without_import_messages():
         from .edge import lower_to_edge  # late: importing ExecuTorch takes longer than reading the cache
         from .out_variants import without_out_variant
@@ -108,7 +118,7 @@ def lower(
             raise UsageError(why) from error
     if key is not None and report.delegated:
         store(key, made)
-    return LoweredProgram(*made)
+    return LoweredProgram(*made, seconds=time.perf_counter() - started)
 
 
 @contextmanager

@@ -233,6 +233,12 @@ def source_line(node: torch.fx.Node) -> str:
     return f"{f['file']}:{f['line']}, in {f['function']}: {f['code'].strip()}"
 
 
+def module_path(node: torch.fx.Node) -> str:
+    """The module that made this node, as ``named_modules`` has it; "" for the model itself, or if nobody says."""
+    stack = list((node.meta.get("nn_module_stack") or {}).values())
+    return stack[-1][0].replace("L['self'].", "").replace("L['self']", "") if stack else ""
+
+
 def origin(node: torch.fx.Node) -> Origin:
     """Where an operator comes from, for errors and debug output."""
-    return Origin(node.name, canonical(node.target), source_line(node))
+    return Origin(node.name, canonical(node.target), source_line(node), module_path(node))

@@ -27,10 +27,39 @@ Step = Mapping[str, str | int]
 
 @dataclass(frozen=True)
 class LiveTensor:
-    """A tensor of the TOSA graph, or a buffer of the target's own, in on-chip memory: its name and its bytes."""
+    """A tensor of the TOSA graph, or a buffer of the target's own, in on-chip memory.
+
+    Args:
+        name: in the flatbuffer, or the compiler's own.
+        size: bytes.
+        first, last: when it is there, both included, in steps of the compiler's schedule.
+        offset: where it begins, bytes.
+    """
 
     name: str
     size: int
+    first: int = 0
+    last: int = 0
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class CompiledLayer:
+    """An operator of a payload, as the target's compiler counts them.
+
+    Args:
+        kind: what the compiler calls it.
+        tensor: the result of the TOSA operator that it comes from, by its name in the flatbuffer; empty: of none.
+        cycles: estimated; where several run as one, they count with the first.
+        macs: multiplications and accumulations.
+        bytes: read from and written to memories outside of the device's core.
+    """
+
+    kind: str
+    tensor: str
+    cycles: float
+    macs: int = 0
+    bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -41,11 +70,15 @@ class Compiled:
         payload: what ``Target.compile`` returns.
         figures: what it predicts, as ``Target.estimate`` does.
         at_peak: what is in on-chip memory when most of it is in use.
+        layers: in order.
+        in_memory: all that is in on-chip memory at any time.
     """
 
     payload: bytes
     figures: Mapping[str, float] = field(default_factory=dict)
     at_peak: Sequence[LiveTensor] = ()
+    layers: Sequence[CompiledLayer] = ()
+    in_memory: Sequence[LiveTensor] = ()
 
 
 @dataclass(frozen=True)
@@ -110,8 +143,9 @@ class Target:
         backend: where its class is, as in an entry point: ``"module:Class"``. Empty: one of the general kind is made.
         description: one line for ``arm-tosa targets``.
         compile_spec: keyword options to a compile spec, if the target has one of its own (``EthosUCompileSpec``).
-        estimate: figures that the target's compiler predicts of a TOSA flatbuffer, by name: ``cycles``, ``sram_kib``,
-            ``flash_kib``. None: it predicts nothing.
+        estimate: figures that the target's compiler predicts of a TOSA flatbuffer, by name: ``cycles`` of an
+            inference, ``clock_hz`` and ``macs_per_cycle`` of the device, and of the memories in use ``sram_kib``,
+            ``dram_kib`` and ``flash_kib``; those that it does not know are left out. None: it predicts nothing.
         joins_int48_rescales: of two RESCALEs from INT48 in a row its compiler makes one, which has 15 bits of a factor:
             a result may be off by a quantum. The conformance kit grants some composites of 16 bits more for it.
         extract: a delegate's payload to the file that tools read, as its suffix and contents. None: the payload is it.

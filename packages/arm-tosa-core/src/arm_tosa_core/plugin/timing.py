@@ -16,6 +16,7 @@ class OperatorTime:
         cycles: estimated, beside what runs at the same time; those of all operators add up to the whole.
         bound: what decides them, such as a unit or a memory; empty if nothing runs.
         compiler_cycles: what the target's compiler estimates for it; None: nothing.
+        tensor: the result of the TOSA operator that it comes from, by its name in the flatbuffer; empty: not known.
     """
 
     name: str
@@ -23,6 +24,7 @@ class OperatorTime:
     cycles: float
     bound: str = ""
     compiler_cycles: float | None = None
+    tensor: str = ""
 
 
 @dataclass(frozen=True)

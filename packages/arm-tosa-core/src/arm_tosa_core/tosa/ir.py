@@ -54,6 +54,7 @@ class Origin:
     node: str  # FX node name
     target: str  # ATen overload, for example "aten.add.Tensor"
     source: str = ""  # "file.py:12, in forward: y = x + 1", the line of the user's model
+    module: str = ""  # as ``named_modules`` has it, for example "encoder.layer.0"
 
 
 class Uses:

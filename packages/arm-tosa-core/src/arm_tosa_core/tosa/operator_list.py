@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
 
-def listed_operators(tosa: bytes) -> list[tuple[str, str]]:
-    """Name and source line of each operator of the first block; the line is empty where the file has none.
+
+class Listed(NamedTuple):
+    """An operator of a file.
+
+    Args:
+        name: as TOSA has it.
+        source: the line of the model; empty where the file has none.
+        tensor: its first result.
+    """
+
+    name: str
+    source: str
+    tensor: str
+
+
+def listed_operators(tosa: bytes) -> list[Listed]:
+    """Each operator of the first block.
 
     Args:
         tosa: a flatbuffer that ``loader.load`` reads.
@@ -20,5 +36,7 @@ def listed_operators(tosa: bytes) -> list[tuple[str, str]]:
         operator = block.Operators(i)
         location = operator.Location()
         text = location.Text() if location is not None else None
-        found.append((names.get(operator.Op(), str(operator.Op())), text.decode() if text else ""))
+        name = names.get(operator.Op(), str(operator.Op()))
+        tensor = operator.Outputs(0).decode() if operator.OutputsLength() else ""
+        found.append(Listed(name, text.decode() if text else "", tensor))
     return found

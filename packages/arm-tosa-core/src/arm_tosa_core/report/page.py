@@ -1,0 +1,74 @@
+"""Writing a report as one HTML page, which holds all that it needs."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from ..support.atomic_files import require_writable, write_atomic
+from ..support.errors import UsageError
+
+_PARTS = resources.files(__package__)
+_SCRIPTS = _PARTS / "scripts"
+_LIBRARIES = ("cytoscape.min.js", "cytoscape-dagre.min.js", "plotly-basic.min.js", "tabulator.min.js")
+#: What would end the element that a script is in, and the same to JavaScript.
+_END, _ESCAPED_END = re.compile("</(?=script)", re.IGNORECASE), r"<\\/"
+_STYLE = "tabulator_simple.min.css"
+
+
+def require_page(path: Path) -> None:
+    """Says early that no page can be written there.
+
+    Raises:
+        UsageError: the suffix is another, the file cannot be written, or this build of the package came without the
+            scripts.
+    """
+    if path.suffix != ".html":
+        raise UsageError(f"{path}: the suffix must be .html")
+    require_writable(path)
+    _require_scripts()
+
+
+def write_page(path: Path, data: dict[str, Any]) -> None:
+    """Writes the page of what ``page_data`` gives, all of it or nothing.
+
+    Raises:
+        UsageError: as ``require_page``.
+    """
+    write_atomic(path, page(data))
+
+
+def has_scripts() -> bool:
+    """Whether this build of the package came with the scripts that draw."""
+    return all((_SCRIPTS / name).is_file() for name in (*_LIBRARIES, _STYLE))
+
+
+def _require_scripts() -> None:
+    if not has_scripts():
+        raise UsageError(
+            "this build of arm-tosa-core has not the scripts that draw a page, because npm was missing when it was "
+            "built: install npm, then install arm-tosa-core again (in a working tree: python "
+            "packages/arm-tosa-core/hatch_build.py)"
+        )
+
+
+def page(data: dict[str, Any]) -> str:
+    """The page of what ``page_data`` gives.
+
+    Raises:
+        UsageError: this build of the package came without the scripts.
+    """
+    _require_scripts()
+    scripts = [(_SCRIPTS / name).read_text(encoding="utf-8") for name in _LIBRARIES]
+    return Template((_PARTS / "page.html").read_text(encoding="utf-8")).substitute(
+        title=html.escape(data["title"]),
+        style=(_SCRIPTS / _STYLE).read_text(encoding="utf-8") + (_PARTS / "page.css").read_text(encoding="utf-8"),
+        libraries="\n".join(f"<script>{_END.sub(_ESCAPED_END, script)}</script>" for script in scripts),
+        data=json.dumps(data, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c"),
+        script=(_PARTS / "page.js").read_text(encoding="utf-8"),
+    )

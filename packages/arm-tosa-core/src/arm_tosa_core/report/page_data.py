@@ -1,0 +1,252 @@
+"""What a page shows, as JSON values: nothing here looks like anything yet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..exir.compiled_delegate import CompiledDelegate, Layer, Live, origin_of
+from ..plugin.timing import OperatorTime, TimeEstimate
+from ..tosa.ir import Tensor
+
+if TYPE_CHECKING:
+    from ..accuracy.compare import Comparison
+    from ..accuracy.search import Search
+    from ..exir.figures import Figures
+    from ..exir.report import Report, Row
+
+#: What runs on the device and comes from no operator of the model.
+OTHERS = "(no operator of the model)"
+_HISTOGRAMS = 12
+
+
+@dataclass(frozen=True)
+class Making:
+    """How what a page shows was made.
+
+    Args:
+        title: of the page.
+        command: that makes it again.
+        versions: of the packages that took part.
+        options: of the target, as its compile spec has them.
+    """
+
+    title: str
+    command: str
+    versions: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DelegateTime:
+    """What a target's timing model says of a delegate, and which tensor has which name in its flatbuffer."""
+
+    estimate: TimeEstimate
+    names: Mapping[str, Tensor]
+
+
+def page_data(
+    making: Making,
+    report: Report | None,
+    figures: Figures | None,
+    times: Sequence[DelegateTime] = (),
+    comparison: Comparison | None = None,
+    found: Search | None = None,
+) -> dict[str, Any]:
+    """What the page shows.
+
+    Args:
+        report, figures: of a compilation; None where the model was not compiled.
+        times: of its delegates, in order, if the target has a timing model.
+        comparison: with the model in float, if it was compared.
+        found: of a search for layers to keep in 16 bits.
+    """
+    return {
+        **asdict(making),
+        "target": report.target if report else "",
+        "figures": figures.to_json() if figures else None,
+        "timing": _timing(times),
+        "operators": _operators(report, times, comparison),
+        "delegates": [_memory(delegate) for delegate in report.compiled] if report else [],
+        "accuracy": _accuracy(comparison) if comparison else None,
+        "search": _search(found) if found else None,
+    }
+
+
+def _timing(times: Sequence[DelegateTime]) -> dict[str, Any] | None:
+    if not times:
+        return None
+    estimates = [time.estimate for time in times]
+    return {
+        "cycles": sum(estimate.cycles for estimate in estimates),
+        "seconds": sum(estimate.seconds for estimate in estimates),
+        "system": estimates[0].system,
+        "compiler": estimates[0].compiler,
+    }
+
+
+def _operators(
+    report: Report | None, times: Sequence[DelegateTime], comparison: Comparison | None
+) -> list[dict[str, Any]]:
+    """A row for each operator of the model, and one for what the device does beside."""
+    errors = {row.name: row for row in comparison.operators} if comparison else {}
+    rows: list[dict[str, Any]] = []
+    if report is not None:
+        costs = _Costs(report.compiled, times)
+        delegated = {row.node for row in report.delegated}
+        for row in sorted([*report.delegated, *report.rejected], key=lambda row: row.position):
+            rows.append({**_place(row, row.node in delegated), **costs.of(row.node)})
+        if rest := costs.rest():
+            rows.append(
+                {"node": OTHERS, "operator": "", "module": "", "source": "", "inputs": [], "cpu": False, **rest}
+            )
+    known = {row["node"]: row for row in rows}
+    for name, error in errors.items():
+        if name not in known:
+            place = {"operator": error.operator, "module": error.module, "source": source_text(error.source)}
+            rows.append(known.setdefault(name, {"node": name, **place, "inputs": [], "cpu": False}))
+        known[name] |= {
+            "sqnr": _number(error.sqnr_db),
+            "own_sqnr": _number(error.own_sqnr_db),
+            "bits": error.bits,
+            "saturated": error.saturated,
+            "least": _number(error.range[0]),
+            "greatest": _number(error.range[1]),
+        }
+    return rows
+
+
+def _place(row: Row, delegated: bool) -> dict[str, Any]:
+    place = {
+        "node": row.node,
+        "operator": row.target,
+        "module": row.module,
+        "source": source_text(row.source),
+        "inputs": list(row.inputs),
+        "cpu": not delegated,
+    }
+    return place if delegated else {**place, "reason": row.reason, "fix": row.fix}
+
+
+class _Costs:
+    """What layers and timing models say, by the operator of the model."""
+
+    def __init__(self, delegates: Sequence[CompiledDelegate], times: Sequence[DelegateTime]) -> None:
+        self._rate = next((d.figures["macs_per_cycle"] for d in delegates if "macs_per_cycle" in d.figures), None)
+        self._layers: dict[str, list[Layer]] = {}
+        self._times: dict[str, list[OperatorTime]] = {}
+        for delegate in delegates:
+            for layer in delegate.layers:
+                self._layers.setdefault(layer.node, []).append(layer)
+        for time in times:
+            for operator in time.estimate.operators:
+                node = origin_of(time.names.get(operator.tensor)).node
+                self._times.setdefault(node, []).append(operator)
+        self._whole = sum(layer.cycles for layers in self._layers.values() for layer in layers)
+
+    def of(self, node: str) -> dict[str, Any]:
+        """The costs of an operator; asked for once."""
+        return _costs(self._layers.pop(node, []), self._times.pop(node, []), self._whole, self._rate)
+
+    def rest(self) -> dict[str, Any]:
+        """Those of what was not asked for; nothing if there is none."""
+        layers = [layer for group in self._layers.values() for layer in group]
+        times = [time for group in self._times.values() for time in group]
+        return _costs(layers, times, self._whole, self._rate)
+
+
+def _costs(layers: Sequence[Layer], times: Sequence[OperatorTime], whole: float, rate: float | None) -> dict[str, Any]:
+    costs: dict[str, Any] = {}
+    if layers:
+        kinds = dict.fromkeys(layer.kind for layer in layers)
+        count = {kind: sum(layer.kind == kind for layer in layers) for kind in kinds}
+        cycles, macs = sum(layer.cycles for layer in layers), sum(layer.macs for layer in layers)
+        costs = {
+            "runs_as": ", ".join(kind if count[kind] == 1 else f"{count[kind]} × {kind}" for kind in kinds),
+            "cycles": cycles,
+            "share": cycles / whole if whole else 0.0,
+            "utilisation": macs / (cycles * rate) if macs and cycles and rate else None,
+            "bytes": sum(layer.bytes for layer in layers),
+        }
+    if times:
+        longest = max(times, key=lambda time: time.cycles)
+        costs |= {"model_cycles": sum(time.cycles for time in times), "bound": longest.bound}
+    return costs
+
+
+def _memory(delegate: CompiledDelegate) -> dict[str, Any]:
+    return {
+        "in_memory": [_tensor(row) for row in delegate.in_memory],
+        "at_peak": [_tensor(row) for row in delegate.at_peak],
+    }
+
+
+def _tensor(row: Live) -> dict[str, Any]:
+    return {**asdict(row), "source": source_text(row.source)}
+
+
+def source_text(source: str) -> str:
+    """A line of the model, its file relative to this folder or to the installed packages where it lies in them."""
+    file, colon, rest = source.partition(":")
+    path = Path(file)
+    if path.is_relative_to(Path.cwd()):
+        path = path.relative_to(Path.cwd())
+    for packages in ("site-packages", "dist-packages"):
+        if packages in path.parts:
+            path = Path(*path.parts[path.parts.index(packages) + 1 :])
+    return f"{path}{colon}{rest}" if source else ""
+
+
+def _accuracy(comparison: Comparison) -> dict[str, Any]:
+    worst = [row for row in comparison.worst() if row.histogram and row.representable][:_HISTOGRAMS]
+    return {
+        "sqnr": _number(comparison.sqnr_db),
+        "equal": comparison.equal,
+        "metric": comparison.metric,
+        "float_metric": comparison.float_metric,
+        "samples": comparison.samples,
+        "outputs": [
+            {"name": output.name, "sqnr": _number(output.sqnr_db), "equal": output.equal}
+            for output in comparison.outputs
+        ],
+        "histograms": [
+            {
+                "node": row.name,
+                "sqnr": _number(row.sqnr_db),
+                "counts": row.histogram,
+                "range": row.histogram_range,
+                "representable": row.representable,
+            }
+            for row in worst
+        ],
+    }
+
+
+def _search(found: Search) -> dict[str, Any]:
+    return {
+        "figure": found.figure,
+        "measure": found.measure,
+        "most": _number(found.bounds.most),
+        "least": _number(found.bounds.least),
+        "points": [
+            {
+                "units": len(point.units),
+                "value": _number(point.value),
+                "cost": point.cost,
+                "pareto": point.pareto,
+                "chosen": point == found.chosen,
+            }
+            for point in found.points
+        ],
+        "groups": [
+            [{"name": unit.name, "source": source_text(unit.source)} for unit in group] for group in found.groups
+        ],
+    }
+
+
+def _number(value: float | None) -> float | str | None:
+    """JSON has no infinity: the page reads these words as numbers."""
+    return value if value is None or math.isfinite(value) else "∞" if value > 0 else "−∞"

@@ -1,0 +1,38 @@
+"""The figures of a compilation: joined over delegates, and nothing made up."""
+
+from __future__ import annotations
+
+import pytest
+
+from arm_tosa_core.exir.compiled_delegate import CompiledDelegate
+from arm_tosa_core.exir.figures import Figures
+from arm_tosa_core.exir.report import Report, Row
+
+ROW = Row("add", "aten.add.Tensor")
+
+
+def figures_of(*delegates: dict[str, float]) -> Figures:
+    compiled = [CompiledDelegate(said) for said in delegates]
+    return Figures.of(Report("acme", len(compiled), [ROW, ROW], [ROW], compiled=compiled), 100, 0.5)
+
+
+def test_delegates_run_one_after_the_other() -> None:
+    found = figures_of(
+        {"cycles": 100, "clock_hz": 1e3, "sram_kib": 2, "flash_kib": 1},
+        {"cycles": 300, "clock_hz": 1e3, "sram_kib": 1, "flash_kib": 3},
+    )
+    assert found == Figures(2, 1, 2, 400, 1e3, 2048, None, 4096, 100, 0.5)
+    assert found.inferences_per_second == pytest.approx(2.5)
+
+
+@pytest.mark.parametrize(
+    "delegates", [(), ({},), ({"cycles": 100}, {})], ids=["no delegate", "nothing said", "not said of all"]
+)
+def test_what_nobody_says_is_not_made_up(delegates: tuple[dict[str, float], ...]) -> None:
+    found = figures_of(*delegates)
+    assert (found.cycles, found.clock_hz, found.sram_bytes, found.inferences_per_second) == (None,) * 4
+
+
+def test_a_graph_has_no_operators_of_a_model() -> None:
+    found = Figures.of_graph(CompiledDelegate({"cycles": 10}), 7, 0.1)
+    assert (found.delegated, found.on_cpu, found.delegates, found.cycles, found.file_bytes) == (None, None, 1, 10, 7)

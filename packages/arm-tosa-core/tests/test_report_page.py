@@ -1,0 +1,209 @@
+"""Reports as pages, opened in Chromium: what they say, that they sort and open, in both themes, without an error."""
+
+from __future__ import annotations
+
+import base64
+import shutil
+from collections.abc import Iterator, Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_kit import MODELS, error, needs_page, ok, page_of
+from rich.console import Console
+
+from arm_tosa_core.accuracy.compare import Comparison, OperatorError, OutputError
+from arm_tosa_core.exir.compiled_delegate import CompiledDelegate, Layer, Live
+from arm_tosa_core.exir.figures import Figures
+from arm_tosa_core.exir.report import Report, Row
+from arm_tosa_core.plugin.timing import OperatorTime, TimeEstimate
+from arm_tosa_core.report import page as page_module
+from arm_tosa_core.report.page import page
+from arm_tosa_core.report.page_data import OTHERS, DelegateTime, Making, page_data
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Origin
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+HERE = str(Path.cwd() / "net.py")
+
+
+class _Links(HTMLParser):
+    """What the elements of a page refer to; the texts of scripts are no elements."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
+        self.found += [value or "" for name, value in attrs if name in ("src", "href", "data")]
+
+
+def _report() -> Report:
+    """Four operators in two modules, one of them on the CPU."""
+    rows = [
+        Row("conv", "aten.conv2d.default", f"{HERE}:3, in forward: a = </script><b>", module="body.0", position=1),
+        Row("relu", "aten.relu.default", f"{HERE}:4, in forward: b", module="body.1", inputs=("conv",), position=2),
+        Row("add", "aten.add.Tensor", f"{HERE}:6, in forward: d", inputs=("relu", "cdist"), position=4),
+    ]
+    left = Row("cdist", "aten.cdist.default", f"{HERE}:5, in forward: c", "no rule", "leave it", "", ("relu",), 3)
+    layers = [
+        Layer("Conv2D", "conv", "aten.conv2d.default", "body.0", "", 600.0, 38400, 5000),
+        Layer("Add", "add", "aten.add.Tensor", "", "", 300.0, 0, 700),
+        Layer("Copy", "", "", "", "", 100.0, 0, 64),
+    ]
+    memory = [Live("t1", 2048, "CONV2D", "", "conv", 0, 3, 0), Live("#9", 1024, "", "", "", 2, 3, 2048)]
+    figures = {"cycles": 1000.0, "clock_hz": 1e6, "sram_kib": 3.0, "flash_kib": 1.0, "macs_per_cycle": 128.0}
+    return Report("acme", 1, rows, [left], compiled=[CompiledDelegate(figures, memory, layers, memory)])
+
+
+def _time() -> DelegateTime:
+    graph = Graph()
+    x = graph.input("x", (1,), DType.INT8)
+    result = graph.append("ADD", [x, x], None, Origin("add", "aten.add.Tensor")).output
+    operators = [OperatorTime("Add", "", 350.0, "Sram", 300.0, "t7"), OperatorTime("rest", "", 10.0)]
+    return DelegateTime(TimeEstimate(360.0, 1e6, "fast memory", operators, (), "Acmec", 300.0), {"t7": result})
+
+
+def _comparison() -> Comparison:
+    def error_of(name: str, sqnr: float) -> OperatorError:
+        reach = (-1.0, 1.0)
+        return OperatorError(name, "aten.x", "body.0", "", 8, 0.1, reach, reach, 0.01, sqnr, 45.0, [1, 5, 1], reach)
+
+    errors = [error_of("conv", 40.0), error_of("add", float("inf")), error_of("part", 12.5)]
+    return Comparison([OutputError("y", 38.0, None), OutputError("z", None, 0.5)], errors, 6)
+
+
+def _data() -> dict[str, Any]:
+    report = _report()
+    making = Making("net </script> for acme", "arm-tosa compile net.py:make", {"torch": "2"}, {"speed": "high"})
+    return page_data(making, report, Figures.of(report, 5000, 1.5), [_time()], _comparison())
+
+
+def test_costs_and_errors_meet_at_the_operator() -> None:
+    rows = {row["node"]: row for row in _data()["operators"]}
+    assert list(rows) == ["conv", "relu", "cdist", "add", OTHERS, "part"]
+    conv, add = rows["conv"], rows["add"]
+    assert (conv["cycles"], conv["share"], conv["utilisation"], conv["bytes"]) == (600.0, 0.6, 0.5, 5000)
+    assert (add["model_cycles"], add["bound"], add["utilisation"], add["sqnr"]) == (350.0, "Sram", None, "∞")
+    assert (rows[OTHERS]["cycles"], rows[OTHERS]["model_cycles"]) == (100.0, 10.0)
+    assert "cycles" not in rows["relu"] and rows["cdist"]["cpu"] and rows["cdist"]["reason"] == "no rule"
+    assert sum(row.get("cycles", 0) for row in rows.values()) == 1000
+    assert conv["source"].startswith("net.py:3, in forward")
+
+
+def test_a_report_in_python() -> None:
+    report = _report()
+    rows = report.to_dataframe().set_index("node")
+    assert list(rows.index) == ["conv", "relu", "cdist", "add"] and list(rows.delegated) == [True, True, False, True]
+    assert rows.cycles["conv"] == 600 and rows.bytes["add"] == 700 and rows.cycles.isna()["relu"]
+    assert "<th>cycles, estimated</th><td>1,000</td>" in report._repr_html_()
+    console = Console(record=True, width=100)
+    console.print(report)
+    assert "aten.cdist.default stays on the CPU" in (text := console.export_text()) and "no rule" in text
+
+
+@needs_page
+def test_a_model_is_compiled_with_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("models.py").write_text(MODELS)
+    ok("compile", "models.py:partial", "--target", "tosa", "-o", "net.pte", "--report", "net.html")
+    data = page_of(Path("net.html"))
+    assert data["command"].startswith("arm-tosa compile models.py:partial --target tosa")
+    assert data["figures"]["cycles"] is None and data["timing"] is None
+    assert [row["node"] for row in data["operators"]] == ["mul", "add", "_cdist_forward"]
+    assert data["operators"][1]["inputs"] == ["mul"]
+    assert {"python", "torch", "executorch", "arm-tosa-core"} <= data["versions"].keys()
+    links = _Links()
+    links.feed(Path("net.html").read_text())
+    assert links.found == []  # nothing comes from elsewhere
+
+
+def test_a_page_that_cannot_be_written_is_refused_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    compile_ = ("compile", "none.py:make", "--target", "tosa", "-o", "net.pte", "--report")
+    assert "the suffix must be .html" in error(*compile_, "net.pdf")
+    assert "there is no folder" in error(*compile_, "none/net.html")
+    monkeypatch.setattr(page_module, "_SCRIPTS", tmp_path)
+    assert "install npm" in error(*compile_, "net.html")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if CHROMIUM is None or DRIVER is None:
+        pytest.skip("chromium and chromium-driver are not installed")
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,900"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
+
+
+def _text(browser: Any, selector: str) -> list[str]:
+    script = "return [...document.querySelectorAll(arguments[0])].map(node => node.innerText)"
+    found: list[str] = browser.execute_script(script, selector)
+    return found
+
+
+def _column(browser: Any, name: str) -> Sequence[Any]:
+    """A column of the table of operators, as its rows are shown."""
+    script = "return table.getRows('active').map(row => row.getData()[arguments[0]])"
+    found: list[Any] = browser.execute_script(script, name)
+    return found
+
+
+def _boxes(browser: Any) -> set[str]:
+    return set(browser.execute_script("return network.nodes().map(node => node.id())"))
+
+
+@needs_page
+def test_the_page_in_a_browser(browser: Any, tmp_path: Path) -> None:
+    """One page does for all: to open it takes longer than to look at it."""
+    (tmp_path / "page.html").write_text(page(_data()), encoding="utf-8")
+    pictures = []
+    for theme in ("light", "dark"):
+        feature = {"name": "prefers-color-scheme", "value": theme}
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+        browser.get((tmp_path / "page.html").as_uri())
+        assert browser.execute_script("return document.documentElement.dataset.drawn") == "yes"
+        pictures.append(base64.b64decode(browser.get_screenshot_as_base64()))
+        (tmp_path / f"{theme}.png").write_bytes(pictures[-1])
+    assert browser.get_log("browser") == []
+    background = "return getComputedStyle(document.body).backgroundColor"
+    assert pictures[0] != pictures[1] and browser.execute_script(background) == "rgb(20, 24, 29)"
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 1280
+
+    assert _text(browser, "h1") == ["net </script> for acme"]
+    cards = dict(zip(_text(browser, ".cards dt"), _text(browser, ".cards dd"), strict=True))
+    assert cards["operators on the CPU"].startswith("1") and cards["inferences per second"].startswith("1,000.0")
+    assert cards["cycles"] == "1,000\nan estimate of the target's compiler"
+    assert "no rule" in _text(browser, "#cpu")[0] and "net.py:5" in _text(browser, "#cpu")[0]
+    assert "#9" in _text(browser, "#memory-0")[0] and "arm-tosa compile net.py:make" in _text(browser, "#making")[0]
+
+    # Sorted by cycles at first; by another column with a click, or the Enter key on its head; filtered.
+    assert _column(browser, "node")[:3] == ["conv", "add", OTHERS]
+    head = browser.find_element("css selector", '.tabulator-col[tabulator-field="cycles"]')
+    head.click()
+    assert [value for value in _column(browser, "cycles") if value is not None] == [100, 300, 600]
+    head.send_keys("\ue007")
+    assert [value for value in _column(browser, "cycles") if value is not None] == [600, 300, 100]
+    browser.execute_script("table.setSort('sqnr', 'desc')")
+    assert [value for value in _column(browser, "sqnr") if value is not None] == ["∞", 40, 12.5]
+    browser.execute_script("table.setHeaderFilterValue('operator', 'conv')")
+    assert _column(browser, "node") == ["conv"]
+
+    # The network: all modules are open as it is small; a closed one is one box.
+    assert _boxes(browser) == {"f:body", "f:body.0", "f:body.1", "o:conv", "o:relu", "o:cdist", "o:add"}
+    browser.execute_script("network.getElementById('f:body').emit('tap')")
+    assert _boxes(browser) == {"m:body", "o:cdist", "o:add"}
+    graph = browser.find_element("css selector", "#graph")
+    assert "body: 2 operators" in _text(browser, "#selected")[0] and "600 cycles" in _text(browser, "#selected")[0]
+    graph.send_keys("\ue007")
+    assert _boxes(browser) == {"f:body", "m:body.0", "m:body.1", "o:cdist", "o:add"}
+    graph.send_keys("n")
+    assert "relu: aten.relu.default" in _text(browser, "#selected")[0]
+    assert browser.get_log("browser") == []
