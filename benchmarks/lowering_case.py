@@ -88,7 +88,7 @@ def _steps(side: Side, name: str, registry: str, target: str, cpu_limit: int) ->
         "rescale": counts["RESCALE"],
         "histogram": dict(counts),
     }
-    yield _left_outside(edge.exported_program().graph)
+    yield left_outside(edge.exported_program().graph)
     if target in ETHOS_U:
         yield vela(graphs, target)
     yield {"pte_bytes": len(edge.to_executorch().buffer)}
@@ -105,7 +105,8 @@ def _sqnr(module: torch.nn.Module, quantized: torch.nn.Module, inputs: Any) -> f
     return 10 * math.log10(signal / noise)
 
 
-def _left_outside(graph: torch.fx.Graph) -> dict[str, Any]:
+def left_outside(graph: torch.fx.Graph) -> dict[str, Any]:
+    """Delegates, and the operators outside of them by name."""
     delegates, left = 0, Counter[str]()
     for node in graph.nodes:
         name = getattr(node.target, "__name__", str(node.target))
