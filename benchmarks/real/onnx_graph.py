@@ -63,15 +63,15 @@ class OnnxGraph(torch.nn.Module):
             attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
             for name in node.input:
                 if name and name not in data:
-                    self._keep(name, constants[name])
+                    self._keep(name, constants[name], node.op_type)
             step = (OPERATORS[node.op_type], attributes, list(node.input), names)
             self._steps.append(step)
             self._take(step, data)
 
-    def _keep(self, name: str, value: np.ndarray) -> None:
+    def _keep(self, name: str, value: np.ndarray, operator: str) -> None:
         if value.ndim == 0:
             self._numbers[name] = value.item()
-        elif value.dtype.kind == "f":
+        elif value.dtype.kind == "f" and operator != "Resize":
             if _key(name) not in self._parameters:
                 self.register_parameter(
                     _key(name), torch.nn.Parameter(torch.from_numpy(value.astype(np.float32)), False)
@@ -158,12 +158,16 @@ def _normalized(a: dict[str, Any], x: Any, scale: Any, bias: Any, mean: Any, var
 
 def _resize(a: dict[str, Any], x: torch.Tensor, roi: Any, scales: Any = None, sizes: Any = None) -> Any:
     size = (
-        sizes[2:]
-        if sizes is not None
-        else [round(n * s) for n, s in zip(x.shape[2:], scales.tolist()[2:], strict=True)]
+        sizes[2:] if sizes is not None else [round(n * float(s)) for n, s in zip(x.shape[2:], scales[2:], strict=True)]
     )
     mode = {"nearest": "nearest", "linear": "bilinear"}[a.get("mode", b"nearest").decode()]
     return functional.interpolate(x, [int(n) for n in size], mode=mode)
+
+
+def _max(a: dict[str, Any], x: Any, y: Any) -> Any:
+    if isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor):
+        return torch.maximum(x, y)
+    return x.clamp(min=y) if isinstance(x, torch.Tensor) else y.clamp(min=x)
 
 
 def _reshape(a: dict[str, Any], x: torch.Tensor, shape: np.ndarray) -> Any:
@@ -247,7 +251,7 @@ OPERATORS: dict[str, Operator] = {
     "LeakyRelu": lambda a, x: functional.leaky_relu(x, a.get("alpha", 0.01)),
     "Log": lambda a, x: x.log(),
     "MatMul": lambda a, x, y: x @ y,
-    "Max": lambda a, x, y: torch.maximum(x, y) if isinstance(y, torch.Tensor) else x.clamp(min=y),
+    "Max": _max,
     "MaxPool": _max_pool,
     "Mul": lambda a, x, y: x * y,
     "Neg": lambda a, x: -x,
