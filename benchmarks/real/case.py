@@ -97,7 +97,8 @@ class _Case:
             if _equal(outputs, probe):
                 return figures
         made = run(self.network, quantized)
-        figures = {"sqnr_db": decibels(self.exact, made), **self.network.metric(self.exact, made)}
+        by_output = decibels(self.exact, made)
+        figures = {"sqnr_db": by_output, "worst_db": min(by_output), **self.network.metric(self.exact, made)}
         self.known.append((probe, figures))
         return figures
 
