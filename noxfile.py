@@ -533,6 +533,20 @@ def bench(session: nox.Session) -> None:
     Environment(session, "bench", ["matplotlib"], [], torch=False).python("-m", "benchmarks.page")
 
 
+@nox.session(name="bench-real")
+def bench_real(session: nox.Session) -> None:
+    """Trained networks on real data beside executorch.backends.arm, for docs/trained-networks.md; two hours.
+
+    Their packages are fetched into an environment of their own, without what they require. Arguments after -- go to
+    benchmarks.real, such as ``--networks silero_vad``.
+    """
+    env, needs = _shared(session), ROOT / "benchmarks" / "real" / "requirements.txt"
+    packages = Environment(session, "bench-real", ["--no-deps", "-r", needs], [needs], torch=False)
+    (site,) = packages.home.glob("lib/python*/site-packages")
+    env.python("-m", "benchmarks.real", *session.posargs, PYTHONPATH=str(site))
+    Environment(session, "bench", ["matplotlib"], [], torch=False).python("-m", "benchmarks.page")
+
+
 @nox.session(name="rival-suite")
 def rival_suite(session: nox.Session) -> None:
     """The operator tests in the wheel of executorch.backends.arm, on this compiler; hours: see --shard K/N."""

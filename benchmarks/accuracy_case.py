@@ -39,7 +39,7 @@ def _measure(side_name: str, module: torch.nn.Module, inputs: Inputs) -> dict[st
     inputs_seen = inputs(_CALIBRATION_SEED)
     program = torch.export.export(module, inputs_seen)
     start = cpu_seconds(children=True)
-    quantized = side.quantize(program, quantizer, inputs_seen)
+    quantized = side.quantize(program, quantizer, [inputs_seen])
     seconds = cpu_seconds(children=True) - start
     figures = {name: _sqnr(module, quantized, map(inputs, seeds)) for name, seeds in _TEST_SEEDS.items()}
     return {"quantize_s": seconds, **figures}

@@ -1,4 +1,4 @@
-"""Makes the tables and charts of ``docs/benchmarks.md`` from the measurements in ``benchmarks/results``.
+"""Makes the tables and charts of ``docs/benchmarks.md`` and ``docs/trained-networks.md`` from measurements.
 
     python -m benchmarks.page             # writes them; charts need matplotlib (nox -s bench has it)
     python -m benchmarks.page --check     # writes nothing; exit status 1 and a list if any is stale
@@ -13,12 +13,14 @@ import sys
 from pathlib import Path
 
 from benchmarks.charts import CHARTS, draw, is_current
-from benchmarks.documents import with_block, write
+from benchmarks.documents import update_block, with_block, write
 from benchmarks.figures import Figures
+from benchmarks.real_tables import BLOCKS as REAL
 from benchmarks.results import RESULTS, ROOT, read
 from benchmarks.tables import BLOCKS
 
 DOCUMENT = ROOT / "docs" / "benchmarks.md"
+TRAINED = ROOT / "docs" / "trained-networks.md"
 IMAGES = ROOT / "docs" / "images" / "benchmarks"
 
 
@@ -27,6 +29,12 @@ def stale(results: Path = RESULTS, document: Path = DOCUMENT, images: Path = IMA
     figures, text = Figures(read(results)), document.read_text(encoding="utf-8")
     old = [
         f"{document.name}: {name}" for name, block in BLOCKS.items() if with_block(text, name, block(figures)) != text
+    ]
+    trained = TRAINED.read_text(encoding="utf-8")
+    old += [
+        f"{TRAINED.name}: {name}"
+        for name, block in REAL.items()
+        if with_block(trained, name, block(figures)) != trained
     ]
     for name, chart in CHARTS.items():
         file = images / f"{name}.svg"
@@ -41,6 +49,8 @@ def make(results: Path = RESULTS, document: Path = DOCUMENT, images: Path = IMAG
     for name, block in BLOCKS.items():
         text = with_block(text, name, block(figures))
     write(document, text)
+    for name, block in REAL.items():
+        update_block(TRAINED, name, block(figures))
     images.mkdir(parents=True, exist_ok=True)
     for name, chart in CHARTS.items():
         file = images / f"{name}.svg"

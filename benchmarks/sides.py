@@ -7,6 +7,7 @@ class name.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -22,8 +23,8 @@ class Side(ABC):
     def compile_spec(self, target: str) -> Any: ...
 
     @abstractmethod
-    def quantizer(self, target: str, spec: Any) -> Any:
-        """A PT2E quantizer, int8 with weights per channel."""
+    def quantizer(self, target: str, spec: Any, scheme: str = "int8") -> Any:
+        """A PT2E quantizer, weights in int8 per channel, activations in int8, or in int16 with the scheme ``a16w8``."""
 
     @abstractmethod
     def partitioner(self, target: str, spec: Any) -> Any: ...
@@ -36,13 +37,25 @@ class Side(ABC):
         """What ``prepare_pt2e`` takes."""
         return program.module()
 
-    def quantize(self, program: torch.export.ExportedProgram, quantizer: Any, inputs: tuple[Any, ...]) -> Any:
-        """The quantized model, calibrated with one batch: as well as this implementation does by default."""
+    def quantize(
+        self,
+        program: torch.export.ExportedProgram,
+        quantizer: Any,
+        samples: Sequence[tuple[Any, ...]],
+        states: Mapping[str, int] | None = None,
+    ) -> Any:
+        """The quantized model, calibrated with samples: as well as this implementation does by default.
+
+        Args:
+            states: inputs that are outputs of the call before, with their indices; samples then are a sequence, and
+                have the states with which the float model is rolled along it.
+        """
         from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
         prepared = prepare_pt2e(self.module(program), quantizer)
         with torch.no_grad():
-            prepared(*inputs)
+            for sample in samples:
+                prepared(*sample)
         return convert_pt2e(prepared)
 
     def stopwatch_exclusions(self) -> list[tuple[Any, str]]:
@@ -64,14 +77,14 @@ class Ours(Side):
 
         return TosaCompileSpec("TOSA-1.0+INT")
 
-    def quantizer(self, target: str, spec: Any) -> Any:
-        from arm_tosa_core import TOSAQuantizer, get_symmetric_quantization_config
+    def quantizer(self, target: str, spec: Any, scheme: str = "int8") -> Any:
+        import arm_tosa_core
 
         if target in ETHOS_U:
             from arm_ethosu import EthosUQuantizer as Quantizer
         else:
-            Quantizer = TOSAQuantizer
-        return Quantizer(spec).set_global(get_symmetric_quantization_config(is_per_channel=True))
+            Quantizer = arm_tosa_core.TOSAQuantizer
+        return Quantizer(spec).set_global(_configuration(arm_tosa_core, scheme))
 
     def partitioner(self, target: str, spec: Any) -> Any:
         if target in ETHOS_U:
@@ -91,10 +104,16 @@ class Ours(Side):
             from arm_tosa_core import TOSABackend as Backend
         return Backend
 
-    def quantize(self, program: torch.export.ExportedProgram, quantizer: Any, inputs: tuple[Any, ...]) -> Any:
+    def quantize(
+        self,
+        program: torch.export.ExportedProgram,
+        quantizer: Any,
+        samples: Sequence[tuple[Any, ...]],
+        states: Mapping[str, int] | None = None,
+    ) -> Any:
         from arm_tosa_core import quantize_program
 
-        return quantize_program(program, quantizer, [(inputs, {})]).converted
+        return quantize_program(program, quantizer, [(sample, {}) for sample in samples], states=states).converted
 
 
 class Rival(Side):
@@ -113,11 +132,11 @@ class Rival(Side):
 
         return TosaCompileSpec("TOSA-1.0+INT")
 
-    def quantizer(self, target: str, spec: Any) -> Any:
+    def quantizer(self, target: str, spec: Any, scheme: str = "int8") -> Any:
         from executorch.backends.arm import quantizer as theirs
 
         quantizer = (theirs.EthosUQuantizer if target in ETHOS_U else theirs.TOSAQuantizer)(spec)
-        quantizer.set_global(theirs.get_symmetric_quantization_config(is_per_channel=True))
+        quantizer.set_global(_configuration(theirs, scheme))
         return quantizer
 
     def partitioner(self, target: str, spec: Any) -> Any:
@@ -145,6 +164,14 @@ class Rival(Side):
         from executorch.backends.arm.ethosu import backend
 
         return [(backend, "vela_compile")]
+
+
+def _configuration(package: Any, scheme: str) -> Any:
+    make = {
+        "int8": package.get_symmetric_quantization_config,
+        "a16w8": package.get_symmetric_a16w8_quantization_config,
+    }[scheme]
+    return make(is_per_channel=True)
 
 
 SIDES = {"ours": Ours, "rival": Rival}

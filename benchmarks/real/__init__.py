@@ -1,0 +1,1 @@
+"""Trained networks on real data: their accuracy and cycles beside the rival's, for ``docs/trained-networks.md``."""

@@ -1,0 +1,1 @@
+"""One file for each network: where it comes from, its data, and what it decides."""

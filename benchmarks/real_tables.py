@@ -1,0 +1,68 @@
+"""The table of ``docs/trained-networks.md``, from measurements."""
+
+from __future__ import annotations
+
+from benchmarks.figures import Figure, Figures
+
+_TARGETS = {"ethos-u55-128": "U55-128", "ethos-u85-256": "U85-256"}
+#: Heads of columns, sides and schemes.
+_COLUMNS = (("rival int8", "rival", "int8"), ("int8", "ours", "int8"), ("a16w8", "ours", "a16w8"))
+
+
+def accuracy(figures: Figures) -> str:
+    """Decisions that are float's, and SQNR of the worst output, a line per network."""
+    heads = ["network", "decisions"]
+    heads += [f"{what}, {label}" for what in ("as in float, %", "worst output, dB") for label, _, _ in _COLUMNS]
+    lines = []
+    for name in _networks(figures):
+        base = {"network": name, "target": "ethos-u55-128"}
+        count = figures.figure("real", {**base, "scheme": "int8"}, "ours", "decisions")
+        cells = [name, _shown(count, 0)]
+        for metric, decimals in (("agree", 2), ("worst_db", 1)):
+            for _, side, scheme in _COLUMNS:
+                cells.append(_shown(figures.figure("real", {**base, "scheme": scheme}, side, metric), decimals))
+        lines.append(cells)
+    return _table(heads, lines)
+
+
+def cycles(figures: Figures) -> str:
+    """Vela's million cycles and KiB of SRAM, a line per network and device."""
+    heads = ["network", "device"]
+    heads += [f"{what}, {label}" for what in ("M cycles", "SRAM, KiB") for label, _, _ in _COLUMNS]
+    heads.append("left on the CPU, rival / int8 / a16w8")
+    lines = []
+    for name in _networks(figures):
+        for target, device in _TARGETS.items():
+            cells = [name, device]
+            for metric, decimals, divisor in (("cycles", 3, 1e6), ("sram_kib", 0, 1.0)):
+                for _, side, scheme in _COLUMNS:
+                    case = {"network": name, "target": target, "scheme": scheme}
+                    failed = figures.error("real", case, side)
+                    found = figures.figure("real", case, side, metric)
+                    cells.append("fails" if failed else _shown(found, decimals, divisor))
+            cells.append(
+                " / ".join(
+                    _shown(
+                        figures.figure("real", {"network": name, "target": target, "scheme": scheme}, side, "left"), 0
+                    )
+                    for _, side, scheme in _COLUMNS
+                )
+            )
+            lines.append(cells)
+    return _table(heads, lines)
+
+
+def _networks(figures: Figures) -> list[str]:
+    return sorted({case["network"] for case in figures.cases("real")})
+
+
+def _shown(figure: Figure | None, decimals: int, divisor: float = 1.0) -> str:
+    return "–" if figure is None else f"{figure.value / divisor:.{decimals}f}"
+
+
+def _table(heads: list[str], lines: list[list[str]]) -> str:
+    rows = [heads, ["---", *["---:"] * (len(heads) - 1)], *lines]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+BLOCKS = {"real-accuracy": accuracy, "real-cycles": cycles}
