@@ -12,8 +12,9 @@ constexpr const char* kHeader = "kernel facts 1";
 
 }  // namespace
 
-std::string label_of(const char* kernel, bool dot, const char* floats) {
-    return std::string(kernel) + (dot ? "+dot" : "") + (*floats != '\0' ? "." : "") + floats;
+std::string label_of(const char* kernel, bool dot, const char* tested_type) {
+    return std::string(kernel) + (dot ? "+dot" : "") + (*tested_type != '\0' ? "." : "") +
+           tested_type;
 }
 
 KernelFacts::KernelFacts(CacheFile file) : file_(std::move(file)) {
@@ -48,14 +49,14 @@ void KernelFacts::read(const std::string& text) {
     }
 }
 
-std::string KernelFacts::id_of(const char* kernel, bool dot, const char* floats) const {
+std::string KernelFacts::id_of(const char* kernel, bool dot, const char* tested_type) const {
     const KernelCode& code = find_kernel(kernel, dot);
     const auto [sum, fresh] = sums_.try_emplace(code.words, 0);
     if (fresh) {
         const char* const bytes = reinterpret_cast<const char*>(code.words);
         sum->second = checksum(bytes, code.count * sizeof(uint32_t));
     }
-    return label_of(kernel, dot, floats) + "/" + std::to_string(sum->second);
+    return label_of(kernel, dot, tested_type) + "/" + std::to_string(sum->second);
 }
 
 KernelFacts::Choice KernelFacts::choice(const char* kernel, const std::string& key) const {
@@ -68,14 +69,14 @@ void KernelFacts::set_choice(const char* kernel, const std::string& key, const C
     changed_ = true;
 }
 
-KernelFacts::Test KernelFacts::test(const char* kernel, bool dot, const char* floats) const {
-    const auto found = tests_.find(id_of(kernel, dot, floats));
+KernelFacts::Test KernelFacts::test(const char* kernel, bool dot, const char* tested_type) const {
+    const auto found = tests_.find(id_of(kernel, dot, tested_type));
     if (found == tests_.end()) return Test::kUnknown;
     return found->second ? Test::kPassed : Test::kFailed;
 }
 
-void KernelFacts::set_test(const char* kernel, bool dot, const char* floats, bool passed) {
-    tests_[id_of(kernel, dot, floats)] = passed;
+void KernelFacts::set_test(const char* kernel, bool dot, const char* tested_type, bool passed) {
+    tests_[id_of(kernel, dot, tested_type)] = passed;
     changed_ = true;
 }
 

@@ -10,7 +10,7 @@
 namespace arm_runtime::vgf {
 
 /// "gemm", "gemm+dot", "gemm.fp32": what of a kernel is tested.
-std::string label_of(const char* kernel, bool dot, const char* floats);
+std::string label_of(const char* kernel, bool dot, const char* tested_type);
 
 class KernelFacts {
   public:
@@ -25,9 +25,9 @@ class KernelFacts {
     void set_choice(const char* kernel, const std::string& key, const Choice& choice);
 
     enum class Test { kUnknown, kPassed, kFailed };
-    /// `floats`: the type that it was tested for (see Dispatch::floats), "": integers.
-    Test test(const char* kernel, bool dot, const char* floats = "") const;
-    void set_test(const char* kernel, bool dot, const char* floats, bool passed);
+    /// `tested_type`: the type that it was tested for (see Dispatch::tested_type).
+    Test test(const char* kernel, bool dot, const char* tested_type = "") const;
+    void set_test(const char* kernel, bool dot, const char* tested_type, bool passed);
 
     /// "", or of kernels that failed their tests, a part of a sentence for a log.
     std::string note() const;
@@ -38,7 +38,7 @@ class KernelFacts {
   private:
     void read(const std::string& text);
     /// The kernel's name and what its code is: a fact is of the code that it was found with.
-    std::string id_of(const char* kernel, bool dot, const char* floats = "") const;
+    std::string id_of(const char* kernel, bool dot, const char* tested_type = "") const;
     std::string id_of(const char* kernel, const std::string& key) const {
         return id_of(kernel, false) + "/" + key;
     }

@@ -52,8 +52,9 @@ bool is_right(const uint8_t* got, const Bytes& wanted, ElementType type) {
 
 }  // namespace
 
-bool computes(Device& device, const char* kernel, const char* floats, const DeviceTraits& traits) {
-    const TestGraph test = test_graph(kernel, floats);
+bool computes(Device& device, const char* kernel, const char* tested_type,
+              const DeviceTraits& traits) {
+    const TestGraph test = test_graph(kernel, tested_type);
     const Program program = program_of(test);
     const auto engine = make_compute_engine(device, program, traits, &test.graph);
     for (size_t i = 0; i < test.inputs.size(); ++i) {
@@ -73,14 +74,15 @@ bool test_kernels(Device& device, const DeviceTraits& traits, const Engine& engi
     std::set<std::tuple<std::string, bool, std::string>> kernels;
     for (const Dispatch* dispatch : engine.dispatches()) {
         if (dispatch->segment != kNoSegment) continue;  // a shader of the program's own
-        kernels.insert({dispatch->kernel, false, dispatch->floats});  // a search may turn to it
+        // Without dot products in any case: a search may turn to it.
+        kernels.insert({dispatch->kernel, false, dispatch->tested_type});
         if (dispatch->dot) kernels.insert({dispatch->kernel, true, ""});
     }
     bool dot = true;
     KernelFacts& facts = device.facts();
-    for (const auto& [kernel, has_dot, floats] : kernels) {
+    for (const auto& [kernel, has_dot, tested_type] : kernels) {
         const char* const name = kernel.c_str();
-        const char* const type = floats.c_str();
+        const char* const type = tested_type.c_str();
         const std::string label = label_of(name, has_dot, type);
         if (facts.test(name, has_dot, type) == KernelFacts::Test::kUnknown) {
             DeviceTraits tested = traits;

@@ -6,8 +6,9 @@
 namespace arm_runtime::vgf {
 
 /// Whether a kernel, planned for these traits, gives the known results of its graph.
-/// `floats`: see Dispatch.
-bool computes(Device& device, const char* kernel, const char* floats, const DeviceTraits& traits);
+/// `tested_type`: see Dispatch.
+bool computes(Device& device, const char* kernel, const char* tested_type,
+              const DeviceTraits& traits);
 
 /// Runs a small graph with each of the engine's kernels that no load tested on this device and
 /// driver, and notes in the device's facts which are right. False: one is wrong with integer dot

@@ -189,7 +189,7 @@ TestGraph gemm() { return test_gemm(kI8); }
 struct Row {
     const char* kernel = "";
     TestGraph (*make)() = nullptr;
-    TestGraph (*make_floats)(ElementType type) = nullptr;
+    TestGraph (*make_of_type)(ElementType type) = nullptr;
 };
 
 constexpr Row kRows[] = {
@@ -210,16 +210,17 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-TestGraph test_graph(const std::string& kernel, const std::string& floats) {
+TestGraph test_graph(const std::string& kernel, const std::string& tested_type) {
     for (const Row& row : kRows) {
         if (kernel != row.kernel) continue;
-        if (floats.empty()) return row.make();
+        if (tested_type.empty()) return row.make();
         for (const ElementType type : {ElementType::kInt16, ElementType::kFloat32,
                                        ElementType::kFloat16, ElementType::kBFloat16}) {
-            if (row.make_floats != nullptr && floats == name_of(type)) return row.make_floats(type);
+            if (row.make_of_type != nullptr && tested_type == name_of(type))
+                return row.make_of_type(type);
         }
     }
-    throw Error("the kernel '" + kernel + "'" + (floats.empty() ? "" : " of " + floats) +
+    throw Error("the kernel '" + kernel + "'" + (tested_type.empty() ? "" : " of " + tested_type) +
                 " has no self-test");
 }
 

@@ -1,5 +1,5 @@
-// Small graphs whose results are known: one for each kernel, and for floats where the kernel has
-// other code for them.
+// Small graphs whose results are known: one for each kernel, and for each type for which the
+// kernel has other code.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct TestGraph {
     std::vector<Bytes> outputs;  ///< integers: exact; floats: within 0.001
 };
 
-/// The graph of that kernel, for that type (see Dispatch::floats). Throws Error: it has none.
-TestGraph test_graph(const std::string& kernel, const std::string& floats);
+/// The graph of that kernel, for that type (see Dispatch::tested_type). Throws Error: it has none.
+TestGraph test_graph(const std::string& kernel, const std::string& tested_type);
 
 }  // namespace arm_runtime::vgf

@@ -1,6 +1,6 @@
 // vgf_self_test KERNEL...: runs the self-tests of each kernel and prints whether they are right,
-// without integer dot products and, if the device has them, with. "gemm.fp32" is that of a type of
-// floats.
+// without integer dot products and, if the device has them, with. "gemm.fp32" is that of another
+// type than int8.
 #include "vgf/self_test.hpp"
 
 #include <algorithm>
@@ -20,11 +20,11 @@ int main(int count, char** kernels) {
             const std::string given = kernels[i];
             const size_t dot_at = std::min(given.find('.'), given.size());
             const std::string kernel = given.substr(0, dot_at);
-            const std::string floats = dot_at < given.size() ? given.substr(dot_at + 1) : "";
+            const std::string tested_type = dot_at < given.size() ? given.substr(dot_at + 1) : "";
             for (const bool dot : {false, true}) {
-                if (dot && (!device.has_dot() || !floats.empty())) continue;
+                if (dot && (!device.has_dot() || !tested_type.empty())) continue;
                 traits.dot = dot;
-                const bool right = computes(device, kernel.c_str(), floats.c_str(), traits);
+                const bool right = computes(device, kernel.c_str(), tested_type.c_str(), traits);
                 std::printf("%s %s\n", kernels[i], right ? "right" : "wrong");
             }
         }

@@ -15,7 +15,7 @@ import pytest
 from test_compute import network
 
 KERNELS = sorted(path.stem for path in (Path(__file__).parents[2] / "src" / "vgf" / "kernels").glob("*.comp"))
-OF_FLOATS = ("convolution", "depthwise", "gemm")
+OF_TYPES = ("convolution", "depthwise", "gemm")
 MOST_VARIANTS = 10  # of plan/candidates.cpp
 
 
@@ -107,7 +107,7 @@ def choices(play: Player) -> list[tuple[str, str]]:
 
 def test_every_kernel_passes_its_self_test(vgf: Any, cmake_build: Callable[..., Path]) -> None:
     program = cmake_build("host", "vgf_self_test") / "tests" / "vgf" / "vgf_self_test"
-    tests = [*KERNELS, *(f"{kernel}.{floats}" for kernel in OF_FLOATS for floats in ("fp32", "fp16", "bf16"))]
+    tests = [*KERNELS, *(f"{kernel}.{kind}" for kernel in OF_TYPES for kind in ("i16", "fp32", "fp16", "bf16"))]
     done = subprocess.run([str(program), *tests], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     results = {tuple(line.split()) for line in done.stdout.splitlines()}

@@ -224,7 +224,9 @@ bool is_float(ElementType type) {
            type == ElementType::kFloat32;
 }
 
-const char* floats_of(ElementType type) { return is_float(type) ? name_of(type) : ""; }
+const char* tested_type_of(ElementType type) {
+    return is_float(type) || type == ElementType::kInt16 ? name_of(type) : "";
+}
 
 uint32_t type_code(ElementType type) {
     switch (type) {

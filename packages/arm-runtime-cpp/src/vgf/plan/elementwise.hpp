@@ -20,8 +20,8 @@ std::vector<size_t> value_operands(const Operator& op);
 uint32_t nan_mode(const Graph& graph, const Operator& op, size_t operand);
 
 bool is_float(ElementType type);
-/// See Dispatch::floats.
-const char* floats_of(ElementType type);
+/// See Dispatch::tested_type.
+const char* tested_type_of(ElementType type);
 /// TYPE_... of kernels/steps.h.
 uint32_t type_code(ElementType type);
 

@@ -47,7 +47,7 @@ struct Dispatch {
     uint32_t part = 0;        ///< the segment that it is of, graph or shader
     const char* kernel = "";  ///< the name of a file of kernels/
     bool dot = false;         ///< it has integer dot products
-    const char* floats = "";  ///< "fp32", ...: what is tested of the kernel; "": integers
+    const char* tested_type = "";  ///< of its self-test: "fp32", "i16", ...; "": int8
     std::shared_ptr<const std::vector<uint32_t>>
         spirv;  ///< the kernel with this dispatch's program in it; equal ones are one
     std::vector<std::pair<uint32_t, uint32_t>> specialization;  ///< constant_id and value

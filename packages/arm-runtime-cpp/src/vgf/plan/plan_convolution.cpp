@@ -62,7 +62,7 @@ void plan_convolution(Planner& planner) {
     const Tensor& x = planner.operand(input);
     const Tensor& w = planner.operand(input + 1);
     Group& group = planner.begin("convolution");
-    group.floats = floats_of(x.type);
+    group.tested_type = tested_type_of(x.type);
     const Kind kind = transposed                          ? kTransposed
                       : op.opcode == TOSADEPTHWISE_CONV2D ? kDepthwise
                                                           : kConvolution;
@@ -111,7 +111,7 @@ void plan_matmul(Planner& planner) {
     const Tensor& b = planner.operand(1);
     const Tensor& result = planner.result();
     Group& group = planner.begin("convolution");
-    group.floats = floats_of(a.type);
+    group.tested_type = tested_type_of(a.type);
     group.specialization = {{kKindId, kMatmul},
                             {kInputTypeId, type_code(a.type)},
                             {kWeightTypeId, type_code(b.type)},

@@ -207,7 +207,7 @@ bool plan_gemm(Planner& planner) {
     Group& group = planner.begin("gemm");  // from here on, no tensor is added
     const Graph& graph = planner.graph();
     const Tensor& x = graph.tensors[input];
-    group.floats = wide ? name_of(type) : floats_of(type);
+    group.tested_type = tested_type_of(type);
     const Tensor& given_weights = planner.operand(6);
     const Tensor w = with_channels(wide ? widened(given_weights) : given_weights, channels);
     const Tensor& y = planner.result();
@@ -264,7 +264,7 @@ bool plan_matmul_gemm(Planner& planner) {
     const uint32_t vector = ragged ? 2 : vector_of(k * element);
     const int64_t steps = (k * element + int64_t{4} * vector - 1) / (int64_t{4} * vector);
     Group& group = planner.begin("gemm");
-    group.floats = floats_of(a.type);
+    group.tested_type = tested_type_of(a.type);
     group.specialization = {
         {kTypeId, type_code(a.type)},  {kVectorId, vector}, {kPointwiseId, 1}, {kBRowsId, 1},
         {kRaggedId, ragged ? 1U : 0U}, {kHasBiasId, 0}};
@@ -300,7 +300,7 @@ bool plan_depthwise(Planner& planner) {
     if (!is_float(x.type) && graph.integer(op, 9) != 0) return false;
 
     Group& group = planner.begin("depthwise");
-    group.floats = x.type == ElementType::kInt16 ? name_of(x.type) : floats_of(x.type);
+    group.tested_type = tested_type_of(x.type);
     group.specialization = {{kTypeId, type_code(x.type)},
                             {21, static_cast<uint32_t>(w.shape[0])},
                             {22, static_cast<uint32_t>(w.shape[1])}};

@@ -42,7 +42,7 @@ struct Group {
     bool has_program = true;
     bool apart = false;  ///< writes other words of its tensor than the groups before it
     bool dot = false;
-    const char* floats = "";  ///< see Dispatch
+    const char* tested_type = "";  ///< see Dispatch
     Variants variants;
     int64_t elements = 0;             ///< that its program runs on
     int64_t row = 0;                  ///< of kernels/row.comp: elements of a row

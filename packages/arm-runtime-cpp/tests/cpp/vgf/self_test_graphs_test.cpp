@@ -12,11 +12,11 @@ namespace arm_runtime::vgf {
 namespace {
 
 /// Plans the graph of a kernel's self-test, which must run on it, for this type.
-void run_on(const std::string& kernel, const std::string& floats) {
-    TestGraph test = test_graph(kernel, floats);
+void run_on(const std::string& kernel, const std::string& tested_type) {
+    TestGraph test = test_graph(kernel, tested_type);
     for (const Operator& op : test.graph.operators) {
-        if (floats.empty()) continue;  // those of integers spell some attributes as lists
-        EXPECT_NO_THROW(check_operator(test.graph, op)) << kernel << floats;
+        if (tested_type.empty()) continue;  // those of integers spell some attributes as lists
+        EXPECT_NO_THROW(check_operator(test.graph, op)) << kernel << tested_type;
     }
     ResourceSlots slots;
     for (const Bytes& data : test.inputs) {
@@ -28,24 +28,24 @@ void run_on(const std::string& kernel, const std::string& floats) {
     Plan plan;
     make_plan(test.graph, slots, {}, 0, plan);
     const auto& dispatches = plan.dispatches;
-    EXPECT_TRUE(
-        std::any_of(dispatches.begin(), dispatches.end(),
-                    [&](const Dispatch& d) { return d.kernel == kernel && d.floats == floats; }))
-        << kernel << floats;
+    EXPECT_TRUE(std::any_of(
+        dispatches.begin(), dispatches.end(),
+        [&](const Dispatch& d) { return d.kernel == kernel && d.tested_type == tested_type; }))
+        << kernel << tested_type;
 }
 
 TEST(SelfTestGraphs, RunOnTheirKernels) {
     struct Row {
         const char* kernel;
-        std::vector<std::string> floats = {""};
+        std::vector<std::string> types = {""};
     };
-    const std::vector<std::string> all = {"", "fp32", "fp16", "bf16"};
+    const std::vector<std::string> all = {"", "i16", "fp32", "fp16", "bf16"};
     const Row rows[] = {
         {"convolution", all}, {"copy"}, {"depthwise", all}, {"elementwise"}, {"fft"}, {"gather"},
         {"gemm", all},        {"pool"}, {"reduce"},         {"resize"},      {"row"}, {"scatter"},
         {"transpose"}};
     for (const Row& row : rows) {
-        for (const std::string& floats : row.floats) run_on(row.kernel, floats);
+        for (const std::string& tested_type : row.types) run_on(row.kernel, tested_type);
     }
     EXPECT_THROW(test_graph("warp", ""), Error);
     EXPECT_THROW(test_graph("gemm", "fp64"), Error);
