@@ -66,7 +66,7 @@ def _moved(name: str, behind: bool, read: bool = True) -> Make:
 
 
 def _chain(dtype: DType, height: int, width: int) -> Make:
-    """What networks for sound and sensors have: padding, convolutions, a sum (of INT8), pools."""
+    """What networks for sound and sensors have: padding, convolutions, a sum, pools."""
     kernel = (5, 1) if width == 1 else (5, 2)
 
     def make(m: Maker) -> Tensor:
@@ -74,7 +74,7 @@ def _chain(dtype: DType, height: int, width: int) -> Make:
         x = m.op("PAD", x, m.graph.shape((0, 0, 1, 3, 0, 0, 0, 0)), m.const(dtype, [0]))
         x = m.conv(x, kernel, 18, stride=(2, 1), pad=(2, 1, 0, kernel[1] - 1), scale=5e-3)
         y = m.conv(x, (3, 1), 18, op="DEPTHWISE_CONV2D", pad=(1, 1, 0, 0), scale=5e-3)
-        x = m.sum("ADD", x, y, 19) if dtype is I8 else y
+        x = m.sum("ADD", x, y, 19 if dtype is I8 else 14)
         x = m.pool("MAX_POOL2D", x, (3, 1), (2, 1), (0, -(x.shape[1] - 3) % 2, 0, 0))
         return m.pool("AVG_POOL2D", x, (2, 1), (1, 1), (1, 0, 0, 0))
 

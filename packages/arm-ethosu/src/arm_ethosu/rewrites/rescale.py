@@ -30,6 +30,8 @@ def _not_one_u85(match: Match) -> str | None:
     op, inner = match.op, match["inner"]
     if inner.inputs[0].dtype is not DType.INT48 or op.attrs["input_unsigned"]:
         return "it does not come from INT48"
+    if inner.output.dtype is not DType.INT32:
+        return "the first one saturates to fewer bits, and Vela leaves it as it is"
     if any(zero.data is None or zero.data.any() for zero in (inner.inputs[4], op.inputs[3])):
         return "there is a zero point between the two"
     return None if (_scales(inner) * _scales(op)).max() < _LARGEST_FACTOR else "16 bits do not hold the factor"
@@ -41,7 +43,7 @@ def _not_one_u55(match: Match) -> str | None:
 
 
 def _one_rescale(match: Match) -> Tensor:
-    """A RESCALE of a RESCALE from INT48 becomes one, with a multiplier of 16 bits.
+    """A RESCALE of a RESCALE from INT48 to INT32 becomes one, with a multiplier of 16 bits.
 
     Vela does the same for Ethos-U85, but keeps 15 bits of the second one's multiplier of 32: the lowest ones.
     """
