@@ -8,6 +8,9 @@ from .c_text import bytes_of_array, float_text
 from .model import ALIGNMENT, Model, Port
 from .templates import filled
 
+#: Bytes: a line of the data cache of Cortex-M55 and M85, so that no variable shares a line with an arena.
+ARENA_ALIGNMENT = 32
+
 
 def library(model: Model) -> dict[str, str]:
     """The files of a model, by name."""
@@ -15,7 +18,7 @@ def library(model: Model) -> dict[str, str]:
         "name": model.name,
         "NAME": model.name.upper(),
         "target": model.target,
-        "alignment": str(ALIGNMENT),
+        "alignment": str(ARENA_ALIGNMENT),
         "arena": str(arena_size(model)),
         "commands": str(len(model.commands)),
         "weights": str(len(model.weights)),
@@ -34,7 +37,7 @@ def library(model: Model) -> dict[str, str]:
             "model/model.c.in",
             **words,
             **_memory(model),
-            offsets=_lines(ports, lambda port: f"#define {port.name.upper()}_OFFSET {port.offset}u"),
+            offsets=_lines(ports, lambda port: f"#define {_offset(model, port)} {port.offset}u"),
             missing=" || ".join(
                 [f"inputs->{port.name} == NULL" for port in model.inputs]
                 + [f"outputs->{port.name} == NULL" for port in model.outputs]
@@ -48,11 +51,11 @@ def library(model: Model) -> dict[str, str]:
 
 def arena_size(model: Model) -> int:
     """Bytes: the NPU's scratch memory, then its fast scratch memory."""
-    return _aligned(model.scratch) + model.fast_scratch
+    return _aligned(_aligned(model.scratch) + model.fast_scratch, ARENA_ALIGNMENT)
 
 
-def _aligned(size: int) -> int:
-    return -(-size // ALIGNMENT) * ALIGNMENT
+def _aligned(size: int, alignment: int = ALIGNMENT) -> int:
+    return -(-size // alignment) * alignment
 
 
 def _weights(model: Model) -> dict[str, str]:
@@ -85,10 +88,14 @@ def _macros(model: Model, port: Port) -> str:
 
 
 def _copy(model: Model, port: Port, *, to_arena: bool) -> str:
-    place, size = f"model->arena + {port.name.upper()}_OFFSET", f"{model.name.upper()}_{port.name.upper()}_BYTES"
+    place, size = f"model->arena + {_offset(model, port)}", f"{model.name.upper()}_{port.name.upper()}_BYTES"
     if to_arena:
         return f"    (void)memcpy({place}, inputs->{port.name}, {size});"
     return f"    (void)memcpy(outputs->{port.name}, {place}, {size});"
+
+
+def _offset(model: Model, port: Port) -> str:
+    return f"{model.name.upper()}_{port.name.upper()}_OFFSET"
 
 
 def _c_type(port: Port) -> str:

@@ -17,8 +17,12 @@ from arm_tosa_core.support.errors import UsageError
 from ..payload import unpack
 from ..vela_ini import VelaIni, locate
 
-#: Bytes; the NPU's own requirement is 16.
+#: Bytes: what the NPU requires of every memory that it is given.
 ALIGNMENT = 16
+#: Words that cannot name a type and a file of a C library: keywords of C11 and C++17, and names that firmware has.
+_TAKEN = frozenset(
+    ["alignas", "alignof", "and", "asm", "auto", "bool", "break", "case", "catch", "char", "class", "const", "constexpr", "continue", "decltype", "default", "delete", "do", "double", "else", "enum", "explicit", "export", "extern", "false", "final", "float", "for", "friend", "goto", "if", "import", "inline", "int", "long", "main", "module", "mutable", "namespace", "new", "noexcept", "not", "npu", "nullptr", "operator", "or", "private", "protected", "public", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "template", "this", "thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "while", "xor", "board", "model_memory", "model_status", "stdint", "stddef", "string", "arena"]
+)
 
 _QUANTIZE = "quantized_decomposed::quantize_per_tensor.out"
 _DEQUANTIZE = "quantized_decomposed::dequantize_per_tensor.out"
@@ -78,9 +82,9 @@ class _Quantization:
 
 
 def identifier(name: str) -> str:
-    """A C identifier of a model's file name: ``"MobileNet-v2"`` is ``mobilenet_v2``."""
+    """A C identifier of a model's file name: ``"MobileNet-v2"`` is ``mobilenet_v2``, ``"int"`` is ``model_int``."""
     word = re.sub(r"\W+", "_", name.lower(), flags=re.ASCII).strip("_")
-    return word if word and not word[0].isdigit() else f"model_{word}".rstrip("_")
+    return word if word and not word[0].isdigit() and word not in _TAKEN else f"model_{word}".rstrip("_")
 
 
 def model_of(name: str, pte: bytes, target: str) -> Model:
@@ -123,7 +127,7 @@ def model_of(name: str, pte: bytes, target: str) -> Model:
         commands=arrays["cmd_data"].tobytes(),
         weights=arrays["weight_data"].tobytes(),
         scratch=int(arrays["scratch_size"]),
-        fast_scratch=_fast_scratch(delegate),
+        fast_scratch=_fast_scratch(name, delegate),
         inputs=tuple(port("input", i, value, taken, quantized) for i, value in enumerate(program.inputs)),
         outputs=tuple(port("output", i, value, given, dequantized) for i, value in enumerate(program.outputs)),
     )
@@ -142,14 +146,19 @@ def _only_delegate(name: str, program: Method) -> Call:
     return delegates[0]
 
 
-def _fast_scratch(delegate: Delegate) -> int:
+def _fast_scratch(name: str, delegate: Delegate) -> int:
     """Bytes that the memory mode lets the NPU use as a cache of its arena; most modes have none."""
     options = json.loads(dict(delegate.compile_specs).get("options", b"{}"))
-    mode = options.get("memory_mode")
-    ini = VelaIni(locate(options.get("config_ini")))
+    mode, ini = options.get("memory_mode"), VelaIni(locate(options.get("config_ini")))
     if mode is None or not ini.has_cache(mode):
         return 0
-    return int(ini.memory_value(mode, "arena_cache_size") or 0)
+    size = ini.memory_value(mode, "arena_cache_size")
+    if size is None:
+        raise UsageError(
+            f"{name}: the memory mode {mode!r} does not say how large the NPU's fast memory is; compile it with one that "
+            "does (Dedicated_Sram_384KB, or arena_cache_size= in a configuration file of yours)"
+        )
+    return int(size)
 
 
 def _arguments(program: Method, operator: str) -> list[tuple[int, ...]]:

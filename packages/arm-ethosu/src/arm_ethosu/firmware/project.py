@@ -20,7 +20,7 @@ from .manifest import DeployedModel, Manifest, read_manifest
 from .model import Model
 from .templates import filled, names, text
 
-_NPU = "npu"
+_NPU, _APP = "npu", "app/"
 
 
 def project(models: Sequence[Model], board: Board) -> dict[str, bytes]:
@@ -75,34 +75,38 @@ def write_project(
 ) -> Written:
     """Writes the files of a firmware, over those of an earlier one if the folder holds one.
 
-    The manifest lists every file and its SHA-256. Files that are not in it are the user's, and are left alone; so are
-    those that the user changed: they stop it before anything is written.
+    The manifest lists every file and its SHA-256. Files that are not in it are the user's, and are left alone. So is what
+    the user changed: in ``app/`` it stays as it is, elsewhere it stops everything before anything is written.
 
     Raises:
         UsageError: a file would be lost; names each.
     """
     before = read_manifest(folder).files if (folder / MANIFEST).exists() else {}
-    lost = [
+    mine = [
         path
         for path in sorted({*files, *before})
         if (folder / path).exists()
         and _digest((folder / path).read_bytes()) not in (before.get(path), _digest(files.get(path)))
     ]
+    lost = [path for path in mine if not (path.startswith(_APP) and before)]
     if lost:
         raise UsageError(
             f"{folder}: {', '.join(lost)} would be overwritten, and not by what `arm-tosa deploy` wrote there. "
             "Move them, or deploy into another folder"
         )
+    files = {path: body for path, body in files.items() if path not in mine}
     changed = [
         path for path, body in files.items() if before.get(path) != _digest(body) or not (folder / path).exists()
     ]
     for path in changed:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         write_atomic(folder / path, files[path])
-    removed = [path for path in before if path not in files and (folder / path).exists()]
+    removed = [path for path in before if path not in files and path not in mine and (folder / path).exists()]
     for path in removed:
         (folder / path).unlink()
-    digests = {path: _digest(files[path]) for path in sorted(files)}
+    digests = {path: _digest(files[path]) for path in sorted(files)} | {
+        path: before[path] for path in mine if path in before
+    }
     manifest = Manifest(board, target, list(map(DeployedModel.of, models)), digests)
     write_atomic(folder / MANIFEST, manifest.text().encode())
     return Written(changed, removed)

@@ -48,37 +48,49 @@ def run_firmware(folder: Path, arrays: Sequence[Array], seconds: float = _RUN_SE
         for port, array in zip(model.inputs, data, strict=True):
             (Path(files) / file_of(model.name, port)).write_bytes(array.tobytes())
         command = [word.format(firmware=program.resolve()) for word in where.run]
-        run_tool(command[0], command, cwd=files, timeout=seconds, fix=f"it needs: {where.needs}" if where.needs else "")
+        _require(command[0], where)
+        run_tool(command[0], command, cwd=files, timeout=seconds)
         return [_output(port, (Path(files) / file_of(model.name, port)).read_bytes()) for port in model.outputs]
 
 
 def build(folder: Path, where: Board) -> Path:
     """Builds a firmware, where it is not built yet, and returns the program's file."""
-    cmake = shutil.which("cmake")
-    if cmake is None:
-        raise ToolError("cmake", "is not installed", fix="install it with: pip install cmake")
-    fix = f"board {where.name!r} needs: {where.needs}" if where.needs else ""
-    if not (folder / "build" / "CMakeCache.txt").exists():
-        run_tool("cmake", [cmake, "--preset", "board"], cwd=folder, timeout=_BUILD_SECONDS, fix=fix)
-    run_tool("cmake", [cmake, "--build", "build", "--parallel"], cwd=folder, timeout=_BUILD_SECONDS, fix=fix)
+    _require("cmake", where)
+    # Each time: it costs little, and CMake refuses a folder that was built elsewhere.
+    for command in (["cmake", "--preset", "board"], ["cmake", "--build", "build", "--parallel"]):
+        run_tool("cmake", command, cwd=folder, timeout=_BUILD_SECONDS, fix=f"the board needs: {where.needs}")
+    if "NPU:STRING=null" in (folder / "build" / "CMakeCache.txt").read_text("utf-8", errors="replace").splitlines():
+        raise UsageError(
+            f"{folder / 'build'} was built with NPU=null, which computes nothing: "
+            f"cmake --preset board -S {folder} -DNPU=functional_model"
+        )
     for name in ("firmware.elf", "firmware"):
         if (folder / "build" / name).exists():
             return folder / "build" / name
     raise ToolError("cmake", f"built no firmware in {folder / 'build'}")
 
 
+def _require(tool: str, where: Board) -> None:
+    if shutil.which(tool) is None:
+        raise ToolError(tool, "is not installed", fix=f"board {where.name!r} needs: {where.needs}")
+
+
 def _inputs(folder: Path, model: DeployedModel, arrays: Sequence[Array]) -> list[Array]:
     if len(arrays) != len(model.inputs):
-        raise UsageError(f"{folder} takes {len(model.inputs)} inputs, {len(arrays)} given")
+        raise UsageError(
+            f"{folder} takes inputs {', '.join(port.name for port in model.inputs)}; {len(arrays)} --input given"
+        )
     out = []
     for port, array in zip(model.inputs, arrays, strict=True):
         if array.shape != port.shape:
-            raise UsageError(f"{port.name} has shape {list(port.shape)}, not {list(array.shape)}")
+            raise UsageError(
+                f"{folder} takes {port.name} of shape {list(port.shape)}; the array given has {list(array.shape)}"
+            )
         if port.scale is not None and array.dtype == np.float32:
             array = _quantized(port, array)
         elif array.dtype != port.dtype:
             wanted = f"float32 or {port.dtype}" if port.scale is not None else port.dtype
-            raise UsageError(f"{port.name} has elements of {wanted}, not {array.dtype}")
+            raise UsageError(f"{folder} takes {port.name} of {wanted}; the array given is of {array.dtype}")
         out.append(np.ascontiguousarray(array))
     return out
 

@@ -18,7 +18,7 @@ from .compile import lowered_program
 from .delegate_target import target_of
 from .files import read
 from .model import FORMS, load_program
-from .options import Calibration, Options, Quantize, compile_spec_for, parse_options
+from .options import Calibration, Options, Quantize, Sram, compile_spec_for, parse_options
 from .quantize import prepare
 from .report import Result, table
 
@@ -31,26 +31,36 @@ def deploy(
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the firmware's sources go.")],
-    board: Annotated[str, typer.Option(help="What the firmware runs on.")],
+    board: Annotated[
+        str, typer.Option(help="What the firmware runs on, such as mps3-an547 or host; a wrong name lists all.")
+    ],
     target: Annotated[
         str | None, typer.Option("--target", "-t", help="What to compile models for; a .pte is compiled already.")
     ] = None,
     name: Annotated[
-        list[str] | None, typer.Option(help="Of each model's C functions, in order; without: of its file or function.")
+        list[str] | None,
+        typer.Option(
+            help="How C calls a model, once for each in order; without it, as its file or its function is called."
+        ),
     ] = None,
     quantize: Quantize = None,
     calibration: Calibration = None,
     option: Options = None,
+    sram: Sram = None,
 ) -> Result:
     """Make firmware of models: a C library each, and a CMake project that builds them for a board."""
     named = dict(zip(_names(models, name or []), models, strict=True))
     compiled = {each: read(Path(model)) for each, model in named.items() if Path(model).suffix == ".pte"}
+    if len(compiled) == len(named) and (quantize or calibration or option or sram):
+        raise UsageError("--quantize, --calibration, --option and --sram are for models that are not compiled yet")
     device = _target(target, compiled)
     maker = firmware_of(device)
+    if board not in maker.boards():
+        raise UsageError(f"there is no board {board!r}; boards are: {', '.join(maker.boards())}")
     programs = {}
     for each, model in named.items():
         if each not in compiled:
-            spec = compile_spec_for(device, parse_options(option))
+            spec = compile_spec_for(device, parse_options(option, sram_budget=sram))
             program, _ = prepare(load_program(model), spec, quantize, calibration)
             compiled[each] = lowered_program(program, spec).buffer
         programs[each] = compiled[each]
@@ -72,7 +82,7 @@ def _target(name: str | None, compiled: dict[str, bytes]) -> Target:
     found |= {name} if name is not None else set()
     if len(found) != 1:
         raise UsageError(
-            f"firmware has one NPU, and these models are for {', '.join(sorted(found))}"
+            f"firmware has one NPU, and --target and the .pte files name several: {', '.join(sorted(found))}"
             if found
             else "give --target: what to compile the models for, a name from `arm-tosa targets`"
         )

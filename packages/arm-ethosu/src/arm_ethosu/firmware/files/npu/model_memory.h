@@ -8,9 +8,9 @@
 #define MODEL_FLASH __attribute__((section(".model_flash"), aligned(16)))
 #endif
 
-/* Arenas: read and written by the NPU, without contents before the first run. */
+/* Arenas: read and written by the NPU, without contents before the first run. Aligned to a line of the data cache. */
 #ifndef MODEL_SRAM
-#define MODEL_SRAM __attribute__((section(".model_sram"), aligned(16)))
+#define MODEL_SRAM __attribute__((section(".model_sram"), aligned(32)))
 #endif
 
 #endif
