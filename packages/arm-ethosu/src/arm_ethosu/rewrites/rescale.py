@@ -30,26 +30,29 @@ def _not_one(match: Match) -> str | None:
     op, inner = match.op, match["inner"]
     if inner.inputs[0].dtype is not DType.INT48 or op.attrs["input_unsigned"]:
         return "it does not come from INT48"
-    if inner.output.dtype is not DType.INT32 or not is_by_one(inner) or not op.attrs["scale32"]:
-        return "Vela leaves the two as they are: the first one saturates or rounds"
     if any(zero.data is None or zero.data.any() for zero in (inner.inputs[4], op.inputs[3])):
         return "there is a zero point between the two"
-    return None if _scales(op).max() < _LARGEST_FACTOR else "16 bits do not hold the factor"
+    narrowed = op.output.dtype is not DType.INT32 and _scales(op).max() <= 1
+    as_vela = is_by_one(inner) and op.attrs["scale32"]
+    if inner.output.dtype is not DType.INT32 or not (narrowed or as_vela):
+        return "Vela leaves the two as they are, and what the first one rounds or saturates can be seen"
+    return None if (_scales(inner) * _scales(op)).max() < _LARGEST_FACTOR else "16 bits do not hold the factor"
 
 
 def _one_rescale(match: Match) -> Tensor:
-    """A RESCALE of a RESCALE by 1 from INT48 to INT32 becomes one of 16 bits; to INT32, one of a sum with zero.
+    """Of two RESCALEs, from INT48 to INT32 and by less than 1, one of 16 bits is made; to INT32, one of a sum with zero.
 
-    Vela makes one of them too, but keeps 15 bits of the second one's multiplier of 32: the lowest ones.
+    If the first one is by 1, Vela makes one of them too, but keeps 15 bits of the second one's multiplier of 32: the
+    lowest ones. If not, one is faster; its results differ by one step at most, which is what the first one rounds.
     """
     op, inner, graph = match.op, match["inner"], match.graph
     if op.output.dtype is DType.INT32:
         zero = graph.constant(np.zeros((1,) * inner.output.rank, np.int32), DType.INT32)
         return match.insert("RESCALE", match.insert("ADD", inner.output, zero), *op.inputs[1:], **op.attrs)
-    factors = _scales(op)
+    factors = _scales(inner) * _scales(op)
     multiplier, shift = multiplier_and_shift(factors.tolist(), 16)
     scales = (graph.constant(multiplier, DType.INT16), graph.constant(shift, DType.INT8))
-    attrs = {**op.attrs, "scale32": False}
+    attrs = {**op.attrs, "scale32": False, "per_channel": factors.size > 1}
     return match.insert("RESCALE", inner.inputs[0], *scales, inner.inputs[3], op.inputs[4], **attrs)
 
 
