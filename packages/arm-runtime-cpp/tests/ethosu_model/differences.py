@@ -55,11 +55,15 @@ def _transpose_conv(m: Maker) -> Tensor:
     return m.conv(m.input(I8, 1, 5, 6, 12), (3, 3), 14, op="TRANSPOSE_CONV2D", stride=(2, 2))
 
 
-def _two_rescales(m: Maker) -> Tensor:
+def _two_rescales(
+    m: Maker, dtype: DType, first: float, to: DType, second: float, *, wide: bool = True
+) -> Tensor:  # fmt: skip
+    """A convolution to INT48, rescaled to ``dtype`` and again."""
     weights, bias = m.random(I8, -127, 128, 5, 1, 1, 7), m.const(I48, [0] * 5)
     attrs = {"pad": (0, 0, 0, 0), "stride": (1, 1), "dilation": (1, 1)}
-    wide = m.op("CONV2D", m.input(I16, 1, 5, 6, 7), weights, bias, m.const(I16, [0]), m.const(I8, [0]), **attrs)
-    return m.rescale(m.rescale(wide, I32, 1.0, wide=False), I16, 3e-3, channels=5)
+    conv = m.op("CONV2D", m.input(I16, 1, 5, 6, 7), weights, bias, m.const(I16, [0]), m.const(I8, [0]), **attrs)
+    rescaled = m.rescale(conv, dtype, first, wide=False)
+    return m.rescale(rescaled, to, second, channels=5, wide=wide)
 
 
 def _transposed_table(m: Maker) -> Tensor:
@@ -449,5 +453,22 @@ ROWS = {
     "PAD of channels, then a RESCALE of each, U85": Row(_rescale_padded, "ethos-u85-512"),
     "transposed table": Row(_transposed_table, "ethos-u55-32"),
     "transposed, reshaped table": Row(_transposed_reshaped_table, "ethos-u55-32"),
-    "two RESCALEs of an INT48 accumulator": Row(_two_rescales, "ethos-u85-256", off=1),
+    "two RESCALEs of an INT48 accumulator": Row(
+        lambda m: _two_rescales(m, I32, 1.0, I16, 3e-3), "ethos-u85-256", off=1
+    ),
+    "two RESCALEs of an INT48 accumulator to INT32": Row(
+        lambda m: _two_rescales(m, I32, 1.0, I32, 0.37), "ethos-u85-256"
+    ),
 }  # fmt: skip
+
+#: What resembles a difference, and is right: ``arm_ethosu`` must leave its results as they are.
+EXACT: dict[str, Make] = {
+    "convolution that saturates, then a sum": lambda m: m.sum(
+        "ADD", m.conv(m.input(I16, 1, 5, 1, 8), (1, 1), 8, scale=5e-3), m.input(I16, 1, 5, 1, 8), 14
+    ),
+    "INT16 between two RESCALEs": lambda m: _two_rescales(m, I16, 1e-2, I16, 0.7),
+    "INT8 between two RESCALEs": lambda m: _two_rescales(m, I8, 1e-4, I16, 2.5),
+    "INT32, rounded, between two RESCALEs": lambda m: _two_rescales(m, I32, 1e-3, I16, 2.5),
+    "INT32, rounded, between two RESCALEs to INT32": lambda m: _two_rescales(m, I32, 1e-3, I32, 100.5),
+    "INT32, rounded, between two RESCALEs of 16 bits": lambda m: _two_rescales(m, I32, 1e-3, I16, 5.0, wide=False),
+}

@@ -37,7 +37,7 @@ from .mixed_widths import OF_ONE_WIDTH
 from .moves_of_layouts import MOVE_BEFORE_LAYOUT, MOVE_BEHIND_LAYOUT
 from .reduce_max_as_max_pool import MAXIMUM_AS_POOL
 from .reduce_max_of_matmul import MAXIMUM_U85
-from .rescale import CAST_TO_INT32, ONE_RESCALE_U55, ONE_RESCALE_U85, RESIZED_U55, SCALES_OF_PARTS
+from .rescale import CAST_TO_INT32, ONE_RESCALE, RESIZED_U55, SCALES_OF_PARTS
 from .resize_as_conv2d import RESIZE_AS_CONVOLUTIONS
 from .table_lookups import ACTIVATION_FIRST, ONE_TABLE
 from .transpose import TRANSPOSE_BY_IMAGE, TRANSPOSE_OF_FEW_AXES, TRANSPOSE_OF_MATRIX, transpose_in_two
@@ -117,7 +117,7 @@ ROWS: tuple[Row, ...] = (
     Row(TRANSPOSE_BY_IMAGE, Kind.SPEED, U85, "0.36 M cycles in place of 2.06 M for [8, 7, 8, 672] on U85-256"),
     Row(TRANSPOSE_OF_MATRIX, Kind.SPEED, U85, "2,960 cycles in place of 7,928 for [40, 296] on U85-256"),
     Row(_in_two, Kind.SPEED, U85, "100,000 cycles in place of 364,000 for [784, 2, 58] by (0, 2, 1) on U85-256"),
-    Row(ONE_RESCALE_U85, Kind.CORRECTNESS, U85),
+    Row(ONE_RESCALE, Kind.CORRECTNESS, U85),
     Row(POOLED_EXTREME, Kind.CORRECTNESS, U85),
     Row(POOLED_CHOICE, Kind.CORRECTNESS, U85),
     Row(DETOUR_U85, Kind.CORRECTNESS, U85),
@@ -137,7 +137,6 @@ ROWS: tuple[Row, ...] = (
     Row(RESIZE_AS_CONVOLUTIONS, Kind.SUPPORT, SMALL),
     Row(TRANSPOSED_AS_CONVOLUTIONS, Kind.SUPPORT, SMALL),
     Row(PLANES_AS_CHANNELS, Kind.SUPPORT, SMALL),
-    Row(ONE_RESCALE_U55, Kind.CORRECTNESS, SMALL),
     Row(RESIZED_U55, Kind.CORRECTNESS, SMALL),
     Row(POOLED_EXTREME_U55, Kind.CORRECTNESS, SMALL),
     Row(DETOUR_U55, Kind.CORRECTNESS, SMALL),

@@ -26,28 +26,29 @@ def _scales(rescale: Op) -> np.ndarray[Any, Any]:
     return np.ldexp(multiplier.astype(np.float64), -shift.astype(np.int64))
 
 
-def _not_one_u85(match: Match) -> str | None:
+def _not_one(match: Match) -> str | None:
     op, inner = match.op, match["inner"]
     if inner.inputs[0].dtype is not DType.INT48 or op.attrs["input_unsigned"]:
         return "it does not come from INT48"
-    if inner.output.dtype is not DType.INT32:
-        return "the first one saturates to fewer bits, and Vela leaves it as it is"
     if any(zero.data is None or zero.data.any() for zero in (inner.inputs[4], op.inputs[3])):
         return "there is a zero point between the two"
+    narrowed = op.output.dtype is not DType.INT32 and _scales(op).max() <= 1
+    as_vela = is_by_one(inner) and op.attrs["scale32"]
+    if inner.output.dtype is not DType.INT32 or not (narrowed or as_vela):
+        return "Vela leaves the two as they are, and what the first one rounds or saturates can be seen"
     return None if (_scales(inner) * _scales(op)).max() < _LARGEST_FACTOR else "16 bits do not hold the factor"
 
 
-def _not_one_u55(match: Match) -> str | None:
-    """Of one by 1 and another one Vela makes one with a multiplier of 32 bits for Ethos-U55 and U65."""
-    return "Vela makes one of the two" if is_by_one(match["inner"]) else _not_one_u85(match)
-
-
 def _one_rescale(match: Match) -> Tensor:
-    """A RESCALE of a RESCALE from INT48 to INT32 becomes one, with a multiplier of 16 bits.
+    """Of two RESCALEs, from INT48 to INT32 and by less than 1, one of 16 bits is made; to INT32, one of a sum with zero.
 
-    Vela does the same for Ethos-U85, but keeps 15 bits of the second one's multiplier of 32: the lowest ones.
+    If the first one is by 1, Vela makes one of them too, but keeps 15 bits of the second one's multiplier of 32: the
+    lowest ones. If not, one is faster; its results differ by one step at most, which is what the first one rounds.
     """
     op, inner, graph = match.op, match["inner"], match.graph
+    if op.output.dtype is DType.INT32:
+        zero = graph.constant(np.zeros((1,) * inner.output.rank, np.int32), DType.INT32)
+        return match.insert("RESCALE", match.insert("ADD", inner.output, zero), *op.inputs[1:], **op.attrs)
     factors = _scales(inner) * _scales(op)
     multiplier, shift = multiplier_and_shift(factors.tolist(), 16)
     scales = (graph.constant(multiplier, DType.INT16), graph.constant(shift, DType.INT8))
@@ -114,8 +115,7 @@ def _resized(match: Match) -> Mapping[int, Tensor]:
 
 
 _OF_RESCALE = Pattern("RESCALE", {0: Pattern("RESCALE", name="inner", alone=True)})
-ONE_RESCALE_U55 = pattern_rewrite("one_rescale_from_int48", Stage.LEGALIZE, _OF_RESCALE, _one_rescale, _not_one_u55)
-ONE_RESCALE_U85 = pattern_rewrite("one_rescale_from_int48", Stage.LEGALIZE, _OF_RESCALE, _one_rescale, _not_one_u85)
+ONE_RESCALE = pattern_rewrite("one_rescale_from_int48", Stage.LEGALIZE, _OF_RESCALE, _one_rescale, _not_one)
 SCALES_OF_PARTS = pattern_rewrite(
     "scales_of_parts",
     Stage.LEGALIZE,
