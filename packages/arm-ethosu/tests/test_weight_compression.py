@@ -108,6 +108,11 @@ def test_a_slope_gives_what_the_search_found() -> None:
         assert torch.equal(found.converted(x), given.converted(x))
 
 
+def test_weights_that_stay_say_so() -> None:
+    made = _quantized(Compression(slope=0.0))
+    assert str(made.compressed).startswith("weights stay as they are")
+
+
 def test_layers_can_be_kept() -> None:
     made = _quantized(Compression(1.0, keep=["linear"]))
     assert made.compressed is not None and "linear" not in {row.name for row in made.compressed.layers}

@@ -112,6 +112,11 @@ class Compressed:
         return sum(layer.after for layer in self.layers)
 
     def __str__(self) -> str:
+        if self.after == self.before:
+            return (
+                "weights stay as they are: no rounding takes fewer bytes and loses, with the error of measuring it, no "
+                "more than is allowed; give more samples, or allow more"
+            )
         share = 100 * (self.after / max(self.before, 1) - 1)
         where = (
             "samples that were held out"
