@@ -16,7 +16,7 @@ from arm_ethosu import EthosUCompileSpec, EthosUQuantizer
 from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, get_symmetric_quantization_config, quantize_program
 from arm_tosa_core.plugin.target import LayerWeights
 from arm_tosa_core.quantize.post_training import Quantized
-from arm_tosa_core.quantize.weight_compression import Compression
+from arm_tosa_core.quantize.weight_compression import ENOUGH, Compression, held_out
 from arm_tosa_core.support.errors import UsageError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations
@@ -51,11 +51,11 @@ def _program() -> ExportedProgram:
 
 
 def _quantized(
-    compression: float | Compression | None, accelerator: str = "ethos-u55-128", **kwargs: bool
+    compression: float | Compression | None, accelerator: str = "ethos-u55-128", count: int = 16, **kwargs: bool
 ) -> Quantized:
     config = get_symmetric_quantization_config(**kwargs)
     quantizer = EthosUQuantizer(EthosUCompileSpec(accelerator)).set_global(config)
-    return quantize_program(_program(), quantizer, _samples(0), compression=compression)
+    return quantize_program(_program(), quantizer, _samples(0, count), compression=compression)
 
 
 def _sqnr(made: Quantized, samples: Sequence[torch.Tensor]) -> float:
@@ -76,11 +76,27 @@ def test_fewer_bytes_for_the_loss_that_is_allowed(accelerator: str, per_channel:
     assert plain.compressed is None and made.compressed is not None
     assert {row.name for row in made.compressed.layers} == {"conv2d", "conv2d_1", "conv2d_2", "linear"}
     assert made.compressed.after < made.compressed.before
-    assert made.compressed.loss_db <= 1.0
-    # Every other sample tells of the loss.
-    assert _sqnr(plain, _samples(0)[1::2]) - _sqnr(made, _samples(0)[1::2]) == pytest.approx(
+    assert made.compressed.loss_db + made.compressed.error_db <= 1.0 and made.compressed.held_out
+    # The second half tells of the loss.
+    assert _sqnr(plain, _samples(0)[8:]) - _sqnr(made, _samples(0)[8:]) == pytest.approx(
         made.compressed.loss_db, abs=0.02
     )
+    assert 0 < made.compressed.error_db < 2
+
+
+@pytest.mark.parametrize(("count", "fitted", "judging"), [(1, 1, 1), (7, 7, 7), (8, 4, 4), (9, 5, 4), (64, 32, 16)])
+def test_the_loss_is_measured_on_samples_that_nothing_is_fitted_to(count: int, fitted: int, judging: int) -> None:
+    numbers = [((number,), {}) for number in range(count)]
+    first, judges = held_out(numbers)
+    assert (len(first), len(judges)) == (fitted, judging)
+    assert [*first] == numbers[:fitted] and (count < ENOUGH or judges[0][0] > first[-1][0])
+
+
+def test_few_samples_say_that_none_is_held_out() -> None:
+    made = _quantized(0.5, count=4).compressed
+    assert made is not None and not made.held_out
+    assert "samples to which weights were fitted (give 8 or more" in str(made)
+    assert str(_quantized(0.5).compressed).endswith("dB on samples that were held out")
 
 
 def test_a_slope_gives_what_the_search_found() -> None:
@@ -90,6 +106,11 @@ def test_a_slope_gives_what_the_search_found() -> None:
     for x in _samples(1, 2):
         assert torch.equal(found.converted(x), again.converted(x))
         assert torch.equal(found.converted(x), given.converted(x))
+
+
+def test_weights_that_stay_say_so() -> None:
+    made = _quantized(Compression(slope=0.0))
+    assert str(made.compressed).startswith("weights stay as they are")
 
 
 def test_layers_can_be_kept() -> None:

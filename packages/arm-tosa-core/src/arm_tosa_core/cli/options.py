@@ -41,8 +41,8 @@ Compress = Annotated[
     float | None,
     typer.Option(
         metavar="DB",
-        help="Round weights so that the target stores them in fewer bytes: how many dB of SQNR that may cost on the "
-        "calibration samples, such as 0.5. For --quantize.",
+        help="Round weights so that the target stores them in fewer bytes: how many dB of SQNR that may cost, such "
+        "as 0.5, on calibration samples that are held out for it: the second half, of 8 or more. For --quantize.",
     ),
 ]
 Calibration = Annotated[Path | None, typer.Option(help=".npz with samples of the model's inputs, for --quantize.")]

@@ -23,7 +23,7 @@ from .output_correction import correct_outputs
 from .quantizer import TOSAQuantizer
 from .states import States, find_states, resolve_states, rolled
 from .weight_compression import SAMPLES as COMPRESSION_SAMPLES
-from .weight_compression import Compressed, Compression, Encoder, compress
+from .weight_compression import Compressed, Compression, Encoder, compress, held_out
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ def quantize_program(
         bias_correction: see ``bias.correct_biases`` and ``outputs.correct_outputs``.
         rescaling: in front of concatenations, see ``joins.keep_narrow``.
         compression: round weights so that they take fewer bytes as the target stores them: how many dB the SQNR of any
-            output may lose by it on the samples, such as 0.5; see ``weight_compression``. None: weights keep all the
-            bits that they have. It needs a quantizer with a compile spec whose target has an encoder, as Ethos-U.
+            output may lose by it on held-out samples, such as 0.5; see ``weight_compression``. None: weights keep all
+            the bits that they have. It needs a quantizer with a compile spec whose target has an encoder, as Ethos-U.
         states: inputs that are what the call before returned: for each its name, and the output's index, name, or key
             in the dictionary that the model returns. Samples then are a sequence, in which only the first call's own
             states count. Both ends have one scale, and 16 bits where the target has int16 (``set_states``).
@@ -85,7 +85,8 @@ def quantize_program(
         LongTailWarning: most numbers of an input are lost in 8 bits.
     """
     _require_single_precision(program)
-    encoder = None if compression is None else _encoder(quantizer)
+    wanted = None if compression is None else Compression.of(compression)
+    encoder = None if wanted is None else _encoder(quantizer)
     carried = find_states(program) if states is None else resolve_states(program, states)
     quantizer = copy.copy(quantizer).set_states(carried)
     module = program.module()
@@ -118,18 +119,18 @@ def quantize_program(
     state += [(copies[id(buffer)], saved) for buffer, saved in state if id(buffer) in copies]
     converted = convert_pt2e(prepared)
     compressed = None
+    corrected = first if encoder is None else held_out(kept)[0][:SAMPLES]
 
     def correct(module: GraphModule) -> list[str]:
         if not bias_correction:
             return []
-        found = correct_biases(floating, module, first, quantizer.rules)
+        found = correct_biases(floating, module, corrected, quantizer.rules)
         _restore(state)
-        correct_outputs(floating, module, first, quantizer.rules)
+        correct_outputs(floating, module, corrected, quantizer.rules)
         _restore(state)
         return found
 
-    if compression is not None and encoder is not None:
-        wanted = Compression.of(compression)
+    if wanted is not None and encoder is not None:
         compressed = compress(floating, converted, kept, quantizer.rules, encoder, wanted, correct)
         _restore(state)
     report += decisions(converted, correct(converted), CORRECTED)

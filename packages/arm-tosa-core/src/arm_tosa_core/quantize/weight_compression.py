@@ -26,11 +26,11 @@ from .bias_correction import Floating, Sample
 from .rate_distortion import LayerRounding
 from .weight_statistics import find_layers, gather, real
 
-#: Samples that are kept for it: every other one tells of the inputs of layers, the others of the loss.
+#: Samples that are kept for it.
 SAMPLES = 64
+#: From here on the loss is measured on samples to which nothing is fitted.
+ENOUGH = 8
 _JUDGES = 16
-#: From here on those that tell of the loss are others than those that tell of the inputs.
-_ENOUGH = 4
 #: A loss of nothing is looked for as if it were this many dB.
 _LEAST_DB = 0.02
 _FACTOR = 4.0
@@ -47,7 +47,9 @@ class Compression:
     """How weights are compressed.
 
     Args:
-        loss_db: how much lower the SQNR of any output may become, dB, on the samples.
+        loss_db: how much lower the SQNR of any output may become, dB, on samples to which no weight is fitted. What
+            is measured on few samples is not sure: one standard error is added to it, so that other data mostly lose
+            no more.
         slope: in its place: relative noise of the outputs per bit, as a search has found it.
         keep: names of layers (of the exported graph) whose weights stay as they are.
     """
@@ -89,11 +91,15 @@ class Compressed:
         layers: those that a target's encoder was asked about.
         slope: that was found.
         loss_db: of the worst output, measured on samples; negative where accuracy was gained.
+        error_db: standard error of ``loss_db``, by leaving out each sample in turn (jackknife); 0 of one sample.
+        held_out: whether nothing was fitted to these samples; False where there were fewer than ``ENOUGH``.
     """
 
     layers: Sequence[CompressedLayer]
     slope: float
     loss_db: float
+    error_db: float
+    held_out: bool
 
     @property
     def before(self) -> int:
@@ -106,11 +112,34 @@ class Compressed:
         return sum(layer.after for layer in self.layers)
 
     def __str__(self) -> str:
+        if self.after == self.before:
+            return (
+                "weights stay as they are: no rounding takes fewer bytes and loses, with the error of measuring it, no "
+                "more than is allowed; give more samples, or allow more"
+            )
         share = 100 * (self.after / max(self.before, 1) - 1)
+        where = (
+            "samples that were held out"
+            if self.held_out
+            else f"samples to which weights were fitted (give {ENOUGH} or more, and some are held out)"
+        )
         return (
             f"weights take {self.after:,} bytes as the target stores them, {self.before:,} without compression "
-            f"({share:+.1f} %), for {self.loss_db:.2f} dB on the samples"
+            f"({share:+.1f} %), for {self.loss_db:.2f} +- {self.error_db:.2f} dB on {where}"
         )
+
+
+def held_out(samples: Sequence[Sample]) -> tuple[Sequence[Sample], Sequence[Sample]]:
+    """Those that weights and biases are fitted to, and those that tell of the loss.
+
+    The latter are the second half: neighbours in a list are often alike, such as crops of one picture. Fewer than
+    ``ENOUGH`` samples do both.
+    """
+    if len(samples) < ENOUGH:
+        return samples, samples
+    half = (len(samples) + 1) // 2
+    judges = samples[half:]
+    return samples[:half], judges[:: max(len(judges) // _JUDGES, 1)][:_JUDGES]
 
 
 def compress(
@@ -127,10 +156,10 @@ def compress(
     Args:
         exact: the prepared model; its observers do not observe here.
         converted: what ``convert_pt2e`` made of a copy of it.
-        samples: calls of the model.
+        samples: calls of the model; see ``held_out``.
         rules: those of the target.
         encoder: that of the target.
-        correct: corrects the biases of a converted model, before its loss is measured.
+        correct: corrects the biases of a converted model, before its loss is measured; not by samples held out.
 
     Raises:
         UsageError: the model gives no real numbers, or computes something that has no gradient.
@@ -142,13 +171,13 @@ def compress(
     rows = [CompressedLayer(*row) for row in zip(chosen, sizes, sizes[len(chosen) :], strict=False)]
     smaller = {row.name: chosen[row.name] for row in rows if row.after < row.before}
     loss = search.loss(smaller)
-    if wanted.slope is None and loss > wanted.loss_db:  # roundings make up for one another: all together were allowed
+    if wanted.slope is None and sum(loss) > wanted.loss_db:  # roundings make up for one another: all were allowed
         smaller, loss = chosen, search.loss(chosen)
     layers = [row if row.name in smaller else replace(row, after=row.before) for row in rows]
     chosen = smaller
     for name, made in chosen.items():
         _set(converted, search.layers[name].dequantize, *made)
-    return Compressed(layers, slope, loss)
+    return Compressed(layers, slope, *loss, held_out=len(samples) >= ENOUGH)
 
 
 class _Search:
@@ -170,13 +199,10 @@ class _Search:
             raise UsageError(f"compression: keep names {', '.join(sorted(unknown))}; layers with weights are {names}")
         found = [layer for layer in found if layer.name not in wanted.keep]
         self.layers = {layer.name: layer for layer in found}
-        split = len(samples) >= _ENOUGH
-        seen = samples[::2] if split else samples
-        judges = samples[1::2] if split else samples
-        self.judges = judges[:: max(len(judges) // _JUDGES, 1)][:_JUDGES]
+        seen, self.judges = held_out(samples)
         with unchanged_buffers(exact):
             self.wanted = [self._call(Floating(exact), sample) for sample in self.judges]
-        self.powers = [sum(float(y.double().square().sum()) for y in row) for row in zip(*self.wanted, strict=True)]
+        self.powers = [sum(map(_power, row)) for row in zip(*self.wanted, strict=True)]
         if not self.powers:
             raise UsageError("compression weighs the noise of real outputs, and the model gives integers only")
         self.roundings = self._roundings(exact, seen)
@@ -200,7 +226,8 @@ class _Search:
             return 0.0
         weights = sum(self.layers[name].weight.numel() for name in self.roundings)
         more = 10 ** (max(self.allowed, _LEAST_DB) / 10) - 1
-        relative = min(n / p for n, p in zip(self.noise, self.powers, strict=True) if p) or 1e-6
+        noise = self.noise.sum(0).tolist()
+        relative = min((n / p for n, p in zip(noise, self.powers, strict=True) if p), default=0.0) or 1e-6
         slope = 2 * math.log(2) * more * relative / weights  # as if all bits had one slope, and rounding no noise yet
         below, above = 0.0, math.inf
         for _ in range(_WIDENED):
@@ -218,8 +245,8 @@ class _Search:
         return below
 
     def is_allowed(self, slope: float) -> bool:
-        """Whether no output loses more than it may."""
-        return self.loss(self.integers(slope)) <= self.allowed
+        """Whether no output loses more than it may, were the loss one standard error more than is measured."""
+        return sum(self.loss(self.integers(slope))) <= self.allowed
 
     def integers(self, slope: float) -> dict[str, Integers]:
         """Of each layer its integers and scales."""
@@ -231,13 +258,20 @@ class _Search:
         values = attribute(_node(layer.dequantize.args[0])).detach() if made is None else made[0]
         return LayerWeights(values.numpy(), layer.groups)
 
-    def loss(self, chosen: Mapping[str, Integers]) -> float:
-        """How much lower the SQNR of any output is, dB."""
-        pairs = zip(self._noise(chosen), self.noise, strict=True)
-        return max((10 * math.log10(new / old) for new, old in pairs if old > 0 and new > 0), default=0.0)
+    def loss(self, chosen: Mapping[str, Integers]) -> tuple[float, float]:
+        """How much lower the SQNR of the worst output is, and its standard error, dB."""
+        noise = self._noise(chosen)
+        count = len(noise)
+        losses = _losses(noise.sum(0), self.noise.sum(0))
+        if count == 1:
+            return float(losses.max()), 0.0
+        without = _losses(noise.sum(0) - noise, self.noise.sum(0) - self.noise)  # [judges, outputs]
+        errors = ((count - 1) / count * (without - without.mean(0)).square().sum(0)).sqrt()
+        worst = int((losses + errors).argmax())
+        return float(losses[worst]), float(errors[worst])
 
-    def _noise(self, chosen: Mapping[str, Integers]) -> list[float]:
-        """Of each output that is real numbers, the power of its error over all judges."""
+    def _noise(self, chosen: Mapping[str, Integers]) -> torch.Tensor:
+        """The power of the error of each output that is real numbers, [judges, outputs], float64."""
         module = copy.deepcopy(self.converted)
         nodes = {node.name: node for node in module.graph.nodes}
         for name, made in chosen.items():
@@ -245,11 +279,9 @@ class _Search:
         with unchanged_buffers(module):
             self.correct(module)
         run = Interpreter(module)
-        total = [0.0] * len(self.powers)
-        for sample, wanted in zip(self.judges, self.wanted, strict=True):
-            for i, (a, b) in enumerate(zip(wanted, self._call(run, sample), strict=True)):
-                total[i] += float((a.double() - b.double()).square().sum())
-        return total
+        made_of = ((wanted, self._call(run, sample)) for sample, wanted in zip(self.judges, self.wanted, strict=True))
+        rows = [[_power(a.double() - b.double()) for a, b in zip(*pair, strict=True)] for pair in made_of]
+        return torch.tensor(rows, dtype=torch.float64)
 
     def _call(self, run: Interpreter, sample: Sample) -> list[torch.Tensor]:
         args, kwargs = sample
@@ -265,6 +297,15 @@ def unchanged_buffers(module: GraphModule) -> Iterator[None]:
     with torch.no_grad():
         for buffer, before in saved:
             buffer.copy_(before)
+
+
+def _power(values: torch.Tensor) -> float:
+    return float(values.double().square().sum())
+
+
+def _losses(new: torch.Tensor, old: torch.Tensor) -> torch.Tensor:
+    """By how many dB errors of some power are more than others; 0 where either is nothing."""
+    return torch.where((new > 0) & (old > 0), 10 * (new / old).log10(), torch.zeros_like(new))
 
 
 def _node(argument: object) -> Node:
