@@ -128,8 +128,8 @@ class _Case:
         method = Runtime.get().load_program(buffer).load_method("forward")
         held_out, start = self.network.held_out, time.monotonic()
 
-        def call(*args: torch.Tensor) -> Call:
-            """ExecuTorch's binding reads memory in the order of the axes, whatever the strides are."""
+        def call(*args: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            # Row-major, as the program takes them: the runtime reads memory as it lies.
             return tuple(x.clone() for x in method.execute([x.contiguous() for x in args]))
 
         run(self.network, call, held_out[:1])

@@ -253,6 +253,15 @@ def parts(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     return x[0].exp(), x[1].exp()
 
 
+def shifted(x: torch.Tensor) -> torch.Tensor:
+    """An input beside a part of itself, which comes first."""
+    return torch.cat([nn.functional.pad(x[..., 1:], (0, 1)), x], 1)
+
+
+def crossed(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.cat([x[..., 1:], y], -1), torch.cat([y[..., 1:], x], -1)
+
+
 class Token(nn.Module):
     """A constant in front of what is computed."""
 
@@ -270,11 +279,13 @@ class Token(nn.Module):
         (chained, [(1, 48), (1, 3, 4, 6)], ["sigmoid", "view", "mul", "cat", "max_pool2d"]),
         (two_cats, [(2, 3), (2, 3), (1, 3)], ["sigmoid", "tanh", "mul", "cat"]),
         (parts, [(2, 4)], ["tanh", "getitem"]),
+        (shifted, [(2, 3, 4)], ["slice", "pad", "cat"]),
+        (crossed, [(2, 3), (2, 3)], ["slice", "cat"]),
         (Token(), [(1, 2, 3)], ["tanh", "cat"]),
         (lambda x, y: torch.cat([x, torch.tanh(y) * 9]), [(2, 3), (2, 3)], ["mul", "cat"]),
         (lambda x: torch.flatten(torch.relu(x), 1).unsqueeze(0), [(2, 3, 2)], ["flatten", "unsqueeze"]),
     ],
-    ids=["chain", "two cats", "split", "constant", "placeholder", "views"],
+    ids=["chain", "two cats", "split", "beside its part", "in a circle", "constant", "placeholder", "views"],
 )
 def test_shared(model: Any, shapes: Any, sharing: list[str]) -> None:
     inputs = data(*shapes)

@@ -172,7 +172,9 @@ class _Annotator:
             _mark(user, {}, self._as_known(config.output_activation, user))
             return
         if rule.quant is Q.SHARED and is_float_result(node) and RESCALES not in node.meta:
-            _annotate_shared(node, inputs, config)
+            # An input that nothing quantizes where it is made leads: what else reads it may lead to another input, and
+            # references between readers would go round in a circle.
+            _annotate_shared(node, sorted(inputs, key=_is_given), config)
             return
         if self._stays_exact(node, config) and absorbed(node, rule, self.rules) is None:
             _annotate_centered(node, config)
@@ -279,15 +281,18 @@ def _along(spec: QuantizationSpec | None, node: Node, traits: Traits) -> Quantiz
 
 
 def _annotate_shared(node: Node, inputs: list[Node], config: QuantizationConfig) -> None:
-    """Inputs and output share one observer, that of the first input's producer where it has one."""
+    """Inputs and output share one observer: that of the first input's producer, where it has one."""
     first = inputs[0]
     shared = SharedQuantizationSpec((first, node))
-    before = first.meta.get(KEY)
-    own: QuantizationSpecBase | None = config.input_activation
-    if before is not None and before.output_qspec is not None:
-        own = SharedQuantizationSpec(first)
+    own = SharedQuantizationSpec(first) if _is_given(first) else config.input_activation
     specs: dict[Node, QuantizationSpecBase | None] = {first: own, **dict.fromkeys(inputs[1:], shared)}
     _mark(node, specs, shared)
+
+
+def _is_given(node: Node) -> bool:
+    """Whether a tensor is quantized where it is made."""
+    known = node.meta.get(KEY)
+    return known is not None and known.output_qspec is not None
 
 
 def _annotate_centered(node: Node, config: QuantizationConfig) -> None:
