@@ -13,6 +13,9 @@ from torchao.quantization.pt2e.quantizer import QuantizationAnnotation, Quantiza
 #: Where PT2E keeps the annotation of a node: ``node.meta[ANNOTATION]`` is a ``QuantizationAnnotation``.
 ANNOTATION = "quantization_annotation"
 
+#: Instead of an attribute that a spec has not.
+_LACKS = object()
+
 
 def is_annotated(node: Node) -> bool:
     """Whether a quantizer has annotated a node.
@@ -29,6 +32,16 @@ def annotation(inputs: Mapping[Node, QuantizationSpecBase | None], output: Quant
     quantizer has seen.
     """
     return QuantizationAnnotation(input_qspec_map=dict(inputs), output_qspec=output, _annotated=True)
+
+
+def has_one_scale(a: QuantizationSpecBase, b: QuantizationSpecBase) -> bool:
+    """Whether PT2E gives one observer to a tensor that is annotated in two places with these specs, none shared.
+
+    Needs that ``_union_input_edge_with`` of ``pt2e/prepare.py`` compares these attributes. Without it scales would be
+    shared that PT2E keeps apart.
+    """
+    compared = ("dtype", "is_dynamic", "quant_min", "quant_max", "qscheme", "ch_axis", "scale", "zero_point")
+    return all(getattr(a, name, _LACKS) == getattr(b, name, _LACKS) for name in compared)
 
 
 class RangeObserver(HistogramObserver):  # type: ignore[misc]  # torchao is untyped

@@ -35,6 +35,7 @@ from .node_facts import (
     training_norm,
 )
 from .observers import MaskedHistogramObserver
+from .scale_groups import refer_to_first
 from .value_bounds import bounds_of, find_signs
 from .wide_results import Wide, wide_results
 
@@ -77,6 +78,7 @@ def annotate(
     for node, why in wide_results(module, rules, config_of, wide, computed, tables, carried, samples).items():
         node.meta[WIDE] = why
     _Annotator(module, rules, config_of, computed).run()
+    refer_to_first(module.graph)
 
 
 def _mark_states(states: Mapping[Node, Node], rules: RuleSet) -> set[Node]:
