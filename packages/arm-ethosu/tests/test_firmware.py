@@ -99,8 +99,8 @@ class Instance(ctypes.Structure):
 
 def test_every_error_has_its_code(built: Any) -> None:
     size = arena_size(model())
-    memory = (ctypes.c_uint8 * (size + 16))()
-    arena = -(-ctypes.addressof(memory) // 16) * 16
+    memory = (ctypes.c_uint8 * (size + 32))()
+    arena = -(-ctypes.addressof(memory) // 32) * 32
     instance, data = Instance(), (ctypes.c_uint8 * 4096)()
     some, none = Pointers(ctypes.addressof(data), ctypes.addressof(data)), Pointers(ctypes.addressof(data), None)
 
@@ -114,7 +114,7 @@ def test_every_error_has_its_code(built: Any) -> None:
     assert run(one, given, given) == "NOT_INITIALIZED"
     assert init(None, arena, size) == init(one, None, size) == "NULL_POINTER"
     assert init(one, arena, size - 1) == "ARENA_TOO_SMALL"
-    assert init(one, arena + 8, size) == "ARENA_MISALIGNED"
+    assert init(one, arena + 16, size) == "ARENA_MISALIGNED"
     assert run(one, given, given) == "NOT_INITIALIZED", "an arena that was refused is not used"
     assert init(one, arena, size) == "OK"
     assert run(None, given, given) == run(one, None, given) == run(one, given, None) == "NULL_POINTER"
@@ -148,6 +148,14 @@ def test_the_fast_memory_of_dedicated_sram_is_in_the_arena() -> None:
     assert arena_size(found) >= found.scratch + found.fast_scratch
 
 
+def test_a_fast_memory_of_unknown_size_is_refused() -> None:
+    inputs = (torch.randn(1, 3, 8, 8), torch.randn(1, 4, 6, 6))
+    spec = EthosUCompileSpec("ethos-u85-256", memory_mode="Dedicated_Sram")
+    pte = lower(exported(Net().eval(), inputs, spec, "int8"), spec).buffer
+    with pytest.raises(UsageError, match="net: the memory mode 'Dedicated_Sram' does not say how large"):
+        model_of("net", pte, "ethos-u85-256")
+
+
 def test_a_model_without_weights_has_no_array_of_them(tmp_path: Path) -> None:
     files = library(dataclasses.replace(model(), weights=b""))
     assert "net_weights" not in files["net.c"] + files["net_data.c"]
@@ -165,9 +173,13 @@ def test_deploying_again_keeps_what_the_user_wrote(tmp_path: Path) -> None:
     assert "boards/host/host.c" in done.removed and not (tmp_path / "boards" / "host" / "host.c").exists()
     assert (tmp_path / "app" / "mine.c").read_text() == "int mine;\n"
     (tmp_path / "app" / "main.c").write_text("/* changed */\n")
-    with pytest.raises(UsageError, match=r"app/main\.c would be overwritten"):
-        deploy("host")
-    assert (tmp_path / "boards" / "mps3-an547" / "start.c").exists(), "nothing was written"
+    deploy()
+    deploy()
+    assert (tmp_path / "app" / "main.c").read_text() == "/* changed */\n", "the application is the user's"
+    (tmp_path / "models" / "net.c").write_text("/* changed */\n")
+    with pytest.raises(UsageError, match=r"models/net\.c would be overwritten"):
+        deploy("mps3-an547")
+    assert (tmp_path / "boards" / "host" / "host.c").exists(), "nothing was written"
 
 
 def test_what_firmware_cannot_run_is_named() -> None:
@@ -205,7 +217,13 @@ def test_a_wrong_board_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(
     ("name", "wanted"),
-    [("MobileNet-v2", "mobilenet_v2"), ("2nd try", "model_2nd_try"), ("--", "model"), ("é", "model")],
+    [
+        ("MobileNet-v2", "mobilenet_v2"),
+        ("2nd try", "model_2nd_try"),
+        ("--", "model"),
+        ("int", "model_int"),
+        ("npu", "model_npu"),
+    ],
 )
 def test_names_become_identifiers(name: str, wanted: str) -> None:
     assert identifier(name) == wanted

@@ -20,8 +20,13 @@ from ..vela_ini import VelaIni, locate
 #: Bytes: what the NPU requires of every memory that it is given.
 ALIGNMENT = 16
 #: Words that cannot name a type and a file of a C library: keywords of C11 and C++17, and names that firmware has.
-_TAKEN = frozenset(
-    ["alignas", "alignof", "and", "asm", "auto", "bool", "break", "case", "catch", "char", "class", "const", "constexpr", "continue", "decltype", "default", "delete", "do", "double", "else", "enum", "explicit", "export", "extern", "false", "final", "float", "for", "friend", "goto", "if", "import", "inline", "int", "long", "main", "module", "mutable", "namespace", "new", "noexcept", "not", "npu", "nullptr", "operator", "or", "private", "protected", "public", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "template", "this", "thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "while", "xor", "board", "model_memory", "model_status", "stdint", "stddef", "string", "arena"]
+_TAKEN = (
+    "alignas alignof and asm auto bool break case catch char class const constexpr continue decltype "
+    "default delete do double else enum explicit export extern false final float for friend goto if "
+    "import inline int long main module mutable namespace new noexcept not npu nullptr operator or "
+    "private protected public register restrict return short signed sizeof static struct switch template "
+    "this thread_local throw true try typedef typeid typename union unsigned using virtual void volatile "
+    "while xor board arena model_memory model_status stdint stddef string"
 )
 
 _QUANTIZE = "quantized_decomposed::quantize_per_tensor.out"
@@ -84,7 +89,7 @@ class _Quantization:
 def identifier(name: str) -> str:
     """A C identifier of a model's file name: ``"MobileNet-v2"`` is ``mobilenet_v2``, ``"int"`` is ``model_int``."""
     word = re.sub(r"\W+", "_", name.lower(), flags=re.ASCII).strip("_")
-    return word if word and not word[0].isdigit() and word not in _TAKEN else f"model_{word}".rstrip("_")
+    return word if word and not word[0].isdigit() and word not in _TAKEN.split() else f"model_{word}".rstrip("_")
 
 
 def model_of(name: str, pte: bytes, target: str) -> Model:
@@ -155,8 +160,8 @@ def _fast_scratch(name: str, delegate: Delegate) -> int:
     size = ini.memory_value(mode, "arena_cache_size")
     if size is None:
         raise UsageError(
-            f"{name}: the memory mode {mode!r} does not say how large the NPU's fast memory is; compile it with one that "
-            "does (Dedicated_Sram_384KB, or arena_cache_size= in a configuration file of yours)"
+            f"{name}: the memory mode {mode!r} does not say how large the NPU's fast memory is; compile it with one "
+            "that does (Dedicated_Sram_384KB, or arena_cache_size= in a configuration file of yours)"
         )
     return int(size)
 

@@ -75,8 +75,8 @@ def write_project(
 ) -> Written:
     """Writes the files of a firmware, over those of an earlier one if the folder holds one.
 
-    The manifest lists every file and its SHA-256. Files that are not in it are the user's, and are left alone. So is what
-    the user changed: in ``app/`` it stays as it is, elsewhere it stops everything before anything is written.
+    The manifest lists every file and its SHA-256. Files that are not in it are the user's, and are left alone. So is
+    what the user changed: in ``app/`` it stays as it is, elsewhere it stops everything before anything is written.
 
     Raises:
         UsageError: a file would be lost; names each.

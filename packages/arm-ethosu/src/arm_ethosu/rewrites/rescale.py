@@ -40,7 +40,7 @@ def _not_one(match: Match) -> str | None:
 
 
 def _one_rescale(match: Match) -> Tensor:
-    """Of two RESCALEs, from INT48 to INT32 and by less than 1, one of 16 bits is made; to INT32, one of a sum with zero.
+    """Of two RESCALEs, from INT48 to INT32 and by less than 1, one of 16 bits is made; to INT32, zero is added between.
 
     If the first one is by 1, Vela makes one of them too, but keeps 15 bits of the second one's multiplier of 32: the
     lowest ones. If not, one is faster; its results differ by one step at most, which is what the first one rounds.

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from ..compat.torch import tree_leaves
+from ..compat.torch import schema_of, tree_leaves
 from ..lowering.exported_program import attribute, is_dequantize
 from ..lowering.rule_set import RuleSet
 from .bias_correction import Floating, Sample, is_layer
@@ -134,8 +134,7 @@ def _observed(node: Any) -> Node:
 
 def _arguments(node: Node) -> dict[str, Any]:
     """Those of a layer by their names, with defaults."""
-    schema = node.target._schema.arguments  # type: ignore[union-attr]
-    defaults = {each.name: each.default_value for each in schema}
+    defaults = {each.name: each.default_value for each in schema_of(node.target).arguments}
     return {**defaults, **dict(zip(defaults, node.args, strict=False)), **node.kwargs}
 
 
