@@ -38,7 +38,7 @@ class Dask:
     def free(self) -> bool:
         """Whether a worker has a thread with nothing to do."""
         threads = sum(self._client.nthreads().values())
-        return len(self._running) < max(threads, 1)
+        return len(self._running) < max(int(threads), 1)
 
     def start(self, name: Any, function: Callable[..., Any], *arguments: Any) -> None:
         """Gives work to the scheduler."""

@@ -11,6 +11,8 @@ from ..support.errors import UsageError
 from ..support.memory_size import size_of
 from .point import Evaluation
 
+#: A part of a limit that arithmetic loses: 1 - 0.99 is more than 0.01.
+_ROUNDING = 1e-9
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s)")
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 _DROP = re.compile(r"(\d+(?:\.\d+)?)\s*(%?)")
@@ -70,7 +72,7 @@ class Limits:
 
     def missed(self, found: Evaluation) -> list[Miss]:
         """The limits that are not kept. A figure that nobody knows keeps none."""
-        return [miss for miss in self.judged(found) if miss.part > 0]
+        return [miss for miss in self.judged(found) if miss.part > _ROUNDING]
 
     def judged(self, found: Evaluation) -> Iterator[Miss]:
         """Every limit, with ``part`` zero or less where it is kept."""

@@ -158,8 +158,8 @@ class _Run:
             self._notes.remember_program(parameters, digest)
         elif before != digest:
             raise UsageError(
-                f"the model is no longer that of the results in {Path(self._folder).parent}, though its file is: "
-                "do its weights come from another file, or by chance? Give another folder with --study, or delete this one"
+                f"the model is not the one whose results are in {Path(self._folder).parent}, though its file is: "
+                "its weights may come from another file: give another --study, or delete that folder"
             )
 
     def _require_success(self, outcome: Outcome) -> None:

@@ -149,7 +149,7 @@ def targets_named(pattern: str) -> list[str]:
     if not found and any(c in pattern for c in "*?["):
         raise UsageError(f"no target is called {pattern!r}; installed: {', '.join(plugins.target_names())}")
     if not found:
-        plugins.target(pattern)  # says that it is unknown, and what is like it
+        return [plugins.target(pattern).name]  # says that it is unknown, and what is like it
     return sorted(found, key=lambda name: [(not w.isdigit(), int(w or 0) if w.isdigit() else w) for w in _words(name)])
 
 
