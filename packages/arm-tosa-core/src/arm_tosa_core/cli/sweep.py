@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +18,7 @@ from ..sweep.limits import Limits, parse_limits
 from ..sweep.page import page
 from ..sweep.point import Evaluation, Failure
 from ..sweep.point import Result as PointResult
+from ..sweep.pool import Pool, default_workers
 from ..sweep.run import sweep as sweep_points
 from ..sweep.space import Space, read_space
 from .compare import Calibration, Evaluate, Metric, Page, require_page, sources_of
@@ -60,7 +60,9 @@ def sweep(
         Path | None,
         typer.Option(metavar="DIR", help="Folder of results; the same command goes on from there. Default: NAME.sweep"),
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes on this machine; default: its cores.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes on this machine; default: one for each core.")
+    ] = None,
     memory: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Of each process at most, such as 4G; default: its share.")
     ] = None,
@@ -84,7 +86,7 @@ def sweep(
     folder = study or Path(f"{Path(model.rpartition(':')[0] if '.py:' in model else model).stem}.sweep")
     wanted = min(points, len(given))
     say(f"note: {wanted} of {len(given)} points; results are kept in {folder}")
-    engine = _engine(dask, min(workers or os.cpu_count() or 1, wanted), memory)
+    engine = _engine(dask, min(workers or default_workers(), wanted), memory)
     try:
         with progress() as shown:
             results = sweep_points(
@@ -115,8 +117,6 @@ def _engine(dask: str | None, workers: int, memory: str | None) -> Engine:
         from ..sweep.dask_engine import Dask
 
         return Dask(dask)
-    from ..sweep.pool import Pool
-
     return Pool(workers, None if memory is None else size_of(memory, "--memory"))
 
 

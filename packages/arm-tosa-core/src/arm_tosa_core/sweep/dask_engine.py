@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from contextlib import chdir
 from typing import Any
 
 from ..support.errors import UsageError
@@ -19,7 +21,8 @@ class Dask:
     """A cluster's workers: one piece of work for each thread of theirs.
 
     dask itself does the work of a worker that dies again on another, and gives up where several died of it. Memory is
-    bounded by the workers' own ``--memory-limit``.
+    bounded by the workers' own ``--memory-limit``. Workers see the current folder, by the same path. A process evaluates
+    one point at a time: give workers one thread each.
 
     Args:
         scheduler: its address, such as ``tcp://10.0.0.1:8786``, or a ``distributed.Client``.
@@ -43,7 +46,7 @@ class Dask:
     def start(self, name: Any, function: Callable[..., Any], *arguments: Any) -> None:
         """Gives work to the scheduler."""
         # A key of its own for each: dask would otherwise take two calls for one.
-        self._running[self._client.submit(guarded, function, *arguments, pure=False)] = name
+        self._running[self._client.submit(_in_folder, os.getcwd(), function, *arguments, pure=False)] = name
 
     def next(self) -> Done:
         """Waits for the first that is done."""
@@ -60,6 +63,17 @@ class Dask:
         self._client.cancel(list(self._running))
         if self._own:
             self._client.close()
+
+
+def _in_folder(folder: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Work where the user is: paths on the command line are relative to it."""
+    try:
+        with chdir(folder):
+            return guarded(function, *arguments)
+    except OSError as error:
+        return Failure(
+            f"a dask worker cannot see {folder} ({error.strerror}): sweep in a folder that all machines share"
+        )
 
 
 def _connected(address: str) -> Any:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -20,6 +21,15 @@ from .sources import Sources
 _one_at_a_time = Lock()
 
 
+@contextmanager
+def _alone() -> Iterator[None]:
+    """One thread at a time, and no messages that nobody can do anything about."""
+    with _one_at_a_time, without_import_messages(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # PyTorch's, about itself
+        warnings.simplefilter("ignore", NothingDelegatedWarning)  # it is an error here
+        yield
+
+
 def evaluate(sources: Sources, folder: str, point: Point) -> Evaluation:
     """Quantizes, judges and compiles; what of it has been done before is read.
 
@@ -29,16 +39,14 @@ def evaluate(sources: Sources, folder: str, point: Point) -> Evaluation:
     Raises:
         UsageError: the target takes nothing of the model, or whatever its compiler refuses.
     """
-    with _one_at_a_time, without_import_messages():
+    with _alone():
         from ..flow import lower
         from .quantized import quantized
 
         started = time.perf_counter()
         spec = compile_spec_for(plugins.target(point.target), dict(point.options))
         found = quantized(sources, Path(folder), point.parameters, point.scheme, spec)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NothingDelegatedWarning)  # it is an error here
-            lowered = lower(found.program, spec, cache=True)
+        lowered = lower(found.program, spec, cache=True)
     if not lowered.report.delegated:
         raise UsageError(lowered.report.nothing_delegated())
     seconds = time.perf_counter() - started
@@ -47,7 +55,7 @@ def evaluate(sources: Sources, folder: str, point: Point) -> Evaluation:
 
 def identify(sources: Sources, parameters: Parameters) -> str | None:
     """A digest of the model in float, to see whether results are still of this model; None if it has none."""
-    with _one_at_a_time, without_import_messages():
+    with _alone():
         from .quantized import in_float
 
         return in_float(sources, parameters).digest

@@ -8,7 +8,6 @@ import os
 import resource
 import signal
 import threading
-import warnings
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -22,6 +21,17 @@ from .point import Failure
 
 #: Workers that may die of one piece of work.
 _DEATHS = 2
+#: Bytes that a worker should have: PyTorch, ExecuTorch and MobileNetV2 take 0.5 GiB.
+_NEEDED = 3 << 29
+
+
+def default_workers() -> int:
+    """As many as this machine has cores, or has memory for."""
+    return max(1, min(os.cpu_count() or 1, _memory() // _NEEDED))
+
+
+def _memory() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 class Pool:
@@ -35,7 +45,7 @@ class Pool:
     """
 
     def __init__(self, workers: int, memory: int | None = None) -> None:
-        share = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // workers
+        share = _memory() // workers
         self._slots = [_Slot(share if memory is None else memory) for _ in range(workers)]
 
     @property
@@ -114,7 +124,6 @@ def _prepare(memory: int, alive: Connection) -> None:
     os.environ["OMP_NUM_THREADS"] = "1"
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
     logging.disable(logging.WARNING)
-    warnings.simplefilter("ignore", FutureWarning)
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (memory if most < 0 else min(memory, most), most))
     threading.Thread(target=_end_with_parent, args=(alive,), daemon=True).start()
