@@ -155,5 +155,5 @@ def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch)
 def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extra, "find_spec", lambda name: None)
     for asked, name in ((extra.optuna, "optuna"), (extra.distributed, "distributed")):
-        with pytest.raises(UsageError, match=rf"needs {name}: .*arm-tosa-core\[sweep\]"):
+        with pytest.raises(UsageError, match=rf"needs {name}: pip install {name} .*arm-tosa-core\[sweep\]"):
             asked()

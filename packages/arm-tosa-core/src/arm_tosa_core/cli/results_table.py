@@ -12,7 +12,7 @@ from ..sweep.point import Evaluation, Failure, Point, Result
 from .sweep_sources import FileSources, data_file, model_with
 
 _KIB = 1024
-_COLUMNS = ("target", "quantize", "options", "inferences/s", "latency", "SRAM", ".pte", "on CPU")
+_COLUMNS = ("target", "quantize", "options", "latency", "SRAM", ".pte", "on CPU")
 _ACCURACY = ("metric", "drop", "SQNR")
 
 
@@ -26,16 +26,18 @@ def rows_of(results: Sequence[Result]) -> tuple[list[str], list[list[str]]]:
 def _cells(result: Result) -> dict[str, str]:
     point, found = result.point, result.outcome
     cells = {"target": point.target, "quantize": point.scheme}
-    if options := " ".join(f"{key}={value}" for key, value in (*point.parameters, *point.options)):
+    if options := "\n".join(f"{key}={value}" for key, value in (*point.parameters, *point.options)):
         cells["options"] = options
     return cells | (_figures(found) if isinstance(found, Evaluation) else {})
 
 
 def _figures(found: Evaluation) -> dict[str, str]:
     figures, accuracy = found.figures, found.accuracy
-    cells = {".pte": _kib(figures.file_bytes), "on CPU": f"{figures.on_cpu}"}
-    if figures.inferences_per_second is not None and found.latency is not None:
-        cells |= {"inferences/s": f"{figures.inferences_per_second:,.1f}", "latency": f"{found.latency * 1e3:,.3f} ms"}
+    cells = {".pte": _kib(figures.file_bytes)}
+    if figures.on_cpu:
+        cells["on CPU"] = f"{figures.on_cpu:,} operators"
+    if found.latency is not None:
+        cells["latency"] = f"{found.latency * 1e3:,.3f} ms"
     if figures.sram_bytes is not None:
         cells["SRAM"] = _kib(figures.sram_bytes)
     if accuracy is None:

@@ -21,8 +21,8 @@ class Dask:
     """A cluster's workers: one piece of work for each thread of theirs.
 
     dask itself does the work of a worker that dies again on another, and gives up where several died of it. Memory is
-    bounded by the workers' own ``--memory-limit``. Workers see the current folder, by the same path. A process evaluates
-    one point at a time: give workers one thread each.
+    bounded by the workers' own ``--memory-limit``. Workers see the current folder, by the same path. A process
+    evaluates one point at a time: give workers one thread each.
 
     Args:
         scheduler: its address, such as ``tcp://10.0.0.1:8786``, or a ``distributed.Client``.

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ..support.errors import UsageError
+from ..support.install_advice import from_index
 
 
 def optuna() -> Any:
@@ -29,5 +30,5 @@ def distributed() -> Any:
 
 def _installed(package: str, what: str) -> Any:
     if find_spec(package) is None:
-        raise UsageError(f'{what} needs {package}: install it with: pip install "arm-tosa-core[sweep]"')
+        raise UsageError(f"{what} needs {package}: {from_index(package)} (the extra arm-tosa-core[sweep] brings it)")
     return import_module(package)
