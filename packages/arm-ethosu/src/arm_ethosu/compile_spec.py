@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from arm_tosa_core.exir.compile_spec import ArmCompileSpec
 from arm_tosa_core.plugin.target import Compiled, LayerWeights, LiveTensor
 from arm_tosa_core.support.errors import ToolError, UsageError
+from arm_tosa_core.support.memory_size import size_of
 
 from .accelerators import DEFAULTS, family_of
 from .estimate import Estimate
 from .ethos_u_target import ethos_u_target
-from .memory_size import size_of
 from .vela_flags import decides_over_sram, split, without_ours
 from .vela_ini import DEFAULT_INI, VelaIni, locate
 

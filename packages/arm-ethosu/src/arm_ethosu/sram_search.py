@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from arm_tosa_core.support.errors import ToolError, UsageError
+from arm_tosa_core.support.memory_size import size_text
 from arm_tosa_core.tosa.loader import load
 
 from .live_memory import operator_peak
-from .memory_size import size_text
 from .timing.vela_layers import FLAG
 from .vela import Run, VelaOutput, Workplace, workplace
 from .vela_flags import decides_over_sram

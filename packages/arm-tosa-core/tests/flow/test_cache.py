@@ -18,7 +18,8 @@ from typer.testing import CliRunner
 
 from arm_tosa_core import TosaCompileSpec, lower
 from arm_tosa_core.cli.main import app
-from arm_tosa_core.flow import cache, fingerprint
+from arm_tosa_core.exir import provenance
+from arm_tosa_core.flow import cache
 from arm_tosa_core.flow.fingerprint import fingerprint as name_of
 
 
@@ -102,7 +103,7 @@ def test_another_spec_file_or_package_has_another_name(
     for text in ("slow", "fast"):
         file.write_text(text)
         names.append(name_of(program, spec))
-    monkeypatch.setattr(fingerprint.plugins, "packages", lambda: {"json"})
+    monkeypatch.setattr(provenance.plugins, "packages", lambda: {"json"})
     names.append(name_of(program, spec))
     assert len(set(names)) == 4
 

@@ -34,6 +34,8 @@ def _configs() -> dict[str, Callable[[], QuantizationConfig | None]]:
 
 
 SCHEMES = ("int8", "int16x8", "int8x4", "float")
+#: Other names that the field has for them: activations and weights by their bits.
+ALIASES = {"a8w8": "int8", "a16w8": "int16x8", "a8w4": "int8x4"}
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from ..exir.target_options import compile_spec_for
 from ..plugin import entry_points as plugins
 from ..report.page import require_page, write_page
 from ..report.page_data import page_data
@@ -21,7 +22,7 @@ from .calibration import samples
 from .delegate_times import DelegateTimes
 from .making import making
 from .model import load_function, load_program
-from .options import Options, TargetName, compile_spec_for, parse_options
+from .options import Options, TargetName, parse_options
 from .progress import progress
 from .quantize import is_quantized
 from .report import Result, say, table

@@ -15,6 +15,7 @@ from rich.console import Console
 from ..exir.compiled_delegate import CompiledDelegate
 from ..exir.figures import Figures
 from ..exir.pte import delegates
+from ..exir.target_options import compile_spec_for
 from ..plugin import entry_points as plugins
 from ..plugin.target import Target
 from ..report.page import require_page, write_page
@@ -34,7 +35,6 @@ from .options import (
     Schedule,
     Sram,
     TargetName,
-    compile_spec_for,
     parse_options,
 )
 from .print_after import printed_after

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from ..exir.pte import read as read_pte
+from ..exir.target_options import compile_spec_for
 from ..plugin import entry_points as plugins
 from ..plugin.firmware import Deployed, firmware_of
 from ..plugin.target import Target
@@ -18,7 +19,7 @@ from .compile import lowered_program
 from .delegate_target import target_of
 from .files import read
 from .model import FORMS, load_program
-from .options import Calibration, Options, Quantize, Sram, compile_spec_for, parse_options
+from .options import Calibration, Options, Quantize, Sram, parse_options
 from .quantize import prepare
 from .report import Result, table
 

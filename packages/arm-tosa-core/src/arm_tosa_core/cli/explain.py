@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from ..exir.target_options import compile_spec_for
 from ..plugin import entry_points as plugins
 from ..support.errors import UsageError
 from .model import FORMS, load_program
-from .options import Calibration, Options, Quantize, compile_spec_for, parse_options
+from .options import Calibration, Options, Quantize, parse_options
 from .payload_plan import explain_payload, target_of
 from .quantize import hint, prepare
 from .refusals import data_of, table_of

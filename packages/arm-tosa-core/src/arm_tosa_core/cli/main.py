@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from .accuracy import accuracy
+from .compare import compare
 from .compile import compile_
 from .deploy import deploy
 from .doctor import doctor
@@ -17,6 +18,7 @@ from .extract import extract
 from .making import Group
 from .report import Result, command
 from .run import run
+from .sweep import sweep
 from .targets import targets
 from .verify import verify
 
@@ -33,6 +35,8 @@ _COMMANDS: dict[str, Callable[..., Result]] = {
     "compile": compile_,
     "explain": explain,
     "accuracy": accuracy,
+    "compare": compare,
+    "sweep": sweep,
     "deploy": deploy,
     "run": run,
     "verify": verify,

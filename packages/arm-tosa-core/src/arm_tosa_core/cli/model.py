@@ -1,13 +1,17 @@
-"""MODEL on the command line: a ``.pt2`` file or ``file.py:function``, as an exported program."""
+"""MODEL on the command line: a ``.pt2`` file or ``file.py:function``, as an exported program.
+
+Parameters of the function stand behind its name: ``net.py:make,width=0.5,classes=10``.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import importlib.util
+import inspect
 import io
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -31,7 +35,8 @@ def load_program(model: str) -> ExportedProgram:
     """
     path, colon, function = model.rpartition(":")
     if colon and Path(path).suffix == ".py":
-        program = _export(model, *_call(Path(path), function))
+        name, *words = function.split(",")
+        program = _export(model, *_call(Path(path), name, parse_parameters(model, words)))
     elif Path(model).suffix == ".py":
         raise UsageError(f"{model}: say which function makes the model: {model}:FUNCTION")
     elif Path(model).suffix == ".pt2":
@@ -42,6 +47,30 @@ def load_program(model: str) -> ExportedProgram:
         raise UsageError(f"cannot tell what {model!r} is; MODEL is {FORMS}")
     _require_cpu(model, {**program.state_dict, **_tensors(program.constants)})
     return program
+
+
+def parse_parameters(model: str, words: Sequence[str]) -> dict[str, Any]:
+    """Parameters of the model's function from ``KEY=VALUE``: numbers and ``true`` or ``false`` where they look so.
+
+    Raises:
+        UsageError: a word without ``=``, or a key given twice.
+    """
+    found: dict[str, Any] = {}
+    for word in words:
+        key, equals, text = word.partition("=")
+        if not equals or not key.isidentifier():
+            raise UsageError(f"{model}: behind the function write KEY=VALUE for its parameters, not {word!r}")
+        if key in found:
+            raise UsageError(f"{model}: {key} is given twice")
+        found[key] = _parameter(text)
+    return found
+
+
+def _parameter(text: str) -> Any:
+    for read in (int, float, {"true": True, "false": False}.__getitem__):
+        with contextlib.suppress(ValueError, KeyError):
+            return read(text)
+    return text
 
 
 def load_function(text: str, option: str) -> Callable[..., Any]:
@@ -75,10 +104,16 @@ def _load_pt2(path: Path) -> ExportedProgram:
         ) from error
 
 
-def _call(path: Path, function: str) -> tuple[torch.nn.Module, tuple[Any, ...]]:
+def _call(path: Path, function: str, parameters: dict[str, Any]) -> tuple[torch.nn.Module, tuple[Any, ...]]:
     import torch
 
-    made = _user_code(path, f"{path}:{function}", lambda: _function(path, function)())
+    def call() -> Any:
+        found = _function(path, function)
+        if parameters:
+            _require_parameters(f"{path}:{function}", found, parameters)
+        return found(**parameters)
+
+    made = _user_code(path, f"{path}:{function}", call)
     if not (isinstance(made, tuple) and len(made) == 2):
         raise UsageError(f"{path}:{function} must return (module, example_inputs), but returned {_describe(made)}")
     module, inputs = made
@@ -89,6 +124,15 @@ def _call(path: Path, function: str) -> tuple[torch.nn.Module, tuple[Any, ...]]:
             f"{path}:{function} must return a tuple of example inputs second, but returned {_describe(inputs)}"
         )
     return module, tuple(inputs)
+
+
+def _require_parameters(what: str, function: Callable[..., Any], parameters: dict[str, Any]) -> None:
+    known = inspect.signature(function).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in known.values()):
+        return
+    for key in parameters:
+        if key not in known:
+            raise UsageError(f"{what} has no parameter {key!r}; it has: {', '.join(known) or 'none'}")
 
 
 def _function(path: Path, name: str) -> Any:

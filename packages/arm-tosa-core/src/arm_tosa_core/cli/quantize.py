@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..accuracy.scheme import ALIASES
 from ..support.errors import UsageError
 from .calibration import samples
 from .progress import progress
@@ -50,6 +51,7 @@ def prepare(
         if compression is not None:
             raise UsageError("--compress is for --quantize; say int8, int16x8 or int8x4")
         return Prepared(program)
+    quantization = ALIASES.get(quantization, quantization)
     if quantization not in QUANTIZATIONS and not quantization.endswith(".json"):
         raise UsageError(f"unknown quantization {quantization!r}; valid: {', '.join(QUANTIZATIONS)}, or a .json file")
     if not spec.tosa_spec.support_integer():

@@ -110,7 +110,7 @@ def _message(error: BaseException) -> str:
     if isinstance(error, ArmTosaError):
         return str(error)
     if isinstance(error, KeyboardInterrupt):
-        return "interrupted; nothing was written"
+        return str(error) or "interrupted; nothing was written"
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
     return (

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
-import json
-import os
-import platform
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,13 +11,22 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from ..exir.compile_spec import ArmCompileSpec
-from ..plugin import entry_points as plugins
+from ..exir.provenance import of_installation, of_spec
 
 
 def fingerprint(program: ExportedProgram, compile_spec: ArmCompileSpec) -> str | None:
     """A digest, in hexadecimal; None for programs with modules inside (control flow), which it cannot name."""
+    return _digest(program, [*of_installation(), *of_spec(compile_spec)])
+
+
+def program_fingerprint(program: ExportedProgram) -> str | None:
+    """``fingerprint`` of the program alone, whatever it is compiled for and by."""
+    return _digest(program, [])
+
+
+def _digest(program: ExportedProgram, beside: list[str]) -> str | None:
     digest = hashlib.sha256()
-    for part in [*_installed(), *_spec(compile_spec), *_signature(program)]:
+    for part in [*beside, *_signature(program)]:
         digest.update(f"{part}\n".encode())
     for node in program.graph.nodes:
         if node.op == "get_attr":
@@ -57,28 +60,3 @@ def _signature(program: ExportedProgram) -> Iterator[str]:
     yield str(program.range_constraints)
     for entry in program.module_call_graph:
         yield f"{entry.fqn} {entry.signature}"
-
-
-def _spec(compile_spec: ArmCompileSpec) -> Iterator[str]:
-    """The spec, and the contents of files that it names."""
-    options = json.dumps(compile_spec._options(), sort_keys=True)
-    yield f"{type(compile_spec)} {compile_spec.tosa_spec} {compile_spec.compiler_flags} {options}"
-    for word in [*compile_spec.compiler_flags, *compile_spec._options().values()]:
-        path = Path(str(word).rpartition("=")[2])
-        if path.is_file():
-            yield hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _installed() -> Iterator[str]:
-    """Every distribution with its version, and the sources of packages that bring targets or rules.
-
-    An editable package changes without its version: sizes and times of files tell.
-    """
-    yield f"{platform.python_version()} {platform.machine()}"
-    names = {name for folder in sys.path if os.path.isdir(folder) for name in os.listdir(folder)}
-    yield from sorted(name for name in names if name.endswith((".dist-info", ".egg-info")))
-    for package in sorted({__name__.partition(".")[0], *plugins.packages()}):
-        spec = importlib.util.find_spec(package)
-        for root in (spec.submodule_search_locations or [str(spec.origin)]) if spec else []:
-            files = sorted(Path(root).rglob("*.py")) if os.path.isdir(root) else [Path(root)]
-            yield from (f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 
-from arm_tosa_core.support.errors import UsageError
+from .errors import UsageError
 
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KM]?)(?:i?B)?", re.IGNORECASE)
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?", re.IGNORECASE)
 
 
 def size_of(text: str | int, what: str) -> int:
     """Bytes.
 
     Args:
-        text: a number of bytes, or a string with a unit: K and M are 1024 and 1024**2 bytes.
+        text: a number of bytes, or a string with a unit: K, M and G are 1024, 1024**2 and 1024**3 bytes.
         what: its name in errors.
 
     Raises:
@@ -29,5 +29,5 @@ def size_of(text: str | int, what: str) -> int:
 
 def size_text(size: int) -> str:
     """Bytes in the largest unit of which they are a whole number, as ``size_of`` reads them."""
-    unit = next(unit for unit in ("M", "K", "") if size % _UNITS[unit] == 0)
+    unit = next(unit for unit in ("G", "M", "K", "") if size % _UNITS[unit] == 0)
     return f"{size // _UNITS[unit]}{unit}"

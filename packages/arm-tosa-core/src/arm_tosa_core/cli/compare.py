@@ -1,0 +1,103 @@
+"""``arm-tosa compare``: one model on several targets, side by side."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ..support.atomic_files import require_writable, write_atomic
+from ..support.errors import UsageError
+from ..sweep.page import page
+from ..sweep.point import Failure
+from ..sweep.run import compare as compare_points
+from ..sweep.space import Space, schemes_named, targets_named
+from .progress import progress
+from .report import Result, say, table
+from .results_table import json_of, rows_of
+from .sweep_sources import FileSources
+
+Metric = Annotated[
+    str | None,
+    typer.Option(
+        help="file.py:function, called with the outputs in float, those quantized, and the samples, one of each per "
+        "call: a number, higher is better, that judges besides the SQNR."
+    ),
+]
+Calibration = Annotated[
+    str | None, typer.Option(metavar="FILE", help=".npz to calibrate with; without it the example inputs are used.")
+]
+Evaluate = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help=".npz with samples to judge the accuracy with: not those of --calibration."),
+]
+Page = Annotated[Path | None, typer.Option("-o", "--output", help="Also write the table as one .html page.")]
+
+
+def compare(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A .pt2 file in float, or file.py:function.")],
+    targets: Annotated[
+        str, typer.Option(metavar="NAMES", help="Targets, with commas between; ethos-u55-* for all of a kind.")
+    ],
+    quantize: Annotated[
+        str,
+        typer.Option(metavar="NAMES", help="int8, int16x8 (a16w8), int8x4 (a8w4), float or .json files, with commas."),
+    ] = "int8",
+    calibration: Calibration = None,
+    evaluate: Evaluate = None,
+    metric: Metric = None,
+    output: Page = None,
+) -> Result:
+    """Compare a model's speed, memory and accuracy on several targets, each with its default options."""
+    sources = sources_of(model, calibration, evaluate, metric)
+    sources.require({})
+    require_page(output)
+    names = [name for text in targets.split(",") for name in targets_named(text.strip())]
+    schemes = schemes_named([text.strip() for text in quantize.split(",")])
+    space = Space({name: {} for name in names}, schemes)
+    with tempfile.TemporaryDirectory(prefix="arm-tosa-") as folder, progress() as shown:
+        results = compare_points(space, sources, Path(folder), lambda done, wanted: shown("compiling", done, wanted))
+    results.sort(key=lambda result: names.index(result.point.target))
+    heads, rows = rows_of(results)
+    failed = [f"{r.point}: {r.outcome.line}" for r in results if isinstance(r.outcome, Failure)]
+    if output is not None:
+        write_atomic(output, page(f"{model} on {len(names)} targets", heads, rows, notes=failed))
+        say(f"note: the page is in {output}")
+
+    def show(console: Console) -> None:
+        console.print(table(model, heads, rows))
+        for text in failed:
+            console.print(text, markup=False)
+
+    data = {"model": model, "results": [json_of(result, sources) for result in results]}
+    return Result(data, show)
+
+
+def sources_of(model: str, calibration: str | None, evaluate: str | None, metric: str | None) -> FileSources:
+    """Model and data of a command.
+
+    Raises:
+        UsageError: a metric without anything to judge, or a model that is TOSA already.
+    """
+    if metric is not None and evaluate is None:
+        raise UsageError("--metric judges the samples of --evaluate: give both")
+    if model.endswith(".tosa"):
+        raise UsageError(f"{model} is TOSA already; give the PyTorch model, a .pt2 file or file.py:function")
+    if calibration is None:
+        say("note: calibrating with the example inputs alone, which tells cycles and memory; --calibration gives data")
+    return FileSources(model, calibration, evaluate, metric)
+
+
+def require_page(output: Path | None) -> None:
+    """Finds out before long work whether a page can be written.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    if output is not None:
+        if output.suffix != ".html":
+            raise UsageError(f"{output}: the suffix must be .html")
+        require_writable(output)

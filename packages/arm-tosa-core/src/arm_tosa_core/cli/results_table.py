@@ -1,0 +1,89 @@
+"""Points and what they come to, as a table, as JSON, and as the command that makes each."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from ..sweep.point import Evaluation, Failure, Point, Result
+from .sweep_sources import FileSources, data_file, model_with
+
+_KIB = 1024
+_COLUMNS = ("target", "quantize", "options", "latency", "SRAM", ".pte", "on CPU")
+_ACCURACY = ("metric", "drop", "SQNR")
+
+
+def rows_of(results: Sequence[Result]) -> tuple[list[str], list[list[str]]]:
+    """Heads of the columns that these results fill, and a row for each; what nobody knows is a dash."""
+    cells = [_cells(result) for result in results]
+    heads = [head for head in (*_COLUMNS, *_ACCURACY) if any(head in row for row in cells)]
+    return heads, [[row.get(head, "–") for head in heads] for row in cells]
+
+
+def _cells(result: Result) -> dict[str, str]:
+    point, found = result.point, result.outcome
+    cells = {"target": point.target, "quantize": point.scheme}
+    if options := "\n".join(f"{key}={value}" for key, value in (*point.parameters, *point.options)):
+        cells["options"] = options
+    return cells | (_figures(found) if isinstance(found, Evaluation) else {})
+
+
+def _figures(found: Evaluation) -> dict[str, str]:
+    figures, accuracy = found.figures, found.accuracy
+    cells = {".pte": _kib(figures.file_bytes)}
+    if figures.on_cpu:
+        cells["on CPU"] = f"{figures.on_cpu:,} operators"
+    if found.latency is not None:
+        cells["latency"] = f"{found.latency * 1e3:,.3f} ms"
+    if figures.sram_bytes is not None:
+        cells["SRAM"] = _kib(figures.sram_bytes)
+    if accuracy is None:
+        return cells
+    if accuracy.metric is not None:
+        cells["metric"] = f"{accuracy.metric:.4g}"
+    if accuracy.drop is not None:
+        cells["drop"] = f"{accuracy.drop:.4g}"
+    if accuracy.sqnr_db is not None:
+        cells["SQNR"] = f"{accuracy.sqnr_db:.1f} dB" if math.isfinite(accuracy.sqnr_db) else "exact"
+    return cells
+
+
+def _kib(size: float) -> str:
+    return f"{size / _KIB:,.1f} KiB"
+
+
+def command_of(point: Point, sources: FileSources) -> str:
+    """The command that compiles a point."""
+    parameters = dict(point.parameters)
+    words = ["arm-tosa", "compile", model_with(sources.model, parameters), "--target", point.target]
+    if point.scheme != "float":
+        words += ["--quantize", point.scheme]
+        if sources.calibrate is not None:
+            words += ["--calibration", str(data_file(sources.calibrate, parameters))]
+    words += [word for key, value in point.options for word in ("--option", f"{key}={value}")]
+    return shlex.join([*words, "-o", "out.pte"])
+
+
+def json_of(result: Result, sources: FileSources) -> dict[str, Any]:
+    """A result as JSON values; infinity, which JSON has not, is null."""
+    point, found = result.point, result.outcome
+    data: dict[str, Any] = {
+        "target": point.target,
+        "quantize": point.scheme,
+        "options": dict(point.options),
+        "parameters": dict(point.parameters),
+        "command": command_of(point, sources),
+    }
+    if isinstance(found, Failure):
+        return {**data, "error": found.reason}
+    accuracy = None if found.accuracy is None else {k: _finite(v) for k, v in asdict(found.accuracy).items()}
+    if accuracy is not None and found.accuracy is not None:
+        accuracy["drop"] = found.accuracy.drop
+    return {**data, "figures": found.figures.to_json(), "latency_s": found.latency, "accuracy": accuracy}
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

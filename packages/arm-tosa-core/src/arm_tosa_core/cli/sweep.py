@@ -1,0 +1,180 @@
+"""``arm-tosa sweep``: many ways to compile a model, and the cheapest that meets a set of limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from ..support.atomic_files import write_atomic
+from ..support.errors import UsageError
+from ..support.memory_size import size_of
+from ..sweep.engine import Engine
+from ..sweep.front import Answer, answer
+from ..sweep.limits import Limits, parse_limits
+from ..sweep.page import page
+from ..sweep.point import Evaluation, Failure
+from ..sweep.point import Result as PointResult
+from ..sweep.pool import Pool, default_workers
+from ..sweep.run import sweep as sweep_points
+from ..sweep.space import Space, read_space
+from .compare import Calibration, Evaluate, Metric, Page, require_page, sources_of
+from .progress import progress
+from .report import Result, say, table
+from .results_table import command_of, json_of, rows_of
+from .sweep_sources import FileSources
+
+#: Points that are tried if nobody says how many.
+_POINTS = 200
+
+
+def sweep(
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL", help="A .pt2 file in float, or file.py:function; the function may take parameters."
+        ),
+    ],
+    space: Annotated[Path, typer.Option(help="TOML file: targets, their options, quantization, model parameters.")],
+    calibration: Calibration = None,
+    evaluate: Evaluate = None,
+    metric: Metric = None,
+    sram: Annotated[str | None, typer.Option(metavar="SIZE", help="On-chip memory at most, such as 512K.")] = None,
+    flash: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Bytes of the .pte at most, weights included, such as 2M.")
+    ] = None,
+    latency: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Of an inference at most, as estimated, such as 30ms.")
+    ] = None,
+    drop: Annotated[
+        str | None, typer.Option(help="Of the metric at most: 1% of the float model's, or 0.01 in its own units.")
+    ] = None,
+    sqnr: Annotated[str | None, typer.Option(metavar="DB", help="Of the worst output at least, such as 25dB.")] = None,
+    points: Annotated[
+        int, typer.Option(min=1, help="Try so many; a space that has no more is tried as a whole.")
+    ] = _POINTS,
+    study: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder of results; the same command goes on from there. Default: NAME.sweep"),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes on this machine; default: one for each core.")
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Of each process at most, such as 4G; default: its share.")
+    ] = None,
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Work on a dask cluster, such as tcp://10.0.0.1:8786.")
+    ] = None,
+    output: Page = None,
+) -> Result:
+    """Try many ways to compile a model: the Pareto front, and the cheapest that meets the limits."""
+    limits = parse_limits(sram, flash, latency, drop, sqnr)
+    sources = sources_of(model, calibration, evaluate, metric)
+    _require_data(limits, evaluate, metric)
+    require_page(output)
+    given = read_space(space)
+    for parameters in given.all_parameters():
+        sources.require(dict(parameters))
+    if dask is not None and (workers is not None or memory is not None):
+        raise UsageError(
+            "--workers and --memory are for processes on this machine; the workers of --dask have their own"
+        )
+    folder = study or Path(f"{Path(model.rpartition(':')[0] if '.py:' in model else model).stem}.sweep")
+    wanted = min(points, len(given))
+    say(f"note: {wanted} of {len(given)} points; results are kept in {folder}")
+    engine = _engine(dask, min(workers or default_workers(), wanted), memory)
+    try:
+        with progress() as shown:
+            results = sweep_points(
+                given,
+                sources,
+                folder,
+                engine,
+                limits=limits,
+                judged=evaluate is not None,
+                most=points,
+                progress=lambda done, wanted: shown("points", done, wanted),
+            )
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"interrupted; what was found is in {folder}: the same command goes on") from None
+    found = answer(results, list(given.targets), limits)
+    return _result(results, found, given, sources, limits, output)
+
+
+def _require_data(limits: Limits, evaluate: str | None, metric: str | None) -> None:
+    if limits.drop is not None and metric is None:
+        raise UsageError("--drop is of a metric: give --metric file.py:function, or bound the SQNR with --sqnr")
+    if limits.sqnr is not None and evaluate is None:
+        raise UsageError("--sqnr is judged on samples: give them with --evaluate")
+
+
+def _engine(dask: str | None, workers: int, memory: str | None) -> Engine:
+    if dask is not None:
+        from ..sweep.dask_engine import Dask
+
+        return Dask(dask)
+    return Pool(workers, None if memory is None else size_of(memory, "--memory"))
+
+
+def _result(
+    results: Sequence[PointResult],
+    found: Answer,
+    space: Space,
+    sources: FileSources,
+    limits: Limits,
+    output: Path | None,
+) -> Result:
+    known = [result for result in results if isinstance(result.outcome, Evaluation)]
+    title = f"Pareto front: {len(found.front)} of {len(known)} points"
+    heads, rows = rows_of(found.front)
+    verdict = _verdict(found, limits, sources)
+    failed = [_failure(group) for group in found.failures]
+    if output is not None:
+        commands = [command_of(result.point, sources) for result in found.front]
+        notes = [*verdict, *failed]
+        write_atomic(output, page(f"{sources.model}: {title}", heads, rows, commands=commands, notes=notes))
+        say(f"note: the page is in {output}")
+
+    def show(console: Console) -> None:
+        console.print(table(title, heads, rows))
+        for text in [*failed, *verdict]:
+            console.print(text, markup=False, soft_wrap=True)
+
+    data: dict[str, Any] = {
+        "model": sources.model,
+        "points": len(results),
+        "of": len(space),
+        "front": [json_of(result, sources) for result in found.front],
+        "chosen": None if found.chosen is None else json_of(found.chosen, sources),
+        "nearest": None if found.nearest is None else json_of(found.nearest, sources),
+        "missed": {miss.limit: miss.text for miss in found.missed},
+        "results": [json_of(result, sources) for result in results],
+    }
+    return Result(data, show, status=int(bool(limits) and found.chosen is None))
+
+
+def _failure(group: Sequence[PointResult]) -> str:
+    """What became of points that failed alike."""
+    first = group[0]
+    assert isinstance(first.outcome, Failure)
+    if len(group) == 1:
+        return f"{first.point} failed: {first.outcome.line}"
+    return f"{len(group)} points failed, such as {first.point}: {first.outcome.line}"
+
+
+def _verdict(found: Answer, limits: Limits, sources: FileSources) -> list[str]:
+    """The answer in words."""
+    if not limits:
+        return ["Each row's command: --json, or -o FILE.html"] if found.front else []
+    if found.chosen is not None:
+        point = found.chosen.point
+        return [f"The cheapest that meets the limits is {point}:", f"  {command_of(point, sources)}"]
+    if found.nearest is None:
+        return ["Impossible: nothing could be compiled."]
+    missed = "; ".join(f"{miss.limit} is {miss.text}" for miss in found.missed)
+    point = found.nearest.point
+    return [f"Impossible. The nearest is {point}: {missed}", f"  {command_of(point, sources)}"]

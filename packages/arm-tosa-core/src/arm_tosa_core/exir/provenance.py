@@ -1,0 +1,40 @@
+"""What a compilation depends on besides the program: the compile spec, and what is installed."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..plugin import entry_points as plugins
+from .compile_spec import ArmCompileSpec
+
+
+def of_spec(compile_spec: ArmCompileSpec) -> Iterator[str]:
+    """The spec, and the contents of files that it names."""
+    options = json.dumps(compile_spec._options(), sort_keys=True)
+    yield f"{type(compile_spec)} {compile_spec.tosa_spec} {compile_spec.compiler_flags} {options}"
+    for word in [*compile_spec.compiler_flags, *compile_spec._options().values()]:
+        path = Path(str(word).rpartition("=")[2])
+        if path.is_file():
+            yield hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def of_installation() -> Iterator[str]:
+    """Every distribution with its version, and the sources of packages that bring targets or rules.
+
+    An editable package changes without its version: sizes and times of files tell.
+    """
+    yield f"{platform.python_version()} {platform.machine()}"
+    names = {name for folder in sys.path if os.path.isdir(folder) for name in os.listdir(folder)}
+    yield from sorted(name for name in names if name.endswith((".dist-info", ".egg-info")))
+    for package in sorted({__name__.partition(".")[0], *plugins.packages()}):
+        spec = importlib.util.find_spec(package)
+        for root in (spec.submodule_search_locations or [str(spec.origin)]) if spec else []:
+            files = sorted(Path(root).rglob("*.py")) if os.path.isdir(root) else [Path(root)]
+            yield from (f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files)

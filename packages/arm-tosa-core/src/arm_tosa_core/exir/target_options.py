@@ -1,0 +1,59 @@
+"""The options that a target has, and from their text to a compile spec."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..plugin.target import Target
+from ..support.errors import UsageError
+from .compile_spec import ArmCompileSpec, TargetCompileSpec
+
+
+def compile_spec_for(target: Target, options: Mapping[str, str]) -> ArmCompileSpec:
+    """The target's compile spec with these options.
+
+    Raises:
+        UsageError: the target has no such option; lists those that it has.
+    """
+    if target.compile_spec is None:
+        return TargetCompileSpec(target.name, **options)
+    known = _keywords(target.compile_spec)
+    for key in options:
+        if key not in known:
+            valid = f"its options are {', '.join(known)}" if known else "it has none"
+            raise UsageError(f"target {target.name!r} has no option {key!r}; {valid}")
+    return target.compile_spec(**{key: _value(key, text, known[key]) for key, text in options.items()})
+
+
+def option_names(target: Target) -> list[str] | None:
+    """The options that a target registered with its compile spec, in order; None: it takes any."""
+    return None if target.compile_spec is None else list(_keywords(target.compile_spec))
+
+
+def _keywords(function: Any) -> dict[str, Any]:
+    """Parameters that may still be given by name, and their annotations; a ``partial`` has bound some already."""
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name: p.annotation for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+
+
+#: How numbers and switches are written on a command line, by what their parameter is annotated with.
+_READERS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "int": (int, "a whole number"),
+    "float": (float, "a number"),
+    "bool": (lambda text: {"true": True, "false": False}[text.lower()], "true or false"),
+}
+
+
+def _value(key: str, text: str, annotation: Any) -> Any:
+    """The value of an option: a number or a switch where its parameter is one, else the text itself."""
+    names = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+    words = {word.strip() for word in names.split("|")} - {"None"}
+    if len(words) != 1 or (word := words.pop()) not in _READERS:
+        return text
+    read, kind = _READERS[word]
+    try:
+        return read(text)
+    except (ValueError, KeyError):
+        raise UsageError(f"--option {key}={text}: {key} takes {kind}") from None

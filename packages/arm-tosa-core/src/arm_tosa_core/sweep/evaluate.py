@@ -1,0 +1,73 @@
+"""One evaluation: what a worker does."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from ..exir.target_options import compile_spec_for
+from ..plugin import entry_points as plugins
+from ..support.errors import ArmTosaError, NothingDelegatedWarning, UsageError
+from ..support.import_messages import without_import_messages
+from .point import Evaluation, Failure, Parameters, Point
+from .sources import Sources
+
+#: PyTorch's own state and what is kept in memory are not for two threads, which a dask worker may have.
+_one_at_a_time = Lock()
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """One thread at a time, and no messages that nobody can do anything about."""
+    with _one_at_a_time, without_import_messages(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # PyTorch's, about itself
+        warnings.simplefilter("ignore", NothingDelegatedWarning)  # it is an error here
+        yield
+
+
+def evaluate(sources: Sources, folder: str, point: Point) -> Evaluation:
+    """Quantizes, judges and compiles; what of it has been done before is read.
+
+    Args:
+        folder: keeps quantized programs, for all workers.
+
+    Raises:
+        UsageError: the target takes nothing of the model, or whatever its compiler refuses.
+    """
+    with _alone():
+        from ..flow import lower
+        from .quantized import quantized
+
+        started = time.perf_counter()
+        spec = compile_spec_for(plugins.target(point.target), dict(point.options))
+        found = quantized(sources, Path(folder), point.parameters, point.scheme, spec)
+        lowered = lower(found.program, spec, cache=True)
+    if not lowered.report.delegated:
+        raise UsageError(lowered.report.nothing_delegated())
+    seconds = time.perf_counter() - started
+    return Evaluation(lowered.figures, found.accuracy, found.origin, seconds, lowered.cached)
+
+
+def identify(sources: Sources, parameters: Parameters) -> str | None:
+    """A digest of the model in float, to see whether results are still of this model; None if it has none."""
+    with _alone():
+        from .quantized import in_float
+
+        return in_float(sources, parameters).digest
+
+
+def guarded(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function returns, or the ``Failure`` that it ends with: not every exception travels between processes."""
+    try:
+        return function(*arguments)
+    except ArmTosaError as error:
+        return Failure(str(error))
+    except MemoryError:
+        return Failure("the worker ran out of memory: give it more with --memory, or use fewer workers", lasting=False)
+    except (Exception, SystemExit) as error:
+        return Failure(f"{type(error).__name__}: {error}".strip())

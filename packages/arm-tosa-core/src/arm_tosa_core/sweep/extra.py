@@ -1,0 +1,34 @@
+"""What ``arm-tosa-core[sweep]`` brings: Optuna and dask, which carry few types."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from ..support.errors import UsageError
+from ..support.install_advice import from_index
+
+
+def optuna() -> Any:
+    """Optuna.
+
+    Raises:
+        UsageError: it is not installed; says what to install.
+    """
+    return _installed("optuna", "a sweep")
+
+
+def distributed() -> Any:
+    """dask's ``distributed``.
+
+    Raises:
+        UsageError: it is not installed; says what to install.
+    """
+    return _installed("distributed", "--dask")
+
+
+def _installed(package: str, what: str) -> Any:
+    if find_spec(package) is None:
+        raise UsageError(f"{what} needs {package}: {from_index(package)} (the extra arm-tosa-core[sweep] brings it)")
+    return import_module(package)

@@ -1,0 +1,84 @@
+"""What is worth having of many results: the Pareto front, the cheapest within limits, or the nearest to them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .limits import Limits, Miss
+from .point import Evaluation, Failure, Result
+
+
+def costs(found: Evaluation) -> tuple[float, ...]:
+    """SRAM, bytes of the ``.pte``, latency, and accuracy below zero: the less the better; infinite where not known."""
+    accuracy = found.accuracy.value if found.accuracy else None
+    return (
+        math.inf if found.figures.sram_bytes is None else found.figures.sram_bytes,
+        found.figures.file_bytes,
+        math.inf if found.latency is None else found.latency,
+        math.inf if accuracy is None else -accuracy,
+    )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What many results come to.
+
+    Args:
+        front: those that no other one is as good as in all respects (target, SRAM, ``.pte``, latency, accuracy);
+            cheapest first.
+        chosen: the cheapest within the limits; None if there is none, or no limit.
+        nearest: where nothing is within the limits, what misses them by least, as a part of the limit that it misses
+            most; None if nothing has figures.
+        missed: of ``nearest``.
+        failures: points that have no figures, those whose reasons differ in numbers alone together; most first.
+    """
+
+    front: Sequence[Result]
+    chosen: Result | None = None
+    nearest: Result | None = None
+    missed: Sequence[Miss] = ()
+    failures: Sequence[Sequence[Result]] = ()
+
+
+def answer(results: Sequence[Result], targets: Sequence[str], limits: Limits) -> Answer:
+    """The answer that results give.
+
+    Args:
+        targets: cheapest first.
+    """
+    known = [(r, r.outcome) for r in results if isinstance(r.outcome, Evaluation)]
+    failures = _grouped(results)
+
+    def price(row: tuple[Result, Evaluation]) -> tuple[float, ...]:
+        return targets.index(row[0].point.target), *costs(row[1])
+
+    known.sort(key=price)
+    front = _front([(price(row), row[0]) for row in known])
+    if not limits:
+        return Answer(front, failures=failures)
+    judged = [(result, limits.missed(found)) for result, found in known]
+    chosen = next((result for result, missed in judged if not missed), None)
+    if chosen is not None or not judged:
+        return Answer(front, chosen, failures=failures)
+    nearest, missed = min(judged, key=lambda row: sorted((miss.part for miss in row[1]), reverse=True))
+    return Answer(front, None, nearest, missed, failures)
+
+
+def _grouped(results: Sequence[Result]) -> list[list[Result]]:
+    groups: dict[str, list[Result]] = {}
+    for result in results:
+        if isinstance(result.outcome, Failure):
+            groups.setdefault(re.sub(r"\d[\d.,]*", "#", result.outcome.reason), []).append(result)
+    return sorted(groups.values(), key=len, reverse=True)
+
+
+def _front(rows: Sequence[tuple[tuple[float, ...], Result]]) -> list[Result]:
+    """Of rows sorted by their costs those that no other covers; of equal ones the first."""
+    found: list[tuple[tuple[float, ...], Result]] = []
+    for cost, result in rows:  # what comes later is worse in the first respect in which they differ, and covers nothing
+        if not any(all(a <= b for a, b in zip(other, cost, strict=True)) for other, _ in found):
+            found.append((cost, result))
+    return [result for _, result in found]

@@ -1,0 +1,239 @@
+"""What a sweep has found so far, on disk: a study of Optuna's, which also proposes what to try next."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+from ..support.errors import UsageError
+from . import extra
+from .front import costs
+from .limits import Limits
+from .point import Evaluation, Failure, Outcome, Parameters, Point
+from .space import DEFAULT, Space
+
+#: The file in a study's folder that ``optuna-dashboard`` shows.
+FILE = "journal.log"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A point that is being tried, as Optuna knows it."""
+
+    point: Point
+    trial: Any
+
+
+class Notes(Protocol):
+    """What is noted of a sweep.
+
+    Args:
+        outcomes: what is known, by the digests of points.
+    """
+
+    outcomes: dict[str, Outcome]
+
+    def program(self, parameters: Parameters) -> str | None:
+        """The digest of the program that results with these parameters are of; None: there is none yet."""
+
+    def remember_program(self, parameters: Parameters, digest: str) -> None:
+        """Notes it."""
+
+    def begin(self, point: Point) -> Trial:
+        """Notes that a point is being tried."""
+
+    def end(self, trial: Trial, digest: str, outcome: Outcome) -> None:
+        """Notes what became of a trial."""
+
+    def drop(self, trial: Trial) -> None:
+        """Notes that a trial was given up."""
+
+
+class Forgetful:
+    """Notes nothing."""
+
+    def __init__(self) -> None:
+        self.outcomes: dict[str, Outcome] = {}
+
+    def program(self, parameters: Parameters) -> str | None:
+        """None is known."""
+
+    def remember_program(self, parameters: Parameters, digest: str) -> None:
+        """Forgets it."""
+
+    def begin(self, point: Point) -> Trial:
+        """A trial that Optuna knows nothing of."""
+        return Trial(point, None)
+
+    def end(self, trial: Trial, digest: str, outcome: Outcome) -> None:
+        """Forgets it."""
+
+    def drop(self, trial: Trial) -> None:
+        """Forgets it."""
+
+
+class Journal:
+    """The study of one model, one set of data and one space; what other spaces found of the same is known too.
+
+    Args:
+        folder: where it is kept; made if it is not there.
+        space: what may be proposed.
+        origin: a name for the model and the data.
+        limits: what proposals should keep.
+        judged: accuracy is an objective.
+
+    Raises:
+        UsageError: Optuna is not installed, the folder cannot be written, or another process is using it.
+    """
+
+    def __init__(self, folder: Path, space: Space, origin: str, limits: Limits, *, judged: bool) -> None:
+        self._optuna = optuna = extra.optuna()
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        self._lock = _locked(folder)
+        self._space, self._origin, self._limits = space, origin, limits
+        self._judged = judged
+        self._storage = optuna.storages.JournalStorage(
+            import_module("optuna.storages.journal").JournalFileBackend(str(folder / FILE))
+        )
+        self._study = optuna.create_study(
+            storage=self._storage,
+            study_name=_name(space, origin, judged),
+            directions=["minimize", "minimize", "minimize", *(["maximize"] if judged else [])],
+            load_if_exists=True,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            self._study.set_metric_names(["SRAM, KiB", ".pte, KiB", "latency, ms", *(["accuracy"] if judged else [])])
+        self._study.set_user_attr("origin", origin)
+        self._study.sampler = _sampler(len(self._study.get_trials(deepcopy=False)))
+        self._failed = optuna.trial.TrialState.FAIL
+        self.outcomes: dict[str, Outcome] = {}
+        self._programs: dict[str, str] = {}
+        self._read()
+
+    def _read(self) -> None:
+        """Reads what is known of this origin, whatever the space, and closes what a killed process had begun."""
+        optuna = self._optuna
+        for name in optuna.get_all_study_names(self._storage):
+            study = optuna.load_study(study_name=name, storage=self._storage)
+            if study.user_attrs.get("origin") != self._origin:
+                continue
+            self._programs |= study.user_attrs.get("programs", {})
+            for trial in study.get_trials(deepcopy=False):
+                if trial.state == optuna.trial.TrialState.RUNNING:
+                    study.tell(trial.number, state=self._failed)
+                elif (outcome := _outcome(trial.user_attrs)) is not None:
+                    self.outcomes[trial.user_attrs["digest"]] = outcome
+
+    def program(self, parameters: Parameters) -> str | None:
+        """See ``Notes``."""
+        return self._programs.get(json.dumps(parameters))
+
+    def remember_program(self, parameters: Parameters, digest: str) -> None:
+        """See ``Notes``."""
+        self._programs[json.dumps(parameters)] = digest
+        self._study.set_user_attr("programs", self._programs)
+
+    def begin(self, point: Point) -> Trial:
+        """See ``Notes``."""
+        wanted = dict(_words(point, self._space))
+        self._study.enqueue_trial(wanted)
+        while True:  # what a killed process had put in line comes first
+            trial = self.propose()
+            if trial.point == point:
+                return trial
+            self.drop(trial)
+
+    def propose(self) -> Trial:
+        """A point that the sampler would try next, or the first in line."""
+        trial = self._study.ask()
+        scheme = trial.suggest_categorical("quantize", list(self._space.schemes))
+        target = trial.suggest_categorical("target", list(self._space.targets))
+        choices = self._space.targets[target]
+        options = [(key, trial.suggest_categorical(f"{target}: {key}", list(v))) for key, v in choices.items()]
+        parameters = [
+            (key, trial.suggest_categorical(f"model: {key}", list(values)))
+            for key, values in self._space.parameters.items()
+        ]
+        taken = tuple((key, value) for key, value in options if value != DEFAULT)
+        return Trial(Point(target, scheme, taken, tuple(parameters)), trial)
+
+    def end(self, trial: Trial, digest: str, outcome: Outcome) -> None:
+        """See ``Notes``."""
+        trial.trial.set_user_attr("digest", digest)
+        trial.trial.set_user_attr("outcome", asdict(outcome))
+        self.outcomes[digest] = outcome
+        if isinstance(outcome, Failure):
+            self._study.tell(trial.trial, state=self._failed)
+            return
+        for miss in self._limits.judged(outcome):
+            trial.trial.set_constraint(miss.limit, miss.part)
+        sram, file, latency, loss = costs(outcome)
+        values = [sram / 1024, file / 1024, latency * 1e3, *([-loss] if self._judged else [])]
+        self._study.tell(trial.trial, values)
+
+    def drop(self, trial: Trial) -> None:
+        """See ``Notes``."""
+        self._study.tell(trial.trial, state=self._failed)
+
+    def close(self) -> None:
+        """Lets other processes use the folder."""
+        self._lock.close()
+
+
+def _locked(folder: Path) -> Any:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / "lock").open("w")
+    except OSError as error:
+        raise UsageError(f"cannot write {folder}: {error.strerror}") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        raise UsageError(f"another sweep is at work in {folder}: wait for it, or choose another --study") from None
+    return lock
+
+
+def _sampler(seed: int) -> Any:
+    optuna = extra.optuna()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        return optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True, constant_liar=True)
+
+
+def _name(space: Space, origin: str, judged: bool) -> str:
+    text = json.dumps([_plain(space), origin, judged])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _plain(space: Space) -> list[Any]:
+    return [{name: dict(options) for name, options in space.targets.items()}, space.schemes, dict(space.parameters)]
+
+
+def _words(point: Point, space: Space) -> Iterator[tuple[str, Any]]:
+    """A point as Optuna's parameters."""
+    yield "quantize", point.scheme
+    yield "target", point.target
+    given = dict(point.options)
+    for key in space.targets[point.target]:
+        yield f"{point.target}: {key}", given.get(key, DEFAULT)
+    for key, value in point.parameters:
+        yield f"model: {key}", value
+
+
+def _outcome(attributes: Mapping[str, Any]) -> Outcome | None:
+    """What is worth knowing of a trial: not that its worker died."""
+    data = attributes.get("outcome")
+    if data is None:
+        return None
+    if "reason" in data:
+        return Failure(**data) if data["lasting"] else None
+    return Evaluation.from_json(data)

@@ -1,0 +1,143 @@
+"""What the device has and the task allows, and how far a result is from that."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from ..support.errors import UsageError
+from ..support.memory_size import size_of
+from .point import Evaluation
+
+#: A part of a limit that arithmetic loses: 1 - 0.99 is more than 0.01.
+_ROUNDING = 1e-9
+_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s)")
+_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+_DROP = re.compile(r"(\d+(?:\.\d+)?)\s*(%?)")
+_SQNR = re.compile(r"(\d+(?:\.\d+)?)\s*(?:dB)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Drop:
+    """How much of a metric may be lost: in its own units, or as a part of what float has."""
+
+    number: float
+    relative: bool
+
+    def of(self, float_metric: float) -> float:
+        """In the metric's own units."""
+        return self.number * abs(float_metric) if self.relative else self.number
+
+    def __str__(self) -> str:
+        return f"{100 * self.number:g}%" if self.relative else f"{self.number:g}"
+
+
+@dataclass(frozen=True)
+class Miss:
+    """How far a figure is from its limit.
+
+    Args:
+        limit: its name, as on the command line.
+        part: by how much it is missed, as a part of the limit, or less than zero; infinite if nobody knows the figure.
+        text: what there is and what is allowed.
+    """
+
+    limit: str
+    part: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a point must keep. None: anything goes.
+
+    Args:
+        sram: bytes of on-chip memory.
+        flash: bytes of the ``.pte``, weights included.
+        latency: seconds of an inference, of the delegates alone, as estimated.
+        drop: of the metric below that of the float model.
+        sqnr: dB at least.
+    """
+
+    sram: int | None = None
+    flash: int | None = None
+    latency: float | None = None
+    drop: Drop | None = None
+    sqnr: float | None = None
+
+    def __bool__(self) -> bool:
+        return self != Limits()
+
+    def missed(self, found: Evaluation) -> list[Miss]:
+        """The limits that are not kept. A figure that nobody knows keeps none."""
+        return [miss for miss in self.judged(found) if miss.part > _ROUNDING]
+
+    def judged(self, found: Evaluation) -> Iterator[Miss]:
+        """Every limit, with ``part`` zero or less where it is kept."""
+        accuracy = found.accuracy
+        if self.sram is not None:
+            yield _over("sram", found.figures.sram_bytes, self.sram, _size)
+        if self.flash is not None:
+            yield _over("flash", found.figures.file_bytes, self.flash, _size)
+        if self.latency is not None:
+            yield _over("latency", found.latency, self.latency, lambda seconds: f"{seconds * 1e3:,.2f} ms")
+        if self.drop is not None:
+            lost = None if accuracy is None else accuracy.drop
+            most = self.drop.of(accuracy.float_metric) if accuracy and accuracy.float_metric is not None else 0.0
+            yield _over("drop", lost, most, lambda number: f"{number:.4g}")
+        if self.sqnr is not None:
+            sqnr = accuracy.sqnr_db if accuracy else None
+            part = math.inf if sqnr is None else (self.sqnr - sqnr) / max(self.sqnr, 1.0)
+            known = "not known" if sqnr is None else f"{sqnr:.1f} dB"
+            yield Miss("sqnr", part, f"{known} instead of {self.sqnr:g} dB")
+
+
+def _over(limit: str, value: float | None, most: float, text: Callable[[float], str]) -> Miss:
+    if value is None:
+        return Miss(limit, math.inf, f"not known, {text(most)} allowed")
+    part = (value - most) / most if most else math.inf if value > 0 else 0.0
+    return Miss(limit, part, f"{text(value)} instead of {text(most)}")
+
+
+def _size(size: float) -> str:
+    return f"{size / 1024:,.1f} KiB"
+
+
+def parse_limits(
+    sram: str | None = None,
+    flash: str | None = None,
+    latency: str | None = None,
+    drop: str | None = None,
+    sqnr: str | None = None,
+) -> Limits:
+    """Limits as users write them: ``512K``, ``2M``, ``30ms``, ``1%``, ``25dB``.
+
+    Raises:
+        UsageError: one is not of its form.
+    """
+    return Limits(
+        None if sram is None else size_of(sram, "--sram"),
+        None if flash is None else size_of(flash, "--flash"),
+        None if latency is None else _seconds(latency),
+        None if drop is None else _drop(drop),
+        None if sqnr is None else float(_match(_SQNR, sqnr, "--sqnr", "25dB")[1]),
+    )
+
+
+def _seconds(text: str) -> float:
+    found = _match(_TIME, text, "--latency", "30ms, 500us or 0.1s")
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+def _drop(text: str) -> Drop:
+    found = _match(_DROP, text, "--drop", "1% (of the float model's metric) or 0.01 (in its units)")
+    return Drop(float(found[1]) / 100, True) if found[2] else Drop(float(found[1]), False)
+
+
+def _match(form: re.Pattern[str], text: str, option: str, such: str) -> re.Match[str]:
+    found = form.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"{option} {text!r}: write {such}")
+    return found

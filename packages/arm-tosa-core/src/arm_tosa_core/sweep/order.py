@@ -1,0 +1,80 @@
+"""Which point comes next: all of them by turns, or what the sampler proposes."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, deque
+from collections.abc import Iterable
+from typing import Protocol
+
+from .journal import Journal, Trial
+from .point import Group, Point
+from .space import Space
+
+
+class Order(Protocol):
+    """Says which point comes next.
+
+    Args:
+        wanted: how many there will be.
+    """
+
+    wanted: int
+
+    def next(self, running: Counter[Group]) -> Point | Trial | None:
+        """The next point, with its trial if it has one; None at the end.
+
+        Args:
+            running: how many points of each group are being worked on.
+        """
+
+
+class All:
+    """Every point; workers are kept apart by what has one quantized program, so that each quantizes another."""
+
+    def __init__(self, points: Iterable[Point]) -> None:
+        self._left: dict[Group, deque[Point]] = {}
+        for point in points:
+            self._left.setdefault(point.group, deque()).append(point)
+        self.wanted = sum(map(len, self._left.values()))
+
+    def next(self, running: Counter[Group]) -> Point | None:
+        """The first point of the group that is worked on least."""
+        if not self._left:
+            return None
+        group = min(self._left, key=running.__getitem__)
+        point = self._left[group].popleft()
+        if not self._left[group]:
+            del self._left[group]
+        return point
+
+
+class Proposed:
+    """What the sampler proposes, until there are enough; in place of what it proposed before, any other point.
+
+    Args:
+        count: points.
+    """
+
+    def __init__(self, space: Space, journal: Journal, count: int) -> None:
+        self._journal, self.wanted, self._left = journal, count, count
+        self._seen: set[Point] = set()
+        self._space = space
+        self._random = random.Random(0)
+
+    def next(self, running: Counter[Group]) -> Point | Trial | None:
+        """The next proposal."""
+        if self._left == 0:
+            return None
+        self._left -= 1
+        trial = self._journal.propose()
+        if trial.point not in self._seen:
+            self._seen.add(trial.point)
+            return trial
+        self._journal.drop(trial)
+        point = next(point for point in iter(self._any, None) if point not in self._seen)
+        self._seen.add(point)
+        return point
+
+    def _any(self) -> Point:
+        return self._space.any(self._random)

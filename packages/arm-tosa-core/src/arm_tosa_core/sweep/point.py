@@ -1,0 +1,150 @@
+"""One way to compile a model, and what became of it; without PyTorch, as workers and the command line share it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ..exir.figures import Figures
+from ..exir.provenance import of_spec
+from ..exir.target_options import compile_spec_for
+from ..plugin import entry_points as plugins
+
+Parameters = tuple[tuple[str, Any], ...]
+#: What has one quantized program: the parameters of the model, and the scheme.
+Group = tuple[Parameters, str]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One way to compile a model.
+
+    Args:
+        target: a name from ``arm-tosa targets``.
+        scheme: of quantization: a name, ``float``, or a ``.json`` file of ``arm-tosa accuracy``.
+        options: of the target, as ``--option`` takes them; those left out are the target's defaults.
+        parameters: of the function that makes the model.
+    """
+
+    target: str
+    scheme: str
+    options: tuple[tuple[str, str], ...] = ()
+    parameters: Parameters = ()
+
+    @property
+    def group(self) -> Group:
+        """What it shares its quantized program by, with those of the same specification."""
+        return self.parameters, self.scheme
+
+    def digest(self, origin: str) -> str:
+        """A name for its result: of what it is made of, and of ``origin``, a name for the model and the data.
+
+        Raises:
+            UsageError: the target does not take the options.
+        """
+        scheme = Path(self.scheme).read_text() if self.scheme.endswith(".json") else self.scheme
+        parts = [origin, self.target, scheme, json.dumps(self.parameters), *_spec(self.target, self.options)]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    def __str__(self) -> str:
+        words = [self.target, self.scheme, *(f"{key}={value}" for key, value in (*self.options, *self.parameters))]
+        return " ".join(words)
+
+
+@cache
+def _spec(target: str, options: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    return tuple(of_spec(compile_spec_for(plugins.target(target), dict(options))))
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """What a quantized model loses.
+
+    Args:
+        metric: of the user's function for the quantized model; None without one.
+        float_metric: the same for the float model.
+        sqnr_db: of the worst output that is real numbers, dB; infinite for the float model; None if there is none.
+    """
+
+    metric: float | None = None
+    float_metric: float | None = None
+    sqnr_db: float | None = None
+
+    @property
+    def value(self) -> float | None:
+        """Higher is better: the metric, or the SQNR if there is none."""
+        return self.sqnr_db if self.metric is None else self.metric
+
+    @property
+    def drop(self) -> float | None:
+        """By how much the metric is below that of the float model."""
+        return None if self.metric is None or self.float_metric is None else self.float_metric - self.metric
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a point comes to.
+
+    Args:
+        figures: operators, cycles, memory, bytes.
+        accuracy: None if nobody asked.
+        program: a digest of the model's program in float; None if it has none (control flow).
+        seconds: that it took, on the worker's clock.
+        cached: the ``.pte`` was there already.
+    """
+
+    figures: Figures
+    accuracy: Accuracy | None
+    program: str | None
+    seconds: float
+    cached: bool = False
+
+    @property
+    def latency(self) -> float | None:
+        """Seconds of one inference, of the delegates alone, estimated; None: the target estimates none."""
+        rate = self.figures.inferences_per_second
+        return None if rate is None else 1 / rate
+
+    def to_json(self) -> dict[str, Any]:
+        """This evaluation as JSON values; ``from_json`` is the inverse."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Evaluation:
+        """The evaluation that ``to_json`` was called on."""
+        accuracy = None if data["accuracy"] is None else Accuracy(**data["accuracy"])
+        return Evaluation(**{**data, "figures": Figures(**data["figures"]), "accuracy": accuracy})
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a point has no figures.
+
+    Args:
+        reason: for the user.
+        lasting: it would fail again; otherwise its worker died, and it is worth another try.
+    """
+
+    reason: str
+    lasting: bool = True
+
+    @property
+    def line(self) -> str:
+        """The reason's first line."""
+        return self.reason.splitlines()[0] if self.reason else "no reason"
+
+
+Outcome = Evaluation | Failure
+
+
+@dataclass(frozen=True)
+class Result:
+    """A point and what became of it."""
+
+    point: Point
+    outcome: Outcome

@@ -1,0 +1,157 @@
+"""Quantized programs and their accuracy, made once: by whoever needs one first, on whatever process."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import io
+import json
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+import torch
+
+from ..accuracy.compare import Comparison, compare
+from ..accuracy.model import Model
+from ..accuracy.scheme import Scheme, read_scheme
+from ..compat.torch import dynamic_shapes, register_quantized_decomposed
+from ..exir.compile_spec import ArmCompileSpec
+from ..exir.provenance import of_installation
+from ..flow.fingerprint import program_fingerprint
+from ..lowering.rule_set import RuleSet
+from ..support.atomic_files import write_atomic
+from ..support.errors import UsageError
+from .point import Accuracy, Parameters
+from .sources import Sources
+
+if TYPE_CHECKING:
+    from torch.export import ExportedProgram
+
+T = TypeVar("T")
+FLOAT = "float"
+
+
+class Quantized(NamedTuple):
+    """A program as it is to be lowered.
+
+    Args:
+        program: quantized by a scheme.
+        accuracy: None if nobody asked.
+        origin: a digest of the program in float; None if it has none.
+    """
+
+    program: ExportedProgram
+    accuracy: Accuracy | None
+    origin: str | None
+
+
+def quantized(sources: Sources, folder: Path, parameters: Parameters, scheme: str, spec: ArmCompileSpec) -> Quantized:
+    """A program under a scheme, from memory, from ``folder``, or made; another process that makes it is waited for.
+
+    Targets of one specification and without rules of their own share it.
+
+    Raises:
+        UsageError: whatever the sources, the scheme or the metric do not like.
+    """
+    asked = read_scheme(Path(scheme)) if scheme.endswith(".json") else Scheme(scheme)
+    name = spec.target().name
+    own = sorted(str(rule) for rule in RuleSet.of(name) if rule.target == name)
+    kind = json.dumps([asdict(asked), str(spec.tosa_spec), own])
+    key = (sources, folder, parameters, kind)
+    return _recent.get(key, lambda: _shared(in_float(sources, parameters), asked, spec, folder, kind))
+
+
+def _shared(model: InFloat, scheme: Scheme, spec: ArmCompileSpec, folder: Path, kind: str) -> Quantized:
+    if model.digest is None:
+        return model.quantized(scheme, spec)
+    beside = [model.digest, model.sources.digest(), kind, *of_installation()]
+    file = folder / f"{hashlib.sha256('|'.join(beside).encode()).hexdigest()}.pt2"
+    with _alone(file.with_suffix(".lock")):
+        if file.exists():
+            return _loaded(file, model.digest)
+        made = model.quantized(scheme, spec)
+        _store(file, made)
+        return made
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Waits until no other process is in here; the system lets go of what dies."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _store(file: Path, made: Quantized) -> None:
+    buffer = io.BytesIO()
+    torch.export.save(made.program, buffer)
+    write_atomic(file.with_suffix(".json"), json.dumps(None if made.accuracy is None else asdict(made.accuracy)))
+    write_atomic(file, buffer.getvalue())
+
+
+def _loaded(file: Path, origin: str) -> Quantized:
+    register_quantized_decomposed()
+    accuracy = json.loads(file.with_suffix(".json").read_text())
+    return Quantized(torch.export.load(file), None if accuracy is None else Accuracy(**accuracy), origin)
+
+
+class InFloat:
+    """A model in float, with its data."""
+
+    def __init__(self, sources: Sources, parameters: Parameters) -> None:
+        self.sources, self.parameters = sources, dict(parameters)
+        torch.manual_seed(0)  # so that weights which are random are the same in every process
+        self.program = sources.program(self.parameters)
+        self.digest = program_fingerprint(self.program)
+
+    def quantized(self, scheme: Scheme, spec: ArmCompileSpec) -> Quantized:
+        """The program under a scheme, and what it loses."""
+        judges = self.sources.evaluation(self.program, self.parameters)
+        metric = self.sources.metric()
+        if scheme == Scheme(FLOAT):
+            module: Any = self.program.module()
+            same = compare(module, module, judges, operators=False, metric=metric) if judges else None
+            return Quantized(self.program, _accuracy(same), self.digest)
+        calls = self.sources.calibration(self.program, self.parameters)
+        model = Model(self.program, spec, calls, judges or calls, metric=metric)
+        made = model.quantize(scheme)
+        judged = model.compare(made, operators=False) if judges else None
+        args, kwargs = self.program.example_inputs or calls[0]
+        exported = torch.export.export(made.converted, args, kwargs, dynamic_shapes=dynamic_shapes(self.program))
+        return Quantized(exported, _accuracy(judged), self.digest)
+
+
+def in_float(sources: Sources, parameters: Parameters) -> InFloat:
+    """The model in float, from memory or made."""
+    return _models.get((sources, parameters), lambda: InFloat(sources, parameters))
+
+
+def _accuracy(comparison: Comparison | None) -> Accuracy | None:
+    if comparison is None:
+        return None
+    if comparison.metric is None and comparison.sqnr_db is None:
+        raise UsageError("the model gives integers only, which have no SQNR: judge them with --metric")
+    return Accuracy(comparison.metric, comparison.float_metric, comparison.sqnr_db)
+
+
+class _Recent(Generic[T]):
+    """The last few things made."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._made: dict[Hashable, T] = {}
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What this key stands for."""
+        self._made[key] = made = self._made.pop(key) if key in self._made else make()
+        while len(self._made) > self._most:
+            del self._made[next(iter(self._made))]
+        return made
+
+
+_models: _Recent[InFloat] = _Recent(2)
+_recent: _Recent[Quantized] = _Recent(4)

@@ -1,0 +1,172 @@
+"""A sweep: points are taken in order, given to an engine, and noted, until there are enough."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from ..exir.provenance import of_installation
+from ..support.errors import UsageError
+from .engine import Done, Engine, Here
+from .evaluate import evaluate, identify
+from .journal import Forgetful, Journal, Notes, Trial
+from .limits import Limits
+from .order import All, Order, Proposed
+from .point import Evaluation, Failure, Outcome, Parameters, Point, Result
+from .sources import Sources
+from .space import Space
+
+#: So many points that fail alike, and none that does not, are enough.
+_ALIKE = 5
+
+#: Called with how many points are done, and how many are wanted.
+Progress = Callable[[int, int], None]
+
+
+def silent(_done: int, _wanted: int) -> None:
+    """No progress."""
+
+
+def compare(space: Space, sources: Sources, folder: Path, progress: Progress = silent) -> list[Result]:
+    """Every point of a space, in this process, in order; only quantized programs are kept, in ``folder``.
+
+    Raises:
+        UsageError: the first points all fail alike.
+    """
+    return _Run(space, sources, folder, Here(), Forgetful(), "").through(All(space), progress)
+
+
+def sweep(
+    space: Space,
+    sources: Sources,
+    folder: Path,
+    engine: Engine,
+    *,
+    limits: Limits,
+    judged: bool,
+    most: int,
+    progress: Progress = silent,
+) -> list[Result]:
+    """As many points of a space as asked for, or the whole space if it has no more.
+
+    Args:
+        folder: keeps what is found: what is there already is not done again.
+        engine: does the work; it is closed at the end.
+        limits: what proposals should keep.
+        judged: the sources have data to judge the accuracy with.
+        most: points.
+
+    Raises:
+        UsageError: as ``Journal``; the model is no longer that of earlier results; or the first points fail alike.
+    """
+    origin = hashlib.sha256("\n".join([sources.digest(), *of_installation()]).encode()).hexdigest()
+    try:
+        journal = Journal(folder, space, origin, limits, judged=judged)
+        try:
+            order: Order = All(space) if len(space) <= most else Proposed(space, journal, most)
+            return _Run(space, sources, folder, engine, journal, origin).through(order, progress)
+        finally:
+            journal.close()
+    finally:
+        engine.close()
+
+
+class _Run:
+    """One run of a sweep; results and what is being worked on by the digests of points."""
+
+    def __init__(self, space: Space, sources: Sources, folder: Path, engine: Engine, notes: Notes, origin: str) -> None:
+        self._space, self._sources, self._folder = space, sources, str(folder / "quantized")
+        self._engine, self._notes, self._origin = engine, notes, origin
+        self._results: dict[str, Result] = {}
+        self._running: dict[str, Trial] = {}
+        #: Parameters of programs that are being looked at, or still to be.
+        self._looking: set[Parameters] = set()
+        self._unseen = [parameters for parameters in space.all_parameters() if notes.program(parameters) is not None]
+        #: Why points failed, as long as none has been worked out.
+        self._reasons: list[str] | None = []
+
+    def through(self, order: Order, progress: Progress) -> list[Result]:
+        """Works through an order; the results in the order of the points."""
+        try:
+            while True:
+                while self._engine.free and self._start(order):
+                    progress(len(self._results), order.wanted)
+                if not (self._running or self._looking):
+                    return list(self._results.values())
+                self._end(self._engine.next())
+                progress(len(self._results), order.wanted)
+        finally:
+            for trial in self._running.values():
+                self._notes.drop(trial)
+
+    def _start(self, order: Order) -> bool:
+        """Takes up what comes next; whether there was anything."""
+        if self._unseen:
+            parameters = self._unseen.pop()
+            self._looking.add(parameters)
+            self._engine.start(parameters, identify, self._sources, parameters)
+            return True
+        turn = order.next(Counter(trial.point.group for trial in self._running.values()))
+        if turn is None:
+            return False
+        point = turn.point if isinstance(turn, Trial) else turn
+        unfit = self._space.unfit.get((point.target, point.options))
+        if unfit is not None:
+            self._settle(turn, str(point), Failure(unfit))
+            return True
+        digest = point.digest(self._origin)
+        if digest in self._results:  # the same in other words
+            self._drop(turn)
+        elif (known := self._notes.outcomes.get(digest)) is not None:
+            self._settle(turn, digest, known)
+        else:
+            trial = turn if isinstance(turn, Trial) else self._notes.begin(point)
+            self._results[digest] = Result(point, Failure("it is being worked on"))  # keeps its place
+            self._running[digest] = trial
+            self._engine.start(digest, evaluate, self._sources, self._folder, point)
+        return True
+
+    def _end(self, done: Done) -> None:
+        if isinstance(done.name, tuple):
+            self._looking.remove(done.name)
+            if not isinstance(done.value, Failure):
+                self._require_program(done.name, done.value)
+            return
+        outcome: Outcome = done.value
+        trial = self._running.pop(done.name)
+        self._settle(trial, done.name, outcome)
+        if isinstance(outcome, Evaluation):
+            self._require_program(trial.point.parameters, outcome.program)
+        self._require_success(outcome)
+
+    def _settle(self, turn: Point | Trial, digest: str, outcome: Outcome) -> None:
+        point = turn.point if isinstance(turn, Trial) else turn
+        self._results[digest] = Result(point, outcome)
+        if isinstance(turn, Trial):
+            self._notes.end(turn, digest, outcome)
+
+    def _drop(self, turn: Point | Trial) -> None:
+        if isinstance(turn, Trial):
+            self._notes.drop(turn)
+
+    def _require_program(self, parameters: Parameters, digest: str | None) -> None:
+        """Notes a program, or makes sure that it is the one of earlier results."""
+        before = self._notes.program(parameters)
+        if before is None and digest is not None:
+            self._notes.remember_program(parameters, digest)
+        elif before != digest:
+            raise UsageError(
+                f"the model is not the one whose results are in {Path(self._folder).parent}, though its file is: "
+                "its weights may come from another file: give another --study, or delete that folder"
+            )
+
+    def _require_success(self, outcome: Outcome) -> None:
+        """Gives up where everything fails alike: the fault is in what all have in common."""
+        if isinstance(outcome, Evaluation):
+            self._reasons = None
+        elif self._reasons is not None:
+            self._reasons.append(outcome.reason)
+            if len(self._reasons) >= min(_ALIKE, len(self._space)) and len(set(self._reasons)) == 1:
+                raise UsageError(f"every point that was tried fails alike: {outcome.reason}")

@@ -1,0 +1,233 @@
+"""Which points there are: targets with values for their options, schemes, and parameters of the model."""
+
+from __future__ import annotations
+
+import fnmatch
+import itertools
+import math
+import random
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..accuracy.scheme import ALIASES, SCHEMES
+from ..exir.target_options import compile_spec_for, option_names
+from ..plugin import entry_points as plugins
+from ..support.errors import UsageError
+from .point import Parameters, Point
+
+#: In place of an option's value: the option is left out.
+DEFAULT = "default"
+_KEYS = ("quantize", "targets", "parameters")
+
+
+@dataclass(frozen=True)
+class Space:
+    """All combinations of what it holds.
+
+    Args:
+        targets: for each target, cheapest first, the values of its options; ``DEFAULT`` leaves an option out.
+        schemes: of quantization.
+        parameters: values of the parameters of the function that makes the model.
+    """
+
+    targets: Mapping[str, Mapping[str, Sequence[str]]]
+    schemes: Sequence[str] = ("int8",)
+    parameters: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        sizes = [math.prod(map(len, options.values())) for options in self.targets.values()]
+        return sum(sizes) * len(self.schemes) * math.prod(map(len, self.parameters.values()))
+
+    def __iter__(self) -> Iterator[Point]:
+        """Every point, those of one quantized program together, and of these the targets in their order."""
+        for parameters in self.all_parameters():
+            for scheme in self.schemes:
+                for target, options in self.targets.items():
+                    for values in _combinations(options):
+                        yield Point(target, scheme, _without_defaults(values), parameters)
+
+    def all_parameters(self) -> Iterator[Parameters]:
+        """Every combination of the model's parameters."""
+        return _combinations(self.parameters)
+
+    def any(self, source: random.Random) -> Point:
+        """A point by chance, each as likely as any other."""
+        sizes = [math.prod(map(len, options.values())) for options in self.targets.values()]
+        (target,) = source.choices(list(self.targets), sizes)
+        options = tuple((key, source.choice(values)) for key, values in self.targets[target].items())
+        parameters = tuple((key, source.choice(values)) for key, values in self.parameters.items())
+        return Point(target, source.choice(self.schemes), _without_defaults(options), parameters)
+
+    @cached_property
+    def unfit(self) -> dict[tuple[str, tuple[tuple[str, str], ...]], str]:
+        """Combinations of a target's options that it refuses, and why.
+
+        Raises:
+            UsageError: a value that no combination is taken with.
+        """
+        found: dict[tuple[str, tuple[tuple[str, str], ...]], str] = {}
+        for target, options in self.targets.items():
+            device = plugins.target(target)
+            taken: set[tuple[str, str]] = set()
+            refused: dict[tuple[tuple[str, str], ...], str] = {}
+            for values in _combinations(options):
+                try:
+                    compile_spec_for(device, dict(_without_defaults(values)))
+                    taken.update(values)
+                except UsageError as error:
+                    refused[_without_defaults(values)] = str(error)
+            for key, value in ((key, value) for key, values in options.items() for value in values):
+                if (key, value) not in taken:
+                    raise UsageError(f"{target}: {key} = {value!r} never works: {_why(refused, key, value)}")
+            found |= {(target, values): reason for values, reason in refused.items()}
+        return found
+
+
+def _why(refused: Mapping[tuple[tuple[str, str], ...], str], key: str, value: str) -> str:
+    reasons = [reason for values, reason in refused.items() if (key, value) in values or value == DEFAULT]
+    return next((reason for reason in reasons if value in reason), reasons[0])
+
+
+def _combinations(choices: Mapping[str, Sequence[Any]]) -> Iterator[tuple[tuple[str, Any], ...]]:
+    for values in itertools.product(*choices.values()):
+        yield tuple(zip(choices, values, strict=True))
+
+
+def _without_defaults(values: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((key, value) for key, value in values if value != DEFAULT)
+
+
+def read_space(path: Path) -> Space:
+    """The space that a TOML file describes.
+
+    Raises:
+        UsageError: it cannot be read, is no TOML, or holds an unknown key, target, option or scheme: names the line and
+            what is known.
+    """
+    try:
+        text = path.read_text()
+        data = tomllib.loads(text)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not TOML: {error}") from error
+    try:
+        return _Reader(text, data).space()
+    except UsageError as error:
+        raise UsageError(f"{path}{error}") from None
+
+
+def schemes_named(names: Sequence[str]) -> list[str]:
+    """Schemes by their own names, from those that users know.
+
+    Raises:
+        UsageError: one is unknown, or the file that it names is not there.
+    """
+    schemes = [ALIASES.get(name, name) for name in names]
+    for scheme in schemes:
+        if scheme.endswith(".json"):
+            if not Path(scheme).is_file():
+                raise UsageError(f"cannot read {scheme}: no such file")
+        elif scheme not in SCHEMES:
+            known = ", ".join((*SCHEMES, *ALIASES))
+            raise UsageError(f"unknown quantization {scheme!r}; valid: {known}, or a .json file")
+    return list(dict.fromkeys(schemes))
+
+
+def targets_named(pattern: str) -> list[str]:
+    """The installed targets that a name or a pattern such as ``ethos-u55-*`` means; numbers in their order.
+
+    Raises:
+        UsageError: none; lists those there are.
+    """
+    found = fnmatch.filter(plugins.target_names(), pattern)
+    if not found and any(c in pattern for c in "*?["):
+        raise UsageError(f"no target is called {pattern!r}; installed: {', '.join(plugins.target_names())}")
+    if not found:
+        return [plugins.target(pattern).name]  # says that it is unknown, and what is like it
+    return sorted(found, key=lambda name: [(not w.isdigit(), int(w or 0) if w.isdigit() else w) for w in _words(name)])
+
+
+def _words(name: str) -> list[str]:
+    return re.split(r"(\d+)", name)
+
+
+class _Reader:
+    """Reads the parts of a file; errors begin with the line, ``, line 3: ...``."""
+
+    def __init__(self, text: str, data: Mapping[str, Any]) -> None:
+        self._lines = text.splitlines()
+        self._data = data
+
+    def space(self) -> Space:
+        for key in self._data:
+            if key not in _KEYS:
+                raise self._error(key, f"unknown key {key!r}; known keys: {', '.join(_KEYS)}")
+        targets = self._table(self._data, "targets")
+        if not targets:
+            raise self._error("targets", 'name a target at least, such as a table [targets."ethos-u55-128"]')
+        made = Space(self._targets(targets), self._schemes(), self._parameters())
+        try:
+            made.unfit  # noqa: B018  # judges the values
+        except UsageError as error:
+            key = str(error).partition(": ")[2].partition(" = ")[0]
+            raise self._error(key, str(error)) from None
+        return made
+
+    def _targets(self, tables: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
+        found: dict[str, dict[str, list[str]]] = {}
+        for pattern in tables:
+            options = self._table(tables, pattern)
+            try:
+                names = targets_named(pattern)
+            except UsageError as error:
+                raise self._error(pattern, str(error)) from None
+            for name in names:
+                self._require_options(name, options)
+                values = {key: self._values(key, value) for key, value in options.items()}
+                found.setdefault(name, {}).update(values)
+        return found
+
+    def _require_options(self, target: str, options: Mapping[str, Any]) -> None:
+        known = option_names(plugins.target(target))
+        for key in options:
+            if known is not None and key not in known:
+                there = f"its options are {', '.join(known)}" if known else "it has none"
+                there += f" ({key} stands above the first [table])" if key in _KEYS else ""
+                raise self._error(key, f"target {target!r} has no option {key!r}; {there}")
+
+    def _schemes(self) -> list[str]:
+        try:
+            return schemes_named(self._values("quantize", self._data.get("quantize", ["int8"])))
+        except UsageError as error:
+            raise self._error("quantize", str(error)) from None
+
+    def _parameters(self) -> dict[str, list[Any]]:
+        table = self._table(self._data, "parameters")
+        return {key: self._list(key, value) for key, value in table.items()}
+
+    def _table(self, data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+        found = data.get(key, {})
+        if not isinstance(found, dict):
+            raise self._error(key, f"{key} is a table, [{key}], not {found!r}")
+        return found
+
+    def _values(self, key: str, value: Any) -> list[str]:
+        """An option's values, as ``--option`` would have them."""
+        return [str(each).lower() if isinstance(each, bool) else str(each) for each in self._list(key, value)]
+
+    def _list(self, key: str, value: Any) -> list[Any]:
+        values = value if isinstance(value, list) else [value]
+        if not values or not all(isinstance(each, (str, int, float)) for each in values):
+            raise self._error(key, f"{key} takes a value or a list of values, texts and numbers, not {value!r}")
+        return list(dict.fromkeys(values))
+
+    def _error(self, key: str, problem: str) -> UsageError:
+        where = re.compile(rf"^\s*(\[.*)?[\"']?{re.escape(key)}[\"']?[^\w].*|^\s*\[{re.escape(key)}")
+        line = next((number for number, text in enumerate(self._lines, 1) if where.match(text)), None)
+        return UsageError(f", line {line}: {problem}" if line else f": {problem}")

@@ -1,0 +1,168 @@
+"""The loop of a sweep with made-up evaluations: what is tried, what is kept, and what is not done twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sweep_kit import NoSources, made_up, notes
+
+from arm_tosa_core.support.errors import UsageError
+from arm_tosa_core.sweep import run
+from arm_tosa_core.sweep.engine import Done, Here
+from arm_tosa_core.sweep.limits import Limits
+from arm_tosa_core.sweep.point import Evaluation, Failure, Result
+from arm_tosa_core.sweep.space import Space
+
+pytest.importorskip("optuna", reason="sweeps are kept by Optuna: install arm-tosa-core[sweep]")
+
+Sweep = Callable[..., list[Result]]
+SPACE = Space({"tosa-int": {}, "tosa": {}}, ["int8", "int16x8"], {"width": [1, 2]})
+
+
+@pytest.fixture
+def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sweep:
+    """A sweep of ``SPACE``, here, with made-up evaluations."""
+    monkeypatch.setattr(run, "evaluate", made_up)
+    monkeypatch.setattr(run, "identify", lambda sources, parameters: "p")
+
+    def call(space: Space = SPACE, most: int = 100, engine: Any = None, sources: Any = None) -> list[Result]:
+        return run.sweep(
+            space,
+            sources or NoSources(),
+            tmp_path / "study",
+            engine or Here(),
+            limits=Limits(latency=3e-3),
+            judged=True,
+            most=most,
+        )
+
+    return call
+
+
+def _done(tmp_path: Path) -> list[str]:
+    return notes(tmp_path / "study" / "quantized")
+
+
+def test_a_small_space_is_tried_as_a_whole_and_once(sweep: Sweep, tmp_path: Path) -> None:
+    first, second = sweep(), sweep()
+    assert first == second and len(first) == len(SPACE) == len(_done(tmp_path))
+    assert {result.point for result in first} == set(SPACE)
+
+
+def test_another_space_takes_over_what_is_known(sweep: Sweep, tmp_path: Path) -> None:
+    sweep()
+    more = Space({**SPACE.targets, "tosa-fp": {}}, SPACE.schemes, SPACE.parameters)
+    assert len(sweep(more)) == len(more) == len(_done(tmp_path))
+
+
+def test_another_model_takes_over_nothing(sweep: Sweep, tmp_path: Path) -> None:
+    sweep()
+    sweep(sources=NoSources("another"))
+    assert len(_done(tmp_path)) == 2 * len(SPACE)
+
+
+class _Stops(Here):
+    """Stops as a killed process would: between an answer and the next."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__()
+        self._after = after
+
+    def next(self) -> Done:
+        if self._after == 0:
+            raise KeyboardInterrupt
+        self._after -= 1
+        return super().next()
+
+
+@pytest.mark.parametrize("most", [100, 6])
+def test_a_sweep_that_was_stopped_goes_on(sweep: Sweep, tmp_path: Path, most: int) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        sweep(most=most, engine=_Stops(3))
+    before = _done(tmp_path)
+    assert len(before) == 3
+    results = sweep(most=most)
+    after = _done(tmp_path)
+    assert len(after) == len(set(after))
+    assert all(isinstance(result.outcome, Evaluation) for result in results)
+    if most == 100:
+        assert len(results) == len(SPACE) == len(after)
+
+
+def test_a_trial_of_a_killed_process_is_closed(sweep: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import optuna
+    from optuna.storages.journal import JournalFileBackend
+
+    with monkeypatch.context() as killed:  # nobody says that a trial is given up
+        killed.setattr("arm_tosa_core.sweep.journal.Journal.drop", lambda self, trial: None)
+        with pytest.raises(KeyboardInterrupt):
+            sweep(engine=_Stops(3))
+    sweep()
+    storage = optuna.storages.JournalStorage(JournalFileBackend(str(tmp_path / "study" / "journal.log")))
+    (name,) = optuna.get_all_study_names(storage)
+    states = [trial.state.name for trial in optuna.load_study(study_name=name, storage=storage).trials]
+    assert sorted(states) == ["COMPLETE"] * len(SPACE) + ["FAIL"]
+    assert len(_done(tmp_path)) == len(SPACE)
+
+
+def test_a_large_space_is_sampled_without_doing_anything_twice(sweep: Sweep, tmp_path: Path) -> None:
+    large = Space(SPACE.targets, SPACE.schemes, {"width": list(range(20)), "depth": list(range(5))})
+    results = sweep(large, most=12)
+    done = _done(tmp_path)
+    assert len(results) == len(done) == len(set(done)) == 12
+    again = sweep(large, most=16)  # what is known is not worth another try
+    assert len(_done(tmp_path)) == len(set(_done(tmp_path))) and len(again) == 16
+
+
+def test_points_that_fail_are_kept_unless_their_worker_died(sweep: Sweep, tmp_path: Path, monkeypatch: Any) -> None:
+    def evaluate(sources: Any, folder: str, point: Any) -> Any:
+        found = made_up(sources, folder, point)
+        if point.target == "tosa":
+            return Failure(f"{point.scheme} is not for {point.parameters}", lasting=point.scheme == "int8")
+        return found
+
+    monkeypatch.setattr(run, "evaluate", evaluate)
+    first, second = sweep(), sweep()
+    assert first == second and sum(isinstance(result.outcome, Failure) for result in first) == 4
+    assert len(_done(tmp_path)) == len(SPACE) + 2
+
+
+def test_a_fault_that_all_points_share_ends_the_sweep(sweep: Sweep, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(run, "evaluate", lambda *_: made_up(*_) and Failure("m.py:f failed at line 3"))
+    with pytest.raises(UsageError, match=r"every point that was tried fails alike: m.py:f failed at line 3"):
+        sweep()
+    assert len(_done(tmp_path)) == 5
+
+
+def test_a_model_that_has_changed_is_noticed(sweep: Sweep, monkeypatch: Any) -> None:
+    sweep()
+    monkeypatch.setattr(run, "identify", lambda sources, parameters: "another")
+    with pytest.raises(UsageError, match=r"the model is not the one whose results are in .*study.*--study"):
+        sweep()
+
+
+def test_two_sweeps_do_not_share_a_folder(sweep: Sweep, monkeypatch: Any) -> None:
+    def nested(*arguments: Any) -> Any:
+        with pytest.raises(UsageError, match=r"another sweep is at work in .*study"):
+            sweep()
+        return made_up(*arguments)
+
+    monkeypatch.setattr(run, "evaluate", nested)
+    assert len(sweep()) == len(SPACE)
+
+
+def test_workers_get_points_of_different_groups() -> None:
+    from collections import Counter
+
+    from arm_tosa_core.sweep.order import All
+
+    order = All(SPACE)
+    running: Counter[Any] = Counter()
+    groups = []
+    while (point := order.next(running)) is not None:
+        running[point.group] += 1
+        groups.append(point.group)
+    assert len(set(groups[:4])) == 4 and len(groups) == len(SPACE)
