@@ -45,7 +45,7 @@ def acme(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Installs a target named acme, made of the fields given."""
 
     def install(**fields: Any) -> None:
-        target = Target("acme", "TOSA-1.0+INT+FP", **fields)
+        target = Target("acme", **{"spec": "TOSA-1.0+INT+FP", **fields})
         monkeypatch.setattr(plugins, "target", lambda name: target)
         monkeypatch.setattr(plugins, "targets", lambda: {"acme": target})
         monkeypatch.setattr(plugins, "providers", lambda: [plugins.Provider("acme", "acme-npu", "1.0", target)])

@@ -20,9 +20,23 @@ from arm_tosa_core.exir.pte import delegates
 from arm_tosa_core.lowering.varying_sizes import Sizes
 from arm_tosa_core.plugin import entry_points as plugins
 from arm_tosa_core.plugin.target import Compiled, LiveTensor, Target
+from arm_tosa_core.plugin.timing import TimeEstimate
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.tosa.ir import DType
 from arm_tosa_core.tosa.loader import load
+
+
+def cycles_of(tosa: bytes) -> dict[str, float]:
+    """The bits of all tensors."""
+    return {"cycles": float(sum(t.size * t.dtype.bits for op in load(tosa).ops for t in op.outputs))}
+
+
+def time_of(payload: bytes, tosa: bytes | None) -> TimeEstimate:
+    return TimeEstimate(1000, _CLOCK, "fast memory")
+
+
+def in_detail(tosa: bytes, options: Mapping[str, str]) -> Compiled:
+    return Compiled(tosa)
 
 
 def test_compile_to_pte_and_to_tosa(folder: Path) -> None:
@@ -282,6 +296,30 @@ def test_what_quantization_decided_is_told(folder: Path) -> None:
     assert f"note: {len(wide)} kept in 16 bits ({len(wide)} sum of squares under a root)" in text
 
 
+_CLOCK = 1e6  # Hz
+#: Fields of a target, and the cost that is told of 16 bits, for people and as JSON.
+_COSTS: dict[str, tuple[dict[str, Any], bool, bool]] = {
+    "estimate and clock": ({"estimate": cycles_of, "timing": time_of}, True, True),
+    "estimate": ({"estimate": cycles_of, "compile_in_detail": in_detail}, True, False),
+    "neither": ({"compile_in_detail": in_detail}, False, False),
+}
+
+
+@pytest.mark.parametrize("name", _COSTS)
+def test_details_tell_what_decisions_cost(folder: Path, acme: Callable[..., None], name: str) -> None:
+    fields, cycles, clock = _COSTS[name]
+    acme(spec="TOSA-1.0+INT+int16", compile=lambda tosa, options: tosa, **fields)
+    arguments = ("compile", "models.py:magnitude", "--target", "acme", "--quantize", "int8", "-o", "net.pte")
+    assert "quantization_costs" not in ok(*arguments)
+    (row,) = ok(*arguments, "--details")["quantization_costs"]
+    assert (row["what"], row["why"]) == ("kept in 16 bits", "sum of squares under a root")
+    assert (row["cycles"] or 0) > 0 if cycles else row["cycles"] is None
+    assert row["ms"] == (pytest.approx(row["cycles"] / _CLOCK * 1e3) if clock else None)
+    text = run(*arguments, "--details").stdout
+    assert "what quantization decided, and what it costs" in text
+    assert (f"{row['cycles']:,.0f}" if cycles else "not known") in text
+
+
 def test_only_float32_is_quantized(folder: Path) -> None:
     message = error("compile", "models.py:half", "--target", "tosa-int", "--quantize", "int8", "-o", "net.pte")
     assert message.startswith("layer.weight is float16, and a model is quantized from float32")
@@ -323,7 +361,7 @@ def test_a_dynamic_dimension_stays_when_quantized(folder: Path) -> None:
     batch = torch.export.Dim("batch", min=1, max=8)
     module = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU()).eval()
     program = torch.export.export(module, (torch.randn(4, 3),), dynamic_shapes=({0: 2 * batch},))
-    quantized, _ = cli_quantize.prepare(program, TosaCompileSpec("TOSA-1.0+INT"), "int8", None)
+    quantized = cli_quantize.prepare(program, TosaCompileSpec("TOSA-1.0+INT"), "int8", None).program
     for size in (2, 16):
         assert quantized.module()(torch.ones(size, 3)).shape == (size, 2)
     (symbol,) = Sizes.of(quantized).symbols

@@ -116,17 +116,12 @@ class Model:
         return self._cost(made.converted)
 
     def _cost(self, converted: GraphModule) -> Mapping[str, float]:
-        from ..exir.compilation import Compilation
-        from ..tosa.serializer import serialize
+        from ..exir.program_estimate import estimate_program
 
         self.estimated += 1
         args, kwargs = self.calibration[0]
         target = self.spec.target()
-        if target.estimate is None:
+        figures = estimate_program(torch.export.export(converted, args, dict(kwargs)), target)
+        if figures is None:
             raise UsageError(f"target {target.name!r} estimates no cost, so that there is no budget to keep")
-        exported = torch.export.export(converted, args, dict(kwargs))
-        total: dict[str, float] = {}
-        for region in Compilation(exported, target, alone=True).regions():
-            for name, number in target.estimate(serialize(region.graph, target.tosa_spec)).items():
-                total[name] = total.get(name, 0.0) + number
-        return total
+        return figures

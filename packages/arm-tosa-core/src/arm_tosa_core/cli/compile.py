@@ -23,6 +23,7 @@ from ..report.page_data import page_data
 from ..support.atomic_files import require_writable, write_atomic
 from ..support.errors import NothingDelegatedWarning, UsageError
 from .compiled_delegates import show_figures, show_peaks
+from .decision_costs import with_costs
 from .delegate_times import DelegateTimes
 from .files import read_tosa
 from .making import making
@@ -93,7 +94,8 @@ def compile_(
         typer.Option(
             "--details",
             help="Print what is in on-chip memory when most of it is in use, and how long each delegate takes on the "
-            "device, by operator and by source line: as --report does, without a page.",
+            "device, by operator and by source line: as --report does, without a page. With --quantize also estimate "
+            "what its decisions cost, which quantizes once more for each reason.",
         ),
     ] = False,
     trace: Annotated[
@@ -123,7 +125,7 @@ def compile_(
     _check_suffix(output, device)
     from ..exir.backend import watched  # late: it loads ExecuTorch
 
-    program, decisions = prepare(load_program(model), spec, quantize, calibration, compress)
+    program, decisions, costs = prepare(load_program(model), spec, quantize, calibration, compress, costs=details)
     with printed_after(print_after or [], spec.target(), print_to), watched(times.watch):
         cache = not (no_cache or print_after or times.wanted)
         lowered = lowered_program(program, spec, cache=cache, memory_format=memory_format)
@@ -133,7 +135,7 @@ def compile_(
     if report is not None:
         made = making(f"{output.name} for {target}", spec)
         write_page(report, page_data(made, lowered.report, figures, times.of_delegates()))
-    return _result(lowered, figures, target, output, details, decisions, times)
+    return with_costs(_result(lowered, figures, target, output, details, decisions, times), costs, times.clock)
 
 
 def lowered_program(

@@ -56,6 +56,11 @@ class DelegateTimes:
             for index, (tosa, _, payload) in enumerate(self._compiled)
         ]
 
+    @property
+    def clock(self) -> float | None:
+        """Of the device, Hz; None: not known."""
+        return self.timed[0].estimate.clock if self.timed else None
+
     def of_delegates(self) -> list[DelegateTime]:
         """The estimates, with the names of tensors."""
         return [

@@ -62,7 +62,7 @@ def deploy(
     for each, model in named.items():
         if each not in compiled:
             spec = compile_spec_for(device, parse_options(option, sram_budget=sram))
-            program, _ = prepare(load_program(model), spec, quantize, calibration)
+            program = prepare(load_program(model), spec, quantize, calibration).program
             compiled[each] = lowered_program(program, spec).buffer
         programs[each] = compiled[each]
     return _result(output, board, maker.deploy(programs, device.name, board, output))

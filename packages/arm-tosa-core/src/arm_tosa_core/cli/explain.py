@@ -47,7 +47,7 @@ def explain(
     if target is None:
         raise UsageError("say for which target: --target NAME, one of `arm-tosa targets`")
     spec = compile_spec_for(plugins.target(target), parse_options(option))
-    program, _ = prepare(load_program(model), spec, quantize, calibration)
+    program = prepare(load_program(model), spec, quantize, calibration).program
     from ..exir.explain import explain as explain_program
 
     report = explain_program(program, spec)

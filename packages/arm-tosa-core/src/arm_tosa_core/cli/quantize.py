@@ -17,16 +17,18 @@ if TYPE_CHECKING:
 
     from ..accuracy.scheme import Scheme
     from ..exir.compile_spec import ArmCompileSpec
+    from ..quantize.decision_costs import DecisionCost
     from ..quantize.decisions import Decision
 
 QUANTIZATIONS = ("int8", "int16x8", "int8x4")
 
 
 class Prepared(NamedTuple):
-    """A program as it is to be lowered, and what quantization decided for its operators."""
+    """A program as it is to be lowered, what quantization decided for its operators, and what that costs."""
 
     program: ExportedProgram
     decisions: Sequence[Decision] = ()
+    costs: Sequence[DecisionCost] = ()
 
 
 def prepare(
@@ -35,11 +37,14 @@ def prepare(
     quantization: str | None,
     calibration: Path | None,
     compression: float | None = None,
+    *,
+    costs: bool = False,
 ) -> Prepared:
     """The program as it is to be lowered: quantized by ``quantization``, calibrated with ``calibration``, if asked for.
 
     Args:
         compression: as ``quantize_program`` takes it.
+        costs: find out what decisions cost, which takes another quantization and estimate for each reason.
 
     Raises:
         UsageError: an unknown quantization, a target without integers, bad calibration data, or a program that is
@@ -60,7 +65,7 @@ def prepare(
         raise UsageError(f"--quantize int16x8 needs the extension int16, which the target's {spec.tosa_spec} lacks")
     if is_quantized(program):
         raise UsageError("the model is quantized already; leave --quantize out")
-    return _quantize(program, spec, quantization, calibration, compression)
+    return _quantize(program, spec, quantization, calibration, compression, costs)
 
 
 def hint(program: ExportedProgram, spec: ArmCompileSpec) -> str:
@@ -80,10 +85,12 @@ def _quantize(
     quantization: str,
     calibration: Path | None,
     compression: float | None,
+    costs: bool,
 ) -> Prepared:
     import torch
 
     from ..compat.torch import dynamic_shapes
+    from ..quantize.decision_costs import decision_costs
     from ..quantize.decisions import summary
     from ..quantize.post_training import quantize_program
 
@@ -111,7 +118,13 @@ def _quantize(
         say(f"note: {decided}; --json lists them")
     args, kwargs = program.example_inputs or data[0]
     exported = torch.export.export(made.converted, args, kwargs, dynamic_shapes=dynamic_shapes(program))
-    return Prepared(exported, made.report)
+    if not costs:
+        return Prepared(exported, made.report)
+    with progress() as shown:
+        cost = decision_costs(
+            program, quantizer, data, made.report, progress=lambda *step: shown("estimating decisions", *step)
+        )
+    return Prepared(exported, made.report, cost)
 
 
 def _scheme(quantization: str) -> Scheme:

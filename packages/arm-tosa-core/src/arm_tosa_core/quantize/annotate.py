@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, cast
@@ -56,6 +56,7 @@ def annotate(
     tables: bool = False,
     states: Mapping[Node, Node] = MappingProxyType({}),
     samples: Sequence[Sample] = (),
+    narrow: Container[str] = (),
 ) -> None:
     """Annotates every node that a rule can compute on integers.
 
@@ -68,6 +69,7 @@ def annotate(
         tables: whether the target has tables of 16 bits, which steep functions of energies need.
         states: inputs, annotated, and the results that they are in the next call: both have one scale.
         samples: calls of the model in float; they tell which energies gain by 16 bits.
+        narrow: reasons that do not count, see ``wide_results``.
     """
     computed = computed_nodes(module)
     find_signs(module.graph, rules)
@@ -75,7 +77,8 @@ def annotate(
         node.meta.pop(WIDE, None)
         node.meta.pop(_STATE, None)
     carried = _mark_states(states, rules)
-    for node, why in wide_results(module, rules, config_of, wide, computed, tables, carried, samples).items():
+    found = wide_results(module, rules, config_of, wide, computed, tables, carried, samples, narrow)
+    for node, why in found.items():
         node.meta[WIDE] = why
     _Annotator(module, rules, config_of, computed).run()
     refer_to_first(module.graph)

@@ -90,7 +90,7 @@ def quantize_program(
     carried = find_states(program) if states is None else resolve_states(program, states)
     quantizer = copy.copy(quantizer).set_states(carried)
     module = program.module()
-    calls: Iterator[Sample] = (_call(number, sample) for number, sample in enumerate(samples))
+    calls: Iterator[Sample] = (as_call(number, sample) for number, sample in enumerate(samples))
     if states:
         sequence = list(rolled(module, carried, calls))
         calls = iter(_spread(sequence))
@@ -170,7 +170,12 @@ def _restore(state: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
             buffer.copy_(saved)
 
 
-def _call(number: int, sample: Any) -> Sample:
+def as_call(number: int, sample: Any) -> Sample:
+    """A sample as its arguments and keyword arguments.
+
+    Raises:
+        UsageError: it is none; names its number.
+    """
     match sample:
         case torch.Tensor():
             return (sample,), {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Self, get_args
 
@@ -67,6 +67,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         self.io_config: QuantizationConfig | None = None
         self.states: dict[str, int] = {}
         self.samples: Sequence[Sample] = ()
+        self.left_narrow: frozenset[str] = frozenset()
         self.module_type_config: dict[Callable[..., Any], QuantizationConfig | None] = {}
         self.module_name_config: dict[str, QuantizationConfig | None] = {}
         self.node_names: list[str] = []
@@ -97,6 +98,14 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         ``quantize_program`` calls this.
         """
         self.samples = samples
+        return self
+
+    def set_left_narrow(self, reasons: Iterable[str]) -> Self:
+        """Keeps no result in 16 bits for one of these reasons, ``why`` of decisions, nor what follows from it.
+
+        States keep their bits. ``decision_costs`` calls this.
+        """
+        self.left_narrow = frozenset(reasons)
         return self
 
     def set_module_type(self, module_type: Callable[..., Any], quantization_config: QuantizationConfig | None) -> Self:
@@ -166,7 +175,8 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
             self._annotate_io(model, self.io_config)
         tables = self.tosa_spec.support_extension("int16")
         samples = () if LOOP_BODY in model.meta else self.samples  # a body has other inputs
-        annotate(model, self.rules, self.config_of, self.wide, tables, self._annotate_states(model), samples)
+        states = self._annotate_states(model)
+        annotate(model, self.rules, self.config_of, self.wide, tables, states, samples, self.left_narrow)
         return model
 
     def validate(self, model: GraphModule) -> None:

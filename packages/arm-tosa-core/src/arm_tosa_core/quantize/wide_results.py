@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Literal
 
@@ -47,6 +47,7 @@ def wide_results(
     tables: bool = False,
     states: AbstractSet[Node] = frozenset(),
     samples: Sequence[Sample] = (),
+    narrow: Container[str] = (),
 ) -> dict[Node, str]:
     """The results to keep in 16 bits, and why.
 
@@ -62,6 +63,8 @@ def wide_results(
         tables: whether the target has tables of 16 bits; without them ``energies`` have 8.
         states: inputs and results of 16 bits, which are carried from call to call.
         samples: calls of the model, see ``energies``.
+        narrow: reasons that do not count, other than that of states. What has 16 bits because of what these keep in
+            16 bits, as an operand that is added to it, has 8 as well.
     """
     found = dict.fromkeys(states, STATE)
     if wide == "none":
@@ -71,9 +74,10 @@ def wide_results(
         config = config_of(node) if node.op == "call_function" and is_float_result(node) else None
         if config is not None and config.wide is not None and _read_by_arithmetic(node, rules, config_of):
             able.append(node)
-    unit = energies(module, rules, config_of, computed, samples) if tables and wide != "streams" else set()
+    told = tables and wide != "streams" and ENERGY not in narrow
+    unit = energies(module, rules, config_of, computed, samples) if told else set()
     if wide == "all":
-        return {**dict.fromkeys(able, ASKED), **dict.fromkeys(unit, ENERGY), **found}
+        return {**dict.fromkeys([] if ASKED in narrow else able, ASKED), **dict.fromkeys(unit, ENERGY), **found}
     residuals = [node for node in able if _carries_sum(node, rules, computed)]
     sums = {origin(node, rules) for node in residuals}
     joined = {n for node in sums if (s := sums & _operands(node, rules)) for n in (node, *s)}
@@ -81,7 +85,7 @@ def wide_results(
     streams = [node for node in able if origin(node, rules) in joined]
 
     def add(nodes: Iterable[Node], why: str) -> None:
-        for node in nodes:
+        for node in () if why in narrow else nodes:
             found.setdefault(node, why)
 
     add(streams if wide == "streams" else [*residuals, *streams], STREAM)
