@@ -67,7 +67,7 @@ def test_folders_of_any_name(folder: str, tmp_path: Path) -> None:
     spec = EthosUCompileSpec("ethos-u55-128", config_ini=ini)
     made = spec.target().compile(tosa(), {"artifacts": str(artifacts)})
     assert sorted(p.name for p in artifacts.iterdir()) == [
-        "out.tosa", "out_summary_Ethos_U55_High_End_Embedded.csv", "out_vela.npz",
+        "out.tosa", "out_debug.xml", "out_summary_Ethos_U55_High_End_Embedded.csv", "out_vela.npz",
     ]  # fmt: skip
     assert payload.unpack(made)["input_shape"].tolist() == [[1, 1, 1, 6, 6, 8]]
 

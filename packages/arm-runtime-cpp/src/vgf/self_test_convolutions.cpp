@@ -37,7 +37,7 @@ void add_convolution(TestGraphWriter& writer, ElementType type, int64_t filters,
     const Numbers w = numbers_of(weights_of(type), filters * kTaps * per_tap, 2, 3);
     Numbers bias = numbers_of(type, filters, 3, 4);
     if (type == kI16) {
-        for (int64_t& number : bias) number <<= 24;  // beyond 32 bits
+        for (int64_t& number : bias) number *= int64_t{1} << 24;  // beyond 32 bits
     }
     Numbers wanted;
     for (int64_t at = 0; at < kHeight * kWidth * filters; ++at) {

@@ -103,11 +103,8 @@ class Report:
 
         Columns: ``node``, ``operator``, ``module``, ``source``, ``delegated``, ``reason``, ``fix``, ``cycles``,
         ``macs``, ``bytes``. An operator without cycles runs as part of another.
-
-        Raises:
-            ImportError: pandas is not installed.
         """
-        import pandas
+        import pandas  # slow to import, and the commands do without it
 
         rows = []
         delegated = {row.node for row in self.delegated}
