@@ -54,12 +54,15 @@ def _presets(board: Board) -> str:
 
 
 def _functional_model() -> dict[str, bytes]:
-    """The functional model's sources, if the runtime is installed: without it, firmware needs an NPU."""
+    """The functional model's sources and header, if the runtime is installed: without it, firmware needs an NPU."""
     spec = find_spec("arm_runtime")
     if spec is None or spec.origin is None:
         return {}
-    folder = Path(spec.origin).parent / "share" / "ethosu_model"
-    return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
+    installed = Path(spec.origin).parent
+    folder = installed / "share" / "ethosu_model"
+    sources = {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
+    header = "include/arm_runtime/ethosu_model.hpp"
+    return {header: (installed / header).read_bytes(), **sources} if sources else {}
 
 
 @dataclass(frozen=True)
