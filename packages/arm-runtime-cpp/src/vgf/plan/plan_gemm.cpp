@@ -49,10 +49,10 @@ struct Tile {
 /// What a tile is chosen by: rows and columns (in fours) of the result, batches, and the steps of a
 /// sum.
 struct Product {
-    int64_t m;
-    int64_t n4;
-    int64_t batches;
-    int64_t steps;
+    int64_t m = 0;
+    int64_t n4 = 0;
+    int64_t batches = 1;
+    int64_t steps = 0;
     uint32_t least_split = 1;  ///< threads that share a sum at least
 };
 
@@ -168,7 +168,8 @@ Tensor widened(const Tensor& weights) {
     out.type = ElementType::kInt16;
     out.data.resize(2 * weights.data.size());
     for (size_t i = 0; i < weights.data.size(); ++i) {
-        const auto number = static_cast<int16_t>(static_cast<int8_t>(weights.data[i]));
+        const int byte = weights.data[i];
+        const auto number = static_cast<int16_t>(byte < 128 ? byte : byte - 256);
         std::memcpy(&out.data[2 * i], &number, sizeof(number));
     }
     return out;
