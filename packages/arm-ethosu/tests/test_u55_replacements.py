@@ -184,3 +184,13 @@ def test_a_transposed_convolution_becomes_convolutions(
     before_and_after(builder)
     made = [op.name for op in graph.ops]
     assert "TRANSPOSE_CONV2D" not in made and made.count("CONV2D") == stride[0] * stride[1]
+
+
+@pytest.mark.parametrize("size", [1 << 16, 3 * (1 << 15), 64 * 56 * 56])
+def test_sums_of_long_axes(size: int) -> None:
+    builder = Builder(Graph(), SPEC.tosa_spec)
+    x = builder.graph.input("x", (2, size), DType.INT8)
+    total = builder.emit("REDUCE_SUM", [builder.rescale(x, [1.0], DType.INT32)], axis=1)
+    builder.graph.outputs = [builder.rescale(total, [1 / size], DType.INT8)]
+    before_and_after(builder)
+    assert all(op.inputs[0].shape[-1] <= 1 << 16 for op in builder.graph.ops if op.name == "REDUCE_SUM")

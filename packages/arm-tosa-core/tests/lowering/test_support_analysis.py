@@ -14,10 +14,14 @@ from flow_kit import Inputs, Net, export, lower, quantize
 
 import arm_tosa_core
 from arm_tosa_core import LoweringError, TosaCompileSpec, UsageError
+from arm_tosa_core.exir.compilation import Compilation
 from arm_tosa_core.exir.explain import explain
 from arm_tosa_core.exir.partitioner import NothingDelegatedWarning
 from arm_tosa_core.exir.report import Report
 from arm_tosa_core.lowering.exported_program import is_dequantize, is_quantize
+from arm_tosa_core.plugin.entry_points import target
+from arm_tosa_core.support.errors import Rejected
+from arm_tosa_core.tosa.ir import Op
 
 X = torch.randn(1, 4, 8, 8, generator=torch.Generator().manual_seed(0))
 
@@ -246,3 +250,20 @@ def test_edges_are_counted_apart() -> None:
     assert sum(is_quantize(n) for n in program.graph.nodes) > 0
     report = lower(program, "TOSA-1.0+INT").report
     assert (report.rejected, report.edges, report.delegates) == ([], 2, 1)
+
+
+class Moved(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(x + 1).permute(0, 2, 3, 1).contiguous()
+
+
+def _no_transpose(op: Op) -> Rejected | None:
+    return Rejected("TRANSPOSE does not exist here") if op.name == "TRANSPOSE" else None
+
+
+def test_what_cannot_leave_in_pytorchs_order_stays_outside() -> None:
+    # No operator moves the axes until the result leaves, where its reader expects them in order.
+    compilation = Compilation(export(Moved(), (X,)), replace(target("tosa-fp"), checks=(_no_transpose,))).run()
+    reasons = {row.target: row.reason for row in compilation.report.rejected}
+    assert reasons == {"aten.contiguous.default": "TRANSPOSE does not exist here"}
+    assert len(list(compilation.regions())) == 1

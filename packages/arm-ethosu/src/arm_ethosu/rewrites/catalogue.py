@@ -37,6 +37,7 @@ from .mixed_widths import OF_ONE_WIDTH
 from .moves_of_layouts import MOVE_BEFORE_LAYOUT, MOVE_BEHIND_LAYOUT
 from .reduce_max_as_max_pool import MAXIMUM_AS_POOL
 from .reduce_max_of_matmul import MAXIMUM_U85
+from .reduce_sum_in_parts import SUMS_OF_PARTS
 from .rescale import CAST_TO_INT32, ONE_RESCALE, RESIZED_U55, SCALES_OF_PARTS
 from .resize_as_conv2d import RESIZE_AS_CONVOLUTIONS
 from .table_lookups import ACTIVATION_FIRST, ONE_TABLE
@@ -137,6 +138,7 @@ ROWS: tuple[Row, ...] = (
     Row(RESIZE_AS_CONVOLUTIONS, Kind.SUPPORT, SMALL),
     Row(TRANSPOSED_AS_CONVOLUTIONS, Kind.SUPPORT, SMALL),
     Row(PLANES_AS_CHANNELS, Kind.SUPPORT, SMALL),
+    Row(SUMS_OF_PARTS, Kind.SUPPORT, SMALL),
     Row(RESIZED_U55, Kind.CORRECTNESS, SMALL),
     Row(POOLED_EXTREME_U55, Kind.CORRECTNESS, SMALL),
     Row(DETOUR_U55, Kind.CORRECTNESS, SMALL),

@@ -13,7 +13,7 @@ from torch.fx import Node
 from ..plugin.target import Target
 from ..support.errors import Rejected, UsageError
 from .analysis_result import CONSTANT, Analysis, NodeCheck
-from .exported_program import NOTHING, Known, is_dequantize, is_quantize
+from .exported_program import NOTHING, Known, is_dequantize, is_quantize, is_size
 from .lowering import Lowering
 from .program_facts import Facts
 from .region_levels import assign_regions, level_of, wanted
@@ -59,7 +59,8 @@ def analyse(
         analysis, level = _walk(Lowering(program, target, facts, wide_inputs=editable), checks, refused)
         first = analysis.rejected.copy() if first is None else first
         assign_regions(program, analysis, level, has_float)
-        found = _torn(analysis) or _leaks(analysis) or _handed_on(analysis) or _idle_regions(analysis)
+        found = _torn(analysis) or _leaks(analysis) or _held(analysis)
+        found = found or _handed_on(analysis) or _idle_regions(analysis)
         if not found and not editable:
             found = _shared(analysis, has_float)
         if not found:
@@ -169,6 +170,26 @@ def _leaks(analysis: Analysis) -> dict[Node, Rejected]:
             found[node] = Rejected(f"its int64 result is used by {where}", "cast it to int32 in the model")
         else:
             found[node] = Rejected(f"its result is used in float by {where}", "quantize its result, or what uses it")
+    return found
+
+
+def _held(analysis: Analysis) -> dict[Node, Rejected]:
+    """Accepted nodes whose result the target cannot bring to PyTorch's order of axes, which a reader outside expects.
+
+    A rule may leave axes in another order than PyTorch's (ADR 1), so that this shows where the result leaves only.
+    """
+    lowering = analysis.lowering
+    found: dict[Node, Rejected] = {}
+    for node, region in analysis.accepted.items():
+        leaves = any(analysis.accepted.get(user) != region and not is_size(user) for user in node.users)
+        if not leaves or node in analysis.constant or not isinstance(lowering.values[node], Value):
+            continue
+        mark = lowering.builder.mark()
+        try:
+            lowering.output(node)
+        except Rejected as why:
+            found[node] = why
+        lowering.builder.undo(mark)
     return found
 
 

@@ -182,7 +182,14 @@ class Emitter:
                     made = self.reshape(source, axes)
                     made = made if is_identity(turn) else self.emit("TRANSPOSE", [made], perms=turn)
                     return self.reshape(made, [x.shape[p] for p in perms])
-        return self.emit("TRANSPOSE", [x], perms=perms)
+        try:
+            return self.emit("TRANSPOSE", [x], perms=perms)
+        except Rejected:  # a target may take fewer axes where it does not take these
+            axes, turn = fewest_axes(x.shape, perms)
+            if len(axes) == len(perms):
+                raise
+            made = self.emit("TRANSPOSE", [self.reshape(x, axes)], perms=turn)
+            return self.reshape(made, [x.shape[p] for p in perms])
 
     def reshape(self, tensor: Tensor, shape: Sequence[int]) -> Tensor:
         """RESHAPE, unless the shape is that already."""
