@@ -1,4 +1,5 @@
-// CONV2D and MATMUL on kernels/gemm.comp, DEPTHWISE_CONV2D on kernels/depthwise.comp.
+// CONV2D on matrix units, or with MATMUL on kernels/gemm.comp; DEPTHWISE_CONV2D on
+// kernels/depthwise.comp.
 #include <spirv/unified1/TOSA.001000.1.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "elementwise.hpp"
 #include "float_bits.hpp"
 #include "lanes.hpp"
+#include "matrix_gemm.hpp"
 
 namespace arm_runtime::vgf {
 namespace {
@@ -224,16 +226,18 @@ bool plan_gemm(Planner& planner) {
     const bool pointwise = taps == 1 && stride[0] == 1 && stride[1] == 1 &&
                            std::all_of(pad.begin(), pad.end(), [](int64_t p) { return p == 0; });
 
-    group.specialization = {
-        {kTypeId, type_code(type)}, {kVectorId, vector}, {kPointwiseId, pointwise ? 1U : 0U}};
-    set_tile(group, planner.device(), type,
-             {m, n4, 1, per_tap * taps, wide ? least_split(channels * taps) : 1});
+    group.specialization = {{kVectorId, vector}, {kPointwiseId, pointwise ? 1U : 0U}};
+    const auto padded = static_cast<size_t>(4 * n4);
+    if (!set_matrix_gemm(planner, group, {m, filters, channels * taps * element, type}, w)) {
+        group.specialization.emplace_back(kTypeId, type_code(type));
+        set_tile(group, planner.device(), type,
+                 {m, n4, 1, per_tap * taps, wide ? least_split(channels * taps) : 1});
+        const auto weights = packed_weights(w, size_t{4} * vector, padded);
+        group.push[3] = int_of(static_cast<int64_t>(
+            planner.add_constant(weights.data(), weights.size()) / (size_t{4} * vector)));
+    }
     planner.read_tensor(group, input, 2, kABufferId,
                         static_cast<uint32_t>(size_t{4} * vector / size_of(type)));
-    const auto padded = static_cast<size_t>(4 * n4);
-    const auto weights = packed_weights(w, size_t{4} * vector, padded);
-    group.push[3] = int_of(static_cast<int64_t>(
-        planner.add_constant(weights.data(), weights.size()) / (size_t{4} * vector)));
     group.push[4] = int_of(static_cast<int64_t>(
         planner.add_constant(biases_of(planner.operand(7), w, zero, padded)) / 16));
     group.push[7] = int_of(per_tap);
