@@ -122,7 +122,7 @@ TestGraph test_gemm(ElementType type) {
     TestGraphWriter writer;
     add_convolution(writer, type, {8}, false);
     // Matrix products of other types have the kernel `convolution`.
-    if (type == kI8 || type == ElementType::kFloat32) add_product(writer, type);
+    if (type == kI8 || type == kI16 || type == ElementType::kFloat32) add_product(writer, type);
     return writer.done();
 }
 
