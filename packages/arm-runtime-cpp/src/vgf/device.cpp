@@ -4,6 +4,8 @@
 #include <map>
 #include <vector>
 
+#include "matrix_units.hpp"
+
 namespace arm_runtime::vgf {
 namespace {
 
@@ -169,7 +171,16 @@ void Device::create_for_compute(const Instance::Candidate& chosen) {
         extensions.push_back(extension);
         features.add(dot);
     }
+    MatrixFeatures matrices;
+    if (version >= VK_API_VERSION_1_3 && chosen.has(kMatrixExtension)) {
+        extensions.push_back(kMatrixExtension);
+        features.add(matrices);
+    }
     features.ask(chosen.handle);
+    const auto& v12 = features.v12;
+    if (matrices.matrices && v12.vulkanMemoryModel && v12.shaderInt8 && v12.shaderFloat16) {
+        matrix_units_ = instance_->matrix_units(chosen);
+    }
     features_ = features.base.features;
     has_dot_ =
         dot.shaderIntegerDotProduct == VK_TRUE || features.v13.shaderIntegerDotProduct == VK_TRUE;

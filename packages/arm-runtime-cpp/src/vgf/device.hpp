@@ -40,6 +40,8 @@ class Device {
     const std::string& engine_reason() const { return reason_; }
     /// Whether shaders have the dot product of packed bytes.
     bool has_dot() const { return has_dot_; }
+    /// Of the engine `compute` only.
+    const MatrixUnits& matrix_units() const { return matrix_units_; }
     uint64_t max_buffer_range() const { return max_buffer_range_; }
     /// Threads of a workgroup along its first axis, at most.
     uint32_t max_workgroup() const { return max_workgroup_; }
@@ -90,6 +92,7 @@ class Device {
     EngineKind engine_;
     std::string reason_;
     bool has_dot_ = false;
+    MatrixUnits matrix_units_;
     vk::raii::PhysicalDevice physical_;
     vk::PhysicalDeviceLimits limits_;
     vk::PhysicalDeviceFeatures features_;

@@ -27,6 +27,9 @@ constexpr int64_t kThreads = 32768;  // of all others
 DeviceTraits traits_of(const Device& device) {
     DeviceTraits traits;
     traits.dot = device.has_dot();
+    traits.matrix = device.matrix_units();
+    if (find_optional_kernel("matrix_int8", false) == nullptr) traits.matrix.int8 = 0;
+    if (find_optional_kernel("matrix_fp16", false) == nullptr) traits.matrix.fp16 = 0;
     traits.max_threads = device.max_workgroup();
     const auto* const found =
         std::find_if(std::begin(kClasses), std::end(kClasses), [&](const DeviceClass& row) {

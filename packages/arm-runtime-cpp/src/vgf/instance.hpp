@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "matrix_units.hpp"
 #include "vulkan_api.hpp"
 
 namespace arm_runtime::vgf {
@@ -27,6 +28,10 @@ class Instance {
     const Candidate* choose(const std::string& wanted, bool graphs) const;
     /// "0: NVIDIA H200, 1: llvmpipe (...)"
     std::string list() const;
+    /// Of a device that has VK_KHR_cooperative_matrix and Vulkan 1.3.
+    MatrixUnits matrix_units(const Candidate& device) const {
+        return vgf::matrix_units(handle_, device.handle);
+    }
 
   private:
     vk::raii::Instance handle_;

@@ -38,6 +38,9 @@ Program program_of(const TestGraph& test) {
     return program;
 }
 
+/// Kernels for matrix units: where these fail, there is another.
+bool is_for_matrices(const std::string& kernel) { return kernel.rfind("matrix_", 0) == 0; }
+
 bool is_right(const uint8_t* got, const Bytes& wanted, ElementType type) {
     if (type != ElementType::kFloat32) return std::memcmp(got, wanted.data(), wanted.size()) == 0;
     for (size_t at = 0; at < wanted.size(); at += sizeof(float)) {
@@ -69,39 +72,50 @@ bool computes(Device& device, const char* kernel, const char* tested_type,
     return right;
 }
 
-bool test_kernels(Device& device, const DeviceTraits& traits, const Engine& engine,
+bool test_kernels(Device& device, DeviceTraits& traits, const Engine& engine,
                   const std::string& wrong) {
+    const DeviceTraits given = traits;
     std::set<std::tuple<std::string, bool, std::string>> kernels;
     for (const Dispatch* dispatch : engine.dispatches()) {
         if (dispatch->segment != kNoSegment) continue;  // a shader of the program's own
         // Without dot products in any case: a search may turn to it.
         kernels.insert({dispatch->kernel, false, dispatch->tested_type});
         if (dispatch->dot) kernels.insert({dispatch->kernel, true, ""});
+        if (is_for_matrices(dispatch->kernel) && dispatch->variants.count > 1) {
+            // One of the variants that a search tries.
+            kernels.insert({"gemm", false, ""});
+            if (given.dot) kernels.insert({"gemm", true, ""});
+        }
     }
-    bool dot = true;
+    bool all = true;
     KernelFacts& facts = device.facts();
     for (const auto& [kernel, has_dot, tested_type] : kernels) {
         const char* const name = kernel.c_str();
         const char* const type = tested_type.c_str();
         const std::string label = label_of(name, has_dot, type);
         if (facts.test(name, has_dot, type) == KernelFacts::Test::kUnknown) {
-            DeviceTraits tested = traits;
+            DeviceTraits tested = given;
             tested.variant = nullptr;
             tested.dot = has_dot;
+            if (!is_for_matrices(kernel)) tested.matrix = {};
             facts.set_test(name, has_dot, type,
                            label != wrong && computes(device, name, type, tested));
         }
         if (facts.test(name, has_dot, type) == KernelFacts::Test::kPassed) continue;
         facts.save();
-        if (!has_dot) {
+        all = false;
+        if (has_dot) {
+            traits.dot = false;
+        } else if (is_for_matrices(kernel)) {
+            traits.matrix = {};
+        } else {
             throw Error("the kernel '" + label + "' computes wrongly on " + device.name() +
                         ", driver " + device.driver() +
                         ": its self-test failed. Update the driver, or take another device "
                         "(ARM_VGF_DEVICE) or the engine `native` or `layer`");
         }
-        dot = false;
     }
-    return dot;
+    return all;
 }
 
 }  // namespace arm_runtime::vgf

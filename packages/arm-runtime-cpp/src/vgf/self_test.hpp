@@ -11,12 +11,12 @@ bool computes(Device& device, const char* kernel, const char* tested_type,
               const DeviceTraits& traits);
 
 /// Runs a small graph with each of the engine's kernels that no load tested on this device and
-/// driver, and notes in the device's facts which are right. False: one is wrong with integer dot
-/// products, so that plans must do without them. `wrong` fails in any case: "gemm", "gemm+dot",
-/// "gemm.fp32".
+/// driver, and notes in the device's facts which are right. False: some are wrong for which there
+/// are others; `traits` lacks then what they need, and plans must be made again. `wrong` fails in
+/// any case: "gemm", "gemm+dot", "gemm.fp32".
 ///
 /// Throws Error: a kernel is wrong for which there is no other.
-bool test_kernels(Device& device, const DeviceTraits& traits, const Engine& engine,
+bool test_kernels(Device& device, DeviceTraits& traits, const Engine& engine,
                   const std::string& wrong);
 
 }  // namespace arm_runtime::vgf

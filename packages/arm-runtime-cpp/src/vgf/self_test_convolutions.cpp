@@ -28,13 +28,22 @@ ElementType sum_of(ElementType type) {
 /// The type of the weights that go with an input.
 ElementType weights_of(ElementType type) { return type == kI16 ? kI8 : type; }
 
-/// 3 x 3, padded by one, of int8 with a zero point.
-void add_convolution(TestGraphWriter& writer, ElementType type, int64_t filters, bool depthwise) {
-    constexpr int64_t kHeight = 5, kWidth = 4, kChannels = 8, kTaps = 9;
+struct Sizes {
+    int64_t filters = 8;
+    int64_t channels = 8;
+    int64_t side = 3;  ///< of the kernel, an odd number
+};
+
+/// Padded so that the result has as many pixels, of int8 with a zero point.
+void add_convolution(TestGraphWriter& writer, ElementType type, const Sizes& sizes,
+                     bool depthwise) {
+    constexpr int64_t kHeight = 5, kWidth = 4;
+    const auto& [filters, channels, side] = sizes;
+    const int64_t taps = side * side;
     const int64_t zero = type == kI8 ? 3 : 0;
-    const int64_t per_tap = depthwise ? 1 : kChannels;
-    const Numbers x = numbers_of(type, kHeight * kWidth * kChannels, 1, 2);
-    const Numbers w = numbers_of(weights_of(type), filters * kTaps * per_tap, 2, 3);
+    const int64_t per_tap = depthwise ? 1 : channels;
+    const Numbers x = numbers_of(type, kHeight * kWidth * channels, 1, 2);
+    const Numbers w = numbers_of(weights_of(type), filters * taps * per_tap, 2, 3);
     Numbers bias = numbers_of(type, filters, 3, 4);
     if (type == kI16) {
         for (int64_t& number : bias) number *= int64_t{1} << 24;  // beyond 32 bits
@@ -43,25 +52,26 @@ void add_convolution(TestGraphWriter& writer, ElementType type, int64_t filters,
     for (int64_t at = 0; at < kHeight * kWidth * filters; ++at) {
         const int64_t filter = at % filters;
         int64_t sum = bias[static_cast<size_t>(filter)];
-        for (int64_t i = 0; i < kTaps * per_tap; ++i) {
+        for (int64_t i = 0; i < taps * per_tap; ++i) {
             const int64_t tap = i / per_tap;
-            const int64_t row = at / filters / kWidth + tap / 3 - 1;
-            const int64_t column = at / filters % kWidth + tap % 3 - 1;
+            const int64_t row = at / filters / kWidth + tap / side - side / 2;
+            const int64_t column = at / filters % kWidth + tap % side - side / 2;
             if (row < 0 || row >= kHeight || column < 0 || column >= kWidth) continue;
             const int64_t channel = depthwise ? filter : i % per_tap;
-            const int64_t weight =
-                depthwise ? tap * filters + filter : filter * kTaps * per_tap + i;
-            sum += (x[static_cast<size_t>((row * kWidth + column) * kChannels + channel)] - zero) *
+            const int64_t weight = depthwise ? tap * filters + filter : filter * taps * per_tap + i;
+            sum += (x[static_cast<size_t>((row * kWidth + column) * channels + channel)] - zero) *
                    w[static_cast<size_t>(weight)];
         }
         wanted.push_back(sum);
     }
+    const int64_t pad = side / 2;
     const int64_t sum_type = type == kI8 ? 1 : type == kI16 ? 4 : 3;  // INT32, INT48, FP32
-    std::vector<uint32_t> operands = {writer.numbers({1, 1, 1, 1}), writer.numbers({1, 1}),
+    std::vector<uint32_t> operands = {writer.numbers({pad, pad, pad, pad}), writer.numbers({1, 1}),
                                       writer.numbers({1, 1}), writer.constant(kI32, {}, {sum_type}),
                                       writer.constant(ElementType::kBool, {}, {0})};
-    operands.push_back(writer.input(type, {1, kHeight, kWidth, kChannels}, x));
-    const Shape shape = depthwise ? Shape{3, 3, filters, 1} : Shape{filters, 3, 3, kChannels};
+    operands.push_back(writer.input(type, {1, kHeight, kWidth, channels}, x));
+    const Shape shape =
+        depthwise ? Shape{side, side, filters, 1} : Shape{filters, side, side, channels};
     operands.push_back(writer.constant(weights_of(type), shape, w));
     operands.push_back(writer.constant(sum_of(type), {filters}, bias));
     operands.push_back(writer.constant(type, {1}, {zero}));
@@ -98,21 +108,30 @@ void add_product(TestGraphWriter& writer, ElementType type) {
 
 TestGraph test_convolution(ElementType type) {
     TestGraphWriter writer;
-    add_convolution(writer, type, 5, false);
+    add_convolution(writer, type, {5}, false);
     return writer.done();
 }
 
 TestGraph test_depthwise(ElementType type) {
     TestGraphWriter writer;
-    add_convolution(writer, type, 8, true);
+    add_convolution(writer, type, {8}, true);
     return writer.done();
 }
 
 TestGraph test_gemm(ElementType type) {
     TestGraphWriter writer;
-    add_convolution(writer, type, 8, false);
+    add_convolution(writer, type, {8}, false);
     // Matrix products of other types have the kernel `convolution`.
-    if (type == kI8 || type == ElementType::kFloat32) add_product(writer, type);
+    if (type == kI8 || type == kI16 || type == ElementType::kFloat32) add_product(writer, type);
+    return writer.done();
+}
+
+TestGraph test_matrices(ElementType type) {
+    TestGraphWriter writer;
+    // Few steps along K, many in chunks, and channels that are read word by word.
+    add_convolution(writer, type, {24}, false);
+    add_convolution(writer, type, {40, 160, 1}, false);
+    add_convolution(writer, type, {16, 12, 3}, false);
     return writer.done();
 }
 

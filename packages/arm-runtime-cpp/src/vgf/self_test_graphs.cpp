@@ -185,6 +185,8 @@ TestGraph fft() {
 TestGraph convolution() { return test_convolution(kI8); }
 TestGraph depthwise() { return test_depthwise(kI8); }
 TestGraph gemm() { return test_gemm(kI8); }
+TestGraph matrix_fp16() { return test_matrices(ElementType::kFloat16); }
+TestGraph matrix_int8() { return test_matrices(kI8); }
 
 struct Row {
     const char* kernel = "";
@@ -200,6 +202,8 @@ constexpr Row kRows[] = {
     {"fft", fft},
     {"gather", gather},
     {"gemm", gemm, test_gemm},
+    {"matrix_fp16", matrix_fp16},
+    {"matrix_int8", matrix_int8},
     {"pool", pool},
     {"reduce", reduce},
     {"resize", resize},

@@ -50,5 +50,6 @@ class TestGraphWriter {
 TestGraph test_convolution(ElementType type);
 TestGraph test_depthwise(ElementType type);
 TestGraph test_gemm(ElementType type);
+TestGraph test_matrices(ElementType type);
 
 }  // namespace arm_runtime::vgf

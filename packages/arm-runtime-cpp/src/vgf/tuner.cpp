@@ -21,7 +21,7 @@ constexpr int kRuns = 10;
 // be a choice.
 constexpr double kGain = 0.97;
 
-using Key = std::pair<std::string, std::string>;  // a kernel, and the key of its variants
+using Key = std::pair<std::string, std::string>;  // of Variants: kernel and key
 using Times = std::map<Key, double>;
 
 class Search {
@@ -63,10 +63,10 @@ class Search {
         for (const Dispatch* dispatch : engine.dispatches()) {
             const Variants& variants = dispatch->variants;
             if (variants.count < 2) continue;
-            const auto known = device_.facts().choice(dispatch->kernel, variants.key);
+            const auto known = device_.facts().choice(variants.kernel, variants.key);
             if (known.tried >= variants.count) continue;
-            open_[{dispatch->kernel, variants.key}] = known;
-            counts_[{dispatch->kernel, variants.key}] = variants.count;
+            open_[{variants.kernel, variants.key}] = known;
+            counts_[{variants.kernel, variants.key}] = variants.count;
             most_ = std::max(most_, variants.count);
         }
     }
@@ -115,7 +115,8 @@ class Search {
         for (size_t i = 0; i < events.size(); ++i) {
             const Dispatch& dispatch = *dispatches[i];
             if (dispatch.variants.count < 2) continue;
-            times[{dispatch.kernel, dispatch.variants.key}] += static_cast<double>(shortest[i]);
+            times[{dispatch.variants.kernel, dispatch.variants.key}] +=
+                static_cast<double>(shortest[i]);
         }
         return times;
     }
@@ -142,11 +143,9 @@ std::unique_ptr<Engine> make_tuned_engine(Device& device, const Program& program
     auto engine = make_compute_engine(device, program, traits, nullptr, sizes);
     const bool tested =
         !device.is_cpu() || options.tuning == Tuning::kAlways || !options.test.wrong_kernel.empty();
-    if (tested && !test_kernels(device, traits, *engine, options.test.wrong_kernel)) {
-        traits.dot = false;
+    while (tested && !test_kernels(device, traits, *engine, options.test.wrong_kernel)) {
         engine.reset();
         engine = make_compute_engine(device, program, traits, nullptr, sizes);
-        test_kernels(device, traits, *engine, options.test.wrong_kernel);
     }
     const bool tuned =
         options.tuning == Tuning::kAlways || (options.tuning == Tuning::kOn && !device.is_cpu());

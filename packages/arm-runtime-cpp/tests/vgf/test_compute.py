@@ -109,6 +109,29 @@ def test_sums_of_int16_have_48_bits(vgf: Any, layer: Load) -> None:
             np.testing.assert_allclose(one, sign * 46.08, atol=0.1)
 
 
+@pytest.mark.parametrize("terms", [2, 6, 64, 198, 1006, 4608])
+def test_matrix_products_of_int16_have_48_bits(vgf: Any, terms: int) -> None:
+    """Of the lowest and highest numbers too, whose products need 31 bits each; the results' upper 32 bits come out."""
+    graph = Graph()
+    a, b = graph.input("a", (2, 5, terms), DType.INT16), graph.input("b", (2, terms, 8), DType.INT16)
+    zero = graph.constant(np.zeros(1, np.int16), DType.INT16)
+    sums = graph.append("MATMUL", [a, b, zero, zero]).output
+    by_2_to_16 = [np.array([1 << 14], np.int16), np.array([30], np.int8), np.zeros(1, np.int64), np.zeros(1, np.int32)]
+    kinds = (DType.INT16, DType.INT8, DType.INT48, DType.INT32)
+    operands = [graph.constant(number, kind) for number, kind in zip(by_2_to_16, kinds, strict=True)]
+    attrs = {"scale32": False, "rounding_mode": "SINGLE_ROUND", "per_channel": False}
+    attrs |= {"input_unsigned": False, "output_unsigned": False, "output_dtype": DType.INT32}
+    graph.outputs = [graph.append("RESCALE", [sums, *operands], attrs).output]
+    rng = np.random.default_rng(terms)
+    with vgf.Session(convert(serialize(graph, SPEC)), engine="compute") as session:
+        assert "gemm" in {step["kernel"] for step in session.plan()}
+        for low, high in ((-32768, 32768), (-32768, -32767), (32767, 32768)):
+            x, y = (rng.integers(low, high, shape).astype(np.int16) for shape in ((2, 5, terms), (2, terms, 8)))
+            (result,) = session.run([x, y])
+            exact = x.astype(np.int64) @ y.astype(np.int64)
+            assert np.array_equal(result, (exact + (1 << 15)) >> 16)
+
+
 def test_floats_are_near_those_of_the_emulation_layer(vgf: Any, layer: Load) -> None:
     data = network("fp32")
     with vgf.Session(data, engine="compute") as ours, layer(data) as theirs:

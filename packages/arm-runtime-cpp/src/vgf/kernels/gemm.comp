@@ -2,7 +2,8 @@
 #extension GL_GOOGLE_include_directive : require
 // Matrix products and convolutions as such: a thread computes `rows` rows (pixels) of four columns (filters); `split`
 // threads share the sum over K of one tile and add their parts in shared memory. The part of a thread fits 32 bits; sums of
-// int16 by int8 (weights lie as int16) have 48 bits from there on.
+// int16 by int8 (weights lie as int16) have 48 bits from there on. Of int16 by int16, a thread has two such parts: B is
+// 256 times its upper half, which is an int8 or 128, and a lower one, which is an int8.
 #include "memory.glsl"
 #include "program.glsl"
 layout(local_size_x = 64) in;
@@ -32,6 +33,8 @@ int DOT4(uint a, uint b) {
 
 // Sums are ints, or bits of floats where the type is one.
 const bool floating = type >= TYPE_FLOAT16;
+const int halves = type == TYPE_INT16 && b_rows == 1 ? 2 : 1;  // of B; rows are up to 4 where there are two
+const int upper_rows = halves == 2 ? rows : 1;
 shared ivec4 parts[64 * 8];
 
 /// What a word of A and one of B add to a sum.
@@ -65,6 +68,11 @@ void add(inout ivec4 sum, inout ivec4 high, ivec4 other, ivec4 other_high) {
     }
 }
 
+/// Adds the upper half of the part at `at`, if there is one.
+void add_upper(inout ivec4 sum, inout ivec4 high, int at) {
+    if (halves == 2) add(sum, high, parts[at + 1] << 8, parts[at + 1] >> 24);
+}
+
 uvec4 fetch(int buf, int at) {
     if (vector == 4) return words4(buf, at);
     if (vector == 2) return uvec4(words2(buf, at), 0u, 0u);
@@ -91,6 +99,25 @@ uvec4 columns_of_bytes(int at, int stride, int count) {
                  (ab_high & 0xffffu) | cd_high << 16, ab_high >> 16 | (cd_high & 0xffff0000u));
 }
 
+/// Words of two rows of B, of singles of 16 bits, transposed: the words of four columns.
+uvec4 columns_of_shorts(int at, int stride) {
+    const uvec2 a = words2(b_buffer, at), b = words2(b_buffer, at + stride);
+    return uvec4((a.x & 0xffffu) | b.x << 16, a.x >> 16 | (b.x & 0xffff0000u),
+                 (a.y & 0xffffu) | b.y << 16, a.y >> 16 | (b.y & 0xffff0000u));
+}
+
+/// The lower halves of two numbers of 16 bits, from -128 to 127.
+uint lower_halves(uint w) {
+    const int a = bitfieldExtract(int(w), 0, 8), b = bitfieldExtract(int(w), 16, 8);
+    return uint(a & 0xffff) | uint(b) << 16;
+}
+
+/// The upper halves, from -128 to 128.
+uint upper_halves(uint w) {
+    const int a = (bitfieldExtract(int(w), 0, 16) + 128) >> 8, b = ((int(w) >> 16) + 128) >> 8;
+    return uint(a & 0xffff) | uint(b) << 16;
+}
+
 void main() {
     prepare();
     const int a_at = p[2], b_at = p[3], bias_at = p[4], m_count = p[5], n4_count = p[6];
@@ -106,6 +133,8 @@ void main() {
     const int n4 = tile % n4_count, m0 = tile / n4_count * rows;
     ivec4 sums[rows];
     [[unroll]] for (int i = 0; i < rows; ++i) sums[i] = ivec4(0);
+    ivec4 uppers[upper_rows];
+    [[unroll]] for (int i = 0; i < upper_rows; ++i) uppers[i] = ivec4(0);
     int a_sums[rows];
     [[unroll]] for (int i = 0; i < rows; ++i) a_sums[i] = 0;
     ivec4 b_sum = ivec4(0);
@@ -126,7 +155,7 @@ void main() {
         const int count = per_tap * taps;
         int tap = lane / per_tap, within = lane % per_tap;
         for (int k = lane; k < count; k += split) {
-            uvec4 b[4];
+            uvec4 b[4], b_uppers[4];
             if (b_rows == 0) {
                 const int at = b_at + (k * n4_count + n4) * 4;
                 [[unroll]] for (int c = 0; c < 4; ++c) b[c] = fetch(BUFFER_CONSTANTS, at + c);
@@ -141,6 +170,16 @@ void main() {
                 if (p[22] != 0) {
                     [[unroll]] for (int v = 0; v < vector; ++v) {
                         [[unroll]] for (int c = 0; c < 4; ++c) b_sum[c] += DOT4(b[c][v], 0x01010101u);
+                    }
+                }
+            } else if (type == TYPE_INT16) {
+                // A word of A is two rows of B.
+                [[unroll]] for (int v = 0; v < vector; ++v) {
+                    const int row = 2 * (k * vector + v);
+                    const uvec4 w = columns_of_shorts(b_at + (batch * p[21] + row) * n4_count + n4, n4_count);
+                    [[unroll]] for (int c = 0; c < 4; ++c) {
+                        b[c][v] = lower_halves(w[c]);
+                        b_uppers[c][v] = upper_halves(w[c]);
                     }
                 }
             } else {
@@ -171,6 +210,9 @@ void main() {
                 }
                 [[unroll]] for (int v = 0; v < vector; ++v) {
                     [[unroll]] for (int c = 0; c < 4; ++c) sums[i][c] = product(sums[i][c], a[v], b[c][v]);
+                    if (halves == 2) {
+                        [[unroll]] for (int c = 0; c < 4; ++c) uppers[i][c] = product(uppers[i][c], a[v], b_uppers[c][v]);
+                    }
                     if (b_rows == 1 && type == TYPE_INT8 && p[23] != 0) a_sums[i] += DOT4(a[v], 0x01010101u);
                 }
             }
@@ -188,17 +230,23 @@ void main() {
         const int share = lane == 0 ? p[22] * p[23] * p[21] : 0;
         [[unroll]] for (int i = 0; i < rows; ++i) sums[i] += share - p[22] * b_sum - p[23] * a_sums[i];
     }
-    const int own = int(gl_LocalInvocationID.x) * rows;
-    [[unroll]] for (int i = 0; i < rows; ++i) parts[own + i] = sums[i];
+    const int own = int(gl_LocalInvocationID.x) * rows * halves;
+    [[unroll]] for (int i = 0; i < rows; ++i) parts[own + halves * i] = sums[i];
+    if (halves == 2) {
+        [[unroll]] for (int i = 0; i < rows; ++i) parts[own + halves * i + 1] = uppers[i];
+    }
     if (split > 1) barrier();
     if (!on) return;
     for (int i = lane; i < rows; i += split) {
         const int m = m0 + i;
         if (m >= m_count) break;
-        ivec4 sum = parts[slot * split * rows + i], high = sum >> 31;
+        const int first = (slot * split * rows + i) * halves;
+        ivec4 sum = parts[first], high = sum >> 31;
+        add_upper(sum, high, first);
         for (int other = 1; other < split; ++other) {
-            const ivec4 part = parts[(slot * split + other) * rows + i];
-            add(sum, high, part, part >> 31);
+            const int at = first + other * rows * halves;
+            add(sum, high, parts[at], parts[at] >> 31);
+            add_upper(sum, high, at);
         }
         if (has_bias == 1) {
             const int at = type == TYPE_INT16 ? bias_at + 2 * n4 : bias_at + n4;

@@ -15,9 +15,14 @@ struct Candidate {
     bool dot;   ///< integer dot products, where the device has them
 };
 
-/// The variant that the device's traits name for this group, whose specialization so far and
-/// `sizes` tell it from others. Of floats, the first: another would add in another order, and
-/// results would depend on what a search found.
+/// Which of `count` variants of `group.kernel` the device's traits name for this group, whose
+/// specialization so far and `sizes` tell it from others. The first, if there is but one.
+size_t choose_variant(Group& group, const DeviceTraits& device, size_t count,
+                      std::initializer_list<int64_t> sizes);
+
+/// The same of the kernels that are listed here. The first, of a group whose variant was chosen
+/// before, and of floats: another would add in another order, and results would depend on what a
+/// search found.
 const Candidate& choose_candidate(Group& group, const DeviceTraits& device, bool integers,
                                   std::initializer_list<int64_t> sizes);
 

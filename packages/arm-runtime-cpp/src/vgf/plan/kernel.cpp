@@ -13,10 +13,15 @@ namespace {
 
 }  // namespace
 
-const KernelCode& find_kernel(const char* name, bool dot) {
+const KernelCode* find_optional_kernel(const char* name, bool dot) {
     for (const KernelCode& code : kKernels) {
-        if (std::strcmp(code.name, name) == 0 && code.dot == dot) return code;
+        if (std::strcmp(code.name, name) == 0 && code.dot == dot) return &code;
     }
+    return nullptr;
+}
+
+const KernelCode& find_kernel(const char* name, bool dot) {
+    if (const KernelCode* const code = find_optional_kernel(name, dot)) return *code;
     throw Error("this build of the runtime has no kernel '" + std::string(name) +
                 "': add it, or the .vgf, to CMake's ARM_RUNTIME_VGF_KERNELS");
 }

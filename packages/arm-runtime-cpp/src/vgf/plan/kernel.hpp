@@ -14,6 +14,9 @@ struct KernelCode {
     size_t count;
 };
 
+/// nullptr if this build has no such kernel.
+const KernelCode* find_optional_kernel(const char* name, bool dot);
+
 /// Throws Error if this build has no such kernel.
 const KernelCode& find_kernel(const char* name, bool dot);
 

@@ -37,6 +37,7 @@ constexpr uint32_t kNoSegment = ~0U;
 
 /// Dispatches of a kernel with the same key have the same variants, of which one is the fastest.
 struct Variants {
+    const char* kernel = "";  ///< whose variants these are: one of them may be another kernel
     std::string key;
     size_t count = 0;  ///< 0 or 1: there is no choice
 };
@@ -77,9 +78,18 @@ struct Plan {
 /// Where a resource that a graph takes or gives lies, by resource.
 using ResourceSlots = std::vector<Slot>;
 
+/// Matrices that the threads of a subgroup multiply together, whose sums are 16 by 16
+/// (VK_KHR_cooperative_matrix).
+struct MatrixUnits {
+    uint32_t subgroup = 0;  ///< threads
+    uint32_t int8 = 0;  ///< bytes of a row of int8, summed as int32: 16, 32, or 0: there are none
+    uint32_t fp16 = 0;  ///< the same of float16, summed as float32
+};
+
 /// What the choice of kernels depends on.
 struct DeviceTraits {
-    bool dot = false;           ///< integer dot products
+    bool dot = false;  ///< integer dot products
+    MatrixUnits matrix;
     int64_t threads = 32768;    ///< that keep it busy; 1: a software renderer
     int64_t max_threads = 128;  ///< of a workgroup; what every Vulkan device has
     /// Which of its variants a kernel runs in, by kernel and key. None: the first.

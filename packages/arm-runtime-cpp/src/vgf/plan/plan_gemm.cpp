@@ -1,4 +1,5 @@
-// CONV2D and MATMUL on kernels/gemm.comp, DEPTHWISE_CONV2D on kernels/depthwise.comp.
+// CONV2D on matrix units, or with MATMUL on kernels/gemm.comp; DEPTHWISE_CONV2D on
+// kernels/depthwise.comp.
 #include <spirv/unified1/TOSA.001000.1.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "elementwise.hpp"
 #include "float_bits.hpp"
 #include "lanes.hpp"
+#include "matrix_gemm.hpp"
 
 namespace arm_runtime::vgf {
 namespace {
@@ -26,7 +28,8 @@ constexpr uint32_t kBRowsId = 27;
 constexpr uint32_t kHasBiasId = 28;
 constexpr uint32_t kRaggedId = 29;
 
-constexpr uint32_t kMaxRows = 8;  // of a tile
+constexpr uint32_t kMaxRows = 8;      // of a tile
+constexpr uint32_t kMaxWideRows = 4;  // of int16 by int16, whose sums have two parts
 constexpr uint32_t kMaxSplit = 32;
 constexpr int64_t kThreads = 64;  // of a workgroup
 /// Products of an int16 and an int8 whose sum certainly fits 32 bits: 511, in whole vectors.
@@ -53,10 +56,12 @@ struct Product {
     int64_t n4 = 0;
     int64_t batches = 1;
     int64_t steps = 0;
-    uint32_t least_split = 1;  ///< threads that share a sum at least
+    uint32_t least_split = 1;       ///< threads that share a sum at least
+    uint32_t most_rows = kMaxRows;  ///< of a tile
 };
 
-/// Threads that share a sum of int16 by int8, so that the part of each fits 32 bits.
+/// Threads that share a sum of int16 by int8, so that the part of each fits 32 bits. Of int16 by
+/// int16, they have one part for each byte of the second.
 uint32_t least_split(int64_t terms) {
     uint32_t split = 1;
     while ((terms + split - 1) / split > kMaxWideTerms) split *= 2;
@@ -73,11 +78,11 @@ Tile tile_of(int64_t m, int64_t n4, int64_t steps, const DeviceTraits& device) {
 
 /// Chooses a tile, and whether to use integer dot products.
 void set_tile(Group& group, const DeviceTraits& device, ElementType type, const Product& product) {
-    const auto& [m, n4, batches, steps, least] = product;
+    const auto& [m, n4, batches, steps, least, most_rows] = product;
     Tile tile = tile_of(m, n4 * batches, steps, device);
     const Candidate& chosen =
         choose_candidate(group, device, !is_float(type), {m, n4, batches, steps});
-    tile.rows = scaled(tile.rows, chosen.rows, kMaxRows);
+    tile.rows = scaled(tile.rows, chosen.rows, most_rows);
     tile.split = std::max(least, scaled(tile.split, chosen.split, kMaxSplit));
     group.dot = type == ElementType::kInt8 && device.dot && chosen.dot;
     group.specialization.emplace_back(kSplitId, tile.split);
@@ -224,16 +229,18 @@ bool plan_gemm(Planner& planner) {
     const bool pointwise = taps == 1 && stride[0] == 1 && stride[1] == 1 &&
                            std::all_of(pad.begin(), pad.end(), [](int64_t p) { return p == 0; });
 
-    group.specialization = {
-        {kTypeId, type_code(type)}, {kVectorId, vector}, {kPointwiseId, pointwise ? 1U : 0U}};
-    set_tile(group, planner.device(), type,
-             {m, n4, 1, per_tap * taps, wide ? least_split(channels * taps) : 1});
+    group.specialization = {{kVectorId, vector}, {kPointwiseId, pointwise ? 1U : 0U}};
+    const auto padded = static_cast<size_t>(4 * n4);
+    if (!set_matrix_gemm(planner, group, {m, filters, channels * taps * element, type}, w)) {
+        group.specialization.emplace_back(kTypeId, type_code(type));
+        set_tile(group, planner.device(), type,
+                 {m, n4, 1, per_tap * taps, wide ? least_split(channels * taps) : 1});
+        const auto weights = packed_weights(w, size_t{4} * vector, padded);
+        group.push[3] = int_of(static_cast<int64_t>(
+            planner.add_constant(weights.data(), weights.size()) / (size_t{4} * vector)));
+    }
     planner.read_tensor(group, input, 2, kABufferId,
                         static_cast<uint32_t>(size_t{4} * vector / size_of(type)));
-    const auto padded = static_cast<size_t>(4 * n4);
-    const auto weights = packed_weights(w, size_t{4} * vector, padded);
-    group.push[3] = int_of(static_cast<int64_t>(
-        planner.add_constant(weights.data(), weights.size()) / (size_t{4} * vector)));
     group.push[4] = int_of(static_cast<int64_t>(
         planner.add_constant(biases_of(planner.operand(7), w, zero, padded)) / 16));
     group.push[7] = int_of(per_tap);
@@ -258,9 +265,15 @@ bool plan_matmul_gemm(Planner& planner) {
     const int64_t k = a.shape[2];
     const int64_t columns = b.shape[2];
     const bool integers = a.type == ElementType::kInt8;
-    if (!integers && a.type != ElementType::kFloat32) return false;
-    const bool ragged = k % 4 != 0;
-    if (a.type != b.type || (ragged && !integers) || columns % 4 != 0) return false;
+    const bool wide = a.type == ElementType::kInt16;
+    if (!integers && !wide && a.type != ElementType::kFloat32) return false;
+    if (a.type != b.type || columns % 4 != 0) return false;
+    if (wide &&
+        (k > kThreads * kMaxWideTerms || graph.integer(op, 2) != 0 || graph.integer(op, 3) != 0)) {
+        return false;
+    }
+    const bool ragged = k % (wide ? 2 : 4) != 0;  // rows of A do not begin at words
+    if (ragged && !integers) return false;
     const auto element = static_cast<int64_t>(size_of(a.type));
     const uint32_t vector = ragged ? 2 : vector_of(k * element);
     const int64_t steps = (k * element + int64_t{4} * vector - 1) / (int64_t{4} * vector);
@@ -269,7 +282,9 @@ bool plan_matmul_gemm(Planner& planner) {
     group.specialization = {
         {kTypeId, type_code(a.type)},  {kVectorId, vector}, {kPointwiseId, 1}, {kBRowsId, 1},
         {kRaggedId, ragged ? 1U : 0U}, {kHasBiasId, 0}};
-    set_tile(group, planner.device(), a.type, {m, columns / 4, a.shape[0], steps});
+    const uint32_t least = wide ? least_split(k) : 1;
+    set_tile(group, planner.device(), a.type,
+             {m, columns / 4, a.shape[0], steps, least, wide ? kMaxWideRows : kMaxRows});
     planner.read(group, 0, 2, kABufferId,
                  ragged ? 1 : static_cast<uint32_t>(size_t{4} * vector / size_of(a.type)));
     planner.read(group, 1, 3, kBBufferId, 4);

@@ -14,7 +14,8 @@
 namespace arm_runtime::vgf {
 namespace {
 
-/// Threads of workgroups that are planned for: kernels depend on no other trait of a device.
+/// Threads of workgroups that are planned for. Of a device's other traits, only matrix units have
+/// kernels of their own, without which a library does.
 constexpr int64_t kMaxThreads[] = {128, 1024};
 
 std::vector<char> content(const char* file) {

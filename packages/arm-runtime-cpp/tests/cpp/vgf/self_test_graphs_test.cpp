@@ -25,8 +25,10 @@ void run_on(const std::string& kernel, const std::string& tested_type) {
     for (const Bytes& data : test.outputs) {
         slots.push_back({BUFFER_OUTPUTS, slots.size() << 20, data.size()});
     }
+    DeviceTraits device;
+    device.matrix = {32, 32, 32};
     Plan plan;
-    make_plan(test.graph, slots, {}, 0, plan);
+    make_plan(test.graph, slots, device, 0, plan);
     const auto& dispatches = plan.dispatches;
     EXPECT_TRUE(std::any_of(
         dispatches.begin(), dispatches.end(),
@@ -40,10 +42,21 @@ TEST(SelfTestGraphs, RunOnTheirKernels) {
         std::vector<std::string> types = {""};
     };
     const std::vector<std::string> all = {"", "i16", "fp32", "fp16", "bf16"};
-    const Row rows[] = {
-        {"convolution", all}, {"copy"}, {"depthwise", all}, {"elementwise"}, {"fft"}, {"gather"},
-        {"gemm", all},        {"pool"}, {"reduce"},         {"resize"},      {"row"}, {"scatter"},
-        {"transpose"}};
+    const Row rows[] = {{"convolution", all},
+                        {"copy"},
+                        {"depthwise", all},
+                        {"elementwise"},
+                        {"fft"},
+                        {"gather"},
+                        {"gemm", all},
+                        {"matrix_fp16"},
+                        {"matrix_int8"},
+                        {"pool"},
+                        {"reduce"},
+                        {"resize"},
+                        {"row"},
+                        {"scatter"},
+                        {"transpose"}};
     for (const Row& row : rows) {
         for (const std::string& tested_type : row.types) run_on(row.kernel, tested_type);
     }
