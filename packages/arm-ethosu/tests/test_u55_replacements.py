@@ -12,6 +12,7 @@ from rewrite_kit import SPEC, before_and_after, cycles
 from arm_tosa_core.lowering.builder import Builder
 from arm_tosa_core.lowering.values import QParams
 from arm_tosa_core.rules.resize import upsample_nearest2d
+from arm_tosa_core.support.errors import ToolError
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Tensor
 
@@ -194,3 +195,15 @@ def test_sums_of_long_axes(size: int) -> None:
     builder.graph.outputs = [builder.rescale(total, [1 / size], DType.INT8)]
     before_and_after(builder)
     assert all(op.inputs[0].shape[-1] <= 1 << 16 for op in builder.graph.ops if op.name == "REDUCE_SUM")
+
+
+def test_axes_that_vela_would_move_as_before_a_reshape() -> None:
+    # As the heads of NesT, whose attention reads [1, blocks, tokens, heads, channels].
+    builder = Builder(Graph(), SPEC.tosa_spec)
+    x = builder.graph.input("x", (1, 16, 196, 1, 3, 32), DType.INT8)
+    heads = builder.reshape(x, (16, 196, 3, 32))
+    builder.graph.outputs = [builder.emit("TRANSPOSE", [heads], perms=(2, 0, 3, 1))]
+    plain, legal = before_and_after(builder)
+    with pytest.raises(ToolError, match="could not run on NPU"):
+        cycles(plain)
+    assert cycles(legal) > 0

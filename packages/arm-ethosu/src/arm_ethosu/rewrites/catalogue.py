@@ -32,7 +32,15 @@ from .int32_rescales import (
     RESHAPE_BEFORE_RESCALE,
     SMALL_SUM,
 )
-from .max_pool_copies import DETOUR_U55, DETOUR_U85, MADE_SMALLER, POOLED_CHOICE, POOLED_EXTREME, POOLED_EXTREME_U55
+from .max_pool_copies import (
+    DETOUR_U55,
+    DETOUR_U85,
+    MADE_SMALLER,
+    OWN_AXES,
+    POOLED_CHOICE,
+    POOLED_EXTREME,
+    POOLED_EXTREME_U55,
+)
 from .mixed_widths import OF_ONE_WIDTH
 from .moves_of_layouts import MOVE_BEFORE_LAYOUT, MOVE_BEHIND_LAYOUT
 from .reduce_max_as_max_pool import MAXIMUM_AS_POOL
@@ -139,6 +147,7 @@ ROWS: tuple[Row, ...] = (
     Row(TRANSPOSED_AS_CONVOLUTIONS, Kind.SUPPORT, SMALL),
     Row(PLANES_AS_CHANNELS, Kind.SUPPORT, SMALL),
     Row(SUMS_OF_PARTS, Kind.SUPPORT, SMALL),
+    Row(OWN_AXES, Kind.SUPPORT, SMALL),
     Row(RESIZED_U55, Kind.CORRECTNESS, SMALL),
     Row(POOLED_EXTREME_U55, Kind.CORRECTNESS, SMALL),
     Row(DETOUR_U55, Kind.CORRECTNESS, SMALL),
