@@ -32,6 +32,7 @@ from .int32_rescales import (
     RESHAPE_BEFORE_RESCALE,
     SMALL_SUM,
 )
+from .long_padding import LONG_PADDING
 from .max_pool_copies import DETOUR_U55, DETOUR_U85, MADE_SMALLER, POOLED_CHOICE, POOLED_EXTREME, POOLED_EXTREME_U55
 from .mixed_widths import OF_ONE_WIDTH
 from .moves_of_layouts import MOVE_BEFORE_LAYOUT, MOVE_BEHIND_LAYOUT
@@ -106,6 +107,7 @@ ROWS: tuple[Row, ...] = (
         ALL,
         "a twentieth of 27,000 cycles for [1, 1, 32, 2, 16] by (0, 3, 1, 2, 4) on U85-256",
     ),
+    Row(LONG_PADDING, Kind.CORRECTNESS, ALL),
     Row(SCALES_OF_PARTS, Kind.CORRECTNESS, ALL),
     Row(ACTIVATION_FIRST, Kind.CORRECTNESS, ALL),
     Row(RESCALE_AS_CAST, Kind.CORRECTNESS, ALL),
