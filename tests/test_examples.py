@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,17 +14,22 @@ import pytest
 from example_scripts import FOLDER
 
 
-def _run(script: str, *arguments: str | Path) -> str:
+def _run(script: str, *arguments: str | Path, site: str = "") -> str:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         [sys.executable, str(FOLDER / script), *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=600,
-        env={**os.environ, "PATH": path, "OMP_NUM_THREADS": "1"},
+        env={**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", "PYTHONPATH": _search_path(site)},
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
+
+
+def _search_path(site: str) -> str:
+    """``PYTHONPATH`` with another folder at its end."""
+    return os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH", ""), site]))
 
 
 def test_digits(tmp_path: Path) -> None:
@@ -65,3 +71,29 @@ def test_vgf_flow(tmp_path: Path) -> None:
     (delegate,) = delegates((tmp_path / "model.pte").read_bytes())
     assert delegate.backend_id == "VgfBackend"
     assert (tmp_path / "model.vgf").read_bytes() == delegate.payload
+
+
+#: What each example must print, least SQNR in dB, and how many of its decisions must be as in float or right.
+TRAINED = {
+    "picture.py": (["chelsea.png: Egyptian cat", "coffee.png: espresso"], 20, (3, 3)),
+    "pitch.py": (["sung A4, heard 68.99"], 12, (8, 8)),
+    "face.py": (["astronaut.png: a face", "left eye at 203, 100", "50 of 50 faces and 0 of 50"], 35, (99, 100)),
+    "voice_activity.py": (["0.00 to  6.75 s: silence", "6.75 to  7.20 s: speech"], 15, (430, 437)),
+    "text_line.py": (["read as 'invoice 2026-11-25 '", "read as 'Speed limit 60 km/h '"], 8, (140, 160)),
+}
+
+
+@pytest.mark.parametrize("script", TRAINED)
+def test_trained_network(script: str) -> None:
+    pytest.importorskip("arm_runtime", reason="the example runs its program: nox builds arm-runtime-cpp")
+    site = os.environ.get("EXAMPLES_SITE")
+    if site is None:
+        pytest.skip("no packages of the examples: set EXAMPLES_SITE to where examples/requirements.txt is installed")
+    found, least_db, (right, count) = TRAINED[script]
+    printed = _run(script, site=site)
+    for text in found:
+        assert text in printed
+    decisions = re.search(r"(\d+) of (\d+) (?:frames |places |notes |decisions )?(?:as in float|right)", printed)
+    assert decisions is not None and int(decisions[1]) >= right and int(decisions[2]) == count
+    assert float(re.search(r"SQNR ([\d.]+) dB", printed)[1]) > least_db  # type: ignore[index]
+    assert "0 operators on the CPU" in printed

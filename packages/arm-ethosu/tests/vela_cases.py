@@ -209,6 +209,8 @@ CASES: list[Case] = [
     conv("stride [1, 4], dilation [2, 3]", SMALL, s=(1, 4), d=(2, 3)),
     conv("stride 4, dilation 2, kernel 1", NOBODY, s=(4, 4), d=(2, 2), k=(1, 1)),
     *(conv(f"kernel {k}", NOBODY, k=k, c=1, oc=1) for k in ((65, 1), (1, 65), (65, 65), (1, 4097), (128, 1))),
+    conv("padding 127", NOBODY, k=(1, 129), c=1, oc=1, pad=(0, 0, 127, 127), out=(1, 200)),
+    replaced(ALL, wrong(ALL, conv("padding 128", NOBODY, k=(1, 129), c=1, oc=1, pad=(0, 0, 128, 128), out=(1, 200)))),
     conv("batch 3", NOBODY, n=3),
     conv("INT16", NOBODY, x=I16),
     conv("INT4 weights", NOBODY, w=I4),
@@ -283,6 +285,8 @@ CASES: list[Case] = [
             pool("65537 channels", ALL, o, k=(1, 1), c=65537, out=(1, 1)),
         )
     ),
+    replaced(ALL, wrong(ALL, pool("padding 128", NOBODY, "MAX_POOL2D", k=(1, 256), pad=(0, 0, 128, 128)))),
+    wrong("u85", pool("padding 128", SMALL, "AVG_POOL2D", k=(1, 256), pad=(0, 0, 128, 128))),
     # Matrix product
     matmul("INT8", NOBODY),
     matmul("batch 300", NOBODY, n=300, c=300, h=2, w=2),

@@ -25,6 +25,8 @@ Limit = Callable[[Op], Rejected | None]
 MAX_AXIS = 1 << 16
 #: Largest stride of the kernel registers.
 MAX_STRIDE = 3
+#: Longest padding of the registers, in rows or columns on one side; Vela shortens what is longer without a word.
+MAX_PADDING = 127
 _U55 = "Ethos-U55 and Ethos-U65"
 
 
@@ -48,6 +50,14 @@ def checks_for(family: Family) -> tuple[Check, ...]:
 def _channels(op: Op) -> Rejected | None:
     channels = op.inputs[0].shape[-1]
     return Rejected(f"{channels} input channels; Vela takes {MAX_AXIS} at most") if channels > MAX_AXIS else None
+
+
+def _long_padding(op: Op) -> Rejected | None:
+    """Of operators for which ``rewrites.long_padding`` has no PAD: padding does not count in an average."""
+    longest = max(op.attrs["pad"])
+    if longest > MAX_PADDING:
+        return Rejected(f"padding of {longest}, of which Vela computes {MAX_PADDING} at most", "pad before it")
+    return None
 
 
 def _narrowing_cast(op: Op) -> Rejected | None:
@@ -271,9 +281,9 @@ def _replaced(is_native: Callable[[Op], bool], against: Callable[[Op], tuple[str
 _U85_LIMITS: dict[str, tuple[Limit, ...]] = {
     "CONV2D": (_channels,),
     "DEPTHWISE_CONV2D": (_channels,),
-    "CONV3D": (_channels, _constant_deep_weights),
+    "CONV3D": (_channels, _constant_deep_weights, _long_padding),
     "TRANSPOSE_CONV2D": (_channels, _constant_weights),
-    "AVG_POOL2D": (_channels,),
+    "AVG_POOL2D": (_channels, _long_padding),
     "MAX_POOL2D": (_channels,),
     "RESIZE": (_channels,),
     "TABLE": (_constant_table,),
@@ -283,13 +293,19 @@ _U85_LIMITS: dict[str, tuple[Limit, ...]] = {
 _U55_LIMITS: dict[str, tuple[Limit, ...]] = {
     "CONV2D": (_channels, _constant_weights, _conv2d_stride),
     "DEPTHWISE_CONV2D": (_channels, _constant_weights, _depthwise_stride, _depthwise_multiplier),
-    "CONV3D": (_channels, _constant_weights, _replaced(conv3d.is_native, conv3d.why_no_planes), _conv3d_stride),
+    "CONV3D": (
+        _channels,
+        _constant_weights,
+        _replaced(conv3d.is_native, conv3d.why_no_planes),
+        _conv3d_stride,
+        _long_padding,
+    ),
     "TRANSPOSE_CONV2D": (
         _channels,
         _constant_weights,
         _replaced(transpose_conv2d.is_native, transpose_conv2d.why_no_phases),
     ),
-    "AVG_POOL2D": (_channels, _pool_stride, _avg_pool_kernel),
+    "AVG_POOL2D": (_channels, _pool_stride, _avg_pool_kernel, _long_padding),
     "MAX_POOL2D": (_channels, _pool_stride),
     "RESIZE": (_channels, _replaced(resize.is_native, resize.why_no_convolutions)),
     "TABLE": (_constant_table,),

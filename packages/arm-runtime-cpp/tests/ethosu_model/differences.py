@@ -453,6 +453,21 @@ ROWS = {
     "PAD of channels, then a RESCALE of each, U85": Row(_rescale_padded, "ethos-u85-512"),
     "transposed table": Row(_transposed_table, "ethos-u55-32"),
     "transposed, reshaped table": Row(_transposed_reshaped_table, "ethos-u55-32"),
+    "convolution with 200 columns of padding": Row(
+        lambda m: m.conv(m.input(I8, 1, 1, 300, 4), (1, 401), 4, pad=(0, 0, 200, 200), zero=5), "ethos-u55-128"
+    ),
+    "pool with 128 columns of padding": Row(
+        lambda m: m.op("MAX_POOL2D", m.input(I8, 1, 2, 300, 4), kernel=(1, 256), stride=(1, 1), pad=(0, 0, 128, 128)),
+        "ethos-u85-256",
+    ),
+    "average of 128 columns of padding": Row(
+        lambda m: m.op(
+            "AVG_POOL2D", m.input(I8, 1, 1, 300, 4), m.const(I8, [0]), m.const(I8, [0]),
+            kernel=(1, 256), stride=(1, 1), pad=(0, 0, 128, 128),
+        ),
+        "ethos-u85-256",
+        refused=True,
+    ),
     "two RESCALEs of an INT48 accumulator": Row(
         lambda m: _two_rescales(m, I32, 1.0, I16, 3e-3), "ethos-u85-256", off=1
     ),

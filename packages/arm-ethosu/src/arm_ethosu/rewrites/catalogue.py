@@ -32,6 +32,7 @@ from .int32_rescales import (
     RESHAPE_BEFORE_RESCALE,
     SMALL_SUM,
 )
+from .long_padding import LONG_PADDING
 from .max_pool_copies import (
     DETOUR_U55,
     DETOUR_U85,
@@ -115,6 +116,7 @@ ROWS: tuple[Row, ...] = (
         ALL,
         "a twentieth of 27,000 cycles for [1, 1, 32, 2, 16] by (0, 3, 1, 2, 4) on U85-256",
     ),
+    Row(LONG_PADDING, Kind.CORRECTNESS, ALL),
     Row(SCALES_OF_PARTS, Kind.CORRECTNESS, ALL),
     Row(ACTIVATION_FIRST, Kind.CORRECTNESS, ALL),
     Row(RESCALE_AS_CAST, Kind.CORRECTNESS, ALL),
