@@ -6,10 +6,10 @@ add_library(arm_ethosu_model_c SHARED src/ethosu/model/c_api.cpp)
 target_link_libraries(arm_ethosu_model_c PRIVATE arm_ethosu_model Threads::Threads)
 install(TARGETS arm_ethosu_model_c LIBRARY DESTINATION lib)
 install(DIRECTORY include/ DESTINATION include)
-# The functional model's sources, which `arm-tosa deploy` copies into firmware for boards without an Ethos-U.
+# The functional model's sources, which `arm-tosa deploy` copies, with include/arm_runtime/ethosu_model.hpp, into firmware
+# for boards without an Ethos-U.
 install(DIRECTORY src/ethosu/model/ DESTINATION share/ethosu_model/src
   FILES_MATCHING PATTERN "*.cpp" PATTERN "*.hpp" PATTERN "c_api.cpp" EXCLUDE)
-install(FILES include/arm_runtime/ethosu_model.hpp DESTINATION share/ethosu_model/include/arm_runtime)
 
 option(ARM_RUNTIME_REQUIRE_EXECUTORCH "Stop if there is no ExecuTorch to build the delegates for" OFF)
 include(ArmRuntimeDependencies)

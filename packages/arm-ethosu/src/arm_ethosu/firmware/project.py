@@ -58,8 +58,11 @@ def _functional_model() -> dict[str, bytes]:
     spec = find_spec("arm_runtime")
     if spec is None or spec.origin is None:
         return {}
-    folder = Path(spec.origin).parent / "share" / "ethosu_model"
-    return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
+    runtime = Path(spec.origin).parent
+    sources = runtime / "share" / "ethosu_model"
+    header = "include/arm_runtime/ethosu_model.hpp"
+    found = {str(file.relative_to(sources)): file for file in sorted(sources.rglob("*")) if file.is_file()}
+    return {name: file.read_bytes() for name, file in {header: runtime / header, **found}.items()}
 
 
 @dataclass(frozen=True)
