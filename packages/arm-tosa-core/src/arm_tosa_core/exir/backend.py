@@ -71,7 +71,7 @@ def watched(watcher: Watcher) -> Iterator[None]:
 def _compiled(graph: Graph, target: Target, compile_spec: ArmCompileSpec) -> tuple[bytes, CompiledDelegate]:
     mode = compile_spec.tosa_debug_mode
     in_file = mode is ArmCompileSpec.DebugMode.TOSA
-    tosa, names = serialize_with_names(graph, target.tosa_spec, locations=in_file)
+    tosa, names = serialize_with_names(graph, target.tosa_spec, locations=in_file, readable=True)
     options: dict[str, str] = {}
     if path := compile_spec.get_intermediate_path():
         folder = artifact_folder(path, tosa, target)
