@@ -99,6 +99,18 @@ def test_readable_names_are_those_of_the_model() -> None:
     assert serialize(build(), SPEC, readable=True) == tosa == serialize(load(tosa), SPEC)
 
 
+def test_numbers_and_names_that_look_like_numbers_differ() -> None:
+    graph = Graph()
+    x = graph.input("x", (2,), DType.FP32)
+    first = graph.append("ABS", [x]).output
+    second = graph.append("ABS", [first]).output
+    second.name = "t0"
+    graph.outputs = [graph.append("ADD", [first, second]).output]
+    tosa = serialize(graph, SPEC)
+    validate(tosa, SPEC)
+    assert [row.tensor for row in listed_operators(tosa)] == ["t0", "t0_1", "output_1"]
+
+
 def outputs_that_are_inputs(graph: Graph) -> list[Tensor]:
     return [graph.input(name, (2,), DType.FP32) for name in "xyz"]
 

@@ -166,7 +166,7 @@ class _Writer:
             return _free(wanted, self.taken)
         while (name := f"t{self.count}") in self.taken:
             self.count += 1
-        self.count += 1
+        self.taken.add(name)
         return name
 
     def tensor(self, tensor: Tensor, data: memoryview | None = None) -> str:
