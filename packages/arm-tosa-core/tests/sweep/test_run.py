@@ -108,6 +108,15 @@ def test_a_trial_of_a_killed_process_is_closed(sweep: Sweep, tmp_path: Path, mon
     assert len(_done(tmp_path)) == len(SPACE)
 
 
+def test_a_process_that_is_killed_as_it_writes_is_no_obstacle(sweep: Sweep, tmp_path: Path) -> None:
+    sweep()
+    with (tmp_path / "study" / "journal.log").open("ab") as journal:
+        journal.write(b'{"op_code":4,"worker')  # half of a line
+    (tmp_path / "study" / "journal.log.lock").symlink_to("study/journal.log")  # Optuna's lock, of a dead process
+    assert len(sweep()) == len(SPACE) == len(_done(tmp_path))
+    assert len(sweep(sources=NoSources("another"))) == len(SPACE)  # what is written behind it can be read
+
+
 def test_a_large_space_is_sampled_without_doing_anything_twice(sweep: Sweep, tmp_path: Path) -> None:
     large = Space(SPACE.targets, SPACE.schemes, {"width": list(range(20)), "depth": list(range(5))})
     results = sweep(large, most=12)

@@ -13,6 +13,7 @@ from arm_tosa_core.support.errors import LoweringError, UsageError
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Origin, Tensor
 from arm_tosa_core.tosa.loader import load
+from arm_tosa_core.tosa.operator_list import listed_operators
 from arm_tosa_core.tosa.packing import pack, unpack
 from arm_tosa_core.tosa.reference_model import run, validate
 from arm_tosa_core.tosa.serializer import DTYPE_NUMBERS, OP_NUMBERS, serialize
@@ -75,6 +76,39 @@ def test_round_trip(locations: bool) -> None:
     assert [t.name for t in (*graph.inputs, *graph.outputs)] == ["x é", "y"]
     assert (graph.ops[0].origin is not None) == locations
     assert (b"model.py:3" in tosa) == locations
+
+
+def test_readable_names_are_those_of_the_model() -> None:
+    def build() -> Graph:
+        graph = Graph()
+        x = graph.input("x", (2, 3), DType.FP32)
+        for origin in (Origin("mul", "aten.mul.Tensor", module="block.0"), Origin("mul_1", "aten.mul.Tensor"), None):
+            for _ in range(2):
+                two = graph.constant(np.full((1, 1), 2, np.float32), DType.FP32)
+                shift = graph.constant(np.zeros(1, np.int8), DType.INT8)
+                x = graph.append("MUL", [x, two, shift], origin=origin).output
+        graph.outputs = [graph.append("ABS", [x]).output]
+        return graph
+
+    tosa = serialize(build(), SPEC, readable=True)
+    validate(tosa, SPEC)
+    assert [row.tensor for row in listed_operators(tosa)] == [
+        *("block.0/mul/MUL/input2", "block.0/mul/MUL/shift", "block.0/mul/MUL", "block.0/mul/MUL_1"),
+        *("mul_1/MUL", "mul_1/MUL_1", "t0", "t1", "output_1"),
+    ]
+    assert serialize(build(), SPEC, readable=True) == tosa == serialize(load(tosa), SPEC)
+
+
+def test_numbers_and_names_that_look_like_numbers_differ() -> None:
+    graph = Graph()
+    x = graph.input("x", (2,), DType.FP32)
+    first = graph.append("ABS", [x]).output
+    second = graph.append("ABS", [first]).output
+    second.name = "t0"
+    graph.outputs = [graph.append("ADD", [first, second]).output]
+    tosa = serialize(graph, SPEC)
+    validate(tosa, SPEC)
+    assert [row.tensor for row in listed_operators(tosa)] == ["t0", "t0_1", "output_1"]
 
 
 def outputs_that_are_inputs(graph: Graph) -> list[Tensor]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -39,6 +39,7 @@ from .options import (
     parse_options,
 )
 from .print_after import printed_after
+from .progress import progress
 from .quantize import hint, prepare
 from .refusals import data_of, table_of
 from .report import Result, say
@@ -128,7 +129,14 @@ def compile_(
     program, decisions, costs = prepare(load_program(model), spec, quantize, calibration, compress, costs=details)
     with printed_after(print_after or [], spec.target(), print_to), watched(times.watch):
         cache = not (no_cache or print_after or times.wanted)
-        lowered = lowered_program(program, spec, cache=cache, memory_format=memory_format)
+        with progress() as shown:
+            lowered = lowered_program(
+                program,
+                spec,
+                cache=cache,
+                memory_format=memory_format,
+                progress=lambda stage, done: shown(stage, round(100 * done), 100),
+            )
     write_atomic(output, lowered.buffer if output.suffix == ".pte" else _payload(lowered, output))
     figures = replace(lowered.figures, file_bytes=output.stat().st_size, seconds=time.perf_counter() - started)
     times.write_trace()
@@ -139,7 +147,12 @@ def compile_(
 
 
 def lowered_program(
-    program: ExportedProgram, spec: ArmCompileSpec, *, cache: bool = True, memory_format: str = "contiguous"
+    program: ExportedProgram,
+    spec: ArmCompileSpec,
+    *,
+    cache: bool = True,
+    memory_format: str = "contiguous",
+    progress: Callable[[str, float], None] = lambda _stage, _done: None,
 ) -> LoweredProgram:
     """The program, of which at least one operator is delegated.
 
@@ -153,7 +166,7 @@ def lowered_program(
         raise UsageError(f"--memory-format is one of {', '.join(MEMORY_FORMATS)}, not {memory_format!r}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NothingDelegatedWarning)  # it is an error here
-        lowered = lower(program, spec, cache=cache, memory_format=MEMORY_FORMATS[memory_format])
+        lowered = lower(program, spec, cache=cache, memory_format=MEMORY_FORMATS[memory_format], progress=progress)
     if not lowered.report.delegated:
         raise UsageError(f"{lowered.report.nothing_delegated()}. Nothing was written. {hint(program, spec)}".rstrip())
     return lowered

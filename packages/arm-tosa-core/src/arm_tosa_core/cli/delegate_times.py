@@ -40,7 +40,7 @@ class DelegateTimes:
     def watch(self, graph: Graph, payload: bytes) -> None:
         """Takes a delegate."""
         if self.wanted:
-            tosa, names = serialize_with_names(graph, self.target.tosa_spec, locations=True)
+            tosa, names = serialize_with_names(graph, self.target.tosa_spec, locations=True, readable=True)
             self._compiled.append((tosa, names, payload))
 
     def take(self, tosa: bytes, payload: bytes) -> None:

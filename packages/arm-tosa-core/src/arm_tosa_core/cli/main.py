@@ -21,6 +21,7 @@ from .run import run
 from .sweep import sweep
 from .targets import targets
 from .verify import verify
+from .view import view
 
 app = typer.Typer(
     name="arm-tosa",
@@ -41,6 +42,7 @@ _COMMANDS: dict[str, Callable[..., Result]] = {
     "run": run,
     "verify": verify,
     "extract": extract,
+    "view": view,
 }
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..plugin.target import Target
+from ..plugin.target import CompiledLayer, Target
 from ..support.atomic_files import write_atomic
 from ..support.errors import UsageError
 from ..tosa.graph import Graph
+from .model_explorer import cost_files
 
 
 def clear_artifacts(path: str | None, target: Target) -> None:
@@ -68,3 +70,9 @@ def write_debug_info(folder: Path, graph: Graph) -> None:
             }
         )
     write_atomic(folder / "debug.json", json.dumps(rows, indent=1))
+
+
+def write_layer_costs(folder: Path, target: Target, tosa: bytes, layers: Sequence[CompiledLayer]) -> None:
+    """``TARGET.cycles.json`` and ``TARGET.bytes.json``: what layers cost, for Model Explorer; those that are known."""
+    for cost, data in cost_files(tosa, layers).items():
+        write_atomic(folder / f"{target.name}.{cost}.json", json.dumps(data, indent=1))

@@ -18,7 +18,7 @@ from ..lowering.sized_analysis import lower_sizes
 from ..plugin.target import Target
 from ..tosa.graph import Graph
 from ..tosa.serializer import serialize, serialize_with_names
-from .artifacts import artifact_folder, write_debug_info
+from .artifacts import artifact_folder, write_debug_info, write_layer_costs
 from .compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
 from .compiled_delegate import CompiledDelegate
 
@@ -71,7 +71,7 @@ def watched(watcher: Watcher) -> Iterator[None]:
 def _compiled(graph: Graph, target: Target, compile_spec: ArmCompileSpec) -> tuple[bytes, CompiledDelegate]:
     mode = compile_spec.tosa_debug_mode
     in_file = mode is ArmCompileSpec.DebugMode.TOSA
-    tosa, names = serialize_with_names(graph, target.tosa_spec, locations=in_file)
+    tosa, names = serialize_with_names(graph, target.tosa_spec, locations=in_file, readable=True)
     options: dict[str, str] = {}
     if path := compile_spec.get_intermediate_path():
         folder = artifact_folder(path, tosa, target)
@@ -80,6 +80,8 @@ def _compiled(graph: Graph, target: Target, compile_spec: ArmCompileSpec) -> tup
             write_debug_info(folder, graph)
     if target.compile_in_detail is not None:
         made = target.compile_in_detail(tosa, options)
+        if path:
+            write_layer_costs(folder, target, tosa, made.layers)
         return made.payload, CompiledDelegate.of(made, names)
     return target.compile(tosa, options) if target.compile else tosa, CompiledDelegate()
 

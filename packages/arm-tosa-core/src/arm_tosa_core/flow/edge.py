@@ -17,26 +17,32 @@ from ..exir.operator_checks import node_checks
 from ..exir.report import Report
 from .cpu_program import Call, with_delegates
 from .delegate_module import lowered_module
+from .progress import Progress, silent
 
 
 def lower_to_edge(
     exported_program: ExportedProgram,
     compile_spec: ArmCompileSpec,
     additional_checks: Sequence[OperatorSupportBase] = (),
+    progress: Progress = silent,
 ) -> tuple[EdgeProgramManager, Report]:
     """``lower`` without its last step, for passes of ExecuTorch that come before ``to_executorch``."""
+    progress("lower", 0)
     register_quantized_kernels()
     target = compile_spec.target()
     if target.warm_up is not None:
         target.warm_up()
     compilation = Compilation(exported_program, target, node_checks(additional_checks), alone=True).run()
     report, program = compilation.checked_report(), compilation.program
+    progress("lower", 1)
     clear_artifacts(compile_spec.get_intermediate_path(), target)
     calls = []
-    for region in compilation.regions():
+    for number, region in enumerate(compilation.regions()):
+        progress("compile", number / report.delegates)
         payload, said = compiled(region, target, compile_spec)
         report.compiled.append(said)
         module = lowered_module(region, payload, compile_spec, program)
         calls.append(Call(module, region.inputs, region.outputs))
+    progress("compile", 1)
     outer = with_delegates(program, compilation.analysis, calls)
     return to_edge(outer, compile_config=edge_config()), report

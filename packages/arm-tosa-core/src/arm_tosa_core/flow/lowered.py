@@ -22,6 +22,7 @@ from ..support.import_messages import without_import_messages
 from ..tosa.specification import TosaSpecification
 from .cache import Entry, load, store
 from .fingerprint import fingerprint
+from .progress import Progress, silent
 
 if TYPE_CHECKING:
     import torch
@@ -72,6 +73,7 @@ def lower(
     config: ExecutorchBackendConfig | None = None,
     cache: bool = False,
     memory_format: torch.memory_format | None = None,
+    progress: Progress = silent,
 ) -> LoweredProgram:
     """Lowers a program to a ``.pte``: what ``to_edge_transform_and_lower`` with a partitioner and ``to_executorch`` do.
 
@@ -85,6 +87,8 @@ def lower(
             ``additional_checks``, ``config`` or artifacts to leave, nor where nothing is delegated.
         memory_format: how inputs lie in memory: ``torch.contiguous_format``, which is row-major (the default),
             ``torch.channels_last``, as cameras give pictures, or ``torch.preserve_format``, as the example inputs lie.
+        progress: called with a stage, ``lower``, ``compile`` or ``write``, and the part of it that is done, from 0 to
+            1; not at all where the result is in the cache.
 
     Raises:
         UsageError: an unknown target, a program that is not on the CPU, or an operator that stays on the CPU without an
@@ -109,13 +113,15 @@ def lower(
         from .out_variants import without_out_variant
 
     with _without_collection(), _without_deprecations():
-        edge, report = lower_to_edge(exported_program, spec, additional_checks=additional_checks)
+        edge, report = lower_to_edge(exported_program, spec, additional_checks, progress)
+        progress("write", 0)
         try:
             made = Entry(bytes(edge.to_executorch(config).buffer), report)
         except RuntimeError as error:
             if (why := without_out_variant(edge, report)) is None:
                 raise
             raise UsageError(why) from error
+    progress("write", 1)
     if key is not None and report.delegated:
         store(key, made)
     return LoweredProgram(*made, seconds=time.perf_counter() - started)

@@ -99,9 +99,7 @@ class Journal:
         self._lock = _locked(folder)
         self._space, self._origin, self._limits = space, origin, limits
         self._judged = judged
-        self._storage = optuna.storages.JournalStorage(
-            import_module("optuna.storages.journal").JournalFileBackend(str(folder / FILE))
-        )
+        self._storage = _storage(folder / FILE)
         self._study = optuna.create_study(
             storage=self._storage,
             study_name=_name(space, origin, judged),
@@ -200,6 +198,28 @@ def _locked(folder: Path) -> Any:
         lock.close()
         raise UsageError(f"another sweep is at work in {folder}: wait for it, or choose another --study") from None
     return lock
+
+
+def _storage(file: Path) -> Any:
+    """The file of a folder that this process has locked, without the half of a line that a crash may have left."""
+    if file.exists():
+        with file.open("rb+") as journal:
+            text = journal.read()
+            journal.truncate(text.rfind(b"\n") + 1)
+    # Optuna's own lock is a symbolic link, which outlives a process that is killed: the next one waits for it, if the
+    # folder's path is relative for ever.
+    backend = import_module("optuna.storages.journal").JournalFileBackend(str(file), lock_obj=_Locked())
+    return extra.optuna().storages.JournalStorage(backend)
+
+
+class _Locked:
+    """A lock for Optuna where the whole folder is locked already."""
+
+    def acquire(self) -> bool:
+        return True
+
+    def release(self) -> None:
+        pass
 
 
 def _sampler(seed: int) -> Any:

@@ -136,12 +136,15 @@ class _BlockReader:
         made = [(tensor.shape, tensor.dtype) for tensor in added.outputs]
         if made != results:
             raise UsageError(f"{name} makes {_shown(made)}, but {', '.join(outputs)} is declared {_shown(results)}")
-        self.tensors.update(zip(outputs, added.outputs, strict=True))
+        for output, tensor in zip(outputs, added.outputs, strict=True):
+            tensor.name = output
+            self.tensors[output] = tensor
 
     def constant(self, name: str) -> None:
         shape, dtype, stored = self.declaration(name)
         raw = stored.DataAsNumpy() if stored.DataLength() else np.zeros(0, np.uint8)
-        self.tensors[name] = self.graph.constant(unpack(raw, shape, dtype), dtype)
+        tensor = self.tensors[name] = self.graph.constant(unpack(raw, shape, dtype), dtype)
+        tensor.name = tensor.name or name
 
     def attribute(self, op: Any, attribute: Attribute, inputs: list[Tensor]) -> Any:
         table = _attribute_table(op)

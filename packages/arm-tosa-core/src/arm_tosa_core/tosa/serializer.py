@@ -1,7 +1,8 @@
 """A TOSA graph as a ``.tosa`` flatbuffer (tosa.fbs of tosa-tools, file identifier "TOSA", version 1.0.0).
 
-Equal graphs give equal bytes: graph inputs and outputs keep their names, all other tensors are numbered. No software
-version is written: readers then apply TOSA's own version rules instead of refusing files of a newer tosa-tools.
+Equal graphs give equal bytes: tensors with a name keep it, all others are numbered, or called after the model. No
+software version is written: readers then apply TOSA's own version rules instead of refusing files of a newer
+tosa-tools.
 """
 
 from __future__ import annotations
@@ -55,22 +56,24 @@ _VERSION = Table(("i", 1), ("i", 0), ("i", 0), ("B", 0))  # major, minor, patch,
 _NO_ATTRIBUTES = Table()
 
 
-def serialize(graph: Graph, spec: TosaSpecification, *, locations: bool = False) -> bytes:
+def serialize(graph: Graph, spec: TosaSpecification, *, locations: bool = False, readable: bool = False) -> bytes:
     """The flatbuffer of ``graph``.
 
     Args:
         graph: operators in data-flow order, each with complete attributes (``table.infer``).
         spec: the specification that the graph is for; its version is the file's.
         locations: also write each operator's ``origin.source``.
+        readable: call tensors after the model, ``MODULE/NODE/OPERATOR``, not by numbers; constants after the operator
+            that reads them first, ``MODULE/NODE/OPERATOR/OPERAND``. Equal parts of a model then are no longer equal.
 
     Raises:
         LoweringError: a tensor has a type that the format lacks (UINT16), or an operand that nothing produces.
     """
-    return serialize_with_names(graph, spec, locations=locations)[0]
+    return serialize_with_names(graph, spec, locations=locations, readable=readable)[0]
 
 
 def serialize_with_names(
-    graph: Graph, spec: TosaSpecification, *, locations: bool = False
+    graph: Graph, spec: TosaSpecification, *, locations: bool = False, readable: bool = False
 ) -> tuple[bytes, dict[str, Tensor]]:
     """``serialize``, and which input or result of an operator has which name in the flatbuffer."""
     if spec.version.release != (1, 0):
@@ -78,7 +81,7 @@ def serialize_with_names(
     waiting, regions, taken = [graph], [], {graph.name}
     names: dict[str, Tensor] = {}
     while waiting:
-        writer = _Writer(waiting.pop(0), locations, taken)
+        writer = _Writer(waiting.pop(0), locations, readable, taken)
         regions.append(writer.write())
         names = names or writer.tensors_by_name()
         waiting += writer.nested
@@ -92,9 +95,10 @@ class _Writer:
         regions: names of regions that are taken; those of graphs within operators are added.
     """
 
-    def __init__(self, graph: Graph, locations: bool, regions: set[str]) -> None:
+    def __init__(self, graph: Graph, locations: bool, readable: bool, regions: set[str]) -> None:
         self.graph = graph
         self.locations = locations
+        self.readable = _names_in_model(graph) if readable else {}
         self.regions = regions
         self.nested: list[Graph] = []
         self.operators: list[Table] = []
@@ -156,16 +160,18 @@ class _Writer:
                 names.append(self.claim(tensor, "output"))
         return names
 
-    def number(self) -> str:
-        """The next name of a tensor that the user did not name."""
+    def name(self, tensor: Tensor) -> str:
+        """A new name of a tensor."""
+        if wanted := tensor.name or self.readable.get(id(tensor)):
+            return _free(wanted, self.taken)
         while (name := f"t{self.count}") in self.taken:
             self.count += 1
-        self.count += 1
+        self.taken.add(name)
         return name
 
     def tensor(self, tensor: Tensor, data: memoryview | None = None) -> str:
-        """Lists a tensor, under a number if it has no name yet."""
-        name = self.names.setdefault(id(tensor), "") or self.number()
+        """Lists a tensor."""
+        name = self.names.setdefault(id(tensor), "") or self.name(tensor)
         self.names[id(tensor)] = name
         self.tensors.append(_tensor(name, tensor, data))
         return name
@@ -179,7 +185,7 @@ class _Writer:
             self.names[id(constant)] = name
             return
         if constant.dtype is DType.SHAPE:
-            name = self.names[id(constant)] = self.number()
+            name = self.names[id(constant)] = self.name(constant)
             self.shapes.append(Table(name, ("I", constant.size), Vector(data, len(data), 8)))
             self.emit("CONST_SHAPE", [], [name], _NO_ATTRIBUTES)
         else:
@@ -217,11 +223,28 @@ class _Writer:
                 ("I", number),
                 ("B", number),
                 attributes,
-                Offsets(inputs) if inputs else None,
+                Offsets(inputs),
                 Offsets(outputs),
                 Table(source) if source else None,
             )
         )
+
+
+def _names_in_model(graph: Graph) -> dict[int, str]:
+    """Names of results and constants, by id, of operators that say where they come from."""
+    found: dict[int, str] = {}
+    for op in graph.ops:
+        if op.origin is None or not op.origin.node:
+            continue
+        path = "/".join(filter(None, (op.origin.module, op.origin.node, op.name)))
+        for tensor in op.outputs:
+            found[id(tensor)] = path
+        operands = OPERATORS[op.name].operands
+        for position, tensor in enumerate(op.inputs):
+            if tensor.is_constant:
+                operand = operands[min(position, len(operands) - 1)]  # the last may be any number of them
+                found.setdefault(id(tensor), f"{path}/{operand.name}")
+    return found
 
 
 def _free(wanted: str, taken: set[str]) -> str:
