@@ -65,3 +65,12 @@ def test_vgf_flow(tmp_path: Path) -> None:
     (delegate,) = delegates((tmp_path / "model.pte").read_bytes())
     assert delegate.backend_id == "VgfBackend"
     assert (tmp_path / "model.vgf").read_bytes() == delegate.payload
+
+
+def test_language_model(tmp_path: Path) -> None:
+    """With few steps, after which it writes next to nothing."""
+    pytest.importorskip("arm_runtime", reason="the example runs its program: nox builds arm-runtime-cpp")
+    printed = _run("language_model.py", "--steps", "5", "--out", tmp_path / "lm")
+    assert "decode: 1 delegates, 0 operators on the CPU" in printed and "\nThe statement " in printed
+    assert (tmp_path / "lm" / "lm.pte").stat().st_size > 100_000
+    assert json.loads((tmp_path / "lm" / "tokenizer.json").read_text())["model"]["type"] == "BPE"
