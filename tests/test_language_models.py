@@ -93,6 +93,15 @@ def test_scores_are_those_of_the_model(program: LanguageProgram, model: Any) -> 
     )
 
 
+def test_a_prompt_may_be_read_token_by_token(model: Any, program: LanguageProgram) -> None:
+    text = tokenizer().encode(TEXT).ids
+    alone = compile_llm(model, target=TARGET, context=CONTEXT, prefill=1, calibration=[text], scheme="a16w8")
+    ids = tokenizer().encode(PROMPT).ids
+    scores, wanted = alone.generator().read(ids), program.generator().read(ids)
+    assert (scores - wanted).norm() < 0.05 * wanted.norm()
+    assert len(alone.buffer) < 0.7 * len(program.buffer)
+
+
 def test_the_npu_computes_what_the_reference_model_computes(
     made: tuple[LanguageProgram, list[tuple[Graph, bytes]]],
 ) -> None:

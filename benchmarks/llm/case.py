@@ -120,6 +120,7 @@ def _step(side: str, scheme: str, target: str, context: int) -> Iterator[dict[st
 
 def _with_rows(context: int) -> tuple[torch.nn.Module, list[tuple[Any, ...]]]:
     """What ``compile_llm`` exports, for one token."""
+    from arm_tosa_core.llm.cache import write_rows
     from arm_tosa_core.llm.cached_model import CachedModel
 
     model = CachedModel.of(trained(), context, PREFILL)
@@ -130,8 +131,7 @@ def _with_rows(context: int) -> tuple[torch.nn.Module, list[tuple[Any, ...]]]:
         with torch.no_grad():
             rows = model(*call)[1:]
         cache = [part.clone() for part in cache]
-        for part, new in zip(cache, rows, strict=True):
-            part[:, :, position : position + 1] = new
+        write_rows(cache, rows, position, 1)
     return model, samples
 
 

@@ -38,16 +38,20 @@ def test_a_method_is_one_delegate_with_integers_at_its_edges(scheme: str, kind: 
     program = compiled(scheme=scheme)
     for report in program.reports.values():
         assert (report.delegates, report.edges, report.rejected) == (1, 0, [])
-    cache, position = [(kind, (1, 2, CONTEXT, 8))] * 2, ("int32", (1,))
+    cache, position = [(kind, (1, 2, CONTEXT, 8)), (kind, (1, 2, 8, CONTEXT))], ("int32", (1,))
     decode, prefill = (method(program.buffer, name) for name in ("decode", "prefill"))
     assert [len(m.calls) for m in (decode, prefill)] == [1, 1]
     assert tensors(decode, decode.inputs) == [("int32", (1, 1)), position, *cache]
-    assert tensors(decode, decode.outputs) == [(kind, (1, 1, 96)), *[(kind, (1, 2, 1, 8))] * 2]
+    assert tensors(decode, decode.outputs) == [(kind, (1, 1, 96)), (kind, (1, 2, 1, 8)), (kind, (1, 2, 8, 1))]
     # Scores are nobody's, and neither is the last layer's attention.
     assert tensors(prefill, prefill.inputs) == [("int32", (1, PREFILL)), position, *cache]
-    assert tensors(prefill, prefill.outputs) == [(kind, (1, 2, PREFILL, 8))] * 2
+    assert tensors(prefill, prefill.outputs) == [(kind, (1, 2, PREFILL, 8)), (kind, (1, 2, 8, PREFILL))]
     assert len(program.reports["prefill"].delegated) < len(program.reports["decode"].delegated)
     assert program.figures["decode"].file_bytes == len(program.buffer) and program.seconds > 0
+
+
+def test_a_program_may_read_token_by_token() -> None:
+    assert list(compiled(prefill=1).reports) == ["decode"]
 
 
 def test_a_module_may_have_a_scheme_of_its_own() -> None:
@@ -59,7 +63,7 @@ def test_a_module_may_have_a_scheme_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"prefill": 1}, "prefill is from 2 to the context, which is 16, not 1"),
+        ({"prefill": 17}, "prefill is from 1 to the context, which is 2 at least, not 17 of 16"),
         ({"calibration": [[1, 2, 3]]}, "no text for calibration has 4 tokens"),
         ({"calibration": ["a text"]}, "there is no tokenizer"),
         ({"scheme": "int9"}, "unknown quantization scheme 'int9'"),
@@ -76,5 +80,5 @@ def test_a_program_of_another_kind_is_no_language_model() -> None:
     from arm_tosa_core import lower
 
     plain = lower(torch.export.export(torch.nn.Identity(), (torch.rand(2),)), "tosa-fp")
-    with pytest.raises(UsageError, match="has no method decode, get_eos_ids, get_logits_scale, prefill"):
+    with pytest.raises(UsageError, match="has no method decode, get_eos_ids, get_logits_scale"):
         TextGenerator(plain.buffer)

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from ..support.errors import UsageError
+from .cache import write_rows
 
 #: Under this name transformers knows the attention of this module.
 _ATTENTION = "arm_tosa_cache"
@@ -20,7 +21,7 @@ class _Rows(NamedTuple):
     """Keys or values, as a layer's attention reads them.
 
     Args:
-        past: of all positions, [1, heads, context, width]; only those before ``position`` are written.
+        past: of all positions, as ``cache.AXES`` says; only those before ``position`` are written.
         new: of the tokens of this call, [1, heads, tokens, width].
         position: of the first of these tokens, int32 [1].
     """
@@ -39,7 +40,7 @@ class _Cache:
         self.new: list[torch.Tensor] = []
 
     def update(self, keys: torch.Tensor, values: torch.Tensor, layer: int, *_: Any) -> tuple[_Rows, _Rows]:
-        self.new += (keys, values)
+        self.new += (keys, values.transpose(2, 3))
         keys_before, values_before = self.past[2 * layer : 2 * layer + 2]
         return _Rows(keys_before, keys, self.position), _Rows(values_before, values, self.position)
 
@@ -58,35 +59,36 @@ def _attention(
 ) -> tuple[torch.Tensor, None]:
     """Attention to the cache and to the new tokens without joining the two: that would copy the cache.
 
-    Heads that share keys are rows of one matrix, so that keys are not repeated either.
+    Heads that share keys are columns of one matrix, so that keys are not repeated either.
     """
     _, heads, tokens, width = query.shape
     groups, context = keys.past.shape[1:3]
     shared = heads // groups
     query = query.reshape(1, groups, shared * tokens, width)
-    scores = [query @ part.transpose(2, 3) * scaling for part in (keys.past, keys.new)]
-    joined = torch.cat(scores, -1)
+    past = (keys.past @ query.transpose(2, 3)).transpose(2, 3) * scaling
+    new = query @ keys.new.transpose(2, 3) * scaling
     if softcap is not None:
-        joined = torch.tanh(joined / softcap) * softcap
+        past, new = (torch.tanh(scores / softcap) * softcap for scores in (past, new))
     visible = _visible(context, tokens, keys.position, sliding_window)
-    if shared > 1 and visible.shape[0] > 1:
-        visible = visible.repeat(shared, 1)
-    weights = torch.softmax(torch.where(visible, joined, -torch.inf), -1)
-    mixed = weights[..., :context] @ values.past + weights[..., context:] @ values.new
+    seen, causal = (mask if mask.shape[0] == 1 else mask.repeat(shared, 1) for mask in visible)
+    past, new = torch.where(seen, past, -torch.inf), torch.where(causal, new, -torch.inf)
+    weights = torch.softmax(torch.cat([past, new], -1), -1)
+    old = (values.past @ weights[..., :context].transpose(2, 3)).transpose(2, 3)
+    mixed = old + weights[..., context:] @ values.new
     return mixed.reshape(1, heads, tokens, width).transpose(1, 2), None
 
 
-def _visible(context: int, tokens: int, position: torch.Tensor, window: int | None) -> torch.Tensor:
-    """Which columns, of the cache and then of the new tokens, each new token sees: bool [tokens, context + tokens]."""
+def _visible(
+    context: int, tokens: int, position: torch.Tensor, window: int | None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """What each new token sees of the cache, bool [1 or tokens, context], and of the new ones, [tokens, tokens]."""
     columns = torch.arange(context, dtype=torch.int32)[None]
     rows = torch.arange(tokens, dtype=torch.int32)[:, None]
     distance = rows - rows.reshape(1, -1)
-    past = columns < position
-    new = distance >= 0
-    if window is not None:
-        past = past & (columns > position + rows - window)
-        new = new & (distance < window)
-    return torch.cat([past.expand(tokens, context), new], 1)
+    past, new = columns < position, distance >= 0
+    if window is None:
+        return past, new
+    return past & (columns > position + rows - window), new & (distance < window)
 
 
 class _RotaryTable(nn.Module):
@@ -162,8 +164,7 @@ class CachedModel(nn.Module):
             ids = tokens[:, begin : begin + step].to(torch.int32)
             found, *rows = self(ids, torch.tensor([begin], dtype=torch.int32), cache)
             scores.append(found)
-            for part, new in zip(cache, rows, strict=True):
-                part[:, :, begin : begin + step] = new
+            write_rows(cache, rows, begin, ids.shape[1])
         return torch.cat(scores, 1)
 
     def forward(
@@ -174,7 +175,7 @@ class CachedModel(nn.Module):
         Args:
             tokens: int32 [1, tokens].
             position: of the first, int32 [1].
-            cache: keys and values of each layer, [1, heads, context, width] each.
+            cache: keys and values of each layer by turns, as ``cache.AXES`` says.
         """
         kept = _Cache(cache, position)
         places = (position + torch.arange(tokens.shape[1], dtype=torch.int32))[None]
@@ -188,4 +189,5 @@ class CachedModel(nn.Module):
         config: Any = self.model.config.get_text_config()
         width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
         heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
-        return [torch.zeros(1, heads, self.context, width) for _ in range(2 * config.num_hidden_layers)]
+        sizes = (1, heads, self.context, width), (1, heads, width, self.context)
+        return [torch.zeros(size) for _ in range(config.num_hidden_layers) for size in sizes]

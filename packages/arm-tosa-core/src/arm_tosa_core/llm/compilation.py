@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from ..tosa.specification import TosaSpecification
 
 
+#: Tokens of a call while the model is calibrated, at most; fewer where a text would be only a few calls.
+_READ_AT_ONCE = 32
+
+
 @dataclass(frozen=True)
 class LanguageProgram:
     """A compiled language model.
@@ -93,7 +97,7 @@ def compile_llm(
         context: the longest text, in tokens.
         calibration: texts, as strings or as token ids; those beyond the context are cut into pieces of its length.
         tokenizer: of ``transformers`` or of ``tokenizers``; token ids need none.
-        prefill: the most tokens that are read at once.
+        prefill: the most tokens that are read at once; 1 leaves that method out, and its copy of the weights.
         scheme: ``"a8w8"``, ``"a16w8"`` (activations and cache of 16 bits), ``"a8w4"`` (weights of 4 bits), or a
             ``Scheme``, which has other schemes for some modules, named as in ``model``.
 
@@ -104,15 +108,17 @@ def compile_llm(
     from .quantized_model import quantize_model
 
     started = time.perf_counter()
-    if not 2 <= prefill <= context:
-        raise UsageError(f"prefill is from 2 to the context, which is {context}, not {prefill}")
+    if context < 2 or not 1 <= prefill <= context:
+        raise UsageError(f"prefill is from 1 to the context, which is 2 at least, not {prefill} of {context}")
     spec = compile_spec_of(target)
     quantizer = _scheme(scheme).quantizer(spec)
     texts = [encoded(tokenizer, text) if isinstance(text, str) else text for text in calibration]
     pieces = [text[i : i + context] for text in texts for i in range(0, len(text), context)]
-    cached = CachedModel.of(model, context, prefill)
-    quantized = quantize_model(cached, quantizer, pieces, prefill)
-    programs = {DECODE: quantized.decode(), PREFILL: quantized.prefill(prefill)}
+    at_once = max(2, min(_READ_AT_ONCE, context // 4))
+    quantized = quantize_model(CachedModel.of(model, context, prefill), quantizer, pieces, at_once)
+    programs = {DECODE: quantized.decode()}
+    if prefill > 1:
+        programs[PREFILL] = quantized.prefill(prefill)
     constants = {SCALE: quantized.scale, EOS: list(_ends(model))}
     lowered = lower_methods(programs, spec, constants=constants, config=_config())
     return LanguageProgram(lowered.buffer, lowered.reports, tokenizer, time.perf_counter() - started)

@@ -15,6 +15,7 @@ from ..lowering.exported_program import is_dequantize, is_quantize
 from ..quantize.post_training import quantize_program
 from ..quantize.quantizer import TOSAQuantizer
 from ..support.errors import UsageError
+from .cache import write_rows
 from .cached_model import CachedModel
 
 Call = tuple[torch.Tensor, torch.Tensor, list[torch.Tensor]]
@@ -73,7 +74,7 @@ def quantize_model(
     calls = [call for text in texts for call in _reading(model, text, tokens)]
     if not calls:
         raise UsageError(f"no text for calibration has {tokens} tokens, which are read at once: give longer ones")
-    number = Dim("tokens", min=2, max=tokens)
+    number = Dim("tokens", min=2, max=model.context)
     shapes = ({1: number}, None, [None] * len(calls[0][2]))
     # What PyTorch cannot prove for every number of tokens it would take for an error.
     program = export(model, calls[0], dynamic_shapes=shapes, prefer_deferred_runtime_asserts_over_guards=True)
@@ -96,8 +97,7 @@ def _reading(model: CachedModel, text: Sequence[int], tokens: int) -> Iterator[C
         with torch.no_grad():
             rows = model(*call)[1:]
         cache = [before.clone() for before in cache]
-        for before, new in zip(cache, rows, strict=True):
-            before[:, :, start : start + tokens] = new
+        write_rows(cache, rows, start, tokens)
 
 
 def _to_integers(module: GraphModule) -> float:

@@ -9,6 +9,7 @@ from ..exir.pte import read
 from ..exir.pte_runtime import load_method, load_program
 from ..exir.pte_steps import method
 from ..support.errors import UsageError
+from .cache import AXES, write_rows
 from .methods import DECODE, EOS, PREFILL, SCALE
 from .tokenizer import decoded, encoded
 
@@ -28,7 +29,7 @@ class TextGenerator:
 
     Attributes:
         context: the longest text, in tokens.
-        cache: keys and values of each layer, [1, heads, context, width] each.
+        cache: keys and values of each layer by turns, as ``cache.AXES`` says.
         position: tokens that have been read.
 
     Raises:
@@ -40,19 +41,19 @@ class TextGenerator:
 
         self.tokenizer = tokenizer
         program = load_program(read(pte), _NAME)
-        missing = sorted({DECODE, PREFILL, SCALE, EOS} - set(program.method_names))
+        missing = sorted({DECODE, SCALE, EOS} - set(program.method_names))
         if missing:
             raise UsageError(f"the program has no method {', '.join(missing)}: make it with compile_llm")
-        self._decode, self._prefill, scale, ends = (
-            load_method(program, name, _NAME) for name in (DECODE, PREFILL, SCALE, EOS)
-        )
+        self._decode, scale, ends = (load_method(program, name, _NAME) for name in (DECODE, SCALE, EOS))
+        self._prefill = load_method(program, PREFILL, _NAME) if PREFILL in program.method_names else None
         self._scale = float(scale.execute([])[0])
         self._ends = frozenset(map(int, ends.execute([])))
-        taken = {name: method(pte, name) for name in (DECODE, PREFILL)}
-        self._chunk = taken[PREFILL].tensor(taken[PREFILL].inputs[0]).shape[1]
-        kept = [taken[DECODE].tensor(number) for number in taken[DECODE].inputs[2:]]
+        decode = method(pte, DECODE)
+        reading = decode if self._prefill is None else method(pte, PREFILL)
+        self._chunk = reading.tensor(reading.inputs[0]).shape[1]
+        kept = [decode.tensor(number) for number in decode.inputs[2:]]
         self.cache = [torch.zeros(part.shape, dtype=getattr(torch, part.dtype)) for part in kept]
-        self.context: int = kept[0].shape[2]
+        self.context: int = kept[0].shape[AXES[0]]
         self.position = 0
 
     @property
@@ -72,7 +73,7 @@ class TextGenerator:
             part.zero_()
 
     def read(self, tokens: Sequence[int]) -> Any:
-        """Adds tokens to the text; the scores of what follows, float32 [vocabulary].
+        """Adds tokens to the text; the scores of what follows, float32 [vocabulary], but for what all have in common.
 
         Raises:
             UsageError: there are none, or more than the context has left.
@@ -84,7 +85,7 @@ class TextGenerator:
         for start in range(0, len(before), self._chunk):
             part = before[start : start + self._chunk]
             padded = [*part, *[0] * (self._chunk - len(part))]  # what stands for no token writes no row
-            self._write(self._call(self._prefill, padded), len(part))
+            self._write(self._rows(padded), len(part))
         scores, *rows = self._call(self._decode, [last])
         self._write(rows, 1)
         return scores.reshape(-1).float() * self._scale
@@ -148,6 +149,10 @@ class TextGenerator:
             losses.append(torch.nn.functional.cross_entropy(scores, torch.tensor(piece[1:])))
         return float(torch.stack(losses).mean().exp())
 
+    def _rows(self, tokens: Sequence[int]) -> list[Any]:
+        """The rows of as many tokens as are read at once."""
+        return self._call(self._decode, tokens)[1:] if self._prefill is None else self._call(self._prefill, tokens)
+
     def _call(self, run: Any, tokens: Sequence[int]) -> list[Any]:
         import torch
 
@@ -157,6 +162,5 @@ class TextGenerator:
 
     def _write(self, rows: Sequence[Any], count: int) -> None:
         """Writes the first rows of those that a call gave, and goes on behind them."""
-        for part, new in zip(self.cache, rows, strict=True):
-            part[:, :, self.position : self.position + count] = new[:, :, :count]
+        write_rows(self.cache, rows, self.position, count)
         self.position += count
