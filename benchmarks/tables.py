@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, geometric_mean
 
-from benchmarks import peers_tables, timing_tables
+from benchmarks import llm_tables, peers_tables, timing_tables
 from benchmarks.figures import Case, Figure, Figures, Pair
 
 U55, U85 = "ethos-u55-128", "ethos-u85-256"
@@ -333,4 +333,6 @@ BLOCKS: dict[str, Callable[[Figures], str]] = {
     "run-time": run_time,
     "timing-model": timing_tables.beside_vela,
     "published-cycles": timing_tables.published,
+    "llm-steps": llm_tables.steps,
+    "llm-programs": llm_tables.programs,
 }

@@ -97,3 +97,12 @@ def test_trained_network(script: str) -> None:
     assert decisions is not None and int(decisions[1]) >= right and int(decisions[2]) == count
     assert float(re.search(r"SQNR ([\d.]+) dB", printed)[1]) > least_db  # type: ignore[index]
     assert "0 operators on the CPU" in printed
+
+
+def test_language_model(tmp_path: Path) -> None:
+    """With few steps, after which it writes next to nothing."""
+    pytest.importorskip("arm_runtime", reason="the example runs its program: nox builds arm-runtime-cpp")
+    printed = _run("language_model.py", "--steps", "5", "--out", tmp_path / "lm")
+    assert "decode: 1 delegates, 0 operators on the CPU" in printed and "\nThe statement " in printed
+    assert (tmp_path / "lm" / "lm.pte").stat().st_size > 100_000
+    assert json.loads((tmp_path / "lm" / "tokenizer.json").read_text())["model"]["type"] == "BPE"

@@ -24,7 +24,7 @@ from arm_tosa_core.plugin import entry_points as plugins
 from arm_tosa_core.plugin.health import Finding
 from arm_tosa_core.plugin.target import Target
 
-COMMANDS = ("targets", "doctor", "compile", "explain", "run", "verify", "extract")
+COMMANDS = ("targets", "doctor", "compile", "explain", "run", "generate", "verify", "extract")
 
 
 # Every command

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..plugin import entry_points as plugins
 from ..plugin.firmware import MANIFEST, firmware_of
 from ..support.errors import UsageError
-from .runtime import Arrays
+from ..support.runtime_package import Arrays
 
 
 def run_firmware(folder: Path, arrays: Arrays) -> Arrays:

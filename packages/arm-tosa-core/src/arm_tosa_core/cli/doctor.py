@@ -15,8 +15,8 @@ from ..plugin.target import Target
 from ..support.errors import ToolError
 from ..support.external_tools import run_tool
 from ..support.install_advice import from_here, from_index
+from ..support.runtime_package import RUNTIME
 from .report import Result, table
-from .runtime import RUNTIME
 
 
 def doctor() -> Result:

@@ -15,6 +15,7 @@ from .deploy import deploy
 from .doctor import doctor
 from .explain import explain
 from .extract import extract
+from .generate import generate
 from .making import Group
 from .report import Result, command
 from .run import run
@@ -40,6 +41,7 @@ _COMMANDS: dict[str, Callable[..., Result]] = {
     "sweep": sweep,
     "deploy": deploy,
     "run": run,
+    "generate": generate,
     "verify": verify,
     "extract": extract,
     "view": view,

@@ -16,6 +16,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Annotated, Any, TextIO
 
@@ -36,6 +37,8 @@ class Result:
     status: int = 0
 
 
+#: Standard output, while a command runs whose result is not wanted as JSON.
+_pieces: ContextVar[TextIO | None] = ContextVar("pieces", default=None)
 _INTERRUPTED = 130  # as shells do: 128 and the number of SIGINT
 _UNWRAPPED = 10_000  # columns
 
@@ -50,6 +53,7 @@ def command(function: Callable[..., Result]) -> Callable[..., None]:
     def wrapper(*args: Any, as_json: bool, debug: bool, **kwargs: Any) -> None:
         out = sys.stdout
         try:
+            _pieces.set(None if as_json else out)
             # A library that prints must not spoil the result, above all not the JSON.
             with contextlib.redirect_stdout(sys.stderr), _warnings(debug):
                 result = function(*args, **kwargs)
@@ -78,6 +82,12 @@ def command(function: Callable[..., Result]) -> Callable[..., None]:
     vars(wrapper)["__signature__"] = signature.replace(parameters=parameters, return_annotation=None)
     wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return wrapper
+
+
+def piece(text: str) -> None:
+    """Prints a piece of the result as soon as it is known, to standard output; nothing with ``--json``."""
+    if (out := _pieces.get()) is not None:
+        print(text, end="", file=out, flush=True)
 
 
 def say(text: str) -> None:

@@ -16,6 +16,7 @@ from ..plugin import entry_points as plugins
 from ..plugin.target import Target
 from ..support.atomic_files import require_writable
 from ..support.errors import UsageError
+from ..support.runtime_package import Arrays
 from ..tosa.dtypes import numpy_dtype
 from ..tosa.graph import Graph
 from ..tosa.loader import load
@@ -23,7 +24,6 @@ from .deployed import run_firmware
 from .files import read, read_array, read_tosa, write_array
 from .profile import Event, data_of, nested, show_events
 from .report import Result, table
-from .runtime import Arrays
 from .timing import Timed, estimated, write_trace
 from .timing import data_of as times_of
 from .timing import show as show_times

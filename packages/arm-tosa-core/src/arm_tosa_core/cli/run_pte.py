@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import operator
-import os
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..compat.executorch import register_quantized_kernels
 from ..exir.pte import InputTensor
+from ..exir.pte_runtime import load_method, load_program, logged
 from ..support.errors import UsageError
+from ..support.runtime_package import Arrays
 from .files import read_program
 from .profile import Event, read_events
-from .runtime import Arrays, import_runtime
 
 
 def run_pte(file: Path, arrays: Arrays, *, profile: bool = False) -> tuple[Arrays, list[Event]]:
@@ -31,22 +28,10 @@ def run_pte(file: Path, arrays: Arrays, *, profile: bool = False) -> tuple[Array
             another shape or data type than the program's, or execution fails; with what ExecuTorch logged.
     """
     pte = read_program(file)
-    backends = sorted({delegate.backend_id for delegate in pte.delegates})
-    if backends:
-        import_runtime(f"{file} is delegated to {' and '.join(backends)}, and running it")
+    program = load_program(pte, str(file), profile=profile)
+    method = load_method(program, "forward", str(file))
     import torch
-    from executorch.runtime import Runtime, Verification
 
-    register_quantized_kernels()
-    runtime = Runtime.get()
-    missing = sorted(set(backends) - set(runtime.backend_registry.registered_backend_names))
-    if missing:
-        raise UsageError(f"{file} is delegated to {' and '.join(missing)}, which nothing on this machine provides")
-    with _logged(f"ExecuTorch cannot load {file}"):
-        program = runtime.load_program(pte.data, verification=Verification.InternalConsistency, enable_etdump=profile)
-        method = program.load_method("forward")
-    if method is None:
-        raise UsageError(f"{file} has no method 'forward'")
     try:
         tensors = [torch.from_numpy(np.ascontiguousarray(array)) for array in arrays]
     except TypeError as error:
@@ -54,29 +39,10 @@ def run_pte(file: Path, arrays: Arrays, *, profile: bool = False) -> tuple[Array
     taken = pte.inputs["forward"]
     _check_inputs(file, method.metadata, tensors, taken)
     tensors = [_arranged(tensor, expected) for tensor, expected in zip(tensors, taken, strict=True)]
-    with _logged(f"running {file} failed"):
+    with logged(f"running {file} failed"):
         results = method.execute(tensors)
     outputs = [result.numpy() if isinstance(result, torch.Tensor) else np.asarray(result) for result in results]
     return outputs, _events(program) if profile else []
-
-
-@contextlib.contextmanager
-def _logged(what: str) -> Iterator[None]:
-    """Turns a failure into an error with what ExecuTorch and the delegates logged to the process's standard error."""
-    saved = os.dup(2)
-    try:
-        with tempfile.TemporaryFile() as log:
-            os.dup2(log.fileno(), 2)
-            try:
-                yield
-            except RuntimeError as error:
-                log.seek(0)
-                lines = log.read().decode(errors="replace").strip().splitlines()[-24:]
-                raise UsageError("\n".join([f"{what}: {error}", *(f"    {line}" for line in lines)])) from error
-            finally:
-                os.dup2(saved, 2)
-    finally:
-        os.close(saved)
 
 
 def _events(program: Any) -> list[Event]:

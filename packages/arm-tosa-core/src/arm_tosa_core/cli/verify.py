@@ -17,13 +17,13 @@ from ..exir.pte import Delegate
 from ..plugin import entry_points as plugins
 from ..plugin.target import Target
 from ..support.errors import UsageError
+from ..support.runtime_package import Arrays
 from ..tosa.graph import Graph
 from ..tosa.loader import load
 from .delegate_target import target_of
 from .files import read_array, read_program, read_tosa
 from .report import Result
 from .run import check_inputs
-from .runtime import Arrays
 from .timing import Timed, data_of, estimated
 from .timing import show as show_times
 

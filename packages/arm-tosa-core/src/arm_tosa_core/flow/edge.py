@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from executorch.exir import EdgeProgramManager, to_edge
 from torch.export import ExportedProgram
@@ -27,22 +28,52 @@ def lower_to_edge(
     progress: Progress = silent,
 ) -> tuple[EdgeProgramManager, Report]:
     """``lower`` without its last step, for passes of ExecuTorch that come before ``to_executorch``."""
-    progress("lower", 0)
+    edge, reports = methods_to_edge({"forward": exported_program}, compile_spec, additional_checks, progress=progress)
+    return edge, reports["forward"]
+
+
+def methods_to_edge(
+    programs: Mapping[str, ExportedProgram],
+    compile_spec: ArmCompileSpec,
+    additional_checks: Sequence[OperatorSupportBase] = (),
+    constants: Mapping[str, Any] | None = None,
+    progress: Progress = silent,
+) -> tuple[EdgeProgramManager, dict[str, Report]]:
+    """As ``lower_to_edge`` for the methods of one program, by their names.
+
+    Args:
+        constants: methods that return a number, a list of numbers or a tensor, by their names.
+    """
     register_quantized_kernels()
     target = compile_spec.target()
     if target.warm_up is not None:
         target.warm_up()
-    compilation = Compilation(exported_program, target, node_checks(additional_checks), alone=True).run()
-    report, program = compilation.checked_report(), compilation.program
-    progress("lower", 1)
     clear_artifacts(compile_spec.get_intermediate_path(), target)
+    outer: dict[str, ExportedProgram] = {}
+    reports: dict[str, Report] = {}
+    for name, program in programs.items():
+        outer[name], reports[name] = _lowered(program, compile_spec, additional_checks, progress)
+    return to_edge(outer, constant_methods=dict(constants or {}), compile_config=edge_config()), reports
+
+
+def _lowered(
+    program: ExportedProgram,
+    compile_spec: ArmCompileSpec,
+    additional_checks: Sequence[OperatorSupportBase],
+    progress: Progress,
+) -> tuple[ExportedProgram, Report]:
+    """What is left for ExecuTorch of one method, and its report."""
+    progress("lower", 0)
+    target = compile_spec.target()
+    compilation = Compilation(program, target, node_checks(additional_checks), alone=True).run()
+    report = compilation.checked_report()
+    progress("lower", 1)
     calls = []
     for number, region in enumerate(compilation.regions()):
         progress("compile", number / report.delegates)
         payload, said = compiled(region, target, compile_spec)
         report.compiled.append(said)
-        module = lowered_module(region, payload, compile_spec, program)
+        module = lowered_module(region, payload, compile_spec, compilation.program)
         calls.append(Call(module, region.inputs, region.outputs))
     progress("compile", 1)
-    outer = with_delegates(program, compilation.analysis, calls)
-    return to_edge(outer, compile_config=edge_config()), report
+    return with_delegates(compilation.program, compilation.analysis, calls), report

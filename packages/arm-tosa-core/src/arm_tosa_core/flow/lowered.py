@@ -7,10 +7,10 @@ import io
 import os
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..exir.compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
 from ..exir.figures import Figures
@@ -26,7 +26,7 @@ from .progress import Progress, silent
 
 if TYPE_CHECKING:
     import torch
-    from executorch.exir import ExecutorchBackendConfig
+    from executorch.exir import EdgeProgramManager, ExecutorchBackendConfig
     from torch.export import ExportedProgram
     from torch.fx.passes.operator_support import OperatorSupportBase
 
@@ -110,21 +110,82 @@ def lower(
         return LoweredProgram(*entry, cached=True, seconds=time.perf_counter() - started)
     with without_import_messages():
         from .edge import lower_to_edge  # late: importing ExecuTorch takes longer than reading the cache
-        from .out_variants import without_out_variant
 
     with _without_collection(), _without_deprecations():
         edge, report = lower_to_edge(exported_program, spec, additional_checks, progress)
         progress("write", 0)
-        try:
-            made = Entry(bytes(edge.to_executorch(config).buffer), report)
-        except RuntimeError as error:
-            if (why := without_out_variant(edge, report)) is None:
-                raise
-            raise UsageError(why) from error
+        made = Entry(_serialized(edge, report, config), report)
     progress("write", 1)
     if key is not None and report.delegated:
         store(key, made)
     return LoweredProgram(*made, seconds=time.perf_counter() - started)
+
+
+@dataclass(frozen=True)
+class LoweredMethods:
+    """A ``.pte`` with several methods, and what became of the operators of each.
+
+    Args:
+        buffer: the contents of the ``.pte``.
+        reports: what was delegated and what was not, by method.
+    """
+
+    buffer: bytes
+    reports: Mapping[str, Report]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the ``.pte`` to ``path``, all of it or nothing.
+
+        Raises:
+            UsageError: it cannot be written.
+        """
+        write_atomic(path, self.buffer)
+
+
+def lower_methods(
+    programs: Mapping[str, ExportedProgram],
+    target: str | TosaSpecification | ArmCompileSpec,
+    *,
+    constants: Mapping[str, Any] | None = None,
+    config: ExecutorchBackendConfig | None = None,
+) -> LoweredMethods:
+    """Lowers several programs to the methods of one ``.pte``.
+
+    Args:
+        programs: by the names of their methods; as ``lower`` takes them, inputs row-major in memory.
+        target: as ``lower`` takes it.
+        constants: methods that return a number, a list of numbers or a tensor, by their names.
+        config: how ExecuTorch makes the ``.pte``.
+
+    Raises:
+        UsageError, LoweringError, ToolError: as ``lower``.
+
+    Warns:
+        NothingDelegatedWarning: for each method of which nothing is delegated.
+    """
+    from ..aten.memory_format import MEMORY_FORMATS, with_memory_format
+
+    spec = compile_spec_of(target)
+    plain = {name: with_memory_format(program, MEMORY_FORMATS["contiguous"]) for name, program in programs.items()}
+    with without_import_messages():
+        from .edge import methods_to_edge
+
+    with _without_collection(), _without_deprecations():
+        edge, reports = methods_to_edge(plain, spec, constants=constants)
+        rejected = [row for report in reports.values() for row in report.rejected]
+        return LoweredMethods(_serialized(edge, Report(spec.target().name, rejected=rejected), config), reports)
+
+
+def _serialized(edge: EdgeProgramManager, report: Report, config: ExecutorchBackendConfig | None) -> bytes:
+    """The ``.pte``; where an operator has no out variant, the error says why it was not delegated."""
+    from .out_variants import without_out_variant
+
+    try:
+        return bytes(edge.to_executorch(config).buffer)
+    except RuntimeError as error:
+        if (why := without_out_variant(edge, report)) is None:
+            raise
+        raise UsageError(why) from error
 
 
 @contextmanager

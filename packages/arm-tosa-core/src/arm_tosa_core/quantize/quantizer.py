@@ -23,7 +23,7 @@ from .config import QuantizationConfig
 from .flat_parameters import raise_attributes
 from .no_op_removal import drop_idle
 from .slice_assignments import without_assignments
-from .states import state_nodes
+from .states import is_appended, state_nodes
 from .wide_results import Wide
 
 
@@ -87,7 +87,8 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         """Inputs that are what the call before returned, and the index of that output.
 
         Both ends have one scale, so that a host hands integers on. They have 16 bits where the target has int16, but
-        for ``wide="none"``. Layers read 8 bits of them. ``quantize_program(states=...)`` calls this, and takes names.
+        for ``wide="none"``, and but for states that only rows are written into (``states.is_appended``). Layers read 8
+        bits of them. ``quantize_program(states=...)`` calls this, and takes names.
         """
         self.states = dict(states)
         return self
@@ -244,7 +245,8 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
             config = next((c for user in given.users if (c := self.config_of(user)) is not None), None)
             if config is None or config.is_dynamic or not _is_float32(given):
                 continue
-            wide = self.wide != "none" and self.tosa_spec.support_extension("int16")
+            carried = not is_appended(given, result)  # rows are computed once: no error adds up in them
+            wide = carried and self.wide != "none" and self.tosa_spec.support_extension("int16")
             given.meta[KEY] = annotation({}, config.wide if wide and config.wide else config.input_activation)
             found[given] = result
         output = model.graph.output_node()

@@ -25,10 +25,11 @@ def resolve_states(program: ExportedProgram, states: States) -> dict[str, int]:
     """The index of the output for each input, as exported programs count them.
 
     Args:
-        states: outputs by index, by their key where the model returns a dictionary, or by name of the node.
+        states: outputs by index, by their key where the model returns a dictionary, or by name of the node. An output
+            is the input's next numbers, or rows that the host writes into it: see ``is_appended``.
 
     Raises:
-        UsageError: there is no such input or output, one output is meant twice, or the two have not one shape and type.
+        UsageError: there is no such input or output, one output is meant twice, or the two fit neither way.
     """
     inputs, outputs, keys = _inputs(program), _outputs(program), output_keys(program)
     names = {n.name: i for i, n in enumerate(outputs)} | keys
@@ -43,10 +44,22 @@ def resolve_states(program: ExportedProgram, states: States) -> dict[str, int]:
         if index in found.values():
             raise UsageError(f"states: output {output!r} is the state of two inputs")
         given, made = _kind(inputs[name]), _kind(outputs[index])
-        if given != made:
+        if given != made and not is_appended(inputs[name], outputs[index]):
             raise UsageError(f"states: input {name!r} is {given}, but output {output!r} is {made}")
         found[name] = index
     return found
+
+
+def is_appended(given: Node, result: Node) -> bool:
+    """Whether a result is rows that the host writes into a state, as those of a cache of keys and values.
+
+    It has the state's type, and its shape but for one axis, along which there are fewer rows, or a number that varies.
+    """
+    whole, rows = given.meta["val"], result.meta["val"]
+    if whole.dtype != rows.dtype or whole.dim() != rows.dim():
+        return False
+    others = [(a, b) for a, b in zip(whole.shape, rows.shape, strict=True) if not isinstance(b, int) or a != b]
+    return len(others) == 1 and (not isinstance(others[0][1], int) or others[0][1] < others[0][0])
 
 
 def find_states(program: ExportedProgram) -> dict[str, int]:
@@ -80,12 +93,18 @@ def output_keys(program: ExportedProgram) -> dict[str, int]:
 def rolled(module: GraphModule, states: Mapping[str, int], samples: Iterable[Sample]) -> Iterator[Sample]:
     """The samples as a sequence: each call's states are what the call before returned; the first has its own.
 
+    States that the host writes rows into are left as each sample has them: only the host knows where it writes.
+
     Args:
         module: in float; it is copied, so that its buffers stay as they are.
         states: as ``resolve_states`` gives them.
     """
-    run = copy.deepcopy(module)
     places = [n.name for n in module.graph.nodes if n.op == "placeholder"]
+    whole = {given.name for given, result in state_nodes(module, states).items() if not is_appended(given, result)}
+    if not whole:
+        yield from samples
+        return
+    run = copy.deepcopy(module)
     carried: dict[int, torch.Tensor] = {}
     for args, kwargs in samples:
         leaves, structure = tree_flatten((args, dict(kwargs)))
@@ -95,7 +114,7 @@ def rolled(module: GraphModule, states: Mapping[str, int], samples: Iterable[Sam
         yield sample
         with torch.no_grad():
             made: list[Any] = tree_leaves(run(*sample[0], **sample[1]))
-        carried = {places.index(name): made[index].detach().clone() for name, index in states.items()}
+        carried = {places.index(name): made[index].detach().clone() for name, index in states.items() if name in whole}
 
 
 def state_nodes(module: GraphModule, states: Mapping[str, int]) -> dict[Node, Node]:

@@ -1,4 +1,4 @@
-"""The package ``arm_runtime``, in the process of a command that runs a program."""
+"""The package ``arm_runtime``, in a process that runs a program."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..support.errors import UsageError
-from ..support.install_advice import from_here
+from .errors import UsageError
+from .install_advice import from_here
 
 Arrays = list[np.ndarray[Any, Any]]
 RUNTIME = "arm-runtime-cpp"

@@ -1,0 +1,180 @@
+"""One case of ``benchmarks.llm`` in a process of its own: a side, a scheme, a target and a context.
+
+Usage: python -m benchmarks.llm.case SIDE SCHEME TARGET CONTEXT RESULT. Sides are ``ours`` (``compile_llm``),
+``buffers`` (ours, the decode step of transformers with its cache in buffers), and the rival with either decode step:
+``rival`` with that of ``compile_llm``, ``rival buffers`` with that of transformers.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.llm.model import byte_tokenizer, trained
+from benchmarks.llm.text import held_out_text, training_text
+
+PREFILL = 32
+TRAINED_CONTEXT = 256
+#: Texts for calibration, of as many tokens as the context has.
+_TEXTS = 16
+#: Pieces of the text that is held out; from each 64 tokens are a prompt as well, and 64 are generated.
+_PIECES, _PROMPT = 8, 64
+#: Decode steps for calibration of a side that reads one token at a time.
+_STEPS = 256
+
+
+def main(side: str, scheme: str, target: str, context: str, result: str) -> None:
+    """Runs the case and writes its figures; an exception becomes the figure ``error``."""
+    logging.disable(logging.WARNING)
+    torch.set_num_threads(1)
+    found: dict[str, Any] = {}
+    try:
+        steps = _ours(scheme, target, int(context)) if side == "ours" else _step(side, scheme, target, int(context))
+        for step in steps:
+            found |= step
+            Path(result).write_text(json.dumps(found))
+    except Exception as error:
+        found["error"] = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"[:300]
+        Path(result).write_text(json.dumps(found))
+        raise
+
+
+def _ours(scheme: str, target: str, context: int) -> Iterator[dict[str, Any]]:
+    from arm_tosa_core.llm import compile_llm
+
+    model = trained()
+    start = time.process_time()
+    program = compile_llm(
+        model, target=target, context=context, prefill=PREFILL, calibration=_texts(context), scheme=scheme
+    )
+    yield {"compile_s": round(time.process_time() - start, 1), "pte_bytes": len(program.buffer)}
+    for name, figures in program.figures.items():
+        costs = {f"{name}_cycles": figures.cycles, f"{name}_sram_kib": _kib(figures.sram_bytes)}
+        yield {key: value for key, value in costs.items() if value is not None}
+    decode = program.reports["decode"]
+    yield {"delegates": decode.delegates, "left": len(decode.rejected), "edges": decode.edges}
+    generator = program.generator()
+    yield {"cache_bytes": generator.cache_bytes, "row_bytes": generator.row_bytes}
+    if context == TRAINED_CONTEXT:
+        yield _judged(generator, model)
+
+
+def _judged(generator: Any, model: Any) -> dict[str, Any]:
+    """Perplexity on text that is held out, and how long greedy choice goes on as in float."""
+    losses: dict[str, list[torch.Tensor]] = {"perplexity": [], "float_perplexity": []}
+    preferred, same = 0, []
+    for piece in _held_out():
+        generator.reset()
+        with torch.no_grad():
+            exact = model(input_ids=torch.tensor([piece])).logits[0, :-1]
+        scores = torch.stack([generator.read([token]) for token in piece[:-1]])
+        for name, found in (("perplexity", scores), ("float_perplexity", exact)):
+            losses[name].append(torch.nn.functional.cross_entropy(found, torch.tensor(piece[1:])))
+        preferred += int((scores.argmax(-1) == exact.argmax(-1)).sum())
+        prompt = piece[:_PROMPT]
+        wanted = model.generate(torch.tensor([prompt]), max_new_tokens=_PROMPT, do_sample=False)[0, _PROMPT:].tolist()
+        made = list(generator.tokens(prompt, _PROMPT))
+        same.append(next((i for i, pair in enumerate(zip(wanted, made, strict=True)) if len({*pair}) > 1), _PROMPT))
+    figures: dict[str, Any] = {name: float(torch.stack(all_).mean().exp()) for name, all_ in losses.items()}
+    tokens = _PIECES * (TRAINED_CONTEXT - 1)
+    return {**figures, "same_choice_percent": 100 * preferred / tokens, "same_tokens": sum(same) / len(same)}
+
+
+def _step(side: str, scheme: str, target: str, context: int) -> Iterator[dict[str, Any]]:
+    """The decode step as ExecuTorch's own flow lowers it."""
+    from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
+
+    from benchmarks.lowering_case import left_outside
+    from benchmarks.probes import vela
+    from benchmarks.sides import Ours, Rival
+
+    compiler = Ours() if side == "buffers" else Rival()
+    module, samples = _in_buffers(context) if side.endswith("buffers") else _with_rows(context)
+    spec = compiler.compile_spec(target)
+    start = time.process_time()
+    program = torch.export.export(module, samples[0], strict=side.endswith("buffers"))
+    quantizer = compiler.quantizer(target, spec, {"a8w8": "int8"}.get(scheme, scheme))
+    quantized = compiler.quantize(program, quantizer, samples)
+    program = torch.export.export(quantized, samples[0])
+    with tempfile.TemporaryDirectory(prefix="bench_dump_") as dump:
+        spec.dump_intermediate_artifacts_to(dump)
+        edge = to_edge_transform_and_lower(
+            program,
+            partitioner=[compiler.partitioner(target, spec)],
+            compile_config=EdgeCompileConfig(_check_ir_validity=False),
+        )
+        graphs = sorted({path.read_bytes() for path in Path(dump).rglob("*.tosa")})
+    yield {"compile_s": round(time.process_time() - start, 1)}
+    yield left_outside(edge.exported_program().graph)
+    cost = vela(graphs, target)
+    yield {"decode_cycles": cost["cycles"], "decode_sram_kib": cost["sram_kib"]}
+
+
+def _with_rows(context: int) -> tuple[torch.nn.Module, list[tuple[Any, ...]]]:
+    """What ``compile_llm`` exports, for one token."""
+    from arm_tosa_core.llm.cache import write_rows
+    from arm_tosa_core.llm.cached_model import CachedModel
+
+    model = CachedModel.of(trained(), context, PREFILL)
+    cache, samples = model.empty_cache(), []
+    for position, token in enumerate(_texts(context)[0][:_STEPS]):
+        call = (torch.tensor([[token]], dtype=torch.int32), torch.tensor([position], dtype=torch.int32), cache)
+        samples.append(call)
+        with torch.no_grad():
+            rows = model(*call)[1:]
+        cache = [part.clone() for part in cache]
+        write_rows(cache, rows, position, 1)
+    return model, samples
+
+
+def _in_buffers(context: int) -> tuple[torch.nn.Module, list[tuple[Any, ...]]]:
+    """What transformers exports for ExecuTorch, with a table in place of the sines of large angles."""
+    sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
+    from transformers.integrations.executorch import TorchExportableModuleWithStaticCache
+
+    from models.transformers_networks import RotaryTable
+
+    model = trained()
+    model.model.rotary_emb = RotaryTable(model.model.rotary_emb, context)
+    model.generation_config.use_cache = True
+    model.generation_config.cache_implementation = "static"
+    step = _Step(TorchExportableModuleWithStaticCache(model, 1, context)).eval()
+    text = _texts(context)[0][:_STEPS]
+    return step, [(torch.tensor([[token]]), torch.tensor([position])) for position, token in enumerate(text)]
+
+
+class _Step(torch.nn.Module):
+    def __init__(self, step: Any) -> None:
+        super().__init__()
+        self.step = step
+
+    def forward(self, token: torch.Tensor, position: torch.Tensor) -> Any:
+        return self.step(input_ids=token, cache_position=position)
+
+
+def _texts(context: int) -> list[list[int]]:
+    """Pieces that are spread over the text that the model was trained with."""
+    tokens = byte_tokenizer().encode(training_text()).ids
+    return [tokens[start : start + context] for start in range(0, len(tokens), len(tokens) // _TEXTS)][:_TEXTS]
+
+
+def _held_out() -> Sequence[list[int]]:
+    tokens = byte_tokenizer().encode(held_out_text()).ids
+    step = (len(tokens) - TRAINED_CONTEXT) // _PIECES
+    return [tokens[start : start + TRAINED_CONTEXT] for start in range(0, step * _PIECES, step)]
+
+
+def _kib(size: float | None) -> float | None:
+    return None if size is None else size / 1024
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,64 @@
+"""The tables of ``docs/benchmarks.md`` about a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchmarks.figures import Case, Figures
+
+_SIDES = {
+    "ours": "`compile_llm`",
+    "buffers": "ours, cache in buffers",
+    "rival": "rival, the step of `compile_llm`",
+    "rival buffers": "rival, cache in buffers",
+}
+_HEADS = ("delegates", "operators on the CPU", "cycles per token", "SRAM, KiB")
+
+
+def steps(figures: Figures) -> str:
+    """What a token costs, for each side."""
+    lines = []
+    for case in figures.cases("llm"):
+        for side, name in _SIDES.items():
+            given = [_value(figures, case, side, metric) for metric in ("delegates", "left", "decode_cycles")]
+            if given[-1] is None:
+                continue
+            sram = _value(figures, case, side, "decode_sram_kib")
+            lines.append([name, case["scheme"], case["context"], *(f"{value or 0:,.0f}" for value in (*given, sram))])
+    return _table(["decode step", "scheme", "context", *_HEADS], lines, left=2)
+
+
+def programs(figures: Figures) -> str:
+    """What a program of ``compile_llm`` costs, and how well it writes."""
+    lines = []
+    for case in figures.cases("llm"):
+        found = {name: _value(figures, case, "ours", name) for name in _METRICS}
+        if found["prefill_cycles"] is not None:
+            cells = (
+                "–" if value is None else form(value)
+                for (_, form), value in zip(_METRICS.values(), found.values(), strict=True)
+            )
+            lines.append([case["scheme"], case["context"], *cells])
+    return _table(["scheme", "context", *(head for head, _ in _METRICS.values())], lines, left=1)
+
+
+_METRICS = {
+    "prefill_cycles": ("cycles of 32 tokens at once", "{:,.0f}".format),
+    "cache_bytes": ("cache, KiB", lambda value: f"{value / 1024:,.0f}"),
+    "row_bytes": ("bytes that a token adds", "{:,.0f}".format),
+    "pte_bytes": (".pte, KiB", lambda value: f"{value / 1024:,.0f}"),
+    "perplexity": ("perplexity", "{:.3f}".format),
+    "float_perplexity": ("of float", "{:.3f}".format),
+    "same_choice_percent": ("same next token, %", "{:.1f}".format),
+    "same_tokens": ("of 64 generated, the same", "{:.1f}".format),
+}
+
+
+def _value(figures: Figures, case: Case, side: str, metric: str) -> float | None:
+    figure = figures.figure("llm", case, side, metric)
+    return None if figure is None else figure.value
+
+
+def _table(heads: Sequence[str], lines: Sequence[Sequence[str]], left: int) -> str:
+    rows = [heads, [*["---"] * left, *["---:"] * (len(heads) - left)], *lines]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -1,0 +1,117 @@
+"""``arm-tosa generate``: text of a compiled language model, token by token."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from ..exir.pte import delegates
+from ..plugin.timing import TimeEstimate
+from ..support.errors import UsageError
+from ..support.install_advice import from_index
+from .delegate_target import target_of
+from .files import read
+from .report import Result, piece, table
+from .timing import estimated
+
+
+def generate(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .pte of arm_tosa_core.llm.compile_llm.")],
+    tokenizer: Annotated[Path, typer.Option(help="A tokenizer.json, as the library tokenizers writes it.")],
+    prompt: Annotated[str, typer.Option(help="The text to go on with.")],
+    tokens: Annotated[int, typer.Option("-n", "--tokens", min=1, help="How many tokens to generate at most.")] = 64,
+    temperature: Annotated[
+        float,
+        typer.Option(min=0.0, help="0 takes the most probable token; higher values also take others, more often."),
+    ] = 0.0,
+    seed: Annotated[int, typer.Option(help="Of the random choice of tokens.")] = 0,
+) -> Result:
+    """Generate text with a compiled language model on this machine."""
+    known = _tokenizer(tokenizer)
+    data = read(file)
+    from ..llm import TextGenerator
+
+    generator = TextGenerator(data, known)
+    estimate = _decoding(data)
+    text, count = "", 0
+    begun = time.perf_counter()
+    choose = _sampling(temperature, seed) if temperature else lambda scores: int(scores.argmax())
+
+    def counted(scores: Any) -> int:
+        nonlocal count
+        count += 1
+        return choose(scores)
+
+    piece(prompt)
+    for new in generator.stream(prompt, tokens, counted):
+        piece(new)
+        text += new
+    piece("\n")
+    rate = count / (time.perf_counter() - begun)
+    cycles = None if estimate is None else round(estimate.cycles)
+    rows = [
+        ("tokens", str(count)),
+        ("tokens per second, on this machine", f"{rate:.1f}"),
+        ("bytes of the cache", f"{generator.cache_bytes:,}"),
+        ("bytes that a token adds to it", f"{generator.row_bytes:,}"),
+    ]
+    if estimate is not None:
+        rows.append(("cycles per token, estimated", f"{cycles:,}"))
+        rows.append(("tokens per second on the device, estimated", f"{1 / estimate.seconds:,.1f}"))
+
+    def show(console: Console) -> None:
+        console.print(table("", ("", ""), rows, heads=False))
+
+    return Result(
+        {
+            "text": text,
+            "tokens": count,
+            "tokens_per_second": rate,
+            "cache_bytes": generator.cache_bytes,
+            "row_bytes": generator.row_bytes,
+            "estimated_cycles_per_token": cycles,
+            "estimated_tokens_per_second": None if estimate is None else 1 / estimate.seconds,
+        },
+        show,
+    )
+
+
+def _tokenizer(path: Path) -> Any:
+    if find_spec("tokenizers") is None:
+        raise UsageError(f"text needs the library tokenizers: {from_index('tokenizers')}")
+    from tokenizers import Tokenizer
+
+    text = read(path)
+    try:
+        return Tokenizer.from_buffer(text)
+    except Exception as error:  # the library raises nothing narrower
+        raise UsageError(f"{path} is no tokenizer.json: {error}") from error
+
+
+def _decoding(pte: bytes) -> TimeEstimate | None:
+    """What the timing model says of one token; None where the target has none, or part of the work is the CPU's."""
+    from ..llm.methods import DECODE
+
+    found = [delegate for delegate in delegates(pte) if delegate.method == DECODE]
+    if len(found) == 1:
+        with suppress(UsageError):
+            return estimated(DECODE, target_of(found[0]), found[0].payload).estimate
+    return None
+
+
+def _sampling(temperature: float, seed: int) -> Callable[[Any], int]:
+    import torch
+
+    generator = torch.Generator().manual_seed(seed)
+
+    def choose(scores: Any) -> int:
+        return int(torch.multinomial((scores / temperature).softmax(-1), 1, generator=generator))
+
+    return choose

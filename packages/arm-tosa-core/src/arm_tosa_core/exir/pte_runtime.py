@@ -1,0 +1,69 @@
+"""A ``.pte`` in ExecuTorch's Python runtime, in this process, with the delegates that it needs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+from ..compat.executorch import register_quantized_kernels
+from ..support.errors import UsageError
+from ..support.runtime_package import import_runtime
+from .pte import Pte
+
+
+def load_program(pte: Pte, name: str, *, profile: bool = False) -> Any:
+    """The ``executorch.runtime.Program``.
+
+    Args:
+        name: what messages call it.
+        profile: note events of its runs.
+
+    Raises:
+        UsageError: a delegate that it needs is not registered, or ExecuTorch refuses the program.
+    """
+    backends = sorted({delegate.backend_id for delegate in pte.delegates})
+    if backends:
+        import_runtime(f"{name} is delegated to {' and '.join(backends)}, and running it")
+    from executorch.runtime import Runtime, Verification
+
+    register_quantized_kernels()
+    runtime = Runtime.get()
+    missing = sorted(set(backends) - set(runtime.backend_registry.registered_backend_names))
+    if missing:
+        raise UsageError(f"{name} is delegated to {' and '.join(missing)}, which nothing on this machine provides")
+    with logged(f"ExecuTorch cannot load {name}"):
+        return runtime.load_program(pte.data, verification=Verification.InternalConsistency, enable_etdump=profile)
+
+
+def load_method(program: Any, method: str, name: str) -> Any:
+    """A method of a program that ``load_program`` gave.
+
+    Raises:
+        UsageError: it has no such method, or a delegate refuses its payload.
+    """
+    if method not in program.method_names:
+        raise UsageError(f"{name} has no method {method!r}")
+    with logged(f"ExecuTorch cannot load {name}"):
+        return program.load_method(method)
+
+
+@contextlib.contextmanager
+def logged(what: str) -> Iterator[None]:
+    """Turns a failure into an error with what ExecuTorch and the delegates logged to the process's standard error."""
+    saved = os.dup(2)
+    try:
+        with tempfile.TemporaryFile() as log:
+            os.dup2(log.fileno(), 2)
+            try:
+                yield
+            except RuntimeError as error:
+                log.seek(0)
+                lines = log.read().decode(errors="replace").strip().splitlines()[-24:]
+                raise UsageError("\n".join([f"{what}: {error}", *(f"    {line}" for line in lines)])) from error
+            finally:
+                os.dup2(saved, 2)
+    finally:
+        os.close(saved)

@@ -1,0 +1,17 @@
+"""Where the cache of a compiled language model has its positions, and how a host writes new rows into it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+#: The axis of positions in the parts of a cache, by turns: keys [1, heads, context, width], and values [1, heads,
+#: width, context]. So the cache is the left operand of both products of attention, which no NPU has to transpose.
+AXES = (2, 3)
+
+
+def write_rows(cache: Sequence[Any], rows: Sequence[Any], position: int, count: int) -> None:
+    """Writes the first of the rows that a call gave into the parts of a cache, tensors of PyTorch, at a position."""
+    for number, (part, new) in enumerate(zip(cache, rows, strict=True)):
+        axis = AXES[number % 2]
+        part.narrow(axis, position, count).copy_(new.narrow(axis, 0, count))

@@ -1,0 +1,145 @@
+"""``compile_llm``: a language model of transformers to a ``.pte`` that reads and writes text."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ..accuracy.scheme import ALIASES, Scheme
+from ..exir.figures import Figures
+from ..exir.report import Report
+from ..flow import lower_methods
+from ..flow.lowered import compile_spec_of
+from ..support.atomic_files import write_atomic
+from ..support.errors import UsageError
+from .methods import DECODE, EOS, PREFILL, SCALE
+from .text_generator import TextGenerator
+from .tokenizer import encoded
+
+if TYPE_CHECKING:
+    from ..exir.compile_spec import ArmCompileSpec
+    from ..tosa.specification import TosaSpecification
+
+
+#: Tokens of a call while the model is calibrated, at most; fewer where a text would be only a few calls.
+_READ_AT_ONCE = 32
+
+
+@dataclass(frozen=True)
+class LanguageProgram:
+    """A compiled language model.
+
+    Args:
+        buffer: the contents of the ``.pte``.
+        reports: what was delegated and what was not, by method.
+        tokenizer: that it was compiled with; None: it takes and gives token ids.
+        seconds: that ``compile_llm`` took, on this machine's clock.
+    """
+
+    buffer: bytes
+    reports: Mapping[str, Report]
+    tokenizer: Any = None
+    seconds: float = 0.0
+
+    @property
+    def figures(self) -> dict[str, Figures]:
+        """Operators, cycles, memory and bytes, by method; bytes of the file are those of the whole."""
+        return {name: Figures.of(report, len(self.buffer), self.seconds) for name, report in self.reports.items()}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the ``.pte`` to ``path``, all of it or nothing.
+
+        Raises:
+            UsageError: it cannot be written.
+        """
+        write_atomic(path, self.buffer)
+
+    def generator(self) -> TextGenerator:
+        """Runs the program on this machine.
+
+        Raises:
+            UsageError: this machine has no runtime for it.
+        """
+        return TextGenerator(self.buffer, self.tokenizer)
+
+    def generate(self, prompt: str, tokens: int) -> str:
+        """What follows a text, each token the most probable one.
+
+        Raises:
+            UsageError: this machine has no runtime for it, the program has no tokenizer, or the text is too long.
+        """
+        return "".join(self.generator().stream(prompt, tokens))
+
+
+def compile_llm(
+    model: Any,
+    *,
+    target: str | TosaSpecification | ArmCompileSpec,
+    context: int,
+    calibration: Sequence[str | Sequence[int]],
+    tokenizer: Any = None,
+    prefill: int = 32,
+    scheme: str | Scheme = "a8w8",
+) -> LanguageProgram:
+    """Quantizes and compiles a causal language model of transformers: Llama, Qwen, Gemma, Phi and their like.
+
+    The program has two methods, ``decode`` for one token and ``prefill`` for many. Both take the token ids, the
+    position of the first, and the cache of keys and values, and give the rows that the tokens add to the cache.
+
+    The cache is integers, of one scale where it is read and where it is made.
+
+    Args:
+        model: ``LlamaForCausalLM`` or the like, float32; it is left as it is.
+        target: the name of an installed target, a TOSA specification, or a compile spec.
+        context: the longest text, in tokens.
+        calibration: texts, as strings or as token ids; those beyond the context are cut into pieces of its length.
+        tokenizer: of ``transformers`` or of ``tokenizers``; token ids need none.
+        prefill: the most tokens that are read at once; 1 leaves that method out, and its copy of the weights.
+        scheme: ``"a8w8"``, ``"a16w8"`` (activations and cache of 16 bits), ``"a8w4"`` (weights of 4 bits), or a
+            ``Scheme``, which has other schemes for some modules, named as in ``model``.
+
+    Raises:
+        UsageError: an unknown target or scheme, a model that cannot be given its cache, or texts that are too short.
+    """
+    from .cached_model import CachedModel
+    from .quantized_model import quantize_model
+
+    started = time.perf_counter()
+    if context < 2 or not 1 <= prefill <= context:
+        raise UsageError(f"prefill is from 1 to the context, which is 2 at least, not {prefill} of {context}")
+    spec = compile_spec_of(target)
+    quantizer = _scheme(scheme).quantizer(spec)
+    texts = [encoded(tokenizer, text) if isinstance(text, str) else text for text in calibration]
+    pieces = [text[i : i + context] for text in texts for i in range(0, len(text), context)]
+    at_once = max(2, min(_READ_AT_ONCE, context // 4))
+    quantized = quantize_model(CachedModel.of(model, context, prefill), quantizer, pieces, at_once)
+    programs = {DECODE: quantized.decode()}
+    if prefill > 1:
+        programs[PREFILL] = quantized.prefill(prefill)
+    constants = {SCALE: quantized.scale, EOS: list(_ends(model))}
+    lowered = lower_methods(programs, spec, constants=constants, config=_config())
+    return LanguageProgram(lowered.buffer, lowered.reports, tokenizer, time.perf_counter() - started)
+
+
+def _scheme(scheme: str | Scheme) -> Scheme:
+    """The scheme of the cached model, in which the user's model is the module ``model``."""
+    known = Scheme(ALIASES.get(scheme, scheme)) if isinstance(scheme, str) else scheme
+    return replace(known, modules={f"model.{name}": other for name, other in known.modules.items()})
+
+
+def _ends(model: Any) -> Iterator[int]:
+    """The tokens that end a text."""
+    ends = model.config.get_text_config().eos_token_id
+    if ends is not None:
+        yield from [ends] if isinstance(ends, int) else ends
+
+
+def _config() -> Any:
+    """Inputs are read where the host keeps them: ExecuTorch would copy the cache in each call."""
+    from executorch.exir import ExecutorchBackendConfig
+    from executorch.exir.passes import MemoryPlanningPass
+
+    return ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(alloc_graph_input=False))

@@ -1,0 +1,119 @@
+"""A language model calibrated with text, and its two programs: one token at a time, and many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+from torch import nn
+from torch.export import Dim, ExportedProgram, export
+from torch.fx import GraphModule, Node
+
+from ..lowering.exported_program import is_dequantize, is_quantize
+from ..quantize.post_training import quantize_program
+from ..quantize.quantizer import TOSAQuantizer
+from ..support.errors import UsageError
+from .cache import write_rows
+from .cached_model import CachedModel
+
+Call = tuple[torch.Tensor, torch.Tensor, list[torch.Tensor]]
+
+
+@dataclass(frozen=True)
+class QuantizedModel:
+    """A language model that takes and gives integers.
+
+    Args:
+        module: as ``CachedModel.forward``, with scores and cache as integers.
+        empty_cache: before the first token.
+        scale: of the scores.
+    """
+
+    module: GraphModule
+    empty_cache: Sequence[torch.Tensor]
+    scale: float
+
+    def decode(self) -> ExportedProgram:
+        """One token: the scores of the next, and its rows of the cache."""
+        return export(self.module, self._call(1))
+
+    def prefill(self, tokens: int) -> ExportedProgram:
+        """So many tokens: their rows of the cache, without the scores, which nobody reads but the last one's."""
+        program = export(_RowsOnly(self.module), self._call(tokens))
+        program.graph.eliminate_dead_code()
+        return program
+
+    def _call(self, tokens: int) -> Call:
+        position = torch.zeros(1, dtype=torch.int32)
+        return torch.zeros(1, tokens, dtype=torch.int32), position, list(self.empty_cache)
+
+
+class _RowsOnly(nn.Module):
+    def __init__(self, module: GraphModule) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, tokens: torch.Tensor, position: torch.Tensor, cache: list[torch.Tensor]) -> tuple[Any, ...]:
+        return tuple(self.module(tokens, position, cache)[1:])
+
+
+def quantize_model(
+    model: CachedModel, quantizer: TOSAQuantizer, texts: Sequence[Sequence[int]], tokens: int
+) -> QuantizedModel:
+    """Calibrates a model with texts, each read from its begin through the cache.
+
+    Args:
+        texts: as token ids; what is beyond the context, or fills no whole call, is left out.
+        tokens: of one call.
+
+    Raises:
+        UsageError: no text has as many tokens.
+    """
+    calls = [call for text in texts for call in _reading(model, text, tokens)]
+    if not calls:
+        raise UsageError(f"no text for calibration has {tokens} tokens, which are read at once: give longer ones")
+    number = Dim("tokens", min=2, max=model.context)
+    shapes = ({1: number}, None, [None] * len(calls[0][2]))
+    # What PyTorch cannot prove for every number of tokens it would take for an error.
+    program = export(model, calls[0], dynamic_shapes=shapes, prefer_deferred_runtime_asserts_over_guards=True)
+    states = {f"cache_{i}": i + 1 for i in range(len(calls[0][2]))}
+    converted = quantize_program(program, quantizer, calls, states=states).converted
+    scale = _to_integers(converted)
+    inputs = [node for node in converted.graph.nodes if node.op == "placeholder"][-len(states) :]
+    kinds = [node.meta["integers"] for node in inputs]
+    empty = [torch.zeros_like(part, dtype=kind) for part, kind in zip(calls[0][2], kinds, strict=True)]
+    return QuantizedModel(converted, empty, scale)
+
+
+def _reading(model: CachedModel, text: Sequence[int], tokens: int) -> Iterator[Call]:
+    """The calls that read a text, each with the cache as the calls before left it."""
+    cache = model.empty_cache()
+    for start in range(0, min(len(text), model.context) - tokens + 1, tokens):
+        ids = torch.tensor([text[start : start + tokens]], dtype=torch.int32)
+        call = ids, torch.tensor([start], dtype=torch.int32), cache
+        yield call
+        with torch.no_grad():
+            rows = model(*call)[1:]
+        cache = [before.clone() for before in cache]
+        write_rows(cache, rows, start, tokens)
+
+
+def _to_integers(module: GraphModule) -> float:
+    """Removes what quantizes inputs and dequantizes results; returns the scale of the first result."""
+    for node in module.graph.find_nodes(op="placeholder"):
+        for user in [user for user in node.users if is_quantize(user)]:
+            node.meta["integers"] = user.args[5]
+            user.replace_all_uses_with(node)
+            module.graph.erase_node(user)
+    output = module.graph.output_node()
+    results = list(cast(Sequence[Node], output.args[0]))
+    for node in results:
+        if not is_dequantize(node):
+            raise UsageError("the quantization scheme leaves scores or cache in float: give a scheme of integers")
+    output.args = (tuple(node.args[0] for node in results),)
+    scale: Any = results[0].args[1]
+    module.graph.eliminate_dead_code()
+    module.recompile()
+    return float(scale)

@@ -1,0 +1,166 @@
+"""Runs a compiled language model on this machine, with ExecuTorch's own runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ..exir.pte import read
+from ..exir.pte_runtime import load_method, load_program
+from ..exir.pte_steps import method
+from ..support.errors import UsageError
+from .cache import AXES, write_rows
+from .methods import DECODE, EOS, PREFILL, SCALE
+from .tokenizer import decoded, encoded
+
+#: Chooses a token by the scores of all, float32 [vocabulary].
+Choose = Callable[[Any], int]
+
+_NAME = "the language model"
+_INCOMPLETE = "\N{REPLACEMENT CHARACTER}"
+
+
+class TextGenerator:
+    """A language model and its cache of keys and values, which is the host's: integers, written row by row.
+
+    Args:
+        pte: of ``compile_llm``.
+        tokenizer: of ``transformers`` or of ``tokenizers``; token ids need none.
+
+    Attributes:
+        context: the longest text, in tokens.
+        cache: keys and values of each layer by turns, as ``cache.AXES`` says.
+        position: tokens that have been read.
+
+    Raises:
+        UsageError: the program is none of ``compile_llm``, or this machine has no runtime for it.
+    """
+
+    def __init__(self, pte: bytes, tokenizer: Any = None) -> None:
+        import torch
+
+        self.tokenizer = tokenizer
+        program = load_program(read(pte), _NAME)
+        missing = sorted({DECODE, SCALE, EOS} - set(program.method_names))
+        if missing:
+            raise UsageError(f"the program has no method {', '.join(missing)}: make it with compile_llm")
+        self._decode, scale, ends = (load_method(program, name, _NAME) for name in (DECODE, SCALE, EOS))
+        self._prefill = load_method(program, PREFILL, _NAME) if PREFILL in program.method_names else None
+        self._scale = float(scale.execute([])[0])
+        self._ends = frozenset(map(int, ends.execute([])))
+        decode = method(pte, DECODE)
+        reading = decode if self._prefill is None else method(pte, PREFILL)
+        self._chunk = reading.tensor(reading.inputs[0]).shape[1]
+        kept = [decode.tensor(number) for number in decode.inputs[2:]]
+        self.cache = [torch.zeros(part.shape, dtype=getattr(torch, part.dtype)) for part in kept]
+        self.context: int = kept[0].shape[AXES[0]]
+        self.position = 0
+
+    @property
+    def cache_bytes(self) -> int:
+        """Of the whole cache: what a target without memory of its own for it is given in each call."""
+        return sum(part.nbytes for part in self.cache)
+
+    @property
+    def row_bytes(self) -> int:
+        """What a token adds to the cache."""
+        return self.cache_bytes // self.context
+
+    def reset(self) -> None:
+        """Forgets the text."""
+        self.position = 0
+        for part in self.cache:
+            part.zero_()
+
+    def read(self, tokens: Sequence[int]) -> Any:
+        """Adds tokens to the text; the scores of what follows, float32 [vocabulary], but for what all have in common.
+
+        Raises:
+            UsageError: there are none, or more than the context has left.
+        """
+        left = self.context - self.position
+        if not 0 < len(tokens) <= left:
+            raise UsageError(f"{len(tokens)} tokens are to be read, and the program takes 1 to {left} more")
+        *before, last = tokens
+        for start in range(0, len(before), self._chunk):
+            part = before[start : start + self._chunk]
+            padded = [*part, *[0] * (self._chunk - len(part))]  # what stands for no token writes no row
+            self._write(self._rows(padded), len(part))
+        scores, *rows = self._call(self._decode, [last])
+        self._write(rows, 1)
+        return scores.reshape(-1).float() * self._scale
+
+    def tokens(self, prompt: Sequence[int], count: int, choose: Choose | None = None) -> Iterator[int]:
+        """What follows a text, token by token, until one that ends it; begins anew.
+
+        Args:
+            choose: by default the token with the greatest score.
+
+        Raises:
+            UsageError: the prompt is empty, or the context is too short for both.
+        """
+        if len(prompt) + count - 1 > self.context:
+            raise UsageError(
+                f"the prompt has {len(prompt)} tokens; {count} more exceed the context of {self.context} tokens"
+            )
+        self.reset()
+        given = list(prompt)
+        for _ in range(count):
+            scores = self.read(given)
+            token = int(scores.argmax()) if choose is None else choose(scores)
+            if token in self._ends:
+                return
+            yield token
+            given = [token]
+
+    def stream(self, prompt: str, count: int, choose: Choose | None = None) -> Iterator[str]:
+        """``tokens`` as text, in pieces of whole characters.
+
+        Raises:
+            UsageError: there is no tokenizer, the prompt is empty, or the context is too short.
+        """
+        made: list[int] = []
+        done = ""
+        for token in self.tokens(encoded(self.tokenizer, prompt), count, choose):
+            made.append(token)
+            text = decoded(self.tokenizer, made)
+            if not text.endswith(_INCOMPLETE):
+                yield text[len(done) :]
+                done = text
+
+    def perplexity(self, tokens: Sequence[int]) -> float:
+        """How well the model foretells a text: e to the mean loss, in nats for each token but the first of a piece.
+
+        A text beyond the context is read in pieces of its length, each from the beginning; a rest is left out.
+
+        Raises:
+            UsageError: the text has fewer than two tokens.
+        """
+        import torch
+
+        length = min(len(tokens), self.context)
+        if length < 2:
+            raise UsageError("perplexity needs a text of two tokens at least")
+        losses = []
+        for start in range(0, len(tokens) - length + 1, length):
+            self.reset()
+            piece = tokens[start : start + length]
+            scores = torch.stack([self.read([token]) for token in piece[:-1]])
+            losses.append(torch.nn.functional.cross_entropy(scores, torch.tensor(piece[1:])))
+        return float(torch.stack(losses).mean().exp())
+
+    def _rows(self, tokens: Sequence[int]) -> list[Any]:
+        """The rows of as many tokens as are read at once."""
+        return self._call(self._decode, tokens)[1:] if self._prefill is None else self._call(self._prefill, tokens)
+
+    def _call(self, run: Any, tokens: Sequence[int]) -> list[Any]:
+        import torch
+
+        ids = torch.tensor([tokens], dtype=torch.int32)
+        made: list[Any] = run.execute([ids, torch.tensor([self.position], dtype=torch.int32), *self.cache])
+        return made
+
+    def _write(self, rows: Sequence[Any], count: int) -> None:
+        """Writes the first rows of those that a call gave, and goes on behind them."""
+        write_rows(self.cache, rows, self.position, count)
+        self.position += count

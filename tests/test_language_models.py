@@ -1,0 +1,163 @@
+"""A small language model on this machine's runtime: its scores, its cache, its text, and the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from arm_tosa_core.cli.main import app
+from arm_tosa_core.exir.backend import watched
+from arm_tosa_core.llm import LanguageProgram, TextGenerator, compile_llm
+from arm_tosa_core.plugin import entry_points as plugins
+from arm_tosa_core.support.errors import UsageError
+from arm_tosa_core.tosa import reference_model
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.serializer import serialize
+from models.realistic import unit_gain
+
+pytest.importorskip("arm_runtime", reason="nox builds arm-runtime-cpp")
+pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations
+
+TARGET, CONTEXT, PREFILL = "ethos-u85-256", 24, 6
+TEXT = "Every letter that is read here is a token; a longer text is cut. " * 2
+PROMPT = "Every letter"
+END = 10
+
+
+def tokenizer() -> Any:
+    """One token for each byte."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    made = Tokenizer(models.BPE({letter: i for i, letter in enumerate(letters)}, []))
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    made.decoder = decoders.ByteLevel()
+    return made
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    import transformers
+
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    config = transformers.LlamaConfig(vocab_size=256, num_key_value_heads=2, eos_token_id=END, **sizes)
+    torch.manual_seed(0)
+    return unit_gain(transformers.LlamaForCausalLM(config)).eval()
+
+
+@pytest.fixture(scope="module")
+def made(model: Any) -> tuple[LanguageProgram, list[tuple[Graph, bytes]]]:
+    """The program, and the graph and payload of each method."""
+    delegates: list[tuple[Graph, bytes]] = []
+    with watched(lambda *delegate: delegates.append(delegate)):
+        program = compile_llm(
+            model,
+            target=TARGET,
+            context=CONTEXT,
+            prefill=PREFILL,
+            calibration=[TEXT],
+            tokenizer=tokenizer(),
+            scheme="a16w8",
+        )
+    return program, delegates
+
+
+@pytest.fixture(scope="module")
+def program(made: tuple[LanguageProgram, list[tuple[Graph, bytes]]]) -> LanguageProgram:
+    return made[0]
+
+
+def test_scores_are_those_of_the_model(program: LanguageProgram, model: Any) -> None:
+    ids = tokenizer().encode(TEXT).ids[:CONTEXT]
+    with torch.no_grad():
+        wanted = model(input_ids=torch.tensor([ids])).logits[0]
+    one_by_one, at_once = program.generator(), program.generator()
+    scores = torch.stack([one_by_one.read([token]) for token in ids])
+    assert (scores - wanted).norm() < 0.03 * wanted.norm()
+    last = at_once.read(ids)
+    assert (last - wanted[-1]).norm() < 0.03 * wanted[-1].norm()
+    # The rows are those of the same texts, though sums of what is old and what is new are rounded apart.
+    for part, other in zip(one_by_one.cache, at_once.cache, strict=True):
+        assert part.dtype == torch.int16
+        assert (part.float() - other).norm() < 0.01 * part.float().norm()
+    assert one_by_one.position == at_once.position == CONTEXT
+    with pytest.raises(UsageError, match="1 tokens are to be read, and the program takes 1 to 0 more"):
+        at_once.read([1])
+    assert program.generator().perplexity(ids) == pytest.approx(
+        float(torch.nn.functional.cross_entropy(wanted[:-1], torch.tensor(ids[1:])).exp()), rel=0.05
+    )
+
+
+def test_a_prompt_may_be_read_token_by_token(model: Any, program: LanguageProgram) -> None:
+    text = tokenizer().encode(TEXT).ids
+    alone = compile_llm(model, target=TARGET, context=CONTEXT, prefill=1, calibration=[text], scheme="a16w8")
+    ids = tokenizer().encode(PROMPT).ids
+    scores, wanted = alone.generator().read(ids), program.generator().read(ids)
+    assert (scores - wanted).norm() < 0.05 * wanted.norm()
+    assert len(alone.buffer) < 0.7 * len(program.buffer)
+
+
+def test_the_npu_computes_what_the_reference_model_computes(
+    made: tuple[LanguageProgram, list[tuple[Graph, bytes]]],
+) -> None:
+    program, delegates = made
+    generator = program.generator()
+    generator.read(tokenizer().encode(PROMPT).ids)
+    cache = {tuple(part.shape): part for part in generator.cache}
+    target = plugins.target(TARGET)
+    assert target.run is not None and len(delegates) == 2
+    for graph, payload in delegates:
+        inputs = [_input(tensor, cache, generator.position) for tensor in graph.inputs]
+        wanted = reference_model.run(serialize(graph, target.tosa_spec), inputs)
+        found = target.run(payload, inputs)
+        for ours, theirs in zip(found, wanted, strict=True):
+            assert (ours.reshape(theirs.shape) == theirs).all()
+        assert any(theirs.any() for theirs in wanted)
+
+
+def _input(tensor: Any, cache: dict[tuple[int, ...], torch.Tensor], position: int) -> Any:
+    """The cache as it is, tokens, or a position."""
+    if tensor.shape in cache:
+        return cache[tensor.shape].numpy()
+    return torch.full(tensor.shape, position, dtype=torch.int32).numpy()
+
+
+def test_text_is_what_the_model_prefers(program: LanguageProgram, model: Any) -> None:
+    ids = tokenizer().encode(PROMPT).ids
+    wanted = model.generate(torch.tensor([ids]), max_new_tokens=CONTEXT - len(ids), do_sample=False)[0, len(ids) :]
+    ended = [token for token in wanted.tolist() if token != END]
+    generator = program.generator()
+    assert list(generator.tokens(ids, CONTEXT - len(ids))) == ended
+    assert list(generator.tokens(ids, CONTEXT - len(ids))) == ended  # it begins anew
+    text = program.generate(PROMPT, 3)
+    assert tokenizer().decode(ended[:3]).startswith(text)
+    assert list(generator.tokens(ids, 3, lambda scores: END)) == []
+    assert generator.cache_bytes == 2 * 2 * 2 * CONTEXT * 8 * 2 and generator.row_bytes == 2 * 2 * 2 * 8 * 2
+    with pytest.raises(UsageError, match="the prompt has 12 tokens; 14 more exceed the context of 24 tokens"):
+        list(generator.tokens(ids, 14))
+    with pytest.raises(UsageError, match="there is no tokenizer"):
+        list(TextGenerator(program.buffer).stream(PROMPT, 1))
+
+
+def test_the_command_generates_text(program: LanguageProgram, tmp_path: Path) -> None:
+    pte, words = tmp_path / "lm.pte", tmp_path / "tokenizer.json"
+    program.save(pte)
+    tokenizer().save(str(words))
+    call = ["generate", str(pte), "--tokenizer", str(words), "--prompt", PROMPT, "-n", "4"]
+    data = json.loads(CliRunner().invoke(app, [*call, "--json"]).stdout)
+    assert data["text"] == program.generate(PROMPT, 4) and data["tokens"] <= 4
+    assert data["estimated_cycles_per_token"] > 1000 and data["row_bytes"] * CONTEXT == data["cache_bytes"]
+    shown = CliRunner().invoke(app, call).stdout
+    assert shown.startswith(f"{PROMPT}{data['text']}\n") and "cycles per token, estimated" in shown
+    some = [
+        json.loads(CliRunner().invoke(app, [*call, "--temperature", "3", "--seed", seed, "--json"]).stdout)["text"]
+        for seed in ("1", "1", "2")
+    ]
+    assert some[0] == some[1] != some[2]
+    wrong = CliRunner().invoke(app, [*call[:3], str(pte), *call[4:]])
+    assert wrong.exit_code == 1 and "is no tokenizer.json" in wrong.stderr
