@@ -139,9 +139,14 @@ def compile_(
 
 
 def lowered_program(
-    program: ExportedProgram, spec: ArmCompileSpec, *, cache: bool = True, memory_format: str = "contiguous"
+    program: ExportedProgram,
+    spec: ArmCompileSpec,
+    *,
+    cache: bool = True,
+    memory_format: str = "contiguous",
+    remainder: ArmCompileSpec | None = None,
 ) -> LoweredProgram:
-    """The program, of which at least one operator is delegated.
+    """The program, of which at least one operator is delegated; arguments are those of ``lower``.
 
     Raises:
         UsageError: an unknown memory format, or nothing can be delegated.
@@ -153,7 +158,7 @@ def lowered_program(
         raise UsageError(f"--memory-format is one of {', '.join(MEMORY_FORMATS)}, not {memory_format!r}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NothingDelegatedWarning)  # it is an error here
-        lowered = lower(program, spec, cache=cache, memory_format=MEMORY_FORMATS[memory_format])
+        lowered = lower(program, spec, cache=cache, memory_format=MEMORY_FORMATS[memory_format], remainder=remainder)
     if not lowered.report.delegated:
         raise UsageError(f"{lowered.report.nothing_delegated()}. Nothing was written. {hint(program, spec)}".rstrip())
     return lowered

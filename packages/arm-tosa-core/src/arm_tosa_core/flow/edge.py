@@ -23,6 +23,7 @@ def lower_to_edge(
     exported_program: ExportedProgram,
     compile_spec: ArmCompileSpec,
     additional_checks: Sequence[OperatorSupportBase] = (),
+    remainder: ArmCompileSpec | None = None,
 ) -> tuple[EdgeProgramManager, Report]:
     """``lower`` without its last step, for passes of ExecuTorch that come before ``to_executorch``."""
     register_quantized_kernels()
@@ -30,7 +31,17 @@ def lower_to_edge(
     if target.warm_up is not None:
         target.warm_up()
     compilation = Compilation(exported_program, target, node_checks(additional_checks), alone=True).run()
-    report, program = compilation.checked_report(), compilation.program
+    report = compilation.checked_report()
+    outer = _with_delegates(compilation, compile_spec, report)
+    if remainder is not None:
+        rest = Compilation(outer, remainder.target(), alone=True).run()
+        outer = _with_delegates(rest, remainder, rest.report)
+    return to_edge(outer, compile_config=edge_config()), report
+
+
+def _with_delegates(compilation: Compilation, compile_spec: ArmCompileSpec, report: Report) -> ExportedProgram:
+    """The program that calls a delegate for each region; ``report`` is told what its compiler says."""
+    program, target = compilation.program, compilation.target
     clear_artifacts(compile_spec.get_intermediate_path(), target)
     calls = []
     for region in compilation.regions():
@@ -38,5 +49,4 @@ def lower_to_edge(
         report.compiled.append(said)
         module = lowered_module(region, payload, compile_spec, program)
         calls.append(Call(module, region.inputs, region.outputs))
-    outer = with_delegates(program, compilation.analysis, calls)
-    return to_edge(outer, compile_config=edge_config()), report
+    return with_delegates(program, compilation.analysis, calls)

@@ -72,6 +72,7 @@ def lower(
     config: ExecutorchBackendConfig | None = None,
     cache: bool = False,
     memory_format: torch.memory_format | None = None,
+    remainder: ArmCompileSpec | None = None,
 ) -> LoweredProgram:
     """Lowers a program to a ``.pte``: what ``to_edge_transform_and_lower`` with a partitioner and ``to_executorch`` do.
 
@@ -85,6 +86,8 @@ def lower(
             ``additional_checks``, ``config`` or artifacts to leave, nor where nothing is delegated.
         memory_format: how inputs lie in memory: ``torch.contiguous_format``, which is row-major (the default),
             ``torch.channels_last``, as cameras give pictures, or ``torch.preserve_format``, as the example inputs lie.
+        remainder: what the target does not take is compiled for this one, as delegates of its own, which the report
+            does not tell of; the cache is not used.
 
     Raises:
         UsageError: an unknown target, a program that is not on the CPU, or an operator that stays on the CPU without an
@@ -100,7 +103,7 @@ def lower(
     started = time.perf_counter()
     spec = compile_spec_of(target)
     exported_program = with_memory_format(exported_program, memory_format or MEMORY_FORMATS["contiguous"])
-    plain = not additional_checks and config is None and spec.get_intermediate_path() is None
+    plain = not additional_checks and config is None and remainder is None and spec.get_intermediate_path() is None
     key = fingerprint(exported_program, spec) if cache and plain else None
     if key is not None and (entry := load(key)) is not None:
         return LoweredProgram(*entry, cached=True, seconds=time.perf_counter() - started)
@@ -109,7 +112,7 @@ def lower(
         from .out_variants import without_out_variant
 
     with _without_collection(), _without_deprecations():
-        edge, report = lower_to_edge(exported_program, spec, additional_checks=additional_checks)
+        edge, report = lower_to_edge(exported_program, spec, additional_checks, remainder)
         try:
             made = Entry(bytes(edge.to_executorch(config).buffer), report)
         except RuntimeError as error:
