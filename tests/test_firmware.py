@@ -14,11 +14,17 @@ import torch
 from typer.testing import CliRunner
 
 from arm_ethosu import EthosUCompileSpec
+from arm_ethosu.firmware import FIRMWARE
+from arm_ethosu.firmware.kernels import ALIASES, KERNELS
 from arm_tosa_core import lower
 from arm_tosa_core.cli.main import app
+from arm_tosa_core.exir.pte import delegates
+from arm_tosa_core.exir.pte_steps import method
 from arm_tosa_core.testing.harness import exported
+from arm_tosa_core.tosa import reference_model
+from arm_tosa_core.tosa.loader import load
 
-pytest.importorskip("arm_runtime")
+ethosu = pytest.importorskip("arm_runtime.ethosu")
 
 CASES = {
     "host": ("host", "ethos-u55-128", "int8"),
@@ -77,6 +83,109 @@ def test_firmware_gives_the_programs_bits(case: str, tmp_path: Path) -> None:
         one, other = (np.load(tmp_path / f"{name}_{index}.npy") for name in ("firmware", "pte"))
         assert one.dtype == other.dtype == np.float32 and np.array_equal(one, other)
         assert one.min() < one.max(), "of a constant, a comparison says nothing"
+
+
+class Words(torch.nn.Module):
+    """Attention over the words of a sentence: Ethos-U55 has neither a table of words nor products of 16 bits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = torch.nn.Embedding(50, 16)
+        self.query, self.key, self.value, self.last = (torch.nn.Linear(16, 16) for _ in range(4))
+
+    def forward(self, words: torch.Tensor) -> torch.Tensor:
+        x = self.table(words)
+        weights = torch.softmax(self.query(x) @ self.key(x).transpose(1, 2) / 4, -1)
+        return self.last(weights @ self.value(x))
+
+
+WORDS = torch.arange(8)[None] * 6
+
+
+def deployed_words(folder: Path, board: str) -> Path:
+    """The firmware of this network, from its program: a .pte keeps for ExecuTorch what is not on the NPU."""
+    torch.manual_seed(0)
+    program = exported(Words().eval(), (WORDS,), EthosUCompileSpec("ethos-u55-128"), "int16x8")
+    torch.export.save(program, folder / "words.pt2")
+    invoke("deploy", folder / "words.pt2", "--target", "ethos-u55-128", "--board", board, "-o", folder / "firmware")
+    return folder / "firmware"
+
+
+def wanted_of_words(folder: Path) -> np.ndarray[Any, Any]:
+    """What the delegates give: the NPU's on the functional model, the processor's on the TOSA reference model."""
+    spec = EthosUCompileSpec("ethos-u55-128")
+    program = torch.export.load(folder / "words.pt2")
+    pte = lower(program, spec, remainder=FIRMWARE.remainder()).buffer
+    steps, payloads = method(pte), delegates(pte)
+    assert {each.backend_id for each in payloads} == {"EthosUBackend", "TOSABackend"}
+    values: dict[int, Any] = {}
+    for call in steps.calls:
+        if call.operator == "dim_order_ops::_to_dim_order_copy.out":
+            values[call.arguments[-1]] = WORDS.numpy().astype(np.int32)
+        elif call.operator:
+            scale, zero_point = (steps.values[number] for number in call.arguments[1:3])
+            whole = values[call.arguments[0]].astype(np.int32) - zero_point
+            return whole.astype(np.float32) * np.float32(scale)
+        else:
+            known = [number for number in call.arguments if number in values]
+            made = call.arguments[len(known) :]
+            own = [values[number] for number in known]
+            payload = payloads[call.delegate].payload
+            if payloads[call.delegate].backend_id == "EthosUBackend":
+                results = ethosu.run(payload, own)
+            else:  # it wants the shapes of memory, which a transposed tensor does not have in PyTorch
+                shapes = [tensor.shape for tensor in load(payload).inputs]
+                own = [array.reshape(shape) for array, shape in zip(own, shapes, strict=True)]
+                results = reference_model.run(payload, own)
+            for number, result in zip(made, results, strict=True):
+                tensor = steps.tensor(number)
+                values[number] = np.asarray(result).view(tensor.dtype).reshape(tensor.shape)
+    raise AssertionError("the program ends with a conversion to real numbers")
+
+
+def test_what_is_not_on_the_npu_is_computed_in_c(tmp_path: Path) -> None:
+    if shutil.which("qemu-system-arm") is None or shutil.which("arm-none-eabi-gcc") is None:
+        pytest.skip("apt-get install gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib qemu-system-arm")
+    firmware = deployed_words(tmp_path, "mps3-an547")
+    np.save(tmp_path / "x.npy", WORDS.numpy())
+    invoke("run", firmware, "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy")
+    made, wanted = np.load(tmp_path / "y.npy"), wanted_of_words(tmp_path)
+    assert made.dtype == np.float32 and np.array_equal(made.ravel(), wanted.ravel())
+    assert np.unique(made).size > 50
+
+
+def test_wrong_data_is_an_error_and_no_crash(tmp_path: Path) -> None:
+    """On this machine, under the sanitizers: a word that the table lacks, and a damaged command stream."""
+    firmware = deployed_words(tmp_path, "host")
+    flags = "-fsanitize=address,undefined -fno-sanitize-recover=all -Werror"
+    configure = ["cmake", "--preset", "board", f"-DCMAKE_C_FLAGS={flags}", f"-DCMAKE_EXE_LINKER_FLAGS={flags}"]
+
+    def run(words: np.ndarray[Any, Any]) -> subprocess.CompletedProcess[str]:
+        for command in (configure, ["cmake", "--build", "build", "--parallel", "2"]):
+            subprocess.run(command, cwd=firmware, check=True, capture_output=True, timeout=600)
+        (tmp_path / "words_input0.bin").write_bytes(words.astype(np.int32).tobytes())
+        return subprocess.run([firmware / "build" / "firmware"], cwd=tmp_path, capture_output=True, text=True)
+
+    right = run(WORDS.numpy())
+    assert right.returncode == 0 and "words: done" in right.stdout, right.stderr
+    for word in (50, -1):
+        wrong = WORDS.numpy().copy()
+        wrong[0, 3] = word
+        done = run(wrong)
+        assert done.returncode == 1 and "words: words_run failed" in done.stdout, done.stderr
+    data = firmware / "models" / "words_data.c"
+    lines = data.read_text().splitlines()
+    (start,) = (number for number, line in enumerate(lines) if "words_commands0[" in line)
+    lines[start + 4] = "    " + ", ".join(["0xff"] * 16) + ","
+    data.write_text("\n".join(lines) + "\n")
+    done = run(WORDS.numpy())
+    assert done.returncode == 1 and "words: words_run failed" in done.stdout, done.stderr
+
+
+def test_the_page_lists_the_kernels() -> None:
+    page = Path(__file__).parent.parent / "docs" / "explanation" / "firmware.md"
+    rows = [line for line in page.read_text().splitlines() if line.startswith("|") and "`" in line]
+    assert sorted(" ".join(row.split("`")[1] for row in rows).split()) == sorted([*KERNELS, *ALIASES])
 
 
 def test_without_an_npu_everything_else_is_small(tmp_path: Path) -> None:

@@ -16,10 +16,12 @@ import torch
 
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.firmware import FIRMWARE
+from arm_ethosu.firmware.arena import Arena
 from arm_ethosu.firmware.board import find_board
 from arm_ethosu.firmware.c_text import float_text
 from arm_ethosu.firmware.library import arena_size, library
-from arm_ethosu.firmware.model import Model, identifier, model_of
+from arm_ethosu.firmware.model import Model, identifier
+from arm_ethosu.firmware.program import model_of
 from arm_ethosu.firmware.project import project
 from arm_tosa_core import lower
 from arm_tosa_core.support.errors import UsageError
@@ -86,7 +88,9 @@ def test_a_program_has_the_ports_of_its_model() -> None:
         ("output0", (1, 4, 6, 6), "int8"),
         ("output1", (1, 4), "int8"),
     ]
-    assert all(port.scale and port.offset + port.size <= found.scratch for port in found.inputs + found.outputs)
+    (job,) = found.jobs
+    assert all(port.scale and port.program_dtype == "float32" for port in found.inputs + found.outputs)
+    assert all(offset + value.size <= job.scratch for value, offset in job.inputs + job.outputs)
 
 
 class Pointers(ctypes.Structure):
@@ -132,8 +136,56 @@ def test_the_library_calls_nothing_but_memcpy(built: Any) -> None:
         ["nm", "--undefined-only", str(compiled)], capture_output=True, text=True, check=True
     ).stdout
     names = {line.split()[-1] for line in symbols.splitlines()}
-    own = {"npu_run", "net_commands", "net_weights"}
+    own = {"npu_run", "net_commands0", "net_weights0"}
     assert own <= names <= own | {"memcpy", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail"}
+
+
+class Words(torch.nn.Module):
+    """A table of words, which stays on the processor, before a layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table, self.last = torch.nn.Embedding(50, 16), torch.nn.Linear(16, 16)
+
+    def forward(self, words: torch.Tensor) -> torch.Tensor:
+        return self.last(torch.relu(self.table(words)))
+
+
+@cache
+def words() -> Model:
+    inputs, spec = (torch.arange(8)[None],), EthosUCompileSpec("ethos-u55-128")
+    program = exported(Words().eval(), inputs, spec, "int8")
+    return model_of("words", lower(program, spec, remainder=FIRMWARE.remainder()).buffer, "ethos-u55-128")
+
+
+def test_a_table_of_words_is_on_the_processor() -> None:
+    found = words()
+    assert [step.op.name for step in found.operators] == ["GATHER"] and len(found.jobs) == 1
+    assert [(port.dtype, port.program_dtype) for port in found.inputs] == [("int32", "int64")]
+    assert "#define WORDS_CONSTANTS_BYTES 800u" in library(found)["words.h"]
+
+
+def test_what_is_in_use_at_one_time_has_places_of_its_own() -> None:
+    found = words()
+    arena, (job,) = Arena(found), found.jobs
+    ((value, at),) = arena.values.items()
+    assert at % 16 == 0 and not (at < arena.scratch(job) + job.scratch and arena.scratch(job) < at + value.size)
+    assert arena.size >= job.scratch + value.size
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_compilers_have_nothing_to_say(compiler: str, tmp_path: Path) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no {compiler}: apt-get install {compiler}")
+    for path, body in project([words(), model()], find_board("host")).items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(body)
+    sources = [path for path in tmp_path.rglob("*.c") if path.name != "core_driver.c"]
+    include = [f"-I{tmp_path / folder}" for folder in ("npu", "processor", "models", "boards")]
+    for source in sources:
+        command = [compiler, *WARNINGS, "-fsyntax-only", *include, str(source)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
 
 
 def test_same_programs_same_bytes() -> None:
@@ -143,9 +195,10 @@ def test_same_programs_same_bytes() -> None:
 
 def test_the_fast_memory_of_dedicated_sram_is_in_the_arena() -> None:
     found = model("ethos-u65-256")
-    assert found.fast_scratch == 384 * 1024
-    assert f"job.fast_scratch_size = {found.fast_scratch}u;" in library(found)["net.c"]
-    assert arena_size(found) >= found.scratch + found.fast_scratch
+    (job,) = found.jobs
+    assert job.fast_scratch == 384 * 1024
+    assert f".fast_scratch_size = {job.fast_scratch}u," in library(found)["net.c"]
+    assert arena_size(found) >= job.scratch + job.fast_scratch
 
 
 def test_a_fast_memory_of_unknown_size_is_refused() -> None:
@@ -157,9 +210,10 @@ def test_a_fast_memory_of_unknown_size_is_refused() -> None:
 
 
 def test_a_model_without_weights_has_no_array_of_them(tmp_path: Path) -> None:
-    files = library(dataclasses.replace(model(), weights=b""))
+    steps = tuple(dataclasses.replace(job, weights=b"") for job in model().jobs)
+    files = library(dataclasses.replace(model(), steps=steps))
     assert "net_weights" not in files["net.c"] + files["net_data.c"]
-    assert "job.weights = NULL;" in files["net.c"]
+    assert ".weights = NULL," in files["net.c"]
 
 
 def test_deploying_again_keeps_what_the_user_wrote(tmp_path: Path) -> None:
@@ -190,7 +244,7 @@ def test_what_firmware_cannot_run_is_named() -> None:
     inputs = (torch.randn(1, 16),)
     spec = EthosUCompileSpec("ethos-u55-128")
     pte = lower(exported(Left(), inputs, spec, "int8"), spec).buffer
-    with pytest.raises(UsageError, match=r"left: .*leaves to the processor: aten::sort"):
+    with pytest.raises(UsageError, match=r"left: .*leaves to ExecuTorch: aten::sort"):
         model_of("left", pte, "ethos-u55-128")
 
 

@@ -2,79 +2,181 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 
-from .c_text import bytes_of_array, float_text
-from .model import ALIGNMENT, Model, Port
+from .arena import ARENA_ALIGNMENT, Arena
+from .c_text import bytes_of_array, float_text, numbers_of_array
+from .kernels import KERNELS
+from .kernels.function import Functions
+from .model import Job, Model, Operator, Port, Value
 from .templates import filled
-
-#: Bytes: a line of the data cache of Cortex-M55 and M85, so that no variable shares a line with an arena.
-ARENA_ALIGNMENT = 32
 
 
 def library(model: Model) -> dict[str, str]:
     """The files of a model, by name."""
-    words = {
-        "name": model.name,
-        "NAME": model.name.upper(),
-        "target": model.target,
-        "alignment": str(ARENA_ALIGNMENT),
-        "arena": str(arena_size(model)),
-        "commands": str(len(model.commands)),
-        "weights": str(len(model.weights)),
-        **_weights(model),
-    }
-    ports = [*model.inputs, *model.outputs]
-    return {
-        f"{model.name}.h": filled(
-            "model/model.h.in",
-            **words,
-            ports="\n".join(_macros(model, port) for port in ports),
-            inputs=_lines(model.inputs, lambda port: f"    const {_c_type(port)} *{port.name};"),
-            outputs=_lines(model.outputs, lambda port: f"    {_c_type(port)} *{port.name};"),
-        ),
-        f"{model.name}.c": filled(
-            "model/model.c.in",
-            **words,
-            **_memory(model),
-            offsets=_lines(ports, lambda port: f"#define {_offset(model, port)} {port.offset}u"),
-            missing=" || ".join(
-                [f"inputs->{port.name} == NULL" for port in model.inputs]
-                + [f"outputs->{port.name} == NULL" for port in model.outputs]
-            ),
-            copy_in=_lines(model.inputs, lambda port: _copy(model, port, to_arena=True)),
-            copy_out=_lines(model.outputs, lambda port: _copy(model, port, to_arena=False)),
-        ),
-        f"{model.name}_data.c": filled("model/data.c.in", **words, commands_bytes=bytes_of_array(model.commands)),
-    }
+    return _Library(model).files()
 
 
 def arena_size(model: Model) -> int:
-    """Bytes: the NPU's scratch memory, then its fast scratch memory."""
-    return _aligned(_aligned(model.scratch) + model.fast_scratch, ARENA_ALIGNMENT)
+    """Bytes of the arena."""
+    return Arena(model).size
 
 
-def _aligned(size: int, alignment: int = ALIGNMENT) -> int:
-    return -(-size // alignment) * alignment
+def data_sizes(model: Model) -> dict[str, int]:
+    """Bytes of what is constant, by kind."""
+    made = _Library(model)
+    made.body()
+    return made.sizes()
 
 
-def _weights(model: Model) -> dict[str, str]:
-    """A model without weights has no array of them: C has no arrays of no elements."""
-    if not model.weights:
-        return {"weights_declaration": "", "weights_definition": "", "weights_pointer": "NULL"}
-    array = f"const uint8_t {model.name}_weights[{model.name.upper()}_WEIGHTS_BYTES]"
-    return {
-        "weights_declaration": f"extern {array};\n",
-        "weights_definition": f"\nextern {array};\nMODEL_FLASH {array} = {{\n{bytes_of_array(model.weights)}\n}};",
-        "weights_pointer": f"{model.name}_weights",
-    }
+class _Library:
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.arena = Arena(model)
+        self.functions = Functions()
+        self.places: dict[Value, str] = {}  # C expressions
+        self.places |= {value: f"value{number}" for number, value in enumerate(self.arena.values)}
+        ports = [*zip(model.taken, model.inputs, strict=True), *zip(model.given, model.outputs, strict=True)]
+        for value, port in reversed(ports):  # a value that is given twice lies where it is given first
+            if value.data is None:
+                self.places[value] = f"{'inputs' if value in model.taken else 'outputs'}->{port.name}"
+        self.constants: dict[Value, str] = {}  # those that C code reads; their names
+
+    def files(self) -> dict[str, str]:
+        model = self.model
+        body = self.body()
+        words = {
+            "name": model.name,
+            "NAME": model.name.upper(),
+            "target": model.target,
+            "alignment": str(ARENA_ALIGNMENT),
+            "arena": str(self.arena.size),
+            **{kind: str(size) for kind, size in self.sizes().items()},
+        }
+        ports = [*model.inputs, *model.outputs]
+        return {
+            f"{model.name}.h": filled(
+                "model/model.h.in",
+                **words,
+                ports="\n".join(_macros(model, port) for port in ports),
+                inputs=_lines(f"    const {_c_type(port)} *{port.name};" for port in model.inputs),
+                outputs=_lines(f"    {_c_type(port)} *{port.name};" for port in model.outputs),
+            ),
+            f"{model.name}.c": filled(
+                "model/model.c.in",
+                **words,
+                math='#include "tosa_math.h"\n' if model.operators else "",
+                functions=self._jobs() + (f"\n{self.functions.text}" if model.operators else ""),
+                missing=" || ".join(
+                    [f"inputs->{port.name} == NULL" for port in model.inputs]
+                    + [f"outputs->{port.name} == NULL" for port in model.outputs]
+                ),
+                values=self._values(),
+                body=body,
+            ),
+            f"{model.name}_data.h": filled("model/data.h.in", **words, arrays=self._declarations()),
+            f"{model.name}_data.c": filled("model/data.c.in", **words, arrays=self._definitions()),
+        }
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of what is constant, by kind; known once the steps have been written."""
+        return {
+            "commands": sum(len(job.commands) for job in self.model.jobs),
+            "weights": sum(len(job.weights) for job in self.model.jobs),
+            "constants": sum(value.size for value in self.constants),
+        }
+
+    def body(self) -> str:
+        """The steps, in order."""
+        texts = []
+        for number, step in enumerate(self.model.steps, 1):
+            if isinstance(step, Job):
+                texts.append(self._job_step(number, step))
+            else:
+                texts.append(self._operator_step(number, step))
+        return "".join(texts) + self._copies()
+
+    def _job_step(self, number: int, job: Job) -> str:
+        index, at = self.model.jobs.index(job), self.arena.scratch(job)
+        lines = ["", f"/* Step {number}, on the NPU. */"]
+        lines += [
+            f"(void)memcpy(&model->arena[{at + offset}u], {self._place(value)}, {value.size}u);"
+            for value, offset in job.inputs
+        ]
+        lines += _checked(f"npu_job{index}(model->arena)")
+        lines += [
+            f"(void)memcpy({self._place(value)}, &model->arena[{at + offset}u], {value.size}u);"
+            for value, offset in job.outputs
+        ]
+        return _indented(lines)
+
+    def _operator_step(self, number: int, step: Operator) -> str:
+        kernel = KERNELS[step.op.name](step.op)
+        operands = {position: self._place(step.inputs[position]) for position in kernel.reads}
+        call = self.functions.call(step.op, kernel, operands, self._place(step.output))
+        lines = ["", f"/* Step {number}, on the processor. */"]
+        return _indented([*lines, *(_checked(call) if kernel.may_fail else [f"{call};"])])
+
+    def _place(self, value: Value) -> str:
+        if value.data is not None:
+            name = f"{self.model.name}_constant{len(self.constants)}"
+            return self.constants.setdefault(value, name)
+        return self.places[value]
+
+    def _copies(self) -> str:
+        """To outputs that are made elsewhere: given twice, or constant."""
+        lines = []
+        for value, port in zip(self.model.given, self.model.outputs, strict=True):
+            if (place := self._place(value)) != f"outputs->{port.name}":
+                lines.append(f"(void)memcpy(outputs->{port.name}, {place}, {value.size}u);")
+        return _indented(["", "/* Outputs that no step writes. */", *lines]) if lines else ""
+
+    def _values(self) -> str:
+        """Pointers to the values in the arena."""
+        lines = [
+            f"{value.dtype} *const {self.places[value]} = ({value.dtype} *)(void *)&model->arena[{at}u];"
+            for value, at in self.arena.values.items()
+        ]
+        return _indented(["", "/* What steps leave in the arena for later ones. */", *lines]) if lines else ""
+
+    def _jobs(self) -> str:
+        return "\n".join(
+            filled(
+                "model/job.c.in",
+                index=str(index),
+                name=self.model.name,
+                weights=f"{self.model.name}_weights{index}" if job.weights else "NULL",
+                weights_size=f"sizeof({self.model.name}_weights{index})" if job.weights else "0u",
+                scratch=f"&arena[{self.arena.scratch(job)}u]",
+                scratch_size=f"{job.scratch}u",
+                fast=f"&arena[{self.arena.fast_scratch(job)}u]" if job.fast_scratch else "NULL",
+                fast_size=f"{job.fast_scratch}u",
+            )
+            for index, job in enumerate(self.model.jobs)
+        )
+
+    def _arrays(self) -> list[tuple[str, str]]:
+        """Declaration and numbers of each constant array; C has no arrays of no elements."""
+        name, out = self.model.name, []
+        for index, job in enumerate(self.model.jobs):
+            for kind, data in (("commands", job.commands), ("weights", job.weights)):
+                if data:
+                    out.append((f"const uint8_t {name}_{kind}{index}[{len(data)}]", bytes_of_array(data)))
+        for value, own in self.constants.items():
+            assert value.data is not None
+            numbers = value.data.reshape(-1)
+            out.append((f"const {value.dtype} {own}[{numbers.size}]", numbers_of_array(numbers)))
+        return out
+
+    def _declarations(self) -> str:
+        return _lines(f"extern {declared};" for declared, _ in self._arrays())
+
+    def _definitions(self) -> str:
+        return "\n\n".join(f"MODEL_FLASH {declared} = {{\n{numbers}\n}};" for declared, numbers in self._arrays())
 
 
-def _memory(model: Model) -> dict[str, str]:
-    fast = {"fast_pointer": "NULL", "fast_size": "0u"}
-    if model.fast_scratch:
-        fast = {"fast_pointer": f"model->arena + {_aligned(model.scratch)}u", "fast_size": f"{model.fast_scratch}u"}
-    return {"scratch": f"{model.scratch}u", **fast}
+def _checked(call: str) -> list[str]:
+    return [f"status = {call};", "if (status != MODEL_OK) {", "    return status;", "}"]
 
 
 def _macros(model: Model, port: Port) -> str:
@@ -87,20 +189,13 @@ def _macros(model: Model, port: Port) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _copy(model: Model, port: Port, *, to_arena: bool) -> str:
-    place, size = f"model->arena + {_offset(model, port)}", f"{model.name.upper()}_{port.name.upper()}_BYTES"
-    if to_arena:
-        return f"    (void)memcpy({place}, inputs->{port.name}, {size});"
-    return f"    (void)memcpy(outputs->{port.name}, {place}, {size});"
-
-
-def _offset(model: Model, port: Port) -> str:
-    return f"{model.name.upper()}_{port.name.upper()}_OFFSET"
-
-
 def _c_type(port: Port) -> str:
     return "uint8_t" if port.dtype == "bool" else f"{port.dtype}_t"
 
 
-def _lines(ports: Sequence[Port], line: Callable[[Port], str]) -> str:
-    return "\n".join(map(line, ports))
+def _lines(lines: Iterable[str]) -> str:
+    return "\n".join(lines)
+
+
+def _indented(lines: Sequence[str]) -> str:
+    return "".join(f"    {line}".rstrip() + "\n" for line in lines)

@@ -20,13 +20,15 @@ from .manifest import DeployedModel, Manifest, read_manifest
 from .model import Model
 from .templates import filled, names, text
 
-_NPU, _APP = "npu", "app/"
+_NPU, _PROCESSOR, _APP = "npu", "processor", "app/"
 
 
 def project(models: Sequence[Model], board: Board) -> dict[str, bytes]:
     """All files of a firmware, by path; same models and board, same bytes."""
     out = {f"models/{name}": body for model in models for name, body in library(model).items()}
     out |= {f"{_NPU}/{name}": text(f"{_NPU}/{name}") for name in names(_NPU)}
+    if any(model.operators for model in models):
+        out |= {f"{_PROCESSOR}/{name}": text(f"{_PROCESSOR}/{name}") for name in names(_PROCESSOR)}
     out["app/main.c"] = main_source(models)
     out["boards/board.h"] = text("boards/board.h")
     sources = [f"  models/{model.name}{suffix}.c" for model in models for suffix in ("", "_data")]

@@ -86,13 +86,20 @@ def _inputs(folder: Path, model: DeployedModel, arrays: Sequence[Array]) -> list
             raise UsageError(
                 f"{folder} takes {port.name} of shape {list(port.shape)}; the array given has {list(array.shape)}"
             )
-        if port.scale is not None and array.dtype == np.float32:
-            array = _quantized(port, array)
-        elif array.dtype != port.dtype:
-            wanted = f"float32 or {port.dtype}" if port.scale is not None else port.dtype
+        if array.dtype not in (port.dtype, port.program_dtype):
+            wanted = " or ".join(dict.fromkeys((port.program_dtype, port.dtype)))
             raise UsageError(f"{folder} takes {port.name} of {wanted}; the array given is of {array.dtype}")
+        if array.dtype != port.dtype:
+            array = _narrowed(folder, port, array) if port.scale is None else _quantized(port, array)
         out.append(np.ascontiguousarray(array))
     return out
+
+
+def _narrowed(folder: Path, port: Port, array: Array) -> Array:
+    narrow = array.astype(port.dtype)
+    if not np.array_equal(narrow, array):
+        raise UsageError(f"{folder} takes {port.name} of {port.dtype}, and a number of the array given does not fit")
+    return narrow
 
 
 def _quantized(port: Port, array: Array) -> Array:
@@ -106,5 +113,5 @@ def _quantized(port: Port, array: Array) -> Array:
 def _output(port: Port, data: bytes) -> Array:
     array = np.frombuffer(data, port.dtype).reshape(port.shape)
     if port.scale is None:
-        return array
+        return array.astype(port.program_dtype)
     return (array.astype(np.int32) - port.zero_point).astype(np.float32) * np.float32(port.scale)

@@ -153,8 +153,9 @@ def lowered_program(
     cache: bool = True,
     memory_format: str = "contiguous",
     progress: Callable[[str, float], None] = lambda _stage, _done: None,
+    remainder: ArmCompileSpec | None = None,
 ) -> LoweredProgram:
-    """The program, of which at least one operator is delegated.
+    """The program, of which at least one operator is delegated; arguments are those of ``lower``.
 
     Raises:
         UsageError: an unknown memory format, or nothing can be delegated.
@@ -166,7 +167,14 @@ def lowered_program(
         raise UsageError(f"--memory-format is one of {', '.join(MEMORY_FORMATS)}, not {memory_format!r}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NothingDelegatedWarning)  # it is an error here
-        lowered = lower(program, spec, cache=cache, memory_format=MEMORY_FORMATS[memory_format], progress=progress)
+        lowered = lower(
+            program,
+            spec,
+            cache=cache,
+            memory_format=MEMORY_FORMATS[memory_format],
+            progress=progress,
+            remainder=remainder,
+        )
     if not lowered.report.delegated:
         raise UsageError(f"{lowered.report.nothing_delegated()}. Nothing was written. {hint(program, spec)}".rstrip())
     return lowered

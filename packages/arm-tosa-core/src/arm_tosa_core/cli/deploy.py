@@ -63,7 +63,7 @@ def deploy(
         if each not in compiled:
             spec = compile_spec_for(device, parse_options(option, sram_budget=sram))
             program = prepare(load_program(model), spec, quantize, calibration).program
-            compiled[each] = lowered_program(program, spec).buffer
+            compiled[each] = lowered_program(program, spec, remainder=maker.remainder()).buffer
         programs[each] = compiled[each]
     return _result(output, board, maker.deploy(programs, device.name, board, output))
 

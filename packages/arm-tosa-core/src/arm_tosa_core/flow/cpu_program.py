@@ -37,7 +37,8 @@ def with_delegates(program: ExportedProgram, analysis: Analysis, calls: Sequence
     signature = program.graph_signature
     mutated = set(signature.buffers_to_mutate.values())
     consumed = {s.arg.name for s in signature.input_specs if s.kind in CONSTANT_INPUTS and s.target not in mutated}
-    walk = _Walk(calls)
+    earlier = sum(node.target is executorch_call_delegate for node in program.graph.nodes)
+    walk = _Walk(calls, earlier)
     for node in program.graph.nodes:
         constant = node.op == "get_attr" or node.name in consumed
         if node not in analysis.accepted and not (constant and all(u in analysis.accepted for u in node.users)):
@@ -65,11 +66,16 @@ def _output_specs(signature: ExportGraphSignature, results: Sequence[Any]) -> li
 
 
 class _Walk:
-    """Copies nodes to a new graph, each after what it needs; a region becomes one call, made when first needed."""
+    """Copies nodes to a new graph, each after what it needs; a region becomes one call, made when first needed.
 
-    def __init__(self, calls: Sequence[Call]) -> None:
+    Args:
+        earlier: delegates that the program calls already.
+    """
+
+    def __init__(self, calls: Sequence[Call], earlier: int) -> None:
         self.graph = Graph()
         self.calls = calls
+        self._names = [f"arm_delegate_{earlier + i}" for i in range(len(calls))]
         self._makers = {node: i for i, call in enumerate(calls) for node in call.outputs}
         self._new: dict[Node, Node] = {}
         self._attributes: set[str] = set()
@@ -107,9 +113,9 @@ class _Walk:
 
     def _call(self, number: int) -> None:
         made = self.calls[number]
-        module = self.graph.get_attr(_name(number))
+        module = self.graph.get_attr(self._names[number])
         call = self.graph.call_function(executorch_call_delegate, (module, *(self._new[n] for n in made.inputs)))
-        call.name = f"{_name(number)}_call"
+        call.name = f"{self._names[number]}_call"
         call.meta["val"] = tuple(node.meta["val"] for node in made.outputs)
         for position, node in enumerate(made.outputs):
             result = self._new[node] = self.graph.call_function(operator.getitem, (call, position))
@@ -118,9 +124,5 @@ class _Walk:
 
     def attributes(self, module: GraphModule) -> dict[str, Any]:
         """What the new graph's nodes refer to; that of old ones is taken from the old module."""
-        own = {_name(i): call.module for i, call in enumerate(self.calls)}
+        own = {name: call.module for name, call in zip(self._names, self.calls, strict=True)}
         return own | {name: operator.attrgetter(name)(module) for name in self._attributes}
-
-
-def _name(number: int) -> str:
-    return f"arm_delegate_{number}"

@@ -16,6 +16,7 @@ from ..exir.compilation import Compilation
 from ..exir.compile_spec import ArmCompileSpec
 from ..exir.operator_checks import node_checks
 from ..exir.report import Report
+from ..plugin.target import Target
 from .cpu_program import Call, with_delegates
 from .delegate_module import lowered_module
 from .progress import Progress, silent
@@ -26,9 +27,12 @@ def lower_to_edge(
     compile_spec: ArmCompileSpec,
     additional_checks: Sequence[OperatorSupportBase] = (),
     progress: Progress = silent,
+    remainder: ArmCompileSpec | None = None,
 ) -> tuple[EdgeProgramManager, Report]:
     """``lower`` without its last step, for passes of ExecuTorch that come before ``to_executorch``."""
-    edge, reports = methods_to_edge({"forward": exported_program}, compile_spec, additional_checks, progress=progress)
+    edge, reports = methods_to_edge(
+        {"forward": exported_program}, compile_spec, additional_checks, progress=progress, remainder=remainder
+    )
     return edge, reports["forward"]
 
 
@@ -38,42 +42,51 @@ def methods_to_edge(
     additional_checks: Sequence[OperatorSupportBase] = (),
     constants: Mapping[str, Any] | None = None,
     progress: Progress = silent,
+    remainder: ArmCompileSpec | None = None,
 ) -> tuple[EdgeProgramManager, dict[str, Report]]:
     """As ``lower_to_edge`` for the methods of one program, by their names.
 
     Args:
         constants: methods that return a number, a list of numbers or a tensor, by their names.
+        remainder: as of ``lower``.
     """
     register_quantized_kernels()
     target = compile_spec.target()
     if target.warm_up is not None:
         target.warm_up()
-    clear_artifacts(compile_spec.get_intermediate_path(), target)
+    for spec in (compile_spec, *([] if remainder is None else [remainder])):
+        clear_artifacts(spec.get_intermediate_path(), spec.target())
     outer: dict[str, ExportedProgram] = {}
     reports: dict[str, Report] = {}
     for name, program in programs.items():
-        outer[name], reports[name] = _lowered(program, compile_spec, additional_checks, progress)
+        compilation = _run(program, target, additional_checks, progress)
+        reports[name] = compilation.checked_report()
+        outer[name] = _with_delegates(compilation, compile_spec, reports[name], progress)
+        if remainder is not None:
+            rest = Compilation(outer[name], remainder.target(), alone=True).run()
+            outer[name] = _with_delegates(rest, remainder, rest.report, silent)
     return to_edge(outer, constant_methods=dict(constants or {}), compile_config=edge_config()), reports
 
 
-def _lowered(
-    program: ExportedProgram,
-    compile_spec: ArmCompileSpec,
-    additional_checks: Sequence[OperatorSupportBase],
-    progress: Progress,
-) -> tuple[ExportedProgram, Report]:
-    """What is left for ExecuTorch of one method, and its report."""
+def _run(
+    program: ExportedProgram, target: Target, additional_checks: Sequence[OperatorSupportBase], progress: Progress
+) -> Compilation:
     progress("lower", 0)
-    target = compile_spec.target()
     compilation = Compilation(program, target, node_checks(additional_checks), alone=True).run()
-    report = compilation.checked_report()
     progress("lower", 1)
+    return compilation
+
+
+def _with_delegates(
+    compilation: Compilation, compile_spec: ArmCompileSpec, report: Report, progress: Progress
+) -> ExportedProgram:
+    """The program that calls a delegate for each region; ``report`` is told what its compiler says."""
     calls = []
     for number, region in enumerate(compilation.regions()):
         progress("compile", number / report.delegates)
-        payload, said = compiled(region, target, compile_spec)
+        payload, said = compiled(region, compilation.target, compile_spec)
         report.compiled.append(said)
         module = lowered_module(region, payload, compile_spec, compilation.program)
         calls.append(Call(module, region.inputs, region.outputs))
     progress("compile", 1)
-    return with_delegates(compilation.program, compilation.analysis, calls), report
+    return with_delegates(compilation.program, compilation.analysis, calls)

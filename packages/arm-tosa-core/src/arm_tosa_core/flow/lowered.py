@@ -74,6 +74,7 @@ def lower(
     cache: bool = False,
     memory_format: torch.memory_format | None = None,
     progress: Progress = silent,
+    remainder: ArmCompileSpec | None = None,
 ) -> LoweredProgram:
     """Lowers a program to a ``.pte``: what ``to_edge_transform_and_lower`` with a partitioner and ``to_executorch`` do.
 
@@ -89,6 +90,8 @@ def lower(
             ``torch.channels_last``, as cameras give pictures, or ``torch.preserve_format``, as the example inputs lie.
         progress: called with a stage, ``lower``, ``compile`` or ``write``, and the part of it that is done, from 0 to
             1; not at all where the result is in the cache.
+        remainder: what the target does not take is compiled for this one, as delegates of its own, which the report
+            does not tell of; the cache is not used.
 
     Raises:
         UsageError: an unknown target, a program that is not on the CPU, or an operator that stays on the CPU without an
@@ -104,7 +107,7 @@ def lower(
     started = time.perf_counter()
     spec = compile_spec_of(target)
     exported_program = with_memory_format(exported_program, memory_format or MEMORY_FORMATS["contiguous"])
-    plain = not additional_checks and config is None and spec.get_intermediate_path() is None
+    plain = not additional_checks and config is None and remainder is None and spec.get_intermediate_path() is None
     key = fingerprint(exported_program, spec) if cache and plain else None
     if key is not None and (entry := load(key)) is not None:
         return LoweredProgram(*entry, cached=True, seconds=time.perf_counter() - started)
@@ -112,7 +115,7 @@ def lower(
         from .edge import lower_to_edge  # late: importing ExecuTorch takes longer than reading the cache
 
     with _without_collection(), _without_deprecations():
-        edge, report = lower_to_edge(exported_program, spec, additional_checks, progress)
+        edge, report = lower_to_edge(exported_program, spec, additional_checks, progress, remainder)
         progress("write", 0)
         made = Entry(_serialized(edge, report, config), report)
     progress("write", 1)

@@ -13,6 +13,7 @@ from ..support.errors import UsageError
 if TYPE_CHECKING:
     import numpy as np
 
+    from ..exir.compile_spec import ArmCompileSpec
     from .target import Target
 
     Arrays = Sequence[np.ndarray[Any, Any]]
@@ -41,6 +42,9 @@ class Firmware(Protocol):
 
     def boards(self) -> Mapping[str, str]:
         """One line about each board that firmware can be made for, by name."""
+
+    def remainder(self) -> ArmCompileSpec:
+        """What the operators that the target does not take are compiled for: firmware computes them itself."""
 
     def deploy(self, programs: Mapping[str, bytes], target: str, board: str, folder: Path) -> Deployed:
         """Writes a folder of sources, with a manifest, over what an earlier call wrote there.

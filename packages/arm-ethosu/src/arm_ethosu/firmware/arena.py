@@ -1,0 +1,89 @@
+"""Where in its arena a model keeps what: the NPU's memories, and values between steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .model import ALIGNMENT, Job, Model, Value
+
+#: Bytes: a line of the data cache of Cortex-M55 and M85, so that no variable shares a line with an arena.
+ARENA_ALIGNMENT = 32
+
+
+@dataclass(frozen=True)
+class _Buffer:
+    """Bytes that are in use from one step to another, both included."""
+
+    owner: Value | Job
+    fast: bool
+    size: int
+    first: int
+    last: int
+
+
+class Arena:
+    """A plan of the arena: what is not in use at the same time may lie in the same place.
+
+    Args:
+        size: bytes.
+        values: those that lie in the arena, in the order in which steps make them, and their offsets. Inputs, outputs
+            and constants lie elsewhere.
+    """
+
+    def __init__(self, model: Model) -> None:
+        offsets = _placed(list(_buffers(model)))
+        ends = [buffer.size + at for buffer, at in offsets.items()]
+        self.size = _aligned(max(ends), ARENA_ALIGNMENT)
+        self.values = {
+            buffer.owner: at
+            for buffer, at in sorted(offsets.items(), key=lambda item: item[0].first)
+            if isinstance(buffer.owner, Value)
+        }
+        self._jobs = {
+            (id(buffer.owner), buffer.fast): at for buffer, at in offsets.items() if isinstance(buffer.owner, Job)
+        }
+
+    def scratch(self, job: Job) -> int:
+        """Offset of the NPU's memory."""
+        return self._jobs[id(job), False]
+
+    def fast_scratch(self, job: Job) -> int:
+        """Offset of the NPU's second memory."""
+        return self._jobs[id(job), True]
+
+
+def _buffers(model: Model) -> Iterator[_Buffer]:
+    made: dict[Value, int] = {}
+    read: dict[Value, int] = {}
+    for number, step in enumerate(model.steps):
+        if isinstance(step, Job):
+            yield _Buffer(step, False, step.scratch, number, number)
+            if step.fast_scratch:
+                yield _Buffer(step, True, step.fast_scratch, number, number)
+            operands, results = [value for value, _ in step.inputs], [value for value, _ in step.outputs]
+        else:
+            operands, results = list(step.inputs), [step.output]
+        read.update(dict.fromkeys(operands, number))
+        made.update(dict.fromkeys(results, number))
+    for value, number in made.items():
+        if value not in model.given:
+            yield _Buffer(value, False, value.size, number, read.get(value, number))
+
+
+def _placed(buffers: list[_Buffer]) -> dict[_Buffer, int]:
+    """The largest first, each at the lowest offset where it meets none that is in use at the same time."""
+    placed: dict[_Buffer, int] = {}
+    for buffer in sorted(buffers, key=lambda each: (-each.size, each.first)):
+        at = 0
+        rivals = [other for other in placed if other.first <= buffer.last and buffer.first <= other.last]
+        for other in sorted(rivals, key=placed.__getitem__):
+            if placed[other] >= at + buffer.size:
+                break
+            at = max(at, _aligned(placed[other] + other.size, ALIGNMENT))
+        placed[buffer] = at
+    return placed
+
+
+def _aligned(size: int, alignment: int) -> int:
+    return -(-size // alignment) * alignment

@@ -1,0 +1,47 @@
+"""TOSA operators on the processor: C source text of the integer ones, for what the NPU does not take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from arm_tosa_core.tosa.ir import Op
+
+from .elementwise import ELEMENTWISE, elementwise, rescale
+from .kernel import C_TYPES, Kernel
+from .lookup import gather, scatter
+from .movement import concat, pad, reverse, slice_, tile, transpose
+from .sums import REDUCTIONS, argmax, matmul, reduce, resize
+
+#: What makes the kernel of an operator. RESHAPE and IDENTITY need none: their result is their operand.
+KERNELS: Mapping[str, Callable[[Op], Kernel]] = {
+    **dict.fromkeys(ELEMENTWISE, elementwise),
+    **dict.fromkeys(REDUCTIONS, reduce),
+    "ARGMAX": argmax,
+    "CONCAT": concat,
+    "GATHER": gather,
+    "MATMUL": matmul,
+    "PAD": pad,
+    "RESCALE": rescale,
+    "RESIZE": resize,
+    "REVERSE": reverse,
+    "SCATTER": scatter,
+    "SLICE": slice_,
+    "TILE": tile,
+    "TRANSPOSE": transpose,
+}
+#: Operators whose result is their first operand, as it lies in memory.
+ALIASES = ("IDENTITY", "RESHAPE")
+
+
+def why_not(op: Op) -> str:
+    """Why an operator has no kernel; empty: it has one."""
+    if op.name in ALIASES:
+        return ""
+    if op.name not in KERNELS:
+        return f"{op.name} has no kernel"
+    types = {tensor.dtype for tensor in (*op.inputs, *op.outputs) if not tensor.is_constant}
+    if unknown := sorted(types - C_TYPES.keys()):
+        return f"{op.name} of {', '.join(unknown)} has no kernel"
+    if op.attrs.get("rounding_mode") == "INEXACT_ROUND":
+        return "RESCALE with INEXACT_ROUND has no kernel"
+    return ""

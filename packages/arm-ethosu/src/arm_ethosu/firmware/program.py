@@ -1,0 +1,237 @@
+"""From a ``.pte`` to a model: its delegates become steps, and the conversions at its edges become ports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from arm_tosa_core.exir.pte import Delegate, read
+from arm_tosa_core.exir.pte_steps import Call, Method, TensorValue, method
+from arm_tosa_core.support.errors import UsageError
+from arm_tosa_core.tosa.dtypes import numpy_dtype
+from arm_tosa_core.tosa.ir import Tensor
+from arm_tosa_core.tosa.loader import load
+
+from ..payload import unpack
+from ..vela_ini import VelaIni, locate
+from .kernels import ALIASES, why_not
+from .kernels.kernel import C_TYPES
+from .model import Job, Model, Operator, Port, Value
+
+_QUANTIZE = "quantized_decomposed::quantize_per_tensor.out"
+_DEQUANTIZE = "quantized_decomposed::dequantize_per_tensor.out"
+_CAST = "dim_order_ops::_to_dim_order_copy.out"
+_NPU, _PROCESSOR = "EthosUBackend", "TOSABackend"
+_SCRATCH = 1
+_C_TYPES = {"bool": "uint8_t", **{name: f"{name}_t" for name in ("uint8", "int8", "int16", "int32")}}
+
+
+def model_of(name: str, pte: bytes, target: str) -> Model:
+    """Reads a program that is nothing but delegates, for the NPU and for the processor, and conversions at its edges.
+
+    Raises:
+        UsageError: it is another kind of program; lists what firmware cannot run.
+    """
+    return _Reader(name, pte).model(target)
+
+
+@dataclass(frozen=True)
+class _Quantization:
+    scale: float | None = None
+    zero_point: int = 0
+    bounds: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True)
+class _Edge:
+    """An input or output of the program, and the value that delegates have in its place; both by number."""
+
+    outer: int
+    inner: int
+    how: _Quantization = _Quantization()
+
+
+class _Reader:
+    def __init__(self, name: str, pte: bytes) -> None:
+        self.name = name
+        self.program: Method = method(pte)
+        self.delegates = [each for each in read(pte).delegates if each.method == "forward"]
+        self.values: dict[int, Value] = {}
+        self.constants: dict[tuple[str, bytes], Value] = {}
+        self.steps: list[Job | Operator] = []
+
+    def model(self, target: str) -> Model:
+        before, after = self._edges()
+        ports = [self._port(f"input{index}", edges[0]) for index, edges in enumerate(before)]
+        taken = []
+        for index, edges in enumerate(before):
+            value = self._value(edges[0].inner)
+            if any(edge.how != edges[0].how for edge in edges):
+                raise UsageError(f"{self.name}: input {index} is quantized in two ways; firmware has one array for it")
+            self.values.update((edge.inner, value) for edge in edges)
+            taken.append(value)
+        for call in self.program.calls:
+            if not call.operator:
+                self._step(call)
+        for index, edge in enumerate(after):
+            if edge.inner not in self.values or self.values[edge.inner] in taken:
+                raise UsageError(
+                    f"{self.name}: output {index} does not come from a delegate; firmware has no code for that"
+                )
+        if not any(isinstance(step, Job) for step in self.steps):
+            raise UsageError(f"{self.name}: nothing of it runs on the NPU. `arm-tosa explain` says why")
+        return Model(
+            name=self.name,
+            target=target,
+            steps=tuple(self.steps),
+            inputs=tuple(ports),
+            outputs=tuple(self._port(f"output{index}", edge) for index, edge in enumerate(after)),
+            taken=tuple(taken),
+            given=tuple(self.values[edge.inner] for edge in after),
+        )
+
+    def _edges(self) -> tuple[list[list[_Edge]], list[_Edge]]:
+        """Of each input, one for each use that converts it; of each output, one.
+
+        Raises:
+            UsageError: there are operators besides; names each.
+        """
+        program = self.program
+        into: dict[int, list[_Edge]] = {}
+        out_of: dict[int, _Edge] = {}
+        left = set()
+        for call in program.calls:
+            first, last = call.arguments[0], call.arguments[-1]
+            narrows = call.operator == _CAST and self._dtypes(first, last) == ("int64", "int32")
+            widens = call.operator == _CAST and self._dtypes(first, last) == ("int32", "int64")
+            if first in program.inputs and (call.operator == _QUANTIZE or narrows):
+                into.setdefault(first, []).append(_Edge(first, last, self._quantization(call)))
+            elif last in program.outputs and (call.operator == _DEQUANTIZE or widens):
+                out_of[last] = _Edge(last, first, self._quantization(call))
+            elif call.operator:
+                left.add(call.operator)
+        if left:
+            raise UsageError(
+                f"{self.name}: firmware runs what is on the NPU and integers of TOSA, and this program leaves to "
+                f"ExecuTorch: {', '.join(sorted(left))}. `arm-tosa explain` says why, operator by operator. A .pte "
+                "keeps all that is not on the NPU for ExecuTorch: deploy the model that it was made of instead"
+            )
+        return (
+            [into.get(number, [_Edge(number, number)]) for number in program.inputs],
+            [out_of.get(number, _Edge(number, number)) for number in program.outputs],
+        )
+
+    def _dtypes(self, *numbers: int) -> tuple[str, ...]:
+        return tuple(self.program.tensor(number).dtype for number in numbers)
+
+    def _quantization(self, call: Call) -> _Quantization:
+        """Of ``quantize_per_tensor(input, scale, zero_point, quant_min, quant_max, ...)``, or the opposite."""
+        if call.operator == _CAST:
+            return _Quantization()
+        scale, zero_point, least, most = (self.program.values[number] for number in call.arguments[1:5])
+        return _Quantization(float(scale), int(zero_point), (int(least), int(most)))
+
+    def _port(self, name: str, edge: _Edge) -> Port:
+        outer, inner, how = self.program.tensor(edge.outer), self._tensor(edge.inner, name), edge.how
+        return Port(name, inner.shape, inner.dtype, outer.dtype, how.scale, how.zero_point, how.bounds)
+
+    def _tensor(self, number: int, name: str) -> TensorValue:
+        tensor = self.program.tensor(number)
+        if tensor.order != tuple(range(len(tensor.order))):
+            raise UsageError(f"{self.name}: {name} is not row-major; compile it with --memory-format contiguous")
+        return tensor
+
+    def _value(self, number: int) -> Value:
+        """Firmware's value of the program's of that number; made when it is first asked for.
+
+        In which order its axes lie is no matter: the delegates that it is passed between agree about that.
+        """
+        if number not in self.values:
+            tensor = self.program.tensor(number)
+            if tensor.dtype not in _C_TYPES:
+                raise UsageError(f"{self.name}: firmware has no type for {tensor.dtype}{list(tensor.shape)}")
+            size = prod(tensor.shape) * np.dtype(tensor.dtype).itemsize
+            self.values[number] = Value(_C_TYPES[tensor.dtype], size)
+        return self.values[number]
+
+    def _step(self, call: Call) -> None:
+        delegate = self.delegates[call.delegate]
+        if delegate.backend_id == _NPU:
+            self._job(call, delegate)
+        elif delegate.backend_id == _PROCESSOR:
+            self._operators(call, delegate)
+        else:
+            raise UsageError(f"{self.name}: firmware cannot run a delegate of {delegate.backend_id}")
+
+    def _job(self, call: Call, delegate: Delegate) -> None:
+        arrays = unpack(delegate.payload)
+        count = len(arrays["input_shape"])
+
+        def places(kind: str, numbers: Sequence[int]) -> tuple[tuple[Value, int], ...]:
+            if any(int(region) != _SCRATCH for region in arrays[f"{kind}_region"]):
+                raise UsageError(f"{self.name}: an {kind} is not in the scratch memory (Vela's region {_SCRATCH})")
+            offsets = arrays[f"{kind}_offset"].tolist()
+            return tuple((self._value(number), at) for number, at in zip(numbers, offsets, strict=True))
+
+        self.steps.append(
+            Job(
+                commands=arrays["cmd_data"].tobytes(),
+                weights=arrays["weight_data"].tobytes(),
+                scratch=int(arrays["scratch_size"]),
+                fast_scratch=_fast_scratch(self.name, delegate),
+                inputs=places("input", call.arguments[:count]),
+                outputs=places("output", call.arguments[count:]),
+            )
+        )
+
+    def _operators(self, call: Call, delegate: Delegate) -> None:
+        graph = load(delegate.payload)
+        if missing := sorted({why for op in graph.ops if (why := why_not(op))}):
+            raise UsageError(
+                f"{self.name}: firmware computes what is not on the NPU by kernels of TOSA operators, and "
+                f"{', '.join(missing)}. `arm-tosa explain` says why it is not on the NPU"
+            )
+        count = len(graph.inputs)
+        known: dict[Tensor, Value] = {
+            tensor: self._value(number) for tensor, number in zip(graph.inputs, call.arguments[:count], strict=True)
+        }
+
+        def value(tensor: Tensor) -> Value:
+            if tensor not in known:
+                known[tensor] = self._constant(tensor)
+            return known[tensor]
+
+        for op in graph.ops:
+            if op.name in ALIASES:
+                known[op.output] = value(op.inputs[0])
+                continue
+            known[op.output] = Value(C_TYPES[op.output.dtype], op.output.size * numpy_dtype(op.output.dtype).itemsize)
+            self.steps.append(Operator(op, tuple(map(value, op.inputs)), known[op.output]))
+        for tensor, number in zip(graph.outputs, call.arguments[count:], strict=True):
+            self.values[number] = value(tensor)
+
+    def _constant(self, tensor: Tensor) -> Value:
+        """Equal constants of a program are one."""
+        data = tensor.data
+        assert data is not None, "what no operator made is a constant"
+        dtype = C_TYPES.get(tensor.dtype, "int64_t")
+        return self.constants.setdefault((dtype, data.tobytes()), Value(dtype, data.nbytes, data))
+
+
+def _fast_scratch(name: str, delegate: Delegate) -> int:
+    """Bytes that the memory mode lets the NPU use as a cache of its arena; most modes have none."""
+    options = json.loads(dict(delegate.compile_specs).get("options", b"{}"))
+    mode, ini = options.get("memory_mode"), VelaIni(locate(options.get("config_ini")))
+    if mode is None or not ini.has_cache(mode):
+        return 0
+    size = ini.memory_value(mode, "arena_cache_size")
+    if size is None:
+        raise UsageError(
+            f"{name}: the memory mode {mode!r} does not say how large the NPU's fast memory is; compile it with one "
+            "that does (Dedicated_Sram_384KB, or arena_cache_size= in a configuration file of yours)"
+        )
+    return int(size)
