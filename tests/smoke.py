@@ -82,7 +82,7 @@ def main(sources: Path) -> None:
         quantize = ("--quantize", scheme) if scheme else ()
         pte = f"{target}.pte"
         told = json.loads(command("arm-tosa", "compile", "net.py:make", "-t", target, *quantize, "-o", pte, "--json"))
-        check(told["delegates"] == 1, f"{pte} has one delegate and {told['bytes']} bytes")
+        check(told["delegates"] == 1, f"{pte} has one delegate and {told['figures']['file_bytes']} bytes")
         if share is not None:
             command("arm-tosa", "run", pte, "--input", "x.npy", "--output", "y.npy")
             check(close(np.load("y.npy"), wanted, share), f"arm-tosa run {pte} gives what PyTorch does")
