@@ -174,11 +174,14 @@ def _ours(name: str) -> Any:
 @cache
 def _instance(name: str) -> Any:
     """One of ours, for the attributes that a class itself does not show."""
-    specs = {"EthosU": arm_ethosu.EthosUCompileSpec("ethos-u55-128"), "Vgf": arm_vgf.VgfCompileSpec()}
-    made = {f"{kind}CompileSpec": spec for kind, spec in specs.items()}
-    made["EthosUQuantizer"] = arm_ethosu.EthosUQuantizer(specs["EthosU"])
-    made["VgfQuantizer"] = arm_vgf.VgfQuantizer(specs["Vgf"])
-    made["TOSAQuantizer"] = arm_tosa_core.TOSAQuantizer(specs["Vgf"])
+    ethos_u, vgf = arm_ethosu.EthosUCompileSpec("ethos-u55-128"), arm_vgf.VgfCompileSpec()
+    made = {
+        "EthosUCompileSpec": ethos_u,
+        "EthosUQuantizer": arm_ethosu.EthosUQuantizer(ethos_u),
+        "TOSAQuantizer": arm_tosa_core.TOSAQuantizer(vgf),
+        "VgfCompileSpec": vgf,
+        "VgfQuantizer": arm_vgf.VgfQuantizer(vgf),
+    }
     return made.get(name)
 
 
