@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from executorch.exir.capture import EdgeCompileConfig
 from executorch.export import ExportRecipe, LoweringRecipe, QuantizationRecipe
 
+from ..compat.executorch import edge_config
 from ..exir.compile_spec import ArmCompileSpec
 from ..exir.partitioner import TOSAPartitioner
 from ..quantize.config import QuantizationConfig
@@ -32,7 +32,6 @@ def export_recipe(compile_spec: ArmCompileSpec, quantization_config: Quantizatio
         quantization_recipe=quantization,
         lowering_recipe=LoweringRecipe(
             partitioners=[TOSAPartitioner(compile_spec)],
-            # the checks of ExecuTorch refuse integers of quantized operators that stay outside
-            edge_compile_config=EdgeCompileConfig(_check_ir_validity=False),
+            edge_compile_config=edge_config(),
         ),
     )
