@@ -564,5 +564,5 @@ def bench_real(session: nox.Session) -> None:
 
 @nox.session(name="rival-suite")
 def rival_suite(session: nox.Session) -> None:
-    """The operator tests in the wheel of executorch.backends.arm, on this compiler; hours: see --shard K/N."""
+    """The tests in the wheel of executorch.backends.arm, on this compiler; hours: see --shard K/N and --targets."""
     _shared(session).python("-m", "benchmarks.rival_suite", *session.posargs)

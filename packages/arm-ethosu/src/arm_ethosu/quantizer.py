@@ -14,13 +14,16 @@ class EthosUQuantizer(TOSAQuantizer):
 
     Args:
         compile_spec: the accelerator and Vela's options.
+        use_composable_quantizer: see ``TOSAQuantizer``.
         wide: as ``TOSAQuantizer`` takes it.
 
     Raises:
         UsageError: the compile spec is for another target.
     """
 
-    def __init__(self, compile_spec: EthosUCompileSpec, *, wide: Wide = "residuals") -> None:
+    def __init__(
+        self, compile_spec: EthosUCompileSpec, use_composable_quantizer: bool = True, *, wide: Wide = "residuals"
+    ) -> None:
         if not isinstance(compile_spec, EthosUCompileSpec):
             raise UsageError(f"EthosUQuantizer takes an EthosUCompileSpec, not {type(compile_spec).__name__}")
-        super().__init__(compile_spec, wide=wide)
+        super().__init__(compile_spec, use_composable_quantizer, wide=wide)

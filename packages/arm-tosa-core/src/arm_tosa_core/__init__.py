@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .exir.partitioner import TOSAPartitioner as TOSAPartitioner
     from .flow import LoweredProgram as LoweredProgram
     from .flow import lower as lower
+    from .flow.recipe import export_recipe as export_recipe
     from .lowering.rule import Q as Q
     from .lowering.rule import op as op
     from .plugin.target import Target as Target
@@ -54,6 +55,7 @@ _HOME = {
     "TosaCompileSpec": "exir.compile_spec",
     "TosaSpecification": "tosa.specification",
     "UsageError": "support.errors",
+    "export_recipe": "flow.recipe",
     "get_symmetric_a16w8_quantization_config": "quantize.config",
     "get_symmetric_quantization_config": "quantize.config",
     "get_symmetric_a8w4_quantization_config": "quantize.config",

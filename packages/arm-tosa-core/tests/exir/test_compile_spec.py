@@ -87,3 +87,8 @@ def test_a_specification_that_is_none(text: str) -> None:
 def test_an_unknown_target_lists_the_known() -> None:
     with pytest.raises(UsageError, match="tosa-int"):
         TargetCompileSpec("ethos-u1000")
+
+
+def test_passes_of_another_compiler_are_refused_with_what_to_use() -> None:
+    with pytest.raises(UsageError, match=r"TosaCompileSpec.set_pass_pipeline_config.*remove the call.*Rewrite"):
+        TosaCompileSpec("TOSA-1.0+INT").set_pass_pipeline_config(object())

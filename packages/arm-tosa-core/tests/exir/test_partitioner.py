@@ -21,6 +21,7 @@ from torch.export import ExportedProgram
 from arm_tosa_core import TosaCompileSpec, TOSAPartitioner
 from arm_tosa_core.exir.partitioner import NothingDelegatedWarning
 from arm_tosa_core.lowering.exported_program import is_quantize
+from arm_tosa_core.support.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -243,3 +244,10 @@ def test_what_to_keep_is_decided_once_for_each_state_of_a_program(monkeypatch: p
     silu.target = torch.ops.aten.relu.default
     assert torch.ops.aten.silu.default not in partitioner.ops_to_not_decompose(program)[0]
     assert len(asked) == 2
+
+
+def test_a_custom_operator_needs_a_rule() -> None:
+    partitioner = TOSAPartitioner(TosaCompileSpec("TOSA-1.0+FP"))
+    partitioner.register_custom_partition_op(torch.ops.aten.relu.default)
+    with pytest.raises(UsageError, match=r"(?s)aten.bincount.*no rule.*arm_tosa_core.op"):
+        partitioner.register_custom_partition_op(torch.ops.aten.bincount.default)

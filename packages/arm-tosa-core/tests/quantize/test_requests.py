@@ -51,6 +51,9 @@ _TEXT: Any = "TOSA-1.0+INT"  # where an object belongs
         (lambda: quantizer(config=get_uint8_io_quantization_config()), "set_io"),
         (lambda: get_symmetric_a16w8_quantization_config(is_dynamic=True), "is_dynamic=False"),
         (lambda: get_symmetric_quantization_config(act_qmin=-300), "act_qmin=-300"),
+        (lambda: get_symmetric_quantization_config(eps=0.0), "eps is the smallest scale"),
+        (lambda: get_symmetric_a16w8_quantization_config(epsilon=-1.0), "epsilon is the smallest scale"),
+        (lambda: get_uint8_io_quantization_config(is_dynamic=True), "static scales"),
         (lambda: get_symmetric_quantization_config(weight_qmin=5, weight_qmax=5), "weight_qmin=5"),
         (lambda: quantizer(config=QuantizationConfig(None, None, INT8.weight)), "weights only"),
         (lambda: quantizer(TosaCompileSpec("TOSA-1.0+INT"), INT16), "extension int16"),
@@ -65,6 +68,9 @@ _TEXT: Any = "TOSA-1.0+INT"  # where an object belongs
         "uint8 inside",
         "dynamic int16",
         "range",
+        "eps",
+        "epsilon",
+        "dynamic uint8",
         "empty",
         "weights only",
         "no int16",
@@ -128,3 +134,16 @@ def test_constant_calibration_data(number: float, config: QuantizationConfig) ->
     model = quantized(Branches(), data(IMAGE), quantizer(config=config), [torch.full(IMAGE, number)])
     assert_matches(model, [torch.full(IMAGE, number)])
     assert_matches(model, data(IMAGE))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [get_symmetric_quantization_config(eps=0.5), get_symmetric_a16w8_quantization_config(epsilon=0.5)],
+    ids=["int8", "int16"],
+)
+def test_no_scale_is_smaller_than_eps(config: QuantizationConfig) -> None:
+    assert config.input_activation is not None
+    observer = config.input_activation.observer_or_fake_quant_ctr()
+    observer(torch.tensor([-1.0, 1.0]))
+    scale, _ = observer.calculate_qparams()
+    assert scale == 0.5

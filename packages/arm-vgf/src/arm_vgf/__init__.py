@@ -13,9 +13,16 @@ if TYPE_CHECKING:
     from .compile_spec import VgfCompileSpec
     from .extract import extract_vgf
     from .partitioner import VgfPartitioner
-    from .quantizer import VgfQuantizer
+    from .quantizer import VgfQuantizer, get_vgf_snorm_quantization_config
 
-__all__ = ["VgfBackend", "VgfCompileSpec", "VgfPartitioner", "VgfQuantizer", "extract_vgf"]
+__all__ = [
+    "VgfBackend",
+    "VgfCompileSpec",
+    "VgfPartitioner",
+    "VgfQuantizer",
+    "extract_vgf",
+    "get_vgf_snorm_quantization_config",
+]
 
 _HOME = {
     "VgfBackend": "backend",
@@ -23,6 +30,7 @@ _HOME = {
     "VgfPartitioner": "partitioner",
     "VgfQuantizer": "quantizer",
     "extract_vgf": "extract",
+    "get_vgf_snorm_quantization_config": "quantizer",
 }
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arm_tosa_core.exir.compile_spec import ArmCompileSpec
 from arm_tosa_core.support.atomic_files import write_atomic
+from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.tosa.specification import TosaSpecification
 
+from .environment import VgfEnvironmentReport, look
 from .model_converter import convert, parse_flags
 from .vgf_target import vgf_target
 
@@ -36,6 +39,31 @@ class VgfCompileSpec(ArmCompileSpec):
         self, tosa_spec: TosaSpecification | str | None = None, compiler_flags: Iterable[str] | str | None = None
     ) -> None:
         super().__init__(DEFAULT_SPEC if tosa_spec is None else tosa_spec, parse_flags(compiler_flags))
+
+    def validate_environment(
+        self, build_dir: str | PathLike[str] | None = None, *, require_runtime_build: bool = False
+    ) -> VgfEnvironmentReport:
+        """Looks at what compiling for VGF needs on this machine.
+
+        Args:
+            build_dir: must be None: of a build of ExecuTorch's sources, which nothing here needs.
+            require_runtime_build: also looks at what running needs: Vulkan and the runtime.
+
+        Returns:
+            The report, with all checks passed. ``arm-tosa doctor`` prints the same lines.
+
+        Raises:
+            ToolError: something is missing or broken; says what to do.
+            UsageError: ``build_dir`` is given.
+        """
+        if build_dir is not None:
+            raise UsageError(
+                f"build_dir={fspath(build_dir)!r}: the runtime is the package arm-runtime-cpp here, not a build of "
+                "ExecuTorch; validate_environment(require_runtime_build=True) looks at it"
+            )
+        report = look(run=require_runtime_build)
+        report.raise_for_errors()
+        return report
 
     def target(self) -> Target:
         """VGF with this specification; ``compile`` runs the model converter with these flags."""

@@ -67,9 +67,8 @@ def _device(what: str, engine: str, needed_for: str, fix: str) -> Finding:
     return Finding(what, "broken", verdicts.get("failed", "it said nothing"), needed_for, fix)
 
 
-HEALTH = (
-    tool("model-converter", "ai-ml-sdk-model-converter", "compiling for VGF"),
-    _vulkan_loader,
-    _engine,
-    _emulation_layer,
-)
+#: What compiling needs.
+COMPILE = (tool("model-converter", "ai-ml-sdk-model-converter", "compiling for VGF"),)
+
+#: What compiling and running need.
+HEALTH = (*COMPILE, _vulkan_loader, _engine, _emulation_layer)

@@ -2,8 +2,45 @@
 
 from __future__ import annotations
 
+from arm_tosa_core.quantize.config import QuantizationConfig, get_symmetric_quantization_config
 from arm_tosa_core.quantize.quantizer import TOSAQuantizer
+from arm_tosa_core.quantize.wide_results import Wide
+
+from .compile_spec import VgfCompileSpec
 
 
 class VgfQuantizer(TOSAQuantizer):
-    """Annotates a model (PT2E) so that a ``VgfCompileSpec`` with the INT profile takes it."""
+    """Annotates a model (PT2E) so that a ``VgfCompileSpec`` with the INT profile takes it.
+
+    Args:
+        compile_spec: what will be compiled for.
+        use_composable_quantizer: see ``TOSAQuantizer``.
+        wide: see ``TOSAQuantizer``.
+    """
+
+    def __init__(
+        self, compile_spec: VgfCompileSpec, use_composable_quantizer: bool = True, *, wide: Wide = "residuals"
+    ) -> None:
+        super().__init__(compile_spec, use_composable_quantizer, wide=wide)
+
+
+def get_vgf_snorm_quantization_config(
+    is_per_channel: bool = True,
+    is_qat: bool = False,
+    weight_qmin: int = -127,
+    weight_qmax: int = 127,
+    eps: float | None = None,
+) -> QuantizationConfig:
+    """int8 from -127 to 127, as images of Vulkan's SNORM formats hold them (-128 and -127 both read as -1 there).
+
+    Arguments as ``get_symmetric_quantization_config``.
+    """
+    return get_symmetric_quantization_config(
+        is_per_channel,
+        is_qat,
+        act_qmin=-127,
+        act_qmax=127,
+        weight_qmin=weight_qmin,
+        weight_qmax=weight_qmax,
+        eps=eps,
+    )

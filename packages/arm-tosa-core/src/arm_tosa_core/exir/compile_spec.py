@@ -78,6 +78,18 @@ class ArmCompileSpec(ABC):
         self.tosa_debug_mode = debug_mode
         return self
 
+    def set_pass_pipeline_config(self, config: object) -> None:
+        """Of ``executorch.backends.arm``: it chooses between forms of that compiler's passes.
+
+        Raises:
+            UsageError: always, with what to use here.
+        """
+        raise UsageError(
+            f"{type(self).__name__}.set_pass_pipeline_config chooses between passes of executorch.backends.arm, and "
+            "this compiler has none of them: softmax, leaky_relu and masks need no choice here, so remove "
+            'the call; for a transform of your own write a Rewrite ("Add a rewrite" in the documentation)'
+        )
+
     def to_list(self) -> list[CompileSpec]:
         """This object as ExecuTorch's key-value list; ``from_list`` is the inverse.
 

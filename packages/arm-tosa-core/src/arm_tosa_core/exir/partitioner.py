@@ -15,7 +15,10 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 from ..compat.executorch import register_quantized_kernels
 from ..compat.torch import OpOverload, note_least, restore_least
 from ..lowering.exported_program import copy_program, is_graph, real_constants
+from ..lowering.operator_names import canonical
+from ..lowering.rule_set import RuleSet
 from ..support.errors import NothingDelegatedWarning as NothingDelegatedWarning
+from ..support.errors import UsageError
 from ..tosa.rewrite import Stage
 from .artifacts import clear_artifacts
 from .backend import backend_class
@@ -73,6 +76,16 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
             tags[tag] = self.delegation_spec
         tag_constant_data(exported_program)
         return PartitionResult(tagged_exported_program=exported_program, partition_tags=tags)
+
+    def register_custom_partition_op(self, op: OpOverload) -> None:
+        """Of ``executorch.backends.arm``: a custom operator that the target takes. Here that is one that has a rule.
+
+        Raises:
+            UsageError: no rule of the target lowers it; says how to write one.
+        """
+        rules, name = RuleSet.of(self.target.name), canonical(op)
+        if rules.find(name) is None:
+            raise UsageError(f"register_custom_partition_op({name}): {rules.missing(name)}")
 
     def ops_to_not_decompose(self, ep: ExportedProgram) -> tuple[list[OpOverload], Callable[[Node], bool] | None]:
         """Operators that the target takes as they are, wherever they occur in the program."""

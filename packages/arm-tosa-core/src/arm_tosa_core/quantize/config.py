@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+from torch.fx import Node
 from torchao.quantization.pt2e import (
     FakeQuantize,
     FakeQuantizeBase,
@@ -61,31 +62,33 @@ class QuantizationConfig:
         made_by = getattr(getattr(self.weight, "observer_or_fake_quant_ctr", None), "p", None)
         return made_by is not None and issubclass(made_by.func, FakeQuantizeBase)
 
-    def get_input_act_qspec(self) -> QuantizationSpec | None:
-        """The spec of input activations."""
+    def get_input_act_qspec(self, node: Node | None = None, input_node: Node | None = None) -> QuantizationSpec | None:
+        """The spec of input activations: the same for every node."""
         return self.input_activation
 
-    def get_output_act_qspec(self) -> QuantizationSpec | None:
+    def get_output_act_qspec(self, node: Node | None = None) -> QuantizationSpec | None:
         """The spec of output activations."""
         return self.output_activation
 
-    def get_weight_qspec(self) -> QuantizationSpec | None:
+    def get_weight_qspec(self, node: Node | None = None) -> QuantizationSpec | None:
         """The spec of weights, channels along axis 0."""
         return self.weight
 
-    def get_bias_qspec(self) -> QuantizationSpec | None:
+    def get_bias_qspec(self, node: Node | None = None) -> QuantizationSpec | None:
         """The spec of biases."""
         return self.bias
 
 
-def _activation(dtype: torch.dtype, low: int, high: int, symmetric: bool, qat: bool) -> QuantizationSpec:
+def _activation(
+    dtype: torch.dtype, low: int, high: int, symmetric: bool, qat: bool, eps: float | None = None
+) -> QuantizationSpec:
     scheme = torch.per_tensor_symmetric if symmetric else torch.per_tensor_affine
     observer: Any
     if qat:
-        eps = SMALLEST_RANGE / (high - low + 1)
+        eps = eps or SMALLEST_RANGE / (high - low + 1)
         observer = FusedMovingAvgObsFakeQuantize.with_args(observer=MovingAverageMinMaxObserver, eps=eps)
     else:
-        observer = MaskedHistogramObserver.with_args(eps=SMALLEST_SCALE)
+        observer = MaskedHistogramObserver.with_args(eps=eps or SMALLEST_SCALE)
     return QuantizationSpec(
         dtype=dtype,
         quant_min=low,
@@ -96,24 +99,24 @@ def _activation(dtype: torch.dtype, low: int, high: int, symmetric: bool, qat: b
     )
 
 
-def _dynamic(low: int, high: int) -> QuantizationSpec:
+def _dynamic(low: int, high: int, eps: float | None) -> QuantizationSpec:
     return QuantizationSpec(
         dtype=torch.int8,
         quant_min=low,
         quant_max=high,
         qscheme=torch.per_tensor_affine,
         is_dynamic=True,
-        observer_or_fake_quant_ctr=PlaceholderObserver.with_args(eps=_EPS),
+        observer_or_fake_quant_ctr=PlaceholderObserver.with_args(eps=eps or _EPS),
     )
 
 
-def _weight(low: int, high: int, per_channel: bool, qat: bool) -> QuantizationSpec:
+def _weight(low: int, high: int, per_channel: bool, qat: bool, eps: float | None) -> QuantizationSpec:
     observer: Any
     if qat:
         inside = MovingAveragePerChannelMinMaxObserver if per_channel else MovingAverageMinMaxObserver
-        observer = FakeQuantize.with_args(observer=inside, eps=2**-12)
+        observer = FakeQuantize.with_args(observer=inside, eps=eps or 2**-12)
     else:
-        observer = (PerChannelMinMaxObserver if per_channel else MinMaxObserver).with_args(eps=_EPS)
+        observer = (PerChannelMinMaxObserver if per_channel else MinMaxObserver).with_args(eps=eps or _EPS)
     return QuantizationSpec(
         dtype=torch.int8,
         quant_min=low,
@@ -133,6 +136,7 @@ def get_symmetric_quantization_config(
     act_qmax: int = _INT8[1],
     weight_qmin: int = -_INT8[1],
     weight_qmax: int = _INT8[1],
+    eps: float | None = None,
 ) -> QuantizationConfig:
     """int8 weights, symmetric; int8 activations, asymmetric.
 
@@ -145,20 +149,23 @@ def get_symmetric_quantization_config(
         act_qmax: the largest one.
         weight_qmin: the smallest integer of weights, within int8.
         weight_qmax: the largest one.
+        eps: the smallest scale, of weights and activations; None for one of their own for each.
 
     Raises:
-        UsageError: a range outside int8, or both ``is_dynamic`` and ``is_qat``.
+        UsageError: a range outside int8, an ``eps`` that is not positive, or both ``is_dynamic`` and ``is_qat``.
     """
     if is_dynamic and is_qat:
         raise UsageError("scales computed at run time are not trained: is_qat=False, or is_dynamic=False")
+    if eps is not None and not eps > 0:
+        raise UsageError(f"eps is the smallest scale, a positive number, not {eps}")
     for name, low, high in (("act", act_qmin, act_qmax), ("weight", weight_qmin, weight_qmax)):
         if not _INT8[0] <= low < high <= _INT8[1]:
             raise UsageError(f"{name}_qmin={low}, {name}_qmax={high} is no range within int8, {_INT8[0]} to {_INT8[1]}")
-    weight = _weight(weight_qmin, weight_qmax, is_per_channel, is_qat)
+    weight = _weight(weight_qmin, weight_qmax, is_per_channel, is_qat, eps)
     if is_dynamic:
-        return QuantizationConfig(_dynamic(act_qmin, act_qmax), None, weight)
-    activation = _activation(torch.int8, act_qmin, act_qmax, False, is_qat)
-    wide = _activation(torch.int16, *_INT16, True, is_qat)
+        return QuantizationConfig(_dynamic(act_qmin, act_qmax, eps), None, weight)
+    activation = _activation(torch.int8, act_qmin, act_qmax, False, is_qat, eps)
+    wide = _activation(torch.int16, *_INT16, True, is_qat, eps)
     return QuantizationConfig(activation, activation, weight, wide=wide)
 
 
@@ -168,8 +175,12 @@ def get_symmetric_a16w8_quantization_config(
     is_dynamic: bool = False,
     weight_qmin: int = -_INT8[1],
     weight_qmax: int = _INT8[1],
+    epsilon: float | None = None,
 ) -> QuantizationConfig:
     """int8 weights and int16 activations, both symmetric. Arguments as ``get_symmetric_quantization_config``.
+
+    Args:
+        epsilon: the smallest scale of activations; None for one of their own.
 
     Raises:
         UsageError: ``is_dynamic``: PT2E computes scales of 8 bits only at run time.
@@ -177,7 +188,9 @@ def get_symmetric_a16w8_quantization_config(
     if is_dynamic:
         raise UsageError("activations of 16 bits have static scales: is_dynamic=False")
     base = get_symmetric_quantization_config(is_per_channel, is_qat, weight_qmin=weight_qmin, weight_qmax=weight_qmax)
-    activation = _activation(torch.int16, *_INT16, True, is_qat)
+    if epsilon is not None and not epsilon > 0:
+        raise UsageError(f"epsilon is the smallest scale, a positive number, not {epsilon}")
+    activation = _activation(torch.int16, *_INT16, True, is_qat, epsilon)
     return replace(base, input_activation=activation, output_activation=activation, wide=None)
 
 
@@ -193,11 +206,20 @@ def get_symmetric_a8w4_quantization_config(
     )
 
 
-def get_uint8_io_quantization_config(is_qat: bool = False) -> QuantizationConfig:
+def get_uint8_io_quantization_config(
+    is_qat: bool = False, is_dynamic: bool = False, eps: float | None = None
+) -> QuantizationConfig:
     """uint8 inputs and outputs, asymmetric, for ``set_io``: what lies between is int8.
 
     Args:
         is_qat: fake quantization for training instead of observers.
+        is_dynamic: must be False.
+        eps: the smallest scale; None for one of its own.
+
+    Raises:
+        UsageError: ``is_dynamic``: inputs and outputs have static scales.
     """
-    activation = _activation(torch.uint8, 0, 255, False, is_qat)
+    if is_dynamic:
+        raise UsageError("inputs and outputs of a model have static scales: is_dynamic=False")
+    activation = _activation(torch.uint8, 0, 255, False, is_qat, eps)
     return QuantizationConfig(activation, activation, None)

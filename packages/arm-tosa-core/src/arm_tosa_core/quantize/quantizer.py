@@ -11,7 +11,7 @@ from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e.quantizer import Quantizer, SharedQuantizationSpec
 
 from ..aten.control_flow import choose
-from ..compat.torchao import annotation
+from ..compat.torchao import annotation, is_annotated
 from ..exir.compile_spec import ArmCompileSpec
 from ..lowering.rule_set import RuleSet
 from ..support.errors import UsageError
@@ -32,6 +32,8 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
 
     Args:
         compile_spec_or_tosa_spec: what will be compiled for; it must have the INT profile.
+        use_composable_quantizer: of ``executorch.backends.arm``, which has two quantizers. There is one here, which
+            does what both offer: it changes nothing.
         wide: results of int8 schemes that are kept in 16 bits, of those that only additions, products and sums read:
             ``"none"``; ``"streams"``, the sums of a residual stream that other sums read, so that their errors add up
             along the network, what the stream begins with, and what norms leave of it without its mean;
@@ -45,7 +47,11 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
     """
 
     def __init__(
-        self, compile_spec_or_tosa_spec: ArmCompileSpec | TosaSpecification, *, wide: Wide = "residuals"
+        self,
+        compile_spec_or_tosa_spec: ArmCompileSpec | TosaSpecification,
+        use_composable_quantizer: bool = True,
+        *,
+        wide: Wide = "residuals",
     ) -> None:
         super().__init__()
         if wide not in get_args(Wide):
@@ -72,6 +78,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         self.module_name_config: dict[str, QuantizationConfig | None] = {}
         self.node_names: list[str] = []
         self.node_finders: list[tuple[Callable[[Node], bool], QuantizationConfig | None]] = []
+        self.quantizers: list[Quantizer] = []
 
     def set_global(self, quantization_config: QuantizationConfig | None) -> Self:
         """The scheme of every layer that has none of its own."""
@@ -135,6 +142,25 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         """The scheme of every call of an operator, for example ``torch.ops.aten.softmax.int``."""
         return self.set_node_finder(quantization_config, lambda node: node.target == node_target)
 
+    def add_quantizer(self, quantizer: Quantizer) -> Self:
+        """Another PT2E quantizer, for example XNNPACK's, that is asked before this one; later calls come first.
+
+        What it annotates keeps its annotation. It sees the graph after ``transform_for_annotation``: composites that
+        have a scheme here are in parts.
+
+        Raises:
+            UsageError: it is not a PT2E quantizer, or one of this kind.
+        """
+        if isinstance(quantizer, TOSAQuantizer):
+            raise UsageError(
+                "add_quantizer takes no second TOSAQuantizer: one has schemes for each part of the model, see "
+                "set_module_name, set_module_type and set_node_finder"
+            )
+        if not isinstance(quantizer, Quantizer):
+            raise UsageError(f"add_quantizer takes a torchao (PT2E) Quantizer, not {type(quantizer).__name__}")
+        self.quantizers.insert(0, quantizer)
+        return self
+
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
         """Decomposes composites, so that each intermediate can be observed; parameters move to the module itself.
 
@@ -142,6 +168,8 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
             UsageError: a scheme is for a node or a module that the graph has not.
         """
         self._check_names(model)
+        for other in self.quantizers:
+            model = other.transform_for_annotation(model)
         for node in model.graph.nodes:
             node.meta[WHOLE] = node.name
         drop_idle(model, self.rules)
@@ -172,6 +200,10 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
 
     def annotate(self, model: GraphModule) -> GraphModule:
         """Says where to observe what."""
+        for other in self.quantizers:
+            other.annotate(model)
+        for node in filter(is_annotated, model.graph.nodes):
+            node.meta[SCHEME] = None  # theirs, not ours
         if self.io_config is not None:
             self._annotate_io(model, self.io_config)
         tables = self.tosa_spec.support_extension("int16")
@@ -186,6 +218,8 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         Raises:
             UsageError: names the parameter.
         """
+        for other in self.quantizers:
+            other.validate(model)
         for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
             if tensor.device.type != "cpu":
                 raise UsageError(
@@ -258,6 +292,8 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
 
     def _annotate_io(self, model: GraphModule, config: QuantizationConfig) -> None:
         for node in model.graph.nodes:
+            if is_annotated(node):
+                continue
             if node.op == "placeholder" and _is_float32(node):
                 node.meta[KEY] = annotation({}, config.output_activation)
             elif node.op == "output":
