@@ -380,7 +380,7 @@ def memory_order(meta: torch.Tensor) -> Axes | None:
 
 
 def _verify_result(node: Node, result: Any, rule: Rule) -> None:
-    """A rule must give what PyTorch says it gives: a wrong shape is a fault of the rule, found here."""
+    """A rule must give what PyTorch says it gives: a wrong type or shape is a fault of the rule, and refused."""
     meta = node.meta.get("val")
     pairs: Iterable[tuple[Any, Any]] = (
         [(result, meta)] if isinstance(meta, torch.Tensor) else zip(result, meta or (), strict=False)
@@ -389,9 +389,10 @@ def _verify_result(node: Node, result: Any, rule: Rule) -> None:
         if not isinstance(value, Value) or not isinstance(expected, torch.Tensor):
             continue
         if value.shape != tuple(expected.shape) or value.dtype != expected.dtype:
-            raise LoweringError(
-                f"{node.name} ({canonical(node.target)}): rule {rule} gave {value.dtype} {list(value.shape)}, "
-                f"PyTorch says {expected.dtype} {list(expected.shape)}"
+            raise Rejected(
+                f"is lowered wrongly: rule {rule} gave {value.dtype} {list(value.shape)}, "
+                f"PyTorch says {expected.dtype} {list(expected.shape)}",
+                "report it to whoever wrote the rule",
             )
 
 

@@ -16,14 +16,21 @@ _EXP_IS_ZERO = -11.1
 
 
 @op("aten.softmax.int", "aten._softmax.default", quant=Q.PIECEWISE)
-def softmax(b: CompositeBuilder[V], x: V, dim: int, *_: object, **__: object) -> V:
-    return _softmax(b, x, dim, False)
+def softmax(b: CompositeBuilder[V], x: V, dim: int, dtype: torch.dtype | bool | None = None) -> V:
+    return _softmax(b, _as_type(b, x, dtype), dim, False)
 
 
 @op("aten._safe_softmax.default", quant=Q.PIECEWISE)
-def safe_softmax(b: CompositeBuilder[V], x: V, dim: int, *_: object, **__: object) -> V:
+def safe_softmax(b: CompositeBuilder[V], x: V, dim: int, dtype: torch.dtype | None = None) -> V:
     """0 where all numbers are minus infinity, as in rows that a mask leaves nothing of."""
-    return _softmax(b, x, dim, True)
+    return _softmax(b, _as_type(b, x, dtype), dim, True)
+
+
+def _as_type(b: CompositeBuilder[V], x: V, dtype: torch.dtype | bool | None) -> V:
+    """What is computed with: ``dtype`` of softmax.int, or ``half_to_float`` of _softmax."""
+    if isinstance(dtype, bool):
+        dtype = torch.float32 if dtype else None
+    return x if dtype in (None, x.dtype) else b.aten.to(x, dtype)
 
 
 def _softmax(b: CompositeBuilder[V], x: V, dim: int, safe: bool) -> V:
@@ -45,15 +52,16 @@ def _most(x: V, dim: int) -> float:
     return (x.shape[dim] if x.rank else 1) + 0.5
 
 
-def _observed_log_softmax(b: CompositeBuilder[V], x: V, dim: int, *_: object) -> V:
+def _observed_log_softmax(b: CompositeBuilder[V], x: V, dim: int, dtype: torch.dtype | bool | None = None) -> V:
     """A difference that only exp() reads costs no operation of its own, and needs no more range."""
+    x = _as_type(b, x, dtype)
     largest, _shifted, rest = _log_softmax(b, x, dim)
     return b.aten.sub(x, b.aten.add(largest, rest))
 
 
 @op("aten.log_softmax.int", "aten._log_softmax.default", quant=Q.PIECEWISE, decomposition=_observed_log_softmax)
-def log_softmax(b: CompositeBuilder[V], x: V, dim: int, *_: object) -> V:
-    _largest, shifted, rest = _log_softmax(b, x, dim)
+def log_softmax(b: CompositeBuilder[V], x: V, dim: int, dtype: torch.dtype | bool | None = None) -> V:
+    _largest, shifted, rest = _log_softmax(b, _as_type(b, x, dtype), dim)
     return b.aten.sub(shifted, rest)
 
 

@@ -48,6 +48,7 @@ def sum_(
 def mean(
     b: OpBuilder, x: Value, dims: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> Value:
+    x = x if dtype is None or x.quant else b.cast(x, dtype)
     axes = _axes(x, dims)
     if x.rank == 4 and axes == [2, 3] and (x.quant is None or max(x.shape[2:]) <= b.preferences.largest_mean_window):
         return _finish(b, b.nchw(_image_mean(b, b.nhwc(x))), axes, keepdim)
