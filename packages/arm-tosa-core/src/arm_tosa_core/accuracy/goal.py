@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..support.errors import UsageError
 
-_BUDGET = re.compile(r"(?P<figure>\w+)=(?P<more>\+?)(?P<number>\d+(?:\.\d+)?)(?P<percent>%?)")
+_BUDGET = re.compile(r"(?P<figure>\w+)=(?P<sign>[+-]?)(?P<number>\d+(?:\.\d+)?)(?P<percent>%?)")
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,8 @@ class Budget:
 
     Args:
         figure: ``cycles``, ``sram_kib``, ...
-        number: the bound; with ``percent``, by how much the figure of int8 may be exceeded.
+        number: the bound; with ``percent``, by how much the figure of int8 may be exceeded;
+            negative: must be undercut.
     """
 
     figure: str
@@ -30,15 +31,15 @@ class Budget:
 
 
 def parse_budget(text: str) -> Budget:
-    """``cycles=+10%`` or ``cycles=2000000``.
+    """``cycles=+10%``, ``cycles=-10%`` or ``cycles=2000000``.
 
     Raises:
         UsageError: it is neither.
     """
     match = _BUDGET.fullmatch(text.strip())
-    if match is None or (match["more"] and not match["percent"]):
-        raise UsageError(f"--budget {text!r}: write FIGURE=+N% or FIGURE=N, such as cycles=+10%")
-    return Budget(match["figure"], float(match["number"]), bool(match["percent"]))
+    if match is None or (match["sign"] and not match["percent"]):
+        raise UsageError(f"--budget {text!r}: write FIGURE=+N%, FIGURE=-N% or FIGURE=N, such as cycles=+10%")
+    return Budget(match["figure"], float(match["sign"] + match["number"]), bool(match["percent"]))
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,11 @@ class Goal:
     def figure(self) -> str:
         """Which of the target's figures counts."""
         return "cycles" if self.budget is None else self.budget.figure
+
+    @property
+    def cheaper(self) -> bool:
+        """Whether it must cost less than int8, which only smaller weights give."""
+        return self.budget is not None and self.budget.number < 0
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from torch.fx import GraphModule
 from ..exir.compile_spec import ArmCompileSpec
 from ..quantize.bias_correction import Sample
 from ..quantize.post_training import quantize_program
+from ..quantize.weight_compression import Compressed
 from ..support.errors import UsageError
 from .compare import Comparison, compare
 from .scheme import Scheme
@@ -32,6 +33,7 @@ class Quantized:
     scheme: Scheme
     prepared: GraphModule
     converted: GraphModule
+    compressed: Compressed | None = None
 
 
 class Model:
@@ -70,9 +72,10 @@ class Model:
             self.program,
             scheme.quantizer(self.spec),
             self.calibration,
+            compression=scheme.compression,
             progress=lambda done: self.progress("calibrating", done, total),
         )
-        return Quantized(scheme, made.prepared, made.converted)
+        return Quantized(scheme, made.prepared, made.converted, made.compressed)
 
     def compare(self, quantized: Quantized, *, operators: bool = True) -> Comparison:
         """Per output, and per operator if asked, on the evaluation data; the metric with it."""
@@ -102,6 +105,18 @@ class Model:
             UsageError: the target estimates nothing.
         """
         return self._cost(quantized.converted)
+
+    def cost_of(self, quantized: Quantized, figure: str) -> float:
+        """One figure of ``cost``.
+
+        Raises:
+            UsageError: the target does not estimate it.
+        """
+        costs = self.cost(quantized)
+        if figure not in costs:
+            known = ", ".join(sorted(costs)) or "nothing is delegated to it"
+            raise UsageError(f"the target estimates no {figure!r}; it has: {known}")
+        return costs[figure]
 
     def quick_cost(self, scheme: Scheme) -> Mapping[str, float]:
         """``cost`` of a scheme by one sample of calibration data: scales are others, operators and types the same."""

@@ -80,6 +80,7 @@ class Search:
         groups: the units of ``chosen``, those together whose numbers go from one to the other.
         units: how many units there are.
         spent: what the search took.
+        what: that the units of a point are.
     """
 
     figure: str
@@ -90,6 +91,7 @@ class Search:
     groups: list[tuple[Unit, ...]]
     units: int
     spent: Spent
+    what: str = "in 16 bits"
 
 
 def search(model: Model, int8: Quantized, comparison: Comparison, goal: Goal) -> Search:
@@ -115,11 +117,8 @@ class _Trials:
     def __init__(self, model: Model, int8: Quantized, comparison: Comparison, goal: Goal) -> None:
         self.model, self.int8, self.goal = model, int8, goal
         self.began = (model.quantized, model.estimated, time.monotonic())
-        costs = model.cost(int8)
-        if goal.figure not in costs:
-            known = ", ".join(sorted(costs)) or "nothing is delegated to it"
-            raise UsageError(f"the target estimates no {goal.figure!r}; it has: {known}")
-        first = Point(int8.scheme, (), model.figure(comparison), tuple(comparison.outputs), costs[goal.figure])
+        cost = model.cost_of(int8, goal.figure)
+        first = Point(int8.scheme, (), model.figure(comparison), tuple(comparison.outputs), cost)
         self.first = first
         self.points: dict[tuple[int, ...], Point] = {(): first}
         exported = {node.name for node in model.program.graph.nodes}
@@ -188,7 +187,7 @@ class _Trials:
         self.model.progress("trying schemes", len(self.points), len(self.points) + 1)
         quantized = self.model.quantize(scheme)
         compared = self.model.compare(quantized, operators=False)
-        value, cost = self.model.figure(compared), self.model.cost(quantized)[self.goal.figure]
+        value, cost = self.model.figure(compared), self.model.cost_of(quantized, self.goal.figure)
         return Point(scheme, units, value, tuple(compared.outputs), cost)
 
     def most_accurate(self, planner: Planner) -> None:
@@ -241,7 +240,7 @@ class _Trials:
                 plan = smaller
 
     def finish(self) -> Search:
-        points = _marked(sorted((*self.points.values(), *self.whole), key=lambda p: (p.cost, -p.value)))
+        points = marked(sorted((*self.points.values(), *self.whole), key=lambda p: (p.cost, -p.value)))
         kept = [p for p in points if self.bounds.admit(p.value, p.cost)]
         if self.goal.max_drop is None:
             chosen = max(kept, key=lambda p: (p.value, -p.cost), default=None)
@@ -267,13 +266,24 @@ class _Trials:
         return [tuple(self.units.all[i] for i in members) for members in found]
 
 
+def least_value(model: Model, comparison: Comparison, goal: Goal) -> float:
+    """The least accuracy that a goal allows a model; minus infinity if it allows any."""
+    if goal.max_drop is None:
+        return -math.inf
+    if comparison.float_metric is not None:
+        return comparison.float_metric - goal.max_drop
+    exact = model.compare(model.quantize(Scheme(WIDE)), operators=False)
+    return model.figure(exact) - goal.max_drop
+
+
 def _row(count: int, units: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     row = np.zeros(count, bool)
     row[list(units)] = True
     return row
 
 
-def _marked(points: Sequence[Point]) -> list[Point]:
+def marked(points: Sequence[Point]) -> list[Point]:
+    """Points by cost, each told whether none is both as accurate and as cheap."""
     best, marked = float("-inf"), []
     for point in points:
         marked.append(replace(point, pareto=point.value > best))

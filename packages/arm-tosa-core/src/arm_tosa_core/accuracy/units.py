@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch.fx import GraphModule, Node
 
@@ -50,8 +50,8 @@ class Units:
     def scheme(self, base: Scheme, chosen: Sequence[int]) -> Scheme:
         """The scheme with some units in 16 bits, beside its own exceptions."""
         units = [self.all[i] for i in sorted(chosen)]
-        return Scheme(
-            base.scheme,
+        return replace(
+            base,
             modules={**base.modules, **{name: WIDE for unit in units for name in unit.modules}},
             nodes={**base.nodes, **{name: WIDE for unit in units for name in unit.nodes}},
         )

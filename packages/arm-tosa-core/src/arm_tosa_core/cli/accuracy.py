@@ -47,7 +47,10 @@ def accuracy(
     scheme: Annotated[str, typer.Option(help="int8, int16x8, int8x4, or a .json file of this command.")] = "int8",
     budget: Annotated[
         str | None,
-        typer.Option(help="FIGURE=+N% or FIGURE=N, such as cycles=+10%: look for layers to keep in 16 bits."),
+        typer.Option(
+            help="FIGURE=+N% or FIGURE=N, such as cycles=+10%: look for layers to keep in 16 bits. FIGURE=-N%: "
+            "look for layers to give compressed weights."
+        ),
     ] = None,
     metric: Annotated[
         str | None,
@@ -91,6 +94,7 @@ def accuracy(
     from ..accuracy.model import Model
     from ..accuracy.scheme import Scheme, read_scheme
     from ..accuracy.search import search
+    from ..accuracy.smaller_weights import search_smaller_weights
 
     goal = Goal(None if budget is None else parse_budget(budget), max_drop)
     chosen = read_scheme(Path(scheme)) if scheme.endswith(".json") else Scheme(scheme)
@@ -99,7 +103,8 @@ def accuracy(
         judged = Model(program, spec, calls[0], calls[1], shown, judge)
         quantized = judged.quantize(chosen)
         comparison = judged.compare(quantized)
-        found = None if goal == Goal() else search(judged, quantized, comparison, goal)
+        find = search_smaller_weights if goal.cheaper else search
+        found = None if goal == Goal() else find(judged, quantized, comparison, goal)
     if output is not None:
         made = making(f"{model}, {scheme} on {target}", spec)
         costs = _costs(judged, quantized)
@@ -138,6 +143,15 @@ def _costs(judged: Model, quantized: Quantized) -> tuple[Report | None, Figures 
 
 def _failure(found: Search, goal: Goal, budget: str | None, scheme: str) -> str | None:
     """Why there is nothing to write; None if there is."""
+    if found.chosen is None and found.points[0].cost > found.bounds.most:
+        least = found.points[0]
+        plain = next(point for point in found.points if not point.units)
+        return (
+            f"{budget} is out of reach of compressed weights: the least that was found is {least.cost:,.0f} "
+            f"{found.figure} ({100 * (least.cost / plain.cost - 1):+.1f} %), "
+            f"at a {found.measure} of {least.value:.4g}, "
+            f"{plain.value - least.value:.4g} below {scheme} as it is"
+        )
     if found.chosen is None:
         best = max((p for p in found.points if p.cost <= found.bounds.most), key=lambda point: point.value)
         within = "" if budget is None else f"within {budget} "
@@ -145,7 +159,7 @@ def _failure(found: Search, goal: Goal, budget: str | None, scheme: str) -> str 
             f"{within}no scheme loses {goal.max_drop:g} at most: that needs {found.bounds.least:.4g}, and the best "
             f"that was found has {best.value:.4g} at {best.cost:,.0f} {found.figure}"
         )
-    if goal.max_drop is None and not found.chosen.units:
+    if goal.max_drop is None and not goal.cheaper and not found.chosen.units:
         what = "SQNR" if found.measure == "SQNR, dB" else found.measure
         return f"within {budget} no layer kept in 16 bits raises the {what}: {scheme} as it is is the best"
     return None
@@ -256,10 +270,10 @@ def _show(console: Console, comparison: Comparison, found: Search | None) -> Non
         )
         for point in found.points
     ]
-    console.print(table(_bounds(found), ("in 16 bits", found.measure, found.figure, ""), points))
+    console.print(table(_bounds(found), (found.what, found.measure, found.figure, ""), points))
     groups = [("\n".join(u.name for u in group), "\n".join(_short(u.source) for u in group)) for group in found.groups]
     if groups:
-        console.print(table("Kept in 16 bits, each row together", ("units", "where"), groups))
+        console.print(table(f"Units {found.what}, each row together", ("units", "where"), groups))
 
 
 def _spent(found: Search) -> str:

@@ -101,13 +101,16 @@ def _quantize(
         data = [program.example_inputs]
     else:
         raise UsageError("the model was saved without example inputs; give data with --calibration")
-    quantizer = _scheme(quantization).quantizer(spec)
+    scheme = _scheme(quantization)
+    if compression is not None and scheme.compression is not None:
+        raise UsageError(f"{quantization} says how weights are compressed: leave --compress out")
+    quantizer = scheme.quantizer(spec)
     with progress() as shown:
         made = quantize_program(
             program,
             quantizer,
             data,
-            compression=compression,
+            compression=scheme.compression if compression is None else compression,
             progress=lambda done: shown("calibrating", done, len(data)),
         )
     for name, place in made.states.items():
