@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +14,6 @@ from rich.console import Console
 from ..exir.pte import delegates
 from ..plugin.timing import TimeEstimate
 from ..support.errors import UsageError
-from ..support.install_advice import from_index
 from .delegate_target import target_of
 from .files import read
 from .report import Result, piece, table
@@ -34,7 +32,9 @@ def generate(
     seed: Annotated[int, typer.Option(help="Of the random choice of tokens.")] = 0,
 ) -> Result:
     """Generate text with a compiled language model on this machine."""
-    known = _tokenizer(tokenizer)
+    from ..llm.tokenizer import read_tokenizer
+
+    known = read_tokenizer(read(tokenizer), tokenizer)
     data = read(file)
     from ..llm import TextGenerator
 
@@ -81,18 +81,6 @@ def generate(
         },
         show,
     )
-
-
-def _tokenizer(path: Path) -> Any:
-    if find_spec("tokenizers") is None:
-        raise UsageError(f"text needs the library tokenizers: {from_index('tokenizers')}")
-    from tokenizers import Tokenizer
-
-    text = read(path)
-    try:
-        return Tokenizer.from_buffer(text)
-    except Exception as error:  # the library raises nothing narrower
-        raise UsageError(f"{path} is no tokenizer.json: {error}") from error
 
 
 def _decoding(pte: bytes) -> TimeEstimate | None:
