@@ -186,10 +186,13 @@ class Emitter:
             return self.emit("TRANSPOSE", [x], perms=perms)
         except Rejected:  # a target may take fewer axes where it does not take these
             axes, turn = fewest_axes(x.shape, perms)
-            if len(axes) == len(perms):
-                raise
-            made = self.emit("TRANSPOSE", [self.reshape(x, axes)], perms=turn)
-            return self.reshape(made, [x.shape[p] for p in perms])
+            mark = self.mark()
+            with suppress(Rejected):
+                if len(axes) < len(perms):
+                    made = self.emit("TRANSPOSE", [self.reshape(x, axes)], perms=turn)
+                    return self.reshape(made, [x.shape[p] for p in perms])
+            self.undo(mark)
+            raise
 
     def reshape(self, tensor: Tensor, shape: Sequence[int]) -> Tensor:
         """RESHAPE, unless the shape is that already."""
