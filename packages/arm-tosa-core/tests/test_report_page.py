@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_kit import MODELS, error, needs_page, ok, page_of
+from cli_kit import error, needs_page, ok, page_of
 from rich.console import Console
 
 from arm_tosa_core.accuracy.compare import Comparison, OperatorError, OutputError
@@ -104,9 +104,7 @@ def test_a_report_in_python() -> None:
 
 
 @needs_page
-def test_a_model_is_compiled_with_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("models.py").write_text(MODELS)
+def test_a_model_is_compiled_with_a_page(folder: Path) -> None:
     ok("compile", "models.py:partial", "--target", "tosa", "-o", "net.pte", "--report", "net.html")
     data = page_of(Path("net.html"))
     assert data["command"].startswith("arm-tosa compile models.py:partial --target tosa")

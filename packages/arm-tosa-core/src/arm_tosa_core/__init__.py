@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from .flow import LoweredProgram as LoweredProgram
     from .flow import lower as lower
     from .flow.recipe import export_recipe as export_recipe
+    from .llm import LanguageProgram as LanguageProgram
+    from .llm import TextGenerator as TextGenerator
+    from .llm import compile_llm as compile_llm
     from .lowering.rule import Q as Q
     from .lowering.rule import op as op
     from .plugin.target import Target as Target
@@ -40,6 +43,7 @@ _HOME = {
     "ArmCompileSpec": "exir.compile_spec",
     "ArmTosaError": "support.errors",
     "InsertCastForOpsWithInt64InputPass": "aten.int64_indices",
+    "LanguageProgram": "llm",
     "LoweredProgram": "flow",
     "LoweringError": "support.errors",
     "Q": "lowering.rule",
@@ -51,10 +55,12 @@ _HOME = {
     "TOSAPartitioner": "exir.partitioner",
     "TOSAQuantizer": "quantize.quantizer",
     "Target": "plugin.target",
+    "TextGenerator": "llm",
     "ToolError": "support.errors",
     "TosaCompileSpec": "exir.compile_spec",
     "TosaSpecification": "tosa.specification",
     "UsageError": "support.errors",
+    "compile_llm": "llm",
     "export_recipe": "flow.recipe",
     "get_symmetric_a16w8_quantization_config": "quantize.config",
     "get_symmetric_quantization_config": "quantize.config",
