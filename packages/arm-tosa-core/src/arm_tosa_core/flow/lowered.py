@@ -6,7 +6,6 @@ import gc
 import io
 import os
 import time
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from ..plugin.entry_points import target as target_named
 from ..support.atomic_files import write_atomic
 from ..support.errors import UsageError
 from ..support.import_messages import without_import_messages
+from ..support.torch_warnings import without_torch_warnings
 from ..tosa.specification import TosaSpecification
 from .cache import Entry, load, store
 from .fingerprint import fingerprint
@@ -114,7 +114,7 @@ def lower(
     with without_import_messages():
         from .edge import lower_to_edge  # late: importing ExecuTorch takes longer than reading the cache
 
-    with _without_collection(), _without_deprecations():
+    with _without_collection(), without_torch_warnings():
         edge, report = lower_to_edge(exported_program, spec, additional_checks, progress, remainder)
         progress("write", 0)
         made = Entry(_serialized(edge, report, config), report)
@@ -173,7 +173,7 @@ def lower_methods(
     with without_import_messages():
         from .edge import methods_to_edge
 
-    with _without_collection(), _without_deprecations():
+    with _without_collection(), without_torch_warnings():
         edge, reports = methods_to_edge(plain, spec, constants=constants)
         rejected = [row for report in reports.values() for row in report.rejected]
         return LoweredMethods(_serialized(edge, Report(spec.target().name, rejected=rejected), config), reports)
@@ -201,14 +201,6 @@ def _without_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-@contextmanager
-def _without_deprecations() -> Iterator[None]:
-    """Hides a warning that PyTorch gives its own copies of an exported program; no user can do anything about it."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"`isinstance\(treespec, LeafSpec\)`", FutureWarning)
-        yield
 
 
 def compile_spec_of(target: str | TosaSpecification | ArmCompileSpec) -> ArmCompileSpec:

@@ -14,6 +14,7 @@ from torch.fx import GraphModule
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 from ..support.errors import UsageError
+from ..support.torch_warnings import without_torch_warnings
 from .bias_correction import SAMPLES, Sample, correct_biases
 from .concat_scales import keep_narrow
 from .decisions import CORRECTED, EQUALIZED, OWN_SCALE, Decision, decisions, wide_decisions
@@ -64,10 +65,10 @@ def quantize_program(
         program: of ``torch.export``; it is left as it is, its buffers too.
         samples: calls of the model, each a tensor, a list or tuple of arguments (what a ``DataLoader`` gives without
             labels), or a tuple of arguments and keyword arguments; read once.
-        equalization: between layers, see ``equalize.equalize``.
+        equalization: between layers, see ``equalization.equalize``.
         smoothing: the same behind layer norms.
-        bias_correction: see ``bias.correct_biases`` and ``outputs.correct_outputs``.
-        rescaling: in front of concatenations, see ``joins.keep_narrow``.
+        bias_correction: see ``bias_correction.correct_biases`` and ``output_correction.correct_outputs``.
+        rescaling: in front of concatenations, see ``concat_scales.keep_narrow``.
         compression: round weights so that they take fewer bytes as the target stores them: how many dB the SQNR of any
             output may lose by it on held-out samples, such as 0.5; see ``weight_compression``. None: weights keep all
             the bits that they have. It needs a quantizer with a compile spec whose target has an encoder, as Ethos-U.
@@ -115,7 +116,8 @@ def quantize_program(
     _restore(state)
     copies: dict[int, Any] = {}
     # This one runs only: the annotations of a copy name nodes of the original.
-    floating = copy.deepcopy(prepared, copies)
+    with without_torch_warnings():
+        floating = copy.deepcopy(prepared, copies)
     state += [(copies[id(buffer)], saved) for buffer, saved in state if id(buffer) in copies]
     converted = convert_pt2e(prepared)
     compressed = None

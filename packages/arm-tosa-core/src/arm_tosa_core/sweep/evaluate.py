@@ -14,6 +14,7 @@ from ..exir.target_options import compile_spec_for
 from ..plugin import entry_points as plugins
 from ..support.errors import ArmTosaError, NothingDelegatedWarning, UsageError
 from ..support.import_messages import without_import_messages
+from ..support.torch_warnings import without_torch_warnings
 from .point import Evaluation, Failure, Parameters, Point
 from .sources import Sources
 
@@ -24,8 +25,7 @@ _one_at_a_time = Lock()
 @contextmanager
 def _alone() -> Iterator[None]:
     """One thread at a time, and no messages that nobody can do anything about."""
-    with _one_at_a_time, without_import_messages(), warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # PyTorch's, about itself
+    with _one_at_a_time, without_import_messages(), without_torch_warnings(), warnings.catch_warnings():
         warnings.simplefilter("ignore", NothingDelegatedWarning)  # it is an error here
         yield
 
