@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..support.errors import UsageError
@@ -68,6 +69,17 @@ class Goal:
     def cheaper(self) -> bool:
         """Whether it must cost less than int8, which only smaller weights give."""
         return self.budget is not None and self.budget.number < 0
+
+    def least_value(self, float_metric: float | None, exact: Callable[[], float]) -> float:
+        """The least accuracy allowed; minus infinity if any is.
+
+        Args:
+            float_metric: of the model in float; None where SQNR is what counts.
+            exact: measures the SQNR of int16x8.
+        """
+        if self.max_drop is None:
+            return -math.inf
+        return (exact() if float_metric is None else float_metric) - self.max_drop
 
 
 @dataclass(frozen=True)

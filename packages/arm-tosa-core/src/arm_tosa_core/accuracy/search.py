@@ -7,20 +7,19 @@ measured and estimated as a whole, and only what was measured is chosen.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..lowering.rule_set import RuleSet
 from ..support.errors import UsageError
-from .compare import Comparison, OutputError
+from .compare import Comparison
 from .goal import Bounds, Goal
 from .model import Model, Quantized
 from .plans import Plan, Planner
 from .roundings import Together, find_roundings, measure, wide_parameters
 from .scheme import Scheme
+from .search_result import Began, Point, Search, measure_of, ranked
 from .unit_costs import unit_costs
 from .units import WIDE, Unit, find_units
 
@@ -30,68 +29,6 @@ _REFINED = 4
 _TRIMMED = 8
 #: With a metric, which may look at one output only, plans are also made for each of the first few alone.
 _OUTPUTS = 4
-
-
-@dataclass(frozen=True)
-class Point:
-    """A scheme that was measured.
-
-    Args:
-        units: names of those in 16 bits.
-        value: what decides: the metric, or the SQNR of the worst output, dB.
-        outputs: a figure for each.
-        pareto: whether no other point is both as accurate and as cheap.
-    """
-
-    scheme: Scheme
-    units: tuple[str, ...]
-    value: float
-    outputs: tuple[OutputError, ...]
-    cost: float
-    pareto: bool = True
-
-
-@dataclass(frozen=True)
-class Spent:
-    """What a search took.
-
-    Args:
-        quantized: how many schemes were quantized with all the data and compared.
-        estimated: how often the target estimated a scheme.
-        seconds: of the clock on the wall.
-    """
-
-    quantized: int
-    estimated: int
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Search:
-    """What was found.
-
-    Args:
-        figure: that of the target, such as ``cycles``.
-        measure: what the values of points are: ``metric``, or ``SQNR, dB``.
-        bounds: what was asked for.
-        points: by cost.
-        chosen: the most accurate one within the budget, or the cheapest that loses no more than allowed; None if none
-            keeps the bounds.
-        groups: the units of ``chosen``, those together whose numbers go from one to the other.
-        units: how many units there are.
-        spent: what the search took.
-        what: that the units of a point are.
-    """
-
-    figure: str
-    measure: str
-    bounds: Bounds
-    points: list[Point]
-    chosen: Point | None
-    groups: list[tuple[Unit, ...]]
-    units: int
-    spent: Spent
-    what: str = "in 16 bits"
 
 
 def search(model: Model, int8: Quantized, comparison: Comparison, goal: Goal) -> Search:
@@ -116,7 +53,7 @@ class _Trials:
 
     def __init__(self, model: Model, int8: Quantized, comparison: Comparison, goal: Goal) -> None:
         self.model, self.int8, self.goal = model, int8, goal
-        self.began = (model.quantized, model.estimated, time.monotonic())
+        self.began = Began(model)
         cost = model.cost_of(int8, goal.figure)
         first = Point(int8.scheme, (), model.figure(comparison), tuple(comparison.outputs), cost)
         self.first = first
@@ -138,14 +75,13 @@ class _Trials:
         return limit
 
     def _least(self, comparison: Comparison) -> float:
-        if self.goal.max_drop is None:
-            return -math.inf
-        if comparison.float_metric is not None:
-            return comparison.float_metric - self.goal.max_drop
-        exact = self._point(Scheme(WIDE), tuple(unit.name for unit in self.units.all))
-        if not (self.int8.scheme.modules or self.int8.scheme.nodes):
-            self.whole = [exact]
-        return exact.value - self.goal.max_drop
+        def exact() -> float:
+            point = self._point(Scheme(WIDE), tuple(unit.name for unit in self.units.all))
+            if not (self.int8.scheme.modules or self.int8.scheme.nodes):
+                self.whole = [point]
+            return point.value
+
+        return self.goal.least_value(comparison.float_metric, exact)
 
     def planners(self) -> list[Planner]:
         """One for all outputs; with a metric also one for each."""
@@ -240,18 +176,18 @@ class _Trials:
                 plan = smaller
 
     def finish(self) -> Search:
-        points = marked(sorted((*self.points.values(), *self.whole), key=lambda p: (p.cost, -p.value)))
-        kept = [p for p in points if self.bounds.admit(p.value, p.cost)]
-        if self.goal.max_drop is None:
-            chosen = max(kept, key=lambda p: (p.value, -p.cost), default=None)
-        else:
-            chosen = min(kept, key=lambda p: (p.cost, -p.value), default=None)
+        points, chosen = ranked([*self.points.values(), *self.whole], self.bounds, self.goal)
         groups = [] if chosen is None else self._groups(chosen)
-        measure = "SQNR, dB" if self.model.metric is None else "metric"
-        quantized, estimated, began = self.began
-        model = self.model
-        spent = Spent(model.quantized - quantized, model.estimated - estimated, time.monotonic() - began)
-        return Search(self.goal.figure, measure, self.bounds, points, chosen, groups, len(self.units.all), spent)
+        return Search(
+            self.goal.figure,
+            measure_of(self.model),
+            self.bounds,
+            points,
+            chosen,
+            groups,
+            len(self.units.all),
+            self.began.spent(),
+        )
 
     def _groups(self, point: Point) -> list[tuple[Unit, ...]]:
         """Units that numbers go between are one group."""
@@ -266,26 +202,7 @@ class _Trials:
         return [tuple(self.units.all[i] for i in members) for members in found]
 
 
-def least_value(model: Model, comparison: Comparison, goal: Goal) -> float:
-    """The least accuracy that a goal allows a model; minus infinity if it allows any."""
-    if goal.max_drop is None:
-        return -math.inf
-    if comparison.float_metric is not None:
-        return comparison.float_metric - goal.max_drop
-    exact = model.compare(model.quantize(Scheme(WIDE)), operators=False)
-    return model.figure(exact) - goal.max_drop
-
-
 def _row(count: int, units: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     row = np.zeros(count, bool)
     row[list(units)] = True
     return row
-
-
-def marked(points: Sequence[Point]) -> list[Point]:
-    """Points by cost, each told whether none is both as accurate and as cheap."""
-    best, marked = float("-inf"), []
-    for point in points:
-        marked.append(replace(point, pareto=point.value > best))
-        best = max(best, point.value)
-    return marked

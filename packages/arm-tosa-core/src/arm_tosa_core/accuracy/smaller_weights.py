@@ -8,7 +8,6 @@ cost nothing. Each trial is quantized, measured and estimated as a whole, and on
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import replace
 
 from ..quantize.weight_compression import Compression
@@ -16,8 +15,9 @@ from ..support.errors import UsageError
 from .compare import Comparison
 from .goal import Bounds, Goal
 from .model import Model, Quantized
-from .search import Point, Search, Spent, least_value, marked
-from .units import Unit
+from .scheme import Scheme
+from .search_result import Began, Point, Search, measure_of, ranked
+from .units import WIDE, Unit
 
 _FACTOR = 8.0
 _STEPS = 8
@@ -49,14 +49,17 @@ class _Trials:
 
     def __init__(self, model: Model, plain: Quantized, comparison: Comparison, goal: Goal) -> None:
         self.model, self.plain, self.goal = model, plain, goal
-        self.began = (model.quantized, model.estimated, time.monotonic())
+        self.began = Began(model)
         cost = model.cost_of(plain, goal.figure)
         self.first = Point(plain.scheme, (), model.figure(comparison), tuple(comparison.outputs), cost)
         assert goal.budget is not None
         most = goal.budget.limit(cost)
-        self.bounds = Bounds(most, least_value(model, comparison, goal))
+        self.bounds = Bounds(most, goal.least_value(comparison.float_metric, self._exact))
         self.points = [self.first]
         self.saved: dict[str, int] = {}  # bytes that each layer gained, when last tried
+
+    def _exact(self) -> float:
+        return self.model.figure(self.model.compare(self.model.quantize(Scheme(WIDE)), operators=False))
 
     def try_(self, slope: float, keep: tuple[str, ...] = ()) -> Point:
         """Quantizes, measures and estimates a slope."""
@@ -113,29 +116,19 @@ class _Trials:
 
     def finish(self, comparison: Comparison) -> Search:
         """What was found."""
-        points = marked(sorted(self.points, key=lambda p: (p.cost, -p.value)))
-        admitted = [p for p in points if self.bounds.admit(p.value, p.cost)]
-        if self.goal.max_drop is None:
-            chosen = max(admitted, key=lambda p: (p.value, -p.cost), default=None)
-        else:
-            chosen = min(admitted, key=lambda p: (p.cost, -p.value), default=None)
+        points, chosen = ranked(self.points, self.bounds, self.goal)
         sources = {row.name: row.source for row in comparison.operators}
         units = () if chosen is None else chosen.units
         groups: list[tuple[Unit, ...]] = [(Unit(name, (), (name,), sources.get(name, "")),) for name in units]
-        quantized, estimated, began = self.began
-        model = self.model
-        spent = Spent(model.quantized - quantized, model.estimated - estimated, time.monotonic() - began)
-        measure = "SQNR, dB" if model.metric is None else "metric"
-        layers = len({name for point in points for name in point.units})
         return Search(
             self.goal.figure,
-            measure,
+            measure_of(self.model),
             self.bounds,
             points,
             chosen,
             groups,
-            layers,
-            spent,
+            len({name for point in points for name in point.units}),
+            self.began.spent(),
             what="with compressed weights",
         )
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..accuracy.compare import Comparison, OperatorError, OutputError
     from ..accuracy.goal import Goal
     from ..accuracy.model import Model, Quantized
-    from ..accuracy.search import Point, Search
+    from ..accuracy.search_result import Point, Search
     from ..exir.figures import Figures
     from ..exir.report import Report
     from ..report.page_data import DelegateTime

@@ -14,7 +14,7 @@ from ..tosa.ir import Tensor
 
 if TYPE_CHECKING:
     from ..accuracy.compare import Comparison
-    from ..accuracy.search import Search
+    from ..accuracy.search_result import Search
     from ..exir.figures import Figures
     from ..exir.report import Report, Row
 
