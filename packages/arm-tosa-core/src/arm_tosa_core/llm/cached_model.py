@@ -133,7 +133,7 @@ class CachedModel(nn.Module):
 
     @classmethod
     def of(cls, model: Any, context: int, prefill: int) -> CachedModel:
-        """Of a copy of a model, for inference.
+        """Of a copy of a model, for inference; the weights are the model's own.
 
         Raises:
             UsageError: it is no causal language model of transformers, or computes otherwise with this cache.
@@ -141,7 +141,8 @@ class CachedModel(nn.Module):
         from transformers import PreTrainedModel
 
         name = type(model).__name__
-        plain: Any = copy.deepcopy(model) if isinstance(model, PreTrainedModel) else None
+        is_known = isinstance(model, PreTrainedModel)
+        plain: Any = copy.deepcopy(model, {id(w): w for w in model.parameters()}) if is_known else None
         if plain is None or plain.get_output_embeddings() is None:
             raise UsageError(f"{name} is no causal language model of transformers")
         plain.eval()

@@ -36,8 +36,8 @@ def correct_biases(exact: GraphModule, converted: GraphModule, samples: Iterable
     Returns:
         The names of the layers.
     """
-    weights = {node.name: constant(node.args[1]) for node in converted.graph.nodes if is_layer(node, rules)}
-    run = _Errors(exact, {name: weight for name, weight in weights.items() if weight is not None})
+    rounded = {node.name: node.args[1] for node in converted.graph.nodes if is_layer(node, rules)}
+    run = _Errors(exact, {name: weight for name, weight in rounded.items() if _is_known(weight)})
     count = 0
     for args, kwargs in islice(samples, SAMPLES):
         with torch.no_grad():
@@ -50,17 +50,22 @@ def correct_biases(exact: GraphModule, converted: GraphModule, samples: Iterable
     return [node.name for node in layers]
 
 
+def _is_known(node: Any) -> bool:
+    """Whether ``constant`` gives a value."""
+    if not isinstance(node, Node) or node.op == "get_attr":
+        return isinstance(node, Node)
+    return is_dequantize(node) and all(_is_known(a) for a in node.args if isinstance(a, Node))
+
+
 def constant(node: Any) -> torch.Tensor | None:
     """A constant, or what a dequantize node of one gives."""
-    if not isinstance(node, Node):
+    if not _is_known(node):
         return None
     if node.op == "get_attr":
         data: torch.Tensor = attribute(node).detach()
         return data
-    if not is_dequantize(node):
-        return None
-    args = [constant(a) if isinstance(a, Node) else a for a in node.args]
-    return None if any(a is None for a in args) else node.target(*args)  # type: ignore[operator]
+    made: torch.Tensor = node.target(*(constant(a) if isinstance(a, Node) else a for a in node.args))
+    return made
 
 
 def is_layer(node: Node, rules: RuleSet) -> bool:
@@ -69,9 +74,9 @@ def is_layer(node: Node, rules: RuleSet) -> bool:
     return rule is not None and rule.quant is Q.CONV and len(node.args) >= 2
 
 
-def channel_means(result: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """Per channel of a layer's result: the last axis, or the one before those that a kernel goes over."""
-    axis = result.dim() - (1 if weight.dim() == 2 else weight.dim() - 1)
+def channel_means(result: torch.Tensor, rank: int) -> torch.Tensor:
+    """Per channel of a layer's result: the last axis, or the one before those that a kernel of a rank goes over."""
+    axis = result.dim() - (1 if rank == 2 else rank - 1)
     return result.double().mean([i for i in range(result.dim()) if i != axis])
 
 
@@ -115,9 +120,13 @@ class Floating(Interpreter):
 
 
 class _Errors(Floating):
-    """Adds up the mean errors that rounded weights make in each layer."""
+    """Adds up the mean errors that rounded weights make in each layer.
 
-    def __init__(self, module: GraphModule, weights: dict[str, torch.Tensor]) -> None:
+    Args:
+        weights: their nodes, by layer; in float there is room for one of them at a time.
+    """
+
+    def __init__(self, module: GraphModule, weights: dict[str, Node]) -> None:
         super().__init__(module)
         self.weights = weights
         self.errors: dict[str, torch.Tensor] = {}
@@ -125,7 +134,8 @@ class _Errors(Floating):
     def run_node(self, n: Node) -> Any:
         result = super().run_node(n)
         if n.name in self.weights:
+            weight: Any = constant(self.weights[n.name])
             args, kwargs = self.fetch_args_kwargs_from_env(n)
-            rounded = n.target(args[0], self.weights[n.name], *args[2:], **kwargs)  # type: ignore[operator]
-            self.errors[n.name] = self.errors.get(n.name, 0.0) + channel_means(result - rounded, self.weights[n.name])
+            rounded = n.target(args[0], weight, *args[2:], **kwargs)  # type: ignore[operator]
+            self.errors[n.name] = self.errors.get(n.name, 0.0) + channel_means(result - rounded, weight.dim())
         return result

@@ -47,8 +47,8 @@ def correct_outputs(exact: GraphModule, converted: GraphModule, samples: Sequenc
             wanted = Floating(exact).run(*call, enable_io_processing=False)
             run = _Results(converted, {layer for layer, _ in layers.values()})
             run.run(*call, enable_io_processing=False)
-        for place, (layer, weight) in layers.items():
-            errors[place].append(channel_means(wanted[place].double() - run.results[layer].double(), weight))
+        for place, (layer, rank) in layers.items():
+            errors[place].append(channel_means(wanted[place].double() - run.results[layer].double(), rank))
         if number == 2 and not any(_agreed(found, len(given)).any() for found in errors.values()):
             return
     for place, (layer, _) in layers.items():
@@ -70,17 +70,17 @@ class _Results(Interpreter):
         return result
 
 
-def _last_layers(module: GraphModule, rules: RuleSet) -> dict[int, tuple[Node, torch.Tensor]]:
-    """Of each output that a layer makes, and nobody else reads: the layer and its weight."""
+def _last_layers(module: GraphModule, rules: RuleSet) -> dict[int, tuple[Node, int]]:
+    """Of each output that a layer makes, and nobody else reads: the layer and the rank of its weight."""
     (output,) = (n for n in module.graph.nodes if n.op == "output")
-    found: dict[int, tuple[Node, torch.Tensor]] = {}
+    found: dict[int, tuple[Node, int]] = {}
     for place, node in enumerate(output.args[0]):
         while isinstance(node, Node) and len(node.users) == 1 and (is_quantize(node) or is_dequantize(node)):
             node = node.args[0]
         if isinstance(node, Node) and len(node.users) == 1 and is_layer(node, rules):
             weight = constant(node.args[1])
             if weight is not None:
-                found[place] = node, weight
+                found[place] = node, weight.dim()
     return found
 
 

@@ -114,8 +114,8 @@ def quantize_program(
             progress(done)
     warn_of_long_tails(prepared)
     _restore(state)
-    copies: dict[int, Any] = {}
-    # This one runs only: the annotations of a copy name nodes of the original.
+    # This one runs only: the annotations of a copy name nodes of the original, and its weights are the original's.
+    copies: dict[int, Any] = {id(weight): weight for weight in prepared.parameters()}
     with without_torch_warnings():
         floating = copy.deepcopy(prepared, copies)
     state += [(copies[id(buffer)], saved) for buffer, saved in state if id(buffer) in copies]
