@@ -25,7 +25,8 @@ import numpy as np
 from benchmarks.vgf.sides import SIDES, Side
 
 TIMEOUT_S = 180
-_WARM_S = 0.05
+#: A GPU that idled takes 0.1 s to reach its clock, and sides that wait for their turns idle.
+_WARM_S = 0.3
 _ROOT = Path(__file__).resolve().parents[2]
 #: Where drivers and our runtime keep compiled shaders.
 CACHES = ("ARM_VGF_CACHE", "MESA_SHADER_CACHE_DIR", "__GL_SHADER_DISK_CACHE_PATH", "XDG_CACHE_HOME")
