@@ -377,7 +377,7 @@ class Session:
         self.close()
 
 
-# To make a table of arguments takes ten microseconds, of the two hundred of a small network: they are kept without data.
+# To make tables of arguments takes microseconds, which small networks would notice: they are kept, without data.
 @lru_cache(maxsize=256)
 def _layout(kinds: tuple[tuple[str, tuple[int, ...]], ...]) -> ctypes.Array[_Argument]:
     """Arguments of these types and shapes, without data."""
