@@ -10,6 +10,7 @@ Preparing needs the packages, and of the peers (pip install ncnn pnnx iree-base-
 Measuring needs DIR, this folder, numpy, the Python part of ``arm_runtime``, and the modules ``ncnn`` and
 ``iree.runtime``.
 
-Every side is a process of its own. In each round every side runs in turn: a warm-up, then ``--repeat`` runs. Weights
-repeat with a period, so that DIR packs well; batch norms are calibrated for them. Times do not depend on their values.
+Every side is a process of its own. In each round every side runs in turn: 0.3 s that warm up, then ``--repeat`` runs.
+Weights repeat with a period, so that DIR packs well; batch norms are calibrated for them. Times do not depend on their
+values.
 """

@@ -145,6 +145,15 @@ class _Event(_Sized):
     )
 
 
+@dataclass(frozen=True)
+class _Call:
+    """Tables of arguments without data, which take microseconds to make, and shape and type of each output."""
+
+    given: ctypes.Array[_Argument]
+    made: ctypes.Array[_Argument]
+    outputs: list[tuple[Sequence[int], np.dtype[Any]]]
+
+
 _Handle = ctypes.c_void_p
 _Arguments = ctypes.POINTER(_Argument)
 LIBRARY.arm_vgf_last_error.restype = ctypes.c_char_p
@@ -248,6 +257,7 @@ class Session:
         self.outputs = [self._tensor(1, i) for i in range(info.outputs)]
         self.push_constants = [self._push_constants(i) for i in range(info.push_constants)]
         self.symbols = dict(self._symbol(i) for i in range(info.symbols))
+        self._calls: dict[Any, _Call] = {}
 
     @property
     def _handle(self) -> int:
@@ -328,16 +338,26 @@ class Session:
         if push_constants is not None:
             self._push(push_constants)
         whole = [plain(a) for a in inputs]
-        given = [
-            "bfloat16" if i < len(self.inputs) and self._holds_bfloat16(i, a) else a.dtype.name
-            for i, a in enumerate(whole)
-        ]
-        table = _table(whole, given)
-        shapes = [self._output_shape(table, i) if self.symbols else t.shape for i, t in enumerate(self.outputs)]
-        types = [t.dtype for t in self.outputs]
-        outputs = [np.empty(shape, _HELD_AS.get(t, t)) for shape, t in zip(shapes, types, strict=True)]
-        _checked(LIBRARY.arm_vgf_run(self._handle, table, len(whole), _table(outputs, types), len(outputs)))
+        kinds = tuple([(a.dtype, a.shape) for a in whole])
+        call = self._calls.get(kinds) or self._call(kinds)
+        outputs = [np.empty(shape, dtype) for shape, dtype in call.outputs]
+        given, made = _filled(call.given, whole), _filled(call.made, outputs)
+        _checked(LIBRARY.arm_vgf_run(self._handle, given, len(whole), made, len(outputs)))
         return outputs
+
+    def _call(self, kinds: tuple[tuple[np.dtype[Any], tuple[int, ...]], ...]) -> _Call:
+        """What runs with inputs of these types and shapes have in common; that of the last ones is kept."""
+        types = [
+            "bfloat16" if i < len(self.inputs) and self._holds_bfloat16(i, dtype) else dtype.name
+            for i, (dtype, _) in enumerate(kinds)
+        ]
+        given = _layout(types, [shape for _, shape in kinds])
+        shapes = [self._output_shape(given, i) if self.symbols else list(t.shape) for i, t in enumerate(self.outputs)]
+        dtypes = [np.dtype(_HELD_AS.get(t.dtype, t.dtype)) for t in self.outputs]
+        made = _layout([t.dtype for t in self.outputs], shapes)
+        call = _Call(given, made, list(zip(shapes, dtypes, strict=True)))
+        self._calls = {kinds: call}
+        return call
 
     def _push(self, values: Sequence[bytes | Array]) -> None:
         if len(values) != len(self.push_constants):
@@ -346,8 +366,8 @@ class Session:
             data = value if isinstance(value, bytes) else plain(value).tobytes()
             _checked(LIBRARY.arm_vgf_set_push_constants(self._handle, index, data, len(data)))
 
-    def _holds_bfloat16(self, index: int, array: Array) -> bool:
-        return self.inputs[index].dtype == "bfloat16" and array.dtype.itemsize == 2
+    def _holds_bfloat16(self, index: int, dtype: np.dtype[Any]) -> bool:
+        return self.inputs[index].dtype == "bfloat16" and dtype.itemsize == 2
 
     def profile(self) -> list[Event]:
         """The events of the last run: copies, the whole run, and on the device each dispatch (compute) or segment.
@@ -374,13 +394,22 @@ class Session:
         self.close()
 
 
-def _table(arrays: Sequence[Array], types: Sequence[str]) -> ctypes.Array[_Argument]:
-    return (_Argument * len(arrays))(
+def _layout(types: Sequence[str], shapes: Sequence[Sequence[int]]) -> ctypes.Array[_Argument]:
+    """Arguments of these types and shapes, without data."""
+    return (_Argument * len(types))(
         *(
-            _Argument(a.ctypes.data, t.encode(), (ctypes.c_int64 * a.ndim)(*a.shape), a.ndim)
-            for a, t in zip(arrays, types, strict=True)
+            _Argument(None, t.encode(), (ctypes.c_int64 * len(shape))(*shape), len(shape))
+            for t, shape in zip(types, shapes, strict=True)
         )
     )
+
+
+def _filled(layout: ctypes.Array[_Argument], arrays: Sequence[Array]) -> ctypes.Array[_Argument]:
+    """A copy with the data of arrays, valid as long as ``layout`` and they live: several threads may run a session."""
+    table = type(layout).from_buffer_copy(layout)
+    for index, array in enumerate(arrays):
+        table[index].data = array.ctypes.data
+    return table
 
 
 def run(

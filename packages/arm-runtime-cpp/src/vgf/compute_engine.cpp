@@ -254,8 +254,7 @@ class ComputeEngine final : public Engine, private ResourceMemory {
                 }
                 vk::Pipeline& pipeline = known[{dispatch.spirv.get(), dispatch.specialization}];
                 if (!pipeline) {
-                    pipelines_.push_back(
-                        layout_->compile(*dispatch.spirv, dispatch.specialization));
+                    pipelines_.push_back(layout_->compile(dispatch));
                     pipeline = *pipelines_.back();
                 }
                 variant.pipelines.push_back(pipeline);

@@ -178,7 +178,8 @@ void Device::create_for_compute(const Instance::Candidate& chosen) {
     }
     features.ask(chosen.handle);
     const auto& v12 = features.v12;
-    if (matrices.matrices && v12.vulkanMemoryModel && v12.shaderInt8 && v12.shaderFloat16) {
+    if (matrices.matrices && v12.vulkanMemoryModel && v12.shaderInt8 && v12.shaderFloat16 &&
+        features.v13.computeFullSubgroups) {
         matrix_units_ = instance_->matrix_units(chosen);
     }
     features_ = features.base.features;

@@ -12,11 +12,6 @@ constexpr const char* kHeader = "kernel facts 1";
 
 }  // namespace
 
-std::string label_of(const char* kernel, bool dot, const char* tested_type) {
-    return std::string(kernel) + (dot ? "+dot" : "") + (*tested_type != '\0' ? "." : "") +
-           tested_type;
-}
-
 KernelFacts::KernelFacts(CacheFile file) : file_(std::move(file)) {
     const std::vector<char> data = file_.read();
     read({data.begin(), data.end()});

@@ -9,9 +9,6 @@
 
 namespace arm_runtime::vgf {
 
-/// "gemm", "gemm+dot", "gemm.fp32": what of a kernel is tested.
-std::string label_of(const char* kernel, bool dot, const char* tested_type);
-
 class KernelFacts {
   public:
     /// Starts with what an earlier process left in `file`.

@@ -36,20 +36,22 @@ KernelLayout::KernelLayout(Device& device, const std::array<DeviceBuffer, kBuffe
     owner.updateDescriptorSets(writes, {});
 }
 
-vk::raii::Pipeline KernelLayout::compile(
-    const std::vector<uint32_t>& spirv,
-    const std::vector<std::pair<uint32_t, uint32_t>>& specialization) const {
+vk::raii::Pipeline KernelLayout::compile(const Dispatch& dispatch) const {
     const vk::raii::ShaderModule module(device_.vulkan(),
-                                        vk::ShaderModuleCreateInfo().setCode(spirv));
+                                        vk::ShaderModuleCreateInfo().setCode(*dispatch.spirv));
     std::vector<vk::SpecializationMapEntry> entries;
     std::vector<uint32_t> values;
-    for (const auto& [id, value] : specialization) {
+    for (const auto& [id, value] : dispatch.specialization) {
         const auto offset = static_cast<uint32_t>(values.size() * sizeof(uint32_t));
         entries.emplace_back(id, offset, sizeof(uint32_t));
         values.push_back(value);
     }
     const auto special = vk::SpecializationInfo().setMapEntries(entries).setData<uint32_t>(values);
+    vk::PipelineShaderStageCreateFlags flags;
+    if (dispatch.full_subgroups)
+        flags = vk::PipelineShaderStageCreateFlagBits::eRequireFullSubgroups;
     const auto stage = vk::PipelineShaderStageCreateInfo()
+                           .setFlags(flags)
                            .setStage(vk::ShaderStageFlagBits::eCompute)
                            .setModule(*module)
                            .setPName("main")

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <array>
-#include <utility>
-#include <vector>
 
 #include "device_buffer.hpp"
 #include "plan/plan.hpp"
@@ -17,9 +15,8 @@ class KernelLayout {
     /// `buffers` are bound in their order.
     KernelLayout(Device& device, const std::array<DeviceBuffer, kBuffers>& buffers);
 
-    vk::raii::Pipeline compile(
-        const std::vector<uint32_t>& spirv,
-        const std::vector<std::pair<uint32_t, uint32_t>>& specialization) const;
+    /// The pipeline of a dispatch, whose `spirv` is there.
+    vk::raii::Pipeline compile(const Dispatch& dispatch) const;
 
     /// Whatever is dispatched from now on finds the buffers.
     void bind(const vk::raii::CommandBuffer& commands) const;

@@ -9,11 +9,19 @@
 
 namespace arm_runtime::vgf {
 
-/// What our kernels use of the products that a device has; `subgroup`: its threads.
-MatrixUnits units_of(const std::vector<MatrixProperties>& products, uint32_t subgroup);
+/// Threads in a device's subgroups.
+struct Subgroups {
+    uint32_t least;
+    uint32_t most;
+};
 
-/// The same of a device that has VK_KHR_cooperative_matrix and Vulkan 1.3. None, if the number of
-/// threads in its subgroups varies.
+/// What our kernels use of the products that a device has in these shader stages. None, if there
+/// are none in compute shaders, or the number of threads in a subgroup varies or is not one of
+/// those that the kernels take.
+MatrixUnits units_of(const std::vector<MatrixProperties>& products, VkShaderStageFlags stages,
+                     const Subgroups& subgroups);
+
+/// The same of a device that has VK_KHR_cooperative_matrix and Vulkan 1.3.
 MatrixUnits matrix_units(const vk::raii::Instance& instance,
                          const vk::raii::PhysicalDevice& device);
 

@@ -38,9 +38,6 @@ Program program_of(const TestGraph& test) {
     return program;
 }
 
-/// Kernels for matrix units: where these fail, there is another.
-bool is_for_matrices(const std::string& kernel) { return kernel.rfind("matrix_", 0) == 0; }
-
 bool is_right(const uint8_t* got, const Bytes& wanted, ElementType type) {
     if (type != ElementType::kFloat32) return std::memcmp(got, wanted.data(), wanted.size()) == 0;
     for (size_t at = 0; at < wanted.size(); at += sizeof(float)) {
@@ -51,6 +48,37 @@ bool is_right(const uint8_t* got, const Bytes& wanted, ElementType type) {
         if (!(std::abs(a - b) <= 1e-3F)) return false;
     }
     return true;
+}
+
+/// Code that a test judges.
+struct Tested {
+    std::string kernel;
+    bool dot;
+    std::string type;
+
+    bool operator<(const Tested& other) const {
+        return std::tie(kernel, dot, type) < std::tie(other.kernel, other.dot, other.type);
+    }
+};
+
+/// What the engine runs, and what a search may turn to, as far as it is not known to be wrong.
+std::set<Tested> kernels_of(const Engine& engine, const DeviceTraits& traits) {
+    std::set<Tested> kernels;
+    for (const Dispatch* dispatch : engine.dispatches()) {
+        if (dispatch->segment != kNoSegment) continue;  // a shader of the program's own
+        // Without dot products in any case.
+        kernels.insert({dispatch->kernel, false, dispatch->tested_type});
+        if (dispatch->dot) kernels.insert({dispatch->kernel, true, ""});
+        const char* const other = dispatch->variants.other;
+        for (const bool dot : {false, true}) {
+            const bool there = *other != '\0' && (traits.dot || !dot) &&
+                               find_optional_kernel(other, dot) != nullptr;
+            if (there && traits.wrong.count(label_of(other, dot, "")) == 0) {
+                kernels.insert({other, dot, ""});
+            }
+        }
+    }
+    return kernels;
 }
 
 }  // namespace
@@ -74,46 +102,29 @@ bool computes(Device& device, const char* kernel, const char* tested_type,
 
 bool test_kernels(Device& device, DeviceTraits& traits, const Engine& engine,
                   const std::string& wrong) {
-    const DeviceTraits given = traits;
-    std::set<std::tuple<std::string, bool, std::string>> kernels;
-    for (const Dispatch* dispatch : engine.dispatches()) {
-        if (dispatch->segment != kNoSegment) continue;  // a shader of the program's own
-        // Without dot products in any case: a search may turn to it.
-        kernels.insert({dispatch->kernel, false, dispatch->tested_type});
-        if (dispatch->dot) kernels.insert({dispatch->kernel, true, ""});
-        if (is_for_matrices(dispatch->kernel) && dispatch->variants.count > 1) {
-            // One of the variants that a search tries.
-            kernels.insert({"gemm", false, ""});
-            if (given.dot) kernels.insert({"gemm", true, ""});
-        }
-    }
-    bool all = true;
     KernelFacts& facts = device.facts();
-    for (const auto& [kernel, has_dot, tested_type] : kernels) {
-        const char* const name = kernel.c_str();
-        const char* const type = tested_type.c_str();
-        const std::string label = label_of(name, has_dot, type);
-        if (facts.test(name, has_dot, type) == KernelFacts::Test::kUnknown) {
-            DeviceTraits tested = given;
-            tested.variant = nullptr;
-            tested.dot = has_dot;
-            if (!is_for_matrices(kernel)) tested.matrix = {};
-            facts.set_test(name, has_dot, type,
-                           label != wrong && computes(device, name, type, tested));
+    bool all = true;
+    for (const Tested& tested : kernels_of(engine, traits)) {
+        const char* const kernel = tested.kernel.c_str();
+        const char* const type = tested.type.c_str();
+        const std::string label = label_of(kernel, tested.dot, type);
+        if (facts.test(kernel, tested.dot, type) == KernelFacts::Test::kUnknown) {
+            DeviceTraits plain = traits;
+            plain.variant = nullptr;
+            plain.wrong.clear();
+            plain.dot = tested.dot;
+            facts.set_test(kernel, tested.dot, type,
+                           label != wrong && computes(device, kernel, type, plain));
         }
-        if (facts.test(name, has_dot, type) == KernelFacts::Test::kPassed) continue;
+        if (facts.test(kernel, tested.dot, type) == KernelFacts::Test::kPassed) continue;
         facts.save();
         all = false;
-        if (has_dot) {
-            traits.dot = false;
-        } else if (is_for_matrices(kernel)) {
-            traits.matrix = {};
-        } else {
-            throw Error("the kernel '" + label + "' computes wrongly on " + device.name() +
-                        ", driver " + device.driver() +
-                        ": its self-test failed. Update the driver, or take another device "
-                        "(ARM_VGF_DEVICE) or the engine `native` or `layer`");
-        }
+        if (traits.wrong.insert(label).second) continue;
+        throw Error("the kernel '" + label + "' computes wrongly on " + device.name() +
+                    ", driver " + device.driver() +
+                    ": its self-test failed, and there is no other for this program. Update the "
+                    "driver, or take another device (ARM_VGF_DEVICE) or the engine `native` or "
+                    "`layer`");
     }
     return all;
 }

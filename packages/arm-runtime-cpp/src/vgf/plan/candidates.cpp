@@ -32,17 +32,17 @@ constexpr KernelCandidates kKernels[] = {
 
 }  // namespace
 
-size_t choose_variant(Group& group, const DeviceTraits& device, size_t count,
+size_t choose_variant(Group& group, const char* kernel, const DeviceTraits& device, size_t count,
                       std::initializer_list<int64_t> sizes) {
     if (count < 2) return 0;
-    group.variants.kernel = group.kernel;
+    group.variants.kernel = kernel;
     group.variants.count = count;
     std::string& key = group.variants.key;
     for (const auto& [id, value] : group.specialization) {
         key += std::to_string(id) + "=" + std::to_string(value) + ",";
     }
     for (const int64_t size : sizes) key += std::to_string(size) + ",";
-    const size_t chosen = device.variant ? device.variant(group.kernel, key) : 0;
+    const size_t chosen = device.variant ? device.variant(kernel, key) : 0;
     return chosen < count ? chosen : 0;
 }
 
@@ -52,7 +52,7 @@ const Candidate& choose_candidate(Group& group, const DeviceTraits& device, bool
         std::begin(kKernels), std::end(kKernels),
         [&](const KernelCandidates& k) { return std::strcmp(k.kernel, group.kernel) == 0; });
     if (!integers || group.variants.count != 0 || kernel == std::end(kKernels)) return kTiles[0];
-    return kernel->rows[choose_variant(group, device, kernel->count, sizes)];
+    return kernel->rows[choose_variant(group, group.kernel, device, kernel->count, sizes)];
 }
 
 uint32_t scaled(uint32_t value, int power, uint32_t most) {

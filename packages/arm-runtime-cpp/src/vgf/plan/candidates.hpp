@@ -15,9 +15,9 @@ struct Candidate {
     bool dot;   ///< integer dot products, where the device has them
 };
 
-/// Which of `count` variants of `group.kernel` the device's traits name for this group, whose
+/// Which of `count` variants of `kernel` the device's traits name for this group, whose
 /// specialization so far and `sizes` tell it from others. The first, if there is but one.
-size_t choose_variant(Group& group, const DeviceTraits& device, size_t count,
+size_t choose_variant(Group& group, const char* kernel, const DeviceTraits& device, size_t count,
                       std::initializer_list<int64_t> sizes);
 
 /// The same of the kernels that are listed here. The first, of a group whose variant was chosen

@@ -13,6 +13,11 @@ namespace {
 
 }  // namespace
 
+std::string label_of(const char* kernel, bool dot, const char* tested_type) {
+    return std::string(kernel) + (dot ? "+dot" : "") + (*tested_type != '\0' ? "." : "") +
+           tested_type;
+}
+
 const KernelCode* find_optional_kernel(const char* name, bool dot) {
     for (const KernelCode& code : kKernels) {
         if (std::strcmp(code.name, name) == 0 && code.dot == dot) return &code;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace arm_runtime::vgf {
 
@@ -13,6 +14,9 @@ struct KernelCode {
     const uint32_t* words;
     size_t count;
 };
+
+/// "gemm", "gemm+dot", "gemm.fp32": what of a kernel is tested on a device.
+std::string label_of(const char* kernel, bool dot, const char* tested_type);
 
 /// nullptr if this build has no such kernel.
 const KernelCode* find_optional_kernel(const char* name, bool dot);

@@ -1,11 +1,12 @@
 #include "matrix_gemm.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 
+#include "../kernels/steps.h"
 #include "candidates.hpp"
 #include "elementwise.hpp"
+#include "packed_weights.hpp"
 
 namespace arm_runtime::vgf {
 namespace {
@@ -19,15 +20,12 @@ constexpr uint32_t kSubgroupId = 27;
 constexpr uint32_t kChunkId = 28;
 constexpr uint32_t kStepId = 29;
 
-constexpr int64_t kSide = 16;  // of a matrix of sums
-// Matrices of filters, that weights are padded to for every tile: so most tiles have the same
-// bytes.
-constexpr int64_t kPaddedColumns = 2;
+constexpr int64_t kSide = MATRIX_SIDE;
 
 /// What a workgroup computes.
 struct Tile {
-    uint32_t rows;     ///< matrices of 16 pixels
-    uint32_t columns;  ///< matrices of 16 filters
+    uint32_t rows;     ///< matrices of pixels
+    uint32_t columns;  ///< matrices of filters
     uint32_t split;    ///< subgroups that share a sum
     uint32_t chunk;    ///< steps along K that a subgroup reads at once: 1, 2 or 4
 };
@@ -38,24 +36,57 @@ constexpr Tile kNoMatrices{0, 0, 0, 0};  // kernels/gemm.comp
 constexpr Tile kTiles[] = {{2, 1, 8, 1}, {1, 1, 16, 1}, kNoMatrices,
                            {1, 2, 8, 1}, {2, 2, 4, 1},  {1, 1, 4, 4}};
 
+// What planned_tile chooses from, the fastest on an H100 for most products. From this table to
+// kBusy: docs/notes/2026-11-25-vgf-cooperative-matrix.md, "By shape".
+constexpr Tile kOfShortSums{1, 1, 16, 1};
+constexpr Tile kOfFewMatrices{1, 1, 8, 2};
+constexpr Tile kOfMoreMatrices{1, 2, 4, 4};
+constexpr Tile kOfManyMatrices{2, 2, 4, 2};
+constexpr Tile kPlanned[] = {kOfShortSums, kOfFewMatrices, kOfMoreMatrices, kOfManyMatrices};
+constexpr int64_t kShortSum = 3;  // steps along K, at most: more subgroups share it
+constexpr int64_t kLongSum =
+    6;  // steps, at least, for which reading fewer bytes is worth a larger tile
+// A subgroup for each matrix of sums takes all threads that keep the device busy so many times
+// over: above, larger tiles are faster. In quarters.
+constexpr int64_t kBusyWithTwoColumns = 3;
+constexpr int64_t kBusyWithTwoRows = 12;
+
+// Matrices of filters that weights are padded to for every tile, so that a search through tiles
+// finds one copy of most weights. A tile reads all its columns.
+constexpr int64_t kPaddedColumns = 2;
+
+template <size_t kCount>
+constexpr bool read_no_further_than_padded(const Tile (&tiles)[kCount]) {
+    for (const Tile& tile : tiles) {
+        if (tile.columns != 0 && kPaddedColumns % tile.columns != 0) return false;
+    }
+    return true;
+}
+static_assert(read_no_further_than_padded(kTiles) && read_no_further_than_padded(kPlanned));
+
 int64_t quotient(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// The kernel of such a product; nullptr: there is none.
+const char* kernel_of(ElementType type) {
+    if (type == ElementType::kInt8) return "matrix_int8";
+    return type == ElementType::kFloat16 ? "matrix_fp16" : nullptr;
+}
 
 /// Bytes along K in a step; 0: the product is not for matrix units.
 int64_t step_of(const DeviceTraits& device, const MatrixProduct& product) {
-    if (product.m < kSide || product.n < kSide) return 0;
-    if (product.type == ElementType::kInt8) return device.matrix.int8;
-    return product.type == ElementType::kFloat16 ? device.matrix.fp16 : 0;
+    const char* const kernel = kernel_of(product.type);
+    if (kernel == nullptr || product.m < kSide || product.n < kSide) return 0;
+    if (device.wrong.count(label_of(kernel, false, "")) != 0) return 0;
+    return product.type == ElementType::kInt8 ? device.matrix.int8 : device.matrix.fp16;
 }
 
-/// The fastest on an H100 for most products: a workgroup for each matrix of sums, until these are
-/// more than keep the device busy.
 Tile planned_tile(const DeviceTraits& device, const MatrixProduct& product, int64_t steps) {
     const int64_t matrices = quotient(product.m, kSide) * quotient(product.n, kSide);
-    const int64_t threads = matrices * device.matrix.subgroup;
-    if (steps < 4) return {1, 1, 16, 1};
-    if (steps >= 6 && threads >= 3 * device.threads) return {2, 2, 4, 2};
-    if (steps >= 6 && 4 * threads >= 3 * device.threads) return {1, 2, 4, 4};
-    return {1, 1, 8, 2};
+    const int64_t quarters = 4 * matrices * device.matrix.subgroup / device.threads;
+    if (steps <= kShortSum) return kOfShortSums;
+    if (steps >= kLongSum && quarters >= kBusyWithTwoRows) return kOfManyMatrices;
+    if (steps >= kLongSum && quarters >= kBusyWithTwoColumns) return kOfMoreMatrices;
+    return kOfFewMatrices;
 }
 
 /// The same, with no more than there is to do, and than a workgroup may have.
@@ -71,19 +102,18 @@ Tile limited(Tile tile, const DeviceTraits& device, const MatrixProduct& product
     return tile;
 }
 
-/// [filters, K] as [step, filter, K in a step], padded with zeros.
-std::vector<uint8_t> packed_weights(const Tensor& weights, size_t step, size_t steps,
-                                    size_t padded) {
-    const auto filters = static_cast<size_t>(weights.shape[0]);
-    const size_t row = weights.data.size() / filters;
-    std::vector<uint8_t> out(steps * padded * step);
-    for (size_t n = 0; n < filters; ++n) {
-        for (size_t at = 0; at < row; at += step) {
-            std::memcpy(&out[(at / step * padded + n) * step], &weights.data[n * row + at],
-                        std::min(step, row - at));
-        }
-    }
-    return out;
+/// The tile of the variant that the device's traits name, or kNoMatrices.
+Tile chosen_tile(Group& group, const DeviceTraits& device, const MatrixProduct& product,
+                 int64_t steps) {
+    // Sums of floats depend on the tile: they have one, whatever a search finds.
+    const size_t variants = is_float(product.type) ? 1 : 1 + std::size(kTiles);
+    const size_t chosen = choose_variant(group, kernel_of(product.type), device, variants,
+                                         {product.m, product.n, product.k_bytes});
+    const bool has_other = device.wrong.count(label_of(group.kernel, false, "")) == 0;
+    if (variants > 1 && has_other) group.variants.other = group.kernel;
+    const Tile tile = chosen == 0 ? kNoMatrices : kTiles[chosen - 1];
+    if (tile.rows != 0 || (chosen != 0 && has_other)) return tile;
+    return planned_tile(device, product, steps);
 }
 
 }  // namespace
@@ -93,21 +123,14 @@ bool set_matrix_gemm(Planner& planner, Group& group, const MatrixProduct& produc
     const DeviceTraits& device = planner.device();
     const int64_t step = step_of(device, product);
     if (step == 0) return false;
-    const char* const other = group.kernel;
-    group.kernel = product.type == ElementType::kInt8 ? "matrix_int8" : "matrix_fp16";
-    // Sums of floats depend on the tile: they have one, whatever a search finds.
-    const size_t variants = is_float(product.type) ? 1 : 1 + std::size(kTiles);
-    const size_t chosen =
-        choose_variant(group, device, variants, {product.m, product.n, product.k_bytes});
     int64_t steps = quotient(product.k_bytes, step);
-    Tile tile = chosen == 0 ? planned_tile(device, product, steps) : kTiles[chosen - 1];
-    if (tile.rows == 0) {
-        group.kernel = other;
-        return false;
-    }
+    Tile tile = chosen_tile(group, device, product, steps);
+    if (tile.rows == kNoMatrices.rows) return false;
     tile = limited(tile, device, product, steps);
     steps = quotient(steps, tile.chunk) * tile.chunk;
+    group.kernel = kernel_of(product.type);
     group.tested_type = "";  // the kernel's name has the type
+    group.full_subgroups = true;
     const uint32_t constants[][2] = {{kThreadsId, tile.split * device.matrix.subgroup},
                                      {kSplitId, tile.split},
                                      {kRowsId, tile.rows},
@@ -119,8 +142,8 @@ bool set_matrix_gemm(Planner& planner, Group& group, const MatrixProduct& produc
     const int64_t columns = quotient(product.n, kSide * kPaddedColumns) * kPaddedColumns;
     const int64_t tiles = quotient(product.n, kSide * tile.columns);
     const auto packed =
-        packed_weights(weights, static_cast<size_t>(step), static_cast<size_t>(steps),
-                       static_cast<size_t>(columns * kSide));
+        packed_weights(weights, {static_cast<size_t>(step), static_cast<size_t>(steps),
+                                 static_cast<size_t>(columns * kSide)});
     group.push[3] =
         int_of(static_cast<int64_t>(planner.add_constant(packed.data(), packed.size()) / 16));
     group.push[5] = int_of(product.m);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -37,7 +38,8 @@ constexpr uint32_t kNoSegment = ~0U;
 
 /// Dispatches of a kernel with the same key have the same variants, of which one is the fastest.
 struct Variants {
-    const char* kernel = "";  ///< whose variants these are: one of them may be another kernel
+    const char* kernel = "";  ///< whose variants these are
+    const char* other = "";   ///< the kernel that one of them is instead; "": there is none
     std::string key;
     size_t count = 0;  ///< 0 or 1: there is no choice
 };
@@ -54,6 +56,7 @@ struct Dispatch {
     std::vector<std::pair<uint32_t, uint32_t>> specialization;  ///< constant_id and value
     std::array<int32_t, kPushInts> push;
     std::array<uint32_t, 2> groups;
+    bool full_subgroups = false;  ///< its threads count on whole subgroups
     std::vector<Slot> reads;
     std::vector<Slot> writes;
     Variants variants;
@@ -78,8 +81,8 @@ struct Plan {
 /// Where a resource that a graph takes or gives lies, by resource.
 using ResourceSlots = std::vector<Slot>;
 
-/// Matrices that the threads of a subgroup multiply together, whose sums are 16 by 16
-/// (VK_KHR_cooperative_matrix).
+/// Matrices that the threads of a subgroup multiply together, whose sums are MATRIX_SIDE by
+/// MATRIX_SIDE (VK_KHR_cooperative_matrix).
 struct MatrixUnits {
     uint32_t subgroup = 0;  ///< threads
     uint32_t int8 = 0;  ///< bytes of a row of int8, summed as int32: 16, 32, or 0: there are none
@@ -90,6 +93,9 @@ struct MatrixUnits {
 struct DeviceTraits {
     bool dot = false;  ///< integer dot products
     MatrixUnits matrix;
+    /// Labels of kernels that compute wrongly there (see label_of). They are planned only where
+    /// there is no other kernel.
+    std::set<std::string> wrong;
     int64_t threads = 32768;    ///< that keep it busy; 1: a software renderer
     int64_t max_threads = 128;  ///< of a workgroup; what every Vulkan device has
     /// Which of its variants a kernel runs in, by kernel and key. None: the first.

@@ -12,6 +12,7 @@
 #include "float_bits.hpp"
 #include "lanes.hpp"
 #include "matrix_gemm.hpp"
+#include "packed_weights.hpp"
 
 namespace arm_runtime::vgf {
 namespace {
@@ -84,7 +85,8 @@ void set_tile(Group& group, const DeviceTraits& device, ElementType type, const 
         choose_candidate(group, device, !is_float(type), {m, n4, batches, steps});
     tile.rows = scaled(tile.rows, chosen.rows, most_rows);
     tile.split = std::max(least, scaled(tile.split, chosen.split, kMaxSplit));
-    group.dot = type == ElementType::kInt8 && device.dot && chosen.dot;
+    group.dot = type == ElementType::kInt8 && device.dot && chosen.dot &&
+                device.wrong.count(label_of(group.kernel, true, "")) == 0;
     group.specialization.emplace_back(kSplitId, tile.split);
     group.specialization.emplace_back(kRowsId, tile.rows);
     const int64_t threads = (m + tile.rows - 1) / tile.rows * n4 * batches * tile.split;
@@ -101,20 +103,6 @@ void set_window(Group& group, size_t at, const Graph& graph, const Operator& op)
     const auto dilation = graph.integers(op, 2);
     const int64_t numbers[] = {stride[0], stride[1], pad[0], pad[2], dilation[0], dilation[1]};
     for (size_t i = 0; i < std::size(numbers); ++i) group.push[at + i] = int_of(numbers[i]);
-}
-
-/// Bytes [filters, rest] as the kernel reads them: [rest, filters] in vectors, filters in fours.
-std::vector<uint8_t> packed_weights(const Tensor& weights, size_t vector_bytes, size_t padded) {
-    const auto filters = static_cast<size_t>(weights.shape[0]);
-    const size_t row = weights.data.size() / filters;
-    std::vector<uint8_t> out(row * padded);
-    for (size_t n = 0; n < filters; ++n) {
-        for (size_t at = 0; at < row; at += vector_bytes) {
-            std::memcpy(&out[(at / vector_bytes * padded + n) * vector_bytes],
-                        &weights.data[n * row + at], vector_bytes);
-        }
-    }
-    return out;
 }
 
 /// A bias for each of `count` filters, zeros up to `padded`: an int32, or the bits of a float. Of
@@ -235,7 +223,8 @@ bool plan_gemm(Planner& planner) {
         group.specialization.emplace_back(kTypeId, type_code(type));
         set_tile(group, planner.device(), type,
                  {m, n4, 1, per_tap * taps, wide ? least_split(channels * taps) : 1});
-        const auto weights = packed_weights(w, size_t{4} * vector, padded);
+        const auto count = static_cast<size_t>(per_tap * taps);
+        const auto weights = packed_weights(w, {size_t{4} * vector, count, padded});
         group.push[3] = int_of(static_cast<int64_t>(
             planner.add_constant(weights.data(), weights.size()) / (size_t{4} * vector)));
     }

@@ -42,6 +42,7 @@ struct Group {
     bool has_program = true;
     bool apart = false;  ///< writes other words of its tensor than the groups before it
     bool dot = false;
+    bool full_subgroups = false;   ///< see Dispatch
     const char* tested_type = "";  ///< see Dispatch
     Variants variants;
     int64_t elements = 0;             ///< that its program runs on

@@ -117,6 +117,7 @@ void Planner::finish(Group& group, size_t index) {
     dispatch.macs = group.macs;
     dispatch.apart = group.apart;
     dispatch.variants = group.variants;
+    dispatch.full_subgroups = group.full_subgroups;
     dispatch.tested_type = group.tested_type;
     const auto element_of = [&](uint32_t tensor) {
         return static_cast<int32_t>(slot_of(tensor).offset / size_of(graph_.tensors[tensor].type));

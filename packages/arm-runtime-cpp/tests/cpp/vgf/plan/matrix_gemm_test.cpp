@@ -14,6 +14,7 @@ namespace {
 constexpr auto kI8 = ElementType::kInt8;
 constexpr auto kF16 = ElementType::kFloat16;
 constexpr size_t kVariants = 7;
+constexpr size_t kOtherKernel = 3;  // the variant that is `gemm`
 
 struct Sizes {
     int64_t side = 8;  // of the image
@@ -136,6 +137,34 @@ TEST(MatrixGemm, HasVariantsOfIntegersOnly) {
     for (const auto& one : constants) EXPECT_EQ(one, constants[0]) << "weights differ by the tile";
     device.variant = nullptr;
     EXPECT_LT(plan_of(kF16, {}, device).dispatches.back().variants.count, 2U);
+}
+
+TEST(MatrixGemm, CountsOnWholeSubgroups) {
+    const auto is_full = [](const DeviceTraits& device) {
+        return plan_of(kI8, {}, device).dispatches.back().full_subgroups;
+    };
+    EXPECT_TRUE(is_full(with_units()));
+    EXPECT_FALSE(is_full({}));
+}
+
+TEST(MatrixGemm, IsJudgedByItself) {
+    const auto planned = [](ElementType type, const std::string& wrong, size_t variant) {
+        DeviceTraits device = with_units();
+        device.wrong = {wrong};
+        device.variant = [=](const char*, const std::string&) { return variant; };
+        return plan_of(type, {56, 64, 64}, device).dispatches.back();
+    };
+    EXPECT_STREQ(planned(kI8, "matrix_fp16", 0).kernel, "matrix_int8");
+    EXPECT_STREQ(planned(kF16, "matrix_fp16", 0).kernel, "gemm");
+    EXPECT_STREQ(planned(kF16, "matrix_int8", 0).kernel, "matrix_fp16");
+    EXPECT_STREQ(planned(kI8, "matrix_int8", 0).kernel, "gemm");
+    EXPECT_TRUE(planned(kI8, "matrix_int8", 0).dot);
+    EXPECT_FALSE(planned(kI8, "gemm+dot", kOtherKernel).dot);
+    // A search turns to `gemm` only where that is right.
+    EXPECT_STREQ(planned(kI8, "gemm+dot", kOtherKernel).variants.other, "gemm");
+    EXPECT_STREQ(planned(kI8, "gemm+dot", kOtherKernel).kernel, "gemm");
+    EXPECT_STREQ(planned(kI8, "gemm", kOtherKernel).variants.other, "");
+    EXPECT_STREQ(planned(kI8, "gemm", kOtherKernel).kernel, "matrix_int8");
 }
 
 TEST(MatrixGemm, FitsEveryDevice) {
