@@ -25,8 +25,8 @@ Limit = Callable[[Op], Rejected | None]
 MAX_AXIS = 1 << 16
 #: Largest stride of the kernel registers.
 MAX_STRIDE = 3
-#: Longest padding of the registers, in rows or columns on one side; Vela shortens what is longer without a word.
-MAX_PADDING = 127
+#: Longest padding of the registers at top, bottom, left and right; Vela shortens what is longer without a word.
+MAX_PADDING = (127, 255, 127, 255)
 _U55 = "Ethos-U55 and Ethos-U65"
 
 
@@ -52,12 +52,18 @@ def _channels(op: Op) -> Rejected | None:
     return Rejected(f"{channels} input channels; Vela takes {MAX_AXIS} at most") if channels > MAX_AXIS else None
 
 
+def longer_padding(op: Op) -> tuple[int, int] | None:
+    """The first padding of rows or columns that is longer than its register takes, and what that takes."""
+    sides = zip(op.attrs["pad"][-4:], MAX_PADDING, strict=True)
+    return next(((size, most) for size, most in sides if size > most), None)
+
+
 def _long_padding(op: Op) -> Rejected | None:
     """Of operators for which ``rewrites.long_padding`` has no PAD: padding does not count in an average."""
-    longest = max(op.attrs["pad"])
-    if longest > MAX_PADDING:
-        return Rejected(f"padding of {longest}, of which Vela computes {MAX_PADDING} at most", "pad before it")
-    return None
+    if (longer := longer_padding(op)) is None:
+        return None
+    size, most = longer
+    return Rejected(f"padding of {size}, of which Vela computes {most} at most on that side", "pad before it")
 
 
 def _narrowing_cast(op: Op) -> Rejected | None:
