@@ -9,6 +9,7 @@ import pytest
 import torch
 from rewrite_kit import SPEC, before_and_after, cycles
 
+from arm_ethosu.limits import MAX_AXIS
 from arm_tosa_core.lowering.builder import Builder
 from arm_tosa_core.lowering.values import QParams
 from arm_tosa_core.rules.resize import upsample_nearest2d
@@ -187,14 +188,28 @@ def test_a_transposed_convolution_becomes_convolutions(
     assert "TRANSPOSE_CONV2D" not in made and made.count("CONV2D") == stride[0] * stride[1]
 
 
-@pytest.mark.parametrize("size", [1 << 16, (1 << 16) + 1, 64 * 56 * 56])
-def test_sums_of_long_axes(size: int) -> None:
+@pytest.mark.parametrize(
+    ("shape", "axis", "parts"),
+    [
+        ((2, MAX_AXIS), 1, 0),
+        ((2, MAX_AXIS + 1), 1, 2),
+        ((2, 64 * 56 * 56), 1, 4),
+        ((1, 70000, 4), 1, 2),
+        ((MAX_AXIS + 1, 3), 0, 2),
+    ],
+)
+def test_sums_of_long_axes(shape: tuple[int, ...], axis: int, parts: int) -> None:
     builder = Builder(Graph(), SPEC.tosa_spec)
-    x = builder.graph.input("x", (2, size), DType.INT8)
-    total = builder.emit("REDUCE_SUM", [builder.rescale(x, [1.0], DType.INT32)], axis=1)
-    builder.graph.outputs = [builder.rescale(total, [1 / size], DType.INT8)]
-    before_and_after(builder)
-    assert all(op.inputs[0].shape[-1] <= 1 << 16 for op in builder.graph.ops if op.name == "REDUCE_SUM")
+    x = builder.graph.input("x", shape, DType.INT8)
+    total = builder.emit("REDUCE_SUM", [builder.rescale(x, [1.0], DType.INT32, zero_point=-1)], axis=axis)
+    builder.graph.outputs = [builder.rescale(total, [1 / shape[axis]], DType.INT8)]
+    plain, legal = before_and_after(builder)
+    sums = [op.inputs[0].shape[op.attrs["axis"]] for op in builder.graph.ops if op.name == "REDUCE_SUM"]
+    assert sums == ([-(-shape[axis] // parts), parts] if parts else [shape[axis]])
+    if parts:
+        with pytest.raises(ToolError, match="could not run on NPU"):
+            cycles(plain)
+    assert cycles(legal) > 0
 
 
 def test_axes_that_vela_would_move_as_before_a_reshape() -> None:

@@ -16,17 +16,12 @@ from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.verifier import Check
 
 from .accelerators import Family
+from .limits import MAX_AXIS, MAX_PADDING, MAX_STRIDE
 from .native import conv3d, resize, transpose_conv2d
 from .native.conv2d import is_over_patches
 
 Limit = Callable[[Op], Rejected | None]
 
-#: Largest channel count, and largest axis of what Vela transposes. Vela splits longer heights and widths by itself.
-MAX_AXIS = 1 << 16
-#: Largest stride of the kernel registers.
-MAX_STRIDE = 3
-#: Longest padding of the registers at top, bottom, left and right; Vela shortens what is longer without a word.
-MAX_PADDING = (127, 255, 127, 255)
 _U55 = "Ethos-U55 and Ethos-U65"
 
 
@@ -239,9 +234,10 @@ def _reduce_sum(op: Op) -> Rejected | None:
     shape, axis = op.inputs[0].shape, op.attrs["axis"]
     if axis == len(shape) - 1:
         return None
-    # Vela transposes the axis to the end, as the middle one of three.
-    parts = {"before it": prod(shape[:axis]), "along it": shape[axis], "after it": prod(shape[axis + 1 :])}
-    for where, size in parts.items():
+    # Vela transposes the axis to the end, as the middle one of three; a longer one rewrites.reduce_sum_in_parts parts.
+    parts = -(-shape[axis] // MAX_AXIS)
+    before = "before it" if parts == 1 else f"before it and in its {parts} parts"
+    for where, size in ((before, parts * prod(shape[:axis])), ("after it", prod(shape[axis + 1 :]))):
         if size > MAX_AXIS:
             return Rejected(f"axis {axis} of {list(shape)} has {size} elements {where}; {_U55} take {MAX_AXIS} at most")
     return None

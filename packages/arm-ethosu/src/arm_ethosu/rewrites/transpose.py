@@ -10,8 +10,8 @@ from arm_tosa_core.tosa.ir import DType, Op, Tensor, fewest_axes
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
+from ..limits import MAX_AXIS
 from .inserter import Inserter
-from .reduce_max_as_max_pool import LARGEST_SIZE
 
 _NATIVE_RANK = 4
 
@@ -103,7 +103,7 @@ def _matrix(op: Op) -> tuple[int, int] | None:
         return None
     rows = prod(x.shape[axis] for axis in axes[turn:])
     matrix = (rows, x.size // rows)
-    if matrix[1] < _BRICK or matrix[0] > LARGEST_SIZE or (matrix[1] > LARGEST_SIZE and len(axes) > 2):
+    if matrix[1] < _BRICK or matrix[0] > MAX_AXIS or (matrix[1] > MAX_AXIS and len(axes) > 2):
         return None
     if len(x.uses) > 1:
         return matrix if x.shape[-2:] == matrix else None  # Vela copies what is read in two shapes
@@ -115,7 +115,7 @@ def _is_written_so(x: Tensor, rows: int) -> bool:
 
     It is no input, no layer of few rows, and no MATMUL of another shape; and columns are no longer than an axis may be.
     """
-    if _behind(x, ("RESHAPE",)) is None or x.size // rows > LARGEST_SIZE:
+    if _behind(x, ("RESHAPE",)) is None or x.size // rows > MAX_AXIS:
         return False
     layer = _behind(x, _FUSED)
     if layer is not None and layer.name == "RESHAPE":
@@ -151,8 +151,8 @@ def _of_matrix(graph: Graph, op: Op) -> bool:
     insert, x = Inserter(graph, op), op.inputs[0]
     x = x if len(x.uses) > 1 else insert.reshape(x, *matrix)
     made = []
-    for start in range(0, matrix[1], LARGEST_SIZE):
-        part = insert.slice(x, x.rank - 1, start, min(LARGEST_SIZE, matrix[1] - start))
+    for start in range(0, matrix[1], MAX_AXIS):
+        part = insert.slice(x, x.rank - 1, start, min(MAX_AXIS, matrix[1] - start))
         copied = insert("BITWISE_OR", part, insert.reshape(insert.zero(x.dtype), *[1] * x.rank))
         made.append(insert("TRANSPOSE", insert.reshape(copied, *part.shape[-2:]), perms=(1, 0)))
     graph.replace(op.output, insert.reshape(insert.join(made, axis=0), *op.output.shape))
