@@ -212,13 +212,44 @@ def test_sums_of_long_axes(shape: tuple[int, ...], axis: int, parts: int) -> Non
     assert cycles(legal) > 0
 
 
-def test_axes_that_vela_would_move_as_before_a_reshape() -> None:
-    # As the heads of NesT, whose attention reads [1, blocks, tokens, heads, channels].
+@pytest.mark.parametrize(
+    ("source", "shape", "perms", "copied"),
+    [
+        # As the heads of NesT, whose attention reads [1, blocks, tokens, heads, channels].
+        ((1, 16, 196, 1, 3, 32), (16, 196, 3, 32), (2, 0, 3, 1), True),
+        # The axis that comes first is swapped with the first: of the others Vela joins 65536 elements, or 66048.
+        ((1, 16, 8, 64, 128), (16, 8, 64, 128), (3, 0, 2, 1), False),
+        ((1, 17, 8, 64, 128), (17, 8, 64, 128), (3, 0, 2, 1), False),
+        ((1, 16, 8, 64, 129), (16, 8, 64, 129), (3, 0, 2, 1), True),
+        ((1, 2, 2, 4096, 8), (2, 2, 4096, 8), (1, 2, 3, 0), False),
+        ((1, 2, 2, 4096, 9), (2, 2, 4096, 9), (1, 2, 3, 0), True),
+        # It stays where it was, or the axes before the RESHAPE are others.
+        ((1, 2, 8, 64, 129), (2, 8, 64, 129), (0, 2, 3, 1), False),
+        ((1, 16, 14, 14, 96), (16, 196, 3, 32), (2, 0, 3, 1), False),
+    ],
+)
+def test_axes_that_vela_would_move_as_before_a_reshape(
+    source: tuple[int, ...], shape: tuple[int, ...], perms: tuple[int, ...], copied: bool
+) -> None:
     builder = Builder(Graph(), SPEC.tosa_spec)
-    x = builder.graph.input("x", (1, 16, 196, 1, 3, 32), DType.INT8)
-    heads = builder.reshape(x, (16, 196, 3, 32))
-    builder.graph.outputs = [builder.emit("TRANSPOSE", [heads], perms=(2, 0, 3, 1))]
+    axes = builder.reshape(builder.graph.input("x", source, DType.INT8), shape)
+    builder.graph.outputs = [builder.emit("TRANSPOSE", [axes], perms=perms)]
     plain, legal = before_and_after(builder)
+    assert [op.name for op in builder.graph.ops].count("MAX_POOL2D") == copied
+    if copied:
+        with pytest.raises(ToolError, match="could not run on NPU"):
+            cycles(plain)
+    assert cycles(legal) > 0
+
+
+def test_axes_that_stay_together_become_one_of_those_that_vela_moves() -> None:
+    # As the result of NesT's attention. All three together would be longer than an axis may be.
+    builder = Builder(Graph(), SPEC.tosa_spec)
+    x = builder.graph.input("x", (1, 3, 16, 196, 32), DType.INT8)
+    builder.graph.outputs = [builder.emit("TRANSPOSE", [x], perms=(0, 2, 3, 4, 1))]
+    plain, legal = before_and_after(builder)
+    (moved,) = [op.inputs[0].shape for op in builder.graph.ops if op.name == "TRANSPOSE"]
+    assert moved == (3, 16 * 196, 32)
     with pytest.raises(ToolError, match="could not run on NPU"):
         cycles(plain)
     assert cycles(legal) > 0

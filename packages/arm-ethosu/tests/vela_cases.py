@@ -412,6 +412,12 @@ CASES: list[Case] = [
         )
     ),
     op("BOOL", SMALL, "RESHAPE", In(B, X), Shape((4, 32))),
+    *(replaced(SMALL, transpose(SMALL, d, (1, 3, 16, 196, 32), (0, 2, 3, 4, 1))) for d in (I8, I16)),
+    *(transpose(NOBODY, d, (1, 16, 8, 64, 128), (0, 4, 1, 3, 2)) for d in (I8, I16)),
+    transpose(NOBODY, I8, (1, 7, 7, 32, 100), (0, 3, 1, 4, 2)),
+    transpose(SMALL, I32, (1, 7, 7, 32, 100), (0, 3, 1, 4, 2)),
+    transpose(SMALL, I32, (2, 300, 64, 8), (1, 3, 2, 0)),
+    transpose(NOBODY, I32, (2, 256, 64, 8), (1, 3, 2, 0)),
     *(transpose(SMALL if c > 16384 else NOBODY, I32, (1, 2, 2, c), (0, 2, 1, 3)) for c in (16384, 16385)),
     transpose(NOBODY, I32, (1, 2, 2, 32769), (0, 1, 3, 2)),
     transpose(NOBODY, I8, (1, 2, 2, 16385), (0, 2, 1, 3)),
