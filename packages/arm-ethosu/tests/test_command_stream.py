@@ -59,6 +59,14 @@ def test_velas_own_value_is_replaced_and_comes_back() -> None:
     assert _settled(_cop1(before)) == _cop1(after)
 
 
+@pytest.mark.parametrize("accelerator", ["ethos-u55-128", "ethos-u65-512", "ethos-u85-256"])
+def test_windows_of_many_rows_wait(accelerator: str) -> None:
+    tall, low = [0x121 | 64 << 16, _POOL], [0x121 | 63 << 16, _POOL]
+    before = [*_blockdep(3), _POOL, *tall, *low, _STOP]
+    after = [*_blockdep(3), _POOL, tall[0], *_blockdep(0), _POOL, low[0], *_blockdep(3), _POOL, _STOP]
+    assert _settled(_cop1(before), accelerator) == _cop1(after)
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -9,6 +9,7 @@ import pytest
 import torch
 from rewrite_kit import SPEC, before_and_after, cycles
 
+from arm_ethosu.limits import MAX_AXIS
 from arm_tosa_core.lowering.builder import Builder
 from arm_tosa_core.lowering.values import QParams
 from arm_tosa_core.rules.resize import upsample_nearest2d
@@ -187,23 +188,68 @@ def test_a_transposed_convolution_becomes_convolutions(
     assert "TRANSPOSE_CONV2D" not in made and made.count("CONV2D") == stride[0] * stride[1]
 
 
-@pytest.mark.parametrize("size", [1 << 16, (1 << 16) + 1, 64 * 56 * 56])
-def test_sums_of_long_axes(size: int) -> None:
+@pytest.mark.parametrize(
+    ("shape", "axis", "parts"),
+    [
+        ((2, MAX_AXIS), 1, 0),
+        ((2, MAX_AXIS + 1), 1, 2),
+        ((2, 64 * 56 * 56), 1, 4),
+        ((1, 70000, 4), 1, 2),
+        ((MAX_AXIS + 1, 3), 0, 2),
+    ],
+)
+def test_sums_of_long_axes(shape: tuple[int, ...], axis: int, parts: int) -> None:
     builder = Builder(Graph(), SPEC.tosa_spec)
-    x = builder.graph.input("x", (2, size), DType.INT8)
-    total = builder.emit("REDUCE_SUM", [builder.rescale(x, [1.0], DType.INT32)], axis=1)
-    builder.graph.outputs = [builder.rescale(total, [1 / size], DType.INT8)]
-    before_and_after(builder)
-    assert all(op.inputs[0].shape[-1] <= 1 << 16 for op in builder.graph.ops if op.name == "REDUCE_SUM")
-
-
-def test_axes_that_vela_would_move_as_before_a_reshape() -> None:
-    # As the heads of NesT, whose attention reads [1, blocks, tokens, heads, channels].
-    builder = Builder(Graph(), SPEC.tosa_spec)
-    x = builder.graph.input("x", (1, 16, 196, 1, 3, 32), DType.INT8)
-    heads = builder.reshape(x, (16, 196, 3, 32))
-    builder.graph.outputs = [builder.emit("TRANSPOSE", [heads], perms=(2, 0, 3, 1))]
+    x = builder.graph.input("x", shape, DType.INT8)
+    total = builder.emit("REDUCE_SUM", [builder.rescale(x, [1.0], DType.INT32, zero_point=-1)], axis=axis)
+    builder.graph.outputs = [builder.rescale(total, [1 / shape[axis]], DType.INT8)]
     plain, legal = before_and_after(builder)
+    sums = [op.inputs[0].shape[op.attrs["axis"]] for op in builder.graph.ops if op.name == "REDUCE_SUM"]
+    assert sums == ([-(-shape[axis] // parts), parts] if parts else [shape[axis]])
+    if parts:
+        with pytest.raises(ToolError, match="could not run on NPU"):
+            cycles(plain)
+    assert cycles(legal) > 0
+
+
+@pytest.mark.parametrize(
+    ("source", "shape", "perms", "copied"),
+    [
+        # As the heads of NesT, whose attention reads [1, blocks, tokens, heads, channels].
+        ((1, 16, 196, 1, 3, 32), (16, 196, 3, 32), (2, 0, 3, 1), True),
+        # The axis that comes first is swapped with the first: of the others Vela joins 65536 elements, or 66048.
+        ((1, 16, 8, 64, 128), (16, 8, 64, 128), (3, 0, 2, 1), False),
+        ((1, 17, 8, 64, 128), (17, 8, 64, 128), (3, 0, 2, 1), False),
+        ((1, 16, 8, 64, 129), (16, 8, 64, 129), (3, 0, 2, 1), True),
+        ((1, 2, 2, 4096, 8), (2, 2, 4096, 8), (1, 2, 3, 0), False),
+        ((1, 2, 2, 4096, 9), (2, 2, 4096, 9), (1, 2, 3, 0), True),
+        # It stays where it was, or the axes before the RESHAPE are others.
+        ((1, 2, 8, 64, 129), (2, 8, 64, 129), (0, 2, 3, 1), False),
+        ((1, 16, 14, 14, 96), (16, 196, 3, 32), (2, 0, 3, 1), False),
+    ],
+)
+def test_axes_that_vela_would_move_as_before_a_reshape(
+    source: tuple[int, ...], shape: tuple[int, ...], perms: tuple[int, ...], copied: bool
+) -> None:
+    builder = Builder(Graph(), SPEC.tosa_spec)
+    axes = builder.reshape(builder.graph.input("x", source, DType.INT8), shape)
+    builder.graph.outputs = [builder.emit("TRANSPOSE", [axes], perms=perms)]
+    plain, legal = before_and_after(builder)
+    assert [op.name for op in builder.graph.ops].count("MAX_POOL2D") == copied
+    if copied:
+        with pytest.raises(ToolError, match="could not run on NPU"):
+            cycles(plain)
+    assert cycles(legal) > 0
+
+
+def test_axes_that_stay_together_become_one_of_those_that_vela_moves() -> None:
+    # As the result of NesT's attention. All three together would be longer than an axis may be.
+    builder = Builder(Graph(), SPEC.tosa_spec)
+    x = builder.graph.input("x", (1, 3, 16, 196, 32), DType.INT8)
+    builder.graph.outputs = [builder.emit("TRANSPOSE", [x], perms=(0, 2, 3, 4, 1))]
+    plain, legal = before_and_after(builder)
+    (moved,) = [op.inputs[0].shape for op in builder.graph.ops if op.name == "TRANSPOSE"]
+    assert moved == (3, 16 * 196, 32)
     with pytest.raises(ToolError, match="could not run on NPU"):
         cycles(plain)
     assert cycles(legal) > 0

@@ -21,6 +21,8 @@ LONG = 1 << 14
 BRANCH = LONG | 0x100
 _SIDES, _INDEXED = (0x130, 0x131), 1 << 11  # DMA0_SRC_REGION and DMA0_DST_REGION
 _OFM_WIDTH_M1, _OFM_HEIGHT_M1, _OFM_PRECISION, _BLOCKDEP = 0x111, 0x112, 0x114, 0x12F
+_KERNEL_HEIGHT_M1 = 0x121
+_TALL = 64  # rows of a window: beyond 130 or so BLOCKDEP was measured to be too large, never up to 129
 _OFM_STRIDE_X, _OFM_STRIDE_Y = LONG | 0x14, LONG | 0x15
 _READ = {  # of a kernel's result
     _OFM_WIDTH_M1,
@@ -76,6 +78,8 @@ def settled(cmd_data: Bytes, accelerator: str) -> Bytes:
     compares blocks of such a result with blocks of what reads it as if both lay in one order, so that the reader may
     begin before all it reads is written. With 0 it waits for the end of the kernel before.
 
+    All: a BLOCKDEP of 0 at kernels whose windows have many rows. Vela has them begin as if they had fewer.
+
     Ethos-U85: indexed transfers, which GATHER and SCATTER are, run alone. Vela counts a byte for each index, which has
     four, and waits for no one who writes the others, before or after.
 
@@ -84,7 +88,7 @@ def settled(cmd_data: Bytes, accelerator: str) -> Bytes:
     """
     commands = commands_of(cmd_data)
     u85 = family_of(accelerator) == "u85"
-    more = list(_alone(commands) if u85 else _waits(commands))
+    more = sorted([*_blockdeps(commands, u85), *(_alone(commands) if u85 else ())], key=lambda each: each[0])
     if not more:
         return cmd_data
     places = [at for at, _ in more]
@@ -142,10 +146,10 @@ def walk(words: list[int]) -> Iterator[tuple[int, int, int]]:
         at += 2 if word & LONG else 1
 
 
-def _waits(words: list[int]) -> Iterator[tuple[int, int]]:
+def _blockdeps(words: list[int], u85: bool) -> Iterator[tuple[int, int]]:
     """BLOCKDEPs to insert, and before which words."""
     registers = dict.fromkeys(_READ, 0)
-    vela = ours = 0
+    vela = ours = rows = 0
     after_columns = False
     for at, word, value in walk(words):
         number = word & (LONG | 0x3FF)
@@ -153,12 +157,14 @@ def _waits(words: list[int]) -> Iterator[tuple[int, int]]:
             registers[number] = value
         elif number == _BLOCKDEP:
             vela = ours = value
+        elif number == _KERNEL_HEIGHT_M1:
+            rows = value + 1
         elif number in _KERNELS:
-            wanted = 0 if after_columns else vela
+            wanted = 0 if after_columns or rows > _TALL else vela
             if wanted != ours:
                 yield at, _BLOCKDEP | wanted << 16
                 ours = wanted
-            after_columns = _writes_columns(registers)
+            after_columns = not u85 and _writes_columns(registers)
 
 
 def _alone(words: list[int]) -> Iterator[tuple[int, int]]:

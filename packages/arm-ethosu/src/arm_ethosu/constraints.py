@@ -16,17 +16,12 @@ from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.verifier import Check
 
 from .accelerators import Family
-from .native import conv3d, resize, transpose_conv2d
+from .limits import MAX_AXIS, MAX_PADDING, MAX_STRIDE
+from .native import conv3d, resize, transpose, transpose_conv2d
 from .native.conv2d import is_over_patches
 
 Limit = Callable[[Op], Rejected | None]
 
-#: Largest channel count, and largest axis of what Vela transposes. Vela splits longer heights and widths by itself.
-MAX_AXIS = 1 << 16
-#: Largest stride of the kernel registers.
-MAX_STRIDE = 3
-#: Longest padding of the registers, in rows or columns on one side; Vela shortens what is longer without a word.
-MAX_PADDING = 127
 _U55 = "Ethos-U55 and Ethos-U65"
 
 
@@ -52,12 +47,18 @@ def _channels(op: Op) -> Rejected | None:
     return Rejected(f"{channels} input channels; Vela takes {MAX_AXIS} at most") if channels > MAX_AXIS else None
 
 
+def longer_padding(op: Op) -> tuple[int, int] | None:
+    """The first padding of rows or columns that is longer than its register takes, and what that takes."""
+    sides = zip(op.attrs["pad"][-4:], MAX_PADDING, strict=True)
+    return next(((size, most) for size, most in sides if size > most), None)
+
+
 def _long_padding(op: Op) -> Rejected | None:
     """Of operators for which ``rewrites.long_padding`` has no PAD: padding does not count in an average."""
-    longest = max(op.attrs["pad"])
-    if longest > MAX_PADDING:
-        return Rejected(f"padding of {longest}, of which Vela computes {MAX_PADDING} at most", "pad before it")
-    return None
+    if (longer := longer_padding(op)) is None:
+        return None
+    size, most = longer
+    return Rejected(f"padding of {size}, of which Vela computes {most} at most on that side", "pad before it")
 
 
 def _narrowing_cast(op: Op) -> Rejected | None:
@@ -233,9 +234,10 @@ def _reduce_sum(op: Op) -> Rejected | None:
     shape, axis = op.inputs[0].shape, op.attrs["axis"]
     if axis == len(shape) - 1:
         return None
-    # Vela transposes the axis to the end, as the middle one of three.
-    parts = {"before it": prod(shape[:axis]), "along it": shape[axis], "after it": prod(shape[axis + 1 :])}
-    for where, size in parts.items():
+    # Vela transposes the axis to the end, as the middle one of three; a longer one rewrites.reduce_sum_in_parts parts.
+    parts = -(-shape[axis] // MAX_AXIS)
+    before = "before it" if parts == 1 else f"before it and in its {parts} parts"
+    for where, size in ((before, parts * prod(shape[:axis])), ("after it", prod(shape[axis + 1 :]))):
         if size > MAX_AXIS:
             return Rejected(f"axis {axis} of {list(shape)} has {size} elements {where}; {_U55} take {MAX_AXIS} at most")
     return None
@@ -249,22 +251,18 @@ def _reverse(op: Op) -> Rejected | None:
 
 def _transpose(op: Op) -> Rejected | None:
     x, perms = op.inputs[0], tuple(op.attrs["perms"])
-    shape = x.shape
     if perms == tuple(range(x.rank)):
         return None
-    if max(shape) > MAX_AXIS:
-        return Rejected(f"axis of {max(shape)}; {_U55} take {MAX_AXIS} at most")
-    if x.dtype is DType.INT32 and shape[-1] > 1 << 14 and perms[-1] == x.rank - 1:
-        return Rejected(f"INT32 with {shape[-1]} channels; {_U55} take {1 << 14} at most where channels stay last")
-    outer = x.rank - 3
-    if outer <= 0 or (prod(shape[:outer]) == 1 and perms[:outer] == tuple(range(outer))):
-        return None
-    # Vela swaps two axes at a time and joins the others into one.
-    longest = prod(sorted(shape)[2:])
-    if longest > MAX_AXIS:
-        return Rejected(
-            f"{list(shape)} by {list(perms)} joins axes to {longest} elements; {_U55} take {MAX_AXIS} at most"
-        )
+    wide = x.dtype is DType.INT32
+    axes, order = (x.shape, perms) if wide else transpose.few_axes(x.shape, perms)
+    if max(axes, default=1) > MAX_AXIS:
+        return Rejected(f"axis of {max(axes)}; {_U55} take {MAX_AXIS} at most")
+    most = MAX_AXIS // 4 if wide else MAX_AXIS  # measured; no cause is known
+    if wide and x.shape[-1] > most and perms[-1] == x.rank - 1:
+        return Rejected(f"INT32 with {x.shape[-1]} channels; {_U55} take {most} at most where channels stay last")
+    if (longest := transpose.joined(axes, order)) > most:
+        what = f"{x.dtype} {list(x.shape)} by {list(perms)}"
+        return Rejected(f"{what} joins axes to {longest} elements; {_U55} take {most} at most")
     return None
 
 

@@ -137,6 +137,23 @@ def _rescale_tiled(m: Maker) -> Tensor:
     return m.rescale(m.op("TILE", m.input(I16, 1, 4, 3, 4), m.graph.shape((1, 1, 1, 2))), I16, 0.8, channels=8)
 
 
+def _padded_pool(m: Maker, pad: tuple[int, ...]) -> Tensor:
+    return m.pool("MAX_POOL2D", m.input(I8, 1, 300, 2, 4), (257, 1), (1, 1), pad)
+
+
+def _tall(m: Maker, name: str, rows: int = 257) -> Tensor:
+    x, more = m.input(I8, 1, 300, 2, 4), m.graph.shape((0, 0, 0, 256, 0, 0, 0, 0))
+    if name == "PAD":
+        x = m.op("PAD", x, more, m.const(I8, [3]))
+    else:
+        x = m.op("CONCAT", x, m.input(I8, 1, 256, 2, 4), axis=1)
+    return m.conv(x, (rows, 1), 4)
+
+
+def _padded_average(m: Maker, pad: tuple[int, ...]) -> Tensor:
+    return m.pool("AVG_POOL2D", m.input(I8, 1, 1, 300, 4), (1, 257), (1, 1), pad)
+
+
 def _choice(m: Maker) -> Tensor:
     x, y = m.input(I16, *_SHAPE), m.input(I16, *_SHAPE)
     larger = m.op("GREATER", m.rescale(x, I32, 2.0**14), m.rescale(y, I32, 0.9 * 2.0**14))
@@ -453,20 +470,22 @@ ROWS = {
     "PAD of channels, then a RESCALE of each, U85": Row(_rescale_padded, "ethos-u85-512"),
     "transposed table": Row(_transposed_table, "ethos-u55-32"),
     "transposed, reshaped table": Row(_transposed_reshaped_table, "ethos-u55-32"),
-    "convolution with 200 columns of padding": Row(
-        lambda m: m.conv(m.input(I8, 1, 1, 300, 4), (1, 401), 4, pad=(0, 0, 200, 200), zero=5), "ethos-u55-128"
+    "convolution with 128 columns of padding on the left": Row(
+        lambda m: m.conv(m.input(I8, 1, 1, 300, 4), (1, 401), 4, pad=(0, 0, 128, 200), zero=5), "ethos-u55-128"
     ),
-    "pool with 128 columns of padding": Row(
-        lambda m: m.op("MAX_POOL2D", m.input(I8, 1, 2, 300, 4), kernel=(1, 256), stride=(1, 1), pad=(0, 0, 128, 128)),
-        "ethos-u85-256",
+    "convolution with 256 columns of padding on the right": Row(
+        lambda m: m.conv(m.input(I8, 1, 1, 300, 4), (1, 401), 4, pad=(0, 0, 100, 256), zero=5), "ethos-u65-256"
     ),
-    "average of 128 columns of padding": Row(
-        lambda m: m.op(
-            "AVG_POOL2D", m.input(I8, 1, 1, 300, 4), m.const(I8, [0]), m.const(I8, [0]),
-            kernel=(1, 256), stride=(1, 1), pad=(0, 0, 128, 128),
-        ),
-        "ethos-u85-256",
-        refused=True,
+    "pool with 128 rows of padding at the top": Row(lambda m: _padded_pool(m, (128, 0, 0, 0)), "ethos-u55-128"),
+    "pool with 256 rows of padding at the bottom": Row(lambda m: _padded_pool(m, (0, 256, 0, 0)), "ethos-u85-256"),
+    "window of 257 rows behind a PAD": Row(lambda m: _tall(m, "PAD"), "ethos-u55-128"),
+    "window of 257 rows behind a CONCAT": Row(lambda m: _tall(m, "CONCAT"), "ethos-u65-256"),
+    "window of 224 rows behind a PAD": Row(lambda m: _tall(m, "PAD", 224), "ethos-u85-256"),
+    "average of 128 columns of padding on the left": Row(
+        lambda m: _padded_average(m, (0, 0, 128, 0)), "ethos-u85-256", refused=True
+    ),
+    "average of 256 columns of padding on the right": Row(
+        lambda m: _padded_average(m, (0, 0, 0, 256)), "ethos-u85-256", refused=True
     ),
     "two RESCALEs of an INT48 accumulator": Row(
         lambda m: _two_rescales(m, I32, 1.0, I16, 3e-3), "ethos-u85-256", off=1
@@ -481,6 +500,10 @@ EXACT: dict[str, Make] = {
     "convolution that saturates, then a sum": lambda m: m.sum(
         "ADD", m.conv(m.input(I16, 1, 5, 1, 8), (1, 1), 8, scale=5e-3), m.input(I16, 1, 5, 1, 8), 14
     ),
+    "convolution with 127 and 255 columns of padding": lambda m: m.conv(
+        m.input(I8, 1, 1, 300, 4), (1, 401), 4, pad=(0, 0, 127, 255), zero=5
+    ),
+    "pool with 127 and 255 rows of padding": lambda m: _padded_pool(m, (127, 255, 0, 0)),
     "INT16 between two RESCALEs": lambda m: _two_rescales(m, I16, 1e-2, I16, 0.7),
     "INT8 between two RESCALEs": lambda m: _two_rescales(m, I8, 1e-4, I16, 2.5),
     "INT32, rounded, between two RESCALEs": lambda m: _two_rescales(m, I32, 1e-3, I16, 2.5),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arm_tosa_core.tosa.ir import DType, Op
 
-_MOST_CHANNELS = 1 << 16
+from ..limits import MAX_AXIS
 
 
 def is_native(op: Op) -> bool:
@@ -16,9 +16,7 @@ def is_native(op: Op) -> bool:
 def why_no_planes(op: Op) -> tuple[str, str] | None:
     """What is against PLANES_AS_CHANNELS, and what to do about it."""
     depth, channels = op.inputs[1].shape[1], op.inputs[0].shape[4]
-    if depth * channels > _MOST_CHANNELS:
-        reason = (
-            f"kernel depth {depth} of {channels} channels; they become channels, of which there are {_MOST_CHANNELS}"
-        )
+    if depth * channels > MAX_AXIS:
+        reason = f"kernel depth {depth} of {channels} channels; they become channels, of which there are {MAX_AXIS}"
         return reason, "add CONV2D results, one per slice of the kernel"
     return None

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from arm_tosa_core.tosa.ir import DType, Op
 
+from ..limits import MAX_AXIS, MAX_STRIDE
+
 #: Weights have 8 bits; with a zero point of -128 they count from 0 to 255.
 _LARGEST_WEIGHT = 255
 #: Results in a row, each with a convolution of its own: beyond that many, one multiplies by a matrix.
 _MOST_PHASES = 32
-_LARGEST_STRIDE = 3
-_LARGEST_JOINED = 1 << 16  # elements of axes that a TRANSPOSE with a batch joins
 _NARROW_FIRST = "quantize the activations to 8 bits"
 
 
@@ -51,7 +51,7 @@ class Axis(NamedTuple):
     def has_phases(self) -> bool:
         """Whether each result of a period can have a convolution of its own."""
         phases, stride = self.period
-        fits = phases <= _MOST_PHASES and stride <= _LARGEST_STRIDE and self.results % phases == 0
+        fits = phases <= _MOST_PHASES and stride <= MAX_STRIDE and self.results % phases == 0
         return self.is_identity or (fits and self.size > 1)
 
     @property
@@ -125,7 +125,7 @@ def why_no_convolutions(op: Op) -> tuple[str, str] | None:
             return f"{reason}; weights of 8 bits reach {_LARGEST_WEIGHT}", _NARROW_FIRST
     elif x.shape[0] > 1 and not all(axis.by_phases for axis in axes):
         largest = sorted(map(max, zip(x.shape[1:], op.output.shape[1:], strict=True)))[1:]
-        if prod(largest) > _LARGEST_JOINED:
+        if prod(largest) > MAX_AXIS:
             reason = f"{how}, in a batch, joins axes to {prod(largest)} elements"
-            return f"{reason}; {_LARGEST_JOINED} at most there", "resize the images one by one"
+            return f"{reason}; {MAX_AXIS} at most there", "resize the images one by one"
     return None

@@ -7,8 +7,8 @@ import numpy as np
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern
 
+from ..limits import MAX_STRIDE
 from .by_estimate import Choice
-from .conv2d_over_patches import NATIVE_STRIDE
 
 #: Channels at most, after the rewrite, of a convolution that is worth asking about: of 12 and more, twice as many were
 #: never faster, on any accelerator.
@@ -20,7 +20,7 @@ def _unfit(op: Op, axis: int) -> str | None:
     step = op.attrs["stride"][axis - 1]
     if step == 1 or op.attrs["dilation"] != (1, 1):
         return "neighbouring windows share what they read, or lack some"
-    if op.output.shape[axis] == 1 or (image.shape[3] * step > _FEW_CHANNELS and step <= NATIVE_STRIDE):
+    if op.output.shape[axis] == 1 or (image.shape[3] * step > _FEW_CHANNELS and step <= MAX_STRIDE):
         return "it has one result, or many channels and a stride that Vela has"
     constant = op.inputs[1].is_constant and zero.is_constant and weight_zero.is_constant
     return None if constant else "its weights vary"

@@ -12,12 +12,12 @@ from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
+from ..limits import MAX_STRIDE
 from ..native.conv2d import is_over_patches
 from .by_estimate import Choice
 from .inserter import Inserter
 
-#: Of the kernel registers; beyond, Vela unrolls a stride and writes a dilation's zeros into the weights.
-NATIVE_STRIDE = 3
+#: Beyond it Vela writes a dilation's zeros into the weights; a stride beyond ``MAX_STRIDE`` it unrolls.
 _NATIVE_DILATION = 2
 #: Multiplications that take as long as copying one element, at least: measured, on Ethos-U55-128 and U85-256.
 _PRODUCTS_PER_COPY = 80
@@ -40,7 +40,7 @@ def _patches(match: Match) -> Tensor:
 
 def _native_stride(match: Match) -> str | None:
     strides = zip(match.op.attrs["stride"], match.op.output.shape[1:3], strict=True)
-    if not any(stride > NATIVE_STRIDE and count > 1 for stride, count in strides):
+    if not any(stride > MAX_STRIDE and count > 1 for stride, count in strides):
         return "Vela has its stride"
     return _not_over_patches(match.op)
 
@@ -55,7 +55,7 @@ def _overlapping_patches(match: Match) -> Tensor:
 
 
 def _not_over_patches(op: Op) -> str | None:
-    if max(op.attrs["stride"]) <= NATIVE_STRIDE:
+    if max(op.attrs["stride"]) <= MAX_STRIDE:
         return "Vela has its stride"
     return None if is_over_patches(op) else "its weights vary, are dilated or have a zero point"
 

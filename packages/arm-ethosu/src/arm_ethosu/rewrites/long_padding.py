@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from arm_tosa_core.tosa.ir import DType, Tensor
+from arm_tosa_core.tosa.ir import Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Stage
 
-from ..constraints import MAX_PADDING
+from ..constraints import longer_padding
 
 
 def _short(match: Match) -> str | None:
-    return "its padding fits the registers" if max(match.op.attrs["pad"]) <= MAX_PADDING else None
+    return "its padding fits the registers" if longer_padding(match.op) is None else None
 
 
 def _padded_before(match: Match) -> Tensor:
-    """Padding of more than 127 rows or columns becomes a PAD before the kernel.
+    """Padding of more than 127 at top or left, or 255 at bottom or right, becomes a PAD before the kernel.
 
-    Vela writes 127 into the register instead, and the windows then read other elements, or beyond the image.
+    Vela writes the most into the register instead, and the windows then read other elements, or beyond the image.
     """
     op, insert = match.op, match.insert
     top, bottom, left, right = op.attrs["pad"]
@@ -30,7 +30,7 @@ def _padded_before(match: Match) -> Tensor:
 
 def _lowest(match: Match) -> Tensor:
     image = match.op.inputs[0]
-    numbers = np.iinfo(np.int8 if image.dtype is DType.INT8 else np.int16)
+    numbers = np.iinfo(f"int{image.dtype.bits}")
     return match.graph.constant(np.array([numbers.min], numbers.dtype), image.dtype)
 
 

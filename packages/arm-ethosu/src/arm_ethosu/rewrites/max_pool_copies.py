@@ -146,27 +146,6 @@ def _made_smaller(graph: Graph, op: Op) -> bool:
     return True
 
 
-#: Axes that Vela moves without looking for what they were before a RESHAPE, and the elements of those that it joins.
-_NATIVE_RANK, _LONGEST = 4, 1 << 16
-
-
-def _own_axes(graph: Graph, op: Op) -> bool:
-    """What a RESHAPE takes a first axis of one element from goes through a pool before a TRANSPOSE.
-
-    Vela moves the axes of the tensor before the RESHAPE, and ends with an error where it would join more than 65536
-    elements. The axes after it may be few enough.
-    """
-    x = op.inputs[0]
-    if x.producer is None or x.producer.name != "RESHAPE" or not is_poolable(x):
-        return False
-    source = x.producer.inputs[0]
-    if source.rank <= _NATIVE_RANK or source.shape[0] != 1 or prod(sorted(source.shape)[2:]) <= _LONGEST:
-        return False
-    graph.set_input(op, 0, through_pool(graph, op, x, flat=True))
-    return True
-
-
-OWN_AXES = Rewrite("own_axes", Stage.LEGALIZE, ("TRANSPOSE",), _own_axes, frozenset(("RESHAPE",)))
 POOLED_CHOICE = Rewrite("pooled_choice", Stage.LEGALIZE, ("SELECT",), _pooled_choice)
 DETOUR_U85, DETOUR_U55 = _detour(_WRONG_PLACES_U85), _detour(_WRONG_PLACES_U55)
 MADE_SMALLER = Rewrite("made_smaller", Stage.LEGALIZE, ("RESIZE",), _made_smaller, frozenset(("RESHAPE",)))

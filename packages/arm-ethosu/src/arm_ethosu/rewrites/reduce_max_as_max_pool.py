@@ -10,8 +10,9 @@ from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op
 from arm_tosa_core.tosa.rewrite import Inserter, Rewrite, Stage
 
+from ..limits import MAX_AXIS
+
 _LARGEST_KERNEL = 256  # of a pool, along either axis
-LARGEST_SIZE = 65536  # of a feature map, along any axis
 _BRICK = 16  # channels that are computed together
 #: Pools alone may need so many times what pools and a TRANSPOSE need: they do without a copy of their operand.
 _WITHOUT_TRANSPOSE = 2
@@ -65,7 +66,7 @@ def _plan(rows: int, size: int) -> _Plan:
 def is_pool(outer: int, size: int, inner: int) -> bool:
     """Whether a maximum along the middle one of three axes can be a pool."""
     kernel = _kernel(size)
-    if size == 1 or kernel is None or max(size, outer) > LARGEST_SIZE:
+    if size == 1 or kernel is None or max(size, outer) > MAX_AXIS:
         return False
     return inner == 1 or outer == 1 or kernel.height == 1
 

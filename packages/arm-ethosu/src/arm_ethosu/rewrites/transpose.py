@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import inf, prod
 
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Tensor, fewest_axes
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
+from ..limits import MAX_AXIS
+from ..native.transpose import NATIVE_RANK, joined_behind_one
 from .inserter import Inserter
-from .reduce_max_as_max_pool import LARGEST_SIZE
-
-_NATIVE_RANK = 4
+from .max_pool_copies import is_poolable, through_pool
 
 #: How Ethos-U85 moves the axes of many images fastest one by one.
 _BY_IMAGE = ((0, 2, 1, 3), (0, 2, 3, 1))
@@ -32,22 +32,45 @@ _BEHIND = frozenset((*_FUSED, "RESHAPE"))
 _HEAVY = 2500
 
 
-def _few_already(match: Match) -> str | None:
-    x = match.op.inputs[0]
-    fewest = len(fewest_axes(x.shape, match.op.attrs["perms"])[0])
-    return "it has few axes" if x.rank <= _NATIVE_RANK or fewest == x.rank else None
+def _of_few_axes(most: float) -> Rewrite:
+    """The rewrite that leaves a TRANSPOSE fewer axes, of so many elements at most."""
+
+    def already(match: Match) -> str | None:
+        x = match.op.inputs[0]
+        fewest = len(fewest_axes(x.shape, match.op.attrs["perms"], most)[0])
+        return "it has few axes" if x.rank <= NATIVE_RANK or fewest == x.rank else None
+
+    def moved(match: Match) -> Tensor:
+        """Axes of one element are left out, and those that stay together become one.
+
+        [1, 1, 32, 2, 16] with the perms (0, 3, 1, 2, 4), as in attention whose heads share keys, takes 27,000 cycles on
+        Ethos-U85-256, and [32, 2, 16] with (1, 0, 2) a twentieth.
+        """
+        insert, x = match.insert, match.op.inputs[0]
+        axes, perms = fewest_axes(x.shape, match.op.attrs["perms"], most)
+        made = insert("TRANSPOSE", insert("RESHAPE", x, insert.graph.shape(axes)), perms=perms)
+        return insert("RESHAPE", made, insert.graph.shape(match.op.output.shape))
+
+    return pattern_rewrite("transpose_of_few_axes", Stage.LEGALIZE, Pattern("TRANSPOSE"), moved, already)
 
 
-def _of_few_axes(match: Match) -> Tensor:
-    """Axes of one element are left out, and those that stay together become one.
+def _own_axes(graph: Graph, op: Op) -> bool:
+    """What a RESHAPE takes axes of one element from goes through a pool before a TRANSPOSE.
 
-    [1, 1, 32, 2, 16] with the perms (0, 3, 1, 2, 4), as in attention whose heads share keys, takes 27,000 cycles on
-    Ethos-U85-256, and [32, 2, 16] with (1, 0, 2) a twentieth.
+    Vela moves the axes of the tensor before the RESHAPE, and ends with an error where it would join more than 65536
+    elements. The axes after it may be few enough.
     """
-    insert, x = match.insert, match.op.inputs[0]
-    axes, perms = fewest_axes(x.shape, match.op.attrs["perms"])
-    moved = insert("TRANSPOSE", insert("RESHAPE", x, insert.graph.shape(axes)), perms=perms)
-    return insert("RESHAPE", moved, insert.graph.shape(match.op.output.shape))
+    x, perms = op.inputs[0], op.attrs["perms"]
+    if x.producer is None or x.producer.name != "RESHAPE" or not is_poolable(x):
+        return False
+    source = x.producer.inputs[0].shape
+    axes, turn = [n for n in x.shape if n > 1], [axis for axis in perms if x.shape[axis] > 1]
+    if len(source) <= NATIVE_RANK or source[0] != 1 or [n for n in source if n > 1] != axes:
+        return False
+    if joined_behind_one(axes, [sorted(turn).index(axis) for axis in turn]) <= MAX_AXIS:
+        return False
+    graph.set_input(op, 0, through_pool(graph, op, x, flat=True))
+    return True
 
 
 def _no_images(match: Match) -> str | None:
@@ -103,7 +126,7 @@ def _matrix(op: Op) -> tuple[int, int] | None:
         return None
     rows = prod(x.shape[axis] for axis in axes[turn:])
     matrix = (rows, x.size // rows)
-    if matrix[1] < _BRICK or matrix[0] > LARGEST_SIZE or (matrix[1] > LARGEST_SIZE and len(axes) > 2):
+    if matrix[1] < _BRICK or matrix[0] > MAX_AXIS or (matrix[1] > MAX_AXIS and len(axes) > 2):
         return None
     if len(x.uses) > 1:
         return matrix if x.shape[-2:] == matrix else None  # Vela copies what is read in two shapes
@@ -115,7 +138,7 @@ def _is_written_so(x: Tensor, rows: int) -> bool:
 
     It is no input, no layer of few rows, and no MATMUL of another shape; and columns are no longer than an axis may be.
     """
-    if _behind(x, ("RESHAPE",)) is None or x.size // rows > LARGEST_SIZE:
+    if _behind(x, ("RESHAPE",)) is None or x.size // rows > MAX_AXIS:
         return False
     layer = _behind(x, _FUSED)
     if layer is not None and layer.name == "RESHAPE":
@@ -151,8 +174,8 @@ def _of_matrix(graph: Graph, op: Op) -> bool:
     insert, x = Inserter(graph, op), op.inputs[0]
     x = x if len(x.uses) > 1 else insert.reshape(x, *matrix)
     made = []
-    for start in range(0, matrix[1], LARGEST_SIZE):
-        part = insert.slice(x, x.rank - 1, start, min(LARGEST_SIZE, matrix[1] - start))
+    for start in range(0, matrix[1], MAX_AXIS):
+        part = insert.slice(x, x.rank - 1, start, min(MAX_AXIS, matrix[1] - start))
         copied = insert("BITWISE_OR", part, insert.reshape(insert.zero(x.dtype), *[1] * x.rank))
         made.append(insert("TRANSPOSE", insert.reshape(copied, *part.shape[-2:]), perms=(1, 0)))
     graph.replace(op.output, insert.reshape(insert.join(made, axis=0), *op.output.shape))
@@ -161,6 +184,5 @@ def _of_matrix(graph: Graph, op: Op) -> bool:
 
 TRANSPOSE_BY_IMAGE = pattern_rewrite("transpose_by_image", Stage.LEGALIZE, Pattern("TRANSPOSE"), _by_image, _no_images)
 TRANSPOSE_OF_MATRIX = Rewrite("transpose_of_matrix", Stage.LEGALIZE, ("TRANSPOSE",), _of_matrix, _BEHIND)
-TRANSPOSE_OF_FEW_AXES = pattern_rewrite(
-    "transpose_of_few_axes", Stage.LEGALIZE, Pattern("TRANSPOSE"), _of_few_axes, _few_already
-)
+TRANSPOSE_OF_FEW_AXES, TRANSPOSE_OF_FEW_AXES_U85 = _of_few_axes(MAX_AXIS), _of_few_axes(inf)
+OWN_AXES = Rewrite("own_axes", Stage.LEGALIZE, ("TRANSPOSE",), _own_axes, frozenset(("RESHAPE",)))

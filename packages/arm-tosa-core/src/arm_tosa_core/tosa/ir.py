@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -195,12 +195,16 @@ def joined(concat: Callable[[Sequence[Tensor]], Tensor], tensors: Sequence[Tenso
     return tensors[0]
 
 
-def fewest_axes(shape: Sequence[int], perms: Sequence[int]) -> tuple[list[int], tuple[int, ...]]:
-    """A TRANSPOSE of as few axes as there can be: without those of one element, and those that stay together as one."""
+def fewest_axes(shape: Sequence[int], perms: Sequence[int], most: float = inf) -> tuple[list[int], tuple[int, ...]]:
+    """A TRANSPOSE of as few axes as there can be: without those of one element, and those that stay together as one.
+
+    Args:
+        most: elements that axes which become one may have.
+    """
     runs: list[list[int]] = []  # in the order of the result
     for axis in (axis for axis in perms if shape[axis] > 1):
         together = bool(runs) and axis > runs[-1][-1] and all(n == 1 for n in shape[runs[-1][-1] + 1 : axis])
-        if together:
+        if together and prod(shape[each] for each in (*runs[-1], axis)) <= most:
             runs[-1].append(axis)
         else:
             runs.append([axis])

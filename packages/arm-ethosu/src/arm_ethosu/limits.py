@@ -1,0 +1,10 @@
+"""The largest numbers that the registers of Ethos-U hold, and that Vela therefore takes."""
+
+from __future__ import annotations
+
+#: Largest channel count, and largest axis of what Vela transposes. Vela splits longer heights and widths by itself.
+MAX_AXIS = 1 << 16
+#: Largest stride.
+MAX_STRIDE = 3
+#: Longest padding at top, bottom, left and right; Vela shortens what is longer without a word.
+MAX_PADDING = (127, 255, 127, 255)
