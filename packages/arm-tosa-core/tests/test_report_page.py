@@ -17,6 +17,7 @@ from arm_tosa_core.accuracy.compare import Comparison, OperatorError, OutputErro
 from arm_tosa_core.exir.compiled_delegate import CompiledDelegate, Layer, Live
 from arm_tosa_core.exir.figures import Figures
 from arm_tosa_core.exir.report import Report, Row
+from arm_tosa_core.lowering.analysis_result import CONSTANT
 from arm_tosa_core.plugin.timing import OperatorTime, TimeEstimate
 from arm_tosa_core.report import page as page_module
 from arm_tosa_core.report.page import page
@@ -101,6 +102,12 @@ def test_a_report_in_python() -> None:
     console = Console(record=True, width=100)
     console.print(report)
     assert "aten.cdist.default stays on the CPU" in (text := console.export_text()) and "no rule" in text
+
+
+def test_what_keeps_constants_on_the_cpu_is_not_the_reason() -> None:
+    rows = [Row("permute", "aten.permute.default", "", CONSTANT.reason), Row("mm", "aten.mm.default", "", "is dynamic")]
+    assert "1 of them: is dynamic" in Report("acme", rejected=rows).nothing_delegated()
+    assert CONSTANT.reason in Report("acme", rejected=rows[:1]).nothing_delegated()
 
 
 @needs_page

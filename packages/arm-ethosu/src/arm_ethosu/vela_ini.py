@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from configparser import ConfigParser, DuplicateOptionError, DuplicateSectionError, Error, ParsingError
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from os import PathLike, fspath
 from pathlib import Path
@@ -57,9 +57,8 @@ class VelaIni:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._parser = ConfigParser()
         try:
-            self._parser.read_string(path.read_text(encoding="utf-8"), source=str(path))
+            self._parser = _parsed(path.read_text(encoding="utf-8"), str(path))
         except OSError as error:
             raise UsageError(f"cannot read Vela configuration file {path}: {error.strerror}") from error
         except UnicodeDecodeError as error:
@@ -167,6 +166,14 @@ class VelaIni:
             if parent is None:
                 return None
             section = parent
+
+
+@lru_cache(maxsize=4)
+def _parsed(text: str, source: str) -> ConfigParser:
+    """The sections of a text; a sweep asks for those of one file thousands of times."""
+    parser = ConfigParser()
+    parser.read_string(text, source=source)
+    return parser
 
 
 def _fault(error: Error) -> str:

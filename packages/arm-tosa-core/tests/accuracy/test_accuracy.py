@@ -156,7 +156,7 @@ def test_budget(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, judged = model(folder)
     again = judged.quantize(read_scheme(folder / "found.json"))
     assert judged.compare(again).sqnr_db == pytest.approx(chosen["value"])
-    program = ok(*ARGUMENTS, "tosa-int", "--scheme", "found.json")
+    program = ok(*ARGUMENTS, "tosa-int", "--quantize", "found.json")
     assert program["sqnr_db"] == pytest.approx(chosen["value"])
 
 
@@ -345,7 +345,7 @@ def test_compile_takes_the_scheme(folder: Path) -> None:
         (("tosa-int", "--budget", "cycles=+10%"), "estimates no cost"),
         (("tosa-int", "--budget", "10%"), "FIGURE=+N%"),
         (("tosa-int", "--max-drop", "-1"), "a number that is not negative"),
-        (("tosa-int", "--scheme", "int3"), "int16x8"),
+        (("tosa-int", "--quantize", "int3"), "int16x8"),
         (("tosa-int", "--scheme", "missing.json"), "cannot read missing.json"),
         (("tosa-int", "-o", "report.pdf"), "must be .html"),
         (("tosa-int", "--config", "c.json"), "--budget"),

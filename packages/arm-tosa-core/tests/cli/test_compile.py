@@ -271,7 +271,9 @@ def _ends(tosa: bytes) -> list[Any]:
 
 def test_a_graph_that_cannot_be_exported_is_not_printed(folder: Path) -> None:
     text = run("explain", "models.py:cannot_export", "--target", "tosa").stderr
-    assert "torch.export cannot export" in text and "def forward" not in text
+    assert "def forward" not in text and "choose with torch.where or torch.cond" in text
+    where = f"models.py:{line_of('if x.sum()')}, return x if x.sum() > 0 else -x: "
+    assert f"torch.export cannot export models.py:cannot_export: {where}" in text
 
 
 def test_one_tensor_given_twice_is_two_inputs(folder: Path) -> None:

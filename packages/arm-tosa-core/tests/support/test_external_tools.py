@@ -102,3 +102,10 @@ def test_a_place_that_cannot_be_written_is_found_early(tmp_path: Path, path: str
     with pytest.raises(UsageError, match=f"cannot write .*{reason}"):
         require_writable(tmp_path / path)
     require_writable(tmp_path / "full" / "x")
+    assert not list((tmp_path / "full").iterdir())
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="no /proc")
+def test_a_folder_that_takes_no_files_whatever_its_permissions_is_found_early() -> None:
+    with pytest.raises(UsageError, match="cannot write /proc/x: no file can be made in /proc: "):
+        require_writable("/proc/x")

@@ -44,7 +44,9 @@ def accuracy(
     target: TargetName,
     calibration: Annotated[Path, typer.Option(help=".npz to calibrate with: an array per input, samples first.")],
     evaluate: Annotated[Path, typer.Option(help=".npz with samples to judge with: not those of --calibration.")],
-    scheme: Annotated[str, typer.Option(help="int8, int16x8, int8x4, or a .json file of this command.")] = "int8",
+    scheme: Annotated[
+        str, typer.Option("--quantize", "--scheme", help="int8, int16x8, int8x4, or a .json file of this command.")
+    ] = "int8",
     budget: Annotated[
         str | None,
         typer.Option(
@@ -92,12 +94,12 @@ def accuracy(
 
     from ..accuracy.goal import Goal, parse_budget
     from ..accuracy.model import Model
-    from ..accuracy.scheme import Scheme, read_scheme
+    from ..accuracy.scheme import ALIASES, Scheme, read_scheme
     from ..accuracy.search import search
     from ..accuracy.smaller_weights import search_smaller_weights
 
     goal = Goal(None if budget is None else parse_budget(budget), max_drop)
-    chosen = read_scheme(Path(scheme)) if scheme.endswith(".json") else Scheme(scheme)
+    chosen = read_scheme(Path(scheme)) if scheme.endswith(".json") else Scheme(ALIASES.get(scheme, scheme))
     with progress() as shown:
         calls = [list(samples(path, program)) for path in (calibration, evaluate)]
         judged = Model(program, spec, calls[0], calls[1], shown, judge)
@@ -149,8 +151,7 @@ def _failure(found: Search, goal: Goal, budget: str | None, scheme: str) -> str 
         return (
             f"{budget} is out of reach of compressed weights: the least that was found is {least.cost:,.0f} "
             f"{found.figure} ({100 * (least.cost / plain.cost - 1):+.1f} %), "
-            f"at a {found.measure} of {least.value:.4g}, "
-            f"{plain.value - least.value:.4g} below {scheme} as it is"
+            f"where the {_measure(found)} is {least.value:.4g}, {plain.value - least.value:.4g} below {scheme} as it is"
         )
     if found.chosen is None:
         best = max((p for p in found.points if p.cost <= found.bounds.most), key=lambda point: point.value)
@@ -160,9 +161,13 @@ def _failure(found: Search, goal: Goal, budget: str | None, scheme: str) -> str 
             f"that was found has {best.value:.4g} at {best.cost:,.0f} {found.figure}"
         )
     if goal.max_drop is None and not goal.cheaper and not found.chosen.units:
-        what = "SQNR" if found.measure == "SQNR, dB" else found.measure
-        return f"within {budget} no layer kept in 16 bits raises the {what}: {scheme} as it is is the best"
+        return f"within {budget} no layer kept in 16 bits raises the {_measure(found)}: {scheme} as it is is the best"
     return None
+
+
+def _measure(found: Search) -> str:
+    """Its name in a sentence."""
+    return "SQNR in dB" if found.measure == "SQNR, dB" else found.measure
 
 
 def _where(row: OperatorError) -> str:

@@ -249,7 +249,11 @@ def _result(
 ) -> Result:
     rejected = lowered.report.rejected
     if rejected:
-        say(f"warning: {len(rejected)} operators stay on the CPU")
+        say(
+            "warning: 1 operator stays on the CPU"
+            if len(rejected) == 1
+            else f"warning: {len(rejected)} operators stay on the CPU"
+        )
     data = {
         "output": str(output),
         "target": target,

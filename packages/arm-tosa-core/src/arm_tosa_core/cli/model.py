@@ -9,6 +9,7 @@ import contextlib
 import importlib.util
 import inspect
 import io
+import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -186,11 +187,23 @@ def _export(model: str, module: torch.nn.Module, inputs: tuple[Any, ...]) -> Exp
     except Exception as error:
         _drop(printed, f"{getattr(error, 'partial_fx_graph', '')}\n")  # which PyTorch prints ahead of the reason
         raise UsageError(
-            f"torch.export cannot export {model}: {type(error).__name__}: {_first_line(error)} "
-            "(--debug shows the whole report)"
+            f"torch.export cannot export {model}: {_line_that_failed(error)}{type(error).__name__}: "
+            f"{_first_line(error)} ({_ADVICE.get(type(error).__name__, '')}--debug shows the whole report)"
         ) from error
     finally:
         sys.stderr.write(printed.getvalue())
+
+
+#: What helps against an error of ``torch.export``, by its name.
+_ADVICE = {
+    "GuardOnDataDependentSymNode": "the code depends on values of tensors: choose with torch.where or torch.cond; "
+}
+
+
+def _line_that_failed(error: Exception) -> str:
+    """The user's line, where the report of ``torch.export`` names it."""
+    found = re.search(r'call raised this error:\n\s*File "(.+)", line (\d+), in .+\n\s*(.+)', str(error))
+    return f"{Path(found[1]).name}:{found[2]}, {found[3]}: " if found else ""
 
 
 def _distinct(inputs: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ from rich.table import Table
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from ..lowering.analysis_result import Analysis
+from ..lowering.analysis_result import CONSTANT, Analysis
 from ..lowering.exported_program import is_dequantize, is_int64_cast, is_quantize, module_path, source_line
 from ..lowering.operator_names import canonical, is_cast
 from ..plugin.target import Target
@@ -91,7 +91,9 @@ class Report:
         """One paragraph for a program of which nothing was delegated."""
         if not self.rejected:
             return f"nothing was delegated to {self.target}: the program has no operators that compute"
-        (reason, count), *_ = Counter(row.reason for row in self.rejected).most_common(1)
+        reasons = Counter(row.reason for row in self.rejected)
+        # Constants stay where those are that read them: a consequence, named only if there is nothing else.
+        reason, count = max(reasons.items(), key=lambda found: (found[0] != CONSTANT.reason, found[1]))
         fix = next((row.fix for row in self.rejected if row.reason == reason and row.fix), "")
         return (
             f"nothing was delegated to {self.target}: all {len(self.rejected)} operators stay on the CPU. "

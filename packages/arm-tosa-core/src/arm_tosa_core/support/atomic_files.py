@@ -20,8 +20,11 @@ def require_writable(path: str | os.PathLike[str]) -> None:
         raise UsageError(f"cannot write {path}: it is a folder")
     if not path.parent.is_dir():
         raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise UsageError(f"cannot write {path}: no permission to write in {path.parent}")
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):  # permissions alone do not tell of every file system
+            pass
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: no file can be made in {path.parent}: {error.strerror}") from error
 
 
 def write_atomic(path: str | os.PathLike[str], data: bytes | str) -> None:

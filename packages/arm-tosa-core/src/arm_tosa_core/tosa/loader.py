@@ -37,7 +37,7 @@ def load(data: bytes) -> Graph:
         raise UsageError(f"the TOSA flatbuffer is not valid: {error}") from error
     except (struct.error, ValueError, TypeError, LookupError, AttributeError, OverflowError, MemoryError) as error:
         # The generated accessors trust the offsets they read, so a damaged file fails in any of these ways.
-        raise UsageError(f"the TOSA flatbuffer is damaged ({type(error).__name__})") from error
+        raise UsageError("the TOSA flatbuffer is damaged or cut short: copy it again, or make it again") from error
 
 
 def _load(data: bytes) -> Graph:
