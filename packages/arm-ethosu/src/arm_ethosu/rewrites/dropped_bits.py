@@ -20,7 +20,10 @@ def _not_narrowing(match: Match) -> str | None:
 
 
 def _narrowed(match: Match) -> Tensor:
-    """A CAST to fewer bits becomes shifts in INT32, left and back: Ethos-U saturates where TOSA drops the upper bits."""
+    """A CAST to fewer bits becomes shifts in INT32, left and back.
+
+    Ethos-U saturates where TOSA drops the upper bits.
+    """
     op = match.op
     insert = Inserter(match.graph, op)
     bits = _one_number(match.graph, DType.INT32.bits - op.output.dtype.bits, op.output.rank)
