@@ -73,6 +73,13 @@ PROGRAMS = [
     Program("a buffer that is not saved", lambda net, x: x * net.unsaved, (X,)),
     Program("channels last", lambda net, x: net.conv(x), (X.to(memory_format=torch.channels_last),)),
     Program("an input without dimensions", lambda net, x, y: net.conv(x) * y, (X, torch.tensor(0.7))),
+    Program("an input without elements", lambda net, x, y: net.conv(torch.cat([x, y], 1)), (X, X[:, :0])),
+    Program(
+        "a result without elements, of the CPU",
+        lambda net, x: net.conv(torch.slice_scatter(x, torch.sigmoid(x)[:, :, :0], 2, 8)),
+        (X,),
+        cpu=frozenset({SIGMOID}),
+    ),
     Program("bool output", lambda net, x, y: (x > y, x - y), (X, Y)),
     Program("operators in place", _written_in_place, (X,)),
     Program("a clamp alone", lambda net, x: torch.relu(x), (X,)),

@@ -28,7 +28,7 @@ _U55 = "Ethos-U55 and Ethos-U65"
 def checks_for(family: Family) -> tuple[Check, ...]:
     """The checks for one family."""
     limits = _U85_LIMITS if family == "u85" else _U55_LIMITS
-    common = (_narrowing_cast,) if family == "u85" else (_bool, _int48, _narrowing_cast)
+    common = () if family == "u85" else (_bool, _int48)
 
     def check(op: Op) -> Rejected | None:
         for limit in (*common, *limits.get(op.name, ())):
@@ -59,15 +59,6 @@ def _long_padding(op: Op) -> Rejected | None:
         return None
     size, most = longer
     return Rejected(f"padding of {size}, of which Vela computes {most} at most on that side", "pad before it")
-
-
-def _narrowing_cast(op: Op) -> Rejected | None:
-    if op.name != "CAST" or op.output.dtype is DType.BOOL or op.output.dtype.bits >= op.inputs[0].dtype.bits:
-        return None
-    return Rejected(
-        f"{op.inputs[0].dtype} to {op.output.dtype}; Ethos-U saturates where TOSA drops the upper bits",
-        "clamp to the narrower range and cast outside of the delegate",
-    )
 
 
 def _is_constant(tensor: Tensor) -> bool:
@@ -126,13 +117,6 @@ def _int48(op: Op) -> Rejected | None:
 def _int32_only(op: Op) -> Rejected | None:
     if op.inputs[0].dtype is not DType.INT32:
         return Rejected(f"{op.inputs[0].dtype} operands; {_U55} take INT32 only")
-    return None
-
-
-def _wide_left_shift(op: Op) -> Rejected | None:
-    if op.inputs[0].dtype is not DType.INT32:
-        reason = f"{op.inputs[0].dtype} operands; Ethos-U85 saturates where TOSA drops the upper bits"
-        return Rejected(reason, "shift in INT32")
     return None
 
 
@@ -285,7 +269,6 @@ _U85_LIMITS: dict[str, tuple[Limit, ...]] = {
     "MAX_POOL2D": (_channels,),
     "RESIZE": (_channels,),
     "TABLE": (_constant_table,),
-    "LOGICAL_LEFT_SHIFT": (_wide_left_shift,),
 }
 
 _U55_LIMITS: dict[str, tuple[Limit, ...]] = {
@@ -314,7 +297,6 @@ _U55_LIMITS: dict[str, tuple[Limit, ...]] = {
     "REDUCE_MIN": (_not_int32,),
     "REVERSE": (_reverse,),
     "TRANSPOSE": (_transpose,),
-    "LOGICAL_LEFT_SHIFT": (_int32_only,),
     "ARITHMETIC_RIGHT_SHIFT": (_rounded_shift,),
     **dict.fromkeys(
         (

@@ -350,11 +350,11 @@ def _sliced_product(m: Maker) -> Tensor:
 
 
 ROWS = {
-    "narrowing cast, U55": Row(lambda m: m.op("CAST", m.input(I16, *_SHAPE), output_dtype=I8), "ethos-u55-128", True),
-    "narrowing cast, U85": Row(lambda m: m.op("CAST", m.input(I32, *_SHAPE), output_dtype=I8), "ethos-u85-256", True),
+    "narrowing cast, U55": Row(lambda m: m.op("CAST", m.input(I16, *_SHAPE), output_dtype=I8), "ethos-u55-128"),
+    "narrowing cast, U85": Row(lambda m: m.op("CAST", m.input(I32, *_SHAPE), output_dtype=I8), "ethos-u85-256"),
     "left shift of 16 bits": Row(
         lambda m: m.op("LOGICAL_LEFT_SHIFT", m.input(I16, *_SHAPE), m.random(I16, 0, 15, *_SHAPE)),
-        "ethos-u85-256", True,
+        "ethos-u85-256",
     ),
     "choice between a map and a rescaled one": Row(_choice, "ethos-u85-256"),
     "SLICE, then maximum of one channel": Row(_maximum_of_a_channel, "ethos-u85-256"),

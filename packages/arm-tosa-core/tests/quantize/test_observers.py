@@ -93,6 +93,22 @@ def test_one_number_seen_once_leaves_room(module: nn.Module, number: float) -> N
         assert torch.allclose(made(x), module(x).sigmoid(), atol=0.02)
 
 
+class Sum(nn.Module):
+    """The first program of many."""
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x + y
+
+
+@pytest.mark.parametrize("config", [INT8, INT16], ids=["int8", "int16"])
+@pytest.mark.parametrize("number", [1.0, -1.0, 3.7, 1e-3, 250.0])
+def test_one_number_seen_once_is_exact(number: float, config: QuantizationConfig) -> None:
+    x, y = torch.full((1, 1, 1, 1), number), torch.full((1, 1, 1, 1), number)
+    made = quantized(Sum(), (x, y), quantizer(config=config))
+    torch.testing.assert_close(made(x, y), x + y, rtol=1e-6, atol=0.0)
+    torch.testing.assert_close(made(2 * x, y), 3 * x, rtol=0.02, atol=0.0)  # and there is room
+
+
 class Faint(nn.Module):
     """A layer that reads numbers of 1e-6, which are far less than its bias, or as large as it."""
 

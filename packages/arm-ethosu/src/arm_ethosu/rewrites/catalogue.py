@@ -21,6 +21,7 @@ from .conv2d_of_few_channels import COLUMNS_AS_CHANNELS, ROWS_AS_CHANNELS
 from .conv2d_of_whole_image import WHOLE_IMAGE
 from .conv2d_over_patches import OVERLAPPING_PATCHES, OVERLAPPING_PATCHES_U85, PATCHES, VIEWS
 from .conv3d_as_channels import PLANES_AS_CHANNELS
+from .dropped_bits import NARROWED, SHIFTED
 from .int32_rescales import (
     BROADCAST_INT32,
     CONCAT_OF_INT32_U55,
@@ -123,6 +124,8 @@ ROWS: tuple[Row, ...] = (
     Row(OF_ONE_WIDTH, Kind.SPEED, ALL, "1,320 cycles in place of 16,792 for [1, 256, 16] by [1, 256, 1] on U85-256"),
     Row(RESHAPE_BEFORE_RESCALE, Kind.SPEED, ALL),
     Row(LONG_PADDING, Kind.CORRECTNESS, ALL),
+    Row(NARROWED, Kind.CORRECTNESS, ALL),
+    Row(SHIFTED, Kind.CORRECTNESS, ALL),
     Row(SCALES_OF_PARTS, Kind.CORRECTNESS, ALL),
     Row(ACTIVATION_FIRST, Kind.CORRECTNESS, ALL),
     Row(RESCALE_AS_CAST, Kind.CORRECTNESS, ALL),

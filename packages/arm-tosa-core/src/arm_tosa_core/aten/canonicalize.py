@@ -13,6 +13,7 @@ from ..lowering.rule_set import RuleSet
 from .control_flow import is_choice, with_choices
 from .decompose import has_no_rule, without_composites
 from .functionalize import functional, is_check_or_wrapper, out_of_place
+from .no_elements import has_empty, without_empty
 
 
 @dataclass(frozen=True)
@@ -36,17 +37,20 @@ class _Survey:
         irregular: whether it has choices, checks of metadata or graphs that are only wrapped.
         in_place: its operators in place.
         strange: the operators without a rule that compute from tensors.
+        empty: whether operators read tensors without elements.
     """
 
     irregular: bool
     in_place: list[Node]
     strange: set[Any]
+    empty: bool
 
     @staticmethod
     def of(program: ExportedProgram, rules: RuleSet) -> _Survey:
-        irregular, in_place, strange = False, [], set()
+        irregular, in_place, strange, empty = False, [], set(), False
         made_of_nothing: set[Node] = set()  # those are evaluated, whatever they are
         for node in program.graph.nodes:
+            empty = empty or has_empty(node)
             if node.op != "call_function":
                 continue
             irregular = irregular or is_choice(node) or is_check_or_wrapper(node)
@@ -56,7 +60,7 @@ class _Survey:
                 made_of_nothing.add(node)
             elif has_no_rule(node, rules):
                 strange.add(node.target)
-        return _Survey(irregular, in_place, strange)
+        return _Survey(irregular, in_place, strange, empty)
 
 
 def canonicalize(program: ExportedProgram, rules: RuleSet, trace: bool) -> Canonical:
@@ -70,6 +74,9 @@ def canonicalize(program: ExportedProgram, rules: RuleSet, trace: bool) -> Canon
     found = _Survey.of(program, rules)
     if found.irregular or found.in_place:
         program = out_of_place(with_choices(functional(program) if trace else program))
+        found = _Survey.of(program, rules)
+    if found.empty:
+        program = without_empty(program)
         found = _Survey.of(program, rules)
     if not found.strange:
         return Canonical(program, found.in_place)

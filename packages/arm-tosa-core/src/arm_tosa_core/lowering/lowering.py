@@ -193,9 +193,7 @@ class Lowering:
         for tensor in meta if isinstance(meta, (list, tuple)) else [meta]:
             if isinstance(tensor, torch.Tensor):
                 self._static_shape(tensor)
-        if (
-            isinstance(meta, torch.Tensor) and not meta.numel()
-        ):  # TOSA has no tensor without elements, and none is needed
+        if isinstance(meta, torch.Tensor) and not meta.numel():  # TOSA has no such tensor, and none is needed
             return self.builder.const(torch.empty(meta.shape, dtype=meta.dtype))
         if rule.traits.contiguous and not all(n.meta["val"].is_contiguous() for n in node.all_input_nodes):
             raise Rejected("counts elements of a tensor that does not lie in memory in its own order", "clone it first")
@@ -289,6 +287,8 @@ class Lowering:
     def input(self, name: str, meta: torch.Tensor) -> Value:
         """A new graph input for a tensor that comes from outside."""
         shape = self._static_shape(meta)
+        if 0 in shape:
+            raise Rejected("reads a tensor without elements, which TOSA has not", "make it within the model")
         if meta.dtype == torch.int64 and not self.wide_inputs:
             raise Rejected("reads int64, which TOSA has not", "cast it to int32 in the model")
         dtype = torch.int32 if meta.dtype == torch.int64 else meta.dtype

@@ -40,7 +40,7 @@ class MaskedHistogramObserver(RangeObserver):
     The range is the one of least squared error, which is searched for exactly. It is widened where few numbers were
     seen: those to come lie further out, and may have the other sign. Numbers that are nearly alike count as one, which
     doubles the range at most, unless one sample reaches about as far as the next. There is more room where there are
-    more than 8 bits.
+    more than 8 bits. Where a single number was seen, the scale divides it: it is represented exactly.
 
     Numbers that are ``unbounded`` count as a little beyond the least and greatest of the others. In the
     quantized model they saturate there.
@@ -128,6 +128,12 @@ class MaskedHistogramObserver(RangeObserver):
             max(min(low * margin, -beyond), min(least, low)),
             min(max(high * margin, beyond), max(greatest, high)),
         )
+        if self._count == 1:
+            seen, reach = float(self.max_val), max(-low, high)
+            scale = reach / self.quant_max if symmetric else (high - low) / (self.quant_max - self.quant_min)
+            exact = abs(seen) / scale / max(math.floor(abs(seen) / scale * _TIE), 1)
+            if least <= low * exact and high * exact <= greatest:
+                return self.min_val.new_tensor(low * exact), self.max_val.new_tensor(high * exact)
         # Of equal bounds, such as -1 and 1, the zero point lies between two integers. With the lower one both bounds
         # are the ends of the integers, which saves a CLAMP.
         return self.min_val.new_tensor(low * _TIE), self.max_val.new_tensor(high * _TIE)

@@ -133,6 +133,12 @@ CASES: list[OpCase] = [
         [_int32(3, 9), integers((9,), 0, 9, torch.int32)],
     ),
     OpCase("bitwise_shift/int8", lambda: lambda x: x << 3, [integers((9,), -99, 99, torch.int8)]),
+    OpCase(
+        "bitwise_shift/left int8 by a tensor",
+        lambda: torch.bitwise_left_shift,
+        [integers((3, 9), -128, 128, torch.int8), integers((9,), 0, 8, torch.int8)],
+    ),
+    OpCase("bitwise_shift/left int16", lambda: lambda x: x << 11, [integers((2, 9), -999, 999, torch.int16)]),
     OpCase("bitwise_shift/int64", lambda: lambda x: x >> 2, [integers((9,), 0, 9)], _BITS),
     OpCase("where/tensors", lambda: torch.where, [_bools(2, 3, 4), (2, 3, 4), (2, 3, 4)]),
     OpCase(

@@ -1,0 +1,59 @@
+"""Integers of which TOSA drops the upper bits: Ethos-U saturates them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType, Tensor
+from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
+from arm_tosa_core.tosa.rewrite import Stage
+
+from .inserter import Inserter
+
+_INTEGERS = (DType.INT8, DType.INT16, DType.INT32)
+
+
+def _not_narrowing(match: Match) -> str | None:
+    x, y = match.op.inputs[0].dtype, match.op.output.dtype
+    return None if x in _INTEGERS and y in _INTEGERS and y.bits < x.bits else "it keeps all bits"
+
+
+def _narrowed(match: Match) -> Tensor:
+    """A CAST to fewer bits becomes shifts in INT32, left and back.
+
+    Ethos-U saturates where TOSA drops the upper bits.
+    """
+    op = match.op
+    insert = Inserter(match.graph, op)
+    bits = _one_number(match.graph, DType.INT32.bits - op.output.dtype.bits, op.output.rank)
+    upper = insert("LOGICAL_LEFT_SHIFT", _wide(insert, op.inputs[0]), bits)
+    # The bits that the second shift drops are 0: there is nothing to round, which Ethos-U55 and U65 always do.
+    return insert.rescale(insert("ARITHMETIC_RIGHT_SHIFT", upper, bits, round=True), op.output.dtype)
+
+
+def _wide_enough(match: Match) -> str | None:
+    return "it is of INT32" if match.op.output.dtype is DType.INT32 else None
+
+
+def _shifted(match: Match) -> Tensor:
+    """A left shift of few bits is one of INT32, cast back: Ethos-U85 saturates, the others have none."""
+    insert = Inserter(match.graph, match.op)
+    wide = insert("LOGICAL_LEFT_SHIFT", *(_wide(insert, x) for x in match.op.inputs))
+    return insert("CAST", wide, output_dtype=match.op.output.dtype)
+
+
+def _wide(insert: Inserter, x: Tensor) -> Tensor:
+    if x.dtype is DType.INT32:
+        return x
+    if x.data is not None:
+        return insert.graph.constant(x.data.astype(np.int32), DType.INT32)
+    return insert("CAST", x, output_dtype=DType.INT32)
+
+
+def _one_number(graph: Graph, number: int, rank: int) -> Tensor:
+    return graph.constant(np.full((1,) * rank, number, np.int32), DType.INT32)
+
+
+NARROWED = pattern_rewrite("narrowed_by_shifts", Stage.LEGALIZE, Pattern("CAST"), _narrowed, _not_narrowing)
+SHIFTED = pattern_rewrite("shifted_in_32_bits", Stage.LEGALIZE, Pattern("LOGICAL_LEFT_SHIFT"), _shifted, _wide_enough)

@@ -1,0 +1,43 @@
+"""Tensors without elements: TOSA has none, so nobody may have to hand one over."""
+
+from __future__ import annotations
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from ..lowering.exported_program import copy_program
+
+
+def has_empty(node: Node) -> bool:
+    """Whether a node is a tensor without elements that an operator reads which gives one with elements."""
+    return _is_empty(node) and any(map(_makes_elements, node.users))
+
+
+def without_empty(program: ExportedProgram) -> ExportedProgram:
+    """The program in which what reads a tensor without elements reads a constant; the one given is left as it is.
+
+    Such a tensor is known from its shape. ``cat`` reads one where a cache begins with nothing in it.
+    """
+    program = copy_program(program)
+    for node in list(program.graph.nodes):
+        if not has_empty(node):
+            continue
+        meta = node.meta["val"]
+        with program.graph.inserting_after(node):
+            made = program.graph.call_function(
+                torch.ops.aten.full.default, (list(meta.shape), 0), {"dtype": meta.dtype}
+            )
+        made.meta = {**node.meta, "val": meta.contiguous()}
+        node.replace_all_uses_with(made, _makes_elements)
+    program.graph.eliminate_dead_code()
+    return program
+
+
+def _is_empty(node: Node) -> bool:
+    meta = node.meta.get("val")
+    return isinstance(meta, torch.Tensor) and 0 in meta.shape and all(isinstance(size, int) for size in meta.shape)
+
+
+def _makes_elements(node: Node) -> bool:
+    return node.op == "call_function" and not _is_empty(node)
