@@ -13,10 +13,9 @@ import argparse
 from pathlib import Path
 
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM
 
 from arm_tosa_core.llm import compile_llm
+from small_llama import byte_tokenizer, train, untrained
 
 CONTEXT = 128
 
@@ -28,44 +27,10 @@ def documentation() -> str:
     return "\n\n".join(topics[name] for name in sorted(topics))
 
 
-def byte_tokenizer() -> Tokenizer:
-    """One token for each byte of UTF-8."""
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(models.BPE({letter: i for i, letter in enumerate(letters)}, []))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    return tokenizer
-
-
-def train(tokens: torch.Tensor, steps: int) -> LlamaForCausalLM:
-    """A Llama of 190,000 parameters after so many steps of eight pieces of text each."""
-    torch.manual_seed(0)
-    model = LlamaForCausalLM(
-        LlamaConfig(
-            vocab_size=256,
-            hidden_size=96,
-            intermediate_size=192,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            num_key_value_heads=2,
-            max_position_embeddings=CONTEXT,
-            tie_word_embeddings=True,
-            bos_token_id=None,
-            eos_token_id=None,
-        )
-    )
-    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=0.1)
-    for step in range(1, steps + 1):
-        starts = torch.randint(len(tokens) - CONTEXT, (8,))
-        batch = torch.stack([tokens[start : start + CONTEXT] for start in starts])
-        loss = model(input_ids=batch, labels=batch).loss
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        if step % 50 == 0 or step == steps:
-            print(f"step {step}: loss {loss:.2f}", flush=True)
-    return model.eval()
+def show(step: int, loss: float) -> None:
+    """How far training is, now and then."""
+    if step % 50 == 0:
+        print(f"step {step}: loss {loss:.2f}", flush=True)
 
 
 def main() -> None:
@@ -77,7 +42,8 @@ def main() -> None:
     options = parser.parse_args()
 
     text, tokenizer = documentation(), byte_tokenizer()
-    model = train(torch.tensor(tokenizer.encode(text).ids), options.steps)
+    model = untrained(width=96, layers=2, heads=4, context=CONTEXT)  # 190,000 parameters
+    model = train(model, torch.tensor(tokenizer.encode(text).ids), options.steps, show)
     program = compile_llm(
         model,
         target=options.target,

@@ -4,15 +4,13 @@
     python examples/text_line.py --target ethos-u85-256
 
 The network and its letters are in rapidocr-onnxruntime (Apache-2.0, 15 MB), an ONNX file that is read without ONNX
-Runtime: ``benchmarks/real/onnx_graph.py`` makes a module of it whose sizes are fixed, so that torch.export takes it.
+Runtime: ``onnx_graph.py`` makes a module of it whose sizes are fixed, so that torch.export takes it.
 The lines are drawn with Pillow's own font (MIT-CMU); those for calibration say something else.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 
 import numpy as np
 import onnx
@@ -20,9 +18,7 @@ import torch
 from PIL import Image, ImageDraw, ImageFont
 
 from on_ethosu import compile_network, packaged, sqnr_db
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from benchmarks.real.onnx_graph import OnnxGraph
+from onnx_graph import OnnxGraph
 
 WIDTH, HEIGHT = 320, 48
 CALIBRATION = (

@@ -15,42 +15,9 @@ from itertools import pairwise
 import scipy.io.wavfile
 import torch
 from safetensors.torch import load_file
-from torch import nn
-from torch.nn.functional import pad
 
 from on_ethosu import Call, compile_network, packaged, sqnr_db
-
-RATE, FRAME, BEFORE = 16000, 512, 64  # samples; the last ones of the frame before stand in front
-
-
-class Vad(nn.Module):
-    """The network that the weights are of: a spectrum, four convolutions, an LSTM cell."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.stft_conv = nn.Conv1d(1, 258, 256, stride=128, bias=False)
-        self.conv1, self.conv2 = nn.Conv1d(129, 128, 3, 1, 1), nn.Conv1d(128, 64, 3, 2, 1)
-        self.conv3, self.conv4 = nn.Conv1d(64, 64, 3, 2, 1), nn.Conv1d(64, 128, 3, 1, 1)
-        self.lstm_cell, self.final_conv = nn.LSTMCell(128, 128), nn.Conv1d(128, 1, 1)
-
-    def forward(self, x: torch.Tensor, h: torch.Tensor, c: torch.Tensor) -> Call:
-        """[1, 576] samples and the state, twice [1, 128], to the probability of speech [1, 1] and the next state."""
-        x = self.stft_conv(pad(x.unsqueeze(1), (0, BEFORE), "reflect"))
-        x = (x[:, :129] ** 2 + x[:, 129:] ** 2).sqrt()
-        for layer in (self.conv1, self.conv2, self.conv3, self.conv4):
-            x = layer(x).relu()
-        h, c = self.lstm_cell(x.squeeze(-1), (h, c))
-        return self.final_conv(h.unsqueeze(-1).relu()).sigmoid().squeeze(-1), h, c
-
-
-def frames(sound: torch.Tensor) -> list[Call]:
-    """Calls of the network, with the state at rest."""
-    padded = pad(sound, (BEFORE, 0))
-    starts = range(0, len(sound) - FRAME + 1, FRAME)
-    return [
-        (padded[start : start + BEFORE + FRAME][None].clone(), torch.zeros(1, 128), torch.zeros(1, 128))
-        for start in starts
-    ]
+from silero_vad_network import FRAME, RATE, Vad, frames
 
 
 def probabilities(network: object, calls: list[Call]) -> torch.Tensor:

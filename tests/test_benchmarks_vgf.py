@@ -13,6 +13,7 @@ from test_readme import ROOT
 
 sys.path.append(str(ROOT))  # benchmarks is no package that is installed
 
+from arm_tosa_core.support.errors import ToolError
 from benchmarks.figures import Figures
 from benchmarks.results import Measurement
 from benchmarks.tables import host, vgf
@@ -21,8 +22,6 @@ from benchmarks.vgf.measure import measured
 from benchmarks.vgf.networks import CASES, cases
 from benchmarks.vgf.prepare import prepare
 from benchmarks.vgf.worker import SideError, Worker
-
-from arm_tosa_core.support.errors import ToolError
 
 PROGRAM = Program("vgf", "toy", "int8", "toy.vgf", ("toy-0.npy",))
 REFUSED = Program("iree", "toy", "int8", "", (), "iree-compile: error: no")

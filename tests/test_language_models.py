@@ -18,6 +18,7 @@ from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.tosa import reference_model
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.serializer import serialize
+from example_scripts import load
 from models.realistic import unit_gain
 
 pytest.importorskip("arm_runtime", reason="nox builds arm-runtime-cpp")
@@ -31,13 +32,7 @@ END = 10
 
 def tokenizer() -> Any:
     """One token for each byte."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    made = Tokenizer(models.BPE({letter: i for i, letter in enumerate(letters)}, []))
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    made.decoder = decoders.ByteLevel()
-    return made
+    return load("small_llama").byte_tokenizer()
 
 
 @pytest.fixture(scope="module")

@@ -18,8 +18,9 @@ from typing import Any
 
 import torch
 
-from benchmarks.llm.model import byte_tokenizer, trained
+from benchmarks.llm.model import trained
 from benchmarks.llm.text import held_out_text, training_text
+from examples.small_llama import byte_tokenizer
 
 PREFILL = 32
 TRAINED_CONTEXT = 256

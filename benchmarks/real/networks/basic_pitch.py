@@ -7,8 +7,8 @@ from functools import partial
 from benchmarks.real.files import package_file
 from benchmarks.real.metrics import above
 from benchmarks.real.network import Network, Origin
-from benchmarks.real.onnx_graph import OnnxGraph
 from benchmarks.real.recordings import OTHER_SINGER, SINGER, recording, windows
+from examples.onnx_graph import OnnxGraph
 
 _SAMPLES, _RATE = 43844, 22050
 #: Where the spectrum, normalized, goes into the first convolutions.

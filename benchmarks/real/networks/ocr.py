@@ -12,8 +12,8 @@ from PIL import Image
 from benchmarks.real.files import package_file
 from benchmarks.real.metrics import above, agreement, classes, column
 from benchmarks.real.network import Call, Metric, Network, Origin
-from benchmarks.real.onnx_graph import OnnxGraph
 from benchmarks.real.pictures import crops, page, tensor, text_line
+from examples.onnx_graph import OnnxGraph
 
 _PICTURES = (["chelsea", "coffee", "lion"], ["astronaut", "rocket", "tower", "bus", "motorcycle_left", "flower"])
 _SCANS = (["text"], ["page"])

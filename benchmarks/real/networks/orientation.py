@@ -7,8 +7,8 @@ import numpy as np
 from benchmarks.real.files import package_file
 from benchmarks.real.metrics import classes
 from benchmarks.real.network import Call, Network, Origin
-from benchmarks.real.onnx_graph import OnnxGraph
 from benchmarks.real.pictures import crops, page, tensor
+from examples.onnx_graph import OnnxGraph
 
 _MEAN, _DEVIATION = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
 

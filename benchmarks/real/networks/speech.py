@@ -9,8 +9,8 @@ import torch
 from benchmarks.real.files import package_file
 from benchmarks.real.metrics import agreement, column, nearest
 from benchmarks.real.network import Call, Network, Origin
-from benchmarks.real.onnx_graph import OnnxGraph
 from benchmarks.real.recordings import OTHER_SINGER, READER, SINGER, SPEAKER, SPEECH, recording, windows
+from examples.onnx_graph import OnnxGraph
 
 _EMBEDDING_SAMPLES = 12640  # 76 frames of 10 ms
 _QUALITY_SAMPLES = 144160  # 9.01 s

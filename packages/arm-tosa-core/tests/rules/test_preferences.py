@@ -28,16 +28,20 @@ def _names(b: Builder) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("largest", "taken", "not_taken"), [(8, "DEPTHWISE_CONV2D", "REDUCE_SUM"), (7, "REDUCE_SUM", "DEPTHWISE_CONV2D")]
+    ("largest", "size", "window"),
+    [(8, (8, 8), (8, 8)), (7, (8, 8), None), (8, (4, 16), (8, 8)), (8, (2, 14), (4, 7)), (8, (2, 11), None)],
 )
-def test_the_mean_of_a_large_image_is_a_sum_along_axes(largest: int, taken: str, not_taken: str) -> None:
+def test_the_mean_of_a_large_image_is_a_sum_along_axes(
+    largest: int, size: tuple[int, int], window: tuple[int, int] | None
+) -> None:
     b = Builder(Graph(), INTEGER, preferences=Preferences(largest_mean_window=largest))
-    y = reduction.mean(b, _quantized(b, (1, 4, 8, 8), 0.5), [2, 3], True)
-    assert taken in _names(b)
-    assert not_taken not in _names(b)
+    y = reduction.mean(b, _quantized(b, (1, 4, *size), 0.5), [2, 3], True)
+    convolved = [op.inputs[1].shape[:2] for op in b.graph.ops if op.name == "DEPTHWISE_CONV2D"]
+    assert convolved == ([window] if window else [])
+    assert ("REDUCE_SUM" in _names(b)) != bool(window)
     assert y.shape == (1, 4, 1, 1)
     assert y.quant is not None
-    assert np.isclose(y.quant.scalar, 0.5 / 64)
+    assert np.isclose(y.quant.scalar, 0.5 / (size[0] * size[1]))
 
 
 @pytest.mark.parametrize(("most", "transposes"), [(6, 0), (5, 2)])

@@ -97,8 +97,9 @@ class Preferences:
     Args:
         addition_shifts: bits by which the operand of the larger scale is shifted left before two quantized values are
             added, by the bits of the operands. For widths that are not here, as many as INT32 has room for.
-        largest_mean_window: height and width of the images, at most, whose mean is taken by a depthwise convolution
-            where they are quantized; of larger ones it is taken by sums along the axes.
+        largest_mean_window: height and width, at most, of the depthwise convolution that takes the mean of a quantized
+            image. An image with longer sides is read in another shape of as many pixels; where none fits, the mean is
+            taken by sums along the axes.
         most_repeated_indices: indices at most with which reals are gathered without a TRANSPOSE; they are repeated for
             every element of the axes before the one that is indexed.
         square_images: the rows that a linear layer takes are an image as near to a square as can be; otherwise a line.

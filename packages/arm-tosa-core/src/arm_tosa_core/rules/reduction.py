@@ -50,15 +50,31 @@ def mean(
 ) -> Value:
     x = x if dtype is None or x.quant else b.cast(x, dtype)
     axes = _axes(x, dims)
-    if x.rank == 4 and axes == [2, 3] and (x.quant is None or max(x.shape[2:]) <= b.preferences.largest_mean_window):
-        return _finish(b, b.nchw(_image_mean(b, b.nhwc(x))), axes, keepdim)
+    if x.rank == 4 and axes == [2, 3]:
+        window = x.shape[2:] if x.quant is None else _window(*x.shape[2:], b.preferences.largest_mean_window)
+        if window is not None:
+            return _finish(b, b.nchw(_image_mean(b, b.nhwc(x), window)), axes, keepdim)
     return _finish(b, b.mean(x, axes), axes, keepdim)
 
 
-def _image_mean(b: OpBuilder, image: Value) -> Value:
-    """The mean over an NHWC image. AVG_POOL2D rounds to the scale of its input, so integers are convolved with ones."""
-    _, height, width, channels = image.shape
-    image = b.apply_clamp(image)
+def _window(height: int, width: int, largest: int) -> Sequence[int] | None:
+    """Two sizes up to the largest, for as many pixels as the image has: a sum may have its rows broken anywhere."""
+    if max(height, width) <= largest:
+        return height, width
+    count = height * width
+    rows = next((n for n in range(math.isqrt(count), 0, -1) if count % n == 0), 1)
+    return (rows, count // rows) if count and count // rows <= largest else None
+
+
+def _image_mean(b: OpBuilder, image: Value, window: Sequence[int]) -> Value:
+    """The mean over an NHWC image. AVG_POOL2D rounds to the scale of its input, so integers are convolved with ones.
+
+    Args:
+        window: as many pixels as the image has; it is read in this shape.
+    """
+    batch, *_, channels = image.shape
+    height, width = window
+    image = b.RESHAPE(b.apply_clamp(image), [batch, height, width, channels])
     if image.quant is None:
         return b.AVG_POOL2D(image, (height, width), (1, 1), (0, 0, 0, 0))
     if image.quant.bits > (16 if b.spec.support_extension("int16") else 8):  # more than a convolution takes

@@ -33,6 +33,8 @@ CASES: list[OpCase] = [
     OpCase("mean/image keepdim", lambda: lambda x: x.mean((-1, -2), keepdim=True), [(2, 3, 4, 5)]),
     OpCase("mean/image channels_last", lambda: lambda x: x.mean((2, 3)), [channels_last((2, 3, 4, 5))]),
     OpCase("mean/large image", lambda: lambda x: x.mean((2, 3)), [(1, 2, 65, 70)]),
+    OpCase("mean/wide image", lambda: lambda x: x.mean((2, 3)), [(2, 3, 3, 96)]),
+    OpCase("mean/wide image, no window", lambda: lambda x: x.mean((2, 3)), [(1, 2, 2, 67)]),
     OpCase("mean/several", lambda: lambda x: x.mean((0, 2)), [(2, 3, 4)]),
     OpCase("mean/size one", lambda: lambda x: x.mean(1), [(2, 1, 4)]),
     OpCase("mean/rank 5", lambda: lambda x: x.mean((2, 3, 4)), [(1, 2, 3, 4, 5)]),

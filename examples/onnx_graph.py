@@ -59,7 +59,7 @@ class OnnxGraph(torch.nn.Module):
                 constants.update(zip(names, map(np.asarray, made), strict=True))
                 continue
             if node.op_type not in OPERATORS:
-                raise NotImplementedError(f"ONNX operator {node.op_type} is not in benchmarks/real/onnx_graph.py")
+                raise NotImplementedError(f"ONNX operator {node.op_type} is not in {Path(__file__).name}")
             attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
             for name in node.input:
                 if name and name not in data:
