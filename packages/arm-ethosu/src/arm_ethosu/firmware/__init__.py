@@ -8,20 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from arm_tosa_core.exir.compile_spec import ArmCompileSpec, TosaCompileSpec
+from arm_tosa_core.exir.compile_spec import ArmCompileSpec
 from arm_tosa_core.plugin.firmware import Deployed
 
 from .board import boards, find_board
 from .memory import memory_map
 from .model import identifier
+from .processor import ProcessorCompileSpec
 from .program import model_of
 from .project import project, write_project
 from .run import run_firmware
 
 __all__ = ["FIRMWARE", "EthosUFirmware"]
-
-#: Integers of TOSA, which ``kernels`` computes.
-_PROCESSOR = "TOSA-1.0+INT+int16"
 
 
 class EthosUFirmware:
@@ -31,7 +29,7 @@ class EthosUFirmware:
         return {name: find_board(name).description for name in boards()}
 
     def remainder(self) -> ArmCompileSpec:
-        return TosaCompileSpec(_PROCESSOR)
+        return ProcessorCompileSpec()
 
     def deploy(self, programs: Mapping[str, bytes], target: str, board: str, folder: Path) -> Deployed:
         where = find_board(board)

@@ -24,8 +24,12 @@ _NPU, _PROCESSOR, _APP = "npu", "processor", "app/"
 
 
 def project(models: Sequence[Model], board: Board) -> dict[str, bytes]:
-    """All files of a firmware, by path; same models and board, same bytes."""
-    out = {f"models/{name}": body for model in models for name, body in library(model).items()}
+    """All files of a firmware, by path; same models and board, same bytes.
+
+    Raises:
+        UsageError: the names of two models are too much alike.
+    """
+    out = {f"models/{name}": body for name, body in _libraries(models).items()}
     out |= {f"{_NPU}/{name}": text(f"{_NPU}/{name}") for name in names(_NPU)}
     if any(model.operators for model in models):
         out |= {f"{_PROCESSOR}/{name}": text(f"{_PROCESSOR}/{name}") for name in names(_PROCESSOR)}
@@ -37,6 +41,19 @@ def project(models: Sequence[Model], board: Board) -> dict[str, bytes]:
     files = {path: body.encode() for path, body in out.items()}
     files |= {f"boards/{board.name}/{name}": body for name, body in board.files().items()}
     return files | {f"{_NPU}/functional_model/{name}": body for name, body in _functional_model().items()}
+
+
+def _libraries(models: Sequence[Model]) -> dict[str, str]:
+    out: dict[str, str] = {}
+    for model in models:
+        files = library(model)
+        if clash := sorted(files.keys() & out.keys()):
+            raise UsageError(
+                f"two models would both have a file models/{clash[0]}: in C their names are "
+                f"{', '.join(each.name for each in models)}. Give each model another --name"
+            )
+        out |= files
+    return out
 
 
 def _presets(board: Board) -> str:
