@@ -173,8 +173,19 @@ def test_wrong_data_is_an_error_and_no_crash(tmp_path: Path) -> None:
         wrong[0, 3] = word
         done = run(wrong)
         assert done.returncode == 1 and "words: words_run failed" in done.stdout, done.stderr
+    assert "words, output0: 128 numbers agree with the TOSA reference model" in invoke("verify", firmware)
     data = firmware / "models" / "words_data.c"
     lines = data.read_text().splitlines()
+    (start,) = (number for number, line in enumerate(lines) if "words_constant0[" in line)
+    rows = range(start + 1, lines.index("};", start))
+    right_rows = [lines[row] for row in rows]
+    for row in rows:
+        lines[row] = "    " + "7, " * lines[row].count(",")
+    data.write_text("\n".join(lines) + "\n")
+    other = CliRunner().invoke(app, ["verify", str(firmware)])
+    assert other.exit_code == 1 and "differ: does not agree" in other.output
+    for row, line in zip(rows, right_rows, strict=True):
+        lines[row] = line
     (start,) = (number for number, line in enumerate(lines) if "words_commands0[" in line)
     lines[start + 4] = "    " + ", ".join(["0xff"] * 16) + ","
     data.write_text("\n".join(lines) + "\n")

@@ -24,6 +24,7 @@ from arm_ethosu.firmware.model import Model, identifier
 from arm_ethosu.firmware.program import model_of
 from arm_ethosu.firmware.project import project
 from arm_tosa_core import lower
+from arm_tosa_core.plugin.firmware import Program
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.testing.harness import exported
 
@@ -53,7 +54,7 @@ def program(target: str = "ethos-u55-128") -> bytes:
 
 @cache
 def model(target: str = "ethos-u55-128") -> Model:
-    return model_of("net", program(target), target)
+    return model_of("net", Program(program(target)), target)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +64,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Any:
     if compiler is None:
         pytest.skip("no C compiler: apt-get install build-essential")
     folder = tmp_path_factory.mktemp("library")
-    FIRMWARE.deploy({"net": program()}, "ethos-u55-128", "host", folder)
+    FIRMWARE.deploy({"net": Program(program())}, "ethos-u55-128", "host", folder)
     sources = [str(folder / name) for name in ("models/net.c", "models/net_data.c", "npu/null.c")]
     command = [
         compiler,
@@ -155,7 +156,7 @@ class Words(torch.nn.Module):
 def words() -> Model:
     inputs, spec = (torch.arange(8)[None],), EthosUCompileSpec("ethos-u55-128")
     program = exported(Words().eval(), inputs, spec, "int8")
-    return model_of("words", lower(program, spec, remainder=FIRMWARE.remainder()).buffer, "ethos-u55-128")
+    return model_of("words", Program(lower(program, spec, remainder=FIRMWARE.remainder()).buffer), "ethos-u55-128")
 
 
 def test_a_table_of_words_is_on_the_processor() -> None:
@@ -200,7 +201,9 @@ def test_compilers_have_nothing_to_say(compiler: str, tmp_path: Path) -> None:
 
 
 def test_same_programs_same_bytes() -> None:
-    one, other = (project([model_of("net", program(), "ethos-u55-128")], find_board("mps3-an547")) for _ in range(2))
+    one, other = (
+        project([model_of("net", Program(program()), "ethos-u55-128")], find_board("mps3-an547")) for _ in range(2)
+    )
     assert one == other and len(one) > 15
 
 
@@ -217,7 +220,7 @@ def test_a_fast_memory_of_unknown_size_is_refused() -> None:
     spec = EthosUCompileSpec("ethos-u85-256", memory_mode="Dedicated_Sram")
     pte = lower(exported(Net().eval(), inputs, spec, "int8"), spec).buffer
     with pytest.raises(UsageError, match="net: the memory mode 'Dedicated_Sram' does not say how large"):
-        model_of("net", pte, "ethos-u85-256")
+        model_of("net", Program(pte), "ethos-u85-256")
 
 
 def test_a_model_without_weights_has_no_array_of_them(tmp_path: Path) -> None:
@@ -229,7 +232,7 @@ def test_a_model_without_weights_has_no_array_of_them(tmp_path: Path) -> None:
 
 def test_deploying_again_keeps_what_the_user_wrote(tmp_path: Path) -> None:
     def deploy(board: str = "host") -> Any:
-        return FIRMWARE.deploy({"net": program()}, "ethos-u55-128", board, tmp_path)
+        return FIRMWARE.deploy({"net": Program(program())}, "ethos-u55-128", board, tmp_path)
 
     deploy()
     (tmp_path / "app" / "mine.c").write_text("int mine;\n")
@@ -256,7 +259,7 @@ def test_what_firmware_cannot_run_is_named() -> None:
     spec = EthosUCompileSpec("ethos-u55-128")
     pte = lower(exported(Left(), inputs, spec, "int8"), spec).buffer
     with pytest.raises(UsageError, match=r"left: .*leaves to ExecuTorch: aten::sort"):
-        model_of("left", pte, "ethos-u55-128")
+        model_of("left", Program(pte), "ethos-u55-128")
 
 
 class Constant(torch.nn.Module):
@@ -274,7 +277,7 @@ def test_a_constant_output_is_named() -> None:
     spec = EthosUCompileSpec("ethos-u55-128")
     pte = lower(exported(Constant().eval(), (torch.randn(1, 16),), spec, "int8"), spec).buffer
     with pytest.raises(UsageError, match=r"net: output 1 is the same in every run, a constant"):
-        model_of("net", pte, "ethos-u55-128")
+        model_of("net", Program(pte), "ethos-u55-128")
 
 
 def test_an_output_may_be_an_input() -> None:
@@ -284,7 +287,7 @@ def test_an_output_may_be_an_input() -> None:
 
     spec = EthosUCompileSpec("ethos-u55-128")
     inputs = torch.randn(1, 16), torch.arange(4, dtype=torch.int32)
-    found = model_of("net", lower(exported(Same(), inputs, spec, "int8"), spec).buffer, "ethos-u55-128")
+    found = model_of("net", Program(lower(exported(Same(), inputs, spec, "int8"), spec).buffer), "ethos-u55-128")
     assert "(void)memcpy(outputs->output1, inputs->input1, 16u);" in library(found)["net.c"]
 
 

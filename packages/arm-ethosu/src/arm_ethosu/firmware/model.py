@@ -117,6 +117,30 @@ class Operator:
 
 
 @dataclass(frozen=True)
+class ReferenceStep:
+    """A delegate: its TOSA flatbuffer, and the program's values that it reads and makes, by number."""
+
+    tosa: bytes
+    reads: tuple[int, ...]
+    makes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a model computes, as TOSA graphs.
+
+    Args:
+        steps: the delegates, in order.
+        taken: the numbers of the values that each input is.
+        given: the number of the value that each output is.
+    """
+
+    steps: tuple[ReferenceStep, ...]
+    taken: tuple[tuple[int, ...], ...]
+    given: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Model:
     """What firmware holds of one program.
 
@@ -125,6 +149,7 @@ class Model:
         target: the accelerator.
         inputs, outputs: what its caller gives and gets.
         taken, given: the values that they are.
+        reference: the same as TOSA graphs, if they are known.
     """
 
     name: str
@@ -134,6 +159,7 @@ class Model:
     outputs: tuple[Port, ...]
     taken: tuple[Value, ...]
     given: tuple[Value, ...]
+    reference: Reference | None = None
 
     @property
     def jobs(self) -> list[Job]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from arm_tosa_core.exir.pte import Delegate, read
 from arm_tosa_core.exir.pte_steps import Call, Method, TensorValue, method
+from arm_tosa_core.plugin.firmware import Program
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.tosa.dtypes import numpy_dtype
 from arm_tosa_core.tosa.ir import Tensor
@@ -19,7 +20,7 @@ from ..payload import unpack
 from ..vela_ini import VelaIni, locate
 from .c_text import c_type
 from .kernels import ALIASES, KERNELS, why_not
-from .model import Job, Model, Operator, Port, Value
+from .model import Job, Model, Operator, Port, Reference, ReferenceStep, Value
 
 _QUANTIZE = "quantized_decomposed::quantize_per_tensor.out"
 _DEQUANTIZE = "quantized_decomposed::dequantize_per_tensor.out"
@@ -28,13 +29,13 @@ _NPU, _PROCESSOR = "EthosUBackend", "TOSABackend"
 _SCRATCH = 1
 
 
-def model_of(name: str, pte: bytes, target: str) -> Model:
+def model_of(name: str, program: Program, target: str) -> Model:
     """Reads a program that is nothing but delegates, for the NPU and for the processor, and conversions at its edges.
 
     Raises:
         UsageError: it is another kind of program; lists what firmware cannot run.
     """
-    return _Reader(name, pte).model(target)
+    return _Reader(name, program).model(target)
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,11 @@ class _Edge:
 
 
 class _Reader:
-    def __init__(self, name: str, pte: bytes) -> None:
+    def __init__(self, name: str, program: Program) -> None:
         self.name = name
-        self.program: Method = method(pte)
-        self.delegates = [each for each in read(pte).delegates if each.method == "forward"]
+        self.graphs = program.graphs
+        self.program: Method = method(program.pte)
+        self.delegates = [each for each in read(program.pte).delegates if each.method == "forward"]
         self.values: dict[int, Value] = {}
         self.constants: dict[tuple[str, bytes], Value] = {}
         self.steps: list[Job | Operator] = []
@@ -91,7 +93,20 @@ class _Reader:
             outputs=tuple(self._port(f"output{index}", edge) for index, edge in enumerate(after)),
             taken=tuple(taken),
             given=tuple(self.values[edge.inner] for edge in after),
+            reference=self._reference(before, after),
         )
+
+    def _reference(self, before: list[list[_Edge]], after: list[_Edge]) -> Reference | None:
+        steps = []
+        for call in self.program.calls:
+            if not call.operator:
+                payload = self.delegates[call.delegate].payload
+                if payload not in self.graphs:
+                    return None
+                count = len(load(self.graphs[payload]).inputs)
+                steps.append(ReferenceStep(self.graphs[payload], call.arguments[:count], call.arguments[count:]))
+        taken = tuple(tuple(edge.inner for edge in edges) for edges in before)
+        return Reference(tuple(steps), taken, tuple(edge.inner for edge in after))
 
     def _edges(self) -> tuple[list[list[_Edge]], list[_Edge]]:
         """Of each input, one for each use that converts it; of each output, one.

@@ -24,7 +24,7 @@ _NPU, _PROCESSOR, _APP = "npu", "processor", "app/"
 
 
 def project(models: Sequence[Model], board: Board) -> dict[str, bytes]:
-    """All files of a firmware, by path; same models and board, same bytes.
+    """The files of a firmware that a compiler reads, by path; same models and board, same bytes.
 
     Raises:
         UsageError: the names of two models are too much alike.
@@ -93,7 +93,7 @@ class Written:
 
 
 def write_project(
-    folder: Path, files: Mapping[str, bytes], board: str, target: str, models: Sequence[Model]
+    folder: Path, files: Mapping[str, bytes], board: str, target: str, models: Sequence[DeployedModel]
 ) -> Written:
     """Writes the files of a firmware, over those of an earlier one if the folder holds one.
 
@@ -129,7 +129,7 @@ def write_project(
     digests = {path: _digest(files[path]) for path in sorted(files)} | {
         path: before[path] for path in mine if path in before
     }
-    manifest = Manifest(board, target, list(map(DeployedModel.of, models)), digests)
+    manifest = Manifest(board, target, models, digests)
     write_atomic(folder / MANIFEST, manifest.text().encode())
     return Written(changed, removed)
 
