@@ -20,7 +20,7 @@ from .manifest import DeployedModel, Manifest, read_manifest
 from .model import Model
 from .templates import filled, names, text
 
-_NPU, _PROCESSOR, _APP = "npu", "processor", "app/"
+_NPU, _PROCESSOR, _CMAKE, _APP = "npu", "processor", "cmake", "app/"
 
 
 def project(models: Sequence[Model], board: Board) -> dict[str, bytes]:
@@ -30,13 +30,17 @@ def project(models: Sequence[Model], board: Board) -> dict[str, bytes]:
         UsageError: the names of two models are too much alike.
     """
     out = {f"models/{name}": body for name, body in _libraries(models).items()}
-    out |= {f"{_NPU}/{name}": text(f"{_NPU}/{name}") for name in names(_NPU)}
-    if any(model.operators for model in models):
-        out |= {f"{_PROCESSOR}/{name}": text(f"{_PROCESSOR}/{name}") for name in names(_PROCESSOR)}
+    folders = [_NPU, _CMAKE, *([_PROCESSOR] if any(model.operators for model in models) else [])]
+    out |= {f"{folder}/{name}": text(f"{folder}/{name}") for folder in folders for name in names(folder)}
     out["app/main.c"] = main_source(models)
     out["boards/board.h"] = text("boards/board.h")
     sources = [f"  models/{model.name}{suffix}.c" for model in models for suffix in ("", "_data")]
-    out["CMakeLists.txt"] = filled("CMakeLists.txt.in", board=board.name, models="\n".join(sources))
+    out["CMakeLists.txt"] = filled(
+        "CMakeLists.txt.in",
+        board=board.name,
+        models="\n".join(sources),
+        names=",".join(model.name for model in models),
+    )
     out["CMakePresets.json"] = _presets(board)
     files = {path: body.encode() for path, body in out.items()}
     files |= {f"boards/{board.name}/{name}": body for name, body in board.files().items()}
