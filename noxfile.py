@@ -483,6 +483,13 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session
+def firmware(session: nox.Session) -> None:
+    """Networks as firmware in QEMU, bit for bit beside the TOSA reference model: all of them, minutes."""
+    _system(session, COMPILER, BARE_METAL)
+    _pytest(_shared(session), session.posargs, ROOT / "tests" / "all_networks_in_qemu.py", workers="0")
+
+
+@nox.session
 def fuzz(session: nox.Session) -> None:
     """The functional model of Ethos-U: 2,000 random graphs beside the reference model, ten minutes of random bytes."""
     _system(session, COMPILER, FUZZER)

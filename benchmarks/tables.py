@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, geometric_mean
 
-from benchmarks import llm_tables, peers_tables, timing_tables
+from benchmarks import firmware_tables, llm_tables, peers_tables, timing_tables
 from benchmarks.figures import Case, Figure, Figures, Pair
 
 U55, U85 = "ethos-u55-128", "ethos-u85-256"
@@ -331,6 +331,7 @@ BLOCKS: dict[str, Callable[[Figures], str]] = {
     "vgf": vgf,
     "host": host,
     "run-time": run_time,
+    "firmware-size": firmware_tables.code_size,
     "timing-model": timing_tables.beside_vela,
     "published-cycles": timing_tables.published,
     "llm-steps": llm_tables.steps,

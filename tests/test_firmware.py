@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,11 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from benchmarks.firmware_size import code_sizes
 from typer.testing import CliRunner
 
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.firmware import FIRMWARE
 from arm_ethosu.firmware.kernels import ALIASES, KERNELS
+from arm_ethosu.firmware.templates import FOLDER
 from arm_tosa_core import lower
 from arm_tosa_core.cli.main import app
 from arm_tosa_core.exir.pte import delegates
@@ -173,8 +176,19 @@ def test_wrong_data_is_an_error_and_no_crash(tmp_path: Path) -> None:
         wrong[0, 3] = word
         done = run(wrong)
         assert done.returncode == 1 and "words: words_run failed" in done.stdout, done.stderr
+    assert "words, output0: 128 numbers agree with the TOSA reference model" in invoke("verify", firmware)
     data = firmware / "models" / "words_data.c"
     lines = data.read_text().splitlines()
+    (start,) = (number for number, line in enumerate(lines) if "words_constant0[" in line)
+    rows = range(start + 1, lines.index("};", start))
+    right_rows = [lines[row] for row in rows]
+    for row in rows:
+        lines[row] = "    " + "7, " * lines[row].count(",")
+    data.write_text("\n".join(lines) + "\n")
+    other = CliRunner().invoke(app, ["verify", str(firmware)])
+    assert other.exit_code == 1 and "differ: does not agree" in other.output
+    for row, line in zip(rows, right_rows, strict=True):
+        lines[row] = line
     (start,) = (number for number, line in enumerate(lines) if "words_commands0[" in line)
     lines[start + 4] = "    " + ", ".join(["0xff"] * 16) + ","
     data.write_text("\n".join(lines) + "\n")
@@ -188,20 +202,98 @@ def test_the_page_lists_the_kernels() -> None:
     assert sorted(" ".join(row.split("`")[1] for row in rows).split()) == sorted([*KERNELS, *ALIASES])
 
 
-def test_without_an_npu_everything_else_is_small(tmp_path: Path) -> None:
-    """Code of the models, of the application and of the board, in bytes; the null device is one instruction."""
+@pytest.fixture(scope="module")
+def without_npu(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A firmware for Cortex-M55 on the null device, and what building it said."""
     if shutil.which("arm-none-eabi-gcc") is None:
         pytest.skip("apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi")
+    folder = tmp_path_factory.mktemp("null")
     inputs = (torch.randn(1, 3, 8, 8), torch.randn(1, 8, 8, 8))
     spec = EthosUCompileSpec("ethos-u55-128")
-    (tmp_path / "net.pte").write_bytes(lower(exported(Net().eval(), inputs, spec, "int8"), spec).buffer)
-    invoke("deploy", tmp_path / "net.pte", "--board", "mps3-an547", "-o", tmp_path / "firmware")
-    build = tmp_path / "firmware" / "build"
-    for words in (["--preset", "board", "-DNPU=null", "-DCMAKE_COMPILE_WARNING_AS_ERROR=ON"], ["--build", "build"]):
-        subprocess.run(["cmake", *words], cwd=build.parent, check=True, capture_output=True, timeout=300)
-    symbols = subprocess.run(
-        ["arm-none-eabi-nm", "--print-size", str(build / "firmware.elf")], capture_output=True, text=True, check=True
-    ).stdout
-    sizes = {line.split()[3]: int(line.split()[1], 16) for line in symbols.splitlines() if len(line.split()) == 4}
-    assert not {"malloc", "_malloc_r", "_sbrk"} & set(sizes), "nothing takes memory from a heap"
-    assert sizes["net_init"] + sizes["net_run"] < 512
+    (folder / "net.pte").write_bytes(lower(exported(Net().eval(), inputs, spec, "int8"), spec).buffer)
+    firmware = deployed_words(folder, "mps3-an547")
+    invoke("deploy", folder / "net.pte", folder / "words.pt2", "--board", "mps3-an547", "-o", firmware)
+    configure = ["cmake", "--preset", "board", "-DNPU=null", "-DCMAKE_COMPILE_WARNING_AS_ERROR=ON"]
+    subprocess.run(configure, cwd=firmware, check=True, capture_output=True, timeout=300)
+    return firmware, build(firmware).stdout
+
+
+def build(firmware: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["cmake", "--build", "build"], cwd=firmware, capture_output=True, text=True, timeout=300)
+
+
+def test_building_prints_what_lies_where(without_npu: tuple[Path, str]) -> None:
+    _, said = without_npu
+    used = {name: int(size) for name, size in re.findall(r"^ +(\w+): +(\d+) \w?B ", said, re.MULTILINE)}
+    assert used.keys() == {"ITCM", "DTCM", "SRAM", "DDR"} and used["SRAM"] > 0 and used["DDR"] > 0
+
+
+def test_building_prints_a_bound_of_the_stack(without_npu: tuple[Path, str]) -> None:
+    firmware, said = without_npu
+    bounds = {name: int(size) for name, size in re.findall(r"Stack of (\w+)_run: at most (\d+) bytes", said)}
+    objects = firmware / "build" / "CMakeFiles" / "models.dir"
+    for name in ("net", "words"):
+        lines = [line.split("\t") for line in (objects / "models" / f"{name}.c.su").read_text().splitlines()]
+        sizes = {where.rpartition(":")[2]: int(size) for where, size, kind in lines if kind == "static"}
+        assert len(sizes) == len(lines)
+        run = sizes.pop(f"{name}_run")
+        del sizes[f"{name}_init"]
+        assert bounds[name] == run + max(sizes.values(), default=0) and 0 < bounds[name] < 512
+
+
+def test_a_stack_without_a_bound_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "net.c.su").write_text("net.c:1:2:net_run\t48\tdynamic\n")
+    words = [f"-DOBJECTS={tmp_path}", "-DMODELS=net", "-P", FOLDER / "cmake" / "stack.cmake"]
+    done = subprocess.run(["cmake", *words], capture_output=True, text=True)
+    assert done.returncode != 0 and "net_run takes stack without a bound" in done.stderr
+
+
+def test_nothing_takes_memory_from_a_heap(without_npu: tuple[Path, str]) -> None:
+    firmware, _ = without_npu
+    assert not {"malloc", "_malloc_r", "_sbrk"} & set(sizes_of(firmware))
+    main = firmware / "app" / "main.c"
+    before = main.read_text()
+    main.write_text(
+        "#include <stdlib.h>\nvoid *volatile taken;\n" + before.replace("return ", "taken = malloc(4); return ", 1)
+    )
+    done = build(firmware)
+    main.write_text(before)
+    assert build(firmware).returncode == 0
+    assert done.returncode != 0 and "something calls malloc, and firmware has no heap" in done.stderr + done.stdout
+
+
+def sizes_of(firmware: Path) -> dict[str, int]:
+    command = ["arm-none-eabi-nm", "--print-size", str(firmware / "build" / "firmware.elf")]
+    symbols = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return {line.split()[3]: int(line.split()[1], 16) for line in symbols.splitlines() if len(line.split()) == 4}
+
+
+def test_without_an_npu_everything_else_is_small(without_npu: tuple[Path, str]) -> None:
+    """Code in bytes; the null device is one instruction."""
+    firmware, _ = without_npu
+    sizes = sizes_of(firmware)
+    code = code_sizes((firmware / "build" / "firmware.map").read_text(), "net")
+    assert 0 < sizes["net_init"] + sizes["net_run"] <= code["model"] <= code["code"] <= 3 * 1024
+
+
+#: What the sources do not keep to, and why.
+NOT_KEPT = (
+    "bugprone-easily-swappable-parameters",  # of arithmetic
+    "bugprone-signed-bitwise",  # of TOSA: processor/tosa_math.h says what it expects of the compiler
+    "clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling",  # asks for memcpy_s, which newlib lacks
+    "misc-include-cleaner",  # asks for a header for each name
+)
+
+
+def test_clang_tidy_has_nothing_to_say(tmp_path: Path) -> None:
+    if shutil.which("clang-tidy") is None:
+        pytest.skip("no clang-tidy: pip install clang-tidy")
+    firmware = deployed_words(tmp_path, "host")
+    kinds = ("bugprone", "cert", "clang-analyzer", "concurrency", "misc", "performance", "portability")
+    checks = ",".join(["-*", *(f"{kind}-*" for kind in kinds), *(f"-{check}" for check in NOT_KEPT)])
+    sources = [str(firmware / name) for name in ("models/words.c", "app/main.c", "npu/null.c", "boards/host/host.c")]
+    include = [f"-I{firmware / name}" for name in (".", "npu", "processor", "boards")]
+    command = ["clang-tidy", "--quiet", f"--checks={checks}", "--warnings-as-errors=*", *sources, "--", "-std=c11"]
+    done = subprocess.run([*command, *include], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout

@@ -16,14 +16,15 @@ import torch
 
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.firmware import FIRMWARE
-from arm_ethosu.firmware.arena import Arena
+from arm_ethosu.firmware.arena import Arena, arena_bytes
 from arm_ethosu.firmware.board import find_board
 from arm_ethosu.firmware.c_text import float_text
-from arm_ethosu.firmware.library import arena_size, library
+from arm_ethosu.firmware.library import library
 from arm_ethosu.firmware.model import Model, identifier
 from arm_ethosu.firmware.program import model_of
 from arm_ethosu.firmware.project import project
 from arm_tosa_core import lower
+from arm_tosa_core.plugin.firmware import Program
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.testing.harness import exported
 
@@ -53,7 +54,7 @@ def program(target: str = "ethos-u55-128") -> bytes:
 
 @cache
 def model(target: str = "ethos-u55-128") -> Model:
-    return model_of("net", program(target), target)
+    return model_of("net", Program(program(target)), target)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +64,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Any:
     if compiler is None:
         pytest.skip("no C compiler: apt-get install build-essential")
     folder = tmp_path_factory.mktemp("library")
-    FIRMWARE.deploy({"net": program()}, "ethos-u55-128", "host", folder)
+    FIRMWARE.deploy({"net": Program(program())}, "ethos-u55-128", "host", folder)
     sources = [str(folder / name) for name in ("models/net.c", "models/net_data.c", "npu/null.c")]
     command = [
         compiler,
@@ -72,8 +73,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Any:
         "-fPIC",
         "-o",
         str(folder / "net.so"),
-        "-I",
-        str(folder / "npu"),
+        f"-I{folder}",
+        f"-I{folder / 'npu'}",
         *sources,
     ]
     subprocess.run(command, check=True, timeout=120)
@@ -102,7 +103,7 @@ class Instance(ctypes.Structure):
 
 
 def test_every_error_has_its_code(built: Any) -> None:
-    size = arena_size(model())
+    size = arena_bytes([model()])
     memory = (ctypes.c_uint8 * (size + 32))()
     arena = -(-ctypes.addressof(memory) // 32) * 32
     instance, data = Instance(), (ctypes.c_uint8 * 4096)()
@@ -155,7 +156,7 @@ class Words(torch.nn.Module):
 def words() -> Model:
     inputs, spec = (torch.arange(8)[None],), EthosUCompileSpec("ethos-u55-128")
     program = exported(Words().eval(), inputs, spec, "int8")
-    return model_of("words", lower(program, spec, remainder=FIRMWARE.remainder()).buffer, "ethos-u55-128")
+    return model_of("words", Program(lower(program, spec, remainder=FIRMWARE.remainder()).buffer), "ethos-u55-128")
 
 
 def test_a_table_of_words_is_on_the_processor() -> None:
@@ -173,23 +174,36 @@ def test_what_is_in_use_at_one_time_has_places_of_its_own() -> None:
     assert arena.size >= job.scratch + value.size
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_compilers_have_nothing_to_say(compiler: str, tmp_path: Path) -> None:
+def compile_project(models: list[Model], compiler: str, folder: Path) -> None:
+    """Every C file of a firmware, with all warnings as errors; for C++, a file that includes the models' headers."""
     if shutil.which(compiler) is None:
         pytest.skip(f"no {compiler}: apt-get install {compiler}")
-    for path, body in project([words(), model()], find_board("host")).items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_bytes(body)
-    sources = [path for path in tmp_path.rglob("*.c") if path.name != "core_driver.c"]
-    include = [f"-I{tmp_path / folder}" for folder in ("npu", "processor", "models", "boards")]
-    for source in sources:
-        command = [compiler, *WARNINGS, "-fsyntax-only", *include, str(source)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stderr
+    for path, body in project(models, find_board("host")).items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(body)
+    include = [f"-I{folder / name}" for name in (".", "npu", "processor", "boards")]
+    sources, warnings = [path for path in folder.rglob("*.c") if path.name != "core_driver.c"], WARNINGS
+    if compiler.endswith("++"):
+        (folder / "all.cpp").write_text("".join(f'#include "models/{model.name}.h"\n' for model in models))
+        sources, warnings = [folder / "all.cpp"], WARNINGS[1:]
+    done = subprocess.run(
+        [compiler, *warnings, "-fsyntax-only", *include, *map(str, sources)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_compilers_have_nothing_to_say(compiler: str, tmp_path: Path) -> None:
+    compile_project([words(), model()], compiler, tmp_path)
 
 
 def test_same_programs_same_bytes() -> None:
-    one, other = (project([model_of("net", program(), "ethos-u55-128")], find_board("mps3-an547")) for _ in range(2))
+    one, other = (
+        project([model_of("net", Program(program()), "ethos-u55-128")], find_board("mps3-an547")) for _ in range(2)
+    )
     assert one == other and len(one) > 15
 
 
@@ -198,7 +212,7 @@ def test_the_fast_memory_of_dedicated_sram_is_in_the_arena() -> None:
     (job,) = found.jobs
     assert job.fast_scratch == 384 * 1024
     assert f".fast_scratch_size = {job.fast_scratch}u," in library(found)["net.c"]
-    assert arena_size(found) >= job.scratch + job.fast_scratch
+    assert arena_bytes([found]) >= job.scratch + job.fast_scratch
 
 
 def test_a_fast_memory_of_unknown_size_is_refused() -> None:
@@ -206,7 +220,7 @@ def test_a_fast_memory_of_unknown_size_is_refused() -> None:
     spec = EthosUCompileSpec("ethos-u85-256", memory_mode="Dedicated_Sram")
     pte = lower(exported(Net().eval(), inputs, spec, "int8"), spec).buffer
     with pytest.raises(UsageError, match="net: the memory mode 'Dedicated_Sram' does not say how large"):
-        model_of("net", pte, "ethos-u85-256")
+        model_of("net", Program(pte), "ethos-u85-256")
 
 
 def test_a_model_without_weights_has_no_array_of_them(tmp_path: Path) -> None:
@@ -218,7 +232,7 @@ def test_a_model_without_weights_has_no_array_of_them(tmp_path: Path) -> None:
 
 def test_deploying_again_keeps_what_the_user_wrote(tmp_path: Path) -> None:
     def deploy(board: str = "host") -> Any:
-        return FIRMWARE.deploy({"net": program()}, "ethos-u55-128", board, tmp_path)
+        return FIRMWARE.deploy({"net": Program(program())}, "ethos-u55-128", board, tmp_path)
 
     deploy()
     (tmp_path / "app" / "mine.c").write_text("int mine;\n")
@@ -245,7 +259,44 @@ def test_what_firmware_cannot_run_is_named() -> None:
     spec = EthosUCompileSpec("ethos-u55-128")
     pte = lower(exported(Left(), inputs, spec, "int8"), spec).buffer
     with pytest.raises(UsageError, match=r"left: .*leaves to ExecuTorch: aten::sort"):
-        model_of("left", pte, "ethos-u55-128")
+        model_of("left", Program(pte), "ethos-u55-128")
+
+
+class Constant(torch.nn.Module):
+    """Returns a number of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("table", torch.arange(4, dtype=torch.int32))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, Any]:
+        return torch.relu(x) * 3, self.table
+
+
+def test_a_constant_output_is_named() -> None:
+    spec = EthosUCompileSpec("ethos-u55-128")
+    pte = lower(exported(Constant().eval(), (torch.randn(1, 16),), spec, "int8"), spec).buffer
+    with pytest.raises(UsageError, match=r"net: output 1 is the same in every run, a constant"):
+        model_of("net", Program(pte), "ethos-u55-128")
+
+
+def test_an_output_may_be_an_input() -> None:
+    class Same(torch.nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            return torch.relu(x) * 3, y
+
+    spec = EthosUCompileSpec("ethos-u55-128")
+    inputs = torch.randn(1, 16), torch.arange(4, dtype=torch.int32)
+    found = model_of("net", Program(lower(exported(Same(), inputs, spec, "int8"), spec).buffer), "ethos-u55-128")
+    assert "(void)memcpy(outputs->output1, inputs->input1, 16u);" in library(found)["net.c"]
+
+
+def test_the_processor_takes_what_has_a_kernel() -> None:
+    pooled = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.MaxPool2d(2))
+    spec = FIRMWARE.remainder()
+    report = lower(exported(pooled, (torch.randn(1, 3, 8, 8),), spec, "int8"), spec).report
+    assert [row.node for row in report.delegated] == ["relu"]
+    assert [row.reason for row in report.rejected] == ["MAX_POOL2D has no kernel"]
 
 
 def test_an_unknown_board_lists_those_that_there_are() -> None:
@@ -275,12 +326,27 @@ def test_a_wrong_board_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("MobileNet-v2", "mobilenet_v2"),
         ("2nd try", "model_2nd_try"),
         ("--", "model"),
-        ("int", "model_int"),
+        ("int", "int"),
         ("npu", "model_npu"),
+        ("ethosu", "model_ethosu"),
     ],
 )
 def test_names_become_identifiers(name: str, wanted: str) -> None:
     assert identifier(name) == wanted
+
+
+NAMES = ("int", "memcpy", "string", "model", "inputs", "value0", "gather_kernel0", "npu_job_0", "tosa", "board", "main")
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "g++", "clang"])
+def test_a_model_may_have_the_name_of_anything_in_c(compiler: str, tmp_path: Path) -> None:
+    compile_project([dataclasses.replace(words(), name=name) for name in NAMES], compiler, tmp_path)
+
+
+@pytest.mark.parametrize("names", [("net", "net"), ("net", "net_data")])
+def test_models_of_one_name_are_refused(names: tuple[str, str]) -> None:
+    with pytest.raises(UsageError, match=rf"models/net\w*\.\w: in C their names are {', '.join(names)}\. Give each"):
+        project([dataclasses.replace(model(), name=name) for name in names], find_board("host"))
 
 
 @pytest.mark.parametrize("value", [1.0, 0.1, 0.004200587514787912, 3e-12, 1e20])

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from arm_ethosu.firmware.c_text import c_type, number
 from arm_ethosu.firmware.kernels import KERNELS, why_not
 from arm_ethosu.firmware.kernels.function import Functions
-from arm_ethosu.firmware.kernels.kernel import C_TYPES, constant
+from arm_ethosu.firmware.kernels.kernel import constant
 from arm_ethosu.firmware.templates import FOLDER
 from arm_tosa_core.tosa import reference_model
 from arm_tosa_core.tosa.dtypes import numpy_dtype
@@ -67,6 +68,18 @@ def scaled(
     factors = Const(np.atleast_1d(multiplier), I32 if scale32 else I16), Const(np.atleast_1d(shift), I8)
     points = zero(source.dtype, zero_points[0]), zero(to, zero_points[1])
     return "RESCALE", [source, *factors, *points], {**defaults, **attrs}
+
+
+def resized(
+    mode: str, scale: tuple[int, int, int, int], offset: tuple[int, int]
+) -> tuple[str, Sequence[In | Const], Mapping[str, Any]]:
+    """A RESIZE, with the borders that make its result's sizes whole."""
+    shape = (2, 5, 7, 3)
+    border = [
+        -((size - 1) * up - at) % down - (down if up <= -((size - 1) * up - at) % down else 0)
+        for size, up, down, at in zip(shape[1:3], scale[::2], scale[1::2], offset, strict=True)
+    ]
+    return "RESIZE", [In(shape, I8), numbers(*scale), numbers(*offset), numbers(*border)], {"mode": mode}
 
 
 ROWS: Mapping[str, tuple[str, Sequence[In | Const], Mapping[str, Any]]] = {
@@ -132,6 +145,14 @@ ROWS: Mapping[str, tuple[str, Sequence[In | Const], Mapping[str, Any]]] = {
     "MATMUL INT8": ("MATMUL", [In((2, 3, 20), I8), In((2, 20, 5), I8), zero(I8, 3), zero(I8, -7)], {}),
     "RESIZE nearest": ("RESIZE", [In((1, 3, 4, 2), I8), numbers(4, 2, 4, 2), numbers(0, 0), numbers(0, 0)],
                        {"mode": "NEAREST_NEIGHBOR"}),
+    **{f"RESIZE {mode}, {name}": resized(mode, *scale_and_offset)
+       for mode in ("NEAREST_NEIGHBOR", "BILINEAR")
+       for name, *scale_and_offset in (
+           ("odd scales", (3, 2, 5, 3), (0, 0)),
+           ("odd down", (3, 7, 7, 9), (2, 3)),
+           ("before the image", (7, 3, 9, 2), (-6, -8)),
+           ("as large", (1, 1, 1, 1), (0, 0)),
+       )},
     "RESIZE bilinear": ("RESIZE", [In((1, 3, 4, 2), I8), numbers(4, 2, 4, 2), numbers(-1, -1), numbers(1, 1)],
                         {"mode": "BILINEAR"}),
 }  # fmt: skip
@@ -217,13 +238,13 @@ def case_of(number: int, graph: Graph, functions: Functions) -> str:
         operands = {}
         for position in kernel.reads:
             tensor = op.inputs[position]
-            c_type = C_TYPES[tensor.dtype]
+            kind = c_type(tensor.dtype)
             if tensor.is_constant:
                 listed = ", ".join(map(str, constant(tensor).tolist()))
-                operands[position] = f"(const {c_type}[]){{{listed}}}"
+                operands[position] = f"(const {kind}[]){{{listed}}}"
             else:
-                operands[position] = f"(const {c_type} *)(void *){places[tensor]}"
-        call = functions.call(op, kernel, operands, f"({C_TYPES[op.output.dtype]} *)(void *){result}")
+                operands[position] = f"(const {kind} *)(void *){places[tensor]}"
+        call = functions.call(op, kernel, operands, f"({c_type(op.output.dtype)} *)(void *){result}")
         calls.append(f"status = (int){call};" if kernel.may_fail else f"{call};")
         places[op.output] = result
     size = graph.outputs[0].size * numpy_dtype(graph.outputs[0].dtype).itemsize
@@ -249,8 +270,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run_row(program: Path, name: str, arrays: Sequence[np.ndarray[Any, Any]]) -> subprocess.CompletedProcess[bytes]:
     words = [str(list(ROWS | WIDE).index(name))]
-    for number, array in enumerate(arrays):
-        file = program.parent / f"{number}.bin"
+    for position, array in enumerate(arrays):
+        file = program.parent / f"{position}.bin"
         file.write_bytes(array.tobytes())
         words.append(str(file))
     return subprocess.run([str(program), *words], capture_output=True, timeout=60)
@@ -265,6 +286,48 @@ def test_kernels_are_the_reference_models(name: str, program: Path) -> None:
     made = np.frombuffer(done.stdout, wanted.dtype).reshape(wanted.shape)
     assert np.array_equal(made, wanted)
     assert wanted.min() < wanted.max(), "of a constant, a comparison says nothing"
+
+
+EDGES = {
+    "tosa_abs(INT32_MIN)": 2**31 - 1,
+    "tosa_abs(INT32_MAX)": 2**31 - 1,
+    "tosa_abs(-1)": 1,
+    "tosa_intdiv(INT32_MIN, -1)": -(2**31),
+    "tosa_intdiv(INT32_MIN, 1)": -(2**31),
+    "tosa_intdiv(INT32_MIN, INT32_MIN)": 1,
+    "tosa_intdiv(INT32_MAX, INT32_MIN)": 0,
+    "tosa_intdiv(-7, 2)": -3,
+    "tosa_intdiv(7, -2)": -3,
+    "tosa_intdiv(5, 0)": 0,
+    "tosa_add(INT32_MAX, 1)": -(2**31),
+    "tosa_sub(INT32_MIN, 1)": 2**31 - 1,
+    "tosa_sub(0, INT32_MIN)": -(2**31),
+    "tosa_clz(0)": 32,
+    "tosa_clz(-1)": 0,
+    "tosa_clz(1)": 31,
+    "tosa_mul(INT32_MIN, INT32_MIN, 62)": 1,
+    "tosa_mul(INT32_MIN, INT32_MAX, 31)": -(2**31) + 1,
+    "tosa_rounded_right_shift(INT32_MAX, 31)": 1,
+    "tosa_rounded_right_shift(INT32_MIN, 31)": -1,
+    "tosa_scale_32(INT32_MIN, INT32_MAX, 31)": -(2**31) + 1,
+    "tosa_scale_32_double_round(INT32_MIN, INT32_MAX, 62)": -1,
+    "tosa_floor_div(-1, 3)": -1,
+    "tosa_floor_div(-3, 3)": -1,
+    "tosa_floor_div(-4, 3)": -2,
+}
+
+
+def test_arithmetic_at_its_edges(tmp_path: Path) -> None:
+    """What a program may not have, where the reference model stops, has a result all the same, and no undefined one."""
+    if shutil.which("gcc") is None:
+        pytest.skip("no C compiler: apt-get install build-essential")
+    lines = "\n".join(f'    if ({call} != {number(value)}) {{ puts("{call}"); }}' for call, value in EDGES.items())
+    source = f'#include <stdio.h>\n#include "tosa_math.h"\nint main(void) {{\n{lines}\n}}\n'
+    (tmp_path / "edges.c").write_text(source)
+    flags = [*WARNINGS, "-fsanitize=undefined", "-fno-sanitize-recover=all", f"-I{FOLDER / 'processor'}"]
+    subprocess.run(["gcc", *flags, "-o", tmp_path / "edges", tmp_path / "edges.c"], check=True, timeout=60)
+    done = subprocess.run([tmp_path / "edges"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 @pytest.mark.parametrize("index", [-1, 9, 2**31 - 1, -(2**31)])

@@ -8,20 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from arm_tosa_core.exir.compile_spec import ArmCompileSpec, TosaCompileSpec
-from arm_tosa_core.plugin.firmware import Deployed
+from arm_tosa_core.exir.compile_spec import ArmCompileSpec
+from arm_tosa_core.plugin.firmware import Deployed, Program, Verified
 
 from .board import boards, find_board
+from .manifest import DeployedModel
 from .memory import memory_map
 from .model import identifier
+from .ports import as_integers
+from .processor import ProcessorCompileSpec
 from .program import model_of
 from .project import project, write_project
+from .reference import stored
 from .run import run_firmware
+from .verify import verify_firmware
 
 __all__ = ["FIRMWARE", "EthosUFirmware"]
-
-#: Integers of TOSA, which ``kernels`` computes.
-_PROCESSOR = "TOSA-1.0+INT+int16"
 
 
 class EthosUFirmware:
@@ -31,16 +33,24 @@ class EthosUFirmware:
         return {name: find_board(name).description for name in boards()}
 
     def remainder(self) -> ArmCompileSpec:
-        return TosaCompileSpec(_PROCESSOR)
+        return ProcessorCompileSpec()
 
-    def deploy(self, programs: Mapping[str, bytes], target: str, board: str, folder: Path) -> Deployed:
+    def deploy(self, programs: Mapping[str, Program], target: str, board: str, folder: Path) -> Deployed:
         where = find_board(board)
-        models = [model_of(identifier(name), pte, target) for name, pte in programs.items()]
-        written = write_project(folder, project(models, where), where.name, target, models)
+        models = [model_of(identifier(name), program, target) for name, program in programs.items()]
+        files, deployed = project(models, where), []
+        for model, program in zip(models, programs.values(), strict=True):
+            reference, more = stored(model, as_integers(model.name, model.inputs, program.inputs))
+            files |= more
+            deployed.append(DeployedModel(model.name, model.inputs, model.outputs, reference))
+        written = write_project(folder, files, where.name, target, deployed)
         return Deployed(written.changed, written.removed, memory_map(models))
 
     def run(self, folder: Path, inputs: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
         return run_firmware(folder, inputs)
+
+    def verify(self, folder: Path, inputs: Sequence[np.ndarray[Any, Any]]) -> list[Verified]:
+        return verify_firmware(folder, inputs)
 
 
 FIRMWARE = EthosUFirmware()

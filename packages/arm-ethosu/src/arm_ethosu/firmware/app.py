@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .library import arena_size
+from .arena import arena_bytes
+from .c_text import c_type
 from .model import Model, Port
 from .templates import filled
 
@@ -13,10 +14,10 @@ def main_source(models: Sequence[Model]) -> str:
     """app/main.c."""
     return filled(
         "app/main.c.in",
-        includes="\n".join(f'#include "{model.name}.h"' for model in models),
-        arena=str(max(map(arena_size, models))),
+        includes="\n".join(f'#include "models/{model.name}.h"' for model in models),
+        arena=str(arena_bytes(models)),
         functions="".join(map(_function, models)).rstrip("\n") + "\n",
-        calls=" || ".join(f"run_{model.name}() != 0" for model in models),
+        calls=" || ".join(f"{model.name}_on_files() != 0" for model in models),
     )
 
 
@@ -45,6 +46,6 @@ def _function(model: Model) -> str:
 
 
 def _declaration(model: Model, port: Port) -> str:
-    kind = "uint8_t" if port.dtype == "bool" else f"{port.dtype}_t"
+    kind = c_type(port.dtype)
     bytes_ = f"{model.name.upper()}_{port.name.upper()}_BYTES"
     return f"{kind} {port.name}[{bytes_} / sizeof({kind})]"

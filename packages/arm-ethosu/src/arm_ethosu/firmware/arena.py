@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .model import ALIGNMENT, Job, Model, Value
@@ -20,6 +20,11 @@ class _Buffer:
     size: int
     first: int
     last: int
+
+
+def arena_bytes(models: Sequence[Model]) -> int:
+    """Bytes of an arena that models share, which run one after the other: as many as the largest needs."""
+    return max(Arena(model).size for model in models)
 
 
 class Arena:
@@ -41,16 +46,16 @@ class Arena:
             if isinstance(buffer.owner, Value)
         }
         self._jobs = {
-            (id(buffer.owner), buffer.fast): at for buffer, at in offsets.items() if isinstance(buffer.owner, Job)
+            (buffer.owner, buffer.fast): at for buffer, at in offsets.items() if isinstance(buffer.owner, Job)
         }
 
     def scratch(self, job: Job) -> int:
         """Offset of the NPU's memory."""
-        return self._jobs[id(job), False]
+        return self._jobs[job, False]
 
     def fast_scratch(self, job: Job) -> int:
         """Offset of the NPU's second memory."""
-        return self._jobs[id(job), True]
+        return self._jobs[job, True]
 
 
 def _buffers(model: Model) -> Iterator[_Buffer]:
@@ -61,11 +66,8 @@ def _buffers(model: Model) -> Iterator[_Buffer]:
             yield _Buffer(step, False, step.scratch, number, number)
             if step.fast_scratch:
                 yield _Buffer(step, True, step.fast_scratch, number, number)
-            operands, results = [value for value, _ in step.inputs], [value for value, _ in step.outputs]
-        else:
-            operands, results = list(step.inputs), [step.output]
-        read.update(dict.fromkeys(operands, number))
-        made.update(dict.fromkeys(results, number))
+        read.update(dict.fromkeys(step.reads, number))
+        made.update(dict.fromkeys(step.makes, number))
     for value, number in made.items():
         if value not in model.given:
             yield _Buffer(value, False, value.size, number, read.get(value, number))

@@ -1,4 +1,4 @@
-"""Numbers as C source text."""
+"""Types and numbers as C source text."""
 
 from __future__ import annotations
 
@@ -7,20 +7,62 @@ from typing import Any
 
 import numpy as np
 
+from arm_tosa_core.support.errors import UsageError
+from arm_tosa_core.tosa.ir import DType
+
+_C_TYPES = {
+    DType.BOOL: "uint8_t",
+    DType.INT8: "int8_t",
+    DType.UINT8: "uint8_t",
+    DType.INT16: "int16_t",
+    DType.INT32: "int32_t",
+    DType.INT48: "int64_t",
+}
 _BYTES_PER_LINE = 16
+
+
+def has_c_type(dtype: str) -> bool:
+    """Whether ``c_type`` knows a type."""
+    return dtype.upper() in _C_TYPES
+
+
+def c_type(dtype: str) -> str:
+    """C's type of an element of a tensor.
+
+    Args:
+        dtype: TOSA's type, or the name of numpy's.
+
+    Raises:
+        UsageError: firmware has none for it.
+    """
+    if not has_c_type(dtype):
+        raise UsageError(f"firmware has no type of C for {dtype.lower()}")
+    return _C_TYPES[DType(dtype.upper())]
 
 
 def bytes_of_array(data: bytes) -> str:
     """The initializer's lines of an array of uint8_t."""
-    lines = (data[at : at + _BYTES_PER_LINE] for at in range(0, len(data), _BYTES_PER_LINE))
-    return "\n".join(f"    {', '.join(f'0x{byte:02x}' for byte in line)}," for line in lines)
+    return _lines([f"0x{byte:02x}" for byte in data])
 
 
 def numbers_of_array(data: np.ndarray[Any, Any]) -> str:
     """The initializer's lines of an array of integers."""
-    numbers = ["INT32_MIN" if number == -(2**31) else str(number) for number in data.astype(np.int64).tolist()]
-    lines = (numbers[at : at + _BYTES_PER_LINE] for at in range(0, len(numbers), _BYTES_PER_LINE))
+    return _lines([number(value) for value in data.reshape(-1).astype(np.int64).tolist()])
+
+
+def _lines(items: list[str]) -> str:
+    lines = (items[at : at + _BYTES_PER_LINE] for at in range(0, len(items), _BYTES_PER_LINE))
     return "\n".join(f"    {', '.join(line)}," for line in lines)
+
+
+def number(value: int) -> str:
+    """An integer; C has no constant for the least one of 32 bits, only a sum."""
+    return "INT32_MIN" if value == -(2**31) else str(value)
+
+
+def operand(value: int) -> str:
+    """An integer that can follow an operator."""
+    return f"({value})" if -(2**31) < value < 0 else number(value)
 
 
 def float_text(value: float) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from .arena import ARENA_ALIGNMENT, Arena
-from .c_text import bytes_of_array, float_text, numbers_of_array
-from .kernels import KERNELS
+from .c_text import bytes_of_array, c_type, float_text, numbers_of_array
 from .kernels.function import Functions
 from .model import Job, Model, Operator, Port, Value
 from .templates import filled
@@ -15,18 +14,6 @@ from .templates import filled
 def library(model: Model) -> dict[str, str]:
     """The files of a model, by name."""
     return _Library(model).files()
-
-
-def arena_size(model: Model) -> int:
-    """Bytes of the arena."""
-    return Arena(model).size
-
-
-def data_sizes(model: Model) -> dict[str, int]:
-    """Bytes of what is constant, by kind."""
-    made = _Library(model)
-    made.body()
-    return made.sizes()
 
 
 class _Library:
@@ -38,9 +25,8 @@ class _Library:
         self.places |= {value: f"value{number}" for number, value in enumerate(self.arena.values)}
         ports = [*zip(model.taken, model.inputs, strict=True), *zip(model.given, model.outputs, strict=True)]
         for value, port in reversed(ports):  # a value that is given twice lies where it is given first
-            if value.data is None:
-                self.places[value] = f"{'inputs' if value in model.taken else 'outputs'}->{port.name}"
-        self.constants: dict[Value, str] = {}  # those that C code reads; their names
+            self.places[value] = f"{'inputs' if value in model.taken else 'outputs'}->{port.name}"
+        self.places |= {value: f"{model.name}_constant{number}" for number, value in enumerate(model.constants)}
 
     def files(self) -> dict[str, str]:
         model = self.model
@@ -51,7 +37,7 @@ class _Library:
             "target": model.target,
             "alignment": str(ARENA_ALIGNMENT),
             "arena": str(self.arena.size),
-            **{kind: str(size) for kind, size in self.sizes().items()},
+            **{kind: str(size) for kind, size in model.constant_bytes.items()},
         }
         ports = [*model.inputs, *model.outputs]
         return {
@@ -59,8 +45,8 @@ class _Library:
                 "model/model.h.in",
                 **words,
                 ports="\n".join(_macros(model, port) for port in ports),
-                inputs=_lines(f"    const {_c_type(port)} *{port.name};" for port in model.inputs),
-                outputs=_lines(f"    {_c_type(port)} *{port.name};" for port in model.outputs),
+                inputs=_lines(f"    const {c_type(port.dtype)} *{port.name};" for port in model.inputs),
+                outputs=_lines(f"    {c_type(port.dtype)} *{port.name};" for port in model.outputs),
             ),
             f"{model.name}.c": filled(
                 "model/model.c.in",
@@ -78,14 +64,6 @@ class _Library:
             f"{model.name}_data.c": filled("model/data.c.in", **words, arrays=self._definitions()),
         }
 
-    def sizes(self) -> dict[str, int]:
-        """Bytes of what is constant, by kind; known once the steps have been written."""
-        return {
-            "commands": sum(len(job.commands) for job in self.model.jobs),
-            "weights": sum(len(job.weights) for job in self.model.jobs),
-            "constants": sum(value.size for value in self.constants),
-        }
-
     def body(self) -> str:
         """The steps, in order."""
         texts = []
@@ -100,34 +78,27 @@ class _Library:
         index, at = self.model.jobs.index(job), self.arena.scratch(job)
         lines = ["", f"/* Step {number}, on the NPU. */"]
         lines += [
-            f"(void)memcpy(&model->arena[{at + offset}u], {self._place(value)}, {value.size}u);"
+            f"(void)memcpy(&model->arena[{at + offset}u], {self.places[value]}, {value.size}u);"
             for value, offset in job.inputs
         ]
-        lines += _checked(f"npu_job{index}(model->arena)")
+        lines += _checked(f"npu_job_{index}(model->arena)")
         lines += [
-            f"(void)memcpy({self._place(value)}, &model->arena[{at + offset}u], {value.size}u);"
+            f"(void)memcpy({self.places[value]}, &model->arena[{at + offset}u], {value.size}u);"
             for value, offset in job.outputs
         ]
         return _indented(lines)
 
     def _operator_step(self, number: int, step: Operator) -> str:
-        kernel = KERNELS[step.op.name](step.op)
-        operands = {position: self._place(step.inputs[position]) for position in kernel.reads}
-        call = self.functions.call(step.op, kernel, operands, self._place(step.output))
+        operands = {position: self.places[value] for position, value in step.inputs.items()}
+        call = self.functions.call(step.op, step.kernel, operands, self.places[step.output])
         lines = ["", f"/* Step {number}, on the processor. */"]
-        return _indented([*lines, *(_checked(call) if kernel.may_fail else [f"{call};"])])
-
-    def _place(self, value: Value) -> str:
-        if value.data is not None:
-            name = f"{self.model.name}_constant{len(self.constants)}"
-            return self.constants.setdefault(value, name)
-        return self.places[value]
+        return _indented([*lines, *(_checked(call) if step.kernel.may_fail else [f"{call};"])])
 
     def _copies(self) -> str:
         """To outputs that are made elsewhere: given twice, or constant."""
         lines = []
         for value, port in zip(self.model.given, self.model.outputs, strict=True):
-            if (place := self._place(value)) != f"outputs->{port.name}":
+            if (place := self.places[value]) != f"outputs->{port.name}":
                 lines.append(f"(void)memcpy(outputs->{port.name}, {place}, {value.size}u);")
         return _indented(["", "/* Outputs that no step writes. */", *lines]) if lines else ""
 
@@ -162,10 +133,10 @@ class _Library:
             for kind, data in (("commands", job.commands), ("weights", job.weights)):
                 if data:
                     out.append((f"const uint8_t {name}_{kind}{index}[{len(data)}]", bytes_of_array(data)))
-        for value, own in self.constants.items():
-            assert value.data is not None
-            numbers = value.data.reshape(-1)
-            out.append((f"const {value.dtype} {own}[{numbers.size}]", numbers_of_array(numbers)))
+        for value in self.model.constants:
+            assert value.data is not None, "it is constant"
+            declared = f"const {value.dtype} {self.places[value]}[{value.data.size}]"
+            out.append((declared, numbers_of_array(value.data)))
         return out
 
     def _declarations(self) -> str:
@@ -187,10 +158,6 @@ def _macros(model: Model, port: Port) -> str:
         lines[0] = lines[0].replace(". */", "; a real number is SCALE * (integer - ZERO_POINT). */")
         lines += [f"#define {name}_SCALE {float_text(port.scale)}", f"#define {name}_ZERO_POINT ({port.zero_point})"]
     return "\n".join(lines) + "\n"
-
-
-def _c_type(port: Port) -> str:
-    return "uint8_t" if port.dtype == "bool" else f"{port.dtype}_t"
 
 
 def _lines(lines: Iterable[str]) -> str:

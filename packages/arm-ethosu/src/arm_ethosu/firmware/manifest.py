@@ -11,20 +11,18 @@ from typing import Any
 from arm_tosa_core.plugin.firmware import MANIFEST
 from arm_tosa_core.support.errors import UsageError
 
-from .model import Model, Port
+from .model import Port
+from .reference import StoredReference, StoredStep
 
 
 @dataclass(frozen=True)
 class DeployedModel:
-    """A model of a firmware."""
+    """A model of a firmware; ``reference`` is None if it was deployed without its TOSA graphs."""
 
     name: str
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
-
-    @staticmethod
-    def of(model: Model) -> DeployedModel:
-        return DeployedModel(model.name, model.inputs, model.outputs)
+    reference: StoredReference | None = None
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,13 @@ def read_manifest(folder: Path) -> Manifest:
 
 def _model(found: Mapping[str, Any]) -> DeployedModel:
     inputs, outputs = (tuple(map(_port, found[key])) for key in ("inputs", "outputs"))
-    return DeployedModel(found["name"], inputs, outputs)
+    return DeployedModel(found["name"], inputs, outputs, _reference(found["reference"]))
+
+
+def _reference(found: Mapping[str, Any] | None) -> StoredReference | None:
+    if found is None:
+        return None
+    return StoredReference(**{**found, "steps": [StoredStep(**step) for step in found["steps"]]})
 
 
 def _port(found: Mapping[str, Any]) -> Port:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .library import arena_size, data_sizes
+from .arena import arena_bytes
 from .model import Model
 
 #: The sections of npu/model_memory.h, as users call them.
@@ -15,7 +15,6 @@ def memory_map(models: Sequence[Model]) -> list[tuple[str, str, int]]:
     """Part, memory and bytes; models that run one after the other share one arena, as large as the largest needs."""
     out = []
     for model in models:
-        sizes = data_sizes(model)
-        out += [(f"{model.name}: {part}", FLASH, size) for part, size in sizes.items() if size]
-    out.append(("arena", SRAM, max(map(arena_size, models))))
+        out += [(f"{model.name}: {part}", FLASH, size) for part, size in model.constant_bytes.items() if size]
+    out.append(("arena", SRAM, arena_bytes(models)))
     return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -11,17 +12,12 @@ import numpy as np
 
 from arm_tosa_core.tosa.ir import Op
 
+from .kernels.kernel import Kernel
+
 #: Bytes: what the NPU requires of every memory that it is given.
 ALIGNMENT = 16
-#: Words that cannot name a type and a file of a C library: keywords of C11 and C++17, and names that firmware has.
-_TAKEN = (
-    "alignas alignof and asm auto bool break case catch char class const constexpr continue decltype "
-    "default delete do double else enum explicit export extern false final float for friend goto if "
-    "import inline int long main module mutable namespace new noexcept not npu nullptr operator or "
-    "private protected public register restrict return short signed sizeof static struct switch template "
-    "this thread_local throw true try typedef typeid typename union unsigned using virtual void volatile "
-    "while xor board arena model_memory model_status stdint stddef string tosa_math"
-)
+#: Names whose ``NAME_run`` and ``NAME_init`` somebody else has: firmware's interface to the NPU, and Arm's driver.
+_TAKEN = ("ethosu", "npu")
 
 
 @dataclass(frozen=True)
@@ -64,7 +60,7 @@ class Value:
     data: np.ndarray[Any, Any] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Job:
     """A step on the NPU.
 
@@ -82,14 +78,66 @@ class Job:
     inputs: tuple[tuple[Value, int], ...]
     outputs: tuple[tuple[Value, int], ...]
 
+    @property
+    def reads(self) -> list[Value]:
+        """What it needs of earlier steps."""
+        return [value for value, _ in self.inputs]
 
-@dataclass(frozen=True)
+    @property
+    def makes(self) -> list[Value]:
+        """What it leaves for later steps."""
+        return [value for value, _ in self.outputs]
+
+
+@dataclass(frozen=True, eq=False)
 class Operator:
-    """A step on the processor: a TOSA operator, its operands and its result."""
+    """A step on the processor.
+
+    Args:
+        op: a TOSA operator.
+        kernel: what computes it.
+        inputs: the operands that the kernel reads, by their positions.
+        output: the result.
+    """
 
     op: Op
-    inputs: tuple[Value, ...]
+    kernel: Kernel
+    inputs: Mapping[int, Value]
     output: Value
+
+    @property
+    def reads(self) -> list[Value]:
+        """What it needs of earlier steps, and constants."""
+        return list(self.inputs.values())
+
+    @property
+    def makes(self) -> list[Value]:
+        """What it leaves for later steps."""
+        return [self.output]
+
+
+@dataclass(frozen=True)
+class ReferenceStep:
+    """A delegate: its TOSA flatbuffer, and the program's values that it reads and makes, by number."""
+
+    tosa: bytes
+    reads: tuple[int, ...]
+    makes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a model computes, as TOSA graphs.
+
+    Args:
+        steps: the delegates, in order.
+        taken: the numbers of the values that each input is.
+        given: the number of the value that each output is.
+    """
+
+    steps: tuple[ReferenceStep, ...]
+    taken: tuple[tuple[int, ...], ...]
+    given: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -101,6 +149,7 @@ class Model:
         target: the accelerator.
         inputs, outputs: what its caller gives and gets.
         taken, given: the values that they are.
+        reference: the same as TOSA graphs, if they are known.
     """
 
     name: str
@@ -110,6 +159,7 @@ class Model:
     outputs: tuple[Port, ...]
     taken: tuple[Value, ...]
     given: tuple[Value, ...]
+    reference: Reference | None = None
 
     @property
     def jobs(self) -> list[Job]:
@@ -121,8 +171,26 @@ class Model:
         """The steps on the processor."""
         return [step for step in self.steps if isinstance(step, Operator)]
 
+    @property
+    def constants(self) -> list[Value]:
+        """What steps on the processor read and nothing makes, and constant outputs; each once."""
+        values = [value for step in self.steps for value in step.reads] + list(self.given)
+        return [value for value in dict.fromkeys(values) if value.data is not None]
+
+    @property
+    def constant_bytes(self) -> dict[str, int]:
+        """Bytes of all that is constant, by kind."""
+        return {
+            "commands": sum(len(job.commands) for job in self.jobs),
+            "weights": sum(len(job.weights) for job in self.jobs),
+            "constants": sum(value.size for value in self.constants),
+        }
+
 
 def identifier(name: str) -> str:
-    """A C identifier of a model's file name: ``"MobileNet-v2"`` is ``mobilenet_v2``, ``"int"`` is ``model_int``."""
+    """A model's name in C: ``"MobileNet-v2"`` is ``mobilenet_v2``, ``"2nd"`` is ``model_2nd``.
+
+    All names in C are this one and another word, such as ``int_run``: so it may be a keyword, or a function of C.
+    """
     word = re.sub(r"\W+", "_", name.lower(), flags=re.ASCII).strip("_")
-    return word if word and not word[0].isdigit() and word not in _TAKEN.split() else f"model_{word}".rstrip("_")
+    return word if word and not word[0].isdigit() and word not in _TAKEN else f"model_{word}".rstrip("_")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from arm_tosa_core.exir.pte import Delegate, read
 from arm_tosa_core.exir.pte_steps import Call, Method, TensorValue, method
+from arm_tosa_core.plugin.firmware import Program
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.tosa.dtypes import numpy_dtype
 from arm_tosa_core.tosa.ir import Tensor
@@ -18,25 +18,24 @@ from arm_tosa_core.tosa.loader import load
 
 from ..payload import unpack
 from ..vela_ini import VelaIni, locate
-from .kernels import ALIASES, why_not
-from .kernels.kernel import C_TYPES
-from .model import Job, Model, Operator, Port, Value
+from .c_text import c_type
+from .kernels import ALIASES, KERNELS, why_not
+from .model import Job, Model, Operator, Port, Reference, ReferenceStep, Value
 
 _QUANTIZE = "quantized_decomposed::quantize_per_tensor.out"
 _DEQUANTIZE = "quantized_decomposed::dequantize_per_tensor.out"
 _CAST = "dim_order_ops::_to_dim_order_copy.out"
 _NPU, _PROCESSOR = "EthosUBackend", "TOSABackend"
 _SCRATCH = 1
-_C_TYPES = {"bool": "uint8_t", **{name: f"{name}_t" for name in ("uint8", "int8", "int16", "int32")}}
 
 
-def model_of(name: str, pte: bytes, target: str) -> Model:
+def model_of(name: str, program: Program, target: str) -> Model:
     """Reads a program that is nothing but delegates, for the NPU and for the processor, and conversions at its edges.
 
     Raises:
         UsageError: it is another kind of program; lists what firmware cannot run.
     """
-    return _Reader(name, pte).model(target)
+    return _Reader(name, program).model(target)
 
 
 @dataclass(frozen=True)
@@ -56,10 +55,11 @@ class _Edge:
 
 
 class _Reader:
-    def __init__(self, name: str, pte: bytes) -> None:
+    def __init__(self, name: str, program: Program) -> None:
         self.name = name
-        self.program: Method = method(pte)
-        self.delegates = [each for each in read(pte).delegates if each.method == "forward"]
+        self.graphs = program.graphs
+        self.program: Method = method(program.pte)
+        self.delegates = [each for each in read(program.pte).delegates if each.method == "forward"]
         self.values: dict[int, Value] = {}
         self.constants: dict[tuple[str, bytes], Value] = {}
         self.steps: list[Job | Operator] = []
@@ -69,7 +69,7 @@ class _Reader:
         ports = [self._port(f"input{index}", edges[0]) for index, edges in enumerate(before)]
         taken = []
         for index, edges in enumerate(before):
-            value = self._value(edges[0].inner)
+            value = self._made(edges[0].inner)
             if any(edge.how != edges[0].how for edge in edges):
                 raise UsageError(f"{self.name}: input {index} is quantized in two ways; firmware has one array for it")
             self.values.update((edge.inner, value) for edge in edges)
@@ -78,9 +78,10 @@ class _Reader:
             if not call.operator:
                 self._step(call)
         for index, edge in enumerate(after):
-            if edge.inner not in self.values or self.values[edge.inner] in taken:
+            if edge.inner not in self.values:
                 raise UsageError(
-                    f"{self.name}: output {index} does not come from a delegate; firmware has no code for that"
+                    f"{self.name}: output {index} is the same in every run, a constant of the program, and firmware "
+                    "does not hold it: leave it out of what the model returns"
                 )
         if not any(isinstance(step, Job) for step in self.steps):
             raise UsageError(f"{self.name}: nothing of it runs on the NPU. `arm-tosa explain` says why")
@@ -92,7 +93,20 @@ class _Reader:
             outputs=tuple(self._port(f"output{index}", edge) for index, edge in enumerate(after)),
             taken=tuple(taken),
             given=tuple(self.values[edge.inner] for edge in after),
+            reference=self._reference(before, after),
         )
+
+    def _reference(self, before: list[list[_Edge]], after: list[_Edge]) -> Reference | None:
+        steps = []
+        for call in self.program.calls:
+            if not call.operator:
+                payload = self.delegates[call.delegate].payload
+                if payload not in self.graphs:
+                    return None
+                count = len(load(self.graphs[payload]).inputs)
+                steps.append(ReferenceStep(self.graphs[payload], call.arguments[:count], call.arguments[count:]))
+        taken = tuple(tuple(edge.inner for edge in edges) for edges in before)
+        return Reference(tuple(steps), taken, tuple(edge.inner for edge in after))
 
     def _edges(self) -> tuple[list[list[_Edge]], list[_Edge]]:
         """Of each input, one for each use that converts it; of each output, one.
@@ -145,17 +159,24 @@ class _Reader:
             raise UsageError(f"{self.name}: {name} is not row-major; compile it with --memory-format contiguous")
         return tensor
 
-    def _value(self, number: int) -> Value:
-        """Firmware's value of the program's of that number; made when it is first asked for.
+    def _made(self, number: int) -> Value:
+        """A new value in place of the program's of that number.
 
         In which order its axes lie is no matter: the delegates that it is passed between agree about that.
         """
+        tensor = self.program.tensor(number)
+        size = prod(tensor.shape) * np.dtype(tensor.dtype).itemsize
+        self.values[number] = Value(c_type(tensor.dtype), size)
+        return self.values[number]
+
+    def _known(self, number: int) -> Value:
+        """The value that an input or an earlier step put in place of the program's of that number."""
         if number not in self.values:
             tensor = self.program.tensor(number)
-            if tensor.dtype not in _C_TYPES:
-                raise UsageError(f"{self.name}: firmware has no type for {tensor.dtype}{list(tensor.shape)}")
-            size = prod(tensor.shape) * np.dtype(tensor.dtype).itemsize
-            self.values[number] = Value(_C_TYPES[tensor.dtype], size)
+            raise UsageError(
+                f"{self.name}: a delegate reads {tensor.dtype}{list(tensor.shape)}, which is no input of the model and "
+                "no result of another delegate; firmware holds only the constants that are in delegates"
+            )
         return self.values[number]
 
     def _step(self, call: Call) -> None:
@@ -171,11 +192,10 @@ class _Reader:
         arrays = unpack(delegate.payload)
         count = len(arrays["input_shape"])
 
-        def places(kind: str, numbers: Sequence[int]) -> tuple[tuple[Value, int], ...]:
+        def places(kind: str, values: list[Value]) -> tuple[tuple[Value, int], ...]:
             if any(int(region) != _SCRATCH for region in arrays[f"{kind}_region"]):
                 raise UsageError(f"{self.name}: an {kind} is not in the scratch memory (Vela's region {_SCRATCH})")
-            offsets = arrays[f"{kind}_offset"].tolist()
-            return tuple((self._value(number), at) for number, at in zip(numbers, offsets, strict=True))
+            return tuple(zip(values, arrays[f"{kind}_offset"].tolist(), strict=True))
 
         self.steps.append(
             Job(
@@ -183,8 +203,8 @@ class _Reader:
                 weights=arrays["weight_data"].tobytes(),
                 scratch=int(arrays["scratch_size"]),
                 fast_scratch=_fast_scratch(self.name, delegate),
-                inputs=places("input", call.arguments[:count]),
-                outputs=places("output", call.arguments[count:]),
+                inputs=places("input", list(map(self._known, call.arguments[:count]))),
+                outputs=places("output", list(map(self._made, call.arguments[count:]))),
             )
         )
 
@@ -197,7 +217,7 @@ class _Reader:
             )
         count = len(graph.inputs)
         known: dict[Tensor, Value] = {
-            tensor: self._value(number) for tensor, number in zip(graph.inputs, call.arguments[:count], strict=True)
+            tensor: self._known(number) for tensor, number in zip(graph.inputs, call.arguments[:count], strict=True)
         }
 
         def value(tensor: Tensor) -> Value:
@@ -209,8 +229,10 @@ class _Reader:
             if op.name in ALIASES:
                 known[op.output] = value(op.inputs[0])
                 continue
-            known[op.output] = Value(C_TYPES[op.output.dtype], op.output.size * numpy_dtype(op.output.dtype).itemsize)
-            self.steps.append(Operator(op, tuple(map(value, op.inputs)), known[op.output]))
+            kernel = KERNELS[op.name](op)
+            operands = {position: value(op.inputs[position]) for position in kernel.reads}
+            known[op.output] = Value(c_type(op.output.dtype), op.output.size * numpy_dtype(op.output.dtype).itemsize)
+            self.steps.append(Operator(op, kernel, operands, known[op.output]))
         for tensor, number in zip(graph.outputs, call.arguments[count:], strict=True):
             self.values[number] = value(tensor)
 
@@ -218,7 +240,7 @@ class _Reader:
         """Equal constants of a program are one."""
         data = tensor.data
         assert data is not None, "what no operator made is a constant"
-        dtype = C_TYPES.get(tensor.dtype, "int64_t")
+        dtype = c_type(tensor.dtype)
         return self.constants.setdefault((dtype, data.tobytes()), Value(dtype, data.nbytes, data))
 
 

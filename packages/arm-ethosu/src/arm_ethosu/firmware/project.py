@@ -20,23 +20,44 @@ from .manifest import DeployedModel, Manifest, read_manifest
 from .model import Model
 from .templates import filled, names, text
 
-_NPU, _PROCESSOR, _APP = "npu", "processor", "app/"
+_NPU, _PROCESSOR, _CMAKE, _APP = "npu", "processor", "cmake", "app/"
 
 
 def project(models: Sequence[Model], board: Board) -> dict[str, bytes]:
-    """All files of a firmware, by path; same models and board, same bytes."""
-    out = {f"models/{name}": body for model in models for name, body in library(model).items()}
-    out |= {f"{_NPU}/{name}": text(f"{_NPU}/{name}") for name in names(_NPU)}
-    if any(model.operators for model in models):
-        out |= {f"{_PROCESSOR}/{name}": text(f"{_PROCESSOR}/{name}") for name in names(_PROCESSOR)}
+    """The files of a firmware that a compiler reads, by path; same models and board, same bytes.
+
+    Raises:
+        UsageError: the names of two models are too much alike.
+    """
+    out = {f"models/{name}": body for name, body in _libraries(models).items()}
+    folders = [_NPU, _CMAKE, *([_PROCESSOR] if any(model.operators for model in models) else [])]
+    out |= {f"{folder}/{name}": text(f"{folder}/{name}") for folder in folders for name in names(folder)}
     out["app/main.c"] = main_source(models)
     out["boards/board.h"] = text("boards/board.h")
     sources = [f"  models/{model.name}{suffix}.c" for model in models for suffix in ("", "_data")]
-    out["CMakeLists.txt"] = filled("CMakeLists.txt.in", board=board.name, models="\n".join(sources))
+    out["CMakeLists.txt"] = filled(
+        "CMakeLists.txt.in",
+        board=board.name,
+        models="\n".join(sources),
+        names=",".join(model.name for model in models),
+    )
     out["CMakePresets.json"] = _presets(board)
     files = {path: body.encode() for path, body in out.items()}
     files |= {f"boards/{board.name}/{name}": body for name, body in board.files().items()}
     return files | {f"{_NPU}/functional_model/{name}": body for name, body in _functional_model().items()}
+
+
+def _libraries(models: Sequence[Model]) -> dict[str, str]:
+    out: dict[str, str] = {}
+    for model in models:
+        files = library(model)
+        if clash := sorted(files.keys() & out.keys()):
+            raise UsageError(
+                f"two models would both have a file models/{clash[0]}: in C their names are "
+                f"{', '.join(each.name for each in models)}. Give each model another --name"
+            )
+        out |= files
+    return out
 
 
 def _presets(board: Board) -> str:
@@ -76,7 +97,7 @@ class Written:
 
 
 def write_project(
-    folder: Path, files: Mapping[str, bytes], board: str, target: str, models: Sequence[Model]
+    folder: Path, files: Mapping[str, bytes], board: str, target: str, models: Sequence[DeployedModel]
 ) -> Written:
     """Writes the files of a firmware, over those of an earlier one if the folder holds one.
 
@@ -112,7 +133,7 @@ def write_project(
     digests = {path: _digest(files[path]) for path in sorted(files)} | {
         path: before[path] for path in mine if path in before
     }
-    manifest = Manifest(board, target, list(map(DeployedModel.of, models)), digests)
+    manifest = Manifest(board, target, models, digests)
     write_atomic(folder / MANIFEST, manifest.text().encode())
     return Written(changed, removed)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -12,7 +12,7 @@ from rich.console import Console
 from ..exir.pte import read as read_pte
 from ..exir.target_options import compile_spec_for
 from ..plugin import entry_points as plugins
-from ..plugin.firmware import Deployed, firmware_of
+from ..plugin.firmware import Deployed, Firmware, Program, firmware_of
 from ..plugin.target import Target
 from ..support.errors import UsageError
 from .compile import lowered_program
@@ -22,6 +22,11 @@ from .model import FORMS, load_program
 from .options import Calibration, Options, Quantize, Sram, parse_options
 from .quantize import prepare
 from .report import Result, table
+
+if TYPE_CHECKING:
+    from torch.export import ExportedProgram
+
+    from ..exir.compile_spec import ArmCompileSpec
 
 
 def deploy(
@@ -60,12 +65,25 @@ def deploy(
         raise UsageError(f"there is no board {board!r}; boards are: {', '.join(maker.boards())}")
     programs = {}
     for each, model in named.items():
-        if each not in compiled:
+        if each in compiled:
+            programs[each] = Program(compiled[each])
+        else:
             spec = compile_spec_for(device, parse_options(option, sram_budget=sram))
             program = prepare(load_program(model), spec, quantize, calibration).program
-            compiled[each] = lowered_program(program, spec, remainder=maker.remainder()).buffer
-        programs[each] = compiled[each]
+            programs[each] = deployable(program, spec, maker)
     return _result(output, board, maker.deploy(programs, device.name, board, output))
+
+
+def deployable(program: ExportedProgram, spec: ArmCompileSpec, maker: Firmware) -> Program:
+    """What firmware is made of: the program compiled, and what ``arm-tosa verify`` needs of it."""
+    from ..exir.backend import watched
+    from ..tosa.serializer import serialize
+
+    graphs: dict[bytes, bytes] = {}
+    with watched(lambda graph, payload: graphs.update({payload: serialize(graph, spec.tosa_spec)})):
+        pte = lowered_program(program, spec, remainder=maker.remainder()).buffer
+    example, _ = program.example_inputs or ((), {})
+    return Program(pte, graphs, [tensor.numpy() for tensor in example])
 
 
 def _names(models: Sequence[str], given: Sequence[str]) -> list[str]:

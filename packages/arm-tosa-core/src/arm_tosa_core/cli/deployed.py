@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
+from rich.console import Console
+
 from ..plugin import entry_points as plugins
-from ..plugin.firmware import MANIFEST, firmware_of
+from ..plugin.firmware import MANIFEST, Firmware, firmware_of
 from ..support.errors import UsageError
 from ..support.runtime_package import Arrays
+from .report import Result
 
 
 def run_firmware(folder: Path, arrays: Arrays) -> Arrays:
@@ -18,6 +22,30 @@ def run_firmware(folder: Path, arrays: Arrays) -> Arrays:
         UsageError: the folder holds none, or not this model's inputs were given.
         ToolError: building or running failed.
     """
+    return list(_maker(folder).run(folder, arrays))
+
+
+def verify_firmware(folder: Path, arrays: Arrays) -> Result:
+    """Builds the firmware in a folder if needed, and compares it with the TOSA reference model.
+
+    Raises:
+        UsageError, ToolError: as ``run_firmware``; or the folder lacks the TOSA graphs.
+    """
+    found = _maker(folder).verify(folder, arrays)
+
+    def show(console: Console) -> None:
+        for row in found:
+            agrees = "agree" if not row.wrong else f"of which {row.wrong} differ: does not agree"
+            console.print(
+                f"{row.model}, {row.output}: {row.size} numbers {agrees} with the TOSA reference model", markup=False
+            )
+
+    failed = any(row.wrong for row in found)
+    return Result({"file": str(folder), "outputs": [asdict(row) for row in found]}, show, status=int(failed))
+
+
+def _maker(folder: Path) -> Firmware:
+    """What made the firmware in a folder."""
     file = folder / MANIFEST
     if not file.is_file():
         raise UsageError(f"{folder} holds no firmware: it has no {MANIFEST}, which `arm-tosa deploy` writes")
@@ -25,4 +53,4 @@ def run_firmware(folder: Path, arrays: Arrays) -> Arrays:
         target = json.loads(file.read_text("utf-8"))["target"]
     except (ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{file} is damaged ({type(error).__name__}: {error}); deploy again") from error
-    return list(firmware_of(plugins.target(str(target))).run(folder, arrays))
+    return firmware_of(plugins.target(str(target)))

@@ -21,6 +21,7 @@ from ..support.runtime_package import Arrays
 from ..tosa.graph import Graph
 from ..tosa.loader import load
 from .delegate_target import target_of
+from .deployed import verify_firmware
 from .files import read_array, read_program, read_tosa
 from .report import Result
 from .run import check_inputs
@@ -29,14 +30,17 @@ from .timing import show as show_times
 
 
 def verify(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .pte, or a .tosa with --target.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A .pte, a .tosa with --target, or a folder of `deploy`.")
+    ],
     tosa: Annotated[
         Path | None,
         typer.Option(help="Of a .pte: the .tosa of its one delegate, or a folder as `compile --artifacts` leaves it."),
     ] = None,
     target: Annotated[str | None, typer.Option("--target", "-t", help="What to compile a .tosa for.")] = None,
     inputs: Annotated[
-        list[Path] | None, typer.Option("--input", help=".npy, one per input of the TOSA graph; random without.")
+        list[Path] | None,
+        typer.Option("--input", help=".npy, one per input; without, random ones, and of firmware its example."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the random inputs.")] = 0,
     details: Annotated[
@@ -44,6 +48,10 @@ def verify(
     ] = False,
 ) -> Result:
     """Run a compiled model and the TOSA reference model on the same inputs; show the first operator that differs."""
+    if file.is_dir():
+        if tosa is not None or target is not None or details:
+            raise UsageError("of firmware, only --input can be given: --tosa, --target and --details are for files")
+        return verify_firmware(file, [read_array(path) for path in inputs or ()])
     rows, timed = [], []
     for job in _jobs(file, tosa, target):
         graph = load(job.tosa)
@@ -73,7 +81,7 @@ def _jobs(file: Path, tosa: Path | None, name: str | None) -> list[_Job]:
             raise UsageError(f"{file} is TOSA itself: give --target, and no --tosa")
         return [_Job(str(file), read_tosa(file), plugins.target(name))]
     if file.suffix != ".pte":
-        raise UsageError(f"cannot verify {file}: its suffix is neither .pte nor .tosa")
+        raise UsageError(f"cannot verify {file}: its suffix is neither .pte nor .tosa, and it is no folder")
     if name is not None:
         raise UsageError(f"{file} is compiled already: give no --target")
     found = read_program(file).delegates

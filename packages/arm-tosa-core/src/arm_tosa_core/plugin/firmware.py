@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -20,6 +20,35 @@ if TYPE_CHECKING:
 
 #: The file that every folder of firmware has: JSON, whose key ``target`` names the target that made it.
 MANIFEST = "arm-firmware.json"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A model as firmware is made of it.
+
+    Args:
+        pte: compiled.
+        graphs: the TOSA flatbuffer of each delegate, by its payload; what a ``.pte`` alone does not tell.
+        inputs: an example of what it takes, if there is one.
+    """
+
+    pte: bytes
+    graphs: Mapping[bytes, bytes] = field(default_factory=dict)
+    inputs: Arrays = ()
+
+
+@dataclass(frozen=True)
+class Verified:
+    """An output of a model beside what the TOSA reference model says.
+
+    Args:
+        wrong, size: numbers that differ, of how many.
+    """
+
+    model: str
+    output: str
+    wrong: int
+    size: int
 
 
 @dataclass(frozen=True)
@@ -46,11 +75,11 @@ class Firmware(Protocol):
     def remainder(self) -> ArmCompileSpec:
         """What the operators that the target does not take are compiled for: firmware computes them itself."""
 
-    def deploy(self, programs: Mapping[str, bytes], target: str, board: str, folder: Path) -> Deployed:
+    def deploy(self, programs: Mapping[str, Program], target: str, board: str, folder: Path) -> Deployed:
         """Writes a folder of sources, with a manifest, over what an earlier call wrote there.
 
         Args:
-            programs: ``.pte`` files, by the name of the model.
+            programs: by the names of the models.
             target: the target that all of them were compiled for.
 
         Raises:
@@ -63,6 +92,16 @@ class Firmware(Protocol):
         Raises:
             UsageError: the folder, or the inputs, are not right.
             ToolError: building or running failed, with the tool's last lines.
+        """
+
+    def verify(self, folder: Path, inputs: Arrays) -> Sequence[Verified]:
+        """Builds the firmware in a folder if needed, runs its models and compares them with the TOSA reference model.
+
+        Args:
+            inputs: of its one model; empty: of each model, the example that was deployed with it.
+
+        Raises:
+            UsageError, ToolError: as ``run``; or it was deployed without TOSA graphs, from a ``.pte``.
         """
 
 

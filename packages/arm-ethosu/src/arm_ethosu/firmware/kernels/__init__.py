@@ -6,11 +6,14 @@ from collections.abc import Callable, Mapping
 
 from arm_tosa_core.tosa.ir import Op
 
+from ..c_text import has_c_type
 from .elementwise import ELEMENTWISE, elementwise, rescale
-from .kernel import C_TYPES, Kernel
+from .kernel import Kernel
 from .lookup import gather, scatter
+from .matmul import matmul
 from .movement import concat, pad, reverse, slice_, tile, transpose
-from .sums import REDUCTIONS, argmax, matmul, reduce, resize
+from .reduction import REDUCTIONS, argmax, reduce
+from .resize import resize
 
 #: What makes the kernel of an operator. RESHAPE and IDENTITY need none: their result is their operand.
 KERNELS: Mapping[str, Callable[[Op], Kernel]] = {
@@ -40,7 +43,7 @@ def why_not(op: Op) -> str:
     if op.name not in KERNELS:
         return f"{op.name} has no kernel"
     types = {tensor.dtype for tensor in (*op.inputs, *op.outputs) if not tensor.is_constant}
-    if unknown := sorted(types - C_TYPES.keys()):
+    if unknown := sorted(dtype for dtype in types if not has_c_type(dtype)):
         return f"{op.name} of {', '.join(unknown)} has no kernel"
     if op.attrs.get("rounding_mode") == "INEXACT_ROUND":
         return "RESCALE with INEXACT_ROUND has no kernel"

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from arm_tosa_core.tosa.ir import DType, Op
 
-from .kernel import C_TYPES, Kernel, bounds, constant, converted, element, number, pointers
+from ..c_text import c_type, operand
+from .kernel import Kernel, bounds, constant, converted, element, pointers
 from .loops import Walk, broadcast, nest, row_major
 
 #: The result, of elements of the operands; the C functions are those of processor/tosa_math.h.
@@ -39,7 +40,7 @@ def _cast(op: Op, value: str) -> str:
 
 
 def _clamp(op: Op, value: str) -> str:
-    return f"tosa_clamp({value}, {number(op.attrs['min_val'])}, {number(op.attrs['max_val'])})"
+    return f"tosa_clamp({value}, {operand(op.attrs['min_val'])}, {operand(op.attrs['max_val'])})"
 
 
 def _negate(op: Op, value: str) -> str:
@@ -47,7 +48,7 @@ def _negate(op: Op, value: str) -> str:
         return f"tosa_sub(0, {value})"
     before, after = (int(constant(tensor)[0]) for tensor in op.inputs[1:])
     least, most = bounds(op.output.dtype)
-    return f"tosa_clamp({number(before + after)} - {value}, {number(least)}, {number(most)})"
+    return f"tosa_clamp({operand(before + after)} - {value}, {operand(least)}, {operand(most)})"
 
 
 def _multiply(op: Op, a: str, b: str) -> str:
@@ -123,15 +124,15 @@ def rescale(op: Op) -> Kernel:
         if unsigned_in:
             value = f"({_unsigned(source.dtype)}){value}"
         if before:
-            value = f"{value} - {number(before)}"
+            value = f"{value} - {operand(before)}"
         factors = (element(op, position, index[2]) for position in (1, 2))
         value = f"{function}({value}, {', '.join(factors)})"
         if after:
-            value = f"tosa_add({value}, {number(after)})"
+            value = f"tosa_add({value}, {operand(after)})"
         if result.dtype is not DType.INT32:
-            value = f"tosa_clamp({value}, {number(least)}, {number(most)})"
+            value = f"tosa_clamp({value}, {operand(least)}, {operand(most)})"
         text = f"({_unsigned(result.dtype)}){value}" if unsigned_out else value
-        return [f"output[{index[0]}] = ({C_TYPES[result.dtype]}){text};"]
+        return [f"output[{index[0]}] = ({c_type(result.dtype)}){text};"]
 
     whole = Walk(row_major(source.shape))
     return Kernel(pointers(op, 0, 1, 2), tuple(nest(source.shape, [whole, whole, channel], statement)))

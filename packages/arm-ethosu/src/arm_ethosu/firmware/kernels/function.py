@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from arm_tosa_core.tosa.ir import Op, Tensor
 
-from .kernel import C_TYPES, Kernel
+from ..c_text import c_type
+from .kernel import Kernel
 
 
 class Functions:
@@ -15,6 +17,7 @@ class Functions:
     def __init__(self) -> None:
         self._names: dict[tuple[str, str], str] = {}
         self._texts: list[str] = []
+        self._counts: Counter[str] = Counter()
 
     @property
     def text(self) -> str:
@@ -28,13 +31,14 @@ class Functions:
             operands: C expressions, by position, for those that the kernel reads.
         """
         parameters = ", ".join(
-            [f"{C_TYPES[op.output.dtype]} *output"]
-            + [f"const {C_TYPES[op.inputs[position].dtype]} *input{position}" for position in kernel.reads]
+            [f"{c_type(op.output.dtype)} *output"]
+            + [f"const {c_type(op.inputs[position].dtype)} *input{position}" for position in kernel.reads]
         )
         body = "\n".join(f"    {line}".rstrip() for line in kernel.body)
         key = parameters, body
         if key not in self._names:
-            name = f"{op.name.lower()}{sum(known.startswith(op.name.lower()) for known in self._names.values())}"
+            name = f"{op.name.lower()}_kernel{self._counts[op.name]}"
+            self._counts[op.name] += 1
             kind = "model_status" if kernel.may_fail else "void"
             self._names[key] = name
             self._texts.append(f"/* {_described(op)} */\nstatic {kind} {name}({parameters}) {{\n{body}\n}}\n")

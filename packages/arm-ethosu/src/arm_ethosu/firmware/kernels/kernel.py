@@ -10,25 +10,18 @@ import numpy as np
 
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
 
-#: C's type of an element.
-C_TYPES = {
-    DType.BOOL: "uint8_t",
-    DType.INT8: "int8_t",
-    DType.UINT8: "uint8_t",
-    DType.INT16: "int16_t",
-    DType.INT32: "int32_t",
-    DType.INT48: "int64_t",
-}
+from ..c_text import c_type, operand
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A function of C.
+    """The body of a C function that computes an operator.
 
     Args:
-        reads: which operands it is given as pointers, ``input0``, ``input1``, ...; others are numbers in its text.
-        body: its lines; the result is at ``output``.
-        may_fail: it returns a ``model_status``, and its body ends with a return.
+        reads: the operands that are parameters of the function, pointers called ``input0``, ``input1``, ...; the
+            numbers of the others are part of its text.
+        body: its lines, which write the result to the parameter ``output``.
+        may_fail: the function returns a ``model_status``, and its body ends with a return.
     """
 
     reads: tuple[int, ...]
@@ -40,7 +33,7 @@ def element(op: Op, position: int, index: str) -> str:
     """An element of an operand; of a constant with one element, the number."""
     tensor = op.inputs[position]
     if (value := single(tensor)) is not None:
-        return f"{value}u" if tensor.dtype in (DType.BOOL, DType.UINT8) else number(value)
+        return f"{value}u" if tensor.dtype in (DType.BOOL, DType.UINT8) else operand(value)
     return f"input{position}[{index}]"
 
 
@@ -62,16 +55,9 @@ def constant(tensor: Tensor) -> np.ndarray[Any, Any]:
     return data.reshape(-1)
 
 
-def number(value: int) -> str:
-    """A number as C has it; negative ones can follow an operator."""
-    if value == -(2**31):
-        return "INT32_MIN"
-    return str(value) if value >= 0 else f"({value})"
-
-
 def converted(text: str, dtype: DType) -> str:
     """A C expression as an element."""
-    return f"({C_TYPES[dtype]})({text})"
+    return f"({c_type(dtype)})({text})"
 
 
 def bounds(dtype: DType, unsigned: bool = False) -> tuple[int, int]:

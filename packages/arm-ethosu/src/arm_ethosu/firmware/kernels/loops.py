@@ -37,7 +37,7 @@ def nest(sizes: Sequence[int], walks: Sequence[Walk], statement: Statement) -> l
     """As few loops as there can be; each operand has a walk."""
     axes = _merged(sizes, walks)
     lines = list(statement([_index(walk.offset, axes, operand) for operand, walk in enumerate(walks)]))
-    for (size, _), counter in reversed(list(zip(axes, _COUNTERS, strict=False))):
+    for (size, _), counter in reversed(list(zip(axes, _COUNTERS[: len(axes)], strict=True))):
         lines = loop(counter, size, lines)
     return lines
 
@@ -67,7 +67,7 @@ def _merged(sizes: Sequence[int], walks: Sequence[Walk]) -> list[_Axis]:
 
 def _index(offset: int, axes: Sequence[_Axis], operand: int) -> str:
     terms = [f"{offset}u"] if offset else []
-    for (size, strides), counter in zip(axes, _COUNTERS, strict=False):
+    for (size, strides), counter in zip(axes, _COUNTERS[: len(axes)], strict=True):
         stride = strides[operand]
         position = counter if stride > 0 else f"({size - 1}u - {counter})"
         if stride:

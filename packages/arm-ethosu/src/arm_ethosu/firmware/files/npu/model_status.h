@@ -5,7 +5,7 @@
 typedef enum model_status {
     MODEL_OK = 0,
     MODEL_NULL_POINTER,     /* an argument, or a pointer in it, is NULL */
-    MODEL_NOT_INITIALIZED,  /* the instance was not given to NAME_init, or NAME_init failed */
+    MODEL_NOT_INITIALIZED,  /* the model was not given to NAME_init, or NAME_init failed */
     MODEL_ARENA_TOO_SMALL,  /* fewer bytes than NAME_ARENA_BYTES */
     MODEL_ARENA_MISALIGNED, /* not at a multiple of NAME_ARENA_ALIGNMENT bytes */
     MODEL_NPU_FAILED,       /* the NPU or its driver stopped: see npu_run */

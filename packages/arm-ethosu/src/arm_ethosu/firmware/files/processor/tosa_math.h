@@ -1,6 +1,8 @@
 /* Integer arithmetic of TOSA 1.0, one number at a time, for operators on the processor. Names are the specification's.
-   Sums wrap around, as the specification allows for numbers that a valid program does not have. Like every compiler for
-   Arm, this expects two's complement, and right shifts of negative numbers that keep the sign. */
+
+   A sum that does not fit wraps around: TOSA leaves it open what it is, and C must not be left open to do anything.
+   What C11 leaves to the compiler is taken for what GCC, Clang and Arm's compiler do: a number that does not fit an
+   integer type is cut to its low bits, and a right shift of a negative number keeps its sign. */
 #ifndef TOSA_MATH_H
 #define TOSA_MATH_H
 
