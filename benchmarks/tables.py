@@ -336,4 +336,5 @@ BLOCKS: dict[str, Callable[[Figures], str]] = {
     "published-cycles": timing_tables.published,
     "llm-steps": llm_tables.steps,
     "llm-programs": llm_tables.programs,
+    "llm-large": llm_tables.large,
 }

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from benchmarks.firmware_size import code_sizes
 from typer.testing import CliRunner
 
 from arm_ethosu import EthosUCompileSpec
@@ -26,6 +25,7 @@ from arm_tosa_core.exir.pte_steps import method
 from arm_tosa_core.testing.harness import exported
 from arm_tosa_core.tosa import reference_model
 from arm_tosa_core.tosa.loader import load
+from benchmarks.firmware_size import code_sizes
 
 ethosu = pytest.importorskip("arm_runtime.ethosu")
 
