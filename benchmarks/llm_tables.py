@@ -49,19 +49,21 @@ def large(figures: Figures) -> str:
         found = {name: _value(figures, case, "ours", name) or 0 for name in _LARGE}
         cycles = _value(figures, case, "ours", "decode_cycles")
         copies = (found["peak_mib"] - found["base_mib"]) / found["weights_mib"]
-        counts = [f"{found[name]:,.0f}" for name in ("delegates", "left", "compile_s", "peak_mib")]
+        counts = [f"{found[name]:,.0f}" for name in ("delegates", "left", "compile_s", "peak_mib", "largest_mib")]
         shown = "–" if cycles is None else f"{cycles:,.0f}"
-        lines.append([case["target"], *counts, f"{copies:.1f}", f"{found['pte_bytes'] / 2**20:,.0f}", shown])
+        counts.insert(-1, f"{copies:.1f}")
+        lines.append([case["target"], *counts, f"{found['pte_bytes'] / 2**20:,.0f}", shown])
     return _table(["target", *_LARGE_HEADS], lines, left=1)
 
 
-_LARGE = ("delegates", "left", "compile_s", "base_mib", "peak_mib", "weights_mib", "pte_bytes")
+_LARGE = ("delegates", "left", "compile_s", "base_mib", "peak_mib", "largest_mib", "weights_mib", "pte_bytes")
 _LARGE_HEADS = (
     "delegates",
     "operators on the CPU",
     "CPU time to compile, s",
     "memory at its peak, MiB",
     "of the float weights, without PyTorch itself",
+    "of the largest process, MiB",
     ".pte, MiB",
     "cycles per token",
 )
