@@ -25,6 +25,9 @@ ElementType sum_of(ElementType type) {
     return type == kI8 ? kI32 : type == kI16 ? ElementType::kInt48 : type;
 }
 
+/// The same as the attribute acc_type of TOSA: INT32, INT48, FP32.
+int64_t code_of_sum(ElementType type) { return type == kI8 ? 1 : type == kI16 ? 4 : 3; }
+
 /// The type of the weights that go with an input.
 ElementType weights_of(ElementType type) { return type == kI16 ? kI8 : type; }
 
@@ -65,9 +68,9 @@ void add_convolution(TestGraphWriter& writer, ElementType type, const Sizes& siz
         wanted.push_back(sum);
     }
     const int64_t pad = side / 2;
-    const int64_t sum_type = type == kI8 ? 1 : type == kI16 ? 4 : 3;  // INT32, INT48, FP32
     std::vector<uint32_t> operands = {writer.numbers({pad, pad, pad, pad}), writer.numbers({1, 1}),
-                                      writer.numbers({1, 1}), writer.constant(kI32, {}, {sum_type}),
+                                      writer.numbers({1, 1}),
+                                      writer.constant(kI32, {}, {code_of_sum(type)}),
                                       writer.constant(ElementType::kBool, {}, {0})};
     operands.push_back(writer.input(type, {1, kHeight, kWidth, channels}, x));
     const Shape shape =
@@ -78,6 +81,48 @@ void add_convolution(TestGraphWriter& writer, ElementType type, const Sizes& siz
     operands.push_back(writer.constant(weights_of(type), {1}, {0}));
     writer.output(writer.add(depthwise ? TOSADEPTHWISE_CONV2D : TOSACONV2D, operands, sum_of(type),
                              {1, kHeight, kWidth, filters}),
+                  wanted);
+}
+
+/// Of a stride that no power of two is, and with the first row and column cut off: where a result
+/// lies before all that an input reaches, the kernel divides negative numbers.
+void add_transposed(TestGraphWriter& writer, ElementType type) {
+    constexpr int64_t kHeight = 2, kWidth = 5, kChannels = 4, kFilters = 5, kSide = 3, kStride = 3;
+    constexpr int64_t kOutHeight = (kHeight - 1) * kStride + kSide - 2;
+    constexpr int64_t kOutWidth = (kWidth - 1) * kStride + kSide - 2;
+    const Numbers x = numbers_of(type, kHeight * kWidth * kChannels, 6, 2);
+    const Numbers w = numbers_of(weights_of(type), kFilters * kSide * kSide * kChannels, 7, 3);
+    const Numbers bias = numbers_of(type, kFilters, 8, 4);
+    Numbers wanted;
+    for (int64_t at = 0; at < kOutHeight * kOutWidth; ++at) {
+        wanted.insert(wanted.end(), bias.begin(), bias.end());
+    }
+    for (int64_t i = 0; i < kHeight * kWidth * kSide * kSide; ++i) {
+        const int64_t pixel = i / (kSide * kSide);
+        const int64_t tap = i % (kSide * kSide);
+        const int64_t row = pixel / kWidth * kStride + tap / kSide - 1;
+        const int64_t column = pixel % kWidth * kStride + tap % kSide - 1;
+        if (row < 0 || row >= kOutHeight || column < 0 || column >= kOutWidth) continue;
+        for (int64_t j = 0; j < kFilters * kChannels; ++j) {
+            const int64_t filter = j / kChannels;
+            const int64_t weight = (filter * kSide * kSide + tap) * kChannels + j % kChannels;
+            wanted[static_cast<size_t>((row * kOutWidth + column) * kFilters + filter)] +=
+                x[static_cast<size_t>(pixel * kChannels + j % kChannels)] *
+                w[static_cast<size_t>(weight)];
+        }
+    }
+    const std::vector<uint32_t> operands = {
+        writer.numbers({-1, -1, -1, -1}),
+        writer.numbers({kStride, kStride}),
+        writer.constant(kI32, {}, {code_of_sum(type)}),
+        writer.constant(ElementType::kBool, {}, {0}),
+        writer.input(type, {1, kHeight, kWidth, kChannels}, x),
+        writer.constant(weights_of(type), {kFilters, kSide, kSide, kChannels}, w),
+        writer.constant(sum_of(type), {kFilters}, bias),
+        writer.constant(type, {1}, {0}),
+        writer.constant(weights_of(type), {1}, {0})};
+    writer.output(writer.add(TOSATRANSPOSE_CONV2D, operands, sum_of(type),
+                             {1, kOutHeight, kOutWidth, kFilters}),
                   wanted);
 }
 
@@ -109,6 +154,7 @@ void add_product(TestGraphWriter& writer, ElementType type) {
 TestGraph test_convolution(ElementType type) {
     TestGraphWriter writer;
     add_convolution(writer, type, {5}, false);
+    add_transposed(writer, type);
     return writer.done();
 }
 

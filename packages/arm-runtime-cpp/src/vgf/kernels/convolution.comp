@@ -100,7 +100,8 @@ void main() {
                     iz = 0;
                     iy = y + pad_y - dy;
                     ix = x + pad_x - dx;
-                    inside = iy % stride_y == 0 && ix % stride_x == 0;
+                    // Of a negative number, GLSL leaves the remainder undefined: an H100 takes -1 for a multiple of 3.
+                    inside = iy >= 0 && ix >= 0 && iy % stride_y == 0 && ix % stride_x == 0;
                     iy /= stride_y;
                     ix /= stride_x;
                 }
