@@ -241,8 +241,8 @@ def _pytest(env: Environment, arguments: list[str], *paths: Path, workers: str =
 
 @nox.session
 def demo(session: nox.Session) -> None:
-    """Trains a small CNN on digits, compiles it for four targets, prints what came out."""
-    _system(session, COMPILER, VULKAN)
+    """Trains a small CNN on digits, compiles it for four targets, runs one as firmware, prints what came out."""
+    _system(session, COMPILER, VULKAN, BARE_METAL)
     _shared(session).python("examples/digits.py", *session.posargs)
 
 

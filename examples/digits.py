@@ -5,6 +5,7 @@
 Steps, as in any ExecuTorch program: train, export, quantize (PT2E), export again, lower, save, run. Accuracy
 "reference" is that of the compiled TOSA graph on the TOSA reference model, on digits that the training never saw;
 accuracy "run" is that of the saved program in ExecuTorch's runtime, Ethos-U on the functional model, VGF on Vulkan.
+At last the program of Ethos-U55 becomes firmware, which QEMU runs.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from rich.progress import Progress
 from rich.table import Table
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
+import digits_firmware
 import digits_model
 from arm_ethosu import EthosUCompileSpec, EthosUPartitioner, EthosUQuantizer
 from arm_tosa_core import TosaCompileSpec, TOSAPartitioner, TOSAQuantizer, get_symmetric_quantization_config
@@ -85,7 +87,7 @@ def main() -> None:
         start = time.perf_counter()
         folder = options.out / target
         edge, graphs = compile_for(target, net, train[0], folder)
-        judged, expected = held_out[0][: options.judged], held_out[1][: options.judged]
+        judged, expected = judged_digits(held_out, options.judged)
         scores = run_on_reference_model(edge, graphs, judged)
         result = _result(target, edge, folder, top1_float, _percent(scores, expected))
         if target != "tosa":  # there is no device for TOSA itself
@@ -95,7 +97,28 @@ def main() -> None:
         _save(results, options.out)
         console.print(f"{target}: quantized, compiled and judged in {time.perf_counter() - start:.1f} s")
     console.print(_table(results, options.judged))
+    if "ethos-u55-128" in options.targets:
+        console.print(_firmware(options.out, *judged_digits(held_out, options.judged)))
     console.print(f"The artifacts are in [bold]{options.out.resolve()}[/bold]", soft_wrap=True)
+
+
+def judged_digits(held_out: tuple[torch.Tensor, torch.Tensor], count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Pictures and labels that compiled programs are judged on."""
+    return held_out[0][:count], held_out[1][:count]
+
+
+def _firmware(out: Path, pictures: torch.Tensor, labels: torch.Tensor) -> str:
+    """The network of Ethos-U55 as firmware in QEMU, in words; leaves its sources in ``firmware``."""
+    if lacking := digits_firmware.missing():
+        return f"Firmware was not built: {', '.join(lacking)} not installed"
+    pte = out / "ethos-u55-128" / "digits.pte"
+    made = digits_firmware.run(pte, pictures, out / "firmware")
+    same = "equal to" if torch.equal(made.scores, run_program(pte, pictures)) else "NOT equal to"
+    return (
+        f"Firmware for Cortex-M55 and Ethos-U55, in QEMU: top-1 {_percent(made.scores, labels):.1f} %, scores {same} "
+        f"those of digits.pte. ELF: {made.elf:,} bytes with the functional model of the NPU, {made.elf_without_npu:,} "
+        f"without. Arena: {made.arena:,} bytes"
+    )
 
 
 def compile_for(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,14 @@ def test_digits(tmp_path: Path) -> None:
         assert [path.parent.name for path in (out / target).rglob(f"{target}.tosa")] == ["delegate_0"]
     assert list((out / "vgf").rglob("*.vgf"))
     assert str(out) in printed
+    if shutil.which("qemu-system-arm") and shutil.which("arm-none-eabi-g++"):
+        top1 = rows["ethos-u55-128"]["top1_run"]
+        words = " ".join(printed.split())
+        assert re.search(
+            rf"in QEMU: top-1 {top1:.1f} %, scores equal to those of digits.pte\. ELF: [\d,]+ bytes", words
+        )
+    else:
+        assert "Firmware was not built: " in printed
 
 
 def test_ethosu_flow(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from .arena import ARENA_ALIGNMENT, Arena
-from .c_text import bytes_of_array, c_type, float_text, numbers_of_array
+from .c_text import bytes_of_array, c_type, float_text, numbers_of_array, operand
 from .kernels.function import Functions
 from .model import Job, Model, Operator, Port, Value
 from .templates import filled
@@ -157,6 +157,13 @@ def _macros(model: Model, port: Port) -> str:
     if port.scale is not None:
         lines[0] = lines[0].replace(". */", "; a real number is SCALE * (integer - ZERO_POINT). */")
         lines += [f"#define {name}_SCALE {float_text(port.scale)}", f"#define {name}_ZERO_POINT ({port.zero_point})"]
+        if port in model.inputs:
+            least, most = map(operand, port.bounds)
+            lines += [
+                f"#define {name}_INVERSE_SCALE {float_text(1 / port.scale)}",
+                f"#define {name}_LEAST {least}",
+                f"#define {name}_MOST {most}",
+            ]
     return "\n".join(lines) + "\n"
 
 
