@@ -27,6 +27,8 @@ FILES = sorted(
 )
 #: Pages whose Python and ``arm-tosa`` commands run from top to bottom. Every page of docs/ with Python is one.
 PLAYED = sorted(f for f in FILES if ROOT / "docs" in f.parents and any(b.language == "python" for b in blocks(f)))
+#: What declares the sessions of nox.
+SESSIONS = [ROOT / "noxfile.py", *(ROOT / "nox_sessions").glob("*.py")]
 #: Not history, which may name what is gone.
 CURRENT = [file for file in FILES if "notes" not in file.parts and file.name != "CHANGELOG.md"]
 
@@ -124,11 +126,12 @@ def _check(words: list[str], made: set[str]) -> None:
                 folder = ROOT / name.partition("[")[0]
                 assert name.startswith("-") or (folder / "pyproject.toml").is_file() or _is_required(name), name
         case ["nox", "-s", session, *_]:
-            source = (ROOT / "noxfile.py").read_text()
-            assert re.search(rf'^def {re.escape(session)}\(|name="{session}"', source, re.MULTILINE), session
+            declared = rf'^def {re.escape(session)}\(|name="{session}"'
+            assert any(re.search(declared, file.read_text(), re.MULTILINE) for file in SESSIONS), session
         case ["pytest", "--arm-target=acme", "--pyargs", "arm_tosa_core.testing"]:
             # What the session "plugin" runs.
-            assert '"--arm-target=acme", "--pyargs", "arm_tosa_core.testing"' in (ROOT / "noxfile.py").read_text()
+            words = '"--arm-target=acme", "--pyargs", "arm_tosa_core.testing"'
+            assert any(words in file.read_text() for file in SESSIONS)
         case ["pytest", option, "--pyargs", "arm_tosa_core.testing", *_]:
             assert option.startswith("--arm-target=") and "pyproject.toml" in made
         case ["python", "-m", module, *_]:
@@ -165,8 +168,8 @@ def _check_arm_tosa(arguments: list[str]) -> None:
 
 
 def _is_required(name: str) -> bool:
-    """Whether a distribution is one that a package or the noxfile asks for, so that somebody knows it."""
-    sources = [*ROOT.glob("packages/*/pyproject.toml"), ROOT / "noxfile.py", ROOT / "constraints.txt"]
+    """Whether a distribution is one that a package or a session asks for, so that somebody knows it."""
+    sources = [*ROOT.glob("packages/*/pyproject.toml"), *SESSIONS, ROOT / "constraints.txt"]
     name = name.partition("[")[0]
     return name == "nox" or any(re.search(rf"\b{re.escape(name)}\b", source.read_text()) for source in sources)
 

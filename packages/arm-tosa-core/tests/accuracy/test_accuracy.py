@@ -23,6 +23,7 @@ from arm_tosa_core.plugin.target import Target
 from arm_tosa_core.quantize.config import get_symmetric_quantization_config
 from arm_tosa_core.quantize.post_training import quantize_program
 from arm_tosa_core.quantize.quantizer import TOSAQuantizer
+from arm_tosa_core.quantize.weight_compression import Compression
 from arm_tosa_core.support.errors import UsageError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own
@@ -358,11 +359,34 @@ def test_bad_requests(folder: Path, more: tuple[str, ...], reason: str | None) -
         assert reason in error(*ARGUMENTS, *more)
 
 
-@pytest.mark.parametrize("text", ["[]", "{", '{"modules": []}', '{"layers": {}}', '{"scheme": "int7"}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("[]", "{", '{"modules": []}', '{"layers": {}}', '{"scheme": "int7"}'),
+        *('{"compression": 1}', '{"compression": {"loss": 1}}', '{"compression": {"loss_db": "much"}}'),
+        *('{"compression": {"loss_db": -1}}', '{"compression": {"keep": "linear"}}', '{"compression": {"keep": 1}}'),
+    ],
+)
 def test_bad_schemes(tmp_path: Path, text: str) -> None:
     (tmp_path / "bad.json").write_text(text)
     with pytest.raises(UsageError):
         read_scheme(tmp_path / "bad.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "compression"),
+    [
+        ('{"loss_db": 0.3, "keep": ["linear"]}', Compression(0.3, keep=("linear",))),
+        ('{"slope": 1e-9}', Compression(slope=1e-9)),
+        ("{}", Compression()),
+    ],
+)
+def test_a_scheme_says_how_weights_are_compressed(tmp_path: Path, text: str, compression: Compression) -> None:
+    (tmp_path / "scheme.json").write_text(f'{{"compression": {text}}}')
+    read = read_scheme(tmp_path / "scheme.json")
+    assert read == Scheme(compression=compression)
+    (tmp_path / "again.json").write_text(read.to_json())
+    assert read_scheme(tmp_path / "again.json") == read
 
 
 def test_budgets() -> None:

@@ -105,6 +105,10 @@ def _compression(path: Path, data: Any) -> Compression | None:
     if data is None:
         return None
     try:
-        return Compression(**{**data, "keep": tuple(data.get("keep", ()))})
+        keep = data.get("keep", [])
+        if not isinstance(keep, list):
+            raise TypeError(keep)
+        return Compression(**{**data, "keep": tuple(keep)})
     except (TypeError, AttributeError) as error:
-        raise UsageError(f"{path}: compression is an object with the keys loss_db, slope and keep") from error
+        keys = "the numbers loss_db or slope, and keep, a list of names"
+        raise UsageError(f"{path}: compression is an object with {keys}") from error

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
 
+#: So many arrays of a file are named in an error.
+_NAMED = 6
+
+
 class CalibrationWarning(UserWarning):
     """Calibration data that is valid but will give a poor quantization."""
 
@@ -88,9 +92,10 @@ def _match(path: Path, arrays: Mapping[str, np.ndarray[Any, Any]], names: list[s
             return {name: arrays[key] for name, key in zip(names, given, strict=True)}
     expected = ", ".join(names)
     numbered = " to ".join(dict.fromkeys(("arr_0", f"arr_{len(names) - 1}")))
+    there = f"the arrays {', '.join(sorted(arrays)[:_NAMED])}" if arrays else "no arrays"
+    more = f" and {len(arrays) - _NAMED} more" if len(arrays) > _NAMED else ""
     raise UsageError(
-        f"{path} holds the arrays {', '.join(sorted(arrays)) or 'none'}; expected one per model input: {expected} "
-        f"(or {numbered}, in this order)"
+        f"{path} holds {there}{more}; expected one per model input: {expected} (or {numbered}, in this order)"
     )
 
 

@@ -13,7 +13,10 @@ from ..support.errors import UsageError
 TargetName = Annotated[str, typer.Option("--target", "-t", help="A name from `arm-tosa targets`.")]
 Options = Annotated[
     list[str] | None,
-    typer.Option("--option", help="KEY=VALUE for the target, such as memory_mode=Shared_Sram; repeatable."),
+    typer.Option(
+        "--option",
+        help="KEY=VALUE for the target, such as memory_mode=Shared_Sram; repeatable. A wrong key or value lists all.",
+    ),
 ]
 Schedule = Annotated[
     str | None,
@@ -39,11 +42,15 @@ Compress = Annotated[
     float | None,
     typer.Option(
         metavar="DB",
-        help="Round weights so that the target stores them in fewer bytes: how many dB of SQNR that may cost, such "
-        "as 0.5, on calibration samples that are held out for it: the second half, of 8 or more. For --quantize.",
+        help="Round weights so that the target stores them in fewer bytes: how many dB of SQNR (signal to noise of "
+        "quantization) that may cost, such as 0.5, on calibration samples that are held out for it: the second half, "
+        "of 8 or more. For --quantize.",
     ),
 ]
-Calibration = Annotated[Path | None, typer.Option(help=".npz with samples of the model's inputs, for --quantize.")]
+Calibration = Annotated[
+    Path | None,
+    typer.Option(help=".npz to calibrate with, for --quantize: an array per input, samples first (numpy.savez)."),
+]
 
 
 def parse_options(words: Sequence[str] | None, **flags: str | None) -> dict[str, str]:

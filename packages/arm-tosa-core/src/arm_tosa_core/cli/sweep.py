@@ -38,7 +38,13 @@ def sweep(
             metavar="MODEL", help="A .pt2 file in float, or file.py:function; the function may take parameters."
         ),
     ],
-    space: Annotated[Path, typer.Option(help="TOML file: targets, their options, quantization, model parameters.")],
+    space: Annotated[
+        Path,
+        typer.Option(
+            help='TOML file of what to try: quantize, a list; tables such as targets."ethos-u55-*", with lists of '
+            "values for the target's options; a table parameters, with those of the model's function."
+        ),
+    ],
     calibration: Calibration = None,
     evaluate: Evaluate = None,
     metric: Metric = None,
@@ -52,7 +58,9 @@ def sweep(
     drop: Annotated[
         str | None, typer.Option(help="Of the metric at most: 1% of the float model's, or 0.01 in its own units.")
     ] = None,
-    sqnr: Annotated[str | None, typer.Option(metavar="DB", help="Of the worst output at least, such as 25dB.")] = None,
+    sqnr: Annotated[
+        str | None, typer.Option(metavar="DB", help="Signal to noise of the worst output at least, such as 25dB.")
+    ] = None,
     points: Annotated[
         int, typer.Option(min=1, help="Try so many; a space that has no more is tried as a whole.")
     ] = _POINTS,

@@ -1,0 +1,1 @@
+"""What the noxfile is made of."""

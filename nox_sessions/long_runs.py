@@ -1,0 +1,104 @@
+"""Sessions that take minutes to hours: random programs, sanitizers, benchmarks, the rival's tests."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import nox
+
+from .environments import ROOT, RUNTIME, Environment, only_files, run_pytest, shared
+from .system_packages import BARE_METAL, COMPILER, FUZZER, VULKAN, install
+
+
+@nox.session
+def firmware(session: nox.Session) -> None:
+    """Networks as firmware in QEMU, bit for bit beside the TOSA reference model: all of them, minutes."""
+    install(session, COMPILER, BARE_METAL)
+    run_pytest(shared(session), session.posargs, ROOT / "tests" / "all_networks_in_qemu.py", workers="0")
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """The functional model of Ethos-U: 2,000 random graphs beside the reference model, ten minutes of random bytes."""
+    install(session, COMPILER, FUZZER)
+    env, folder = shared(session, runtime=False), RUNTIME / "tests" / "ethosu_model"
+    run_pytest(env, session.posargs, folder / "fuzz_graphs.py")
+    env.python(str(folder / "fuzz_bytes.py"))
+
+
+@nox.session
+def sanitize(session: nox.Session) -> None:
+    """The tests of arm-runtime-cpp on a build with the address and undefined-behaviour sanitizers, inside Python."""
+    install(session, COMPILER, VULKAN)
+    env, build = shared(session), RUNTIME / "build" / "sanitized"
+    package, cmake = build / "package" / "arm_runtime", str(env.bin / "cmake")
+    for step in (
+        (
+            *("--preset", "host-asan", "-DARM_RUNTIME_TESTS=OFF", "-B", str(build), "-S", str(RUNTIME)),
+            f"-DPython_EXECUTABLE={env.bin / 'python'}",
+        ),
+        ("--build", str(build), "--parallel", str(os.cpu_count())),
+        ("--install", str(build), "--prefix", str(package)),
+    ):
+        with session.chdir(RUNTIME):
+            session.run(cmake, *step, env=env.env, silent=True)
+    shutil.copytree(RUNTIME / "python" / "arm_runtime", package, dirs_exist_ok=True)
+    logs = build / "logs"
+    shutil.rmtree(logs, ignore_errors=True)
+    logs.mkdir()
+    libraries = [
+        str(session.run("c++", f"-print-file-name={name}", silent=True)).strip()
+        for name in ("libasan.so", "libstdc++.so.6")  # the second for the exceptions of the first's interceptors
+    ]
+    # Freed memory is kept for a while, to find later uses of it: no more than a test of flat memory can bear. Leaks are
+    # looked for in C++ programs (tests/vgf/test_sanitizers.py): Python keeps much to the end of its process.
+    options = ("detect_leaks=0", "quarantine_size_mb=1", "thread_local_quarantine_size_kb=64", f"log_path={logs}/asan")
+    env.env |= {
+        "LD_PRELOAD": " ".join(libraries),
+        "ASAN_OPTIONS": ":".join(options),
+        "UBSAN_OPTIONS": f"print_stacktrace=1:log_path={logs}/ubsan",
+        "PYTHONPATH": str(package.parent),
+    }
+    # Not those that build or replace what the sanitizers do: they have no part in them, or bring their own.
+    tests = RUNTIME / "tests"
+    apart = ("vgf/test_sanitizers.py", "vgf/test_allocations.py", "delegate/test_cmake_package.py", "bare_metal")
+    ignored = [f"--ignore={tests / name}" for name in apart]
+    run_pytest(env, [*ignored, *session.posargs], tests, workers="0")
+    if found := sorted(map(str, logs.iterdir())):
+        session.error(f"the sanitizers' reports: {' '.join(found)}")
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measures beside executorch.backends.arm, then makes docs/benchmarks.md.
+
+    Arguments after -- go to benchmarks.lowering; without any, the functional model of Ethos-U is timed too.
+    Measurements are appended to benchmarks/results.
+    """
+    env = shared(session)
+    for arguments in [session.posargs] if session.posargs else ([], ["--depth"], ["--imports"]):
+        env.python("-m", "benchmarks.lowering", *arguments)
+    if not session.posargs:
+        env.python("-m", "benchmarks.ethosu_model")
+    # Apart, so that no other session has matplotlib.
+    Environment(session, "bench", ["matplotlib"], [], torch=False).python("-m", "benchmarks.page")
+
+
+@nox.session(name="bench-real")
+def bench_real(session: nox.Session) -> None:
+    """Trained networks on real data beside executorch.backends.arm, for docs/trained-networks.md; two hours.
+
+    Their packages are fetched into an environment of their own, without what they require. Arguments after -- go to
+    benchmarks.real, such as ``--networks silero_vad``.
+    """
+    env = shared(session)
+    site = only_files(session, "bench-real", ROOT / "benchmarks" / "real" / "requirements.txt")
+    env.python("-m", "benchmarks.real", *session.posargs, PYTHONPATH=str(site))
+    Environment(session, "bench", ["matplotlib"], [], torch=False).python("-m", "benchmarks.page")
+
+
+@nox.session(name="rival-suite")
+def rival_suite(session: nox.Session) -> None:
+    """The tests in the wheel of executorch.backends.arm, on this compiler; hours: see --shard K/N and --targets."""
+    shared(session).python("-m", "benchmarks.rival_suite", *session.posargs)
