@@ -7,7 +7,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from arm_tosa_core.plugin.health import tool
+from arm_tosa_core.plugin.health import KnownVersions, tool
 from arm_tosa_core.plugin.target import Compiled, LayerWeights, Preferences, Target
 from arm_tosa_core.support.errors import ToolError
 from arm_tosa_core.support.external_tools import find_tool
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from arm_tosa_core.exir.compile_spec import ArmCompileSpec
     from arm_tosa_core.plugin.timing import TimeEstimate
 
-VELA = tool("vela", "ethos-u-vela", "compiling for Ethos-U")
+VELA = tool("vela", KnownVersions("ethos-u-vela", "arm-ethosu"), "compiling for Ethos-U")
 
 
 _PREFERENCES = Preferences(

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
-from importlib.metadata import version
+from importlib.metadata import requires, version
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from executorch.exir import to_edge_transform_and_lower
 from arm_tosa_core.cli import extract as extract_command
 from arm_tosa_core.exir.pte import Delegate, Pte
 from arm_tosa_core.plugin import entry_points as plugins
-from arm_tosa_core.plugin.health import Finding
+from arm_tosa_core.plugin.health import Finding, KnownVersions, distribution
 from arm_tosa_core.plugin.target import Target
 
 COMMANDS = ("targets", "doctor", "compile", "explain", "run", "generate", "verify", "extract")
@@ -119,6 +119,19 @@ def test_doctor_tells_what_is_missing_and_what_to_install(monkeypatch: pytest.Mo
     assert all(row["fix"] or row["state"] == "ok" for row in rows.values())
 
 
+def test_doctor_says_which_versions_are_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+    check = distribution(KnownVersions("torchao", outside="0.17 fails"), "quantizing")
+    assert (check().state, check().outside) == ("ok", "0.17 fails")
+    assert (
+        check().tested == next(r for r in requires("arm-tosa-core") or () if r.startswith("torchao"))[len("torchao") :]
+    )
+    monkeypatch.setattr("arm_tosa_core.plugin.health.metadata.version", lambda name: "0.17.0")
+    assert (check().state, check().detail) == ("untested", "0.17.0")
+    assert check().fix.startswith("pip install 'torchao<")
+    nowhere = KnownVersions("torchao", by="a-distribution-that-is-not-installed")
+    assert nowhere.judge(Finding("torchao", "ok", "0.17.0", "quantizing")).state == "ok"
+
+
 # run
 
 
@@ -198,6 +211,8 @@ def test_doctor_asks_targets(acme: Callable[..., None]) -> None:
         "detail": "",
         "needed_for": "running",
         "fix": "ask Acme",
+        "tested": "",
+        "outside": "",
     }
 
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
+from executorch.exir import to_edge
 from executorch.exir.backend.operator_support import DontPartition, DontPartitionModule, DontPartitionName
 from executorch.exir.dialects._ops import ops as edge_ops
 from flow_kit import Inputs, Net, export, lower, quantize
+from torch.export import ExportedProgram
 
 import arm_tosa_core
 from arm_tosa_core import LoweringError, TosaCompileSpec, UsageError
 from arm_tosa_core.exir.compilation import Compilation
 from arm_tosa_core.exir.explain import explain
-from arm_tosa_core.exir.partitioner import NothingDelegatedWarning
+from arm_tosa_core.exir.operator_checks import node_checks
+from arm_tosa_core.exir.partitioner import NothingDelegatedWarning, TOSAPartitioner
 from arm_tosa_core.exir.report import Report
 from arm_tosa_core.lowering.exported_program import is_dequantize, is_quantize
 from arm_tosa_core.plugin.entry_points import target
@@ -176,10 +180,69 @@ def test_checks_of_executorch_keep_operators_on_the_cpu(check: Any) -> None:
     assert check.has_rejected_node()
 
 
-def test_check_by_node_name() -> None:
-    check = DontPartitionName("aten_relu_default")
-    lowered = lower(export(Net(lambda net, x: net.conv2(torch.relu(net.conv(x)))), (X,)), "TOSA-1.0+FP", [check])
-    assert lowered.outside == {"aten.relu.default": 1} and len(lowered.payloads) == 2
+class Bend(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(x)
+
+
+class Repeated(torch.nn.Module):
+    """Two operators of one kind between layers, in modules of their own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = torch.nn.Conv2d(4, 4, 1), torch.nn.Conv2d(4, 4, 1)
+        self.one, self.other = Bend(), Bend()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.last(self.other(self.one(self.first(x))))
+
+
+#: Checks of a network with two tanh, and how many of these they keep on the CPU.
+KEPT: dict[str, tuple[Callable[[], Any], int]] = {
+    "edge operator": (lambda: DontPartition(edge_ops.edge.aten.tanh.default), 2),
+    "ATen operator": (lambda: DontPartition(torch.ops.aten.tanh.default), 2),
+    "several operators": (lambda: DontPartition(torch.ops.aten.mul.Tensor, torch.ops.aten.tanh.default), 2),
+    "operator's name": (lambda: DontPartition("aten.tanh.default"), 2),
+    "part of an operator's name, exact": (lambda: DontPartition("tanh"), 0),
+    "part of an operator's name": (lambda: DontPartition("tanh", exact=False), 2),
+    "node": (lambda: DontPartitionName("aten_tanh_default"), 1),
+    "second node": (lambda: DontPartitionName("aten_tanh_default_1"), 1),
+    "several nodes": (lambda: DontPartitionName("aten_tanh_default", "aten_tanh_default_1"), 2),
+    "part of a node's name, exact": (lambda: DontPartitionName("tanh_def"), 0),
+    "part of a node's name": (lambda: DontPartitionName("tanh_def", exact=False), 2),
+    "module type": (lambda: DontPartitionModule(module_name="Bend"), 2),
+    "module type, dotted": (lambda: DontPartitionModule(module_name=f"{Bend.__module__}.Bend"), 2),
+    "module type of another file": (lambda: DontPartitionModule(module_name="other_file.Bend"), 0),
+    "part of a module type, exact": (lambda: DontPartitionModule(module_name="Ben"), 0),
+    "part of a module type": (lambda: DontPartitionModule(module_name="Ben", exact=False), 2),
+    "module instance": (lambda: DontPartitionModule(instance_name="other"), 1),
+    "part of a module instance": (lambda: DontPartitionModule(instance_name="othe", exact=False), 1),
+}
+
+
+@pytest.fixture(scope="module", params=["fp32", "int8"])
+def repeated(request: pytest.FixtureRequest) -> tuple[ExportedProgram, ExportedProgram]:
+    """In the ATen and in the edge dialect."""
+    program = (export if request.param == "fp32" else quantize)(Repeated(), (X,))
+    return program, to_edge(copy.deepcopy(program)).exported_program()
+
+
+@pytest.mark.parametrize("fast", [True, False], ids=["lower", "partitioner"])
+@pytest.mark.parametrize(("make", "kept"), KEPT.values(), ids=KEPT)
+def test_arguments_of_checks(
+    make: Callable[[], Any], kept: int, repeated: tuple[ExportedProgram, ExportedProgram], fast: bool
+) -> None:
+    check, spec = make(), TosaCompileSpec("TOSA-1.0+FP+INT")
+    if fast:
+        report = Compilation(repeated[0], spec.target(), node_checks([check]), alone=True).run().report
+    else:
+        partitioner = TOSAPartitioner(spec, [check])
+        partitioner.partition(repeated[1])
+        assert partitioner.report is not None
+        report = partitioner.report
+    left = [row for row in report.rejected if row.target == "aten.tanh.default"]
+    assert len(left) == kept
+    assert {row.reason for row in left} <= {f"is kept on the CPU by {type(check).__name__}"}
 
 
 class NoConvolutionOfRelu(torch.fx.passes.operator_support.OperatorSupportBase):

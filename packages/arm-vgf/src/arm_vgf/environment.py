@@ -25,7 +25,7 @@ class VgfEnvironmentReport:
     @property
     def failures(self) -> tuple[Finding, ...]:
         """What is missing or broken."""
-        return tuple(check for check in self.checks if check.state != "ok")
+        return tuple(check for check in self.checks if check.state in ("missing", "broken"))
 
     @property
     def ok(self) -> bool:

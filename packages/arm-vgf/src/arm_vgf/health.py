@@ -8,7 +8,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from arm_tosa_core.plugin.health import TIMEOUT_S, Finding, first_line, tool
+from arm_tosa_core.plugin.health import TIMEOUT_S, Finding, KnownVersions, first_line, tool
 from arm_tosa_core.support.errors import ToolError
 from arm_tosa_core.support.external_tools import run_tool
 from arm_tosa_core.support.install_advice import from_here
@@ -50,7 +50,8 @@ def _emulation_layer() -> Finding:
     if spec is None or not spec.submodule_search_locations:
         return Finding(what, "ok", "not installed", needed_for)
     manifests = Path(spec.submodule_search_locations[0], "deploy", "share", "vulkan", "explicit_layer.d")
-    return _device(what, "layer", needed_for, f"set VK_LAYER_PATH={manifests}")
+    found = _device(what, "layer", needed_for, f"set VK_LAYER_PATH={manifests}")
+    return KnownVersions("ai-ml-emulation-layer-for-vulkan", "arm-runtime-cpp").judge(found)
 
 
 def _device(what: str, engine: str, needed_for: str, fix: str) -> Finding:
@@ -68,7 +69,13 @@ def _device(what: str, engine: str, needed_for: str, fix: str) -> Finding:
 
 
 #: What compiling needs.
-COMPILE = (tool("model-converter", "ai-ml-sdk-model-converter", "compiling for VGF"),)
+COMPILE = (
+    tool(
+        "model-converter",
+        KnownVersions("ai-ml-sdk-model-converter", "arm-vgf", "0.10 does not start where glibc is older than 2.38"),
+        "compiling for VGF",
+    ),
+)
 
 #: What compiling and running need.
 HEALTH = (*COMPILE, _vulkan_loader, _engine, _emulation_layer)

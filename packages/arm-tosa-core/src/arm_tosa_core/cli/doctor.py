@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from rich.console import Console
 
 from ..plugin import entry_points as plugins
-from ..plugin.health import TIMEOUT_S, Finding, HealthCheck, distribution, first_line, tool, version
+from ..plugin.health import TIMEOUT_S, Finding, HealthCheck, KnownVersions, distribution, first_line, tool, version
 from ..plugin.target import Target
 from ..support.errors import ToolError
 from ..support.external_tools import run_tool
@@ -26,7 +26,7 @@ def doctor() -> Result:
     findings = [check() for check in (*_CHECKS, *of_targets)]
 
     def show(console: Console) -> None:
-        columns = ("what", "state", "detail", "needed for", "what to do")
+        columns = ("what", "state", "detail", "needed for", "what to do", "tested", "known to break outside")
         console.print(table("", columns, [tuple(asdict(finding).values()) for finding in findings]))
 
     return Result([asdict(finding) for finding in findings], show)
@@ -58,7 +58,7 @@ def _reference_model() -> Finding:
         return Finding(what, "broken" if there else "missing", first_line(error), needed_for, fix)
     if result.tolist() != [1.0]:
         return Finding(what, "broken", f"|-1| is {result.tolist()}", needed_for, from_index(package, again=True))
-    return Finding(what, "ok", version(package), needed_for)
+    return _TOSA_TOOLS.judge(Finding(what, "ok", version(package), needed_for))
 
 
 def _runtime() -> Finding:
@@ -81,13 +81,18 @@ def _targets() -> Finding:
     return Finding("targets", "ok", ", ".join(row.name for row in rows), "compiling")
 
 
+_TOSA_TOOLS = KnownVersions("tosa-tools")
+
 _CHECKS: tuple[HealthCheck, ...] = (
     _python,
-    distribution("torch", "everything"),
-    distribution("executorch", "compiling to .pte"),
-    distribution("torchao", "quantizing"),
+    distribution(KnownVersions("torch"), "everything"),
+    distribution(KnownVersions("executorch"), "compiling to .pte"),
+    distribution(
+        KnownVersions("torchao", outside="0.17 with PyTorch 2.13: quantizing fails in the pass PortNodeMetaForQDQ"),
+        "quantizing",
+    ),
     _reference_model,
-    tool("tosa-opt", "tosa-tools", "validating .tosa"),
+    tool("tosa-opt", _TOSA_TOOLS, "validating .tosa"),
     _runtime,
     _targets,
 )

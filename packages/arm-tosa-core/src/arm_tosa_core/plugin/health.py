@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from ..support.errors import ToolError
 from ..support.external_tools import find_tool, run_tool
@@ -19,10 +22,12 @@ class Finding:
 
     Args:
         what: a tool, library or package.
-        state: ``"ok"``, ``"missing"`` or ``"broken"``.
+        state: ``"ok"``, ``"missing"``, ``"broken"``, or ``"untested"`` for a version outside of ``tested``.
         detail: its version, or how it is broken.
         needed_for: what does not work without it.
         fix: what to do, unless ``state`` is ``"ok"``.
+        tested: the versions that the tests run with, such as ``"<2.14,>=2.13"``; empty if it has none.
+        outside: what is known to break with other versions; empty if nothing is.
     """
 
     what: str
@@ -30,28 +35,68 @@ class Finding:
     detail: str
     needed_for: str
     fix: str = ""
+    tested: str = ""
+    outside: str = ""
+
+
+@dataclass(frozen=True)
+class KnownVersions:
+    """The versions of a package that the tests run with: those that a distribution of this repository requires.
+
+    Args:
+        package: the Python package.
+        by: the distribution that requires it, in an extra perhaps.
+        outside: what is known to break with other versions.
+    """
+
+    package: str
+    by: str = "arm-tosa-core"
+    outside: str = ""
+
+    @property
+    def versions(self) -> SpecifierSet:
+        """The versions; all of them if the distribution is not installed."""
+        try:
+            required = map(Requirement, metadata.requires(self.by) or ())
+        except metadata.PackageNotFoundError:
+            return SpecifierSet()
+        return next((r.specifier for r in required if r.name == self.package), SpecifierSet())
+
+    def judge(self, finding: Finding) -> Finding:
+        """What was found, with the versions that are tested; says if it is none of them."""
+        versions = self.versions
+        judged = replace(finding, tested=str(versions), outside=self.outside)
+        try:
+            inside = versions.contains(metadata.version(self.package), prereleases=True)
+        except metadata.PackageNotFoundError:  # found on a path, or there is none
+            return judged
+        if inside or finding.state != "ok":
+            return judged
+        return replace(judged, state="untested", fix=from_index(f"{self.package}{versions}"))
 
 
 #: Looks at this machine.
 HealthCheck = Callable[[], Finding]
 
 
-def distribution(name: str, needed_for: str) -> HealthCheck:
+def distribution(tested: KnownVersions, needed_for: str) -> HealthCheck:
     """Whether a Python package is installed, and in which version."""
+    name = tested.package
 
     def check() -> Finding:
         try:
-            return Finding(name, "ok", metadata.version(name), needed_for)
+            return tested.judge(Finding(name, "ok", metadata.version(name), needed_for))
         except metadata.PackageNotFoundError:
-            return Finding(name, "missing", "", needed_for, from_index(name))
+            return tested.judge(Finding(name, "missing", "", needed_for, from_index(name)))
 
     return check
 
 
-def tool(executable: str, package: str, needed_for: str) -> HealthCheck:
+def tool(executable: str, tested: KnownVersions, needed_for: str) -> HealthCheck:
     """Whether a tool, which a Python package brings, is there and starts."""
+    package = tested.package
 
-    def check() -> Finding:
+    def look() -> Finding:
         try:
             path = find_tool(executable, package=package)
         except ToolError:
@@ -62,7 +107,7 @@ def tool(executable: str, package: str, needed_for: str) -> HealthCheck:
             return Finding(executable, "broken", first_line(error), needed_for, from_index(package, again=True))
         return Finding(executable, "ok", f"{version(package)}, {path}", needed_for)
 
-    return check
+    return lambda: tested.judge(look())
 
 
 def version(package: str) -> str:
