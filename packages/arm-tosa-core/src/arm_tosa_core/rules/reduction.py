@@ -51,17 +51,17 @@ def mean(
     x = x if dtype is None or x.quant else b.cast(x, dtype)
     axes = _axes(x, dims)
     if x.rank == 4 and axes == [2, 3]:
-        window = x.shape[2:] if x.quant is None else _window(*x.shape[2:], b.preferences.largest_mean_window)
+        window = x.shape[2:] if x.quant is None else _window(x.shape[2:], b.preferences.largest_mean_window)
         if window is not None:
             return _finish(b, b.nchw(_image_mean(b, b.nhwc(x), window)), axes, keepdim)
     return _finish(b, b.mean(x, axes), axes, keepdim)
 
 
-def _window(height: int, width: int, largest: int) -> Sequence[int] | None:
+def _window(size: Sequence[int], largest: int) -> Sequence[int] | None:
     """Two sizes up to the largest, for as many pixels as the image has: a sum may have its rows broken anywhere."""
-    if max(height, width) <= largest:
-        return height, width
-    count = height * width
+    if max(size) <= largest:
+        return size
+    count = math.prod(size)
     rows = next((n for n in range(math.isqrt(count), 0, -1) if count % n == 0), 1)
     return (rows, count // rows) if count and count // rows <= largest else None
 
