@@ -52,7 +52,7 @@ def test_each_decision_names_operator_line_and_reason() -> None:
 
 
 def test_what_is_off_is_not_reported() -> None:
-    rows = quantized(equalization=False, bias_correction=False).report
+    rows = quantized(equalization=False, rounding=False, bias_correction=False).report
     assert {row.what for row in rows} == {WIDE_RESULT}
 
 

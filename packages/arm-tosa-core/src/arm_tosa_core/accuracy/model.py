@@ -126,6 +126,7 @@ class Model:
             self.calibration[:1],
             equalization=False,
             smoothing=False,
+            rounding=False,
             bias_correction=False,
         )
         return self._cost(made.converted)

@@ -102,7 +102,9 @@ def _cycles(
     states: States | None,
 ) -> float | None:
     """Estimated cycles of an inference; None if the target predicts none, or has no part of the program."""
-    made = quantize_program(program, quantizer, calls, bias_correction=False, rescaling=rescaling, states=states)
+    made = quantize_program(
+        program, quantizer, calls, rounding=False, bias_correction=False, rescaling=rescaling, states=states
+    )
     args, kwargs = program.example_inputs or calls[0]  # of the size that is compiled
     figures = estimate_program(torch.export.export(made.converted, args, dict(kwargs)), target)
     return None if figures is None else figures.get("cycles")

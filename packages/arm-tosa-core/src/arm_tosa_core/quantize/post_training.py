@@ -1,4 +1,4 @@
-"""Post-training quantization in one call: equalize, prepare, calibrate, convert, correct biases."""
+"""Post-training quantization in one call: equalize, prepare, calibrate, convert, round weights, correct biases."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..support.errors import UsageError
 from ..support.torch_warnings import without_torch_warnings
 from .bias_correction import SAMPLES, Sample, correct_biases
 from .concat_scales import keep_narrow
-from .decisions import CORRECTED, EQUALIZED, OWN_SCALE, Decision, decisions, wide_decisions
+from .decisions import CORRECTED, EQUALIZED, OWN_SCALE, ROUNDED, Decision, decisions, wide_decisions
 from .equalization import equalize
 from .long_tails import warn_of_long_tails
 from .output_correction import correct_outputs
@@ -25,6 +25,8 @@ from .quantizer import TOSAQuantizer
 from .states import States, find_states, resolve_states, rolled
 from .weight_compression import SAMPLES as COMPRESSION_SAMPLES
 from .weight_compression import Compressed, Compression, Encoder, compress, held_out
+from .weight_rounding import SAMPLES as ROUNDING_SAMPLES
+from .weight_rounding import round_weights
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ def quantize_program(
     *,
     equalization: bool = True,
     smoothing: bool = True,
+    rounding: bool = True,
     bias_correction: bool = True,
     rescaling: bool = True,
     compression: float | Compression | None = None,
@@ -67,6 +70,7 @@ def quantize_program(
             labels), or a tuple of arguments and keyword arguments; read once.
         equalization: between layers, see ``equalization.equalize``.
         smoothing: the same behind layer norms.
+        rounding: of weights, see ``weight_rounding.round_weights``.
         bias_correction: see ``bias_correction.correct_biases`` and ``output_correction.correct_outputs``.
         rescaling: in front of concatenations, see ``concat_scales.keep_narrow``.
         compression: round weights so that they take fewer bytes as the target stores them: how many dB the SQNR of any
@@ -95,7 +99,7 @@ def quantize_program(
     if states:
         sequence = list(rolled(module, carried, calls))
         calls = iter(_spread(sequence))
-    kept = list(islice(calls, SAMPLES if encoder is None else COMPRESSION_SAMPLES))
+    kept = list(islice(calls, ROUNDING_SAMPLES if encoder is None else COMPRESSION_SAMPLES))
     first = kept[:SAMPLES]
     if not first:
         raise UsageError("calibration data is empty: give one sample at least")
@@ -122,6 +126,9 @@ def quantize_program(
     converted = convert_pt2e(prepared)
     compressed = None
     corrected = first if encoder is None else held_out(kept)[0][:SAMPLES]
+    if rounding and encoder is None:  # compression rounds together by itself
+        report += decisions(converted, round_weights(floating, converted, kept, quantizer.rules), ROUNDED)
+        _restore(state)
 
     def correct(module: GraphModule) -> list[str]:
         if not bias_correction:

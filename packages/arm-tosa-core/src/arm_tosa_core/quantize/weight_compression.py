@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import torch
-from torch.fx import GraphModule, Interpreter, Node
+from torch.fx import GraphModule, Interpreter
 
 from ..compat.torch import tree_leaves
-from ..lowering.exported_program import attribute
 from ..lowering.rule_set import RuleSet
 from ..plugin.target import LayerWeights
 from ..support.errors import UsageError
+from . import rounded_weights
 from .bias_correction import Floating, Sample
 from .rate_distortion import LayerRounding
 from .weight_statistics import find_layers, gather, real
@@ -176,7 +176,7 @@ def compress(
     layers = [row if row.name in smaller else replace(row, after=row.before) for row in rows]
     chosen = smaller
     for name, made in chosen.items():
-        _set(converted, search.layers[name].dequantize, *made)
+        rounded_weights.replace(converted, search.layers[name].dequantize, *made)
     return Compressed(layers, slope, *loss, held_out=len(samples) >= ENOUGH)
 
 
@@ -216,7 +216,7 @@ class _Search:
             raise UsageError(f"compression follows noise by gradients, and the model has none: {reason}") from error
         made = {}
         for name, seen in statistics.items():
-            scale, low, high = _parameters(self.layers[name].dequantize)
+            scale, low, high = rounded_weights.parameters(self.layers[name].dequantize)
             made[name] = LayerRounding(self.layers[name], seen, scale, low, high)
         return made
 
@@ -255,7 +255,7 @@ class _Search:
     def weights(self, name: str, made: Integers | None = None) -> LayerWeights:
         """What a layer was rounded to, or is to be."""
         layer = self.layers[name]
-        values = attribute(_node(layer.dequantize.args[0])).detach() if made is None else made[0]
+        values = rounded_weights.stored(layer.dequantize) if made is None else made[0]
         return LayerWeights(values.numpy(), layer.groups)
 
     def loss(self, chosen: Mapping[str, Integers]) -> tuple[float, float]:
@@ -275,7 +275,7 @@ class _Search:
         module = copy.deepcopy(self.converted)
         nodes = {node.name: node for node in module.graph.nodes}
         for name, made in chosen.items():
-            _set(module, nodes[self.layers[name].dequantize.name], *made)
+            rounded_weights.replace(module, nodes[self.layers[name].dequantize.name], *made)
         with unchanged_buffers(module):
             self.correct(module)
         run = Interpreter(module)
@@ -306,29 +306,3 @@ def _power(values: torch.Tensor) -> float:
 def _losses(new: torch.Tensor, old: torch.Tensor) -> torch.Tensor:
     """By how many dB errors of some power are more than others; 0 where either is nothing."""
     return torch.where((new > 0) & (old > 0), 10 * (new / old).log10(), torch.zeros_like(new))
-
-
-def _node(argument: object) -> Node:
-    assert isinstance(argument, Node)
-    return argument
-
-
-def _parameters(dequantize: Node) -> tuple[torch.Tensor, int, int]:
-    """Scales of a rounded weight, [channels] or [1], and the range of its integers."""
-    scale = dequantize.args[1]
-    found = attribute(scale).detach().reshape(-1) if isinstance(scale, Node) else torch.tensor([float(str(scale))])
-    low, high = (int(str(a)) for a in dequantize.args[-3:-1])
-    return found, low, high
-
-
-def _set(module: GraphModule, dequantize: Node, integers: torch.Tensor, scales: torch.Tensor) -> None:
-    """Gives a rounded weight other integers and scales."""
-    stored = attribute(_node(dequantize.args[0]))
-    with torch.no_grad():
-        stored.copy_(integers)
-    scale = dequantize.args[1]
-    if isinstance(scale, Node):
-        with torch.no_grad():
-            attribute(scale).copy_(scales.reshape(attribute(scale).shape))
-    else:
-        dequantize.args = (dequantize.args[0], float(scales), *dequantize.args[2:])

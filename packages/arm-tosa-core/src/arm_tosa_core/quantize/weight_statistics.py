@@ -24,7 +24,7 @@ from .bias_correction import Floating, Sample, is_layer
 #: Positions of an image that are looked at, about; neighbours say nearly the same.
 _POSITIONS = 2048
 #: Inputs of a channel whose covariances are looked at; between parts of a longer list they are left out.
-_MOST_INPUTS = 2048
+MOST_INPUTS = 2048
 #: Random directions of the outputs, at least, along which gradients are taken.
 _DIRECTIONS = 8
 _SEED = 0
@@ -38,11 +38,13 @@ class Layer:
         nodes: of the converted model; several where they share the weight.
         weight: in float, [channels, inputs / groups, *kernel].
         groups: of a convolution; 1 for a linear layer.
+        most_inputs: of a channel whose covariances are looked at.
     """
 
     nodes: tuple[Node, ...]
     weight: torch.Tensor
     groups: int
+    most_inputs: int = MOST_INPUTS
 
     @property
     def name(self) -> str:
@@ -53,7 +55,7 @@ class Layer:
     def parts(self) -> int:
         """Into how many parts of one length the weights of a channel are cut."""
         count = self.weight[0].numel()
-        return next(parts for parts in range(1, count + 1) if count % parts == 0 and count // parts <= _MOST_INPUTS)
+        return next(parts for parts in range(1, count + 1) if count % parts == 0 and count // parts <= self.most_inputs)
 
     def cut(self, weights: torch.Tensor) -> torch.Tensor:
         """[groups * parts, channels of a group, weights of a part], of weights in the layer's shape."""
@@ -89,7 +91,9 @@ class Statistics:
     observations: int
 
 
-def find_layers(exact: GraphModule, converted: GraphModule, rules: RuleSet) -> list[Layer]:
+def find_layers(
+    exact: GraphModule, converted: GraphModule, rules: RuleSet, most_inputs: int = MOST_INPUTS
+) -> list[Layer]:
     """The layers of a converted model whose weights are rounded constants, channels along their first axis."""
     floats = {node.name: node for node in exact.graph.nodes}
     found: dict[str, list[Node]] = {}
@@ -104,7 +108,7 @@ def find_layers(exact: GraphModule, converted: GraphModule, rules: RuleSet) -> l
     for nodes in found.values():
         if all(node.name in floats for node in nodes):
             weight = attribute(_observed(floats[nodes[0].name].args[1])).detach()
-            layers.append(Layer(tuple(nodes), weight, _arguments(nodes[0]).get("groups", 1)))
+            layers.append(Layer(tuple(nodes), weight, _arguments(nodes[0]).get("groups", 1), most_inputs))
     return layers
 
 
@@ -138,22 +142,48 @@ def _arguments(node: Node) -> dict[str, Any]:
     return {**defaults, **dict(zip(defaults, node.args, strict=False)), **node.kwargs}
 
 
-class _Sums:
-    """What is added up for one layer; ``W`` are its weights, ``b`` stands for a bias, ``g`` for gradients."""
+class Moments:
+    """The products and sums of what a layer multiplies with its weights."""
 
     def __init__(self) -> None:
         self.products: torch.Tensor | float = 0.0
-        self.inputs: Any = 0.0
+        self.inputs: torch.Tensor | float = 0.0
         self.observations = 0
+
+    def see(self, layer: Layer, x: torch.Tensor, node: Node) -> None:
+        """Takes the input of a layer at one of its nodes."""
+        rows = windows(x, layer, _arguments(node))
+        rows = rows.reshape(*rows.shape[:2], layer.parts, -1).transpose(1, 2).flatten(0, 1)
+        self.products = self.products + rows.transpose(1, 2) @ rows
+        self.inputs = self.inputs + rows.sum(1)
+        self.observations += rows.shape[1]
+
+    def __add__(self, other: Moments) -> Moments:
+        made = Moments()
+        made.products, made.inputs = self.products + other.products, self.inputs + other.inputs
+        made.observations = self.observations + other.observations
+        return made
+
+    @property
+    def mean(self) -> torch.Tensor:
+        """[groups * parts, weights of a part]."""
+        assert isinstance(self.inputs, torch.Tensor)
+        return self.inputs / self.observations
+
+    @property
+    def covariance(self) -> torch.Tensor:
+        """[groups * parts, weights of a part, weights of a part]."""
+        return self.products / self.observations - self.mean[:, :, None] * self.mean[:, None, :]
+
+
+class _Sums:
+    """What is added up for one layer: moments of its inputs, and of gradients of its weights and of a bias."""
+
+    def __init__(self) -> None:
+        self.moments = Moments()
         self.squares: torch.Tensor | float = 0.0
         self.mixed: Any = 0.0
         self.biases: Any = 0.0
-
-    def see(self, windows: torch.Tensor) -> None:
-        """Takes [groups * parts, positions, weights of a part]."""
-        self.products = self.products + windows.transpose(1, 2) @ windows
-        self.inputs = self.inputs + windows.sum(1)
-        self.observations += windows.shape[1]
 
     def follow(self, weights: torch.Tensor, biases: torch.Tensor) -> None:
         """Takes gradients, [groups, channels of a group, weights of a channel] and [groups, channels of a group]."""
@@ -162,15 +192,14 @@ class _Sums:
         self.biases = self.biases + biases.square()
 
     def finish(self, layer: Layer) -> Statistics | None:
-        if not isinstance(self.products, torch.Tensor) or not isinstance(self.squares, torch.Tensor):
+        if not self.moments.observations or not isinstance(self.squares, torch.Tensor):
             return None
-        mean = self.inputs / self.observations
-        covariance = self.products / self.observations - mean[:, :, None] * mean[:, None, :]
-        flat = mean.reshape(layer.groups, 1, -1)
+        covariance = self.moments.covariance
+        flat = self.moments.mean.reshape(layer.groups, 1, -1)
         centered = self.squares - 2 * (self.mixed * flat).sum(-1) + self.biases * flat.square().sum(-1)
         spread = covariance.diagonal(dim1=1, dim2=2).reshape(layer.groups, -1).sum(-1, keepdim=True)
         sensitivity = centered.clamp_min(0) / spread.clamp_min(1e-30)
-        return Statistics(covariance, sensitivity, self.observations)
+        return Statistics(covariance, sensitivity, self.moments.observations)
 
 
 class _Gathered(Floating):
@@ -216,10 +245,7 @@ class _Gathered(Floating):
             return super().run_node(n)
         args, kwargs = self.fetch_args_kwargs_from_env(n)
         with torch.no_grad():
-            windows = _windows(args[0], layer, _arguments(n))
-            self.sums[layer.name].see(
-                windows.reshape(*windows.shape[:2], layer.parts, -1).transpose(1, 2).flatten(0, 1)
-            )
+            self.sums[layer.name].moments.see(layer, args[0], n)
         result = n.target(args[0], self.weights[layer.name], *args[2:], **kwargs)  # type: ignore[operator]
         self.results[n.name] = result
         return result
@@ -230,7 +256,7 @@ def real(outputs: Any) -> list[torch.Tensor]:
     return [y for y in tree_leaves(outputs) if isinstance(y, torch.Tensor) and y.is_floating_point()]
 
 
-def _windows(x: torch.Tensor, layer: Layer, arguments: Mapping[str, Any]) -> torch.Tensor:
+def windows(x: torch.Tensor, layer: Layer, arguments: Mapping[str, Any]) -> torch.Tensor:
     """What a layer multiplies with the weights of a channel, [groups, positions, weights of a channel]."""
     if layer.weight.dim() == 2:
         rows = x.reshape(1, -1, x.shape[-1])
