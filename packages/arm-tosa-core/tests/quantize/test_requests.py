@@ -34,6 +34,7 @@ from arm_tosa_core import (
     get_uint8_io_quantization_config,
     quantize_program,
 )
+from arm_tosa_core.quantize.decisions import CORRECTED
 from arm_tosa_core.support.errors import LoweringError, UsageError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own deprecations
@@ -99,6 +100,21 @@ def test_names_that_the_model_has_not(configure: Callable[[TOSAQuantizer], Any],
     configure(made)
     with pytest.raises(UsageError, match=reason):
         quantize_program(program, made, data(IMAGE))
+
+
+def test_a_quantizer_that_was_told_nothing() -> None:
+    program = torch.export.export(nn.Conv2d(3, 3, 1).eval(), tuple(data(IMAGE)))
+    with pytest.raises(
+        UsageError, match="the quantizer has no scheme.*: call quantizer.set_global"
+    ):
+        quantize_program(program, TOSAQuantizer(SPEC), data(IMAGE))
+
+
+def test_layers_in_float_keep_their_biases() -> None:
+    x = torch.rand(1, 3)
+    program = torch.export.export(nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2)).eval(), (x,))
+    made = quantize_program(program, quantizer().set_module_name("0", None), [x])
+    assert [row.node for row in made.report if row.what == CORRECTED] == ["linear_1"]
 
 
 def test_samples_as_a_data_loader_gives_them() -> None:

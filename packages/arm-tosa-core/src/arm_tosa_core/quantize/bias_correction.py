@@ -36,8 +36,9 @@ def correct_biases(exact: GraphModule, converted: GraphModule, samples: Iterable
     Returns:
         The names of the layers.
     """
-    rounded = {node.name: node.args[1] for node in converted.graph.nodes if is_layer(node, rules)}
-    run = _Errors(exact, {name: weight for name, weight in rounded.items() if _is_known(weight)})
+    weights = {node.name: node.args[1] for node in converted.graph.nodes if is_layer(node, rules)}
+    rounded = {name: node for name, node in weights.items() if is_dequantize(node) and _is_known(node)}
+    run = _Errors(exact, rounded)
     count = 0
     for args, kwargs in islice(samples, SAMPLES):
         with torch.no_grad():

@@ -84,12 +84,18 @@ def quantize_program(
 
     Raises:
         UsageError: there is no sample, or one is no call of the model, a state that the model has not, a model that
-            is not in float32, or compression for a target that stores weights as they are.
+            is not in float32, a quantizer without a scheme, or compression for a target that stores weights as they
+            are.
 
     Warns:
         LongTailWarning: most numbers of an input are lost in 8 bits.
     """
     _require_single_precision(program)
+    if not quantizer.is_configured:
+        raise UsageError(
+            "the quantizer has no scheme, so nothing would be quantized: call "
+            "quantizer.set_global(get_symmetric_quantization_config()) first"
+        )
     wanted = None if compression is None else Compression.of(compression)
     encoder = None if wanted is None else _encoder(quantizer)
     carried = find_states(program) if states is None else resolve_states(program, states)

@@ -69,6 +69,8 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         self.tosa_spec = spec
         #: The rules of the target; those for all targets, if only a specification is given.
         self.rules = RuleSet.of(None if self.compile_spec is None else self.compile_spec.target().name)
+        #: Whether it was told of any scheme, float (None) among them.
+        self.is_configured = False
         self.global_config: QuantizationConfig | None = None
         self.io_config: QuantizationConfig | None = None
         self.states: dict[str, int] = {}
@@ -159,6 +161,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         if not isinstance(quantizer, Quantizer):
             raise UsageError(f"add_quantizer takes a torchao (PT2E) Quantizer, not {type(quantizer).__name__}")
         self.quantizers.insert(0, quantizer)
+        self.is_configured = True
         return self
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
@@ -252,6 +255,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         return self.global_config
 
     def _valid(self, config: QuantizationConfig | None, io: bool = False) -> QuantizationConfig | None:
+        self.is_configured = True
         if config is None:
             return None
         if not isinstance(config, QuantizationConfig):
