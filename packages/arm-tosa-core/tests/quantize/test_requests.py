@@ -104,9 +104,7 @@ def test_names_that_the_model_has_not(configure: Callable[[TOSAQuantizer], Any],
 
 def test_a_quantizer_that_was_told_nothing() -> None:
     program = torch.export.export(nn.Conv2d(3, 3, 1).eval(), tuple(data(IMAGE)))
-    with pytest.raises(
-        UsageError, match="the quantizer has no scheme.*: call quantizer.set_global"
-    ):
+    with pytest.raises(UsageError, match="the quantizer has no scheme.*: call quantizer.set_global"):
         quantize_program(program, TOSAQuantizer(SPEC), data(IMAGE))
 
 
