@@ -119,7 +119,7 @@ def test_port_names(vgf: Any) -> None:
 
 
 def test_threads(vgf: Any) -> None:
-    """Several sessions at once, and several threads on one of them."""
+    """Five sessions at once in eight threads, four of them on one session."""
     data = graph_vgf("ABS", DType.INT32, 4)
     shared = vgf.Session(data)
     wrong: list[Any] = []
@@ -135,8 +135,8 @@ def test_threads(vgf: Any) -> None:
         with vgf.Session(data) as own:
             work(own, seed)
 
-    threads = [threading.Thread(target=load_and_work, args=(i,)) for i in range(3)]
-    threads += [threading.Thread(target=work, args=(shared, 10 + i)) for i in range(3)]
+    threads = [threading.Thread(target=load_and_work, args=(i,)) for i in range(4)]
+    threads += [threading.Thread(target=work, args=(shared, 10 + i)) for i in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -145,7 +145,12 @@ CASES: list[OpCase] = [
     ),
     OpCase("conv2d/depthwise, relu6", _then(_conv(2, 4, 4, 3, groups=4), nn.ReLU6), [_IMAGE]),
     OpCase("conv2d/grouped, relu", _then(_conv(2, 4, 4, 3, groups=2), nn.ReLU), [_IMAGE]),
-    OpCase("conv2d/used twice", lambda: _Weighted((4, 4, 3, 3), lambda x, w: F.conv2d(F.conv2d(x, w), w)), [_IMAGE]),
+    OpCase(
+        "conv2d/used twice",
+        lambda: _Weighted((4, 4, 3, 3), lambda x, w: F.conv2d(F.conv2d(x, w), w)),
+        [_IMAGE],
+        tolerance=(1e-4, 5e-5),  # results reach 100, of which sums in another order differ by 1e-5
+    ),
     OpCase("conv2d/batch_norm", lambda: _Normalized(nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6)), [_IMAGE]),
     OpCase(
         "conv2d/depthwise, batch_norm", lambda: _Normalized(nn.Conv2d(4, 8, 3, groups=4), nn.BatchNorm2d(8)), [_IMAGE]
