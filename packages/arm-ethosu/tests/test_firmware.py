@@ -19,11 +19,11 @@ from arm_ethosu.firmware import FIRMWARE
 from arm_ethosu.firmware.arena import Arena, arena_bytes
 from arm_ethosu.firmware.board import find_board
 from arm_ethosu.firmware.c_text import float_text
+from arm_ethosu.firmware.formats import project
 from arm_ethosu.firmware.library import library
 from arm_ethosu.firmware.model import Model, Port, identifier
 from arm_ethosu.firmware.ports import as_integers, real
 from arm_ethosu.firmware.program import model_of
-from arm_ethosu.firmware.project import project
 from arm_ethosu.firmware.templates import FOLDER
 from arm_tosa_core import lower
 from arm_tosa_core.plugin.firmware import Program
@@ -291,6 +291,29 @@ def test_an_output_may_be_an_input() -> None:
     inputs = torch.randn(1, 16), torch.arange(4, dtype=torch.int32)
     found = model_of("net", Program(lower(exported(Same(), inputs, spec, "int8"), spec).buffer), "ethos-u55-128")
     assert "(void)memcpy(outputs->output1, inputs->input1, 16u);" in library(found)["net.c"]
+
+
+class Crossing(torch.nn.Module):
+    """A value that layers on the NPU read, and a matrix product of 16 bits on the processor through a view."""
+
+    def __init__(self, views: int) -> None:
+        super().__init__()
+        self.views = views
+        self.a, self.b, self.c = (torch.nn.Linear(16, 16) for _ in range(3))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        q = self.a(x)
+        k = self.b(q) if self.views == 1 else q
+        return q.view(1, 8, 4, 4) @ k.view(1, 8, 4, 4), self.c(q)
+
+
+@pytest.mark.parametrize("views", [1, 2])
+def test_a_value_crosses_as_integers_through_a_view(views: int) -> None:
+    spec = EthosUCompileSpec("ethos-u55-128")
+    program = exported(Crossing(views).eval(), (torch.randn(1, 8, 16),), spec, "int16x8")
+    pte = lower(program, spec, remainder=FIRMWARE.remainder()).buffer
+    found = model_of("net", Program(pte), "ethos-u55-128")
+    assert "MATMUL" in [step.op.name for step in found.operators] and found.jobs
 
 
 def test_the_processor_takes_what_has_a_kernel() -> None:
