@@ -176,6 +176,10 @@ def test_what_is_in_use_at_one_time_has_places_of_its_own() -> None:
     assert arena.size >= job.scratch + value.size
 
 
+#: Arm's driver, and instructions of Cortex-M: compiled in test_firmware_driver.py.
+NEEDS_A_CORE = ("core_driver.c", "cache_cortex_m.c")
+
+
 def compile_project(models: list[Model], compiler: str, folder: Path) -> None:
     """Every C file of a firmware, with all warnings as errors; for C++, a file that includes the models' headers."""
     if shutil.which(compiler) is None:
@@ -184,7 +188,7 @@ def compile_project(models: list[Model], compiler: str, folder: Path) -> None:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(body)
     include = [f"-I{folder / name}" for name in (".", "npu", "processor", "boards")]
-    sources, warnings = [path for path in folder.rglob("*.c") if path.name != "core_driver.c"], WARNINGS
+    sources, warnings = [path for path in folder.rglob("*.c") if path.name not in NEEDS_A_CORE], WARNINGS
     if compiler.endswith("++"):
         (folder / "all.cpp").write_text("".join(f'#include "models/{model.name}.h"\n' for model in models))
         sources, warnings = [folder / "all.cpp"], WARNINGS[1:]

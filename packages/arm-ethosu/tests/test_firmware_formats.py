@@ -37,6 +37,11 @@ function(zephyr_library_sources_ifdef feature)
     target_sources(${ZEPHYR_CURRENT_LIBRARY} PRIVATE ${ARGN})
   endif()
 endfunction()
+function(zephyr_library_compile_definitions_ifdef feature)
+  if(${feature})
+    target_compile_definitions(${ZEPHYR_CURRENT_LIBRARY} PRIVATE ${ARGN})
+  endif()
+endfunction()
 function(zephyr_include_directories)
   include_directories(${ARGN})
   target_include_directories(${ZEPHYR_CURRENT_LIBRARY} PUBLIC ${ARGN})
@@ -96,7 +101,9 @@ def test_zephyrs_tools_read_the_module(tmp_path: Path) -> None:
     said = yaml.safe_load((module / "zephyr" / "module.yml").read_text())
     assert said.keys() == {"name", "build"} and said["build"].keys() == {"cmake", "kconfig"}
     assert (module / said["build"]["cmake"] / "CMakeLists.txt").is_file()
-    (tmp_path / "Kconfig.all").write_text(f'config ARM_ETHOS_U\n\tbool\n\nrsource "{said["build"]["kconfig"]}"\n')
+    (tmp_path / "Kconfig.all").write_text(
+        f'config ARM_ETHOS_U\n\tbool\n\nconfig DCACHE\n\tbool\n\nrsource "{said["build"]["kconfig"]}"\n'
+    )
     config = kconfiglib.Kconfig(str(tmp_path / "Kconfig.all"), warn_to_stderr=False)
     assert not config.warnings
     config.syms["ARM_TOSA_MODELS"].set_value("y")

@@ -50,6 +50,8 @@ def cmsis_pack(models: Sequence[Model]) -> dict[str, str]:
         files = _component(components, _NPU, sub, words, needs)
         _file(files, "include", "npu/")
         _file(files, "sourceC", path)
+        if needs:
+            _file(files, "sourceC", "npu/cache_cortex_m.c")  # used where NPU_CACHE is defined
     ElementTree.indent(package)
     text = ElementTree.tostring(package, encoding="unicode")
     return {f"{VENDOR}.{name}.pdsc": f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'}
