@@ -101,9 +101,8 @@ def test_zephyrs_tools_read_the_module(tmp_path: Path) -> None:
     said = yaml.safe_load((module / "zephyr" / "module.yml").read_text())
     assert said.keys() == {"name", "build"} and said["build"].keys() == {"cmake", "kconfig"}
     assert (module / said["build"]["cmake"] / "CMakeLists.txt").is_file()
-    (tmp_path / "Kconfig.all").write_text(
-        f'config ARM_ETHOS_U\n\tbool\n\nconfig DCACHE\n\tbool\n\nrsource "{said["build"]["kconfig"]}"\n'
-    )
+    zephyrs = "".join(f"config {name}\n\tbool\n\n" for name in ("ARM_ETHOS_U", "DCACHE"))
+    (tmp_path / "Kconfig.all").write_text(f'{zephyrs}rsource "{said["build"]["kconfig"]}"\n')
     config = kconfiglib.Kconfig(str(tmp_path / "Kconfig.all"), warn_to_stderr=False)
     assert not config.warnings
     config.syms["ARM_TOSA_MODELS"].set_value("y")
