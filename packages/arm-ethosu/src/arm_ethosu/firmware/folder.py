@@ -13,8 +13,8 @@ from arm_tosa_core.support.errors import UsageError
 
 from .manifest import DeployedModel, Manifest, read_manifest
 
-#: The user's after the first time.
-_APP = "app/"
+#: Files that are there to be changed.
+_USERS = ("app/", "boards/generic/")
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,8 @@ def write_folder(
     """Writes the files of a firmware, over those of an earlier one if the folder holds one.
 
     The manifest lists every file and its SHA-256. Files that are not in it are the user's, and are left alone. So is
-    what the user changed: in ``app/`` it stays as it is, elsewhere it stops everything before anything is written.
+    what the user changed: in ``app/`` and ``boards/generic/`` it stays as it is, elsewhere it stops everything before
+    anything is written.
 
     Raises:
         UsageError: a file would be lost; names each.
@@ -43,7 +44,7 @@ def write_folder(
         if (folder / path).exists()
         and _digest((folder / path).read_bytes()) not in (before.get(path), _digest(files.get(path)))
     ]
-    lost = [path for path in mine if not (path.startswith(_APP) and before)]
+    lost = [path for path in mine if not (path.startswith(_USERS) and before)]
     if lost:
         raise UsageError(
             f"{folder}: {', '.join(lost)} would be overwritten, and not by what `arm-tosa deploy` wrote there. "

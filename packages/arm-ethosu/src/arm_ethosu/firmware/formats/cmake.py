@@ -28,7 +28,7 @@ def cmake_project(models: Sequence[Model], board: Board) -> dict[str, bytes]:
     )
     out["CMakePresets.json"] = _presets(board)
     files = {path: body.encode() for path, body in out.items()}
-    files |= {f"boards/{board.name}/{name}": body for name, body in board.files().items()}
+    files |= {f"boards/{path}": body for path, body in board.files().items()}
     return files | {f"npu/functional_model/{name}": body for name, body in _functional_model().items()}
 
 
