@@ -113,6 +113,7 @@ def shared(session: nox.Session, runtime: bool = True) -> Environment:
         "hatchling",
         "import-linter",
         "ipykernel",
+        "kconfiglib",
         "mkdocs-material",
         "mkdocstrings[python]",
         "mypy",

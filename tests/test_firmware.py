@@ -32,6 +32,7 @@ ethosu = pytest.importorskip("arm_runtime.ethosu")
 CASES = {
     "host": ("host", "ethos-u55-128", "int8"),
     "QEMU": ("mps3-an547", "ethos-u55-128", "int8"),
+    "QEMU, Cortex-M7": ("mps2-an500", "ethos-u55-128", "int8"),
     "QEMU, 16 bits": ("mps3-an547", "ethos-u85-256", "int16x8"),
 }
 
@@ -220,6 +221,21 @@ def without_npu(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 def build(firmware: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["cmake", "--build", "build"], cwd=firmware, capture_output=True, text=True, timeout=300)
+
+
+def test_a_board_to_fill_in_builds(tmp_path: Path) -> None:
+    """And stays as it is filled in."""
+    if shutil.which("arm-none-eabi-gcc") is None:
+        pytest.skip("apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi")
+    firmware = deployed_words(tmp_path, "generic")
+    script = firmware / "boards" / "generic" / "memory.ld"
+    script.write_text(script.read_text().replace("LENGTH = 2M", "LENGTH = 1M"))
+    deployed_words(tmp_path, "generic")
+    assert "LENGTH = 1M" in script.read_text()
+    configure = ["cmake", "--preset", "board", "-DNPU=null", "-DCMAKE_COMPILE_WARNING_AS_ERROR=ON"]
+    subprocess.run(configure, cwd=firmware, check=True, capture_output=True, timeout=300)
+    done = build(firmware)
+    assert done.returncode == 0 and re.search(r"FLASH: +\d+ \w?B +1 MB", done.stdout), done.stderr
 
 
 def test_building_prints_what_lies_where(without_npu: tuple[Path, str]) -> None:

@@ -19,11 +19,11 @@ from arm_ethosu.firmware import FIRMWARE
 from arm_ethosu.firmware.arena import Arena, arena_bytes
 from arm_ethosu.firmware.board import find_board
 from arm_ethosu.firmware.c_text import float_text
+from arm_ethosu.firmware.formats import project
 from arm_ethosu.firmware.library import library
 from arm_ethosu.firmware.model import Model, Port, identifier
 from arm_ethosu.firmware.ports import as_integers, real
 from arm_ethosu.firmware.program import model_of
-from arm_ethosu.firmware.project import project
 from arm_ethosu.firmware.templates import FOLDER
 from arm_tosa_core import lower
 from arm_tosa_core.plugin.firmware import Program
@@ -176,6 +176,10 @@ def test_what_is_in_use_at_one_time_has_places_of_its_own() -> None:
     assert arena.size >= job.scratch + value.size
 
 
+#: Arm's driver, and instructions of Cortex-M: compiled in test_firmware_driver.py.
+NEEDS_A_CORE = ("core_driver.c", "cache_cortex_m.c")
+
+
 def compile_project(models: list[Model], compiler: str, folder: Path) -> None:
     """Every C file of a firmware, with all warnings as errors; for C++, a file that includes the models' headers."""
     if shutil.which(compiler) is None:
@@ -184,7 +188,7 @@ def compile_project(models: list[Model], compiler: str, folder: Path) -> None:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(body)
     include = [f"-I{folder / name}" for name in (".", "npu", "processor", "boards")]
-    sources, warnings = [path for path in folder.rglob("*.c") if path.name != "core_driver.c"], WARNINGS
+    sources, warnings = [path for path in folder.rglob("*.c") if path.name not in NEEDS_A_CORE], WARNINGS
     if compiler.endswith("++"):
         (folder / "all.cpp").write_text("".join(f'#include "models/{model.name}.h"\n' for model in models))
         sources, warnings = [folder / "all.cpp"], WARNINGS[1:]
@@ -293,6 +297,29 @@ def test_an_output_may_be_an_input() -> None:
     assert "(void)memcpy(outputs->output1, inputs->input1, 16u);" in library(found)["net.c"]
 
 
+class Crossing(torch.nn.Module):
+    """A value that layers on the NPU read, and a matrix product of 16 bits on the processor through a view."""
+
+    def __init__(self, views: int) -> None:
+        super().__init__()
+        self.views = views
+        self.a, self.b, self.c = (torch.nn.Linear(16, 16) for _ in range(3))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        q = self.a(x)
+        k = self.b(q) if self.views == 1 else q
+        return q.view(1, 8, 4, 4) @ k.view(1, 8, 4, 4), self.c(q)
+
+
+@pytest.mark.parametrize("views", [1, 2])
+def test_a_value_crosses_as_integers_through_a_view(views: int) -> None:
+    spec = EthosUCompileSpec("ethos-u55-128")
+    program = exported(Crossing(views).eval(), (torch.randn(1, 8, 16),), spec, "int16x8")
+    pte = lower(program, spec, remainder=FIRMWARE.remainder()).buffer
+    found = model_of("net", Program(pte), "ethos-u55-128")
+    assert "MATMUL" in [step.op.name for step in found.operators] and found.jobs
+
+
 def test_the_processor_takes_what_has_a_kernel() -> None:
     pooled = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.MaxPool2d(2))
     spec = FIRMWARE.remainder()
@@ -302,8 +329,30 @@ def test_the_processor_takes_what_has_a_kernel() -> None:
 
 
 def test_an_unknown_board_lists_those_that_there_are() -> None:
-    with pytest.raises(UsageError, match="there is no board 'arduino'; boards are: host, mps3-an547"):
+    with pytest.raises(
+        UsageError, match="there is no board 'arduino'; boards are: generic, host, mps2-an500, mps3-an547"
+    ):
         find_board("arduino")
+
+
+def test_a_package_brings_a_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the entry point ``arm_tosa.boards`` of an installed distribution."""
+    board = tmp_path / "site" / "acme_boards" / "acme-one"
+    board.mkdir(parents=True)
+    (board / "board.toml").write_text('description = "ACME one"\nshares = ["cortex-m"]\n')
+    (board / "board.cmake").write_text("# of ACME one\n")
+    made = "from pathlib import Path\n\nACME_ONE = Path(__file__).parent / 'acme-one'\n"
+    (tmp_path / "site" / "acme_boards" / "__init__.py").write_text(made)
+    installed = tmp_path / "site" / "acme_boards-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-boards\nVersion: 1.0\n")
+    (installed / "entry_points.txt").write_text("[arm_tosa.boards]\nacme-one = acme_boards:ACME_ONE\n")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    assert FIRMWARE.boards()["acme-one"] == "ACME one"
+    FIRMWARE.deploy({"net": Program(program())}, "ethos-u55-128", "acme-one", tmp_path / "firmware")
+    assert (tmp_path / "firmware" / "boards" / "acme-one" / "board.cmake").read_text() == "# of ACME one\n"
+    assert (tmp_path / "firmware" / "boards" / "cortex-m" / "start.c").is_file()
+    assert "include(boards/acme-one/board.cmake)" in (tmp_path / "firmware" / "CMakeLists.txt").read_text()
 
 
 @pytest.mark.parametrize(
@@ -313,6 +362,7 @@ def test_an_unknown_board_lists_those_that_there_are() -> None:
         ("descripton = 'x'", "descripton = 'x'"),
         ("description = 'x'\nrun = 'qemu'", "run = 'qemu'"),
         ("run = ['qemu']", "description is missing"),
+        ("description = 'x'\nshares = ['mine']", "shares 'mine'; what there is to share: cortex-m"),
     ],
 )
 def test_a_wrong_board_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, reason: str) -> None:

@@ -12,13 +12,14 @@ from arm_tosa_core.exir.compile_spec import ArmCompileSpec
 from arm_tosa_core.plugin.firmware import Deployed, Program, Verified
 
 from .board import boards, find_board
+from .folder import write_folder
+from .formats import FORMATS, project
 from .manifest import DeployedModel
 from .memory import memory_map
 from .model import identifier
 from .ports import as_integers
 from .processor import ProcessorCompileSpec
 from .program import model_of
-from .project import project, write_project
 from .reference import stored
 from .run import run_firmware
 from .verify import verify_firmware
@@ -35,15 +36,20 @@ class EthosUFirmware:
     def remainder(self) -> ArmCompileSpec:
         return ProcessorCompileSpec()
 
-    def deploy(self, programs: Mapping[str, Program], target: str, board: str, folder: Path) -> Deployed:
-        where = find_board(board)
+    def formats(self) -> Sequence[str]:
+        return FORMATS
+
+    def deploy(
+        self, programs: Mapping[str, Program], target: str, board: str, folder: Path, form: str = "cmake"
+    ) -> Deployed:
+        where = find_board(board) if board else None
         models = [model_of(identifier(name), program, target) for name, program in programs.items()]
-        files, deployed = project(models, where), []
+        files, deployed = project(models, where, form), []
         for model, program in zip(models, programs.values(), strict=True):
             reference, more = stored(model, as_integers(model.name, model.inputs, program.inputs))
             files |= more
             deployed.append(DeployedModel(model.name, model.inputs, model.outputs, reference))
-        written = write_project(folder, files, where.name, target, deployed)
+        written = write_folder(folder, files, board, target, deployed)
         return Deployed(written.changed, written.removed, memory_map(models))
 
     def run(self, folder: Path, inputs: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:

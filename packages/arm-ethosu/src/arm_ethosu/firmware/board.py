@@ -16,6 +16,7 @@ from .templates import FOLDER
 #: Installed packages add boards: an entry point's name is the board's, its object the folder's path.
 GROUP = "arm_tosa.boards"
 _OWN = "boards"
+_SHARED = FOLDER / "shared"
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Board:
         folder: its files; all of them are copied into the firmware.
         description: one line.
         toolchain: CMake's toolchain file in the folder; empty: this machine's compilers.
+        shares: names of folders in ``files/shared``, which are copied beside the board's.
         run: the command that runs firmware on this machine, with ``{firmware}`` for the file; empty: none can.
         needs: the command that installs what building and running take.
     """
@@ -34,12 +36,19 @@ class Board:
     folder: Path
     description: str
     toolchain: str = ""
+    shares: tuple[str, ...] = ()
     run: tuple[str, ...] = ()
     needs: str = ""
 
     def files(self) -> dict[str, bytes]:
-        """The folder's files, by name."""
-        return {entry.name: entry.read_bytes() for entry in sorted(self.folder.iterdir()) if entry.is_file()}
+        """Its files and those that it shares, by the name of their folder and their own."""
+        folders = {self.name: self.folder, **{name: _SHARED / name for name in self.shares}}
+        return {
+            f"{name}/{entry.name}": entry.read_bytes()
+            for name, folder in folders.items()
+            for entry in sorted(folder.iterdir())
+            if entry.is_file()
+        }
 
 
 def boards() -> dict[str, Path]:
@@ -70,11 +79,14 @@ def _checked(file: Path, fields: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for key, value in fields.items():
         if key in texts and isinstance(value, str):
             yield key, value
-        elif key == "run" and isinstance(value, list) and all(isinstance(word, str) for word in value):
+        elif key in ("run", "shares") and isinstance(value, list) and all(isinstance(word, str) for word in value):
             yield key, tuple(value)
         else:
             raise UsageError(
-                f"{file}: {key} = {value!r}: it takes {', '.join(texts)} (texts) and run (a list of texts)"
+                f"{file}: {key} = {value!r}: it takes {', '.join(texts)} (texts), run and shares (lists of texts)"
             )
+    known = sorted(entry.name for entry in _SHARED.iterdir())
+    if unknown := [name for name in fields.get("shares", ()) if name not in known]:
+        raise UsageError(f"{file}: shares {unknown[0]!r}; what there is to share: {', '.join(known)}")
     if "description" not in fields:
         raise UsageError(f"{file}: description is missing")

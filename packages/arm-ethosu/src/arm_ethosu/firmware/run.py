@@ -60,6 +60,8 @@ def run_models(
         UsageError: no way to run the board's programs.
         ToolError: CMake or the emulator failed, with its last lines.
     """
+    if not manifest.board:
+        raise UsageError(f"{folder} is a part of a system of yours, which builds it: deploy for a board to run it")
     where = find_board(manifest.board)
     if not where.run:
         raise UsageError(f"board {where.name!r} says no way to run its firmware on this machine")

@@ -39,7 +39,14 @@ def deploy(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the firmware's sources go.")],
     board: Annotated[
         str, typer.Option(help="What the firmware runs on, such as mps3-an547 or host; a wrong name lists all.")
-    ],
+    ] = "",
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            help="cmake: a project for the board; zephyr, cmsis-pack: a part of your system, for any board.",
+        ),
+    ] = "cmake",
     target: Annotated[
         str | None, typer.Option("--target", "-t", help="What to compile models for; a .pte is compiled already.")
     ] = None,
@@ -61,8 +68,12 @@ def deploy(
         raise UsageError("--quantize, --calibration, --option and --sram are for models that are not compiled yet")
     device = _target(target, compiled)
     maker = firmware_of(device)
-    if board not in maker.boards():
-        raise UsageError(f"there is no board {board!r}; boards are: {', '.join(maker.boards())}")
+    if form not in maker.formats():
+        raise UsageError(f"there is no format {form!r}; formats are: {', '.join(maker.formats())}")
+    if form == "cmake" and board not in maker.boards():
+        raise UsageError(
+            f"{f'there is no board {board!r}' if board else 'give --board'}; boards are: {', '.join(maker.boards())}"
+        )
     programs = {}
     for each, model in named.items():
         if each in compiled:
@@ -71,7 +82,7 @@ def deploy(
             spec = compile_spec_for(device, parse_options(option, sram_budget=sram))
             program = prepare(load_program(model), spec, quantize, calibration).program
             programs[each] = deployable(program, spec, maker)
-    return _result(output, board, maker.deploy(programs, device.name, board, output))
+    return _result(output, board, maker.deploy(programs, device.name, board, output, form))
 
 
 def deployable(program: ExportedProgram, spec: ArmCompileSpec, maker: Firmware) -> Program:
@@ -113,6 +124,8 @@ def _result(folder: Path, board: str, done: Deployed) -> Result:
         console.print(f"{folder}: {len(done.changed)} files written, {len(done.removed)} removed", markup=False)
         rows = [(part, memory, str(size)) for part, memory, size in done.memory]
         console.print(table("memory", ("", "where", "bytes"), rows))
+        if not board:
+            return
         console.print(f"build it: cd {folder} && cmake --preset board && cmake --build build", markup=False)
         console.print(f"or build and run it: arm-tosa run {folder} --input x.npy --output y.npy", markup=False)
 

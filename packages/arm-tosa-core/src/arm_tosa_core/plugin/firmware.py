@@ -75,15 +75,22 @@ class Firmware(Protocol):
     def remainder(self) -> ArmCompileSpec:
         """What the operators that the target does not take are compiled for: firmware computes them itself."""
 
-    def deploy(self, programs: Mapping[str, Program], target: str, board: str, folder: Path) -> Deployed:
+    def formats(self) -> Sequence[str]:
+        """What sources can be wrapped in; ``cmake``, a project for a board, is the first."""
+
+    def deploy(
+        self, programs: Mapping[str, Program], target: str, board: str, folder: Path, form: str = "cmake"
+    ) -> Deployed:
         """Writes a folder of sources, with a manifest, over what an earlier call wrote there.
 
         Args:
             programs: by the names of the models.
             target: the target that all of them were compiled for.
+            board: empty for formats that are for any board.
+            form: a format.
 
         Raises:
-            UsageError: no such board, a program that firmware cannot run, or files of the user's in the way.
+            UsageError: no such board or format, a program that firmware cannot run, or files of the user's in the way.
         """
 
     def run(self, folder: Path, inputs: Arrays) -> Arrays:

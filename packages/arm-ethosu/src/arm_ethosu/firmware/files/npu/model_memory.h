@@ -3,14 +3,23 @@
 #ifndef MODEL_MEMORY_H
 #define MODEL_MEMORY_H
 
+/* Zephyr's linker scripts place these. */
+#if defined(__ZEPHYR__)
+#define MODEL_FLASH_SECTION ".rodata.model_flash"
+#define MODEL_SRAM_SECTION ".noinit.model_sram"
+#else
+#define MODEL_FLASH_SECTION ".model_flash"
+#define MODEL_SRAM_SECTION ".model_sram"
+#endif
+
 /* Command streams and weights: constants, read by the NPU. */
 #ifndef MODEL_FLASH
-#define MODEL_FLASH __attribute__((section(".model_flash"), aligned(16)))
+#define MODEL_FLASH __attribute__((section(MODEL_FLASH_SECTION), aligned(16)))
 #endif
 
 /* Arenas: read and written by the NPU, without contents before the first run. Aligned to a line of the data cache. */
 #ifndef MODEL_SRAM
-#define MODEL_SRAM __attribute__((section(".model_sram"), aligned(32)))
+#define MODEL_SRAM __attribute__((section(MODEL_SRAM_SECTION), aligned(32)))
 #endif
 
 #endif

@@ -1,0 +1,60 @@
+"""A CMake project that builds firmware for a board."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from ..app import main_source
+from ..board import Board
+from ..model import Model
+from ..templates import filled, names, text
+from .sources import model_files, sources
+
+
+def cmake_project(models: Sequence[Model], board: Board) -> dict[str, bytes]:
+    """All files, by path: the sources, the board's, a program that runs the models, and the functional model."""
+    out = sources(models)
+    out |= {f"cmake/{name}": text(f"cmake/{name}") for name in names("cmake")}
+    out["app/main.c"] = main_source(models)
+    out["boards/board.h"] = text("boards/board.h")
+    out["CMakeLists.txt"] = filled(
+        "CMakeLists.txt.in",
+        board=board.name,
+        models="\n".join(f"  {file}" for model in models for file in model_files(model)),
+        names=",".join(model.name for model in models),
+    )
+    out["CMakePresets.json"] = _presets(board)
+    files = {path: body.encode() for path, body in out.items()}
+    files |= {f"boards/{path}": body for path, body in board.files().items()}
+    return files | {f"npu/functional_model/{name}": body for name, body in _functional_model().items()}
+
+
+def _presets(board: Board) -> str:
+    preset = {
+        "name": "board",
+        "displayName": board.description,
+        "binaryDir": "${sourceDir}/build",
+        **({"toolchainFile": f"${{sourceDir}}/boards/{board.name}/{board.toolchain}"} if board.toolchain else {}),
+        "cacheVariables": {"CMAKE_BUILD_TYPE": "MinSizeRel", "CMAKE_EXPORT_COMPILE_COMMANDS": "ON"},
+    }
+    presets = {
+        "version": 3,
+        "cmakeMinimumRequired": {"major": 3, "minor": 21, "patch": 0},
+        "configurePresets": [preset],
+    }
+    return json.dumps(presets, indent=2) + "\n"
+
+
+def _functional_model() -> dict[str, bytes]:
+    """The functional model's sources and header, if the runtime is installed: without it, firmware needs an NPU."""
+    spec = find_spec("arm_runtime")
+    if spec is None or spec.origin is None:
+        return {}
+    installed = Path(spec.origin).parent
+    folder = installed / "share" / "ethosu_model"
+    sources = {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
+    header = "include/arm_runtime/ethosu_model.hpp"
+    return {header: (installed / header).read_bytes(), **sources} if sources else {}

@@ -1,0 +1,40 @@
+"""The sources of models, of their interface to the NPU, and of arithmetic: the same in every format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from arm_tosa_core.support.errors import UsageError
+
+from ..library import library
+from ..model import Model
+from ..templates import names, text
+
+
+def sources(models: Sequence[Model]) -> dict[str, str]:
+    """By path, in the folders ``models``, ``npu`` and, if a model needs it, ``processor``.
+
+    Raises:
+        UsageError: the names of two models are too much alike.
+    """
+    out = {f"models/{name}": body for name, body in _libraries(models).items()}
+    folders = ["npu", *(["processor"] if any(model.operators for model in models) else [])]
+    return out | {f"{folder}/{name}": text(f"{folder}/{name}") for folder in folders for name in names(folder)}
+
+
+def model_files(model: Model) -> list[str]:
+    """The C files of a model, by path."""
+    return [f"models/{model.name}{suffix}.c" for suffix in ("", "_data")]
+
+
+def _libraries(models: Sequence[Model]) -> dict[str, str]:
+    out: dict[str, str] = {}
+    for model in models:
+        files = library(model)
+        if clash := sorted(files.keys() & out.keys()):
+            raise UsageError(
+                f"two models would both have a file models/{clash[0]}: in C their names are "
+                f"{', '.join(each.name for each in models)}. Give each model another --name"
+            )
+        out |= files
+    return out

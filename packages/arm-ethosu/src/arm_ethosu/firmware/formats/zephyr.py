@@ -1,0 +1,21 @@
+"""A module of Zephyr: a library that an application turns on in its configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..model import Model
+from ..templates import filled, text
+from .sources import model_files
+
+
+def zephyr_module(models: Sequence[Model]) -> dict[str, str]:
+    """The files that Zephyr's build reads, by path."""
+    return {
+        "zephyr/module.yml": text("zephyr/module.yml"),
+        "zephyr/Kconfig": filled("zephyr/Kconfig.in", models=", ".join(model.name for model in models)),
+        "zephyr/CMakeLists.txt": filled(
+            "zephyr/CMakeLists.txt.in",
+            models="\n".join(f"  ../{file}" for model in models for file in model_files(model)),
+        ),
+    }
