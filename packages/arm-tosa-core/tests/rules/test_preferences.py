@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
@@ -12,6 +15,8 @@ from arm_tosa_core.plugin.target import Preferences
 from arm_tosa_core.rules import index, reduction
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.reference_model import run
+from arm_tosa_core.tosa.serializer import serialize
 from arm_tosa_core.tosa.specification import TosaSpecification
 
 INTEGER = TosaSpecification.create_from_string("TOSA-1.0+INT")
@@ -42,6 +47,29 @@ def test_the_mean_of_a_large_image_is_a_sum_along_axes(
     assert y.shape == (1, 4, 1, 1)
     assert y.quant is not None
     assert np.isclose(y.quant.scalar, 0.5 / (size[0] * size[1]))
+
+
+@pytest.mark.parametrize("convolved", [True, False])
+@pytest.mark.parametrize("reduced", [reduction.sum_, reduction.mean])
+@pytest.mark.parametrize(
+    ("shape", "axes", "image"),
+    [((2, 4, 6, 5), [1, 2], True), ((2, 4, 6, 5), [2, 3], False), ((2, 65, 6, 5), [1, 2], False)],
+)
+def test_a_sum_over_an_image_that_lies_as_one_is_a_convolution(
+    shape: tuple[int, ...], axes: list[int], image: bool, reduced: Callable[..., Value], convolved: bool
+) -> None:
+    b = Builder(Graph(), INTEGER, preferences=Preferences(convolved_sums=convolved))
+    y = reduced(b, _quantized(b, shape, 0.5), axes, True)
+    b.graph.outputs = [b.tensor(y)]
+    if reduced is reduction.sum_ or axes == [1, 2]:  # a mean over the last two is one in any case
+        assert ("DEPTHWISE_CONV2D" in _names(b)) is (image and convolved)
+        assert "TRANSPOSE" not in _names(b)
+    data = np.random.default_rng(0).integers(-128, 128, shape).astype(np.int8)
+    (made,) = run(serialize(b.graph, INTEGER), [data])
+    assert y.quant is not None
+    factor = 1 if reduced is reduction.sum_ else math.prod(shape[axis] for axis in axes)
+    expected = (data.astype(np.int64) - 3).sum(tuple(axes), keepdims=True) * 0.5 / factor
+    np.testing.assert_allclose(made.reshape(expected.shape) * y.quant.scalar, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize(("most", "transposes"), [(6, 0), (5, 2)])

@@ -21,6 +21,9 @@ from arm_tosa_core.tosa.verifier import Check, verify
 from ..estimate import Estimate
 from .graph_parts import BETWEEN, around, part
 
+#: Elements from which on moving them in another way is worth asking Vela about.
+WORTH_ASKING = 4096
+
 
 @dataclass(frozen=True)
 class Choice:

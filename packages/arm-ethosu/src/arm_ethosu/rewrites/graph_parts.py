@@ -22,7 +22,7 @@ def around(graph: Graph, op: Op) -> list[Op]:
 
     They are what moves data before it and what is fused behind it; of a mover also what reads it.
     """
-    return [*_before(graph, op), op, *_behind(graph, op)]
+    return [*sorted(_before(graph, op), key=lambda each: each.position), op, *_behind(graph, op)]
 
 
 def part(graph: Graph, ops: Sequence[Op]) -> tuple[Graph, dict[Op, Op]]:
@@ -77,13 +77,11 @@ def _reader(graph: Graph, op: Op) -> Op | None:
     return op.output.uses[0] if alone else None
 
 
-def _before(graph: Graph, op: Op) -> list[Op]:
-    found: list[Op] = []
-    while (producer := op.inputs[0].producer) is not None and producer.name in _MOVERS:
-        if _reader(graph, producer) is None:
-            break
-        found.insert(0, op := producer)
-    return found
+def _before(graph: Graph, op: Op) -> Iterator[Op]:
+    for x in op.inputs if op.name == "CONCAT" else op.inputs[:1]:
+        if (mover := x.producer) is not None and mover.name in _MOVERS and _reader(graph, mover) is not None:
+            yield mover
+            yield from _before(graph, mover)
 
 
 def _behind(graph: Graph, op: Op) -> Iterator[Op]:

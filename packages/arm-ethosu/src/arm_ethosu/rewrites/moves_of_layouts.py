@@ -5,17 +5,15 @@ from __future__ import annotations
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern
 
-from .by_estimate import Choice
+from .by_estimate import WORTH_ASKING, Choice
 
 _MOVES = "PAD|REVERSE|SLICE"
-#: Elements from which on a copy of them is worth asking about.
-_MANY = 4096
 
 
 def _few(op: Op) -> str | None:
     """Why one that moves data is not worth asking about."""
     x, made = op.inputs[0], op.output
-    if min(x.size, made.size) < _MANY:
+    if min(x.size, made.size) < WORTH_ASKING:
         return "it moves little"
     return "it changes what is moved too much" if 2 * min(x.size, made.size) < max(x.size, made.size) else None
 

@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
-from arm_tosa_core.tosa.ir import Tensor
-from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
-from arm_tosa_core.tosa.rewrite import Stage
+from arm_tosa_core.tosa.ir import DType, Op, Tensor
+from arm_tosa_core.tosa.pattern import Match, Pattern
 
-from .by_estimate import Choice
+from .by_estimate import WORTH_ASKING, Choice
 
-#: Elements from which on a copy of them is worth asking about.
-_MANY = 4096
+_MOVES = ("PAD", "SLICE")
+
+
+def _no_plane(op: Op) -> str | None:
+    x, made = op.inputs[0], op.output
+    if x.rank != 4 or x.shape[3] != 1 or made.shape[3] != 1 or x.shape[0] != 1 or made.shape[0] != 1:
+        return "it is not one image with one channel"
+    return None if all(shape.is_constant for shape in op.inputs[1:]) else "it is computed at run time"
 
 
 def _not_plane(match: Match) -> str | None:
-    x, made = match.op.inputs[0], match.op.output
-    if x.rank != 4 or x.shape[3] != 1 or made.shape[3] != 1 or x.shape[0] != 1 or made.shape[0] != 1:
-        return "it is not one image with one channel"
-    if not all(shape.is_constant for shape in match.op.inputs[1:]):
-        return "it is computed at run time"
-    return "it moves little" if max(x.size, made.size) < _MANY else None
+    small = max(match.op.inputs[0].size, match.op.output.size) < WORTH_ASKING
+    return _no_plane(match.op) or ("it moves little" if small else None)
 
 
 def _as_plane(match: Match) -> Tensor:
     """A PAD or SLICE of an image with one channel takes its columns for channels: rows lie in memory as they were."""
-    op, insert, graph = match.op, match.insert, match.graph
-    image, *rest = op.inputs
-    plane = insert.reshape(image, 1, 1, *image.shape[1:3])
-    each = 2 if op.name == "PAD" else 1
+    image = match.op.inputs[0]
+    plane = _moved(match, match.op, match.insert.reshape(image, 1, 1, *image.shape[1:3]))
+    return match.insert.reshape(plane, *match.op.output.shape)
 
-    def moved(shape: Tensor) -> Tensor:
+
+def _moved(match: Match, move: Op, plane: Tensor) -> Tensor:
+    """A PAD or SLICE of an image with one channel, of a plane."""
+    each = 2 if move.name == "PAD" else 1
+
+    def of_plane(shape: Tensor) -> Tensor:
         data = shape.data
         assert data is not None
         numbers = [int(n) for n in data]
-        return graph.shape([*numbers[:each], *numbers[3 * each :], *numbers[each : 3 * each]])
+        return match.graph.shape([*numbers[:each], *numbers[3 * each :], *numbers[each : 3 * each]])
 
-    arguments = [moved(rest[0]), rest[1]] if op.name == "PAD" else [moved(shape) for shape in rest]
-    return insert.reshape(insert.like(op, plane, *arguments), *op.output.shape)
+    rest = move.inputs[1:]
+    return match.insert.like(move, plane, *(of_plane(x) if x.dtype is DType.SHAPE else x for x in rest))
 
 
 def _not_planes(match: Match) -> str | None:
@@ -44,19 +49,26 @@ def _not_planes(match: Match) -> str | None:
         return "it does not join the channels of an image"
     if any(part.shape[3] != 1 for part in op.inputs):
         return "not all parts have one channel"
-    planes = [part for part in op.inputs if part.producer is not None and part.producer.name == "RESHAPE"]
-    if not planes or any(part.producer is not None and part not in planes for part in op.inputs):
-        return "not all parts are planes before"
-    return "it moves little" if op.inputs[0].size < _MANY else None
+    return "it moves little" if op.inputs[0].size < WORTH_ASKING else None
 
 
 def _joined_planes(match: Match) -> Tensor:
-    """A CONCAT of images with one channel each joins them one behind the other, and a TRANSPOSE makes them channels."""
+    """A CONCAT of images with one channel each joins them one behind the other, and a TRANSPOSE makes them channels.
+
+    What pads or cuts the images by itself does so as of planes.
+    """
     insert = match.insert
-    planes = [insert.reshape(part, 1, 1, *part.shape[1:3]) for part in match.op.inputs]
+    planes = [_plane(match, part) for part in match.op.inputs]
     return insert("TRANSPOSE", insert("CONCAT", *planes, axis=1), perms=(0, 2, 3, 1))
 
 
-PLANE_MOVED = Choice("plane_moved", Pattern("PAD|SLICE"), _as_plane, _not_plane)
-#: Without asking: of the parts alone, before they are planes, the estimate would be another.
-PLANES_JOINED = pattern_rewrite("planes_joined", Stage.OPTIMIZE, Pattern("CONCAT"), _joined_planes, _not_planes)
+def _plane(match: Match, image: Tensor) -> Tensor:
+    """An image with one channel as a plane, (1, 1, height, width)."""
+    move = image.producer
+    if move is not None and move.name in _MOVES and len(image.uses) == 1 and _no_plane(move) is None:
+        return _moved(match, move, _plane(match, move.inputs[0]))
+    return match.insert.reshape(image, 1, 1, *image.shape[1:3])
+
+
+PLANE_MOVED = Choice("plane_moved", Pattern("|".join(_MOVES)), _as_plane, _not_plane)
+PLANES_JOINED = Choice("planes_joined", Pattern("CONCAT"), _joined_planes, _not_planes)

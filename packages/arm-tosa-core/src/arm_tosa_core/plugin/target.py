@@ -100,6 +100,8 @@ class Preferences:
         largest_mean_window: height and width, at most, of the depthwise convolution that takes the mean of a quantized
             image. An image with longer sides is read in another shape of as many pixels; where none fits, the mean is
             taken by sums along the axes.
+        convolved_sums: sums over the height and width of such images, and means of those that have channels last in
+            PyTorch, are taken by a depthwise convolution where nothing is moved for it; otherwise along the axes.
         most_repeated_indices: indices at most with which reals are gathered without a TRANSPOSE; they are repeated for
             every element of the axes before the one that is indexed.
         square_images: the rows that a linear layer takes are an image as near to a square as can be; otherwise a line.
@@ -107,6 +109,7 @@ class Preferences:
 
     addition_shifts: Mapping[int, int] = field(default_factory=lambda: {8: 19, 16: 14}, hash=False)
     largest_mean_window: int = 64
+    convolved_sums: bool = False
     most_repeated_indices: int = 1 << 12
     square_images: bool = True
 

@@ -41,6 +41,9 @@ def sum_(
     if dtype is None and not x.dtype.is_floating_point:
         dtype = torch.int64
     x = x if dtype is None or x.quant else b.cast(x, dtype)
+    axes = _axes(x, dims)
+    if _lies_as_image(b, x, axes):
+        return _finish(b, _of_image(b, x, axes, 1.0), axes, keepdim)
     return _reduced(b, "REDUCE_SUM", x, dims, keepdim)
 
 
@@ -50,37 +53,52 @@ def mean(
 ) -> Value:
     x = x if dtype is None or x.quant else b.cast(x, dtype)
     axes = _axes(x, dims)
-    if x.rank == 4 and axes == [2, 3]:
-        window = x.shape[2:] if x.quant is None else _window(x.shape[2:], b.preferences.largest_mean_window)
-        if window is not None:
-            return _finish(b, b.nchw(_image_mean(b, b.nhwc(x), window)), axes, keepdim)
+    if x.quant is None and x.rank == 4 and axes == [2, 3]:
+        image = b.AVG_POOL2D(b.apply_clamp(b.nhwc(x)), x.shape[2:], (1, 1), (0, 0, 0, 0))
+        return _finish(b, b.nchw(image), axes, keepdim)
+    if _is_image(b, x, axes) and (axes == [2, 3] or _lies_as_image(b, x, axes)):
+        return _finish(b, _of_image(b, x, axes, 1 / math.prod(x.shape[axis] for axis in axes)), axes, keepdim)
     return _finish(b, b.mean(x, axes), axes, keepdim)
 
 
-def _window(image: Sequence[int], largest: int) -> Sequence[int] | None:
-    """Two sizes up to the largest, for as many pixels as the image has: a sum may have its rows broken anywhere."""
+def _is_image(b: OpBuilder, x: Value, axes: Sequence[int]) -> bool:
+    """Whether a convolution may sum over the axes."""
+    if x.quant is None or x.rank != 4 or len(axes) != 2 or x.const is not None:
+        return False
+    widest = 16 if b.spec.support_extension("int16") else 8
+    return x.quant.bits <= widest and _window(b, [x.shape[axis] for axis in axes]) is not None
+
+
+def _window(b: OpBuilder, image: Sequence[int]) -> Sequence[int] | None:
+    """Two sizes that the target convolves, of as many pixels as the image: a sum may have its rows broken anywhere."""
+    largest, count = b.preferences.largest_mean_window, math.prod(image)
     if max(image) <= largest:
         return image
-    count = math.prod(image)
     rows = next((n for n in range(math.isqrt(count), 0, -1) if count % n == 0), 1)
     return (rows, count // rows) if count and count // rows <= largest else None
 
 
-def _image_mean(b: OpBuilder, image: Value, window: Sequence[int]) -> Value:
-    """The mean over an NHWC image. AVG_POOL2D rounds to the scale of its input, so integers are convolved with ones.
+def _image_axes(axes: Sequence[int]) -> list[int]:
+    """All axes of an image, those of its height and width in the middle."""
+    first, last = (axis for axis in range(4) if axis not in axes)
+    return [first, *axes, last]
 
-    Args:
-        window: as many pixels as the image has; it is read in this shape.
-    """
-    batch, *_, channels = image.shape
-    height, width = window
-    image = b.RESHAPE(b.apply_clamp(image), [batch, height, width, channels])
-    if image.quant is None:
-        return b.AVG_POOL2D(image, (height, width), (1, 1), (0, 0, 0, 0))
-    if image.quant.bits > (16 if b.spec.support_extension("int16") else 8):  # more than a convolution takes
-        return b.mean(image, [1, 2])
-    weight = b.equal_weights((height, width, channels, 1), 1 / (height * width), image)
-    return b.conv("DEPTHWISE_CONV2D", image, weight, None, pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1))
+
+def _lies_as_image(b: OpBuilder, x: Value, axes: Sequence[int]) -> bool:
+    """Whether the target prefers a convolution, and it lies in memory as that takes it, so that nothing is moved."""
+    preferred = b.preferences.convolved_sums and _is_image(b, x, axes)
+    return preferred and [x.axes[axis] for axis in _image_axes(axes)] == [0, 1, 2, 3]
+
+
+def _of_image(b: OpBuilder, x: Value, axes: Sequence[int], factor: float) -> Value:
+    """The sum over two axes times a factor. AVG_POOL2D rounds to the scale of its input, so ones are convolved with."""
+    order = _image_axes(axes)
+    image = b.apply_clamp(b.TRANSPOSE(x, order))
+    batch, *pixels, channels = image.shape
+    image = b.RESHAPE(image, [batch, *(_window(b, pixels) or pixels), channels])
+    weight = b.equal_weights((*image.shape[1:], 1), factor, image)
+    made = b.conv("DEPTHWISE_CONV2D", image, weight, None, pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1))
+    return b.TRANSPOSE(made, [order.index(axis) for axis in range(4)])
 
 
 @op("aten.amax.default", "aten.max.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
