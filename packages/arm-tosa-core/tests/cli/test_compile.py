@@ -95,6 +95,14 @@ def test_what_a_model_prints_does_not_spoil_the_json(folder: Path) -> None:
     assert "loading the weights" in result.stderr
 
 
+def test_names_of_files_need_not_be_text(folder: Path) -> None:
+    name = "net\udcff"
+    net = torch.nn.Linear(3, 2).eval()
+    with Path(f"{name}.pt2").open("wb") as file:
+        torch.export.save(torch.export.export(net, (torch.ones(2, 3),)), file)
+    assert ok("compile", f"{name}.pt2", "--target", "tosa", "-o", f"{name}.pte")["output"] == f"{name}.pte"
+
+
 BAD_MODELS = {
     "models.py": "say which function makes the model",
     "models.py:absent": "has no function 'absent'; it has: Whole, ",

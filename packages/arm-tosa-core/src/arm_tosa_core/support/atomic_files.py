@@ -28,13 +28,15 @@ def require_writable(path: str | os.PathLike[str]) -> None:
 
 
 def write_atomic(path: str | os.PathLike[str], data: bytes | str) -> None:
-    """Writes ``data`` (text as UTF-8) to ``path``: to a temporary file in its folder, then renamed over it.
+    """Writes ``data`` to ``path``: to a temporary file in its folder, then renamed over it.
+
+    Text is written as UTF-8; what is no text, such as bytes of a file's name, is escaped.
 
     Raises:
         UsageError: the folder is missing or not writable, or ``path`` cannot be replaced; gives the system's reason.
     """
     path = Path(path)
-    content = data.encode() if isinstance(data, str) else data
+    content = data.encode(errors="backslashreplace") if isinstance(data, str) else data
     temporary: str | None = None
     try:
         descriptor, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=path.parent)
