@@ -136,6 +136,11 @@ BAD_COMPILES = {
     "unknown target": (["--target", "toza", "-o", "x.pte"], "did you mean 'tosa'?"),
     "wrong suffix": (["--target", "tosa", "-o", "x.vgf"], "target 'tosa' makes .pte or .tosa, not '.vgf'"),
     "no folder": (["--target", "tosa", "-o", "none/x.pte"], "cannot write none/x.pte: there is no folder none"),
+    "no folder for the trace": (["--target", "tosa", "-o", "x.pte", "--trace", "none/x.json"], "cannot write none/x"),
+    "no folder of artifacts": (
+        ["--target", "tosa", "-o", "x.pte", "--artifacts", "models.py/x"],
+        "cannot make the folder models.py/x: ",
+    ),
     "a folder": (["--target", "tosa", "-o", "full.pte"], "cannot write full.pte: it is a folder"),
     "unknown quantization": (["--target", "tosa", "-o", "x.pte", "--quantize", "int7"], "valid: int8, int16x8"),
     "float target": (["--target", "tosa-fp", "-o", "x.pte", "--quantize", "int8"], "needs the INT profile"),
