@@ -53,6 +53,22 @@ def test_it_starts_without_torch(arguments: list[str]) -> None:
     assert result.stderr.splitlines()[-1] == "False"
 
 
+@pytest.mark.parametrize(
+    ("redirection", "status", "message"),
+    [
+        (">/dev/full", 1, "error: cannot write to the standard output: No space left on device\n"),
+        ("--json >/dev/full", 1, "error: cannot write to the standard output: No space left on device\n"),
+        ("--json >&-", 0, ""),
+        ("2>&- | head -1", 0, ""),
+    ],
+)
+def test_standard_streams_that_take_nothing_are_no_surprise(redirection: str, status: int, message: str) -> None:
+    code = "from arm_tosa_core.cli.main import main; main()"
+    line = f'set -o pipefail; "$0" -W ignore -c "{code}" targets {redirection}'
+    result = subprocess.run(["bash", "-c", line, sys.executable], capture_output=True, text=True, timeout=60)
+    assert (result.returncode, result.stderr) == (status, message)
+
+
 def test_what_was_not_foreseen_is_one_paragraph_and_a_traceback_only_in_debug(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

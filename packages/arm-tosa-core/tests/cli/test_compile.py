@@ -95,6 +95,14 @@ def test_what_a_model_prints_does_not_spoil_the_json(folder: Path) -> None:
     assert "loading the weights" in result.stderr
 
 
+def test_names_of_files_need_not_be_text(folder: Path) -> None:
+    name = "net\udcff"
+    net = torch.nn.Linear(3, 2).eval()
+    with Path(f"{name}.pt2").open("wb") as file:
+        torch.export.save(torch.export.export(net, (torch.ones(2, 3),)), file)
+    assert ok("compile", f"{name}.pt2", "--target", "tosa", "-o", f"{name}.pte")["output"] == f"{name}.pte"
+
+
 BAD_MODELS = {
     "models.py": "say which function makes the model",
     "models.py:absent": "has no function 'absent'; it has: Whole, ",
@@ -128,6 +136,11 @@ BAD_COMPILES = {
     "unknown target": (["--target", "toza", "-o", "x.pte"], "did you mean 'tosa'?"),
     "wrong suffix": (["--target", "tosa", "-o", "x.vgf"], "target 'tosa' makes .pte or .tosa, not '.vgf'"),
     "no folder": (["--target", "tosa", "-o", "none/x.pte"], "cannot write none/x.pte: there is no folder none"),
+    "no folder for the trace": (["--target", "tosa", "-o", "x.pte", "--trace", "none/x.json"], "cannot write none/x"),
+    "no folder of artifacts": (
+        ["--target", "tosa", "-o", "x.pte", "--artifacts", "models.py/x"],
+        "cannot make the folder models.py/x: ",
+    ),
     "a folder": (["--target", "tosa", "-o", "full.pte"], "cannot write full.pte: it is a folder"),
     "unknown quantization": (["--target", "tosa", "-o", "x.pte", "--quantize", "int7"], "valid: int8, int16x8"),
     "float target": (["--target", "tosa-fp", "-o", "x.pte", "--quantize", "int8"], "needs the INT profile"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from arm_tosa_core.support.atomic_files import require_writable, write_atomic
+from arm_tosa_core.support.atomic_files import require_folder, require_writable, write_atomic
 from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.support.external_tools import find_tool, run_tool
 
@@ -105,7 +105,18 @@ def test_a_place_that_cannot_be_written_is_found_early(tmp_path: Path, path: str
     assert not list((tmp_path / "full").iterdir())
 
 
+def test_a_folder_that_is_to_be_made_is_looked_for_early(tmp_path: Path) -> None:
+    (tmp_path / "f").touch()
+    require_folder(tmp_path / "none" / "of" / "these")
+    assert [file.name for file in tmp_path.iterdir()] == ["f"]
+    for path in ("f", "f/x"):
+        with pytest.raises(UsageError, match="cannot make the folder .*f is a file"):
+            require_folder(tmp_path / path)
+
+
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="no /proc")
 def test_a_folder_that_takes_no_files_whatever_its_permissions_is_found_early() -> None:
     with pytest.raises(UsageError, match="cannot write /proc/x: no file can be made in /proc: "):
         require_writable("/proc/x")
+    with pytest.raises(UsageError, match="cannot write /proc/x/y: no file can be made in /proc: "):
+        require_folder("/proc/x/y")

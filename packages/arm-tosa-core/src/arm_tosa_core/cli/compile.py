@@ -20,7 +20,7 @@ from ..plugin import entry_points as plugins
 from ..plugin.target import Target
 from ..report.page import require_page, write_page
 from ..report.page_data import page_data
-from ..support.atomic_files import require_writable, write_atomic
+from ..support.atomic_files import require_folder, require_writable, write_atomic
 from ..support.errors import NothingDelegatedWarning, UsageError
 from .compiled_delegates import show_figures, show_peaks
 from .decision_costs import with_costs
@@ -107,13 +107,15 @@ def compile_(
     started = time.perf_counter()
     device = plugins.target(target)
     spec = compile_spec_for(device, parse_options(option, schedule=schedule, sram_budget=sram))
-    require_writable(output)
+    for path in (output, *([] if trace is None else [trace])):
+        require_writable(path)
     if report is not None:
         require_page(report)
     times = DelegateTimes(spec, details or report is not None, trace)
     if details and not times.wanted and times.target.compile_in_detail is None:
         raise UsageError(f"--details: target {target!r} tells neither times nor memory")
     if artifacts is not None:
+        require_folder(artifacts)
         spec.dump_intermediate_artifacts_to(artifacts)
     if Path(model).suffix == ".tosa":
         if quantize or calibration or compress is not None:
@@ -197,7 +199,7 @@ def _payload(lowered: LoweredProgram, output: Path) -> bytes:
             "write a .pte and take the parts out with `arm-tosa extract`"
         )
     if lowered.report.edges:
-        say(f"note: {output} takes and gives quantized data; quantize and dequantize at the edges are not in it")
+        say(f"note: {output} takes and gives the target's integers: what quantizes or casts at its edges is not in it")
     return delegates(lowered.buffer)[0].payload
 
 

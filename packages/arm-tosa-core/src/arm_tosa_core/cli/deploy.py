@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from ..exir.pte import read as read_pte
+from ..exir.pte import Pte
 from ..exir.target_options import compile_spec_for
 from ..plugin import entry_points as plugins
 from ..plugin.firmware import Deployed, Firmware, Program, firmware_of
 from ..plugin.target import Target
+from ..support.atomic_files import require_folder
 from ..support.errors import UsageError
 from .compile import lowered_program
 from .delegate_target import target_of
-from .files import read
+from .files import read, read_program
 from .model import FORMS, load_program
 from .options import Calibration, Options, Quantize, Sram, parse_options
 from .quantize import prepare
@@ -63,10 +64,11 @@ def deploy(
 ) -> Result:
     """Make firmware of models: a C library each, and a CMake project that builds them for a board."""
     named = dict(zip(_names(models, name or []), models, strict=True))
-    compiled = {each: read(Path(model)) for each, model in named.items() if Path(model).suffix == ".pte"}
+    found = {each: read_program(Path(model)) for each, model in named.items() if Path(model).suffix == ".pte"}
+    compiled = {each: read(Path(named[each])) for each in found}
     if len(compiled) == len(named) and (quantize or calibration or option or sram):
         raise UsageError("--quantize, --calibration, --option and --sram are for models that are not compiled yet")
-    device = _target(target, compiled)
+    device = _target(target, found.values())
     maker = firmware_of(device)
     if form not in maker.formats():
         raise UsageError(f"there is no format {form!r}; formats are: {', '.join(maker.formats())}")
@@ -74,6 +76,7 @@ def deploy(
         raise UsageError(
             f"{f'there is no board {board!r}' if board else 'give --board'}; boards are: {', '.join(maker.boards())}"
         )
+    require_folder(output)
     programs = {}
     for each, model in named.items():
         if each in compiled:
@@ -107,8 +110,8 @@ def _names(models: Sequence[str], given: Sequence[str]) -> list[str]:
     return names
 
 
-def _target(name: str | None, compiled: dict[str, bytes]) -> Target:
-    found = {target_of(delegate).name for pte in compiled.values() for delegate in read_pte(pte).delegates}
+def _target(name: str | None, compiled: Iterable[Pte]) -> Target:
+    found = {target_of(delegate).name for program in compiled for delegate in program.delegates}
     found |= {name} if name is not None else set()
     if len(found) != 1:
         raise UsageError(

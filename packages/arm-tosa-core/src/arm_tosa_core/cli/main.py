@@ -17,7 +17,7 @@ from .explain import explain
 from .extract import extract
 from .generate import generate
 from .making import Group
-from .report import Result, command
+from .report import Result, command, with_whole_streams
 from .run import run
 from .sweep import sweep
 from .targets import targets
@@ -69,4 +69,5 @@ for name, function in _COMMANDS.items():
 
 def main() -> None:
     """The console script."""
+    with_whole_streams()
     app()

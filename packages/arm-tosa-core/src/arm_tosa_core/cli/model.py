@@ -97,7 +97,8 @@ def _load_pt2(path: Path) -> ExportedProgram:
 
     register_quantized_decomposed()
     try:
-        return torch.export.load(path)
+        with path.open("rb") as file:  # PyTorch takes no path that is not text
+            return torch.export.load(file)
     except Exception as error:  # torch raises whatever its parsers do
         raise UsageError(
             f"{path} is not a model saved by torch.export.save, or by a PyTorch that {torch.__version__} cannot read: "

@@ -61,14 +61,11 @@ def command(function: Callable[..., Result]) -> Callable[..., None]:
             if debug:
                 raise
             text = _message(error)
-            if as_json:
-                _print_json({"error": text}, out)
             print(f"error: {text}", file=sys.stderr)
+            if as_json:
+                _give(out, lambda: _print_json({"error": text}, out))
             raise typer.Exit(_INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1) from None
-        if as_json:
-            _print_json(result.data, out)
-        else:
-            result.show(_console(out))
+        _give(out, lambda: _print_json(result.data, out) if as_json else result.show(_console(out)))
         if result.status:
             raise typer.Exit(result.status)
 
@@ -82,6 +79,28 @@ def command(function: Callable[..., Result]) -> Callable[..., None]:
     vars(wrapper)["__signature__"] = signature.replace(parameters=parameters, return_annotation=None)
     wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return wrapper
+
+
+def with_whole_streams() -> None:
+    """Makes the standard streams take all that is written to them, whatever the shell and the locale made of them."""
+    for name in ("stdout", "stderr"):
+        if (stream := getattr(sys, name)) is None:  # closed
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  # as long as the process
+        else:  # names of files need not be text, and a locale may have no lines to draw tables with
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _give(out: TextIO, write: Callable[[], None]) -> None:
+    """Writes a result to standard output."""
+    try:
+        write()
+        out.flush()
+    except BrokenPipeError:
+        raise  # the reader has enough, as ``head`` does: typer ends without a word
+    except OSError as error:
+        print(f"error: cannot write to the standard output: {error.strerror}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # for what Python writes at its end
+        raise typer.Exit(1) from None
 
 
 def piece(text: str) -> None:

@@ -20,21 +20,40 @@ def require_writable(path: str | os.PathLike[str]) -> None:
         raise UsageError(f"cannot write {path}: it is a folder")
     if not path.parent.is_dir():
         raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
+    _require_takes_files(path.parent, path)
+
+
+def require_folder(path: str | os.PathLike[str]) -> None:
+    """Finds out before long work whether files can be written in a folder, which need not be there.
+
+    Raises:
+        UsageError: it is a file or in one, or its file system takes no files there.
+    """
+    path = Path(path)
+    there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    if not there.is_dir():
+        raise UsageError(f"cannot make the folder {path}: {there} is a file")
+    _require_takes_files(there, path)
+
+
+def _require_takes_files(folder: Path, path: Path) -> None:
     try:
-        with tempfile.TemporaryFile(dir=path.parent):  # permissions alone do not tell of every file system
+        with tempfile.TemporaryFile(dir=folder):  # permissions alone do not tell of every file system
             pass
     except OSError as error:
-        raise UsageError(f"cannot write {path}: no file can be made in {path.parent}: {error.strerror}") from error
+        raise UsageError(f"cannot write {path}: no file can be made in {folder}: {error.strerror}") from error
 
 
 def write_atomic(path: str | os.PathLike[str], data: bytes | str) -> None:
-    """Writes ``data`` (text as UTF-8) to ``path``: to a temporary file in its folder, then renamed over it.
+    """Writes ``data`` to ``path``: to a temporary file in its folder, then renamed over it.
+
+    Text is written as UTF-8; what is no text, such as bytes of a file's name, is escaped.
 
     Raises:
         UsageError: the folder is missing or not writable, or ``path`` cannot be replaced; gives the system's reason.
     """
     path = Path(path)
-    content = data.encode() if isinstance(data, str) else data
+    content = data.encode(errors="backslashreplace") if isinstance(data, str) else data
     temporary: str | None = None
     try:
         descriptor, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=path.parent)
