@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from benchmarks.figures import Figure, Figures
 
+#: Decisions as in float from which on a scheme is recommended, in per cent.
+ENOUGH = 98.0
 _TARGETS = {"ethos-u55-128": "U55-128", "ethos-u85-256": "U85-256"}
 #: Heads of columns, sides and schemes.
 _COLUMNS = (("rival int8", "rival", "int8"), ("int8", "ours", "int8"), ("a16w8", "ours", "a16w8"))
@@ -13,6 +17,7 @@ def accuracy(figures: Figures) -> str:
     """Decisions that are float's, and SQNR of the worst output, a line per network."""
     heads = ["network", "decisions"]
     heads += [f"{what}, {label}" for what in ("as in float, %", "worst output, dB") for label, _, _ in _COLUMNS]
+    heads.append("recommended")
     lines = []
     for name in _networks(figures):
         base = {"network": name, "target": "ethos-u55-128"}
@@ -21,8 +26,23 @@ def accuracy(figures: Figures) -> str:
         for metric, decimals in (("agree", 2), ("worst_db", 1)):
             for _, side, scheme in _COLUMNS:
                 cells.append(_shown(figures.figure("real", {**base, "scheme": scheme}, side, metric), decimals))
+        cells.append(
+            _recommended(
+                {
+                    scheme: figures.figure("real", {**base, "scheme": scheme}, "ours", "agree")
+                    for scheme in ("int8", "a16w8")
+                }
+            )
+        )
         lines.append(cells)
     return _table(heads, lines)
+
+
+def _recommended(agree: Mapping[str, Figure | None]) -> str:
+    """The first scheme, cheapest first, that keeps enough decisions; where none does, the one that keeps most."""
+    known = {scheme: figure.value for scheme, figure in agree.items() if figure is not None}
+    enough = [scheme for scheme, kept in known.items() if kept >= ENOUGH]
+    return enough[0] if enough else max(known, key=lambda scheme: known[scheme], default="–")
 
 
 def cycles(figures: Figures) -> str:

@@ -36,7 +36,8 @@ class OnnxGraph(torch.nn.Module):
         outputs: Sequence[str] | None = None,
     ) -> None:
         super().__init__()
-        graph = onnx.load(path).graph
+        model = onnx.load(path)
+        graph, self._opsets = model.graph, {entry.domain: entry.version for entry in model.opset_import}
         constants = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
         self.inputs = list(inputs or [value.name for value in graph.input if value.name not in constants])
         self.outputs = list(outputs or [value.name for value in graph.output])
@@ -51,11 +52,12 @@ class OnnxGraph(torch.nn.Module):
         for node in _needed(graph, self.inputs, self.outputs):
             names = list(node.output)
             if node.op_type == "Shape":
-                constants[names[0]] = np.array(data[node.input[0]].shape)
+                of = node.input[0]
+                constants[names[0]] = np.array((data[of] if of in data else constants[of]).shape)
                 continue
             if not any(name in data for name in node.input):
                 feeds = {name: constants[name] for name in node.input if name}
-                made = onnx.reference.ReferenceEvaluator(node).run(None, feeds)
+                made = onnx.reference.ReferenceEvaluator(node, opsets=self._opsets).run(None, feeds)
                 constants.update(zip(names, map(np.asarray, made), strict=True))
                 continue
             if node.op_type not in OPERATORS:
@@ -242,6 +244,7 @@ OPERATORS: dict[str, Operator] = {
     "ConvTranspose": _transposed,
     "Div": lambda a, x, y: x / y,
     "Equal": lambda a, x, y: x == y,
+    "Erf": lambda a, x: x.erf(),
     "Exp": lambda a, x: x.exp(),
     "Gemm": _gemm,
     "GlobalAveragePool": lambda a, x: x.mean([2, 3], keepdim=True),

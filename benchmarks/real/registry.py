@@ -6,6 +6,7 @@ from benchmarks.real.network import Origin
 from benchmarks.real.networks import (
     basic_pitch,
     crepe,
+    detectors,
     efficientnet,
     mtcnn,
     ocr,
@@ -34,5 +35,9 @@ HELD_OUT: dict[str, Origin] = {
     "text_direction": ocr.DIRECTION,
     "speech_embedding": speech.EMBEDDING,
     "basic_pitch": basic_pitch.ORIGIN,
+    "captcha_detector": detectors.TEXT,
+    "people_detector": detectors.PEOPLE,
+    "text_detector_v6": ocr.DETECTOR_V6,
+    "speech_quality_p808": speech.P808,
 }
 NETWORKS = CHOSEN_ON | HELD_OUT

@@ -15,13 +15,16 @@ from benchmarks.real.network import Call, Metric, Network, Origin
 from benchmarks.real.pictures import crops, page, tensor, text_line
 from examples.onnx_graph import OnnxGraph
 
+_V4, _V6 = "rapidocr_onnxruntime", "rapidocr"
 _PICTURES = (["chelsea", "coffee", "lion"], ["astronaut", "rocket", "tower", "bus", "motorcycle_left", "flower"])
 _SCANS = (["text"], ["page"])
 
 
-def _make(file: str, samples: Callable[[int], list[Call]], metric: Metric, output: str | None = None) -> Network:
+def _make(
+    file: str, samples: Callable[[int], list[Call]], metric: Metric, output: str | None = None, package: str = _V4
+) -> Network:
     calibration, held_out = samples(0), samples(1)
-    path = package_file("rapidocr_onnxruntime", f"models/{file}")
+    path = package_file(package, f"models/{file}")
     module = OnnxGraph(path, calibration[0], outputs=[output] if output else None)
     return Network(module, calibration, held_out, metric)
 
@@ -53,8 +56,10 @@ def _letters(exact: Sequence[Call], other: Sequence[Call]) -> dict[str, float]:
     return {**agreement(wanted, got), "lines_same": round(100 * sum(same) / len(same), 1)}
 
 
-def _origin(make: Callable[[], Network], task: str, data: str, decision: str) -> Origin:
-    return Origin(make, task, "rapidocr-onnxruntime", "Apache-2.0", data, decision)
+def _origin(
+    make: Callable[[], Network], task: str, data: str, decision: str, package: str = "rapidocr-onnxruntime"
+) -> Origin:
+    return Origin(make, task, package, "Apache-2.0", data, decision)
 
 
 READER = _origin(
@@ -74,4 +79,11 @@ DIRECTION = _origin(
     task="direction of a line, 192x48",
     data="24 / 120 drawn lines",
     decision="upright or upside down",
+)
+DETECTOR_V6 = _origin(
+    partial(_make, "PP-OCRv6_det_small.onnx", _pages, partial(above, threshold=0.3), package=_V6),
+    task="text detection, PP-OCRv6, 320x320",
+    data="16 / 26 drawn pages, scans, text on pictures",
+    decision="text or not, at each pixel",
+    package="rapidocr",
 )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 
 from benchmarks.real.files import package_file
 from benchmarks.real.metrics import agreement, column, nearest
 from benchmarks.real.network import Call, Network, Origin
-from benchmarks.real.recordings import OTHER_SINGER, READER, SINGER, SPEAKER, SPEECH, recording, windows
+from benchmarks.real.recordings import OTHER_SINGER, READER, SINGER, SPEAKER, SPEECH, mel_power, recording, windows
 from examples.onnx_graph import OnnxGraph
 
 _EMBEDDING_SAMPLES = 12640  # 76 frames of 10 ms
@@ -57,6 +58,23 @@ def _scores(exact: Sequence[Call], other: Sequence[Call]) -> dict[str, float]:
     return {**agreement(torch.ones_like(near), near), "off": round(float((wanted - got).abs().mean()), 4)}
 
 
+def make_p808() -> Network:
+    path = package_file("speechmos", "dnsmos_models/model_v8.onnx")
+    sounds = [
+        _parts(((READER, 12), (SINGER, 4)), _QUALITY_SAMPLES, 1),
+        _parts(((SPEECH, 28), (OTHER_SINGER, 12)), _QUALITY_SAMPLES, 5),
+    ]
+    sets = [[(_loudness(part[0].numpy()),) for part in sound] for sound in sounds]
+    return Network(OnnxGraph(path, sets[0][0]), *sets, _scores)
+
+
+def _loudness(sound: np.ndarray) -> torch.Tensor:
+    """dB below the loudest of 120 mel bands, from 1 down to -1, (1, 900, 120)."""
+    power = mel_power(sound, 120, 320)[:900]
+    below = 10 * np.log10(np.maximum(power, 1e-10) / power.max())
+    return torch.from_numpy((np.maximum(below, -80) + 40) / 40)[None].float()
+
+
 EMBEDDING = Origin(
     make_embedding,
     task="speech embedding for wake words, 76 frames",
@@ -71,5 +89,13 @@ QUALITY = Origin(
     package="speechmos",
     license="MIT",
     data="8 / 20 parts of two / two recordings",
+    decision="score within 0.1",
+)
+P808 = Origin(
+    make_p808,
+    task="quality of speech (DNSMOS P.808), 9 s",
+    package="speechmos",
+    license="MIT",
+    data="16 / 40 parts of two / two recordings",
     decision="score within 0.1",
 )
