@@ -47,11 +47,11 @@ NOTES: dict[str, tuple[str, str]] = {
     "is_annotated": (OTHER, '`"quantization_annotation" in node.meta`'),
     "to_mxfp": (ABSENT, "MXFP is of the draft of TOSA 1.1"),
 } | {
-    f"{spec}CompileSpec.{name}": (ABSENT, text)
+    f"{spec}CompileSpec.{name}": state
     for spec in ("EthosU", "Vgf")
-    for name, text in (
-        ("preserve_io_quantization", "ExecuTorch's `quantize_input` and `quantize_output` take float away"),
-        ("tosa_dev_mode", "the draft of TOSA 1.1 is not read"),
+    for name, state in (
+        ("preserve_io_quantization", (OTHER, "`lower(..., integer_io=True)`")),
+        ("tosa_dev_mode", (ABSENT, "the draft of TOSA 1.1 is not read")),
     )
 }
 

@@ -68,6 +68,10 @@ def compile_(
             "preserve (as the example inputs lie).",
         ),
     ] = "contiguous",
+    integer_io: Annotated[
+        bool,
+        typer.Option("--integer-io", help="Take and return the integers of a quantized model, no float tensors."),
+    ] = False,
     schedule: Schedule = None,
     sram: Sram = None,
     artifacts: Annotated[Path | None, typer.Option(help="Leave the TOSA graphs and the tools' outputs here.")] = None,
@@ -137,6 +141,7 @@ def compile_(
                 spec,
                 cache=cache,
                 memory_format=memory_format,
+                integer_io=integer_io,
                 progress=lambda stage, done: shown(stage, round(100 * done), 100),
             )
     write_atomic(output, lowered.buffer if output.suffix == ".pte" else _payload(lowered, output))
@@ -154,6 +159,7 @@ def lowered_program(
     *,
     cache: bool = True,
     memory_format: str = "contiguous",
+    integer_io: bool = False,
     progress: Callable[[str, float], None] = lambda _stage, _done: None,
     remainder: ArmCompileSpec | None = None,
 ) -> LoweredProgram:
@@ -174,6 +180,7 @@ def lowered_program(
             spec,
             cache=cache,
             memory_format=MEMORY_FORMATS[memory_format],
+            integer_io=integer_io,
             progress=progress,
             remainder=remainder,
         )
@@ -262,6 +269,7 @@ def _result(
         "figures": figures.to_json(),
         "delegates": lowered.report.delegates,
         "cached": lowered.cached,
+        "integers": {name: {**asdict(found), "dtype": str(found.dtype)} for name, found in lowered.integers.items()},
         "quantization": list(map(asdict, decisions)),
         "compiled": [asdict(said) for said in lowered.report.compiled],
         **data_of(lowered.report),

@@ -76,6 +76,13 @@ def has_out_variant(target: Any) -> bool:
     return True
 
 
+def scalar_type_code(dtype: Any) -> int:
+    """The number that ExecuTorch has for a torch data type, as its passes write it into constant methods."""
+    from executorch.exir.tensor import scalar_type_enum
+
+    return int(scalar_type_enum(dtype))
+
+
 def read_program(pte: bytes) -> Any:
     """The ``executorch.exir.schema.Program`` of a ``.pte``.
 

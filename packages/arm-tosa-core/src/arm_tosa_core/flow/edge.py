@@ -28,10 +28,16 @@ def lower_to_edge(
     additional_checks: Sequence[OperatorSupportBase] = (),
     progress: Progress = silent,
     remainder: ArmCompileSpec | None = None,
+    constants: Mapping[str, Any] | None = None,
 ) -> tuple[EdgeProgramManager, Report]:
     """``lower`` without its last step, for passes of ExecuTorch that come before ``to_executorch``."""
     edge, reports = methods_to_edge(
-        {"forward": exported_program}, compile_spec, additional_checks, progress=progress, remainder=remainder
+        {"forward": exported_program},
+        compile_spec,
+        additional_checks,
+        constants,
+        progress=progress,
+        remainder=remainder,
     )
     return edge, reports["forward"]
 

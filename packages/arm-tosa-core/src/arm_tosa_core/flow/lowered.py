@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..exir.compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from torch.export import ExportedProgram
     from torch.fx.passes.operator_support import OperatorSupportBase
 
+    from ..aten.integer_edges import Integers
+
 
 @dataclass(frozen=True)
 class LoweredProgram:
@@ -40,12 +42,14 @@ class LoweredProgram:
         report: what was delegated and what was not.
         cached: whether it was read from the cache.
         seconds: that ``lower`` took, on this machine's clock.
+        integers: which inputs and outputs are integers by ``integer_io``, and of which scale: ``input0``, ``output0``.
     """
 
     buffer: bytes
     report: Report
     cached: bool = False
     seconds: float = 0.0
+    integers: Mapping[str, Integers] = field(default_factory=dict)
 
     @property
     def figures(self) -> Figures:
@@ -73,6 +77,7 @@ def lower(
     config: ExecutorchBackendConfig | None = None,
     cache: bool = False,
     memory_format: torch.memory_format | None = None,
+    integer_io: bool = False,
     progress: Progress = silent,
     remainder: ArmCompileSpec | None = None,
 ) -> LoweredProgram:
@@ -88,6 +93,9 @@ def lower(
             ``additional_checks``, ``config`` or artifacts to leave, nor where nothing is delegated.
         memory_format: how inputs lie in memory: ``torch.contiguous_format``, which is row-major (the default),
             ``torch.channels_last``, as cameras give pictures, or ``torch.preserve_format``, as the example inputs lie.
+        integer_io: the program takes and returns the integers of a quantized model: no quantize and dequantize nodes on
+            the CPU. The ``.pte`` has methods that return their scales and zero points, such as ``input0_scale`` and
+            ``output0_zp``, as ExecuTorch's ``QuantizeInputs`` names them. Inputs and outputs in float stay as they are.
         progress: called with a stage, ``lower``, ``compile`` or ``write``, and the part of it that is done, from 0 to
             1; not at all where the result is in the cache.
         remainder: what the target does not take is compiled for this one, as delegates of its own, which the report
@@ -102,26 +110,29 @@ def lower(
     Warns:
         NothingDelegatedWarning: with the most frequent reason; ``report`` of the result has all of them.
     """
+    from ..aten.integer_edges import with_integer_edges
     from ..aten.memory_format import MEMORY_FORMATS, with_memory_format
 
     started = time.perf_counter()
     spec = compile_spec_of(target)
     exported_program = with_memory_format(exported_program, memory_format or MEMORY_FORMATS["contiguous"])
+    exported_program, integers = with_integer_edges(exported_program) if integer_io else (exported_program, {})
     plain = not additional_checks and config is None and remainder is None and spec.get_intermediate_path() is None
     key = fingerprint(exported_program, spec) if cache and plain else None
     if key is not None and (entry := load(key)) is not None:
-        return LoweredProgram(*entry, cached=True, seconds=time.perf_counter() - started)
+        return LoweredProgram(*entry, cached=True, seconds=time.perf_counter() - started, integers=integers)
     with without_import_messages():
         from .edge import lower_to_edge  # late: importing ExecuTorch takes longer than reading the cache
 
     with _without_collection(), without_torch_warnings():
-        edge, report = lower_to_edge(exported_program, spec, additional_checks, progress, remainder)
+        told = {key: value for name, found in integers.items() for key, value in found.constants(name).items()}
+        edge, report = lower_to_edge(exported_program, spec, additional_checks, progress, remainder, told)
         progress("write", 0)
         made = Entry(_serialized(edge, report, config), report)
     progress("write", 1)
     if key is not None and report.delegated:
         store(key, made)
-    return LoweredProgram(*made, seconds=time.perf_counter() - started)
+    return LoweredProgram(*made, seconds=time.perf_counter() - started, integers=integers)
 
 
 @dataclass(frozen=True)
