@@ -28,7 +28,9 @@ _NARROW = (DType.INT8, DType.INT16)
 #: What Vela makes one operation of, with the convolution in front and a TRANSPOSE behind.
 _FUSED = ("CLAMP", "RESCALE", "TABLE")
 _BEHIND = frozenset((*_FUSED, "RESHAPE"))
-#: Bytes of a convolution's weights for each row of its result, from which on it writes slowly what is transposed.
+#: Bytes of a convolution's weights for each row of its result, from which on a copy pays in whole networks on U85-256.
+#: Of the two alone it always does, but not in attention: measured, in
+#: docs/notes/2026-11-26-copies-and-products.md.
 _HEAVY = 2500
 
 
