@@ -21,6 +21,7 @@ from arm_ethosu.firmware.board import find_board
 from arm_ethosu.firmware.c_text import float_text
 from arm_ethosu.firmware.formats import project
 from arm_ethosu.firmware.library import library
+from arm_ethosu.firmware.memory import memory_map
 from arm_ethosu.firmware.model import Model, Port, identifier
 from arm_ethosu.firmware.ports import as_integers, real
 from arm_ethosu.firmware.program import model_of
@@ -211,6 +212,19 @@ def test_same_programs_same_bytes() -> None:
         project([model_of("net", Program(program()), "ethos-u55-128")], find_board("mps3-an547")) for _ in range(2)
     )
     assert one == other and len(one) > 15
+
+
+@pytest.mark.parametrize(
+    ("target", "constants", "arena"),
+    [("ethos-u55-128", "OffChipFlash", "Sram"), ("ethos-u65-256", "Dram", "Dram"), ("ethos-u85-256", "Sram", "Sram")],
+)
+def test_the_memory_map_says_what_vela_planned_for(target: str, constants: str, arena: str) -> None:
+    rows = {part: where for part, where, _ in memory_map([model(target)])}
+    assert rows == {
+        "net: commands": f"flash (.model_flash), planned for {constants}",
+        "net: weights": f"flash (.model_flash), planned for {constants}",
+        "arena": f"SRAM (.model_sram), planned for {arena}",
+    }
 
 
 def test_the_fast_memory_of_dedicated_sram_is_in_the_arena() -> None:
