@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import json
 import shutil
 import subprocess
 from functools import cache
@@ -268,6 +269,20 @@ def test_deploying_again_keeps_what_the_user_wrote(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"models/net\.c would be overwritten"):
         deploy("mps3-an547")
     assert (tmp_path / "boards" / "host" / "host.c").exists(), "nothing was written"
+
+
+def test_a_folder_of_an_earlier_version_can_be_deployed_into(tmp_path: Path) -> None:
+    """Its manifest does not tell of references; one that is damaged is named, with what to do."""
+    programs = {"net": Program(program())}
+    FIRMWARE.deploy(programs, "ethos-u55-128", "host", tmp_path)
+    manifest = tmp_path / "arm-firmware.json"
+    said = json.loads(manifest.read_text())
+    del said["models"][0]["reference"]
+    manifest.write_text(json.dumps(said))
+    assert list(FIRMWARE.deploy(programs, "ethos-u55-128", "host", tmp_path).changed) == []
+    manifest.write_text("{}")
+    with pytest.raises(UsageError, match=r"arm-firmware\.json is damaged: KeyError: 'board'\. Deploy into"):
+        FIRMWARE.deploy(programs, "ethos-u55-128", "host", tmp_path)
 
 
 def test_what_firmware_cannot_run_is_named() -> None:
