@@ -30,6 +30,7 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 import digits_firmware
 import digits_model
+import in_qemu
 from arm_ethosu import EthosUCompileSpec, EthosUPartitioner, EthosUQuantizer
 from arm_tosa_core import TosaCompileSpec, TOSAPartitioner, TOSAQuantizer, get_symmetric_quantization_config
 from arm_vgf import VgfCompileSpec, VgfPartitioner, VgfQuantizer
@@ -109,7 +110,7 @@ def judged_digits(held_out: tuple[torch.Tensor, torch.Tensor], count: int) -> tu
 
 def _firmware(out: Path, pictures: torch.Tensor, labels: torch.Tensor) -> str:
     """The network of Ethos-U55 as firmware in QEMU, in words; leaves its sources in ``firmware``."""
-    if lacking := digits_firmware.missing():
+    if lacking := in_qemu.missing():
         return f"Firmware was not built: {', '.join(lacking)} not installed"
     pte = out / "ethos-u55-128" / "digits.pte"
     made = digits_firmware.run(pte, pictures, out / "firmware")

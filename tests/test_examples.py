@@ -64,6 +64,16 @@ def test_digits(tmp_path: Path) -> None:
         assert "Firmware was not built: " in printed
 
 
+def test_spoken_word(tmp_path: Path) -> None:
+    """Words of voices that the training did not have, read from .wav files by the firmware."""
+    pytest.importorskip("arm_runtime", reason="the example runs firmware: nox builds arm-runtime-cpp")
+    if not (shutil.which("qemu-system-arm") and shutil.which("arm-none-eabi-g++")):
+        pytest.skip("apt-get install gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib qemu-system-arm")
+    printed = _run("spoken_word.py", "--out", tmp_path, "--voices", "40")
+    heard = re.findall(r"^said (\w+), heard (\w+)$", printed, re.MULTILINE)
+    assert len({said for said, _ in heard}) == 5 and sum(said == word for said, word in heard) >= 4, printed
+
+
 def test_ethosu_flow(tmp_path: Path) -> None:
     from arm_tosa_core.exir.pte import delegates
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import json
 import shutil
 import subprocess
 from functools import cache
@@ -21,6 +22,7 @@ from arm_ethosu.firmware.board import find_board
 from arm_ethosu.firmware.c_text import float_text
 from arm_ethosu.firmware.formats import project
 from arm_ethosu.firmware.library import library
+from arm_ethosu.firmware.memory import memory_map
 from arm_ethosu.firmware.model import Model, Port, identifier
 from arm_ethosu.firmware.ports import as_integers, real
 from arm_ethosu.firmware.program import model_of
@@ -213,6 +215,19 @@ def test_same_programs_same_bytes() -> None:
     assert one == other and len(one) > 15
 
 
+@pytest.mark.parametrize(
+    ("target", "constants", "arena"),
+    [("ethos-u55-128", "OffChipFlash", "Sram"), ("ethos-u65-256", "Dram", "Dram"), ("ethos-u85-256", "Sram", "Sram")],
+)
+def test_the_memory_map_says_what_vela_planned_for(target: str, constants: str, arena: str) -> None:
+    rows = {part: where for part, where, _ in memory_map([model(target)])}
+    assert rows == {
+        "net: commands": f"flash (.model_flash), planned for {constants}",
+        "net: weights": f"flash (.model_flash), planned for {constants}",
+        "arena": f"SRAM (.model_sram), planned for {arena}",
+    }
+
+
 def test_the_fast_memory_of_dedicated_sram_is_in_the_arena() -> None:
     found = model("ethos-u65-256")
     (job,) = found.jobs
@@ -254,6 +269,20 @@ def test_deploying_again_keeps_what_the_user_wrote(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"models/net\.c would be overwritten"):
         deploy("mps3-an547")
     assert (tmp_path / "boards" / "host" / "host.c").exists(), "nothing was written"
+
+
+def test_a_folder_of_an_earlier_version_can_be_deployed_into(tmp_path: Path) -> None:
+    """Its manifest does not tell of references; one that is damaged is named, with what to do."""
+    programs = {"net": Program(program())}
+    FIRMWARE.deploy(programs, "ethos-u55-128", "host", tmp_path)
+    manifest = tmp_path / "arm-firmware.json"
+    said = json.loads(manifest.read_text())
+    del said["models"][0]["reference"]
+    manifest.write_text(json.dumps(said))
+    assert list(FIRMWARE.deploy(programs, "ethos-u55-128", "host", tmp_path).changed) == []
+    manifest.write_text("{}")
+    with pytest.raises(UsageError, match=r"arm-firmware\.json is damaged: KeyError: 'board'\. Deploy into"):
+        FIRMWARE.deploy(programs, "ethos-u55-128", "host", tmp_path)
 
 
 def test_what_firmware_cannot_run_is_named() -> None:

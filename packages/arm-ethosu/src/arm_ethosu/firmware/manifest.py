@@ -58,18 +58,18 @@ def read_manifest(folder: Path) -> Manifest:
             f"{folder} holds no firmware ({MANIFEST}: {error.strerror}); `arm-tosa deploy` makes one"
         ) from error
     except ValueError as error:
-        raise UsageError(f"{file} is damaged: {error}. Deploy again") from error
+        raise UsageError(f"{file} is damaged: {error}. Deploy into another folder") from error
     try:
         return Manifest(
             str(found["board"]), str(found["target"]), [_model(each) for each in found["models"]], dict(found["files"])
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"{file} is damaged: {type(error).__name__}: {error}. Deploy again") from error
+        raise UsageError(f"{file} is damaged: {type(error).__name__}: {error}. Deploy into another folder") from error
 
 
 def _model(found: Mapping[str, Any]) -> DeployedModel:
     inputs, outputs = (tuple(map(_port, found[key])) for key in ("inputs", "outputs"))
-    return DeployedModel(found["name"], inputs, outputs, _reference(found["reference"]))
+    return DeployedModel(found["name"], inputs, outputs, _reference(found.get("reference")))
 
 
 def _reference(found: Mapping[str, Any] | None) -> StoredReference | None:

@@ -69,6 +69,7 @@ class Job:
         scratch: bytes of the NPU's memory.
         fast_scratch: bytes of the second memory that the NPU uses, in memory modes that have one.
         inputs, outputs: what is copied to the scratch memory before and from it after, and its offset there in bytes.
+        weights_in, scratch_in: the memories that Vela planned for, such as ``OffChipFlash``; empty: it was not told.
     """
 
     commands: bytes
@@ -77,6 +78,8 @@ class Job:
     fast_scratch: int
     inputs: tuple[tuple[Value, int], ...]
     outputs: tuple[tuple[Value, int], ...]
+    weights_in: str = ""
+    scratch_in: str = ""
 
     @property
     def reads(self) -> list[Value]:

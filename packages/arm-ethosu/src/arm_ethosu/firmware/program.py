@@ -205,6 +205,8 @@ class _Reader:
                 fast_scratch=_fast_scratch(self.name, delegate),
                 inputs=places("input", list(map(self._known, call.arguments[:count]))),
                 outputs=places("output", list(map(self._made, call.arguments[count:]))),
+                weights_in=_planned_for("const", delegate),
+                scratch_in=_planned_for("arena", delegate),
             )
         )
 
@@ -242,6 +244,17 @@ class _Reader:
         assert data is not None, "what no operator made is a constant"
         dtype = c_type(tensor.dtype)
         return self.constants.setdefault((dtype, data.tobytes()), Value(dtype, data.nbytes, data))
+
+
+def _planned_for(area: str, delegate: Delegate) -> str:
+    """The memory in which Vela expects ``const`` or ``arena``; empty: the delegate does not say."""
+    options = json.loads(dict(delegate.compile_specs).get("options", b"{}"))
+    mode, system = options.get("memory_mode"), options.get("system_config")
+    if mode is None or system is None:
+        return ""
+    ini = VelaIni(locate(options.get("config_ini")))
+    port = ini.area(mode, area)
+    return (ini.memory_at(system, port) or "") if port else ""
 
 
 def _fast_scratch(name: str, delegate: Delegate) -> int:
