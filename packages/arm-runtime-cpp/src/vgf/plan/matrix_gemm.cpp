@@ -57,6 +57,7 @@ constexpr int64_t kPaddedColumns = 2;
 
 template <size_t kCount>
 constexpr bool read_no_further_than_padded(const Tile (&tiles)[kCount]) {
+    // NOLINTNEXTLINE(readability-use-anyofallof): std::all_of is not constexpr in C++17.
     for (const Tile& tile : tiles) {
         if (tile.columns != 0 && kPaddedColumns % tile.columns != 0) return false;
     }

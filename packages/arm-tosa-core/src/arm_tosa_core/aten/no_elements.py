@@ -36,7 +36,7 @@ def without_empty(program: ExportedProgram) -> ExportedProgram:
 
 def _is_empty(node: Node) -> bool:
     meta = node.meta.get("val")
-    return isinstance(meta, torch.Tensor) and 0 in meta.shape and all(isinstance(size, int) for size in meta.shape)
+    return isinstance(meta, torch.Tensor) and all(isinstance(size, int) for size in meta.shape) and 0 in meta.shape
 
 
 def _makes_elements(node: Node) -> bool:
