@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import io
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +15,7 @@ from ..exir.report import Report
 from ..plugin.entry_points import target as target_named
 from ..support.atomic_files import write_atomic
 from ..support.errors import UsageError
+from ..support.garbage import without_collection
 from ..support.import_messages import without_import_messages
 from ..support.torch_warnings import without_torch_warnings
 from ..tosa.specification import TosaSpecification
@@ -124,7 +123,7 @@ def lower(
     with without_import_messages():
         from .edge import lower_to_edge  # late: importing ExecuTorch takes longer than reading the cache
 
-    with _without_collection(), without_torch_warnings():
+    with without_collection(), without_torch_warnings():
         told = {key: value for name, found in integers.items() for key, value in found.constants(name).items()}
         edge, report = lower_to_edge(exported_program, spec, additional_checks, progress, remainder, told)
         progress("write", 0)
@@ -184,7 +183,7 @@ def lower_methods(
     with without_import_messages():
         from .edge import methods_to_edge
 
-    with _without_collection(), without_torch_warnings():
+    with without_collection(), without_torch_warnings():
         edge, reports = methods_to_edge(plain, spec, constants=constants)
         rejected = [row for report in reports.values() for row in report.rejected]
         return LoweredMethods(_serialized(edge, Report(spec.target().name, rejected=rejected), config), reports)
@@ -200,18 +199,6 @@ def _serialized(edge: EdgeProgramManager, report: Report, config: ExecutorchBack
         if (why := without_out_variant(edge, report)) is None:
             raise
         raise UsageError(why) from error
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Pauses Python's search for cyclic garbage, which walks all that PyTorch has loaded: a third of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def compile_spec_of(target: str | TosaSpecification | ArmCompileSpec) -> ArmCompileSpec:

@@ -13,6 +13,7 @@ from typing import Any
 from ..exir.target_options import compile_spec_for
 from ..plugin import entry_points as plugins
 from ..support.errors import ArmTosaError, NothingDelegatedWarning, UsageError
+from ..support.garbage import without_collection
 from ..support.import_messages import without_import_messages
 from ..support.torch_warnings import without_torch_warnings
 from .point import Evaluation, Failure, Parameters, Point
@@ -24,8 +25,14 @@ _one_at_a_time = Lock()
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """One thread at a time, and no messages that nobody can do anything about."""
-    with _one_at_a_time, without_import_messages(), without_torch_warnings(), warnings.catch_warnings():
+    """One thread at a time, at full speed, and no messages that nobody can do anything about."""
+    with (
+        _one_at_a_time,
+        without_collection(),
+        without_import_messages(),
+        without_torch_warnings(),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore", NothingDelegatedWarning)  # it is an error here
         yield
 
