@@ -62,15 +62,18 @@ void main() {
         const int y0 = max(y, 0), y1 = min(y + p[8], height);
         ivec4 v = nothing;
         int iy = columns > 0 ? y0 : y1, ix = x0 + lane;
-        for (;;) {
-            while (ix >= x1 && iy < y1) {
-                ix -= columns;
-                ++iy;
+        while (iy < y1) {
+            [[unroll]] for (int step = 0; step < 2; ++step) {  // half as many rounds: see plan/lanes.hpp
+                if (ix >= x1 && iy < y1) {
+                    const int rows = (ix - x0) / columns;
+                    ix -= rows * columns;
+                    iy += rows;
+                }
+                if (iy >= y1) continue;
+                const int from = p[2] + ((image + iy) * width + ix) * channels + c;
+                v = taken(v, vectors ? elements(input_buffer, type, from) : ivec4(element(input_buffer, type, from)));
+                ix += split;
             }
-            if (iy >= y1) break;
-            const int from = p[2] + ((image + iy) * width + ix) * channels + c;
-            v = taken(v, vectors ? elements(input_buffer, type, from) : ivec4(element(input_buffer, type, from)));
-            ix += split;
         }
         if (vectors) {
             found = v;

@@ -35,7 +35,8 @@ void set(Group& group, size_t at, const std::array<int32_t, 3>& values) {
 /// Several threads for each sum, where there are few sums, and long ones.
 void set_split(Group& group, int64_t terms, bool integers, const DeviceTraits& device) {
     const Candidate& chosen = choose_candidate(group, device, integers, {group.elements, terms});
-    const uint32_t split = scaled(lanes_of(group.elements, terms, 4, device), chosen.split, 64);
+    const uint32_t lanes = lanes_of(group.elements, terms, 4, device);
+    const uint32_t split = std::max(least_lanes(terms), scaled(lanes, chosen.split, 64));
     group.specialization.emplace_back(kSplitId, split);
     group.elements_per_group = elements_of_group(split);
 }

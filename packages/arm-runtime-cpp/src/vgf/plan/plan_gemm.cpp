@@ -84,7 +84,8 @@ void set_tile(Group& group, const DeviceTraits& device, ElementType type, const 
     const Candidate& chosen =
         choose_candidate(group, device, !is_float(type), {m, n4, batches, steps});
     tile.rows = scaled(tile.rows, chosen.rows, most_rows);
-    tile.split = std::max(least, scaled(tile.split, chosen.split, kMaxSplit));
+    const uint32_t needed = std::max(least, std::min(least_lanes(steps), kMaxSplit));
+    tile.split = std::max(needed, scaled(tile.split, chosen.split, kMaxSplit));
     group.dot = type == ElementType::kInt8 && device.dot && chosen.dot &&
                 device.wrong.count(label_of(group.kernel, true, "")) == 0;
     group.specialization.emplace_back(kSplitId, tile.split);

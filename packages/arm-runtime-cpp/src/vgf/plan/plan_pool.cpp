@@ -45,8 +45,8 @@ void plan_pool(Planner& planner) {
     };
     const Candidate& chosen =
         choose_candidate(group, planner.device(), !is_float(x.type), {group.elements, window});
-    const uint32_t split =
-        scaled(lanes_of(elements(y), window, 1, planner.device()), chosen.split, 64);
+    const uint32_t lanes = lanes_of(elements(y), window, 1, planner.device());
+    const uint32_t split = std::max(least_lanes(window), scaled(lanes, chosen.split, 64));
     group.specialization.emplace_back(kSplitId, split);
     group.elements_per_group = elements_of_group(split);
     planner.read(group, 4, 2, kInputBufferId);

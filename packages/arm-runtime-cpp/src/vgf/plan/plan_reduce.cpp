@@ -58,9 +58,10 @@ void plan_reduce(Planner& planner) {
     };
     const Candidate& chosen =
         choose_candidate(group, planner.device(), !is_float(x.type), {group.elements, n, inner});
-    const uint32_t lanes = lanes_of(elements(planner.result()), along_axis != 0 ? n / 4 : n,
-                                    inner == 1 ? 16 : 1, planner.device());
-    const uint32_t split = scaled(lanes, chosen.split, 64);
+    const int64_t steps = along_axis != 0 ? n / 4 : n;
+    const uint32_t lanes =
+        lanes_of(elements(planner.result()), steps, inner == 1 ? 16 : 1, planner.device());
+    const uint32_t split = std::max(least_lanes(steps), scaled(lanes, chosen.split, 64));
     group.specialization.emplace_back(kSplitId, split);
     group.elements_per_group = elements_of_group(split);
     planner.read(group, input, 2, kInputBufferId);
