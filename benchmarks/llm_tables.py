@@ -47,6 +47,8 @@ def large(figures: Figures) -> str:
     lines = []
     for case in figures.cases("llm_large"):
         found = {name: _value(figures, case, "ours", name) or 0 for name in _LARGE}
+        if not found["weights_mib"]:
+            continue  # it failed
         cycles = _value(figures, case, "ours", "decode_cycles")
         copies = (found["peak_mib"] - found["base_mib"]) / found["weights_mib"]
         counts = [f"{found[name]:,.0f}" for name in ("delegates", "left", "compile_s", "peak_mib", "largest_mib")]

@@ -49,7 +49,7 @@ def main() -> int:
 
 
 def _measured(targets: list[str]) -> Iterator[Measurement]:
-    run = Run.here("llm_large")
+    run = Run.here("llm_large", command=f"python -m benchmarks.llm.large --targets {' '.join(targets)}")
     for target in targets:
         case = {"network": "SmolLM2-135M", "scheme": "a8w8", "target": target, "context": str(CONTEXT)}
         yield run.measured(case, "ours", run_case("llm.large", "--case", target))
