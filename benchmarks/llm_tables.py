@@ -46,10 +46,10 @@ def large(figures: Figures) -> str:
     """What compiling a large model takes."""
     lines = []
     for case in figures.cases("llm_large"):
-        found = {name: _value(figures, case, "ours", name) or 0 for name in _LARGE}
+        found = {name: _value(figures, case, "ours", name, "llm_large") or 0 for name in _LARGE}
         if not found["weights_mib"]:
             continue  # it failed
-        cycles = _value(figures, case, "ours", "decode_cycles")
+        cycles = _value(figures, case, "ours", "decode_cycles", "llm_large")
         copies = (found["peak_mib"] - found["base_mib"]) / found["weights_mib"]
         counts = [f"{found[name]:,.0f}" for name in ("delegates", "left", "compile_s", "peak_mib", "largest_mib")]
         shown = "–" if cycles is None else f"{cycles:,.0f}"
@@ -82,8 +82,8 @@ _METRICS = {
 }
 
 
-def _value(figures: Figures, case: Case, side: str, metric: str) -> float | None:
-    figure = figures.figure("llm", case, side, metric)
+def _value(figures: Figures, case: Case, side: str, metric: str, benchmark: str = "llm") -> float | None:
+    figure = figures.figure(benchmark, case, side, metric)
     return None if figure is None else figure.value
 
 
