@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -52,7 +53,7 @@ def play(file: Path, folder: Path) -> dict[str, object]:
     module = ModuleType("page")  # a module that can be found by its name, as torch.export does with classes
     names = vars(module)
     sys.modules["page"] = module
-    with contextlib.chdir(folder):
+    with contextlib.chdir(folder), _importable(folder):
         for block in blocks(file):
             if block.title:
                 path = folder / block.title
@@ -70,6 +71,20 @@ def play(file: Path, folder: Path) -> dict[str, object]:
                     if line.startswith("arm-tosa ") or own:
                         command(line.partition(" #")[0], folder)
     return names
+
+
+@contextlib.contextmanager
+def _importable(folder: Path) -> Iterator[None]:
+    """What lies in a folder can be imported, as in a Python that was started there, and is forgotten behind it."""
+    known = set(sys.modules)
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+        for name in set(sys.modules) - known:
+            if str(getattr(sys.modules[name], "__file__", "")).startswith(str(folder)):
+                del sys.modules[name]
 
 
 def command(line: str, folder: Path) -> str:

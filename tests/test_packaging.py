@@ -149,7 +149,7 @@ def test_the_sdist_of_the_runtime_holds_the_kernels(tmp_path: Path) -> None:
     with tarfile.open(file) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
     folder = ROOT / "packages" / RUNTIME / "src" / "vgf" / "kernels"
-    wanted = {f"src/vgf/kernels/{path.name}" for path in folder.iterdir()}
+    wanted = {f"src/vgf/kernels/{path.relative_to(folder)}" for path in folder.rglob("*") if path.is_file()}
     assert "src/vgf/kernels/steps.h" in wanted and wanted <= names
 
 

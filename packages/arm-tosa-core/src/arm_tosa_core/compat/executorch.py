@@ -77,7 +77,10 @@ def has_out_variant(target: Any) -> bool:
 
 
 def scalar_type_code(dtype: Any) -> int:
-    """The number that ExecuTorch has for a torch data type, as its passes write it into constant methods."""
+    """The number that ExecuTorch has for a torch data type, as its passes write it into constant methods.
+
+    Needs ``executorch.exir.tensor.scalar_type_enum``. Without it a program cannot say the types of its integer inputs.
+    """
     from executorch.exir.tensor import scalar_type_enum
 
     return int(scalar_type_enum(dtype))
