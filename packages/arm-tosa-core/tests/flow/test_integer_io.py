@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,6 +59,16 @@ def test_nothing_is_left_on_the_cpu() -> None:
     program = Runtime.get().load_program(lowered.buffer)
     method = program.metadata("forward")
     assert method.input_tensor_meta(0).dtype() == method.output_tensor_meta(0).dtype() == 1  # Char
+
+
+def test_the_cache_keeps_apart_what_has_other_methods(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARM_TOSA_CACHE_DIR", str(tmp_path))
+    program = quantize(Net(lambda net, x: net.conv(x)), (X,))
+    bare, _ = with_integer_edges(program)
+    assert not lower(bare, "tosa-int", cache=True).cached
+    made = [lower(program, "tosa-int", integer_io=True, cache=True) for _ in range(2)]
+    assert [each.cached for each in made] == [False, True] and made[0].buffer == made[1].buffer
+    assert "input0_scale" in Runtime.get().load_program(made[1].buffer).method_names
 
 
 @pytest.mark.parametrize("target", ["ethos-u55-128", "vgf"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
@@ -14,9 +14,15 @@ from ..exir.compile_spec import ArmCompileSpec
 from ..exir.provenance import of_installation, of_spec
 
 
-def fingerprint(program: ExportedProgram, compile_spec: ArmCompileSpec) -> str | None:
-    """A digest, in hexadecimal; None for programs with modules inside (control flow), which it cannot name."""
-    return _digest(program, [*of_installation(), *of_spec(compile_spec)])
+def fingerprint(
+    program: ExportedProgram, compile_spec: ArmCompileSpec, constants: Mapping[str, float | int] | None = None
+) -> str | None:
+    """A digest, in hexadecimal; None for programs with modules inside (control flow), which it cannot name.
+
+    Args:
+        constants: methods beside the program that return a number.
+    """
+    return _digest(program, [*of_installation(), *of_spec(compile_spec), *map(str, sorted((constants or {}).items()))])
 
 
 def program_fingerprint(program: ExportedProgram) -> str | None:

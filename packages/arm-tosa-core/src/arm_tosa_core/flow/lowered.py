@@ -117,15 +117,15 @@ def lower(
     exported_program = with_memory_format(exported_program, memory_format or MEMORY_FORMATS["contiguous"])
     exported_program, integers = with_integer_edges(exported_program) if integer_io else (exported_program, {})
     plain = not additional_checks and config is None and remainder is None and spec.get_intermediate_path() is None
-    key = fingerprint(exported_program, spec) if cache and plain else None
+    constants = {key: value for name, found in integers.items() for key, value in found.constants(name).items()}
+    key = fingerprint(exported_program, spec, constants) if cache and plain else None
     if key is not None and (entry := load(key)) is not None:
         return LoweredProgram(*entry, cached=True, seconds=time.perf_counter() - started, integers=integers)
     with without_import_messages():
         from .edge import lower_to_edge  # late: importing ExecuTorch takes longer than reading the cache
 
     with without_collection(), without_torch_warnings():
-        told = {key: value for name, found in integers.items() for key, value in found.constants(name).items()}
-        edge, report = lower_to_edge(exported_program, spec, additional_checks, progress, remainder, told)
+        edge, report = lower_to_edge(exported_program, spec, additional_checks, progress, remainder, constants)
         progress("write", 0)
         made = Entry(_serialized(edge, report, config), report)
     progress("write", 1)
