@@ -15,6 +15,7 @@ import csv
 import json
 import shutil
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -68,6 +69,7 @@ class Result:
 
 def main() -> None:
     """Trains once, compiles for every target, prints the table, leaves the artifacts."""
+    warnings.filterwarnings("ignore", category=FutureWarning, module="copyreg")  # PyTorch's, about itself
     options = _arguments()
     _make_room(options.out)
     console = Console(width=max(116, Console().width))  # the table's width, also when the output is a file

@@ -19,7 +19,7 @@ from .annotate import WIDE
 WIDE_RESULT = "kept in 16 bits"
 EQUALIZED = "equalized with the layers that read it"
 OWN_SCALE = "kept its own scale beside a concatenation"
-ROUNDED = "weights rounded together"
+ROUNDED = "with weights rounded together"
 CORRECTED = "bias corrected"
 
 
