@@ -45,27 +45,30 @@ def accuracy(
     calibration: Annotated[Path, typer.Option(help=".npz to calibrate with: an array per input, samples first.")],
     evaluate: Annotated[Path, typer.Option(help=".npz with samples to judge with: not those of --calibration.")],
     scheme: Annotated[
-        str, typer.Option("--quantize", "--scheme", help="int8, int16x8, int8x4, or a .json file of this command.")
+        str,
+        typer.Option(
+            "--quantize", "--scheme", help="int8, int16x8 (a16w8), int8x4 (a8w4), or a .json file of this command."
+        ),
     ] = "int8",
     budget: Annotated[
         str | None,
         typer.Option(
-            help="FIGURE=+N% or FIGURE=N, such as cycles=+10%: look for layers to keep in 16 bits. FIGURE=-N%: "
-            "look for layers to give compressed weights."
+            help="cycles=+10%: look for layers to keep in 16 bits, for 10 % more cycles than without. cycles=-10%: "
+            "look for weights to compress. Also sram_kib, flash_kib, and absolute numbers, such as cycles=2000000."
         ),
     ] = None,
     metric: Annotated[
         str | None,
         typer.Option(
-            help="file.py:function, called with the outputs in float, those quantized, and the samples, one of each "
-            "per call: a number, higher is better, that judges in place of the SQNR."
+            help="file.py:function(float_outputs, outputs, samples): three lists, one element per sample; returns a "
+            "number, higher is better, that judges in place of the SQNR."
         ),
     ] = None,
     max_drop: Annotated[
         float | None,
         typer.Option(
-            help="Look for the cheapest scheme that loses no more: of the metric, in its units below float; of the "
-            "SQNR, in dB below int16x8."
+            help="Look for the cheapest scheme whose --metric is at most so much below that of float, in its own "
+            "units. Without --metric: whose SQNR is at most so many dB below that of int16x8."
         ),
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the report as one .html page.")] = None,

@@ -48,21 +48,28 @@ def sweep(
     calibration: Calibration = None,
     evaluate: Evaluate = None,
     metric: Metric = None,
-    sram: Annotated[str | None, typer.Option(metavar="SIZE", help="On-chip memory at most, such as 512K.")] = None,
+    sram: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Limit of on-chip memory, such as 512K; with memory_mode=Sram_Only weights come on top.",
+        ),
+    ] = None,
     flash: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Bytes of the .pte at most, weights included, such as 2M.")
+        str | None, typer.Option(metavar="SIZE", help="Limit of the size of the .pte, weights included, such as 2M.")
     ] = None,
     latency: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Of an inference at most, as estimated, such as 30ms.")
+        str | None, typer.Option(metavar="TIME", help="Limit of the estimated time of an inference, such as 30ms.")
     ] = None,
     drop: Annotated[
-        str | None, typer.Option(help="Of the metric at most: 1% of the float model's, or 0.01 in its own units.")
+        str | None, typer.Option(help="Limit of what --metric loses: 1% of the float model's, or 0.01 in its units.")
     ] = None,
     sqnr: Annotated[
-        str | None, typer.Option(metavar="DB", help="Signal to noise of the worst output at least, such as 25dB.")
+        str | None,
+        typer.Option(metavar="DB", help="Least signal-to-noise ratio of the worst output, such as 25dB."),
     ] = None,
     points: Annotated[
-        int, typer.Option(min=1, help="Try so many; a space that has no more is tried as a whole.")
+        int, typer.Option(min=1, help="Try at most so many combinations; a smaller space is tried completely.")
     ] = _POINTS,
     study: Annotated[
         Path | None,
@@ -72,7 +79,8 @@ def sweep(
         int | None, typer.Option(min=1, help="Processes on this machine; default: one for each core.")
     ] = None,
     memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Of each process at most, such as 4G; default: its share.")
+        str | None,
+        typer.Option(metavar="SIZE", help="Limit of the memory of each process, such as 4G; default: its share."),
     ] = None,
     dask: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Work on a dask cluster, such as tcp://10.0.0.1:8786.")

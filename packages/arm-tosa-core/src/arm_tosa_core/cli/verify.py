@@ -35,14 +35,14 @@ def verify(
     ],
     tosa: Annotated[
         Path | None,
-        typer.Option(help="Of a .pte: the .tosa of its one delegate, or a folder as `compile --artifacts` leaves it."),
+        typer.Option(help="For a .pte: the folder of `compile --artifacts`, or the .tosa of its one delegate."),
     ] = None,
     target: Annotated[str | None, typer.Option("--target", "-t", help="What to compile a .tosa for.")] = None,
     inputs: Annotated[
         list[Path] | None,
         typer.Option("--input", help=".npy, one per input; without, random ones, and of firmware its example."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the random inputs.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random inputs.")] = 0,
     details: Annotated[
         bool, typer.Option("--details", help="Also estimate how long it takes on the device, by operator.")
     ] = False,
