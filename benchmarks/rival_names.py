@@ -57,7 +57,7 @@ NOTES: dict[str, tuple[str, str]] = {
 
 #: Ours that are there to say what to use.
 REFUSALS = {
-    f"{spec}CompileSpec.set_pass_pipeline_config": "no pass of it is here; a transform is a `Rewrite`"
+    f"{spec}CompileSpec.set_pass_pipeline_config": "no pass of it is here; `add_rewrites` takes a transform"
     for spec in ("EthosU", "Vgf")
 }
 

@@ -75,13 +75,15 @@ def play(file: Path, folder: Path) -> dict[str, object]:
 
 @contextlib.contextmanager
 def _importable(folder: Path) -> Iterator[None]:
-    """What lies in a folder can be imported, as in a Python that was started there, and is forgotten behind it."""
-    known = set(sys.modules)
-    sys.path.insert(0, str(folder))
+    """What lies in a folder, or in its ``src``, can be imported, as in a Python that was started there, and is
+    forgotten behind it."""
+    known, places = set(sys.modules), [str(folder), str(folder / "src")]
+    sys.path[:0] = places
     try:
         yield
     finally:
-        sys.path.remove(str(folder))
+        for place in places:
+            sys.path.remove(place)
         for name in set(sys.modules) - known:
             if str(getattr(sys.modules[name], "__file__", "")).startswith(str(folder)):
                 del sys.modules[name]

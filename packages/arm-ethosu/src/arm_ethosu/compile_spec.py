@@ -100,7 +100,7 @@ class EthosUCompileSpec(ArmCompileSpec):
             raise UsageError(f"extra_flags: {flag} and sram_budget={sram_budget!r} both decide over SRAM; keep one")
         super().__init__(defaults.tosa_spec, flags)
 
-    def target(self) -> Target:
+    def _target(self) -> Target:
         options: dict[str, Any] = {
             "accelerator": self.accelerator,
             "config": self.config_ini,

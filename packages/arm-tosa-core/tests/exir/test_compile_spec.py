@@ -5,10 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
+from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 
-from arm_tosa_core import TosaCompileSpec, TosaSpecification, UsageError
+from arm_tosa_core import Rewrite, Stage, TosaCompileSpec, TOSAPartitioner, TosaSpecification, UsageError, lower
+from arm_tosa_core.exir.backend import watched
 from arm_tosa_core.exir.compile_spec import ArmCompileSpec, TargetCompileSpec
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import Op
 
 DebugMode = ArmCompileSpec.DebugMode
 
@@ -37,6 +42,7 @@ SPECS = {
     "plain": TosaCompileSpec("TOSA-1.0+INT+FP+int16"),
     "artifacts": TosaCompileSpec("TOSA-1.0+INT").dump_intermediate_artifacts_to("a folder/größe"),
     "debug": TosaCompileSpec("TOSA-1.0+FP").dump_intermediate_artifacts_to("x").dump_debug_info(DebugMode.TOSA),
+    "rewrites": TosaCompileSpec("TOSA-1.0+INT").add_rewrites("arm_tosa_core.rewrites.data_movement:MERGE_SLICES"),
     "target": TargetCompileSpec("tosa-int"),
 }
 
@@ -87,6 +93,57 @@ def test_a_specification_that_is_none(text: str) -> None:
 def test_an_unknown_target_lists_the_known() -> None:
     with pytest.raises(UsageError, match="tosa-int"):
         TargetCompileSpec("ethos-u1000")
+
+
+ADDED = f"{__name__}:ABS_OF_NEGATE"
+
+
+def abs_of_negate(graph: Graph, op: Op) -> bool:
+    """ABS reads what NEGATE read."""
+    producer = op.inputs[0].producer
+    if producer is None or producer.name != "NEGATE":
+        return False
+    graph.replace(op.output, graph.insert_before(op, "ABS", producer.inputs[:1], {}).output)
+    return True
+
+
+ABS_OF_NEGATE = Rewrite("abs-of-negate", Stage.OPTIMIZE, ("ABS",), abs_of_negate)
+
+
+class AbsOfNegate(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return (-x).abs()
+
+
+@pytest.mark.parametrize("added", [True, False])
+@pytest.mark.parametrize("fast", [True, False])
+def test_rewrites_of_the_user(added: bool, fast: bool) -> None:
+    spec = TosaCompileSpec("TOSA-1.0+FP")
+    if added:
+        spec.add_rewrites(ADDED)
+    program = torch.export.export(AbsOfNegate(), (torch.randn(2, 3),))
+    with watched(lambda graph, payload: names.extend(op.name for op in graph.ops)):
+        names: list[str] = []
+        if fast:
+            lower(program, spec, cache=True)  # not of the cache, which cannot see the function
+        else:
+            to_edge_transform_and_lower(program, partitioner=[TOSAPartitioner(spec)])
+    assert names == ["ABS"] if added else names == ["NEGATE", "ABS"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("no_such_module:REWRITE", "rewrite 'no_such_module:REWRITE': No module named 'no_such_module'"),
+        (f"{__name__}:NO_SUCH", "has no attribute 'NO_SUCH'; a rewrite is named module:NAME"),
+        ("wide_npu.split", "a rewrite is named module:NAME"),
+        ("", "a rewrite is named module:NAME"),
+        (f"{__name__}:AbsOfNegate", "is of type type, not a Rewrite"),
+    ],
+)
+def test_rewrites_that_cannot_be_added(name: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        TosaCompileSpec("TOSA-1.0+INT").add_rewrites(name)
 
 
 def test_passes_of_another_compiler_are_refused_with_what_to_use() -> None:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own
 class Counting(TosaCompileSpec):
     """A target whose cycles are the bits of all tensors of its graph."""
 
-    def target(self) -> Target:
+    def _target(self) -> Target:
         def estimate(tosa: bytes) -> dict[str, float]:
             return {"cycles": float(sum(t.size * t.dtype.bits for op in load(tosa).ops for t in op.outputs))}
 

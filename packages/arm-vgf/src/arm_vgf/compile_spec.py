@@ -65,7 +65,7 @@ class VgfCompileSpec(ArmCompileSpec):
         report.raise_for_errors()
         return report
 
-    def target(self) -> Target:
+    def _target(self) -> Target:
         """VGF with this specification; ``compile`` runs the model converter with these flags."""
         return vgf_target(self.tosa_spec, self.compiler_flags, self._compile, VgfCompileSpec)
 

@@ -18,8 +18,8 @@ class ProcessorCompileSpec(TosaCompileSpec):
     def __init__(self) -> None:
         super().__init__("TOSA-1.0+INT+int16")
 
-    def target(self) -> Target:
-        return replace(super().target(), checks=(_has_kernel,))
+    def _target(self) -> Target:
+        return replace(super()._target(), checks=(_has_kernel,))
 
 
 def _has_kernel(op: Op) -> Rejected | None:

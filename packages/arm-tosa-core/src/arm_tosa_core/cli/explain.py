@@ -57,7 +57,12 @@ def explain(
     def show(console: Console) -> None:
         counts = Counter(row.target for row in report.delegated)
         rows = [(name, str(count)) for name, count in sorted(counts.items())]
-        console.print(table(f"delegated to {target}: {len(report.delegated)} operators", ("operator", "count"), rows))
+        if rows:
+            console.print(
+                table(f"delegated to {target}: {len(report.delegated)} operators", ("operator", "count"), rows)
+            )
+        else:
+            console.print(f"no operator is delegated to {target}")
         if report.rejected:
             console.print(table_of(report))
         else:

@@ -11,6 +11,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..support.errors import UsageError
+from ..tosa.rewrite import rewrite_named
 from ..tosa.specification import TosaSpecification
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 class ArmCompileSpec(ABC):
     """Base of the compile specs; ``to_list`` and ``from_list`` are how it travels through ExecuTorch.
 
-    A subclass says which target it configures (``target``) and what else it carries (``_options``, a
+    A subclass says which target it configures (``_target``) and what else it carries (``_options``, a
     mapping of strings that ``_from_options`` turns back into an object).
     """
 
@@ -39,12 +40,22 @@ class ArmCompileSpec(ABC):
             tosa_spec = TosaSpecification.create_from_string(tosa_spec)
         self.tosa_spec = tosa_spec
         self.compiler_flags = list(compiler_flags)
+        self.rewrites: list[str] = []
         self.path_for_intermediates: str | None = None
         self.tosa_debug_mode: ArmCompileSpec.DebugMode | None = None
 
-    @abstractmethod
     def target(self) -> Target:
-        """The target that this spec configures, its ``compile`` bound to these options."""
+        """The target that this spec configures, its ``compile`` bound to these options, with the rewrites added.
+
+        Raises:
+            UsageError: one of them cannot be imported any more.
+        """
+        target = self._target()
+        return replace(target, rewrites=(*target.rewrites, *map(rewrite_named, self.rewrites)))
+
+    @abstractmethod
+    def _target(self) -> Target:
+        """``target`` as it is without rewrites that were added."""
 
     def _options(self) -> dict[str, Any]:
         """What ``_from_options`` needs besides the specification and the flags; JSON values."""
@@ -78,6 +89,21 @@ class ArmCompileSpec(ABC):
         self.tosa_debug_mode = debug_mode
         return self
 
+    def add_rewrites(self, *names: str) -> Self:
+        """Adds rewrites of yours to those of the target, for programs that this spec is used for.
+
+        Args:
+            names: ``module:NAME`` of a ``Rewrite`` each; the compile spec travels through ExecuTorch as text. Its stage
+                is OPTIMIZE or LEGALIZE.
+
+        Raises:
+            UsageError: a module cannot be imported, or has no rewrite of this name.
+        """
+        for name in names:
+            rewrite_named(name)
+        self.rewrites.extend(names)
+        return self
+
     def set_pass_pipeline_config(self, config: object) -> None:
         """Of ``executorch.backends.arm``: it chooses between forms of that compiler's passes.
 
@@ -87,7 +113,7 @@ class ArmCompileSpec(ABC):
         raise UsageError(
             f"{type(self).__name__}.set_pass_pipeline_config chooses between passes of executorch.backends.arm, and "
             "this compiler has none of them: softmax, leaky_relu and masks need no choice here, so remove "
-            'the call; for a transform of your own write a Rewrite ("Add a rewrite" in the documentation)'
+            'the call; a transform of your own is a Rewrite, which add_rewrites() takes ("Add a rewrite" in the docs)'
         )
 
     def to_list(self) -> list[CompileSpec]:
@@ -103,6 +129,8 @@ class ArmCompileSpec(ABC):
         values: dict[str, str] = {"tosa_spec": str(self.tosa_spec), "output_format": self._output_format}
         if self.compiler_flags:
             values["compile_flags"] = json.dumps(self.compiler_flags)
+        if self.rewrites:
+            values["rewrites"] = json.dumps(self.rewrites)
         if options := self._options():
             values["options"] = json.dumps(options, sort_keys=True)
         if self.path_for_intermediates:
@@ -114,7 +142,8 @@ class ArmCompileSpec(ABC):
     def to_dict(self) -> dict[str, Any]:
         """What it asks for, by name, as JSON values: for people."""
         flags = {"flags": self.compiler_flags} if self.compiler_flags else {}
-        return {"tosa_spec": str(self.tosa_spec), **self._options(), **flags}
+        rewrites = {"rewrites": self.rewrites} if self.rewrites else {}
+        return {"tosa_spec": str(self.tosa_spec), **self._options(), **flags, **rewrites}
 
     @classmethod
     def from_list(cls, compile_specs: Iterable[CompileSpec]) -> Self:
@@ -128,7 +157,8 @@ class ArmCompileSpec(ABC):
             if item.key in values:
                 raise UsageError(f"{cls.__name__}: key {item.key!r} is given twice")
             values[item.key] = bytes(item.value).decode()
-        known = {"tosa_spec", "output_format", "compile_flags", "options", "debug_artifact_path", "dump_debug_info"}
+        known = {"tosa_spec", "output_format", "compile_flags", "rewrites", "options"}
+        known |= {"debug_artifact_path", "dump_debug_info"}
         if unknown := sorted(values.keys() - known):
             raise UsageError(f"{cls.__name__}: unknown key {unknown[0]!r}; known keys: {', '.join(sorted(known))}")
         for key in ("tosa_spec", "output_format"):
@@ -141,6 +171,7 @@ class ArmCompileSpec(ABC):
             json.loads(values.get("compile_flags", "[]")),
             json.loads(values.get("options", "{}")),
         )
+        spec.add_rewrites(*json.loads(values.get("rewrites", "[]")))
         spec.dump_intermediate_artifacts_to(values.get("debug_artifact_path"))
         mode = values.get("dump_debug_info")
         return spec.dump_debug_info(ArmCompileSpec.DebugMode[mode] if mode else None)
@@ -150,6 +181,7 @@ class ArmCompileSpec(ABC):
             type(self),
             self.tosa_spec,
             self.compiler_flags,
+            self.rewrites,
             self._options(),
             self.path_for_intermediates,
             self.tosa_debug_mode,
@@ -176,7 +208,7 @@ class TosaCompileSpec(ArmCompileSpec):
     def __init__(self, tosa_spec: TosaSpecification | str) -> None:
         super().__init__(tosa_spec)
 
-    def target(self) -> Target:
+    def _target(self) -> Target:
         from ..plugin.target import Target
 
         return Target("tosa", self.tosa_spec)
@@ -199,7 +231,7 @@ class TargetCompileSpec(ArmCompileSpec):
         self.options = dict(options)
         super().__init__(target(name).tosa_spec)
 
-    def target(self) -> Target:
+    def _target(self) -> Target:
         from ..plugin.entry_points import target
 
         made = target(self.name)

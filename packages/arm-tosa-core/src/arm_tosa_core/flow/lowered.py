@@ -89,7 +89,7 @@ def lower(
             on the CPU.
         config: how ExecuTorch makes the ``.pte``.
         cache: read the result from the cache on disk if the same was lowered before, and keep it there. Not used with
-            ``additional_checks``, ``config`` or artifacts to leave, nor where nothing is delegated.
+            ``additional_checks``, ``config``, rewrites added or artifacts to leave, nor where nothing is delegated.
         memory_format: how inputs lie in memory: ``torch.contiguous_format``, which is row-major (the default),
             ``torch.channels_last``, as cameras give pictures, or ``torch.preserve_format``, as the example inputs lie.
         integer_io: the program takes and returns the integers of a quantized model: no quantize and dequantize nodes on
@@ -116,7 +116,8 @@ def lower(
     spec = compile_spec_of(target)
     exported_program = with_memory_format(exported_program, memory_format or MEMORY_FORMATS["contiguous"])
     exported_program, integers = with_integer_edges(exported_program) if integer_io else (exported_program, {})
-    plain = not additional_checks and config is None and remainder is None and spec.get_intermediate_path() is None
+    asked = additional_checks or config is not None or remainder is not None or spec.rewrites
+    plain = not asked and spec.get_intermediate_path() is None
     constants = {key: value for name, found in integers.items() for key, value in found.constants(name).items()}
     key = fingerprint(exported_program, spec, constants) if cache and plain else None
     if key is not None and (entry := load(key)) is not None:

@@ -39,7 +39,7 @@ _COMPUTES = frozenset(Q) - {Q.NONE, Q.SHARED, Q.CONV}
 #: What computes in float, said without knowledge of TOSA.
 NOT_QUANTIZED = Rejected(
     "is not quantized: it computes in float, and the target has integers only",
-    "quantize the model before lowering it (prepare_pt2e, convert_pt2e), this layer included",
+    "quantize the model first (quantize_program; on the command line --quantize), this layer included",
 )
 
 

@@ -6,12 +6,14 @@ stage must be right in any order (``rewrite_engine`` runs them, in order of name
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
+from ..support.errors import UsageError
 from .graph import Graph
 from .ir import Op, Origin, Tensor
 
@@ -52,6 +54,24 @@ class Rewrite:
     def reason(self) -> str:
         """Why it applies, unless it says more itself: the first line of its function's docstring."""
         return (inspect.getdoc(self.apply) or self.name).partition("\n")[0]
+
+
+def rewrite_named(name: str) -> Rewrite:
+    """The rewrite that ``module:NAME`` stands for.
+
+    Raises:
+        UsageError: the module cannot be imported, or has no rewrite of this name.
+    """
+    module, _, attribute = name.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(
+            f"rewrite {name!r}: {error}; a rewrite is named module:NAME, and Python finds the module"
+        ) from error
+    if not isinstance(found, Rewrite):
+        raise UsageError(f"rewrite {name!r} is of type {type(found).__name__}, not a Rewrite")
+    return found
 
 
 class Inserter:
