@@ -47,8 +47,8 @@ def play(file: Path, folder: Path) -> dict[str, object]:
     """Does in ``folder`` what a reader of the page does, in order; gives the names that its Python defines.
 
     Python runs, but where a title names a file, the block is written there. A ``pyproject.toml`` makes its package an
-    installed one for what follows. ``arm-tosa`` commands run, and the page's own scripts and operator cases; other
-    commands do not.
+    installed one for what follows. ``arm-tosa`` and ``arm_runner`` run, and the page's own scripts and operator cases;
+    other commands do not.
     """
     module = ModuleType("page")  # a module that can be found by its name, as torch.export does with classes
     names = vars(module)
@@ -68,7 +68,7 @@ def play(file: Path, folder: Path) -> dict[str, object]:
                 for line in block.text.replace("\\\n", " ").splitlines():
                     script = re.match(r"python (\S+\.py)", line)
                     own = (script and (folder / script[1]).is_file()) or "--arm-cases=" in line
-                    if line.startswith("arm-tosa ") or own:
+                    if line.startswith(("arm-tosa ", "arm_runner ")) or own:
                         command(line.partition(" #")[0], folder)
     return names
 

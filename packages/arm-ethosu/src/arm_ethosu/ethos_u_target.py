@@ -71,6 +71,7 @@ def ethos_u_target(
         timing=timing,
         run=_run if find_spec("arm_runtime") else None,
         suffix=".vela",
+        run_event="EthosU run",
         preferences=_preferences(family),
         joins_int48_rescales=family == "u85",
         health=(VELA,),

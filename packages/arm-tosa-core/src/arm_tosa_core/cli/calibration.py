@@ -1,4 +1,4 @@
-"""Calibration data for ``--quantize``: an ``.npz`` file, checked against the model's inputs."""
+"""Samples for ``--quantize`` and ``--bundle``: an ``.npz`` file, checked against the model's inputs."""
 
 from __future__ import annotations
 
@@ -54,6 +54,27 @@ def samples(path: Path, program: ExportedProgram) -> Iterator[tuple[tuple[Any, .
             values[position] = torch.from_numpy(np.array(stacks[name][sample]))
         args, kwargs = tree_unflatten(values, structure)
         yield args, kwargs
+
+
+def bundled_cases(path: Path, program: ExportedProgram) -> list[tuple[list[torch.Tensor], list[torch.Tensor]]]:
+    """Inputs of an ``.npz`` file, and what PyTorch computes of them; of a quantized program, quantized.
+
+    Raises:
+        UsageError: as ``samples``, or the model does not take and return tensors alone.
+    """
+    import torch
+
+    from ..compat.torch import tree_flatten
+
+    module = program.module()
+    cases = []
+    for args, kwargs in samples(path, program):
+        with torch.no_grad():
+            inputs, outputs = (tree_flatten(values)[0] for values in ((args, kwargs), module(*args, **kwargs)))
+        if not all(isinstance(value, torch.Tensor) for value in (*inputs, *outputs)):
+            raise UsageError("--bundle is for models that take and return tensors alone")
+        cases.append((inputs, outputs))
+    return cases
 
 
 def _inputs(program: ExportedProgram) -> tuple[list[Any], Any, dict[str, tuple[int, torch.Tensor]]]:

@@ -22,6 +22,7 @@ from ..report.page import require_page, write_page
 from ..report.page_data import page_data
 from ..support.atomic_files import require_folder, require_writable, write_atomic
 from ..support.errors import NothingDelegatedWarning, UsageError
+from .calibration import bundled_cases
 from .compiled_delegates import show_figures, show_peaks
 from .decision_costs import with_costs
 from .delegate_times import DelegateTimes
@@ -74,6 +75,20 @@ def compile_(
     ] = False,
     schedule: Schedule = None,
     sram: Sram = None,
+    bundle: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.npz",
+            help="Also write a bundled program (.bpte) beside the .pte: with these inputs, an array per input, samples "
+            "first, and the outputs that PyTorch computes.",
+        ),
+    ] = None,
+    etrecord: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write ExecuTorch's ETRecord to this file, for its Inspector. Implies --no-cache.",
+        ),
+    ] = None,
     artifacts: Annotated[Path | None, typer.Option(help="Leave the TOSA graphs and the tools' outputs here.")] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache of results.")] = False,
     print_after: Annotated[
@@ -111,8 +126,9 @@ def compile_(
     started = time.perf_counter()
     device = plugins.target(target)
     spec = compile_spec_for(device, parse_options(option, schedule=schedule, sram_budget=sram))
-    for path in (output, *([] if trace is None else [trace])):
-        require_writable(path)
+    for path in (output, trace, etrecord):
+        if path is not None:
+            require_writable(path)
     if report is not None:
         require_page(report)
     times = DelegateTimes(spec, details or report is not None, trace)
@@ -126,13 +142,20 @@ def compile_(
             raise UsageError("--quantize, --calibration and --compress are for PyTorch models, not for a .tosa")
         if print_after or print_to:
             raise UsageError("--print-after is for PyTorch models: no rewrite runs on a .tosa, it is compiled as it is")
+        if bundle or etrecord:
+            raise UsageError("--bundle and --etrecord are for PyTorch models: of a .tosa no program is made")
         if report is not None:
             raise UsageError("--report is for PyTorch models: a .tosa does not say which operators it comes from")
         return _compile_tosa(Path(model), device, spec, output, artifacts, details, times)
     _check_suffix(output, device)
+    if (bundle or etrecord) and output.suffix != ".pte":
+        raise UsageError(f"--bundle and --etrecord go with a .pte, and -o is {output}")
+    if bundle and (integer_io or memory_format != "contiguous"):
+        raise UsageError("--bundle goes with inputs as PyTorch has them: leave out --integer-io and --memory-format")
     from ..exir.backend import watched  # late: it loads ExecuTorch
 
     program, decisions, costs = prepare(load_program(model), spec, quantize, calibration, compress, costs=details)
+    tests = [] if bundle is None else bundled_cases(bundle, program)
     with printed_after(print_after or [], spec.target(), print_to), watched(times.watch):
         cache = not (no_cache or print_after or times.wanted)
         with progress() as shown:
@@ -142,9 +165,12 @@ def compile_(
                 cache=cache,
                 memory_format=memory_format,
                 integer_io=integer_io,
+                etrecord=etrecord,
                 progress=lambda stage, done: shown(stage, round(100 * done), 100),
             )
     write_atomic(output, lowered.buffer if output.suffix == ".pte" else _payload(lowered, output))
+    if tests:
+        write_atomic(output.with_suffix(".bpte"), lowered.bundled(tests))
     figures = replace(lowered.figures, file_bytes=output.stat().st_size, seconds=time.perf_counter() - started)
     times.write_trace()
     if report is not None:
@@ -162,6 +188,7 @@ def lowered_program(
     integer_io: bool = False,
     progress: Callable[[str, float], None] = lambda _stage, _done: None,
     remainder: ArmCompileSpec | None = None,
+    etrecord: Path | None = None,
 ) -> LoweredProgram:
     """The program, of which at least one operator is delegated; arguments are those of ``lower``.
 
@@ -183,6 +210,7 @@ def lowered_program(
             integer_io=integer_io,
             progress=progress,
             remainder=remainder,
+            etrecord=etrecord,
         )
     if not lowered.report.delegated:
         raise UsageError(f"{lowered.report.nothing_delegated()}. Nothing was written. {hint(program, spec)}".rstrip())

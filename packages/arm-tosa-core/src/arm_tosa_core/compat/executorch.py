@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from torch.fx import Node
+
     from .torch import OpOverload
 
 
@@ -43,6 +45,17 @@ def edge_config(preserve: Sequence[OpOverload] = ()) -> Any:
     from executorch.exir import EdgeCompileConfig
 
     return EdgeCompileConfig(preserve_ops=list(preserve), _check_ir_validity=False)
+
+
+def debug_ancestor(node: Node) -> str:
+    """The node of the first program that a node of an edge program comes from: those with one share a debug handle.
+
+    Needs ``executorch.exir.debug_handle_utils.get_greatest_ancestor_node_identifier``. Without it an ETRecord does not
+    tell the source lines of delegates.
+    """
+    from executorch.exir.debug_handle_utils import get_greatest_ancestor_node_identifier
+
+    return str(get_greatest_ancestor_node_identifier(node))
 
 
 def default_decompositions() -> dict[Any, Any]:

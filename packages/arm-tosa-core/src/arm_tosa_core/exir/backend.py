@@ -31,7 +31,9 @@ def preprocess(edge_program: ExportedProgram, compile_spec: ArmCompileSpec) -> P
         ToolError: the target's compiler failed.
     """
     target = compile_spec.target()
-    return PreprocessResult(processed_bytes=compiled(lower_sizes(edge_program, target), target, compile_spec)[0])
+    payload, _ = compiled(lower_sizes(edge_program, target), target, compile_spec)
+    handles = [node.meta["debug_handle"] for node in edge_program.graph.nodes if "debug_handle" in node.meta]
+    return PreprocessResult(payload, {target.run_event: tuple(handles)} if target.run_event else None)
 
 
 def compiled(network: Network, target: Target, compile_spec: ArmCompileSpec) -> tuple[bytes, CompiledDelegate]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -15,14 +16,20 @@ from ..lowering.exported_program import plain_signature
 from ..lowering.regions import Region
 
 
-def lowered_module(region: Region, payload: bytes, compile_spec: ArmCompileSpec, like: ExportedProgram) -> Any:
+def lowered_module(
+    region: Region, payload: bytes, compile_spec: ArmCompileSpec, like: ExportedProgram, handles: Sequence[int] = ()
+) -> Any:
     """The module that a call of the delegate refers to.
 
     Args:
         like: the program that the region is part of; lends its verifiers.
+        handles: debug handles of the operators that the delegate does, for an ETRecord.
     """
-    program = _StandIn.of(region, like)
-    return LoweredBackendModule(program, compile_spec.target().backend_id, payload, compile_spec.to_list())
+    program, target = _StandIn.of(region, like), compile_spec.target()
+    module = LoweredBackendModule(program, target.backend_id, payload, compile_spec.to_list())
+    if handles and target.run_event:
+        module.meta = {"debug_handle_map": {target.run_event: tuple(handles)}}
+    return module
 
 
 class _Results(torch.nn.Module):

@@ -19,6 +19,7 @@ from ..exir.report import Report
 from ..plugin.target import Target
 from .cpu_program import Call, with_delegates
 from .delegate_module import lowered_module
+from .devtools import Record
 from .progress import Progress, silent
 
 
@@ -29,6 +30,7 @@ def lower_to_edge(
     progress: Progress = silent,
     remainder: ArmCompileSpec | None = None,
     constants: Mapping[str, Any] | None = None,
+    record: Record | None = None,
 ) -> tuple[EdgeProgramManager, Report]:
     """``lower`` without its last step, for passes of ExecuTorch that come before ``to_executorch``."""
     edge, reports = methods_to_edge(
@@ -38,6 +40,7 @@ def lower_to_edge(
         constants,
         progress=progress,
         remainder=remainder,
+        record=record,
     )
     return edge, reports["forward"]
 
@@ -49,12 +52,14 @@ def methods_to_edge(
     constants: Mapping[str, Any] | None = None,
     progress: Progress = silent,
     remainder: ArmCompileSpec | None = None,
+    record: Record | None = None,
 ) -> tuple[EdgeProgramManager, dict[str, Report]]:
     """As ``lower_to_edge`` for the methods of one program, by their names.
 
     Args:
         constants: methods that return a number, a list of numbers or a tensor, by their names.
         remainder: as of ``lower``.
+        record: is told of the program, of which there is one.
     """
     register_quantized_kernels()
     target = compile_spec.target()
@@ -67,11 +72,16 @@ def methods_to_edge(
     for name, program in programs.items():
         compilation = _run(program, target, additional_checks, progress)
         reports[name] = compilation.checked_report()
-        outer[name] = _with_delegates(compilation, compile_spec, reports[name], progress)
+        if record is not None:
+            record.take(compilation.program)
+        outer[name] = _with_delegates(compilation, compile_spec, reports[name], progress, record)
         if remainder is not None:
             rest = Compilation(outer[name], remainder.target(), alone=True).run()
-            outer[name] = _with_delegates(rest, remainder, rest.report, silent)
-    return to_edge(outer, constant_methods=dict(constants or {}), compile_config=edge_config()), reports
+            outer[name] = _with_delegates(rest, remainder, rest.report, silent, record)
+    edge = to_edge(outer, constant_methods=dict(constants or {}), compile_config=edge_config())
+    if record is not None:
+        record.number(edge)
+    return edge, reports
 
 
 def _run(
@@ -84,15 +94,16 @@ def _run(
 
 
 def _with_delegates(
-    compilation: Compilation, compile_spec: ArmCompileSpec, report: Report, progress: Progress
+    compilation: Compilation, compile_spec: ArmCompileSpec, report: Report, progress: Progress, record: Record | None
 ) -> ExportedProgram:
     """The program that calls a delegate for each region; ``report`` is told what its compiler says."""
     calls = []
+    handles = {} if record is None else record.handles(compilation.analysis)
     for number, region in enumerate(compilation.regions()):
         progress("compile", number / report.delegates)
         payload, said = compiled(region, compilation.target, compile_spec)
         report.compiled.append(said)
-        module = lowered_module(region, payload, compile_spec, compilation.program)
+        module = lowered_module(region, payload, compile_spec, compilation.program, handles.get(number, ()))
         calls.append(Call(module, region.inputs, region.outputs))
     progress("compile", 1)
     return with_delegates(compilation.program, compilation.analysis, calls)

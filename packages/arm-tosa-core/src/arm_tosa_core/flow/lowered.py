@@ -13,7 +13,7 @@ from ..exir.compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSp
 from ..exir.figures import Figures
 from ..exir.report import Report
 from ..plugin.entry_points import target as target_named
-from ..support.atomic_files import write_atomic
+from ..support.atomic_files import require_writable, write_atomic
 from ..support.errors import UsageError
 from ..support.garbage import without_collection
 from ..support.import_messages import without_import_messages
@@ -25,7 +25,7 @@ from .progress import Progress, silent
 
 if TYPE_CHECKING:
     import torch
-    from executorch.exir import EdgeProgramManager, ExecutorchBackendConfig
+    from executorch.exir import EdgeProgramManager, ExecutorchBackendConfig, ExecutorchProgramManager
     from torch.export import ExportedProgram
     from torch.fx.passes.operator_support import OperatorSupportBase
 
@@ -55,6 +55,19 @@ class LoweredProgram:
         """Operators, cycles, memory, bytes and time."""
         return Figures.of(self.report, len(self.buffer), self.seconds)
 
+    def bundled(self, cases: Sequence[tuple[Sequence[torch.Tensor], Sequence[torch.Tensor]]]) -> bytes:
+        """A *bundled program* (``.bpte``): the ``.pte`` with inputs, and the outputs expected of them.
+
+        Args:
+            cases: inputs and expected outputs of each call of method ``forward``.
+
+        Raises:
+            UsageError: there is no case.
+        """
+        from .devtools import bundled
+
+        return bundled(self.buffer, cases)
+
     def write_to_file(self, open_file: io.BufferedIOBase) -> None:
         """Writes the ``.pte`` to a file opened in binary mode, as ExecuTorch's managers do."""
         open_file.write(self.buffer)
@@ -79,6 +92,7 @@ def lower(
     integer_io: bool = False,
     progress: Progress = silent,
     remainder: ArmCompileSpec | None = None,
+    etrecord: str | os.PathLike[str] | None = None,
 ) -> LoweredProgram:
     """Lowers a program to a ``.pte``: what ``to_edge_transform_and_lower`` with a partitioner and ``to_executorch`` do.
 
@@ -99,10 +113,12 @@ def lower(
             1; not at all where the result is in the cache.
         remainder: what the target does not take is compiled for this one, as delegates of its own, which the report
             does not tell of; the cache is not used.
+        etrecord: write ExecuTorch's ETRecord to this file, with which its ``Inspector`` says which operators and source
+            lines the events of an ETDump come from; the cache is not used.
 
     Raises:
-        UsageError: an unknown target, a program that is not on the CPU, or an operator that stays on the CPU without an
-            out variant, which ExecuTorch needs there.
+        UsageError: an unknown target, a file that cannot be written, a program that is not on the CPU, or an operator
+            that stays on the CPU without an out variant, which ExecuTorch needs there.
         LoweringError: a node that had been accepted failed to lower.
         ToolError: the target's compiler failed.
 
@@ -116,19 +132,26 @@ def lower(
     spec = compile_spec_of(target)
     exported_program = with_memory_format(exported_program, memory_format or MEMORY_FORMATS["contiguous"])
     exported_program, integers = with_integer_edges(exported_program) if integer_io else (exported_program, {})
-    asked = additional_checks or config is not None or remainder is not None or spec.rewrites
+    asked = additional_checks or spec.rewrites or any(given is not None for given in (config, remainder, etrecord))
     plain = not asked and spec.get_intermediate_path() is None
     constants = {key: value for name, found in integers.items() for key, value in found.constants(name).items()}
     key = fingerprint(exported_program, spec, constants) if cache and plain else None
     if key is not None and (entry := load(key)) is not None:
         return LoweredProgram(*entry, cached=True, seconds=time.perf_counter() - started, integers=integers)
+    if etrecord is not None:
+        require_writable(etrecord)
     with without_import_messages():
+        from .devtools import Record
         from .edge import lower_to_edge  # late: importing ExecuTorch takes longer than reading the cache
 
     with without_collection(), without_torch_warnings():
-        edge, report = lower_to_edge(exported_program, spec, additional_checks, progress, remainder, constants)
+        record = None if etrecord is None else Record()
+        edge, report = lower_to_edge(exported_program, spec, additional_checks, progress, remainder, constants, record)
         progress("write", 0)
-        made = Entry(_serialized(edge, report, config), report)
+        manager = _to_executorch(edge, report, config)
+        made = Entry(bytes(manager.buffer), report)
+        if etrecord is not None and record is not None:
+            write_atomic(etrecord, record.etrecord(manager))
     progress("write", 1)
     if key is not None and report.delegated:
         store(key, made)
@@ -187,15 +210,18 @@ def lower_methods(
     with without_collection(), without_torch_warnings():
         edge, reports = methods_to_edge(plain, spec, constants=constants)
         rejected = [row for report in reports.values() for row in report.rejected]
-        return LoweredMethods(_serialized(edge, Report(spec.target().name, rejected=rejected), config), reports)
+        manager = _to_executorch(edge, Report(spec.target().name, rejected=rejected), config)
+        return LoweredMethods(bytes(manager.buffer), reports)
 
 
-def _serialized(edge: EdgeProgramManager, report: Report, config: ExecutorchBackendConfig | None) -> bytes:
-    """The ``.pte``; where an operator has no out variant, the error says why it was not delegated."""
+def _to_executorch(
+    edge: EdgeProgramManager, report: Report, config: ExecutorchBackendConfig | None
+) -> ExecutorchProgramManager:
+    """The last step; where an operator has no out variant, the error says why it was not delegated."""
     from .out_variants import without_out_variant
 
     try:
-        return bytes(edge.to_executorch(config).buffer)
+        return edge.to_executorch(config)
     except RuntimeError as error:
         if (why := without_out_variant(edge, report)) is None:
             raise

@@ -162,6 +162,8 @@ class Target:
         health: what it needs of this machine, to compile and to run: lines of ``arm-tosa doctor``.
         sizes: puts together what ``compile`` made of one program at the most of every symbol, and at other values of
             them (at least one), so that it runs at all values within their bounds. None: sizes are fixed.
+        run_event: what its delegate calls a run of the whole payload in ExecuTorch's ETDump; with an ETRecord,
+            ExecuTorch's ``Inspector`` tells the operators and source lines of this event. Empty: it notes none.
         encoded_bytes: how many bytes each of several layers' weights take as the device stores them. None: it stores
             them as they are, and ``quantize_program`` has nothing to compress for.
     """
@@ -189,6 +191,7 @@ class Target:
     compile_in_detail: Callable[[bytes, Mapping[str, str]], Compiled] | None = None
     warm_up: Callable[[], None] | None = None
     firmware: str = ""
+    run_event: str = ""
     encoded_bytes: Callable[[Sequence[LayerWeights]], Sequence[int]] | None = None
 
     @property
