@@ -21,7 +21,7 @@ from ..support.errors import NothingDelegatedWarning as NothingDelegatedWarning
 from ..support.errors import UsageError
 from ..tosa.rewrite import Stage
 from .artifacts import clear_artifacts
-from .backend import backend_class
+from .backend import backend_class, make_found
 from .compilation import Compilation
 from .compile_spec import ArmCompileSpec
 from .operator_checks import node_checks
@@ -63,6 +63,7 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
         Warns:
             NothingDelegatedWarning: with the most frequent reason; ``report`` has all of them.
         """
+        make_found(self.target)
         restore_least(exported_program, self._least)
         compilation = self.compilation(exported_program, editable=False)
         analysis, self.report = compilation.run().analysis, compilation.checked_report()

@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 from executorch.exir.lowered_backend_module import LoweredBackendModule
-from torch.export import ExportedProgram
+from torch.export import ExportedProgram, ModuleCallEntry, ModuleCallSignature
 from torch.fx import Graph, Node
 
-from ..compat.torch import program_like
+from ..compat.torch import program_like, tree_flatten
 from ..exir.compile_spec import ArmCompileSpec
 from ..lowering.exported_program import plain_signature
 from ..lowering.regions import Region
@@ -59,12 +59,19 @@ class _StandIn(ExportedProgram):
         outputs = [_empty(graph, node) for node in region.outputs]
         graph.output(tuple(outputs))
         signature = plain_signature(inputs, outputs)
-        program: _StandIn = program_like(like, graph, signature, _StandIn, range_constraints={}, module_call_graph=[])
+        call = [_call_of(len(inputs), len(outputs))]
+        program: _StandIn = program_like(like, graph, signature, _StandIn, range_constraints={}, module_call_graph=call)
         program.results = _Results([node.meta["val"] for node in region.outputs])
         return program
 
     def module(self, check_guards: bool = True) -> torch.nn.Module:  # type: ignore[override]
         return self.results
+
+
+def _call_of(inputs: int, outputs: int) -> ModuleCallEntry:
+    """How the program is called: ExecuTorch's partitioners copy it as a plain program, which needs that."""
+    taken, made = tree_flatten(((0,) * inputs, {}))[1], tree_flatten((0,) * outputs)[1]
+    return ModuleCallEntry("", ModuleCallSignature([], [], taken, made))
 
 
 def _placeholder(graph: Graph, node: Node) -> Node:

@@ -26,6 +26,7 @@ from .progress import Progress, silent
 if TYPE_CHECKING:
     import torch
     from executorch.exir import EdgeProgramManager, ExecutorchBackendConfig, ExecutorchProgramManager
+    from executorch.exir.backend.partitioner import Partitioner
     from torch.export import ExportedProgram
     from torch.fx.passes.operator_support import OperatorSupportBase
 
@@ -93,6 +94,7 @@ def lower(
     progress: Progress = silent,
     remainder: ArmCompileSpec | None = None,
     etrecord: str | os.PathLike[str] | None = None,
+    partitioner: Sequence[Partitioner] = (),
 ) -> LoweredProgram:
     """Lowers a program to a ``.pte``: what ``to_edge_transform_and_lower`` with a partitioner and ``to_executorch`` do.
 
@@ -115,6 +117,8 @@ def lower(
             does not tell of; the cache is not used.
         etrecord: write ExecuTorch's ETRecord to this file, with which its ``Inspector`` says which operators and source
             lines the events of an ETDump come from; the cache is not used.
+        partitioner: ExecuTorch partitioners, such as ``XnnpackPartitioner()``, which take what the target does not, one
+            after the other; the cache is not used, and the report does not tell of them.
 
     Raises:
         UsageError: an unknown target, a file that cannot be written, a program that is not on the CPU, or an operator
@@ -132,7 +136,12 @@ def lower(
     spec = compile_spec_of(target)
     exported_program = with_memory_format(exported_program, memory_format or MEMORY_FORMATS["contiguous"])
     exported_program, integers = with_integer_edges(exported_program) if integer_io else (exported_program, {})
-    asked = additional_checks or spec.rewrites or any(given is not None for given in (config, remainder, etrecord))
+    asked = (
+        additional_checks
+        or spec.rewrites
+        or partitioner
+        or any(given is not None for given in (config, remainder, etrecord))
+    )
     plain = not asked and spec.get_intermediate_path() is None
     constants = {key: value for name, found in integers.items() for key, value in found.constants(name).items()}
     key = fingerprint(exported_program, spec, constants) if cache and plain else None
@@ -147,6 +156,8 @@ def lower(
     with without_collection(), without_torch_warnings():
         record = None if etrecord is None else Record()
         edge, report = lower_to_edge(exported_program, spec, additional_checks, progress, remainder, constants, record)
+        for other in partitioner:
+            edge = edge.to_backend(other)
         progress("write", 0)
         manager = _to_executorch(edge, report, config)
         made = Entry(bytes(manager.buffer), report)
