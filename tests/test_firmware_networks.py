@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from arm_ethosu.firmware.arena import arena_bytes
 from arm_ethosu.firmware.program import model_of
+from arm_tosa_core.testing.tools import require
 from firmware_networks import NETWORKS, TARGET, deploy, program, verify
 
 pytest.importorskip("arm_runtime.ethosu")
@@ -20,6 +20,7 @@ SANITIZERS = "-fsanitize=address,undefined -fno-sanitize-recover=all"
 
 
 def test_networks_on_this_machine_under_sanitizers(tmp_path: Path) -> None:
+    require("cmake", "c++")
     arena = deploy(tuple(NETWORKS), "host", tmp_path)
     sizes = [arena_bytes([model_of(name, program(name), TARGET)]) for name in NETWORKS]
     assert arena == max(sizes) < sum(sizes), "models that run one after the other share an arena"
@@ -30,7 +31,6 @@ def test_networks_on_this_machine_under_sanitizers(tmp_path: Path) -> None:
 
 
 def test_networks_in_qemu(tmp_path: Path) -> None:
-    if shutil.which("qemu-system-arm") is None or shutil.which("arm-none-eabi-gcc") is None:
-        pytest.skip("apt-get install gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib qemu-system-arm")
+    require("cmake", "arm-none-eabi-gcc", "arm-none-eabi-g++", "qemu-system-arm")
     deploy(QUICK, "mps3-an547", tmp_path)
     verify(tmp_path, QUICK)

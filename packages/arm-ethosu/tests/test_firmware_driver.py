@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from arm_ethosu.firmware.templates import FOLDER
+from arm_tosa_core.testing.tools import require
 
 WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 #: The declarations of the driver's headers that firmware uses.
@@ -99,8 +99,7 @@ CASES = {
 
 
 def run(folder: Path, defined: list[str]) -> subprocess.CompletedProcess[str]:
-    if shutil.which("gcc") is None:
-        pytest.skip("no gcc: apt-get install build-essential")
+    require("gcc")
     for name, text in {**HEADERS, "driver.c": DRIVER}.items():
         (folder / name).write_text(text)
     command = ["gcc", *WARNINGS, "-fsanitize=address,undefined", f"-I{folder}", f"-I{FOLDER / 'npu'}"]
@@ -124,8 +123,7 @@ def test_a_driver_that_fails_is_a_status(tmp_path: Path) -> None:
 
 
 def test_the_cache_of_cortex_m_compiles(tmp_path: Path) -> None:
-    if shutil.which("arm-none-eabi-gcc") is None:
-        pytest.skip("no compiler for Arm: apt-get install gcc-arm-none-eabi")
+    require("arm-none-eabi-gcc")
     for core in ("cortex-m55", "cortex-m7"):
         command = [
             "arm-none-eabi-gcc",

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
-from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 import torch
+from firmware_kit import words_program
 
-from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.firmware import FIRMWARE
 from arm_ethosu.firmware.formats import FORMATS, project
-from arm_tosa_core import lower
-from arm_tosa_core.plugin.firmware import Program
 from arm_tosa_core.support.errors import UsageError
-from arm_tosa_core.testing.harness import exported
+from arm_tosa_core.testing.tools import require
 
 #: What Zephyr's build defines before it reads a module, as far as ours uses it.
 ZEPHYR = """
@@ -55,33 +51,14 @@ add_subdirectory(module/zephyr)
 """
 
 
-class Words(torch.nn.Module):
-    """A table of words on the processor, and a layer on the NPU."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.table, self.last = torch.nn.Embedding(50, 16), torch.nn.Linear(16, 16)
-
-    def forward(self, words: torch.Tensor) -> torch.Tensor:
-        return self.last(torch.relu(self.table(words)))
-
-
-@cache
-def program() -> Program:
-    spec = EthosUCompileSpec("ethos-u55-128")
-    quantized = exported(Words().eval(), (torch.arange(8)[None],), spec, "int8")
-    return Program(lower(quantized, spec, remainder=FIRMWARE.remainder()).buffer)
-
-
 def deploy(form: str, folder: Path) -> Path:
-    FIRMWARE.deploy({"words": program(), "more words": program()}, "ethos-u55-128", "", folder, form)
+    FIRMWARE.deploy({"words": words_program(), "more words": words_program()}, "ethos-u55-128", "", folder, form)
     return folder
 
 
 def test_a_module_of_zephyr_builds(tmp_path: Path) -> None:
     """With stand-ins for Zephyr's own functions; its sections are where its linker scripts look."""
-    if shutil.which("cmake") is None or shutil.which("cc") is None:
-        pytest.skip("no cmake: apt-get install cmake build-essential")
+    require("cmake", "cc")
     deploy("zephyr", tmp_path / "module")
     (tmp_path / "CMakeLists.txt").write_text(ZEPHYR)
     for words in (["-S", ".", "-B", "build"], ["--build", "build"]):
@@ -130,7 +107,7 @@ def test_same_models_same_bytes(form: str, tmp_path: Path) -> None:
     board = "host" if form == "cmake" else ""
     both = [tmp_path / "one", tmp_path / "other"]
     for folder in both:
-        FIRMWARE.deploy({"words": program()}, "ethos-u55-128", board, folder, form)
+        FIRMWARE.deploy({"words": words_program()}, "ethos-u55-128", board, folder, form)
     one, other = (
         {file.relative_to(folder): file.read_bytes() for file in folder.rglob("*") if file.is_file()} for folder in both
     )
@@ -143,7 +120,7 @@ def test_wrong_formats_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="the format cmake is for a board: give --board"):
         project([], None)
     with pytest.raises(UsageError, match="the format zephyr is for any board: leave --board host out"):
-        FIRMWARE.deploy({"words": program()}, "ethos-u55-128", "host", tmp_path, "zephyr")
-    FIRMWARE.deploy({"words": program()}, "ethos-u55-128", "", tmp_path, "zephyr")
+        FIRMWARE.deploy({"words": words_program()}, "ethos-u55-128", "host", tmp_path, "zephyr")
+    FIRMWARE.deploy({"words": words_program()}, "ethos-u55-128", "", tmp_path, "zephyr")
     with pytest.raises(UsageError, match="is a part of a system of yours"):
         FIRMWARE.run(tmp_path, [torch.arange(8)[None].numpy()])

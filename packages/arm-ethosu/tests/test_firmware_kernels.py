@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from arm_ethosu.firmware.kernels import KERNELS, why_not
 from arm_ethosu.firmware.kernels.function import Functions
 from arm_ethosu.firmware.kernels.kernel import constant
 from arm_ethosu.firmware.templates import FOLDER
+from arm_tosa_core.testing.tools import require
 from arm_tosa_core.tosa import reference_model
 from arm_tosa_core.tosa.dtypes import numpy_dtype
 from arm_tosa_core.tosa.graph import Graph
@@ -254,8 +254,7 @@ def case_of(number: int, graph: Graph, functions: Functions) -> str:
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All rows as one program: its first argument is the row, others are the inputs' files."""
-    if shutil.which("gcc") is None:
-        pytest.skip("no C compiler: apt-get install build-essential")
+    require("gcc")
     folder = tmp_path_factory.mktemp("kernels")
     functions = Functions()
     cases = "\n".join(case_of(number, graph_of(name), functions) for number, name in enumerate(ROWS | WIDE))
@@ -319,8 +318,7 @@ EDGES = {
 
 def test_arithmetic_at_its_edges(tmp_path: Path) -> None:
     """What a program may not have, where the reference model stops, has a result all the same, and no undefined one."""
-    if shutil.which("gcc") is None:
-        pytest.skip("no C compiler: apt-get install build-essential")
+    require("gcc")
     lines = "\n".join(f'    if ({call} != {number(value)}) {{ puts("{call}"); }}' for call, value in EDGES.items())
     source = f'#include <stdio.h>\n#include "tosa_math.h"\nint main(void) {{\n{lines}\n}}\n'
     (tmp_path / "edges.c").write_text(source)

@@ -50,7 +50,7 @@ class EthosUFirmware:
             files |= more
             deployed.append(DeployedModel(model.name, model.inputs, model.outputs, reference))
         written = write_folder(folder, files, board, target, deployed)
-        return Deployed(written.changed, written.removed, memory_map(models))
+        return Deployed(written.changed, written.removed, memory_map(models, linked=form == "cmake"))
 
     def run(self, folder: Path, inputs: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
         return run_firmware(folder, inputs)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..app import main_source
 from ..board import Board
+from ..memory import linker_fragment
 from ..model import Model
 from ..templates import filled, names, text
 from .sources import model_files, sources
@@ -19,6 +20,7 @@ def cmake_project(models: Sequence[Model], board: Board) -> dict[str, bytes]:
     out = sources(models)
     out |= {f"cmake/{name}": text(f"cmake/{name}") for name in names("cmake")}
     out["app/main.c"] = main_source(models)
+    out["models/models.ld"] = linker_fragment(models)
     out["boards/board.h"] = text("boards/board.h")
     out["CMakeLists.txt"] = filled(
         "CMakeLists.txt.in",

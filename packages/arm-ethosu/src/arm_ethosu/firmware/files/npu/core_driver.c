@@ -30,23 +30,10 @@ void ethosu_inference_end(struct ethosu_driver *driver, void *user) {
 
 /* Caches: nothing else of the program runs during a job. So lines that are clean before it are clean after it, and
    forgetting them loses nothing, not even what shares a line with the NPU's memory. */
-static void before(const npu_job *job) {
-#ifdef NPU_CACHE
-    npu_cache_clean(job->scratch, job->scratch_size);
-    npu_cache_clean(job->fast_scratch, job->fast_scratch_size);
-#else
-    (void)job;
+#ifndef NPU_CACHE
+#define npu_cache_clean(memory, bytes) ((void)0)
+#define npu_cache_invalidate(memory, bytes) ((void)0)
 #endif
-}
-
-static void after(const npu_job *job) {
-#ifdef NPU_CACHE
-    npu_cache_invalidate(job->scratch, job->scratch_size);
-    npu_cache_invalidate(job->fast_scratch, job->fast_scratch_size);
-#else
-    (void)job;
-#endif
-}
 
 static uint64_t address_of(const void *memory) { return (uint64_t)(uintptr_t)memory; }
 
@@ -65,9 +52,11 @@ int npu_run(const npu_job *job) {
     sizes[0] = job->weights_size;
     sizes[1] = job->scratch_size;
     sizes[2] = job->fast_scratch_size;
-    before(job);
+    npu_cache_clean(job->scratch, job->scratch_size);
+    npu_cache_clean(job->fast_scratch, job->fast_scratch_size);
     status = ethosu_invoke_v3(driver, job->commands, (int)job->commands_size, addresses, sizes, REGIONS, NULL);
-    after(job);
+    npu_cache_invalidate(job->scratch, job->scratch_size);
+    npu_cache_invalidate(job->fast_scratch, job->fast_scratch_size);
     ethosu_release_driver(driver);
     return status;
 }

@@ -3,6 +3,8 @@
 #include <string.h>
 
 extern uint32_t data_start[], data_end[], data_load[], bss_start[], bss_end[], stack_top[];
+/* Of models/models.ld. Weak: a linker script of yours may place the models itself. */
+__attribute__((weak)) extern uint8_t model_flash_start[], model_flash_end[], model_flash_load[];
 int main(void);
 void start(void);
 void board_exit(int status);
@@ -20,12 +22,20 @@ _Noreturn static void stop(int status) {
     }
 }
 
+/* Brings to `to` what flash holds for it, unless it lies in flash. */
+static void load(void *to, const void *end, const void *from) {
+    if (to != from) {
+        (void)memcpy(to, from, (size_t)((uintptr_t)end - (uintptr_t)to));
+    }
+}
+
 static void fault(void) { stop(EXIT_FAULT); }
 
 void start(void) {
     CPACR |= CPACR_FLOATING_POINT;
     __asm volatile("dsb\n\tisb" ::: "memory");
-    (void)memcpy(data_start, data_load, (size_t)((uintptr_t)data_end - (uintptr_t)data_start));
+    load(data_start, data_end, data_load);
+    load(model_flash_start, model_flash_end, model_flash_load);
     (void)memset(bss_start, 0, (size_t)((uintptr_t)bss_end - (uintptr_t)bss_start));
     stop(main());
 }

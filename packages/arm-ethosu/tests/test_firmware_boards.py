@@ -1,0 +1,57 @@
+"""Boards: those that there are, and those that a package brings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from firmware_kit import program
+
+from arm_ethosu.firmware import FIRMWARE
+from arm_ethosu.firmware.board import find_board
+from arm_tosa_core.plugin.firmware import Program
+from arm_tosa_core.support.errors import UsageError
+
+
+def test_an_unknown_board_lists_those_that_there_are() -> None:
+    with pytest.raises(
+        UsageError, match="there is no board 'arduino'; boards are: generic, host, mps2-an500, mps3-an547"
+    ):
+        find_board("arduino")
+
+
+def test_a_package_brings_a_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the entry point ``arm_tosa.boards`` of an installed distribution."""
+    board = tmp_path / "site" / "acme_boards" / "acme-one"
+    board.mkdir(parents=True)
+    (board / "board.toml").write_text('description = "ACME one"\nshares = ["cortex-m"]\n')
+    (board / "board.cmake").write_text("# of ACME one\n")
+    made = "from pathlib import Path\n\nACME_ONE = Path(__file__).parent / 'acme-one'\n"
+    (tmp_path / "site" / "acme_boards" / "__init__.py").write_text(made)
+    installed = tmp_path / "site" / "acme_boards-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-boards\nVersion: 1.0\n")
+    (installed / "entry_points.txt").write_text("[arm_tosa.boards]\nacme-one = acme_boards:ACME_ONE\n")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    assert FIRMWARE.boards()["acme-one"] == "ACME one"
+    FIRMWARE.deploy({"net": Program(program())}, "ethos-u55-128", "acme-one", tmp_path / "firmware")
+    assert (tmp_path / "firmware" / "boards" / "acme-one" / "board.cmake").read_text() == "# of ACME one\n"
+    assert (tmp_path / "firmware" / "boards" / "cortex-m" / "start.c").is_file()
+    assert "include(boards/acme-one/board.cmake)" in (tmp_path / "firmware" / "CMakeLists.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("description = ", "Invalid value"),
+        ("descripton = 'x'", "descripton = 'x'"),
+        ("description = 'x'\nrun = 'qemu'", "run = 'qemu'"),
+        ("run = ['qemu']", "description is missing"),
+        ("description = 'x'\nshares = ['mine']", "shares 'mine'; what there is to share: cortex-m"),
+    ],
+)
+def test_a_wrong_board_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, reason: str) -> None:
+    (tmp_path / "board.toml").write_text(text)
+    monkeypatch.setattr("arm_ethosu.firmware.board.boards", lambda: {"mine": tmp_path})
+    with pytest.raises(UsageError, match=reason):
+        find_board("mine")

@@ -1,0 +1,58 @@
+"""The folder that is deployed into: what stays in it, and that its bytes are the same each time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from firmware_kit import program
+
+from arm_ethosu.firmware import FIRMWARE
+from arm_ethosu.firmware.board import find_board
+from arm_ethosu.firmware.formats import project
+from arm_ethosu.firmware.program import model_of
+from arm_tosa_core.plugin.firmware import Program
+from arm_tosa_core.support.errors import UsageError
+
+
+def test_same_programs_same_bytes() -> None:
+    one, other = (
+        project([model_of("net", Program(program()), "ethos-u55-128")], find_board("mps3-an547")) for _ in range(2)
+    )
+    assert one == other and len(one) > 15
+
+
+def test_deploying_again_keeps_what_the_user_wrote(tmp_path: Path) -> None:
+    def deploy(board: str = "host") -> Any:
+        return FIRMWARE.deploy({"net": Program(program())}, "ethos-u55-128", board, tmp_path)
+
+    deploy()
+    (tmp_path / "app" / "mine.c").write_text("int mine;\n")
+    assert list(deploy().changed) == []
+    done = deploy("mps3-an547")
+    assert "boards/host/host.c" in done.removed and not (tmp_path / "boards" / "host" / "host.c").exists()
+    assert (tmp_path / "app" / "mine.c").read_text() == "int mine;\n"
+    (tmp_path / "app" / "main.c").write_text("/* changed */\n")
+    deploy()
+    deploy()
+    assert (tmp_path / "app" / "main.c").read_text() == "/* changed */\n", "the application is the user's"
+    (tmp_path / "models" / "net.c").write_text("/* changed */\n")
+    with pytest.raises(UsageError, match=r"models/net\.c would be overwritten"):
+        deploy("mps3-an547")
+    assert (tmp_path / "boards" / "host" / "host.c").exists(), "nothing was written"
+
+
+def test_a_folder_of_an_earlier_version_can_be_deployed_into(tmp_path: Path) -> None:
+    """Its manifest does not tell of references; one that is damaged is named, with what to do."""
+    programs = {"net": Program(program())}
+    FIRMWARE.deploy(programs, "ethos-u55-128", "host", tmp_path)
+    manifest = tmp_path / "arm-firmware.json"
+    said = json.loads(manifest.read_text())
+    del said["models"][0]["reference"]
+    manifest.write_text(json.dumps(said))
+    assert list(FIRMWARE.deploy(programs, "ethos-u55-128", "host", tmp_path).changed) == []
+    manifest.write_text("{}")
+    with pytest.raises(UsageError, match=r"arm-firmware\.json is damaged: KeyError: 'board'\. Deploy into"):
+        FIRMWARE.deploy(programs, "ethos-u55-128", "host", tmp_path)
