@@ -10,13 +10,15 @@ that is allowed; elsewhere a warning names them, and the tests that need them ar
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import nox
 
 sys.path.insert(0, str(Path(__file__).parent))  # the ``nox`` command does not look here
 
-from nox_sessions import checks, long_runs, releases, tests  # noqa: F401  # each declares its sessions
+for module in ("checks", "long_runs", "releases", "tests"):
+    import_module(f"nox_sessions.{module}")  # declares its sessions
 
 nox.options.sessions = ["lint", "types", "tests"]
 # nox_sessions.environments makes the environments: nox cannot share one between sessions.

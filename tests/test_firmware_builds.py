@@ -102,10 +102,24 @@ def test_building_prints_a_bound_of_the_stack(without_npu: tuple[Path, str]) -> 
         assert bounds[name] == run + max(sizes.values(), default=0) and 0 < bounds[name] < 512
 
 
+def test_building_prints_the_code_of_operators_on_the_processor(without_npu: tuple[Path, str]) -> None:
+    """All that the model has, and together no more than its functions."""
+    firmware, said = without_npu
+    ((whole, kernels, listed),) = re.findall(r"Code of words\.c: (\d+) bytes, of which .* take (\d+), (.*)", said)
+    sizes = {name: int(size) for name, size in (each.split() for each in listed.split(", "))}
+    names = re.findall(r"TOSA_KERNEL static \w+ (\w+)\(", (firmware / "models" / "words.c").read_text())
+    assert sizes.keys() == set(names) and len(names) > 2 and min(sizes.values()) > 4
+    assert sum(sizes.values()) == int(kernels) < int(whole)
+    # GCC calls what it adapted to its callers gather_kernel0.constprop.0
+    linked = {name.partition(".")[0]: size for name, size in sizes_of(firmware).items()}
+    assert {name: linked[name] for name in names} == sizes
+    assert re.search(r"Code of net\.c: \d+ bytes$", said, re.MULTILINE), "all of it is on the NPU"
+
+
 def test_a_stack_without_a_bound_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "net.c.su").write_text("net.c:1:2:net_run\t48\tdynamic\n")
-    words = [f"-DOBJECTS={tmp_path}", "-DMODELS=net", "-P", FOLDER / "cmake" / "stack.cmake"]
+    words = [f"-DOBJECTS={tmp_path}", "-DMODELS=net", "-P", FOLDER / "cmake" / "costs.cmake"]
     done = subprocess.run(["cmake", *words], capture_output=True, text=True)
     assert done.returncode != 0 and "net_run takes stack without a bound" in done.stderr
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from firmware_kit import program
 
-from arm_ethosu.firmware import FIRMWARE
+from arm_ethosu.firmware import FIRMWARE, folder
 from arm_ethosu.firmware.board import find_board
 from arm_ethosu.firmware.formats import project
 from arm_ethosu.firmware.program import model_of
@@ -56,3 +56,33 @@ def test_a_folder_of_an_earlier_version_can_be_deployed_into(tmp_path: Path) -> 
     manifest.write_text("{}")
     with pytest.raises(UsageError, match=r"arm-firmware\.json is damaged: KeyError: 'board'\. Deploy into"):
         FIRMWARE.deploy(programs, "ethos-u55-128", "host", tmp_path)
+
+
+def test_an_update_that_was_cut_off_is_finished_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The manifest is written last, and each file at once: what is there is old or new, and is known for ours."""
+    programs = {"net": Program(program())}
+    FIRMWARE.deploy(programs, "ethos-u55-128", "host", tmp_path)
+    write, left = folder.write_atomic, iter(range(5))
+
+    def cut_off(file: Path, data: bytes) -> None:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        write(file, data)
+
+    monkeypatch.setattr(folder, "write_atomic", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        FIRMWARE.deploy(programs, "ethos-u55-128", "mps3-an547", tmp_path)
+    monkeypatch.undo()
+    FIRMWARE.deploy(programs, "ethos-u55-128", "mps3-an547", tmp_path)
+    FIRMWARE.deploy(programs, "ethos-u55-128", "mps3-an547", tmp_path / "fresh")
+    one, other = (
+        {file.relative_to(where): file.read_bytes() for file in where.rglob("*") if file.is_file()}
+        for where in (tmp_path / "fresh", tmp_path)
+    )
+    assert one.items() <= other.items() and len(one) > 15
+
+
+def test_a_pte_cannot_be_verified(tmp_path: Path) -> None:
+    FIRMWARE.deploy({"net": Program(program())}, "ethos-u55-128", "host", tmp_path)
+    with pytest.raises(UsageError, match=r"net was deployed from a \.pte.*or compare the outputs of `arm-tosa run`"):
+        FIRMWARE.verify(tmp_path, [])

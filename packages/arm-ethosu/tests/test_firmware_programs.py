@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from firmware_kit import model, words
+from firmware_kit import model, words, words_program
 
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.firmware import FIRMWARE
 from arm_ethosu.firmware.library import library
 from arm_ethosu.firmware.program import model_of
 from arm_tosa_core import lower
-from arm_tosa_core.plugin.firmware import Program
+from arm_tosa_core.plugin.firmware import OnProcessor, Program
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.testing.harness import exported
 
@@ -108,3 +109,14 @@ def test_the_processor_takes_what_has_a_kernel() -> None:
     report = lower(exported(pooled, (torch.randn(1, 3, 8, 8),), spec, "int8"), spec).report
     assert [row.node for row in report.delegated] == ["relu"]
     assert [row.reason for row in report.rejected] == ["MAX_POOL2D has no kernel"]
+
+
+def test_what_is_left_to_the_processor_is_counted(tmp_path: Path) -> None:
+    """A row of the table for each of 8 words, and 16-bit matrices of 8 x 8 x (4 x 4) elements, 4 products each."""
+    done = FIRMWARE.deploy({"words": words_program()}, "ethos-u55-128", "host", tmp_path)
+    assert done.processor == [OnProcessor("words", "GATHER", 1, 8 * 16)]
+    spec = EthosUCompileSpec("ethos-u55-128")
+    program = exported(Crossing(2).eval(), (torch.randn(1, 8, 16),), spec, "int16x8")
+    pte = Program(lower(program, spec, remainder=FIRMWARE.remainder()).buffer)
+    done = FIRMWARE.deploy({"crossing": pte}, "ethos-u55-128", "host", tmp_path / "other")
+    assert {row.operator: row.element_operations for row in done.processor}["MATMUL"] == 8 * 4 * 4 * 4

@@ -202,3 +202,14 @@ def test_an_example_input_of_stride_0(repeated: bool) -> None:
     given = torch.rand(x.shape)
     (made,) = Runtime.get().load_program(cpu.buffer).load_method("forward").execute((given, X))
     torch.testing.assert_close(made, given.sigmoid())
+
+
+class Largest(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return torch.topk(torch.relu(x), 2)
+
+
+def test_a_model_may_return_a_named_tuple_of_pytorch() -> None:
+    inputs = (torch.randn(1, 6),)
+    made = lower(torch.export.export(Largest(), inputs), "tosa-fp")
+    assert made.report.delegated and b"torch.return_types.topk" in made.buffer

@@ -18,7 +18,7 @@ from .manifest import DeployedModel
 from .memory import memory_map
 from .model import identifier
 from .ports import as_integers
-from .processor import ProcessorCompileSpec
+from .processor import ProcessorCompileSpec, on_processor
 from .program import model_of
 from .reference import stored
 from .run import run_firmware
@@ -50,7 +50,9 @@ class EthosUFirmware:
             files |= more
             deployed.append(DeployedModel(model.name, model.inputs, model.outputs, reference))
         written = write_folder(folder, files, board, target, deployed)
-        return Deployed(written.changed, written.removed, memory_map(models, linked=form == "cmake"))
+        return Deployed(
+            written.changed, written.removed, memory_map(models, linked=form == "cmake"), on_processor(models)
+        )
 
     def run(self, folder: Path, inputs: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
         return run_firmware(folder, inputs)

@@ -53,7 +53,7 @@ def linker_fragment(models: Sequence[Model]) -> str:
     """models.ld, for GNU's and LLVM's linkers."""
     kind = constants_kind(models)
     rows = memory_map(models)
-    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    widths = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
     region = f"MODEL_{kind.upper()}"
     return filled(
         "model/models.ld.in",

@@ -1,15 +1,20 @@
-"""The processor beside the NPU as a target: operators of TOSA that have a kernel in C."""
+"""The processor beside the NPU: a target, whose operators have a kernel in C, and what models leave to it."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 from arm_tosa_core.exir.compile_spec import TosaCompileSpec
+from arm_tosa_core.plugin.firmware import OnProcessor
 from arm_tosa_core.plugin.target import Target
 from arm_tosa_core.support.errors import Rejected
 from arm_tosa_core.tosa.ir import Op
 
 from .kernels import why_not
+from .kernels.work import element_operations
+from .model import Model
 
 
 class ProcessorCompileSpec(TosaCompileSpec):
@@ -20,6 +25,18 @@ class ProcessorCompileSpec(TosaCompileSpec):
 
     def _target(self) -> Target:
         return replace(super()._target(), checks=(_has_kernel,))
+
+
+def on_processor(models: Sequence[Model]) -> list[OnProcessor]:
+    """What models leave to the processor, by operator: the most work first."""
+    out = []
+    for model in models:
+        steps, work = Counter[str](), Counter[str]()
+        for step in model.operators:
+            steps[step.op.name] += 1
+            work[step.op.name] += element_operations(step.op)
+        out += [OnProcessor(model.name, name, steps[name], count) for name, count in work.most_common()]
+    return out
 
 
 def _has_kernel(op: Op) -> Rejected | None:

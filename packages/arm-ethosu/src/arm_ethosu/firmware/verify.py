@@ -56,6 +56,6 @@ def _reference(folder: Path, model: DeployedModel) -> StoredReference:
     if model.reference is None:
         raise UsageError(
             f"{folder}: {model.name} was deployed from a .pte, which does not hold its TOSA graphs: deploy the model "
-            "that the .pte was made of"
+            "that the .pte was made of, or compare the outputs of `arm-tosa run` on this folder and on the .pte"
         )
     return model.reference

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 from ..exir.pte import Pte
 from ..exir.target_options import compile_spec_for
@@ -39,7 +41,10 @@ def deploy(
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the firmware's sources go.")],
     board: Annotated[
-        str, typer.Option(help="What the firmware runs on, such as mps3-an547 or host; a wrong name lists all.")
+        str,
+        typer.Option(
+            help="What firmware runs on, such as mps3-an547, generic (a chip of yours) or host; a wrong name lists all."
+        ),
     ] = "",
     form: Annotated[
         str,
@@ -49,7 +54,10 @@ def deploy(
         ),
     ] = "cmake",
     target: Annotated[
-        str | None, typer.Option("--target", "-t", help="What to compile models for; a .pte is compiled already.")
+        str | None,
+        typer.Option(
+            "--target", "-t", help="What to compile models for, such as ethos-u55-128; a .pte is compiled already."
+        ),
     ] = None,
     name: Annotated[
         list[str] | None,
@@ -62,7 +70,11 @@ def deploy(
     option: Options = None,
     sram: Sram = None,
 ) -> Result:
-    """Make firmware of models: a C library each, and a CMake project that builds them for a board."""
+    """Make firmware of models: a C library each, and a CMake project that builds them for a board.
+
+    Required besides MODEL and --output: --board with the format cmake, --target unless each MODEL is a .pte, and
+    --quantize unless each is quantized.
+    """
     named = dict(zip(_names(models, name or []), models, strict=True))
     found = {each: read_program(Path(model)) for each, model in named.items() if Path(model).suffix == ".pte"}
     compiled = {each: read(Path(named[each])) for each in found}
@@ -127,6 +139,8 @@ def _result(folder: Path, board: str, done: Deployed) -> Result:
         console.print(f"{folder}: {len(done.changed)} files written, {len(done.removed)} removed", markup=False)
         rows = [(part, memory, str(size)) for part, memory, size in done.memory]
         console.print(table("memory", ("", "where", "bytes"), rows))
+        if done.processor:
+            console.print(_processor_table(done))
         if not board:
             return
         console.print(f"build it: cd {folder} && cmake --preset board && cmake --build build", markup=False)
@@ -134,4 +148,20 @@ def _result(folder: Path, board: str, done: Deployed) -> Result:
 
     memory = [{"part": part, "where": where, "bytes": size} for part, where, size in done.memory]
     data = {"output": str(folder), "board": board, "changed": done.changed, "removed": done.removed, "memory": memory}
+    data["processor"] = [asdict(row) for row in done.processor]
     return Result(data, show)
+
+
+def _processor_table(done: Deployed) -> Table:
+    """Operators on the processor, and each one's share of the element operations there."""
+    whole = sum(row.element_operations for row in done.processor)
+    rows = [
+        (
+            f"{row.model}: {row.operator}",
+            str(row.steps),
+            str(row.element_operations),
+            f"{row.element_operations / whole:.0%}",
+        )
+        for row in done.processor
+    ]
+    return table("on the processor", ("", "steps", "element operations", "share"), rows)

@@ -17,6 +17,11 @@ from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import Graph, GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx as make_fx
 from torch.fx.experimental.symbolic_shapes import has_free_unbacked_symbols as has_free_unbacked_symbols
+from torch.utils._pytree import (
+    NO_SERIALIZED_TYPE_NAME_FOUND,
+    SERIALIZED_TYPE_TO_PYTHON_TYPE,
+    SUPPORTED_SERIALIZED_TYPES,
+)
 from torch.utils._pytree import tree_flatten as tree_flatten
 from torch.utils._pytree import tree_leaves as tree_leaves
 from torch.utils._pytree import tree_map as tree_map
@@ -265,3 +270,16 @@ def most(number: Any) -> float:
         return float(number)
     upper = number.node.shape_env.bound_sympy(number.node.expr).upper
     return float(upper) if upper.is_finite else math.inf
+
+
+def name_result_types() -> None:
+    """Gives the named tuples of PyTorch, such as that of ``torch.topk``, names that a program can be written with.
+
+    Without it a model that returns one whole is exported, and then not written by ExecuTorch.
+    """
+    for kind in torch.return_types.all_return_types:
+        node = SUPPORTED_SERIALIZED_TYPES.get(kind)
+        if node is not None and node.serialized_type_name == NO_SERIALIZED_TYPE_NAME_FOUND:
+            name = f"torch.return_types.{kind.__name__}"
+            SUPPORTED_SERIALIZED_TYPES[kind] = node._replace(serialized_type_name=name)
+            SERIALIZED_TYPE_TO_PYTHON_TYPE[name] = kind

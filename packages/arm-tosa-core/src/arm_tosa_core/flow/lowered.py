@@ -229,8 +229,10 @@ def _to_executorch(
     edge: EdgeProgramManager, report: Report, config: ExecutorchBackendConfig | None
 ) -> ExecutorchProgramManager:
     """The last step; where an operator has no out variant, the error says why it was not delegated."""
+    from ..compat.torch import name_result_types
     from .out_variants import without_out_variant
 
+    name_result_types()
     try:
         return edge.to_executorch(config)
     except RuntimeError as error:

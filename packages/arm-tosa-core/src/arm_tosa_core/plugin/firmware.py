@@ -52,6 +52,22 @@ class Verified:
 
 
 @dataclass(frozen=True)
+class OnProcessor:
+    """An operator that a model leaves to the processor.
+
+    Args:
+        steps: how often it stands in the model.
+        element_operations: times that the innermost statements of these steps run, in one run of the model. A count:
+            what one of them takes depends on the operator, the processor and the compiler.
+    """
+
+    model: str
+    operator: str
+    steps: int
+    element_operations: int
+
+
+@dataclass(frozen=True)
 class Deployed:
     """What deploying did to a folder.
 
@@ -59,11 +75,13 @@ class Deployed:
         changed: files that are new or have other contents.
         removed: files of an earlier time that are gone.
         memory: what lies where: part, memory, bytes.
+        processor: what is left to the processor.
     """
 
     changed: Sequence[str]
     removed: Sequence[str]
     memory: Sequence[tuple[str, str, int]]
+    processor: Sequence[OnProcessor] = ()
 
 
 class Firmware(Protocol):

@@ -41,7 +41,9 @@ class Functions:
             self._counts[op.name] += 1
             kind = "model_status" if kernel.may_fail else "void"
             self._names[key] = name
-            self._texts.append(f"/* {_described(op)} */\nstatic {kind} {name}({parameters}) {{\n{body}\n}}\n")
+            self._texts.append(
+                f"/* {_described(op)} */\nTOSA_KERNEL static {kind} {name}({parameters}) {{\n{body}\n}}\n"
+            )
         return f"{self._names[key]}({', '.join([result, *(operands[position] for position in kernel.reads)])})"
 
 

@@ -1,0 +1,66 @@
+# Prints how much stack each model needs at most, from what the compiler wrote with -fstack-usage, and how many bytes of code
+# each of its operators on the processor takes.
+#
+#     cmake -DOBJECTS=FOLDER -DMODELS=NAME,... -DNM=PROGRAM -P costs.cmake
+#
+# NAME_run calls functions of its own file, which call nothing but memcpy and npu_run. So the bound is a sum: NAME_run, the
+# largest other function of the file, npu_run.
+
+# The largest stack, in bytes, of the functions of a file whose name matches.
+function(largest file name out)
+  set(most 0)
+  file(STRINGS "${file}" lines REGEX ":${name}\t")
+  foreach(line IN LISTS lines)
+    string(REGEX MATCH ":([A-Za-z0-9_]+)\t([0-9]+)\t(.*)$" _ "${line}")
+    if(NOT CMAKE_MATCH_3 STREQUAL "static")
+      message(FATAL_ERROR "${CMAKE_MATCH_1} takes stack without a bound")
+    endif()
+    if(CMAKE_MATCH_2 GREATER most)
+      set(most ${CMAKE_MATCH_2})
+    endif()
+  endforeach()
+  set(${out} ${most} PARENT_SCOPE)
+endfunction()
+
+# Bytes of code of a model's functions, before linking: those of its kernels one by one.
+function(code model)
+  file(GLOB object "${OBJECTS}/models/${model}.c.o" "${OBJECTS}/models/${model}.c.obj")
+  if(NOT NM OR NOT object)
+    return()
+  endif()
+  execute_process(COMMAND "${NM}" --print-size --size-sort --reverse-sort --radix=d "${object}" OUTPUT_VARIABLE symbols)
+  string(REGEX MATCHALL "[0-9]+ [0-9]+ [Tt] [A-Za-z0-9_]+" functions "${symbols}")
+  set(all 0)
+  set(kernels 0)
+  set(list "")
+  foreach(function IN LISTS functions)
+    string(REGEX MATCH "^[0-9]+ 0*([0-9]+) [Tt] (.+)$" _ "${function}")
+    set(bytes ${CMAKE_MATCH_1})
+    set(name "${CMAKE_MATCH_2}")
+    math(EXPR all "${all} + ${bytes}")
+    if(name MATCHES "_kernel[0-9]+$")
+      math(EXPR kernels "${kernels} + ${bytes}")
+      string(APPEND list ", ${name} ${bytes}")
+    endif()
+  endforeach()
+  if(list)
+    message(STATUS "Code of ${model}.c: ${all} bytes, of which operators on the processor take ${kernels}${list}")
+  else()
+    message(STATUS "Code of ${model}.c: ${all} bytes")
+  endif()
+endfunction()
+
+set(npu 0)
+file(GLOB npu_files "${OBJECTS}/npu/*.su")
+foreach(file IN LISTS npu_files)
+  largest("${file}" "npu_run" npu)
+endforeach()
+string(REPLACE "," ";" MODELS "${MODELS}")
+foreach(model IN LISTS MODELS)
+  set(file "${OBJECTS}/models/${model}.c.su")
+  largest("${file}" "${model}_run" run)
+  largest("${file}" "([a-z0-9_]+_kernel[0-9]+|npu_job_[0-9]+)" step)
+  math(EXPR bytes "${run} + ${step} + ${npu}")
+  message(STATUS "Stack of ${model}_run: at most ${bytes} bytes, and what memcpy and the NPU's driver take")
+  code("${model}")
+endforeach()
