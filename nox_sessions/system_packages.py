@@ -39,6 +39,7 @@ PAGES: dict[str, Callable[[], object]] = {
     "chromium-driver": lambda: shutil.which("chromedriver"),
 }
 BARE_METAL: dict[str, Callable[[], object]] = {
+    "cmake": lambda: shutil.which("cmake"),
     "gcc-arm-none-eabi": lambda: shutil.which("arm-none-eabi-g++"),
     "libnewlib-arm-none-eabi": lambda: Path("/usr/lib/arm-none-eabi/newlib").is_dir(),
     "libstdc++-arm-none-eabi-newlib": lambda: Path("/usr/share/doc/libstdc++-arm-none-eabi-newlib").is_dir(),

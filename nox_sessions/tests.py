@@ -66,6 +66,7 @@ def tests_core(session: nox.Session) -> None:
 @nox.session(name="tests-ethosu")
 def tests_ethosu(session: nox.Session) -> None:
     """The tests of arm-ethosu with only that package and what it declares installed."""
+    install(session, COMPILER, BARE_METAL, FUZZER)  # what compiles firmware; FUZZER has Clang
     tested_alone(session, ETHOSU, CORE)
 
 
@@ -134,6 +135,7 @@ def _operators(env: Environment, target: str, arguments: list[str]) -> None:
 @nox.parametrize("which", ["oldest", "newest"])
 def versions(session: nox.Session, which: str) -> None:
     """The core's tests on the oldest, or the newest, versions that the packages' metadata admits."""
+    install(session, COMPILER, BARE_METAL, FUZZER)
     installed = (CORE, ETHOSU, VGF)
     wanted = [name for package in installed for name in _lowest(package)] if which == "oldest" else []
     packages = [*(f"{package}[test]" for package in installed), "transformers", "scikit-learn"]

@@ -143,7 +143,7 @@ def _check(words: list[str], made: set[str]) -> None:
             for option in options:
                 assert not option.startswith("--") or f'"{option}"' in source, option
         case ["cmake", "--preset", "board", "-S", "firmware"] | ["cmake", "--build", "firmware/build"]:
-            pass  # of a folder that `arm-tosa deploy` made; tests/test_firmware.py builds one
+            pass  # of a folder that `arm-tosa deploy` made; tests/test_firmware_bits.py builds one
         case ["cmake" | "ctest", *options]:
             presets = json.loads((ROOT / "packages/arm-runtime-cpp/CMakePresets.json").read_text())
             known = {preset["name"] for preset in presets["configurePresets"]}
