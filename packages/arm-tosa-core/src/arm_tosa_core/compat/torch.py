@@ -275,7 +275,8 @@ def most(number: Any) -> float:
 def name_result_types() -> None:
     """Gives the named tuples of PyTorch, such as that of ``torch.topk``, names that a program can be written with.
 
-    Without it a model that returns one whole is exported, and then not written by ExecuTorch.
+    Needs the tables of what pytree can write. Without it a model that returns one whole is exported, and then not
+    written by ExecuTorch.
     """
     for kind in torch.return_types.all_return_types:
         node = SUPPORTED_SERIALIZED_TYPES.get(kind)
