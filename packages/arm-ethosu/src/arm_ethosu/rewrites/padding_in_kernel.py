@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from arm_tosa_core.tosa.ir import Op, Tensor
@@ -27,7 +29,7 @@ def _check(match: Match) -> str | None:
     return None
 
 
-def _joined(op: Op, amounts: np.ndarray) -> list[int]:
+def _joined(op: Op, amounts: np.ndarray[Any, Any]) -> list[int]:
     """Padding at the top, bottom, left and right: that of both."""
     return [int(own) + int(more) for own, more in zip(op.attrs["pad"], amounts[2:6], strict=True)]
 

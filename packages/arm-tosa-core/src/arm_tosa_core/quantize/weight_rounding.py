@@ -25,8 +25,6 @@ from .weight_statistics import Layer, Moments, find_layers
 SAMPLES = 64
 #: Weights of a channel that make up for one another; of more the cost grows with the third power.
 _TOGETHER = 512
-#: Positions of images that are looked at, of all samples together.
-_POSITIONS = 2**15
 #: What the moments of the layers that are looked at in one go may take, in sizes of all weights in float.
 _ROOM = 2
 
@@ -49,7 +47,7 @@ def round_weights(exact: GraphModule, converted: GraphModule, samples: Iterable[
     state = [(buffer, buffer.clone()) for buffer in exact.buffers()]
     changed = []
     for layers in _that_fit(find_layers(exact, converted, rules, _TOGETHER)):
-        run = _Inputs(exact, layers, max(_POSITIONS // len(calls), 1))
+        run = _Inputs(exact, layers)
         for number, (args, kwargs) in enumerate(calls):
             run.half = number % 2
             with torch.no_grad():
@@ -84,10 +82,9 @@ def _that_fit(layers: Sequence[Layer]) -> Iterator[list[Layer]]:
 class _Inputs(Floating):
     """What each layer multiplies with its weights, of two halves of the samples."""
 
-    def __init__(self, module: GraphModule, layers: Sequence[Layer], positions: int) -> None:
+    def __init__(self, module: GraphModule, layers: Sequence[Layer]) -> None:
         super().__init__(module)
         self._layers = {node.name: (layer, node) for layer in layers for node in layer.nodes}
-        self._positions = positions
         self.moments = {layer.name: (Moments(), Moments()) for layer in layers}
         self.half = 0
 
@@ -95,7 +92,7 @@ class _Inputs(Floating):
         if n.name in self._layers:
             layer, node = self._layers[n.name]
             x = self.fetch_args_kwargs_from_env(n)[0][0]
-            self.moments[layer.name][self.half].see(layer, x, node, self._positions)
+            self.moments[layer.name][self.half].see(layer, x, node)
         return super().run_node(n)
 
 

@@ -156,9 +156,9 @@ class Moments:
         #: Sums of products without the mean, [groups * parts, weights of a part, weights of a part].
         self.spread = torch.zeros(0)
 
-    def see(self, layer: Layer, x: torch.Tensor, node: Node, positions: int = _POSITIONS) -> None:
-        """Takes the input of a layer at one of its nodes, about so many positions of it."""
-        rows = windows(x, layer, _arguments(node), positions)
+    def see(self, layer: Layer, x: torch.Tensor, node: Node) -> None:
+        """Takes the input of a layer at one of its nodes."""
+        rows = windows(x, layer, _arguments(node))
         rows = rows.reshape(*rows.shape[:2], layer.parts, -1).transpose(1, 2).flatten(0, 1)
         if not rows.shape[1]:
             return
@@ -276,11 +276,11 @@ def real(outputs: Any) -> list[torch.Tensor]:
     return [y for y in tree_leaves(outputs) if isinstance(y, torch.Tensor) and y.is_floating_point()]
 
 
-def windows(x: torch.Tensor, layer: Layer, arguments: Mapping[str, Any], most: int = _POSITIONS) -> torch.Tensor:
-    """What a layer multiplies with the weights of a channel, [groups, ``most`` positions or so, its weights]."""
+def windows(x: torch.Tensor, layer: Layer, arguments: Mapping[str, Any]) -> torch.Tensor:
+    """What a layer multiplies with the weights of a channel, [groups, positions, weights of a channel]."""
     if layer.weight.dim() == 2:
         rows = x.reshape(1, -1, x.shape[-1])
-        return rows[:, :: max(rows.shape[1] // most, 1)]
+        return rows[:, :: max(rows.shape[1] // _POSITIONS, 1)]
     kernel = layer.weight.shape[2:]
     axes = len(kernel)
     stride, dilation = (_each(arguments[name], axes) for name in ("stride", "dilation"))
@@ -289,7 +289,7 @@ def windows(x: torch.Tensor, layer: Layer, arguments: Mapping[str, Any], most: i
     for i in range(axes):
         x = x.unfold(2 + i, dilation[i] * (kernel[i] - 1) + 1, stride[i])[..., :: dilation[i]]
     positions = x.shape[0] * math.prod(x.shape[2 : 2 + axes])
-    every = max(int((positions / most) ** (1 / axes)), 1)
+    every = max(int((positions / _POSITIONS) ** (1 / axes)), 1)
     x = x[(slice(None), slice(None), *[slice(None, None, every)] * axes)]
     x = x.reshape(x.shape[0], layer.groups, -1, *x.shape[2:])
     spatial = range(3, 3 + axes)
