@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from arm_tosa_core.accuracy.scheme import ALIASES
 from benchmarks.figures import Case, Figures
 
 _SIDES = {
@@ -24,7 +25,14 @@ def steps(figures: Figures) -> str:
             if given[-1] is None:
                 continue
             sram = _value(figures, case, side, "decode_sram_kib")
-            lines.append([name, case["scheme"], case["context"], *(f"{value or 0:,.0f}" for value in (*given, sram))])
+            lines.append(
+                [
+                    name,
+                    ALIASES.get(case["scheme"], case["scheme"]),
+                    case["context"],
+                    *(f"{value or 0:,.0f}" for value in (*given, sram)),
+                ]
+            )
     return _table(["decode step", "scheme", "context", *_HEADS], lines, left=2)
 
 
@@ -38,7 +46,7 @@ def programs(figures: Figures) -> str:
                 "–" if value is None else form(value)
                 for (_, form), value in zip(_METRICS.values(), found.values(), strict=True)
             )
-            lines.append([case["scheme"], case["context"], *cells])
+            lines.append([ALIASES.get(case["scheme"], case["scheme"]), case["context"], *cells])
     return _table(["scheme", "context", *(head for head, _ in _METRICS.values())], lines, left=1)
 
 

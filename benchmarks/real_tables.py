@@ -10,7 +10,7 @@ from benchmarks.figures import Figure, Figures
 ENOUGH = 98.0
 _TARGETS = {"ethos-u55-128": "U55-128", "ethos-u85-256": "U85-256"}
 #: Heads of columns, sides and schemes.
-_COLUMNS = (("rival int8", "rival", "int8"), ("int8", "ours", "int8"), ("a16w8", "ours", "a16w8"))
+_COLUMNS = (("rival int8", "rival", "int8"), ("int8", "ours", "int8"), ("int16x8", "ours", "a16w8"))
 
 
 def accuracy(figures: Figures) -> str:
@@ -49,7 +49,7 @@ def cycles(figures: Figures) -> str:
     """Vela's million cycles and KiB of SRAM, a line per network and device."""
     heads = ["network", "device"]
     heads += [f"{what}, {label}" for what in ("M cycles", "SRAM, KiB") for label, _, _ in _COLUMNS]
-    heads.append("left on the CPU, rival / int8 / a16w8")
+    heads.append("left on the CPU, rival / int8 / int16x8")
     lines = []
     for name in _networks(figures):
         for target, device in _TARGETS.items():

@@ -66,8 +66,8 @@ def delegation(figures: Figures) -> str:
 
 
 def accuracy(figures: Figures) -> str:
-    """SQNR in int8 beside the rival, and of our a16w8 and float, a line per network."""
-    heads = ["network", "int8, PT2E", "int8, one sample", "a16w8, compiled / eager", "float, error of largest"]
+    """SQNR in int8 beside the rival, and of our int16x8 and float, a line per network."""
+    heads = ["network", "int8, PT2E", "int8, one sample", "int16x8, compiled / eager", "float, error of largest"]
     lines = [
         [
             network.label,

@@ -13,6 +13,7 @@ from arm_ethosu import EthosUCompileSpec
 from arm_tosa_core.lowering.builder import Builder
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.loader import load
 
 
 def _convolution(
@@ -331,3 +332,38 @@ def test_operands_of_two_widths_become_operands_of_one(op: str, first: str, acce
     (arithmetic,) = [o for o in builder.graph.ops if o.name == op]
     assert {x.producer.inputs[0].dtype for x in arithmetic.inputs[:2] if x.producer} == {DType.INT16}
     assert cycles(legal, spec) < 0.5 * cycles(plain, spec)
+
+
+@pytest.mark.parametrize("op", ["CONV2D", "DEPTHWISE_CONV2D"])
+@pytest.mark.parametrize(
+    ("own", "amounts", "number", "padding"),
+    [
+        ((0, 0, 0, 0), (0, 0, 1, 2, 2, 1, 0, 0), 3, (1, 2, 2, 1)),
+        ((1, 1, 0, 0), (0, 0, 1, 0, 0, 1, 0, 0), 3, (2, 1, 0, 1)),
+        ((0, 0, 0, 0), (0, 0, 1, 2, 2, 1, 0, 0), 2, None),  # the border is not the zero point
+        ((0, 0, 0, 0), (0, 0, 1, 1, 1, 1, 1, 0), 3, None),  # of channels
+        ((0, 0, 0, 0), (0, 0, 3, 0, 0, 0, 0, 0), 3, None),  # the first row of windows would see no image
+    ],
+)
+def test_padding_before_a_convolution_becomes_its_own(
+    op: str, own: tuple[int, ...], amounts: tuple[int, ...], number: int, padding: tuple[int, ...] | None
+) -> None:
+    channels = 4 + amounts[6]
+    builder = Builder(Graph(), SPEC.tosa_spec)
+    graph, rng = builder.graph, np.random.default_rng(0)
+    x = graph.input("x", (1, 9, 8, 4), DType.INT8)
+    edge = graph.constant(np.array([number], np.int8), DType.INT8)
+    image = builder.emit("PAD", [x, graph.shape(amounts), edge])
+    shape = (8, 3, 3, channels) if op == "CONV2D" else (3, 3, channels, 2)
+    weight = graph.constant(rng.integers(-127, 128, shape).astype(np.int8), DType.INT8)
+    bias = graph.constant(np.zeros(8 if op == "CONV2D" else 2 * channels, np.int32), DType.INT32)
+    zeros = [builder.zero_point(3, DType.INT8), builder.zero_point(0, DType.INT8)]
+    wide = builder.emit(op, [image, weight, bias, *zeros], pad=own, stride=(1, 1), dilation=(1, 1))
+    graph.outputs = [builder.rescale(wide, [0.002], DType.INT8)]
+    plain, legal = before_and_after(builder)
+    kept = [made for made in load(legal).ops if made.name in (op, "PAD")]
+    if padding is None:
+        assert "PAD" in [made.name for made in kept]
+    else:
+        assert [(made.name, made.attrs["pad"]) for made in kept] == [(op, padding)]
+        assert cycles(legal) < cycles(plain)

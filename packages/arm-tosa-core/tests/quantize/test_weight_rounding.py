@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from torch import nn
 
 from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, get_symmetric_a16w8_quantization_config, quantize_program
+from arm_tosa_core.quantize import weight_rounding
 from arm_tosa_core.quantize.decisions import ROUNDED
 from arm_tosa_core.quantize.error_feedback import Feedback
 from arm_tosa_core.quantize.post_training import Quantized
+from arm_tosa_core.quantize.weight_statistics import Layer, Moments
 
 CHANNELS = 24
 
@@ -27,6 +31,27 @@ class Layers(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y: torch.Tensor = self.transposed(self.grouped(self.conv(self.linear(x).mT)))
         return y
+
+
+class Counting(Layers):
+    """The same, with a number that each call adds to, and that all results depend on."""
+
+    calls: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(1))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls.add_(0.25)
+        return super().forward(x + self.calls)
+
+
+def linear_layer() -> Layer:
+    graph = torch.fx.Graph()
+    x, weight = graph.placeholder("x"), graph.get_attr("weight")
+    node = graph.call_function(torch.ops.aten.linear.default, (x, weight))
+    return Layer((node,), torch.zeros(4, CHANNELS), 1)
 
 
 def samples(count: int, mixed: bool) -> list[torch.Tensor]:
@@ -82,3 +107,47 @@ def test_weights_of_independent_inputs_are_rounded_to_the_nearest() -> None:
     steps = torch.tensor([[0.5, 0.25]])
     made = feedback.unsorted(feedback.round(feedback.sorted(weights), steps, lambda place, wanted: wanted.round()))
     assert torch.equal(made, (weights / steps[..., None]).round())
+
+
+def moments(layer: Layer, calls: list[torch.Tensor]) -> Moments:
+    made = Moments()
+    for x in calls:
+        made.see(layer, x, layer.nodes[0])
+    return made
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_the_spread_of_inputs_is_known_far_from_0(offset: float) -> None:
+    layer, random = linear_layer(), torch.Generator().manual_seed(0)
+    calls = [torch.randn(50, CHANNELS, generator=random) for _ in range(4)]
+    wanted = torch.cat(calls).T.double().cov(correction=0).float()
+    found = moments(layer, [x + offset for x in calls])
+    assert torch.allclose(found.covariance[0], wanted, atol=2e-3)
+    assert torch.allclose(found.mean[0], torch.cat(calls).double().mean(0) + offset, atol=1e-3)
+    halves = moments(layer, [x + offset for x in calls[:1]]) + moments(layer, [x + offset for x in calls[1:]])
+    assert torch.allclose(halves.covariance, found.covariance, atol=1e-4)
+    assert halves.observations == found.observations == 200
+
+
+@pytest.mark.parametrize("number", [math.inf, 3e38])
+def test_inputs_beyond_float32_leave_the_nearest_weights(number: float) -> None:
+    layer = linear_layer()
+    x = torch.randn(40, CHANNELS, generator=torch.Generator().manual_seed(0))
+    x[3, 5] = number
+    assert not moments(layer, [x]).is_known
+
+
+def test_layers_are_looked_at_in_groups_that_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The weights found do not depend on it, nor on what the model keeps from call to call."""
+    torch.manual_seed(0)
+    module, calls = Counting().eval(), samples(8, mixed=True)
+    groups: list[int] = []
+    inputs = weight_rounding._Inputs
+    monkeypatch.setattr(weight_rounding, "_Inputs", lambda *given: groups.append(len(given[1])) or inputs(*given))
+    monkeypatch.setattr(weight_rounding, "_ROOM", 100)
+    roomy = quantized(module, calls, True)
+    monkeypatch.setattr(weight_rounding, "_ROOM", 0)
+    narrow = quantized(module, calls, True)
+    assert groups == [3, 1, 1, 1]
+    for a, b in zip(roomy.converted.state_dict().values(), narrow.converted.state_dict().values(), strict=True):
+        assert torch.equal(a, b)

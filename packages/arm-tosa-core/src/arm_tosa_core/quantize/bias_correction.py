@@ -18,7 +18,7 @@ from ..lowering.rule_set import RuleSet
 Sample = tuple[tuple[Any, ...], Mapping[str, Any]]
 
 #: Samples whose means stand for those of all.
-SAMPLES = 8
+SAMPLES = 32
 
 
 def correct_biases(exact: GraphModule, converted: GraphModule, samples: Iterable[Sample], rules: RuleSet) -> list[str]:
@@ -30,7 +30,7 @@ def correct_biases(exact: GraphModule, converted: GraphModule, samples: Iterable
     Args:
         exact: the prepared model; its observers do not observe here.
         converted: what ``convert_pt2e`` made of a copy of it.
-        samples: calls of the model; eight at most are used.
+        samples: calls of the model; ``SAMPLES`` at most are used.
         rules: those of the target.
 
     Returns:
@@ -137,6 +137,7 @@ class _Errors(Floating):
         if n.name in self.weights:
             weight: Any = constant(self.weights[n.name])
             args, kwargs = self.fetch_args_kwargs_from_env(n)
-            rounded = n.target(args[0], weight, *args[2:], **kwargs)  # type: ignore[operator]
+            assert callable(n.target)
+            rounded = n.target(args[0], weight, *args[2:], **kwargs)
             self.errors[n.name] = self.errors.get(n.name, 0.0) + channel_means(result - rounded, weight.dim())
         return result

@@ -29,9 +29,9 @@ from ..lowering.rule import Q, Rule
 from ..lowering.rule_set import RuleSet
 from ..lowering.traits import Moves
 from ..support.errors import LoweringError, Rejected, UsageError, require
+from .matrix_layers import linear_layer
+from .node_facts import SCHEME
 
-#: Key in the meta of a node: its quantization scheme, which the parts of a composite inherit.
-SCHEME = "arm_quantization_config"
 #: Key in the meta of a node: the name, in the exported graph, of the operator that it is a part of.
 WHOLE = "arm_whole"
 #: Key in the meta of a node: what its numbers lie between.
@@ -247,7 +247,7 @@ def decompose(module: GraphModule, rules: RuleSet, wanted: Callable[[Node], bool
             _keep_within(module, rules, node, rule.traits.domain)
         if rule is not None and rule.traits.promotes:
             _as_reals(module, rules, node, factor=rule.traits.arithmetic == "mul")
-        function = _layer if _is_layer(node) else _traced(node) if rule is None else _decomposition(rule, node)
+        function = linear_layer(node) or (_traced(node) if rule is None else _decomposition(rule, node))
         if function is None:
             continue
         builder = AtenBuilder(module, rules, node, known)
@@ -299,29 +299,6 @@ def _overwrites(node: Node) -> bool:
     """
     written = node.args[0] if mutable(node) else None
     return isinstance(written, Node) and written.op == "get_attr"
-
-
-def _is_layer(node: Node) -> bool:
-    """Whether a matrix product is a linear layer: with a constant matrix, or a parameter that is transposed."""
-    products: tuple[Any, ...] = (torch.ops.aten.mm.default, torch.ops.aten.matmul.default, torch.ops.aten.addmm.default)
-    if node.target not in products or node.kwargs:
-        return False
-    operands: Any = node.args
-    *bias, x, matrix = operands
-    ranks = [n.meta["val"].dim() for n in (x, matrix)]
-    constant = all(is_constant(n) for n in (*bias, _untransposed(matrix) or matrix))
-    return constant and not is_constant(x) and ranks[0] > 1 and bool(ranks[1] == 2)
-
-
-def _untransposed(matrix: Node) -> Node | None:
-    return matrix.args[0] if matrix.target is torch.ops.aten.t.default else None  # type: ignore[return-value]
-
-
-def _layer(builder: AtenBuilder, *operands: AtenValue) -> Any:
-    *bias, x, matrix = operands
-    weight = _untransposed(matrix.node)
-    own = AtenValue(weight) if weight else builder.aten.contiguous(builder.aten.t(matrix))
-    return builder.aten.linear(x, own, *bias)
 
 
 def _decomposition(rule: Rule, node: Node) -> Callable[..., Any] | None:

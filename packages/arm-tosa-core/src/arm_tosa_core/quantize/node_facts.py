@@ -13,6 +13,9 @@ from ..lowering.rule import Q, Rule
 from ..lowering.rule_set import RuleSet
 from ..lowering.traits import Moves
 
+#: Key in the meta of a node: its quantization scheme, which the parts of a composite inherit.
+SCHEME = "arm_quantization_config"
+
 #: Key in the meta of a node that hands a tensor on as it is: its result has a scale of its own.
 RESCALES = "arm_rescales"
 

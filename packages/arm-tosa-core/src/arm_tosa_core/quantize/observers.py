@@ -129,14 +129,18 @@ class MaskedHistogramObserver(RangeObserver):
             min(max(high * margin, beyond), max(greatest, high)),
         )
         if self._count == 1:
-            seen, reach = float(self.max_val), max(-low, high)
-            scale = reach / self.quant_max if symmetric else (high - low) / (self.quant_max - self.quant_min)
-            exact = abs(seen) / scale / max(math.floor(abs(seen) / scale * _TIE), 1)
+            scale = max(-low, high) / self.quant_max if symmetric else (high - low) / (self.quant_max - self.quant_min)
+            exact = _dividing(abs(float(self.max_val)), scale) / scale
             if least <= low * exact and high * exact <= greatest:
                 return self.min_val.new_tensor(low * exact), self.max_val.new_tensor(high * exact)
         # Of equal bounds, such as -1 and 1, the zero point lies between two integers. With the lower one both bounds
         # are the ends of the integers, which saves a CLAMP.
         return self.min_val.new_tensor(low * _TIE), self.max_val.new_tensor(high * _TIE)
+
+
+def _dividing(number: float, scale: float) -> float:
+    """The least scale, no less than another, that divides a number; the number itself if it is less than a step."""
+    return number / max(math.floor(number / scale * _TIE), 1)
 
 
 def _independent(x: torch.Tensor) -> float:

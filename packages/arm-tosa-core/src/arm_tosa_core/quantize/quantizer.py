@@ -18,10 +18,11 @@ from ..support.errors import UsageError
 from ..tosa.specification import TosaSpecification
 from .annotate import KEY, annotate
 from .bias_correction import Sample
-from .composites import LOOP_BODY, SCHEME, WHOLE, decompose
+from .composites import LOOP_BODY, WHOLE, decompose
 from .config import QuantizationConfig
 from .flat_parameters import raise_attributes
 from .no_op_removal import drop_idle
+from .node_facts import SCHEME
 from .slice_assignments import without_assignments
 from .states import is_appended, state_nodes
 from .wide_results import Wide

@@ -1,12 +1,13 @@
 """Weights rounded together: what rounding one to the nearest integer does to a layer's results, others make up for.
 
 Scales stay as they were calibrated, so that it costs nothing at run time. What is learned of a layer's inputs on few
-samples may be wrong: where it does not help on samples that were left out, a layer keeps the nearest integers.
+samples may be wrong: each half of the samples judges what was learned from the other, and a channel keeps the nearest
+integers unless both say that it gains.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -21,9 +22,11 @@ from .error_feedback import Feedback
 from .weight_statistics import Layer, Moments, find_layers
 
 #: Samples that are looked at, at most.
-SAMPLES = 16
+SAMPLES = 64
 #: Weights of a channel that make up for one another; of more the cost grows with the third power.
 _TOGETHER = 512
+#: What the moments of the layers that are looked at in one go may take, in sizes of all weights in float.
+_ROOM = 2
 
 
 def round_weights(exact: GraphModule, converted: GraphModule, samples: Iterable[Sample], rules: RuleSet) -> list[str]:
@@ -40,24 +43,44 @@ def round_weights(exact: GraphModule, converted: GraphModule, samples: Iterable[
     Returns:
         The names of the layers that have other integers.
     """
-    layers = find_layers(exact, converted, rules, _TOGETHER)
-    run = _Inputs(exact, layers)
-    for number, (args, kwargs) in enumerate(islice(samples, SAMPLES)):
-        run.half = number % 2
-        with torch.no_grad():
-            run.run(*tree_leaves((args, dict(kwargs))), enable_io_processing=False)
+    calls = list(islice(samples, SAMPLES))
+    state = [(buffer, buffer.clone()) for buffer in exact.buffers()]
     changed = []
-    for layer in layers:
-        halves = run.moments[layer.name]
-        if all(half.observations for half in halves) and (made := _rounded(layer, halves)) is not None:
-            scales, _, _ = rounded_weights.parameters(layer.dequantize)
-            rounded_weights.replace(converted, layer.dequantize, made, scales)
-            changed.append(layer.name)
+    for layers in _that_fit(find_layers(exact, converted, rules, _TOGETHER)):
+        run = _Inputs(exact, layers)
+        for number, (args, kwargs) in enumerate(calls):
+            run.half = number % 2
+            with torch.no_grad():
+                run.run(*tree_leaves((args, dict(kwargs))), enable_io_processing=False)
+        with torch.no_grad():
+            for buffer, saved in state:
+                buffer.copy_(saved)
+        for layer in layers:
+            if (made := _rounded(layer, *run.moments.pop(layer.name))) is not None:
+                scales, _, _ = rounded_weights.parameters(layer.dequantize)
+                rounded_weights.replace(converted, layer.dequantize, made, scales)
+                changed.append(layer.name)
     return changed
 
 
+def _that_fit(layers: Sequence[Layer]) -> Iterator[list[Layer]]:
+    """Layers in their order, in groups of which the moments have room."""
+    room = _ROOM * sum(layer.weight.numel() for layer in layers)
+    group: list[Layer] = []
+    taken = 0
+    for layer in layers:
+        size = 2 * layer.groups * layer.parts * (layer.weight[0].numel() // layer.parts) ** 2
+        if group and taken + size > room:
+            yield group
+            group, taken = [], 0
+        group.append(layer)
+        taken += size
+    if group:
+        yield group
+
+
 class _Inputs(Floating):
-    """Sums of what each layer multiplies with its weights, of two halves of the samples."""
+    """What each layer multiplies with its weights, of two halves of the samples."""
 
     def __init__(self, module: GraphModule, layers: Sequence[Layer]) -> None:
         super().__init__(module)
@@ -68,12 +91,15 @@ class _Inputs(Floating):
     def run_node(self, n: Node) -> Any:
         if n.name in self._layers:
             layer, node = self._layers[n.name]
-            self.moments[layer.name][self.half].see(layer, self.fetch_args_kwargs_from_env(n)[0][0], node)
+            x = self.fetch_args_kwargs_from_env(n)[0][0]
+            self.moments[layer.name][self.half].see(layer, x, node)
         return super().run_node(n)
 
 
-def _rounded(layer: Layer, halves: tuple[Moments, Moments]) -> torch.Tensor | None:
+def _rounded(layer: Layer, first: Moments, second: Moments) -> torch.Tensor | None:
     """Integers in the weight's shape; None: the nearest are as good."""
+    if not (first.is_known and second.is_known):
+        return None
     scales, low, high = rounded_weights.parameters(layer.dequantize)
     weights = layer.cut(layer.weight.float())
     steps = scales.float().expand(len(layer.weight)).reshape(layer.groups, -1).repeat_interleave(layer.parts, 0)
@@ -84,11 +110,14 @@ def _rounded(layer: Layer, halves: tuple[Moments, Moments]) -> torch.Tensor | No
         made = feedback.round(feedback.sorted(weights), steps, lambda _, wanted: wanted.round().clamp(low, high))
         return feedback.unsorted(made)
 
-    def noise(rounded: torch.Tensor, moments: Moments) -> float:
+    def noise(rounded: torch.Tensor, moments: Moments) -> torch.Tensor:
         errors = rounded * steps[..., None] - weights
-        return float((errors @ moments.covariance * errors).sum())
+        return (errors @ moments.covariance * errors).sum(-1)
 
-    first, second = halves
-    if noise(together(first), second) >= noise(nearest, second):
+    def gains(learned: Moments, judge: Moments) -> torch.Tensor:
+        return noise(together(learned), judge) < noise(nearest, judge)
+
+    better = gains(first, second) & gains(second, first)
+    if not better.any():
         return None
-    return layer.whole(together(first + second)).to(torch.int8)
+    return layer.whole(torch.where(better[..., None], together(first + second), nearest)).to(torch.int8)

@@ -143,37 +143,55 @@ def _arguments(node: Node) -> dict[str, Any]:
 
 
 class Moments:
-    """The products and sums of what a layer multiplies with its weights."""
+    """The mean and the spread around it of what a layer multiplies with its weights.
+
+    Parts of the data are joined by their means (Chan, Golub and LeVeque, 1983, "Algorithms for computing the sample
+    variance"), so that a mean that is large beside the spread does not drown it.
+    """
 
     def __init__(self) -> None:
-        self.products: torch.Tensor | float = 0.0
-        self.inputs: torch.Tensor | float = 0.0
         self.observations = 0
+        #: [groups * parts, weights of a part], float64.
+        self.mean = torch.zeros(0)
+        #: Sums of products without the mean, [groups * parts, weights of a part, weights of a part].
+        self.spread = torch.zeros(0)
 
     def see(self, layer: Layer, x: torch.Tensor, node: Node) -> None:
         """Takes the input of a layer at one of its nodes."""
         rows = windows(x, layer, _arguments(node))
         rows = rows.reshape(*rows.shape[:2], layer.parts, -1).transpose(1, 2).flatten(0, 1)
-        self.products = self.products + rows.transpose(1, 2) @ rows
-        self.inputs = self.inputs + rows.sum(1)
-        self.observations += rows.shape[1]
+        if not rows.shape[1]:
+            return
+        mean = rows.mean(1, dtype=torch.float64)
+        rows = rows - mean[:, None].to(rows.dtype)
+        self._join(rows.shape[1], mean, rows.transpose(1, 2) @ rows)
 
     def __add__(self, other: Moments) -> Moments:
         made = Moments()
-        made.products, made.inputs = self.products + other.products, self.inputs + other.inputs
-        made.observations = self.observations + other.observations
+        for each in (self, other):
+            if each.observations:
+                made._join(each.observations, each.mean, each.spread)
         return made
 
-    @property
-    def mean(self) -> torch.Tensor:
-        """[groups * parts, weights of a part]."""
-        assert isinstance(self.inputs, torch.Tensor)
-        return self.inputs / self.observations
+    def _join(self, count: int, mean: torch.Tensor, spread: torch.Tensor) -> None:
+        if not self.observations:
+            self.observations, self.mean, self.spread = count, mean, spread
+            return
+        total, apart = self.observations + count, mean - self.mean
+        weighted = apart * (self.observations * count / total)
+        self.spread = self.spread + spread + (weighted[:, :, None] * apart[:, None, :]).to(spread.dtype)
+        self.mean = self.mean + apart * (count / total)
+        self.observations = total
 
     @property
     def covariance(self) -> torch.Tensor:
         """[groups * parts, weights of a part, weights of a part]."""
-        return self.products / self.observations - self.mean[:, :, None] * self.mean[:, None, :]
+        return self.spread / self.observations
+
+    @property
+    def is_known(self) -> bool:
+        """Whether something was seen, and all of it within what float32 holds."""
+        return self.observations > 0 and bool(self.spread.isfinite().all())
 
 
 class _Sums:
@@ -187,18 +205,19 @@ class _Sums:
 
     def follow(self, weights: torch.Tensor, biases: torch.Tensor) -> None:
         """Takes gradients, [groups, channels of a group, weights of a channel] and [groups, channels of a group]."""
+        weights, biases = weights.double(), biases.double()
         self.squares = self.squares + weights.square().sum(-1)
         self.mixed = self.mixed + weights * biases[..., None]
         self.biases = self.biases + biases.square()
 
     def finish(self, layer: Layer) -> Statistics | None:
-        if not self.moments.observations or not isinstance(self.squares, torch.Tensor):
+        if not self.moments.is_known or not isinstance(self.squares, torch.Tensor):
             return None
         covariance = self.moments.covariance
         flat = self.moments.mean.reshape(layer.groups, 1, -1)
         centered = self.squares - 2 * (self.mixed * flat).sum(-1) + self.biases * flat.square().sum(-1)
         spread = covariance.diagonal(dim1=1, dim2=2).reshape(layer.groups, -1).sum(-1, keepdim=True)
-        sensitivity = centered.clamp_min(0) / spread.clamp_min(1e-30)
+        sensitivity = (centered.clamp_min(0) / spread.clamp_min(1e-30)).float()
         return Statistics(covariance, sensitivity, self.moments.observations)
 
 
@@ -246,7 +265,8 @@ class _Gathered(Floating):
         args, kwargs = self.fetch_args_kwargs_from_env(n)
         with torch.no_grad():
             self.sums[layer.name].moments.see(layer, args[0], n)
-        result = n.target(args[0], self.weights[layer.name], *args[2:], **kwargs)  # type: ignore[operator]
+        assert callable(n.target)
+        result = n.target(args[0], self.weights[layer.name], *args[2:], **kwargs)
         self.results[n.name] = result
         return result
 
