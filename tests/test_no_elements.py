@@ -31,3 +31,17 @@ def test_runs(target: str) -> None:
     assert lowered.report.delegates == 1 and "aten.tanh.default" in {row.target for row in lowered.report.delegated}
     (result,) = Runtime.get().load_program(lowered.buffer).load_method("forward").execute(list(given))
     torch.testing.assert_close(result, program.module()(*given), rtol=0, atol=1e-2)
+
+
+class Product(torch.nn.Module):
+    def forward(self, bias: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch.addmm(bias, x, y).tanh()
+
+
+def test_products_over_nothing_stay_on_the_cpu() -> None:
+    """They are the bias alone; what follows is delegated."""
+    given = torch.ones(2, 3), torch.zeros(2, 0), torch.zeros(0, 3)
+    report = lower(torch.export.export(Product(), given), "tosa-fp").report
+    reasons = {row.target: str(row.reason) for row in report.rejected}
+    assert "multiplies matrices without elements" in reasons["aten.addmm.default"]
+    assert "aten.tanh.default" in {row.target for row in report.delegated}

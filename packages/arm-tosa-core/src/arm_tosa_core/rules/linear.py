@@ -23,6 +23,7 @@ def linear(b: OpBuilder, x: Value, weight: Value, bias: Value | None = None) -> 
         y = matmul(b, x, b.TRANSPOSE(weight, [1, 0]))
         return y if bias is None else b.ADD(y, bias)
     outputs, inputs = weight.shape
+    b.require(x.size > 0 and outputs > 0, "multiplies matrices without elements")
     rows = x.size // inputs
     order = list(inverse(x.axes)) if x.axes[-1] == x.rank - 1 else list(range(x.rank))
     x = b.TRANSPOSE(x, order)
