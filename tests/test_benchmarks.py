@@ -16,7 +16,7 @@ from test_readme import ROOT
 
 sys.path.append(str(ROOT))  # benchmarks is no package that is installed
 
-from benchmarks import page
+from benchmarks import opinfo, page
 from benchmarks.documents import with_block
 from benchmarks.figures import Figures
 from benchmarks.results import RESULTS, Measurement, Run, default_file, read, record
@@ -136,3 +136,13 @@ def test_block_needs_its_marks() -> None:
 
 def test_benchmark_writes_to_the_results_by_default() -> None:
     assert default_file("lowering") == ROOT / "benchmarks" / "results" / "lowering.jsonl"
+
+
+def test_samples_of_pytorchs_operators() -> None:
+    """Of one that is exact, one that is exact but for samples without elements, and one without a rule."""
+    sums, sorts, others = (
+        opinfo._samples(*case, 3) for case in (("sub", "int32"), ("sort", "float32"), ("svd", "float32"))
+    )
+    assert {record["outcome"] for record in sums} == {"agrees"}
+    assert "agrees" in {record["outcome"] for record in sorts}
+    assert {record["outcome"] for record in others} == {"left out"}
