@@ -163,13 +163,14 @@ def _encoder(quantizer: TOSAQuantizer) -> Encoder:
 
 
 def _require_single_precision(program: ExportedProgram) -> None:
-    """Refuses half and double precision: a calibrated scale is a float32, and so is what a quantizer reads."""
-    for name, tensor in program.state_dict.items():
-        if tensor.is_floating_point() and tensor.dtype != torch.float32:
-            kind = str(tensor.dtype).removeprefix("torch.")
-            raise UsageError(
-                f"{name} is {kind}, and a model is quantized from float32: export model.float(), with float32 inputs"
-            )
+    """Refuses half and double precision: a calibrated scale is a float32. Layers of other types stay in float."""
+    floats = {name: tensor for name, tensor in program.state_dict.items() if tensor.is_floating_point()}
+    if floats and all(tensor.dtype != torch.float32 for tensor in floats.values()):
+        name, tensor = next(iter(floats.items()))
+        kind = str(tensor.dtype).removeprefix("torch.")
+        raise UsageError(
+            f"{name} is {kind}, and a model is quantized from float32: export model.float(), with float32 inputs"
+        )
 
 
 def _spread(sequence: list[Sample]) -> list[Sample]:
