@@ -97,6 +97,26 @@ def test_a_prompt_may_be_read_token_by_token(model: Any, program: LanguageProgra
     assert len(alone.buffer) < 0.7 * len(program.buffer)
 
 
+def test_a_short_text_costs_less_and_says_the_same(model: Any, program: LanguageProgram, tmp_path: Path) -> None:
+    text = tokenizer().encode(TEXT).ids
+    sizes: dict[str, Any] = {"target": TARGET, "context": CONTEXT, "prefill": PREFILL, "scheme": "a16w8"}
+    by_length = compile_llm(model, calibration=[text], lengths=[10, 16], **sizes)
+    cycles = {name: figures.cycles for name, figures in by_length.figures.items()}
+    assert cycles["decode_10"] < cycles["decode_16"] < cycles["decode"] == program.figures["decode"].cycles
+    found, wanted = by_length.generator(), program.generator()
+    # From the middle of decode_10, over decode_16, to the end of decode.
+    for at, given in enumerate([text[:8], *([token] for token in text[8:CONTEXT])]):
+        assert torch.equal(found.read(given), wanted.read(given))
+        length = next(length for length in (10, 16, CONTEXT) if length > at + 7)
+        assert {part.shape[2 + i % 2] for i, part in enumerate(found.cache)} == {length}
+    assert found.cache_bytes == wanted.cache_bytes
+    assert list(found.tokens(text[:8], 16)) == list(wanted.tokens(text[:8], 16))
+    call = generate_command(by_length, tmp_path)
+    data = json.loads(CliRunner().invoke(app, [*call, "--json"]).stdout)
+    estimates = data["estimated_cycles_by_length"]
+    assert estimates["10"] < estimates["16"] < estimates["24"] == data["estimated_cycles_per_token"]
+
+
 def test_the_npu_computes_what_the_reference_model_computes(
     made: tuple[LanguageProgram, list[tuple[Graph, bytes]]],
 ) -> None:
@@ -139,11 +159,16 @@ def test_text_is_what_the_model_prefers(program: LanguageProgram, model: Any) ->
         list(TextGenerator(program.buffer).stream(PROMPT, 1))
 
 
-def test_the_command_generates_text(program: LanguageProgram, tmp_path: Path) -> None:
-    pte, words = tmp_path / "lm.pte", tmp_path / "tokenizer.json"
+def generate_command(program: LanguageProgram, folder: Path) -> list[str]:
+    """The command that generates four tokens after the prompt; the program and its tokenizer are written."""
+    pte, words = folder / "lm.pte", folder / "tokenizer.json"
     program.save(pte)
     tokenizer().save(str(words))
-    call = ["generate", str(pte), "--tokenizer", str(words), "--prompt", PROMPT, "-n", "4"]
+    return ["generate", str(pte), "--tokenizer", str(words), "--prompt", PROMPT, "-n", "4"]
+
+
+def test_the_command_generates_text(program: LanguageProgram, tmp_path: Path) -> None:
+    call = generate_command(program, tmp_path)
     data = json.loads(CliRunner().invoke(app, [*call, "--json"]).stdout)
     assert data["text"] == program.generate(PROMPT, 4) and data["tokens"] <= 4
     assert data["estimated_cycles_per_token"] > 1000 and data["row_bytes"] * CONTEXT == data["cache_bytes"]
@@ -154,5 +179,5 @@ def test_the_command_generates_text(program: LanguageProgram, tmp_path: Path) ->
         for seed in ("1", "1", "2")
     ]
     assert some[0] == some[1] != some[2]
-    wrong = CliRunner().invoke(app, [*call[:3], str(pte), *call[4:]])
+    wrong = CliRunner().invoke(app, [*call[:3], call[1], *call[4:]])
     assert wrong.exit_code == 1 and "is no tokenizer.json" in wrong.stderr

@@ -10,6 +10,19 @@ from typing import Any
 AXES = (2, 3)
 
 
+def resized(cache: Sequence[Any], length: int) -> list[Any]:
+    """The parts of a cache for so many positions: cut, or with zeros where nothing was written."""
+    made = []
+    for number, part in enumerate(cache):
+        axis = AXES[number % 2]
+        shape, kept = list(part.shape), min(length, part.shape[axis])
+        shape[axis] = length
+        other = part.new_zeros(shape)
+        other.narrow(axis, 0, kept).copy_(part.narrow(axis, 0, kept))
+        made.append(other)
+    return made
+
+
 def write_rows(cache: Sequence[Any], rows: Sequence[Any], position: int, count: int) -> None:
     """Writes the first of the rows that a call gave into the parts of a cache, tensors of PyTorch, at a position."""
     for number, (part, new) in enumerate(zip(cache, rows, strict=True)):

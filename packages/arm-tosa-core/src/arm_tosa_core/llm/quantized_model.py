@@ -15,7 +15,7 @@ from ..lowering.exported_program import is_dequantize, is_quantize
 from ..quantize.post_training import quantize_program
 from ..quantize.quantizer import TOSAQuantizer
 from ..support.errors import UsageError
-from .cache import write_rows
+from .cache import AXES, resized, write_rows
 from .cached_model import CachedModel
 
 Call = tuple[torch.Tensor, torch.Tensor, list[torch.Tensor]]
@@ -35,19 +35,25 @@ class QuantizedModel:
     empty_cache: Sequence[torch.Tensor]
     scale: float
 
-    def decode(self) -> ExportedProgram:
-        """One token: the scores of the next, and its rows of the cache."""
-        return export(self.module, self._call(1))
+    def decode(self, length: int) -> ExportedProgram:
+        """One token: the scores of the next, and its rows of the cache, of which it reads so many positions."""
+        tokens, position, cache = self._call(1)
+        return _exported(self.module, (tokens, position, resized(cache, length)))
 
     def prefill(self, tokens: int) -> ExportedProgram:
         """So many tokens: their rows of the cache, without the scores, which nobody reads but the last one's."""
-        program = export(_RowsOnly(self.module), self._call(tokens))
-        program.graph.eliminate_dead_code()
-        return program
+        return _exported(_RowsOnly(self.module), self._call(tokens))
 
     def _call(self, tokens: int) -> Call:
         position = torch.zeros(1, dtype=torch.int32)
         return torch.zeros(1, tokens, dtype=torch.int32), position, list(self.empty_cache)
+
+
+def _exported(module: nn.Module, call: Call) -> ExportedProgram:
+    """The program for the sizes of a call, without what nothing reads now that sizes are numbers."""
+    program = export(module, call)
+    program.graph.eliminate_dead_code()
+    return program
 
 
 class _RowsOnly(nn.Module):
@@ -75,7 +81,8 @@ def quantize_model(
     if not calls:
         raise UsageError(f"no text for calibration has {tokens} tokens, which are read at once: give longer ones")
     number = Dim("tokens", min=2, max=model.context)
-    shapes = ({1: number}, None, [None] * len(calls[0][2]))
+    length = Dim("length", min=2, max=model.context)
+    shapes = ({1: number}, None, [{AXES[i % 2]: length} for i in range(len(calls[0][2]))])
     # What PyTorch cannot prove for every number of tokens it would take for an error.
     program = export(model, calls[0], dynamic_shapes=shapes, prefer_deferred_runtime_asserts_over_guards=True)
     states = {f"cache_{i}": i + 1 for i in range(len(calls[0][2]))}
