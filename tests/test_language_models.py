@@ -181,3 +181,60 @@ def test_the_command_generates_text(program: LanguageProgram, tmp_path: Path) ->
     assert some[0] == some[1] != some[2]
     wrong = CliRunner().invoke(app, [*call[:3], call[1], *call[4:]])
     assert wrong.exit_code == 1 and "is no tokenizer.json" in wrong.stderr
+
+
+LANGUAGE_MODEL = """
+import torch, transformers
+
+def model():
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 4}
+    return transformers.LlamaForCausalLM(transformers.LlamaConfig(vocab_size=256, num_key_value_heads=2, **sizes))
+
+def linear():
+    return torch.nn.Linear(2, 2)
+"""
+
+
+def test_accuracy_of_a_language_model_is_perplexity_of_a_text(tmp_path: Path) -> None:
+    (tmp_path / "lm.py").write_text(LANGUAGE_MODEL)
+    tokenizer().save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "train.txt").write_text(TEXT)
+    judged = TEXT.upper()[:61]  # two pieces of the context, and a rest
+    (tmp_path / "held_out.txt").write_text(judged)
+    files = {name: str(tmp_path / name) for name in ("lm.py", "train.txt", "held_out.txt", "tokenizer.json")}
+
+    def run(*options: str, function: str = "model", calibration: str = "train.txt") -> Any:
+        call = ["accuracy", f"{files['lm.py']}:{function}", "--target", TARGET, "--context", str(CONTEXT)]
+        given = ["--calibration", files[calibration], "--evaluate", files["held_out.txt"], *options]
+        return CliRunner().invoke(app, [*call, *given])
+
+    words = ("--tokenizer", files["tokenizer.json"])
+    found = {scheme: json.loads(run(*words, "--quantize", scheme, "--json").stdout) for scheme in ("a8w8", "a16w8")}
+    variables: dict[str, Any] = {}
+    exec(LANGUAGE_MODEL, variables)
+    plain, losses = variables["model"]().eval(), []
+    for start in (0, CONTEXT):
+        ids = torch.tensor(tokenizer().encode(judged).ids[start : start + CONTEXT])
+        with torch.no_grad():
+            losses.append(torch.nn.functional.cross_entropy(plain(input_ids=ids[None]).logits[0, :-1], ids[1:]))
+    wanted = float(torch.stack(losses).mean().exp())
+    for data in found.values():
+        assert data["float_perplexity"] == pytest.approx(wanted, rel=1e-5) and data["tokens"] == 2 * (CONTEXT - 1)
+    errors = {scheme: abs(data["perplexity"] / wanted - 1) for scheme, data in found.items()}
+    assert 0 < errors["a16w8"] < errors["a8w8"] < 0.05
+    assert all(0.8 < data["same_choice"] <= 1 for data in found.values())
+    sizes: dict[str, Any] = {"target": TARGET, "context": CONTEXT, "prefill": 1, "scheme": "a16w8"}
+    compiled = compile_llm(plain, calibration=[TEXT], tokenizer=tokenizer(), **sizes)
+    on_npu = compiled.generator().perplexity(tokenizer().encode(judged).ids)
+    assert on_npu == pytest.approx(found["a16w8"]["perplexity"], rel=1e-3)
+    shown = run(*words, "--metric", "perplexity").stdout
+    assert f"perplexity {found['a8w8']['perplexity']:.4g} (float {wanted:.4g})" in shown
+    refused = {
+        "give the model's --tokenizer": run(),
+        "a text judges by perplexity alone": run(*words, "--budget", "cycles=+10%"),
+        "a language model reads text": run(*words, calibration="tokenizer.json"),
+        "Linear is no causal language model": run(*words, function="linear"),
+    }
+    for reason, result in refused.items():
+        assert result.exit_code == 1 and reason in " ".join(result.stderr.split()), result.stderr

@@ -1,8 +1,9 @@
 """One case of ``benchmarks.llm`` in a process of its own: a side, a scheme, a target and a context.
 
 Usage: python -m benchmarks.llm.case SIDE SCHEME TARGET CONTEXT RESULT. Sides are ``ours`` (``compile_llm``),
-``lengths`` (a decode method for each length), ``buffers`` (ours, the decode step of transformers with its cache in buffers), and the rival with either decode step:
-``rival`` with that of ``compile_llm``, ``rival buffers`` with that of transformers.
+``lengths`` (with a decode method for each length), ``buffers`` (ours, the decode step of transformers with its cache in
+buffers), and the rival with either decode step: ``rival`` with that of ``compile_llm``, ``rival buffers`` with that of
+transformers.
 """
 
 from __future__ import annotations

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..accuracy.scheme import ALIASES, Scheme
 from ..exir.figures import Figures
 from ..exir.report import Report
 from ..flow import lower_methods
@@ -17,15 +16,12 @@ from ..support.atomic_files import write_atomic
 from ..support.errors import UsageError
 from .methods import DECODE, EOS, PREFILL, SCALE, decode_of
 from .text_generator import TextGenerator
-from .tokenizer import encoded
+from .tokenizer import pieces
 
 if TYPE_CHECKING:
+    from ..accuracy.scheme import Scheme
     from ..exir.compile_spec import ArmCompileSpec
     from ..tosa.specification import TosaSpecification
-
-
-#: Tokens of a call while the model is calibrated, at most; fewer where a text would be only a few calls.
-_READ_AT_ONCE = 32
 
 
 @dataclass(frozen=True)
@@ -110,7 +106,7 @@ def compile_llm(
         UsageError: an unknown target or scheme, a model that cannot be given its cache, or texts that are too short.
     """
     from .cached_model import CachedModel
-    from .quantized_model import quantize_model
+    from .quantized_model import quantize_model, quantizer_of
 
     started = time.perf_counter()
     if context < 2 or not 1 <= prefill <= context:
@@ -119,11 +115,8 @@ def compile_llm(
     if wrong:
         raise UsageError(f"lengths are from 2 to below the context of {context}, not {wrong[0]}")
     spec = compile_spec_of(target)
-    quantizer = _scheme(scheme).quantizer(spec)
-    texts = [encoded(tokenizer, text) if isinstance(text, str) else text for text in calibration]
-    pieces = [text[i : i + context] for text in texts for i in range(0, len(text), context)]
-    at_once = max(2, min(_READ_AT_ONCE, context // 4))
-    quantized = quantize_model(CachedModel.of(model, context, prefill), quantizer, pieces, at_once)
+    plain = CachedModel.of(model, context, prefill)
+    quantized = quantize_model(plain, quantizer_of(scheme, spec), pieces(calibration, tokenizer, context))
     programs = {DECODE: quantized.decode(context)}
     programs |= {decode_of(length): quantized.decode(length) for length in sorted(lengths)}
     if prefill > 1:
@@ -131,12 +124,6 @@ def compile_llm(
     constants = {SCALE: quantized.scale, EOS: list(_ends(model))}
     lowered = lower_methods(programs, spec, constants=constants, config=_config())
     return LanguageProgram(lowered.buffer, lowered.reports, tokenizer, time.perf_counter() - started)
-
-
-def _scheme(scheme: str | Scheme) -> Scheme:
-    """The scheme of the cached model, in which the user's model is the module ``model``."""
-    known = Scheme(ALIASES.get(scheme, scheme)) if isinstance(scheme, str) else scheme
-    return replace(known, modules={f"model.{name}": other for name, other in known.modules.items()})
 
 
 def _ends(model: Any) -> Iterator[int]:
