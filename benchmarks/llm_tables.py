@@ -36,6 +36,18 @@ def steps(figures: Figures) -> str:
     return _table(["decode step", "scheme", "context", *_HEADS], lines, left=2)
 
 
+def lengths(figures: Figures) -> str:
+    """What a token costs by the length of the text, with a decode method for each."""
+    lines = []
+    for case in figures.cases("llm"):
+        for name in ("decode_64", "decode_256", "decode"):
+            cycles, sram = (_value(figures, case, "lengths", f"{name}_{figure}") for figure in ("cycles", "sram_kib"))
+            if cycles is not None:
+                positions = name.removeprefix("decode_") if "_" in name else case["context"]
+                lines.append([f"`{name}`", case["scheme"], positions, f"{cycles:,.0f}", f"{sram or 0:,.0f}"])
+    return _table(["method", "scheme", "positions", "cycles per token", "SRAM, KiB"], lines, left=2)
+
+
 def programs(figures: Figures) -> str:
     """What a program of ``compile_llm`` costs, and how well it writes."""
     lines = []

@@ -335,6 +335,7 @@ BLOCKS: dict[str, Callable[[Figures], str]] = {
     "timing-model": timing_tables.beside_vela,
     "published-cycles": timing_tables.published,
     "llm-steps": llm_tables.steps,
+    "llm-lengths": llm_tables.lengths,
     "llm-programs": llm_tables.programs,
     "llm-large": llm_tables.large,
 }

@@ -97,6 +97,26 @@ def test_a_prompt_may_be_read_token_by_token(model: Any, program: LanguageProgra
     assert len(alone.buffer) < 0.7 * len(program.buffer)
 
 
+def test_a_short_text_costs_less_and_says_the_same(model: Any, program: LanguageProgram, tmp_path: Path) -> None:
+    text = tokenizer().encode(TEXT).ids
+    sizes: dict[str, Any] = {"target": TARGET, "context": CONTEXT, "prefill": PREFILL, "scheme": "a16w8"}
+    by_length = compile_llm(model, calibration=[text], lengths=[10, 16], **sizes)
+    cycles = {name: figures.cycles for name, figures in by_length.figures.items()}
+    assert cycles["decode_10"] < cycles["decode_16"] < cycles["decode"] == program.figures["decode"].cycles
+    found, wanted = by_length.generator(), program.generator()
+    # From the middle of decode_10, over decode_16, to the end of decode.
+    for at, given in enumerate([text[:8], *([token] for token in text[8:CONTEXT])]):
+        assert torch.equal(found.read(given), wanted.read(given))
+        length = next(length for length in (10, 16, CONTEXT) if length > at + 7)
+        assert {part.shape[2 + i % 2] for i, part in enumerate(found.cache)} == {length}
+    assert found.cache_bytes == wanted.cache_bytes
+    assert list(found.tokens(text[:8], 16)) == list(wanted.tokens(text[:8], 16))
+    call = generate_command(by_length, tmp_path)
+    data = json.loads(CliRunner().invoke(app, [*call, "--json"]).stdout)
+    estimates = data["estimated_cycles_by_length"]
+    assert estimates["10"] < estimates["16"] < estimates["24"] == data["estimated_cycles_per_token"]
+
+
 def test_the_npu_computes_what_the_reference_model_computes(
     made: tuple[LanguageProgram, list[tuple[Graph, bytes]]],
 ) -> None:
@@ -139,11 +159,16 @@ def test_text_is_what_the_model_prefers(program: LanguageProgram, model: Any) ->
         list(TextGenerator(program.buffer).stream(PROMPT, 1))
 
 
-def test_the_command_generates_text(program: LanguageProgram, tmp_path: Path) -> None:
-    pte, words = tmp_path / "lm.pte", tmp_path / "tokenizer.json"
+def generate_command(program: LanguageProgram, folder: Path) -> list[str]:
+    """The command that generates four tokens after the prompt; the program and its tokenizer are written."""
+    pte, words = folder / "lm.pte", folder / "tokenizer.json"
     program.save(pte)
     tokenizer().save(str(words))
-    call = ["generate", str(pte), "--tokenizer", str(words), "--prompt", PROMPT, "-n", "4"]
+    return ["generate", str(pte), "--tokenizer", str(words), "--prompt", PROMPT, "-n", "4"]
+
+
+def test_the_command_generates_text(program: LanguageProgram, tmp_path: Path) -> None:
+    call = generate_command(program, tmp_path)
     data = json.loads(CliRunner().invoke(app, [*call, "--json"]).stdout)
     assert data["text"] == program.generate(PROMPT, 4) and data["tokens"] <= 4
     assert data["estimated_cycles_per_token"] > 1000 and data["row_bytes"] * CONTEXT == data["cache_bytes"]
@@ -154,5 +179,62 @@ def test_the_command_generates_text(program: LanguageProgram, tmp_path: Path) ->
         for seed in ("1", "1", "2")
     ]
     assert some[0] == some[1] != some[2]
-    wrong = CliRunner().invoke(app, [*call[:3], str(pte), *call[4:]])
+    wrong = CliRunner().invoke(app, [*call[:3], call[1], *call[4:]])
     assert wrong.exit_code == 1 and "is no tokenizer.json" in wrong.stderr
+
+
+LANGUAGE_MODEL = """
+import torch, transformers
+
+def model():
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 4}
+    return transformers.LlamaForCausalLM(transformers.LlamaConfig(vocab_size=256, num_key_value_heads=2, **sizes))
+
+def linear():
+    return torch.nn.Linear(2, 2)
+"""
+
+
+def test_accuracy_of_a_language_model_is_perplexity_of_a_text(tmp_path: Path) -> None:
+    (tmp_path / "lm.py").write_text(LANGUAGE_MODEL)
+    tokenizer().save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "train.txt").write_text(TEXT)
+    judged = TEXT.upper()[:61]  # two pieces of the context, and a rest
+    (tmp_path / "held_out.txt").write_text(judged)
+    files = {name: str(tmp_path / name) for name in ("lm.py", "train.txt", "held_out.txt", "tokenizer.json")}
+
+    def run(*options: str, function: str = "model", calibration: str = "train.txt") -> Any:
+        call = ["accuracy", f"{files['lm.py']}:{function}", "--target", TARGET, "--context", str(CONTEXT)]
+        given = ["--calibration", files[calibration], "--evaluate", files["held_out.txt"], *options]
+        return CliRunner().invoke(app, [*call, *given])
+
+    words = ("--tokenizer", files["tokenizer.json"])
+    found = {scheme: json.loads(run(*words, "--quantize", scheme, "--json").stdout) for scheme in ("a8w8", "a16w8")}
+    variables: dict[str, Any] = {}
+    exec(LANGUAGE_MODEL, variables)
+    plain, losses = variables["model"]().eval(), []
+    for start in (0, CONTEXT):
+        ids = torch.tensor(tokenizer().encode(judged).ids[start : start + CONTEXT])
+        with torch.no_grad():
+            losses.append(torch.nn.functional.cross_entropy(plain(input_ids=ids[None]).logits[0, :-1], ids[1:]))
+    wanted = float(torch.stack(losses).mean().exp())
+    for data in found.values():
+        assert data["float_perplexity"] == pytest.approx(wanted, rel=1e-5) and data["tokens"] == 2 * (CONTEXT - 1)
+    errors = {scheme: abs(data["perplexity"] / wanted - 1) for scheme, data in found.items()}
+    assert 0 < errors["a16w8"] < errors["a8w8"] < 0.05
+    assert all(0.8 < data["same_choice"] <= 1 for data in found.values())
+    sizes: dict[str, Any] = {"target": TARGET, "context": CONTEXT, "prefill": 1, "scheme": "a16w8"}
+    compiled = compile_llm(plain, calibration=[TEXT], tokenizer=tokenizer(), **sizes)
+    on_npu = compiled.generator().perplexity(tokenizer().encode(judged).ids)
+    assert on_npu == pytest.approx(found["a16w8"]["perplexity"], rel=1e-3)
+    shown = run(*words, "--metric", "perplexity").stdout
+    assert f"perplexity {found['a8w8']['perplexity']:.4g} (float {wanted:.4g})" in shown
+    refused = {
+        "give the model's --tokenizer": run(),
+        "a text judges by perplexity alone": run(*words, "--budget", "cycles=+10%"),
+        "a language model reads text": run(*words, calibration="tokenizer.json"),
+        "Linear is no causal language model": run(*words, function="linear"),
+    }
+    for reason, result in refused.items():
+        assert result.exit_code == 1 and reason in " ".join(result.stderr.split()), result.stderr

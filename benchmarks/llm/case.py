@@ -1,8 +1,9 @@
 """One case of ``benchmarks.llm`` in a process of its own: a side, a scheme, a target and a context.
 
 Usage: python -m benchmarks.llm.case SIDE SCHEME TARGET CONTEXT RESULT. Sides are ``ours`` (``compile_llm``),
-``buffers`` (ours, the decode step of transformers with its cache in buffers), and the rival with either decode step:
-``rival`` with that of ``compile_llm``, ``rival buffers`` with that of transformers.
+``lengths`` (with a decode method for each length), ``buffers`` (ours, the decode step of transformers with its cache in
+buffers), and the rival with either decode step: ``rival`` with that of ``compile_llm``, ``rival buffers`` with that of
+transformers.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from examples.small_llama import byte_tokenizer
 
 PREFILL = 32
 TRAINED_CONTEXT = 256
+#: Of the methods beside the one for the whole context.
+LENGTHS = (64, 256)
 #: Texts for calibration, of as many tokens as the context has.
 _TEXTS = 16
 #: Pieces of the text that is held out; from each 64 tokens are a prompt as well, and 64 are generated.
@@ -38,8 +41,9 @@ def main(side: str, scheme: str, target: str, context: str, result: str) -> None
     torch.set_num_threads(1)
     found: dict[str, Any] = {}
     try:
-        steps = _ours(scheme, target, int(context)) if side == "ours" else _step(side, scheme, target, int(context))
-        for step in steps:
+        own = {"ours": _ours, "lengths": _by_length}
+        call = (scheme, target, int(context))
+        for step in own[side](*call) if side in own else _step(side, *call):
             found |= step
             Path(result).write_text(json.dumps(found))
     except Exception as error:
@@ -57,15 +61,37 @@ def _ours(scheme: str, target: str, context: int) -> Iterator[dict[str, Any]]:
         model, target=target, context=context, prefill=PREFILL, calibration=_texts(context), scheme=scheme
     )
     yield {"compile_s": round(time.process_time() - start, 1), "pte_bytes": len(program.buffer)}
-    for name, figures in program.figures.items():
-        costs = {f"{name}_cycles": figures.cycles, f"{name}_sram_kib": _kib(figures.sram_bytes)}
-        yield {key: value for key, value in costs.items() if value is not None}
+    yield _costs(program)
     decode = program.reports["decode"]
     yield {"delegates": decode.delegates, "left": len(decode.rejected), "edges": decode.edges}
     generator = program.generator()
     yield {"cache_bytes": generator.cache_bytes, "row_bytes": generator.row_bytes}
     if context == TRAINED_CONTEXT:
         yield _judged(generator, model)
+
+
+def _by_length(scheme: str, target: str, context: int) -> Iterator[dict[str, Any]]:
+    """A program that decodes with 64 or 256 positions of its cache while a text is short."""
+    from arm_tosa_core.llm import compile_llm
+
+    program = compile_llm(
+        trained(),
+        target=target,
+        context=context,
+        prefill=1,
+        lengths=LENGTHS,
+        calibration=_texts(context),
+        scheme=scheme,
+    )
+    yield {**_costs(program), "pte_bytes": len(program.buffer)}
+
+
+def _costs(program: Any) -> dict[str, Any]:
+    """Cycles and SRAM of each method."""
+    costs = dict[str, float | None]()
+    for name, figures in program.figures.items():
+        costs |= {f"{name}_cycles": figures.cycles, f"{name}_sram_kib": _kib(figures.sram_bytes)}
+    return {key: value for key, value in costs.items() if value is not None}
 
 
 def _judged(generator: Any, model: Any) -> dict[str, Any]:

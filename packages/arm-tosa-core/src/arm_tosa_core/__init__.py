@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from .flow import lower as lower
     from .flow.recipe import export_recipe as export_recipe
     from .llm import LanguageProgram as LanguageProgram
+    from .llm import TextAccuracy as TextAccuracy
     from .llm import TextGenerator as TextGenerator
     from .llm import compile_llm as compile_llm
+    from .llm import evaluate_llm as evaluate_llm
     from .lowering.rule import Q as Q
     from .lowering.rule import op as op
     from .plugin.target import Target as Target
@@ -55,12 +57,14 @@ _HOME = {
     "TOSAPartitioner": "exir.partitioner",
     "TOSAQuantizer": "quantize.quantizer",
     "Target": "plugin.target",
+    "TextAccuracy": "llm",
     "TextGenerator": "llm",
     "ToolError": "support.errors",
     "TosaCompileSpec": "exir.compile_spec",
     "TosaSpecification": "tosa.specification",
     "UsageError": "support.errors",
     "compile_llm": "llm",
+    "evaluate_llm": "llm",
     "export_recipe": "flow.recipe",
     "get_symmetric_a16w8_quantization_config": "quantize.config",
     "get_symmetric_quantization_config": "quantize.config",

@@ -54,6 +54,15 @@ def test_a_program_may_read_token_by_token() -> None:
     assert list(compiled(prefill=1).reports) == ["decode"]
 
 
+def test_a_method_may_read_a_part_of_the_cache() -> None:
+    program = compiled(prefill=1, lengths=[8, 4])
+    assert list(program.reports) == ["decode", "decode_4", "decode_8"]
+    for length in (4, 8):
+        short = method(program.buffer, f"decode_{length}")
+        assert tensors(short, short.inputs[2:]) == [("int8", (1, 2, length, 8)), ("int8", (1, 2, 8, length))]
+        assert tensors(short, short.outputs)[1:] == [("int8", (1, 2, 1, 8)), ("int8", (1, 2, 8, 1))]
+
+
 def test_a_module_may_have_a_scheme_of_its_own() -> None:
     program = compiled(scheme=Scheme("int8", {"lm_head": "int16x8"}))
     decode = method(program.buffer, "decode")
@@ -64,6 +73,7 @@ def test_a_module_may_have_a_scheme_of_its_own() -> None:
     ("options", "reason"),
     [
         ({"prefill": 17}, "prefill is from 1 to the context, which is 2 at least, not 17 of 16"),
+        ({"lengths": [8, 16]}, "lengths are from 2 to below the context of 16, not 16"),
         ({"calibration": [[1, 2, 3]]}, "no text for calibration has 4 tokens"),
         ({"calibration": ["a text"]}, "there is no tokenizer"),
         ({"scheme": "int9"}, "unknown quantization scheme 'int9'"),

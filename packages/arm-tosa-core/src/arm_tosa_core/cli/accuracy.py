@@ -26,6 +26,7 @@ from .options import Options, TargetName, parse_options
 from .progress import progress
 from .quantize import is_quantized
 from .report import Result, say, table
+from .text_accuracy import PERPLEXITY, TEXT, text_accuracy
 
 if TYPE_CHECKING:
     from ..accuracy.compare import Comparison, OperatorError, OutputError
@@ -40,10 +41,25 @@ _SHOWN = 20
 
 
 def accuracy(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A .pt2 file in float, or file.py:function.")],
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="A .pt2 file in float, or file.py:function. With --evaluate text.txt: file.py:function that returns a "
+            "causal language model of transformers.",
+        ),
+    ],
     target: TargetName,
-    calibration: Annotated[Path, typer.Option(help=".npz to calibrate with: an array per input, samples first.")],
-    evaluate: Annotated[Path, typer.Option(help=".npz with samples to judge with: not those of --calibration.")],
+    calibration: Annotated[
+        Path, typer.Option(help=".npz to calibrate with: an array per input, samples first; or a .txt.")
+    ],
+    evaluate: Annotated[
+        Path,
+        typer.Option(
+            help=".npz with samples to judge with: not those of --calibration. A .txt judges a language model by its "
+            "perplexity, read through its cache in order."
+        ),
+    ],
     scheme: Annotated[
         str,
         typer.Option(
@@ -61,7 +77,7 @@ def accuracy(
         str | None,
         typer.Option(
             help="file.py:function(float_outputs, outputs, samples): three lists, one element per sample; returns a "
-            "number, higher is better, that judges in place of the SQNR."
+            "number, higher is better, that judges in place of the SQNR. Of a text: perplexity, and nothing else."
         ),
     ] = None,
     max_drop: Annotated[
@@ -76,6 +92,10 @@ def accuracy(
         Path | None,
         typer.Option(help="Write the scheme that --budget or --max-drop finds, for `compile --quantize`."),
     ] = None,
+    tokenizer: Annotated[Path | None, typer.Option(help="Of a language model: its tokenizer.json.")] = None,
+    context: Annotated[
+        int, typer.Option(min=2, help="Of a language model: the longest text in tokens; longer ones are cut.")
+    ] = 256,
     option: Options = None,
 ) -> Result:
     """Compare a quantized model with float, operator by operator."""
@@ -90,6 +110,15 @@ def accuracy(
     spec = compile_spec_for(plugins.target(target), parse_options(option))
     if not spec.tosa_spec.support_integer():
         raise UsageError(f"target {target!r} takes {spec.tosa_spec}, which has no integers to quantize to")
+    from ..accuracy.scheme import ALIASES, Scheme, read_scheme
+
+    chosen = read_scheme(Path(scheme)) if scheme.endswith(".json") else Scheme(ALIASES.get(scheme, scheme))
+    if evaluate.suffix == TEXT:
+        if metric not in (None, PERPLEXITY) or budget is not None or max_drop is not None or output is not None:
+            raise UsageError(
+                f"a text judges by {PERPLEXITY} alone: without --metric, --budget, --max-drop and --output"
+            )
+        return text_accuracy(model, spec, calibration, evaluate, chosen, tokenizer, context)
     judge = None if metric is None else load_function(metric, "--metric")
     program = load_program(model)
     if is_quantized(program):
@@ -97,12 +126,10 @@ def accuracy(
 
     from ..accuracy.goal import Goal, parse_budget
     from ..accuracy.model import Model
-    from ..accuracy.scheme import ALIASES, Scheme, read_scheme
     from ..accuracy.search import search
     from ..accuracy.smaller_weights import search_smaller_weights
 
     goal = Goal(None if budget is None else parse_budget(budget), max_drop)
-    chosen = read_scheme(Path(scheme)) if scheme.endswith(".json") else Scheme(ALIASES.get(scheme, scheme))
     with progress() as shown:
         calls = [list(samples(path, program)) for path in (calibration, evaluate)]
         judged = Model(program, spec, calls[0], calls[1], shown, judge)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -39,7 +39,7 @@ def generate(
     from ..llm import TextGenerator
 
     generator = TextGenerator(data, known)
-    estimate = _decoding(data)
+    estimates = _decoding(data, generator.lengths)
     text, count = "", 0
     begun = time.perf_counter()
     choose = _sampling(temperature, seed) if temperature else lambda scores: int(scores.argmax())
@@ -55,16 +55,17 @@ def generate(
         text += new
     piece("\n")
     rate = count / (time.perf_counter() - begun)
-    cycles = None if estimate is None else round(estimate.cycles)
     rows = [
         ("tokens", str(count)),
         ("tokens per second, on this machine", f"{rate:.1f}"),
         ("bytes of the cache", f"{generator.cache_bytes:,}"),
         ("bytes that a token adds to it", f"{generator.row_bytes:,}"),
     ]
-    if estimate is not None:
-        rows.append(("cycles per token, estimated", f"{cycles:,}"))
-        rows.append(("tokens per second on the device, estimated", f"{1 / estimate.seconds:,.1f}"))
+    for length, found in estimates.items():
+        where = f" in the first {length:,}" if len(estimates) > 1 else ""
+        rows.append((f"cycles per token{where}, estimated", f"{found.cycles:,.0f}"))
+        rows.append((f"tokens per second on the device{where}, estimated", f"{1 / found.seconds:,.1f}"))
+    whole = estimates.get(generator.context)
 
     def show(console: Console) -> None:
         console.print(table("", ("", ""), rows, heads=False))
@@ -76,22 +77,26 @@ def generate(
             "tokens_per_second": rate,
             "cache_bytes": generator.cache_bytes,
             "row_bytes": generator.row_bytes,
-            "estimated_cycles_per_token": cycles,
-            "estimated_tokens_per_second": None if estimate is None else 1 / estimate.seconds,
+            "estimated_cycles_per_token": None if whole is None else round(whole.cycles),
+            "estimated_tokens_per_second": None if whole is None else 1 / whole.seconds,
+            "estimated_cycles_by_length": {str(length): round(found.cycles) for length, found in estimates.items()},
         },
         show,
     )
 
 
-def _decoding(pte: bytes) -> TimeEstimate | None:
-    """What the timing model says of one token; None where the target has none, or part of the work is the CPU's."""
-    from ..llm.methods import DECODE
+def _decoding(pte: bytes, methods: Mapping[int, str]) -> dict[int, TimeEstimate]:
+    """What the timing model says of one token, by the length of the text.
 
-    found = [delegate for delegate in delegates(pte) if delegate.method == DECODE]
-    if len(found) == 1:
-        with suppress(UsageError):
-            return estimated(DECODE, target_of(found[0]), found[0].payload).estimate
-    return None
+    Nothing where the target has no model, or part of the work is the CPU's.
+    """
+    made = {}
+    for length, method in sorted(methods.items()):
+        found = [delegate for delegate in delegates(pte) if delegate.method == method]
+        if len(found) == 1:
+            with suppress(UsageError):
+                made[length] = estimated(method, target_of(found[0]), found[0].payload).estimate
+    return made
 
 
 def _sampling(temperature: float, seed: int) -> Callable[[Any], int]:

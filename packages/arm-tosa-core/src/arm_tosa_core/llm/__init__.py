@@ -2,4 +2,6 @@
 
 from .compilation import LanguageProgram as LanguageProgram
 from .compilation import compile_llm as compile_llm
+from .evaluation import TextAccuracy as TextAccuracy
+from .evaluation import evaluate_llm as evaluate_llm
 from .text_generator import TextGenerator as TextGenerator

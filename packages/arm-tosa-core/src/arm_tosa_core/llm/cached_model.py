@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from ..support.errors import UsageError
-from .cache import write_rows
+from .cache import read_text
 
 #: Under this name transformers knows the attention of this module.
 _ATTENTION = "arm_tosa_cache"
@@ -160,13 +160,7 @@ class CachedModel(nn.Module):
 
     def scores(self, tokens: torch.Tensor, step: int) -> torch.Tensor:
         """The scores of what follows each token of a text, [1, tokens, vocabulary], which is read in steps."""
-        cache, scores = self.empty_cache(), list[torch.Tensor]()
-        for begin in range(0, tokens.shape[1], step):
-            ids = tokens[:, begin : begin + step].to(torch.int32)
-            found, *rows = self(ids, torch.tensor([begin], dtype=torch.int32), cache)
-            scores.append(found)
-            write_rows(cache, rows, begin, ids.shape[1])
-        return torch.cat(scores, 1)
+        return read_text(self, self.empty_cache(), tokens, step)
 
     def forward(
         self, tokens: torch.Tensor, position: torch.Tensor, cache: Sequence[torch.Tensor]

@@ -5,27 +5,23 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..accuracy.scheme import ALIASES, Scheme
 from ..exir.figures import Figures
 from ..exir.report import Report
 from ..flow import lower_methods
 from ..flow.lowered import compile_spec_of
 from ..support.atomic_files import write_atomic
 from ..support.errors import UsageError
-from .methods import DECODE, EOS, PREFILL, SCALE
+from .methods import DECODE, EOS, PREFILL, SCALE, decode_of
 from .text_generator import TextGenerator
-from .tokenizer import encoded
+from .tokenizer import pieces
 
 if TYPE_CHECKING:
+    from ..accuracy.scheme import Scheme
     from ..exir.compile_spec import ArmCompileSpec
     from ..tosa.specification import TosaSpecification
-
-
-#: Tokens of a call while the model is calibrated, at most; fewer where a text would be only a few calls.
-_READ_AT_ONCE = 32
 
 
 @dataclass(frozen=True)
@@ -82,12 +78,16 @@ def compile_llm(
     calibration: Sequence[str | Sequence[int]],
     tokenizer: Any = None,
     prefill: int = 32,
+    lengths: Sequence[int] = (),
     scheme: str | Scheme = "a8w8",
 ) -> LanguageProgram:
     """Quantizes and compiles a causal language model of transformers: Llama, Qwen, Gemma, Phi and their like.
 
     The program has two methods, ``decode`` for one token and ``prefill`` for many. Both take the token ids, the
     position of the first, and the cache of keys and values, and give the rows that the tokens add to the cache.
+
+    Attention costs what its cache is long, whatever of it is written. ``lengths`` adds methods that read only so many
+    positions, and the host calls the shortest that the text fits.
 
     The cache is integers, of one scale where it is read and where it is made.
 
@@ -98,6 +98,7 @@ def compile_llm(
         calibration: texts, as strings or as token ids; those beyond the context are cut into pieces of its length.
         tokenizer: of ``transformers`` or of ``tokenizers``; token ids need none.
         prefill: the most tokens that are read at once; 1 leaves that method out, and its copy of the weights.
+        lengths: of further methods ``decode_64`` and so on, each with its copy of the weights.
         scheme: ``"a8w8"``, ``"a16w8"`` (activations and cache of 16 bits), ``"a8w4"`` (weights of 4 bits), or a
             ``Scheme``, which has other schemes for some modules, named as in ``model``.
 
@@ -105,29 +106,24 @@ def compile_llm(
         UsageError: an unknown target or scheme, a model that cannot be given its cache, or texts that are too short.
     """
     from .cached_model import CachedModel
-    from .quantized_model import quantize_model
+    from .quantized_model import quantize_model, quantizer_of
 
     started = time.perf_counter()
     if context < 2 or not 1 <= prefill <= context:
         raise UsageError(f"prefill is from 1 to the context, which is 2 at least, not {prefill} of {context}")
+    wrong = [length for length in lengths if not 2 <= length < context]
+    if wrong:
+        raise UsageError(f"lengths are from 2 to below the context of {context}, not {wrong[0]}")
     spec = compile_spec_of(target)
-    quantizer = _scheme(scheme).quantizer(spec)
-    texts = [encoded(tokenizer, text) if isinstance(text, str) else text for text in calibration]
-    pieces = [text[i : i + context] for text in texts for i in range(0, len(text), context)]
-    at_once = max(2, min(_READ_AT_ONCE, context // 4))
-    quantized = quantize_model(CachedModel.of(model, context, prefill), quantizer, pieces, at_once)
-    programs = {DECODE: quantized.decode()}
+    plain = CachedModel.of(model, context, prefill)
+    quantized = quantize_model(plain, quantizer_of(scheme, spec), pieces(calibration, tokenizer, context))
+    programs = {DECODE: quantized.decode(context)}
+    programs |= {decode_of(length): quantized.decode(length) for length in sorted(lengths)}
     if prefill > 1:
         programs[PREFILL] = quantized.prefill(prefill)
     constants = {SCALE: quantized.scale, EOS: list(_ends(model))}
     lowered = lower_methods(programs, spec, constants=constants, config=_config())
     return LanguageProgram(lowered.buffer, lowered.reports, tokenizer, time.perf_counter() - started)
-
-
-def _scheme(scheme: str | Scheme) -> Scheme:
-    """The scheme of the cached model, in which the user's model is the module ``model``."""
-    known = Scheme(ALIASES.get(scheme, scheme)) if isinstance(scheme, str) else scheme
-    return replace(known, modules={f"model.{name}": other for name, other in known.modules.items()})
 
 
 def _ends(model: Any) -> Iterator[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import torch
@@ -11,12 +11,17 @@ from torch import nn
 from torch.export import Dim, ExportedProgram, export
 from torch.fx import GraphModule, Node
 
+from ..accuracy.scheme import ALIASES, Scheme
+from ..exir.compile_spec import ArmCompileSpec
 from ..lowering.exported_program import is_dequantize, is_quantize
 from ..quantize.post_training import quantize_program
 from ..quantize.quantizer import TOSAQuantizer
 from ..support.errors import UsageError
-from .cache import write_rows
+from .cache import AXES, read_text, resized, write_rows
 from .cached_model import CachedModel
+
+#: At most; fewer where a text would be only a few calls.
+_READ_AT_ONCE = 32
 
 Call = tuple[torch.Tensor, torch.Tensor, list[torch.Tensor]]
 
@@ -35,19 +40,30 @@ class QuantizedModel:
     empty_cache: Sequence[torch.Tensor]
     scale: float
 
-    def decode(self) -> ExportedProgram:
-        """One token: the scores of the next, and its rows of the cache."""
-        return export(self.module, self._call(1))
+    def scores(self, tokens: torch.Tensor, step: int) -> torch.Tensor:
+        """As ``CachedModel.scores``, but for what all have in common."""
+        cache = [part.clone() for part in self.empty_cache]
+        return read_text(self.module, cache, tokens, step).float() * self.scale
+
+    def decode(self, length: int) -> ExportedProgram:
+        """One token: the scores of the next, and its rows of the cache, of which it reads so many positions."""
+        tokens, position, cache = self._call(1)
+        return _exported(self.module, (tokens, position, resized(cache, length)))
 
     def prefill(self, tokens: int) -> ExportedProgram:
         """So many tokens: their rows of the cache, without the scores, which nobody reads but the last one's."""
-        program = export(_RowsOnly(self.module), self._call(tokens))
-        program.graph.eliminate_dead_code()
-        return program
+        return _exported(_RowsOnly(self.module), self._call(tokens))
 
     def _call(self, tokens: int) -> Call:
         position = torch.zeros(1, dtype=torch.int32)
         return torch.zeros(1, tokens, dtype=torch.int32), position, list(self.empty_cache)
+
+
+def _exported(module: nn.Module, call: Call) -> ExportedProgram:
+    """The program for the sizes of a call, without what nothing reads now that sizes are numbers."""
+    program = export(module, call)
+    program.graph.eliminate_dead_code()
+    return program
 
 
 class _RowsOnly(nn.Module):
@@ -59,23 +75,33 @@ class _RowsOnly(nn.Module):
         return tuple(self.module(tokens, position, cache)[1:])
 
 
-def quantize_model(
-    model: CachedModel, quantizer: TOSAQuantizer, texts: Sequence[Sequence[int]], tokens: int
-) -> QuantizedModel:
+def quantizer_of(scheme: str | Scheme, spec: ArmCompileSpec) -> TOSAQuantizer:
+    """That of a scheme, for a model that is the module ``model`` of a cached one."""
+    known = Scheme(ALIASES.get(scheme, scheme)) if isinstance(scheme, str) else scheme
+    return replace(known, modules={f"model.{name}": other for name, other in known.modules.items()}).quantizer(spec)
+
+
+def tokens_at_once(context: int) -> int:
+    """Tokens of a call while a text is read to calibrate or to judge."""
+    return max(2, min(_READ_AT_ONCE, context // 4))
+
+
+def quantize_model(model: CachedModel, quantizer: TOSAQuantizer, texts: Sequence[Sequence[int]]) -> QuantizedModel:
     """Calibrates a model with texts, each read from its begin through the cache.
 
     Args:
         texts: as token ids; what is beyond the context, or fills no whole call, is left out.
-        tokens: of one call.
 
     Raises:
         UsageError: no text has as many tokens.
     """
+    tokens = tokens_at_once(model.context)
     calls = [call for text in texts for call in _reading(model, text, tokens)]
     if not calls:
         raise UsageError(f"no text for calibration has {tokens} tokens, which are read at once: give longer ones")
     number = Dim("tokens", min=2, max=model.context)
-    shapes = ({1: number}, None, [None] * len(calls[0][2]))
+    length = Dim("length", min=2, max=model.context)
+    shapes = ({1: number}, None, [{AXES[i % 2]: length} for i in range(len(calls[0][2]))])
     # What PyTorch cannot prove for every number of tokens it would take for an error.
     program = export(model, calls[0], dynamic_shapes=shapes, prefer_deferred_runtime_asserts_over_guards=True)
     states = {f"cache_{i}": i + 1 for i in range(len(calls[0][2]))}

@@ -9,8 +9,8 @@ from ..exir.pte import read
 from ..exir.pte_runtime import load_method, load_program
 from ..exir.pte_steps import method
 from ..support.errors import UsageError
-from .cache import AXES, write_rows
-from .methods import DECODE, EOS, PREFILL, SCALE
+from .cache import AXES, resized, write_rows
+from .methods import DECODE, EOS, PREFILL, SCALE, decode_lengths, decode_of
 from .tokenizer import decoded, encoded
 
 #: Chooses a token by the scores of all, float32 [vocabulary].
@@ -29,7 +29,9 @@ class TextGenerator:
 
     Attributes:
         context: the longest text, in tokens.
-        cache: keys and values of each layer by turns, as ``cache.AXES`` says.
+        cache: keys and values of each layer by turns, as ``cache.AXES`` says; as long as the last method takes it.
+        cache_bytes: of the cache of a whole context.
+        lengths: the method that decodes, by the length of the text up to which it does.
         position: tokens that have been read.
 
     Raises:
@@ -44,7 +46,7 @@ class TextGenerator:
         missing = sorted({DECODE, SCALE, EOS} - set(program.method_names))
         if missing:
             raise UsageError(f"the program has no method {', '.join(missing)}: make it with compile_llm")
-        self._decode, scale, ends = (load_method(program, name, _NAME) for name in (DECODE, SCALE, EOS))
+        scale, ends = (load_method(program, name, _NAME) for name in (SCALE, EOS))
         self._prefill = load_method(program, PREFILL, _NAME) if PREFILL in program.method_names else None
         self._scale = float(scale.execute([])[0])
         self._ends = frozenset(map(int, ends.execute([])))
@@ -54,12 +56,11 @@ class TextGenerator:
         kept = [decode.tensor(number) for number in decode.inputs[2:]]
         self.cache = [torch.zeros(part.shape, dtype=getattr(torch, part.dtype)) for part in kept]
         self.context: int = kept[0].shape[AXES[0]]
+        self.cache_bytes: int = sum(part.nbytes for part in self.cache)
+        lengths = {length: decode_of(length) for length in decode_lengths(program.method_names)}
+        self.lengths = {**lengths, self.context: DECODE}
+        self._decode = {length: load_method(program, name, _NAME) for length, name in self.lengths.items()}
         self.position = 0
-
-    @property
-    def cache_bytes(self) -> int:
-        """Of the whole cache: what a target without memory of its own for it is given in each call."""
-        return sum(part.nbytes for part in self.cache)
 
     @property
     def row_bytes(self) -> int:
@@ -86,7 +87,7 @@ class TextGenerator:
             part = before[start : start + self._chunk]
             padded = [*part, *[0] * (self._chunk - len(part))]  # what stands for no token writes no row
             self._write(self._rows(padded), len(part))
-        scores, *rows = self._call(self._decode, [last])
+        scores, *rows = self._decoded([last])
         self._write(rows, 1)
         return scores.reshape(-1).float() * self._scale
 
@@ -151,11 +152,19 @@ class TextGenerator:
 
     def _rows(self, tokens: Sequence[int]) -> list[Any]:
         """The rows of as many tokens as are read at once."""
-        return self._call(self._decode, tokens)[1:] if self._prefill is None else self._call(self._prefill, tokens)
+        return self._decoded(tokens)[1:] if self._prefill is None else self._call(self._prefill, tokens, self.context)
 
-    def _call(self, run: Any, tokens: Sequence[int]) -> list[Any]:
+    def _decoded(self, token: Sequence[int]) -> list[Any]:
+        """What the shortest method gives whose cache has room for the token."""
+        length = min(length for length in self._decode if length > self.position)
+        return self._call(self._decode[length], token, length)
+
+    def _call(self, run: Any, tokens: Sequence[int], length: int) -> list[Any]:
+        """What a method gives that takes so many positions of the cache."""
         import torch
 
+        if self.cache[0].shape[AXES[0]] != length:
+            self.cache = resized(self.cache, length)
         ids = torch.tensor([tokens], dtype=torch.int32)
         made: list[Any] = run.execute([ids, torch.tensor([self.position], dtype=torch.int32), *self.cache])
         return made

@@ -23,6 +23,16 @@ def encoded(tokenizer: Any, text: str) -> list[int]:
     return list(getattr(made, "ids", made))
 
 
+def pieces(texts: Sequence[str | Sequence[int]], tokenizer: Any, length: int) -> list[Sequence[int]]:
+    """The token ids of texts, cut into pieces of a length; the last of a text may be shorter.
+
+    Raises:
+        UsageError: a text is no token ids, and there is no tokenizer.
+    """
+    known = [encoded(tokenizer, text) if isinstance(text, str) else text for text in texts]
+    return [text[i : i + length] for text in known for i in range(0, len(text), length)]
+
+
 def decoded(tokenizer: Any, tokens: Sequence[int]) -> str:
     """The text of token ids; bytes that are no whole character yet are left as U+FFFD."""
     return str(tokenizer.decode(list(tokens)))
