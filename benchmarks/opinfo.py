@@ -133,7 +133,7 @@ def _judged(info: Any, sample: Any, dtype: str) -> tuple[str, str]:
 
     if any(leaves[place].layout != torch.strided for place in places):
         return "left out", "a tensor that is not strided"
-    tensors = tuple(leaves[place].detach().contiguous() for place in places)
+    tensors = tuple(leaves[place].detach().clone(memory_format=torch.contiguous_format) for place in places)
     if not tensors:
         return "left out", "no tensor among the inputs"
     try:

@@ -214,6 +214,7 @@ def _observed_power(b: CompositeBuilder[V], x: V | float, exponent: V | float = 
 )
 def pow_(b: OpBuilder, x: Operand, exponent: Operand) -> Value:
     number = _number(exponent)
+    b.require(isinstance(x, Value) or x >= 0, "raises a negative number to powers that are computed")
     if number is None or not number.is_integer() or not isinstance(x, Value):
         return b.plain("POW", x, exponent)
     # POW is undefined for negative bases; whole exponents are products

@@ -128,11 +128,18 @@ def group_norm(
     eps: float = 1e-5,
     _cudnn: bool = True,
 ) -> V:
+    return _by_groups(b, x, groups, weight, bias, eps)[0]
+
+
+def _by_groups(
+    b: CompositeBuilder[V], x: V, groups: int, weight: V | None, bias: V | None, eps: float
+) -> tuple[V, V, V]:
+    """The normalized tensor; mean and 1 / standard deviation of each group, with axes of 1 for what they are over."""
     parts, axes = b.split_channels(x, groups)
-    y, _, _ = _normalized(b, parts, axes, eps)
+    y, mean, factor = _normalized(b, parts, axes, eps)
     per_channel = [1, x.shape[1]] + [1] * (len(x.shape) - 2)
     weight, bias = (None if v is None else b.aten.reshape(v, per_channel) for v in (weight, bias))
-    return _affine(b, b.aten.reshape(y, list(x.shape)), weight, bias)
+    return _affine(b, b.aten.reshape(y, list(x.shape)), weight, bias), mean, factor
 
 
 @op("aten.native_group_norm.default", quant=Q.PIECEWISE)
@@ -146,8 +153,9 @@ def native_group_norm(
     area: int,
     groups: int,
     eps: float,
-) -> tuple[V, None, None]:
-    return group_norm(b, x, groups, weight, bias, eps), None, None
+) -> tuple[V, V, V]:
+    y, mean, factor = _by_groups(b, x, groups, weight, bias, eps)
+    return y, b.aten.reshape(mean, [batch, groups]), b.aten.reshape(factor, [batch, groups])
 
 
 @op("aten.batch_norm.default", quant=Q.NORM, traits=Traits(channels=Channels(weight=1, bias=2)))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from torch import nn
 
-from ..case import OpCase, channels_last
+from ..case import OpCase, channels_last, given
 
 
 def _warm(norm: nn.Module) -> nn.Module:
@@ -39,6 +39,11 @@ _ROWS = [
     OpCase("group_norm", lambda: _warm(nn.GroupNorm(2, 6)), [(2, 6, 4, 3)]),
     OpCase("group_norm/rank 3", lambda: _warm(nn.GroupNorm(3, 6)), [(2, 6, 8)]),
     OpCase("group_norm/no affine", lambda: nn.GroupNorm(1, 6, affine=False), [(2, 6, 4, 3)]),
+    OpCase(
+        "native_group_norm/mean and deviation",
+        given(lambda x: torch.native_group_norm(x, None, None, 2, 6, 12, 3, 1e-5)),
+        [(2, 6, 4, 3)],
+    ),
     OpCase("group_norm/channels_last", lambda: _warm(nn.GroupNorm(2, 6)), [channels_last((2, 6, 4, 3))]),
     OpCase("instance_norm/1d", lambda: _warm(nn.InstanceNorm1d(4, affine=True)), [(2, 4, 9)]),
     OpCase("instance_norm/2d", lambda: nn.InstanceNorm2d(4), [(2, 4, 5, 3)]),
