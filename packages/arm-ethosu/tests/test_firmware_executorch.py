@@ -49,7 +49,10 @@ def test_kernels_are_listed_and_selected(tmp_path: Path) -> None:
     edges = [f"quantized_decomposed::{way}_per_tensor.out" for way in ("quantize", "dequantize")]
     assert sorted(listed) == sorted([*edges, "aten::topk.values"])
     script = (tmp_path / "CMakeLists.txt").read_text()
-    assert 'set(portable_kernels "aten::topk.values")' in script and f'set(quantized_kernels "{",".join(edges)}")' in script
+    assert (
+        'set(portable_kernels "aten::topk.values")' in script
+        and f'set(quantized_kernels "{",".join(edges)}")' in script
+    )
     assert "aten::topk.values" in done.notes[0] and not any("no kernel" in note for note in done.notes)
     assert (tmp_path / "models" / "top_3.pte").read_bytes() == ordered("topk").pte
     assert [port.dtype for port in read_manifest(tmp_path).models[0].outputs] == ["float32", "int64"]

@@ -122,10 +122,10 @@ def register_quantized_kernels() -> None:
 
 
 def operators_with_kernels() -> frozenset[str]:
-    """The operators that ExecuTorch's portable and quantized libraries have kernels for, such as ``"aten::topk.values"``.
+    """The operators that ExecuTorch's portable and quantized libraries have kernels for: ``"aten::topk.values"``, ...
 
-    Needs ``kernels/portable/functions.yaml`` and ``kernels/quantized/quantized.yaml`` in the package. Without them nobody
-    is told before a program is loaded that an operator in it has no kernel.
+    Needs ``kernels/portable/functions.yaml`` and ``kernels/quantized/quantized.yaml`` in the package. Without them
+    nobody is told before a program is loaded that an operator in it has no kernel.
     """
     spec = find_spec("executorch")
     folders = spec.submodule_search_locations if spec is not None and spec.submodule_search_locations else []

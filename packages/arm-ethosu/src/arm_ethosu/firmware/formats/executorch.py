@@ -102,8 +102,8 @@ def _ports(name: str, wanted: Needs) -> tuple[tuple[Port, ...], tuple[Port, ...]
         for number, value in enumerate(values):
             if value is None:
                 raise UsageError(
-                    f"{name}: {kind} {number} is no tensor, or the program plans no memory for it. Compile it with tensors "
-                    f"alone, and with ExecuTorch's MemoryPlanningPass(alloc_graph_{kind}=True), which is the default"
+                    f"{name}: {kind} {number} is no tensor, or the program plans no memory for it. Compile it with "
+                    f"tensors alone, and with ExecuTorch's MemoryPlanningPass(alloc_graph_{kind}=True), which is the default"
                 )
             out.append(Port(f"{kind}{number}", value.shape, value.dtype, value.dtype))
         return tuple(out)
@@ -112,7 +112,7 @@ def _ports(name: str, wanted: Needs) -> tuple[tuple[Port, ...], tuple[Port, ...]
 
 
 def _method_bytes(pte: Pte, wanted: Needs) -> int:
-    """A bound of what ExecuTorch's Method takes of its allocator, on a host of 64 bits: its records are of fixed sizes."""
+    """A bound of what ExecuTorch's Method takes of its allocator on 64 bits: its records are of fixed sizes."""
     of_delegates = sum(1024 + 64 * len(delegate.compile_specs) for delegate in _delegates(pte))
     records = 160 * wanted.values + 32 * wanted.items + 64 * wanted.calls + 8 * wanted.arguments
     return -(-(2048 + of_delegates + records) // 16) * 16
@@ -132,7 +132,7 @@ def _delegates(pte: Pte) -> list[Delegate]:
     found = [delegate for delegate in pte.delegates if delegate.method == _METHOD]
     if others := sorted({delegate.backend_id for delegate in found} - {_NPU}):
         raise UsageError(
-            f"the program has delegates of {', '.join(others)}, which ExecuTorch's runtime on a Cortex-M does not have; "
+            f"the program has delegates of {', '.join(others)}, which a Cortex-M with an Ethos-U does not run; "
             "compile the model with `arm-tosa compile --target ethos-u...`"
         )
     if not found:
@@ -145,18 +145,20 @@ def _notes(name: str, program: Program, target: str, wanted: Needs) -> list[str]
     notes = [f"on the processor, by ExecuTorch's kernels (kernels.txt): {', '.join(listed) or 'nothing'}"]
     if missing := sorted(set(listed) - operators_with_kernels()):
         notes.append(
-            f"ExecuTorch's portable and quantized libraries have no kernel for {', '.join(missing)}: link one of yours in "
-            "app/app.cmake, or the method does not load"
+            f"ExecuTorch's portable and quantized libraries have no kernel for {', '.join(missing)}: link one of yours "
+            "in app/app.cmake, or the method does not load"
         )
     try:
         model_of(name, program, target)
-        notes.append("all of it but conversions at the edges runs on the NPU: --format cmake needs no ExecuTorch for it")
+        notes.append(
+            "all of it but conversions at the edges runs on the NPU: --format cmake needs no ExecuTorch for it"
+        )
     except UsageError:
         pass  # what this format is for
     if find_spec("arm_runtime") is None:
         notes.append(
-            "arm_runtime is not installed, so the folder does not build for this machine; for a Cortex-M it builds from "
-            "sources (-DEXECUTORCH_ROOT=, -DARM_RUNTIME_ROOT=)"
+            "arm_runtime is not installed, so the folder does not build for this machine; for a Cortex-M it builds "
+            "from sources (-DEXECUTORCH_ROOT=, -DARM_RUNTIME_ROOT=)"
         )
     else:
         notes.append("build it for this machine: cmake -S FOLDER -B FOLDER/build && cmake --build FOLDER/build")
