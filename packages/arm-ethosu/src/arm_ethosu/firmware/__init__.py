@@ -13,7 +13,7 @@ from arm_tosa_core.plugin.firmware import Deployed, Program, Verified
 
 from .board import boards, find_board
 from .folder import write_folder
-from .formats import FORMATS, project
+from .formats import FORMATS, executorch, project
 from .manifest import DeployedModel
 from .memory import memory_map
 from .model import identifier
@@ -33,15 +33,17 @@ class EthosUFirmware:
     def boards(self) -> dict[str, str]:
         return {name: find_board(name).description for name in boards()}
 
-    def remainder(self) -> ArmCompileSpec:
-        return ProcessorCompileSpec()
+    def remainder(self, form: str = "cmake") -> ArmCompileSpec | None:
+        return None if form == executorch.FORMAT else ProcessorCompileSpec()
 
     def formats(self) -> Sequence[str]:
-        return FORMATS
+        return (*FORMATS, executorch.FORMAT)
 
     def deploy(
         self, programs: Mapping[str, Program], target: str, board: str, folder: Path, form: str = "cmake"
     ) -> Deployed:
+        if form == executorch.FORMAT:
+            return executorch.deploy(programs, target, board, folder)
         where = find_board(board) if board else None
         models = [model_of(identifier(name), program, target) for name, program in programs.items()]
         files, deployed = project(models, where, form), []

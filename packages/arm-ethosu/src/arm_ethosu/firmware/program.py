@@ -132,7 +132,8 @@ class _Reader:
             raise UsageError(
                 f"{self.name}: firmware runs what is on the NPU and integers of TOSA, and this program leaves to "
                 f"ExecuTorch: {', '.join(sorted(left))}. `arm-tosa explain` says why, operator by operator. A .pte "
-                "keeps all that is not on the NPU for ExecuTorch: deploy the model that it was made of instead"
+                "keeps all that is not on the NPU for ExecuTorch: deploy the model that it was made of instead, or "
+                "link ExecuTorch's runtime with --format executorch"
             )
         return (
             [into.get(number, [_Edge(number, number)]) for number in program.inputs],
@@ -215,7 +216,8 @@ class _Reader:
         if missing := sorted({why for op in graph.ops if (why := why_not(op))}):
             raise UsageError(
                 f"{self.name}: firmware computes what is not on the NPU by kernels of TOSA operators, and "
-                f"{', '.join(missing)}. `arm-tosa explain` says why it is not on the NPU"
+                f"{', '.join(missing)}. `arm-tosa explain` says why it is not on the NPU; --format executorch leaves it "
+                "to ExecuTorch's runtime"
             )
         count = len(graph.inputs)
         known: dict[Tensor, Value] = {

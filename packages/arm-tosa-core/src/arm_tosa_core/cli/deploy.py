@@ -50,7 +50,8 @@ def deploy(
         str,
         typer.Option(
             "--format",
-            help="cmake: a project for the board; zephyr, cmsis-pack: a part of your system, for any board.",
+            help="cmake: a project for the board; zephyr, cmsis-pack: a part of your system, for any board; executorch: "
+            "a project with ExecuTorch's runtime, for what the NPU takes only a part of.",
         ),
     ] = "cmake",
     target: Annotated[
@@ -96,18 +97,18 @@ def deploy(
         else:
             spec = compile_spec_for(device, parse_options(option, sram_budget=sram))
             program = prepare(load_program(model), spec, quantize, calibration).program
-            programs[each] = deployable(program, spec, maker)
+            programs[each] = deployable(program, spec, maker, form)
     return _result(output, board, maker.deploy(programs, device.name, board, output, form))
 
 
-def deployable(program: ExportedProgram, spec: ArmCompileSpec, maker: Firmware) -> Program:
+def deployable(program: ExportedProgram, spec: ArmCompileSpec, maker: Firmware, form: str = "cmake") -> Program:
     """What firmware is made of: the program compiled, and what ``arm-tosa verify`` needs of it."""
     from ..exir.backend import watched
     from ..tosa.serializer import serialize
 
     graphs: dict[bytes, bytes] = {}
     with watched(lambda graph, payload: graphs.update({payload: serialize(graph, spec.tosa_spec)})):
-        pte = lowered_program(program, spec, remainder=maker.remainder()).buffer
+        pte = lowered_program(program, spec, remainder=maker.remainder(form)).buffer
     example, _ = program.example_inputs or ((), {})
     return Program(pte, graphs, [tensor.numpy() for tensor in example])
 
@@ -141,6 +142,8 @@ def _result(folder: Path, board: str, done: Deployed) -> Result:
         console.print(table("memory", ("", "where", "bytes"), rows))
         if done.processor:
             console.print(_processor_table(done))
+        for note in done.notes:
+            console.print(note, markup=False)
         if not board:
             return
         console.print(f"build it: cd {folder} && cmake --preset board && cmake --build build", markup=False)
@@ -149,6 +152,7 @@ def _result(folder: Path, board: str, done: Deployed) -> Result:
     memory = [{"part": part, "where": where, "bytes": size} for part, where, size in done.memory]
     data = {"output": str(folder), "board": board, "changed": done.changed, "removed": done.removed, "memory": memory}
     data["processor"] = [asdict(row) for row in done.processor]
+    data["notes"] = list(done.notes)
     return Result(data, show)
 
 

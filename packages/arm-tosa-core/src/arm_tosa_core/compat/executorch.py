@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -116,3 +119,24 @@ def register_quantized_kernels() -> None:
     fails for want of "out variants", and programs that have such nodes do not load.
     """
     import executorch.kernels.quantized  # noqa: F401
+
+
+def operators_with_kernels() -> frozenset[str]:
+    """The operators that ExecuTorch's portable and quantized libraries have kernels for: ``"aten::topk.values"``, ...
+
+    Needs ``kernels/portable/functions.yaml`` and ``kernels/quantized/quantized.yaml`` in the package. Without them
+    nobody is told before a program is loaded that an operator in it has no kernel.
+    """
+    spec = find_spec("executorch")
+    folders = spec.submodule_search_locations if spec is not None and spec.submodule_search_locations else []
+    found = set()
+    for file in (
+        Path(folder) / "kernels" / name
+        for folder in folders
+        for name in ("portable/functions.yaml", "quantized/quantized.yaml")
+    ):
+        if file.exists():
+            # "- op: topk.values" is of aten; "- func: quantized_decomposed::add.out(Tensor a, ..." says its namespace.
+            for key, name in re.findall(r"^- (op|func): ([\w:.]+)", file.read_text("utf-8"), re.MULTILINE):
+                found.add(f"aten::{name}" if key == "op" else name)
+    return frozenset(found)

@@ -64,18 +64,72 @@ class Method:
         raise UsageError(f"value {number} of the program is {value!r}, not a tensor")
 
 
+@dataclass(frozen=True)
+class Needs:
+    """What a method needs of ExecuTorch's runtime.
+
+    Args:
+        operators: those that it calls itself, by name, each once.
+        planned: bytes of each buffer that its tensors were planned into.
+        inputs, outputs: None for what is no tensor, or has no place in a planned buffer.
+        values, items, calls, arguments: how many of each the runtime keeps a record of.
+    """
+
+    operators: tuple[str, ...]
+    planned: tuple[int, ...]
+    inputs: tuple[TensorValue | None, ...]
+    outputs: tuple[TensorValue | None, ...]
+    values: int
+    items: int
+    calls: int
+    arguments: int
+
+
+def needs(pte: bytes, name: str = "forward") -> Needs:
+    """Reads what a method needs, branches or not.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    plan = _plan(pte, name)
+
+    def edge(number: int) -> TensorValue | None:
+        value = plan.values[number].val
+        placed = getattr(value, "allocation_info", None) is not None or getattr(value, "data_buffer_idx", 0) > 0
+        return _value(value) if placed else None
+
+    instructions = [step.instr_args for chain in plan.chains for step in chain.instructions]
+    return Needs(
+        tuple(dict.fromkeys(_operators(plan))),
+        tuple(plan.non_const_buffer_sizes[1:]),
+        tuple(map(edge, plan.inputs)),
+        tuple(map(edge, plan.outputs)),
+        len(plan.values),
+        sum(len(getattr(entry.val, "items", ())) for entry in plan.values),
+        len(instructions),
+        sum(len(getattr(instruction, "args", ())) for instruction in instructions),
+    )
+
+
+def _plan(pte: bytes, name: str) -> Any:
+    plans = {plan.name: plan for plan in read_program(pte).execution_plan}
+    if name not in plans:
+        raise UsageError(f"the program has no method {name!r}; it has {', '.join(plans)}")
+    return plans[name]
+
+
+def _operators(plan: Any) -> list[str]:
+    return [f"{op.name}.{op.overload}" if op.overload else op.name for op in plan.operators]
+
+
 def method(pte: bytes, name: str = "forward") -> Method:
     """Reads a method that has no branches.
 
     Raises:
         UsageError: there is none of that name, or it chooses between calls while it runs.
     """
-    program = read_program(pte)
-    plans = {plan.name: plan for plan in program.execution_plan}
-    if name not in plans:
-        raise UsageError(f"the program has no method {name!r}; it has {', '.join(plans)}")
-    plan = plans[name]
-    operators = [f"{op.name}.{op.overload}" if op.overload else op.name for op in plan.operators]
+    plan = _plan(pte, name)
+    operators = _operators(plan)
     calls = []
     for instruction in (step.instr_args for chain in plan.chains for step in chain.instructions):
         arguments = tuple(getattr(instruction, "args", ()))

@@ -76,12 +76,14 @@ class Deployed:
         removed: files of an earlier time that are gone.
         memory: what lies where: part, memory, bytes.
         processor: what is left to the processor.
+        notes: what else the user should know, a sentence or two each.
     """
 
     changed: Sequence[str]
     removed: Sequence[str]
     memory: Sequence[tuple[str, str, int]]
     processor: Sequence[OnProcessor] = ()
+    notes: Sequence[str] = ()
 
 
 class Firmware(Protocol):
@@ -90,8 +92,11 @@ class Firmware(Protocol):
     def boards(self) -> Mapping[str, str]:
         """One line about each board that firmware can be made for, by name."""
 
-    def remainder(self) -> ArmCompileSpec:
-        """What the operators that the target does not take are compiled for: firmware computes them itself."""
+    def remainder(self, form: str = "cmake") -> ArmCompileSpec | None:
+        """What the operators that the target does not take are compiled for: firmware of a format computes them itself.
+
+        None: they stay ExecuTorch's, whose runtime is a part of the firmware.
+        """
 
     def formats(self) -> Sequence[str]:
         """What sources can be wrapped in; ``cmake``, a project for a board, is the first."""
