@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..support.errors import require
 from ..tosa.ir import Tensor
 
 Axes = tuple[int, ...]
@@ -117,6 +118,15 @@ class Value:
     @property
     def rank(self) -> int:
         return len(self.shape)
+
+    def axis(self, dim: int) -> int:
+        """The axis that an argument ``dim`` of PyTorch's means, from 0 on.
+
+        Raises:
+            Rejected: a scalar has none.
+        """
+        require(self.rank > 0, "takes an axis of a scalar")
+        return dim % self.rank
 
     @property
     def size(self) -> int:

@@ -27,7 +27,7 @@ def index_select(b: OpBuilder, x: Value, dim: int, indices: Value) -> Value:
     Others are picked in rows as long as they can be: an index for each would be as large as the result, and many short
     rows of integers take longer than few long ones.
     """
-    dim %= x.rank
+    dim = x.axis(dim)
     lies = inverse(x.axes)
     tables = math.prod(x.shape[axis] for axis in lies[: lies.index(dim)])
     few = x.quant is None and x.dtype.is_floating_point and tables * indices.size <= b.preferences.most_repeated_indices
@@ -100,7 +100,7 @@ def as_strided(
 
 @op("aten.gather.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def gather(b: OpBuilder, x: Value, dim: int, indices: Value, *, sparse_grad: bool = False) -> Value:
-    dim %= x.rank
+    dim = x.axis(dim)
     last = [*(i for i in range(x.rank) if i != dim), dim]
     for i in range(x.rank):
         if i != dim:

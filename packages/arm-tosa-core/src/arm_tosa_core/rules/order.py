@@ -33,7 +33,7 @@ def _ordered(
     """
     if not x.rank:
         return _ordered(b, b.RESHAPE(x, [1]), 0, descending, keepdim=False)
-    dim %= x.rank
+    dim = x.axis(dim)
     n, last = x.shape[dim], x.rank - 1
     lanes = x.size // max(n, 1)
     b.require(

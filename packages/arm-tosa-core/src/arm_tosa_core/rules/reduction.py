@@ -126,7 +126,7 @@ def argmax(b: OpBuilder, x: Value, dim: int | None = None, keepdim: bool = False
     shape = x.shape
     if dim is None or not x.rank:
         return b.RESHAPE(b.ARGMAX(b.RESHAPE(x, [x.size]), 0), [1] * len(shape) if keepdim else [])
-    dim %= x.rank
+    dim = x.axis(dim)
     y = b.ARGMAX(x, dim)
     return b.RESHAPE(y, [*shape[:dim], 1, *shape[dim + 1 :]]) if keepdim else y
 
@@ -200,8 +200,8 @@ def cumsum(b: OpBuilder, x: Value, dim: int, *, dtype: torch.dtype | None = None
         b.require_sums(x, n)
     shift = 1
     while shift < n:
-        pairs = [(shift if i == dim % x.rank else 0, 0) for i in range(x.rank)]
-        shifted = b.PAD(b.slice(x, dim % x.rank, 0, n - shift), pairs)
+        pairs = [(shift if i == x.axis(dim) else 0, 0) for i in range(x.rank)]
+        shifted = b.PAD(b.slice(x, x.axis(dim), 0, n - shift), pairs)
         x = b.ADD(x, shifted.but(bounds=x.bounds and (min(x.bounds[0], 0), max(x.bounds[1], 0))))
         shift *= 2
     return x if summed.quant is None else b.reals(x.but(bounds=None), summed, terms=n)

@@ -110,7 +110,7 @@ def _scattered(
     if not x.rank:
         x, indices, src = (b.RESHAPE(v, [1]) for v in (x, indices, src))
         return b.RESHAPE(_scattered(b, x, 0, indices, src, how, itself), [])
-    dim %= x.rank
+    dim = x.axis(dim)
     part = src
     for axis, n in enumerate(indices.shape):
         part = b.slice(part, axis, 0, n)
@@ -187,7 +187,7 @@ def index_put(b: OpBuilder, x: Value, indices: Sequence[Value | None], new: Valu
 
 
 def _along(dim: int, x: Value, indices: Value) -> list[Value | None]:
-    return [*[None] * (dim % x.rank), indices]
+    return [*[None] * x.axis(dim), indices]
 
 
 @op("aten.index_copy.default", quant=Q.SHARED)
@@ -235,7 +235,7 @@ def _masked(
 def slice_scatter(
     b: OpBuilder, x: Value, src: Value, dim: int = 0, start: int | None = None, stop: int | None = None, step: int = 1
 ) -> Value:
-    dim %= x.rank
+    dim = x.axis(dim)
     places = range(*slice(start, stop, step).indices(x.shape[dim]))
     if not places:
         return x
@@ -249,7 +249,7 @@ def slice_scatter(
 
 @op("aten.select_scatter.default", quant=Q.SHARED)
 def select_scatter(b: OpBuilder, x: Value, src: Value, dim: int, index: int) -> Value:
-    dim %= x.rank
+    dim = x.axis(dim)
     index %= x.shape[dim]
     return slice_scatter(b, x, unsqueeze(b, src, dim), dim, index, index + 1)
 

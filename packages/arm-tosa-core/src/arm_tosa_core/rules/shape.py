@@ -42,7 +42,7 @@ def flatten(b: OpBuilder, x: Value, start: int = 0, stop: int = -1) -> Value:
 
 @op("aten.unflatten.int", quant=Q.SHARED, traits=Traits(moves=Moves.IN_ORDER))
 def unflatten(b: OpBuilder, x: Value, dim: int, sizes: Sequence[int]) -> Value:
-    dim %= x.rank
+    dim = x.axis(dim)
     return b.RESHAPE(x, [*x.shape[:dim], *_resolved(x.shape[dim], sizes), *x.shape[dim + 1 :]])
 
 
@@ -130,7 +130,7 @@ def _into_slice(b: CompositeBuilder[V], x: V, value: V, *place: int | None) -> V
 def slice_(
     b: OpBuilder, x: Value, dim: int = 0, start: int | None = None, stop: int | None = None, step: int = 1
 ) -> Value:
-    dim %= x.rank
+    dim = x.axis(dim)
     first, last, step = slice(start, stop, step).indices(x.shape[dim])
     count = max(0, -(-(last - first) // step))
     if step == 1:
@@ -155,7 +155,7 @@ def _strided(b: OpBuilder, x: Value, dim: int, first: int, count: int, step: int
 
 @op("aten.narrow.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def narrow(b: OpBuilder, x: Value, dim: int, start: int, length: int) -> Value:
-    return b.slice(x, dim % x.rank, start % x.shape[dim], length)
+    return b.slice(x, x.axis(dim), start % x.shape[dim], length)
 
 
 def _into_place(b: CompositeBuilder[V], x: V, value: V, dim: int, index: int) -> V:
@@ -164,7 +164,7 @@ def _into_place(b: CompositeBuilder[V], x: V, value: V, dim: int, index: int) ->
 
 @op("aten.select.int", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN, assign=_into_place))
 def select(b: OpBuilder, x: Value, dim: int, index: int) -> Value:
-    dim %= x.rank
+    dim = x.axis(dim)
     return squeeze(b, b.slice(x, dim, index % x.shape[dim], 1), dim)
 
 
@@ -176,7 +176,7 @@ def unbind(b: OpBuilder, x: Value, dim: int = 0) -> tuple[Value, ...]:
 @op("aten.split_with_sizes.default", "aten.split.sizes", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def split_with_sizes(b: OpBuilder, x: Value, sizes: Sequence[int], dim: int = 0) -> tuple[Value, ...]:
     starts = accumulate(sizes, initial=0)
-    return tuple(b.slice(x, dim % x.rank, start, size) for start, size in zip(starts, sizes, strict=False))
+    return tuple(b.slice(x, x.axis(dim), start, size) for start, size in zip(starts, sizes, strict=False))
 
 
 @op("aten.split.Tensor", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
@@ -254,7 +254,7 @@ def roll(b: OpBuilder, x: Value, shifts: int | Sequence[int], dims: int | Sequen
     if not dims:
         return b.RESHAPE(roll(b, b.RESHAPE(x, [x.size]), shifts, [0]), x.shape)
     for shift, dim in zip(shifts, dims, strict=True):
-        dim %= x.rank
+        dim = x.axis(dim)
         cut = -shift % max(1, x.shape[dim])
         if cut:
             x = b.CONCAT([b.slice(x, dim, cut, x.shape[dim] - cut), b.slice(x, dim, 0, cut)], dim)
@@ -263,7 +263,7 @@ def roll(b: OpBuilder, x: Value, shifts: int | Sequence[int], dims: int | Sequen
 
 @op("aten.unfold.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def unfold(b: OpBuilder, x: Value, dim: int, size: int, step: int) -> Value:
-    dim %= x.rank
+    dim = x.axis(dim)
     count = (x.shape[dim] - size) // step + 1
     if size == step:
         rows = b.slice(x, dim, 0, count * size)
@@ -306,7 +306,7 @@ def pixel_unshuffle(b: OpBuilder, x: Value, factor: int) -> Value:
 @op("aten.flip.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def flip(b: OpBuilder, x: Value, dims: Sequence[int]) -> Value:
     for dim in dims:
-        x = b.REVERSE(b.apply_clamp(x), dim % x.rank)
+        x = b.REVERSE(b.apply_clamp(x), x.axis(dim))
     return x
 
 
