@@ -5,8 +5,8 @@
 
 In each group of four input channels the two weights are 0 that are missed least, and the others make up for them as far
 as inputs go together (``quantize/error_feedback.py``); biases are corrected. ``loss_db`` is how much lower the SQNR of
-the worst output is on held-out data than that of the same network in int8. Networks are those of ``benchmarks/real``,
-whose packages must be installed. Layers that share channels among groups, or have no whole groups of four, are left out.
+the worst output is on held-out data than that of the same network in int8. Packages of ``benchmarks/real`` must be
+installed. Layers whose channels are in groups, or that have no whole groups of four, are left out.
 """
 
 from __future__ import annotations
