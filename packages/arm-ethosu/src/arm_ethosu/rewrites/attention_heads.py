@@ -6,17 +6,18 @@ from math import prod
 
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op, Tensor
-from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
+from arm_tosa_core.tosa.pattern import Match, Pattern
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
+from .by_estimate import WORTH_ASKING, Choice
 from .inserter import Inserter
 
 #: Columns for each row of a matrix from which on Vela transposes it slowly.
 LONG = 10
 #: Elements of a head below which columns are better for keys than a convolution for each; heads at most for either.
 _SMALL, _MOST_HEADS = 2048, 16
-#: Heads that are put side by side by copies, and elements of all of them from which on that pays.
-_FEW_HEADS, _MANY = 4, 1 << 14
+#: Heads at most about which Vela is asked: each is a copy.
+_FEW_HEADS = 16
 
 
 def _axes(op: Op) -> tuple[list[int], list[int]]:
@@ -102,7 +103,7 @@ def _not_few_heads(match: Match) -> str | None:
     sizes, order = _axes(match.op)
     if order != [1, 0, 2] or sizes[0] > _FEW_HEADS:
         return "it does not put a few heads side by side"
-    return None if match.op.output.size >= _MANY else "a copy takes longer"
+    return None if match.op.output.size >= WORTH_ASKING else "it moves little"
 
 
 def _side_by_side(match: Match) -> Tensor:
@@ -118,6 +119,4 @@ def _side_by_side(match: Match) -> Tensor:
 
 
 HEADS_OF_LAYERS = Rewrite("heads_of_layers", Stage.LEGALIZE, ("TRANSPOSE",), _heads_of_layers, frozenset(("RESHAPE",)))
-HEADS_SIDE_BY_SIDE = pattern_rewrite(
-    "heads_side_by_side", Stage.LEGALIZE, Pattern("TRANSPOSE"), _side_by_side, _not_few_heads
-)
+HEADS_SIDE_BY_SIDE = Choice("heads_side_by_side", Pattern("TRANSPOSE"), _side_by_side, _not_few_heads)
