@@ -15,7 +15,7 @@ def _short(match: Match) -> str | None:
     return "its padding fits the registers" if longer_padding(match.op) is None else None
 
 
-def _padded_before(match: Match) -> Tensor:
+def padded_before(match: Match) -> Tensor:
     """Padding of more than 127 at top or left, or 255 at bottom or right, becomes a PAD before the kernel.
 
     Vela writes the most into the register instead, and the windows then read other elements, or beyond the image.
@@ -35,5 +35,5 @@ def _lowest(match: Match) -> Tensor:
 
 
 LONG_PADDING = pattern_rewrite(
-    "long_padding", Stage.LEGALIZE, Pattern("CONV2D|DEPTHWISE_CONV2D|MAX_POOL2D"), _padded_before, _short
+    "long_padding", Stage.LEGALIZE, Pattern("CONV2D|DEPTHWISE_CONV2D|MAX_POOL2D"), padded_before, _short
 )
