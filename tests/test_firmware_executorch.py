@@ -125,6 +125,7 @@ def test_a_project_for_a_cortex_m(tmp_path: Path) -> None:
         (root / folder.name).symlink_to(folder)
     firmware = deployed(tmp_path, best_pte())
     (firmware / "app" / "app.cmake").write_text(APP)
+    (firmware / "app" / "start.c").write_text("void *__dso_handle;\n")
     toolchain = firmware / "app" / "toolchain.cmake"
     toolchain.write_text(
         f'include("{RUNTIME}/cmake/cortex-m55.cmake")\nset(CMAKE_C_COMPILER arm-none-eabi-gcc)\n'
