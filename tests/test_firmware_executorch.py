@@ -30,7 +30,7 @@ foreach(name executorch executorch_kernels quantized_ops_lib)
 endforeach()
 """
 APP = """
-target_compile_options(firmware PRIVATE -fno-exceptions -fno-rtti)
+target_compile_options(firmware PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions;-fno-rtti>)
 target_link_options(firmware PRIVATE -nostartfiles -Wl,--unresolved-symbols=ignore-all -Wl,-e,main)
 """
 
@@ -125,10 +125,12 @@ def test_a_project_for_a_cortex_m(tmp_path: Path) -> None:
         (root / folder.name).symlink_to(folder)
     firmware = deployed(tmp_path, best_pte())
     (firmware / "app" / "app.cmake").write_text(APP)
+    (firmware / "app" / "start.c").write_text("void *__dso_handle;\n")
     toolchain = firmware / "app" / "toolchain.cmake"
     toolchain.write_text(
         f'include("{RUNTIME}/cmake/cortex-m55.cmake")\nset(CMAKE_C_COMPILER arm-none-eabi-gcc)\n'
-        'set(CMAKE_ASM_FLAGS_INIT "-mcpu=cortex-m55 -mthumb -mfloat-abi=hard")\n'
+        'foreach(language C ASM)\n  set(CMAKE_${language}_FLAGS_INIT "-mcpu=cortex-m55 -mthumb -mfloat-abi=hard")\n'
+        "endforeach()\n"
     )
     words = ["-S", ".", "-B", "build", f"-DCMAKE_TOOLCHAIN_FILE={toolchain}"]
     said = cmake(firmware, *words, ok=False)

@@ -216,8 +216,8 @@ class _Reader:
         if missing := sorted({why for op in graph.ops if (why := why_not(op))}):
             raise UsageError(
                 f"{self.name}: firmware computes what is not on the NPU by kernels of TOSA operators, and "
-                f"{', '.join(missing)}. `arm-tosa explain` says why it is not on the NPU; --format executorch leaves it "
-                "to ExecuTorch's runtime"
+                f"{', '.join(missing)}. `arm-tosa explain` says why it is not on the NPU; --format executorch leaves "
+                "it to ExecuTorch's runtime"
             )
         count = len(graph.inputs)
         known: dict[Tensor, Value] = {

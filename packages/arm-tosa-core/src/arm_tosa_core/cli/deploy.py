@@ -50,8 +50,8 @@ def deploy(
         str,
         typer.Option(
             "--format",
-            help="cmake: a project for the board; zephyr, cmsis-pack: a part of your system, for any board; executorch: "
-            "a project with ExecuTorch's runtime, for what the NPU takes only a part of.",
+            help="cmake: a project for the board; zephyr, cmsis-pack: a part of your system, for any board; "
+            "executorch: a project with ExecuTorch's runtime, for what the NPU takes only a part of.",
         ),
     ] = "cmake",
     target: Annotated[

@@ -51,7 +51,7 @@ def deploy(programs: Mapping[str, Program], target: str, board: str, folder: Pat
         (f"{name}: what ExecuTorch keeps, at most", "yours (.bss.model_sram)", _method_bytes(pte, wanted)),
         (f"{name}: scratch memory of the NPU", "yours (.bss.model_sram)", _scratch(pte)),
     ]
-    return Deployed(written.changed, written.removed, memory, notes=_notes(name, program, target, wanted))
+    return Deployed(written.changed, written.removed, memory, notes=_notes(name, program, target, folder, wanted))
 
 
 def _files(name: str, target: str, pte: Pte, wanted: Needs, inputs: Sequence[Port]) -> dict[str, bytes]:
@@ -103,7 +103,7 @@ def _ports(name: str, wanted: Needs) -> tuple[tuple[Port, ...], tuple[Port, ...]
             if value is None:
                 raise UsageError(
                     f"{name}: {kind} {number} is no tensor, or the program plans no memory for it. Compile it with "
-                    f"tensors alone, and with ExecuTorch's MemoryPlanningPass(alloc_graph_{kind}=True), which is the default"
+                    f"tensors alone, and with ExecuTorch's default MemoryPlanningPass(alloc_graph_{kind}=True)"
                 )
             out.append(Port(f"{kind}{number}", value.shape, value.dtype, value.dtype))
         return tuple(out)
@@ -140,7 +140,7 @@ def _delegates(pte: Pte) -> list[Delegate]:
     return found
 
 
-def _notes(name: str, program: Program, target: str, wanted: Needs) -> list[str]:
+def _notes(name: str, program: Program, target: str, folder: Path, wanted: Needs) -> list[str]:
     listed = [operator for operator in wanted.operators if operator.partition("::")[0] not in _RUNTIME]
     notes = [f"on the processor, by ExecuTorch's kernels (kernels.txt): {', '.join(listed) or 'nothing'}"]
     if missing := sorted(set(listed) - operators_with_kernels()):
@@ -161,5 +161,5 @@ def _notes(name: str, program: Program, target: str, wanted: Needs) -> list[str]
             "from sources (-DEXECUTORCH_ROOT=, -DARM_RUNTIME_ROOT=)"
         )
     else:
-        notes.append("build it for this machine: cmake -S FOLDER -B FOLDER/build && cmake --build FOLDER/build")
+        notes.append(f"build it for this machine: cmake -S {folder} -B {folder}/build && cmake --build {folder}/build")
     return notes
