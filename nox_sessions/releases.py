@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import tomllib
 from pathlib import Path
 
 import nox
@@ -35,6 +36,33 @@ def _tests_on(python: str) -> None:
 
 for _python in PYTHONS:
     _tests_on(_python)
+
+
+@nox.session
+def pythons(session: nox.Session) -> None:
+    """On the other Pythons what needs no PyTorch, from the built wheels: a ``.tosa`` is compiled and run.
+
+    PyTorch is left out because its wheels for them may be those for CUDA, of gigabytes.
+    """
+    built = sorted((ROOT / "build" / "dist").glob("*.whl")) or _build_wheels(session, "dist")
+    ours = [str(wheel) for wheel in built if wheel.name.startswith(("arm_tosa_core-", "arm_ethosu-"))]
+    needs = [need for package in (CORE, ETHOSU) for need in _dependencies(package) if not need.startswith(_PYTORCH)]
+    for python in PYTHONS:
+        interpreter = _interpreter(session, python)
+        env = Environment(session, f"python-{python}", needs, built, torch=False, python=interpreter)
+        env.python("-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", *ours)
+        away = Path(session.create_tmp()).resolve()
+        with session.chdir(away):
+            env.python("-I", str(ROOT / "tests" / "without_pytorch.py"))
+
+
+#: What needs PyTorch, and what is in this repository.
+_PYTORCH = ("torch", "executorch", "arm-")
+
+
+def _dependencies(package: Path) -> list[str]:
+    found: list[str] = tomllib.loads((package / "pyproject.toml").read_text())["project"]["dependencies"]
+    return found
 
 
 def _interpreter(session: nox.Session, version: str) -> str:
