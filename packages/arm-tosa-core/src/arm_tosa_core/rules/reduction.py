@@ -17,9 +17,9 @@ Dims = int | Sequence[int] | None
 
 
 def _axes(x: Value, dims: Dims) -> list[int]:
-    if dims is None or (not isinstance(dims, int) and not dims):
+    if not x.rank or dims is None or (not isinstance(dims, int) and not dims):
         return list(range(x.rank))
-    return sorted({d % x.rank if x.rank else 0 for d in ([dims] if isinstance(dims, int) else dims)})
+    return sorted({d % x.rank for d in ([dims] if isinstance(dims, int) else dims)})
 
 
 def _finish(b: OpBuilder, y: Value, axes: Sequence[int], keepdim: bool) -> Value:
@@ -29,7 +29,7 @@ def _finish(b: OpBuilder, y: Value, axes: Sequence[int], keepdim: bool) -> Value
 def _reduced(b: OpBuilder, name: str, x: Value, dims: Dims, keepdim: bool) -> Value:
     axes = _axes(x, dims)
     y = x
-    for axis in axes if x.rank else ():
+    for axis in axes:
         y = b.reduce(name, y, axis)
     return _finish(b, y, axes, keepdim)
 

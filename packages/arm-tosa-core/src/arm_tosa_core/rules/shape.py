@@ -77,6 +77,8 @@ def _transposed_back(b: CompositeBuilder[V], x: V, value: V, i: int, j: int) -> 
 
 @op("aten.transpose.int", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN, assign=_transposed_back))
 def transpose(b: OpBuilder, x: Value, i: int, j: int) -> Value:
+    if not x.rank:  # PyTorch takes 0 for an axis of a scalar
+        return x
     perm = list(range(x.rank))
     perm[i], perm[j] = perm[j], perm[i]
     return b.TRANSPOSE(x, perm)
