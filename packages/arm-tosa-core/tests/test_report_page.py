@@ -189,6 +189,16 @@ def test_the_page_in_a_browser(browser: Any, tmp_path: Path) -> None:
     assert "no rule" in _text(browser, "#cpu")[0] and "net.py:5" in _text(browser, "#cpu")[0]
     assert "#9" in _text(browser, "#memory-0")[0] and "arm-tosa compile net.py:make" in _text(browser, "#making")[0]
 
+    # On paper a picture stands for the drawing, and nothing lies on anything else.
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    shown = "return ['graph', 'graph-printed'].map(id => getComputedStyle(document.getElementById(id)).display)"
+    assert browser.execute_script(shown) == ["none", "block"]
+    assert browser.execute_script("return document.getElementById('graph-printed').naturalWidth") > 50
+    parts = "[...document.querySelectorAll('#memory-0 .beside > *')]"
+    plot, table = browser.execute_script(f"return {parts}.map(e => e.getBoundingClientRect().toJSON())")
+    assert plot["bottom"] <= table["top"]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
     # Sorted by cycles at first; by another column with a click, or the Enter key on its head; filtered.
     assert _column(browser, "node")[:3] == ["conv", "add", OTHERS]
     head = browser.find_element("css selector", '.tabulator-col[tabulator-field="cycles"]')

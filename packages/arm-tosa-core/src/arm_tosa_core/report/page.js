@@ -182,8 +182,14 @@ function graph() {
     cy.on("tap", event => { if (event.target === cy) say(null); });
     paint();
     look();
+    printed();
     window.network = cy;  // for those who look into the page
   };
+  // On paper, which has no room for a canvas of the screen's size, a picture of all of it stands in its place
+  const printed = () => {
+    at("graph-printed").src = cy.png({full: true, scale: 2, maxWidth: 2400, maxHeight: 3200, bg: colour("ground")});
+  };
+  addEventListener("beforeprint", printed);
   // Long networks are legible only in part: the beginning is shown, at a size at which labels can be read
   const look = () => {
     cy.fit(undefined, 16);
