@@ -53,7 +53,7 @@ def test_a_float_model_for_integers_is_told_to_be_quantized(older: bool) -> None
     assert [row.target for row in report.rejected] == ["aten.convolution.default", "aten.relu.default"]
     for row in report.rejected:
         assert row.reason == "is not quantized: it computes in float, and the target has integers only"
-        assert "prepare_pt2e" in row.fix
+        assert "quantize_program" in row.fix
         assert LINE in row.source
 
 
@@ -61,7 +61,7 @@ def test_the_warning_says_why_and_what_to_do() -> None:
     with pytest.warns(NothingDelegatedWarning) as caught:
         lower(export(Convolved(), (X,)), "TOSA-1.0+INT")
     (message,) = [str(w.message) for w in caught if w.category is NothingDelegatedWarning]
-    assert "2 of them: is not quantized" in message and "prepare_pt2e" in message and "arm-tosa explain" in message
+    assert "2 of them: is not quantized" in message and "quantize_program" in message and "arm-tosa explain" in message
 
 
 DYNAMIC = [({0: torch.export.Dim("batch")}, 0), ({2: torch.export.Dim("height", min=8, max=64)}, 2)]
