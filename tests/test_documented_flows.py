@@ -262,7 +262,8 @@ def test_the_pass_that_narrows_indices(older: bool) -> None:
 def test_a_float_model_on_ethos_u_warns_loudly(target: str) -> None:
     model, inputs = MODELS["digits"]()
     partitioner = EthosUPartitioner(EthosUCompileSpec(target))
-    with pytest.warns(NothingDelegatedWarning, match=f"nothing was delegated to {target}: .*is not quantized.*prepare"):
+    expected = f"nothing was delegated to {target}: .*is not quantized.*quantize_program"
+    with pytest.warns(NothingDelegatedWarning, match=expected):
         edge = to_edge_transform_and_lower(torch.export.export(model, inputs(0)), partitioner=[partitioner])
     assert left(edge)["delegate"] == 0
     assert partitioner.report is not None
