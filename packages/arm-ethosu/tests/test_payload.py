@@ -73,7 +73,8 @@ def _damaged(at: int, data: bytes) -> bytes:
         (b"", "ends at byte 0, before block vela_bin_stream"),
         (b"not a payload" * 20, "block 'not a payload.*' at byte 0, expected 'vela_bin_stream'"),
         (_damaged(32, b"x"), "block 'xmd_data' at byte 32, expected 'cmd_data'"),
-        (_damaged(52, b"\1"), "the data of block cmd_data lies outside of the program"),
+        (_damaged(52, b"\1"), "block cmd_data is a name of 8 bytes, expected 64"),
+        (payload.with_names(payload.pack(arrays()), ["cmd_data"])[0], "block cmd_data is named data that the program "),
         (_damaged(48, struct.pack("<I", 10**6)), "inside block cmd_data of 1000000 bytes"),
         (payload.pack(arrays())[:-32], "before block vela_end_stream"),
         (payload.pack(arrays()) + b"more", "4 bytes after vela_end_stream"),
@@ -89,3 +90,29 @@ def test_wrong_count_of_tensors() -> None:
     at = good.index(b"inputs\0") + 32
     with pytest.raises(UsageError, match="block inputs has 40 bytes for 2 tensors"):
         payload.unpack(good[:at] + struct.pack("<i", 2) + good[at + 4 :])
+
+
+def test_blocks_become_names_and_come_back() -> None:
+    plain = payload.pack(arrays())
+    without, blocks = payload.with_names(plain, ["cmd_data", "weight_data"])
+    assert [(each.block, each.data) for each in blocks] == [
+        ("cmd_data", b"COP1\0\1\2\0"),
+        ("weight_data", b"w" * 17),
+    ]
+    named, (_, weights) = {each.name: each.data for each in blocks}, blocks
+    at = without.index(b"weight_data")
+    assert struct.unpack_from("<IB", without, at + 16) == (64, 1)
+    assert without[at + 32 : at + 96] == weights.name.encode()
+    assert payload.whole(without, named) == plain == payload.whole(plain, {})
+    assert payload.unpack(without, named)["weight_data"].tobytes() == b"w" * 17
+    _, again = payload.with_names(payload.pack(arrays(scratch_size=np.array(80))), ["weight_data"])
+    assert again == [weights], "equal blocks have one name"
+    message = f"weight_data is named data that the program does not hold.*{weights.name}"
+    with pytest.raises(UsageError, match=message):
+        payload.unpack(without, {blocks[0].name: blocks[0].data})
+
+
+def test_an_empty_block_stays() -> None:
+    """Named data of no bytes has no address."""
+    plain = payload.pack(arrays(weight_data=np.array([], np.uint8)))
+    assert payload.with_names(plain, ["weight_data"]) == (plain, [])

@@ -11,10 +11,18 @@ if TYPE_CHECKING:
     from .backend import EthosUBackend
     from .builder import ArmCompileSpecBuilder
     from .compile_spec import EthosUCompileSpec
+    from .external_blocks import VelaExternalBlockPlacements
     from .partitioner import EthosUPartitioner
     from .quantizer import EthosUQuantizer
 
-__all__ = ["ArmCompileSpecBuilder", "EthosUBackend", "EthosUCompileSpec", "EthosUPartitioner", "EthosUQuantizer"]
+__all__ = [
+    "ArmCompileSpecBuilder",
+    "EthosUBackend",
+    "EthosUCompileSpec",
+    "EthosUPartitioner",
+    "EthosUQuantizer",
+    "VelaExternalBlockPlacements",
+]
 
 _MODULES = {
     "ArmCompileSpecBuilder": "builder",
@@ -22,6 +30,7 @@ _MODULES = {
     "EthosUCompileSpec": "compile_spec",
     "EthosUPartitioner": "partitioner",
     "EthosUQuantizer": "quantizer",
+    "VelaExternalBlockPlacements": "external_blocks",
 }
 
 

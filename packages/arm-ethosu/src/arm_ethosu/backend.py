@@ -26,3 +26,15 @@ class EthosUBackend(BackendDetails):  # type: ignore[misc]  # ExecuTorch is unty
             ToolError: Vela is missing, fails, hangs or writes garbage.
         """
         return backend.preprocess(edge_program, EthosUCompileSpec.from_list(compile_specs))
+
+    @classmethod
+    def preprocess_multimethod(
+        cls, edge_programs: dict[str, list[ExportedProgram]], compile_specs: dict[str, list[list[CompileSpec]]]
+    ) -> dict[str, list[PreprocessResult]]:
+        """As ``preprocess`` for the delegates of all methods of a program, which have equal weights once.
+
+        Raises:
+            LoweringError, ToolError: as ``preprocess``.
+        """
+        specs = {name: list(map(EthosUCompileSpec.from_list, given)) for name, given in compile_specs.items()}
+        return backend.preprocess_methods(edge_programs, specs)

@@ -15,12 +15,14 @@ from arm_tosa_core.support.memory_size import size_of
 from .accelerators import DEFAULTS, family_of
 from .estimate import Estimate
 from .ethos_u_target import ethos_u_target
+from .external_blocks import VelaExternalBlockPlacements
 from .vela_flags import decides_over_sram, split, without_ours
 from .vela_ini import DEFAULT_INI, VelaIni, locate
 
 if TYPE_CHECKING:
     from typing import Self
 
+    from arm_tosa_core.plugin.named_data import WithNames
     from arm_tosa_core.plugin.target import Target
     from arm_tosa_core.plugin.timing import TimeEstimate
     from arm_tosa_core.tosa.specification import TosaSpecification
@@ -42,6 +44,7 @@ class EthosUCompileSpec(ArmCompileSpec):
         extra_flags: more flags for Vela, a list or one string that is split as a shell would.
         config_ini: a Vela configuration file, one inside Vela's package such as ``"Arm/vela.ini"`` (the default) or
             a path of your own.
+        external_block_placements: blocks of the payload that are in ``.ptd`` files; None: the ``.pte`` has all.
         timeout: seconds after which Vela is killed.
         schedule: ``"vela"``, or ``"deep"``: constants in flash or DRAM are read into SRAM as far ahead as there is free
             SRAM, by a command stream that is ours (``docs/explanation/ethosu-schedules.md``).
@@ -63,6 +66,7 @@ class EthosUCompileSpec(ArmCompileSpec):
         memory_mode: str | None = None,
         extra_flags: str | Iterable[str] | None = None,
         config_ini: str | PathLike[str] | None = DEFAULT_INI,
+        external_block_placements: VelaExternalBlockPlacements | None = None,
         *,
         timeout: float = DEFAULT_TIMEOUT,
         schedule: str = SCHEDULES[0],
@@ -73,6 +77,7 @@ class EthosUCompileSpec(ArmCompileSpec):
         self.system_config = system_config or defaults.system_config
         self.memory_mode = memory_mode or defaults.memory_mode
         self.config_ini = DEFAULT_INI if config_ini is None else fspath(config_ini)
+        self.external_block_placements = external_block_placements or VelaExternalBlockPlacements()
         if not timeout > 0:
             raise UsageError(f"timeout must be a positive number of seconds, not {timeout}")
         self.timeout = float(timeout)
@@ -121,6 +126,7 @@ class EthosUCompileSpec(ArmCompileSpec):
             partial(_timing, schedule=self.schedule, **options, **memory),
             Estimate(options),
             partial(_encoded_bytes, spec=self.tosa_spec, **options),
+            partial(_with_names, placed=self.external_block_placements.to_block_placements()),
             partial(EthosUCompileSpec, self.accelerator),
         )
 
@@ -137,11 +143,15 @@ class EthosUCompileSpec(ArmCompileSpec):
             options["schedule"] = self.schedule
         if self.sram_budget is not None:
             options["sram_budget"] = self.sram_budget
+        if placed := self.external_block_placements.to_block_placements():
+            options["external_block_placements"] = placed
         return options
 
     @classmethod
     def _from_options(cls, tosa_spec: TosaSpecification, flags: list[str], options: Mapping[str, Any]) -> Self:
-        return cls(extra_flags=flags, **options)
+        placed = VelaExternalBlockPlacements(**options.get("external_block_placements", {}))
+        others = {name: value for name, value in options.items() if name != "external_block_placements"}
+        return cls(extra_flags=flags, external_block_placements=placed, **others)
 
 
 def _compile(tosa: bytes, options: Mapping[str, str], **arguments: Any) -> bytes:
@@ -200,6 +210,12 @@ def _encoded_bytes(layers: Sequence[LayerWeights], **arguments: Any) -> list[int
     from .weight_bytes import encoded_bytes
 
     return encoded_bytes(layers, **arguments)
+
+
+def _with_names(payloads: Sequence[bytes], file: str | None, *, placed: Mapping[str, str]) -> WithNames:
+    from .sharing.payloads import with_named_weights
+
+    return with_named_weights(payloads, file, placed)
 
 
 def _velas(arguments: Mapping[str, Any]) -> dict[str, Any]:

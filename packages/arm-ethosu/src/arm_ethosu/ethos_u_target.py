@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from arm_tosa_core.exir.compile_spec import ArmCompileSpec
+    from arm_tosa_core.plugin.named_data import WithNames
     from arm_tosa_core.plugin.timing import TimeEstimate
 
 VELA = tool("vela", KnownVersions("ethos-u-vela", "arm-ethosu"), "compiling for Ethos-U")
@@ -47,6 +48,7 @@ def ethos_u_target(
     timing: Callable[[bytes, bytes | None], TimeEstimate],
     choices: Estimate,
     encoded_bytes: Callable[[Sequence[LayerWeights]], Sequence[int]],
+    with_names: Callable[[Sequence[bytes], str | None], WithNames],
     compile_spec: Callable[..., ArmCompileSpec],
 ) -> Target:
     """The target for one accelerator.
@@ -55,6 +57,7 @@ def ethos_u_target(
         compile, compile_in_detail, estimate, choices: Vela, bound to its options; ``choices`` rates parts of graphs.
         timing: the timing model, bound to them too.
         encoded_bytes: Vela's encoder, bound to them too.
+        with_names: names weights, bound to the placement of blocks.
         compile_spec: makes the compile spec of the accelerator with other options.
     """
     family = family_of(accelerator)
@@ -76,6 +79,8 @@ def ethos_u_target(
         joins_int48_rescales=family == "u85",
         health=(VELA,),
         encoded_bytes=encoded_bytes,
+        with_names=with_names,
+        whole=_whole,
         backend_id="EthosUBackend",
         backend="arm_ethosu.backend:EthosUBackend",
         firmware="arm_ethosu.firmware:FIRMWARE",
@@ -89,6 +94,12 @@ def _warm_up() -> None:
 
     with suppress(ToolError):  # whoever compiles will say so
         vela_batch.warm_up(find_tool("vela", package="ethos-u-vela"))
+
+
+def _whole(payload: bytes, named: Mapping[str, bytes]) -> bytes:
+    from .payload import whole
+
+    return whole(payload, named)
 
 
 def _run(payload: bytes, inputs: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:

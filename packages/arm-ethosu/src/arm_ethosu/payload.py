@@ -1,15 +1,19 @@
 """The payload of the EthosU delegate: a stream of named blocks.
 
 Layout, little-endian (ExecuTorch's ``VelaBinStream``): each block has a header of 32 bytes (name of 16 bytes, zero
-padded; length of the data, uint32; flag that the data lies outside of the stream, uint8; 11 reserved bytes), then its
-data, zero padded to 16 bytes. The blocks are, in order, ``vela_bin_stream`` (empty), ``cmd_data``, ``weight_data``,
+padded; length of the data, uint32; flag that the data is a name, uint8; 11 reserved bytes), then its data, zero padded
+to 16 bytes. A name has 64 characters, and the block is ExecuTorch's *named data* of that name, in the ``.pte`` or in a
+``.ptd``. The blocks are, in order, ``vela_bin_stream`` (empty), ``cmd_data``, ``weight_data``,
 ``scratch_size`` (uint32, bytes), ``inputs``, ``outputs``, ``vela_end_stream`` (empty). An ``inputs`` or ``outputs``
 block holds a count, then nine int32 per tensor: shape (6), bytes per element, offset in its region, region.
 """
 
 from __future__ import annotations
 
+import hashlib
 import struct
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +23,9 @@ from arm_tosa_core.support.errors import UsageError
 from .vela import IO_RANK, Arrays, checked
 
 _HEADER = struct.Struct("<16sIB11x")
-_ALIGNMENT = 16
+#: Of blocks, and of named data.
+ALIGNMENT = 16
+_NAME_SIZE = 64
 _FIRST, _LAST = "vela_bin_stream", "vela_end_stream"
 _BLOCKS = (_FIRST, "cmd_data", "weight_data", "scratch_size", "inputs", "outputs", _LAST)
 _FIELDS = ("elem_size", "offset", "region")
@@ -46,9 +52,52 @@ def pack(arrays: Arrays) -> bytes:
     return b"".join(part for name, data in contents.items() for part in _block(name, data))
 
 
-def _block(name: str, data: bytes | memoryview) -> tuple[bytes | memoryview, ...]:
+def _block(name: str, data: bytes | memoryview, named: bool = False) -> tuple[bytes | memoryview, ...]:
     _within(len(data), 2**32 - 1, name)
-    return _HEADER.pack(name.encode(), len(data), 0), data, bytes(-len(data) % _ALIGNMENT)
+    return _HEADER.pack(name.encode(), len(data), named), data, bytes(-len(data) % ALIGNMENT)
+
+
+@dataclass(frozen=True)
+class NamedBlock:
+    """A block that lies outside of its payload."""
+
+    block: str
+    name: str
+    data: bytes
+
+
+def with_names(payload: bytes, chosen: Collection[str]) -> tuple[bytes, list[NamedBlock]]:
+    """The payload with names in place of some of its blocks, and those.
+
+    The name of a block is a digest of it, so that equal blocks of several payloads have one name. Empty blocks stay.
+
+    Args:
+        chosen: such as ``weight_data``.
+
+    Raises:
+        UsageError: not such a payload.
+    """
+    parts: list[bytes | memoryview] = []
+    found = []
+    for block, data in _read_blocks(payload, {}).items():
+        if block in chosen and data:
+            found.append(NamedBlock(block, hashlib.sha256(data).hexdigest(), data))
+            parts += _block(block, found[-1].name.encode(), named=True)
+        else:
+            parts += _block(block, data)
+    return b"".join(parts), found
+
+
+def whole(payload: bytes, named: Mapping[str, bytes]) -> bytes:
+    """The payload with data in place of the names of blocks.
+
+    Args:
+        named: of the program and of the files that belong to it.
+
+    Raises:
+        UsageError: not such a payload, or ``named`` lacks a name.
+    """
+    return b"".join(part for item in _read_blocks(payload, named).items() for part in _block(*item))
 
 
 def _tensors(arrays: Arrays, direction: str) -> bytes:
@@ -67,13 +116,16 @@ def _within(value: int, limit: int, what: str) -> int:
     return int(value)
 
 
-def unpack(payload: bytes) -> dict[str, np.ndarray[Any, Any]]:
+def unpack(payload: bytes, named: Mapping[str, bytes] | None = None) -> dict[str, np.ndarray[Any, Any]]:
     """The arrays that ``payload`` was packed from: ``numpy.savez(file, **unpack(payload))`` is Vela's ``.npz`` again.
+
+    Args:
+        named: as of ``whole``.
 
     Raises:
         UsageError: not such a payload; says what is wrong, and where.
     """
-    blocks = _read_blocks(payload)
+    blocks = _read_blocks(payload, named or {})
     (scratch,) = _unpacked("<I", blocks["scratch_size"], "scratch_size")
     arrays: dict[str, np.ndarray[Any, Any]] = {
         "cmd_data": np.frombuffer(blocks["cmd_data"], dtype=np.uint8),
@@ -99,23 +151,34 @@ def _unpacked(layout: str, data: bytes, name: str) -> tuple[int, ...]:
     return struct.unpack(layout, data)
 
 
-def _read_blocks(payload: bytes) -> dict[str, bytes]:
+def _read_blocks(payload: bytes, named: Mapping[str, bytes]) -> dict[str, bytes]:
     blocks: dict[str, bytes] = {}
     at = 0
     for expected in _BLOCKS:
         if at + _HEADER.size > len(payload):
             raise UsageError(f"EthosU payload ends at byte {len(payload)}, before block {expected}")
-        raw, length, outside = _HEADER.unpack_from(payload, at)
+        raw, length, is_name = _HEADER.unpack_from(payload, at)
         name = raw.rstrip(b"\0").decode("ascii", errors="replace")
         if name != expected:
             raise UsageError(f"EthosU payload: block {name!r} at byte {at}, expected {expected!r}")
-        if outside:
-            raise UsageError(f"EthosU payload: the data of block {name} lies outside of the program, in a .ptd file")
         start = at + _HEADER.size
-        at = start + length + -length % _ALIGNMENT
+        at = start + length + -length % ALIGNMENT
         if at > len(payload):
             raise UsageError(f"EthosU payload ends at byte {len(payload)}, inside block {name} of {length} bytes")
-        blocks[name] = payload[start : start + length]
+        data = payload[start : start + length]
+        blocks[name] = _data_of(name, data, named) if is_name else data
     if at != len(payload):
         raise UsageError(f"EthosU payload: {len(payload) - at} bytes after {_LAST}")
     return blocks
+
+
+def _data_of(block: str, name: bytes, named: Mapping[str, bytes]) -> bytes:
+    if len(name) != _NAME_SIZE:
+        raise UsageError(f"EthosU payload: block {block} is a name of {len(name)} bytes, expected {_NAME_SIZE}")
+    text = name.decode("ascii", errors="replace")
+    if text not in named:
+        raise UsageError(
+            f"EthosU payload: block {block} is named data that the program does not hold: it is in a .ptd file beside "
+            f"it, which must be given too (name {text})"
+        )
+    return bytes(named[text])

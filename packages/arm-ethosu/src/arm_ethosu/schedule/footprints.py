@@ -93,6 +93,19 @@ def footprint(operation: Operation, family: Family) -> Footprint:
     return Footprint()
 
 
+def reads_by_register(operation: Operation, family: Family) -> list[tuple[int, Part]]:
+    """What an operation reads, in whole bricks, each with the register of its address.
+
+    Raises:
+        Unschedulable: a mode that is not known here.
+    """
+    if operation.is_transfer:
+        return _transfer_reads(operation, family == "u85")
+    if operation.is_kernel:
+        return [*_streams(operation, family), *((base, part) for base, part, _ in _maps(operation, family == "u85"))]
+    return []
+
+
 def constants(operation: Operation, family: Family) -> list[tuple[int, int, int, int]]:
     """The constants that a kernel reads: register of its region, of its base, first byte, length; none of length 0."""
     u85 = family == "u85"
@@ -111,8 +124,8 @@ def constants(operation: Operation, family: Family) -> list[tuple[int, int, int,
 
 def _kernel(op: Operation, family: Family) -> Footprint:
     u85 = family == "u85"
-    streams = tuple(Part(op.get(region), first, (size,), (1,)) for region, _, first, size in constants(op, family))
-    read = [each for (names, bit), shape in _inputs(op, u85) for each in _map(op, names, bit, shape, u85)]
+    streams = tuple(part for _, part in _streams(op, family))
+    read = _maps(op, u85)
     stays = u85 and op.code in (r.CONV, r.DEPTHWISE, r.POOL) and op.get(r.ACC_FORMAT) >> 6 & 1
     written = [] if stays else list(_map(op, _OFM, 1, _result(op, u85), u85))  # accumulators stay where they are
     reads, read_beside = _own(read)
@@ -120,9 +133,23 @@ def _kernel(op: Operation, family: Family) -> Footprint:
     return Footprint((*streams, *reads), writes, read_beside, written_beside)
 
 
-def _own(parts: list[tuple[Part, bool]]) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+def _streams(op: Operation, family: Family) -> list[tuple[int, Part]]:
+    """Weights and scales."""
+    return [(base, Part(op.get(region), first, (size,), (1,))) for region, base, first, size in constants(op, family)]
+
+
+#: The register of an address, bytes from there on, and whether they are the map's own.
+_MapPart = tuple[int, Part, bool]
+
+
+def _maps(op: Operation, u85: bool) -> list[_MapPart]:
+    """The maps that a kernel reads."""
+    return [each for (names, bit), shape in _inputs(op, u85) for each in _map(op, names, bit, shape, u85)]
+
+
+def _own(parts: list[_MapPart]) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
     """The parts of a map, and those beside it."""
-    return tuple(part for part, own in parts if own), tuple(part for part, own in parts if not own)
+    return tuple(part for _, part, own in parts if own), tuple(part for _, part, own in parts if not own)
 
 
 def _result(op: Operation, u85: bool) -> tuple[int, ...]:
@@ -189,7 +216,7 @@ def _window(op: Operation) -> tuple[int, int, int]:
 
 def _map(
     op: Operation, names: tuple[int, ...], element_bit: int, shape: tuple[int, ...], u85: bool
-) -> Iterator[tuple[Part, bool]]:
+) -> Iterator[_MapPart]:
     """The parts of a map in its tiles; with False those of bricks that it has no channels for."""
     precision_name, region_name, base, height0_name, height1_name, width0_name = names
     precision = op.get(precision_name)
@@ -207,19 +234,19 @@ def _map(
     for tile, (rows, columns) in enumerate(sizes):
         if rows <= 0 or columns <= 0:
             continue
-        first = op.address(base + tile)
+        start, first = base + tile, op.address(base + tile)
         if not bricks:
-            yield _joined(region, first, (rows, columns, depth * element), (stride_y, stride_x, 1)), True
+            yield start, _joined(region, first, (rows, columns, depth * element), (stride_y, stride_x, 1)), True
             continue
         full, rest = divmod(depth, _BRICK)
         brick = _BRICK * element
         if full:
-            yield Part(region, first, (rows, full, columns * brick), (stride_y, stride_c, 1)), True
+            yield start, Part(region, first, (rows, full, columns * brick), (stride_y, stride_c, 1)), True
         if rest:
             at = first + full * stride_c
-            yield Part(region, at, (rows, columns, rest * element), (stride_y, brick, 1)), True
+            yield start, Part(region, at, (rows, columns, rest * element), (stride_y, brick, 1)), True
             beside = (_BRICK - rest) * element
-            yield Part(region, at + rest * element, (rows, columns, beside), (stride_y, brick, 1)), False
+            yield start, Part(region, at + rest * element, (rows, columns, beside), (stride_y, brick, 1)), False
 
 
 def _joined(region: int, base: int, counts: tuple[int, ...], steps: tuple[int, ...]) -> Part:
@@ -231,27 +258,39 @@ def _joined(region: int, base: int, counts: tuple[int, ...], steps: tuple[int, .
 
 
 def _transfer(op: Operation, u85: bool) -> Footprint:
+    reads, target = tuple(part for _, part in _transfer_reads(op, u85)), op.get(r.DMA0_DST_REGION)
+    if not reads or target & _INTERNAL:
+        return Footprint(reads)
+    written = _side(op, target, r.DMA0_DST, (r.DMA0_DST_STRIDE1_U85, r.DMA0_DST_STRIDE0_U85), u85)
+    return Footprint(reads, (written,), exact=not (u85 and target & _INDEXED))
+
+
+def _transfer_reads(op: Operation, u85: bool) -> list[tuple[int, Part]]:
+    """The source of a transfer, and the indices, if it has some; nothing if it moves nothing."""
     source, target = op.get(r.DMA0_SRC_REGION), op.get(r.DMA0_DST_REGION)
-    length = op.address(r.DMA0_LEN)
+    outer, inner = _repetitions(op, u85)
+    if not op.address(r.DMA0_LEN) or not inner or not outer:
+        return []
+    reads = [(r.DMA0_SRC, _side(op, source, r.DMA0_SRC, (r.DMA0_SRC_STRIDE1_U85, r.DMA0_SRC_STRIDE0_U85), u85))]
+    if u85 and (source | target) & _INDEXED:
+        skip = op.stride(r.DMA0_IDX_SKIP1_U85) if outer > 1 else 0
+        indices = (outer, 4 * inner), (4 * inner + skip, 1)
+        reads.append((r.DMA0_IDX_U85, Part(op.get(r.DMA0_IDX_REGION), op.address(r.DMA0_IDX_U85), *indices)))
+    return reads
+
+
+def _repetitions(op: Operation, u85: bool) -> tuple[int, int]:
+    """How often a transfer moves its bytes, along the outer and the inner axis."""
+    source, target = op.get(r.DMA0_SRC_REGION), op.get(r.DMA0_DST_REGION)
     dimensions = (source >> 9 & 3) + 1 if u85 else 1
     indexed = u85 and bool((source | target) & _INDEXED)
     inner = op.get(r.DMA0_SIZE0) if dimensions > 1 or indexed else 1
-    outer = op.get(r.DMA0_SIZE1) if dimensions > 2 else 1
-    if not length or not inner or not outer:
-        return Footprint()
+    return op.get(r.DMA0_SIZE1) if dimensions > 2 else 1, inner
 
-    def side(region: int, base: int, strides: tuple[int, int]) -> Part:
-        chosen = u85 and region & _INDEXED
-        count = op.get(r.DMA0_IDX_MAX_U85) + 1 if chosen else inner
-        steps = [op.stride(s) if n > 1 else 0 for s, n in zip(strides, (outer, count), strict=True)]
-        return _joined(region & 7, op.address(base), (outer, count, length), (*steps, 1))
 
-    reads = [side(source, r.DMA0_SRC, (r.DMA0_SRC_STRIDE1_U85, r.DMA0_SRC_STRIDE0_U85))]
-    if indexed:
-        skip = op.stride(r.DMA0_IDX_SKIP1_U85) if outer > 1 else 0
-        indices = (outer, 4 * inner), (4 * inner + skip, 1)
-        reads.append(Part(op.get(r.DMA0_IDX_REGION), op.address(r.DMA0_IDX_U85), *indices))
-    if target & _INTERNAL:
-        return Footprint(tuple(reads))
-    written = side(target, r.DMA0_DST, (r.DMA0_DST_STRIDE1_U85, r.DMA0_DST_STRIDE0_U85))
-    return Footprint(tuple(reads), (written,), exact=not (u85 and target & _INDEXED))
+def _side(op: Operation, region: int, base: int, strides: tuple[int, int], u85: bool) -> Part:
+    """The source of a transfer, or what it writes."""
+    outer, inner = _repetitions(op, u85)
+    count = op.get(r.DMA0_IDX_MAX_U85) + 1 if u85 and region & _INDEXED else inner
+    steps = [op.stride(s) if n > 1 else 0 for s, n in zip(strides, (outer, count), strict=True)]
+    return _joined(region & 7, op.address(base), (outer, count, op.address(r.DMA0_LEN)), (*steps, 1))

@@ -65,10 +65,17 @@ struct Handle {
     }
 };
 
+constexpr size_t kNameSize = 64;  ///< of named data, in a payload
+
 bool find_named(void* context, const char* name, size_t name_size, Bytes& found) {
     auto* handle = static_cast<Handle*>(context);
+    char text[kNameSize + 1] = {};
     if (handle->map == nullptr || handle->named_count == Handle::kMostNamed) return false;
-    et::Result<et::FreeableBuffer> data = handle->map->get_data(std::string_view(name, name_size));
+    if (name_size > kNameSize) return false;
+    // ExecuTorch's map of several .ptd files reads a name up to its 0, and a payload has none
+    // there.
+    std::memcpy(text, name, name_size);
+    et::Result<et::FreeableBuffer> data = handle->map->get_data(std::string_view(text, name_size));
     if (!data.ok()) return false;
     const auto* kept =
         new (handle->named[handle->named_count++]) et::FreeableBuffer(std::move(data.get()));

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -107,9 +107,67 @@ def read_program(pte: bytes) -> Any:
 
     Needs ``executorch.exir._serialize._program.deserialize_pte_binary``. Without it payloads cannot be extracted.
     """
+    return read_program_and_data(pte)[0]
+
+
+def read_program_and_data(pte: bytes) -> tuple[Any, dict[str, bytes]]:
+    """As ``read_program``, and the named data that the ``.pte`` holds.
+
+    Needs ``PTEFile.named_data`` besides. Without it the payloads of methods that share weights cannot be read.
+    """
     from executorch.exir._serialize._program import deserialize_pte_binary
 
-    return deserialize_pte_binary(pte).program
+    file = deserialize_pte_binary(pte)
+    entries = {} if file.named_data is None else file.named_data.pte_data
+    return file.program, {name: file.named_data.buffers[entry.buffer_index] for name, entry in entries.items()}
+
+
+def read_data_file(ptd: bytes) -> dict[str, bytes]:
+    """The named data of a ``.ptd``.
+
+    Needs ``executorch.extension.flat_tensor.serialize``, ``Cord`` and ``DataPayload``. Without it the payloads of
+    programs whose weights are in such a file cannot be read.
+    """
+    from executorch.exir._serialize._cord import Cord
+    from executorch.extension.flat_tensor.serialize.serialize import FlatTensorSerializer
+
+    found = FlatTensorSerializer().deserialize(Cord(ptd))
+    return {name: bytes(found.buffers[entry.buffer_index]) for name, entry in found.named_data.items()}
+
+
+def named_data_store(entries: Iterable[tuple[str, bytes, int, str | None]]) -> Any:
+    """What ``PreprocessResult`` and ``LoweredBackendModule`` take for the named data of a payload.
+
+    Needs ``executorch.exir._serialize._named_data_store.NamedDataStore``, which ExecuTorch's own backends use. Without
+    it methods cannot share weights.
+
+    Args:
+        entries: name, data, alignment, and the ``.ptd`` that it is in; None: the ``.pte``.
+    """
+    from executorch.exir._serialize._named_data_store import NamedDataStore
+
+    store = NamedDataStore()
+    for name, data, alignment, file in entries:
+        store.add_named_data(name, data, alignment=alignment, external_tag=file)
+    return store.get_named_data_store_output()
+
+
+def set_payload(module: Any, payload: bytes, data: Any) -> None:
+    """Gives a ``LoweredBackendModule`` another payload, and the store of the named data that it refers to.
+
+    Needs ``LoweredBackendModule._processed_bytes`` and ``_named_data_store_output``, which its constructor sets.
+    Without them all methods of a program would have to be kept in memory until the last of them is compiled.
+    """
+    module._processed_bytes, module._named_data_store_output = payload, data
+
+
+def data_files_of(manager: Any) -> dict[str, bytes]:
+    """The ``.ptd`` files of a program that ExecuTorch made, by their names.
+
+    Needs ``ExecutorchProgramManager._tensor_data``, which ``write_tensor_data_to_file`` writes. Without it they would
+    have to be written to a folder first.
+    """
+    return {f"{name.removesuffix('.ptd')}.ptd": bytes(cord) for name, cord in manager._tensor_data.items()}
 
 
 def register_quantized_kernels() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, final
@@ -21,6 +21,7 @@ from ..tosa.serializer import serialize, serialize_with_names
 from .artifacts import artifact_folder, write_debug_info, write_layer_costs
 from .compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
 from .compiled_delegate import CompiledDelegate
+from .named_data import with_named_data
 
 
 def preprocess(edge_program: ExportedProgram, compile_spec: ArmCompileSpec) -> PreprocessResult:
@@ -30,10 +31,41 @@ def preprocess(edge_program: ExportedProgram, compile_spec: ArmCompileSpec) -> P
         LoweringError: the program holds what the target does not take.
         ToolError: the target's compiler failed.
     """
+    return _preprocess_all([edge_program], compile_spec)[0]
+
+
+def preprocess_methods(
+    programs: Mapping[str, Sequence[ExportedProgram]], compile_specs: Mapping[str, Sequence[ArmCompileSpec]]
+) -> dict[str, list[PreprocessResult]]:
+    """As ``preprocess`` for the delegates of several methods, by method: what they have in common is stored once.
+
+    Raises:
+        LoweringError, ToolError: as ``preprocess``.
+    """
+    groups: list[tuple[ArmCompileSpec, list[tuple[str, int]]]] = []
+    for name, specs in compile_specs.items():
+        for index, spec in enumerate(specs):
+            known = next((places for other, places in groups if other == spec), None)
+            if known is None:
+                groups.append((spec, known := []))
+            known.append((name, index))
+    made: dict[tuple[str, int], PreprocessResult] = {}
+    for spec, places in groups:
+        results = _preprocess_all([programs[name][index] for name, index in places], spec)
+        made.update(zip(places, results, strict=True))
+    return {name: [made[name, index] for index in range(len(programs[name]))] for name in programs}
+
+
+def _preprocess_all(programs: Sequence[ExportedProgram], compile_spec: ArmCompileSpec) -> list[PreprocessResult]:
     target = compile_spec.target()
-    payload, _ = compiled(lower_sizes(edge_program, target), target, compile_spec)
-    handles = [node.meta["debug_handle"] for node in edge_program.graph.nodes if "debug_handle" in node.meta]
-    return PreprocessResult(payload, {target.run_event: tuple(handles)} if target.run_event else None)
+    compiled_payloads = [compiled(lower_sizes(program, target), target, compile_spec)[0] for program in programs]
+    payloads, data = with_named_data(compiled_payloads, target)
+    results = []
+    for program, payload in zip(programs, payloads, strict=True):
+        handles = tuple(node.meta["debug_handle"] for node in program.graph.nodes if "debug_handle" in node.meta)
+        events = {target.run_event: handles} if target.run_event else None
+        results.append(PreprocessResult(payload, events, data))
+    return results
 
 
 def compiled(network: Network, target: Target, compile_spec: ArmCompileSpec) -> tuple[bytes, CompiledDelegate]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ..compat.executorch import read_program
+from ..compat.executorch import read_data_file, read_program_and_data
+from ..plugin import entry_points
 from ..support.errors import UsageError
 
 
@@ -15,7 +18,8 @@ class Delegate:
 
     Args:
         backend_id: the ExecuTorch delegate that executes it, for example ``"VgfBackend"``.
-        payload: what the backend's ``preprocess`` returned.
+        payload: what the backend's ``preprocess`` returned, with data in place of the names of named data. It has names
+            still where data is in a ``.ptd`` that was not given, or no installed target knows the backend.
         index: its place among all delegates of the program, from 0.
         method: the method that it belongs to, usually ``"forward"``.
         compile_specs: key and value of each compile spec, as stored.
@@ -49,24 +53,29 @@ class Pte:
         data: its bytes.
         delegates: every delegate, in order; payloads stored inline or in segments alike.
         inputs: of each method, by name; None where an input is no tensor.
+        named: the named data of it and of the ``.ptd`` files that were given.
     """
 
     data: bytes
     delegates: list[Delegate]
     inputs: dict[str, list[InputTensor | None]]
+    named: Mapping[str, bytes]
 
 
-def read(pte: bytes) -> Pte:
+def read(pte: bytes, files: Sequence[bytes] = ()) -> Pte:
     """Reads a serialized program.
 
+    Args:
+        files: the contents of the ``.ptd`` files that belong to it.
+
     Raises:
-        UsageError: ``pte`` is not an ExecuTorch program, or was cut short.
+        UsageError: ``pte`` is not an ExecuTorch program, or was cut short; or one of ``files`` is no ``.ptd``.
     """
     # The flatbuffer's identifier, "ET" and two digits, is at bytes 4 to 8 (ExecuTorch's schema/program.fbs).
     if pte[4:6] != b"ET":
         raise UsageError(f"not an ExecuTorch program: bytes 4 to 8 are {pte[4:8]!r} instead of b'ET12' or the like")
     try:
-        program = read_program(pte)
+        program, named = read_program_and_data(pte)
         plans = [(plan.name, delegate) for plan in program.execution_plan for delegate in plan.delegates]
         found = [
             Delegate(
@@ -84,7 +93,28 @@ def read(pte: bytes) -> Pte:
     except Exception as error:  # the parser of a damaged flatbuffer fails in any way it likes
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         raise UsageError(f"damaged ExecuTorch program of {len(pte)} bytes, compile it again: {reason}") from error
-    return Pte(pte, found, inputs)
+    for file in files:
+        named |= _read_file(file)
+    return Pte(pte, [_whole(delegate, named) for delegate in found] if named else found, inputs, named)
+
+
+def _read_file(file: bytes) -> dict[str, bytes]:
+    # The flatbuffer's identifier of ExecuTorch's extension/flat_tensor/serialize/flat_tensor.fbs.
+    if file[4:6] != b"FT":
+        raise UsageError(f"not a .ptd: bytes 4 to 8 are {file[4:8]!r} instead of b'FT01' or the like")
+    try:
+        return read_data_file(file)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        raise UsageError(f"damaged .ptd of {len(file)} bytes, compile the program again: {reason}") from error
+
+
+def _whole(delegate: Delegate, named: Mapping[str, bytes]) -> Delegate:
+    for target in entry_points.targets().values():
+        if target.backend_id == delegate.backend_id and target.whole is not None:
+            with suppress(UsageError):  # whoever takes the payload apart says what is wrong with it
+                return replace(delegate, payload=target.whole(delegate.payload, named))
+    return delegate
 
 
 def delegates(pte: bytes) -> list[Delegate]:

@@ -9,11 +9,12 @@ from executorch.exir import EdgeProgramManager, to_edge
 from torch.export import ExportedProgram
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from ..compat.executorch import edge_config, register_quantized_kernels
+from ..compat.executorch import edge_config, register_quantized_kernels, set_payload
 from ..exir.artifacts import clear_artifacts
 from ..exir.backend import compiled
 from ..exir.compilation import Compilation
 from ..exir.compile_spec import ArmCompileSpec
+from ..exir.named_data import with_named_data
 from ..exir.operator_checks import node_checks
 from ..exir.report import Report
 from ..plugin.target import Target
@@ -53,6 +54,7 @@ def methods_to_edge(
     progress: Progress = silent,
     remainder: ArmCompileSpec | None = None,
     record: Record | None = None,
+    external: str | None = None,
 ) -> tuple[EdgeProgramManager, dict[str, Report]]:
     """As ``lower_to_edge`` for the methods of one program, by their names.
 
@@ -60,6 +62,8 @@ def methods_to_edge(
         constants: methods that return a number, a list of numbers or a tensor, by their names.
         remainder: as of ``lower``.
         record: is told of the program, of which there is one.
+        external: the ``.ptd`` for the delegates' weights, by its name without the suffix; None: they are in the
+            ``.pte``, and those that several delegates have in common are in it once.
     """
     register_quantized_kernels()
     target = compile_spec.target()
@@ -69,15 +73,20 @@ def methods_to_edge(
         clear_artifacts(spec.get_intermediate_path(), spec.target())
     outer: dict[str, ExportedProgram] = {}
     reports: dict[str, Report] = {}
+    made = _Delegates(compile_spec, external)
     for name, program in programs.items():
         compilation = _run(program, target, additional_checks, progress)
         reports[name] = compilation.checked_report()
         if record is not None:
             record.take(compilation.program)
-        outer[name] = _with_delegates(compilation, compile_spec, reports[name], progress, record)
-        if remainder is not None:
-            rest = Compilation(outer[name], remainder.target(), alone=True).run()
-            outer[name] = _with_delegates(rest, remainder, rest.report, silent, record)
+        outer[name] = made.called(compilation, reports[name], progress, record)
+    made.name_data()
+    if remainder is not None:
+        rest = _Delegates(remainder, external)
+        for name, program in outer.items():
+            compilation = Compilation(program, remainder.target(), alone=True).run()
+            outer[name] = rest.called(compilation, compilation.report, silent, record)
+        rest.name_data()
     edge = to_edge(outer, constant_methods=dict(constants or {}), compile_config=edge_config())
     if record is not None:
         record.number(edge)
@@ -93,17 +102,40 @@ def _run(
     return compilation
 
 
-def _with_delegates(
-    compilation: Compilation, compile_spec: ArmCompileSpec, report: Report, progress: Progress, record: Record | None
-) -> ExportedProgram:
-    """The program that calls a delegate for each region; ``report`` is told what its compiler says."""
-    calls = []
-    handles = {} if record is None else record.handles(compilation.analysis)
-    for number, region in enumerate(compilation.regions()):
-        progress("compile", number / report.delegates)
-        payload, said = compiled(region, compilation.target, compile_spec)
-        report.compiled.append(said)
-        module = lowered_module(region, payload, compile_spec, compilation.program, handles.get(number, ()))
-        calls.append(Call(module, region.inputs, region.outputs))
-    progress("compile", 1)
-    return with_delegates(compilation.program, compilation.analysis, calls)
+class _Delegates:
+    """The delegates of all methods of a program, for one compile spec.
+
+    Args:
+        external: the ``.ptd`` for their weights, as of ``methods_to_edge``.
+    """
+
+    def __init__(self, compile_spec: ArmCompileSpec, external: str | None) -> None:
+        self.compile_spec, self.external = compile_spec, external
+        self._modules: list[Any] = []
+
+    def called(
+        self, compilation: Compilation, report: Report, progress: Progress, record: Record | None
+    ) -> ExportedProgram:
+        """The program that calls a delegate for each region; ``report`` is told what its compiler says."""
+        calls = []
+        handles = {} if record is None else record.handles(compilation.analysis)
+        for number, region in enumerate(compilation.regions()):
+            progress("compile", number / report.delegates)
+            payload, said = compiled(region, compilation.target, self.compile_spec)
+            report.compiled.append(said)
+            module = lowered_module(region, payload, self.compile_spec, compilation.program, handles.get(number, ()))
+            calls.append(Call(module, region.inputs, region.outputs))
+        progress("compile", 1)
+        self._modules += [call.module for call in calls]
+        return with_delegates(compilation.program, compilation.analysis, calls)
+
+    def name_data(self) -> None:
+        """Puts what the payloads have in common, or all their weights, outside of them.
+
+        Raises:
+            UsageError, ToolError: as ``with_named_data``.
+        """
+        old = [module.processed_bytes for module in self._modules]
+        payloads, data = with_named_data(old, self.compile_spec.target(), self.external)
+        for module, payload in zip(self._modules, payloads, strict=True):
+            set_payload(module, payload, data)

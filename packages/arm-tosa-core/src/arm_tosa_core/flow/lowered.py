@@ -6,9 +6,11 @@ import io
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..compat.executorch import data_files_of
 from ..exir.compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
 from ..exir.figures import Figures
 from ..exir.report import Report
@@ -43,6 +45,7 @@ class LoweredProgram:
         cached: whether it was read from the cache.
         seconds: that ``lower`` took, on this machine's clock.
         integers: which inputs and outputs are integers by ``integer_io``, and of which scale: ``input0``, ``output0``.
+        data_files: the contents of the ``.ptd`` files that belong to the ``.pte``, by their names.
     """
 
     buffer: bytes
@@ -50,6 +53,7 @@ class LoweredProgram:
     cached: bool = False
     seconds: float = 0.0
     integers: Mapping[str, Integers] = field(default_factory=dict)
+    data_files: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def figures(self) -> Figures:
@@ -74,12 +78,12 @@ class LoweredProgram:
         open_file.write(self.buffer)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the ``.pte`` to ``path``, all of it or nothing.
+        """Writes the ``.pte`` to ``path``, and its ``.ptd`` files beside it; each all of it or nothing.
 
         Raises:
-            UsageError: it cannot be written.
+            UsageError: one cannot be written.
         """
-        write_atomic(path, self.buffer)
+        _save(path, self.buffer, self.data_files)
 
 
 def lower(
@@ -95,6 +99,7 @@ def lower(
     remainder: ArmCompileSpec | None = None,
     etrecord: str | os.PathLike[str] | None = None,
     partitioner: Sequence[Partitioner] = (),
+    external_constants: str | None = None,
 ) -> LoweredProgram:
     """Lowers a program to a ``.pte``: what ``to_edge_transform_and_lower`` with a partitioner and ``to_executorch`` do.
 
@@ -119,10 +124,13 @@ def lower(
             lines the events of an ETDump come from; the cache is not used.
         partitioner: ExecuTorch partitioners, such as ``XnnpackPartitioner()``, which take what the target does not, one
             after the other; the cache is not used, and the report does not tell of them.
+        external_constants: the name of a ``.ptd``, without the suffix, that has the weights of delegates and the
+            constants of what stays on the CPU; the cache is not used. The target's delegate must read such files, as
+            that of Ethos-U does.
 
     Raises:
-        UsageError: an unknown target, a file that cannot be written, a program that is not on the CPU, or an operator
-            that stays on the CPU without an out variant, which ExecuTorch needs there.
+        UsageError: an unknown target, a target that reads no ``.ptd``, a file that cannot be written, a program that is
+            not on the CPU, or an operator that stays on the CPU without an out variant, which ExecuTorch needs there.
         LoweringError: a node that had been accepted failed to lower.
         ToolError: the target's compiler failed.
 
@@ -140,7 +148,7 @@ def lower(
         additional_checks
         or spec.rewrites
         or partitioner
-        or any(given is not None for given in (config, remainder, etrecord))
+        or any(given is not None for given in (config, remainder, etrecord, external_constants))
     )
     plain = not asked and spec.get_intermediate_path() is None
     constants = {key: value for name, found in integers.items() for key, value in found.constants(name).items()}
@@ -151,22 +159,33 @@ def lower(
         require_writable(etrecord)
     with without_import_messages():
         from .devtools import Record
-        from .edge import lower_to_edge  # late: importing ExecuTorch takes longer than reading the cache
+        from .edge import methods_to_edge  # late: importing ExecuTorch takes longer than reading the cache
 
     with without_collection(), without_torch_warnings():
         record = None if etrecord is None else Record()
-        edge, report = lower_to_edge(exported_program, spec, additional_checks, progress, remainder, constants, record)
+        edge, reports = methods_to_edge(
+            {"forward": exported_program},
+            spec,
+            additional_checks,
+            constants,
+            progress=progress,
+            remainder=remainder,
+            record=record,
+            external=external_constants,
+        )
+        report = reports["forward"]
         for other in partitioner:
             edge = edge.to_backend(other)
         progress("write", 0)
-        manager = _to_executorch(edge, report, config)
+        manager = _to_executorch(edge, report, _config(config, external_constants))
+        data_files = data_files_of(manager)
         made = Entry(bytes(manager.buffer), report)
         if etrecord is not None and record is not None:
             write_atomic(etrecord, record.etrecord(manager))
     progress("write", 1)
-    if key is not None and report.delegated:
+    if key is not None and report.delegated and not data_files:
         store(key, made)
-    return LoweredProgram(*made, seconds=time.perf_counter() - started, integers=integers)
+    return LoweredProgram(*made, seconds=time.perf_counter() - started, integers=integers, data_files=data_files)
 
 
 @dataclass(frozen=True)
@@ -176,18 +195,20 @@ class LoweredMethods:
     Args:
         buffer: the contents of the ``.pte``.
         reports: what was delegated and what was not, by method.
+        data_files: the contents of the ``.ptd`` files that belong to the ``.pte``, by their names.
     """
 
     buffer: bytes
     reports: Mapping[str, Report]
+    data_files: Mapping[str, bytes] = field(default_factory=dict)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the ``.pte`` to ``path``, all of it or nothing.
+        """Writes the ``.pte`` to ``path``, and its ``.ptd`` files beside it; each all of it or nothing.
 
         Raises:
-            UsageError: it cannot be written.
+            UsageError: one cannot be written.
         """
-        write_atomic(path, self.buffer)
+        _save(path, self.buffer, self.data_files)
 
 
 def lower_methods(
@@ -196,14 +217,19 @@ def lower_methods(
     *,
     constants: Mapping[str, Any] | None = None,
     config: ExecutorchBackendConfig | None = None,
+    external_constants: str | None = None,
 ) -> LoweredMethods:
     """Lowers several programs to the methods of one ``.pte``.
+
+    Weights that several methods have in common are stored once, for targets whose delegates can read them from where
+    they are, as that of Ethos-U does.
 
     Args:
         programs: by the names of their methods; as ``lower`` takes them, inputs row-major in memory.
         target: as ``lower`` takes it.
         constants: methods that return a number, a list of numbers or a tensor, by their names.
         config: how ExecuTorch makes the ``.pte``.
+        external_constants: as of ``lower``.
 
     Raises:
         UsageError, LoweringError, ToolError: as ``lower``.
@@ -219,10 +245,27 @@ def lower_methods(
         from .edge import methods_to_edge
 
     with without_collection(), without_torch_warnings():
-        edge, reports = methods_to_edge(plain, spec, constants=constants)
+        edge, reports = methods_to_edge(plain, spec, constants=constants, external=external_constants)
         rejected = [row for report in reports.values() for row in report.rejected]
-        manager = _to_executorch(edge, Report(spec.target().name, rejected=rejected), config)
-        return LoweredMethods(bytes(manager.buffer), reports)
+        report = Report(spec.target().name, rejected=rejected)
+        manager = _to_executorch(edge, report, _config(config, external_constants))
+        return LoweredMethods(bytes(manager.buffer), reports, data_files_of(manager))
+
+
+def _config(config: ExecutorchBackendConfig | None, external: str | None) -> ExecutorchBackendConfig | None:
+    """With constants of what is not in delegates in a ``.ptd`` too, if there is one."""
+    from executorch.exir import ExecutorchBackendConfig
+
+    if external is None:
+        return config
+    return replace(config or ExecutorchBackendConfig(), external_constants=lambda _: external)
+
+
+def _save(path: str | os.PathLike[str], buffer: bytes, data_files: Mapping[str, bytes]) -> None:
+    """The ``.ptd`` files come first: who finds the ``.pte`` finds them."""
+    for name, data in data_files.items():
+        write_atomic(Path(path).with_name(name), data)
+    write_atomic(path, buffer)
 
 
 def _to_executorch(

@@ -97,8 +97,8 @@ def compile_llm(
         context: the longest text, in tokens.
         calibration: texts, as strings or as token ids; those beyond the context are cut into pieces of its length.
         tokenizer: of ``transformers`` or of ``tokenizers``; token ids need none.
-        prefill: the most tokens that are read at once; 1 leaves that method out, and its copy of the weights.
-        lengths: of further methods ``decode_64`` and so on, each with its copy of the weights.
+        prefill: the most tokens that are read at once; 1 leaves that method out.
+        lengths: of further methods ``decode_64`` and so on.
         scheme: ``"a8w8"``, ``"a16w8"`` (activations and cache of 16 bits), ``"a8w4"`` (weights of 4 bits), or a
             ``Scheme``, which has other schemes for some modules, named as in ``model``.
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..tosa.specification import TosaSpecification
     from ..tosa.verifier import Check
     from .health import HealthCheck
+    from .named_data import WithNames
     from .timing import TimeEstimate
 
 
@@ -166,6 +167,9 @@ class Target:
             ExecuTorch's ``Inspector`` tells the operators and source lines of this event. Empty: it notes none.
         encoded_bytes: how many bytes each of several layers' weights take as the device stores them. None: it stores
             them as they are, and ``quantize_program`` has nothing to compress for.
+        with_names: payloads of the delegates of one program to such as refer to named data: what several of them have
+            in common, and with the name of a ``.ptd`` all weights, which are in that file. None: they have no names.
+        whole: a payload to one without names, by the data of each name. None: payloads have no names.
     """
 
     name: str
@@ -193,6 +197,8 @@ class Target:
     firmware: str = ""
     run_event: str = ""
     encoded_bytes: Callable[[Sequence[LayerWeights]], Sequence[int]] | None = None
+    with_names: Callable[[Sequence[bytes], str | None], WithNames] | None = None
+    whole: Callable[[bytes, Mapping[str, bytes]], bytes] | None = None
 
     @property
     def tosa_spec(self) -> TosaSpecification:

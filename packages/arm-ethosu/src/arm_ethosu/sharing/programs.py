@@ -1,0 +1,79 @@
+"""Payloads of one program that have their constants in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from arm_tosa_core.support.errors import ToolError
+
+from ..accelerators import Family, family_of
+from ..command_stream import accelerator_of, commands_of, with_commands
+from ..schedule.operations import Operation, Unschedulable, operations_of
+from ..schedule.verification import Unproved
+from .addresses import constant_parts, readdressed
+from .pool import Moves, Pool
+from .proof import require_equal
+
+Arrays = Mapping[str, np.ndarray[Any, Any]]
+
+
+def with_shared_weights(programs: Sequence[Arrays]) -> list[Arrays] | None:
+    """What Vela wrote for several methods, with one block of weights for all of those whose commands are understood.
+
+    Args:
+        programs: ``VelaOutput.arrays`` or ``payload.unpack`` of each.
+
+    Returns:
+        None where no byte is saved.
+
+    Raises:
+        ToolError: the new commands could not be shown to do what the old ones do, which is a fault of this package.
+    """
+    pool = Pool()
+    taken = [_taken(arrays, pool) for arrays in programs]
+    data = np.frombuffer(bytes(pool.data), np.uint8)
+    sharers = [arrays["weight_data"].size for arrays, known in zip(programs, taken, strict=True) if known is not None]
+    if not pool.shared or data.size >= sum(sharers):
+        return None
+    return [
+        arrays if known is None else _moved(arrays, known, data) for arrays, known in zip(programs, taken, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A stream that is understood, and where its constants are in the pool."""
+
+    words: list[int]
+    operations: list[Operation]
+    family: Family
+    moves: Moves
+
+
+def _taken(arrays: Arrays, pool: Pool) -> _Known | None:
+    """Adds a program's constants; None: its commands are not understood, so that it keeps its own."""
+    if (accelerator := accelerator_of(arrays["cmd_data"])) is None:
+        return None
+    family = family_of(accelerator)
+    try:
+        words = commands_of(arrays["cmd_data"])
+        operations = operations_of(words)
+        parts = list(constant_parts(operations, family))
+        return _Known(words, operations, family, pool.add(arrays["weight_data"].tobytes(), parts))
+    except (Unschedulable, ValueError):
+        return None
+
+
+def _moved(arrays: Arrays, known: _Known, data: np.ndarray[Any, Any]) -> Arrays:
+    words = readdressed(known.words, known.operations, known.family, known.moves)
+    try:
+        block = arrays["weight_data"].tobytes()
+        require_equal(known.operations, operations_of(words), known.family, block, data.tobytes())
+    except Unproved as error:
+        fix = "lower the methods one by one, and report it: this is a fault of arm-ethosu"
+        raise ToolError("sharing weights", f"made a program that is not proved: {error}", fix=fix) from error
+    return {**arrays, "cmd_data": with_commands(arrays["cmd_data"], words), "weight_data": data}
