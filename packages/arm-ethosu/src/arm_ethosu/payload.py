@@ -179,6 +179,6 @@ def _data_of(block: str, name: bytes, named: Mapping[str, bytes]) -> bytes:
     if text not in named:
         raise UsageError(
             f"EthosU payload: block {block} is named data that the program does not hold: it is in a .ptd file beside "
-            f"it, which must be given too (name {text})"
+            f"it, which must be given too; or compile the program without external constants (name {text})"
         )
     return bytes(named[text])

@@ -204,3 +204,9 @@ def test_a_target_without_named_data_says_so() -> None:
 
 def test_the_same_request_makes_the_same_bytes() -> None:
     assert lower_methods(programs(TARGET), TARGET).buffer == shared().buffer
+
+
+@pytest.mark.parametrize("name", ["", "folder/lm", "größe"])
+def test_the_name_of_a_file_is_a_name(name: str) -> None:
+    with pytest.raises(UsageError, match="give the name of a file"):
+        lower_methods(programs(TARGET), TARGET, external_constants=name)

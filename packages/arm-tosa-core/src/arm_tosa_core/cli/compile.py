@@ -89,6 +89,10 @@ def compile_(
             help="Write ExecuTorch's ETRecord to this file, for its Inspector. Implies --no-cache.",
         ),
     ] = None,
+    external_constants: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Write the weights to NAME.ptd beside the .pte. Implies --no-cache."),
+    ] = None,
     artifacts: Annotated[Path | None, typer.Option(help="Leave the TOSA graphs and the tools' outputs here.")] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache of results.")] = False,
     print_after: Annotated[
@@ -142,16 +146,20 @@ def compile_(
             raise UsageError("--quantize, --calibration and --compress are for PyTorch models, not for a .tosa")
         if print_after or print_to:
             raise UsageError("--print-after is for PyTorch models: no rewrite runs on a .tosa, it is compiled as it is")
-        if bundle or etrecord:
-            raise UsageError("--bundle and --etrecord are for PyTorch models: of a .tosa no program is made")
+        if bundle or etrecord or external_constants:
+            raise UsageError(
+                "--bundle, --etrecord and --external-constants are for PyTorch models: of a .tosa no program is made"
+            )
         if report is not None:
             raise UsageError("--report is for PyTorch models: a .tosa does not say which operators it comes from")
         return _compile_tosa(Path(model), device, spec, output, artifacts, details, times)
     _check_suffix(output, device)
-    if (bundle or etrecord) and output.suffix != ".pte":
-        raise UsageError(f"--bundle and --etrecord go with a .pte, and -o is {output}")
+    if (bundle or etrecord or external_constants) and output.suffix != ".pte":
+        raise UsageError(f"--bundle, --etrecord and --external-constants go with a .pte, and -o is {output}")
     if bundle and (integer_io or memory_format != "contiguous"):
         raise UsageError("--bundle goes with inputs as PyTorch has them: leave out --integer-io and --memory-format")
+    if bundle and external_constants:
+        raise UsageError("--bundle makes one file with all that a test needs: leave out --external-constants")
     from ..exir.backend import watched  # late: it loads ExecuTorch
 
     program, decisions, costs = prepare(load_program(model), spec, quantize, calibration, compress, costs=details)
@@ -166,9 +174,13 @@ def compile_(
                 memory_format=memory_format,
                 integer_io=integer_io,
                 etrecord=etrecord,
+                external_constants=external_constants,
                 progress=lambda stage, done: shown(stage, round(100 * done), 100),
             )
-    write_atomic(output, lowered.buffer if output.suffix == ".pte" else _payload(lowered, output))
+    if output.suffix == ".pte":
+        lowered.save(output)
+    else:
+        write_atomic(output, _payload(lowered, output))
     if tests:
         write_atomic(output.with_suffix(".bpte"), lowered.bundled(tests))
     figures = replace(lowered.figures, file_bytes=output.stat().st_size, seconds=time.perf_counter() - started)
@@ -189,6 +201,7 @@ def lowered_program(
     progress: Callable[[str, float], None] = lambda _stage, _done: None,
     remainder: ArmCompileSpec | None = None,
     etrecord: Path | None = None,
+    external_constants: str | None = None,
 ) -> LoweredProgram:
     """The program, of which at least one operator is delegated; arguments are those of ``lower``.
 
@@ -211,6 +224,7 @@ def lowered_program(
             progress=progress,
             remainder=remainder,
             etrecord=etrecord,
+            external_constants=external_constants,
         )
     if not lowered.report.delegated:
         raise UsageError(f"{lowered.report.nothing_delegated()}. Nothing was written. {hint(program, spec)}".rstrip())

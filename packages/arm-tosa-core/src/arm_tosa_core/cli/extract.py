@@ -14,6 +14,7 @@ from ..plugin.target import Target
 from ..support.atomic_files import write_atomic
 from ..support.errors import UsageError
 from .files import read_program
+from .options import DataFiles
 from .report import Result, table
 
 
@@ -21,16 +22,17 @@ def extract(
     program: Annotated[Path, typer.Argument(metavar="FILE.pte")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder; made if it is missing.")],
     force: Annotated[bool, typer.Option("--force", help="Overwrite files.")] = False,
+    data: DataFiles = None,
 ) -> Result:
     """Write each delegate's payload to a file in its own format: .tosa, or what its target makes, such as .vgf."""
-    found = read_program(program).delegates
+    found = read_program(program, data).delegates
     if not found:
         raise UsageError(f"{program} has no delegate: all of it runs on the CPU")
     by_backend = {target.backend_id: target for target in plugins.targets().values()}
     files = {}
     for delegate in found:
-        suffix, data = _file(delegate, by_backend.get(delegate.backend_id))
-        files[output / f"{program.stem}_{delegate.method}_{delegate.index}{suffix}"] = (delegate, data)
+        suffix, contents = _file(delegate, by_backend.get(delegate.backend_id))
+        files[output / f"{program.stem}_{delegate.method}_{delegate.index}{suffix}"] = (delegate, contents)
     taken = [path for path in files if path.exists()]
     if taken and not force:
         raise UsageError(f"{taken[0]} exists; give another folder or --force")
@@ -38,11 +40,11 @@ def extract(
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot make the folder {output}: {error.strerror}") from error
-    for path, (_, data) in files.items():
-        write_atomic(path, data)
+    for path, (_, contents) in files.items():
+        write_atomic(path, contents)
     rows = [
-        {"file": str(path), "backend_id": delegate.backend_id, "method": delegate.method, "bytes": len(data)}
-        for path, (delegate, data) in files.items()
+        {"file": str(path), "backend_id": delegate.backend_id, "method": delegate.method, "bytes": len(contents)}
+        for path, (delegate, contents) in files.items()
     ]
 
     def show(console: Console) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,15 +44,18 @@ def read_tosa(path: Path) -> bytes:
     return data
 
 
-def read_program(path: Path) -> pte.Pte:
+def read_program(path: Path, data: Sequence[Path] | None = None) -> pte.Pte:
     """An ExecuTorch program.
 
+    Args:
+        data: the ``.ptd`` files that belong to it.
+
     Raises:
-        UsageError: it cannot be read, is no program or a damaged one.
+        UsageError: one of the files cannot be read, is not what it should be or damaged.
     """
-    data = read(path)
+    program, files = read(path), [read(file) for file in data or ()]
     try:
-        return pte.read(data)
+        return pte.read(program, files)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from error
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,11 +11,12 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ..exir.pte import delegates
+from ..exir.pte import Delegate
 from ..plugin.timing import TimeEstimate
 from ..support.errors import UsageError
 from .delegate_target import target_of
-from .files import read
+from .files import read, read_program
+from .options import DataFiles
 from .report import Result, piece, table
 from .timing import estimated
 
@@ -30,16 +31,17 @@ def generate(
         typer.Option(min=0.0, help="0 takes the most probable token; higher values also take others, more often."),
     ] = 0.0,
     seed: Annotated[int, typer.Option(help="Of the random choice of tokens.")] = 0,
+    data: DataFiles = None,
 ) -> Result:
     """Generate text with a compiled language model on this machine."""
     from ..llm.tokenizer import read_tokenizer
 
     known = read_tokenizer(read(tokenizer), tokenizer)
-    data = read(file)
+    program = read_program(file, data)
     from ..llm import TextGenerator
 
-    generator = TextGenerator(data, known)
-    estimates = _decoding(data, generator.lengths)
+    generator = TextGenerator(program.data, known, data or ())
+    estimates = _decoding(program.delegates, generator.lengths)
     text, count = "", 0
     begun = time.perf_counter()
     choose = _sampling(temperature, seed) if temperature else lambda scores: int(scores.argmax())
@@ -85,14 +87,14 @@ def generate(
     )
 
 
-def _decoding(pte: bytes, methods: Mapping[int, str]) -> dict[int, TimeEstimate]:
+def _decoding(delegates: Sequence[Delegate], methods: Mapping[int, str]) -> dict[int, TimeEstimate]:
     """What the timing model says of one token, by the length of the text.
 
     Nothing where the target has no model, or part of the work is the CPU's.
     """
     made = {}
     for length, method in sorted(methods.items()):
-        found = [delegate for delegate in delegates(pte) if delegate.method == method]
+        found = [delegate for delegate in delegates if delegate.method == method]
         if len(found) == 1:
             with suppress(UsageError):
                 made[length] = estimated(method, target_of(found[0]), found[0].payload).estimate

@@ -31,6 +31,10 @@ Sram = Annotated[
         help="On-chip memory that each delegate may use, such as 512K; short for --option sram_budget=SIZE.",
     ),
 ]
+DataFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--data", metavar="FILE.ptd", help="Weights that are kept beside a .pte; again for each such file."),
+]
 Quantize = Annotated[
     str | None,
     typer.Option(

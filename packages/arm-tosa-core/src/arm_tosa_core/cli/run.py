@@ -21,7 +21,8 @@ from ..tosa.dtypes import numpy_dtype
 from ..tosa.graph import Graph
 from ..tosa.loader import load
 from .deployed import run_firmware
-from .files import read, read_array, read_tosa, write_array
+from .files import read, read_array, read_program, read_tosa, write_array
+from .options import DataFiles
 from .profile import Event, data_of, nested, show_events
 from .report import Result, table
 from .timing import Timed, estimated, write_trace
@@ -50,6 +51,7 @@ def run(
             "for Perfetto to this file."
         ),
     ] = None,
+    data: DataFiles = None,
 ) -> Result:
     """Run a compiled model on this machine; a .tosa without --target runs on Arm's reference model."""
     arrays = [read_array(path) for path in inputs or ()]
@@ -58,6 +60,8 @@ def run(
     events: list[Event] = []
     if profile is not None and (file.suffix == ".tosa" or file.is_dir()):
         raise UsageError("--profile is for compiled files; compile the .tosa for a target, or run firmware's .pte")
+    if data and file.suffix != ".pte":
+        raise UsageError(f"--data goes with a .pte, and {file} is none")
     if file.is_dir():
         results = run_firmware(file, arrays)
     elif file.suffix == ".tosa":
@@ -67,7 +71,7 @@ def run(
     elif file.suffix == ".pte":
         from .run_pte import run_pte
 
-        results, events = run_pte(file, arrays, profile=profile is not None)
+        results, events = run_pte(file, arrays, profile=profile is not None, data=data or ())
     else:
         results, events = _run_compiled(file, arrays, profile is not None)
     paths = _output_paths(outputs or [], len(results))
@@ -77,7 +81,7 @@ def run(
     if profile is None:
         events = []
     else:
-        timed = _estimates(file)
+        timed = _estimates(file, data)
         write_trace(profile, timed, events)
     rows = [
         {
@@ -101,16 +105,15 @@ def run(
     return Result({"outputs": rows, **measured}, show)
 
 
-def _estimates(file: Path) -> list[Timed]:
+def _estimates(file: Path, data: Sequence[Path] | None) -> list[Timed]:
     """What timing models say of a compiled file; nothing where its targets have none."""
     if file.suffix != ".pte":
         owner = _owner(file)
         return [estimated(str(file), owner, read(file))] if owner.timing else []
-    from ..exir.pte import delegates
     from .delegate_target import target_of
 
     timed = []
-    for delegate in delegates(read(file)):
+    for delegate in read_program(file, data).delegates:
         with suppress(UsageError):  # a program of another compiler, which ran all the same, may not say its target
             if (target := target_of(delegate)).timing:
                 timed.append(estimated(f"delegate {delegate.index} of {delegate.method!r}", target, delegate.payload))

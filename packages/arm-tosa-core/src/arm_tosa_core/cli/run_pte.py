@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,13 @@ from .files import read_program
 from .profile import Event, read_events
 
 
-def run_pte(file: Path, arrays: Arrays, *, profile: bool = False) -> tuple[Arrays, list[Event]]:
+def run_pte(
+    file: Path, arrays: Arrays, *, profile: bool = False, data: Sequence[Path] = ()
+) -> tuple[Arrays, list[Event]]:
     """Runs method ``forward`` of a program once.
+
+    Args:
+        data: the ``.ptd`` files that belong to it.
 
     Returns:
         The outputs, and the events of loading and running it if ``profile``.
@@ -27,8 +33,8 @@ def run_pte(file: Path, arrays: Arrays, *, profile: bool = False) -> tuple[Array
         UsageError: the file is no program, a delegate that it needs is not registered, an input is missing or of
             another shape or data type than the program's, or execution fails; with what ExecuTorch logged.
     """
-    pte = read_program(file)
-    program = load_program(pte, str(file), profile=profile)
+    pte = read_program(file, data)
+    program = load_program(pte, str(file), profile=profile, data=data)
     method = load_method(program, "forward", str(file))
     import torch
 

@@ -23,6 +23,7 @@ from ..tosa.loader import load
 from .delegate_target import target_of
 from .deployed import verify_firmware
 from .files import read_array, read_program, read_tosa
+from .options import DataFiles
 from .report import Result
 from .run import check_inputs
 from .timing import Timed, data_of, estimated
@@ -46,6 +47,7 @@ def verify(
     details: Annotated[
         bool, typer.Option("--details", help="Also estimate how long it takes on the device, by operator.")
     ] = False,
+    data: DataFiles = None,
 ) -> Result:
     """Run a compiled model and the TOSA reference model on the same inputs; show the first operator that differs."""
     if file.is_dir():
@@ -53,7 +55,7 @@ def verify(
             raise UsageError("of firmware, only --input can be given: --tosa, --target and --details are for files")
         return verify_firmware(file, [read_array(path) for path in inputs or ()])
     rows, timed = [], []
-    for job in _jobs(file, tosa, target):
+    for job in _jobs(file, tosa, target, data):
         graph = load(job.tosa)
         if job.target.run is None:
             raise UsageError(f"target {job.target.name!r} cannot run on this machine; see `arm-tosa doctor`")
@@ -75,7 +77,7 @@ class _Job:
     payload: bytes | None = None
 
 
-def _jobs(file: Path, tosa: Path | None, name: str | None) -> list[_Job]:
+def _jobs(file: Path, tosa: Path | None, name: str | None, data: Sequence[Path] | None) -> list[_Job]:
     if file.suffix == ".tosa":
         if name is None or tosa is not None:
             raise UsageError(f"{file} is TOSA itself: give --target, and no --tosa")
@@ -84,7 +86,7 @@ def _jobs(file: Path, tosa: Path | None, name: str | None) -> list[_Job]:
         raise UsageError(f"cannot verify {file}: its suffix is neither .pte nor .tosa, and it is no folder")
     if name is not None:
         raise UsageError(f"{file} is compiled already: give no --target")
-    found = read_program(file).delegates
+    found = read_program(file, data).delegates
     targets = [target_of(delegate) for delegate in found]
     paths = _graphs(tosa or _artifacts(file, found), [target.name for target in targets])
     return [

@@ -31,7 +31,7 @@ def preprocess(edge_program: ExportedProgram, compile_spec: ArmCompileSpec) -> P
         LoweringError: the program holds what the target does not take.
         ToolError: the target's compiler failed.
     """
-    return _preprocess_all([edge_program], compile_spec)[0]
+    return _preprocess_all([[edge_program]], compile_spec)[0][0]
 
 
 def preprocess_methods(
@@ -42,30 +42,33 @@ def preprocess_methods(
     Raises:
         LoweringError, ToolError: as ``preprocess``.
     """
-    groups: list[tuple[ArmCompileSpec, list[tuple[str, int]]]] = []
-    for name, specs in compile_specs.items():
-        for index, spec in enumerate(specs):
-            known = next((places for other, places in groups if other == spec), None)
-            if known is None:
-                groups.append((spec, known := []))
-            known.append((name, index))
-    made: dict[tuple[str, int], PreprocessResult] = {}
-    for spec, places in groups:
-        results = _preprocess_all([programs[name][index] for name, index in places], spec)
-        made.update(zip(places, results, strict=True))
-    return {name: [made[name, index] for index in range(len(programs[name]))] for name in programs}
+    kinds: list[ArmCompileSpec] = []
+    for spec in (spec for specs in compile_specs.values() for spec in specs):
+        if spec not in kinds:
+            kinds.append(spec)
+    made: dict[str, list[PreprocessResult]] = {name: [PreprocessResult()] * len(of) for name, of in programs.items()}
+    for kind in kinds:
+        places = {name: [i for i, spec in enumerate(specs) if spec == kind] for name, specs in compile_specs.items()}
+        results = _preprocess_all([[programs[name][i] for i in each] for name, each in places.items()], kind)
+        for (name, each), of_method in zip(places.items(), results, strict=True):
+            for i, result in zip(each, of_method, strict=True):
+                made[name][i] = result
+    return made
 
 
-def _preprocess_all(programs: Sequence[ExportedProgram], compile_spec: ArmCompileSpec) -> list[PreprocessResult]:
+def _preprocess_all(
+    methods: Sequence[Sequence[ExportedProgram]], compile_spec: ArmCompileSpec
+) -> list[list[PreprocessResult]]:
     target = compile_spec.target()
-    compiled_payloads = [compiled(lower_sizes(program, target), target, compile_spec)[0] for program in programs]
-    payloads, data = with_named_data(compiled_payloads, target)
-    results = []
-    for program, payload in zip(programs, payloads, strict=True):
+    payloads, data = with_named_data(
+        [[compiled(lower_sizes(one, target), target, compile_spec)[0] for one in method] for method in methods], target
+    )
+
+    def result(program: ExportedProgram, payload: bytes) -> PreprocessResult:
         handles = tuple(node.meta["debug_handle"] for node in program.graph.nodes if "debug_handle" in node.meta)
-        events = {target.run_event: handles} if target.run_event else None
-        results.append(PreprocessResult(payload, events, data))
-    return results
+        return PreprocessResult(payload, {target.run_event: handles} if target.run_event else None, data)
+
+    return [list(map(result, *each)) for each in zip(methods, payloads, strict=True)]
 
 
 def compiled(network: Network, target: Target, compile_spec: ArmCompileSpec) -> tuple[bytes, CompiledDelegate]:

@@ -10,11 +10,15 @@ from ..plugin.target import Target
 from ..support.errors import UsageError
 
 
-def with_named_data(payloads: Sequence[bytes], target: Target, file: str | None = None) -> tuple[Sequence[bytes], Any]:
+def with_named_data(
+    payloads: Sequence[Sequence[bytes]], target: Target, file: str | None = None
+) -> tuple[list[list[bytes]], Any]:
     """The payloads of one program as its delegates get them, and ExecuTorch's store of what they refer to by name.
 
+    Methods have in common what they can; delegates of one method keep their own, so that firmware can be made of them.
+
     Args:
-        payloads: what was compiled for ``target``.
+        payloads: what was compiled for ``target``, by method.
         file: the ``.ptd`` for all their weights, by its name without the suffix; None: weights are in the ``.pte``.
 
     Raises:
@@ -26,7 +30,11 @@ def with_named_data(payloads: Sequence[bytes], target: Target, file: str | None 
             raise UsageError(
                 f"target {target.name!r} cannot keep weights in {file}.ptd: its delegate reads them from the .pte"
             )
-        return payloads, None
-    made = target.with_names(payloads, file)
-    entries = [(name, item.data, item.alignment, item.file) for name, item in made.named.items()]
-    return made.payloads, named_data_store(entries) if entries else None
+        return [list(method) for method in payloads], None
+    several = sum(map(bool, payloads)) > 1
+    flat = [payload for method in payloads for payload in method]
+    groups = [target.with_names(group, file) for group in ([flat] if several else [[payload] for payload in flat])]
+    made = iter(payload for group in groups for payload in group.payloads)
+    entries = [(name, item.data, item.alignment, item.file) for group in groups for name, item in group.named.items()]
+    store = named_data_store(entries) if entries else None
+    return [[next(made) for _ in method] for method in payloads], store

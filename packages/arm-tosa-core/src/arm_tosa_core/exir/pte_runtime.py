@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from ..compat.executorch import register_quantized_kernels
@@ -14,16 +15,22 @@ from ..support.runtime_package import import_runtime
 from .pte import Pte
 
 
-def load_program(pte: Pte, name: str, *, profile: bool = False) -> Any:
+def load_program(pte: Pte, name: str, *, profile: bool = False, data: Sequence[Path] = ()) -> Any:
     """The ``executorch.runtime.Program``.
 
     Args:
         name: what messages call it.
         profile: note events of its runs.
+        data: the ``.ptd`` file that belongs to it, if one does.
 
     Raises:
-        UsageError: a delegate that it needs is not registered, or ExecuTorch refuses the program.
+        UsageError: there are several such files, which ExecuTorch's Python runtime does not take; or a delegate that
+            the program needs is not registered, or ExecuTorch refuses the program.
     """
+    if len(data) > 1:
+        raise UsageError(
+            f"{name} has {len(data)} .ptd files, and ExecuTorch's Python runtime takes one; arm_runner takes several"
+        )
     backends = sorted({delegate.backend_id for delegate in pte.delegates})
     if backends:
         import_runtime(f"{name} is delegated to {' and '.join(backends)}, and running it")
@@ -35,7 +42,12 @@ def load_program(pte: Pte, name: str, *, profile: bool = False) -> Any:
     if missing:
         raise UsageError(f"{name} is delegated to {' and '.join(missing)}, which nothing on this machine provides")
     with logged(f"ExecuTorch cannot load {name}"):
-        return runtime.load_program(pte.data, verification=Verification.InternalConsistency, enable_etdump=profile)
+        return runtime.load_program(
+            pte.data,
+            verification=Verification.InternalConsistency,
+            enable_etdump=profile,
+            data_path=next(iter(data), None),
+        )
 
 
 def load_method(program: Any, method: str, name: str) -> Any:

@@ -63,7 +63,7 @@ def methods_to_edge(
         remainder: as of ``lower``.
         record: is told of the program, of which there is one.
         external: the ``.ptd`` for the delegates' weights, by its name without the suffix; None: they are in the
-            ``.pte``, and those that several delegates have in common are in it once.
+            ``.pte``, and those that several methods have in common are in it once.
     """
     register_quantized_kernels()
     target = compile_spec.target()
@@ -111,7 +111,7 @@ class _Delegates:
 
     def __init__(self, compile_spec: ArmCompileSpec, external: str | None) -> None:
         self.compile_spec, self.external = compile_spec, external
-        self._modules: list[Any] = []
+        self._modules: list[list[Any]] = []  # of each method
 
     def called(
         self, compilation: Compilation, report: Report, progress: Progress, record: Record | None
@@ -126,7 +126,7 @@ class _Delegates:
             module = lowered_module(region, payload, self.compile_spec, compilation.program, handles.get(number, ()))
             calls.append(Call(module, region.inputs, region.outputs))
         progress("compile", 1)
-        self._modules += [call.module for call in calls]
+        self._modules.append([call.module for call in calls])
         return with_delegates(compilation.program, compilation.analysis, calls)
 
     def name_data(self) -> None:
@@ -135,7 +135,8 @@ class _Delegates:
         Raises:
             UsageError, ToolError: as ``with_named_data``.
         """
-        old = [module.processed_bytes for module in self._modules]
+        old = [[module.processed_bytes for module in method] for method in self._modules]
         payloads, data = with_named_data(old, self.compile_spec.target(), self.external)
-        for module, payload in zip(self._modules, payloads, strict=True):
-            set_payload(module, payload, data)
+        for modules, made in zip(self._modules, payloads, strict=True):
+            for module, payload in zip(modules, made, strict=True):
+                set_payload(module, payload, data)

@@ -142,6 +142,7 @@ def lower(
 
     started = time.perf_counter()
     spec = compile_spec_of(target)
+    config = _config(config, external_constants)
     exported_program = with_memory_format(exported_program, memory_format or MEMORY_FORMATS["contiguous"])
     exported_program, integers = with_integer_edges(exported_program) if integer_io else (exported_program, {})
     asked = (
@@ -177,7 +178,7 @@ def lower(
         for other in partitioner:
             edge = edge.to_backend(other)
         progress("write", 0)
-        manager = _to_executorch(edge, report, _config(config, external_constants))
+        manager = _to_executorch(edge, report, config)
         data_files = data_files_of(manager)
         made = Entry(bytes(manager.buffer), report)
         if etrecord is not None and record is not None:
@@ -240,6 +241,7 @@ def lower_methods(
     from ..aten.memory_format import MEMORY_FORMATS, with_memory_format
 
     spec = compile_spec_of(target)
+    config = _config(config, external_constants)
     plain = {name: with_memory_format(program, MEMORY_FORMATS["contiguous"]) for name, program in programs.items()}
     with without_import_messages():
         from .edge import methods_to_edge
@@ -248,7 +250,7 @@ def lower_methods(
         edge, reports = methods_to_edge(plain, spec, constants=constants, external=external_constants)
         rejected = [row for report in reports.values() for row in report.rejected]
         report = Report(spec.target().name, rejected=rejected)
-        manager = _to_executorch(edge, report, _config(config, external_constants))
+        manager = _to_executorch(edge, report, config)
         return LoweredMethods(bytes(manager.buffer), reports, data_files_of(manager))
 
 
@@ -258,6 +260,8 @@ def _config(config: ExecutorchBackendConfig | None, external: str | None) -> Exe
 
     if external is None:
         return config
+    if not external or not external.isascii() or Path(external).name != external:
+        raise UsageError(f"external_constants={external!r}: give the name of a file, in ASCII characters and no folder")
     return replace(config or ExecutorchBackendConfig(), external_constants=lambda _: external)
 
 

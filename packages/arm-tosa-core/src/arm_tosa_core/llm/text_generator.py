@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from ..exir.pte import read
@@ -26,6 +27,7 @@ class TextGenerator:
     Args:
         pte: of ``compile_llm``.
         tokenizer: of ``transformers`` or of ``tokenizers``; token ids need none.
+        data: the ``.ptd`` file with the weights, if they are not in the program.
 
     Attributes:
         context: the longest text, in tokens.
@@ -38,11 +40,11 @@ class TextGenerator:
         UsageError: the program is none of ``compile_llm``, or this machine has no runtime for it.
     """
 
-    def __init__(self, pte: bytes, tokenizer: Any = None) -> None:
+    def __init__(self, pte: bytes, tokenizer: Any = None, data: Sequence[Path] = ()) -> None:
         import torch
 
         self.tokenizer = tokenizer
-        program = load_program(read(pte), _NAME)
+        program = load_program(read(pte), _NAME, data=data)
         missing = sorted({DECODE, SCALE, EOS} - set(program.method_names))
         if missing:
             raise UsageError(f"the program has no method {', '.join(missing)}: make it with compile_llm")
