@@ -48,6 +48,26 @@ def lengths(figures: Figures) -> str:
     return _table(["method", "scheme", "positions", "cycles per token", "SRAM, KiB"], lines, left=2)
 
 
+_METHODS = {
+    "by_length": "`decode`, `decode_64`",
+    "prefill": "`decode`, `prefill`",
+    "all": "`decode`, `decode_64`, `prefill`",
+}
+
+
+def weights(figures: Figures) -> str:
+    """What methods have in common."""
+    lines = []
+    for case in figures.cases("llm"):
+        for name, methods in _METHODS.items():
+            apart, shared = (_value(figures, case, "weights", f"{name}_{part}") for part in ("apart", "shared"))
+            if apart and shared:
+                saved = f"{100 * (1 - shared / apart):.0f}"
+                scheme = ALIASES.get(case["scheme"], case["scheme"])
+                lines.append([methods, scheme, *(f"{value / 1024:,.0f}" for value in (apart, shared)), saved])
+    return _table(["methods", "scheme", "each by itself, KiB", "as stored, KiB", "saved, %"], lines, left=2)
+
+
 def programs(figures: Figures) -> str:
     """What a program of ``compile_llm`` costs, and how well it writes."""
     lines = []

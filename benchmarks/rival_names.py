@@ -34,7 +34,6 @@ SAME, OTHER, REFUSED, ABSENT = "same", "other name", "an error that says what to
 NOTES: dict[str, tuple[str, str]] = {
     "ArmRecipeProvider": (OTHER, "`arm_tosa_core.export_recipe(spec, config)` makes the recipe"),
     "ArmRecipeType": (OTHER, "`arm_tosa_core.export_recipe(spec, config)` makes the recipe"),
-    "EthosUCompileSpec(external_block_placements)": (ABSENT, "the payload is one block"),
     "MXFPOpConfig": (ABSENT, "MXFP is of the draft of TOSA 1.1"),
     "QuantizationConfig(label)": (ABSENT, "schemes have no labels"),
     "QuantizationConfig.label": (ABSENT, "schemes have no labels"),
@@ -43,7 +42,6 @@ NOTES: dict[str, tuple[str, str]] = {
     "TosaSpecification.all_profiles_for_version": (ABSENT, "write the specification as a string"),
     "TosaSpecification.all_versions_and_profiles": (ABSENT, "write the specification as a string"),
     "TosaSpecification.all_versions_for_profile": (ABSENT, "write the specification as a string"),
-    "VelaExternalBlockPlacements": (ABSENT, "the payload is one block"),
     "is_annotated": (OTHER, '`"quantization_annotation" in node.meta`'),
     "to_mxfp": (ABSENT, "MXFP is of the draft of TOSA 1.1"),
 } | {

@@ -337,5 +337,6 @@ BLOCKS: dict[str, Callable[[Figures], str]] = {
     "llm-steps": llm_tables.steps,
     "llm-lengths": llm_tables.lengths,
     "llm-programs": llm_tables.programs,
+    "llm-weights": llm_tables.weights,
     "llm-large": llm_tables.large,
 }

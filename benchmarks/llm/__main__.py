@@ -17,7 +17,7 @@ from benchmarks.llm.model import STEPS, trained
 from benchmarks.processes import run_case
 from benchmarks.results import Measurement, Run, add_results_option, run_and_record
 
-SIDES = ("ours", "lengths", "buffers", "rival", "rival buffers")
+SIDES = ("ours", "lengths", "weights", "buffers", "rival", "rival buffers")
 SCHEMES = ("a8w8", "a16w8", "a8w4")
 CONTEXTS = ("64", "256", "1024")
 _ALLOWED = {"a8w8": 1.05, "a16w8": 1.02}
@@ -44,13 +44,15 @@ def _measured(options: argparse.Namespace) -> Iterator[Measurement]:
                 for side in options.sides:
                     if side == "lengths" and context != CONTEXTS[-1]:
                         continue  # the others are its lengths
+                    if side == "weights" and (context != "256" or not target.startswith("ethos-u")):
+                        continue  # they depend little on the context, and other targets do not share them
                     yield run.measured(case, side, run_case("llm.case", side, scheme, target, context))
 
 
 def wrong(measurement: Measurement) -> str:
     """Why a measurement is not as it should be; empty if it is."""
     found = measurement.metrics
-    if measurement.side not in ("ours", "lengths"):
+    if measurement.side not in ("ours", "lengths", "weights"):
         return ""  # what another side cannot do is a result
     if "error" in found:
         return str(found["error"])

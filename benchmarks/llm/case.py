@@ -1,7 +1,8 @@
 """One case of ``benchmarks.llm`` in a process of its own: a side, a scheme, a target and a context.
 
 Usage: python -m benchmarks.llm.case SIDE SCHEME TARGET CONTEXT RESULT. Sides are ``ours`` (``compile_llm``),
-``lengths`` (with a decode method for each length), ``buffers`` (ours, the decode step of transformers with its cache in
+``lengths`` (with a decode method for each length), ``weights`` (how many bytes of weights methods have in common, for
+Ethos-U), ``buffers`` (ours, the decode step of transformers with its cache in
 buffers), and the rival with either decode step: ``rival`` with that of ``compile_llm``, ``rival buffers`` with that of
 transformers.
 """
@@ -41,7 +42,7 @@ def main(side: str, scheme: str, target: str, context: str, result: str) -> None
     torch.set_num_threads(1)
     found: dict[str, Any] = {}
     try:
-        own = {"ours": _ours, "lengths": _by_length}
+        own = {"ours": _ours, "lengths": _by_length, "weights": _weights}
         call = (scheme, target, int(context))
         for step in own[side](*call) if side in own else _step(side, *call):
             found |= step
@@ -84,6 +85,41 @@ def _by_length(scheme: str, target: str, context: int) -> Iterator[dict[str, Any
         scheme=scheme,
     )
     yield {**_costs(program), "pte_bytes": len(program.buffer)}
+
+
+def _weights(scheme: str, target: str, context: int) -> Iterator[dict[str, Any]]:
+    """The weights of several methods: as Vela writes them for each by itself, and as a program has them."""
+    from arm_ethosu.payload import unpack
+    from arm_ethosu.sharing.programs import with_shared_weights
+    from arm_tosa_core.exir.backend import watched
+    from arm_tosa_core.exir.pte import read
+    from arm_tosa_core.llm import compile_llm
+
+    texts, made = _texts(context), list[bytes]()
+    with watched(lambda _, payload: made.append(payload)):
+        program = compile_llm(
+            trained(),
+            target=target,
+            context=context,
+            prefill=PREFILL,
+            lengths=LENGTHS[:1],
+            calibration=texts,
+            scheme=scheme,
+        )
+    arrays = dict(zip(program.reports, map(unpack, made), strict=True))
+    (stored,) = read(program.buffer).named.values()
+    yield {"pte_bytes": len(program.buffer), "all_stored": len(stored)}
+    for name, methods in {
+        "all": list(arrays),
+        "by_length": ["decode", "decode_64"],
+        "prefill": ["decode", "prefill"],
+    }.items():
+        chosen = [arrays[method] for method in methods]
+        shared = with_shared_weights(chosen)
+        yield {
+            f"{name}_apart": sum(each["weight_data"].size for each in chosen),
+            f"{name}_shared": shared[0]["weight_data"].size if shared else None,
+        }
 
 
 def _costs(program: Any) -> dict[str, Any]:
