@@ -90,10 +90,10 @@ def _by_length(scheme: str, target: str, context: int) -> Iterator[dict[str, Any
 def _weights(scheme: str, target: str, context: int) -> Iterator[dict[str, Any]]:
     """The weights of several methods: as Vela writes them for each by itself, and as a program has them."""
     from arm_ethosu.payload import unpack
-    from arm_ethosu.sharing.programs import with_shared_weights
     from arm_tosa_core.exir.backend import watched
     from arm_tosa_core.exir.pte import read
     from arm_tosa_core.llm import compile_llm
+    from arm_tosa_core.plugin import entry_points as plugins
 
     texts, made = _texts(context), list[bytes]()
     with watched(lambda _, payload: made.append(payload)):
@@ -106,20 +106,22 @@ def _weights(scheme: str, target: str, context: int) -> Iterator[dict[str, Any]]
             calibration=texts,
             scheme=scheme,
         )
-    arrays = dict(zip(program.reports, map(unpack, made), strict=True))
+    payloads = dict(zip(program.reports, made, strict=True))
     (stored,) = read(program.buffer).named.values()
-    yield {"pte_bytes": len(program.buffer), "all_stored": len(stored)}
-    for name, methods in {
-        "all": list(arrays),
-        "by_length": ["decode", "decode_64"],
-        "prefill": ["decode", "prefill"],
-    }.items():
-        chosen = [arrays[method] for method in methods]
-        shared = with_shared_weights(chosen)
+    yield {"pte_bytes": len(program.buffer), "stored": len(stored)}
+    device = plugins.target(target)
+    assert device.with_names is not None and device.timing is not None
+    pairs = {"by_length": ["decode", "decode_64"], "prefill": ["decode", "prefill"]}
+    for name, methods in {"all": list(payloads), **pairs}.items():
+        chosen = [payloads[method] for method in methods]
+        shared = device.with_names(chosen, None)
         yield {
-            f"{name}_apart": sum(each["weight_data"].size for each in chosen),
-            f"{name}_shared": shared[0]["weight_data"].size if shared else None,
+            f"{name}_apart": sum(unpack(each)["weight_data"].size for each in chosen),
+            f"{name}_shared": sum(len(item.data) for item in shared.named.values()),
         }
+    for delegate in read(program.buffer).delegates:
+        before, after = (device.timing(each, None).cycles for each in (payloads[delegate.method], delegate.payload))
+        yield {f"{delegate.method}_timing_apart": round(before), f"{delegate.method}_timing_shared": round(after)}
 
 
 def _costs(program: Any) -> dict[str, Any]:

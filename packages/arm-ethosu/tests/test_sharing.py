@@ -17,6 +17,7 @@ from arm_ethosu.schedule.footprints import reads_by_register
 from arm_ethosu.schedule.memories import CONSTANTS
 from arm_ethosu.schedule.operations import operations_of
 from arm_ethosu.schedule.verification import Unproved
+from arm_ethosu.sharing.blocks import _in_blocks
 from arm_ethosu.sharing.programs import with_shared_weights
 from arm_ethosu.sharing.proof import require_equal
 from arm_tosa_core.support.errors import ToolError
@@ -178,3 +179,15 @@ def test_what_is_not_proved_is_refused(
     if pool_ == block:
         with pytest.raises(ToolError, match="made a program that is not proved"):
             with_shared_weights([ONE, OTHER])
+
+
+@pytest.mark.parametrize(("inputs", "outputs"), [(3, 3), (3, 1), (1, 4), (6, 2)])
+def test_weights_in_blocks_lie_to_and_fro(inputs: int, outputs: int) -> None:
+    """In a large block all channels of a block of inputs follow each other; in small ones, of each block of outputs."""
+    header, part = noise(0, 32), {(i, o): noise(100 * i + o + 1, 48) for i in range(inputs) for o in range(outputs)}
+    large = b"".join(part[i, o] for i in range(inputs) for o in range(outputs))
+    small = b"".join(
+        part[i, o] for o in range(outputs) for i in (range(inputs) if o % 2 == 0 else reversed(range(inputs)))
+    )
+    assert _in_blocks(header + large, inputs, outputs) == header + small
+    assert _in_blocks(header + large + b"x", 5 * inputs, outputs) is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
@@ -126,7 +126,11 @@ class EthosUCompileSpec(ArmCompileSpec):
             partial(_timing, schedule=self.schedule, **options, **memory),
             Estimate(options),
             partial(_encoded_bytes, spec=self.tosa_spec, **options),
-            partial(_with_names, placed=self.external_block_placements.to_block_placements()),
+            partial(
+                _with_names,
+                placed=self.external_block_placements.to_block_placements(),
+                timing=partial(_timing, schedule=self.schedule, **options, **memory),
+            ),
             partial(EthosUCompileSpec, self.accelerator),
         )
 
@@ -212,10 +216,16 @@ def _encoded_bytes(layers: Sequence[LayerWeights], **arguments: Any) -> list[int
     return encoded_bytes(layers, **arguments)
 
 
-def _with_names(payloads: Sequence[bytes], file: str | None, *, placed: Mapping[str, str]) -> WithNames:
+def _with_names(
+    payloads: Sequence[bytes],
+    file: str | None,
+    *,
+    placed: Mapping[str, str],
+    timing: Callable[[bytes, bytes | None], TimeEstimate],
+) -> WithNames:
     from .sharing.payloads import with_named_weights
 
-    return with_named_weights(payloads, file, placed)
+    return with_named_weights(payloads, file, placed, lambda payload: timing(payload, None).cycles)
 
 
 def _velas(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -42,14 +42,21 @@ def pte(compiled: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch) -> byte
     from arm_ethosu import EthosUBackend, EthosUCompileSpec, EthosUPartitioner, EthosUQuantizer
     from arm_tosa_core import get_symmetric_quantization_config
 
-    make = EthosUBackend.preprocess
+    make = EthosUBackend.preprocess_multimethod
 
-    def preprocess(program: Any, specs: Any) -> PreprocessResult:
+    def preprocess(programs: Any, specs: Any) -> dict[str, list[PreprocessResult]]:
         store = NamedDataStore()
-        payload = externalize(make(program, specs).processed_bytes, store)
-        return PreprocessResult(processed_bytes=payload, data_store_output=store.get_named_data_store_output())
+        payloads = {
+            name: [externalize(made.processed_bytes, store) for made in results]
+            for name, results in make(programs, specs).items()
+        }
+        output = store.get_named_data_store_output()
+        return {
+            name: [PreprocessResult(processed_bytes=payload, data_store_output=output) for payload in found]
+            for name, found in payloads.items()
+        }
 
-    monkeypatch.setattr(EthosUBackend, "preprocess", staticmethod(preprocess))
+    monkeypatch.setattr(EthosUBackend, "preprocess_multimethod", staticmethod(preprocess))
     torch.manual_seed(0)
     net = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU()).eval()
     example = (torch.randn(1, 3, 8, 8),)

@@ -206,6 +206,64 @@ def test_the_same_request_makes_the_same_bytes() -> None:
     assert lower_methods(programs(TARGET), TARGET).buffer == shared().buffer
 
 
+class Rows(torch.nn.Module):
+    """Layers that Vela computes in one block of channels for one row, and in smaller blocks for 32."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.layers = torch.nn.Sequential(torch.nn.Linear(128, 384), torch.nn.ReLU(), torch.nn.Linear(384, 192))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layers(x)
+
+
+@functools.cache
+def rows() -> tuple[list[bytes], list[torch.Tensor]]:
+    """The payloads of one row and of 32, each compiled by itself, and what both take."""
+    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+    from arm_ethosu import EthosUCompileSpec, EthosUQuantizer
+    from arm_tosa_core import get_symmetric_quantization_config
+
+    x = torch.randn(32, 128)
+    quantizer = EthosUQuantizer(EthosUCompileSpec("ethos-u85-256")).set_global(get_symmetric_quantization_config())
+    sizes = ({0: torch.export.Dim("rows", min=1, max=64)},)
+    prepared = prepare_pt2e(torch.export.export(Rows().eval(), (x,), dynamic_shapes=sizes).module(), quantizer)
+    prepared(x)
+    quantized, made = convert_pt2e(prepared), []
+    for count in (1, 32):
+        lowered = lower(torch.export.export(quantized, (x[:count],)), "ethos-u85-256")
+        made.append(read(lowered.buffer).delegates[0].payload)
+    return made, [x[:1], x]
+
+
+@pytest.mark.parametrize("slower", [False, True])
+def test_one_row_and_many_have_weights_in_one_order(slower: bool, runtime: Any) -> None:
+    """The blocks of one row become those of many, unless that takes longer."""
+    from arm_ethosu.sharing.payloads import with_named_weights
+    from arm_runtime import ethosu
+
+    payloads, inputs = rows()
+    apart = [len(weights(payload)) for payload in payloads]
+    asked: list[bytes] = []
+
+    def cycles(payload: bytes) -> float:
+        asked.append(payload)
+        return 1.02 if slower and payload not in payloads else 1.0
+
+    made = with_named_weights(payloads, None, {}, cycles)
+    stored = sum(len(item.data) for item in made.named.values())
+    assert len(asked) == 2 and (stored > 1.5 * max(apart) if slower else stored < 1.01 * max(apart))
+    from arm_ethosu import payload as format_
+
+    data = {name: item.data for name, item in made.named.items()}
+    for old, new, x in zip(payloads, made.payloads, inputs, strict=True):
+        given = [(20 * x).round().clamp(-128, 127).to(torch.int8).numpy()]
+        wanted, found = ethosu.run(old, given), ethosu.run(format_.whole(new, data), given)
+        assert (found[0] == wanted[0]).all() and len(np.unique(wanted[0])) > 20
+
+
 @pytest.mark.parametrize("name", ["", "folder/lm", "größe"])
 def test_the_name_of_a_file_is_a_name(name: str) -> None:
     with pytest.raises(UsageError, match="give the name of a file"):

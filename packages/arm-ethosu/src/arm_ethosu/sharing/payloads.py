@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from arm_tosa_core.plugin.named_data import NamedData, WithNames
 
 from .. import payload
-from .programs import with_shared_weights
+from .blocks import in_one_order
+from .programs import Arrays, with_shared_weights
 
 _WEIGHTS = "weight_data"
 
 
-def with_named_weights(payloads: Sequence[bytes], file: str | None, placed: Mapping[str, str]) -> WithNames:
+#: By how much a method may be slower with the blocks of another one.
+_SLOWER = 1.01
+
+
+def with_named_weights(
+    payloads: Sequence[bytes], file: str | None, placed: Mapping[str, str], cycles: Callable[[bytes], float]
+) -> WithNames:
     """Payloads with weights that they share as named data; others keep theirs.
 
     Args:
         payloads: of the delegates of one program.
         file: the ``.ptd`` for the weights of all payloads; None: they are in the ``.pte``.
         placed: blocks that are in a ``.ptd`` in any case, and which.
+        cycles: an estimate of what a payload takes.
 
     Raises:
         ToolError: as ``with_shared_weights``.
     """
-    shared = with_shared_weights([payload.unpack(each) for each in payloads]) if len(payloads) > 1 else None
+    shared = None
+    if len(payloads) > 1:
+        programs = [payload.unpack(each) for each in payloads]
+        shared = with_shared_weights(list(map(partial(_unless_slower, cycles), programs, in_one_order(programs))))
     files: dict[str, str | None] = {**({} if file is None else {_WEIGHTS: file}), **placed}
     if shared is not None:
         payloads = [payload.pack(arrays) for arrays in shared]
@@ -32,3 +44,9 @@ def with_named_weights(payloads: Sequence[bytes], file: str | None, placed: Mapp
     blocks = [block for _, named in made for block in named]
     found = {block.name: NamedData(block.data, payload.ALIGNMENT, files[block.block]) for block in blocks}
     return WithNames(tuple(each for each, _ in made), found)
+
+
+def _unless_slower(cycles: Callable[[bytes], float], old: Arrays, new: Arrays) -> Arrays:
+    if new is old:
+        return old
+    return new if cycles(payload.pack(new)) <= _SLOWER * cycles(payload.pack(old)) else old
