@@ -167,7 +167,7 @@ def program(
     specs = (("options", options), ("debug_artifact_path", artifacts.encode()))
     found = [Delegate("Acme", data, i, "forward", specs) for i, data in enumerate(payloads)]
     monkeypatch.setattr(plugins, "targets", lambda: targets)
-    monkeypatch.setattr(verify_command, "read_program", lambda path: Pte(b"", found, {}))
+    monkeypatch.setattr(verify_command, "read_program", lambda path, data: Pte(b"", found, {}))
 
 
 @pytest.mark.parametrize("given", [["--tosa", "graphs"], []])

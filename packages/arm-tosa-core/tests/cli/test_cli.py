@@ -300,7 +300,7 @@ def test_extract_writes_each_payload_once(folder: Path, monkeypatch: pytest.Monk
         for index, (backend, data) in enumerate([("Acme", b"one"), ("Packed", b"abc"), ("Foreign", b"three")])
     ]
     monkeypatch.setattr(plugins, "targets", lambda: targets)
-    monkeypatch.setattr(extract_command, "read_program", lambda path: Pte(b"", found, {}))
+    monkeypatch.setattr(extract_command, "read_program", lambda path, data: Pte(b"", found, {}))
     (folder / "net.pte").write_bytes(b"")
     expected = {"net_forward_0.acme": b"one", "net_forward_1.txt": b"cba", "net_forward_2.bin": b"three"}
     rows = ok("extract", "net.pte", "-o", "a/new folder")
@@ -315,6 +315,6 @@ def test_extract_writes_each_payload_once(folder: Path, monkeypatch: pytest.Monk
 
 def test_extract_into_a_file_says_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = [Delegate("Foreign", b"x", 0, "forward", ())]
-    monkeypatch.setattr(extract_command, "read_program", lambda path: Pte(b"", found, {}))
+    monkeypatch.setattr(extract_command, "read_program", lambda path, data: Pte(b"", found, {}))
     (folder / "net.pte").write_bytes(b"")
     assert "cannot make the folder models.py" in error("extract", "net.pte", "-o", "models.py")

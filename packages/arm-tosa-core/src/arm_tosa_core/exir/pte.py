@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..compat.executorch import read_data_file, read_program_and_data
@@ -59,7 +59,7 @@ class Pte:
     data: bytes
     delegates: list[Delegate]
     inputs: dict[str, list[InputTensor | None]]
-    named: Mapping[str, bytes]
+    named: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def read(pte: bytes, files: Sequence[bytes] = ()) -> Pte:
