@@ -165,7 +165,8 @@ def _in_blocks(weights: bytes, inputs: int, outputs: int) -> bytes | None:
         return None
     parts = body.reshape(inputs, outputs, -1)
     made = [parts[:: 1 if number % 2 == 0 else -1, number] for number in range(outputs)]
-    return weights[:_HEADER] + np.stack(made).tobytes()
+    body_in_blocks: bytes = np.stack(made).tobytes()
+    return weights[:_HEADER] + body_in_blocks
 
 
 def _changed(
