@@ -63,6 +63,6 @@ ORIGIN = Origin(
     task="kind of a file, 2048 of its bytes",
     package="magika",
     license="Apache-2.0",
-    data="files of three packages / of Django",
+    data="34 files of three packages / 76 of Django",
     decision="which of 214 kinds",
 )
