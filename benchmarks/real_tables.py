@@ -59,7 +59,7 @@ def cycles(figures: Figures) -> str:
                     case = {"network": name, "target": target, "scheme": scheme}
                     failed = figures.error("real", case, side)
                     found = figures.figure("real", case, side, metric)
-                    cells.append("fails" if failed else _shown(found, decimals, divisor))
+                    cells.append(_ended(failed) if failed else _shown(found, decimals, divisor))
             cells.append(
                 " / ".join(
                     _shown(
@@ -70,6 +70,10 @@ def cycles(figures: Figures) -> str:
             )
             lines.append(cells)
     return _table(heads, lines)
+
+
+def _ended(error: str) -> str:
+    return "stopped" if error.startswith("Stopped:") else "fails"
 
 
 def _networks(figures: Figures) -> list[str]:

@@ -14,8 +14,11 @@ from test_readme import ROOT
 
 sys.path.append(str(ROOT))  # benchmarks is no package that is installed
 
+from benchmarks.figures import Figures
 from benchmarks.real.metrics import above, agreement, decibels, nearest
 from benchmarks.real.network import Call, Network, run
+from benchmarks.real_tables import cycles
+from benchmarks.results import Measurement
 
 REAL = ROOT / "benchmarks" / "real"
 
@@ -90,3 +93,13 @@ def test_decibels_by_output() -> None:
 def test_packages_are_pinned() -> None:
     lines = [line for line in Path(REAL / "requirements.txt").read_text().splitlines() if not line.startswith("#")]
     assert all("==" in line for line in lines)
+
+
+def test_a_step_that_takes_too_long_is_shown_as_stopped() -> None:
+    case = {"network": "slow", "scheme": "int8", "target": "ethos-u55-128"}
+    made = [
+        Measurement("real", case, side, {"error": error}, "c", "2026-01-01", "m", {}, "")
+        for side, error in (("rival", "Stopped: after 300 CPU s of quantizing"), ("ours", "RuntimeError: refused"))
+    ]
+    line = cycles(Figures(made)).splitlines()[2]
+    assert line.startswith("| slow | U55-128 | stopped | fails | – |")

@@ -28,7 +28,9 @@ def main() -> None:
     parser.add_argument("--targets", nargs="+", choices=TARGETS, default=TARGETS)
     parser.add_argument("--sides", nargs="+", choices=("ours", "rival"), default=("ours", "rival"))
     parser.add_argument("--schemes", nargs="+", choices=("int8", "a16w8"), default=("int8", "a16w8"))
-    parser.add_argument("--cpu-limit", type=int, default=240, help="CPU seconds of one lowering (default: 240)")
+    parser.add_argument(
+        "--cpu-limit", type=int, default=300, help="CPU seconds of quantizing, and of lowering (default: 300)"
+    )
     add_results_option(parser, "real")
     options = parser.parse_args()
     for measurement in record(options.results, _measured(options)):

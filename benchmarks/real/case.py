@@ -14,6 +14,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,10 @@ def main(side: str, name: str, scheme: str, cpu_limit: str, targets: str, result
         Path(result_path).write_text(json.dumps(result))
 
 
+class Stopped(Exception):
+    """The CPU limit was reached: a result, not a fault of the case."""
+
+
 @dataclass(frozen=True)
 class _Case:
     """What is the same for all targets: the float outputs, and what is known of the targets before."""
@@ -71,24 +76,30 @@ class _Case:
         spec = side.compile_spec(target)
         start = cpu_seconds(children=True)
         quantizer = side.quantizer(target, spec, self.scheme)
-        quantized = side.quantize(program, quantizer, _rolled(network), network.states)
+        with self._stopped_in("quantizing"):
+            quantized = side.quantize(program, quantizer, _rolled(network), network.states)
         yield {"quantize_s": round(cpu_seconds(children=True) - start, 1)}
         yield self._accuracy(quantized)
         program = torch.export.export(quantized, network.calibration[0])
         with tempfile.TemporaryDirectory(prefix="bench_dump_") as dump:
             spec.dump_intermediate_artifacts_to(dump)
             start = cpu_seconds(children=True)
-            try:
-                with limit(self.cpu_limit):
-                    buffer, left = self._lower(program, target, spec)
-            except OutOfTime:
-                yield {"error": f"stopped after {self.cpu_limit} CPU s of lowering"}
-                return
+            with self._stopped_in("lowering"):
+                buffer, left = self._lower(program, target, spec)
             yield {"lower_s": round(cpu_seconds(children=True) - start, 1), **left}
             graphs = sorted({path.read_bytes() for path in Path(dump).rglob("*.tosa")})
         yield vela(graphs, target)
         if buffer:
             yield self._on_model(buffer, quantized)
+
+    @contextmanager
+    def _stopped_in(self, step: str) -> Iterator[None]:
+        """Ends a step that takes more CPU time than a case may, with what the table reads as *stopped*."""
+        try:
+            with limit(self.cpu_limit):
+                yield
+        except OutOfTime:
+            raise Stopped(f"after {self.cpu_limit} CPU s of {step}") from None
 
     def _accuracy(self, quantized: Any) -> dict[str, Any]:
         """SQNR by output, and the network's metric; those of a target before, where both compute the same."""

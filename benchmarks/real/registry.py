@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from benchmarks.real.network import Origin
 from benchmarks.real.networks import (
+    attacut,
     basic_pitch,
+    centerface,
     crepe,
+    demosaic,
     detectors,
     efficientnet,
+    magika,
     mtcnn,
     ocr,
     orientation,
@@ -39,5 +43,9 @@ HELD_OUT: dict[str, Origin] = {
     "people_detector": detectors.PEOPLE,
     "text_detector_v6": ocr.DETECTOR_V6,
     "speech_quality_p808": speech.P808,
+    "demosaicnet": demosaic.ORIGIN,
+    "centerface": centerface.ORIGIN,
+    "attacut": attacut.ORIGIN,
+    "magika": magika.ORIGIN,
 }
 NETWORKS = CHOSEN_ON | HELD_OUT

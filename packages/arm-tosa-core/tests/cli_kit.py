@@ -54,6 +54,8 @@ def on_meta(): return Weights().eval().to("meta"), X
 def number(): return 3
 def no_module(): return "net", X
 def bare_tensor(): return Whole(), X[0]
+def picture():
+    return torch.nn.Conv2d(3, 4, 1).eval(), (torch.rand(6, 7, 3).permute(2, 0, 1)[None],)
 def fails(): raise ValueError("no weights here")
 def exits(): raise SystemExit(3)
 def half(): return Weights().eval().half(), (X[0].half(),)

@@ -43,6 +43,8 @@ class BatchedProgram:
     def execute(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """Runs the model on the rows of the inputs, which lie along their first dimension.
 
+        The methods take row-major inputs, as ``lower_methods`` makes them; inputs that lie otherwise are copied.
+
         Raises:
             ValueError: the inputs differ in rows, or have more than the largest method takes.
         """
@@ -57,5 +59,6 @@ class BatchedProgram:
             raise ValueError(f"{count} rows are more than the largest method takes ({self.sizes[-1]})")
         if size not in self._methods:
             self._methods[size] = self._program.load_method(self._names[size])
-        padded = [torch.cat([x, x.new_zeros(size - count, *x.shape[1:])]) for x in inputs]
+        # ExecuTorch takes channels-last tensors for row-major ones without a word, and torch.cat keeps their order.
+        padded = [torch.cat([x, x.new_zeros(size - count, *x.shape[1:])]).contiguous() for x in inputs]
         return [y[:count] for y in self._methods[size].execute(padded)]

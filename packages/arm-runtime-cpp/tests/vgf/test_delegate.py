@@ -72,13 +72,20 @@ def test_the_command_plays_a_bare_vgf(vgf: Any, tmp_path: Path, monkeypatch: pyt
     assert {event["name"] for event in json.loads(Path("t.json").read_text())["traceEvents"]} == set(depths)
 
 
+@pytest.mark.parametrize("memory", [torch.contiguous_format, torch.channels_last, torch.preserve_format])
 @pytest.mark.parametrize("by", ["arm-tosa run", "arm_runner"])
-def test_arrays_are_row_major_whatever_the_program_takes(by: str, vgf: Any, runner: str, tmp_path: Path) -> None:
-    """A program whose example lay channels-last in memory, as pictures do that NumPy has loaded."""
+def test_arrays_are_row_major_whatever_the_program_takes(
+    by: str, memory: torch.memory_format, vgf: Any, runner: str, tmp_path: Path
+) -> None:
+    """The example lies channels-last in memory, as pictures do that NumPy has loaded."""
     x = torch.from_numpy(np.random.default_rng(0).random((6, 7, 3), np.float32)).permute(2, 0, 1)[None]
     module = torch.nn.Conv2d(3, 4, 3).eval()
     program = tmp_path / "net.pte"
-    arm_tosa_core.lower(torch.export.export(module, (x,)), "vgf").save(program)
+    lowered = arm_tosa_core.lower(torch.export.export(module, (x,)), "vgf", memory_format=memory)
+    assert [taken.memory for taken in lowered.inputs if taken] == [
+        "row-major" if memory == torch.contiguous_format else "channels-last"
+    ]
+    lowered.save(program)
     np.save(tmp_path / "x.npy", np.ascontiguousarray(x.numpy()))
     files = ["--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy"]
     command = [*COMMAND, "run", program] if by == "arm-tosa run" else [runner, "--model", program]
@@ -92,6 +99,19 @@ def test_without_a_driver_loading_says_what_to_install(pte: Path) -> None:
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 1
     assert "VgfBackend: no Vulkan driver on this machine: install" in done.stderr
+
+
+def test_pictures_of_a_batch_may_lie_channels_last(vgf: Any) -> None:
+    from executorch.runtime import Runtime
+
+    from arm_runtime.batches import BatchedProgram
+    from arm_tosa_core.flow import lower_methods
+
+    net = torch.nn.Conv2d(3, 4, 1).eval()
+    lowered = lower_methods({"forward_2": torch.export.export(net, (torch.zeros(2, 3, 4, 5),))}, "vgf")
+    program = BatchedProgram(Runtime.get().load_program(lowered.buffer))
+    pictures = torch.rand(2, 4, 5, 3).permute(0, 3, 1, 2)
+    torch.testing.assert_close(program.execute([pictures])[0], net(pictures).detach())
 
 
 def test_batches(vgf: Any) -> None:

@@ -42,6 +42,17 @@ def test_the_order_of_the_examples_can_be_kept() -> None:
     assert with_memory_format(program, torch.contiguous_format) is not program
 
 
+@pytest.mark.parametrize(
+    ("example", "order"),
+    [("row-major", ROWS), ("channels-last", PIXELS), ("a permuted picture", PIXELS), ("a stride of 0", ROWS)],
+)
+def test_the_order_that_is_kept_has_the_batch_first(example: str, order: tuple[int, ...]) -> None:
+    """Also where its stride is less than that of the rows, as of one picture that NumPy has loaded."""
+    program = torch.export.export(torch.nn.Conv2d(3, 4, 1).eval(), (EXAMPLES[example],))
+    (taken,) = arm_tosa_core.lower(program, "tosa-fp", memory_format=torch.preserve_format).inputs
+    assert taken is not None and taken.order == order
+
+
 def test_dynamic_dimensions_and_results_stay() -> None:
     module = torch.nn.Conv2d(3, 4, 3).eval()
     batch = torch.export.Dim("batch", min=1, max=4)

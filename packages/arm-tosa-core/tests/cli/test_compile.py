@@ -54,6 +54,17 @@ def test_compile_to_pte_and_to_tosa(folder: Path) -> None:
     np.testing.assert_allclose(np.load("y.npy"), x * x + x, rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("memory", "order"),
+    [("contiguous", "row-major"), ("channels_last", "channels-last"), ("preserve", "channels-last")],
+)
+def test_how_inputs_lie_in_memory_is_said(folder: Path, memory: str, order: str) -> None:
+    """The example lies channels-last, as pictures do that NumPy has loaded."""
+    arguments = ("compile", "models.py:picture", "--target", "tosa", "-o", "net.pte", "--memory-format", memory)
+    assert ok(*arguments)["inputs_in_memory"] == [order]
+    assert f"inputs in memory: {order}\n" in run(*arguments).stdout
+
+
 def test_compile_takes_an_exported_program_and_leaves_artifacts(folder: Path) -> None:
     module = torch.nn.Sequential(torch.nn.ReLU()).eval()
     torch.export.save(torch.export.export(module, (torch.ones(2, 3),)), "net.pt2")

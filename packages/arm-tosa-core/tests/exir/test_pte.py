@@ -62,7 +62,24 @@ def test_what_a_program_takes() -> None:
         x = torch.randn(1, 3, 4, 5).to(memory_format=memory)
         program = torch.export.export(module, (x,))
         pte = arm_tosa_core.lower(program, "tosa-fp", memory_format=torch.preserve_format).buffer
-        assert read(pte).inputs == {"forward": [InputTensor(order)]}
+        assert read(pte).inputs == {"forward": [InputTensor(order, sizes=(1, 3, 4, 5))]}
+
+
+@pytest.mark.parametrize(
+    ("order", "sizes", "words"),
+    [
+        ((), (), "row-major"),
+        ((0, 1), (2, 3), "row-major"),
+        ((0, 2, 1), (2, 3, 4), "channels-last"),
+        ((2, 0, 3, 1), (1, 3, 4, 5), "channels-last"),
+        ((0, 2, 3, 1), (2, 1, 4, 5), "row-major"),
+        ((0, 2, 3, 4, 1), (2, 3, 4, 5, 6), "channels-last"),
+        ((1, 0), (2, 3), "with its axes as 1, 0"),
+        ((0, 3, 1, 2), (1, 3, 4, 5), "with its axes as 0, 3, 1, 2"),
+    ],
+)
+def test_an_order_has_a_name(order: tuple[int, ...], sizes: tuple[int, ...], words: str) -> None:
+    assert InputTensor(order, sizes=sizes).memory == words
 
 
 GARBAGE = {

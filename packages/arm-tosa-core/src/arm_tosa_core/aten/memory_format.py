@@ -29,8 +29,8 @@ def with_memory_format(program: ExportedProgram, memory_format: torch.memory_for
 
     Args:
         memory_format: ``torch.contiguous_format`` (row-major), ``torch.channels_last`` (inputs of four and five
-            dimensions; others are row-major) or ``torch.preserve_format`` (as the example inputs lie, without strides
-            of 0, which NumPy's ``x[None]`` has and ExecuTorch refuses).
+            dimensions; others are row-major) or ``torch.preserve_format`` (as the example inputs lie, but for strides
+            of axes of one element: NumPy's ``x[None]`` has 0 there, which ExecuTorch refuses).
 
     Raises:
         UsageError: another format, or a program without example inputs, which takes its inputs in another one.
@@ -60,6 +60,10 @@ def _user_inputs(program: ExportedProgram) -> list[torch.Tensor]:
 
 def _copy(tensor: torch.Tensor, memory_format: torch.memory_format) -> torch.Tensor:
     """A copy, of which every stride is that of the format: along an axis of one element a tensor may have any."""
-    if memory_format == torch.channels_last:
+    if memory_format == torch.preserve_format:
+        # ExecuTorch orders axes by their strides: a picture [1, 3, H, W] of one of [H, W, 3] would begin with its rows.
+        kept = (torch.contiguous_format, _CHANNELS_LAST.get(tensor.dim(), torch.contiguous_format))
+        memory_format = next((it for it in kept if tensor.is_contiguous(memory_format=it)), memory_format)
+    elif memory_format == torch.channels_last:
         memory_format = _CHANNELS_LAST.get(tensor.dim(), torch.contiguous_format)
     return torch.empty_like(tensor, memory_format=memory_format).copy_(tensor)

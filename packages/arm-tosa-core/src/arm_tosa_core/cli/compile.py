@@ -305,9 +305,11 @@ def _result(
             if len(rejected) == 1
             else f"warning: {len(rejected)} operators stay on the CPU"
         )
+    memory = [None if taken is None else taken.memory for taken in lowered.inputs]
     data = {
         "output": str(output),
         "target": target,
+        "inputs_in_memory": memory,
         "figures": figures.to_json(),
         "delegates": lowered.report.delegates,
         "cached": lowered.cached,
@@ -320,6 +322,7 @@ def _result(
 
     def show(console: Console) -> None:
         show_figures(console, f"{output} for {target}{', from the cache' if lowered.cached else ''}", figures)
+        console.print(_inputs(memory))
         if details:
             show_peaks(console, lowered.report.compiled)
             times.show(console)
@@ -327,3 +330,12 @@ def _result(
             console.print(table_of(lowered.report))
 
     return Result(data, show)
+
+
+def _inputs(memory: Sequence[str | None]) -> str:
+    """What who calls the program must know of how its inputs lie in memory."""
+    orders = {order for order in memory if order is not None}
+    if len(orders) == 1:
+        return f"inputs in memory: {orders.pop()}"
+    each = (f"input{i} {order}" for i, order in enumerate(memory) if order is not None)
+    return f"inputs in memory: {', '.join(each) or 'none'}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -39,10 +39,26 @@ class InputTensor:
     Args:
         order: its axes as they lie in memory, outermost first: (0, 1, 2, 3) is row-major, (0, 2, 3, 1) channels-last.
         bounded: its sizes may be smaller than what the program says.
+        sizes: of its axes, at most.
     """
 
     order: tuple[int, ...]
     bounded: bool = False
+    sizes: tuple[int, ...] = ()
+
+    @property
+    def memory(self) -> str:
+        """Its order in words; an axis of one element may stand anywhere in it."""
+        for words, order in (
+            ("row-major", range(len(self.order))),
+            ("channels-last", (0, *range(2, len(self.order)), 1)),
+        ):
+            if self._long(self.order) == self._long(order):
+                return words
+        return f"with its axes as {', '.join(map(str, self.order))}"
+
+    def _long(self, axes: Iterable[int]) -> list[int]:
+        return [axis for axis in axes if not self.sizes or self.sizes[axis] != 1]
 
 
 @dataclass(frozen=True)
@@ -130,4 +146,4 @@ def _input(value: Any) -> InputTensor | None:
     """What the schema's value of an input says (ExecuTorch's schema/program.fbs); a number has no order."""
     if not hasattr(value, "dim_order"):
         return None
-    return InputTensor(tuple(value.dim_order), value.shape_dynamism.name != "STATIC")
+    return InputTensor(tuple(value.dim_order), value.shape_dynamism.name != "STATIC", tuple(value.sizes))

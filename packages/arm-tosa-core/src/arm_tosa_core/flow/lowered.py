@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from torch.fx.passes.operator_support import OperatorSupportBase
 
     from ..aten.integer_edges import Integers
+    from ..exir.pte import InputTensor
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,13 @@ class LoweredProgram:
     def figures(self) -> Figures:
         """Operators, cycles, memory, bytes and time."""
         return Figures.of(self.report, len(self.buffer), self.seconds)
+
+    @property
+    def inputs(self) -> list[InputTensor | None]:
+        """How method ``forward`` takes each of its inputs in memory; None of one that is no tensor."""
+        from ..exir.pte import read
+
+        return read(self.buffer).inputs["forward"]
 
     def bundled(self, cases: Sequence[tuple[Sequence[torch.Tensor], Sequence[torch.Tensor]]]) -> bytes:
         """A *bundled program* (``.bpte``): the ``.pte`` with inputs, and the outputs expected of them.
