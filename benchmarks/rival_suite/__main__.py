@@ -2,146 +2,88 @@
 
 ``python -m benchmarks.rival_suite --records r.jsonl`` runs its operator tests for TOSA. ``--folders models misc`` names
 folders of its tests, ``--targets u55 u85 vgf`` targets: there a module becomes a ``.pte``, which ExecuTorch's runtime
-runs with our delegates. ``--shard 1/20`` runs every twentieth file, the first included, ``--only add`` files by name,
-``--missing`` only files of which there is no record for these targets, to go on after a break, ``--sample 300`` so many
-tests, chosen by the seed ``--seed``. Results go to the records file, test by test, a later one replacing an earlier.
-``--rival`` then runs those that failed on the rival itself. ``--report`` runs nothing: it prints how many tests
-passed, failed and were left out, the failures, and the reasons of what was left out; ``--update FILE`` writes that
-into a document. Files run in processes of their own: some of them change what others import.
+runs with our delegates. Tests run in a random order that ``--seed`` decides, so that those that have run at any moment
+are a fair sample of all; ``--sample 300`` are the first 300. ``--shard 1/20`` runs every twentieth, ``--only add`` those of
+files by name, ``--jobs 2`` so many at once. Results go to the records file at once; what is in it does not run again, so
+that the same command goes on after a break; ``--again`` runs it all the same, ``--failed`` what failed, and a later
+record replaces an earlier. ``--rival`` runs those that failed on the rival itself. ``--report`` runs nothing: it prints
+how many tests passed, failed and were left out, the failures, and the reasons of what was left out; ``--update FILE``
+writes that into a document. ``--pack`` writes the records file anew, in its short form, to be committed.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import os
-import random
-import subprocess
-import sys
-import tempfile
+import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.rival_suite import report
-from benchmarks.rival_suite.report import Record
-
-ROOT = Path(__file__).resolve().parents[2]
-
-#: Of the rival's tests, those that run a module on a target; passes and its own tools are not ours.
-_FOLDERS = ("ops", "models", "misc", "modules", "quantizer")
-
-#: What the names of a target's tests contain.
-_TARGETS = {
-    "tosa": ("tosa_FP", "tosa_INT"),
-    "u55": ("u55_INT", "u55_a16w8"),
-    "u65": ("u65_INT", "u65_a16w8"),
-    "u85": ("u85_INT", "u85_a16w8"),
-    "vgf": ("vgf_quant", "vgf_no_quant", "vgf_INT", "vgf_FP"),
-}
+from benchmarks.rival_suite import forks, report, selection
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> int:
+    """Exit status 1 if a test failed now that the rival does not expect to fail."""
+    options = _parser().parse_args(words)
+    records, runs = report.read(options.records) if options.records else ({}, {})
+    failed = 0
+    if not (options.report or options.update or options.pack):
+        todo, broken = _wanted(options, records)
+        run = report.begin(options.records, runs) if options.records else 0
+        side = "rival" if options.rival else "ours"
+        unloaded = [report.Record(file, side, "left out", f"does not load: {why}") for file, why in broken.items()]
+        print(f"{len(todo)} tests, seed {options.seed}", flush=True)
+        forks.prepare(side)
+        for made in itertools.chain([unloaded], forks.run(todo, side, options.jobs, options.timeout)):
+            made = [replace(record, run=run) for record in made]
+            failed += sum(r.outcome == "failed" and not r.expected_to_fail for r in made)
+            records |= {(record.test, side): record for record in made}
+            if options.records:
+                report.append(options.records, made)
+            print(*{record.file for record in made}, "so far:", report.counted(records), flush=True)
+    print(report.text(records))
+    if options.pack:
+        report.pack(options.records, records, runs)
+    if options.update:
+        report.update(options.update, records, runs)
+    return int(failed > 0)
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shard", default="1/1", metavar="K/N", help="every Nth file from the Kth on")
+    parser.add_argument("--shard", default="1/1", metavar="K/N", help="every Nth test from the Kth on")
     parser.add_argument("--only", default="", help="files whose name contains this")
-    parser.add_argument("--folders", nargs="+", default=["ops"], choices=_FOLDERS, help="folders (default ops)")
-    parser.add_argument("--targets", nargs="+", default=["tosa"], choices=_TARGETS, help="targets (default tosa)")
-    parser.add_argument("--missing", action="store_true", help="only files that have no record for these targets")
-    parser.add_argument("--sample", type=int, metavar="N", help="N tests, chosen by --seed, of the files")
-    parser.add_argument("--seed", type=int, default=0, help="of --sample (default 0)")
-    parser.add_argument("--timeout", type=int, default=3600, help="seconds for a file (default 3600)")
+    parser.add_argument("--folders", nargs="+", default=["ops"], choices=selection.FOLDERS, help="default ops")
+    parser.add_argument("--targets", nargs="+", default=["tosa"], choices=selection.TARGETS, help="default tosa")
+    parser.add_argument("--sample", type=int, metavar="N", help="only the first N of the order")
+    parser.add_argument("--seed", default="0", help="of the order, any word (default 0)")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at once (default 1)")
+    parser.add_argument("--timeout", type=int, default=900, help="seconds for a test (default 900)")
     parser.add_argument("--records", type=Path, help="where results are kept (default: nowhere)")
+    parser.add_argument("--again", action="store_true", help="also tests that have a record")
     parser.add_argument("--failed", action="store_true", help="only the tests that the records say we failed")
     parser.add_argument("--rival", action="store_true", help="run the tests that we failed on the rival itself")
     parser.add_argument("--report", action="store_true", help="run nothing, print what the records say")
-    parser.add_argument("--update", type=Path, metavar="FILE", help="write the report into this document")
-    options = parser.parse_args()
-    if (options.rival or options.failed or options.report or options.update) and not options.records:
-        parser.error("--rival, --failed, --report and --update need --records FILE")
-    records = report.read(options.records) if options.records else {}
-    if not (options.report or options.update):
-        shard, shards = (int(number) for number in options.shard.split("/"))
-        side = "rival" if options.rival else "ours"
-        words = " or ".join(word for target in options.targets for word in _TARGETS[target])
-        files = [f for f in _files(options.folders) if options.only in f.name][shard - 1 :: shards]
-        chosen = _sample(files, words, options.sample, options.seed) if options.sample else {}
-        for file in files:
-            wanted = chosen.get(file) if options.sample else _wanted(file, records, options.failed, options.rival)
-            if options.missing and _recorded(file, records, options.targets):
-                continue
-            if wanted is not None:
-                made = _run(file, wanted, words, side, options.timeout)
-                records |= {(record.test, side): record for record in made}
-                if options.records:
-                    report.append(options.records, made)
-            print(f"{file.name}: so far {report.counted(records)}", flush=True)
-    print(report.text(records))
-    if options.update:
-        report.update(options.update, records)
+    parser.add_argument("--pack", action="store_true", help="run nothing, write the records file in its short form")
+    parser.add_argument("--update", type=Path, metavar="FILE", help="run nothing, write the report into this document")
+    return parser
 
 
-def _tests() -> Path:
-    found = importlib.util.find_spec("executorch")
-    assert found is not None and found.submodule_search_locations is not None
-    return Path(found.submodule_search_locations[0], "backends", "arm", "test")
-
-
-def _files(folders: Sequence[str]) -> list[Path]:
-    return sorted(file for folder in folders for file in (_tests() / folder).rglob("test_*.py"))
-
-
-def _recorded(file: Path, records: dict[tuple[str, str], Record], targets: Sequence[str]) -> bool:
-    """Whether each target has a record of a test of this file."""
-    names = [test for (test, side) in records if side == "ours" and test.split("::")[0].endswith(f"/{file.name}")]
-    return all(any(word in name for name in names for word in _TARGETS[target]) for target in targets)
-
-
-def _sample(files: Sequence[Path], words: str, size: int, seed: int) -> dict[Path, list[str]]:
-    """So many of the tests of these files, by file; the same ones for one seed."""
-    tests = _tests()
-    command = [sys.executable, "-m", "pytest", *map(str, files), "-k", words, "-q", "--collect-only", "--no-header"]
-    command += [f"--rootdir={tests}", "-p", "no:cacheprovider", "-p", "benchmarks.rival_suite.plugin"]
-    said = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=3600).stdout
-    names = [line for line in said.splitlines() if "::" in line and line.startswith(tuple(_FOLDERS))]
-    chosen = random.Random(seed).sample(names, min(size, len(names)))
-    return {
-        file: found for file in files if (found := [n for n in chosen if str(tests / n.split("::")[0]) == str(file)])
-    }
-
-
-def _wanted(file: Path, records: dict[tuple[str, str], Record], failed: bool, rival: bool) -> list[str] | None:
-    """The names of the tests of a file to run; an empty list for all, None for nothing."""
-    if not (failed or rival):
-        return []
-    mine = [r for (_, side), r in records.items() if side == "ours" and r.file == file.name and r.outcome == "failed"]
-    names = [r.test for r in mine if not (rival and (r.test, "rival") in records)]
-    return names or None
-
-
-def _run(file: Path, names: list[str], words: str, side: str, timeout: int) -> list[Record]:
-    """Runs a file, or some of its tests, and gives how each ended."""
-    tests = _tests()
-    plugins = ["-p", "no:cacheprovider", "-p", "benchmarks.rival_suite.recorder"]
-    plugins += ["-p", "benchmarks.rival_suite.plugin"] if side == "ours" else []
-    what = [f"{tests}/{name}" for name in names] or [str(file), "-k", words]
-    command = [sys.executable, "-m", "pytest", *what, "-q", "--tb=line", "--no-header", f"--rootdir={tests}", *plugins]
-    with tempfile.TemporaryDirectory() as folder:
-        kept = Path(folder, "records.jsonl")
-        environment = {**os.environ, "RIVAL_SUITE_RECORDS": str(kept)}
-        last = ""
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=timeout, cwd=ROOT, env=environment, check=False
-            )
-            if done.returncode not in (0, 1, 5):  # 1: some failed, 5: nothing was selected
-                last = ([*(done.stdout + done.stderr).strip().splitlines()] or [f"exit status {done.returncode}"])[-1]
-        except subprocess.TimeoutExpired:
-            last = f"no end after {timeout} s"
-        made = report.parse(kept.read_text(), side) if kept.exists() else []
-    if last:
-        made.append(Record(str(file.relative_to(tests)), side, "failed", last))
-    return made
+def _wanted(options: argparse.Namespace, records: report.Records) -> tuple[list[str], dict[str, str]]:
+    """The tests to run in their order, and the files that cannot be imported, with the reason."""
+    names, broken = selection.collect(options.folders, options.only)
+    names = selection.in_order(selection.of_targets(names, options.targets), options.seed, options.shard)
+    if options.failed or options.rival:
+        failed = {test for (test, side), r in records.items() if side == "ours" and r.outcome == "failed"}
+        known = {test for (test, side) in records if options.rival and side == "rival"}
+        return [name for name in names if name in failed - known], {}
+    if options.sample:
+        names = names[: options.sample]
+    if not options.again:
+        names = [name for name in names if (name, "ours") not in records]
+        broken = {file: why for file, why in broken.items() if (file, "ours") not in records}
+    return names, broken
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -36,7 +36,7 @@ class DevicePipeline(TosaPipelineINT):
         expected = tree_leaves(program.module()(*copy.deepcopy(self.inputs)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            made = lower(program, self.spec)
+            made = lower(program, self.spec, memory_format=torch.preserve_format)
         left = {row.node: row.reason for row in made.report.rejected}
         if left and not made.report.delegates and all(IDLE in why for why in left.values()):
             pytest.skip("left out: computes nothing with its inputs, which stays on the CPU here by design")
@@ -114,7 +114,7 @@ class VgfPipeline(DevicePipeline):
             named = "+".join([named, *added])
         spec = VgfCompileSpec(named, vgf_compiler_flags)
         super().__init__(spec, module, test_data, *args, wide=False, run=run_on_vulkan_runtime, **kwargs)
-        self.quantized = quantize
+        self.quantized = quantize and spec.tosa_spec.support_integer()
         self.delegates = n_expected_delegates
 
 

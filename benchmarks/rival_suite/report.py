@@ -6,12 +6,16 @@ import collections
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from benchmarks.documents import update_block
+from benchmarks.documents import update_block, write
+from benchmarks.results import Run
 
 Records = dict[tuple[str, str], "Record"]
+#: Commit, date and machine of the runs, by their numbers.
+Runs = dict[int, dict[str, str]]
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,7 @@ class Record:
         why: the reason, unless it passed.
         expected_to_fail: the rival's tests say that it fails there.
         seconds: how long it took.
+        run: the line of the records that says when, where and with which commit it ran.
     """
 
     test: str
@@ -33,6 +38,7 @@ class Record:
     why: str = ""
     expected_to_fail: bool = False
     seconds: float = 0.0
+    run: int = 0
 
     @property
     def file(self) -> str:
@@ -44,16 +50,65 @@ def parse(text: str, side: str) -> list[Record]:
     return [Record(side=side, **json.loads(line)) for line in text.splitlines()]
 
 
-def read(path: Path) -> Records:
-    """The last record of each test and side; none if there is no file yet."""
-    lines = path.read_text().splitlines() if path.exists() else []
-    return {(r.test, r.side): r for r in (Record(**json.loads(line)) for line in lines)}
+def read(path: Path) -> tuple[Records, Runs]:
+    """The last record of each test and side, and the runs they are of; none if there is no file yet."""
+    records: Records = {}
+    runs: Runs = {}
+    for line in path.read_text().splitlines() if path.exists() else []:
+        row = json.loads(line)
+        if "commit" in row:
+            runs[row.pop("run")] = row
+            continue
+        for name in row.pop("tests"):
+            record = Record(test=f"{row['of']}{name}", **{key: value for key, value in row.items() if key != "of"})
+            records[record.test, record.side] = record
+    return records, runs
+
+
+def begin(path: Path, runs: Runs) -> int:
+    """Writes down the run that begins, unless it goes on with one of the same day, commit and machine."""
+    here = Run.here("rival-suite")
+    row = {"commit": here.commit, "date": here.date[:10], "machine": here.machine}
+    number = next((run for run, known in runs.items() if known == row), max(runs, default=0) + 1)
+    if number not in runs:
+        runs[number] = row
+        _append(path, [{"run": number, **row}])
+    return number
 
 
 def append(path: Path, records: Iterable[Record]) -> None:
     """Adds records to a file."""
+    _append(path, _rows(records))
+
+
+def pack(path: Path, records: Records, runs: Runs) -> None:
+    """Writes the file anew: what the last runs say of each test, the tests that ended alike on one line."""
+    used = {record.run for record in records.values()}
+    rows = [{"run": number, **row} for number, row in runs.items() if number in used]
+    ordered = [records[key] for key in sorted(records)]
+    write(path, "".join(json.dumps(row) + "\n" for row in [*rows, *_rows(ordered)]))
+
+
+def _append(path: Path, rows: Iterable[dict[str, Any]]) -> None:
     with path.open("a") as file:
-        file.writelines(json.dumps(asdict(record)) + "\n" for record in records)
+        file.write("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def _rows(records: Iterable[Record]) -> list[dict[str, Any]]:
+    """Records of one function that ended alike, as a row; what is usual is left out."""
+    groups: dict[tuple[Any, ...], list[Record]] = {}
+    for record in records:
+        function = record.test.partition("[")[0]
+        key = (function, record.side, record.outcome, record.why, record.expected_to_fail, record.run)
+        groups.setdefault(key, []).append(record)
+    rows = []
+    for (function, *_), group in groups.items():
+        row = asdict(replace(group[0], seconds=round(sum(r.seconds for r in group) / len(group), 1)))
+        del row["test"]
+        usual = {"why": "", "expected_to_fail": False}
+        row = {key: value for key, value in row.items() if key not in usual or value != usual[key]}
+        rows.append({"of": function, "tests": [r.test.removeprefix(function) for r in group], **row})
+    return rows
 
 
 def counted(records: Records) -> str:
@@ -88,7 +143,7 @@ def short(why: str) -> str:
     return re.sub(r"\s+", " ", why)[:300]
 
 
-def update(path: Path, records: Records) -> None:
+def update(path: Path, records: Records, runs: Runs) -> None:
     """Puts the counts, the failures and a row per file between the marks of a document."""
     update_block(path, "rival-suite", _tables(records))
 

@@ -1,0 +1,103 @@
+"""Runs tests in processes forked from one that has imported what they need: some of them change what others import."""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+from benchmarks.rival_suite import report, selection
+from benchmarks.rival_suite.report import Record
+
+_FORK = multiprocessing.get_context("fork")
+#: Tests that go to the processes at a time, those of one file to one process.
+_BATCH = 48
+
+
+def prepare(side: str) -> None:
+    """Imports, once for all tests, what they need; on our side, with our classes where theirs are imported from."""
+    import torchao.quantization.pt2e.quantize_pt2e  # noqa: F401
+
+    if side == "ours":
+        import arm_runtime  # noqa: F401  registers the delegates
+
+
+def run(names: Sequence[str], side: str, jobs: int, timeout: float) -> Iterator[list[Record]]:
+    """How each test ended, a few at a time; ``jobs`` processes at once, ``timeout`` seconds for a test."""
+    todo = list(reversed(list(_groups(names))))
+    running: dict[int, _Running] = {}
+    while todo or running:
+        while todo and len(running) < jobs:
+            started = _Running(todo.pop(), side, timeout)
+            running[started.process.sentinel] = started
+        wait(list(running), timeout=1)
+        for sentinel, found in list(running.items()):
+            found.end_if_late()
+            if not found.process.is_alive():
+                del running[sentinel]
+                records, left = found.ended()
+                if left:
+                    todo.append(left)
+                yield records
+
+
+def _groups(names: Sequence[str]) -> Iterable[list[str]]:
+    for start in range(0, len(names), _BATCH):
+        batch = sorted(names[start : start + _BATCH])
+        yield from (list(group) for _, group in itertools.groupby(batch, lambda name: name.split("::")[0]))
+
+
+class _Running:
+    """A process with some tests of one file."""
+
+    def __init__(self, names: list[str], side: str, timeout: float) -> None:
+        self.names, self.side, self.timeout = names, side, timeout
+        self.folder = tempfile.TemporaryDirectory()
+        self.kept = Path(self.folder.name, "records.jsonl")
+        self.kept.touch()
+        self.process: BaseProcess = _FORK.Process(target=_child, args=(names, side, self.kept))
+        self.process.start()
+        self.last = (0, time.monotonic())
+        self.late = False
+
+    def end_if_late(self) -> None:
+        """Kills the process, and those that it started, when a test takes too long."""
+        done = self.kept.stat().st_size
+        if done != self.last[0]:
+            self.last = (done, time.monotonic())
+        elif time.monotonic() - self.last[1] > self.timeout and self.process.is_alive() and self.process.pid:
+            self.late = True
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.join()
+
+    def ended(self) -> tuple[list[Record], list[str]]:
+        """The records, and the tests that are still to run because the one before took the process down."""
+        self.process.join()
+        records = report.parse(self.kept.read_text(), self.side)
+        self.folder.cleanup()
+        seen = {record.test for record in records}
+        left = [name for name in self.names if name not in seen]
+        if not left:
+            return records, []
+        code = self.process.exitcode
+        why = f"no end after {self.timeout:.0f} s" if self.late else f"the process ended with status {code}"
+        return [*records, Record(left[0], self.side, "failed", why)], left[1:]
+
+
+def _child(names: Sequence[str], side: str, kept: Path) -> None:
+    import pytest
+
+    os.setpgid(0, 0)
+    selection.silence()
+    os.environ["RIVAL_SUITE_RECORDS"] = str(kept)
+    root = selection.folder()
+    pytest.main(
+        [*selection.arguments(root), "-q", "-p", "benchmarks.rival_suite.recorder", *(f"{root}/{n}" for n in names)]
+    )
