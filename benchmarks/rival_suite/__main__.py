@@ -1,14 +1,15 @@
 """Runs the tests that ship in the rival's wheel on this project's compiler.
 
-``python -m benchmarks.rival_suite --records r.jsonl`` runs its operator tests for TOSA. ``--folders models misc`` names
-folders of its tests, ``--targets u55 u85 vgf`` targets: there a module becomes a ``.pte``, which ExecuTorch's runtime
-runs with our delegates. Tests run in a random order that ``--seed`` decides, so that those that have run at any moment
-are a fair sample of all; ``--sample 300`` are the first 300. ``--shard 1/20`` runs every twentieth, ``--only add`` those of
-files by name, ``--jobs 2`` so many at once. Results go to the records file at once; what is in it does not run again, so
-that the same command goes on after a break; ``--again`` runs it all the same, ``--failed`` what failed, and a later
-record replaces an earlier. ``--rival`` runs those that failed on the rival itself. ``--report`` runs nothing: it prints
-how many tests passed, failed and were left out, the failures, and the reasons of what was left out; ``--update FILE``
-writes that into a document. ``--pack`` writes the records file anew, in its short form, to be committed.
+``python -m benchmarks.rival_suite --records r.jsonl`` runs its operator tests for TOSA. ``--folders models misc``
+names folders of its tests, ``--targets u55 u85 vgf`` targets: there a module becomes a ``.pte``, which ExecuTorch's
+runtime runs with our delegates. Tests run in a random order that ``--seed`` decides, so that those that have run at
+any moment are a fair sample of all; ``--sample 300`` are the first 300. ``--shard 1/20`` runs every twentieth,
+``--only add`` those of files by name, ``--jobs 2`` so many at once. Results go to the records file at once; what is
+in it does not run again, so that the same command goes on after a break; ``--again`` runs it all the same,
+``--failed`` what failed, and a later record replaces an earlier. ``--rival`` runs those that failed on the rival
+itself. ``--report`` runs nothing: it prints how many tests passed, failed and were left out, the failures, and the
+reasons of what was left out; ``--update FILE`` writes that into a document. ``--pack`` writes the records file anew,
+in its short form, to be committed.
 """
 
 from __future__ import annotations

@@ -68,7 +68,8 @@ def _collected(files: Sequence[str], root: Path, told: object) -> None:
             names.append(item.nodeid)
 
     silence()
-    pytest.main(["--collect-only", *arguments(root), "-q", *files], plugins=[Collector()])
+    plugins = ["-p", "benchmarks.rival_suite.recorder", "-p", "benchmarks.rival_suite.plugin"]
+    pytest.main(["--collect-only", *arguments(root), "-q", *plugins, *files], plugins=[Collector()])
     told.send(json.dumps([names, broken]))  # type: ignore[attr-defined]
 
 
