@@ -10,13 +10,15 @@ import importlib.util
 import json
 import os
 import random
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-_MARKERS = ("flaky(reruns)", "tosa_ref_model", "slow")
+_MARKERS = ("flaky(reruns)", "tosa_ref_model", "slow", "xlarge")
 #: How a test ends that fetches trained weights where there is no network, or a service that asks who is there.
 _FETCHES = ("urllib.error.", "requests.exceptions.", "httpx.", "huggingface_hub.", "OSError: We couldn't connect")
 
@@ -24,9 +26,27 @@ _FETCHES = ("urllib.error.", "requests.exceptions.", "httpx.", "huggingface_hub.
 def pytest_configure(config: pytest.Config) -> None:
     for marker in _MARKERS:
         config.addinivalue_line("markers", marker)
-    if importlib.util.find_spec("torchvision"):  # PyPI's has its operators for CUDA only, and does not load without
+    if importlib.util.find_spec("torchvision"):
+        _with_torchvision()
+
+
+def _with_torchvision() -> None:
+    """Loads PyPI's, which has its operators for CUDA only; its networks keep the weights that they drew."""
+    for name in ("nms", "qnms"):
         with contextlib.suppress(RuntimeError):
-            torch.library.define("torchvision::nms", "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+            torch.library.define(f"torchvision::{name}", "(Tensor boxes, Tensor scores, float threshold) -> Tensor")
+    from torchvision.models import WeightsEnum
+
+    class Untrained(dict[str, torch.Tensor]):
+        pass
+
+    load = torch.nn.Module.load_state_dict
+
+    def load_state_dict(module: torch.nn.Module, state: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:
+        return None if isinstance(state, Untrained) else load(module, state, *args, **kwargs)
+
+    torch.nn.Module.load_state_dict = load_state_dict  # type: ignore[method-assign]
+    WeightsEnum.get_state_dict = lambda *_, **__: Untrained()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -215,6 +215,8 @@ def _observed_power(b: CompositeBuilder[V], x: V | float, exponent: V | float = 
 def pow_(b: OpBuilder, x: Operand, exponent: Operand) -> Value:
     number = _number(exponent)
     b.require(isinstance(x, Value) or x >= 0, "raises a negative number to powers that are computed")
+    if number is None and isinstance(exponent, Value):
+        return _computed_power(b, *b.operands(x, exponent))
     if number is None or not number.is_integer() or not isinstance(x, Value):
         return b.plain("POW", x, exponent)
     # POW is undefined for negative bases; whole exponents are products
@@ -232,6 +234,21 @@ def pow_(b: OpBuilder, x: Operand, exponent: Operand) -> Value:
     if result is None:
         return b.const(torch.ones(x.shape, dtype=x.dtype))
     return b.unary("RECIPROCAL", result) if number < 0 else result
+
+
+def _computed_power(b: OpBuilder, x: Value, y: Value) -> Value:
+    """``x ** y`` of two tensors; POW is undefined for a base that is negative, and for 0 unless to a positive power."""
+    if x.const is not None and bool((x.const > 0).all()):
+        return b.plain("POW", x, y)
+    b.require(x.dtype.is_floating_point, "raises integers to powers that are computed")
+    zero, size = b.compare("EQUAL", x, 0), b.unary("ABS", x)
+    power = b.plain("POW", b.SELECT(zero, 1.0, size), y)
+    half = b.MUL(y, 0.5)
+    whole, even = (b.compare("EQUAL", b.unary("FLOOR", v), v) for v in (y, half))
+    turned = b.SELECT(whole, b.SELECT(even, power, b.NEGATE(power)), math.nan)
+    power = b.SELECT(b.compare("GREATER", 0, x), turned, power)
+    of_zero = b.SELECT(b.compare("GREATER", y, 0), 0.0, b.SELECT(b.compare("EQUAL", y, 0), power, math.inf))
+    return b.SELECT(zero, of_zero, power)
 
 
 @op("aten.sqrt.default", quant=Q.TABLE, traits=Traits(steep=True))

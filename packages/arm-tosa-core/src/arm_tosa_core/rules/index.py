@@ -59,6 +59,11 @@ def index(b: OpBuilder, x: Value, indices: Sequence[Value | None]) -> Value:
     return b.TRANSPOSE(picked, [*range(n, n + before), *range(n), *range(n + before, picked.rank)])
 
 
+@op("aten.take.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN, contiguous=True))
+def take(b: OpBuilder, x: Value, indices: Value) -> Value:
+    return index(b, b.RESHAPE(x, [x.size]), [indices])
+
+
 def merged_indices(b: OpBuilder, x: Value, indices: Sequence[Value | None]) -> tuple[list[int], Value, int]:
     """The axes that index tensors address, indices into them as one, and how many other axes stand before.
 

@@ -13,7 +13,7 @@ import torch
 
 from ..lowering.op_builder import OpBuilder
 from ..lowering.rule import Q, op
-from ..lowering.values import Value
+from ..lowering.values import Operand, Value
 from ..support.errors import Rejected
 from .index import index_select, merged_indices
 from .shape import expand, squeeze, unsqueeze
@@ -200,9 +200,14 @@ def index_add(b: OpBuilder, x: Value, dim: int, indices: Value, new: Value, *, a
     return index_put(b, x, _along(dim, x, indices), new if alpha == 1 else b.MUL(new, alpha), True)
 
 
-@op("aten.index_fill.int_Scalar", quant=Q.SHARED)
-def index_fill(b: OpBuilder, x: Value, dim: int, indices: Value, number: float) -> Value:
-    return index_put(b, x, _along(dim, x, indices), b.const(torch.tensor(number, dtype=x.dtype)))
+@op("aten.index_fill.int_Scalar", "aten.index_fill.int_Tensor", quant=Q.SHARED)
+def index_fill(b: OpBuilder, x: Value, dim: int, indices: Value, number: Operand) -> Value:
+    if not isinstance(number, Value):
+        return index_put(b, x, _along(dim, x, indices), b.const(torch.tensor(number, dtype=x.dtype)))
+    (dim,), places, _ = merged_indices(b, x, _along(dim, x, indices))
+    hits = _hits(b, x.shape[dim], b.RESHAPE(places, [1, places.size]))
+    here = b.RESHAPE(_anywhere(b, hits), [-1 if i == dim else 1 for i in range(x.rank)])
+    return b.SELECT(here, number, x)
 
 
 def _product(sizes: Sequence[int]) -> int:

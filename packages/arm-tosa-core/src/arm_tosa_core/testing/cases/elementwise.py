@@ -185,6 +185,13 @@ _variants: list[OpCase] = [
     OpCase("pow/fraction", lambda: lambda x: x**2.3, [uniform((3, 5), 0, 3)]),
     OpCase("pow/of number", lambda: lambda x: 2.0**x, [(3, 5)]),
     OpCase("pow/int32", lambda: lambda x: x**3, [integers((9,), -9, 9, torch.int32)]),
+    OpCase(
+        "pow/any tensors",
+        given(lambda x, y: (x * 2).round() ** (y * 2).round()),
+        [(7, 1), (9,)],
+        needs_float=QUANTIZED,
+    ),
+    OpCase("pow/zeros", given(lambda x, y: x.relu() ** y.round()), [(7, 1), (9,)], needs_float=QUANTIZED),
     OpCase("pow/tensors", lambda: torch.pow, [uniform((3, 5), 0.5, 3), (3, 5)], needs_float=QUANTIZED),
     OpCase("lerp/number", lambda: lambda x, y: torch.lerp(x, y, 0.3), [(3, 5), (3, 5)]),
     OpCase("lerp/tensor", lambda: torch.lerp, [(3, 5), (3, 5), uniform((5,), 0, 1)]),

@@ -39,6 +39,8 @@ CASES: list[OpCase] = [
     OpCase(
         "index_select/rank 6", lambda: lambda x, i: x.index_select(3, i), [(1, 2, 1, 5, 2, 2), integers((4,), 0, 5)]
     ),
+    OpCase("take", lambda: torch.take, [(3, 4), integers((2, 5), -12, 12)]),
+    OpCase("take/scalar", lambda: torch.take, [(), integers((3,), 0, 1)]),
     OpCase("gather/last", lambda: lambda x, i: x.gather(-1, i), [(2, 5), integers((2, 3), 0, 5)]),
     OpCase("gather/first", lambda: lambda x, i: x.gather(0, i), [(4, 3), integers((2, 3), 0, 4)]),
     OpCase("gather/middle", lambda: lambda x, i: x.gather(1, i), [(2, 5, 3), integers((2, 4, 3), 0, 5)]),

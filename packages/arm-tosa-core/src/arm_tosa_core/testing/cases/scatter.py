@@ -136,6 +136,11 @@ CASES: list[OpCase] = [
         "index_copy/in place", lambda: lambda x, i, v: (x + 1).index_copy_(0, i, v), [(5, 3), _vector(5, 2), (2, 3)]
     ),
     OpCase("index_add", lambda: lambda x, i, v: x.index_add(1, i, v), [(5, 3), integers((4,), 0, 3), (5, 4)]),
+    OpCase(
+        "index_fill/twice",
+        lambda: lambda x, i, v: x.index_fill(1, i % 3 - 3, v[0, 0]),
+        [(5, 3), integers((5,), 0, 3), (1, 1)],
+    ),
     OpCase("index_fill", lambda: lambda x, i: x.index_fill(1, i, 2.0), [(5, 3), integers((4,), 0, 3)]),
     OpCase("slice_scatter", lambda: lambda x, v: torch.slice_scatter(x, v, 1, 1, 3), [(5, 4), (5, 2)]),
     OpCase("slice_scatter/steps", lambda: lambda x, v: torch.slice_scatter(x, v, 1, 0, 4, 2), [(5, 4), (5, 2)]),
