@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import multiprocessing
 import os
@@ -19,14 +20,14 @@ from benchmarks.rival_suite.report import Record
 _FORK = multiprocessing.get_context("fork")
 #: Tests that go to the processes at a time, those of one file to one process.
 _BATCH = 48
+_OURS = "benchmarks.rival_suite.plugin"
 
 
 def prepare(side: str) -> None:
     """Imports, once for all tests, what they need; on our side, with our classes where theirs are imported from."""
-    import torchao.quantization.pt2e.quantize_pt2e  # noqa: F401
-
-    if side == "ours":
-        import arm_runtime  # noqa: F401  registers the delegates
+    needed = ["executorch.exir", "executorch.runtime", "torchao.quantization.pt2e.quantize_pt2e"]
+    for name in [*needed, *([_OURS, "arm_runtime"] if side == "ours" else [])]:
+        importlib.import_module(name)
 
 
 def run(names: Sequence[str], side: str, jobs: int, timeout: float) -> Iterator[list[Record]]:
