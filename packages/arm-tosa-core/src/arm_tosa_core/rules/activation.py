@@ -10,6 +10,7 @@ from ..lowering.op_builder import CompositeBuilder, OpBuilder, V
 from ..lowering.rule import Q, op
 from ..lowering.traits import Moves, Traits
 from ..lowering.values import Value
+from .wide import in_float32
 
 _INF = math.inf
 
@@ -129,12 +130,14 @@ def softshrink(b: CompositeBuilder[V], x: V, limit: float = 0.5) -> V:
 
 
 @op("aten.mish.default", quant=Q.TABLE)
+@in_float32
 def mish(b: OpBuilder, x: Value) -> Value:
     x = b.real(x)
     return b.MUL(x, b.unary("TANH", softplus(b, x)))
 
 
 @op("aten.softplus.default", quant=Q.TABLE)
+@in_float32
 def softplus(b: OpBuilder, x: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
     x = b.real(x)
     scaled = b.MUL(x, beta)

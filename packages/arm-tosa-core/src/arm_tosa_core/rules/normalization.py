@@ -10,6 +10,7 @@ import torch
 from ..lowering.op_builder import CompositeBuilder, V
 from ..lowering.rule import Q, op
 from ..lowering.traits import Channels, Traits
+from .wide import in_float32
 
 #: exp() of it is less than half a step of 16 bits: what lies below need not be told apart.
 _EXP_IS_ZERO = -11.1
@@ -89,6 +90,7 @@ def _affine(b: CompositeBuilder[V], x: V, weight: V | None, bias: V | None) -> V
 
 
 @op("aten.layer_norm.default", quant=Q.PIECEWISE, traits=Traits(channels=Channels(weight=2, bias=3, last=True)))
+@in_float32
 def layer_norm(
     b: CompositeBuilder[V],
     x: V,
@@ -102,6 +104,7 @@ def layer_norm(
 
 
 @op("aten.native_layer_norm.default", quant=Q.PIECEWISE)
+@in_float32
 def native_layer_norm(
     b: CompositeBuilder[V], x: V, shape: Sequence[int], weight: V | None, bias: V | None, eps: float
 ) -> tuple[V, V, V]:
@@ -110,6 +113,7 @@ def native_layer_norm(
 
 
 @op("aten.rms_norm.default", quant=Q.PIECEWISE)
+@in_float32
 def rms_norm(
     b: CompositeBuilder[V], x: V, shape: Sequence[int], weight: V | None = None, eps: float | None = None
 ) -> V:
@@ -119,6 +123,7 @@ def rms_norm(
 
 
 @op("aten.group_norm.default", quant=Q.PIECEWISE)
+@in_float32
 def group_norm(
     b: CompositeBuilder[V],
     x: V,
@@ -143,6 +148,7 @@ def _by_groups(
 
 
 @op("aten.native_group_norm.default", quant=Q.PIECEWISE)
+@in_float32
 def native_group_norm(
     b: CompositeBuilder[V],
     x: V,
@@ -202,6 +208,7 @@ def native_batch_norm(
 
 
 @op("aten.instance_norm.default", quant=Q.PIECEWISE)
+@in_float32
 def instance_norm(
     b: CompositeBuilder[V],
     x: V,

@@ -12,6 +12,7 @@ from ..lowering.rule import Q, op
 from ..lowering.traits import Moves, Traits
 from ..lowering.values import Value
 from .logic import truth
+from .wide import in_float32
 
 Dims = int | Sequence[int] | None
 
@@ -58,7 +59,12 @@ def mean(
         return _finish(b, b.nchw(image), axes, keepdim)
     if _is_image(b, x, axes) and (axes == [2, 3] or _lies_as_image(b, x, axes)):
         return _finish(b, _of_image(b, x, axes, 1 / math.prod(x.shape[axis] for axis in axes)), axes, keepdim)
-    return _finish(b, b.mean(x, axes), axes, keepdim)
+    return _finish(b, _plain_mean(b, x, axes), axes, keepdim)
+
+
+@in_float32
+def _plain_mean(b: OpBuilder, x: Value, axes: list[int]) -> Value:
+    return b.mean(x, axes)
 
 
 def _is_image(b: OpBuilder, x: Value, axes: Sequence[int]) -> bool:
@@ -208,6 +214,7 @@ def cumsum(b: OpBuilder, x: Value, dim: int, *, dtype: torch.dtype | None = None
 
 
 @op("aten.linalg_vector_norm.default", quant=Q.PIECEWISE)
+@in_float32
 def vector_norm(
     b: CompositeBuilder[V],
     x: V,
@@ -232,8 +239,11 @@ def vector_norm(
 
 
 @op("aten.logsumexp.default", quant=Q.PIECEWISE)
+@in_float32
 def logsumexp(b: CompositeBuilder[V], x: V, dims: Dims, keepdim: bool = False) -> V:
     """The largest number is taken out first; where that is infinite, the largest finite one, for inf - inf is NaN."""
+    if not x.dtype.is_floating_point:
+        x = b.aten.to(x, torch.float32)
     most = torch.finfo(x.dtype).max
     top = b.aten.clamp(b.aten.amax(x, dims, True), -most, most)
     y = b.aten.add(b.aten.log(b.aten.sum(b.aten.exp(b.aten.sub(x, top)), dims, True)), top)
@@ -241,6 +251,7 @@ def logsumexp(b: CompositeBuilder[V], x: V, dims: Dims, keepdim: bool = False) -
 
 
 @op("aten.std_mean.correction", quant=Q.PIECEWISE)
+@in_float32
 def std_mean(
     b: CompositeBuilder[V], x: V, dims: Dims = None, *, correction: float | None = None, keepdim: bool = False
 ) -> tuple[V, V]:
@@ -249,6 +260,7 @@ def std_mean(
 
 
 @op("aten.std.correction", "aten.std.dim", "aten.std.default", quant=Q.PIECEWISE)
+@in_float32
 def std(
     b: CompositeBuilder[V],
     x: V,
@@ -262,6 +274,7 @@ def std(
 
 
 @op("aten.var_mean.correction", quant=Q.PIECEWISE)
+@in_float32
 def var_mean(
     b: CompositeBuilder[V], x: V, dims: Dims = None, *, correction: float | None = None, keepdim: bool = False
 ) -> tuple[V, V]:
@@ -270,6 +283,7 @@ def var_mean(
 
 
 @op("aten.var.correction", "aten.var.dim", "aten.var.default", quant=Q.PIECEWISE)
+@in_float32
 def var(
     b: CompositeBuilder[V],
     x: V,

@@ -206,7 +206,7 @@ def index_fill(b: OpBuilder, x: Value, dim: int, indices: Value, number: Operand
         return index_put(b, x, _along(dim, x, indices), b.const(torch.tensor(number, dtype=x.dtype)))
     (dim,), places, _ = merged_indices(b, x, _along(dim, x, indices))
     hits = _hits(b, x.shape[dim], b.RESHAPE(places, [1, places.size]))
-    here = b.RESHAPE(_anywhere(b, hits), [-1 if i == dim else 1 for i in range(x.rank)])
+    here = b.RESHAPE(_anywhere(b, hits), [n if i == dim else 1 for i, n in enumerate(x.shape)])
     return b.SELECT(here, number, x)
 
 

@@ -80,6 +80,16 @@ CASES: list[OpCase] = [
         tolerance=(4e-3, 2e-3),
         needs_float=QUANTIZED,
     ),
+    *(
+        OpCase(
+            f"{function.__name__}/float16, far below 0",
+            given(function),
+            [lambda g: (torch.randn(3, 4, generator=g) * 2 - 7).half()],
+            tolerance=(4e-3, 1e-6),
+            needs_float=QUANTIZED,
+        )
+        for function in (F.mish, F.softplus)
+    ),
     OpCase("prelu/one weight", lambda: nn.PReLU(), [(2, 5)]),
     OpCase("prelu/channels", lambda: nn.PReLU(3, 0.3), [(2, 3, 4, 5)]),
     OpCase("prelu/rank 2", lambda: nn.PReLU(5, 0.3), [(2, 5)]),

@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from torch import nn
 
-from ..case import OpCase, channels_last, given
+from ..case import QUANTIZED, OpCase, channels_last, given
 
 
 def _warm(norm: nn.Module) -> nn.Module:
@@ -63,6 +63,24 @@ _ROWS = [
     OpCase("log_softmax/last", lambda: nn.LogSoftmax(-1), [(2, 3, 10)]),
     OpCase("log_softmax/first", lambda: nn.LogSoftmax(0), [(7, 3)]),
     OpCase("log_softmax/image", lambda: nn.LogSoftmax(1), [(2, 6, 3, 4)]),
+]
+
+#: Numbers whose squares are beyond float16.
+_LARGE = {
+    "layer_norm": lambda x: nn.functional.layer_norm(x, (5, 3)),
+    "rms_norm": lambda x: nn.functional.rms_norm(x, (3,)),
+    "group_norm": lambda x: nn.functional.group_norm(x, 2),
+    "instance_norm": nn.functional.instance_norm,
+}
+_ROWS += [
+    OpCase(
+        f"{name}/large float16",
+        given(function),
+        [lambda g: (torch.randn(2, 4, 5, 3, generator=g) * 400).half()],
+        tolerance=(4e-3, 2e-3),
+        needs_float=QUANTIZED,
+    )
+    for name, function in _LARGE.items()
 ]
 
 #: A mean over two axes comes from INT48.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ..case import SCHEMES, OpCase, channels_last, integers, uniform
+from ..case import QUANTIZED, SCHEMES, OpCase, channels_last, given, integers, uniform
 
 _INT32 = torch.int32
 _NO_INT64 = dict.fromkeys(
@@ -121,6 +121,22 @@ CASES: list[OpCase] = [
     OpCase("norm/third", lambda: lambda x: torch.linalg.vector_norm(x, 3, dim=1), [(3, 9)]),
     OpCase("norm/half", lambda: lambda x: torch.linalg.vector_norm(x, 0.5, dim=1), [uniform((3, 4), 0.5, 1.5)]),
     OpCase("norm/zeroth", lambda: lambda x: torch.linalg.vector_norm(x * (x > 0), 0, dim=1), [(3, 9)]),
+    OpCase(
+        "logsumexp/int32",
+        lambda: lambda x: torch.logsumexp(x, 1),
+        [integers((2, 6), -9, 9, _INT32)],
+        needs_float=QUANTIZED,
+    ),
+    *(
+        OpCase(
+            f"{function.__name__}/large float16",
+            given(lambda x, f=function: f(x, 1)),
+            [lambda g: (torch.randn(2, 9, 5, generator=g) * 1000 + 9000).half()],
+            tolerance=(4e-3, 1e-3),
+            needs_float=QUANTIZED,
+        )
+        for function in (torch.mean, torch.std)
+    ),
     OpCase(
         "cdist", lambda: torch.cdist, [(3, 5), (4, 5)], dict.fromkeys(_EVERY, "no rule for aten._cdist_forward.default")
     ),
