@@ -237,7 +237,10 @@ def pow_(b: OpBuilder, x: Operand, exponent: Operand) -> Value:
 
 
 def _computed_power(b: OpBuilder, x: Value, y: Value) -> Value:
-    """``x ** y`` of two tensors; POW is undefined for a base that is negative, and for 0 unless to a positive power."""
+    """``x ** y`` of two tensors; POW is undefined for a base that is negative, and for 0 unless to a positive power.
+
+    The sign of a zero is not told: -0.0 to the power -1 is inf.
+    """
     if x.const is not None and bool((x.const > 0).all()):
         return b.plain("POW", x, y)
     b.require(x.dtype.is_floating_point, "raises integers to powers that are computed")
@@ -459,7 +462,7 @@ for _name, _function in _FUNCTIONS.items():
 
 @op("aten.logit.default", quant=Q.TABLE, traits=Traits(domain=(0.0, 1.0)))
 def logit(b: OpBuilder, x: Value, eps: float | None = None) -> Value:
-    x = b.real(x)
+    x = b.floating(b.real(x))
     if eps is not None:
         x = b.clamp(x, eps, 1 - eps)
     return b.unary("LOG", b.MUL(x, b.unary("RECIPROCAL", b.SUB(1.0, x))))

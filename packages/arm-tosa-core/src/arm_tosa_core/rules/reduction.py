@@ -162,7 +162,7 @@ def _product_of_halves(
         dtype = torch.int64
     b.require(dtype in (None, x.dtype) or not dtype.is_floating_point, f"computes a product in {dtype}")
     x = x if dtype in (None, x.dtype) else b.aten.to(x, dtype)
-    if dim is None:
+    if dim is None or not x.rank:
         product = _halves_multiplied(b, b.aten.reshape(x, [x.size]), 0, False)
         return b.aten.reshape(product, [1] * x.rank) if keepdim else product
     return _halves_multiplied(b, x, dim, keepdim)

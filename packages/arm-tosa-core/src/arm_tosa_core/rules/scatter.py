@@ -64,6 +64,7 @@ _TOGETHER: dict[str, tuple[str, Callable[[OpBuilder, Value, Value], Value], floa
 
 def _together(b: OpBuilder, x: Value, places: Value, new: Value, how: str, itself: bool) -> Value:
     """See ``_written``."""
+    b.require(x.dtype != torch.bool, "puts truth values together")
     hits = _hits(b, x.shape[1], places)
     name, pair, neutral = _TOGETHER["sum" if how == "mean" else how]
     if not x.dtype.is_floating_point:
