@@ -6,11 +6,11 @@ import math
 
 import torch
 
+from ..lowering.half_precision import in_float32
 from ..lowering.op_builder import CompositeBuilder, OpBuilder, V
 from ..lowering.rule import Q, op
 from ..lowering.traits import Moves, Traits
 from ..lowering.values import Value
-from .wide import in_float32
 
 _INF = math.inf
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import torch
 
+from ..lowering.half_precision import in_float32
 from ..lowering.op_builder import CompositeBuilder, V
 from ..lowering.rule import Q, op
 from ..lowering.traits import Channels, Traits
-from .wide import in_float32
 
 #: exp() of it is less than half a step of 16 bits: what lies below need not be told apart.
 _EXP_IS_ZERO = -11.1

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import torch
 
+from ..lowering.half_precision import in_float32
 from ..lowering.op_builder import CompositeBuilder, OpBuilder, V
 from ..lowering.rule import Q, op
 from ..lowering.traits import Moves, Traits
 from ..lowering.values import Value
 from .logic import truth
-from .wide import in_float32
 
 Dims = int | Sequence[int] | None
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import torch
 
-from ..lowering.op_builder import CompositeBuilder
+from .op_builder import CompositeBuilder
 
+_Rule = TypeVar("_Rule", bound=Callable[..., Any])
 _HALVES = (torch.float16, torch.bfloat16)
 
 
-def in_float32(rule: Callable[..., Any]) -> Callable[..., Any]:
+def in_float32(rule: _Rule) -> _Rule:
     """The rule, with numbers of 16 bits widened before it and its results rounded after it.
 
     A square of float16 overflows from 256 on, and exp(x) + 1 is 1 from x = -8 down.
@@ -33,4 +34,4 @@ def in_float32(rule: Callable[..., Any]) -> Callable[..., Any]:
             return tuple(v if v is None else b.aten.to(v, dtype) for v in made)
         return b.aten.to(made, dtype)
 
-    return wide
+    return cast(_Rule, wide)
