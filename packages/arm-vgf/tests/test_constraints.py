@@ -126,7 +126,7 @@ def _untyped(operator: str, operand: str, before: list[Tensor]) -> DType:
     return DType.INT8 if operand == "shift" else before[0].dtype
 
 
-EVERYTHING = TosaSpecification.create_from_string("+".join(["TOSA-1.0", "INT", "FP", *EXTENSIONS]))
+EVERYTHING = TosaSpecification.create_from_string("+".join(["TOSA-1.1", "INT", "FP", *EXTENSIONS]))
 
 
 def refusal(op: Op, flags: tuple[str, ...] = ()) -> Rejected | None:
