@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from .lowering.rule import op as op
     from .plugin.target import Target as Target
     from .quantize.config import QuantizationConfig as QuantizationConfig
+    from .quantize.mxfp import MXFPOpConfig as MXFPOpConfig
+    from .quantize.mxfp import to_mxfp as to_mxfp
     from .quantize.config import get_symmetric_a8w4_quantization_config as get_symmetric_a8w4_quantization_config
     from .quantize.config import get_symmetric_a16w8_quantization_config as get_symmetric_a16w8_quantization_config
     from .quantize.config import get_symmetric_quantization_config as get_symmetric_quantization_config
@@ -47,6 +49,7 @@ _HOME = {
     "InsertCastForOpsWithInt64InputPass": "aten.int64_indices",
     "LanguageProgram": "llm",
     "LoweredProgram": "flow",
+    "MXFPOpConfig": "quantize.mxfp",
     "LoweringError": "support.errors",
     "Q": "lowering.rule",
     "QuantizationConfig": "quantize.config",
@@ -73,6 +76,7 @@ _HOME = {
     "lower": "flow",
     "op": "lowering.rule",
     "quantize_program": "quantize.post_training",
+    "to_mxfp": "quantize.mxfp",
 }
 
 __all__ = sorted(_HOME)
