@@ -4,7 +4,8 @@
 
 A graph has one operator that TOSA 1.0 lacks, or has only in other types. The generator of the conformance tests writes
 it, for version 1.1.0. The reference model runs it, tosa-opt validates it against the 1.1 draft with every extension,
-the model converter makes a VGF of it, Vela compiles it for an Ethos-U85. A cell is ``yes``, or the first line that says why not.
+the model converter makes a VGF of it, Vela compiles it for an Ethos-U85. A cell is
+``yes``, or the line that says why not.
 """
 
 from __future__ import annotations
@@ -30,10 +31,9 @@ _SHAPES = (
 CASES: list[tuple[str, str]] = [
     *((name, "") for name in _SHAPES.split()),
     *((name, types) for name in ("cast_to_block_scaled", "cast_from_block_scaled") for types in _MX),
-    *((name, types) for name in ("matmul_t_block_scaled", "conv2d_block_scaled") for types in _MX),
+    *(("matmul_t_block_scaled", types) for types in _MX),
     ("reshape_block_scaled", "f32"),
     ("row_gather_block_scaled", "f32"),
-    ("cast", "b32mi8"),
     ("add", "i64"),
     ("reduce_sum", "i64"),
     ("gather", "i64"),
@@ -43,7 +43,6 @@ CASES: list[tuple[str, str]] = [
     ("avg_pool2d_adaptive", "i8"),
     ("max_pool2d_adaptive", "f32"),
     ("gather", "b"),
-    ("matmul", "f8e4m3xf8e5m2"),
 ]
 
 _SEED = "42"
@@ -93,7 +92,16 @@ def _generate(name: str, folder: Path) -> None:
     library = Path(spec.origin).with_name("libtosa_reference_generate_lib.so")
     command = [find_tool("tosa_verif_build_tests", package="tosa-tools"), "--generate-lib-path", str(library)]
     command += ["-o", str(folder), "--filter", f"^{name}$", "--tosa-version", "1.1.0", "--seed", _SEED]
-    command += ["--num-rand-permutations", "1", "--no-special-tests", "--tensor-dim-range", "1,8"]
+    command += [
+        "--num-rand-permutations",
+        "1",
+        "--no-special-tests",
+        "--tensor-dim-range",
+        "1,40",
+        "--target-rank",
+        "3",
+    ]
+    command += ["--target-rank", "4", "--target-rank", "1"]
     command += ["--test-type", "positive"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     if done.returncode:
@@ -129,8 +137,6 @@ def _judged(command: Sequence[str], folder: Path) -> str:
         command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=300, check=False
     )
     said = done.stdout + done.stderr
-    if done.returncode == 0 and "npu" not in said.lower().replace("npu performance", ""):
-        return "yes"
     return "yes" if done.returncode == 0 else _why(said)
 
 

@@ -51,6 +51,12 @@ _alias(
     **device_pipelines.PIPELINES,
     **pipeline.OTHERS,
 )
+_alias(
+    "test.ops.mxfp.common",
+    MXFPTosaPipelineFP=pipeline.MXFPTosaPipelineFP,
+    MXFPVgfPipeline=device_pipelines.MXFPVgfPipeline,
+)
+_alias("ao_ext", MXFPOpConfig=arm_tosa_core.MXFPOpConfig, to_mxfp=arm_tosa_core.to_mxfp)
 import executorch.backends.arm.quantizer as quantizer  # noqa: E402
 import executorch.backends.arm.test.common as common  # noqa: E402
 

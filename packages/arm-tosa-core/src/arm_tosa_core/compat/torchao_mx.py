@@ -27,7 +27,7 @@ def scale_modes() -> Any:
     return ScaleCalculationMode
 
 
-def to_blocks(x: torch.Tensor, name: str, size: int, mode: Any = None) -> tuple[torch.Tensor, torch.Tensor]:
+def to_blocks(x: torch.Tensor, name: str, size: int, mode: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """The codes of a tensor, a byte (uint8) each, and the scales of its blocks, codes of E8M0.
 
     Needs ``to_mx`` with these arguments. Without it no layer becomes MXFP.
@@ -36,11 +36,11 @@ def to_blocks(x: torch.Tensor, name: str, size: int, mode: Any = None) -> tuple[
         x: float32 or bfloat16; the last axis is a multiple of ``size``.
         name: of a format, a value of ``FORMATS``.
         size: of a block.
-        mode: of ``scale_modes()``; without, what TOSA's cast does.
+        mode: of ``scale_modes()``.
     """
     from torchao.prototype.mx_formats.mx_tensor import to_mx
 
-    scale, codes = to_mx(x.contiguous(), _TYPES[name], size, mode or scale_modes().RCEIL)
+    scale, codes = to_mx(x.contiguous(), _TYPES[name], size, mode)
     codes = codes.view(torch.uint8)
     if name == "FP4E2M1":  # two to a byte, the first in the lower half
         codes = torch.stack([codes & 15, codes >> 4], dim=-1).flatten(-2)

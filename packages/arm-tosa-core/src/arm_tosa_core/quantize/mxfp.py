@@ -15,6 +15,8 @@ from torch.nn import functional as F
 
 from ..compat.torchao_mx import FORMATS, from_blocks, scale_modes, to_blocks
 from ..support.errors import UsageError
+from ..tosa.ir import DType
+from .block_rounding import rounded_to_blocks
 
 _BLOCK = 32
 _TYPES = (torch.float32, torch.bfloat16)
@@ -137,7 +139,7 @@ class MXFPConv2d(torch.nn.Module):
 
 def _rounded(x: torch.Tensor, format: str) -> torch.Tensor:
     """The numbers of an activation as a cast to blocks along its last axis gives them."""
-    return from_blocks(*to_blocks(x.float(), format, _BLOCK), format, _BLOCK)
+    return rounded_to_blocks(x, DType(format), _BLOCK)
 
 
 @torch.library.custom_op("arm_tosa::mxfp_linear", mutates_args=())
