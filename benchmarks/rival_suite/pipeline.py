@@ -187,7 +187,7 @@ class TosaPipelineFP(_Pipeline):
 
 
 class MXFPTosaPipelineFP(TosaPipelineFP):
-    """A float module whose layers are turned into MXFP first; its results are compared with those of the float module."""
+    """A float module whose layers become MXFP; results are compared with those of the float module too."""
 
     def __init__(
         self,

@@ -56,7 +56,9 @@ _alias(
     MXFPTosaPipelineFP=pipeline.MXFPTosaPipelineFP,
     MXFPVgfPipeline=device_pipelines.MXFPVgfPipeline,
 )
-_alias("ao_ext", MXFPOpConfig=arm_tosa_core.MXFPOpConfig, to_mxfp=arm_tosa_core.to_mxfp)
+import executorch.backends.arm.ao_ext as ao_ext  # noqa: E402
+
+ao_ext.MXFPOpConfig, ao_ext.to_mxfp = arm_tosa_core.MXFPOpConfig, arm_tosa_core.to_mxfp
 import executorch.backends.arm.quantizer as quantizer  # noqa: E402
 import executorch.backends.arm.test.common as common  # noqa: E402
 

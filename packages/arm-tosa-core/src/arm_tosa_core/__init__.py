@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from .lowering.rule import op as op
     from .plugin.target import Target as Target
     from .quantize.config import QuantizationConfig as QuantizationConfig
-    from .quantize.mxfp import MXFPOpConfig as MXFPOpConfig
-    from .quantize.mxfp import to_mxfp as to_mxfp
     from .quantize.config import get_symmetric_a8w4_quantization_config as get_symmetric_a8w4_quantization_config
     from .quantize.config import get_symmetric_a16w8_quantization_config as get_symmetric_a16w8_quantization_config
     from .quantize.config import get_symmetric_quantization_config as get_symmetric_quantization_config
     from .quantize.config import get_uint8_io_quantization_config as get_uint8_io_quantization_config
+    from .quantize.mxfp import MXFPOpConfig as MXFPOpConfig
+    from .quantize.mxfp import to_mxfp as to_mxfp
     from .quantize.post_training import quantize_program as quantize_program
     from .quantize.quantizer import TOSAQuantizer as TOSAQuantizer
     from .support.errors import ArmTosaError as ArmTosaError

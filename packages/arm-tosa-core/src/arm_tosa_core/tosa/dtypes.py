@@ -39,7 +39,7 @@ _NUMPY: dict[DType, np.dtype[Any]] = {
 
 
 def numpy_dtype(dtype: DType) -> np.dtype[Any]:
-    """The NumPy type that holds ``dtype``: INT4 and MXINT8 in int8, INT48 and SHAPE in int64, others in ``ml_dtypes``."""
+    """The NumPy type that holds ``dtype``: INT4 in int8, INT48 and SHAPE in int64, many in ``ml_dtypes``."""
     return _NUMPY[dtype]
 
 

@@ -21,7 +21,7 @@ _OP_NAMES = {number: name for name, number in OP_NUMBERS.items()}
 
 
 def load(data: bytes) -> Graph:
-    """The graph in a flatbuffer of TOSA 1.0 or of the draft of 1.1; ``serialize(load(b)) == b`` for what ``serialize`` wrote.
+    """The graph in a flatbuffer of TOSA 1.0 or the draft of 1.1; ``serialize(load(b)) == b`` for what that wrote.
 
     Raises:
         UsageError: not a TOSA flatbuffer, damaged, of another version, or with variables, dynamic shapes

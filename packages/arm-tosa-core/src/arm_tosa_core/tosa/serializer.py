@@ -1,4 +1,4 @@
-"""A TOSA graph as a ``.tosa`` flatbuffer (tosa.fbs of tosa-tools, file identifier "TOSA", version 1.0.0 or the draft of 1.1.0).
+"""A TOSA graph as a ``.tosa`` flatbuffer (tosa.fbs of tosa-tools, identifier "TOSA"), version 1.0.0 or 1.1.0 draft.
 
 Equal graphs give equal bytes: tensors with a name keep it, all others are numbered, or called after the model. No
 software version is written: readers then apply TOSA's own version rules instead of refusing files of a newer

@@ -5,9 +5,9 @@
 Data types are the "Supported Data Types" tables of TOSA 1.0, chapter 2. A row is a signature: the types of the operands
 in order, then the accumulator's if the operator has ``acc_type``, then those of the results. Operands whose type
 never varies (shapes, MUL's shift, RESCALE's multiplier and shift) are left out. Rows stand under what a specification
-must have: ``"INT"``, ``"FP"``, an extension; ``"INT|FP"`` is either, ``"bf16&fp8e4m3"`` both. What began in TOSA 1.1 has
-``"1.1"`` there or an extension of it; those rows are what the conformance generator of tosa-tools 2026.8 makes, and its
-tosa-opt admits.
+must have: ``"INT"``, ``"FP"``, an extension; ``"INT|FP"`` is either, ``"bf16&fp8e4m3"`` both. What began in TOSA 1.1, a
+draft, has ``"1.1"`` there or an extension of it; those rows are what the conformance generator of tosa-tools 2026.8
+makes and its tosa-opt admits.
 
 Attributes have the names of the flatbuffer schema, and are Python values: int, bool, tuples of int, DType, and for
 enumerations their names ("PROPAGATE", "BILINEAR", "SINGLE_ROUND"). Three are not in the flatbuffer, which holds them as
@@ -130,7 +130,7 @@ def _merge(*parts: _Rows) -> _Rows:
 _FP8 = {"fp8e4m3": "e4", "fp8e5m2": "e5"}
 _FLOAT_1 = _same(2, FP="f16 f32", bf16="bf")
 _FLOAT_2 = _same(3, FP="f16 f32", bf16="bf")
-_MXFP = "e4 e5 f6e2 f6e3 f4".split()
+_MXFP = ["e4", "e5", "f6e2", "f6e3", "f4"]
 _MX = [*_MXFP, "m8"]
 _BITWISE_2 = _same(3, INT="i8 i16 i32", int64="i64")
 _SHIFT_2 = _same(3, EITHER="i8 i16 i32", int64="i64")
