@@ -92,16 +92,9 @@ def _generate(name: str, folder: Path) -> None:
     library = Path(spec.origin).with_name("libtosa_reference_generate_lib.so")
     command = [find_tool("tosa_verif_build_tests", package="tosa-tools"), "--generate-lib-path", str(library)]
     command += ["-o", str(folder), "--filter", f"^{name}$", "--tosa-version", "1.1.0", "--seed", _SEED]
-    command += [
-        "--num-rand-permutations",
-        "1",
-        "--no-special-tests",
-        "--tensor-dim-range",
-        "1,40",
-        "--target-rank",
-        "3",
-    ]
-    command += ["--target-rank", "4", "--target-rank", "1"]
+    command += ["--num-rand-permutations", "1", "--no-special-tests"]
+    matrices = name == "matmul_t_block_scaled"  # the generator makes none of fewer than 32 columns
+    command += ["--tensor-dim-range", "1,40", "--target-rank", "3"] if matrices else ["--tensor-dim-range", "1,8"]
     command += ["--test-type", "positive"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     if done.returncode:
