@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -30,18 +30,20 @@ class MXFPOpConfig:
         weight_dtype: ``torch.float8_e4m3fn``, ``torch.float8_e5m2``, ``torch.float4_e2m1fn_x2``, ``"fp6_e2m3"`` or
             ``"fp6_e3m2"``, the last two as torchao calls them.
         weight_scaling_mode: a ``ScaleCalculationMode`` of ``torchao.prototype.mx_formats``: how the scale of a block of
-            weights is chosen.
+            weights is chosen; None is RCEIL.
 
     Raises:
         UsageError: another format or mode.
     """
 
     weight_dtype: torch.dtype | str = torch.float8_e4m3fn
-    weight_scaling_mode: Any = field(default_factory=lambda: scale_modes().RCEIL)
+    weight_scaling_mode: Any = None
 
     def __post_init__(self) -> None:
         if self.weight_dtype not in FORMATS:
             raise UsageError(f"weight_dtype {self.weight_dtype} is not MXFP; one of {', '.join(map(str, FORMATS))}")
+        if self.weight_scaling_mode is None:
+            self.weight_scaling_mode = scale_modes().RCEIL
         if not isinstance(self.weight_scaling_mode, scale_modes()):
             known = ", ".join(mode.name for mode in scale_modes())
             raise UsageError(f"weight_scaling_mode {self.weight_scaling_mode} is no ScaleCalculationMode: {known}")
