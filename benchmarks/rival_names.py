@@ -34,7 +34,6 @@ SAME, OTHER, REFUSED, ABSENT = "same", "other name", "an error that says what to
 NOTES: dict[str, tuple[str, str]] = {
     "ArmRecipeProvider": (OTHER, "`arm_tosa_core.export_recipe(spec, config)` makes the recipe"),
     "ArmRecipeType": (OTHER, "`arm_tosa_core.export_recipe(spec, config)` makes the recipe"),
-    "MXFPOpConfig": (ABSENT, "MXFP is of the draft of TOSA 1.1"),
     "QuantizationConfig(label)": (ABSENT, "schemes have no labels"),
     "QuantizationConfig.label": (ABSENT, "schemes have no labels"),
     "TosaSpecification(extras)": (OTHER, "`profiles`, `extensions` and `level`; or `create_from_string`"),
@@ -43,13 +42,12 @@ NOTES: dict[str, tuple[str, str]] = {
     "TosaSpecification.all_versions_and_profiles": (ABSENT, "write the specification as a string"),
     "TosaSpecification.all_versions_for_profile": (ABSENT, "write the specification as a string"),
     "is_annotated": (OTHER, '`"quantization_annotation" in node.meta`'),
-    "to_mxfp": (ABSENT, "MXFP is of the draft of TOSA 1.1"),
 } | {
     f"{spec}CompileSpec.{name}": state
     for spec in ("EthosU", "Vgf")
     for name, state in (
         ("preserve_io_quantization", (OTHER, "`lower(..., integer_io=True)`")),
-        ("tosa_dev_mode", (ABSENT, "the draft of TOSA 1.1 is not read")),
+        ("tosa_dev_mode", (ABSENT, "no switch: the version in `tosa_spec` says it, `TOSA-1.1+...`")),
     )
 }
 

@@ -15,7 +15,13 @@ import pytest
 import torch
 from torch.utils._pytree import tree_leaves
 
-from arm_tosa_core import TosaCompileSpec, get_symmetric_a16w8_quantization_config, get_symmetric_quantization_config
+from arm_tosa_core import (
+    MXFPOpConfig,
+    TosaCompileSpec,
+    get_symmetric_a16w8_quantization_config,
+    get_symmetric_quantization_config,
+    to_mxfp,
+)
 from arm_tosa_core.exir.compile_spec import ArmCompileSpec
 from arm_tosa_core.lowering.exported_program import is_dequantize, is_int64_cast, is_quantize
 from arm_tosa_core.quantize.quantizer import TOSAQuantizer
@@ -66,8 +72,6 @@ class _Pipeline:
     ) -> None:
         if dynamic_shapes is not None:
             pytest.skip("left out: dynamic shapes")
-        if tosa_version != "1.0":
-            pytest.skip(f"left out: TOSA {tosa_version}, a draft")
         self.module, self.inputs = module.eval(), test_data
         named = "+".join([f"TOSA-{tosa_version}", self.profile, *(tosa_extensions or ())])
         self.spec = compile_spec or TosaCompileSpec(named)
@@ -180,6 +184,31 @@ class TosaPipelineFP(_Pipeline):
 
     def export(self) -> torch.export.ExportedProgram:
         return exported(self.module, copy.deepcopy(self.inputs), self.spec, "fp32")
+
+
+class MXFPTosaPipelineFP(TosaPipelineFP):
+    """A float module whose layers become MXFP; results are compared with those of the float module too."""
+
+    def __init__(
+        self,
+        module: torch.nn.Module,
+        *args: Any,
+        filter_fn: Any,
+        frobenius_threshold: float | None,
+        cosine_threshold: float | None,
+        mxfp_config: MXFPOpConfig | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(copy.deepcopy(module), *args, **kwargs)
+        self.near_float = (frobenius_threshold, cosine_threshold)
+        self.float_results = tree_leaves(module.eval()(*copy.deepcopy(self.inputs)))
+        to_mxfp(self.module, mxfp_config or MXFPOpConfig(), filter_fn)
+
+    def _compare(self, execution: Execution) -> None:
+        super()._compare(execution)
+        made = [ours for ours, _ in execution.edges(tree_leaves(copy.deepcopy(self.inputs)))]
+        for expected, ours in zip(self.float_results, made, strict=True):
+            _assert_near(expected, ours, None, *self.near_float)
 
 
 class TosaPipelineINT(_Pipeline):

@@ -51,6 +51,14 @@ _alias(
     **device_pipelines.PIPELINES,
     **pipeline.OTHERS,
 )
+_alias(
+    "test.ops.mxfp.common",
+    MXFPTosaPipelineFP=pipeline.MXFPTosaPipelineFP,
+    MXFPVgfPipeline=device_pipelines.MXFPVgfPipeline,
+)
+import executorch.backends.arm.ao_ext as ao_ext  # noqa: E402
+
+ao_ext.MXFPOpConfig, ao_ext.to_mxfp = arm_tosa_core.MXFPOpConfig, arm_tosa_core.to_mxfp
 import executorch.backends.arm.quantizer as quantizer  # noqa: E402
 import executorch.backends.arm.test.common as common  # noqa: E402
 

@@ -36,6 +36,14 @@ _SHAPES: dict[str, list[tuple[int, ...]]] = {
     "NEGATE": [(2, 3), (1,), (1,)],
     "MUL": [(2, 3), (2, 3), (1,)],
     "CONCAT": [(2, 3), (2, 3)],
+    "MATMUL_T": [(1, 2, 3), (1, 4, 3), (1,), (1,)],
+    "CAST_TO_BLOCK_SCALED": [(2, 32)],
+    "CAST_FROM_BLOCK_SCALED": [(2, 32), (2, 1)],
+    "MATMUL_T_BLOCK_SCALED": [(1, 2, 32), (1, 2, 1), (1, 3, 32), (1, 3, 1)],
+    "CONV2D_BLOCK_SCALED": [
+        *((1, 4, 4, 32), (1, 4, 4, 1), (3, 2, 2, 32), (3, 2, 2, 1), (3,)),
+        *((0, 0, 0, 0), (1, 1), (1, 1)),
+    ],
     "PAD": [(2, 3), (1, 1, 0, 2), (1,)],
     "RESHAPE": [(2, 3), (3, 2)],
     "SLICE": [(2, 3), (0, 1), (2, 2)],
@@ -83,7 +91,7 @@ def sample(name: str, types: Signature, graph: Graph | None = None) -> tuple[Gra
     if operator.has_accumulator:
         attrs["acc_type"] = types[len(operator.typed)]
     if "output_dtype" in operator.attribute_names:
-        attrs["output_dtype"] = types[-1]
+        attrs["output_dtype"] = types[-2 if name == "CAST_TO_BLOCK_SCALED" else -1]
     if name == "RESCALE" and types[0] is DType.INT48:
         attrs["scale32"] = False
     if name == "RESCALE":
@@ -126,7 +134,7 @@ def _untyped(operator: str, operand: str, before: list[Tensor]) -> DType:
     return DType.INT8 if operand == "shift" else before[0].dtype
 
 
-EVERYTHING = TosaSpecification.create_from_string("+".join(["TOSA-1.0", "INT", "FP", *EXTENSIONS]))
+EVERYTHING = TosaSpecification.create_from_string("+".join(["TOSA-1.1", "INT", "FP", *EXTENSIONS]))
 
 
 def refusal(op: Op, flags: tuple[str, ...] = ()) -> Rejected | None:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from .quantize.config import get_symmetric_a16w8_quantization_config as get_symmetric_a16w8_quantization_config
     from .quantize.config import get_symmetric_quantization_config as get_symmetric_quantization_config
     from .quantize.config import get_uint8_io_quantization_config as get_uint8_io_quantization_config
+    from .quantize.mxfp import MXFPOpConfig as MXFPOpConfig
+    from .quantize.mxfp import to_mxfp as to_mxfp
     from .quantize.post_training import quantize_program as quantize_program
     from .quantize.quantizer import TOSAQuantizer as TOSAQuantizer
     from .support.errors import ArmTosaError as ArmTosaError
@@ -47,6 +49,7 @@ _HOME = {
     "InsertCastForOpsWithInt64InputPass": "aten.int64_indices",
     "LanguageProgram": "llm",
     "LoweredProgram": "flow",
+    "MXFPOpConfig": "quantize.mxfp",
     "LoweringError": "support.errors",
     "Q": "lowering.rule",
     "QuantizationConfig": "quantize.config",
@@ -73,6 +76,7 @@ _HOME = {
     "lower": "flow",
     "op": "lowering.rule",
     "quantize_program": "quantize.post_training",
+    "to_mxfp": "quantize.mxfp",
 }
 
 __all__ = sorted(_HOME)

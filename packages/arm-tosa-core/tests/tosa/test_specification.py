@@ -20,6 +20,7 @@ parse = TosaSpecification.create_from_string
         ("TOSA-1.0+INT+controlflow+variable+8k", "TOSA-1.0+INT+var+cf"),
         ("TOSA-1.0+FP+bf16+fft+fp8e4m3+fp8e5m2+dynamic", "TOSA-1.0+FP+bf16+fp8e4m3+fp8e5m2+fft+dynamic"),
         ("TOSA-1.0+INT+doubleround+inexactround", "TOSA-1.0+INT+doubleround+inexactround"),
+        ("TOSA-1.1.0+FP+mxfp_conv+mxfp+shape+int64", "TOSA-1.1+FP+int64+mxfp+mxfp_conv+shape"),
     ],
 )
 def test_prints_one_form_and_reads_it_back(text: str, printed: str) -> None:
@@ -57,8 +58,12 @@ def test_questions_about_a_specification() -> None:
         ("TOSA-1.0+int16", "needs a profile"),
         ("TOSA-1.0+FP+int16", "extends the INT profile"),
         ("TOSA-1.0+INT+bf16", "extends the FP profile"),
-        ("TOSA-1.1+INT", "TOSA 1.1 is not supported"),
+        ("TOSA-1.2+INT", "TOSA 1.2 is not supported; supported: 1.0, 1.1, a draft"),
         ("TOSA-2.0+INT", "supported: 1.0"),
+        ("TOSA-1.0+FP+mxfp", "'mxfp' is of TOSA 1.1; those of TOSA 1.0 are int4, int16, doubleround"),
+        ("TOSA-1.0+INT+int64", "'int64' is of TOSA 1.1; those of TOSA 1.0 are int4, int16, doubleround"),
+        ("TOSA-1.1+FP+random", "unknown word 'random' .*valid: INT, FP, int4, int16, int64, .*mxfp, mxfp_conv"),
+        ("TOSA-1.1+INT+mxfp", "extends the FP profile"),
     ],
 )
 def test_bad_specifications_say_what_is_wrong(text: str, reason: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from packaging.version import Version
 
 from arm_tosa_core.support.errors import LoweringError, Rejected, ToolError
 from arm_tosa_core.tosa import table
@@ -50,6 +51,14 @@ SAMPLES: dict[str, tuple[list[tuple[int, ...] | list[int]], dict[str, Any]]] = {
     "SCATTER": ([(1, 3, 2), (1, 1), (1, 1, 2)], {}),
     "RESIZE": ([(1, 2, 2, 1), [4, 2, 4, 2], [0, 0], [0, 0]], {}),
     "CAST": ([(2, 3)], {}),
+    "MATMUL_T": ([(2, 2, 3), (1, 4, 3), (1,), (1,)], {}),
+    "CAST_TO_BLOCK_SCALED": ([(2, 32)], {}),
+    "CAST_FROM_BLOCK_SCALED": ([(2, 64), (2, 2)], {}),
+    "MATMUL_T_BLOCK_SCALED": ([(2, 2, 64), (2, 2, 2), (1, 3, 64), (1, 3, 2)], {}),
+    "CONV2D_BLOCK_SCALED": (
+        [(1, 4, 3, 32), (1, 4, 3, 1), (2, 2, 1, 32), (2, 2, 1, 1), (2,), [1, 2, 0, 0], [1, 2], [2, 1]],
+        {},
+    ),
     "RESCALE": ([(2, 3), (3,), (3,), (1,), (1,)], {"per_channel": True}),
 }
 _ONE: tuple[list[tuple[int, ...] | list[int]], dict[str, Any]] = ([(2, 3)], {})
@@ -68,7 +77,9 @@ def rows() -> Iterator[tuple[str, tuple[DType, ...], frozenset[str]]]:
 def specification(words: frozenset[str]) -> TosaSpecification:
     """The smallest specification that has ``words``."""
     profiles = {EXTENSIONS[word][1] for word in words if word in EXTENSIONS} | (words & {"INT", "FP"})
-    return TosaSpecification(frozenset(profiles - {""}), words - {"INT", "FP"})
+    extensions = words - {"INT", "FP", "1.1"}
+    later = "1.1" in words or any(EXTENSIONS[word][2].minor for word in extensions)
+    return TosaSpecification(frozenset(profiles - {""} or {"INT"}), extensions, version=Version(f"1.{int(later)}"))
 
 
 def add_row(graph: Graph, name: str, signature: tuple[DType, ...]) -> Op:
@@ -81,7 +92,7 @@ def add_row(graph: Graph, name: str, signature: tuple[DType, ...]) -> Op:
     if operator.has_accumulator:
         attrs["acc_type"] = signature[len(operator.typed)]
     if any(attribute.name == "output_dtype" for attribute in operator.attributes):
-        attrs["output_dtype"] = signature[-1]
+        attrs["output_dtype"] = signature[-2 if name == "CAST_TO_BLOCK_SCALED" else -1]
     if name == "RESIZE":
         attrs["mode"] = "NEAREST_NEIGHBOR" if signature[0] is signature[1] else "BILINEAR"
     if name.startswith("REDUCE"):
@@ -111,6 +122,10 @@ def add_row(graph: Graph, name: str, signature: tuple[DType, ...]) -> Op:
     if name == "RESCALE":
         attrs |= {"input_unsigned": signature[0] is DType.UINT8, "output_unsigned": signature[-1] is DType.UINT8}
     op = graph.append(name, inputs, attrs)
+    if name == "CAST_TO_BLOCK_SCALED":  # the reference model gives back neither scales nor what has less than 8 bits
+        op_back = graph.append("CAST_FROM_BLOCK_SCALED", op.outputs, {"output_dtype": signature[0]})
+        graph.outputs.append(op_back.output)
+        return op
     for result in op.outputs:
         if result.dtype is I48:  # the reference model gives back neither INT48 nor INT4
             ones = [graph.constant(np.full(1, value).astype(numpy_dtype(t)), t) for value, t in RESCALE_INT48]
@@ -187,6 +202,13 @@ CHECK_REFUSES = [
     (op_with("ADD", [((3,), I8), ((3,), I8)]), "INT", "ADD takes INT32"),
     (op_with("ADD", [((3,), F32), ((3,), F16)]), "FP", r"ADD takes \(FP32, FP32, FP32\)"),
     (op_with("CAST", [((3,), F32)], output_dtype=DType.BF16), "FP", "needs bf16 in"),
+    (op_with("CAST", [((3,), F32)], output_dtype=DType.BOOL), "FP", r"needs TOSA-1.1 in"),
+    (op_with("ABS", [((3,), DType.INT64)]), "INT", r"needs TOSA-1.1\+int64 in"),
+    (
+        op_with("CAST_TO_BLOCK_SCALED", [((3, 32), F32)], output_dtype=DType.FP4E2M1),
+        "FP",
+        r"is not in TOSA-1.0\+FP \(needs TOSA-1.1\+mxfp in",
+    ),
     (op_with("ABS", [((1, 1, 1, 1, 1, 1, 2), I32)]), "INT", "rank 7 exceeds MAX_RANK = 6"),
     (op_with("CONCAT", [((1,), I8)] * 65, axis=0), "INT", "number of operands .65. exceeds MAX_TENSOR_LIST_SIZE = 64"),
     (
@@ -286,7 +308,7 @@ def test_infer_completes_the_attributes() -> None:
 @pytest.mark.parametrize(
     ("name", "count", "attrs", "reason"),
     [
-        ("ADDD", 2, {}, "ADDD is not an operator of TOSA 1.0"),
+        ("ADDD", 2, {}, "ADDD is not an operator of the table of TOSA"),
         ("ADD", 1, {}, "ADD takes 2 operands (input1, input2), got 1"),
         ("ADD", 2, {"alpha": 1}, "ADD has no attribute alpha"),
         ("REDUCE_SUM", 1, {}, "REDUCE_SUM needs the attribute axis"),

@@ -1,4 +1,4 @@
-"""What model-converter 0.11 refuses of the TOSA 1.0 that a specification may admit: checks on emitted operators.
+"""What model-converter 0.11 refuses of what a specification of TOSA may admit: checks on emitted operators.
 
 Found by converting one graph per operator and data type combination of the operator table, with every extension on
 (tests/test_constraints.py repeats it). Everything in the INT and FP profiles converts, with int4 and int16 too.
@@ -21,7 +21,7 @@ _FP8 = (DType.FP8E4M3, DType.FP8E5M2)
 
 def checks_for(flags: Sequence[str]) -> tuple[Check, ...]:
     """The checks of a converter that runs with these flags, one word each."""
-    return (_fp8_matmul, partial(_custom, _domains(flags)))
+    return (_fp8_matmul, _draft, partial(_custom, _domains(flags)))
 
 
 def _fp8_matmul(op: Op) -> Rejected | None:
@@ -32,6 +32,15 @@ def _fp8_matmul(op: Op) -> Rejected | None:
         return Rejected(f"MATMUL of {a} by {b} is not supported by VGF", "give both operands one FP8 type")
     if result is not DType.FP16:
         return Rejected(f"MATMUL of {a} to {result} is not supported by VGF", "let it return FP16 and cast that")
+    return None
+
+
+def _draft(op: Op) -> Rejected | None:
+    """What began in the draft of TOSA 1.1 and the converter lacks."""
+    types = {tensor.dtype for tensor in (*op.inputs[:1], *op.outputs)}
+    bools = DType.BOOL in types and (op.name in ("GATHER", "SCATTER") or (op.name == "CAST" and DType.FP32 in types))
+    if bools or op.name == "MATMUL_T" or op.name.endswith("_BLOCK_SCALED"):
+        return Rejected(f"{op.name} of {', '.join(sorted(types))} is not supported by VGF")
     return None
 
 

@@ -19,7 +19,7 @@ from ..support.errors import LoweringError, Rejected
 from ..tosa.dtypes import torch_to_tosa
 from ..tosa.graph import Graph
 from ..tosa.ir import Op, Tensor
-from ..tosa.specification import EXTENSIONS
+from ..tosa.specification import extensions_of
 from .aten_calls import map_arguments
 from .builder import Builder
 from .complex_numbers import find_complex, is_complex
@@ -213,7 +213,8 @@ class Lowering:
 
     def _own_reason(self, rule: Rule, node: Node) -> Rejected | None:
         """Why a node would stay on the CPU whatever TOSA the target had; None if it would not."""
-        every = replace(self.target.tosa_spec, profiles=frozenset({"INT", "FP"}), extensions=frozenset(EXTENSIONS))
+        spec = self.target.tosa_spec
+        every = replace(spec, profiles=frozenset({"INT", "FP"}), extensions=extensions_of(spec.version))
         trial = self.inside(node.name)
         trial.builder, trial.wide_inputs = Builder(trial.graph, every, rules=self.rules), True
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 import torch
 
 from ..plugin.target import Preferences
+from ..tosa.ir import DType
 from ..tosa.specification import TosaSpecification
 from .values import Operand, Value
 
@@ -341,3 +342,28 @@ class OpBuilder(CompositeBuilder[Value], Protocol):
 
     def RFFT2D(self, real: Value) -> tuple[Value, Value]:
         """``FFT2D`` of real images: the half [N, H, W / 2 + 1] that the other half mirrors."""
+
+    # -- block-scaled formats (MXFP, of TOSA 1.1), whose blocks of 32 lie along the last axis ------------------------
+
+    def block_scaled(self, x: Value, dtype: DType) -> Value:
+        """The numbers of a value as a cast to blocks of this type rounds them, in float32."""
+
+    def block_scaled_weight(self, weight: Value, scale: Value, dtype: DType) -> Value:
+        """What constant codes and scales (uint8) stand for, as a constant of float32."""
+
+    def MATMUL_T_BLOCK_SCALED(self, x: Value, weight: Value, scale: Value, dtype: DType) -> Value:
+        """[N, H, C], cast to blocks, times the transpose of constant codes [1, W, C] with scales: float32 [N, H, W]."""
+
+    def CONV2D_BLOCK_SCALED(
+        self,
+        x: Value,
+        weight: Value,
+        scale: Value,
+        bias: Value,
+        dtype: DType,
+        *,
+        pad: Sequence[int],
+        stride: Sequence[int],
+        dilation: Sequence[int],
+    ) -> Value:
+        """NHWC, cast to blocks, convolved with constant codes [OC, KH, KW, IC] with scales; float32."""

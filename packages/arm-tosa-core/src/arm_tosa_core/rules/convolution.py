@@ -51,7 +51,7 @@ def convolution(
     if transposed:
         before = [p for p, _ in pads]
         return _transposed(b, x, weight, bias, stride, before, dilation, _each(output_padding, n), groups)
-    x, pads = _fit(b, x, weight.shape[2:], stride, pads, dilation)
+    x, pads = fitted(b, x, weight.shape[2:], stride, pads, dilation)
     attrs = {"stride": tuple(stride), "pad": tuple(p for pair in pads for p in pair), "dilation": tuple(dilation)}
     image = b.nhwc(x)
     channels, multiplier = x.shape[1], weight.shape[0] // groups
@@ -91,7 +91,7 @@ def _grouped(
     return b.nchw(b.join(parts, image.rank - 1))
 
 
-def _fit(
+def fitted(
     b: OpBuilder,
     x: Value,
     kernel: Sequence[int],

@@ -19,7 +19,7 @@ from ..lowering.rule import Q, op
 from ..lowering.traits import Moves, Traits
 from ..lowering.values import Value
 from ..support.errors import Rejected
-from .convolution import _each, _fit
+from .convolution import _each, fitted
 
 _P = ParamSpec("_P")
 _Sizes = int | Sequence[int]
@@ -89,7 +89,7 @@ def _padding(
 def _max_pool(
     b: OpBuilder, x: Value, kernel: Sequence[int], stride: Sequence[int], pads: _Pads, dilation: Sequence[int]
 ) -> Value:
-    x, pads = _fit(b, x, kernel, stride, list(pads), dilation)
+    x, pads = fitted(b, x, kernel, stride, list(pads), dilation)
     if any(d != 1 for d in dilation):
         return _dilated_max_pool(b, x, kernel, stride, pads, dilation)
     return b.nchw(b.MAX_POOL2D(b.nhwc(x), kernel, stride, [p for pair in pads for p in pair]))
@@ -117,7 +117,7 @@ def _dilated_max_pool(
 
 def _mean_pool(b: OpBuilder, x: Value, kernel: Sequence[int], stride: Sequence[int], pads: _Pads, own: _Pads) -> Value:
     """TOSA does not count padding, so ``own``, which counts, becomes part of the image."""
-    x, pads = _fit(b, x, kernel, stride, list(pads), [1, 1])
+    x, pads = fitted(b, x, kernel, stride, list(pads), [1, 1])
     counted = [(min(p, before), min(p, after)) for (p, _), (before, after) in zip(own, pads, strict=True)]
     x = b.PAD(x, [(0, 0), (0, 0), *counted])
     rest = [p - q for pair, part in zip(pads, counted, strict=True) for p, q in zip(pair, part, strict=True)]
@@ -138,7 +138,7 @@ def _scaled_sum(
         starts = range(0, x.shape[2] - kernel[0] + 1, stride[0])
         windows = [b.reduce("REDUCE_SUM", b.slice(sums, 1, start, kernel[0]), 1) for start in starts]
         return b.TRANSPOSE(b.CONCAT(windows, 1), [0, 2, 1, 3, 4])
-    x, pads = _fit(b, x, kernel, stride, list(pads), [1, 1])
+    x, pads = fitted(b, x, kernel, stride, list(pads), [1, 1])
     weight = b.equal_weights([*kernel, x.shape[1], 1], 1 / divisor, x)
     flat = tuple(p for pair in pads for p in pair)
     return b.nchw(b.conv("DEPTHWISE_CONV2D", b.nhwc(x), weight, None, stride=tuple(stride), pad=flat, dilation=(1, 1)))

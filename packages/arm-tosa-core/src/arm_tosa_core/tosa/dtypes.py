@@ -23,6 +23,12 @@ _NUMPY: dict[DType, np.dtype[Any]] = {
     DType.UINT16: np.dtype(np.uint16),
     DType.INT32: np.dtype(np.int32),
     DType.INT48: np.dtype(np.int64),
+    DType.INT64: np.dtype(np.int64),
+    DType.MXINT8: np.dtype(np.int8),
+    DType.FP4E2M1: np.dtype(ml_dtypes.float4_e2m1fn),
+    DType.FP6E2M3: np.dtype(ml_dtypes.float6_e2m3fn),
+    DType.FP6E3M2: np.dtype(ml_dtypes.float6_e3m2fn),
+    DType.FP8UE8M0: np.dtype(ml_dtypes.float8_e8m0fnu),
     DType.FP8E4M3: np.dtype(ml_dtypes.float8_e4m3fn),
     DType.FP8E5M2: np.dtype(ml_dtypes.float8_e5m2),
     DType.FP16: np.dtype(np.float16),
@@ -33,7 +39,7 @@ _NUMPY: dict[DType, np.dtype[Any]] = {
 
 
 def numpy_dtype(dtype: DType) -> np.dtype[Any]:
-    """The NumPy type that holds ``dtype``: INT4 in int8, INT48 and SHAPE in int64, BF16 and FP8 in ``ml_dtypes``."""
+    """The NumPy type that holds ``dtype``: INT4 in int8, INT48 and SHAPE in int64, many in ``ml_dtypes``."""
     return _NUMPY[dtype]
 
 

@@ -13,7 +13,10 @@ import numpy as np
 
 
 class DType(StrEnum):
-    """TOSA 1.0 data types, section 1.9.1 "Tensor data types"; SHAPE is the type of shape operands."""
+    """TOSA data types, section 1.9.1 "Tensor data types"; SHAPE is the type of shape operands.
+
+    INT64, those of 4 and 6 bits, MXINT8 (steps of 1/64), and FP8UE8M0 (the scales of blocks) are of TOSA 1.1.
+    """
 
     BOOL = "BOOL"
     INT4 = "INT4"
@@ -23,8 +26,14 @@ class DType(StrEnum):
     UINT16 = "UINT16"
     INT32 = "INT32"
     INT48 = "INT48"
+    INT64 = "INT64"
+    MXINT8 = "MXINT8"
+    FP4E2M1 = "FP4E2M1"
+    FP6E2M3 = "FP6E2M3"
+    FP6E3M2 = "FP6E3M2"
     FP8E4M3 = "FP8E4M3"
     FP8E5M2 = "FP8E5M2"
+    FP8UE8M0 = "FP8UE8M0"
     FP16 = "FP16"
     BF16 = "BF16"
     FP32 = "FP32"

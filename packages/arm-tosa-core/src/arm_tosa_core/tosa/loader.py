@@ -21,11 +21,11 @@ _OP_NAMES = {number: name for name, number in OP_NUMBERS.items()}
 
 
 def load(data: bytes) -> Graph:
-    """The graph in a TOSA 1.0 flatbuffer; ``serialize(load(b)) == b`` for what ``serialize`` wrote.
+    """The graph in a flatbuffer of TOSA 1.0 or the draft of 1.1; ``serialize(load(b)) == b`` for what that wrote.
 
     Raises:
         UsageError: not a TOSA flatbuffer, damaged, of another version, or with variables, dynamic shapes
-            or operators that TOSA 1.0 does not have.
+            or operators that the table lacks.
     """
     if len(data) < 8 or data[4:8] != IDENTIFIER:
         raise UsageError('not a TOSA flatbuffer: the file identifier "TOSA" is missing')
@@ -46,9 +46,9 @@ def _load(data: bytes) -> Graph:
     root = TosaGraph.GetRootAs(data)
     version = root.Version()
     number = (version._Major(), version._Minor())
-    if number != (1, 0) or version._Draft():
+    if (*number, bool(version._Draft())) not in ((1, 0, False), (1, 1, True)):
         draft = " draft" if version._Draft() else ""
-        raise UsageError(f"the flatbuffer is of TOSA {number[0]}.{number[1]}{draft}; supported: 1.0")
+        raise UsageError(f"the flatbuffer is of TOSA {number[0]}.{number[1]}{draft}; supported: 1.0, 1.1 draft")
     regions = [root.Regions(i) for i in range(root.RegionsLength())]
     if not regions or any(region.BlocksLength() != 1 for region in regions):
         raise UsageError("the flatbuffer has regions of several blocks, which are not supported")
@@ -94,7 +94,7 @@ class _BlockReader:
         name = _text(tensor.Name())
         number = tensor.Type()
         if number not in _DTYPES:
-            raise UsageError(f"tensor {name} has data type number {number}, which TOSA 1.0 does not have")
+            raise UsageError(f"tensor {name} has data type number {number}, which is not supported")
         if tensor.Variable():
             raise UsageError(f"tensor {name} is a variable, which is not supported")
         dims = tuple(tensor.Shape(i) for i in range(tensor.ShapeLength()))

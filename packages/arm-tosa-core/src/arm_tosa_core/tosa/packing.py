@@ -1,4 +1,4 @@
-"""Constants as bytes of a TOSA flatbuffer and back: little endian, INT4 two to a byte, INT48 in six bytes."""
+"""Constants as bytes of a TOSA flatbuffer and back: little endian, 4 bits two to a byte, 6 bits four to three bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from .ir import DType
 def pack(data: np.ndarray[Any, Any], dtype: DType) -> memoryview:
     """The elements of ``data``, in C order, as bytes: the same memory where they lie like that."""
     values = np.ascontiguousarray(data, dtype=numpy_dtype(dtype)).reshape(-1)
-    if dtype is DType.INT4:
+    if dtype.bits == 6:
+        return np.packbits(_bits(values.view(np.uint8), 6), bitorder="little").data
+    if dtype.bits == 4:
         nibbles = values.view(np.uint8) & 15
         if nibbles.size % 2:
             nibbles = np.append(nibbles, np.uint8(0))
@@ -23,6 +25,11 @@ def pack(data: np.ndarray[Any, Any], dtype: DType) -> memoryview:
     if dtype is DType.INT48:
         return values.view(np.uint8).reshape(-1, 8)[:, :6].reshape(-1).data
     return values.view(np.uint8).data
+
+
+def _bits(values: np.ndarray[Any, Any], count: int) -> np.ndarray[Any, Any]:
+    """The lowest bits of each byte, lowest first, one behind the other."""
+    return np.unpackbits(values.reshape(-1, 1), axis=1, bitorder="little")[:, :count].reshape(-1)
 
 
 def byte_size(elements: int, dtype: DType) -> int:
@@ -41,6 +48,12 @@ def unpack(data: np.ndarray[Any, Any], shape: Sequence[int], dtype: DType) -> np
     if data.size < size:
         raise UsageError(f"a constant {dtype}{list(shape)} takes {size} bytes, the file has {data.size}")
     data = data[:size]
+    if dtype.bits == 6:
+        bits = np.unpackbits(data, bitorder="little")[: elements * 6].reshape(elements, 6)
+        return np.packbits(bits, axis=1, bitorder="little").view(numpy_dtype(dtype)).reshape(shape)
+    if dtype is DType.FP4E2M1:
+        nibbles = np.stack([data & 15, data >> 4], axis=1).reshape(-1)[:elements]
+        return nibbles.view(numpy_dtype(dtype)).reshape(shape)
     if dtype is DType.INT4:
         signed: np.ndarray[Any, Any] = (
             np.stack([data << 4, data & 0xF0], axis=1).reshape(-1)[:elements].view(np.int8) >> 4

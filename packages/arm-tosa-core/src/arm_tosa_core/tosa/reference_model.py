@@ -23,6 +23,7 @@ from .specification import EXTENSIONS, TosaSpecification
 
 _REFERENCE_MODEL = "TOSA reference model"
 _CONSTANT_ONLY = (DType.INT4, DType.INT48)  # types that its Python binding neither takes nor gives
+_TAKEN_ONLY = (DType.FP4E2M1, DType.FP6E2M3, DType.FP6E3M2, DType.MXINT8, DType.FP8UE8M0)  # it gives no bytes of these
 _T = TypeVar("_T")
 _quiet = threading.Lock()
 
@@ -33,7 +34,7 @@ def run(
     """Runs a flatbuffer on the TOSA reference model.
 
     Args:
-        tosa: a TOSA 1.0 flatbuffer.
+        tosa: a flatbuffer of TOSA 1.0, or of the draft of 1.1.
         inputs: one array for each graph input, in order, of its shape and ``dtypes.numpy_dtype``; uint8 goes for int8.
         isolated: run it in a process of its own, half a second slower. The model aborts its process on some values that
             TOSA forbids (an INTDIV by 0, a GATHER index out of range); isolated, that is a ToolError too.
@@ -50,7 +51,7 @@ def run(
     if len(inputs) != len(graph.inputs):
         raise UsageError(f"the graph takes {len(graph.inputs)} inputs, got {len(inputs)}")
     for tensor in graph.outputs:
-        if tensor.dtype in _CONSTANT_ONLY:
+        if tensor.dtype in (*_CONSTANT_ONLY, *_TAKEN_ONLY):
             raise UsageError(f"output {tensor.name} is {tensor.dtype}, which the reference model does not give back")
     raw = [_input(array, tensor) for array, tensor in zip(inputs, graph.inputs, strict=True)]
     outputs = _execute_isolated(tosa, raw, timeout) if isolated else _execute(tosa, raw)
@@ -150,7 +151,8 @@ def validate(tosa: bytes, spec: TosaSpecification, *, timeout: float = 60) -> No
     tool = find_tool("tosa-opt", package="tosa-tools")
     profiles = ",".join(f"pro_{profile.lower()}" for profile in sorted(spec.profiles))
     extensions = ",".join(EXTENSIONS[name][0] for name in sorted(spec.extensions))
-    target = f"specification_version={spec.version} level=8k profiles={profiles}"
+    draft = ".draft" if spec.version.minor else ""
+    target = f"specification_version={spec.version}{draft} level=8k profiles={profiles}"
     if extensions:
         target += f" extensions={extensions}"
     with tempfile.TemporaryDirectory(prefix="arm_tosa_") as folder:

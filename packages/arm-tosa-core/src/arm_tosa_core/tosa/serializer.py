@@ -1,4 +1,4 @@
-"""A TOSA graph as a ``.tosa`` flatbuffer (tosa.fbs of tosa-tools, file identifier "TOSA", version 1.0.0).
+"""A TOSA graph as a ``.tosa`` flatbuffer (tosa.fbs of tosa-tools, identifier "TOSA"), version 1.0.0 or 1.1.0 draft.
 
 Equal graphs give equal bytes: tensors with a name keep it, all others are numbered, or called after the model. No
 software version is written: readers then apply TOSA's own version rules instead of refusing files of a newer
@@ -34,6 +34,12 @@ DTYPE_NUMBERS = {
     DType.SHAPE: 10,
     DType.FP8E4M3: 11,
     DType.FP8E5M2: 12,
+    DType.FP6E2M3: 13,
+    DType.FP6E3M2: 14,
+    DType.FP4E2M1: 15,
+    DType.FP8UE8M0: 16,
+    DType.INT64: 17,
+    DType.MXINT8: 18,
 }
 
 #: UINT8 is INT8 there: only RESCALE takes or makes it (``table.check``), and its attributes say unsigned.
@@ -46,13 +52,16 @@ LOGICAL_OR LOGICAL_XOR MAXIMUM MINIMUM MUL POW SUB TABLE ABS BITWISE_NOT CEIL CL
 RECIPROCAL RSQRT SIN SELECT EQUAL GREATER GREATER_EQUAL REDUCE_ALL REDUCE_ANY REDUCE_MAX REDUCE_MIN REDUCE_PRODUCT
 REDUCE_SUM CONCAT PAD RESHAPE REVERSE SLICE TILE TRANSPOSE GATHER SCATTER RESIZE CAST RESCALE CONST IDENTITY CUSTOM
 COND_IF WHILE_LOOP VARIABLE VARIABLE_WRITE VARIABLE_READ CONST_SHAPE
+MATMUL_T_BLOCK_SCALED CAST_FROM_BLOCK_SCALED CAST_TO_BLOCK_SCALED DIM CONCAT_SHAPE ADD_SHAPE SUB_SHAPE MUL_SHAPE
+SLICE_SHAPE EXP2_SHAPE LOG2_CEIL_SHAPE LOG2_FLOOR_SHAPE MAX_SHAPE MIN_SHAPE MOD_SHAPE DIV_CEIL_SHAPE DIV_FLOOR_SHAPE
+ASSERT_EQUAL_SHAPE CONV2D_BLOCK_SCALED MAX_POOL2D_ADAPTIVE AVG_POOL2D_ADAPTIVE RESHAPE_BLOCK_SCALED
+ROW_GATHER_BLOCK_SCALED ROW_GATHER MATMUL_T
 """
 
 #: Numbers in the schema's ``Op``, and of each operator's attribute table in its union ``Attribute``.
 OP_NUMBERS = {name: number for number, name in enumerate(_OP_ORDER.split(), start=1)}
 
 IDENTIFIER = b"TOSA"
-_VERSION = Table(("i", 1), ("i", 0), ("i", 0), ("B", 0))  # major, minor, patch, draft
 _NO_ATTRIBUTES = Table()
 
 
@@ -76,8 +85,8 @@ def serialize_with_names(
     graph: Graph, spec: TosaSpecification, *, locations: bool = False, readable: bool = False
 ) -> tuple[bytes, dict[str, Tensor]]:
     """``serialize``, and which input or result of an operator has which name in the flatbuffer."""
-    if spec.version.release != (1, 0):
-        raise LoweringError(f"the serializer writes TOSA 1.0, not {spec}")
+    minor = spec.version.minor
+    version = Table(("i", 1), ("i", minor), ("i", 0), ("B", int(minor > 0)))  # major, minor, patch, draft
     waiting, regions, taken = [graph], [], {graph.name}
     names: dict[str, Tensor] = {}
     while waiting:
@@ -85,7 +94,7 @@ def serialize_with_names(
         regions.append(writer.write())
         names = names or writer.tensors_by_name()
         waiting += writer.nested
-    return write(Table(_VERSION, Offsets(regions)), IDENTIFIER), names
+    return write(Table(version, Offsets(regions)), IDENTIFIER), names
 
 
 class _Writer:

@@ -117,7 +117,7 @@ def mul(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
     if shift.data is not None and (by := int(shift.data[0])):
         require(a.dtype is DType.INT32, f"shift {by} with {a.dtype} operands; only INT32 takes one")
         require(0 <= by <= 63, f"shift {by} is outside of 0 to 63")
-    dtype = DType.INT32 if a.dtype.is_integer else a.dtype
+    dtype = DType.INT32 if a.dtype.is_integer and a.dtype is not DType.INT64 else a.dtype
     return [(broadcast(a.shape, b.shape), dtype)]
 
 
@@ -214,14 +214,26 @@ def _convolved(
 ) -> list[Result]:
     """A convolution over the spatial dimensions of an N..C input."""
     x, _, bias, input_zp, weight_zp = inputs
-    pad, stride, dilation = attrs["pad"], attrs["stride"], attrs["dilation"]
+    _is_one(input_zp, "input_zp")
+    _is_one(weight_zp, "weight_zp")
+    sizes = attrs["pad"], attrs["stride"], attrs["dilation"]
+    return [(_convolved_shape(x, bias, sizes, kernel, channels_in, channels_out), _convolution_dtype(x))]
+
+
+def _convolved_shape(
+    x: Tensor,
+    bias: Tensor,
+    sizes: tuple[Sequence[int], Sequence[int], Sequence[int]],
+    kernel: Sequence[int],
+    channels_in: int,
+    channels_out: int,
+) -> tuple[int, ...]:
+    pad, stride, dilation = sizes
     _not_negative(pad, "pad")
     _positive(stride, "stride")
     _positive(dilation, "dilation")
     require(x.shape[-1] == channels_in, f"input has {x.shape[-1]} channels, weight takes {channels_in}")
     _bias(bias, channels_out)
-    _is_one(input_zp, "input_zp")
-    _is_one(weight_zp, "weight_zp")
     spatial = [
         _steps(
             x.shape[1 + i] - 1 + pad[2 * i] + pad[2 * i + 1] - (kernel[i] - 1) * dilation[i],
@@ -230,7 +242,7 @@ def _convolved(
         )
         for i in range(len(kernel))
     ]
-    return [((x.shape[0], *spatial, channels_out), _convolution_dtype(x))]
+    return (x.shape[0], *spatial, channels_out)
 
 
 def _bias(bias: Tensor, channels: int) -> None:
@@ -292,6 +304,64 @@ def matmul(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
     _is_one(a_zp, "A_zp")
     _is_one(b_zp, "B_zp")
     return [((n, height, width), attrs["output_dtype"])]
+
+
+def matmul_t(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
+    """A product with the transpose of B, whose batch may be 1."""
+    a, b, a_zp, b_zp = inputs
+    _is_one(a_zp, "A_zp")
+    _is_one(b_zp, "B_zp")
+    return [(_times_transposed(a, b), attrs["output_dtype"])]
+
+
+def _times_transposed(a: Tensor, b: Tensor) -> tuple[int, ...]:
+    n, height, depth = _rank(a, 3, "A")
+    n_b, width, depth_b = _rank(b, 3, "B")
+    require(n_b in (1, n), f"A and B have {n} and {n_b} batches")
+    require(depth == depth_b, f"A {list(a.shape)} and the transpose of B {list(b.shape)} do not multiply")
+    return n, height, width
+
+
+def matmul_t_block_scaled(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
+    a, a_scale, b, b_scale = inputs
+    _scaled(a, a_scale, attrs, "A")
+    _scaled(b, b_scale, attrs, "B")
+    return [(_times_transposed(a, b), DType.FP32)]
+
+
+def _blocks(x: Tensor, attrs: Mapping[str, Any], what: str) -> tuple[int, ...]:
+    """The shape of the scales of a tensor: a scale for each block of numbers along the last axis."""
+    size = int(attrs["block_size"].rpartition("_")[2])
+    require(len(x.shape) >= 1, f"{what} is a scalar, which has no blocks")
+    require(x.shape[-1] % size == 0, f"{what} has {x.shape[-1]} numbers in the last axis, no multiple of {size}")
+    return (*x.shape[:-1], x.shape[-1] // size)
+
+
+def _scaled(x: Tensor, scale: Tensor, attrs: Mapping[str, Any], what: str) -> None:
+    wanted = _blocks(x, attrs, what)
+    require(scale.shape == wanted, f"the scale of {what} must have shape {list(wanted)}, got {list(scale.shape)}")
+
+
+def cast_to_block_scaled(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
+    x = inputs[0]
+    return [(x.shape, attrs["output_dtype"]), (_blocks(x, attrs, "the input"), DType.FP8UE8M0)]
+
+
+def cast_from_block_scaled(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
+    x, scale = inputs
+    _scaled(x, scale, attrs, "the input")
+    return [(x.shape, attrs["output_dtype"])]
+
+
+def conv2d_block_scaled(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
+    x, x_scale, weight, weight_scale, bias, *sizes = inputs
+    _scaled(x, x_scale, attrs, "the input")
+    _scaled(weight, weight_scale, attrs, "the weight")
+    _rank(x, 4, "input")
+    out, *kernel, channels = _rank(weight, 4, "weight [OC, KH, KW, IC]")
+    pad, stride, dilation = (shape_values(t, n) for t, n in zip(sizes, ("pad", "stride", "dilation"), strict=True))
+    require(len(pad) == 4 and len(stride) == len(dilation) == 2, "pad has 4 numbers, stride and dilation have 2 each")
+    return [(_convolved_shape(x, bias, (pad, stride, dilation), kernel, channels, out), DType.FP32)]
 
 
 def matmul_dtype(inputs: Sequence[Tensor]) -> DType:

@@ -11,25 +11,40 @@ from packaging.version import Version
 
 from ..support.errors import UsageError
 
-#: Extensions of TOSA 1.0 (section 1.4 "Profile extensions") by the name in a specification string: the name that
-#: tosa-opt uses, and the profile that each extends (empty: either).
-EXTENSIONS: dict[str, tuple[str, str]] = {
-    "int4": ("int4", "INT"),
-    "int16": ("int16", "INT"),
-    "doubleround": ("doubleround", "INT"),
-    "inexactround": ("inexactround", "INT"),
-    "bf16": ("bf16", "FP"),
-    "fp8e4m3": ("fp8e4m3", "FP"),
-    "fp8e5m2": ("fp8e5m2", "FP"),
-    "fft": ("fft", "FP"),
-    "var": ("variable", ""),
-    "cf": ("controlflow", ""),
-    "dynamic": ("dynamic", ""),
+_1_0, _1_1 = Version("1.0"), Version("1.1")
+
+#: Extensions (section 1.4 "Profile extensions") by the name in a specification string: the name that tosa-opt uses, the
+#: profile that each extends (empty: either), and the version that it began in. Those of 1.1 are as tosa-tools has them.
+EXTENSIONS: dict[str, tuple[str, str, Version]] = {
+    "int4": ("int4", "INT", _1_0),
+    "int16": ("int16", "INT", _1_0),
+    "int64": ("int64", "", _1_1),
+    "doubleround": ("doubleround", "INT", _1_0),
+    "inexactround": ("inexactround", "INT", _1_0),
+    "bf16": ("bf16", "FP", _1_0),
+    "fp8e4m3": ("fp8e4m3", "FP", _1_0),
+    "fp8e5m2": ("fp8e5m2", "FP", _1_0),
+    "mxfp": ("mxfp", "FP", _1_1),
+    "mxfp_conv": ("mxfp_conv", "FP", _1_1),
+    "fft": ("fft", "FP", _1_0),
+    "var": ("variable", "", _1_0),
+    "cf": ("controlflow", "", _1_0),
+    "shape": ("shape", "", _1_1),
+    "dynamic": ("dynamic", "", _1_0),
 }
 _ALIASES = {"variable": "var", "controlflow": "cf"}
 _PROFILES = ("INT", "FP")
 _BEFORE_1_0 = {"BI": "INT", "MI": "FP"}
-_VERSION = Version("1.0")
+_VERSIONS = (_1_0, _1_1)
+
+
+def extensions_of(version: Version) -> frozenset[str]:
+    """The extensions that a version has."""
+    return frozenset(name for name, (_, _, since) in EXTENSIONS.items() if since <= version)
+
+
+def _listed(version: Version) -> str:
+    return ", ".join(name for name in EXTENSIONS if name in extensions_of(version))
 
 
 @dataclass(frozen=True)
@@ -64,7 +79,7 @@ class TosaSpecification:
         profiles: ``"INT"``, ``"FP"`` or both.
         extensions: keys of ``EXTENSIONS``.
         is_U55_subset: the target is an Ethos-U55, whose limits are checked by its own package.
-        version: of TOSA; only 1.0.
+        version: of TOSA: 1.0, or 1.1, a draft.
         level: limits on ranks, kernels and sizes.
 
     Raises:
@@ -74,19 +89,22 @@ class TosaSpecification:
     profiles: frozenset[str]
     extensions: frozenset[str] = frozenset()
     is_U55_subset: bool = False
-    version: Version = _VERSION
+    version: Version = _1_0
     level: Level = LEVEL_8K
 
     def __post_init__(self) -> None:
-        if self.version != _VERSION:
-            raise UsageError(f"TOSA {self.version} is not supported; supported: 1.0 (and 0.80, read as 1.0)")
+        if self.version not in _VERSIONS:
+            known = "1.0, 1.1, a draft, and 0.80, read as 1.0"
+            raise UsageError(f"TOSA {self.version} is not supported; supported: {known}")
         for name in sorted(self.profiles - set(_PROFILES)):
             raise UsageError(f"unknown TOSA profile {name!r}; valid: {', '.join(_PROFILES)}")
         if not self.profiles:
             raise UsageError("a TOSA specification needs a profile: INT, FP or both, for example TOSA-1.0+INT")
         for name in sorted(self.extensions):
-            if name not in EXTENSIONS:
-                raise UsageError(f"unknown TOSA extension {name!r}; valid: {', '.join(EXTENSIONS)}")
+            if name not in extensions_of(self.version):
+                problem = f"of TOSA {EXTENSIONS[name][2]}" if name in EXTENSIONS else "unknown"
+                known = f"those of TOSA {self.version} are {_listed(self.version)}"
+                raise UsageError(f"TOSA extension {name!r} is {problem}; {known}")
             profile = EXTENSIONS[name][1]
             if profile and profile not in self.profiles:
                 raise UsageError(f"TOSA extension {name!r} extends the {profile} profile, which {self} does not have")
@@ -108,14 +126,14 @@ class TosaSpecification:
         words = match[3].split("+")
         if version == Version("0.80"):
             words = [_BEFORE_1_0.get(word, word) for word in words]
-            version = _VERSION
+            version = _1_0
             now = "+".join(words)
             warnings.warn(f"{text} is read as TOSA-1.0+{now}; TOSA 0.80 is obsolete", DeprecationWarning, stacklevel=2)
         words = [_ALIASES.get(word, word) for word in words]
-        valid = (*_PROFILES, *EXTENSIONS, "u55", "8k")
         for word in words:
-            if word not in valid:
-                raise UsageError(f"unknown word {word!r} in TOSA specification {text!r}; valid: {', '.join(valid)}")
+            if word not in (*_PROFILES, *EXTENSIONS, "u55", "8k"):
+                valid = f"{', '.join(_PROFILES)}, {_listed(version)}, u55, 8k"
+                raise UsageError(f"unknown word {word!r} in TOSA specification {text!r}; valid: {valid}")
         return cls(
             profiles=frozenset(words).intersection(_PROFILES),
             extensions=frozenset(words).intersection(EXTENSIONS),
@@ -137,8 +155,9 @@ class TosaSpecification:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Profiles and extensions together: what an operator's data types are checked against."""
-        return self.profiles | self.extensions
+        """Profiles, extensions and versions up to this one: what an operator's data types are checked against."""
+        later = {str(version) for version in _VERSIONS[1:] if version <= self.version}
+        return self.profiles | self.extensions | later
 
     def __str__(self) -> str:
         words = [name for name in (*_PROFILES, *EXTENSIONS) if name in self.words]

@@ -1,11 +1,13 @@
-"""The operators of TOSA 1.0 as data, and the two questions asked of it for every emitted operator.
+"""The operators of TOSA as data, and the two questions asked of it for every emitted operator.
 
 ``infer`` gives the shapes and types of an operator's results, ``check`` says whether a specification has it.
 
 Data types are the "Supported Data Types" tables of TOSA 1.0, chapter 2. A row is a signature: the types of the operands
 in order, then the accumulator's if the operator has ``acc_type``, then those of the results. Operands whose type
 never varies (shapes, MUL's shift, RESCALE's multiplier and shift) are left out. Rows stand under what a specification
-must have: ``"INT"``, ``"FP"``, an extension; ``"INT|FP"`` is either, ``"bf16&fp8e4m3"`` both.
+must have: ``"INT"``, ``"FP"``, an extension; ``"INT|FP"`` is either, ``"bf16&fp8e4m3"`` both. What began in TOSA 1.1, a
+draft, has ``"1.1"`` there or an extension of it; those rows are what the conformance generator of tosa-tools 2026.8
+makes and its tosa-opt admits.
 
 Attributes have the names of the flatbuffer schema, and are Python values: int, bool, tuples of int, DType, and for
 enumerations their names ("PROPAGATE", "BILINEAR", "SINGLE_ROUND"). Three are not in the flatbuffer, which holds them as
@@ -18,10 +20,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from packaging.version import Version
+
 from ..support.errors import LoweringError, Rejected
 from . import shape_rules as shapes
 from .ir import DType, Op, Tensor
-from .specification import Level, TosaSpecification
+from .specification import EXTENSIONS, Level, TosaSpecification
 
 #: How an operand may be given: any tensor, a SHAPE constant, or a tensor that must be a compile-time constant.
 TENSOR, SHAPE, CONST = "tensor", "shape", "const"
@@ -30,6 +34,7 @@ TENSOR, SHAPE, CONST = "tensor", "shape", "const"
 ENUMS: dict[str, dict[str, int]] = {
     "nan_mode": {"PROPAGATE": 1, "IGNORE": 2},
     "mode": {"NEAREST_NEIGHBOR": 1, "BILINEAR": 2},
+    "block_size": {"BLOCK_SIZE_32": 32},
     "rounding_mode": {"SINGLE_ROUND": 1, "INEXACT_ROUND": 2, "DOUBLE_ROUND": 3},
 }
 
@@ -91,11 +96,17 @@ _CODES = {
     "i16": DType.INT16,
     "i32": DType.INT32,
     "i48": DType.INT48,
+    "i64": DType.INT64,
     "f16": DType.FP16,
     "f32": DType.FP32,
     "bf": DType.BF16,
     "e4": DType.FP8E4M3,
     "e5": DType.FP8E5M2,
+    "f4": DType.FP4E2M1,
+    "f6e2": DType.FP6E2M3,
+    "f6e3": DType.FP6E3M2,
+    "m8": DType.MXINT8,
+    "s8": DType.FP8UE8M0,  # the scale of a block
 }
 _Rows = dict[str, list[str]]
 
@@ -119,11 +130,13 @@ def _merge(*parts: _Rows) -> _Rows:
 _FP8 = {"fp8e4m3": "e4", "fp8e5m2": "e5"}
 _FLOAT_1 = _same(2, FP="f16 f32", bf16="bf")
 _FLOAT_2 = _same(3, FP="f16 f32", bf16="bf")
-_BITWISE_2 = _same(3, INT="i8 i16 i32")
-_SHIFT_2 = _same(3, EITHER="i8 i16 i32")
+_MXFP = ["e4", "e5", "f6e2", "f6e3", "f4"]
+_MX = [*_MXFP, "m8"]
+_BITWISE_2 = _same(3, INT="i8 i16 i32", int64="i64")
+_SHIFT_2 = _same(3, EITHER="i8 i16 i32", int64="i64")
 _LOGICAL_2 = _same(3, EITHER="b")
-_MOVE = _same(2, EITHER="b", INT="i8 i16 i32", FP="f16 f32", bf16="bf", **_FP8)
-_COMPARE: _Rows = {"INT": ["i32 i32 b"], "FP": ["f16 f16 b", "f32 f32 b"], "bf16": ["bf bf b"]}
+_MOVE = _same(2, EITHER="b", INT="i8 i16 i32", int64="i64", FP="f16 f32", bf16="bf", **_FP8)
+_COMPARE: _Rows = {"INT": ["i32 i32 b"], "int64": ["i64 i64 b"], "FP": ["f16 f16 b", "f32 f32 b"], "bf16": ["bf bf b"]}
 _POOL = _same(2, INT="i8", int16="i16", FP="f16 f32", bf16="bf", **_FP8)
 _CONV: _Rows = {  # input, weight, bias, input_zp, weight_zp, accumulator, result
     "INT": ["i8 i8 i32 i8 i8 i32 i32"],
@@ -143,6 +156,7 @@ def _ints(name: str, length: int = 0, default: Any = _REQUIRED) -> Attribute:
 _AXIS = Attribute("axis", "int")
 _NAN = Attribute("nan_mode", "enum", "PROPAGATE")
 _LOCAL_BOUND = Attribute("local_bound", "bool", False)
+_BLOCK = Attribute("block_size", "enum", "BLOCK_SIZE_32")
 _ACC = Attribute("acc_type", "dtype", shapes.accumulator)
 _CONV_OPERANDS = "input weight bias input_zp:const weight_zp:const"
 
@@ -183,6 +197,14 @@ def _conv_limits(first: int, last: int) -> Callable[[Op, Level], None]:
         _within(attrs["stride"], level.max_stride, "stride", "MAX_STRIDE")
 
     return limits
+
+
+def _block_scaled_limits(op: Op, level: Level) -> None:
+    pad, stride, dilation = (shapes.shape_values(tensor, "") for tensor in op.inputs[5:])
+    kernel = op.inputs[2].shape[1:3]
+    _within([k * d for k, d in zip(kernel, dilation, strict=True)], level.max_kernel, "dilated kernel", "MAX_KERNEL")
+    _within(pad, level.max_kernel, "pad", "MAX_KERNEL")
+    _within(stride, level.max_stride, "stride", "MAX_STRIDE")
 
 
 def _fft_limits(op: Op, level: Level) -> None:
@@ -308,6 +330,28 @@ _ALL = [
         shapes.matmul,
         [Attribute("output_dtype", "dtype", shapes.matmul_dtype, stored=False)],
     ),
+    _operator(
+        "MATMUL_T",
+        "A B A_zp:const B_zp:const",
+        {"INT&1.1": ["i8 i8 i8 i8 i32"], "int16&1.1": ["i16 i16 i16 i16 i48"]},
+        shapes.matmul_t,
+        [Attribute("output_dtype", "dtype", shapes.matmul_dtype, stored=False)],
+    ),
+    _operator(
+        "MATMUL_T_BLOCK_SCALED",
+        "A_data A_scale B_data B_scale",
+        {"mxfp": [f"{t} s8 {t} s8 f32" for t in _MX]},
+        shapes.matmul_t_block_scaled,
+        [_BLOCK],
+    ),
+    _operator(
+        "CONV2D_BLOCK_SCALED",
+        "input_data input_scale weight_data weight_scale bias pad:shape stride:shape dilation:shape",
+        {"mxfp_conv": [f"{t} s8 {t} s8 f32 f32" for t in _MXFP]},
+        shapes.conv2d_block_scaled,
+        [_BLOCK],
+        _block_scaled_limits,
+    ),
     _operator("MAX_POOL2D", "input", _POOL, shapes.max_pool2d, [*_POOL_ATTRIBUTES, _NAN], _pool_limits),
     # 2.3 Activation functions
     _operator(
@@ -319,21 +363,23 @@ _ALL = [
     ),
     # 2.3 and 2.5: elementwise, one operand
     *_elementwise("ERF SIGMOID TANH CEIL COS EXP FLOOR LOG RECIPROCAL RSQRT SIN", "input", _FLOAT_1, shapes.same),
-    *_elementwise("ABS", "input", _merge(_FLOAT_1, _same(2, INT="i32")), shapes.same),
-    *_elementwise("BITWISE_NOT", "input", _same(2, INT="i8 i16 i32"), shapes.same),
-    *_elementwise("CLZ", "input", _same(2, INT="i32"), shapes.same),
+    *_elementwise("ABS", "input", _merge(_FLOAT_1, _same(2, INT="i32", int64="i64")), shapes.same),
+    *_elementwise("BITWISE_NOT", "input", _same(2, INT="i8 i16 i32", int64="i64"), shapes.same),
+    *_elementwise("CLZ", "input", _same(2, INT="i32", int64="i64"), shapes.same),
     *_elementwise("LOGICAL_NOT", "input", _same(2, EITHER="b"), shapes.same),
     *_elementwise(
         "NEGATE",
         "input input1_zp:const output_zp:const",
-        _same(4, INT="i8 i16 i32", FP="f16 f32", bf16="bf"),
+        _same(4, INT="i8 i16 i32", int64="i64", FP="f16 f32", bf16="bf"),
         shapes.negate,
     ),
     # 2.4: elementwise, two operands
-    *_elementwise("ADD SUB", "input1 input2", _merge(_FLOAT_2, _same(3, EITHER="i32")), shapes.binary),
-    *_elementwise("MAXIMUM MINIMUM", "input1 input2", _merge(_FLOAT_2, _same(3, INT="i32")), shapes.binary, _NAN),
+    *_elementwise("ADD SUB", "input1 input2", _merge(_FLOAT_2, _same(3, EITHER="i32", int64="i64")), shapes.binary),
+    *_elementwise(
+        "MAXIMUM MINIMUM", "input1 input2", _merge(_FLOAT_2, _same(3, INT="i32", int64="i64")), shapes.binary, _NAN
+    ),
     *_elementwise("POW", "input1 input2", _FLOAT_2, shapes.binary),
-    *_elementwise("INTDIV", "input1 input2", _same(3, EITHER="i32"), shapes.binary),
+    *_elementwise("INTDIV", "input1 input2", _same(3, EITHER="i32", int64="i64"), shapes.binary),
     *_elementwise("BITWISE_AND BITWISE_OR BITWISE_XOR", "input1 input2", _BITWISE_2, shapes.binary),
     *_elementwise("LOGICAL_AND LOGICAL_OR LOGICAL_XOR", "input1 input2", _LOGICAL_2, shapes.binary),
     *_elementwise("LOGICAL_LEFT_SHIFT LOGICAL_RIGHT_SHIFT", "input1 input2", _SHIFT_2, shapes.binary),
@@ -343,7 +389,7 @@ _ALL = [
     *_elementwise(
         "MUL",
         "input1 input2 shift:const:untyped",
-        _merge(_FLOAT_2, {"INT": ["i8 i8 i32", "i16 i16 i32"], "INT|FP": ["i32 i32 i32"]}),
+        _merge(_FLOAT_2, {"INT": ["i8 i8 i32", "i16 i16 i32"], "INT|FP": ["i32 i32 i32"], "int64": ["i64 i64 i64"]}),
         shapes.mul,
     ),
     _operator("TABLE", "input table:const", {"INT": ["i8 i8 i8"], "int16": ["i16 i16 i32"]}, shapes.table),
@@ -352,6 +398,7 @@ _ALL = [
         "SELECT",
         "input1 input2 input3",
         {"INT|FP": ["b b b b"], "INT": ["b i8 i8 i8", "b i16 i16 i16", "b i32 i32 i32"]}
+        | {"int64": ["b i64 i64 i64"]}
         | {"FP": ["b f16 f16 f16", "b f32 f32 f32"], "bf16": ["b bf bf bf"]},
         shapes.select,
     ),
@@ -359,15 +406,20 @@ _ALL = [
     # 2.8 Reductions
     *_elementwise("REDUCE_ALL REDUCE_ANY", "input", _same(2, EITHER="b"), shapes.reduce, _AXIS),
     *_elementwise(
-        "REDUCE_MAX REDUCE_MIN", "input", _merge(_FLOAT_1, _same(2, INT="i8 i16 i32")), shapes.reduce, _AXIS, _NAN
+        "REDUCE_MAX REDUCE_MIN",
+        "input",
+        _merge(_FLOAT_1, _same(2, INT="i8 i16 i32", int64="i64")),
+        shapes.reduce,
+        _AXIS,
+        _NAN,
     ),
     *_elementwise("REDUCE_PRODUCT", "input", _FLOAT_1, shapes.reduce, _AXIS),
-    *_elementwise("REDUCE_SUM", "input", _merge(_FLOAT_1, _same(2, INT="i32")), shapes.reduce, _AXIS),
+    *_elementwise("REDUCE_SUM", "input", _merge(_FLOAT_1, _same(2, INT="i32", int64="i64")), shapes.reduce, _AXIS),
     # 2.9 Data layout
     _operator(
         "CONCAT",
         "input1",
-        _same(2, EITHER="b", INT="i8 i32", int16="i16", FP="f16 f32", bf16="bf", **_FP8),
+        _same(2, EITHER="b", INT="i8 i32", int16="i16", int64="i64", FP="f16 f32", bf16="bf", **_FP8),
         shapes.concat,
         [_AXIS],
         _concat_limits,
@@ -376,7 +428,7 @@ _ALL = [
     _operator(
         "PAD",
         "input padding:shape pad_const:const",
-        _same(3, EITHER="b", INT="i8 i16 i32", FP="f16 f32", bf16="bf", **_FP8),
+        _same(3, EITHER="b", INT="i8 i16 i32", int64="i64", FP="f16 f32", bf16="bf", **_FP8),
         shapes.pad,
     ),
     _operator("RESHAPE", "input shape:shape", _MOVE, shapes.reshape),
@@ -389,7 +441,10 @@ _ALL = [
         "GATHER",
         "values indices",
         {"INT": ["i8 i32 i8", "i16 i32 i16", "i32 i32 i32"], "FP": ["f16 i32 f16", "f32 i32 f32"]}
-        | {"bf16": ["bf i32 bf"], "fp8e4m3": ["e4 i32 e4"], "fp8e5m2": ["e5 i32 e5"]},
+        | {"bf16": ["bf i32 bf"], "fp8e4m3": ["e4 i32 e4"], "fp8e5m2": ["e5 i32 e5"]}
+        | {"INT&1.1": ["b i32 b"], "int64": ["i64 i64 i64"]}
+        | {"INT&int64": [f"{t} i64 {t}" for t in ("b", "i8", "i16", "i32")]}
+        | {"FP&int64": ["f16 i64 f16", "f32 i64 f32"]},
         shapes.gather,
     ),
     _operator(
@@ -401,6 +456,10 @@ _ALL = [
             "bf16": ["bf i32 bf bf"],
             "fp8e4m3": ["e4 i32 e4 e4"],
             "fp8e5m2": ["e5 i32 e5 e5"],
+            "INT&1.1": ["b i32 b b"],
+            "int64": ["i64 i64 i64 i64"],
+            "INT&int64": [f"{t} i64 {t} {t}" for t in ("b", "i8", "i16", "i32")],
+            "FP&int64": ["f16 i64 f16 f16", "f32 i64 f32 f32"],
         },
         shapes.scatter,
     ),
@@ -426,9 +485,25 @@ _ALL = [
             "bf16&fp8e5m2": ["bf e5", "e5 bf"],
             "fp8e4m3": ["e4 f16", "e4 f32", "f16 e4", "f32 e4"],
             "fp8e5m2": ["e5 f16", "e5 f32", "f16 e5", "f32 e5"],
+            "FP&1.1": ["b f32", "f32 b"],
+            "INT&int64": ["b i64", "i64 b", "i32 i64", "i64 i32"],
         },
         shapes.cast,
         [Attribute("output_dtype", "dtype", stored=False)],
+    ),
+    _operator(
+        "CAST_TO_BLOCK_SCALED",
+        "input",
+        {"mxfp": [f"f32 {t} s8" for t in _MX], "bf16&mxfp": [f"bf {t} s8" for t in _MX]},
+        shapes.cast_to_block_scaled,
+        [Attribute("output_dtype", "dtype", stored=False), _BLOCK],
+    ),
+    _operator(
+        "CAST_FROM_BLOCK_SCALED",
+        "input_data input_scale",
+        {"mxfp": [f"{t} s8 f32" for t in _MX], "bf16&mxfp": [f"{t} s8 bf" for t in _MX]},
+        shapes.cast_from_block_scaled,
+        [Attribute("output_dtype", "dtype", stored=False), _BLOCK],
     ),
     _operator(
         "RESCALE",
@@ -452,7 +527,7 @@ _ALL = [
     _operator(
         "IDENTITY",
         "input1",
-        _same(2, EITHER="b i8 i16 i32", FP="f16 f32", int4="i4", int16="i48", bf16="bf", **_FP8),
+        _same(2, EITHER="b i8 i16 i32", FP="f16 f32", int4="i4", int16="i48", int64="i64", bf16="bf", **_FP8),
         shapes.same,
     ),
     # 2.14 Custom
@@ -494,7 +569,7 @@ def infer(op: Op) -> list[shapes.Result]:
     """
     operator = OPERATORS.get(op.name)
     if operator is None:
-        raise LoweringError(f"{op.name} is not an operator of TOSA 1.0")
+        raise LoweringError(f"{op.name} is not an operator of the table of TOSA")
     inputs, attrs = op.inputs, op.attrs
     if len(inputs) != len(operator.operands) and not (operator.variadic and inputs):
         names = ", ".join(operand.name for operand in operator.operands)
@@ -602,6 +677,16 @@ def _check_rescale(op: Op, spec: TosaSpecification) -> None:
             raise Rejected(f"RESCALE: {name} of {zero_point.dtype} must be 0, got {value}")
 
 
+def _lacking(words: frozenset[str]) -> str:
+    """What a specification lacks, with the version that it takes."""
+    begun = [EXTENSIONS[word][2] for word in words if word in EXTENSIONS] + [Version(w) for w in words if w == "1.1"]
+    version = max(begun, default=Version("1.0"))
+    names = "+".join(sorted(words - {"1.1"}))
+    if version == Version("1.0"):
+        return names
+    return f"TOSA-{version}+{names}" if names else f"TOSA-{version}"
+
+
 def _types_refused(
     operator: Operator,
     types: tuple[DType, ...],
@@ -610,7 +695,7 @@ def _types_refused(
 ) -> Rejected:
     fix = ""
     if alternatives:
-        choices = ["+".join(sorted(alternative - spec.words)) for alternative in alternatives]
+        choices = [_lacking(alternative - spec.words) for alternative in alternatives]
         fix = f"needs {' or '.join(choices)} in the specification"
     allowed = [row for row, options in operator.signatures.items() if any(option <= spec.words for option in options)]
     if not allowed:

@@ -20,6 +20,7 @@ from ..operator_names import canonical
 from ..rule_set import NO_RULES, RuleSet
 from ..values import Complex, Value
 from .arithmetic import Arithmetic
+from .block_scaled import BlockScaled
 from .casts import Casts
 from .convolution import Convolutions
 from .data_movement import DataMovement
@@ -65,6 +66,7 @@ class Builder:
         reductions = Reductions(emitter, quantization, arithmetic, data)
         dynamic = DynamicQuantization(emitter, quantization, arithmetic)
         convolutions = Convolutions(emitter, rescaling, quantization, casts, arithmetic, dynamic)
+        blocks = BlockScaled(emitter)
         images = ImageOperators(emitter, rescaling, quantization)
         tables = Tables(emitter, rescaling, quantization)
         rounding = Rounding(emitter, rescaling, quantization)
@@ -109,6 +111,8 @@ class Builder:
         self.equal_weights, self.channel_weights = convolutions.equal_weights, convolutions.channel_weights
         self.MAX_POOL2D, self.AVG_POOL2D, self.RESIZE = images.MAX_POOL2D, images.AVG_POOL2D, images.RESIZE
         self.FFT2D, self.RFFT2D = images.FFT2D, images.RFFT2D
+        self.MATMUL_T_BLOCK_SCALED, self.CONV2D_BLOCK_SCALED = blocks.MATMUL_T_BLOCK_SCALED, blocks.CONV2D_BLOCK_SCALED
+        self.block_scaled, self.block_scaled_weight = blocks.block_scaled, blocks.block_scaled_weight
 
     require = staticmethod(require)
 
