@@ -57,6 +57,8 @@ def from_blocks(codes: torch.Tensor, scale: torch.Tensor, name: str, size: int) 
     dtype = _TYPES[name]
     if name == "FP4E2M1":
         codes = codes[..., 0::2] | codes[..., 1::2] << 4
-    data = codes.contiguous() if name.startswith(("FP4", "FP6")) else codes.contiguous().view(dtype)
+    data = codes.contiguous()
+    if isinstance(dtype, torch.dtype) and name.startswith("FP8"):
+        data = data.view(dtype)
     numbers: torch.Tensor = to_dtype(data, scale.view(torch.float8_e8m0fnu), dtype, size, torch.float32)
     return numbers

@@ -25,7 +25,7 @@ def rounded_to_blocks(x: torch.Tensor, dtype: DType, size: int) -> torch.Tensor:
         size: of a block.
     """
     kind = numpy_dtype(dtype)
-    about = ml_dtypes.finfo(kind)
+    about = ml_dtypes.finfo(kind)  # type: ignore[no-untyped-call]
     top, greatest = np.frexp(float(about.max))  # 0.5 <= top < 1
     reals = x.detach().double().numpy().reshape(*x.shape[:-1], -1, size)
     fraction, exponent = np.frexp(np.abs(reals).max(-1, keepdims=True))

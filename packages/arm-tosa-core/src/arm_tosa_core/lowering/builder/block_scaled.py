@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -55,7 +56,7 @@ class BlockScaled:
 
     def _constants(self, weight: Value, scale: Value, dtype: DType) -> list[Tensor]:
         given = ((weight, dtype), (scale, DType.FP8UE8M0))
-        return [self.emitter.constant(v.shape, t, lambda v=v, t=t: _array(v, t)) for v, t in given]
+        return [self.emitter.constant(v.shape, t, partial(_array, v, t)) for v, t in given]
 
 
 def _array(codes: Value, dtype: DType) -> np.ndarray[tuple[int, ...], np.dtype[np.generic]]:
