@@ -50,11 +50,9 @@ def unpack(data: np.ndarray[Any, Any], shape: Sequence[int], dtype: DType) -> np
     data = data[:size]
     if dtype.bits == 6:
         bits = np.unpackbits(data, bitorder="little")[: elements * 6].reshape(elements, 6)
-        bytewise = np.packbits(bits, axis=1, bitorder="little")
-        codes: np.ndarray[Any, Any] = bytewise.view(numpy_dtype(dtype)).reshape(shape)
-        return codes
+        return np.packbits(bits, axis=1, bitorder="little").view(numpy_dtype(dtype)).reshape(shape)
     if dtype is DType.FP4E2M1:
-        nibbles = np.stack([data & 15, data >> 4], axis=1).reshape(-1)[:elements]
+        nibbles: np.ndarray[Any, Any] = np.stack([data & 15, data >> 4], axis=1).reshape(-1)[:elements]
         return nibbles.view(numpy_dtype(dtype)).reshape(shape)
     if dtype is DType.INT4:
         signed: np.ndarray[Any, Any] = (
