@@ -354,22 +354,26 @@ def test_scales_at_run_time_in_one_call() -> None:
     torch.testing.assert_close(ours, made.converted(x), rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("config", [{"is_per_channel": True}, {"is_per_channel": False}], ids=["channel", "tensor"])
+def _convolution() -> tuple[nn.Module, ...]:
+    return nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4)
+
+
 @pytest.mark.parametrize(
-    "first",
+    ("first", "per_channel"),
     [
-        lambda: (nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4)),
-        lambda: (nn.ConvTranspose2d(3, 4, 3, padding=2), nn.BatchNorm2d(4)),
-        lambda: (nn.ConvTranspose2d(3, 4, 3, padding=2),),
-        lambda: (nn.BatchNorm2d(3), nn.ReLU(), nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4)),
-        lambda: (nn.Conv2d(3, 4, 3), nn.Flatten(), nn.Linear(24, 24), nn.BatchNorm1d(24)),
+        (_convolution, True),
+        (_convolution, False),
+        (lambda: (nn.ConvTranspose2d(3, 4, 3, padding=2), nn.BatchNorm2d(4)), True),
+        (lambda: (nn.ConvTranspose2d(3, 4, 3, padding=2),), False),
+        (lambda: (nn.BatchNorm2d(3), nn.ReLU(), nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4)), True),
+        (lambda: (nn.Conv2d(3, 4, 3), nn.Flatten(), nn.Linear(24, 24), nn.BatchNorm1d(24)), True),
     ],
-    ids=["convolution", "transposed", "transposed without norm", "norm before", "norm of a linear"],
+    ids=["convolution", "per tensor", "transposed", "transposed without norm", "norm before", "norm of a linear"],
 )
-def test_training(config: dict[str, bool], first: Callable[[], tuple[nn.Module, ...]]) -> None:
+def test_training(first: Callable[[], tuple[nn.Module, ...]], per_channel: bool) -> None:
     model = nn.Sequential(*first(), nn.ReLU(), nn.Flatten(), nn.Linear(24, 2)).train()
     x = torch.randn(4, 3, 4, 5)
-    by = quantizer(config=get_symmetric_quantization_config(is_qat=True, **config))
+    by = quantizer(config=get_symmetric_quantization_config(is_qat=True, is_per_channel=per_channel))
     prepared = prepare_qat_pt2e(torch.export.export(model, (x,)).module(), by)
     optimizer = torch.optim.SGD(prepared.parameters(), 0.1)
     losses = []
