@@ -94,7 +94,8 @@ def test_every_rule_is_for_an_operator_by_its_one_name() -> None:
             namespace, base, overload = name.split(".")
             if namespace == "quantized_decomposed":  # registered when ExecuTorch is imported
                 continue
-            made = overload_named(f"{namespace}::{base}", "" if overload == "default" else overload)
+            library = namespace if namespace == "arm_tosa" else "aten"
+            made = overload_named(f"{library}::{base}", "" if overload == "default" else overload)
             assert made is not None, f"{rule}: there is no {name}"
             assert canonical(made).partition(".")[2] == name.partition(".")[2], rule
 
