@@ -45,7 +45,9 @@ def pythons(session: nox.Session) -> None:
     PyTorch is left out because its wheels for them may be those for CUDA, of gigabytes.
     """
     built = sorted((ROOT / "build" / "dist").glob("*.whl")) or _build_wheels(session, "dist")
-    ours = [str(wheel) for wheel in built if wheel.name.startswith(("arm_tosa_core-", "arm_ethosu-"))]
+    ours = [
+        str(file) for file in built if file.suffix == ".whl" and file.name.startswith(("arm_tosa_core-", "arm_ethosu-"))
+    ]
     needs = [need for package in (CORE, ETHOSU) for need in _dependencies(package) if not need.startswith(_PYTORCH)]
     for python in PYTHONS:
         interpreter = _interpreter(session, python)
