@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from executorch.exir import EdgeProgramManager, to_edge
 from torch.export import ExportedProgram
@@ -20,8 +20,10 @@ from ..exir.report import Report
 from ..plugin.target import Target
 from .cpu_program import Call, with_delegates
 from .delegate_module import lowered_module
-from .devtools import Record
 from .progress import Progress, silent
+
+if TYPE_CHECKING:
+    from .devtools import Record  # imports ExecuTorch's developer tools, and pandas with them
 
 
 def lower_to_edge(
