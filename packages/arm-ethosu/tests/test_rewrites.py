@@ -367,3 +367,31 @@ def test_padding_before_a_convolution_becomes_its_own(
     else:
         assert [(made.name, made.attrs["pad"]) for made in kept] == [(op, padding)]
         assert cycles(legal) < cycles(plain)
+
+
+@pytest.mark.parametrize(
+    ("shape", "amounts", "image", "padding"),
+    [
+        ((1, 1, 24, 20), (0, 0, 0, 0, 1, 1, 2, 1), (1, 26, 23, 1), (1, 1, 2, 1)),  # one plane, as channels last
+        ((24, 20, 4), (1, 2, 1, 1, 0, 0), (1, 27, 22, 4), (1, 2, 1, 1)),
+        ((1, 12, 10, 8), (0, 0, 2, 0, 0, 0, 0, 0), (1, 14, 20, 4), (2, 0, 0, 0)),  # columns are parted, rows are not
+        ((1, 12, 10, 8), (0, 0, 0, 0, 0, 2, 0, 0), (1, 12, 24, 4), None),  # it parts what is padded
+        ((1, 24, 20, 4), (0, 0, 2, 0, 0, 0, 0, 0), (1, 13, 40, 4), None),
+    ],
+)
+def test_padding_before_a_reshape_becomes_that_of_the_convolution(
+    shape: tuple[int, ...], amounts: tuple[int, ...], image: tuple[int, ...], padding: tuple[int, ...] | None
+) -> None:
+    builder = Builder(Graph(), SPEC.tosa_spec)
+    graph, rng = builder.graph, np.random.default_rng(0)
+    edge = graph.constant(np.array([3], np.int8), DType.INT8)
+    x = builder.emit("PAD", [graph.input("x", shape, DType.INT8), graph.shape(amounts), edge])
+    x = builder.emit("RESHAPE", [x, graph.shape(image)])
+    weight = graph.constant(rng.integers(-127, 128, (8, 3, 3, image[3])).astype(np.int8), DType.INT8)
+    bias = graph.constant(np.zeros(8, np.int32), DType.INT32)
+    zeros = [builder.zero_point(3, DType.INT8), builder.zero_point(0, DType.INT8)]
+    wide = builder.emit("CONV2D", [x, weight, bias, *zeros], pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1))
+    graph.outputs = [builder.rescale(wide, [0.002], DType.INT8)]
+    _, legal = before_and_after(builder)
+    kept = [(made.name, made.attrs.get("pad")) for made in load(legal).ops if made.name in ("CONV2D", "PAD")]
+    assert kept == ([("PAD", None), ("CONV2D", (0, 0, 0, 0))] if padding is None else [("CONV2D", padding)])
