@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from choice_kit import SPEC, convolution, first_layer, names_of, new_builder, only, padding
 from rewrite_kit import cycles
@@ -131,8 +132,13 @@ def _around(graph: Graph, op: Op) -> Graph:
     return part(graph, around(graph, op))[0]
 
 
+def _with_zero_point(graph: Graph, zero: int) -> Graph:
+    graph.set_input(only(graph, "CONV2D"), 3, graph.constant(np.array([zero], np.int8), DType.INT8))
+    return graph
+
+
 def test_the_estimate_is_asked_about_shapes_not_about_numbers() -> None:
-    layers = [first_layer(32, 3, 8, 1, seed=seed) for seed in (0, 1)]
+    layers = [_with_zero_point(first_layer(32, 3, 8, 1, seed=seed), 5 * seed) for seed in (0, 1)]
     asked = [serialize(_around(graph, only(graph, "CONV2D")), SPEC.tosa_spec) for graph in layers]
     assert asked[0] == asked[1]
     assert serialize(layers[0], SPEC.tosa_spec) != serialize(layers[1], SPEC.tosa_spec)

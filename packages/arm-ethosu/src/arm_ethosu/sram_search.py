@@ -21,6 +21,8 @@ from .timing.vela_layers import FLAG
 from .vela import Run, VelaOutput, Workplace, workplace
 from .vela_flags import decides_over_sram
 
+# These say how many runs of Vela are tried, and where; which one is taken is the estimate's alone. They are from
+# docs/notes/2026-11-25-sram.md, which tells what more runs would find.
 #: What less SRAM may cost where no budget is given, as a part of the fewest cycles seen.
 TOLERANCE = 0.0025
 # Has Vela print where it places tensors, for ``live_memory``.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextvars
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 
 from arm_tosa_core.rewrites import REWRITES
@@ -36,6 +37,7 @@ class Choice:
         stage: before LEGALIZE gives operators other forms, in which most patterns are not found.
         margin: what must be gained at least, as a part of the cycles, where the operators around tell the whole's
             schedule only roughly.
+        together: whether it is rated as made at all operators around where it is possible.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Choice:
     around: Callable[[Graph, Op], list[Op]] = around
     stage: Stage = Stage.OPTIMIZE
     margin: float = 0.0
+    together: bool = False
 
     @property
     def always(self) -> Rewrite:
@@ -55,10 +58,10 @@ class Choice:
         """The rewrite where the estimate is lower with it than without, and with what else may be chosen there.
 
         Args:
-            choices: all of the accelerator. Those of the same pattern are rivals: what helps may help less than another
-                one, or only before another one.
+            choices: all of the accelerator. Those of the same pattern and operators around are rivals: what helps may
+                help less than another one, or only before another one.
         """
-        rivals = [choice for choice in choices if choice.pattern == self.pattern]
+        rivals = [choice for choice in choices if (choice.pattern, choice.around) == (self.pattern, self.around)]
 
         def check(match: Match) -> str | None:
             if (reason := self.check(match)) is not None:
@@ -81,9 +84,21 @@ class Asked:
     spec: TosaSpecification
     checks: Sequence[Check]
     others: Sequence[Rewrite]
+    _known: dict[tuple[object, ...], Choice | None] = field(default_factory=dict, compare=False, repr=False)
 
     def first_of_best(self, graph: Graph, op: Op, rivals: Sequence[Choice]) -> Choice | None:
-        """Of the choices that are best made at an operator the one to begin with; None: none is faster."""
+        """Of the choices that are best made at an operator the one to begin with; None: none is faster.
+
+        Layers of equal shapes have the same answer, which is looked for once.
+        """
+        small, copies = part(graph, rivals[0].around(graph, op))
+        digest = hashlib.sha256(serialize(small, self.spec)).digest()
+        key = (digest, list(copies).index(op), *(choice.name for choice in rivals))
+        if key not in self._known:
+            self._known[key] = self._first_of_best(graph, op, rivals)
+        return self._known[key]
+
+    def _first_of_best(self, graph: Graph, op: Op, rivals: Sequence[Choice]) -> Choice | None:
         forms = [(first, tosa) for first, tosa in self._forms(graph, op, rivals) if tosa is not None]
         cycles = self.estimate.cycles([tosa for _, tosa in forms])
         if not forms or forms[0][0] is not None or (unchanged := cycles[0]) is None:
@@ -102,7 +117,8 @@ class Asked:
             others = [choice for choice in rivals if choice is not first]
             for count in range(len(others) + 1):
                 for behind in combinations(others, count):
-                    yield first, self._form(graph, op, first, first, behind)
+                    everywhere = (first,) if first.together else ()
+                    yield first, self._form(graph, op, first, first, (*everywhere, *behind))
 
     def _form(
         self, graph: Graph, op: Op, rival: Choice, first: Choice | None, behind: Sequence[Choice]
