@@ -132,8 +132,6 @@ def _side_by_side(match: Match) -> Tensor:
     return insert.reshape(made, *match.op.output.shape)
 
 
-HEADS_OF_LAYERS = Choice(
-    "heads_of_layers", Pattern("TRANSPOSE"), _of_layers, no_heads, around=attention, together=True
-)
+HEADS_OF_LAYERS = Choice("heads_of_layers", Pattern("TRANSPOSE"), _of_layers, no_heads, around=attention, together=True)
 KEYS_AS_COLUMNS = Choice("keys_as_columns", Pattern("TRANSPOSE"), _as_columns, _no_keys, around=attention)
 HEADS_SIDE_BY_SIDE = Choice("heads_side_by_side", Pattern("TRANSPOSE"), _side_by_side, _not_few_heads)
