@@ -10,6 +10,7 @@ import pytest
 
 from arm_ethosu import EthosUCompileSpec, payload, sram_search, vela
 from arm_ethosu.live_memory import at_peak, operator_peak, placed
+from arm_ethosu.vela_batch import Order
 from arm_ethosu.vela_ini import VelaIni, locate
 from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.support.memory_size import size_of, size_text
@@ -115,6 +116,28 @@ def test_of_a_large_flatbuffer_few_limits_are_tried(tmp_path: Path, monkeypatch:
     place = StandIn(tmp_path, lambda limit: (_kept(limit), 1000))
     sram_search._within(sram_search._Search(place, []), bytes(2 << 20), 10 << 10)
     assert place.limits == [10240, 8192, 6144]
+
+
+@pytest.mark.parametrize("budget", [None, "64K"])
+def test_what_was_searched_is_not_searched_again(
+    budget: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And another budget, configuration or flatbuffer has a limit of its own."""
+    monkeypatch.setenv("ARM_TOSA_CACHE_DIR", str(tmp_path))
+    counts: list[int] = []
+    ask = vela.run_all
+
+    def counted(executable: str, orders: Sequence[Order], timeout: float) -> list[str | ToolError]:
+        counts.append(len(orders))
+        return ask(executable, orders, timeout)
+
+    monkeypatch.setattr(vela, "run_all", counted)
+    spec, tosa = EthosUCompileSpec("ethos-u55-128", sram_budget=budget), flatbuffer()
+    first, again = (spec.target().compile(tosa, {}) for _ in range(2))
+    assert first == again and counts[-1] == 1 and sum(counts) > 2
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    EthosUCompileSpec("ethos-u55-128", sram_budget="65K").target().compile(tosa, {})
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == len(files) + 1
 
 
 def test_a_small_graph_is_compiled_once(tmp_path: Path) -> None:
