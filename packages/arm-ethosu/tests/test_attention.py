@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rewrite_kit import before_and_after, cycles
+from rewrite_kit import before_and_after, chosen_of, cycles
 
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.rewrites import rewrites_for
@@ -118,15 +118,6 @@ def _head(
     return builder.emit("RESHAPE", [made, graph.shape(made.shape[1:])])
 
 
-def _chosen(plain: bytes) -> bytes:
-    """The flatbuffer legalized, with what the estimate chooses; the reference model gives the same."""
-    chosen = serialize(legalize(load(plain), _U85.target()), _U85.tosa_spec)
-    rng = np.random.default_rng(1)
-    data = [rng.integers(-128, 128, x.shape).astype(np.int8) for x in load(plain).inputs]
-    np.testing.assert_array_equal(run(chosen, data)[0], run(plain, data)[0])
-    return chosen
-
-
 @pytest.mark.parametrize(
     ("shape", "width", "heads", "convolutions"),
     [
@@ -147,7 +138,7 @@ def test_heads_are_made_where_they_belong(shape: tuple[int, ...], width: int, he
     scores = builder.rescale(builder.emit("MATMUL", [query, key, *zeros]), [0.002], DType.INT8)
     graph.outputs = [builder.rescale(builder.emit("MATMUL", [scores, value, *zeros]), [0.004], DType.INT8)]
     plain = serialize(graph, _U85.tosa_spec)
-    chosen, never = _chosen(plain), before_and_after(builder, _U85)[1]
+    chosen, never = chosen_of(plain, _U85), before_and_after(builder, _U85)[1]
     assert [op.name for op in load(chosen).ops].count("CONV2D") == convolutions
     assert cycles(chosen, _U85) < cycles(never, _U85) or convolutions == 3
 
@@ -181,7 +172,7 @@ def _side_by_side(shape: Sequence[int]) -> Builder:
 def test_a_few_heads_are_copied_side_by_side(shape: tuple[int, ...], copied: bool) -> None:
     builder = _side_by_side(shape)
     plain, _ = before_and_after(builder, _U85)
-    chosen = _chosen(plain)
+    chosen = chosen_of(plain, _U85)
     assert [op.name for op in load(chosen).ops].count("TRANSPOSE") == (0 if copied else 1)
     if copied:
         assert cycles(chosen, _U85) < cycles(plain, _U85)
@@ -218,6 +209,6 @@ def test_heads_of_anything_else_stay(other: str) -> None:
     else:
         split = builder.emit("RESHAPE", [x, graph.shape((1, 65, 4, 16))])
         graph.outputs = [builder.emit("TRANSPOSE", [split], perms=(0, 2, 1, 3))]
-    chosen = _chosen(serialize(graph, _U85.tosa_spec))
+    chosen = chosen_of(serialize(graph, _U85.tosa_spec), _U85)
     (made,) = [op for op in load(chosen).ops if op.name == "TRANSPOSE"]
     assert made.attrs["perms"] == (0, 2, 1, 3)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from rewrite_kit import SPEC, before_and_after, cycles
+from rewrite_kit import SPEC, before_and_after, chosen_of, cycles
 
 from arm_ethosu import EthosUCompileSpec
 from arm_tosa_core.lowering.builder import Builder
@@ -281,20 +281,19 @@ def test_a_matrix_of_more_rows_than_an_axis_may_have_is_not_made(shape: tuple[in
 
 
 @pytest.mark.parametrize("accelerator", ["ethos-u85-256", "ethos-u85-1024"])
-@pytest.mark.parametrize(("rows", "width", "copies"), [(64, 512, 1), (196, 768, 1), (64, 128, 0), (400, 768, 0)])
+@pytest.mark.parametrize(("rows", "width"), [(64, 64), (64, 256), (196, 128)])
 @pytest.mark.parametrize("activation", [False, True])
-def test_a_large_layer_of_few_rows_is_copied_before_it_is_transposed(
-    rows: int, width: int, copies: int, activation: bool, accelerator: str
-) -> None:
+def test_a_layer_is_copied_before_it_is_transposed(rows: int, width: int, activation: bool, accelerator: str) -> None:
     builder = _convolution((1, 1, rows, width), (1, 1), outputs=width)
     graph, spec = builder.graph, EthosUCompileSpec(accelerator)
     (made,) = graph.outputs
     if activation:
         made = builder.emit("TABLE", [made, graph.constant(np.arange(-128, 128)[::-1].astype(np.int8), DType.INT8)])
     graph.outputs = [builder.emit("TRANSPOSE", [made], perms=(0, 3, 1, 2))]
-    plain, legal = before_and_after(builder, spec)
-    assert [op.name for op in graph.ops].count("BITWISE_OR") == copies
-    assert cycles(legal, spec) <= cycles(plain, spec)
+    plain, never = before_and_after(builder, spec)
+    chosen = chosen_of(plain, spec)
+    assert [op.name for op in load(chosen).ops].count("BITWISE_OR") == 1
+    assert cycles(chosen, spec) < cycles(never, spec)
 
 
 @pytest.mark.parametrize("accelerator", ["ethos-u85-128", "ethos-u85-256", "ethos-u85-2048"])
