@@ -60,12 +60,11 @@ def weights(figures: Figures) -> str:
     lines = []
     for case in figures.cases("llm"):
         for name, methods in _METHODS.items():
-            apart, shared = (_value(figures, case, "weights", f"{name}_{part}") for part in ("apart", "shared"))
-            if apart and shared:
-                saved = f"{100 * (1 - shared / apart):.0f}"
-                scheme = ALIASES.get(case["scheme"], case["scheme"])
-                lines.append([methods, scheme, *(f"{value / 1024:,.0f}" for value in (apart, shared)), saved])
-    return _table(["methods", "scheme", "each by itself, KiB", "as stored, KiB", "saved, %"], lines, left=2)
+            found = [_value(figures, case, "weights", f"{name}_{part}") for part in ("apart", "shared", "ordered")]
+            if sizes := [f"{value / 1024:,.0f}" for value in found if value]:
+                lines.append([methods, ALIASES.get(case["scheme"], case["scheme"]), *sizes])
+    columns = ["each by itself, KiB", "as stored, KiB", 'with weight_order="shared", KiB']
+    return _table(["methods", "scheme", *columns], lines, left=2)
 
 
 def programs(figures: Figures) -> str:

@@ -29,8 +29,9 @@ def accuracy(figures: Figures) -> str:
         cells.append(
             _recommended(
                 {
-                    scheme: figures.figure("real", {**base, "scheme": scheme}, "ours", "agree")
-                    for scheme in ("int8", "a16w8")
+                    label: figures.figure("real", {**base, "scheme": scheme}, side, "agree")
+                    for label, side, scheme in _COLUMNS
+                    if side == "ours"
                 }
             )
         )

@@ -88,12 +88,11 @@ def _by_length(scheme: str, target: str, context: int) -> Iterator[dict[str, Any
 
 
 def _weights(scheme: str, target: str, context: int) -> Iterator[dict[str, Any]]:
-    """The weights of several methods: as Vela writes them for each by itself, and as a program has them."""
-    from arm_ethosu.payload import unpack
+    """Weights of several methods: as Vela writes them for each by itself, as a program has them, and in one order."""
+    from arm_ethosu import EthosUCompileSpec
+    from arm_ethosu.payload import unpack, whole
     from arm_tosa_core.exir.backend import watched
-    from arm_tosa_core.exir.pte import read
     from arm_tosa_core.llm import compile_llm
-    from arm_tosa_core.plugin import entry_points as plugins
 
     texts, made = _texts(context), list[bytes]()
     with watched(lambda _, payload: made.append(payload)):
@@ -107,21 +106,20 @@ def _weights(scheme: str, target: str, context: int) -> Iterator[dict[str, Any]]
             scheme=scheme,
         )
     payloads = dict(zip(program.reports, made, strict=True))
-    (stored,) = read(program.buffer).named.values()
-    yield {"pte_bytes": len(program.buffer), "stored": len(stored)}
-    device = plugins.target(target)
-    assert device.with_names is not None and device.timing is not None
+    yield {"pte_bytes": len(program.buffer)}
+    device, ordered = EthosUCompileSpec(target).target(), EthosUCompileSpec(target, weight_order="shared").target()
+    assert device.with_names is not None and ordered.with_names is not None and device.timing is not None
     pairs = {"by_length": ["decode", "decode_64"], "prefill": ["decode", "prefill"]}
     for name, methods in {"all": list(payloads), **pairs}.items():
         chosen = [payloads[method] for method in methods]
-        shared = device.with_names(chosen, None)
-        yield {
-            f"{name}_apart": sum(unpack(each)["weight_data"].size for each in chosen),
-            f"{name}_shared": sum(len(item.data) for item in shared.named.values()),
-        }
-    for delegate in read(program.buffer).delegates:
-        before, after = (device.timing(each, None).cycles for each in (payloads[delegate.method], delegate.payload))
-        yield {f"{delegate.method}_timing_apart": round(before), f"{delegate.method}_timing_shared": round(after)}
+        yield {f"{name}_apart": sum(unpack(each)["weight_data"].size for each in chosen)}
+        for kind, found in (("shared", device.with_names(chosen, None)), ("ordered", ordered.with_names(chosen, None))):
+            yield {f"{name}_{kind}": sum(len(item.data) for item in found.named.values())}
+    found = ordered.with_names(list(payloads.values()), None)
+    named = {name: item.data for name, item in found.named.items()}
+    for (method, before), after in zip(payloads.items(), found.payloads, strict=True):
+        cycles = (device.timing(each, None).cycles for each in (before, whole(after, named)))
+        yield dict(zip((f"{method}_timing_apart", f"{method}_timing_ordered"), map(round, cycles), strict=True))
 
 
 def _costs(program: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import random
 from collections.abc import Iterable, Sequence
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 #: Of the rival's tests, those that run a module on a target; passes and its own tools are not ours.
@@ -52,7 +53,7 @@ def collect(folders: Sequence[str], only: str) -> tuple[list[str], dict[str, str
     return names, broken
 
 
-def _collected(files: Sequence[str], root: Path, told: object) -> None:
+def _collected(files: Sequence[str], root: Path, told: Connection) -> None:
     """In a process of its own, which alone imports all files."""
     import pytest
 
@@ -70,7 +71,7 @@ def _collected(files: Sequence[str], root: Path, told: object) -> None:
     silence()
     plugins = ["-p", "benchmarks.rival_suite.recorder", "-p", "benchmarks.rival_suite.plugin"]
     pytest.main(["--collect-only", *arguments(root), "-q", *plugins, *files], plugins=[Collector()])
-    told.send(json.dumps([names, broken]))  # type: ignore[attr-defined]
+    told.send(json.dumps([names, broken]))
 
 
 def arguments(root: Path) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import arm_ethosu
-from arm_ethosu import ArmCompileSpecBuilder, EthosUCompileSpec, EthosUQuantizer, targets
+from arm_ethosu import ArmCompileSpecBuilder, EthosUCompileSpec, EthosUQuantizer, VelaExternalBlockPlacements, targets
 from arm_ethosu.accelerators import ACCELERATORS
 from arm_ethosu.vela_ini import locate
 from arm_tosa_core.exir.compile_spec import TosaCompileSpec
@@ -134,6 +134,8 @@ def test_extra_flags(extra_flags: str | list[str] | None, kept: list[str]) -> No
         {"extra_flags": "--optimise=Size"},
         {"memory_mode": "Sram_Only"},
         {"schedule": "deep"},
+        {"weight_order": "shared"},
+        {"external_block_placements": VelaExternalBlockPlacements(weight_data="lm")},
         {"sram_budget": "96K"},
     ],
 )

@@ -116,6 +116,8 @@ def test_databases_of_another_form_are_named(change: tuple[str, str], problem: s
 def test_unknown_schedules_are_named() -> None:
     with pytest.raises(UsageError, match="unknown schedule 'shallow'; valid ones: vela, deep"):
         EthosUCompileSpec("ethos-u55-128", schedule="shallow")
+    with pytest.raises(UsageError, match="unknown weight_order 'mine'; valid ones: vela, shared"):
+        EthosUCompileSpec("ethos-u55-128", weight_order="mine")
 
 
 def _conv(builder: Builder, x: Tensor, outputs: int, kernel: int) -> Tensor:

@@ -15,7 +15,8 @@ from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.serializer import serialize
 from arm_tosa_core.tosa.specification import EXTENSIONS, TosaSpecification
-from arm_tosa_core.tosa.table import CONST, OPERATORS, SHAPE, Operator, check
+from arm_tosa_core.tosa.table import CONST, OPERATORS, SHAPE, Operator
+from arm_tosa_core.tosa.table_checks import check
 from arm_vgf import VgfCompileSpec, model_converter
 from arm_vgf.compile_spec import DEFAULT_SPEC
 from arm_vgf.constraints import checks_for

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT = 1800.0
 #: Who orders transfers of constants; the first one is the default.
 SCHEDULES = ("vela", "deep")
+#: Who chooses the order of weights that several methods have; the first one is the default.
+WEIGHT_ORDERS = ("vela", "shared")
 
 
 class EthosUCompileSpec(ArmCompileSpec):
@@ -48,6 +50,9 @@ class EthosUCompileSpec(ArmCompileSpec):
         timeout: seconds after which Vela is killed.
         schedule: ``"vela"``, or ``"deep"``: constants in flash or DRAM are read into SRAM as far ahead as there is free
             SRAM, by a command stream that is ours (``docs/explanation/ethosu-schedules.md``).
+        weight_order: of programs with several methods on Ethos-U85. ``"vela"``: methods have in common the weights that
+            Vela wrote in one order. ``"shared"``: layers are computed in the smaller blocks of channels of another
+            method, so that all have one order, by a command stream that is ours (``docs/how-to/language-models.md``).
         sram_budget: SRAM that each delegate may use, in bytes or as ``"512K"`` or ``"1M"``: several runs of Vela find
             the fewest cycles within it. None: the least SRAM that costs no cycles (0.25 % at most), within what the
             memory mode has.
@@ -70,6 +75,7 @@ class EthosUCompileSpec(ArmCompileSpec):
         *,
         timeout: float = DEFAULT_TIMEOUT,
         schedule: str = SCHEDULES[0],
+        weight_order: str = WEIGHT_ORDERS[0],
         sram_budget: str | int | None = None,
     ) -> None:
         self.accelerator = target.lower()
@@ -84,6 +90,9 @@ class EthosUCompileSpec(ArmCompileSpec):
         if schedule not in SCHEDULES:
             raise UsageError(f"unknown schedule {schedule!r}; valid ones: {', '.join(SCHEDULES)}")
         self.schedule = schedule
+        if weight_order not in WEIGHT_ORDERS:
+            raise UsageError(f"unknown weight_order {weight_order!r}; valid ones: {', '.join(WEIGHT_ORDERS)}")
+        self.weight_order = weight_order
         self.sram_budget = None if sram_budget is None else size_of(sram_budget, "sram_budget")
         if schedule == "deep" and sram_budget is not None:
             raise UsageError(
@@ -130,6 +139,7 @@ class EthosUCompileSpec(ArmCompileSpec):
                 _with_names,
                 placed=self.external_block_placements.to_block_placements(),
                 timing=partial(_timing, schedule=self.schedule, **options, **memory),
+                weight_order=self.weight_order,
             ),
             partial(EthosUCompileSpec, self.accelerator),
         )
@@ -145,6 +155,8 @@ class EthosUCompileSpec(ArmCompileSpec):
             options["timeout"] = self.timeout
         if self.schedule != SCHEDULES[0]:
             options["schedule"] = self.schedule
+        if self.weight_order != WEIGHT_ORDERS[0]:
+            options["weight_order"] = self.weight_order
         if self.sram_budget is not None:
             options["sram_budget"] = self.sram_budget
         if placed := self.external_block_placements.to_block_placements():
@@ -222,10 +234,14 @@ def _with_names(
     *,
     placed: Mapping[str, str],
     timing: Callable[[bytes, bytes | None], TimeEstimate],
+    weight_order: str,
 ) -> WithNames:
     from .sharing.payloads import with_named_weights
 
-    return with_named_weights(payloads, file, placed, lambda payload: timing(payload, None).cycles)
+    def cycles(payload: bytes) -> float:
+        return timing(payload, None).cycles
+
+    return with_named_weights(payloads, file, placed, cycles if weight_order == "shared" else None)
 
 
 def _velas(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,14 +12,12 @@ from .blocks import in_one_order
 from .programs import Arrays, with_shared_weights
 
 _WEIGHTS = "weight_data"
-
-
 #: By how much a method may be slower with the blocks of another one.
 _SLOWER = 1.01
 
 
 def with_named_weights(
-    payloads: Sequence[bytes], file: str | None, placed: Mapping[str, str], cycles: Callable[[bytes], float]
+    payloads: Sequence[bytes], file: str | None, placed: Mapping[str, str], cycles: Callable[[bytes], float] | None
 ) -> WithNames:
     """Payloads with weights that they share as named data; others keep theirs.
 
@@ -27,15 +25,18 @@ def with_named_weights(
         payloads: of the delegates of one program.
         file: the ``.ptd`` for the weights of all payloads; None: they are in the ``.pte``.
         placed: blocks that are in a ``.ptd`` in any case, and which.
-        cycles: an estimate of what a payload takes.
+        cycles: an estimate of what a payload takes, with which layers get the blocks of channels of another payload;
+            None: they keep Vela's.
 
     Raises:
         ToolError: as ``with_shared_weights``.
     """
     shared = None
     if len(payloads) > 1:
-        programs = [payload.unpack(each) for each in payloads]
-        shared = with_shared_weights(list(map(partial(_unless_slower, cycles), programs, in_one_order(programs))))
+        programs: list[Arrays] = [payload.unpack(each) for each in payloads]
+        if cycles is not None:
+            programs = list(map(partial(_unless_slower, cycles), programs, in_one_order(programs)))
+        shared = with_shared_weights(programs)
     files: dict[str, str | None] = {**({} if file is None else {_WEIGHTS: file}), **placed}
     if shared is not None:
         payloads = [payload.pack(arrays) for arrays in shared]

@@ -91,7 +91,11 @@ def compile_(
     ] = None,
     external_constants: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Write the weights to NAME.ptd beside the .pte. Implies --no-cache."),
+        typer.Option(
+            metavar="NAME",
+            help="Write weights to NAME.ptd in the folder of the .pte (Ethos-U only); run it with --data NAME.ptd. "
+            "Implies --no-cache.",
+        ),
     ] = None,
     artifacts: Annotated[Path | None, typer.Option(help="Leave the TOSA graphs and the tools' outputs here.")] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache of results.")] = False,
@@ -148,7 +152,7 @@ def compile_(
             raise UsageError("--print-after is for PyTorch models: no rewrite runs on a .tosa, it is compiled as it is")
         if bundle or etrecord or external_constants:
             raise UsageError(
-                "--bundle, --etrecord and --external-constants are for PyTorch models: of a .tosa no program is made"
+                "--bundle, --etrecord and --external-constants are for PyTorch models: a .tosa does not become a .pte"
             )
         if report is not None:
             raise UsageError("--report is for PyTorch models: a .tosa does not say which operators it comes from")

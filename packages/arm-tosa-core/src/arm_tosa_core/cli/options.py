@@ -33,7 +33,11 @@ Sram = Annotated[
 ]
 DataFiles = Annotated[
     list[Path] | None,
-    typer.Option("--data", metavar="FILE.ptd", help="Weights that are kept beside a .pte; again for each such file."),
+    typer.Option(
+        "--data",
+        metavar="FILE.ptd",
+        help="Weights of the .pte, as `compile --external-constants` writes them; may be given several times.",
+    ),
 ]
 Quantize = Annotated[
     str | None,

@@ -264,12 +264,12 @@ def lower_methods(
 
 def _config(config: ExecutorchBackendConfig | None, external: str | None) -> ExecutorchBackendConfig | None:
     """With constants of what is not in delegates in a ``.ptd`` too, if there is one."""
-    from executorch.exir import ExecutorchBackendConfig
-
     if external is None:
         return config
     if not external or not external.isascii() or Path(external).name != external:
         raise UsageError(f"external_constants={external!r}: give the name of a file, in ASCII characters and no folder")
+    from executorch.exir import ExecutorchBackendConfig  # late: importing it takes longer than reading the cache
+
     return replace(config or ExecutorchBackendConfig(), external_constants=lambda _: external)
 
 

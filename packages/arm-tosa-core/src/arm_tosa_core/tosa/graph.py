@@ -15,7 +15,7 @@ import numpy as np
 
 from .ir import DType, Op, Origin, Tensor, Uses
 from .op_list import OpList
-from .table import infer
+from .table_checks import infer
 
 
 def content(data: memoryview) -> bytes:

@@ -9,7 +9,7 @@ from ..support.errors import LoweringError, Rejected
 from .graph import Graph
 from .ir import Op, Tensor
 from .specification import TosaSpecification
-from .table import check, infer
+from .table_checks import check, infer
 
 #: Judges one emitted TOSA operator: None if the device takes it, else the reason why not.
 Check = Callable[[Op], Rejected | None]

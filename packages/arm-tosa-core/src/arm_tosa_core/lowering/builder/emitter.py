@@ -18,7 +18,7 @@ from ...tosa.dtypes import numpy_dtype, to_array, torch_to_tosa
 from ...tosa.graph import Graph
 from ...tosa.ir import DType, Origin, Tensor, fewest_axes
 from ...tosa.specification import TosaSpecification
-from ...tosa.table import check
+from ...tosa.table_checks import check
 from ...tosa.verifier import Check
 from ..values import Axes, QParams, Value, inverse, is_identity, moves_only_ones
 

@@ -121,6 +121,7 @@ CASES: list[OpCase] = [
     OpCase("norm/third", lambda: lambda x: torch.linalg.vector_norm(x, 3, dim=1), [(3, 9)]),
     OpCase("norm/half", lambda: lambda x: torch.linalg.vector_norm(x, 0.5, dim=1), [uniform((3, 4), 0.5, 1.5)]),
     OpCase("norm/zeroth", lambda: lambda x: torch.linalg.vector_norm(x * (x > 0), 0, dim=1), [(3, 9)]),
+    OpCase("logsumexp/int32", lambda: lambda x: torch.logsumexp(x, 1), [integers((2, 6), -9, 9, _INT32)]),
     *(
         OpCase(
             f"{function.__name__}/large float16",
