@@ -3,6 +3,7 @@
     git worktree add --detach /tmp/before main
     python -m benchmarks.beside /tmp/before
     python -m benchmarks.beside /tmp/before --networks bert_tiny --targets ethos-u85-1024
+    python -m benchmarks.beside /tmp/before --networks --trained speech_quality_p808
 
 Each network is quantized with one sample and lowered by this checkout, once for each family of targets; both checkouts
 legalize and compile these graphs, from an empty cache. Fails where the cycles of a network rise by more than 0.1 %.
@@ -24,7 +25,8 @@ from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.accelerators import ACCELERATORS
 from benchmarks.choices import lowered_graphs
 from benchmarks.processes import environment
-from benchmarks.registry import NETWORKS
+from benchmarks.real.registry import NETWORKS as TRAINED
+from benchmarks.registry import NETWORKS, Network
 from benchmarks.results import ROOT, Measurement, Run, add_results_option, commit_of, run_and_record
 
 DEFAULT = (
@@ -42,7 +44,8 @@ _LIMIT = 3600.0  # seconds
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", type=Path, help="of another commit")
-    parser.add_argument("--networks", nargs="+", choices=sorted(NETWORKS), default=DEFAULT)
+    parser.add_argument("--networks", nargs="*", choices=sorted(NETWORKS), default=DEFAULT)
+    parser.add_argument("--trained", nargs="+", choices=sorted(TRAINED), default=(), help="needs nox -s bench-real")
     parser.add_argument("--targets", nargs="+", choices=ACCELERATORS, default=TARGETS)
     add_results_option(parser, "beside")
     options = parser.parse_args()
@@ -52,7 +55,7 @@ def main() -> int:
 def _measured(options: argparse.Namespace) -> Iterator[Measurement]:
     run = Run.here("beside", command="python -m benchmarks.beside CHECKOUT")
     before = commit_of(options.checkout)
-    for name in options.networks:
+    for name in (*options.networks, *options.trained):
         with tempfile.TemporaryDirectory(prefix="bench_beside_") as folder:
             orders = _orders(name, options.targets, Path(folder))
             for side, root in (("before", options.checkout), ("ours", ROOT)):
@@ -64,17 +67,22 @@ def _measured(options: argparse.Namespace) -> Iterator[Measurement]:
 def _orders(name: str, targets: list[str], folder: Path) -> list[tuple[str, list[str]]]:
     """The files of a network's graphs for each target."""
     files: dict[str, list[str]] = {}
-    orders = []
+    orders, made = [], _trained(name) if name in TRAINED else None
     for accelerator in targets:
         spec = EthosUCompileSpec(accelerator)
         key = str(spec.tosa_spec)
         if key not in files:
             files[key] = []
-            for number, tosa in enumerate(lowered_graphs(name, spec.target())):
+            for number, tosa in enumerate(lowered_graphs(name, spec.target(), made)):
                 files[key].append(str(folder / f"{accelerator}-{number}.tosa"))
                 Path(files[key][-1]).write_bytes(tosa)
         orders.append((accelerator, files[key]))
     return orders
+
+
+def _trained(name: str) -> Network:
+    made = TRAINED[name].make()
+    return made.module, lambda seed: made.calibration[seed]
 
 
 def _by(root: Path, orders: list[tuple[str, list[str]]], folder: Path) -> Iterator[dict[str, float]]:
