@@ -25,7 +25,6 @@ from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.accelerators import ACCELERATORS
 from benchmarks.choices import lowered_graphs
 from benchmarks.processes import environment
-from benchmarks.real.registry import NETWORKS as TRAINED
 from benchmarks.registry import NETWORKS, Network
 from benchmarks.results import ROOT, Measurement, Run, add_results_option, commit_of, run_and_record
 
@@ -45,7 +44,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", type=Path, help="of another commit")
     parser.add_argument("--networks", nargs="*", choices=sorted(NETWORKS), default=DEFAULT)
-    parser.add_argument("--trained", nargs="+", choices=sorted(TRAINED), default=(), help="needs nox -s bench-real")
+    parser.add_argument("--trained", nargs="+", default=(), help="of benchmarks.real, with its packages")
     parser.add_argument("--targets", nargs="+", choices=ACCELERATORS, default=TARGETS)
     add_results_option(parser, "beside")
     options = parser.parse_args()
@@ -56,18 +55,19 @@ def _measured(options: argparse.Namespace) -> Iterator[Measurement]:
     run = Run.here("beside", command="python -m benchmarks.beside CHECKOUT")
     before = commit_of(options.checkout)
     for name in (*options.networks, *options.trained):
+        made = _trained(name) if name in options.trained else None
         with tempfile.TemporaryDirectory(prefix="bench_beside_") as folder:
-            orders = _orders(name, options.targets, Path(folder))
+            orders = _orders(name, made, options.targets, Path(folder))
             for side, root in (("before", options.checkout), ("ours", ROOT)):
                 for (target, _), metrics in zip(orders, _by(root, orders, Path(folder)), strict=True):
                     case = {"network": name, "target": target, "before": before}
                     yield run.measured(case, side, metrics)
 
 
-def _orders(name: str, targets: list[str], folder: Path) -> list[tuple[str, list[str]]]:
+def _orders(name: str, made: Network | None, targets: list[str], folder: Path) -> list[tuple[str, list[str]]]:
     """The files of a network's graphs for each target."""
     files: dict[str, list[str]] = {}
-    orders, made = [], _trained(name) if name in TRAINED else None
+    orders = []
     for accelerator in targets:
         spec = EthosUCompileSpec(accelerator)
         key = str(spec.tosa_spec)
@@ -81,7 +81,9 @@ def _orders(name: str, targets: list[str], folder: Path) -> list[tuple[str, list
 
 
 def _trained(name: str) -> Network:
-    made = TRAINED[name].make()
+    from benchmarks.real.registry import NETWORKS as trained  # late: its packages are fetched
+
+    made = trained[name].make()
     return made.module, lambda seed: made.calibration[seed]
 
 
