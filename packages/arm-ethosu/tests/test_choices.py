@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -174,6 +175,32 @@ def test_figures_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert _estimate(accelerator="ethos-u55-256").cycles([tosa]) not in ([7.0], [figure])
     file.write_text("cut sho")
     assert _estimate().cycles([tosa]) == [figure] == [float(file.read_text())]
+
+
+def test_answers_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For one accelerator and the same sources: then no form is made."""
+    monkeypatch.setenv("ARM_TOSA_CACHE_DIR", str(tmp_path))
+    asked: list[int] = []
+    rate = Estimate.cycles
+
+    def counted(self: Estimate, graphs: Sequence[bytes]) -> list[float | None]:
+        asked.append(len(graphs))
+        return rate(self, graphs)
+
+    def made(spec: EthosUCompileSpec) -> tuple[str, int]:
+        """What is chosen, and how many forms were made for it."""
+        asked.clear()
+        return text(legalize(first_layer(64, 7, 64, 3), spec.target()), origins=False), sum(asked)
+
+    monkeypatch.setattr(Estimate, "cycles", counted)
+    first, forms = made(SPEC)
+    assert forms > 0 and made(SPEC) == (first, 0)
+    assert made(EthosUCompileSpec("ethos-u55-64"))[1] > 0
+    for answer in (tmp_path / "ethos-u-choices").iterdir():
+        answer.write_text("-1")  # nothing is faster
+    assert made(SPEC)[0] != first
+    monkeypatch.setattr("arm_ethosu.kept_figures.sources", lambda: "changed")
+    assert made(SPEC) == (first, forms)
 
 
 def test_what_vela_refuses_has_no_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -138,6 +141,31 @@ def test_what_was_searched_is_not_searched_again(
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     EthosUCompileSpec("ethos-u55-128", sram_budget="65K").target().compile(tosa, {})
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == len(files) + 1
+
+
+_WITHOUT_PYTORCH = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "torchao", "executorch"):
+            raise ImportError(f"there is no {name}")
+
+sys.meta_path.insert(0, Missing())
+from arm_ethosu import EthosUCompileSpec
+
+made = EthosUCompileSpec("ethos-u55-128").target().compile(open(sys.argv[1], "rb").read(), {})
+assert made[:16] == b"vela_bin_stream\\0"
+"""
+
+
+def test_a_limit_is_kept_without_pytorch(tmp_path: Path) -> None:
+    (tmp_path / "in.tosa").write_bytes(flatbuffer())
+    command = [sys.executable, "-c", _WITHOUT_PYTORCH, str(tmp_path / "in.tosa")]
+    environment = {**os.environ, "ARM_TOSA_CACHE_DIR": str(tmp_path / "cache")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
 
 
 def test_a_small_graph_is_compiled_once(tmp_path: Path) -> None:

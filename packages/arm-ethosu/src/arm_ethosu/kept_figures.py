@@ -1,17 +1,20 @@
-"""Numbers that runs of Vela gave, kept on disk, by the release, the options and the flatbuffer that they depend on."""
+"""What runs of Vela told, as numbers on disk, by the release, the options and the flatbuffer that it depends on."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from arm_tosa_core.support.atomic_files import write_atomic
+from arm_tosa_core.support.cache_folder import cache_folder
 from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.support.external_tools import find_tool
+from arm_tosa_core.support.package_sources import sources_of
 
 from .vela_ini import locate
 
@@ -28,6 +31,13 @@ def key(tosa: bytes, options: Mapping[str, Any]) -> str | None:
     others = sorted((name, value) for name, value in options.items() if name not in ("timeout", "config"))
     config = hashlib.sha256(locate(options["config"]).read_bytes()).hexdigest()
     return hashlib.sha256(repr([release, *others, config]).encode() + tosa).hexdigest()
+
+
+@cache
+def sources() -> str:
+    """What tells figures apart that depend on this package and the core, too: a digest of their sources."""
+    files = [file for package in ("arm_ethosu", "arm_tosa_core") for file in sources_of(package)]
+    return hashlib.sha256("\n".join(files).encode()).hexdigest()
 
 
 def read(kind: str, name: str) -> float | None:
@@ -49,9 +59,7 @@ def keep(kind: str, name: str, figure: float) -> None:
 
 
 def _path(kind: str, name: str) -> Path:
-    from arm_tosa_core.flow import cache  # late: it loads PyTorch
-
-    return cache.folder() / kind / name
+    return cache_folder() / kind / name
 
 
 def _release() -> str | None:

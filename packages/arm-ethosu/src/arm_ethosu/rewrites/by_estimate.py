@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextvars
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -19,11 +18,14 @@ from arm_tosa_core.tosa.serializer import serialize
 from arm_tosa_core.tosa.specification import TosaSpecification
 from arm_tosa_core.tosa.verifier import Check, verify
 
+from .. import kept_figures
 from ..estimate import Estimate
 from .graph_parts import BETWEEN, around, part
 
 #: Elements from which on moving them in another way is worth asking Vela about.
 WORTH_ASKING = 4096
+
+_KIND, _NONE = "ethos-u-choices", -1
 
 
 @dataclass(frozen=True)
@@ -84,31 +86,33 @@ class Asked:
     spec: TosaSpecification
     checks: Sequence[Check]
     others: Sequence[Rewrite]
-    _known: dict[tuple[object, ...], Choice | None] = field(default_factory=dict, compare=False, repr=False)
+    _known: dict[str, Choice | None] = field(default_factory=dict, compare=False, repr=False)
 
     def first_of_best(self, graph: Graph, op: Op, rivals: Sequence[Choice]) -> Choice | None:
         """Of the choices that are best made at an operator the one to begin with; None: none is faster.
 
-        Layers of equal shapes have the same answer, which is looked for once.
+        Layers of equal shapes have the same answer, which is looked for once, and kept on disk.
         """
         small, copies = part(graph, rivals[0].around(graph, op))
-        digest = hashlib.sha256(serialize(small, self.spec)).digest()
-        key = (digest, list(copies).index(op), *(choice.name for choice in rivals))
+        names = [*(choice.name for choice in rivals), *(rewrite.name for rewrite in self.others)]
+        depends = {**self.estimate.options, "at": list(copies).index(op), "of": names, "by": kept_figures.sources()}
+        key = kept_figures.key(serialize(small, self.spec), depends)
+        if key is None:
+            return None  # there is no Vela to ask
         if key not in self._known:
-            self._known[key] = self._first_of_best(graph, op, rivals)
+            self._known[key] = self._kept(key, graph, op, rivals)
         return self._known[key]
 
-    def _first_of_best(self, graph: Graph, op: Op, rivals: Sequence[Choice]) -> Choice | None:
+    def _kept(self, key: str, graph: Graph, op: Op, rivals: Sequence[Choice]) -> Choice | None:
+        """The answer that is kept on disk, or is found. It is kept unless Vela refuses a form, or takes too long."""
+        if (kept := kept_figures.read(_KIND, key)) is not None:
+            return None if kept == _NONE else rivals[int(kept)]
         forms = [(first, tosa) for first, tosa in self._forms(graph, op, rivals) if tosa is not None]
         cycles = self.estimate.cycles([tosa for _, tosa in forms])
-        if not forms or forms[0][0] is not None or (unchanged := cycles[0]) is None:
-            return None  # nothing is known of the operators as they are
-        rated = [
-            (figure, first)
-            for figure, (first, _) in zip(cycles, forms, strict=True)
-            if figure is not None and (first is None or figure < unchanged * (1 - first.margin))
-        ]
-        return min(rated, key=lambda row: row[0])[1]  # of equal ones the first
+        best = _best([first for first, _ in forms], cycles)
+        if None not in cycles:
+            kept_figures.keep(_KIND, key, _NONE if best is None else rivals.index(best))
+        return best
 
     def _forms(self, graph: Graph, op: Op, rivals: Sequence[Choice]) -> Iterator[tuple[Choice | None, bytes | None]]:
         """The operators as they are, and as each choice leaves them, alone and with others behind it."""
@@ -138,3 +142,15 @@ class Asked:
         except LoweringError:
             return None
         return serialize(small, self.spec)
+
+
+def _best(firsts: Sequence[Choice | None], cycles: Sequence[float | None]) -> Choice | None:
+    """What the form with the fewest cycles begins with; None: it is the operators as they are, or nothing is known."""
+    if not firsts or firsts[0] is not None or (unchanged := cycles[0]) is None:
+        return None  # nothing is known of the operators as they are
+    rated = [
+        (figure, first)
+        for figure, first in zip(cycles, firsts, strict=True)
+        if figure is not None and (first is None or figure < unchanged * (1 - first.margin))
+    ]
+    return min(rated, key=lambda row: row[0])[1]  # of equal ones the first
