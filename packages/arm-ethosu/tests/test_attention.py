@@ -143,6 +143,29 @@ def test_heads_are_made_where_they_belong(shape: tuple[int, ...], width: int, he
     assert cycles(chosen, _U85) < cycles(never, _U85) or convolutions == 3
 
 
+@pytest.mark.parametrize("accelerator", ["ethos-u85-256", "ethos-u85-1024"])
+def test_keys_of_one_head_that_two_products_read_are_not_copied_as_layers_are(accelerator: str) -> None:
+    """The scores are computed twice, for their maxima: the second product reads the keys as they were."""
+    spec = EthosUCompileSpec(accelerator)
+    builder = Builder(Graph(), spec.tosa_spec)
+    graph = builder.graph
+    x = graph.input("x", (1, 256, 64), DType.INT8)
+    zeros = [builder.zero_point(0, DType.INT8)] * 2
+    query, key = (
+        builder.emit("RESHAPE", [_head(builder, x, (1, 16, 16), 1, (0, 1, 2, 3)), graph.shape((1, 256, 64))])
+        for _ in range(2)
+    )
+    key = builder.emit("TRANSPOSE", [key], perms=(0, 2, 1))
+    scores = builder.rescale(builder.emit("MATMUL", [query, key, *zeros]), [0.002], DType.INT8)
+    largest = builder.rescale(builder.emit("REDUCE_MAX", [scores], axis=2), [1.0], DType.INT32)
+    wide = builder.emit("SUB", [builder.rescale(scores, [1.0], DType.INT32), largest])
+    graph.outputs = [builder.rescale(wide, [0.5], DType.INT8)]
+    plain = serialize(graph, spec.tosa_spec)
+    chosen, never = chosen_of(plain, spec), before_and_after(builder, spec)[1]
+    products = [op.name for op in load(chosen).ops].count("MATMUL")
+    assert products == 2 and cycles(chosen, spec) <= cycles(never, spec)
+
+
 def _side_by_side(shape: Sequence[int]) -> Builder:
     """What two products make of heads [heads, tokens, size], put side by side for a linear layer."""
     builder = Builder(Graph(), _U85.tosa_spec)

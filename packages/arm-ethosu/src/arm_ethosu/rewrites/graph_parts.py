@@ -50,6 +50,12 @@ def product(graph: Graph, op: Op) -> Op | None:
     return end
 
 
+def is_factor(op: Op) -> bool:
+    """Whether a product reads what a mover makes, perhaps in another shape or order, and perhaps beside others."""
+    uses = op.output.uses.operators()
+    return any(use.name == "MATMUL" or (use.name in ("RESHAPE", "TRANSPOSE") and is_factor(use)) for use in uses)
+
+
 def with_layer(graph: Graph, op: Op) -> list[Op]:
     """A mover behind a layer, the layer, and what Vela may treat as one with either, in order."""
     return _in_order({*around(graph, op), *_layer(graph, op.inputs[0])})

@@ -13,7 +13,7 @@ from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 from ..limits import MAX_AXIS
 from ..native.transpose import NATIVE_RANK, joined_behind_one
 from .by_estimate import Choice
-from .graph_parts import product, with_layer
+from .graph_parts import is_factor, with_layer
 from .inserter import Inserter
 from .max_pool_copies import is_poolable, through_pool
 
@@ -200,7 +200,7 @@ def _no_layer(match: Match) -> str | None:
     layer = _behind(x, (*_FUSED, "RESHAPE"))
     if layer is None or layer.name != "CONV2D" or len(x.uses) > 1 or _any_matrix(match.op) is None:
         return "it is no matrix behind a layer"
-    if product(match.graph, match.op) is not None:
+    if is_factor(match.op):
         return "Vela transposes a factor of a product anyway"
     return None
 
