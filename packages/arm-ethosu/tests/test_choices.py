@@ -145,6 +145,19 @@ def test_the_estimate_is_asked_about_shapes_not_about_numbers() -> None:
     assert serialize(layers[0], SPEC.tosa_spec) != serialize(layers[1], SPEC.tosa_spec)
 
 
+@pytest.mark.parametrize(("scales", "same"), [((0.25, 0.002), True), ((1.0, 0.002), False), ((1.0, 1.0), True)])
+def test_a_rescale_by_one_stays_one(scales: tuple[float, float], same: bool) -> None:
+    """Vela fuses it with what is in front of it, where another one is an operation."""
+    parts = []
+    for scale in scales:
+        builder = new_builder()
+        graph = builder.graph
+        wide = builder.emit("CAST", [graph.input("x", (1, 8, 8, 4), DType.INT8)], output_dtype=DType.INT32)
+        graph.outputs = [builder.rescale(wide, [scale], DType.INT8)]
+        parts.append(serialize(_around(graph, only(graph, "RESCALE")), SPEC.tosa_spec))
+    assert (parts[0] == parts[1]) is same
+
+
 def test_pools_stand_for_neighbours() -> None:
     """Of what makes the image, and of what else reads it and the result."""
     builder = new_builder()

@@ -184,10 +184,16 @@ def _numbers(op: Op, position: int, constant: Tensor) -> np.ndarray[Any, Any]:
             # Rows and columns of zeros, which a rewrite has put there, encode to next to nothing.
             made *= np.any(constant.data, axis=(0, 3), keepdims=True)
         return made.astype(np.int16 if dtype is DType.INT16 else np.int8)
-    if name == "RESCALE" and position in (1, 2):
+    if name == "RESCALE" and position in (1, 2) and not _is_cast(op):
         wide = op.attrs["scale32"]
         if position == 2:
             return np.full(constant.shape, 38 if wide else 22, np.int8)
         return np.full(constant.shape, 1 << (30 if wide else 14), np.int32 if wide else np.int16)
     assert constant.data is not None
     return constant.data
+
+
+def _is_cast(op: Op) -> bool:
+    """Whether a RESCALE scales by one: Vela makes it one with what is in front of it, and another one not always."""
+    multiplier, shift = op.inputs[1].data, op.inputs[2].data
+    return multiplier is not None and shift is not None and bool(np.all(multiplier == np.int64(1) << shift))
