@@ -13,8 +13,10 @@ from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 from .inserter import Inserter
 from .reduce_max_as_max_pool import is_pool, maximum_as_pool
 
-#: Columns for each row of a matrix from which on Vela transposes it slowly. With 3 or 30 no network of those measured
-#: changes: docs/notes/2026-11-25-choices.md.
+# The estimate is not asked about these two. It is asked about whole attentions, whose forms have this rewrite, or do
+# not, by the two numbers: to choose here as well would double the forms. What other values cost is in
+# docs/notes/2026-11-25-choices.md.
+#: Columns for each row of a matrix from which on Vela transposes it slowly.
 _LONG = 10
 #: Elements of a product up to which it is slow in itself, so that to compute it again does not pay.
 _SMALL = 64 * 64
