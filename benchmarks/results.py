@@ -124,7 +124,7 @@ class Run:
         words = [program.parent.name if program.stem == "__main__" else program.stem, *sys.argv[1:]]
         return cls(
             benchmark=benchmark,
-            commit=_commit(),
+            commit=commit_of(ROOT),
             date=time.strftime("%Y-%m-%dT%H:%M:%S"),
             machine=", ".join(
                 text for text in (_processor(), f"{os.cpu_count()} cores", platform.machine(), gpu) if text
@@ -138,11 +138,11 @@ class Run:
         return Measurement(case=dict(case), side=side, metrics=dict(metrics), **vars(self))
 
 
-def _commit() -> str:
-    """The commit that is checked out; ``unknown`` outside of a git checkout."""
+def commit_of(root: Path) -> str:
+    """The commit that is checked out in a folder; ``unknown`` outside of a git checkout."""
     described = subprocess.run(
         ["git", "describe", "--always", "--abbrev=7", "--dirty=+", "--exclude=*"],
-        cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,
+        cwd=root, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     return described.stdout.strip() or "unknown"
 

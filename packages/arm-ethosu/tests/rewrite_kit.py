@@ -11,6 +11,7 @@ from arm_ethosu.rewrites import rewrites_for
 from arm_tosa_core.lowering.builder import Builder
 from arm_tosa_core.lowering.pipeline import legalize
 from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.loader import load
 from arm_tosa_core.tosa.reference_model import run
 from arm_tosa_core.tosa.serializer import serialize
 
@@ -28,6 +29,15 @@ def before_and_after(builder: Builder, spec: EthosUCompileSpec = SPEC) -> tuple[
         data.append(rng.integers(low, -low, x.shape).astype(kind))
     np.testing.assert_array_equal(run(legal, data)[0], run(plain, data)[0])
     return plain, legal
+
+
+def chosen_of(plain: bytes, spec: EthosUCompileSpec = SPEC) -> bytes:
+    """The flatbuffer legalized, with what the estimate chooses; the reference model gives the same."""
+    chosen = serialize(legalize(load(plain), spec.target()), spec.tosa_spec)
+    rng = np.random.default_rng(1)
+    data = [rng.integers(-128, 128, x.shape).astype(np.int8) for x in load(plain).inputs]
+    np.testing.assert_array_equal(run(chosen, data)[0], run(plain, data)[0])
+    return chosen
 
 
 def cycles(tosa: bytes, spec: EthosUCompileSpec = SPEC) -> int:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from choice_kit import SPEC, convolution, first_layer, names_of, new_builder, only, padding
 from rewrite_kit import cycles
@@ -131,11 +133,29 @@ def _around(graph: Graph, op: Op) -> Graph:
     return part(graph, around(graph, op))[0]
 
 
+def _with_zero_point(graph: Graph, zero: int) -> Graph:
+    graph.set_input(only(graph, "CONV2D"), 3, graph.constant(np.array([zero], np.int8), DType.INT8))
+    return graph
+
+
 def test_the_estimate_is_asked_about_shapes_not_about_numbers() -> None:
-    layers = [first_layer(32, 3, 8, 1, seed=seed) for seed in (0, 1)]
+    layers = [_with_zero_point(first_layer(32, 3, 8, 1, seed=seed), 5 * seed) for seed in (0, 1)]
     asked = [serialize(_around(graph, only(graph, "CONV2D")), SPEC.tosa_spec) for graph in layers]
     assert asked[0] == asked[1]
     assert serialize(layers[0], SPEC.tosa_spec) != serialize(layers[1], SPEC.tosa_spec)
+
+
+@pytest.mark.parametrize(("scales", "same"), [((0.25, 0.002), True), ((1.0, 0.002), False), ((1.0, 1.0), True)])
+def test_a_rescale_by_one_stays_one(scales: tuple[float, float], same: bool) -> None:
+    """Vela fuses it with what is in front of it, where another one is an operation."""
+    parts = []
+    for scale in scales:
+        builder = new_builder()
+        graph = builder.graph
+        wide = builder.emit("CAST", [graph.input("x", (1, 8, 8, 4), DType.INT8)], output_dtype=DType.INT32)
+        graph.outputs = [builder.rescale(wide, [scale], DType.INT8)]
+        parts.append(serialize(_around(graph, only(graph, "RESCALE")), SPEC.tosa_spec))
+    assert (parts[0] == parts[1]) is same
 
 
 def test_pools_stand_for_neighbours() -> None:
@@ -170,6 +190,32 @@ def test_figures_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert _estimate().cycles([tosa]) == [figure] == [float(file.read_text())]
 
 
+def test_answers_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For one accelerator and the same sources: then no form is made."""
+    monkeypatch.setenv("ARM_TOSA_CACHE_DIR", str(tmp_path))
+    asked: list[int] = []
+    rate = Estimate.cycles
+
+    def counted(self: Estimate, graphs: Sequence[bytes]) -> list[float | None]:
+        asked.append(len(graphs))
+        return rate(self, graphs)
+
+    def made(spec: EthosUCompileSpec) -> tuple[str, int]:
+        """What is chosen, and how many forms were made for it."""
+        asked.clear()
+        return text(legalize(first_layer(64, 7, 64, 3), spec.target()), origins=False), sum(asked)
+
+    monkeypatch.setattr(Estimate, "cycles", counted)
+    first, forms = made(SPEC)
+    assert forms > 0 and made(SPEC) == (first, 0)
+    assert made(EthosUCompileSpec("ethos-u55-64"))[1] > 0
+    for answer in (tmp_path / "ethos-u-choices").iterdir():
+        answer.write_text("-1")  # nothing is faster
+    assert made(SPEC)[0] != first
+    monkeypatch.setattr("arm_ethosu.kept_figures.sources", lambda: "changed")
+    assert made(SPEC) == (first, forms)
+
+
 def test_what_vela_refuses_has_no_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARM_TOSA_CACHE_DIR", str(tmp_path))
     assert _estimate().cycles([b"no flatbuffer"]) == [None]
@@ -179,5 +225,5 @@ def test_what_vela_refuses_has_no_figure(tmp_path: Path, monkeypatch: pytest.Mon
 def test_without_vela_nothing_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = first_layer(64, 7, 64, 3)
     target = SPEC.target()
-    monkeypatch.setattr("arm_ethosu.estimate._release", lambda: None)
+    monkeypatch.setattr("arm_ethosu.kept_figures._release", lambda: None)
     assert only(legalize(graph, target), "CONV2D").attrs["stride"] == (2, 2)

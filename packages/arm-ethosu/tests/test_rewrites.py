@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from rewrite_kit import SPEC, before_and_after, cycles
+from rewrite_kit import SPEC, before_and_after, chosen_of, cycles
 
 from arm_ethosu import EthosUCompileSpec
 from arm_tosa_core.lowering.builder import Builder
@@ -281,20 +281,19 @@ def test_a_matrix_of_more_rows_than_an_axis_may_have_is_not_made(shape: tuple[in
 
 
 @pytest.mark.parametrize("accelerator", ["ethos-u85-256", "ethos-u85-1024"])
-@pytest.mark.parametrize(("rows", "width", "copies"), [(64, 512, 1), (196, 768, 1), (64, 128, 0), (400, 768, 0)])
+@pytest.mark.parametrize(("rows", "width"), [(64, 64), (64, 256), (196, 128)])
 @pytest.mark.parametrize("activation", [False, True])
-def test_a_large_layer_of_few_rows_is_copied_before_it_is_transposed(
-    rows: int, width: int, copies: int, activation: bool, accelerator: str
-) -> None:
+def test_a_layer_is_copied_before_it_is_transposed(rows: int, width: int, activation: bool, accelerator: str) -> None:
     builder = _convolution((1, 1, rows, width), (1, 1), outputs=width)
     graph, spec = builder.graph, EthosUCompileSpec(accelerator)
     (made,) = graph.outputs
     if activation:
         made = builder.emit("TABLE", [made, graph.constant(np.arange(-128, 128)[::-1].astype(np.int8), DType.INT8)])
     graph.outputs = [builder.emit("TRANSPOSE", [made], perms=(0, 3, 1, 2))]
-    plain, legal = before_and_after(builder, spec)
-    assert [op.name for op in graph.ops].count("BITWISE_OR") == copies
-    assert cycles(legal, spec) <= cycles(plain, spec)
+    plain, never = before_and_after(builder, spec)
+    chosen = chosen_of(plain, spec)
+    assert [op.name for op in load(chosen).ops].count("BITWISE_OR") == 1
+    assert cycles(chosen, spec) < cycles(never, spec)
 
 
 @pytest.mark.parametrize("accelerator", ["ethos-u85-128", "ethos-u85-256", "ethos-u85-2048"])
@@ -367,3 +366,31 @@ def test_padding_before_a_convolution_becomes_its_own(
     else:
         assert [(made.name, made.attrs["pad"]) for made in kept] == [(op, padding)]
         assert cycles(legal) < cycles(plain)
+
+
+@pytest.mark.parametrize(
+    ("shape", "amounts", "image", "padding"),
+    [
+        ((1, 1, 24, 20), (0, 0, 0, 0, 1, 1, 2, 1), (1, 26, 23, 1), (1, 1, 2, 1)),  # one plane, as channels last
+        ((24, 20, 4), (1, 2, 1, 1, 0, 0), (1, 27, 22, 4), (1, 2, 1, 1)),
+        ((1, 12, 10, 8), (0, 0, 2, 0, 0, 0, 0, 0), (1, 14, 20, 4), (2, 0, 0, 0)),  # columns are parted, rows are not
+        ((1, 12, 10, 8), (0, 0, 0, 0, 0, 2, 0, 0), (1, 12, 24, 4), None),  # it parts what is padded
+        ((1, 24, 20, 4), (0, 0, 2, 0, 0, 0, 0, 0), (1, 13, 40, 4), None),
+    ],
+)
+def test_padding_before_a_reshape_becomes_that_of_the_convolution(
+    shape: tuple[int, ...], amounts: tuple[int, ...], image: tuple[int, ...], padding: tuple[int, ...] | None
+) -> None:
+    builder = Builder(Graph(), SPEC.tosa_spec)
+    graph, rng = builder.graph, np.random.default_rng(0)
+    edge = graph.constant(np.array([3], np.int8), DType.INT8)
+    x = builder.emit("PAD", [graph.input("x", shape, DType.INT8), graph.shape(amounts), edge])
+    x = builder.emit("RESHAPE", [x, graph.shape(image)])
+    weight = graph.constant(rng.integers(-127, 128, (8, 3, 3, image[3])).astype(np.int8), DType.INT8)
+    bias = graph.constant(np.zeros(8, np.int32), DType.INT32)
+    zeros = [builder.zero_point(3, DType.INT8), builder.zero_point(0, DType.INT8)]
+    wide = builder.emit("CONV2D", [x, weight, bias, *zeros], pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1))
+    graph.outputs = [builder.rescale(wide, [0.002], DType.INT8)]
+    _, legal = before_and_after(builder)
+    kept = [(made.name, made.attrs.get("pad")) for made in load(legal).ops if made.name in ("CONV2D", "PAD")]
+    assert kept == ([("PAD", None), ("CONV2D", (0, 0, 0, 0))] if padding is None else [("CONV2D", padding)])

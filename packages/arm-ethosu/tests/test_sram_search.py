@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import pytest
 
 from arm_ethosu import EthosUCompileSpec, payload, sram_search, vela
 from arm_ethosu.live_memory import at_peak, operator_peak, placed
+from arm_ethosu.vela_batch import Order
 from arm_ethosu.vela_ini import VelaIni, locate
 from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.support.memory_size import size_of, size_text
@@ -115,6 +119,53 @@ def test_of_a_large_flatbuffer_few_limits_are_tried(tmp_path: Path, monkeypatch:
     place = StandIn(tmp_path, lambda limit: (_kept(limit), 1000))
     sram_search._within(sram_search._Search(place, []), bytes(2 << 20), 10 << 10)
     assert place.limits == [10240, 8192, 6144]
+
+
+@pytest.mark.parametrize("budget", [None, "64K"])
+def test_what_was_searched_is_not_searched_again(
+    budget: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And another budget, configuration or flatbuffer has a limit of its own."""
+    monkeypatch.setenv("ARM_TOSA_CACHE_DIR", str(tmp_path))
+    counts: list[int] = []
+    ask = vela.run_all
+
+    def counted(executable: str, orders: Sequence[Order], timeout: float) -> list[str | ToolError]:
+        counts.append(len(orders))
+        return ask(executable, orders, timeout)
+
+    monkeypatch.setattr(vela, "run_all", counted)
+    spec, tosa = EthosUCompileSpec("ethos-u55-128", sram_budget=budget), flatbuffer()
+    first, again = (spec.target().compile(tosa, {}) for _ in range(2))
+    assert first == again and counts[-1] == 1 and sum(counts) > 2
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    EthosUCompileSpec("ethos-u55-128", sram_budget="65K").target().compile(tosa, {})
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == len(files) + 1
+
+
+_WITHOUT_PYTORCH = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "torchao", "executorch"):
+            raise ImportError(f"there is no {name}")
+
+sys.meta_path.insert(0, Missing())
+from arm_ethosu import EthosUCompileSpec
+
+made = EthosUCompileSpec("ethos-u55-128").target().compile(open(sys.argv[1], "rb").read(), {})
+assert made[:16] == b"vela_bin_stream\\0"
+"""
+
+
+def test_a_limit_is_kept_without_pytorch(tmp_path: Path) -> None:
+    (tmp_path / "in.tosa").write_bytes(flatbuffer())
+    command = [sys.executable, "-c", _WITHOUT_PYTORCH, str(tmp_path / "in.tosa")]
+    environment = {**os.environ, "ARM_TOSA_CACHE_DIR": str(tmp_path / "cache")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
 
 
 def test_a_small_graph_is_compiled_once(tmp_path: Path) -> None:

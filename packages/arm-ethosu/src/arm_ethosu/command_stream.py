@@ -22,7 +22,9 @@ BRANCH = LONG | 0x100
 _SIDES, _INDEXED = (0x130, 0x131), 1 << 11  # DMA0_SRC_REGION and DMA0_DST_REGION
 _OFM_WIDTH_M1, _OFM_HEIGHT_M1, _OFM_PRECISION, _BLOCKDEP = 0x111, 0x112, 0x114, 0x12F
 _KERNEL_HEIGHT_M1 = 0x121
-_TALL = 64  # rows of a window: beyond 130 or so BLOCKDEP was measured to be too large, never up to 129
+# The tallest window of Vela's own list of operators (dilated_height_range in tflite_supported_operators.py). Beyond it
+# BLOCKDEP was measured to be too large, from 130 rows or so on. Waiting is never wrong.
+_TALL = 64
 _OFM_STRIDE_X, _OFM_STRIDE_Y = LONG | 0x14, LONG | 0x15
 _READ = {  # of a kernel's result
     _OFM_WIDTH_M1,

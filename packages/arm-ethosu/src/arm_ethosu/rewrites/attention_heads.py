@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from math import prod
 
-from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern
-from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
 from .by_estimate import WORTH_ASKING, Choice
+from .graph_parts import attention
 from .inserter import Inserter
 
-#: Columns for each row of a matrix from which on Vela transposes it slowly.
-LONG = 10
-#: Elements of a head below which columns are better for keys than a convolution for each; heads at most for either.
-_SMALL, _MOST_HEADS = 2048, 16
-#: Heads at most about which Vela is asked: each is a copy.
+#: Heads at most about which Vela is asked: each is a copy, or a convolution.
 _FEW_HEADS = 16
 
 
@@ -69,34 +64,36 @@ def _layer(insert: Inserter, scaled: Op, tokens: int, channels: slice) -> Tensor
     return insert("RESCALE", made, part(multiplier), part(shift), *zeros, **scaled.attrs)
 
 
-def _heads_of_layers(graph: Graph, op: Op) -> bool:
+def no_heads(match: Match) -> str | None:
+    """Why it is nothing for ``heads_of_layers`` to be asked about; None: it is."""
+    sizes, order = _axes(match.op)
+    if order not in ([1, 2, 0], [1, 0, 2]) or sizes[1] > _FEW_HEADS:
+        return "it does not part a few heads"
+    return None if _linear(match.op.inputs[0], sizes[0]) is not None else "they are of no linear layer"
+
+
+def _of_layers(match: Match) -> Tensor:
     """Heads of a linear layer, [tokens, heads, size] by the perms (1, 2, 0) or (1, 0, 2), are made without moving it.
 
     A convolution for each head writes queries and keys where they belong, and keys then meet the TRANSPOSE that Vela
     puts before the second operand of a MATMUL. So do values, made of the layer's columns, which a convolution writes
-    in as many cycles; of these small keys are made too. Three heads of [197, 64], with their layer and product, take
-    85,000 cycles on Ethos-U85-256 in place of 103,000, and 210,000 of 249,000 where the scores are computed twice.
+    in as many cycles. Three heads of [197, 64], with their layer and product, take 85,000 cycles on Ethos-U85-256 in
+    place of 103,000, and 210,000 of 249,000 where the scores are computed twice.
     """
-    sizes, order = _axes(op)
-    if order not in ([1, 2, 0], [1, 0, 2]):
-        return False
-    tokens, heads, size = sizes
-    scaled = _linear(op.inputs[0], tokens)
-    if scaled is None or heads > _MOST_HEADS:
-        return False
-    insert, keys = Inserter(graph, op), order == [1, 2, 0]
-    values = not keys and _is_second_factor(op.output)
-    columns = values or (keys and tokens * size < _SMALL)
-    if columns:
-        made = insert("TRANSPOSE", _layer(insert, scaled, tokens, slice(None)), perms=(0, 1, 3, 2))
-        made = insert.reshape(made, *[1] * values, heads, size, tokens)
+    (tokens, heads, size), order = _axes(match.op)
+    scaled = _linear(match.op.inputs[0], tokens)
+    assert scaled is not None
+    insert, keys = Inserter(match.graph, match.op), order == [1, 2, 0]
+    if not keys and _is_second_factor(match.op.output):
+        columns = insert("TRANSPOSE", _layer(insert, scaled, tokens, slice(None)), perms=(0, 1, 3, 2))
+        # In four axes it and the TRANSPOSE of Vela undo one another.
+        made = insert("TRANSPOSE", insert.reshape(columns, 1, heads, size, tokens), perms=(0, 1, 3, 2))
     else:
         parts = [_layer(insert, scaled, tokens, slice(head * size, (head + 1) * size)) for head in range(heads)]
         made = insert.join(parts, axis=1)
-    if columns != keys:  # in four axes it and that of Vela undo one another
-        made = insert("TRANSPOSE", made, perms=(0, 1, 3, 2) if made.rank == 4 else (0, 2, 1))
-    graph.replace(op.output, insert.reshape(made, *op.output.shape))
-    return True
+        if keys:
+            made = insert("TRANSPOSE", made, perms=(0, 1, 3, 2))
+    return insert.reshape(made, *match.op.output.shape)
 
 
 def _not_few_heads(match: Match) -> str | None:
@@ -104,6 +101,23 @@ def _not_few_heads(match: Match) -> str | None:
     if order != [1, 0, 2] or sizes[0] > _FEW_HEADS:
         return "it does not put a few heads side by side"
     return None if match.op.output.size >= WORTH_ASKING else "it moves little"
+
+
+def _no_keys(match: Match) -> str | None:
+    return no_heads(match) or (None if _axes(match.op)[1] == [1, 2, 0] else "they are no keys")
+
+
+def _as_columns(match: Match) -> Tensor:
+    """Keys of a linear layer, [tokens, heads, size] by the perms (1, 2, 0), are the columns of one convolution.
+
+    It reads the layer's image in the shape in which the convolutions for other heads do.
+    """
+    (tokens, _, _), _ = _axes(match.op)
+    scaled = _linear(match.op.inputs[0], tokens)
+    assert scaled is not None
+    insert = Inserter(match.graph, match.op)
+    made = insert("TRANSPOSE", _layer(insert, scaled, tokens, slice(None)), perms=(0, 1, 3, 2))
+    return insert.reshape(made, *match.op.output.shape)
 
 
 def _side_by_side(match: Match) -> Tensor:
@@ -118,5 +132,6 @@ def _side_by_side(match: Match) -> Tensor:
     return insert.reshape(made, *match.op.output.shape)
 
 
-HEADS_OF_LAYERS = Rewrite("heads_of_layers", Stage.LEGALIZE, ("TRANSPOSE",), _heads_of_layers, frozenset(("RESHAPE",)))
+HEADS_OF_LAYERS = Choice("heads_of_layers", Pattern("TRANSPOSE"), _of_layers, no_heads, around=attention, together=True)
+KEYS_AS_COLUMNS = Choice("keys_as_columns", Pattern("TRANSPOSE"), _as_columns, _no_keys, around=attention)
 HEADS_SIDE_BY_SIDE = Choice("heads_side_by_side", Pattern("TRANSPOSE"), _side_by_side, _not_few_heads)

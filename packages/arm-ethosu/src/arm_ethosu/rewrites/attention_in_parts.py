@@ -11,6 +11,7 @@ from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
 from .inserter import Inserter
 
+# Two bounds of memory. They are no prices that an estimate of cycles could choose: parts cost cycles.
 #: Elements between the products from which on parts are made, of whole matrices: the memory on the chip holds no more.
 _MANY = 1 << 20
 #: Elements of a matrix from which on its rows are parted. Fewer rows at a time cost Vela's MATMUL more: 300 of 1500

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextvars
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 
 from arm_tosa_core.rewrites import REWRITES
@@ -18,11 +18,14 @@ from arm_tosa_core.tosa.serializer import serialize
 from arm_tosa_core.tosa.specification import TosaSpecification
 from arm_tosa_core.tosa.verifier import Check, verify
 
+from .. import kept_figures
 from ..estimate import Estimate
 from .graph_parts import BETWEEN, around, part
 
 #: Elements from which on moving them in another way is worth asking Vela about.
 WORTH_ASKING = 4096
+
+_KIND, _NONE = "ethos-u-choices", -1
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class Choice:
         stage: before LEGALIZE gives operators other forms, in which most patterns are not found.
         margin: what must be gained at least, as a part of the cycles, where the operators around tell the whole's
             schedule only roughly.
+        together: whether it is rated as made at all operators around where it is possible.
     """
 
     name: str
@@ -45,6 +49,7 @@ class Choice:
     around: Callable[[Graph, Op], list[Op]] = around
     stage: Stage = Stage.OPTIMIZE
     margin: float = 0.0
+    together: bool = False
 
     @property
     def always(self) -> Rewrite:
@@ -55,10 +60,10 @@ class Choice:
         """The rewrite where the estimate is lower with it than without, and with what else may be chosen there.
 
         Args:
-            choices: all of the accelerator. Those of the same pattern are rivals: what helps may help less than another
-                one, or only before another one.
+            choices: all of the accelerator. Those of the same pattern and operators around are rivals: what helps may
+                help less than another one, or only before another one.
         """
-        rivals = [choice for choice in choices if choice.pattern == self.pattern]
+        rivals = [choice for choice in choices if (choice.pattern, choice.around) == (self.pattern, self.around)]
 
         def check(match: Match) -> str | None:
             if (reason := self.check(match)) is not None:
@@ -81,19 +86,33 @@ class Asked:
     spec: TosaSpecification
     checks: Sequence[Check]
     others: Sequence[Rewrite]
+    _known: dict[str, Choice | None] = field(default_factory=dict, compare=False, repr=False)
 
     def first_of_best(self, graph: Graph, op: Op, rivals: Sequence[Choice]) -> Choice | None:
-        """Of the choices that are best made at an operator the one to begin with; None: none is faster."""
+        """Of the choices that are best made at an operator the one to begin with; None: none is faster.
+
+        Layers of equal shapes have the same answer, which is looked for once, and kept on disk.
+        """
+        small, copies = part(graph, rivals[0].around(graph, op))
+        names = [*(choice.name for choice in rivals), *(rewrite.name for rewrite in self.others)]
+        depends = {**self.estimate.options, "at": list(copies).index(op), "of": names, "by": kept_figures.sources()}
+        key = kept_figures.key(serialize(small, self.spec), depends)
+        if key is None:
+            return None  # there is no Vela to ask
+        if key not in self._known:
+            self._known[key] = self._kept(key, graph, op, rivals)
+        return self._known[key]
+
+    def _kept(self, key: str, graph: Graph, op: Op, rivals: Sequence[Choice]) -> Choice | None:
+        """The answer that is kept on disk, or is found. It is kept unless Vela refuses a form, or takes too long."""
+        if (kept := kept_figures.read(_KIND, key)) is not None:
+            return None if kept == _NONE else rivals[int(kept)]
         forms = [(first, tosa) for first, tosa in self._forms(graph, op, rivals) if tosa is not None]
         cycles = self.estimate.cycles([tosa for _, tosa in forms])
-        if not forms or forms[0][0] is not None or (unchanged := cycles[0]) is None:
-            return None  # nothing is known of the operators as they are
-        rated = [
-            (figure, first)
-            for figure, (first, _) in zip(cycles, forms, strict=True)
-            if figure is not None and (first is None or figure < unchanged * (1 - first.margin))
-        ]
-        return min(rated, key=lambda row: row[0])[1]  # of equal ones the first
+        best = _best([first for first, _ in forms], cycles)
+        if None not in cycles:
+            kept_figures.keep(_KIND, key, _NONE if best is None else rivals.index(best))
+        return best
 
     def _forms(self, graph: Graph, op: Op, rivals: Sequence[Choice]) -> Iterator[tuple[Choice | None, bytes | None]]:
         """The operators as they are, and as each choice leaves them, alone and with others behind it."""
@@ -102,7 +121,8 @@ class Asked:
             others = [choice for choice in rivals if choice is not first]
             for count in range(len(others) + 1):
                 for behind in combinations(others, count):
-                    yield first, self._form(graph, op, first, first, behind)
+                    everywhere = (first,) if first.together else ()
+                    yield first, self._form(graph, op, first, first, (*everywhere, *behind))
 
     def _form(
         self, graph: Graph, op: Op, rival: Choice, first: Choice | None, behind: Sequence[Choice]
@@ -122,3 +142,15 @@ class Asked:
         except LoweringError:
             return None
         return serialize(small, self.spec)
+
+
+def _best(firsts: Sequence[Choice | None], cycles: Sequence[float | None]) -> Choice | None:
+    """What the form with the fewest cycles begins with; None: it is the operators as they are, or nothing is known."""
+    if not firsts or firsts[0] is not None or (unchanged := cycles[0]) is None:
+        return None  # nothing is known of the operators as they are
+    rated = [
+        (figure, first)
+        for figure, first in zip(cycles, firsts, strict=True)
+        if figure is not None and (first is None or figure < unchanged * (1 - first.margin))
+    ]
+    return min(rated, key=lambda row: row[0])[1]  # of equal ones the first

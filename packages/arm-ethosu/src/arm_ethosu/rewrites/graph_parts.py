@@ -13,6 +13,8 @@ from arm_tosa_core.tosa.ir import DType, Op, Tensor
 _MOVERS = ("PAD", "RESHAPE", "REVERSE", "SLICE", "TRANSPOSE")
 _FUSED = ("CLAMP", "RESCALE", "TABLE")
 _CONVOLUTIONS = ("CONV2D", "CONV3D", "DEPTHWISE_CONV2D", "TRANSPOSE_CONV2D")
+#: Zero points of what is computed, or what is compared with them, by their positions.
+_ZEROS = {**dict.fromkeys(_CONVOLUTIONS, (3,)), "RESCALE": (3, 4), "MATMUL": (2, 3), "PAD": (2,)}
 #: What Vela may treat as one with the operator behind or in front of it.
 BETWEEN = frozenset((*_MOVERS, *_FUSED))
 
@@ -23,6 +25,79 @@ def around(graph: Graph, op: Op) -> list[Op]:
     They are what moves data before it and what is fused behind it; of a mover also what reads it.
     """
     return [*sorted(_before(graph, op), key=lambda each: each.position), op, *_behind(graph, op)]
+
+
+def attention(graph: Graph, op: Op) -> list[Op]:
+    """A mover behind a layer, and the attention that it belongs to, in order: its layers, products and what is between.
+
+    All of it, because Vela copies what layers read in two shapes, and Ethos-U85 may compute scores twice, for their
+    maxima. Without a product that reads it, as ``with_layer`` has it.
+    """
+    if (end := product(graph, op)) is None:
+        return with_layer(graph, op)
+    inside = _up_to_product(scores := _scores(end))
+    products = {scores, *(each for each in inside if each.name == "MATMUL")}
+    layers = (_layer(graph, x) for each in products for x in each.inputs[:2])
+    return _in_order(products.union(inside, *layers, *(_behind(graph, each) for each in products)))
+
+
+def product(graph: Graph, op: Op) -> Op | None:
+    """The product that reads what a mover makes, perhaps in another shape or order; None: none does."""
+    end: Op | None = op
+    while end is not None and end.name != "MATMUL":
+        reader = _reader(graph, end)
+        end = reader if reader is not None and reader.name in ("RESHAPE", "TRANSPOSE", "MATMUL") else None
+    return end
+
+
+def is_factor(op: Op) -> bool:
+    """Whether a product reads what a mover makes, perhaps in another shape or order, and perhaps beside others."""
+    uses = op.output.uses.operators()
+    return any(use.name == "MATMUL" or (use.name in ("RESHAPE", "TRANSPOSE") and is_factor(use)) for use in uses)
+
+
+def with_layer(graph: Graph, op: Op) -> list[Op]:
+    """A mover behind a layer, the layer, and what Vela may treat as one with either, in order."""
+    return _in_order({*around(graph, op), *_layer(graph, op.inputs[0])})
+
+
+def _in_order(ops: set[Op]) -> list[Op]:
+    return sorted(ops, key=lambda each: each.position)
+
+
+def _layer(graph: Graph, x: Tensor) -> set[Op]:
+    """What ``x`` is made of back to a layer, or to those of its heads, as far as nobody else reads it."""
+    op = x.producer
+    if op is None or op.name not in (*BETWEEN, "CONCAT", "CONV2D") or _reader(graph, op) is None:
+        return set()
+    if op.name == "CONV2D":
+        shaped = op.inputs[0].producer
+        return {op, shaped} if shaped is not None and shaped.name == "RESHAPE" else {op}
+    return {op}.union(*(_layer(graph, source) for source in (op.inputs if op.name == "CONCAT" else op.inputs[:1])))
+
+
+def _scores(product: Op) -> Op:
+    """The product that another one's first factor is made of; the other one itself, if it is of layers alone."""
+    waiting, seen = list(product.inputs[:1]), set[Op]()
+    while waiting:
+        op = waiting.pop().producer
+        if op is not None and op not in seen and op.name not in _CONVOLUTIONS:
+            if op.name == "MATMUL":
+                return op
+            seen.add(op)
+            waiting += op.inputs
+    return product
+
+
+def _up_to_product(scores: Op) -> set[Op]:
+    """What is computed of scores up to the next products, which are among it; nothing, if there are none."""
+    found, waiting = set[Op](), [scores]
+    while waiting:
+        for use in waiting.pop().output.uses.operators():
+            if use not in found and use.name not in _CONVOLUTIONS:
+                found.add(use)
+                waiting += [] if use.name == "MATMUL" else [use]
+    return found if any(op.name == "MATMUL" for op in found) else set()
 
 
 def part(graph: Graph, ops: Sequence[Op]) -> tuple[Graph, dict[Op, Op]]:
@@ -97,6 +172,9 @@ def _behind(graph: Graph, op: Op) -> Iterator[Op]:
 def _numbers(op: Op, position: int, constant: Tensor) -> np.ndarray[Any, Any]:
     """The numbers of a constant, or, of those that depend on training, any in their place."""
     name, dtype = op.name, constant.dtype
+    if dtype is DType.INT8 and constant.data is not None and position in _ZEROS.get(name, ()):
+        zero = int(constant.data.item())
+        return np.array([zero if zero in (-128, 127) else 1], np.int8)
     if name in _CONVOLUTIONS and position == 2:
         return np.zeros(constant.shape, np.int32 if dtype is DType.INT32 else np.int64)
     if (name in _CONVOLUTIONS or name == "TABLE") and position == 1:
@@ -106,10 +184,16 @@ def _numbers(op: Op, position: int, constant: Tensor) -> np.ndarray[Any, Any]:
             # Rows and columns of zeros, which a rewrite has put there, encode to next to nothing.
             made *= np.any(constant.data, axis=(0, 3), keepdims=True)
         return made.astype(np.int16 if dtype is DType.INT16 else np.int8)
-    if name == "RESCALE" and position in (1, 2):
+    if name == "RESCALE" and position in (1, 2) and not _is_cast(op):
         wide = op.attrs["scale32"]
         if position == 2:
             return np.full(constant.shape, 38 if wide else 22, np.int8)
         return np.full(constant.shape, 1 << (30 if wide else 14), np.int32 if wide else np.int16)
     assert constant.data is not None
     return constant.data
+
+
+def _is_cast(op: Op) -> bool:
+    """Whether a RESCALE scales by one: Vela makes it one with what is in front of it, and another one not always."""
+    multiplier, shift = op.inputs[1].data, op.inputs[2].data
+    return multiplier is not None and shift is not None and bool(np.all(multiplier == np.int64(1) << shift))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
+from dataclasses import dataclass
+from math import prod
 
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
@@ -13,25 +12,60 @@ from arm_tosa_core.tosa.rewrite import Stage
 from ..limits import MAX_PADDING
 
 
+@dataclass(frozen=True)
+class _Padded:
+    """A PAD whose result a convolution reads, perhaps by a RESHAPE, which leaves the padded axes as they are.
+
+    Args:
+        amounts: before and behind each axis of the image that the convolution reads.
+    """
+
+    pad: Op
+    amounts: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def before(cls, op: Op) -> _Padded | None:
+        """The one before a convolution; None: a RESHAPE parts or joins an axis that is padded."""
+        image, by = op.inputs[0], op.inputs[0].producer
+        assert by is not None
+        pad = by if by.name == "PAD" else by.inputs[0].producer
+        if pad is None or pad.name != "PAD" or pad.inputs[1].data is None:
+            return None
+        amounts = [(0, 0)] * image.rank
+        for axis, (low, high) in enumerate(pad.inputs[1].data.reshape(-1, 2).tolist()):
+            if low or high:
+                if (kept := _kept(axis, pad.output.shape, image.shape)) is None:
+                    return None
+                amounts[kept] = (low, high)
+        return cls(pad, tuple(amounts))
+
+    def joined(self, op: Op) -> list[int]:
+        """Padding at the top, bottom, left and right: that of both."""
+        more = [size for axis in self.amounts[1:3] for size in axis]
+        return [own + size for own, size in zip(op.attrs["pad"], more, strict=True)]
+
+
+def _kept(axis: int, before: tuple[int, ...], behind: tuple[int, ...]) -> int | None:
+    """Which axis of what a RESHAPE makes is one of its operand; None: none is."""
+    first = prod(before[:axis])
+    return next((i for i, n in enumerate(behind) if n == before[axis] > 1 and prod(behind[:i]) == first), None)
+
+
 def _check(match: Match) -> str | None:
-    op, pad = match.op, match["pad"]
-    zero = op.inputs[3].data
-    amounts, number = (tensor.data for tensor in pad.inputs[1:3])
-    if amounts is None or number is None or zero is None or int(number.item()) != int(zero.item()):
+    op = match.op
+    if (padded := _Padded.before(op)) is None:
+        return "the padded axes are parted or joined"
+    zero, number = op.inputs[3].data, padded.pad.inputs[2].data
+    if number is None or zero is None or int(number.item()) != int(zero.item()):
         return "it does not pad with zeros"
-    if any(amounts[:2]) or any(amounts[6:]):
+    if any(padded.amounts[0]) or any(padded.amounts[3]):
         return "it pads images or channels"
-    joined = _joined(op, amounts)
+    joined = padded.joined(op)
     if any(size > most for size, most in zip(joined, MAX_PADDING, strict=True)):
         return "its padding is longer than the registers take"
     if any(size >= reach for size, reach in zip(joined, _reaches(op), strict=True)):
         return "a window would see nothing but padding"
     return None
-
-
-def _joined(op: Op, amounts: np.ndarray[Any, Any]) -> list[int]:
-    """Padding at the top, bottom, left and right: that of both."""
-    return [int(own) + int(more) for own, more in zip(op.attrs["pad"], amounts[2:6], strict=True)]
 
 
 def _reaches(op: Op) -> list[int]:
@@ -43,16 +77,18 @@ def _reaches(op: Op) -> list[int]:
 
 def _convolution(match: Match) -> Tensor:
     """A PAD with zeros in front of a convolution becomes its padding: Vela copies the image for it."""
-    op, pad = match.op, match["pad"]
-    assert pad.inputs[1].data is not None
-    padding = tuple(_joined(op, pad.inputs[1].data))
-    return match.insert.like(op, pad.inputs[0], *op.inputs[1:], pad=padding)
+    op, insert = match.op, match.insert
+    padded = _Padded.before(op)
+    assert padded is not None
+    sizes = [size - sum(more) for size, more in zip(op.inputs[0].shape, padded.amounts, strict=True)]
+    image = insert.reshape(padded.pad.inputs[0], *sizes)
+    return insert.like(op, image, *op.inputs[1:], pad=tuple(padded.joined(op)))
 
 
 PADDING_IN_KERNEL = pattern_rewrite(
     "padding_in_kernel",
     Stage.LEGALIZE,
-    Pattern("CONV2D|DEPTHWISE_CONV2D", {0: Pattern("PAD", name="pad")}),
+    Pattern("CONV2D|DEPTHWISE_CONV2D", {0: Pattern("PAD|RESHAPE")}),
     _convolution,
     _check,
 )

@@ -10,10 +10,14 @@ from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op, Tensor
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
-from .attention_heads import LONG
 from .inserter import Inserter
 from .reduce_max_as_max_pool import is_pool, maximum_as_pool
 
+# The estimate is not asked about these two. It is asked about whole attentions, whose forms have this rewrite, or do
+# not, by the two numbers: to choose here as well would double the forms. What other values cost is in
+# docs/notes/2026-11-25-choices.md.
+#: Columns for each row of a matrix from which on Vela transposes it slowly.
+_LONG = 10
 #: Elements of a product up to which it is slow in itself, so that to compute it again does not pay.
 _SMALL = 64 * 64
 _BY_ELEMENT = frozenset(("ADD", "CAST", "CLAMP", "MAXIMUM", "MINIMUM", "RESCALE", "SELECT", "SUB", "TABLE"))
@@ -35,7 +39,7 @@ def _work(x: Tensor) -> float:
         return _work(op.inputs[0]) if op.inputs[0].shape[-2:] == x.shape[-2:] else inf
     if op.name == "MATMUL":
         count, depth = op.inputs[1].shape[:2]
-        transposed = sum(count * size * max(depth, size / LONG) for size in x.shape[-2:])
+        transposed = sum(count * size * max(depth, size / _LONG) for size in x.shape[-2:])
         return transposed if prod(x.shape[-2:]) > _SMALL else inf
     return sum(map(_work, _elements(op))) if op.name in _BY_ELEMENT and not op.attrs.get("per_channel") else inf
 

@@ -12,6 +12,8 @@ from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
 from ..limits import MAX_AXIS
 from ..native.transpose import NATIVE_RANK, joined_behind_one
+from .by_estimate import Choice
+from .graph_parts import is_factor, with_layer
 from .inserter import Inserter
 from .max_pool_copies import is_poolable, through_pool
 
@@ -28,10 +30,6 @@ _NARROW = (DType.INT8, DType.INT16)
 #: What Vela makes one operation of, with the convolution in front and a TRANSPOSE behind.
 _FUSED = ("CLAMP", "RESCALE", "TABLE")
 _BEHIND = frozenset((*_FUSED, "RESHAPE"))
-#: Bytes of a convolution's weights for each row of its result, from which on a copy pays in whole networks on U85-256.
-#: Of the two alone it always does, but not in attention: measured, in
-#: docs/notes/2026-11-26-copies-and-products.md.
-_HEAVY = 2500
 
 
 def _of_few_axes(most: float) -> Rewrite:
@@ -122,6 +120,16 @@ def transpose_in_two(least: int) -> Rewrite:
 
 def _matrix(op: Op) -> tuple[int, int] | None:
     """The shape of the matrix that is transposed, if nothing should write it transposed: see ``_is_written_so``."""
+    x = op.inputs[0]
+    if (matrix := _any_matrix(op)) is None:
+        return None
+    if len(x.uses) > 1:
+        return matrix if x.shape[-2:] == matrix else None  # Vela copies what is read in two shapes
+    return None if _is_written_so(x, matrix[0]) else matrix
+
+
+def _any_matrix(op: Op) -> tuple[int, int] | None:
+    """The shape of the matrix that is transposed."""
     x, axes = op.inputs[0], [axis for axis in op.attrs["perms"] if op.inputs[0].shape[axis] > 1]
     turn = axes.index(min(axes)) if axes else 0
     if not turn or axes[turn:] + axes[:turn] != sorted(axes) or x.dtype not in _NARROW or x.is_constant:
@@ -130,15 +138,14 @@ def _matrix(op: Op) -> tuple[int, int] | None:
     matrix = (rows, x.size // rows)
     if matrix[1] < _BRICK or matrix[0] > MAX_AXIS or (matrix[1] > MAX_AXIS and len(axes) > 2):
         return None
-    if len(x.uses) > 1:
-        return matrix if x.shape[-2:] == matrix else None  # Vela copies what is read in two shapes
-    return None if _is_written_so(x, rows) else matrix
+    return matrix
 
 
 def _is_written_so(x: Tensor, rows: int) -> bool:
     """Whether what computes ``x`` may as well write its rows as columns.
 
-    It is no input, no layer of few rows, and no MATMUL of another shape; and columns are no longer than an axis may be.
+    It is no input and no MATMUL of another shape, and columns are no longer than an axis may be. Of a layer the
+    estimate says (``transpose_of_layer``).
     """
     if _behind(x, ("RESHAPE",)) is None or x.size // rows > MAX_AXIS:
         return False
@@ -146,7 +153,7 @@ def _is_written_so(x: Tensor, rows: int) -> bool:
     if layer is not None and layer.name == "RESHAPE":
         source = _behind(x, (*_FUSED, "RESHAPE"))
         return source is None or source.name != "MATMUL"
-    return layer is None or layer.name != "CONV2D" or layer.inputs[1].size <= _HEAVY * rows
+    return True
 
 
 def _behind(x: Tensor, names: Sequence[str]) -> Op | None:
@@ -166,25 +173,51 @@ def _of_matrix(graph: Graph, op: Op) -> bool:
     Rows longer than an axis may be are parted: [2, 80000] takes 220 million cycles by Vela alone, and so 960,000. Of a
     larger image two steps are better (``transpose_in_two``).
 
-    Nor on one behind a convolution, but whose weights it then reads again for each part of the result: a layer of 1024
-    channels for 64 rows takes 819,000 cycles, and with a copy 316,000. What a MATMUL makes in another shape it does not
-    write transposed: the attention of NesT takes 481 million cycles, and with a copy 4.
+    What a MATMUL makes in another shape it does not write transposed: the attention of NesT takes 481 million cycles,
+    and with a copy 4.
     """
     matrix = _matrix(op)
     if matrix is None:
         return False
-    insert, x = Inserter(graph, op), op.inputs[0]
+    graph.replace(op.output, _copied(Inserter(graph, op), op, matrix))
+    return True
+
+
+def _copied(insert: Inserter, op: Op, matrix: tuple[int, int]) -> Tensor:
+    """A matrix transposed behind a copy of it."""
+    x = op.inputs[0]
     x = x if len(x.uses) > 1 else insert.reshape(x, *matrix)
     made = []
     for start in range(0, matrix[1], MAX_AXIS):
         part = insert.slice(x, x.rank - 1, start, min(MAX_AXIS, matrix[1] - start))
         copied = insert("BITWISE_OR", part, insert.reshape(insert.zero(x.dtype), *[1] * x.rank))
         made.append(insert("TRANSPOSE", insert.reshape(copied, *part.shape[-2:]), perms=(1, 0)))
-    graph.replace(op.output, insert.reshape(insert.join(made, axis=0), *op.output.shape))
-    return True
+    return insert.reshape(insert.join(made, axis=0), *op.output.shape)
+
+
+def _no_layer(match: Match) -> str | None:
+    x = match.op.inputs[0]
+    layer = _behind(x, (*_FUSED, "RESHAPE"))
+    if layer is None or layer.name != "CONV2D" or len(x.uses) > 1 or _any_matrix(match.op) is None:
+        return "it is no matrix behind a layer"
+    if is_factor(match.op):
+        return "Vela transposes a factor of a product anyway"
+    return None
+
+
+def _copied_layer(match: Match) -> Tensor:
+    """A matrix that a convolution makes is first copied by x | 0.
+
+    A convolution that writes its result transposed reads its weights again for each part of it: a layer of 256
+    channels for 64 rows takes 819,600 cycles on Ethos-U85-256, and with a copy 26,816.
+    """
+    matrix = _any_matrix(match.op)
+    assert matrix is not None
+    return _copied(Inserter(match.graph, match.op), match.op, matrix)
 
 
 TRANSPOSE_BY_IMAGE = pattern_rewrite("transpose_by_image", Stage.LEGALIZE, Pattern("TRANSPOSE"), _by_image, _no_images)
 TRANSPOSE_OF_MATRIX = Rewrite("transpose_of_matrix", Stage.LEGALIZE, ("TRANSPOSE",), _of_matrix, _BEHIND)
+TRANSPOSE_OF_LAYER = Choice("transpose_of_layer", Pattern("TRANSPOSE"), _copied_layer, _no_layer, around=with_layer)
 TRANSPOSE_OF_FEW_AXES, TRANSPOSE_OF_FEW_AXES_U85 = _of_few_axes(MAX_AXIS), _of_few_axes(inf)
 OWN_AXES = Rewrite("own_axes", Stage.LEGALIZE, ("TRANSPOSE",), _own_axes, frozenset(("RESHAPE",)))

@@ -25,7 +25,8 @@ _ELEMENTWISE = (
     "SUB", "TABLE",
 )  # fmt: skip
 _TURNED = (*_WEIGHTS, *_POOLS, *_BY_AXIS, *_BY_SHAPE, *_ELEMENTWISE)
-#: How many times as high as wide the result of an operator is that is worth asking about.
+#: How many times as high as wide an image must be. Not a price: a turned image is at most half as high, so it is never
+#: turned back and the rewrites end; the estimate says whether it is turned.
 _HIGH = 2
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import os
 import platform
@@ -12,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..plugin import entry_points as plugins
+from ..support.package_sources import sources_of
 from .compile_spec import ArmCompileSpec
 
 
@@ -26,15 +26,9 @@ def of_spec(compile_spec: ArmCompileSpec) -> Iterator[str]:
 
 
 def of_installation() -> Iterator[str]:
-    """Every distribution with its version, and the sources of packages that bring targets or rules.
-
-    An editable package changes without its version: sizes and times of files tell.
-    """
+    """Every distribution with its version, and the sources of packages that bring targets or rules."""
     yield f"{platform.python_version()} {platform.machine()}"
     names = {name for folder in sys.path if os.path.isdir(folder) for name in os.listdir(folder)}
     yield from sorted(name for name in names if name.endswith((".dist-info", ".egg-info")))
     for package in sorted({__name__.partition(".")[0], *plugins.packages()}):
-        spec = importlib.util.find_spec(package)
-        for root in (spec.submodule_search_locations or [str(spec.origin)]) if spec else []:
-            files = sorted(Path(root).rglob("*.py")) if os.path.isdir(root) else [Path(root)]
-            yield from (f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files)
+        yield from sources_of(package)

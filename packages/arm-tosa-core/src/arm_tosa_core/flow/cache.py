@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
 from ..exir.report import Report
 from ..support.atomic_files import write_atomic
+from ..support.cache_folder import cache_folder
 from ..support.errors import UsageError
 
 #: Beyond this many bytes in all, the entries that nobody used for longest go.
@@ -26,15 +26,6 @@ class Entry(NamedTuple):
 
     buffer: bytes
     report: Report
-
-
-def folder() -> Path:
-    """``$ARM_TOSA_CACHE_DIR``, else ``arm-tosa`` in the user's cache folder of this system."""
-    if own := os.environ.get("ARM_TOSA_CACHE_DIR"):
-        return Path(own)
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "arm-tosa"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "arm-tosa"
 
 
 def load(key: str) -> Entry | None:
@@ -56,7 +47,7 @@ def store(key: str, entry: Entry) -> None:
     """Keeps an entry, all of it or nothing; where the folder cannot be written, nothing."""
     rest = json.dumps(entry.report.to_json()).encode() + b"\n" + entry.buffer
     try:
-        folder().mkdir(parents=True, exist_ok=True)
+        cache_folder().mkdir(parents=True, exist_ok=True)
         write_atomic(_path(key), _MAGIC + hashlib.sha256(rest).digest() + rest)
         _shrink()
     except (OSError, UsageError):
@@ -64,11 +55,11 @@ def store(key: str, entry: Entry) -> None:
 
 
 def _path(key: str) -> Path:
-    return folder() / f"{key}{_SUFFIX}"
+    return cache_folder() / f"{key}{_SUFFIX}"
 
 
 def _shrink() -> None:
-    entries = [(file.stat(), file) for file in folder().glob(f"*{_SUFFIX}")]
+    entries = [(file.stat(), file) for file in cache_folder().glob(f"*{_SUFFIX}")]
     total = sum(stat.st_size for stat, _ in entries)
     for stat, file in sorted(entries, key=lambda entry: entry[0].st_mtime):
         if total <= LIMIT:

@@ -1,0 +1,74 @@
+"""What runs of Vela told, as numbers on disk, by the release, the options and the flatbuffer that it depends on."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from arm_tosa_core.support.atomic_files import write_atomic
+from arm_tosa_core.support.cache_folder import cache_folder
+from arm_tosa_core.support.errors import ToolError, UsageError
+from arm_tosa_core.support.external_tools import find_tool
+from arm_tosa_core.support.package_sources import sources_of
+
+from .vela_ini import locate
+
+
+def key(tosa: bytes, options: Mapping[str, Any]) -> str | None:
+    """What tells figures of one flatbuffer apart; None: there is no Vela to ask.
+
+    Args:
+        options: those that the figures depend on; ``config`` is a configuration file, which counts by its contents, and
+            ``timeout`` does not count.
+    """
+    if (release := _release()) is None:
+        return None
+    others = sorted((name, value) for name, value in options.items() if name not in ("timeout", "config"))
+    config = hashlib.sha256(locate(options["config"]).read_bytes()).hexdigest()
+    return hashlib.sha256(repr([release, *others, config]).encode() + tosa).hexdigest()
+
+
+@cache
+def sources() -> str:
+    """What tells figures apart that depend on this package and the core, too: a digest of their sources."""
+    files = [file for package in ("arm_ethosu", "arm_tosa_core") for file in sources_of(package)]
+    return hashlib.sha256("\n".join(files).encode()).hexdigest()
+
+
+def read(kind: str, name: str) -> float | None:
+    """The figure of a key; None where it was never found, or was cut short."""
+    try:
+        return float(_path(kind, name).read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def keep(kind: str, name: str, figure: float) -> None:
+    """Keeps a figure; where nothing can be written, Vela is asked again next time."""
+    path = _path(kind, name)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, repr(figure).encode())
+    except (OSError, UsageError):
+        pass
+
+
+def _path(kind: str, name: str) -> Path:
+    return cache_folder() / kind / name
+
+
+def _release() -> str | None:
+    """Which Vela there is to ask; None: none."""
+    try:
+        executable = find_tool("vela", package="ethos-u-vela")
+    except ToolError:
+        return None
+    try:
+        return version("ethos-u-vela")
+    except PackageNotFoundError:  # it is that of another environment
+        return f"{executable} {os.stat(executable).st_mtime_ns}"
