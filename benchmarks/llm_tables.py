@@ -91,7 +91,7 @@ def reference(figures: Figures) -> str:
             found = [f"{_value(figures, case, 'reference', name) or 0:.4f}" for name in names]
             scheme = ALIASES.get(case["scheme"], case["scheme"])
             lines.append([scheme, *found, f"{equal:,.0f} of {tokens:,.0f}"])
-    heads = ["on the TOSA reference model", "on the functional model", "in float", "tokens whose scores have equal bits"]
+    heads = ["on the TOSA reference model", "on the functional model", "in float", "tokens with bit-equal scores"]
     return _table(["scheme", *heads], lines, left=1)
 
 
