@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from torch.export import ExportedProgram
     from torch.fx import Node
 
     from .torch import OpOverload
@@ -51,6 +52,18 @@ def edge_config(preserve: Sequence[OpOverload] = ()) -> Any:
     from executorch.exir import EdgeCompileConfig
 
     return EdgeCompileConfig(preserve_ops=list(preserve), _check_ir_validity=False)
+
+
+def edge_program(program: ExportedProgram) -> ExportedProgram:
+    """A program in the edge dialect, as ``to_edge`` makes it with ``edge_config``; nothing is decomposed.
+
+    Needs ``executorch.exir.program._program._generate_edge_program(config, program)``, which ``to_edge`` calls after
+    ``run_decompositions``. Without it ``lower`` fails on what is delegated whole.
+    """
+    from executorch.exir.program._program import _generate_edge_program
+
+    made: ExportedProgram = _generate_edge_program(edge_config(), program)
+    return made
 
 
 def debug_ancestor(node: Node) -> str:
