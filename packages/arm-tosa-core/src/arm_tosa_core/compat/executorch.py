@@ -120,7 +120,11 @@ def scalar_type_code(dtype: Any) -> int:
 
 
 class _Deferred(ModuleType):
-    """A package whose ``__init__`` runs when a name of it, or a module in it, is asked for and not there yet."""
+    """A package whose ``__init__`` runs when a name of it, or a module in it, is asked for and not there yet.
+
+    Needs that Python asks a package for ``__path__`` before it imports a module in it. Without it such a module would be
+    imported before ``__init__``, which ExecuTorch's modules do not stand: they import each other in circles.
+    """
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name != "__path__":
