@@ -122,8 +122,8 @@ def scalar_type_code(dtype: Any) -> int:
 class _Deferred(ModuleType):
     """A package whose ``__init__`` runs when a name of it, or a module in it, is asked for and not there yet.
 
-    Needs that Python asks a package for ``__path__`` before it imports a module in it. Without it such a module would be
-    imported before ``__init__``, which ExecuTorch's modules do not stand: they import each other in circles.
+    Needs that Python asks a package for ``__path__`` before it imports a module in it. Without it such a module would
+    be imported before ``__init__``, which ExecuTorch's modules do not stand: they import each other in circles.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -143,7 +143,7 @@ def without_exporter() -> Iterator[None]:
 
     They lie in the packages ``executorch.exir`` and ``executorch.devtools``, whose ``__init__`` import all of the
     exporter. Here these do not run; behind it they run when a package is used. Needs that what is imported here works
-    without. If it does not, the import fails.
+    without them. Without that, the import fails.
     """
     deferred = []
     for name in ("executorch.exir", "executorch.devtools"):
@@ -165,7 +165,10 @@ def without_exporter() -> Iterator[None]:
 
 
 def runtime_classes() -> tuple[Any, Any]:
-    """``Runtime`` and ``Verification`` of ``executorch.runtime``, which is public and imports the exporter."""
+    """``Runtime`` and ``Verification`` of ``executorch.runtime``, which are public, imported without the exporter.
+
+    Needs what ``without_exporter`` does. Without it no program runs.
+    """
     with without_exporter():
         from executorch.runtime import Runtime, Verification
 
