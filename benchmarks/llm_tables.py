@@ -81,6 +81,20 @@ def programs(figures: Figures) -> str:
     return _table(["scheme", "context", *(head for head, _ in _METRICS.values())], lines, left=1)
 
 
+def reference(figures: Figures) -> str:
+    """How a text reads on the TOSA reference model."""
+    lines = []
+    for case in figures.cases("llm"):
+        tokens, equal = (_value(figures, case, "reference", name) for name in ("tokens", "equal_scores"))
+        if tokens:
+            names = ("reference_perplexity", "perplexity", "float_perplexity")
+            found = [f"{_value(figures, case, 'reference', name) or 0:.4f}" for name in names]
+            scheme = ALIASES.get(case["scheme"], case["scheme"])
+            lines.append([scheme, *found, f"{equal:,.0f} of {tokens:,.0f}"])
+    heads = ["on the TOSA reference model", "on the functional model", "in float", "tokens with bit-equal scores"]
+    return _table(["scheme", *heads], lines, left=1)
+
+
 def large(figures: Figures) -> str:
     """What compiling a large model takes."""
     lines = []

@@ -338,5 +338,6 @@ BLOCKS: dict[str, Callable[[Figures], str]] = {
     "llm-lengths": llm_tables.lengths,
     "llm-programs": llm_tables.programs,
     "llm-weights": llm_tables.weights,
+    "llm-reference": llm_tables.reference,
     "llm-large": llm_tables.large,
 }

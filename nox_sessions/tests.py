@@ -118,6 +118,17 @@ def operators_sample(session: nox.Session) -> None:
         _operators(shared(session), target, [*_sample(session), *session.posargs])
 
 
+@nox.session(name="rival-sample")
+def rival_sample(session: nox.Session) -> None:
+    """300 of the tests for devices in the wheel of executorch.backends.arm, the same ones each time."""
+    install(session, COMPILER, VULKAN)
+    known = ROOT / "benchmarks" / "rival_suite" / "known_failures.txt"
+    targets, folders = ("u55", "u85", "vgf"), ("ops", "models", "misc", "modules", "quantizer")
+    which = ("--targets", *targets, "--folders", *folders, "--seed", "33", "--sample", "300")
+    words = (*which, "--jobs", "2", "--known", str(known), *session.posargs)
+    shared(session).python("-m", "benchmarks.rival_suite", *words, OMP_NUM_THREADS="1")
+
+
 def _sample(session: nox.Session) -> list[str]:
     """The arguments of the conformance kit for a tenth of its cases, another one for each commit."""
     commit = session.run("git", "rev-parse", "--short", "HEAD", external=True, silent=True, log=False)

@@ -14,6 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
+import forked_commands
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -43,12 +45,15 @@ def commands(file: Path) -> list[tuple[int, str]]:
     return found
 
 
-def play(file: Path, folder: Path) -> dict[str, object]:
+def play(file: Path, folder: Path, *, forked: bool = True) -> dict[str, object]:
     """Does in ``folder`` what a reader of the page does, in order; gives the names that its Python defines.
 
     Python runs, but where a title names a file, the block is written there. A ``pyproject.toml`` makes its package an
     installed one for what follows. ``arm-tosa`` and ``arm_runner`` run, and the page's own scripts and operator cases;
     other commands do not.
+
+    Args:
+        forked: ``arm-tosa`` runs in forks, else in processes of its own, as a reader's.
     """
     module = ModuleType("page")  # a module that can be found by its name, as torch.export does with classes
     names = vars(module)
@@ -69,7 +74,7 @@ def play(file: Path, folder: Path) -> dict[str, object]:
                     script = re.match(r"python (\S+\.py)", line)
                     own = (script and (folder / script[1]).is_file()) or "--arm-cases=" in line
                     if line.startswith(("arm-tosa ", "arm_runner ")) or own:
-                        command(line.partition(" #")[0], folder)
+                        command(line.partition(" #")[0], folder, forked)
     return names
 
 
@@ -89,7 +94,7 @@ def _importable(folder: Path) -> Iterator[None]:
                 del sys.modules[name]
 
 
-def command(line: str, folder: Path) -> str:
+def command(line: str, folder: Path, forked: bool) -> str:
     """Runs a command of this environment, which need not be activated; what it printed."""
     paths = [str(folder), str(folder / "src"), os.environ.get("PYTHONPATH", "")]
     env = {
@@ -98,7 +103,12 @@ def command(line: str, folder: Path) -> str:
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         "PYTEST_ADDOPTS": f"--confcutdir={ROOT / 'packages'}",  # the repository's own plugins are not a reader's
     }
-    done = subprocess.run(shlex.split(line), cwd=folder, env=env, capture_output=True, text=True, timeout=900)
+    words = shlex.split(line)
+    done: subprocess.CompletedProcess[str] | forked_commands.Done
+    if forked and words[0] == "arm-tosa":
+        done = forked_commands.run(words[1:], folder, env, 900)
+    else:
+        done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
     assert "Traceback" not in done.stderr
     return done.stdout

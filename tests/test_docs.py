@@ -175,6 +175,7 @@ def _is_required(name: str) -> bool:
 
 
 @pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own
+@pytest.mark.usefixtures("qat_patterns")
 @pytest.mark.parametrize("file", PLAYED, ids=[str(file.relative_to(ROOT)) for file in PLAYED])
 def test_the_code_of_a_page_runs(file: Path, tmp_path: Path) -> None:
     pytest.importorskip("arm_runtime", reason="pages run what they compile: nox builds arm-runtime-cpp")

@@ -171,6 +171,20 @@ def generate_command(program: LanguageProgram, folder: Path) -> list[str]:
     return ["generate", str(pte), "--tokenizer", str(words), "--prompt", PROMPT, "-n", "4"]
 
 
+def test_weights_may_lie_in_a_file_of_their_own(model: Any, program: LanguageProgram, tmp_path: Path) -> None:
+    text = tokenizer().encode(TEXT).ids
+    sizes: dict[str, Any] = {"target": TARGET, "context": CONTEXT, "prefill": PREFILL, "scheme": "a16w8"}
+    apart = compile_llm(model, calibration=[text], tokenizer=tokenizer(), external_constants="weights", **sizes)
+    assert apart.generate(PROMPT, 3) == program.generate(PROMPT, 3)
+    call = generate_command(apart, tmp_path)
+    (data,) = tmp_path.glob("*.ptd")
+    assert data.name == "weights.ptd" and data.stat().st_size > 10_000 and len(apart.buffer) < len(program.buffer)
+    done = CliRunner().invoke(app, [*call, "--data", str(data), "--json"])
+    assert json.loads(done.stdout)["text"] == program.generate(PROMPT, 4)
+    with pytest.raises(UsageError):
+        TextGenerator(apart.buffer)
+
+
 def test_the_command_generates_text(program: LanguageProgram, tmp_path: Path) -> None:
     call = generate_command(program, tmp_path)
     data = json.loads(CliRunner().invoke(app, [*call, "--json"]).stdout)

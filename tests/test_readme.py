@@ -17,7 +17,7 @@ README = ROOT / "README.md"
 
 def test_the_readme_does_what_it_says(tmp_path: Path) -> None:
     pytest.importorskip("arm_runtime", reason="`arm-tosa run` needs it: nox builds arm-runtime-cpp")
-    play(README, tmp_path)
+    play(README, tmp_path, forked=False)
     assert b"EthosUBackend" in (tmp_path / "model.pte").read_bytes()
     assert list(tmp_path.glob("graphs/*/ethos-u55-128.tosa"))
     assert (tmp_path / "y.npy").is_file()

@@ -1,10 +1,12 @@
 """One case of ``benchmarks.llm`` in a process of its own: a side, a scheme, a target and a context.
 
-Usage: python -m benchmarks.llm.case SIDE SCHEME TARGET CONTEXT RESULT. Sides are ``ours`` (``compile_llm``),
-``lengths`` (with a decode method for each length), ``weights`` (how many bytes of weights methods have in common, for
-Ethos-U), ``buffers`` (ours, the decode step of transformers with its cache in
-buffers), and the rival with either decode step: ``rival`` with that of ``compile_llm``, ``rival buffers`` with that of
-transformers.
+Usage: python -m benchmarks.llm.case SIDE SCHEME TARGET CONTEXT RESULT. Sides are
+
+- ``ours``: ``compile_llm``; ``lengths``: with a decode method for each length;
+- ``weights``: how many bytes of weights methods have in common, for Ethos-U;
+- ``reference``: the decode step on the TOSA reference model beside the program, for one piece of text;
+- ``buffers``: ours, the decode step of transformers with its cache in buffers;
+- ``rival`` with the decode step of ``compile_llm``, and ``rival buffers`` with that of transformers.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ def main(side: str, scheme: str, target: str, context: str, result: str) -> None
     torch.set_num_threads(1)
     found: dict[str, Any] = {}
     try:
-        own = {"ours": _ours, "lengths": _by_length, "weights": _weights}
+        own = {"ours": _ours, "lengths": _by_length, "weights": _weights, "reference": _on_reference_model}
         call = (scheme, target, int(context))
         for step in own[side](*call) if side in own else _step(side, *call):
             found |= step
@@ -120,6 +122,55 @@ def _weights(scheme: str, target: str, context: int) -> Iterator[dict[str, Any]]
     for (method, before), after in zip(payloads.items(), found.payloads, strict=True):
         cycles = (device.timing(each, None).cycles for each in (before, whole(after, named)))
         yield dict(zip((f"{method}_timing_apart", f"{method}_timing_ordered"), map(round, cycles), strict=True))
+
+
+def _on_reference_model(scheme: str, target: str, context: int) -> Iterator[dict[str, Any]]:
+    """A text read token by token, on the TOSA reference model and by the program on this machine."""
+    from arm_tosa_core.exir.backend import watched
+    from arm_tosa_core.flow.lowered import compile_spec_of
+    from arm_tosa_core.llm import compile_llm
+    from arm_tosa_core.tosa.serializer import serialize
+
+    graphs = list[Any]()
+    with watched(lambda graph, _: graphs.append(graph)):
+        program = compile_llm(
+            trained(), target=target, context=context, prefill=1, calibration=_texts(context), scheme=scheme
+        )
+    (decode,) = graphs
+    generator, judge = program.generator(), program.generator()
+    judged = _OnReferenceModel(decode, serialize(decode, compile_spec_of(target).tosa_spec), program.buffer)
+    judge._decode = {context: judged}
+    piece = list(_held_out()[0])
+    scores = [[read.read([token]) for token in piece[:-1]] for read in (judge, generator)]
+    equal = sum(map(torch.equal, *scores))
+    yield {"tokens": len(piece) - 1, "equal_scores": equal, "delegates": program.reports["decode"].delegates}
+    for name, found in zip(("reference_perplexity", "perplexity"), scores, strict=True):
+        loss = torch.nn.functional.cross_entropy(torch.stack(found), torch.tensor(piece[1:]))
+        yield {name: float(loss.exp())}
+    with torch.no_grad():
+        exact = trained()(input_ids=torch.tensor([piece])).logits[0, :-1]
+    yield {"float_perplexity": float(torch.nn.functional.cross_entropy(exact, torch.tensor(piece[1:])).exp())}
+
+
+class _OnReferenceModel:
+    """The method ``decode``, whose one delegate the TOSA reference model runs, in the delegate's order and shapes."""
+
+    def __init__(self, graph: Any, tosa: bytes, pte: bytes) -> None:
+        from arm_tosa_core.exir.pte_steps import method
+
+        self.graph, self.tosa, self.method = graph, tosa, method(pte, "decode")
+        (call,) = self.method.calls
+        self.taken, self.given = call.arguments[: len(graph.inputs)], call.arguments[len(graph.inputs) :]
+
+    def execute(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        from arm_tosa_core.tosa import reference_model
+
+        values = dict(zip(self.method.inputs, inputs, strict=True))
+        pairs = zip(self.taken, self.graph.inputs, strict=True)
+        arrays = [values[number].numpy().reshape(tensor.shape) for number, tensor in pairs]
+        values |= zip(self.given, map(torch.tensor, reference_model.run(self.tosa, arrays)), strict=True)
+        outputs = self.method.outputs
+        return [values[number].reshape(self.method.tensor(number).shape) for number in outputs]
 
 
 def _costs(program: Any) -> dict[str, Any]:

@@ -112,7 +112,7 @@ class VgfPipeline(DevicePipeline):
             named = "+".join([named, *added])
         spec = VgfCompileSpec(named, vgf_compiler_flags)
         super().__init__(spec, module, test_data, *args, wide=False, run=run_on_vulkan_runtime, **kwargs)
-        self.quantized = quantize and spec.tosa_spec.support_integer()
+        self.quantized &= quantize
         self.delegates = n_expected_delegates
 
 

@@ -230,8 +230,10 @@ class TosaPipelineINT(_Pipeline):
         wide = "int16" in (kwargs.get("tosa_extensions") or ())
         scheme = get_symmetric_a16w8_quantization_config if wide else get_symmetric_quantization_config
         config = scheme(is_per_channel=per_channel_quantization)
-        self.quantizer = TOSAQuantizer(self.spec).set_global(config)
-        self.quantized = True
+        self.quantized = self.spec.tosa_spec.support_integer()
+        self.quantizer = TOSAQuantizer(self.spec if self.quantized else TosaCompileSpec("TOSA-1.0+INT")).set_global(
+            config
+        )
         self.near_float: tuple[float | None, float | None] | None = (frobenius_threshold, cosine_threshold)
         if symmetric_io_quantization:
             self.quantizer.set_io(config)

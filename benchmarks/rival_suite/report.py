@@ -138,6 +138,24 @@ def text(records: Records) -> str:
     return "\n".join(lines)
 
 
+def known_failures(path: Path) -> set[str]:
+    """The tests that a file lists, a line for each and its cause behind ``#``."""
+    lines = (line.partition(" # ")[0].strip() for line in path.read_text().splitlines())
+    return {line for line in lines if line and not line.startswith("#")}
+
+
+def surprises(records: Iterable[Record], known: set[str]) -> list[str]:
+    """What differs from what is known: tests that fail now, and tests of the list that do not."""
+    found = []
+    for record in records:
+        failed = record.outcome == "failed" and not record.expected_to_fail
+        if failed and record.test not in known:
+            found.append(f"{record.test} fails: {short(record.why)}")
+        if not failed and record.test in known:
+            found.append(f"{record.test} is listed as a known failure and {record.outcome}: take it off the list")
+    return found
+
+
 def short(why: str) -> str:
     """A reason on one line."""
     return re.sub(r"\s+", " ", why)[:300]

@@ -76,7 +76,8 @@ def _collected(files: Sequence[str], root: Path, told: Connection) -> None:
 
 def arguments(root: Path) -> list[str]:
     """What pytest is told wherever it runs these tests."""
-    return [f"--rootdir={root}", "--no-header", "--tb=line", "-p", "no:cacheprovider", "-p", "no:randomly"]
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # plugins of other packages take seconds to import
+    return [f"--rootdir={root}", "--no-header", "--tb=line", "--assert=plain", "-p", "no:cacheprovider"]
 
 
 def silence() -> None:

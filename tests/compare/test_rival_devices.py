@@ -56,6 +56,21 @@ def test_records_pack_and_say_when_they_were_made(tmp_path: Path) -> None:
     }
 
 
+def test_known_failures_may_fail_and_must(tmp_path: Path) -> None:
+    listed = tmp_path / "known.txt"
+    listed.write_text("# the tests that fail\n\nops/test_a.py::test_a[b] # the cause\n")
+    known = report.known_failures(listed)
+    assert known == {"ops/test_a.py::test_a[b]"}
+    ended = {"b": "failed", "c": "failed", "d": "passed"}
+    records = [report.Record(f"ops/test_a.py::test_a[{n}]", "ours", how, "why") for n, how in ended.items()]
+    assert report.surprises(records, known) == ["ops/test_a.py::test_a[c] fails: why"]
+    passed = [report.Record("ops/test_a.py::test_a[b]", "ours", "passed")]
+    (found,) = report.surprises(passed, known)
+    assert found == "ops/test_a.py::test_a[b] is listed as a known failure and passed: take it off the list"
+    expected = [report.Record("ops/test_a.py::test_a[e]", "ours", "failed", expected_to_fail=True)]
+    assert report.surprises(expected, known) == []
+
+
 def test_shards_share_one_order_and_the_first_of_it_is_the_sample() -> None:
     names = [f"test_{number}" for number in range(20)]
     order = selection.in_order(names, "seed", "1/1")

@@ -27,7 +27,10 @@ from arm_tosa_core.lowering.exported_program import is_quantize
 from quantization import digit_nets
 from quantization.deploy import TARGETS, batch_of, deploy
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),  # PyTorch's and torchao's own
+    pytest.mark.usefixtures("qat_patterns"),
+]
 
 CALIBRATION = 72  # pictures of the training set
 

@@ -13,7 +13,10 @@ from documents import ROOT, play
 from quantization import digit_nets
 from quantization.deploy import batch_of, deploy
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),  # PyTorch's and torchao's own
+    pytest.mark.usefixtures("qat_patterns"),
+]
 HELD_OUT = slice(1280, 1784)  # of 1797 digits, beyond those of the page; 21 batches of 24
 
 

@@ -39,7 +39,15 @@ def test_the_table_is_printed_as_markdown() -> None:
     )
     lines = made.stdout.splitlines()
     assert len(lines) == len(catalogue.ROWS) + 2
-    assert all(line.count(" | ") == 4 for line in lines[2:])
+    assert all(line.count(" | ") == 5 for line in lines[2:])
+
+
+@pytest.mark.parametrize("row", catalogue.ROWS, ids=lambda row: row.kind)
+def test_a_rewrite_that_is_not_for_all_says_why(row: catalogue.Row) -> None:
+    """And one that is for all gives no reason, which nobody would read."""
+    assert bool(catalogue.why_not_elsewhere(row)) == (row.on != catalogue.ALL)
+    assert row.on != catalogue.ALL or not row.elsewhere
+    assert len(set(row.on)) == len(row.on) > 0
 
 
 def test_the_documentation_has_the_table() -> None:

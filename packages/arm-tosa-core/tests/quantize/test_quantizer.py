@@ -358,6 +358,7 @@ def _convolution() -> tuple[nn.Module, ...]:
     return nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4)
 
 
+@pytest.mark.usefixtures("qat_patterns")
 @pytest.mark.parametrize(
     ("first", "per_channel"),
     [

@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
+from ..compat.executorch import events_of
 from ..support.errors import ToolError
 from .report import table
 
@@ -28,10 +29,8 @@ def read_events(etdump: bytes) -> list[Event]:
     Raises:
         ToolError: ExecuTorch's flatc cannot read it.
     """
-    from executorch.devtools.etdump.serialize import deserialize_from_etdump_flatcc
-
     try:
-        runs: Any = deserialize_from_etdump_flatcc(etdump).run_data
+        runs = events_of(etdump)
     except Exception as error:  # it runs flatc and parses what that writes
         raise ToolError("ExecuTorch's flatc", f"cannot read the ETDump: {error}") from error
     return nested(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..compat.executorch import scalar_type_code
 from ..exir.pte import InputTensor
 from ..exir.pte_runtime import load_method, load_program, logged
 from ..support.errors import UsageError
@@ -86,14 +87,13 @@ def _check_inputs(file: Path, metadata: Any, tensors: list[Any], taken: list[Inp
 def _dtype(code: int) -> Any:
     """ExecuTorch's ScalarType number as a torch data type."""
     import torch
-    from executorch.exir.tensor import scalar_type_enum
 
     every = (value for value in vars(torch).values() if isinstance(value, torch.dtype))
-    return next(dtype for dtype in every if _code(scalar_type_enum, dtype) == code)
+    return next(dtype for dtype in every if _code(dtype) == code)
 
 
-def _code(scalar_type_enum: Any, dtype: Any) -> int | None:
+def _code(dtype: Any) -> int | None:
     try:
-        return int(scalar_type_enum(dtype))
+        return scalar_type_code(dtype)
     except KeyError:  # a type that ExecuTorch does not have
         return None

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Iterable, Sequence
-from importlib.util import find_spec
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.util import find_spec, module_from_spec
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from torch.export import ExportedProgram
     from torch.fx import Node
 
     from .torch import OpOverload
@@ -48,6 +52,18 @@ def edge_config(preserve: Sequence[OpOverload] = ()) -> Any:
     from executorch.exir import EdgeCompileConfig
 
     return EdgeCompileConfig(preserve_ops=list(preserve), _check_ir_validity=False)
+
+
+def edge_program(program: ExportedProgram) -> ExportedProgram:
+    """A program in the edge dialect, as ``to_edge`` makes it with ``edge_config``; nothing is decomposed.
+
+    Needs ``executorch.exir.program._program._generate_edge_program(config, program)``, which ``to_edge`` calls after
+    ``run_decompositions``. Without it ``lower`` fails on what is delegated whole.
+    """
+    from executorch.exir.program._program import _generate_edge_program
+
+    made: ExportedProgram = _generate_edge_program(edge_config(), program)
+    return made
 
 
 def debug_ancestor(node: Node) -> str:
@@ -97,9 +113,66 @@ def scalar_type_code(dtype: Any) -> int:
 
     Needs ``executorch.exir.tensor.scalar_type_enum``. Without it a program cannot say the types of its integer inputs.
     """
-    from executorch.exir.tensor import scalar_type_enum
+    with without_exporter():
+        from executorch.exir.tensor import scalar_type_enum
 
     return int(scalar_type_enum(dtype))
+
+
+class _Deferred(ModuleType):
+    """A package whose ``__init__`` runs when a name of it, or a module in it, is asked for and not there yet.
+
+    Needs that Python asks a package for ``__path__`` before it imports a module in it. Without it such a module would
+    be imported before ``__init__``, which ExecuTorch's modules do not stand: they import each other in circles.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name != "__path__":
+            raise AttributeError(name)
+        spec = self.__spec__
+        assert spec is not None and spec.loader is not None
+        self.__class__ = ModuleType  # type: ignore[assignment]
+        self.__path__ = spec.submodule_search_locations or []
+        spec.loader.exec_module(self)
+        return getattr(self, name)
+
+
+@contextlib.contextmanager
+def without_exporter() -> Iterator[None]:
+    """Modules of ExecuTorch that read or run programs are imported here without its exporter, which takes five seconds.
+
+    They lie in the packages ``executorch.exir`` and ``executorch.devtools``, whose ``__init__`` import all of the
+    exporter. Here these do not run; behind it they run when a package is used. Needs that what is imported here works
+    without them. Without that, the import fails.
+    """
+    deferred = []
+    for name in ("executorch.exir", "executorch.devtools"):
+        package = sys.modules.get(name)
+        if package is None and (spec := find_spec(name)) is not None:
+            sys.modules[name] = package = module_from_spec(spec)
+            package.__class__ = _Deferred
+            parent, _, child = name.rpartition(".")
+            setattr(sys.modules[parent], child, package)
+        if isinstance(package, _Deferred) and package.__spec__ is not None:
+            package.__path__ = package.__spec__.submodule_search_locations or []
+            deferred.append(package)
+    try:
+        yield
+    finally:
+        for package in deferred:
+            if isinstance(package, _Deferred):  # still: nothing in here asked for more of it
+                del package.__path__
+
+
+def runtime_classes() -> tuple[Any, Any]:
+    """``Runtime`` and ``Verification`` of ``executorch.runtime``, which are public, imported without the exporter.
+
+    Needs what ``without_exporter`` does. Without it no program runs.
+    """
+    with without_exporter():
+        from executorch.runtime import Runtime, Verification
+
+    return Runtime, Verification
 
 
 def read_program(pte: bytes) -> Any:
@@ -115,7 +188,8 @@ def read_program_and_data(pte: bytes) -> tuple[Any, dict[str, bytes]]:
 
     Needs ``PTEFile.named_data`` besides. Without it the payloads of methods that share weights cannot be read.
     """
-    from executorch.exir._serialize._program import deserialize_pte_binary
+    with without_exporter():
+        from executorch.exir._serialize._program import deserialize_pte_binary
 
     file = deserialize_pte_binary(pte)
     entries = {} if file.named_data is None else file.named_data.pte_data
@@ -128,8 +202,9 @@ def read_data_file(ptd: bytes) -> dict[str, bytes]:
     Needs ``executorch.extension.flat_tensor.serialize``, ``Cord`` and ``DataPayload``. Without it the payloads of
     programs whose weights are in such a file cannot be read.
     """
-    from executorch.exir._serialize._cord import Cord
-    from executorch.extension.flat_tensor.serialize.serialize import FlatTensorSerializer
+    with without_exporter():
+        from executorch.exir._serialize._cord import Cord
+        from executorch.extension.flat_tensor.serialize.serialize import FlatTensorSerializer
 
     found = FlatTensorSerializer().deserialize(Cord(ptd))
     return {name: bytes(found.buffers[entry.buffer_index]) for name, entry in found.named_data.items()}
@@ -176,7 +251,20 @@ def register_quantized_kernels() -> None:
     Needs that ``executorch.kernels.quantized`` registers its library when it is imported. Without it ``to_executorch``
     fails for want of "out variants", and programs that have such nodes do not load.
     """
-    import executorch.kernels.quantized  # noqa: F401
+    with without_exporter():
+        import executorch.kernels.quantized  # noqa: F401
+
+
+def events_of(etdump: bytes) -> Any:
+    """The runs of an ETDump, as ``executorch.devtools.etdump.schema_flatcc`` has them, or whatever flatc fails by.
+
+    Needs ``executorch.devtools.etdump.serialize.deserialize_from_etdump_flatcc``. Without it ``run --profile`` shows
+    nothing of the host.
+    """
+    with without_exporter():
+        from executorch.devtools.etdump.serialize import deserialize_from_etdump_flatcc
+
+        return deserialize_from_etdump_flatcc(etdump).run_data
 
 
 def operators_with_kernels() -> frozenset[str]:

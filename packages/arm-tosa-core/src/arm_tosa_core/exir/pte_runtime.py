@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..compat.executorch import register_quantized_kernels
+from ..compat.executorch import register_quantized_kernels, runtime_classes
 from ..support.errors import UsageError
 from ..support.runtime_package import import_runtime
 from .pte import Pte
@@ -34,17 +34,16 @@ def load_program(pte: Pte, name: str, *, profile: bool = False, data: Sequence[P
     backends = sorted({delegate.backend_id for delegate in pte.delegates})
     if backends:
         import_runtime(f"{name} is delegated to {' and '.join(backends)}, and running it")
-    from executorch.runtime import Runtime, Verification
-
+    runtime_class, verification = runtime_classes()
     register_quantized_kernels()
-    runtime = Runtime.get()
+    runtime = runtime_class.get()
     missing = sorted(set(backends) - set(runtime.backend_registry.registered_backend_names))
     if missing:
         raise UsageError(f"{name} is delegated to {' and '.join(missing)}, which nothing on this machine provides")
     with logged(f"ExecuTorch cannot load {name}"):
         return runtime.load_program(
             pte.data,
-            verification=Verification.InternalConsistency,
+            verification=verification.InternalConsistency,
             enable_etdump=profile,
             data_path=next(iter(data), None),
         )

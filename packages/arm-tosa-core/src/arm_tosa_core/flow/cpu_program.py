@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+import torch
 from executorch.exir.delegate import executorch_call_delegate
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ExportGraphSignature, OutputSpec
@@ -14,7 +15,7 @@ from torch.fx import Graph, GraphModule, Node
 
 from ..compat.torch import program_like
 from ..lowering.analysis_result import Analysis
-from ..lowering.exported_program import CONSTANT_INPUTS
+from ..lowering.exported_program import CONSTANT_INPUTS, is_dequantize, is_quantize
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,17 @@ def with_delegates(program: ExportedProgram, analysis: Analysis, calls: Sequence
         constants={name: value for name, value in program.constants.items() if name in targets},
     )
     return made
+
+
+def is_decomposed(program: ExportedProgram) -> bool:
+    """Whether a program only calls delegates, quantizes, dequantizes and casts: nothing that has a decomposition."""
+    return all(
+        node.op != "call_function"
+        or node.target in (executorch_call_delegate, operator.getitem, torch.ops.aten._to_copy.default)
+        or is_quantize(node)
+        or is_dequantize(node)
+        for node in program.graph.nodes
+    )
 
 
 def _output_specs(signature: ExportGraphSignature, results: Sequence[Any]) -> list[OutputSpec]:

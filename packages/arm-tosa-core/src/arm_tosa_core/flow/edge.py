@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from executorch.exir import EdgeProgramManager, to_edge
 from torch.export import ExportedProgram
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from ..compat.executorch import edge_config, register_quantized_kernels, set_payload
+from ..compat.executorch import edge_config, edge_program, register_quantized_kernels, set_payload
 from ..exir.artifacts import clear_artifacts
 from ..exir.backend import compiled
 from ..exir.compilation import Compilation
@@ -18,10 +18,12 @@ from ..exir.named_data import with_named_data
 from ..exir.operator_checks import node_checks
 from ..exir.report import Report
 from ..plugin.target import Target
-from .cpu_program import Call, with_delegates
+from .cpu_program import Call, is_decomposed, with_delegates
 from .delegate_module import lowered_module
-from .devtools import Record
 from .progress import Progress, silent
+
+if TYPE_CHECKING:
+    from .devtools import Record  # imports ExecuTorch's developer tools, and pandas with them
 
 
 def lower_to_edge(
@@ -87,10 +89,21 @@ def methods_to_edge(
             compilation = Compilation(program, remainder.target(), alone=True).run()
             outer[name] = rest.called(compilation, compilation.report, silent, record)
         rest.name_data()
-    edge = to_edge(outer, constant_methods=dict(constants or {}), compile_config=edge_config())
+    edge = _to_edge(outer, dict(constants or {}))
     if record is not None:
         record.number(edge)
     return edge, reports
+
+
+def _to_edge(programs: dict[str, ExportedProgram], constants: dict[str, Any]) -> EdgeProgramManager:
+    """``to_edge``; without a trace through PyTorch's table of decompositions where it would change nothing.
+
+    That trace takes most of the time of lowering a small program.
+    """
+    if all(map(is_decomposed, programs.values())):
+        made = {name: edge_program(program) for name, program in programs.items()}
+        return EdgeProgramManager(made, constants, edge_config())
+    return to_edge(programs, constant_methods=constants, compile_config=edge_config())
 
 
 def _run(

@@ -91,7 +91,7 @@ class LoweredProgram:
         Raises:
             UsageError: one cannot be written.
         """
-        _save(path, self.buffer, self.data_files)
+        save_files(path, self.buffer, self.data_files)
 
 
 def lower(
@@ -217,7 +217,7 @@ class LoweredMethods:
         Raises:
             UsageError: one cannot be written.
         """
-        _save(path, self.buffer, self.data_files)
+        save_files(path, self.buffer, self.data_files)
 
 
 def lower_methods(
@@ -273,8 +273,8 @@ def _config(config: ExecutorchBackendConfig | None, external: str | None) -> Exe
     return replace(config or ExecutorchBackendConfig(), external_constants=lambda _: external)
 
 
-def _save(path: str | os.PathLike[str], buffer: bytes, data_files: Mapping[str, bytes]) -> None:
-    """The ``.ptd`` files come first: who finds the ``.pte`` finds them."""
+def save_files(path: str | os.PathLike[str], buffer: bytes, data_files: Mapping[str, bytes]) -> None:
+    """Writes a ``.pte`` and its ``.ptd`` files, which come first: who finds the ``.pte`` finds them."""
     for name, data in data_files.items():
         write_atomic(Path(path).with_name(name), data)
     write_atomic(path, buffer)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..exir.figures import Figures
 from ..exir.report import Report
 from ..flow import lower_methods
-from ..flow.lowered import compile_spec_of
-from ..support.atomic_files import write_atomic
+from ..flow.lowered import compile_spec_of, save_files
 from ..support.errors import UsageError
 from .methods import DECODE, EOS, PREFILL, SCALE, decode_of
 from .text_generator import TextGenerator
@@ -33,12 +34,14 @@ class LanguageProgram:
         reports: what was delegated and what was not, by method.
         tokenizer: that it was compiled with; None: it takes and gives token ids.
         seconds: that ``compile_llm`` took, on this machine's clock.
+        data_files: what is in ``.ptd`` files beside the ``.pte``, by their names.
     """
 
     buffer: bytes
     reports: Mapping[str, Report]
     tokenizer: Any = None
     seconds: float = 0.0
+    data_files: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def figures(self) -> dict[str, Figures]:
@@ -46,12 +49,12 @@ class LanguageProgram:
         return {name: Figures.of(report, len(self.buffer), self.seconds) for name, report in self.reports.items()}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the ``.pte`` to ``path``, all of it or nothing.
+        """Writes the ``.pte`` to ``path``, and its ``.ptd`` files beside it; each all of it or nothing.
 
         Raises:
-            UsageError: it cannot be written.
+            UsageError: one cannot be written.
         """
-        write_atomic(path, self.buffer)
+        save_files(path, self.buffer, self.data_files)
 
     def generator(self) -> TextGenerator:
         """Runs the program on this machine.
@@ -59,7 +62,9 @@ class LanguageProgram:
         Raises:
             UsageError: this machine has no runtime for it.
         """
-        return TextGenerator(self.buffer, self.tokenizer)
+        with tempfile.TemporaryDirectory(prefix="arm_tosa_") as folder:  # the generator reads it as it is made
+            save_files(Path(folder, "lm.pte"), self.buffer, self.data_files)
+            return TextGenerator(self.buffer, self.tokenizer, [Path(folder, name) for name in self.data_files])
 
     def generate(self, prompt: str, tokens: int) -> str:
         """What follows a text, each token the most probable one.
@@ -80,6 +85,7 @@ def compile_llm(
     prefill: int = 32,
     lengths: Sequence[int] = (),
     scheme: str | Scheme = "a8w8",
+    external_constants: str | None = None,
 ) -> LanguageProgram:
     """Quantizes and compiles a causal language model of transformers: Llama, Qwen, Gemma, Phi and their like.
 
@@ -101,9 +107,11 @@ def compile_llm(
         lengths: of further methods ``decode_64`` and so on.
         scheme: ``"a8w8"``, ``"a16w8"`` (activations and cache of 16 bits), ``"a8w4"`` (weights of 4 bits), or a
             ``Scheme``, which has other schemes for some modules, named as in ``model``.
+        external_constants: the name of a ``.ptd``, without the suffix, that has the weights; as of ``lower``.
 
     Raises:
-        UsageError: an unknown target or scheme, a model that cannot be given its cache, or texts that are too short.
+        UsageError: an unknown target or scheme, a model that cannot be given its cache, texts that are too short, or
+            a target that cannot keep weights in a ``.ptd``.
     """
     from .cached_model import CachedModel
     from .quantized_model import quantize_model, quantizer_of
@@ -122,8 +130,11 @@ def compile_llm(
     if prefill > 1:
         programs[PREFILL] = quantized.prefill(prefill)
     constants = {SCALE: quantized.scale, EOS: list(_ends(model))}
-    lowered = lower_methods(programs, spec, constants=constants, config=_config())
-    return LanguageProgram(lowered.buffer, lowered.reports, tokenizer, time.perf_counter() - started)
+    lowered = lower_methods(
+        programs, spec, constants=constants, config=_config(), external_constants=external_constants
+    )
+    seconds = time.perf_counter() - started
+    return LanguageProgram(lowered.buffer, lowered.reports, tokenizer, seconds, lowered.data_files)
 
 
 def _ends(model: Any) -> Iterator[int]:

@@ -1,0 +1,44 @@
+"""A process that reads and runs programs does not import ExecuTorch's exporter, and can export all the same."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import torch
+from executorch.exir import to_edge
+
+SCRIPT = """
+import sys
+from arm_tosa_core.compat.executorch import read_program, without_exporter
+from arm_tosa_core.exir.pte import read
+from arm_tosa_core.exir.pte_runtime import load_method, load_program
+
+pte = read(open("relu.pte", "rb").read())
+program = load_program(pte, "relu.pte", profile=True)
+method = load_method(program, "forward", "relu.pte")
+import torch
+
+assert method.execute([torch.tensor([-1.0, 2.0])])[0].tolist() == [0.0, 2.0]
+assert not {"executorch.exir.passes", "torch._inductor"} & set(sys.modules)
+
+import executorch.exir
+
+assert executorch.exir.schema.Program is type(read_program(pte.data))  # read without its package, found in it
+assert "executorch.exir.passes" not in sys.modules
+with without_exporter():
+    import executorch.exir.error
+import executorch.exir.emit  # imports in circles, unless the package's __init__ comes first
+
+assert executorch.exir.to_edge and "executorch.exir.passes" in sys.modules
+with without_exporter():
+    from executorch.devtools import Inspector
+"""
+
+
+def test_programs_run_without_the_exporter(tmp_path: Path) -> None:
+    program = to_edge(torch.export.export(torch.nn.ReLU(), (torch.ones(2),))).to_executorch()
+    (tmp_path / "relu.pte").write_bytes(program.buffer)
+    done = subprocess.run([sys.executable, "-c", SCRIPT], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
