@@ -4,13 +4,13 @@
 names folders of its tests, ``--targets u55 u85 vgf`` targets: there a module becomes a ``.pte``, which ExecuTorch's
 runtime runs with our delegates. Tests run in a random order that ``--seed`` decides, so that those that have run at
 any moment are a fair sample of all; ``--sample 300`` are the first 300. ``--shard 1/20`` runs every twentieth,
-``--only add`` those of files by name, ``--jobs 2`` so many at once. Results go to the records file at once; what is
-in it does not run again, so that the same command goes on after a break; ``--again`` runs it all the same,
-``--failed`` what failed, and a later record replaces an earlier. ``--known`` names a file of tests that fail, each
-with its cause: the exit status is 1 if another fails, or one of these does not. ``--rival`` runs those that failed on
-the rival itself. ``--report`` runs nothing: it prints how many tests passed, failed and were left out, the failures,
-and the reasons of what was left out; ``--update FILE`` writes that into a document. ``--pack`` writes the records file
-anew, in its short form, to be committed.
+``--only add`` those of files by name, ``--jobs 2`` so many at once, ``--minutes 10`` begins none later. Results go to
+the records file at once; what is in it does not run again, so that the same command goes on after a break; ``--again``
+runs it all the same, ``--failed`` what failed, and a later record replaces an earlier. ``--known`` names a file of
+tests that fail, each with its cause: the exit status is 1 if another fails, or one of these does not. ``--rival`` runs
+those that failed on the rival itself. ``--report`` runs nothing: it prints how many tests passed, failed and were left
+out, the failures, and the reasons of what was left out; ``--update FILE`` writes that into a document. ``--pack``
+writes the records file anew, in its short form, to be committed.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ def main(words: Sequence[str] | None = None) -> int:
     known = report.known_failures(options.known) if options.known else set()
     surprises: list[str] = []
     if not (options.report or options.update or options.pack):
+        side = "rival" if options.rival else "ours"
+        forks.prepare(side)  # first, so that what collects the tests has it too
         todo, broken = _wanted(options, records)
         run = report.begin(options.records, runs) if options.records else 0
-        side = "rival" if options.rival else "ours"
+        limits = forks.Limits(options.jobs, options.timeout, options.minutes)
         unloaded = [report.Record(file, side, "left out", f"does not load: {why}") for file, why in broken.items()]
         print(f"{len(todo)} tests, seed {options.seed}", flush=True)
-        forks.prepare(side)
-        for made in itertools.chain([unloaded], forks.run(todo, side, options.jobs, options.timeout)):
+        for made in itertools.chain([unloaded], forks.run(todo, side, limits)):
             made = [replace(record, run=run) for record in made]
             surprises += report.surprises(made, known)
             records |= {(record.test, side): record for record in made}
@@ -64,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", default="0", help="of the order, any word (default 0)")
     parser.add_argument("--jobs", type=int, default=1, help="processes at once (default 1)")
     parser.add_argument("--timeout", type=int, default=900, help="seconds for a test (default 900)")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no test after so many")
     parser.add_argument("--records", type=Path, help="where results are kept (default: nowhere)")
     parser.add_argument("--again", action="store_true", help="also tests that have a record")
     parser.add_argument("--failed", action="store_true", help="only the tests that the records say we failed")

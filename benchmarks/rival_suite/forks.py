@@ -10,6 +10,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -45,13 +46,31 @@ def _compile_once() -> None:
     lower(export_quantized(torch.nn.Conv2d(1, 1, 1), (torch.ones(1, 1, 2, 2),), quantizer), spec)
 
 
-def run(names: Sequence[str], side: str, jobs: int, timeout: float) -> Iterator[list[Record]]:
-    """How each test ended, a few at a time; ``jobs`` processes at once, ``timeout`` seconds for a test."""
+@dataclass(frozen=True)
+class Limits:
+    """How tests run.
+
+    Args:
+        jobs: processes at once.
+        timeout: seconds for a test.
+        minutes: no process begins later.
+    """
+
+    jobs: int
+    timeout: float
+    minutes: float
+
+
+def run(names: Sequence[str], side: str, limits: Limits) -> Iterator[list[Record]]:
+    """How each test ended, a few at a time."""
     todo = list(reversed(list(_groups(names))))
     running: dict[int, _Running] = {}
+    end = time.monotonic() + 60 * limits.minutes
     while todo or running:
-        while todo and len(running) < jobs:
-            started = _Running(todo.pop(), side, timeout)
+        if time.monotonic() > end:
+            todo.clear()
+        while todo and len(running) < limits.jobs:
+            started = _Running(todo.pop(), side, limits.timeout)
             running[started.process.sentinel] = started
         wait(list(running), timeout=1)
         for sentinel, found in list(running.items()):

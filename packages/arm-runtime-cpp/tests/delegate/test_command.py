@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from arm_tosa_core.cli.main import app
@@ -97,3 +98,35 @@ def test_the_operator_that_vela_gets_wrong_is_named(folder: Path) -> None:
     assert [op["op"] for op in row["first"]] == ["ARITHMETIC_RIGHT_SHIFT"]
     assert abs(row["difference"]["expected"] - row["difference"]["got"]) == 1
     assert row["difference"]["count"] > 100
+
+
+PICTURE = """
+import torch
+def net():
+    torch.manual_seed(0)
+    return torch.nn.Conv2d(3, 4, 3).eval(), (torch.rand(6, 7, 3).permute(2, 0, 1)[None],)
+"""
+
+
+@pytest.mark.parametrize(("memory", "order"), [("contiguous", "row-major"), ("preserve", "channels-last")])
+def test_an_example_that_lies_channels_last_is_compiled_verified_and_run(
+    memory: str, order: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``verify`` agrees, and a program runs right on arrays as NumPy writes them, in whichever order it takes them."""
+    monkeypatch.chdir(tmp_path)
+    Path("net.py").write_text(PICTURE)
+    pictures = np.random.default_rng(0).random((8, 1, 3, 6, 7), np.float32)
+    np.savez("cal.npz", input=pictures)
+    quantized = ("--quantize", "int8", "--calibration", "cal.npz", "--memory-format", memory, "--artifacts", "kept")
+    data = arm_tosa("compile", "net.py:net", "--target", "ethos-u55-128", *quantized, "-o", "net.pte")
+    assert data["inputs_in_memory"] == [order]
+    (row,) = arm_tosa("verify", "net.pte")["graphs"]
+    assert row["agrees"] and row["ops"] > 1
+    names: dict[str, Any] = {}
+    exec(PICTURE, names)
+    exact = names["net"]()[0](torch.from_numpy(pictures[0])).detach().numpy()
+    for lies in (pictures[0], np.asarray(pictures[0], order="F")):  # .npy files of either order of numbers
+        np.save("x.npy", lies)
+        arm_tosa("run", "net.pte", "--input", "x.npy", "--output", "y.npy")
+        error = np.square(np.load("y.npy") - exact).sum()
+        assert 10 * np.log10(np.square(exact).sum() / error) > 30

@@ -112,3 +112,14 @@ def test_a_metric_judges(folder: Path) -> None:
 )
 def test_a_metric_that_fails_says_where(metric: str, reason: str) -> None:
     assert reason in error(*ARGUMENTS, "--metric", metric)
+
+
+def test_an_input_with_a_long_tail_is_named_with_the_share_and_the_remedy(folder: Path) -> None:
+    """One number of each sample is a thousand times the others, as in the power of a spectrum."""
+    for name, seed in (("cal", 1), ("eval", 2)):
+        x = np.random.default_rng(seed).random((20, 1, 6), np.float32) + 0.5
+        x[..., 1:] *= 1e-3
+        np.savez(folder / f"{name}.npz", x=x)
+    printed = " ".join(run(*ARGUMENTS).output.split())
+    assert "warning: input 'x': 83% of its numbers are less than half a step of 8 bits" in printed
+    assert "int16x8 for linear" in printed

@@ -25,13 +25,38 @@ def in_float32(rule: _Rule) -> _Rule:
         dtype = getattr(x, "dtype", None)
         if dtype not in _HALVES or named.get("dtype"):
             return rule(b, x, *rest, **named)
-
-        def widened(given: Any) -> Any:
-            return b.aten.to(given, torch.float32) if getattr(given, "dtype", None) in _HALVES else given
-
-        made = rule(b, *(widened(v) for v in (x, *rest)), **{name: widened(v) for name, v in named.items()})
-        if isinstance(made, tuple):
-            return tuple(v if v is None else b.aten.to(v, dtype) for v in made)
-        return b.aten.to(made, dtype)
+        return _widened(rule, dtype, b, (x, *rest), named)
 
     return cast(_Rule, wide)
+
+
+def sum_in_float32(rule: _Rule) -> _Rule:
+    """As ``in_float32``, for a rule whose operands PyTorch promotes: only where all tensors are of one 16-bit type.
+
+    What is left of a difference of two products is their rounding, if they are rounded first.
+    """
+
+    @functools.wraps(rule)
+    def wide(b: CompositeBuilder[Any], *given: Any, **named: Any) -> Any:
+        dtypes = {v.dtype for v in (*given, *named.values()) if isinstance(getattr(v, "dtype", None), torch.dtype)}
+        if len(dtypes) != 1 or not dtypes <= set(_HALVES):
+            return rule(b, *given, **named)
+        return _widened(rule, dtypes.pop(), b, given, named)
+
+    return cast(_Rule, wide)
+
+
+def _widened(
+    rule: Callable[..., Any],
+    dtype: torch.dtype,
+    b: CompositeBuilder[Any],
+    given: tuple[Any, ...],
+    named: dict[str, Any],
+) -> Any:
+    def widened(v: Any) -> Any:
+        return b.aten.to(v, torch.float32) if getattr(v, "dtype", None) in _HALVES else v
+
+    made = rule(b, *map(widened, given), **{name: widened(v) for name, v in named.items()})
+    if isinstance(made, tuple):
+        return tuple(v if v is None else b.aten.to(v, dtype) for v in made)
+    return b.aten.to(made, dtype)

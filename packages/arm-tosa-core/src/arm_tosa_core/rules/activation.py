@@ -72,6 +72,7 @@ def silu(b: OpBuilder, x: Value) -> Value:
 
 
 @op("aten.gelu.default", quant=Q.TABLE)
+@in_float32
 def gelu(b: OpBuilder, x: Value, *, approximate: str = "none") -> Value:
     x = b.real(x)
     if approximate == "tanh":
@@ -89,6 +90,7 @@ def leaky_relu(b: OpBuilder, x: Value, slope: float = 0.01) -> Value:
 
 
 @op("aten.elu.default", quant=Q.TABLE)
+@in_float32
 def elu(b: OpBuilder, x: Value, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Value:
     x = b.real(x)
     curve = b.SUB(b.unary("EXP", b.MUL(b.clamp(x, -_INF, 0.0), input_scale)), 1.0)

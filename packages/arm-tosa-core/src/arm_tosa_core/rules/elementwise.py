@@ -8,25 +8,42 @@ from functools import partial
 
 import torch
 
+from ..lowering.half_precision import in_float32, sum_in_float32
 from ..lowering.op_builder import CompositeBuilder, OpBuilder, V
 from ..lowering.rule import Q, op
 from ..lowering.traits import Traits
 from ..lowering.values import Operand, Value
 
 
+@sum_in_float32
+def _sum(b: OpBuilder, x: Operand, y: Operand, factor: float) -> Value:
+    return b.ADD(x, b.MUL(y, factor))
+
+
+@sum_in_float32
+def _difference(b: OpBuilder, x: Operand, y: Operand, factor: float) -> Value:
+    return b.SUB(x, b.MUL(y, factor))
+
+
+def _factor(alpha: float, y: Operand) -> float:
+    """A number as PyTorch multiplies a tensor of floats by it: of the tensor's type."""
+    floats = isinstance(y, Value) and y.dtype.is_floating_point and y.quant is None
+    return torch.tensor(alpha, dtype=y.dtype).item() if isinstance(y, Value) and floats else alpha
+
+
 @op("aten.add.Tensor", "aten.add.Scalar", quant=Q.ARITHMETIC, traits=Traits(arithmetic="add", promotes=True))
 def add(b: OpBuilder, x: Operand, y: Operand, *, alpha: float = 1) -> Value:
-    return b.ADD(x, y if alpha == 1 else b.MUL(y, alpha))
+    return b.ADD(x, y) if alpha == 1 else _sum(b, x, y, _factor(alpha, y))
 
 
 @op("aten.sub.Tensor", "aten.sub.Scalar", quant=Q.ARITHMETIC, traits=Traits(arithmetic="sub", promotes=True))
 def sub(b: OpBuilder, x: Operand, y: Operand, *, alpha: float = 1) -> Value:
-    return b.SUB(x, y if alpha == 1 else b.MUL(y, alpha))
+    return b.SUB(x, y) if alpha == 1 else _difference(b, x, y, _factor(alpha, y))
 
 
 @op("aten.rsub.Scalar", "aten.rsub.Tensor", quant=Q.ARITHMETIC)
 def rsub(b: OpBuilder, x: Operand, y: Operand, alpha: float = 1) -> Value:
-    return b.SUB(y, x if alpha == 1 else b.MUL(x, alpha))
+    return b.SUB(y, x) if alpha == 1 else _difference(b, y, x, _factor(alpha, x))
 
 
 @op("aten.mul.Tensor", "aten.mul.Scalar", quant=Q.PRODUCT, traits=Traits(arithmetic="mul", promotes=True))
@@ -45,22 +62,26 @@ def minimum(b: OpBuilder, x: Operand, y: Operand) -> Value:
 
 
 @op("aten.lerp.Scalar", "aten.lerp.Tensor", quant=Q.PIECEWISE)
+@sum_in_float32
 def lerp(b: CompositeBuilder[V], x: V, y: V, weight: V | float) -> V:
     return b.aten.add(x, b.aten.mul(b.aten.sub(y, x), weight))
 
 
 @op("aten.addcmul.default", quant=Q.PIECEWISE)
+@sum_in_float32
 def addcmul(b: CompositeBuilder[V], x: V, y: V, z: V, *, value: float = 1) -> V:
     product = b.aten.mul(y, z)
     return b.aten.add(x, product if value == 1 else b.aten.mul(product, value))
 
 
 @op("aten.addcdiv.default", quant=Q.PIECEWISE)
+@sum_in_float32
 def addcdiv(b: CompositeBuilder[V], x: V, y: V, z: V, *, value: float = 1) -> V:
     return addcmul(b, x, y, b.aten.reciprocal(z), value=value)
 
 
 @op("aten.hypot.default", quant=Q.PIECEWISE)
+@sum_in_float32
 def hypot(b: CompositeBuilder[V], x: V, y: V) -> V:
     return b.aten.sqrt(b.aten.add(b.aten.mul(x, x), b.aten.mul(y, y)))
 
@@ -407,11 +428,11 @@ def _tosa(name: str) -> Function:
     return lambda b, x: b.unary(name, x)
 
 
+#: Functions that are one operator of TOSA's.
+_TOSA = ("exp", "log", "rsqrt", "reciprocal", "sin", "cos", "erf", "sigmoid", "tanh")
+
 _FUNCTIONS: dict[str, Function] = {
-    **{
-        name: _tosa(name.upper())
-        for name in ("exp", "log", "rsqrt", "reciprocal", "sin", "cos", "erf", "sigmoid", "tanh")
-    },
+    **{name: _tosa(name.upper()) for name in _TOSA},
     "acos": lambda b, x: b.SUB(math.pi / 2, _odd(_asin)(b, x)),
     "acosh": lambda b, x: b.unary("LOG", b.ADD(x, sqrt(b, b.SUB(b.MUL(x, x), 1.0)))),
     "asin": _odd(_asin),
@@ -451,9 +472,10 @@ _REACHES = {
 def _declare_function(name: str, function: Function) -> None:
     traits = Traits(domain=_DOMAINS.get(name), reach=_REACHES.get(name), pole=name in _POLES)
 
-    @op(f"aten.{name}.default", quant=Q.TABLE, traits=traits)
     def rule(b: OpBuilder, x: Value) -> Value:
         return function(b, b.floating(b.real(x)))
+
+    op(f"aten.{name}.default", quant=Q.TABLE, traits=traits)(rule if name in _TOSA else in_float32(rule))
 
 
 for _name, _function in _FUNCTIONS.items():

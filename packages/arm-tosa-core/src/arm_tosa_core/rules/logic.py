@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 
@@ -72,7 +73,11 @@ def bitwise_not(b: OpBuilder, x: Value) -> Value:
     return b.elementwise("LOGICAL_NOT" if x.dtype == torch.bool else "BITWISE_NOT", _bits(b, x))
 
 
-def _declare_shift(name: str, operator: str, tosa: str) -> None:
+_Shift = Callable[[OpBuilder, Value, Value], Value]
+
+
+def _shift(name: str, operator: str) -> Callable[[_Shift], _Shift]:
+    """Declares a rule of two integers of one type. TOSA leaves numbers of bits beyond the type undefined."""
     overloads = (
         f"aten.{name}.Tensor",
         f"aten.{name}.Tensor_Scalar",
@@ -80,13 +85,60 @@ def _declare_shift(name: str, operator: str, tosa: str) -> None:
         f"aten.{operator}.Scalar",
     )
 
-    @op(*overloads)
-    def rule(b: OpBuilder, x: Value, n: Operand) -> Value:
-        return b.plain(tosa, *(_bits(b, v) for v in b.operands(x, n)))
+    def declare(shift: _Shift) -> _Shift:
+        @op(*overloads)
+        def rule(b: OpBuilder, x: Value, n: Operand) -> Value:
+            return shift(b, *(_bits(b, v) for v in b.operands(x, n)))
+
+        return shift
+
+    return declare
 
 
-_declare_shift("bitwise_left_shift", "__lshift__", "LOGICAL_LEFT_SHIFT")
-_declare_shift("bitwise_right_shift", "__rshift__", "ARITHMETIC_RIGHT_SHIFT")
+_LEFT, _RIGHT = "LOGICAL_LEFT_SHIFT", "ARITHMETIC_RIGHT_SHIFT"
+
+
+@_shift("bitwise_left_shift", "__lshift__")
+def left_shift(b: OpBuilder, x: Value, n: Value) -> Value:
+    """0 for a number of bits below 0, or as large as the type, as in PyTorch."""
+    bits = 8 * x.dtype.itemsize
+    inside = _inside(n, bits)
+    if inside is None:
+        n, beyond = _within(b, n, bits)
+        n, half = b.cast(n, x.dtype), b.cast(b.MUL(beyond, bits // 2), x.dtype)
+    elif bool(inside.all()):
+        return b.plain(_LEFT, x, n)
+    else:
+        assert n.const is not None
+        n, half = b.const(n.const * inside), b.const((~inside).to(x.dtype) * (bits // 2))
+    return b.plain(_LEFT, b.plain(_LEFT, b.plain(_LEFT, x, n), half), half)
+
+
+@_shift("bitwise_right_shift", "__rshift__")
+def right_shift(b: OpBuilder, x: Value, n: Value) -> Value:
+    """The sign alone for a number of bits below 0, or as large as the type, as in PyTorch."""
+    last = 8 * x.dtype.itemsize - 1
+    inside = _inside(n, last + 1)
+    if inside is None:
+        n, beyond = _within(b, n, last + 1)
+        return b.plain(_RIGHT, b.plain(_RIGHT, x, b.cast(n, x.dtype)), b.cast(b.MUL(beyond, last), x.dtype))
+    assert n.const is not None
+    return b.plain(_RIGHT, x, b.const(n.const.where(inside, last)))
+
+
+def _inside(n: Value, bits: int) -> torch.Tensor | None:
+    """Which constant numbers are of a type's bits; None where they are computed."""
+    return None if n.const is None else (n.const >= 0) & (n.const < bits)
+
+
+def _within(b: OpBuilder, n: Value, bits: int) -> tuple[Value, Value]:
+    """Computed numbers bounded to a type's bits, and 1 where they are beyond, 0 elsewhere; of int32.
+
+    By arithmetic, which every target has, in place of comparisons.
+    """
+    n = b.MINIMUM(b.MAXIMUM(b.cast(n, torch.int32), -1), bits)
+    beyond = b.MAXIMUM(b.MAXIMUM(b.SUB(n, bits - 1), b.SUB(0, n)), 0)
+    return b.MINIMUM(b.MAXIMUM(n, 0), bits - 1), beyond
 
 
 @op("aten.isnan.default")

@@ -138,6 +138,17 @@ CASES: list[OpCase] = [
         lambda: torch.bitwise_left_shift,
         [integers((3, 9), -128, 128, torch.int8), integers((9,), 0, 8, torch.int8)],
     ),
+    *(
+        OpCase(
+            f"bitwise_shift/{'left' if shift is torch.bitwise_left_shift else 'right'}, bits beyond int{bits}",
+            given(shift),
+            [integers((3, 9), -(2 ** (bits - 1)), 2 ** (bits - 1), dtype), integers((9,), -3, bits + 3, dtype)],
+        )
+        for shift in (torch.bitwise_left_shift, torch.bitwise_right_shift)
+        for bits, dtype in ((8, torch.int8), (16, torch.int16), (32, torch.int32))
+    ),
+    OpCase("bitwise_shift/left by 8 of int8", lambda: lambda x: x << 8, [integers((9,), -99, 99, torch.int8)]),
+    OpCase("bitwise_shift/right by 32", lambda: lambda x: x >> 32, [_int32(9)]),
     OpCase("bitwise_shift/left int16", lambda: lambda x: x << 11, [integers((2, 9), -999, 999, torch.int16)]),
     OpCase("bitwise_shift/int64", lambda: lambda x: x >> 2, [integers((9,), 0, 9)], _BITS),
     OpCase("where/tensors", lambda: torch.where, [_bools(2, 3, 4), (2, 3, 4), (2, 3, 4)]),
