@@ -18,6 +18,7 @@ from arm_ethosu.rewrites import rewrites_for
 from arm_ethosu.rewrites.by_estimate import Choice
 from arm_ethosu.rewrites.catalogue import ROWS
 from arm_ethosu.rewrites.graph_parts import around, part
+from arm_ethosu.rewrites.turned_images import TURNED_IMAGES
 from arm_tosa_core.lowering.pipeline import legalize
 from arm_tosa_core.rewrites import REWRITES
 from arm_tosa_core.tosa.graph import Graph
@@ -156,6 +157,20 @@ def test_a_rescale_by_one_stays_one(scales: tuple[float, float], same: bool) -> 
         graph.outputs = [builder.rescale(wide, [scale], DType.INT8)]
         parts.append(serialize(_around(graph, only(graph, "RESCALE")), SPEC.tosa_spec))
     assert (parts[0] == parts[1]) is same
+
+
+def test_what_moves_data_at_the_edge_of_turned_images_is_asked_about_too() -> None:
+    """Up to where it is computed, and to what computes of it."""
+    builder = new_builder()
+    graph = builder.graph
+    halves = [graph.input(name, (1, 16, 4, 8), DType.INT8) for name in "xy"]
+    pools = [builder.emit("MAX_POOL2D", [x], kernel=(1, 1), stride=(1, 1), pad=(0, 0, 0, 0)) for x in halves]
+    joined = builder.emit("RESHAPE", [builder.emit("CONCAT", pools, axis=2), graph.shape((1, 32, 4, 8))])
+    made = convolution(builder, joined, (3, 3), (1, 1), (1, 1, 1, 1), 8)
+    moved = builder.emit("TRANSPOSE", [made], perms=(0, 3, 1, 2))
+    graph.outputs = [builder.emit("MAX_POOL2D", [moved], kernel=(1, 1), stride=(1, 1), pad=(0, 0, 0, 0))]
+    asked = TURNED_IMAGES.around(graph, only(graph, "CONV2D"))
+    assert [op.name for op in asked] == ["CONCAT", "RESHAPE", "CONV2D", "RESCALE", "TRANSPOSE"]
 
 
 def test_pools_stand_for_neighbours() -> None:

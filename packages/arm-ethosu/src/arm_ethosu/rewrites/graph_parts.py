@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,25 @@ def is_factor(op: Op) -> bool:
 def with_layer(graph: Graph, op: Op) -> list[Op]:
     """A mover behind a layer, the layer, and what Vela may treat as one with either, in order."""
     return _in_order({*around(graph, op), *_layer(graph, op.inputs[0])})
+
+
+def with_movers(graph: Graph, ops: Iterable[Op]) -> list[Op]:
+    """Operators and what moves data in front of them and behind, in order.
+
+    What a TRANSPOSE at their edge takes depends on the layout that Vela gives the image there, which movers decide.
+    """
+    found, waiting = set[Op](), list(ops)
+    while waiting:
+        op = waiting.pop()
+        if op not in found:
+            found.add(op)
+            waiting += [x.producer for x in op.inputs if x.producer is not None and _moves(x.producer)]
+            waiting += [use for use in op.output.uses.operators() if _moves(use)]
+    return _in_order(found)
+
+
+def _moves(op: Op) -> bool:
+    return op.name in ("CONCAT", *_MOVERS)
 
 
 def _in_order(ops: set[Op]) -> list[Op]:

@@ -13,6 +13,7 @@ from arm_tosa_core.tosa.pattern import Match, Pattern
 from arm_tosa_core.tosa.rewrite import Inserter, Stage
 
 from .by_estimate import Choice
+from .graph_parts import with_movers
 
 #: The axes of images and of weights by their operator, with height and width exchanged.
 _IMAGE = (0, 2, 1, 3)
@@ -62,6 +63,10 @@ def _region(graph: Graph, op: Op) -> list[Op]:
                 found.add(other)
                 waiting.append(other)
     return sorted(found, key=lambda each: each.position)
+
+
+def _around(graph: Graph, op: Op) -> list[Op]:
+    return with_movers(graph, _region(graph, op))
 
 
 def _stays(match: Match) -> str | None:
@@ -132,5 +137,5 @@ def _attributes(op: Op) -> dict[str, Any]:
 
 
 TURNED_IMAGES = Choice(
-    "turned_images", Pattern("|".join(_TURNED)), _turned, _stays, around=_region, stage=Stage.LEGALIZE
+    "turned_images", Pattern("|".join(_TURNED)), _turned, _stays, around=_around, stage=Stage.LEGALIZE
 )
