@@ -138,8 +138,9 @@ def lower(
             that of Ethos-U does.
 
     Raises:
-        UsageError: an unknown target, a target that reads no ``.ptd``, a file that cannot be written, a program that is
-            not on the CPU, or an operator that stays on the CPU without an out variant, which ExecuTorch needs there.
+        UsageError: several programs, which ``lower_methods`` takes; an unknown target, a target that reads no ``.ptd``,
+            a file that cannot be written, a program that is not on the CPU, or an operator that stays on the CPU
+            without an out variant, which ExecuTorch needs there.
         LoweringError: a node that had been accepted failed to lower.
         ToolError: the target's compiler failed.
 
@@ -152,6 +153,11 @@ def lower(
     from ..aten.memory_format import MEMORY_FORMATS, with_memory_format
 
     started = time.perf_counter()
+    if isinstance(exported_program, Mapping):
+        raise UsageError(
+            "lower takes one program, and this is a mapping: of several, arm_tosa_core.flow.lower_methods makes the "
+            "methods of one .pte"
+        )
     spec = compile_spec_of(target)
     config = _config(config, external_constants)
     exported_program = with_memory_format(exported_program, memory_format or MEMORY_FORMATS["contiguous"])
