@@ -14,6 +14,7 @@ from arm_tosa_core.tosa.dtypes import numpy_dtype
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.serializer import serialize
+from arm_tosa_core.tosa.shape_arithmetic import ELEMENTWISE
 from arm_tosa_core.tosa.specification import EXTENSIONS, TosaSpecification
 from arm_tosa_core.tosa.table import CONST, OPERATORS, SHAPE, Operator
 from arm_tosa_core.tosa.table_checks import check
@@ -27,6 +28,8 @@ Signature = tuple[DType, ...]
 # Shapes of the operands; for SHAPE operands, their values. Operators that are absent take (2, 4, 4, 3) each.
 _SHAPES: dict[str, list[tuple[int, ...]]] = {
     "AVG_POOL2D": [(1, 4, 4, 2), (1,), (1,)],
+    "AVG_POOL2D_ADAPTIVE": [(1, 4, 4, 2), (1,), (1,), (2, 2), (1, 1), (0, 0, 0, 0)],
+    "MAX_POOL2D_ADAPTIVE": [(1, 4, 4, 2), (2, 2), (1, 1), (0, 0, 0, 0)],
     "CONV2D": [(1, 4, 4, 2), (3, 2, 2, 2), (3,), (1,), (1,)],
     "CONV3D": [(1, 4, 4, 4, 2), (3, 2, 2, 2, 2), (3,), (1,), (1,)],
     "DEPTHWISE_CONV2D": [(1, 4, 4, 2), (2, 2, 2, 1), (2,), (1,), (1,)],
@@ -50,6 +53,13 @@ _SHAPES: dict[str, list[tuple[int, ...]]] = {
     "SLICE": [(2, 3), (0, 1), (2, 2)],
     "TILE": [(2, 3), (1, 2)],
     "GATHER": [(1, 4, 3), (1, 2)],
+    "ROW_GATHER": [(1, 4, 3), (1, 2), (1,)],
+    "ROW_GATHER_BLOCK_SCALED": [(1, 4, 32), (1, 4, 1), (1, 2), (1,)],
+    "RESHAPE_BLOCK_SCALED": [(2, 32), (2, 1), (1, 64)],
+    "CONCAT_SHAPE": [(2,), (3,)],
+    "SLICE_SHAPE": [(2, 3), (1,), (1,)],
+    **{name: [(6, 6), (4, 4)][: len(OPERATORS[name].operands)] for name in ELEMENTWISE},
+    "ASSERT_EQUAL_SHAPE": [(2, 3), (2, 3)],
     "SCATTER": [(1, 4, 3), (1, 2), (1, 2, 3)],
     "RESIZE": [(1, 4, 4, 2), (2, 1, 2, 1), (0, 0), (1, 1)],
     "RESCALE": [(2, 3), (1,), (1,), (1,), (1,)],
@@ -60,12 +70,12 @@ _ATTRS: dict[str, dict[str, Any]] = {
     "MAX_POOL2D": {"kernel": (2, 2)},
     "CLAMP": {"min_val": 0, "max_val": 1},
     "CONCAT": {"axis": 0},
+    "DIM": {"axis": 1},
     "RESIZE": {"mode": "BILINEAR"},
     "REVERSE": {"axis": 0},
     "TRANSPOSE": {"perms": (0, 2, 1, 3)},
     **{f"REDUCE_{kind}": {"axis": 1} for kind in ("ALL", "ANY", "MAX", "MIN", "PRODUCT", "SUM")},
 }
-_CONSTANTS = {("RESCALE", "multiplier"): 1, ("RESCALE", "shift"): 2}
 
 
 def signatures(spec: TosaSpecification) -> Iterator[tuple[str, Signature]]:
@@ -98,7 +108,14 @@ def sample(name: str, types: Signature, graph: Graph | None = None) -> tuple[Gra
     if name == "RESCALE":
         attrs |= {"input_unsigned": types[0] in _UNSIGNED, "output_unsigned": types[-1] in _UNSIGNED}
     op = graph.append(name, inputs, attrs)
-    graph.outputs.extend(op.outputs)
+    for result in op.outputs:
+        if result.dtype is DType.SHAPE:  # no output of a graph
+            one = graph.input("one", (1,) * result.size, DType.INT32)
+            graph.outputs.append(graph.append("TILE", [one, result]).output)
+        else:
+            graph.outputs.append(result)
+    if not graph.outputs:
+        graph.outputs.append(graph.append("IDENTITY", [graph.input("x", (2,), DType.INT32)]).output)
     return graph, op
 
 
@@ -118,9 +135,9 @@ def _inputs(graph: Graph, operator: Operator, types: Signature) -> list[Tensor]:
         if operand.kind == CONST:
             value = (
                 1
-                if operand.name == "multiplier"
+                if operand.name in ("multiplier", "size")
                 else 2
-                if operator.name == "RESCALE" and operand.name == "shift"
+                if operand.name == "row_count" or (operator.name == "RESCALE" and operand.name == "shift")
                 else 0
             )
             tensors.append(graph.constant(np.full(shape, value, numpy_dtype(dtype)), dtype))
@@ -132,6 +149,8 @@ def _inputs(graph: Graph, operator: Operator, types: Signature) -> list[Tensor]:
 def _untyped(operator: str, operand: str, before: list[Tensor]) -> DType:
     if operator == "RESCALE" and operand == "multiplier":
         return DType.INT16 if before[0].dtype is DType.INT48 else DType.INT32
+    if operand in ("row_count", "start", "size"):
+        return DType.INT32
     return DType.INT8 if operand == "shift" else before[0].dtype
 
 
@@ -174,6 +193,23 @@ def test_checks_agree_with_the_converter_on_the_other_extensions(name: str, type
     tosa = serialize(graph, EVERYTHING)
     if refusal(op) is None:
         model_converter.convert(tosa)
+    else:
+        with pytest.raises(ToolError):
+            model_converter.convert(tosa)
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.usefixtures("kept_here")
+def test_a_row_gather_of_one_row_converts(rows: int) -> None:
+    graph = Graph()
+    count = graph.constant(np.array([rows], np.int32), DType.INT32)
+    values, indices = graph.input("values", (1, 4, 3), DType.INT8), graph.input("indices", (1, 2), DType.INT32)
+    op = graph.append("ROW_GATHER", [values, indices, count])
+    graph.outputs.append(op.output)
+    tosa = serialize(graph, EVERYTHING)
+    assert (refusal(op) is None) == (rows == 1)
+    if rows == 1:
+        check_vgf(model_converter.convert(tosa))
     else:
         with pytest.raises(ToolError):
             model_converter.convert(tosa)

@@ -10,7 +10,7 @@ from executorch.runtime import Runtime
 from flow_kit import Net, export, quantize
 from program_kit import X
 
-from arm_tosa_core import UsageError
+from arm_tosa_core import UsageError, lower
 from arm_tosa_core.exir.pte import delegates
 from arm_tosa_core.flow import lower_methods
 
@@ -43,3 +43,9 @@ def test_a_method_that_cannot_run_says_why() -> None:
         plain = export(Net(lambda net, x: net.conv(x)), (X,))
         with pytest.raises(UsageError, match="arm_methods.bare.default was not delegated: there is no rule"):
             lower_methods({"plain": plain, "bare": bare}, "tosa-fp")
+
+
+def test_lower_says_who_takes_several_programs() -> None:
+    program = export(Net(lambda net, x: net.conv(x)), (X,))
+    with pytest.raises(UsageError, match=r"arm_tosa_core\.flow\.lower_methods"):
+        lower({"one": program, "two": program}, "tosa-fp")  # type: ignore[arg-type]

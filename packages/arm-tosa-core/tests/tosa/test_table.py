@@ -19,6 +19,7 @@ from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.loader import load
 from arm_tosa_core.tosa.reference_model import run, validate
 from arm_tosa_core.tosa.serializer import serialize
+from arm_tosa_core.tosa.shape_arithmetic import ELEMENTWISE, known_shape
 from arm_tosa_core.tosa.specification import EXTENSIONS, TosaSpecification
 from arm_tosa_core.tosa.verifier import verify
 
@@ -35,6 +36,8 @@ SAMPLES: dict[str, tuple[list[tuple[int, ...] | list[int]], dict[str, Any]]] = {
     "FFT2D": ([(1, 2, 4), (1, 2, 4)], {"inverse": True}),
     "RFFT2D": ([(1, 2, 4)], {}),
     "MATMUL": ([(1, 2, 3), (1, 3, 4), (1,), (1,)], {}),
+    "AVG_POOL2D_ADAPTIVE": ([(1, 4, 4, 2), (1,), (1,), [2, 2], [2, 2], [0, 0, 0, 0]], {}),
+    "MAX_POOL2D_ADAPTIVE": ([(1, 4, 4, 2), [3, 3], [2, 2], [1, 0, 0, 1]], {}),
     "MAX_POOL2D": ([(1, 4, 4, 2)], {"kernel": (3, 3), "pad": (1, 0, 0, 1), "stride": (2, 2)}),
     "CLAMP": ([(2, 3)], {"min_val": 0, "max_val": 6}),
     "NEGATE": ([(2, 3), (1,), (1,)], {}),
@@ -48,6 +51,16 @@ SAMPLES: dict[str, tuple[list[tuple[int, ...] | list[int]], dict[str, Any]]] = {
     "TILE": ([(2, 3), [1, 2]], {}),
     "TRANSPOSE": ([(2, 3)], {"perms": (1, 0)}),
     "GATHER": ([(1, 3, 2), (1, 4)], {}),
+    "ROW_GATHER": ([(1, 3, 2), (1, 4), (1,)], {}),
+    "ROW_GATHER_BLOCK_SCALED": ([(1, 3, 64), (1, 3, 2), (1, 4), (1,)], {}),
+    "RESHAPE_BLOCK_SCALED": ([(2, 64), (2, 2), [4, 32]], {}),
+    "DIM": ([(2, 3)], {"axis": 1}),
+    "CONCAT_SHAPE": ([[2], [3, 1]], {}),
+    "SLICE_SHAPE": ([[2, 3, 4], (1,), (1,)], {}),
+    "ASSERT_EQUAL_SHAPE": ([[2, 3], [2, 1]], {"allow_broadcast": True}),
+    **{name: ([[3, 5]] * (1 if name.startswith(("EXP2", "LOG2")) else 2), {}) for name in ELEMENTWISE},
+    "SUB_SHAPE": ([[6, 5], [4, 2]], {}),
+    "MOD_SHAPE": ([[7, 5], [4, 3]], {}),
     "SCATTER": ([(1, 3, 2), (1, 1), (1, 1, 2)], {}),
     "RESIZE": ([(1, 2, 2, 1), [4, 2, 4, 2], [0, 0], [0, 0]], {}),
     "CAST": ([(2, 3)], {}),
@@ -111,7 +124,7 @@ def add_row(graph: Graph, name: str, signature: tuple[DType, ...]) -> Op:
         elif operator.variadic:
             dtype = signature[0]
         else:
-            dtype = I8 if operand.name == "shift" else (I32 if attrs["scale32"] else I16)
+            dtype = I8 if operand.name == "shift" else (I32 if attrs.get("scale32", True) else I16)
         if operand.kind == table.CONST or dtype in (DType.INT4, I48):
             zero = operand.name.endswith("zp") or (name == "MUL" and operand.name == "shift")
             value = 0 if zero else 30 if operand.name == "shift" else 1
@@ -126,8 +139,14 @@ def add_row(graph: Graph, name: str, signature: tuple[DType, ...]) -> Op:
         op_back = graph.append("CAST_FROM_BLOCK_SCALED", op.outputs, {"output_dtype": signature[0]})
         graph.outputs.append(op_back.output)
         return op
+    if name.endswith("_BLOCK_SCALED") and len(op.outputs) == 2:
+        graph.outputs.append(graph.append("CAST_FROM_BLOCK_SCALED", op.outputs, {"output_dtype": F32}).output)
+        return op
     for result in op.outputs:
-        if result.dtype is I48:  # the reference model gives back neither INT48 nor INT4
+        if result.dtype is DType.SHAPE:  # no output of a graph: it says how often a number is repeated
+            ones = graph.constant(np.ones([1] * result.size, np.bool_), DType.BOOL)
+            graph.outputs.append(graph.append("TILE", [ones, result]).output)
+        elif result.dtype is I48:  # the reference model gives back neither INT48 nor INT4
             ones = [graph.constant(np.full(1, value).astype(numpy_dtype(t)), t) for value, t in RESCALE_INT48]
             graph.outputs.append(
                 graph.append("RESCALE", [result, *ones], {"scale32": False, "output_dtype": I32}).output
@@ -170,6 +189,53 @@ def test_operators_of_any_types() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "operands", "values"),
+    [
+        ("ADD_SHAPE", ([3, 3], [4, -2]), [7, 1]),
+        ("SUB_SHAPE", ([3, 3], [1, 2]), [2, 1]),
+        ("MUL_SHAPE", ([3, 2], [2, 2]), [6, 4]),
+        ("DIV_CEIL_SHAPE", ([7, 8], [4, 4]), [2, 2]),
+        ("DIV_FLOOR_SHAPE", ([7, 8], [4, 4]), [1, 2]),
+        ("MOD_SHAPE", ([7, 9], [4, 4]), [3, 1]),
+        ("MAX_SHAPE", ([7, 1], [4, 4]), [7, 4]),
+        ("MIN_SHAPE", ([7, 1], [4, 4]), [4, 1]),
+        ("EXP2_SHAPE", ([0, 3],), [1, 8]),
+        ("LOG2_CEIL_SHAPE", ([8, 5, 2],), [3, 3, 1]),
+        ("LOG2_FLOOR_SHAPE", ([8, 5, 2],), [3, 2, 1]),
+        ("CONCAT_SHAPE", ([2], [3, 4]), [2, 3, 4]),
+    ],
+)
+def test_numbers_of_shapes_are_those_of_the_reference_model(
+    name: str, operands: tuple[list[int], ...], values: list[int]
+) -> None:
+    spec = TosaSpecification.create_from_string("TOSA-1.1+INT+shape")
+    graph = Graph()
+    x = graph.input("x", tuple(operands[0]) if name == "SUB_SHAPE" else (1,) * len(values), I32)
+    # The first operand comes from a tensor where it can: nothing in the file then says its numbers.
+    taken = [graph.append("DIM", [x], {"axis": axis}).output for axis in range(2)] if name == "SUB_SHAPE" else []
+    first = graph.append("CONCAT_SHAPE", taken).output if taken else graph.shape(operands[0])
+    made = graph.append(name, [first, *map(graph.shape, operands[1:])]).output
+    assert known_shape(made) == values
+    one = graph.constant(np.ones((1,) * len(values), np.int32), I32)
+    tiled = graph.append("TILE", [one, made]).output
+    graph.outputs = [tiled]
+    assert list(tiled.shape) == values
+    verify(graph, spec)
+    (result,) = run(serialize(graph, spec), [np.ones(x.shape, np.int32)])
+    assert list(result.shape) == values
+
+
+def test_rows_are_gathered_as_by_the_reference_model() -> None:
+    graph = Graph()
+    values, indices = graph.input("values", (1, 5, 2), I8), graph.input("indices", (1, 2), I32)
+    graph.outputs = [graph.append("ROW_GATHER", [values, indices, graph.constant(np.array([2], np.int32), I32)]).output]
+    rows = np.arange(10, dtype=np.int8).reshape(1, 5, 2)
+    spec = TosaSpecification.create_from_string("TOSA-1.1+INT")
+    (result,) = run(serialize(graph, spec), [rows, np.array([[3, 0]], np.int32)])
+    np.testing.assert_array_equal(result, rows[:, [3, 4, 0, 1]])
+
+
 def op_with(
     name: str, operands: list[tuple[tuple[int, ...], DType] | list[int]], **attrs: Any
 ) -> Callable[[Graph], Op]:
@@ -204,6 +270,8 @@ CHECK_REFUSES = [
     (op_with("CAST", [((3,), F32)], output_dtype=DType.BF16), "FP", "needs bf16 in"),
     (op_with("CAST", [((3,), F32)], output_dtype=DType.BOOL), "FP", r"needs TOSA-1.1 in"),
     (op_with("ABS", [((3,), DType.INT64)]), "INT", r"needs TOSA-1.1\+int64 in"),
+    (op_with("DIM", [((3,), I8)], axis=0), "INT", r"DIM is not in TOSA-1.0\+INT \(needs TOSA-1.1\+shape"),
+    (op_with("MAX_POOL2D_ADAPTIVE", [((1, 2, 2, 1), I8), [2, 2], [1, 1], [0] * 4]), "INT", "needs TOSA-1.1 in"),
     (
         op_with("CAST_TO_BLOCK_SCALED", [((3, 32), F32)], output_dtype=DType.FP4E2M1),
         "FP",
@@ -259,6 +327,11 @@ INFER_REFUSES = [
     (op_with("REDUCE_SUM", [((2, 3), I32)], axis=2), "axis 2 is outside"),
     (op_with("TABLE", [((2, 3), I8), ((255,), I8)]), r"must have shape \[256\]"),
     (op_with("RFFT2D", [((1, 3, 4), F32)]), "powers of two"),
+    (op_with("ADD_SHAPE", [[1, 2], [3]]), "shapes of 2 and 1 numbers"),
+    (op_with("ASSERT_EQUAL_SHAPE", [[1, 2], [3, 2]]), r"the shapes differ: \[1, 2\] and \[3, 2\]"),
+    (op_with("DIM", [((2, 3), I8)], axis=2), r"axis 2 is outside of \[2, 3\]"),
+    (op_with("MAX_POOL2D_ADAPTIVE", [((1, 2, 2, 1), I8), [2, 2], [1], [0] * 4]), r"stride takes 2 numbers, got \[1\]"),
+    (op_with("ROW_GATHER", [((1, 2, 2), I8), ((1, 3), I32), ((1,), I32)]), "row_count 0 is outside of 1 to 2"),
     (
         op_with("RESIZE", [((1, 2, 2, 1), I8), [4, 3, 4, 2], [0, 0], [0, 0]], mode="BILINEAR"),
         "4 is not a multiple of the scale's denominator 3",

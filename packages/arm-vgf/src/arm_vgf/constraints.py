@@ -17,6 +17,7 @@ from arm_tosa_core.tosa.verifier import Check
 _DOMAIN_FLAG = "--custom-op-domain-to-opcode"
 _BESPOKE_DOMAIN = "com.arm.bespoke"
 _FP8 = (DType.FP8E4M3, DType.FP8E5M2)
+_LACKING = ("MATMUL_T", "ASSERT_EQUAL_SHAPE")
 
 
 def checks_for(flags: Sequence[str]) -> tuple[Check, ...]:
@@ -38,9 +39,13 @@ def _fp8_matmul(op: Op) -> Rejected | None:
 def _draft(op: Op) -> Rejected | None:
     """What began in the draft of TOSA 1.1 and the converter lacks."""
     types = {tensor.dtype for tensor in (*op.inputs[:1], *op.outputs)}
-    bools = DType.BOOL in types and (op.name in ("GATHER", "SCATTER") or (op.name == "CAST" and DType.FP32 in types))
-    if bools or op.name == "MATMUL_T" or op.name.endswith("_BLOCK_SCALED"):
-        return Rejected(f"{op.name} of {', '.join(sorted(types))} is not supported by VGF")
+    bools = DType.BOOL in types and (
+        op.name in ("GATHER", "ROW_GATHER", "SCATTER") or (op.name == "CAST" and DType.FP32 in types)
+    )
+    rows = op.name == "ROW_GATHER" and op.inputs[2].data != 1  # of one row it becomes a GATHER
+    if bools or rows or op.name in _LACKING or op.name.endswith("_BLOCK_SCALED"):
+        of = f" of {', '.join(sorted(types))}" if op.outputs else ""
+        return Rejected(f"{op.name}{of} is not supported by VGF")
     return None
 
 

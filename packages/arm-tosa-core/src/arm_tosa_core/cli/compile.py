@@ -21,7 +21,7 @@ from ..plugin.target import Target
 from ..report.page import require_page, write_page
 from ..report.page_data import page_data
 from ..support.atomic_files import require_folder, require_writable, write_atomic
-from ..support.errors import NothingDelegatedWarning, UsageError
+from ..support.errors import MissingKernelWarning, NothingDelegatedWarning, UsageError
 from .calibration import bundled_cases
 from .compiled_delegates import show_figures, show_peaks
 from .decision_costs import with_costs
@@ -219,6 +219,7 @@ def lowered_program(
         raise UsageError(f"--memory-format is one of {', '.join(MEMORY_FORMATS)}, not {memory_format!r}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NothingDelegatedWarning)  # it is an error here
+        warnings.simplefilter("ignore", MissingKernelWarning)  # ``_result`` says it
         lowered = lower(
             program,
             spec,
@@ -309,6 +310,8 @@ def _result(
             if len(rejected) == 1
             else f"warning: {len(rejected)} operators stay on the CPU"
         )
+    if lacking := lowered.report.without_kernels():
+        say(f"warning: {lacking}")
     memory = [None if taken is None else taken.memory for taken in lowered.inputs]
     data = {
         "output": str(output),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -106,6 +107,45 @@ def has_out_variant(target: Any) -> bool:
     except RuntimeError:
         return False
     return True
+
+
+def missing_kernel(target: Any) -> str:
+    """What ExecuTorch calls an operator that stays on the CPU, if the runtime installed here has no such kernel.
+
+    Empty if it has one, or needs none: views, of which ExecuTorch makes copies of its own, and calls of no operator.
+    Needs what ``has_out_variant`` and ``registered_kernels`` do. Without it nobody is told before a program is loaded.
+    """
+    from executorch.exir.operator.convert import to_out_variant
+
+    from .torch import OpOverload, is_mutable, schema_of
+
+    overload = aten_overload(target)
+    if not isinstance(overload, OpOverload) or is_mutable(overload):
+        return ""
+    schema = schema_of(overload)
+    if any(value.alias_info is not None for value in (*schema.arguments, *schema.returns)):
+        return ""
+    try:
+        schema = schema_of(to_out_variant(overload)[0])
+    except RuntimeError:
+        return str(schema.name)
+    name = f"{schema.name}.{schema.overload_name}".rstrip(".")
+    known = registered_kernels()
+    return "" if not known or name in known else name
+
+
+@functools.cache
+def registered_kernels() -> frozenset[str]:
+    """The kernels of ExecuTorch's Python runtime, with the quantized ones: ``"aten::topk.values"``, ...
+
+    Needs ``executorch.extension.pybindings.portable_lib._get_operator_names``. Without it the set is empty.
+    """
+    register_quantized_kernels()
+    try:
+        from executorch.extension.pybindings.portable_lib import _get_operator_names
+    except ImportError:
+        return frozenset()
+    return frozenset(_get_operator_names())
 
 
 def scalar_type_code(dtype: Any) -> int:
@@ -245,6 +285,16 @@ def data_files_of(manager: Any) -> dict[str, bytes]:
     return {f"{name.removesuffix('.ptd')}.ptd": bytes(cord) for name, cord in manager._tensor_data.items()}
 
 
+def kernels_of(manager: Any) -> frozenset[str]:
+    """The kernels that a program calls on the CPU, by the names of ``registered_kernels``.
+
+    Needs that ``ExecutorchProgramManager.executorch_program`` is the ``Program`` that is written. Without it operators
+    that another partitioner took would be reported too.
+    """
+    operators = (operator for plan in manager.executorch_program.execution_plan for operator in plan.operators)
+    return frozenset(f"{operator.name}.{operator.overload}".rstrip(".") for operator in operators)
+
+
 def register_quantized_kernels() -> None:
     """Registers quantize and dequantize, which stay on the CPU at the edges of a quantized program.
 
@@ -282,7 +332,7 @@ def operators_with_kernels() -> frozenset[str]:
         for name in ("portable/functions.yaml", "quantized/quantized.yaml")
     ):
         if file.exists():
-            # "- op: topk.values" is of aten; "- func: quantized_decomposed::add.out(Tensor a, ..." says its namespace.
-            for key, name in re.findall(r"^- (op|func): ([\w:.]+)", file.read_text("utf-8"), re.MULTILINE):
-                found.add(f"aten::{name}" if key == "op" else name)
+            # "- op: topk.values" is of aten, and so is "- func: bitwise_left_shift.Tensor_out(Tensor self, ...".
+            for name in re.findall(r"^- (?:op|func): ([\w:.]+)", file.read_text("utf-8"), re.MULTILINE):
+                found.add(name if "::" in name else f"aten::{name}")
     return frozenset(found)

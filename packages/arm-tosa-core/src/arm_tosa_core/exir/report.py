@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from rich.table import Table
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from ..compat.executorch import missing_kernel
 from ..lowering.analysis_result import CONSTANT, Analysis
 from ..lowering.exported_program import is_dequantize, is_int64_cast, is_quantize, module_path, source_line
 from ..lowering.operator_names import canonical, is_cast
@@ -39,6 +41,8 @@ class Row:
         module: where it is in the model, as ``named_modules`` has it.
         inputs: nodes of the operators whose results it reads; quantize, dequantize and casts between are left out.
         position: in the order of the program, from 0.
+        kernel: what ExecuTorch calls the operator, if it stays on the CPU and the ExecuTorch installed here has no
+            kernel for it: the program does not load here.
     """
 
     node: str
@@ -49,6 +53,7 @@ class Row:
     module: str = ""
     inputs: tuple[str, ...] = ()
     position: int = 0
+    kernel: str = ""
 
 
 @dataclass
@@ -83,6 +88,7 @@ class Report:
             elif edge:
                 report.edges += 1
             elif row.target != "getitem":
+                row = replace(row, kernel=missing_kernel(node.target))
                 why = analysis.rejected.get(node)
                 report.rejected.append(replace(row, reason=why.reason, fix=why.fix) if why else row)
         return report
@@ -99,6 +105,23 @@ class Report:
             f"nothing was delegated to {self.target}: all {len(self.rejected)} operators stay on the CPU. "
             f"{count} of them: {reason}{f' ({fix})' if fix else ''}. `arm-tosa explain` lists every operator"
         )
+
+    def without_kernels(self) -> str:
+        """One paragraph on operators that the ExecuTorch installed here cannot run on the CPU; empty if it can all."""
+        rows = [row for row in self.rejected if row.kernel]
+        if not rows:
+            return ""
+        places = (f"{row.target}{f' at {row.source}' if row.source else ''} ({row.reason})" for row in rows)
+        return (
+            f"the ExecuTorch installed here has no kernel for {', '.join(dict.fromkeys(row.kernel for row in rows))}, "
+            f"and does not load the program. On the CPU stay {'; '.join(dict.fromkeys(places))}. Change the model, or "
+            "register such a kernel in the runtime that loads the program"
+        )
+
+    def with_kernels_of(self, used: Collection[str]) -> Report:
+        """This report where only operators of these names are on the CPU: other partitioners have taken the rest."""
+        rows = [row if row.kernel in used else replace(row, kernel="") for row in self.rejected]
+        return replace(self, rejected=rows)
 
     def to_dataframe(self) -> pandas.DataFrame:
         """A row for each operator, in the order of the program; costs are the compiler's estimates, if it says any.
@@ -132,7 +155,8 @@ class Report:
         if figures.inferences_per_second is not None:
             rows.append(("inferences per second, estimated", f"{figures.inferences_per_second:,.1f}"))
         for row in self.rejected:
-            rows.append((f"{row.target} stays on the CPU", row.reason))
+            kernel = f"; the ExecuTorch installed here has no kernel for it ({row.kernel})" if row.kernel else ""
+            rows.append((f"{row.target} stays on the CPU", row.reason + kernel))
         return rows
 
     def __rich__(self) -> Table:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import io
 import os
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..compat.executorch import data_files_of
+from ..compat.executorch import data_files_of, kernels_of
 from ..exir.compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
 from ..exir.figures import Figures
 from ..exir.report import Report
 from ..plugin.entry_points import target as target_named
 from ..support.atomic_files import require_writable, write_atomic
-from ..support.errors import UsageError
+from ..support.errors import MissingKernelWarning, UsageError
 from ..support.garbage import without_collection
 from ..support.import_messages import without_import_messages
 from ..support.torch_warnings import without_torch_warnings
@@ -137,18 +138,26 @@ def lower(
             that of Ethos-U does.
 
     Raises:
-        UsageError: an unknown target, a target that reads no ``.ptd``, a file that cannot be written, a program that is
-            not on the CPU, or an operator that stays on the CPU without an out variant, which ExecuTorch needs there.
+        UsageError: several programs, which ``lower_methods`` takes; an unknown target, a target that reads no ``.ptd``,
+            a file that cannot be written, a program that is not on the CPU, or an operator that stays on the CPU
+            without an out variant, which ExecuTorch needs there.
         LoweringError: a node that had been accepted failed to lower.
         ToolError: the target's compiler failed.
 
     Warns:
         NothingDelegatedWarning: with the most frequent reason; ``report`` of the result has all of them.
+        MissingKernelWarning: the ExecuTorch installed here has no kernel for an operator that stays on the CPU, so
+            that it does not load the program.
     """
     from ..aten.integer_edges import with_integer_edges
     from ..aten.memory_format import MEMORY_FORMATS, with_memory_format
 
     started = time.perf_counter()
+    if isinstance(exported_program, Mapping):
+        raise UsageError(
+            "lower takes one program, and this is a mapping: of several, arm_tosa_core.flow.lower_methods makes the "
+            "methods of one .pte"
+        )
     spec = compile_spec_of(target)
     config = _config(config, external_constants)
     exported_program = with_memory_format(exported_program, memory_format or MEMORY_FORMATS["contiguous"])
@@ -163,6 +172,7 @@ def lower(
     constants = {key: value for name, found in integers.items() for key, value in found.constants(name).items()}
     key = fingerprint(exported_program, spec, constants) if cache and plain else None
     if key is not None and (entry := load(key)) is not None:
+        _warn_of_kernels(entry.report)
         return LoweredProgram(*entry, cached=True, seconds=time.perf_counter() - started, integers=integers)
     if etrecord is not None:
         require_writable(etrecord)
@@ -188,10 +198,12 @@ def lower(
         progress("write", 0)
         manager = _to_executorch(edge, report, config)
         data_files = data_files_of(manager)
+        report = report.with_kernels_of(kernels_of(manager))
         made = Entry(bytes(manager.buffer), report)
         if etrecord is not None and record is not None:
             write_atomic(etrecord, record.etrecord(manager))
     progress("write", 1)
+    _warn_of_kernels(report)
     if key is not None and report.delegated and not data_files:
         store(key, made)
     return LoweredProgram(*made, seconds=time.perf_counter() - started, integers=integers, data_files=data_files)
@@ -245,6 +257,7 @@ def lower_methods(
 
     Warns:
         NothingDelegatedWarning: for each method of which nothing is delegated.
+        MissingKernelWarning: as ``lower``.
     """
     from ..aten.memory_format import MEMORY_FORMATS, with_memory_format
 
@@ -259,6 +272,7 @@ def lower_methods(
         rejected = [row for report in reports.values() for row in report.rejected]
         report = Report(spec.target().name, rejected=rejected)
         manager = _to_executorch(edge, report, config)
+        _warn_of_kernels(report)
         return LoweredMethods(bytes(manager.buffer), reports, data_files_of(manager))
 
 
@@ -278,6 +292,11 @@ def save_files(path: str | os.PathLike[str], buffer: bytes, data_files: Mapping[
     for name, data in data_files.items():
         write_atomic(Path(path).with_name(name), data)
     write_atomic(path, buffer)
+
+
+def _warn_of_kernels(report: Report) -> None:
+    if lacking := report.without_kernels():
+        warnings.warn(lacking, MissingKernelWarning, stacklevel=3)
 
 
 def _to_executorch(

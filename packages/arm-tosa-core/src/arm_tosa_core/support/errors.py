@@ -85,3 +85,7 @@ class LongTailWarning(UserWarning):
 
 class NothingDelegatedWarning(UserWarning):
     """No operator of a program was delegated."""
+
+
+class MissingKernelWarning(UserWarning):
+    """The ExecuTorch that is installed has no kernel for an operator that stays on the CPU."""

@@ -182,7 +182,10 @@ class _Writer:
         """Lists a tensor."""
         name = self.names.setdefault(id(tensor), "") or self.name(tensor)
         self.names[id(tensor)] = name
-        self.tensors.append(_tensor(name, tensor, data))
+        if tensor.dtype is DType.SHAPE:
+            self.shapes.append(Table(name, ("I", tensor.size)))
+        else:
+            self.tensors.append(_tensor(name, tensor, data))
         return name
 
     def constant(self, constant: Tensor) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..support.errors import Rejected, require
 from .ir import DType, Tensor
+from .shape_arithmetic import known_shape
 
 Result = tuple[tuple[int, ...], DType]
 ShapeRule = Callable[[Sequence[Tensor], Mapping[str, Any]], list[Result]]
@@ -22,10 +23,10 @@ _FP8 = (DType.FP8E4M3, DType.FP8E5M2)
 
 
 def shape_values(tensor: Tensor, what: str) -> list[int]:
-    """The numbers in a SHAPE constant."""
-    if tensor.data is None:
+    """The numbers in a SHAPE operand."""
+    values = known_shape(tensor)
+    if values is None:
         raise Rejected(f"{what} is not a compile-time constant")
-    values: list[int] = tensor.data.tolist()
     return values
 
 
@@ -203,6 +204,23 @@ def avg_pool2d(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Resul
     _is_one(inputs[1], "input_zp")
     _is_one(inputs[2], "output_zp")
     return max_pool2d(inputs, attrs)
+
+
+def window_of(operands: Sequence[Tensor]) -> dict[str, list[int]]:
+    """Kernel, stride and pad of an adaptive pool, which are operands, as the attributes of a pool that is not."""
+    wanted = {"kernel": 2, "stride": 2, "pad": 4}
+    window = {name: shape_values(tensor, name) for name, tensor in zip(wanted, operands, strict=True)}
+    for name, values in window.items():
+        require(len(values) == wanted[name], f"{name} takes {wanted[name]} numbers, got {values}")
+    return window
+
+
+def max_pool2d_adaptive(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
+    return max_pool2d(inputs, window_of(inputs[1:]))
+
+
+def avg_pool2d_adaptive(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
+    return avg_pool2d(inputs, window_of(inputs[3:]))
 
 
 def _convolution_dtype(x: Tensor) -> DType:
@@ -438,6 +456,13 @@ def reshape(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
     return [(tuple(dims), x.dtype)]
 
 
+def reshape_block_scaled(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
+    data, scale, shape = inputs
+    _scaled(data, scale, attrs, "the input")
+    ((dims, dtype),) = reshape([data, shape], attrs)
+    return [(dims, dtype), (_blocks(Tensor(dims, dtype), attrs, "the result"), scale.dtype)]
+
+
 def slice_(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
     x, start, size = inputs
     starts, sizes = shape_values(start, "start"), shape_values(size, "size")
@@ -474,6 +499,22 @@ def gather(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
     n_indices, width = _rank(indices, 2, "indices")
     require(n == n_indices, f"values and indices have {n} and {n_indices} batches")
     return [((n, width, channels), values.dtype)]
+
+
+def row_gather(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
+    """Of each index, as many rows from there on as ``row_count`` says."""
+    values, indices, row_count = inputs
+    _is_one(row_count, "row_count")
+    ((shape, dtype),) = gather([values, indices], attrs)
+    (rows,) = shape_values(row_count, "row_count")
+    require(1 <= rows <= values.shape[1], f"row_count {rows} is outside of 1 to {values.shape[1]}")
+    return [((shape[0], shape[1] * rows, shape[2]), dtype)]
+
+
+def row_gather_block_scaled(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
+    data, scale, *rest = inputs
+    _scaled(data, scale, attrs, "the input")
+    return row_gather([data, *rest], attrs) + row_gather([scale, *rest], attrs)
 
 
 def scatter(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:

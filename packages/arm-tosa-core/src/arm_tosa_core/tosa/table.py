@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..support.errors import Rejected
+from . import shape_arithmetic as arithmetic
 from . import shape_rules as shapes
 from .ir import DType, Op
 from .specification import Level
@@ -104,8 +105,14 @@ _CODES = {
     "f6e3": DType.FP6E3M2,
     "m8": DType.MXINT8,
     "s8": DType.FP8UE8M0,  # the scale of a block
+    "sh": DType.SHAPE,
 }
 _Rows = dict[str, list[str]]
+
+
+def _and(word: str, rows: _Rows) -> _Rows:
+    """Rows that need one word more, such as ``"1.1"``."""
+    return {"|".join(f"{part}&{word}" for part in key.split("|")): texts for key, texts in rows.items()}
 
 
 def _same(count: int, **types: str) -> _Rows:
@@ -135,6 +142,26 @@ _LOGICAL_2 = _same(3, EITHER="b")
 _MOVE = _same(2, EITHER="b", INT="i8 i16 i32", int64="i64", FP="f16 f32", bf16="bf", **_FP8)
 _COMPARE: _Rows = {"INT": ["i32 i32 b"], "int64": ["i64 i64 b"], "FP": ["f16 f16 b", "f32 f32 b"], "bf16": ["bf bf b"]}
 _POOL = _same(2, INT="i8", int16="i16", FP="f16 f32", bf16="bf", **_FP8)
+_AVG_POOL: _Rows = {
+    "INT": ["i8 i8 i8 i32 i8"],
+    "int16": ["i16 i16 i16 i32 i16"],
+    "FP": ["f16 f16 f16 f16 f16", "f16 f16 f16 f32 f16", "f32 f32 f32 f32 f32"],
+    "bf16": ["bf bf bf f32 bf"],
+    "fp8e4m3": ["e4 e4 e4 f16 e4"],
+    "fp8e5m2": ["e5 e5 e5 f16 e5"],
+}
+_GATHER: _Rows = (
+    {"INT": ["i8 i32 i8", "i16 i32 i16", "i32 i32 i32"], "FP": ["f16 i32 f16", "f32 i32 f32"]}
+    | {"bf16": ["bf i32 bf"], "fp8e4m3": ["e4 i32 e4"], "fp8e5m2": ["e5 i32 e5"]}
+    | {"INT&1.1": ["b i32 b"], "int64": ["i64 i64 i64"]}
+    | {"INT&int64": [f"{t} i64 {t}" for t in ("b", "i8", "i16", "i32")]}
+    | {"FP&int64": ["f16 i64 f16", "f32 i64 f32"]}
+)
+#: As GATHER, but for INT16, which needs its extension.
+_ROW_GATHER = _merge(
+    {key: [row for row in rows if "i16" not in row] for key, rows in _and("1.1", _GATHER).items()},
+    {"int16&1.1": ["i16 i32 i16"], "int16&int64": ["i16 i64 i16"]},
+)
 _CONV: _Rows = {  # input, weight, bias, input_zp, weight_zp, accumulator, result
     "INT": ["i8 i8 i32 i8 i8 i32 i32"],
     "int4": ["i8 i4 i32 i8 i4 i32 i32"],
@@ -168,6 +195,7 @@ def _conv_attributes(spatial: int) -> list[Attribute]:
     ]
 
 
+_POOL_ACC = Attribute("acc_type", "dtype", shapes.pool_accumulator)
 _POOL_ATTRIBUTES = [_ints("kernel", 2), _ints("stride", 2, (1, 1)), _ints("pad", 4, (0, 0, 0, 0))]
 
 
@@ -177,9 +205,17 @@ def _within(values: Sequence[int], limit: int, what: str, name: str) -> None:
 
 
 def _pool_limits(op: Op, level: Level) -> None:
-    _within(op.attrs["kernel"], level.max_kernel, "kernel", "MAX_KERNEL")
-    _within(op.attrs["pad"], level.max_kernel, "pad", "MAX_KERNEL")
-    _within(op.attrs["stride"], level.max_stride, "stride", "MAX_STRIDE")
+    _window_limits(op.attrs, level)
+
+
+def _adaptive_pool_limits(op: Op, level: Level) -> None:
+    _window_limits(shapes.window_of(op.inputs[-3:]), level)
+
+
+def _window_limits(window: Mapping[str, Sequence[int]], level: Level) -> None:
+    _within(window["kernel"], level.max_kernel, "kernel", "MAX_KERNEL")
+    _within(window["pad"], level.max_kernel, "pad", "MAX_KERNEL")
+    _within(window["stride"], level.max_stride, "stride", "MAX_STRIDE")
 
 
 def _conv_limits(first: int, last: int) -> Callable[[Op, Level], None]:
@@ -279,17 +315,18 @@ _ALL = [
     _operator(
         "AVG_POOL2D",
         "input input_zp:const output_zp:const",
-        {
-            "INT": ["i8 i8 i8 i32 i8"],
-            "int16": ["i16 i16 i16 i32 i16"],
-            "FP": ["f16 f16 f16 f16 f16", "f16 f16 f16 f32 f16", "f32 f32 f32 f32 f32"],
-            "bf16": ["bf bf bf f32 bf"],
-            "fp8e4m3": ["e4 e4 e4 f16 e4"],
-            "fp8e5m2": ["e5 e5 e5 f16 e5"],
-        },
+        _AVG_POOL,
         shapes.avg_pool2d,
-        [*_POOL_ATTRIBUTES, Attribute("acc_type", "dtype", shapes.pool_accumulator)],
+        [*_POOL_ATTRIBUTES, _POOL_ACC],
         _pool_limits,
+    ),
+    _operator(
+        "AVG_POOL2D_ADAPTIVE",
+        "input input_zp:const output_zp:const kernel:shape stride:shape pad:shape",
+        _and("1.1", _AVG_POOL),
+        shapes.avg_pool2d_adaptive,
+        [_POOL_ACC],
+        _adaptive_pool_limits,
     ),
     _operator("CONV2D", _CONV_OPERANDS, _CONV, shapes.conv2d, _conv_attributes(2), _conv_limits(1, 3)),
     _operator("CONV3D", _CONV_OPERANDS, _CONV, shapes.conv3d, _conv_attributes(3), _conv_limits(1, 4)),
@@ -350,6 +387,14 @@ _ALL = [
         _block_scaled_limits,
     ),
     _operator("MAX_POOL2D", "input", _POOL, shapes.max_pool2d, [*_POOL_ATTRIBUTES, _NAN], _pool_limits),
+    _operator(
+        "MAX_POOL2D_ADAPTIVE",
+        "input kernel:shape stride:shape pad:shape",
+        _and("1.1", _POOL),
+        shapes.max_pool2d_adaptive,
+        [_NAN],
+        _adaptive_pool_limits,
+    ),
     # 2.3 Activation functions
     _operator(
         "CLAMP",
@@ -429,6 +474,13 @@ _ALL = [
         shapes.pad,
     ),
     _operator("RESHAPE", "input shape:shape", _MOVE, shapes.reshape),
+    _operator(
+        "RESHAPE_BLOCK_SCALED",
+        "input_data input_scale shape:shape",
+        {"mxfp": [f"{t} s8 {t} s8" for t in _MX]},
+        shapes.reshape_block_scaled,
+        [_BLOCK],
+    ),
     _operator("REVERSE", "input", _MOVE, shapes.reverse, [_AXIS]),
     _operator("SLICE", "input start:shape size:shape", _MOVE, shapes.slice_),
     _operator("TILE", "input multiples:shape", _MOVE, shapes.tile),
@@ -437,12 +489,19 @@ _ALL = [
     _operator(
         "GATHER",
         "values indices",
-        {"INT": ["i8 i32 i8", "i16 i32 i16", "i32 i32 i32"], "FP": ["f16 i32 f16", "f32 i32 f32"]}
-        | {"bf16": ["bf i32 bf"], "fp8e4m3": ["e4 i32 e4"], "fp8e5m2": ["e5 i32 e5"]}
-        | {"INT&1.1": ["b i32 b"], "int64": ["i64 i64 i64"]}
-        | {"INT&int64": [f"{t} i64 {t}" for t in ("b", "i8", "i16", "i32")]}
-        | {"FP&int64": ["f16 i64 f16", "f32 i64 f32"]},
+        _GATHER,
         shapes.gather,
+    ),
+    _operator("ROW_GATHER", "values indices row_count:const:untyped", _ROW_GATHER, shapes.row_gather),
+    _operator(
+        "ROW_GATHER_BLOCK_SCALED",
+        "values_data values_scale indices row_count:const:untyped",
+        {
+            "mxfp": [f"{t} s8 i32 {t} s8" for t in _MX],
+            "int64&mxfp": [f"{t} s8 i64 {t} s8" for t in _MX],
+        },
+        shapes.row_gather_block_scaled,
+        [_BLOCK],
     ),
     _operator(
         "SCATTER",
@@ -526,6 +585,34 @@ _ALL = [
         "input1",
         _same(2, EITHER="b i8 i16 i32", FP="f16 f32", int4="i4", int16="i48", int64="i64", bf16="bf", **_FP8),
         shapes.same,
+    ),
+    # Shapes, in the draft of 1.1
+    _operator(
+        "DIM",
+        "input",
+        _and("shape", {key: [f"{row.split()[0]} sh" for row in rows] for key, rows in _MOVE.items()}),
+        arithmetic.dim,
+        [_AXIS],
+    ),
+    _operator("CONCAT_SHAPE", "input:shape", {"shape": ["sh"]}, arithmetic.concat_shape, variadic=True),
+    _operator(
+        "SLICE_SHAPE", "input:shape start:const:untyped size:const:untyped", {"shape": ["sh"]}, arithmetic.slice_shape
+    ),
+    _operator(
+        "ASSERT_EQUAL_SHAPE",
+        "input1:shape input2:shape",
+        {"shape": [""]},
+        arithmetic.assert_equal_shape,
+        [Attribute("allow_broadcast", "bool", False)],
+    ),
+    *(
+        _operator(
+            name,
+            "input:shape" if name.startswith(("EXP2", "LOG2")) else "input1:shape input2:shape",
+            {"shape": ["sh"]},
+            arithmetic.elementwise,
+        )
+        for name in arithmetic.ELEMENTWISE
     ),
     # 2.14 Custom
     _operator(

@@ -80,7 +80,8 @@ def check(op: Op, spec: TosaSpecification) -> None:
     _check_level(op, spec.level)
     for position in operator.constants:
         tensor = op.inputs[position]
-        if not tensor.is_constant and "dynamic" not in spec.extensions:
+        needed = "shape" if tensor.dtype is DType.SHAPE else "dynamic"
+        if not tensor.is_constant and needed not in spec.extensions:
             raise Rejected(f"{op.name}: {operator.operands[position].name} is not a compile-time constant")
     if op.name == "RESCALE":
         _check_rescale(op, spec)
