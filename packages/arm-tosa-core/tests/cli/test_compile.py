@@ -220,6 +220,7 @@ def test_what_the_targets_compiler_says_is_reported(
         "dram_bytes": None,
         "flash_bytes": None,
         "file_bytes": Path("net.pte").stat().st_size,
+        "cycles_by": "",
     }
     assert [(row["size"], row["made_by"]) for row in delegate["at_peak"]] == [(24, "input"), (1512, "")]
     plain, full = run(*arguments).stdout, run(*arguments, "--details").stdout

@@ -33,6 +33,20 @@ def test_what_nobody_says_is_not_made_up(delegates: tuple[dict[str, float], ...]
     assert (found.cycles, found.clock_hz, found.sram_bytes, found.inferences_per_second) == (None,) * 4
 
 
+def test_other_commands_than_the_compilers_are_timed() -> None:
+    said = CompiledDelegate({"cycles": 100, "clock_hz": 1e3})
+    report = Report("acme", 2, [ROW], compiled=[said.timed(150), said.timed(50)])
+    found = Figures.of(report, 7, 0.1)
+    assert (found.cycles, found.cycles_by, found.cycles_title) == (
+        200,
+        "timing model",
+        "cycles, estimated by the timing model",
+    )
+    assert "cycles, estimated by the timing model" in report._repr_html_()
+    assert Report.from_json(report.to_json()) == report
+    assert figures_of(said.figures).cycles_title == "cycles, estimated"
+
+
 def test_a_graph_has_no_operators_of_a_model() -> None:
     found = Figures.of_graph(CompiledDelegate({"cycles": 10}), 7, 0.1)
     assert (found.delegated, found.on_cpu, found.delegates, found.cycles, found.file_bytes) == (None, None, 1, 10, 7)

@@ -31,20 +31,23 @@ def with_named_weights(
     Raises:
         ToolError: as ``with_shared_weights``.
     """
-    shared = None
+    shared, reordered = None, False
     if len(payloads) > 1:
         programs: list[Arrays] = [payload.unpack(each) for each in payloads]
         if cycles is not None:
-            programs = list(map(partial(_unless_slower, cycles), programs, in_one_order(programs)))
+            chosen = list(map(partial(_unless_slower, cycles), programs, in_one_order(programs)))
+            reordered = any(new is not old for new, old in zip(chosen, programs, strict=True))
+            programs = chosen
         shared = with_shared_weights(programs)
     files: dict[str, str | None] = {**({} if file is None else {_WEIGHTS: file}), **placed}
     if shared is not None:
         payloads = [payload.pack(arrays) for arrays in shared]
         files.setdefault(_WEIGHTS, None)
+    times = tuple(map(cycles, payloads)) if shared is not None and reordered and cycles is not None else ()
     made = [payload.with_names(each, files) for each in payloads]
     blocks = [block for _, named in made for block in named]
     found = {block.name: NamedData(block.data, payload.ALIGNMENT, files[block.block]) for block in blocks}
-    return WithNames(tuple(each for each, _ in made), found)
+    return WithNames(tuple(each for each, _ in made), found, times)
 
 
 def _unless_slower(cycles: Callable[[bytes], float], old: Arrays, new: Arrays) -> Arrays:

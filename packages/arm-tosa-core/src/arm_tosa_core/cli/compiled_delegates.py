@@ -25,7 +25,7 @@ def _rows(figures: Figures) -> Iterator[tuple[str, str]]:
         yield "operators on the CPU", f"{figures.on_cpu:,}"
     beside = ", without the CPU" if figures.on_cpu else ""
     if figures.cycles is not None:
-        yield "cycles, estimated", f"{figures.cycles:,.0f}{beside}"
+        yield figures.cycles_title, f"{figures.cycles:,.0f}{beside}"
     if figures.inferences_per_second is not None and figures.clock_hz is not None:
         clock = f"at {figures.clock_hz / 1e6:,g} MHz"
         yield "inferences per second, estimated", f"{figures.inferences_per_second:,.1f} {clock}{beside}"

@@ -60,15 +60,15 @@ def _preprocess_all(
     methods: Sequence[Sequence[ExportedProgram]], compile_spec: ArmCompileSpec
 ) -> list[list[PreprocessResult]]:
     target = compile_spec.target()
-    payloads, data = with_named_data(
+    placed = with_named_data(
         [[compiled(lower_sizes(one, target), target, compile_spec)[0] for one in method] for method in methods], target
     )
 
     def result(program: ExportedProgram, payload: bytes) -> PreprocessResult:
         handles = tuple(node.meta["debug_handle"] for node in program.graph.nodes if "debug_handle" in node.meta)
-        return PreprocessResult(payload, {target.run_event: handles} if target.run_event else None, data)
+        return PreprocessResult(payload, {target.run_event: handles} if target.run_event else None, placed.store)
 
-    return [list(map(result, *each)) for each in zip(methods, payloads, strict=True)]
+    return [list(map(result, *each)) for each in zip(methods, placed.payloads, strict=True)]
 
 
 def compiled(network: Network, target: Target, compile_spec: ArmCompileSpec) -> tuple[bytes, CompiledDelegate]:

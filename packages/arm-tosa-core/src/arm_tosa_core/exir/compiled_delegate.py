@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..plugin.target import Compiled, CompiledLayer, LiveTensor
 from ..tosa.ir import Origin, Tensor
+
+#: What reports call ``Target.timing``.
+TIMING_MODEL = "timing model"
 
 
 @dataclass(frozen=True)
@@ -68,12 +71,18 @@ class CompiledDelegate:
         at_peak: what is in on-chip memory when most of it is in use, if it says so.
         layers: in order, if it says so.
         in_memory: all that is in on-chip memory at any time, if it says so.
+        cycles_by: whose estimate the cycles in ``figures`` are; empty: the compiler's, as those of ``layers`` are.
     """
 
     figures: dict[str, float] = field(default_factory=dict)
     at_peak: list[Live] = field(default_factory=list)
     layers: list[Layer] = field(default_factory=list)
     in_memory: list[Live] = field(default_factory=list)
+    cycles_by: str = ""
+
+    def timed(self, cycles: float) -> CompiledDelegate:
+        """With the cycles of the target's timing model in place of the compiler's."""
+        return replace(self, figures={**self.figures, "cycles": cycles}, cycles_by=TIMING_MODEL)
 
     @staticmethod
     def of(compiled: Compiled, names: Mapping[str, Tensor]) -> CompiledDelegate:
@@ -89,7 +98,9 @@ class CompiledDelegate:
     def from_json(data: Mapping[str, Any]) -> CompiledDelegate:
         """What ``dataclasses.asdict`` made of one."""
         at_peak, in_memory = ([Live(**row) for row in data[key]] for key in ("at_peak", "in_memory"))
-        return CompiledDelegate(data["figures"], at_peak, [Layer(**row) for row in data["layers"]], in_memory)
+        return CompiledDelegate(
+            data["figures"], at_peak, [Layer(**row) for row in data["layers"]], in_memory, data["cycles_by"]
+        )
 
 
 _NOWHERE = Origin("", "")

@@ -19,7 +19,8 @@ class Figures:
     """What a model costs on a target. None: nobody says, such as the cycles of a target whose compiler knows none.
 
     Cycles, SRAM, DRAM and flash are estimates of the target's compiler for the delegates alone, which run one after
-    the other: operators on the CPU come on top.
+    the other: operators on the CPU come on top. Where other commands than the compiler's run, the cycles are those of
+    the target's timing model, and ``cycles_by`` says so.
 
     Args:
         delegated: operators of the model that go to the target.
@@ -32,6 +33,7 @@ class Figures:
         flash_bytes: weights and other constants in flash.
         file_bytes: of what was compiled: the ``.pte``, or the target's own format.
         seconds: that compiling took, on this machine's clock.
+        cycles_by: whose estimate ``cycles`` is, if not that of the target's compiler.
     """
 
     delegated: int | None
@@ -44,13 +46,19 @@ class Figures:
     flash_bytes: int | None
     file_bytes: int
     seconds: float
+    cycles_by: str = ""
+
+    @property
+    def cycles_title(self) -> str:
+        """What a table calls the cycles."""
+        return f"cycles, estimated by the {self.cycles_by}" if self.cycles_by else "cycles, estimated"
 
     @property
     def inferences_per_second(self) -> float | None:
         """At this clock, of the delegates alone."""
         return self.clock_hz / self.cycles if self.clock_hz and self.cycles else None
 
-    def to_json(self) -> dict[str, float | None]:
+    def to_json(self) -> dict[str, float | str | None]:
         """These figures as JSON values, by name."""
         return {**asdict(self), "inferences_per_second": self.inferences_per_second}
 
@@ -93,4 +101,5 @@ def _figures(
         flash_bytes=size("flash_kib", sum),
         file_bytes=file_bytes,
         seconds=seconds,
+        cycles_by=", ".join(sorted({said.cycles_by for said in compiled} - {""})),
     )

@@ -150,7 +150,7 @@ class Report:
             ("operators delegated", f"{len(self.delegated)} in {self.delegates} delegates"),
         ]
         rows.append(("operators on the CPU", str(len(self.rejected))))
-        for name, value in (("cycles, estimated", figures.cycles), ("SRAM, bytes", figures.sram_bytes)):
+        for name, value in ((figures.cycles_title, figures.cycles), ("SRAM, bytes", figures.sram_bytes)):
             rows += [] if value is None else [(name, f"{value:,.0f}")]
         if figures.inferences_per_second is not None:
             rows.append(("inferences per second, estimated", f"{figures.inferences_per_second:,.1f}"))

@@ -125,6 +125,7 @@ class _Delegates:
     def __init__(self, compile_spec: ArmCompileSpec, external: str | None) -> None:
         self.compile_spec, self.external = compile_spec, external
         self._modules: list[list[Any]] = []  # of each method
+        self._reports: list[Report] = []
 
     def called(
         self, compilation: Compilation, report: Report, progress: Progress, record: Record | None
@@ -140,16 +141,19 @@ class _Delegates:
             calls.append(Call(module, region.inputs, region.outputs))
         progress("compile", 1)
         self._modules.append([call.module for call in calls])
+        self._reports.append(report)
         return with_delegates(compilation.program, compilation.analysis, calls)
 
     def name_data(self) -> None:
-        """Puts what the payloads have in common, or all their weights, outside of them.
+        """Puts what the payloads have in common, or all their weights, outside of them; reports follow.
 
         Raises:
             UsageError, ToolError: as ``with_named_data``.
         """
         old = [[module.processed_bytes for module in method] for method in self._modules]
-        payloads, data = with_named_data(old, self.compile_spec.target(), self.external)
-        for modules, made in zip(self._modules, payloads, strict=True):
+        placed = with_named_data(old, self.compile_spec.target(), self.external)
+        for modules, made in zip(self._modules, placed.payloads, strict=True):
             for module, payload in zip(modules, made, strict=True):
-                set_payload(module, payload, data)
+                set_payload(module, payload, placed.store)
+        for report, cycles in zip(self._reports, placed.cycles or (), strict=placed.cycles is not None):
+            report.compiled = [said.timed(found) for said, found in zip(report.compiled, cycles, strict=True)]

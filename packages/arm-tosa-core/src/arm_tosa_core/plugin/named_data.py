@@ -23,7 +23,15 @@ class NamedData:
 
 @dataclass(frozen=True)
 class WithNames:
-    """Payloads of the delegates of one program, in their order, and what they refer to by name."""
+    """Payloads of the delegates of one program, in their order, and what they refer to by name.
+
+    Args:
+        payloads: each runs as the one that it was made of, or computes the same in another order.
+        named: what they refer to.
+        cycles: of each payload by the target's timing model, where the compiler's estimate is of other commands than
+            are in them; empty: the compiler's holds.
+    """
 
     payloads: Sequence[bytes]
     named: Mapping[str, NamedData] = field(default_factory=dict)
+    cycles: Sequence[float] = ()
