@@ -23,7 +23,7 @@ from pathlib import Path
 
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.accelerators import ACCELERATORS
-from benchmarks.choices import lowered_graphs
+from benchmarks.choices import lowering
 from benchmarks.processes import environment
 from benchmarks.registry import NETWORKS, Network
 from benchmarks.results import ROOT, Measurement, Run, add_results_option, commit_of, run_and_record
@@ -66,17 +66,13 @@ def _measured(options: argparse.Namespace) -> Iterator[Measurement]:
 
 def _orders(name: str, made: Network | None, targets: list[str], folder: Path) -> list[tuple[str, list[str]]]:
     """The files of a network's graphs for each target."""
-    files: dict[str, list[str]] = {}
-    orders = []
+    lowered, orders = lowering(name, made), []
     for accelerator in targets:
-        spec = EthosUCompileSpec(accelerator)
-        key = str(spec.tosa_spec)
-        if key not in files:
-            files[key] = []
-            for number, tosa in enumerate(lowered_graphs(name, spec.target(), made)):
-                files[key].append(str(folder / f"{accelerator}-{number}.tosa"))
-                Path(files[key][-1]).write_bytes(tosa)
-        orders.append((accelerator, files[key]))
+        files = []
+        for number, tosa in enumerate(lowered(EthosUCompileSpec(accelerator).target())):
+            files.append(folder / f"{accelerator}-{number}.tosa")
+            files[-1].write_bytes(tosa)
+        orders.append((accelerator, list(map(str, files))))
     return orders
 
 

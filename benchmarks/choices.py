@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from arm_ethosu import EthosUCompileSpec
@@ -66,17 +66,15 @@ def main() -> int:
 def _measured(options: argparse.Namespace) -> Iterator[Measurement]:
     run = Run.here("choices")
     for name in options.networks:
-        lowered: dict[str, list[bytes]] = {}
+        lowered = lowering(name)
         for accelerator in options.targets:
             target = EthosUCompileSpec(accelerator).target()
             plain = replace(target, rewrites=rewrites_for(accelerator))
-            spec = str(target.spec)
-            if spec not in lowered:
-                lowered[spec] = lowered_graphs(name, plain)
+            graphs = lowered(plain)
             watcher = _Watcher(target)
-            before = sum(_cycles(plain, tosa) for tosa in lowered[spec])
+            before = sum(_cycles(plain, tosa) for tosa in graphs)
             with observed(watcher):
-                after = sum(_cycles(target, tosa) for tosa in lowered[spec])
+                after = sum(_cycles(target, tosa) for tosa in graphs)
             metrics = {"cycles_without": before, "cycles": after, "chosen": watcher.chosen}
             yield run.measured({"network": name, "target": accelerator}, "ours", metrics)
 
@@ -94,6 +92,19 @@ def lowered_graphs(name: str, target: Target, made: Network | None = None) -> li
     with observed(watcher):
         Execution(exported(module, inputs(0), target.compile_spec(), "int8"), replace(target, compile=None))
     return watcher.graphs
+
+
+def lowering(name: str, made: Network | None = None) -> Callable[[Target], list[bytes]]:
+    """``lowered_graphs`` of one network, which is lowered once for each specification."""
+    known: dict[str, list[bytes]] = {}
+
+    def graphs(target: Target) -> list[bytes]:
+        spec = str(target.spec)
+        if spec not in known:
+            known[spec] = lowered_graphs(name, target, made)
+        return known[spec]
+
+    return graphs
 
 
 def _cycles(target: Target, tosa: bytes) -> float:

@@ -22,7 +22,7 @@ from arm_tosa_core.plugin.target import Target
 from arm_tosa_core.support.errors import LoweringError
 from arm_tosa_core.tosa.loader import load
 from arm_tosa_core.tosa.serializer import serialize
-from benchmarks.choices import lowered_graphs
+from benchmarks.choices import lowering
 from benchmarks.registry import NETWORKS
 from benchmarks.results import Measurement, Run, add_results_option, run_and_record
 
@@ -42,14 +42,12 @@ def main() -> int:
 def _measured(options: argparse.Namespace) -> Iterator[Measurement]:
     run = Run.here("elsewhere")
     for name in options.networks:
-        lowered: dict[str, list[bytes]] = {}
+        lowered = lowering(name)
         for accelerator in options.targets:
             target = EthosUCompileSpec(accelerator).target()
-            spec = str(target.spec)
-            if spec not in lowered:
-                lowered[spec] = lowered_graphs(name, target)
+            graphs = lowered(target)
             for rewrite, made in _elsewhere(accelerator, target):
-                metrics = _compared(lowered[spec], target, made)
+                metrics = _compared(graphs, target, made)
                 if metrics is not None:
                     case = {"network": name, "target": accelerator, "rewrite": rewrite}
                     yield run.measured(case, "ours", metrics)

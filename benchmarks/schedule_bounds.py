@@ -28,7 +28,7 @@ from arm_ethosu.schedule.problem import Problem
 from arm_tosa_core.lowering.pipeline import legalize
 from arm_tosa_core.tosa.loader import load
 from arm_tosa_core.tosa.serializer import serialize
-from benchmarks.choices import lowered_graphs
+from benchmarks.choices import lowering
 from benchmarks.ethosu_peers import CNNS
 from benchmarks.registry import NETWORKS
 from benchmarks.results import Measurement, Run, add_results_option, run_and_record
@@ -48,14 +48,11 @@ def main() -> int:
 def _measured(options: argparse.Namespace) -> Iterator[Measurement]:
     run = Run.here("schedule_bounds")
     for name in options.networks:
-        lowered: dict[str, list[bytes]] = {}
+        lowered = lowering(name)
         for accelerator in options.targets:
             spec = EthosUCompileSpec(accelerator)
-            target, key = spec.target(), str(spec.tosa_spec)
-            if key not in lowered:
-                lowered[key] = lowered_graphs(name, target)
-            totals: dict[str, float] = {}
-            for tosa in lowered[key]:
+            target, totals = spec.target(), dict[str, float]()
+            for tosa in lowered(target):
                 legal = serialize(legalize(load(tosa), target), target.tosa_spec)
                 for figure, cycles in _bounds(legal, spec).items():
                     totals[figure] = round(totals.get(figure, 0.0) + cycles, 1)

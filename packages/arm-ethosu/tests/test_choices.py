@@ -201,8 +201,9 @@ def test_figures_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert _estimate().cycles([tosa, tosa]) == [7.0, 7.0]
     assert _estimate(timeout=200.0).cycles([tosa]) == [7.0]
     assert _estimate(accelerator="ethos-u55-256").cycles([tosa]) not in ([7.0], [figure])
-    file.write_text("cut sho")
-    assert _estimate().cycles([tosa]) == [figure] == [float(file.read_text())]
+    for spoiled in ("cut sho", "inf", "nan"):
+        file.write_text(spoiled)
+        assert _estimate().cycles([tosa]) == [figure] == [float(file.read_text())]
 
 
 def test_answers_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,6 +228,10 @@ def test_answers_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for answer in (tmp_path / "ethos-u-choices").iterdir():
         answer.write_text("-1")  # nothing is faster
     assert made(SPEC)[0] != first
+    for spoiled in ("99", "0.5", "cut sho"):  # no rival, or no number
+        for answer in (tmp_path / "ethos-u-choices").iterdir():
+            answer.write_text(spoiled)
+        assert made(SPEC)[0] == first
     monkeypatch.setattr("arm_ethosu.kept_figures.sources", lambda: "changed")
     assert made(SPEC) == (first, forms)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from collections.abc import Mapping
 from functools import cache
@@ -41,11 +42,12 @@ def sources() -> str:
 
 
 def read(kind: str, name: str) -> float | None:
-    """The figure of a key; None where it was never found, or was cut short."""
+    """The figure of a key; None where it was never found, or the file is spoiled."""
     try:
-        return float(_path(kind, name).read_text())
+        figure = float(_path(kind, name).read_text())
     except (OSError, ValueError):
         return None
+    return figure if math.isfinite(figure) else None
 
 
 def keep(kind: str, name: str, figure: float) -> None:

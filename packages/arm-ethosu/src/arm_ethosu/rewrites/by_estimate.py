@@ -105,7 +105,8 @@ class Asked:
 
     def _kept(self, key: str, graph: Graph, op: Op, rivals: Sequence[Choice]) -> Choice | None:
         """The answer that is kept on disk, or is found. It is kept unless Vela refuses a form, or takes too long."""
-        if (kept := kept_figures.read(_KIND, key)) is not None:
+        kept = kept_figures.read(_KIND, key)
+        if kept is not None and kept in range(_NONE, len(rivals)):
             return None if kept == _NONE else rivals[int(kept)]
         forms = [(first, tosa) for first, tosa in self._forms(graph, op, rivals) if tosa is not None]
         cycles = self.estimate.cycles([tosa for _, tosa in forms])
