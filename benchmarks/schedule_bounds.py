@@ -22,7 +22,7 @@ from arm_ethosu.accelerators import ACCELERATORS
 from arm_ethosu.schedule import deep
 from arm_ethosu.schedule.compilation import scheduled
 from arm_ethosu.schedule.fetches import Plan
-from arm_ethosu.schedule.lives import Range
+from arm_ethosu.schedule.lives import Lives, Range
 from arm_ethosu.schedule.plan import plan
 from arm_ethosu.schedule.problem import Problem
 from arm_tosa_core.lowering.pipeline import legalize
@@ -75,17 +75,18 @@ def _bounds(tosa: bytes, spec: EthosUCompileSpec) -> dict[str, float]:
     return {"cycles_vela": outcome.cycles or made.cycles, **found}
 
 
-class _Anywhere:
+class _Anywhere(Lives):
     """SRAM without end."""
 
-    size = 0
+    def __init__(self) -> None:
+        super().__init__([], 0, 0)
 
     def free(self, size: int, operations: range, others: Iterable[Range] = ()) -> int | None:
         return 0
 
 
 def _any_sram(problem: Problem) -> Plan:
-    return plan(replace(problem, lives=_Anywhere()))  # type: ignore[arg-type]
+    return plan(replace(problem, lives=_Anywhere()))
 
 
 def _all_hidden(problem: Problem) -> Plan:
