@@ -21,7 +21,9 @@ from typing import Any
 from ..support.errors import Rejected
 from . import shape_arithmetic as arithmetic
 from . import shape_rules as shapes
+from . import tensor_operators as tensors
 from .ir import DType, Op
+from .shape_checks import ShapeRule, shape_values
 from .specification import Level
 
 #: How an operand may be given: any tensor, a SHAPE constant, or a tensor that must be a compile-time constant.
@@ -76,7 +78,7 @@ class Operator:
     operands: tuple[Operand, ...]
     attributes: tuple[Attribute, ...]
     signatures: Mapping[tuple[DType, ...], tuple[frozenset[str], ...]]
-    shape: shapes.ShapeRule
+    shape: ShapeRule
     limits: Callable[[Op, Level], None] | None = None
     variadic: bool = False
     attribute_names: frozenset[str] = field(default=frozenset())
@@ -181,7 +183,7 @@ _AXIS = Attribute("axis", "int")
 _NAN = Attribute("nan_mode", "enum", "PROPAGATE")
 _LOCAL_BOUND = Attribute("local_bound", "bool", False)
 _BLOCK = Attribute("block_size", "enum", "BLOCK_SIZE_32")
-_ACC = Attribute("acc_type", "dtype", shapes.accumulator)
+_ACC = Attribute("acc_type", "dtype", tensors.accumulator)
 _CONV_OPERANDS = "input weight bias input_zp:const weight_zp:const"
 
 
@@ -195,7 +197,7 @@ def _conv_attributes(spatial: int) -> list[Attribute]:
     ]
 
 
-_POOL_ACC = Attribute("acc_type", "dtype", shapes.pool_accumulator)
+_POOL_ACC = Attribute("acc_type", "dtype", tensors.pool_accumulator)
 _POOL_ATTRIBUTES = [_ints("kernel", 2), _ints("stride", 2, (1, 1)), _ints("pad", 4, (0, 0, 0, 0))]
 
 
@@ -209,7 +211,7 @@ def _pool_limits(op: Op, level: Level) -> None:
 
 
 def _adaptive_pool_limits(op: Op, level: Level) -> None:
-    _window_limits(shapes.window_of(op.inputs[-3:]), level)
+    _window_limits(tensors.window_of(op.inputs[-3:]), level)
 
 
 def _window_limits(window: Mapping[str, Sequence[int]], level: Level) -> None:
@@ -233,7 +235,7 @@ def _conv_limits(first: int, last: int) -> Callable[[Op, Level], None]:
 
 
 def _block_scaled_limits(op: Op, level: Level) -> None:
-    pad, stride, dilation = (shapes.shape_values(tensor, "") for tensor in op.inputs[5:])
+    pad, stride, dilation = (shape_values(tensor, "") for tensor in op.inputs[5:])
     kernel = op.inputs[2].shape[1:3]
     _within([k * d for k, d in zip(kernel, dilation, strict=True)], level.max_kernel, "dilated kernel", "MAX_KERNEL")
     _within(pad, level.max_kernel, "pad", "MAX_KERNEL")
@@ -249,7 +251,7 @@ def _concat_limits(op: Op, level: Level) -> None:
 
 
 def _resize_limits(op: Op, level: Level) -> None:
-    up_y, down_y, up_x, down_x = shapes.shape_values(op.inputs[1], "scale")
+    up_y, down_y, up_x, down_x = shape_values(op.inputs[1], "scale")
     if max(up_y / down_y, up_x / down_x) > level.max_scale:
         raise Rejected(f"scale exceeds MAX_SCALE = {level.max_scale} of TOSA level 8K")
 
@@ -267,7 +269,7 @@ def _operator(
     name: str,
     operands: str,
     rows: _Rows,
-    shape: shapes.ShapeRule,
+    shape: ShapeRule,
     attributes: Sequence[Attribute] = (),
     limits: Callable[[Op, Level], None] | None = None,
     variadic: bool = False,
@@ -296,9 +298,7 @@ def _operator(
     )
 
 
-def _elementwise(
-    names: str, operands: str, rows: _Rows, shape: shapes.ShapeRule, *attributes: Attribute
-) -> list[Operator]:
+def _elementwise(names: str, operands: str, rows: _Rows, shape: ShapeRule, *attributes: Attribute) -> list[Operator]:
     return [_operator(name, operands, rows, shape, attributes) for name in names.split()]
 
 
@@ -309,14 +309,14 @@ _ALL = [
         "input",
         {"INT": ["i8 i32"], "int16": ["i16 i32"], "FP": ["f16 i32", "f32 i32"], "bf16": ["bf i32"]}
         | {"fp8e4m3": ["e4 i32"], "fp8e5m2": ["e5 i32"]},
-        shapes.argmax,
+        tensors.argmax,
         [_AXIS, _NAN],
     ),
     _operator(
         "AVG_POOL2D",
         "input input_zp:const output_zp:const",
         _AVG_POOL,
-        shapes.avg_pool2d,
+        tensors.avg_pool2d,
         [*_POOL_ATTRIBUTES, _POOL_ACC],
         _pool_limits,
     ),
@@ -324,20 +324,20 @@ _ALL = [
         "AVG_POOL2D_ADAPTIVE",
         "input input_zp:const output_zp:const kernel:shape stride:shape pad:shape",
         _and("1.1", _AVG_POOL),
-        shapes.avg_pool2d_adaptive,
+        tensors.avg_pool2d_adaptive,
         [_POOL_ACC],
         _adaptive_pool_limits,
     ),
-    _operator("CONV2D", _CONV_OPERANDS, _CONV, shapes.conv2d, _conv_attributes(2), _conv_limits(1, 3)),
-    _operator("CONV3D", _CONV_OPERANDS, _CONV, shapes.conv3d, _conv_attributes(3), _conv_limits(1, 4)),
+    _operator("CONV2D", _CONV_OPERANDS, _CONV, tensors.conv2d, _conv_attributes(2), _conv_limits(1, 3)),
+    _operator("CONV3D", _CONV_OPERANDS, _CONV, tensors.conv3d, _conv_attributes(3), _conv_limits(1, 4)),
     _operator(
-        "DEPTHWISE_CONV2D", _CONV_OPERANDS, _CONV, shapes.depthwise_conv2d, _conv_attributes(2), _conv_limits(0, 2)
+        "DEPTHWISE_CONV2D", _CONV_OPERANDS, _CONV, tensors.depthwise_conv2d, _conv_attributes(2), _conv_limits(0, 2)
     ),
     _operator(
         "TRANSPOSE_CONV2D",
         _CONV_OPERANDS,
         _CONV,
-        shapes.transpose_conv2d,
+        tensors.transpose_conv2d,
         [_ints("out_pad", 4, (0, 0, 0, 0)), _ints("stride", 2, (1, 1)), _LOCAL_BOUND, _ACC],
         _conv_limits(1, 3),
     ),
@@ -345,11 +345,11 @@ _ALL = [
         "FFT2D",
         "input_real input_imag",
         {"fft": ["f32 f32 f32 f32"]},
-        shapes.fft2d,
+        tensors.fft2d,
         [Attribute("inverse", "bool", False), _LOCAL_BOUND],
         _fft_limits,
     ),
-    _operator("RFFT2D", "input_real", {"fft": ["f32 f32 f32"]}, shapes.rfft2d, [_LOCAL_BOUND], _fft_limits),
+    _operator("RFFT2D", "input_real", {"fft": ["f32 f32 f32"]}, tensors.rfft2d, [_LOCAL_BOUND], _fft_limits),
     _operator(
         "MATMUL",
         "A B A_zp:const B_zp:const",
@@ -361,37 +361,37 @@ _ALL = [
             "fp8e4m3": ["e4 e4 e4 e4 f16"],
             "fp8e5m2": ["e5 e5 e5 e5 f16"],
         },
-        shapes.matmul,
-        [Attribute("output_dtype", "dtype", shapes.matmul_dtype, stored=False)],
+        tensors.matmul,
+        [Attribute("output_dtype", "dtype", tensors.matmul_dtype, stored=False)],
     ),
     _operator(
         "MATMUL_T",
         "A B A_zp:const B_zp:const",
         {"INT&1.1": ["i8 i8 i8 i8 i32"], "int16&1.1": ["i16 i16 i16 i16 i48"]},
-        shapes.matmul_t,
-        [Attribute("output_dtype", "dtype", shapes.matmul_dtype, stored=False)],
+        tensors.matmul_t,
+        [Attribute("output_dtype", "dtype", tensors.matmul_dtype, stored=False)],
     ),
     _operator(
         "MATMUL_T_BLOCK_SCALED",
         "A_data A_scale B_data B_scale",
         {"mxfp": [f"{t} s8 {t} s8 f32" for t in _MX]},
-        shapes.matmul_t_block_scaled,
+        tensors.matmul_t_block_scaled,
         [_BLOCK],
     ),
     _operator(
         "CONV2D_BLOCK_SCALED",
         "input_data input_scale weight_data weight_scale bias pad:shape stride:shape dilation:shape",
         {"mxfp_conv": [f"{t} s8 {t} s8 f32 f32" for t in _MXFP]},
-        shapes.conv2d_block_scaled,
+        tensors.conv2d_block_scaled,
         [_BLOCK],
         _block_scaled_limits,
     ),
-    _operator("MAX_POOL2D", "input", _POOL, shapes.max_pool2d, [*_POOL_ATTRIBUTES, _NAN], _pool_limits),
+    _operator("MAX_POOL2D", "input", _POOL, tensors.max_pool2d, [*_POOL_ATTRIBUTES, _NAN], _pool_limits),
     _operator(
         "MAX_POOL2D_ADAPTIVE",
         "input kernel:shape stride:shape pad:shape",
         _and("1.1", _POOL),
-        shapes.max_pool2d_adaptive,
+        tensors.max_pool2d_adaptive,
         [_NAN],
         _adaptive_pool_limits,
     ),
@@ -551,14 +551,14 @@ _ALL = [
         "CAST_TO_BLOCK_SCALED",
         "input",
         {"mxfp": [f"f32 {t} s8" for t in _MX], "bf16&mxfp": [f"bf {t} s8" for t in _MX]},
-        shapes.cast_to_block_scaled,
+        tensors.cast_to_block_scaled,
         [Attribute("output_dtype", "dtype", stored=False), _BLOCK],
     ),
     _operator(
         "CAST_FROM_BLOCK_SCALED",
         "input_data input_scale",
         {"mxfp": [f"{t} s8 f32" for t in _MX], "bf16&mxfp": [f"{t} s8 bf" for t in _MX]},
-        shapes.cast_from_block_scaled,
+        tensors.cast_from_block_scaled,
         [Attribute("output_dtype", "dtype", stored=False), _BLOCK],
     ),
     _operator(

@@ -8,13 +8,13 @@ from __future__ import annotations
 from packaging.version import Version
 
 from ..support.errors import LoweringError, Rejected
-from . import shape_rules as shapes
 from .ir import DType, Op, Tensor
+from .shape_checks import Result
 from .specification import EXTENSIONS, Level, TosaSpecification
 from .table import ENUMS, OPERATORS, REQUIRED, Operator
 
 
-def infer(op: Op) -> list[shapes.Result]:
+def infer(op: Op) -> list[Result]:
     """Shape and data type of each result of ``op``; also completes ``op.attrs`` with the table's defaults.
 
     Raises:
