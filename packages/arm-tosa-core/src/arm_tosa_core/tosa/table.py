@@ -18,13 +18,35 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..support.errors import Rejected
+from . import level_limits as limits
 from . import shape_arithmetic as arithmetic
 from . import shape_rules as shapes
 from . import tensor_operators as tensors
 from .ir import DType, Op
-from .shape_checks import ShapeRule, shape_values
+from .shape_checks import ShapeRule
 from .specification import Level
+from .table_rows import (
+    AVG_POOL,
+    BITWISE_2,
+    CODES,
+    COMPARE,
+    CONV,
+    FLOAT_1,
+    FLOAT_2,
+    FP8,
+    GATHER,
+    LOGICAL_2,
+    MOVE,
+    MX,
+    MXFP,
+    POOL,
+    ROW_GATHER,
+    SHIFT_2,
+    Rows,
+    also,
+    merge,
+    same,
+)
 
 #: How an operand may be given: any tensor, a SHAPE constant, or a tensor that must be a compile-time constant.
 TENSOR, SHAPE, CONST = "tensor", "shape", "const"
@@ -88,93 +110,6 @@ class Operator:
     extension: str = ""  # that an operator needs which takes any types
 
 
-_CODES = {
-    "b": DType.BOOL,
-    "i4": DType.INT4,
-    "i8": DType.INT8,
-    "u8": DType.UINT8,  # i8 of a RESCALE that calls it unsigned
-    "i16": DType.INT16,
-    "i32": DType.INT32,
-    "i48": DType.INT48,
-    "i64": DType.INT64,
-    "f16": DType.FP16,
-    "f32": DType.FP32,
-    "bf": DType.BF16,
-    "e4": DType.FP8E4M3,
-    "e5": DType.FP8E5M2,
-    "f4": DType.FP4E2M1,
-    "f6e2": DType.FP6E2M3,
-    "f6e3": DType.FP6E3M2,
-    "m8": DType.MXINT8,
-    "s8": DType.FP8UE8M0,  # the scale of a block
-    "sh": DType.SHAPE,
-}
-_Rows = dict[str, list[str]]
-
-
-def _and(word: str, rows: _Rows) -> _Rows:
-    """Rows that need one word more, such as ``"1.1"``."""
-    return {"|".join(f"{part}&{word}" for part in key.split("|")): texts for key, texts in rows.items()}
-
-
-def _same(count: int, **types: str) -> _Rows:
-    """Rows in which all ``count`` types are equal; keywords are requirements, with EITHER for ``"INT|FP"``."""
-    return {
-        key.replace("EITHER", "INT|FP"): [" ".join([code] * count) for code in codes.split()]
-        for key, codes in types.items()
-    }
-
-
-def _merge(*parts: _Rows) -> _Rows:
-    merged: _Rows = {}
-    for part in parts:
-        for requirement, rows in part.items():
-            merged.setdefault(requirement, []).extend(rows)
-    return merged
-
-
-_FP8 = {"fp8e4m3": "e4", "fp8e5m2": "e5"}
-_FLOAT_1 = _same(2, FP="f16 f32", bf16="bf")
-_FLOAT_2 = _same(3, FP="f16 f32", bf16="bf")
-_MXFP = ["e4", "e5", "f6e2", "f6e3", "f4"]
-_MX = [*_MXFP, "m8"]
-_BITWISE_2 = _same(3, INT="i8 i16 i32", int64="i64")
-_SHIFT_2 = _same(3, EITHER="i8 i16 i32", int64="i64")
-_LOGICAL_2 = _same(3, EITHER="b")
-_MOVE = _same(2, EITHER="b", INT="i8 i16 i32", int64="i64", FP="f16 f32", bf16="bf", **_FP8)
-_COMPARE: _Rows = {"INT": ["i32 i32 b"], "int64": ["i64 i64 b"], "FP": ["f16 f16 b", "f32 f32 b"], "bf16": ["bf bf b"]}
-_POOL = _same(2, INT="i8", int16="i16", FP="f16 f32", bf16="bf", **_FP8)
-_AVG_POOL: _Rows = {
-    "INT": ["i8 i8 i8 i32 i8"],
-    "int16": ["i16 i16 i16 i32 i16"],
-    "FP": ["f16 f16 f16 f16 f16", "f16 f16 f16 f32 f16", "f32 f32 f32 f32 f32"],
-    "bf16": ["bf bf bf f32 bf"],
-    "fp8e4m3": ["e4 e4 e4 f16 e4"],
-    "fp8e5m2": ["e5 e5 e5 f16 e5"],
-}
-_GATHER: _Rows = (
-    {"INT": ["i8 i32 i8", "i16 i32 i16", "i32 i32 i32"], "FP": ["f16 i32 f16", "f32 i32 f32"]}
-    | {"bf16": ["bf i32 bf"], "fp8e4m3": ["e4 i32 e4"], "fp8e5m2": ["e5 i32 e5"]}
-    | {"INT&1.1": ["b i32 b"], "int64": ["i64 i64 i64"]}
-    | {"INT&int64": [f"{t} i64 {t}" for t in ("b", "i8", "i16", "i32")]}
-    | {"FP&int64": ["f16 i64 f16", "f32 i64 f32"]}
-)
-#: As GATHER, but for INT16, which needs its extension.
-_ROW_GATHER = _merge(
-    {key: [row for row in rows if "i16" not in row] for key, rows in _and("1.1", _GATHER).items()},
-    {"int16&1.1": ["i16 i32 i16"], "int16&int64": ["i16 i64 i16"]},
-)
-_CONV: _Rows = {  # input, weight, bias, input_zp, weight_zp, accumulator, result
-    "INT": ["i8 i8 i32 i8 i8 i32 i32"],
-    "int4": ["i8 i4 i32 i8 i4 i32 i32"],
-    "int16": ["i16 i8 i48 i16 i8 i48 i48"],
-    "FP": ["f16 f16 f16 f16 f16 f16 f16", "f16 f16 f16 f16 f16 f32 f16", "f32 f32 f32 f32 f32 f32 f32"],
-    "bf16": ["bf bf bf bf bf f32 bf"],
-    "fp8e4m3": ["e4 e4 f16 e4 e4 f16 f16"],
-    "fp8e5m2": ["e5 e5 f16 e5 e5 f16 f16"],
-}
-
-
 def _ints(name: str, length: int = 0, default: Any = REQUIRED) -> Attribute:
     return Attribute(name, "ints", default, length)
 
@@ -201,61 +136,6 @@ _POOL_ACC = Attribute("acc_type", "dtype", tensors.pool_accumulator)
 _POOL_ATTRIBUTES = [_ints("kernel", 2), _ints("stride", 2, (1, 1)), _ints("pad", 4, (0, 0, 0, 0))]
 
 
-def _within(values: Sequence[int], limit: int, what: str, name: str) -> None:
-    if max(values) > limit:
-        raise Rejected(f"{what} {list(values)} exceeds {name} = {limit} of TOSA level 8K")
-
-
-def _pool_limits(op: Op, level: Level) -> None:
-    _window_limits(op.attrs, level)
-
-
-def _adaptive_pool_limits(op: Op, level: Level) -> None:
-    _window_limits(tensors.window_of(op.inputs[-3:]), level)
-
-
-def _window_limits(window: Mapping[str, Sequence[int]], level: Level) -> None:
-    _within(window["kernel"], level.max_kernel, "kernel", "MAX_KERNEL")
-    _within(window["pad"], level.max_kernel, "pad", "MAX_KERNEL")
-    _within(window["stride"], level.max_stride, "stride", "MAX_STRIDE")
-
-
-def _conv_limits(first: int, last: int) -> Callable[[Op, Level], None]:
-    """Limits of a convolution whose weight has its kernel in dimensions ``first`` to ``last - 1``."""
-
-    def limits(op: Op, level: Level) -> None:
-        attrs = op.attrs
-        kernel = op.inputs[1].shape[first:last]
-        dilated = [k * d for k, d in zip(kernel, attrs.get("dilation", (1, 1)), strict=True)]
-        _within(dilated, level.max_kernel, "dilated kernel", "MAX_KERNEL")
-        _within(attrs.get("pad") or attrs["out_pad"], level.max_kernel, "pad", "MAX_KERNEL")
-        _within(attrs["stride"], level.max_stride, "stride", "MAX_STRIDE")
-
-    return limits
-
-
-def _block_scaled_limits(op: Op, level: Level) -> None:
-    pad, stride, dilation = (shape_values(tensor, "") for tensor in op.inputs[5:])
-    kernel = op.inputs[2].shape[1:3]
-    _within([k * d for k, d in zip(kernel, dilation, strict=True)], level.max_kernel, "dilated kernel", "MAX_KERNEL")
-    _within(pad, level.max_kernel, "pad", "MAX_KERNEL")
-    _within(stride, level.max_stride, "stride", "MAX_STRIDE")
-
-
-def _fft_limits(op: Op, level: Level) -> None:
-    _within(op.inputs[0].shape[1:], level.max_kernel, "size", "MAX_KERNEL")
-
-
-def _concat_limits(op: Op, level: Level) -> None:
-    _within([len(op.inputs)], level.max_tensor_list_size, "number of operands", "MAX_TENSOR_LIST_SIZE")
-
-
-def _resize_limits(op: Op, level: Level) -> None:
-    up_y, down_y, up_x, down_x = shape_values(op.inputs[1], "scale")
-    if max(up_y / down_y, up_x / down_x) > level.max_scale:
-        raise Rejected(f"scale exceeds MAX_SCALE = {level.max_scale} of TOSA level 8K")
-
-
 def _operands(text: str) -> tuple[Operand, ...]:
     """``name``, ``name:kind`` or ``name:kind:untyped``, separated by spaces; shapes are never typed."""
     operands = []
@@ -268,10 +148,10 @@ def _operands(text: str) -> tuple[Operand, ...]:
 def _operator(
     name: str,
     operands: str,
-    rows: _Rows,
+    rows: Rows,
     shape: ShapeRule,
     attributes: Sequence[Attribute] = (),
-    limits: Callable[[Op, Level], None] | None = None,
+    limit: Callable[[Op, Level], None] | None = None,
     variadic: bool = False,
     extension: str = "",
 ) -> Operator:
@@ -279,7 +159,7 @@ def _operator(
     for requirement, texts in rows.items():
         alternatives = tuple(frozenset(part.split("&")) for part in requirement.split("|"))
         for text in texts:
-            signature = tuple(_CODES[code] for code in text.split())
+            signature = tuple(CODES[code] for code in text.split())
             signatures[signature] = signatures.get(signature, ()) + alternatives
     parsed = _operands(operands)
     return Operator(
@@ -288,7 +168,7 @@ def _operator(
         tuple(attributes),
         signatures,
         shape,
-        limits,
+        limit,
         variadic,
         frozenset(a.name for a in attributes),
         tuple(i for i, operand in enumerate(parsed) if operand.typed),
@@ -298,7 +178,7 @@ def _operator(
     )
 
 
-def _elementwise(names: str, operands: str, rows: _Rows, shape: ShapeRule, *attributes: Attribute) -> list[Operator]:
+def _elementwise(names: str, operands: str, rows: Rows, shape: ShapeRule, *attributes: Attribute) -> list[Operator]:
     return [_operator(name, operands, rows, shape, attributes) for name in names.split()]
 
 
@@ -315,31 +195,36 @@ _ALL = [
     _operator(
         "AVG_POOL2D",
         "input input_zp:const output_zp:const",
-        _AVG_POOL,
+        AVG_POOL,
         tensors.avg_pool2d,
         [*_POOL_ATTRIBUTES, _POOL_ACC],
-        _pool_limits,
+        limits.pool,
     ),
     _operator(
         "AVG_POOL2D_ADAPTIVE",
         "input input_zp:const output_zp:const kernel:shape stride:shape pad:shape",
-        _and("1.1", _AVG_POOL),
+        also("1.1", AVG_POOL),
         tensors.avg_pool2d_adaptive,
         [_POOL_ACC],
-        _adaptive_pool_limits,
+        limits.adaptive_pool,
     ),
-    _operator("CONV2D", _CONV_OPERANDS, _CONV, tensors.conv2d, _conv_attributes(2), _conv_limits(1, 3)),
-    _operator("CONV3D", _CONV_OPERANDS, _CONV, tensors.conv3d, _conv_attributes(3), _conv_limits(1, 4)),
+    _operator("CONV2D", _CONV_OPERANDS, CONV, tensors.conv2d, _conv_attributes(2), limits.convolution(1, 3)),
+    _operator("CONV3D", _CONV_OPERANDS, CONV, tensors.conv3d, _conv_attributes(3), limits.convolution(1, 4)),
     _operator(
-        "DEPTHWISE_CONV2D", _CONV_OPERANDS, _CONV, tensors.depthwise_conv2d, _conv_attributes(2), _conv_limits(0, 2)
+        "DEPTHWISE_CONV2D",
+        _CONV_OPERANDS,
+        CONV,
+        tensors.depthwise_conv2d,
+        _conv_attributes(2),
+        limits.convolution(0, 2),
     ),
     _operator(
         "TRANSPOSE_CONV2D",
         _CONV_OPERANDS,
-        _CONV,
+        CONV,
         tensors.transpose_conv2d,
         [_ints("out_pad", 4, (0, 0, 0, 0)), _ints("stride", 2, (1, 1)), _LOCAL_BOUND, _ACC],
-        _conv_limits(1, 3),
+        limits.convolution(1, 3),
     ),
     _operator(
         "FFT2D",
@@ -347,9 +232,9 @@ _ALL = [
         {"fft": ["f32 f32 f32 f32"]},
         tensors.fft2d,
         [Attribute("inverse", "bool", False), _LOCAL_BOUND],
-        _fft_limits,
+        limits.fft,
     ),
-    _operator("RFFT2D", "input_real", {"fft": ["f32 f32 f32"]}, tensors.rfft2d, [_LOCAL_BOUND], _fft_limits),
+    _operator("RFFT2D", "input_real", {"fft": ["f32 f32 f32"]}, tensors.rfft2d, [_LOCAL_BOUND], limits.fft),
     _operator(
         "MATMUL",
         "A B A_zp:const B_zp:const",
@@ -374,64 +259,64 @@ _ALL = [
     _operator(
         "MATMUL_T_BLOCK_SCALED",
         "A_data A_scale B_data B_scale",
-        {"mxfp": [f"{t} s8 {t} s8 f32" for t in _MX]},
+        {"mxfp": [f"{t} s8 {t} s8 f32" for t in MX]},
         tensors.matmul_t_block_scaled,
         [_BLOCK],
     ),
     _operator(
         "CONV2D_BLOCK_SCALED",
         "input_data input_scale weight_data weight_scale bias pad:shape stride:shape dilation:shape",
-        {"mxfp_conv": [f"{t} s8 {t} s8 f32 f32" for t in _MXFP]},
+        {"mxfp_conv": [f"{t} s8 {t} s8 f32 f32" for t in MXFP]},
         tensors.conv2d_block_scaled,
         [_BLOCK],
-        _block_scaled_limits,
+        limits.block_scaled_convolution,
     ),
-    _operator("MAX_POOL2D", "input", _POOL, tensors.max_pool2d, [*_POOL_ATTRIBUTES, _NAN], _pool_limits),
+    _operator("MAX_POOL2D", "input", POOL, tensors.max_pool2d, [*_POOL_ATTRIBUTES, _NAN], limits.pool),
     _operator(
         "MAX_POOL2D_ADAPTIVE",
         "input kernel:shape stride:shape pad:shape",
-        _and("1.1", _POOL),
+        also("1.1", POOL),
         tensors.max_pool2d_adaptive,
         [_NAN],
-        _adaptive_pool_limits,
+        limits.adaptive_pool,
     ),
     # 2.3 Activation functions
     _operator(
         "CLAMP",
         "input",
-        _same(2, INT="i8", int16="i16", FP="f16 f32", bf16="bf"),
+        same(2, INT="i8", int16="i16", FP="f16 f32", bf16="bf"),
         shapes.clamp,
         [Attribute("min_val", "value"), Attribute("max_val", "value"), _NAN],
     ),
     # 2.3 and 2.5: elementwise, one operand
-    *_elementwise("ERF SIGMOID TANH CEIL COS EXP FLOOR LOG RECIPROCAL RSQRT SIN", "input", _FLOAT_1, shapes.same),
-    *_elementwise("ABS", "input", _merge(_FLOAT_1, _same(2, INT="i32", int64="i64")), shapes.same),
-    *_elementwise("BITWISE_NOT", "input", _same(2, INT="i8 i16 i32", int64="i64"), shapes.same),
-    *_elementwise("CLZ", "input", _same(2, INT="i32", int64="i64"), shapes.same),
-    *_elementwise("LOGICAL_NOT", "input", _same(2, EITHER="b"), shapes.same),
+    *_elementwise("ERF SIGMOID TANH CEIL COS EXP FLOOR LOG RECIPROCAL RSQRT SIN", "input", FLOAT_1, shapes.same),
+    *_elementwise("ABS", "input", merge(FLOAT_1, same(2, INT="i32", int64="i64")), shapes.same),
+    *_elementwise("BITWISE_NOT", "input", same(2, INT="i8 i16 i32", int64="i64"), shapes.same),
+    *_elementwise("CLZ", "input", same(2, INT="i32", int64="i64"), shapes.same),
+    *_elementwise("LOGICAL_NOT", "input", same(2, EITHER="b"), shapes.same),
     *_elementwise(
         "NEGATE",
         "input input1_zp:const output_zp:const",
-        _same(4, INT="i8 i16 i32", int64="i64", FP="f16 f32", bf16="bf"),
+        same(4, INT="i8 i16 i32", int64="i64", FP="f16 f32", bf16="bf"),
         shapes.negate,
     ),
     # 2.4: elementwise, two operands
-    *_elementwise("ADD SUB", "input1 input2", _merge(_FLOAT_2, _same(3, EITHER="i32", int64="i64")), shapes.binary),
+    *_elementwise("ADD SUB", "input1 input2", merge(FLOAT_2, same(3, EITHER="i32", int64="i64")), shapes.binary),
     *_elementwise(
-        "MAXIMUM MINIMUM", "input1 input2", _merge(_FLOAT_2, _same(3, INT="i32", int64="i64")), shapes.binary, _NAN
+        "MAXIMUM MINIMUM", "input1 input2", merge(FLOAT_2, same(3, INT="i32", int64="i64")), shapes.binary, _NAN
     ),
-    *_elementwise("POW", "input1 input2", _FLOAT_2, shapes.binary),
-    *_elementwise("INTDIV", "input1 input2", _same(3, EITHER="i32", int64="i64"), shapes.binary),
-    *_elementwise("BITWISE_AND BITWISE_OR BITWISE_XOR", "input1 input2", _BITWISE_2, shapes.binary),
-    *_elementwise("LOGICAL_AND LOGICAL_OR LOGICAL_XOR", "input1 input2", _LOGICAL_2, shapes.binary),
-    *_elementwise("LOGICAL_LEFT_SHIFT LOGICAL_RIGHT_SHIFT", "input1 input2", _SHIFT_2, shapes.binary),
+    *_elementwise("POW", "input1 input2", FLOAT_2, shapes.binary),
+    *_elementwise("INTDIV", "input1 input2", same(3, EITHER="i32", int64="i64"), shapes.binary),
+    *_elementwise("BITWISE_AND BITWISE_OR BITWISE_XOR", "input1 input2", BITWISE_2, shapes.binary),
+    *_elementwise("LOGICAL_AND LOGICAL_OR LOGICAL_XOR", "input1 input2", LOGICAL_2, shapes.binary),
+    *_elementwise("LOGICAL_LEFT_SHIFT LOGICAL_RIGHT_SHIFT", "input1 input2", SHIFT_2, shapes.binary),
     *_elementwise(
-        "ARITHMETIC_RIGHT_SHIFT", "input1 input2", _BITWISE_2, shapes.binary, Attribute("round", "bool", False)
+        "ARITHMETIC_RIGHT_SHIFT", "input1 input2", BITWISE_2, shapes.binary, Attribute("round", "bool", False)
     ),
     *_elementwise(
         "MUL",
         "input1 input2 shift:const:untyped",
-        _merge(_FLOAT_2, {"INT": ["i8 i8 i32", "i16 i16 i32"], "INT|FP": ["i32 i32 i32"], "int64": ["i64 i64 i64"]}),
+        merge(FLOAT_2, {"INT": ["i8 i8 i32", "i16 i16 i32"], "INT|FP": ["i32 i32 i32"], "int64": ["i64 i64 i64"]}),
         shapes.mul,
     ),
     _operator("TABLE", "input table:const", {"INT": ["i8 i8 i8"], "int16": ["i16 i16 i32"]}, shapes.table),
@@ -444,61 +329,61 @@ _ALL = [
         | {"FP": ["b f16 f16 f16", "b f32 f32 f32"], "bf16": ["b bf bf bf"]},
         shapes.select,
     ),
-    *_elementwise("EQUAL GREATER GREATER_EQUAL", "input1 input2", _COMPARE, shapes.compare),
+    *_elementwise("EQUAL GREATER GREATER_EQUAL", "input1 input2", COMPARE, shapes.compare),
     # 2.8 Reductions
-    *_elementwise("REDUCE_ALL REDUCE_ANY", "input", _same(2, EITHER="b"), shapes.reduce, _AXIS),
+    *_elementwise("REDUCE_ALL REDUCE_ANY", "input", same(2, EITHER="b"), shapes.reduce, _AXIS),
     *_elementwise(
         "REDUCE_MAX REDUCE_MIN",
         "input",
-        _merge(_FLOAT_1, _same(2, INT="i8 i16 i32", int64="i64")),
+        merge(FLOAT_1, same(2, INT="i8 i16 i32", int64="i64")),
         shapes.reduce,
         _AXIS,
         _NAN,
     ),
-    *_elementwise("REDUCE_PRODUCT", "input", _FLOAT_1, shapes.reduce, _AXIS),
-    *_elementwise("REDUCE_SUM", "input", _merge(_FLOAT_1, _same(2, INT="i32", int64="i64")), shapes.reduce, _AXIS),
+    *_elementwise("REDUCE_PRODUCT", "input", FLOAT_1, shapes.reduce, _AXIS),
+    *_elementwise("REDUCE_SUM", "input", merge(FLOAT_1, same(2, INT="i32", int64="i64")), shapes.reduce, _AXIS),
     # 2.9 Data layout
     _operator(
         "CONCAT",
         "input1",
-        _same(2, EITHER="b", INT="i8 i32", int16="i16", int64="i64", FP="f16 f32", bf16="bf", **_FP8),
+        same(2, EITHER="b", INT="i8 i32", int16="i16", int64="i64", FP="f16 f32", bf16="bf", **FP8),
         shapes.concat,
         [_AXIS],
-        _concat_limits,
+        limits.concat,
         variadic=True,
     ),
     _operator(
         "PAD",
         "input padding:shape pad_const:const",
-        _same(3, EITHER="b", INT="i8 i16 i32", int64="i64", FP="f16 f32", bf16="bf", **_FP8),
+        same(3, EITHER="b", INT="i8 i16 i32", int64="i64", FP="f16 f32", bf16="bf", **FP8),
         shapes.pad,
     ),
-    _operator("RESHAPE", "input shape:shape", _MOVE, shapes.reshape),
+    _operator("RESHAPE", "input shape:shape", MOVE, shapes.reshape),
     _operator(
         "RESHAPE_BLOCK_SCALED",
         "input_data input_scale shape:shape",
-        {"mxfp": [f"{t} s8 {t} s8" for t in _MX]},
+        {"mxfp": [f"{t} s8 {t} s8" for t in MX]},
         shapes.reshape_block_scaled,
         [_BLOCK],
     ),
-    _operator("REVERSE", "input", _MOVE, shapes.reverse, [_AXIS]),
-    _operator("SLICE", "input start:shape size:shape", _MOVE, shapes.slice_),
-    _operator("TILE", "input multiples:shape", _MOVE, shapes.tile),
-    _operator("TRANSPOSE", "input", _MOVE, shapes.transpose, [_ints("perms")]),
+    _operator("REVERSE", "input", MOVE, shapes.reverse, [_AXIS]),
+    _operator("SLICE", "input start:shape size:shape", MOVE, shapes.slice_),
+    _operator("TILE", "input multiples:shape", MOVE, shapes.tile),
+    _operator("TRANSPOSE", "input", MOVE, shapes.transpose, [_ints("perms")]),
     # 2.10 Scatter and gather
     _operator(
         "GATHER",
         "values indices",
-        _GATHER,
+        GATHER,
         shapes.gather,
     ),
-    _operator("ROW_GATHER", "values indices row_count:const:untyped", _ROW_GATHER, shapes.row_gather),
+    _operator("ROW_GATHER", "values indices row_count:const:untyped", ROW_GATHER, shapes.row_gather),
     _operator(
         "ROW_GATHER_BLOCK_SCALED",
         "values_data values_scale indices row_count:const:untyped",
         {
-            "mxfp": [f"{t} s8 i32 {t} s8" for t in _MX],
-            "int64&mxfp": [f"{t} s8 i64 {t} s8" for t in _MX],
+            "mxfp": [f"{t} s8 i32 {t} s8" for t in MX],
+            "int64&mxfp": [f"{t} s8 i64 {t} s8" for t in MX],
         },
         shapes.row_gather_block_scaled,
         [_BLOCK],
@@ -526,7 +411,7 @@ _ALL = [
         {"INT": ["i8 i32", "i8 i8"], "int16": ["i16 i48", "i16 i16"], "FP": ["f16 f16", "f32 f32"], "bf16": ["bf bf"]},
         shapes.resize,
         [Attribute("mode", "enum")],
-        _resize_limits,
+        limits.resize,
     ),
     # 2.12 Type conversion
     _operator(
@@ -550,14 +435,14 @@ _ALL = [
     _operator(
         "CAST_TO_BLOCK_SCALED",
         "input",
-        {"mxfp": [f"f32 {t} s8" for t in _MX], "bf16&mxfp": [f"bf {t} s8" for t in _MX]},
+        {"mxfp": [f"f32 {t} s8" for t in MX], "bf16&mxfp": [f"bf {t} s8" for t in MX]},
         tensors.cast_to_block_scaled,
         [Attribute("output_dtype", "dtype", stored=False), _BLOCK],
     ),
     _operator(
         "CAST_FROM_BLOCK_SCALED",
         "input_data input_scale",
-        {"mxfp": [f"{t} s8 f32" for t in _MX], "bf16&mxfp": [f"{t} s8 bf" for t in _MX]},
+        {"mxfp": [f"{t} s8 f32" for t in MX], "bf16&mxfp": [f"{t} s8 bf" for t in MX]},
         tensors.cast_from_block_scaled,
         [Attribute("output_dtype", "dtype", stored=False), _BLOCK],
     ),
@@ -583,14 +468,14 @@ _ALL = [
     _operator(
         "IDENTITY",
         "input1",
-        _same(2, EITHER="b i8 i16 i32", FP="f16 f32", int4="i4", int16="i48", int64="i64", bf16="bf", **_FP8),
+        same(2, EITHER="b i8 i16 i32", FP="f16 f32", int4="i4", int16="i48", int64="i64", bf16="bf", **FP8),
         shapes.same,
     ),
     # Shapes, in the draft of 1.1
     _operator(
         "DIM",
         "input",
-        _and("shape", {key: [f"{row.split()[0]} sh" for row in rows] for key, rows in _MOVE.items()}),
+        also("shape", {key: [f"{row.split()[0]} sh" for row in rows] for key, rows in MOVE.items()}),
         arithmetic.dim,
         [_AXIS],
     ),
