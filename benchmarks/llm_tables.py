@@ -44,7 +44,15 @@ def lengths(figures: Figures) -> str:
             cycles, sram = (_value(figures, case, "lengths", f"{name}_{figure}") for figure in ("cycles", "sram_kib"))
             if cycles is not None:
                 positions = name.removeprefix("decode_") if "_" in name else case["context"]
-                lines.append([f"`{name}`", case["scheme"], positions, f"{cycles:,.0f}", f"{sram or 0:,.0f}"])
+                lines.append(
+                    [
+                        f"`{name}`",
+                        ALIASES.get(case["scheme"], case["scheme"]),
+                        positions,
+                        f"{cycles:,.0f}",
+                        f"{sram or 0:,.0f}",
+                    ]
+                )
     return _table(["method", "scheme", "positions", "cycles per token", "SRAM, KiB"], lines, left=2)
 
 
@@ -131,7 +139,7 @@ _METRICS = {
     "perplexity": ("perplexity", "{:.3f}".format),
     "float_perplexity": ("of float", "{:.3f}".format),
     "same_choice_percent": ("same next token, %", "{:.1f}".format),
-    "same_tokens": ("of 64 generated, the same", "{:.1f}".format),
+    "same_tokens": ("tokens until the first unlike float's, of 64", "{:.1f}".format),
 }
 
 

@@ -71,7 +71,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--failed", action="store_true", help="only the tests that the records say we failed")
     parser.add_argument("--rival", action="store_true", help="run the tests that we failed on the rival itself")
     parser.add_argument("--report", action="store_true", help="run nothing, print what the records say")
-    parser.add_argument("--known", type=Path, metavar="FILE", help="tests that may fail, and must")
+    parser.add_argument(
+        "--known", type=Path, metavar="FILE", help="tests that are expected to fail; an error if one passes"
+    )
     parser.add_argument("--pack", action="store_true", help="run nothing, write the records file in its short form")
     parser.add_argument("--update", type=Path, metavar="FILE", help="run nothing, write the report into this document")
     return parser

@@ -327,7 +327,7 @@ INFER_REFUSES = [
     (op_with("REDUCE_SUM", [((2, 3), I32)], axis=2), "axis 2 is outside"),
     (op_with("TABLE", [((2, 3), I8), ((255,), I8)]), r"must have shape \[256\]"),
     (op_with("RFFT2D", [((1, 3, 4), F32)]), "powers of two"),
-    (op_with("ADD_SHAPE", [[1, 2], [3]]), "shapes of 2 and 1 numbers"),
+    (op_with("ADD_SHAPE", [[1, 2], [3]]), "the operands have 2 and 1 numbers; they must have equally many"),
     (op_with("ASSERT_EQUAL_SHAPE", [[1, 2], [3, 2]]), r"the shapes differ: \[1, 2\] and \[3, 2\]"),
     (op_with("DIM", [((2, 3), I8)], axis=2), r"axis 2 is outside of \[2, 3\]"),
     (op_with("MAX_POOL2D_ADAPTIVE", [((1, 2, 2, 1), I8), [2, 2], [1], [0] * 4]), r"stride takes 2 numbers, got \[1\]"),

@@ -43,7 +43,9 @@ def _draft(op: Op) -> Rejected | None:
         op.name in ("GATHER", "ROW_GATHER", "SCATTER") or (op.name == "CAST" and DType.FP32 in types)
     )
     rows = op.name == "ROW_GATHER" and op.inputs[2].data != 1  # of one row it becomes a GATHER
-    if bools or rows or op.name in _LACKING or op.name.endswith("_BLOCK_SCALED"):
+    if rows and not bools:
+        return Rejected("ROW_GATHER is supported by VGF with a row_count of 1 only")
+    if bools or op.name in _LACKING or op.name.endswith("_BLOCK_SCALED"):
         of = f" of {', '.join(sorted(types))}" if op.outputs else ""
         return Rejected(f"{op.name}{of} is not supported by VGF")
     return None

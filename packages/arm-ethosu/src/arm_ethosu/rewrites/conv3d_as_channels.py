@@ -13,7 +13,7 @@ from .inserter import Inserter
 
 
 def _planes_as_channels(graph: Graph, op: Op) -> bool:
-    """The planes that a result reads lie side by side as channels, and the kernel sees one plane: the same sums."""
+    """A CONV3D becomes one with a kernel of one plane: the planes that a result reads lie side by side as channels."""
     x, weight, *others = op.inputs
     if is_native(op) or why_no_planes(op) or weight.data is None:
         return False

@@ -59,7 +59,7 @@ def _is_fused(wide: Tensor) -> bool:
 
 def _concat_of_int32(*makers: str) -> Rewrite:
     def apply(graph: Graph, op: Op) -> bool:
-        """What these operators made in INT32 is summed with zero before it is joined or padded: Vela drops parts."""
+        """An INT32 result that is joined or padded is summed with zero first where Vela would drop parts of it."""
         wrong = [i for i, x in enumerate(op.inputs) if x.dtype is DType.INT32 and _made_by(x, *makers)]
         for position in wrong:
             graph.set_input(op, position, _plus_zero(graph, op, op.inputs[position]))

@@ -79,7 +79,7 @@ _WRONG_PLACES_U55 = {
 
 def _detour(wrong_places: Mapping[str, tuple[str, ...]]) -> Rewrite:
     def apply(graph: Graph, op: Op) -> bool:
-        """What some operators make goes through a pool before others join, pad, reduce or multiply it."""
+        """A result that Vela would misplace for a CONCAT, PAD, sum or product goes through a pool first."""
         changed = False
         for position, tensor in enumerate(() if becomes_pool(op) else op.inputs):
             source, rescaled = _source(tensor)

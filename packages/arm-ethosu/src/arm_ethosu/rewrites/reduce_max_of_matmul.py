@@ -90,7 +90,7 @@ def _of_columns(graph: Graph, op: Op) -> bool:
 
 
 def _apply(graph: Graph, op: Op) -> bool:
-    """A maximum along the rows of a product is taken of the product transposed, or like others by pools."""
+    """A maximum along the rows of a product is one along the columns of the product transposed, or a pool."""
     return _of_columns(graph, op) or maximum_as_pool(graph, op)
 
 

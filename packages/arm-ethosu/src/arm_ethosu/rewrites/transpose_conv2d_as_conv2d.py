@@ -13,7 +13,7 @@ from .inserter import Inserter
 
 
 def _transposed_as_convolutions(graph: Graph, op: Op) -> bool:
-    """One convolution for each result of a period, rescaled; those of a row lie side by side as channels."""
+    """A TRANSPOSE_CONV2D becomes a convolution for each of the results that lie within one stride."""
     x, weight, bias, *zeros = op.inputs
     if is_native(op) or why_no_phases(op) or weight.data is None:
         return False

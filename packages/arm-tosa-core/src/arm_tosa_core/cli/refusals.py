@@ -31,7 +31,7 @@ def table_of(report: Report) -> Table:
     """One row for each kind of operator and reason, of what stays on the CPU; ``--json`` has one for each operator."""
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in report.rejected:
-        lacks = f"\nThe ExecuTorch installed here has no kernel for it ({row.kernel}), and does not load the program"
+        lacks = f"\nThe ExecuTorch installed here has no kernel {row.kernel}: the program does not load in it"
         groups.setdefault((row.target, row.reason + (lacks if row.kernel else ""), row.fix), []).append(row)
     rows = [
         (f"{target}\n{_count(alike)}", _places(alike), reason, fix) for (target, reason, fix), alike in groups.items()

@@ -111,11 +111,12 @@ class Report:
         rows = [row for row in self.rejected if row.kernel]
         if not rows:
             return ""
+        kernels = ", ".join(dict.fromkeys(row.kernel for row in rows))
         places = (f"{row.target}{f' at {row.source}' if row.source else ''} ({row.reason})" for row in rows)
         return (
-            f"the ExecuTorch installed here has no kernel for {', '.join(dict.fromkeys(row.kernel for row in rows))}, "
-            f"and does not load the program. On the CPU stay {'; '.join(dict.fromkeys(places))}. Change the model, or "
-            "register such a kernel in the runtime that loads the program"
+            f"the program does not load in the ExecuTorch installed here, which has no kernel for {kernels}. Not "
+            f"delegated: {'; '.join(dict.fromkeys(places))}. Change the model, or load the program in a runtime that "
+            "registers such a kernel"
         )
 
     def with_kernels_of(self, used: Collection[str]) -> Report:

@@ -138,7 +138,7 @@ def lower(
             that of Ethos-U does.
 
     Raises:
-        UsageError: several programs, which ``lower_methods`` takes; an unknown target, a target that reads no ``.ptd``,
+        UsageError: a mapping of programs (use ``lower_methods``), an unknown target, a target that reads no ``.ptd``,
             a file that cannot be written, a program that is not on the CPU, or an operator that stays on the CPU
             without an out variant, which ExecuTorch needs there.
         LoweringError: a node that had been accepted failed to lower.
@@ -155,8 +155,8 @@ def lower(
     started = time.perf_counter()
     if isinstance(exported_program, Mapping):
         raise UsageError(
-            "lower takes one program, and this is a mapping: of several, arm_tosa_core.flow.lower_methods makes the "
-            "methods of one .pte"
+            "lower takes one program, not a mapping. To put several programs into one .pte as its methods, call "
+            "arm_tosa_core.flow.lower_methods(programs, target)"
         )
     spec = compile_spec_of(target)
     config = _config(config, external_constants)

@@ -107,7 +107,8 @@ def compile_llm(
         lengths: of further methods ``decode_64`` and so on.
         scheme: ``"a8w8"``, ``"a16w8"`` (activations and cache of 16 bits), ``"a8w4"`` (weights of 4 bits), or a
             ``Scheme``, which has other schemes for some modules, named as in ``model``.
-        external_constants: the name of a ``.ptd``, without the suffix, that has the weights; as of ``lower``.
+        external_constants: the name, without ``.ptd``, of a file for the weights beside the ``.pte``, as of ``lower``;
+            for Ethos-U.
 
     Raises:
         UsageError: an unknown target or scheme, a model that cannot be given its cache, texts that are too short, or

@@ -16,17 +16,17 @@ _Results = list[tuple[tuple[int, ...], DType]]
 
 
 def _quotient(a: int, b: int) -> int:
-    require(b > 0, f"a shape is divided by {b}, which is not positive")
+    require(b > 0, f"a shape is divided by {b}; the divisor must be positive")
     return a // b
 
 
 def _logarithm(a: int) -> int:
-    require(a > 0, f"the logarithm of {a}, which is not positive")
+    require(a > 0, f"the operand is {a}; it must be positive")
     return a.bit_length() - 1
 
 
 def _power(a: int) -> int:
-    require(0 <= a < 63, f"2 to the power of {a} is no size")
+    require(0 <= a < 63, f"exponent {a} is outside of 0 to 62")
     return 1 << a
 
 
@@ -92,7 +92,9 @@ def slice_shape(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> _Results:
 
 def elementwise(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> _Results:
     lengths = [tensor.size for tensor in inputs]
-    require(len(set(lengths)) == 1, f"shapes of {lengths[0]} and {lengths[-1]} numbers")
+    require(
+        len(set(lengths)) == 1, f"the operands have {lengths[0]} and {lengths[-1]} numbers; they must have equally many"
+    )
     return [((lengths[0],), DType.SHAPE)]
 
 

@@ -82,7 +82,8 @@ def check(op: Op, spec: TosaSpecification) -> None:
         tensor = op.inputs[position]
         needed = "shape" if tensor.dtype is DType.SHAPE else "dynamic"
         if not tensor.is_constant and needed not in spec.extensions:
-            raise Rejected(f"{op.name}: {operator.operands[position].name} is not a compile-time constant")
+            name = operator.operands[position].name
+            raise Rejected(f"{op.name}: {name} is not a compile-time constant", f"needs the extension {needed}")
     if op.name == "RESCALE":
         _check_rescale(op, spec)
     elif operator.constants:
