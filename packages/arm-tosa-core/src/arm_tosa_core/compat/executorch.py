@@ -89,34 +89,42 @@ def default_decompositions() -> dict[Any, Any]:
     return dict(_default_decomposition_table())
 
 
+@functools.cache
+def _out_variant(overload: OpOverload) -> OpOverload | None:
+    """The overload that writes to a tensor it is given, as ExecuTorch finds it for operators of the edge dialect.
+
+    Needs ``executorch.exir.dialects.edge.op.api.to_variant`` and that it raises RuntimeError where there is none, or
+    AssertionError where torchgen cannot read the operator's schema. (``exir.operator.convert.to_out_variant`` does not
+    do: it fails on ``aten.pow``, whose overloads on numbers alone share a signature.) Without it nobody is told of
+    operators that ExecuTorch cannot run before its own error.
+    """
+    from executorch.exir.dialects.edge.op.api import SchemaKind, to_variant
+
+    try:
+        variant: OpOverload = to_variant(overload, SchemaKind.out)
+    except (RuntimeError, AssertionError):
+        return None
+    return variant
+
+
 def has_out_variant(target: Any) -> bool:
     """Whether ExecuTorch can run an operator that stays on the CPU: in the form that writes to a tensor it is given.
 
-    Needs ``executorch.exir.operator.convert.to_out_variant`` and that it raises RuntimeError. Without it an operator
-    that has no such form ends in ExecuTorch's own error, which says neither where it is nor what to do.
+    Needs what ``_out_variant`` does. Without it an operator that has no such form ends in ExecuTorch's own error, which
+    says neither where it is nor what to do.
     """
-    from executorch.exir.operator.convert import to_out_variant
-
     from .torch import OpOverload, is_mutable
 
     overload = aten_overload(target)
-    if not isinstance(overload, OpOverload) or is_mutable(overload):
-        return True
-    try:
-        to_out_variant(overload)
-    except RuntimeError:
-        return False
-    return True
+    return not isinstance(overload, OpOverload) or is_mutable(overload) or _out_variant(overload) is not None
 
 
 def missing_kernel(target: Any) -> str:
     """What ExecuTorch calls an operator that stays on the CPU, if the runtime installed here has no such kernel.
 
     Empty if it has one, or needs none: views, of which ExecuTorch makes copies of its own, and calls of no operator.
-    Needs what ``has_out_variant`` and ``registered_kernels`` do. Without it nobody is told before a program is loaded.
+    Needs what ``_out_variant`` and ``registered_kernels`` do. Without it nobody is told before a program is loaded.
     """
-    from executorch.exir.operator.convert import to_out_variant
-
     from .torch import OpOverload, is_mutable, schema_of
 
     overload = aten_overload(target)
@@ -125,10 +133,10 @@ def missing_kernel(target: Any) -> str:
     schema = schema_of(overload)
     if any(value.alias_info is not None for value in (*schema.arguments, *schema.returns)):
         return ""
-    try:
-        schema = schema_of(to_out_variant(overload)[0])
-    except RuntimeError:
+    variant = _out_variant(overload)
+    if variant is None:
         return str(schema.name)
+    schema = schema_of(variant)
     name = f"{schema.name}.{schema.overload_name}".rstrip(".")
     known = registered_kernels()
     return "" if not known or name in known else name
