@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from arm_tosa_core.accuracy.scheme import ALIASES
 from benchmarks.figures import Case, Figures
@@ -10,10 +10,19 @@ from benchmarks.figures import Case, Figures
 _SIDES = {
     "ours": "`compile_llm`",
     "buffers": "ours, cache in buffers",
-    "rival": "rival, the step of `compile_llm`",
+    "rival": "rival, the methods of `compile_llm`",
     "rival buffers": "rival, cache in buffers",
 }
-_HEADS = ("delegates", "operators on the CPU", "cycles per token", "SRAM, KiB")
+_STEP = {
+    "delegates": ("delegates", "{:,.0f}".format),
+    "left": ("operators on the CPU", "{:,.0f}".format),
+    "decode_cycles": ("cycles per token", "{:,.0f}".format),
+    "prefill_cycles": ("of 32 at once, per token", lambda value: f"{value / 32:,.0f}"),
+    "decode_sram_kib": ("SRAM, KiB", "{:,.0f}".format),
+    "weight_bytes": ("weights, KiB", lambda value: f"{value / 1024:,.0f}"),
+    "copied_bytes": ("copied per token, KiB", lambda value: f"{value / 1024:,.0f}"),
+    "perplexity": ("perplexity", "{:.3f}".format),
+}
 
 
 def steps(figures: Figures) -> str:
@@ -21,19 +30,11 @@ def steps(figures: Figures) -> str:
     lines = []
     for case in figures.cases("llm"):
         for side, name in _SIDES.items():
-            given = [_value(figures, case, side, metric) for metric in ("delegates", "left", "decode_cycles")]
-            if given[-1] is None:
-                continue
-            sram = _value(figures, case, side, "decode_sram_kib")
-            lines.append(
-                [
-                    name,
-                    ALIASES.get(case["scheme"], case["scheme"]),
-                    case["context"],
-                    *(f"{value or 0:,.0f}" for value in (*given, sram)),
-                ]
-            )
-    return _table(["decode step", "scheme", "context", *_HEADS], lines, left=2)
+            found = {metric: _value(figures, case, side, metric) for metric in _STEP}
+            if found["decode_cycles"] is not None:
+                scheme = ALIASES.get(case["scheme"], case["scheme"])
+                lines.append([name, scheme, case["context"], *_cells(found, _STEP)])
+    return _table(["methods", "scheme", "context", *(head for head, _ in _STEP.values())], lines, left=2)
 
 
 def lengths(figures: Figures) -> str:
@@ -81,11 +82,7 @@ def programs(figures: Figures) -> str:
     for case in figures.cases("llm"):
         found = {name: _value(figures, case, "ours", name) for name in _METRICS}
         if found["prefill_cycles"] is not None:
-            cells = (
-                "–" if value is None else form(value)
-                for (_, form), value in zip(_METRICS.values(), found.values(), strict=True)
-            )
-            lines.append([ALIASES.get(case["scheme"], case["scheme"]), case["context"], *cells])
+            lines.append([ALIASES.get(case["scheme"], case["scheme"]), case["context"], *_cells(found, _METRICS)])
     return _table(["scheme", "context", *(head for head, _ in _METRICS.values())], lines, left=1)
 
 
@@ -141,6 +138,14 @@ _METRICS = {
     "same_choice_percent": ("same next token, %", "{:.1f}".format),
     "same_tokens": ("tokens until the first unlike float's, of 64", "{:.1f}".format),
 }
+
+
+_Columns = Mapping[str, tuple[str, Callable[[float], str]]]
+
+
+def _cells(found: Mapping[str, float | None], columns: _Columns) -> list[str]:
+    """A dash for what was not measured."""
+    return ["–" if (value := found[name]) is None else form(value) for name, (_, form) in columns.items()]
 
 
 def _value(figures: Figures, case: Case, side: str, metric: str, benchmark: str = "llm") -> float | None:

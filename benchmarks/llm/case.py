@@ -6,20 +6,23 @@ Usage: python -m benchmarks.llm.case SIDE SCHEME TARGET CONTEXT RESULT. Sides ar
 - ``weights``: how many bytes of weights methods have in common, for Ethos-U;
 - ``reference``: the decode step on the TOSA reference model beside the program, for one piece of text;
 - ``buffers``: ours, the decode step of transformers with its cache in buffers;
-- ``rival`` with the decode step of ``compile_llm``, and ``rival buffers`` with that of transformers.
+- ``rival`` with both methods of ``compile_llm``, and ``rival buffers`` with the decode step of transformers.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
+import math
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from benchmarks.llm.model import trained
@@ -34,7 +37,7 @@ LENGTHS = (64, 256)
 _TEXTS = 16
 #: Pieces of the text that is held out; from each 64 tokens are a prompt as well, and 64 are generated.
 _PIECES, _PROMPT = 8, 64
-#: Decode steps for calibration of a side that reads one token at a time.
+#: Tokens for calibration of a side that is not given texts.
 _STEPS = 256
 
 
@@ -67,6 +70,7 @@ def _ours(scheme: str, target: str, context: int) -> Iterator[dict[str, Any]]:
     yield _costs(program)
     decode = program.reports["decode"]
     yield {"delegates": decode.delegates, "left": len(decode.rejected), "edges": decode.edges}
+    yield {"copied_bytes": _copied(program.buffer, "decode"), "weight_bytes": _weight_bytes(program.buffer)}
     generator = program.generator()
     yield {"cache_bytes": generator.cache_bytes, "row_bytes": generator.row_bytes}
     if context == TRAINED_CONTEXT:
@@ -181,39 +185,103 @@ def _costs(program: Any) -> dict[str, Any]:
     return {key: value for key, value in costs.items() if value is not None}
 
 
+def _copied(pte: bytes, name: str) -> int:
+    """Bytes that a call of a method copies: to and from delegates, by operators on the CPU, and to the cache."""
+    from arm_tosa_core.exir.pte_steps import method
+
+    found = method(pte, name)
+    written = list(found.outputs[1:])  # the first are the scores
+    for call in found.calls:
+        if not call.operator:
+            written += call.arguments
+        elif not call.operator.startswith("executorch_prim::"):  # these are views
+            written.append(call.arguments[-1])
+    tensors = (value for value in map(found.values.__getitem__, written) if hasattr(value, "dtype"))
+    return sum(math.prod(value.shape) * np.dtype(value.dtype).itemsize for value in tensors)
+
+
+def _weight_bytes(*ptes: bytes) -> int:
+    """Bytes of weights that programs for Ethos-U store: what methods have in common once, as named data."""
+    from arm_ethosu.payload import unpack
+    from arm_tosa_core.exir.pte import read
+
+    def stored(pte: bytes) -> int:
+        program = read(pte)
+        named = sum(map(len, program.named.values()))
+        return named or sum(unpack(each.payload)["weight_data"].size for each in program.delegates)
+
+    return sum(map(stored, ptes))
+
+
 def _judged(generator: Any, model: Any) -> dict[str, Any]:
     """Perplexity on text that is held out, and how long greedy choice goes on as in float."""
-    losses: dict[str, list[torch.Tensor]] = {"perplexity": [], "float_perplexity": []}
-    preferred, same = 0, []
-    for piece in _held_out():
+
+    def scores(piece: list[int]) -> torch.Tensor:
         generator.reset()
+        return torch.stack([generator.read([token]) for token in piece[:-1]])
+
+    figures, same = _perplexity(scores, model), []
+    for piece in _held_out():
+        prompt = piece[:_PROMPT]
+        wanted = model.generate(torch.tensor([prompt]), max_new_tokens=_PROMPT, do_sample=False)[0, _PROMPT:].tolist()
+        generator.reset()
+        made = list(generator.tokens(prompt, _PROMPT))
+        same.append(next((i for i, pair in enumerate(zip(wanted, made, strict=True)) if len({*pair}) > 1), _PROMPT))
+    return {**figures, "same_tokens": sum(same) / len(same)}
+
+
+def _perplexity(read: Callable[[list[int]], torch.Tensor], model: Any) -> dict[str, Any]:
+    """Perplexity on text that is held out, beside that of float.
+
+    Args:
+        read: the scores of what follows each token of a piece but the last, [tokens - 1, vocabulary].
+    """
+    losses: dict[str, list[torch.Tensor]] = {"perplexity": [], "float_perplexity": []}
+    preferred = 0
+    for piece in _held_out():
         with torch.no_grad():
             exact = model(input_ids=torch.tensor([piece])).logits[0, :-1]
-        scores = torch.stack([generator.read([token]) for token in piece[:-1]])
+        scores = read(piece)
         for name, found in (("perplexity", scores), ("float_perplexity", exact)):
             losses[name].append(torch.nn.functional.cross_entropy(found, torch.tensor(piece[1:])))
         preferred += int((scores.argmax(-1) == exact.argmax(-1)).sum())
-        prompt = piece[:_PROMPT]
-        wanted = model.generate(torch.tensor([prompt]), max_new_tokens=_PROMPT, do_sample=False)[0, _PROMPT:].tolist()
-        made = list(generator.tokens(prompt, _PROMPT))
-        same.append(next((i for i, pair in enumerate(zip(wanted, made, strict=True)) if len({*pair}) > 1), _PROMPT))
     figures: dict[str, Any] = {name: float(torch.stack(all_).mean().exp()) for name, all_ in losses.items()}
-    tokens = _PIECES * (TRAINED_CONTEXT - 1)
-    return {**figures, "same_choice_percent": 100 * preferred / tokens, "same_tokens": sum(same) / len(same)}
+    return {**figures, "same_choice_percent": 100 * preferred / (_PIECES * (TRAINED_CONTEXT - 1))}
 
 
 def _step(side: str, scheme: str, target: str, context: int) -> Iterator[dict[str, Any]]:
-    """The decode step as ExecuTorch's own flow lowers it."""
-    from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
-
+    """The methods as ExecuTorch's own flow lowers them: ``decode``, of the rival ``prefill`` too."""
     from benchmarks.lowering_case import left_outside
     from benchmarks.probes import vela
+
+    in_buffers, ptes = side.endswith("buffers"), []
+    for name, tokens in {"decode": 1} if in_buffers else {"decode": 1, "prefill": PREFILL}.items():
+        module, samples = _in_buffers(context) if in_buffers else _with_rows(context, tokens)
+        start = time.process_time()
+        quantized, edge, graphs = _lowered(side, scheme, target, module, samples)
+        if name == "decode":
+            yield {"compile_s": round(time.process_time() - start, 1)}
+            yield left_outside(edge.exported_program().graph)
+        cost = vela(graphs, target)
+        yield {f"{name}_cycles": cost["cycles"], f"{name}_sram_kib": cost["sram_kib"]}
+        ptes.append(edge.to_executorch().buffer)
+        if name == "decode":
+            yield {"copied_bytes": _copied(ptes[0], "forward")}
+            if not in_buffers and context == TRAINED_CONTEXT:
+                yield _perplexity(functools.partial(_scores, quantized, context), trained())
+    yield {"weight_bytes": _weight_bytes(*ptes)}
+
+
+def _lowered(
+    side: str, scheme: str, target: str, module: torch.nn.Module, samples: list[tuple[Any, ...]]
+) -> tuple[Any, Any, list[bytes]]:
+    """A quantized module, its edge program with delegates, and their TOSA graphs."""
+    from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
+
     from benchmarks.sides import Ours, Rival
 
     compiler = Ours() if side == "buffers" else Rival()
-    module, samples = _in_buffers(context) if side.endswith("buffers") else _with_rows(context)
     spec = compiler.compile_spec(target)
-    start = time.process_time()
     program = torch.export.export(module, samples[0], strict=side.endswith("buffers"))
     quantizer = compiler.quantizer(target, spec, {"a8w8": "int8"}.get(scheme, scheme))
     quantized = compiler.quantize(program, quantizer, samples)
@@ -225,27 +293,34 @@ def _step(side: str, scheme: str, target: str, context: int) -> Iterator[dict[st
             partitioner=[compiler.partitioner(target, spec)],
             compile_config=EdgeCompileConfig(_check_ir_validity=False),
         )
-        graphs = sorted({path.read_bytes() for path in Path(dump).rglob("*.tosa")})
-    yield {"compile_s": round(time.process_time() - start, 1)}
-    yield left_outside(edge.exported_program().graph)
-    cost = vela(graphs, target)
-    yield {"decode_cycles": cost["cycles"], "decode_sram_kib": cost["sram_kib"]}
+        return quantized, edge, sorted({path.read_bytes() for path in Path(dump).rglob("*.tosa")})
 
 
-def _with_rows(context: int) -> tuple[torch.nn.Module, list[tuple[Any, ...]]]:
-    """What ``compile_llm`` exports, for one token."""
+def _scores(module: Any, context: int, piece: list[int]) -> torch.Tensor:
+    """As ``_perplexity`` reads them, by a module that takes a token, its position and the cache."""
+    from arm_tosa_core.llm.cache import read_text
+    from arm_tosa_core.llm.cached_model import CachedModel
+
+    cache = CachedModel.of(trained(), context, PREFILL).empty_cache()
+    with torch.no_grad():
+        return read_text(module, cache, torch.tensor([piece[:-1]]), 1)[0]
+
+
+def _with_rows(context: int, tokens: int) -> tuple[torch.nn.Module, list[tuple[Any, ...]]]:
+    """What ``compile_llm`` exports, for so many tokens at once."""
     from arm_tosa_core.llm.cache import write_rows
     from arm_tosa_core.llm.cached_model import CachedModel
 
     model = CachedModel.of(trained(), context, PREFILL)
     cache, samples = model.empty_cache(), []
-    for position, token in enumerate(_texts(context)[0][:_STEPS]):
-        call = (torch.tensor([[token]], dtype=torch.int32), torch.tensor([position], dtype=torch.int32), cache)
+    text = torch.tensor(_texts(context)[0][:_STEPS], dtype=torch.int32)
+    for position, ids in zip(range(0, len(text), tokens), text.split(tokens), strict=True):
+        call = (ids[None], torch.tensor([position], dtype=torch.int32), cache)
         samples.append(call)
         with torch.no_grad():
             rows = model(*call)[1:]
         cache = [part.clone() for part in cache]
-        write_rows(cache, rows, position, 1)
+        write_rows(cache, rows, position, tokens)
     return model, samples
 
 

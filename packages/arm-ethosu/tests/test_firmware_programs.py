@@ -53,14 +53,14 @@ def test_what_firmware_cannot_run_is_named() -> None:
 
 def test_weights_beside_the_program_are_refused() -> None:
     """A method that shares weights with others is taken: it brings the block that they share."""
-    from arm_tosa_core.flow import lower_methods
+    from arm_tosa_core import lower
 
     spec, inputs = EthosUCompileSpec("ethos-u55-128"), (torch.randn(1, 16),)
     program = exported(torch.nn.Linear(16, 16), inputs, spec, "int8")
     outside = lower(program, spec, external_constants="weights")
     with pytest.raises(UsageError, match="compile the program without external constants"):
         model_of("outside", Program(outside.buffer), "ethos-u55-128")
-    shared = lower_methods({"forward": program, "again": program}, spec)
+    shared = lower({"forward": program, "again": program}, spec)
     (job,) = model_of("shared", Program(shared.buffer), "ethos-u55-128").jobs
     (alone,) = model_of("alone", Program(lower(program, spec).buffer), "ethos-u55-128").jobs
     assert 0 < len(job.weights) <= len(alone.weights)

@@ -43,7 +43,7 @@ class BatchedProgram:
     def execute(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """Runs the model on the rows of the inputs, which lie along their first dimension.
 
-        The methods take row-major inputs, as ``lower_methods`` makes them; inputs that lie otherwise are copied.
+        The methods take row-major inputs, as ``lower`` makes them; inputs that lie otherwise are copied.
 
         Raises:
             ValueError: the inputs differ in rows, or have more than the largest method takes.

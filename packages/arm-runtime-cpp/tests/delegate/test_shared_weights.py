@@ -14,7 +14,7 @@ import torch
 
 from arm_tosa_core import UsageError
 from arm_tosa_core.exir.pte import read
-from arm_tosa_core.flow import LoweredMethods, lower, lower_methods
+from arm_tosa_core.flow import LoweredProgram, lower
 
 METHODS = {"one": 1, "four": 4}
 TARGET = "ethos-u55-128"
@@ -80,15 +80,15 @@ def weights(payload: bytes) -> Any:
 
 
 @functools.cache
-def shared(target: str = TARGET) -> LoweredMethods:
-    return lower_methods(programs(target), target)
+def shared(target: str = TARGET) -> LoweredProgram:
+    return lower(programs(target), target)
 
 
 @pytest.fixture(scope="module")
 def outside(runtime: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A program whose weights are in ``lm.ptd`` beside it."""
     path = tmp_path_factory.mktemp("outside") / "two.pte"
-    lower_methods(programs(TARGET), TARGET, external_constants="lm").save(path)
+    lower(programs(TARGET), TARGET, external_constants="lm").save(path)
     return path
 
 
@@ -199,11 +199,11 @@ def test_a_block_that_is_too_short_is_a_fault(runtime: Any) -> None:
 
 def test_a_target_without_named_data_says_so() -> None:
     with pytest.raises(UsageError, match="target 'tosa' cannot keep weights in lm.ptd"):
-        lower_methods(programs(TARGET), "tosa-int", external_constants="lm")
+        lower(programs(TARGET), "tosa-int", external_constants="lm")
 
 
 def test_the_same_request_makes_the_same_bytes() -> None:
-    assert lower_methods(programs(TARGET), TARGET).buffer == shared().buffer
+    assert lower(programs(TARGET), TARGET).buffer == shared().buffer
 
 
 class Rows(torch.nn.Module):
@@ -269,4 +269,4 @@ def test_one_row_and_many_have_weights_in_one_order(case: str, runtime: Any) -> 
 @pytest.mark.parametrize("name", ["", "folder/lm", "größe"])
 def test_the_name_of_a_file_is_a_name(name: str) -> None:
     with pytest.raises(UsageError, match="give the name of a file"):
-        lower_methods(programs(TARGET), TARGET, external_constants=name)
+        lower(programs(TARGET), TARGET, external_constants=name)

@@ -105,10 +105,10 @@ def test_pictures_of_a_batch_may_lie_channels_last(vgf: Any) -> None:
     from executorch.runtime import Runtime
 
     from arm_runtime.batches import BatchedProgram
-    from arm_tosa_core.flow import lower_methods
+    from arm_tosa_core import lower
 
     net = torch.nn.Conv2d(3, 4, 1).eval()
-    lowered = lower_methods({"forward_2": torch.export.export(net, (torch.zeros(2, 3, 4, 5),))}, "vgf")
+    lowered = lower({"forward_2": torch.export.export(net, (torch.zeros(2, 3, 4, 5),))}, "vgf")
     program = BatchedProgram(Runtime.get().load_program(lowered.buffer))
     pictures = torch.rand(2, 4, 5, 3).permute(0, 3, 1, 2)
     torch.testing.assert_close(program.execute([pictures])[0], net(pictures).detach())

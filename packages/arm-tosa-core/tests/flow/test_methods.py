@@ -1,4 +1,4 @@
-"""``lower_methods``: one program with several methods, each of which ExecuTorch's runtime finds."""
+"""``lower`` of a mapping: one program with several methods, each of which ExecuTorch's runtime finds."""
 
 from __future__ import annotations
 
@@ -12,15 +12,12 @@ from program_kit import X
 
 from arm_tosa_core import UsageError, lower
 from arm_tosa_core.exir.pte import delegates
-from arm_tosa_core.flow import lower_methods
 
 
 def test_each_method_has_its_delegate_and_report(tmp_path: Path) -> None:
     once = quantize(Net(lambda net, x: torch.relu(net.conv(x))), (X,))
     twice = quantize(Net(lambda net, x: net.conv2(torch.relu(net.conv(x)))), (X,))
-    lowered = lower_methods(
-        {"once": once, "twice": twice}, "tosa-int", constants={"get_ends": [3, 5], "get_scale": 0.5}
-    )
+    lowered = lower({"once": once, "twice": twice}, "tosa-int", constant_methods={"get_ends": [3, 5], "get_scale": 0.5})
     lowered.save(tmp_path / "methods.pte")
     assert (tmp_path / "methods.pte").read_bytes() == lowered.buffer
     assert [delegate.method for delegate in delegates(lowered.buffer)] == ["once", "twice"]
@@ -42,10 +39,16 @@ def test_a_method_that_cannot_run_says_why() -> None:
         bare = export(Net(lambda net, x: torch.ops.arm_methods.bare(net.conv(x))), (X,))
         plain = export(Net(lambda net, x: net.conv(x)), (X,))
         with pytest.raises(UsageError, match="arm_methods.bare.default was not delegated: there is no rule"):
-            lower_methods({"plain": plain, "bare": bare}, "tosa-fp")
+            lower({"plain": plain, "bare": bare}, "tosa-fp")
 
 
-def test_lower_says_who_takes_several_programs() -> None:
+def test_a_mapping_is_checked() -> None:
     program = export(Net(lambda net, x: net.conv(x)), (X,))
-    with pytest.raises(UsageError, match=r"arm_tosa_core\.flow\.lower_methods"):
-        lower({"one": program, "two": program}, "tosa-fp")  # type: ignore[arg-type]
+    lowered = lower({"one": program, "two": program}, "tosa-fp")
+    with pytest.raises(UsageError, match=r"methods one, two: read reports\["):
+        _ = lowered.report
+    with pytest.raises(UsageError, match="no program in the mapping"):
+        lower({}, "tosa-fp")
+    with pytest.raises(UsageError, match="integer_io: only for one program"):
+        lower({"one": program}, "tosa-fp", integer_io=True)
+    assert lower({"forward": program}, "tosa-fp").buffer == lower(program, "tosa-fp").buffer

@@ -3,7 +3,5 @@
 ExecuTorch sees no more than what stays on the CPU and the calls of delegates; see docs/explanation/fast-flow.md.
 """
 
-from .lowered import LoweredMethods as LoweredMethods
 from .lowered import LoweredProgram as LoweredProgram
 from .lowered import lower as lower
-from .lowered import lower_methods as lower_methods

@@ -43,7 +43,7 @@ class LoweredProgram:
 
     Args:
         buffer: the contents of the ``.pte``.
-        report: what was delegated and what was not.
+        reports: what was delegated and what was not, by method: ``forward``, unless several programs were lowered.
         cached: whether it was read from the cache.
         seconds: that ``lower`` took, on this machine's clock.
         integers: which inputs and outputs are integers by ``integer_io``, and of which scale: ``input0``, ``output0``.
@@ -51,15 +51,31 @@ class LoweredProgram:
     """
 
     buffer: bytes
-    report: Report
+    reports: Mapping[str, Report]
     cached: bool = False
     seconds: float = 0.0
     integers: Mapping[str, Integers] = field(default_factory=dict)
     data_files: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
+    def report(self) -> Report:
+        """What was delegated and what was not, of a program with one method.
+
+        Raises:
+            UsageError: it has several.
+        """
+        if len(self.reports) > 1:
+            raise UsageError(f"the program has methods {', '.join(self.reports)}: read reports[...] of one")
+        (report,) = self.reports.values()
+        return report
+
+    @property
     def figures(self) -> Figures:
-        """Operators, cycles, memory, bytes and time."""
+        """Operators, cycles, memory, bytes and time of a program with one method.
+
+        Raises:
+            UsageError: it has several.
+        """
         return Figures.of(self.report, len(self.buffer), self.seconds)
 
     @property
@@ -96,7 +112,7 @@ class LoweredProgram:
 
 
 def lower(
-    exported_program: ExportedProgram,
+    exported_program: ExportedProgram | Mapping[str, ExportedProgram],
     target: str | TosaSpecification | ArmCompileSpec,
     *,
     additional_checks: Sequence[OperatorSupportBase] = (),
@@ -109,43 +125,49 @@ def lower(
     etrecord: str | os.PathLike[str] | None = None,
     partitioner: Sequence[Partitioner] = (),
     external_constants: str | None = None,
+    constant_methods: Mapping[str, Any] | None = None,
 ) -> LoweredProgram:
     """Lowers a program to a ``.pte``: what ``to_edge_transform_and_lower`` with a partitioner and ``to_executorch`` do.
 
     Args:
-        exported_program: of ``torch.export``, quantized or not, on the CPU; it is left as it is.
+        exported_program: of ``torch.export``, quantized or not, on the CPU; it is left as it is. Or several of them by
+            the names of the methods that they become. Weights that methods have in common are stored once, for targets
+            whose delegates can read them from where they are, as that of Ethos-U does.
         target: the name of an installed target, a TOSA specification (for a TOSA flatbuffer), or a compile spec.
         additional_checks: ExecuTorch operator supports, as a partitioner takes them; what one does not support stays
             on the CPU.
         config: how ExecuTorch makes the ``.pte``.
-        cache: read the result from the cache on disk if the same was lowered before, and keep it there. Not used with
-            ``additional_checks``, ``config``, rewrites added or artifacts to leave, nor where nothing is delegated.
+        cache: read the result from the cache on disk if the same was lowered before, and keep it there. Not used for
+            several programs, with ``additional_checks``, ``config``, ``constant_methods``, rewrites added or artifacts
+            to leave, nor where nothing is delegated.
         memory_format: how inputs lie in memory: ``torch.contiguous_format``, which is row-major (the default),
             ``torch.channels_last``, as cameras give pictures, or ``torch.preserve_format``, as the example inputs lie.
         integer_io: the program takes and returns the integers of a quantized model: no quantize and dequantize nodes on
             the CPU. The ``.pte`` has methods that return their scales and zero points, such as ``input0_scale`` and
             ``output0_zp``, as ExecuTorch's ``QuantizeInputs`` names them. Inputs and outputs in float stay as they are.
+            Of one program only.
         progress: called with a stage, ``lower``, ``compile`` or ``write``, and the part of it that is done, from 0 to
             1; not at all where the result is in the cache.
         remainder: what the target does not take is compiled for this one, as delegates of its own, which the report
             does not tell of; the cache is not used.
         etrecord: write ExecuTorch's ETRecord to this file, with which its ``Inspector`` says which operators and source
-            lines the events of an ETDump come from; the cache is not used.
+            lines the events of an ETDump come from; the cache is not used. Of one program only.
         partitioner: ExecuTorch partitioners, such as ``XnnpackPartitioner()``, which take what the target does not, one
             after the other; the cache is not used, and the report does not tell of them.
         external_constants: the name of a ``.ptd``, without the suffix, that has the weights of delegates and the
             constants of what stays on the CPU; the cache is not used. The target's delegate must read such files, as
             that of Ethos-U does.
+        constant_methods: more methods, which return a number, a list of numbers or a tensor, by their names.
 
     Raises:
-        UsageError: a mapping of programs (use ``lower_methods``), an unknown target, a target that reads no ``.ptd``,
-            a file that cannot be written, a program that is not on the CPU, or an operator that stays on the CPU
-            without an out variant, which ExecuTorch needs there.
+        UsageError: an unknown target, a target that reads no ``.ptd``, a file that cannot be written, a program that is
+            not on the CPU, an operator that stays on the CPU without an out variant, which ExecuTorch needs there, no
+            program at all, or an option for one program with several.
         LoweringError: a node that had been accepted failed to lower.
         ToolError: the target's compiler failed.
 
     Warns:
-        NothingDelegatedWarning: with the most frequent reason; ``report`` of the result has all of them.
+        NothingDelegatedWarning: with the most frequent reason, for each method; ``reports`` have all of them.
         MissingKernelWarning: the ExecuTorch installed here has no kernel for an operator that stays on the CPU, so
             that it does not load the program.
     """
@@ -153,27 +175,28 @@ def lower(
     from ..aten.memory_format import MEMORY_FORMATS, with_memory_format
 
     started = time.perf_counter()
-    if isinstance(exported_program, Mapping):
-        raise UsageError(
-            "lower takes one program, not a mapping. To put several programs into one .pte as its methods, call "
-            "arm_tosa_core.flow.lower_methods(programs, target)"
-        )
+    programs = _by_method(exported_program, {"integer_io": integer_io, "etrecord": etrecord is not None})
     spec = compile_spec_of(target)
     config = _config(config, external_constants)
-    exported_program = with_memory_format(exported_program, memory_format or MEMORY_FORMATS["contiguous"])
-    exported_program, integers = with_integer_edges(exported_program) if integer_io else (exported_program, {})
+    order = memory_format or MEMORY_FORMATS["contiguous"]
+    programs = {name: with_memory_format(program, order) for name, program in programs.items()}
+    integers: dict[str, Integers] = {}
+    if integer_io:
+        programs["forward"], integers = with_integer_edges(programs["forward"])
+    constants = {key: value for name, found in integers.items() for key, value in found.constants(name).items()}
     asked = (
         additional_checks
         or spec.rewrites
         or partitioner
+        or constant_methods
         or any(given is not None for given in (config, remainder, etrecord, external_constants))
     )
-    plain = not asked and spec.get_intermediate_path() is None
-    constants = {key: value for name, found in integers.items() for key, value in found.constants(name).items()}
-    key = fingerprint(exported_program, spec, constants) if cache and plain else None
+    plain = not asked and programs.keys() == {"forward"} and spec.get_intermediate_path() is None
+    key = fingerprint(programs["forward"], spec, constants) if cache and plain else None
     if key is not None and (entry := load(key)) is not None:
-        _warn_of_kernels(entry.report)
-        return LoweredProgram(*entry, cached=True, seconds=time.perf_counter() - started, integers=integers)
+        reports = {"forward": entry.report}
+        _warn_of_kernels(reports)
+        return LoweredProgram(entry.buffer, reports, True, time.perf_counter() - started, integers)
     if etrecord is not None:
         require_writable(etrecord)
     with without_import_messages():
@@ -183,97 +206,47 @@ def lower(
     with without_collection(), without_torch_warnings():
         record = None if etrecord is None else Record()
         edge, reports = methods_to_edge(
-            {"forward": exported_program},
+            programs,
             spec,
             additional_checks,
-            constants,
+            {**constants, **(constant_methods or {})},
             progress=progress,
             remainder=remainder,
             record=record,
             external=external_constants,
         )
-        report = reports["forward"]
         for other in partitioner:
             edge = edge.to_backend(other)
         progress("write", 0)
-        manager = _to_executorch(edge, report, config)
-        data_files = data_files_of(manager)
-        report = report.with_kernels_of(kernels_of(manager))
-        made = Entry(bytes(manager.buffer), report)
+        manager = _to_executorch(edge, reports, config)
+        kernels = kernels_of(manager)
+        reports = {name: report.with_kernels_of(kernels) for name, report in reports.items()}
         if etrecord is not None and record is not None:
             write_atomic(etrecord, record.etrecord(manager))
     progress("write", 1)
-    _warn_of_kernels(report)
-    if key is not None and report.delegated and not data_files:
-        store(key, made)
-    return LoweredProgram(*made, seconds=time.perf_counter() - started, integers=integers, data_files=data_files)
+    _warn_of_kernels(reports)
+    buffer, data_files = bytes(manager.buffer), data_files_of(manager)
+    if key is not None and reports["forward"].delegated and not data_files:
+        store(key, Entry(buffer, reports["forward"]))
+    seconds = time.perf_counter() - started
+    return LoweredProgram(buffer, reports, seconds=seconds, integers=integers, data_files=data_files)
 
 
-@dataclass(frozen=True)
-class LoweredMethods:
-    """A ``.pte`` with several methods, and what became of the operators of each.
-
-    Args:
-        buffer: the contents of the ``.pte``.
-        reports: what was delegated and what was not, by method.
-        data_files: the contents of the ``.ptd`` files that belong to the ``.pte``, by their names.
-    """
-
-    buffer: bytes
-    reports: Mapping[str, Report]
-    data_files: Mapping[str, bytes] = field(default_factory=dict)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the ``.pte`` to ``path``, and its ``.ptd`` files beside it; each all of it or nothing.
-
-        Raises:
-            UsageError: one cannot be written.
-        """
-        save_files(path, self.buffer, self.data_files)
-
-
-def lower_methods(
-    programs: Mapping[str, ExportedProgram],
-    target: str | TosaSpecification | ArmCompileSpec,
-    *,
-    constants: Mapping[str, Any] | None = None,
-    config: ExecutorchBackendConfig | None = None,
-    external_constants: str | None = None,
-) -> LoweredMethods:
-    """Lowers several programs to the methods of one ``.pte``.
-
-    Weights that several methods have in common are stored once, for targets whose delegates can read them from where
-    they are, as that of Ethos-U does.
+def _by_method(
+    programs: ExportedProgram | Mapping[str, ExportedProgram], of_one: Mapping[str, bool]
+) -> dict[str, ExportedProgram]:
+    """The programs by the names of their methods.
 
     Args:
-        programs: by the names of their methods; as ``lower`` takes them, inputs row-major in memory.
-        target: as ``lower`` takes it.
-        constants: methods that return a number, a list of numbers or a tensor, by their names.
-        config: how ExecuTorch makes the ``.pte``.
-        external_constants: as of ``lower``.
-
-    Raises:
-        UsageError, LoweringError, ToolError: as ``lower``.
-
-    Warns:
-        NothingDelegatedWarning: for each method of which nothing is delegated.
-        MissingKernelWarning: as ``lower``.
+        of_one: options that only one program can have, and whether they are asked for.
     """
-    from ..aten.memory_format import MEMORY_FORMATS, with_memory_format
-
-    spec = compile_spec_of(target)
-    config = _config(config, external_constants)
-    plain = {name: with_memory_format(program, MEMORY_FORMATS["contiguous"]) for name, program in programs.items()}
-    with without_import_messages():
-        from .edge import methods_to_edge
-
-    with without_collection(), without_torch_warnings():
-        edge, reports = methods_to_edge(plain, spec, constants=constants, external=external_constants)
-        rejected = [row for report in reports.values() for row in report.rejected]
-        report = Report(spec.target().name, rejected=rejected)
-        manager = _to_executorch(edge, report, config)
-        _warn_of_kernels(report)
-        return LoweredMethods(bytes(manager.buffer), reports, data_files_of(manager))
+    if not isinstance(programs, Mapping):
+        return {"forward": programs}
+    if not programs:
+        raise UsageError("there is no program in the mapping: give one at least, by the name of its method")
+    if asked := [name for name, is_asked in of_one.items() if is_asked]:
+        raise UsageError(f"{' and '.join(asked)}: only for one program, not for a mapping of them")
+    return dict(programs)
 
 
 def _config(config: ExecutorchBackendConfig | None, external: str | None) -> ExecutorchBackendConfig | None:
@@ -294,13 +267,19 @@ def save_files(path: str | os.PathLike[str], buffer: bytes, data_files: Mapping[
     write_atomic(path, buffer)
 
 
-def _warn_of_kernels(report: Report) -> None:
-    if lacking := report.without_kernels():
+def _warn_of_kernels(reports: Mapping[str, Report]) -> None:
+    if lacking := _rejected(reports).without_kernels():
         warnings.warn(lacking, MissingKernelWarning, stacklevel=3)
 
 
+def _rejected(reports: Mapping[str, Report]) -> Report:
+    """What is not delegated of any method."""
+    (target, *_) = {report.target for report in reports.values()}
+    return Report(target, rejected=[row for report in reports.values() for row in report.rejected])
+
+
 def _to_executorch(
-    edge: EdgeProgramManager, report: Report, config: ExecutorchBackendConfig | None
+    edge: EdgeProgramManager, reports: Mapping[str, Report], config: ExecutorchBackendConfig | None
 ) -> ExecutorchProgramManager:
     """The last step; where an operator has no out variant, the error says why it was not delegated."""
     from ..compat.torch import name_result_types
@@ -310,7 +289,7 @@ def _to_executorch(
     try:
         return edge.to_executorch(config)
     except RuntimeError as error:
-        if (why := without_out_variant(edge, report)) is None:
+        if (why := without_out_variant(edge, _rejected(reports))) is None:
             raise
         raise UsageError(why) from error
 
