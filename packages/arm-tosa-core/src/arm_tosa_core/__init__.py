@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .llm import evaluate_llm as evaluate_llm
     from .lowering.rule import Q as Q
     from .lowering.rule import op as op
+    from .plugin.entry_points import PluginWarning as PluginWarning
     from .plugin.target import Target as Target
     from .quantize.config import QuantizationConfig as QuantizationConfig
     from .quantize.config import get_symmetric_a8w4_quantization_config as get_symmetric_a8w4_quantization_config
@@ -35,7 +36,10 @@ if TYPE_CHECKING:
     from .quantize.post_training import quantize_program as quantize_program
     from .quantize.quantizer import TOSAQuantizer as TOSAQuantizer
     from .support.errors import ArmTosaError as ArmTosaError
+    from .support.errors import LongTailWarning as LongTailWarning
     from .support.errors import LoweringError as LoweringError
+    from .support.errors import MissingKernelWarning as MissingKernelWarning
+    from .support.errors import NothingDelegatedWarning as NothingDelegatedWarning
     from .support.errors import Rejected as Rejected
     from .support.errors import ToolError as ToolError
     from .support.errors import UsageError as UsageError
@@ -48,9 +52,13 @@ _HOME = {
     "ArmTosaError": "support.errors",
     "InsertCastForOpsWithInt64InputPass": "aten.int64_indices",
     "LanguageProgram": "llm",
+    "LongTailWarning": "support.errors",
     "LoweredProgram": "flow",
-    "MXFPOpConfig": "quantize.mxfp",
     "LoweringError": "support.errors",
+    "MXFPOpConfig": "quantize.mxfp",
+    "MissingKernelWarning": "support.errors",
+    "NothingDelegatedWarning": "support.errors",
+    "PluginWarning": "plugin.entry_points",
     "Q": "lowering.rule",
     "QuantizationConfig": "quantize.config",
     "Rejected": "support.errors",
