@@ -101,4 +101,6 @@ def bench_real(session: nox.Session) -> None:
 @nox.session(name="rival-suite")
 def rival_suite(session: nox.Session) -> None:
     """The tests in the wheel of executorch.backends.arm, on this compiler; hours: see --shard K/N and --targets."""
-    shared(session).python("-m", "benchmarks.rival_suite", *session.posargs)
+    env = shared(session)
+    site = only_files(session, "rival-suite", ROOT / "benchmarks" / "rival_suite" / "requirements.txt")
+    env.python("-m", "benchmarks.rival_suite", *session.posargs, PYTHONPATH=str(site))

@@ -9,6 +9,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from ..aten.canonicalize import canonicalize
+from ..aten.cpu_layout import has_views, lay_out
 from ..aten.decompose import decompose
 from ..aten.delegate_boundary import copy_shared, narrow_int64, needs_edits
 from ..compat.executorch import default_decompositions
@@ -143,6 +144,7 @@ class Compilation:
             self._edit()
         if self.alone:
             self._decompose()
+            self._lay_out()
 
     def _edit(self) -> None:
         """Gives each region its own constants, and narrows int64 where regions begin and end."""
@@ -176,6 +178,14 @@ class Compilation:
             )  # the parts in turn are decomposed by all of the table
             self._analyse_edited()
 
+    def _lay_out(self) -> None:
+        """Reads what stays outside as ExecuTorch lays it out; what follows it is lowered again then."""
+        if has_views(_outside(self.analysis)):
+            self.program, twins = copy_with_twins(self.program)
+            self._analysis = self.analysis.of_copy(self.program, twins)
+            lay_out(self.program, _outside(self.analysis))
+            self._analyse_edited()
+
 
 #: What happens to a program; the stages that follow are those of ``lowering.pipeline``, on each region's graph.
 _PROGRAM_STAGES = {
@@ -189,6 +199,10 @@ def _writes(node: Node, analysis: Analysis) -> bool:
     """Whether an operator in place writes to a constant, or to integers that may be narrowed."""
     target = node.all_input_nodes[0]
     return target in analysis.constant or not target.meta["val"].dtype.is_floating_point
+
+
+def _outside(analysis: Analysis) -> list[Node]:
+    return [node for node in analysis.calls if node not in analysis.accepted]
 
 
 def _is_outside(node: Node, analysis: Analysis) -> bool:

@@ -16,6 +16,7 @@ from torch.fx import Graph, GraphModule, Node
 from ..compat.torch import program_like
 from ..lowering.analysis_result import Analysis
 from ..lowering.exported_program import CONSTANT_INPUTS, is_dequantize, is_quantize
+from ..lowering.lowering import given_by_delegate
 
 
 @dataclass(frozen=True)
@@ -128,11 +129,11 @@ class _Walk:
         module = self.graph.get_attr(self._names[number])
         call = self.graph.call_function(executorch_call_delegate, (module, *(self._new[n] for n in made.inputs)))
         call.name = f"{self._names[number]}_call"
-        call.meta["val"] = tuple(node.meta["val"] for node in made.outputs)
-        for position, node in enumerate(made.outputs):
+        metas = call.meta["val"] = tuple(given_by_delegate(node.meta["val"]) for node in made.outputs)
+        for position, (node, meta) in enumerate(zip(made.outputs, metas, strict=True)):
             result = self._new[node] = self.graph.call_function(operator.getitem, (call, position))
             result.name = node.name
-            result.meta = {"val": node.meta["val"]}
+            result.meta = {"val": meta}
 
     def attributes(self, module: GraphModule) -> dict[str, Any]:
         """What the new graph's nodes refer to; that of old ones is taken from the old module."""

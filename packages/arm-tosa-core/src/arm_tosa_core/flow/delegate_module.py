@@ -13,6 +13,7 @@ from torch.fx import Graph, Node
 from ..compat.torch import program_like, tree_flatten
 from ..exir.compile_spec import ArmCompileSpec
 from ..lowering.exported_program import plain_signature
+from ..lowering.lowering import given_by_delegate
 from ..lowering.regions import Region
 
 
@@ -61,7 +62,7 @@ class _StandIn(ExportedProgram):
         signature = plain_signature(inputs, outputs)
         call = [_call_of(len(inputs), len(outputs))]
         program: _StandIn = program_like(like, graph, signature, _StandIn, range_constraints={}, module_call_graph=call)
-        program.results = _Results([node.meta["val"] for node in region.outputs])
+        program.results = _Results([given_by_delegate(node.meta["val"]) for node in region.outputs])
         return program
 
     def module(self, check_guards: bool = True) -> torch.nn.Module:  # type: ignore[override]
@@ -81,7 +82,7 @@ def _placeholder(graph: Graph, node: Node) -> Node:
 
 
 def _empty(graph: Graph, node: Node) -> Node:
-    meta = node.meta["val"]
+    meta = given_by_delegate(node.meta["val"])
     arguments = ([n if isinstance(n, int) else 1 for n in meta.shape], [1] * meta.dim())
     new: Node = graph.call_function(torch.ops.aten.empty_strided.default, arguments, {"dtype": meta.dtype})
     new.meta["val"] = meta

@@ -373,11 +373,23 @@ def _evaluator(node: Node, args: Any, kwargs: Any, x: Value) -> Callable[[torch.
 
 
 def memory_order(meta: torch.Tensor) -> Axes | None:
-    """``Value.perm`` of a tensor at the edge of the graph: channels_last ones lie in memory as NHWC."""
-    if meta.dim() < 3 or meta.is_contiguous():
-        return None
-    order = tuple(meta.dim_order())
-    return None if order == tuple(range(meta.dim())) else inverse(order)
+    """``Value.perm`` of a tensor at the edge of the graph: channels_last ones lie in memory as NHWC.
+
+    ExecuTorch sorts axes by their strides, those of one element too (``exir.tensor.dim_order_from_stride``); PyTorch's
+    ``Tensor.dim_order`` passes over them. The runtime is given sizes in ExecuTorch's order.
+    """
+    strides, axes = meta.stride(), range(meta.dim())
+    order = tuple(sorted(axes, key=lambda axis: -strides[axis]))
+    return None if _overlaps(meta) or order == tuple(axes) else inverse(order)
+
+
+def given_by_delegate(meta: torch.Tensor) -> torch.Tensor:
+    """A tensor as a delegate gives it: elements that share memory, as in an expanded tensor, have a place each."""
+    return torch.empty_like(meta, memory_format=torch.contiguous_format) if _overlaps(meta) else meta
+
+
+def _overlaps(meta: torch.Tensor) -> bool:
+    return any(isinstance(stride, int) and stride == 0 for stride in meta.stride())
 
 
 def _verify_result(node: Node, result: Any, rule: Rule) -> None:

@@ -19,8 +19,10 @@ from ..exir.compilation import Compilation
 from ..exir.compile_spec import ArmCompileSpec
 from ..lowering.analysis_result import Analysis
 from ..lowering.exported_program import is_dequantize, is_int64_cast, is_quantize
+from ..lowering.lowering import memory_order
 from ..lowering.regions import Region
 from ..lowering.rule_set import RuleSet
+from ..lowering.values import inverse
 from ..plugin.target import Target
 from ..quantize.config import (
     QuantizationConfig,
@@ -231,15 +233,13 @@ def _to_memory(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
     tensor = tensor.detach()
     if tensor.dtype == torch.int64:
         tensor = tensor.to(torch.int32)
-    if tensor.dim() > 2 and not tensor.is_contiguous():
-        tensor = tensor.permute(tensor.dim_order())
+    if (order := memory_order(tensor)) is not None:
+        tensor = tensor.permute(inverse(order))
     return np.ascontiguousarray(to_array(tensor)).reshape(tuple(tensor.shape))
 
 
 def _from_memory(array: np.ndarray[Any, Any], meta: torch.Tensor) -> torch.Tensor:
     tensor = from_array(array, meta.dtype)
-    if meta.dim() < 3 or meta.is_contiguous():
+    if (order := memory_order(meta)) is None:
         return tensor.reshape(meta.shape)
-    order = meta.dim_order()
-    tensor = tensor.reshape([meta.shape[i] for i in order])
-    return tensor.permute([order.index(i) for i in range(len(order))])
+    return tensor.reshape([meta.shape[i] for i in inverse(order)]).permute(order)
