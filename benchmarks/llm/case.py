@@ -255,7 +255,7 @@ def _step(side: str, scheme: str, target: str, context: int) -> Iterator[dict[st
     from benchmarks.probes import vela
 
     in_buffers, ptes = side.endswith("buffers"), []
-    for name, tokens in {"decode": 1} if in_buffers else {"decode": 1, "prefill": PREFILL}.items():
+    for name, tokens in {"decode": 1, **({} if in_buffers else {"prefill": PREFILL})}.items():
         module, samples = _in_buffers(context) if in_buffers else _with_rows(context, tokens)
         start = time.process_time()
         quantized, edge, graphs = _lowered(side, scheme, target, module, samples)

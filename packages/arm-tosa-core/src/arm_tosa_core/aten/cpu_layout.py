@@ -63,6 +63,6 @@ def _made(node: Node) -> Any:
     """The fake result of an operator, of the fake tensors that it reads."""
     target: Any = node.target
     if target is operator.getitem or isinstance(target, OpOverload):
-        args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), lambda n: n.meta["val"])
-        return target(*args, **kwargs)
+        operands: Any = torch.fx.node.map_arg((node.args, node.kwargs), lambda n: n.meta["val"])
+        return target(*operands[0], **operands[1])
     return node.meta["val"]
