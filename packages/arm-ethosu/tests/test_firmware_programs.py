@@ -51,6 +51,28 @@ def test_what_firmware_cannot_run_is_named() -> None:
         model_of("left", Program(pte), "ethos-u55-128")
 
 
+class Turned(torch.nn.Module):
+    def __init__(self, arranged: bool) -> None:
+        super().__init__()
+        self.arranged = arranged
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        turned = (torch.relu(x) * 3).t()
+        return turned.contiguous() if self.arranged else turned
+
+
+def test_an_output_that_is_not_row_major_says_what_to_do() -> None:
+    spec = EthosUCompileSpec("ethos-u55-128")
+
+    def program(arranged: bool, *shape: int) -> Program:
+        return Program(lower(exported(Turned(arranged), (torch.randn(*shape),), spec, "int8"), spec).buffer)
+
+    with pytest.raises(UsageError, match=r"output0 is not row-major; end the model with \.contiguous\(\)"):
+        model_of("turned", program(False, 4, 6), "ethos-u55-128")
+    assert model_of("arranged", program(True, 4, 6), "ethos-u55-128").outputs[0].shape == (6, 4)
+    assert model_of("row", program(False, 1, 6), "ethos-u55-128").outputs[0].shape == (6, 1)
+
+
 def test_weights_beside_the_program_are_refused() -> None:
     """A method that shares weights with others is taken: it brings the block that they share."""
     from arm_tosa_core import lower

@@ -156,8 +156,10 @@ class _Reader:
 
     def _tensor(self, number: int, name: str) -> TensorValue:
         tensor = self.program.tensor(number)
-        if tensor.order != tuple(range(len(tensor.order))):
-            raise UsageError(f"{self.name}: {name} is not row-major; compile it with --memory-format contiguous")
+        if not tensor.row_major:
+            output = name.startswith("output")
+            what = "end the model with .contiguous()" if output else "compile it with --memory-format contiguous"
+            raise UsageError(f"{self.name}: {name} is not row-major; {what}")
         return tensor
 
     def _made(self, number: int) -> Value:

@@ -28,6 +28,12 @@ class TensorValue:
     order: tuple[int, ...]
     constant: bool
 
+    @property
+    def row_major(self) -> bool:
+        """Whether its axes lie as they follow one another; an axis of one element may stand anywhere in memory."""
+        long = [axis for axis in self.order if self.shape[axis] != 1]
+        return long == sorted(long)
+
 
 @dataclass(frozen=True)
 class Call:
