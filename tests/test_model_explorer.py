@@ -6,6 +6,7 @@ nox puts on PATH.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -102,19 +103,30 @@ def test_arms_adapters_read_our_vgf_and_pte(made: Path, adapter: str, file: str,
     assert label in _converted(adapter, made / file).values()
 
 
+def _heed_interrupts() -> None:
+    """A shell starts what runs in the background with Ctrl-C ignored, and every process passes that on."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_view_serves_a_graph_in_its_modules_until_it_is_interrupted(made: Path) -> None:
     tosa = made / "ethos-u55-128" / "delegate_0" / "ethos-u55-128.tosa"
     code = "from arm_tosa_core.cli.main import main; main()"
     command = [sys.executable, "-c", code, "view", str(tosa), "--no-browser", "--port", "18080"]
     env = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env, start_new_session=True) as server:
-        assert server.stdout is not None
-        address = next(line.strip() for line in server.stdout if line.startswith("http://"))
-        asked = json.loads(unquote(address.partition("?data=")[2]))
-        ((source,), costs) = asked["models"], asked["nodeData"]
-        drawn = json.loads(Path(source["url"]).read_text())
-        os.killpg(server.pid, signal.SIGINT)
-        assert server.wait(60) == 0
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=env, start_new_session=True, preexec_fn=_heed_interrupts
+    ) as server:
+        try:
+            assert server.stdout is not None
+            address = next(line.strip() for line in server.stdout if line.startswith("http://"))
+            asked = json.loads(unquote(address.partition("?data=")[2]))
+            ((source,), costs) = asked["models"], asked["nodeData"]
+            drawn = json.loads(Path(source["url"]).read_text())
+            os.killpg(server.pid, signal.SIGINT)
+            assert server.wait(60) == 0
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(server.pid, signal.SIGKILL)
     assert [Path(cost).name for cost in costs] == ["ethos-u55-128.cycles.json", "ethos-u55-128.bytes.json"]
     (graph,) = drawn["graphs"]
     by_label = {node["label"]: node for node in graph["nodes"]}
