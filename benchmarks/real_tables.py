@@ -40,10 +40,12 @@ def accuracy(figures: Figures) -> str:
 
 
 def _recommended(agree: Mapping[str, Figure | None]) -> str:
-    """The first scheme, cheapest first, that keeps enough decisions; where none does, the one that keeps most."""
+    """The first scheme, cheapest first, that keeps enough decisions; where all are known and none does, the best."""
     known = {scheme: figure.value for scheme, figure in agree.items() if figure is not None}
     enough = [scheme for scheme, kept in known.items() if kept >= ENOUGH]
-    return enough[0] if enough else max(known, key=lambda scheme: known[scheme], default="–")
+    if not enough and len(known) < len(agree):
+        return "–"
+    return enough[0] if enough else max(known, key=lambda scheme: known[scheme])
 
 
 def cycles(figures: Figures) -> str:
