@@ -201,8 +201,8 @@ def _writes(node: Node, analysis: Analysis) -> bool:
     return target in analysis.constant or not target.meta["val"].dtype.is_floating_point
 
 
-def _outside(analysis: Analysis) -> list[Node]:
-    return [node for node in analysis.calls if node not in analysis.accepted]
+def _outside(analysis: Analysis) -> set[Node]:
+    return {node for node in analysis.calls if node not in analysis.accepted}
 
 
 def _is_outside(node: Node, analysis: Analysis) -> bool:
