@@ -38,8 +38,8 @@ _ROUNDS = ((1 << 20, 0.5, 2), (1 << 62, 0.65, 0))
 _LEAST = 0.4
 # Limits as near as this, as a part, are one.
 _NEAR = 0.97
-# Where limits are kept; 0: none.
-_KIND = "ethos-u-sram-limits"
+#: Where limits are kept; 0: none.
+LIMITS = "ethos-u-sram-limits"
 # The alignment of tensors, bytes.
 _GRAIN = 16
 # Limits tried within a budget, as parts of it, by the bytes of the flatbuffer at most; and a limit that no network
@@ -102,11 +102,11 @@ def compile(
         if any(map(decides_over_sram, flags)) or (sram_budget is None and is_cache):
             return place.chosen(search.run([None])[0].run)  # less of a cache costs cycles at once
         key = kept_figures.key(tosa, {**options, "flags": tuple(flags), "budget": sram_budget})
-        if key is not None and (limit := kept_figures.read(_KIND, key)) is not None:
+        if key is not None and (limit := kept_figures.read(LIMITS, key)) is not None:
             return place.chosen(search.run([int(limit) or None])[0].run)
         found = _smallest(search, tosa) if sram_budget is None else _within(search, tosa, sram_budget)
         if key is not None:
-            kept_figures.keep(_KIND, key, found.limit or 0)
+            kept_figures.keep(LIMITS, key, found.limit or 0)
         return place.chosen(found.run)
 
 
