@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
 from ..lowering.analysis_result import CONSTANT, Analysis
-from ..lowering.exported_program import is_dequantize
+from ..lowering.exported_program import copy_with_twins, is_dequantize
+from ..lowering.values import Complex, Value
+from ..tosa.ir import Tensor
 
 Homes = dict[int | None, list[Node]]  #: the users of a node by region, None for the CPU
 
@@ -17,6 +20,69 @@ Homes = dict[int | None, list[Node]]  #: the users of a node by region, None for
 def needs_edits(program: ExportedProgram, analysis: Analysis) -> bool:
     """Whether ``copy_shared`` or ``narrow_int64`` would change anything."""
     return any(True for _ in _shared(analysis)) or any(True for _ in _crossings(program, analysis))
+
+
+def without_unread(program: ExportedProgram, analysis: Analysis) -> ExportedProgram | None:
+    """The program in which a region is given zeros, which are its own, for what it takes and does not need.
+
+    A delegate is called with all that its operators take, while compilers leave out inputs that no result depends on.
+    ``addmm(x, a, b, alpha=0)`` is one. None: there is no such input; the program given is left as it is.
+    """
+    if not any(True for _ in _unread(analysis)):
+        return None
+    program, twins = copy_with_twins(program)
+    for node, users in _unread(analysis):
+        meta = node.meta["val"]
+        with program.graph.inserting_before(twins[users[0]]):
+            zeros = program.graph.call_function(
+                torch.ops.aten.full.default, (list(meta.shape), 0), {"dtype": meta.dtype}
+            )
+        zeros.meta = {**node.meta, "val": meta.contiguous()}
+        for user in users:
+            twins[user].replace_input_with(twins[node], zeros)
+    return program
+
+
+def _unread(analysis: Analysis) -> Iterator[tuple[Node, list[Node]]]:
+    """What a region takes from outside and none of its results depends on, with those who take it, in their order."""
+    values, read = analysis.lowering.values, _read(analysis)
+    for node in analysis.lowering.program.graph.nodes:
+        if node not in analysis.lowering.inputs or not all(isinstance(n, int) for n in node.meta["val"].shape):
+            continue
+        for home, users in _homes(node, analysis).items():
+            if home is not None and values[node].tensor not in read[home]:
+                yield node, sorted(users)
+
+
+def _read(analysis: Analysis) -> dict[int, set[Tensor]]:
+    """By region, the tensors that its results depend on."""
+    read: dict[int, set[Tensor]] = {}
+    for node, home in analysis.accepted.items():
+        found = read.setdefault(home, set())
+        if all(analysis.accepted.get(user) == home for user in node.users):
+            continue
+        waiting = _tensors_of(analysis.lowering.values[node])
+        if waiting is None:
+            waiting = [tensor for op in analysis.lowering.emitted[node] for tensor in (*op.inputs, *op.outputs)]
+        while waiting:
+            tensor = waiting.pop()
+            if tensor not in found:
+                found.add(tensor)
+                waiting += tensor.producer.inputs if tensor.producer else ()
+    return read
+
+
+def _tensors_of(value: Any) -> list[Tensor] | None:
+    """The tensors that hold the result of a node; None: it is not known which."""
+    if isinstance(value, (tuple, list)):
+        parts = [_tensors_of(part) for part in value]
+        return None if None in parts else [tensor for part in parts for tensor in part or ()]
+    if isinstance(value, Complex):
+        return _tensors_of((value.real, value.imag))
+    if not isinstance(value, Value):
+        return None
+    scales = value.quant.run_time if value.quant else None
+    return [*([value.tensor] if value.tensor else []), *(_tensors_of(scales) or ())]
 
 
 def copy_shared(program: ExportedProgram, analysis: Analysis) -> bool:

@@ -11,7 +11,7 @@ from torch.fx import Node
 from ..aten.canonicalize import canonicalize
 from ..aten.cpu_layout import has_views, lay_out
 from ..aten.decompose import decompose
-from ..aten.delegate_boundary import copy_shared, narrow_int64, needs_edits
+from ..aten.delegate_boundary import copy_shared, narrow_int64, needs_edits, without_unread
 from ..compat.executorch import default_decompositions
 from ..lowering.analysis_result import Analysis
 from ..lowering.exported_program import NOTHING, Known, copy_with_twins, is_dequantize, is_int64_cast, is_quantize
@@ -147,7 +147,10 @@ class Compilation:
             self._lay_out()
 
     def _edit(self) -> None:
-        """Gives each region its own constants, and narrows int64 where regions begin and end."""
+        """Gives each region its own constants, and only what it reads; narrows int64 where regions begin and end."""
+        while (made := without_unread(self.program, self.analysis)) is not None:
+            self.program = made
+            self._analyse()
         if not needs_edits(self.program, self.analysis):
             return
         program, twins = copy_with_twins(self.program)

@@ -51,8 +51,12 @@ def addmm(b: OpBuilder, bias: Value, x: Value, y: Value, *, beta: float = 1, alp
 
 
 def _sum(b: CompositeBuilder[V], product: V, alpha: float, bias: V, beta: float) -> V:
+    """What is multiplied by 0 does not count, NaNs in it included: ``torch.addmm`` says so of ``beta``."""
     product = product if alpha == 1 else b.aten.mul(product, alpha)
-    return b.aten.add(product, bias if beta == 1 else b.aten.mul(bias, beta))
+    bias = bias if beta == 1 else b.aten.mul(bias, beta)
+    if beta == 0:
+        return product
+    return b.aten.expand(bias, product.shape) if alpha == 0 else b.aten.add(product, bias)
 
 
 @op("aten.mm.default", quant=Q.ACCUMULATE)

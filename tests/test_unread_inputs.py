@@ -1,0 +1,78 @@
+"""Programs that take what no result depends on load and run on every device, in both flows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import torch
+from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
+
+from arm_ethosu import EthosUPartitioner
+from arm_tosa_core import TOSAQuantizer, get_symmetric_quantization_config, lower, quantize_program
+from arm_tosa_core.flow.lowered import compile_spec_of
+from arm_vgf import VgfPartitioner
+
+
+class Covered(torch.nn.Module):
+    """Nothing of ``x`` is left in the first sum."""
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch.select_scatter(x, y, 0, 0) + y
+
+
+class Cut(torch.nn.Module):
+    """Nothing of ``x`` is left after the cut."""
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch.cat([y[None], x])[:1] + y
+
+
+class Product(torch.nn.Module):
+    def __init__(self, **factors: float) -> None:
+        super().__init__()
+        self.factors = factors
+
+    def forward(self, bias: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch.addmm(bias, x, y, **self.factors)
+
+
+def _runs(buffer: bytes, given: Sequence[torch.Tensor]) -> torch.Tensor:
+    pytest.importorskip("arm_runtime", reason="nox builds arm-runtime-cpp")
+    import executorch.kernels.quantized  # noqa: F401
+    from executorch.runtime import Runtime
+
+    (result,) = Runtime.get().load_program(buffer).load_method("forward").execute(list(given))
+    made: torch.Tensor = result
+    return made
+
+
+@pytest.mark.parametrize("target", ["ethos-u55-128", "ethos-u85-256", "vgf"])
+@pytest.mark.parametrize("net", [Covered(), Cut()], ids=["covered", "cut"])
+def test_runs(target: str, net: torch.nn.Module) -> None:
+    given = torch.linspace(-1, 1, 6).reshape(1, 6), torch.linspace(1, -1, 6)
+    spec = compile_spec_of(target)
+    quantizer = TOSAQuantizer(spec).set_global(get_symmetric_quantization_config())
+    program = torch.export.export(
+        quantize_program(torch.export.export(net, given), quantizer, [given]).converted, given
+    )
+    partitioner: Any = VgfPartitioner(spec) if target == "vgf" else EthosUPartitioner(spec)
+    config = EdgeCompileConfig(_check_ir_validity=False)
+    edge = to_edge_transform_and_lower(program, partitioner=[partitioner], compile_config=config)
+    lowered = lower(program, target)
+    assert lowered.report.delegates == partitioner.report.delegates == 1
+    for buffer in (lowered.buffer, edge.to_executorch().buffer):
+        torch.testing.assert_close(_runs(buffer, given), program.module()(*given), rtol=0, atol=2e-2)
+
+
+@pytest.mark.parametrize("factors", [{"alpha": 0.0}, {"beta": 0.0}, {"alpha": 0.0, "beta": 0.5}], ids=str)
+def test_what_is_multiplied_by_zero(factors: dict[str, float]) -> None:
+    """NaNs in it do not count."""
+    shapes = (2, 2), (2, 3), (3, 2)
+    given = tuple(torch.linspace(-1, 1, rows * columns).reshape(rows, columns) for rows, columns in shapes)
+    program = torch.export.export(Product(**factors), given)
+    lowered = lower(program, "vgf")
+    assert lowered.report.delegates == 1
+    given[0 if "alpha" not in factors else 1].fill_(torch.nan)
+    torch.testing.assert_close(_runs(lowered.buffer, given), program.module()(*given))
