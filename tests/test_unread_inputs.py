@@ -30,12 +30,13 @@ class Cut(torch.nn.Module):
 
 
 class Product(torch.nn.Module):
-    def __init__(self, **factors: float) -> None:
+    def __init__(self, **factors: Any) -> None:
         super().__init__()
         self.factors = factors
 
     def forward(self, bias: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        return torch.addmm(bias, x, y, **self.factors)
+        made: torch.Tensor = torch.addmm(bias, x, y, **self.factors)
+        return made
 
 
 def _runs(buffer: bytes, given: Sequence[torch.Tensor]) -> torch.Tensor:
@@ -52,7 +53,7 @@ def _runs(buffer: bytes, given: Sequence[torch.Tensor]) -> torch.Tensor:
 @pytest.mark.parametrize("net", [Covered(), Cut()], ids=["covered", "cut"])
 def test_runs(target: str, net: torch.nn.Module) -> None:
     given = torch.linspace(-1, 1, 6).reshape(1, 6), torch.linspace(1, -1, 6)
-    spec = compile_spec_of(target)
+    spec: Any = compile_spec_of(target)
     quantizer = TOSAQuantizer(spec).set_global(get_symmetric_quantization_config())
     program = torch.export.export(
         quantize_program(torch.export.export(net, given), quantizer, [given]).converted, given

@@ -315,10 +315,16 @@ CASES: list[Case] = [
     # Elementwise
     *binary("ADD SUB MAXIMUM MINIMUM LOGICAL_LEFT_SHIFT", NOBODY, I32),
     *binary("ARITHMETIC_RIGHT_SHIFT", NOBODY, I32, round=True),
-    wrong(SMALL, op("INT32 down", NOBODY, "ARITHMETIC_RIGHT_SHIFT", In(I32, X), In(I32, X), round=False)),
+    replaced(
+        SMALL, wrong(SMALL, op("INT32 down", NOBODY, "ARITHMETIC_RIGHT_SHIFT", In(I32, X), In(I32, X), round=False))
+    ),
     *binary("BITWISE_AND BITWISE_OR BITWISE_XOR INTDIV LOGICAL_RIGHT_SHIFT EQUAL GREATER GREATER_EQUAL", SMALL, I32),
     *(row for d in (I8, I16) for row in binary("BITWISE_AND LOGICAL_RIGHT_SHIFT", SMALL, d)),
     *(replaced(ALL, wrong("u85", row)) for d in (I8, I16) for row in binary("LOGICAL_LEFT_SHIFT", SMALL, d)),
+    *(
+        replaced(SMALL, op(f"{d} down", SMALL, "ARITHMETIC_RIGHT_SHIFT", In(d, X), In(d, X), round=False))
+        for d in (I8, I16)
+    ),
     *binary("ARITHMETIC_RIGHT_SHIFT", SMALL, I8, round=True),
     *binary("LOGICAL_AND LOGICAL_OR LOGICAL_XOR", SMALL, B),
     *unary("ABS CLZ IDENTITY", NOBODY, I32),

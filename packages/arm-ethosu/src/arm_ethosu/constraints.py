@@ -114,16 +114,11 @@ def _int48(op: Op) -> Rejected | None:
     return None
 
 
-def _int32_only(op: Op) -> Rejected | None:
-    if op.inputs[0].dtype is not DType.INT32:
+def _rounded_shift(op: Op) -> Rejected | None:
+    """Those without rounding become others: ``rewrites.dropped_bits``."""
+    if op.attrs["round"] and op.inputs[0].dtype is not DType.INT32:
         return Rejected(f"{op.inputs[0].dtype} operands; {_U55} take INT32 only")
     return None
-
-
-def _rounded_shift(op: Op) -> Rejected | None:
-    if not op.attrs["round"]:
-        return Rejected(f"without rounding; Vela has {_U55} round all the same", "divide instead, or shift on the CPU")
-    return _int32_only(op)
 
 
 def _not_int32(op: Op) -> Rejected | None:

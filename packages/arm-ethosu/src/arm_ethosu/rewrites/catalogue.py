@@ -21,7 +21,7 @@ from .conv2d_of_few_channels import COLUMNS_AS_CHANNELS, ROWS_AS_CHANNELS
 from .conv2d_of_whole_image import WHOLE_IMAGE
 from .conv2d_over_patches import OVERLAPPING_PATCHES, OVERLAPPING_PATCHES_U85, PATCHES, VIEWS
 from .conv3d_as_channels import PLANES_AS_CHANNELS
-from .dropped_bits import NARROWED, SHIFTED
+from .dropped_bits import FLOORED, NARROWED, SHIFTED
 from .int32_rescales import (
     BROADCAST_INT32,
     CONCAT_OF_INT32_U55,
@@ -138,6 +138,7 @@ ROWS: tuple[Row, ...] = (
     Row(LONG_PADDING, Kind.CORRECTNESS, ALL),
     Row(NARROWED, Kind.CORRECTNESS, ALL),
     Row(SHIFTED, Kind.CORRECTNESS, ALL),
+    Row(FLOORED, Kind.CORRECTNESS, SMALL),
     Row(SCALES_OF_PARTS, Kind.CORRECTNESS, ALL),
     Row(ACTIVATION_FIRST, Kind.CORRECTNESS, ALL),
     Row(RESCALE_AS_CAST, Kind.CORRECTNESS, ALL),

@@ -1,4 +1,4 @@
-"""Integers of which TOSA drops the upper bits: Ethos-U saturates them."""
+"""Shifts, and integers of which TOSA drops bits: Ethos-U saturates the upper ones, and rounds the lower ones."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from arm_tosa_core.tosa.rewrite import Stage
 from .inserter import Inserter
 
 _INTEGERS = (DType.INT8, DType.INT16, DType.INT32)
+_LEAST = -(1 << 31)
 
 
 def _not_narrowing(match: Match) -> str | None:
@@ -43,6 +44,35 @@ def _shifted(match: Match) -> Tensor:
     return insert("CAST", wide, output_dtype=match.op.output.dtype)
 
 
+def _rounds(match: Match) -> str | None:
+    return "it rounds" if match.op.attrs["round"] else None
+
+
+def _floored(match: Match) -> Tensor:
+    """A right shift without rounding is one with it, of a number that is less by half a step, in INT32.
+
+    Ethos-U55 and U65 always round: (x - h + h) >> n, where h = 2^(n-1), and 0 for n = 0.
+    """
+    op = match.op
+    insert = Inserter(match.graph, op)
+    x, bits = (_wide(insert, given) for given in op.inputs)
+    rank = op.output.rank
+
+    def number(value: int) -> Tensor:
+        return _one_number(match.graph, value, rank)
+
+    if bits.data is not None:
+        steps = bits.data.astype(np.int64)
+        half = match.graph.constant(((1 << steps) >> 1).astype(np.int32), DType.INT32)
+    else:
+        before = insert("MAXIMUM", insert("SUB", bits, number(1)), number(0))
+        half = insert("LOGICAL_LEFT_SHIFT", insert("MINIMUM", bits, number(1)), before)
+    if op.output.dtype is DType.INT32:  # the least numbers, whose result is the same, make room for the difference
+        x = insert("MAXIMUM", x, insert("ADD", half, number(_LEAST)))
+    shifted = insert("ARITHMETIC_RIGHT_SHIFT", insert("SUB", x, half), bits, round=True)
+    return shifted if op.output.dtype is DType.INT32 else insert.rescale(shifted, op.output.dtype)
+
+
 def _wide(insert: Inserter, x: Tensor) -> Tensor:
     if x.dtype is DType.INT32:
         return x
@@ -57,3 +87,4 @@ def _one_number(graph: Graph, number: int, rank: int) -> Tensor:
 
 NARROWED = pattern_rewrite("narrowed_by_shifts", Stage.LEGALIZE, Pattern("CAST"), _narrowed, _not_narrowing)
 SHIFTED = pattern_rewrite("shifted_in_32_bits", Stage.LEGALIZE, Pattern("LOGICAL_LEFT_SHIFT"), _shifted, _wide_enough)
+FLOORED = pattern_rewrite("floored_by_rounding", Stage.LEGALIZE, Pattern("ARITHMETIC_RIGHT_SHIFT"), _floored, _rounds)
