@@ -1,4 +1,4 @@
-"""The tables of ``docs/benchmarks.md`` about cycles and SRAM on every Ethos-U beside the rival and LiteRT."""
+"""The tables of ``docs/benchmarks.md`` about cycles and SRAM on Ethos-U, and the time that the search takes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ _OTHERS = {"rival": "rival", "litert": "LiteRT"}
 #: From what on a ratio is above: what the tables show as 1.00 is equal.
 _ABOVE = 1.005
 _METRICS = ("cycles", "sram_kib")
+_Seconds = tuple[float, float]  # CPU, wall
 
 
 def by_accelerator(figures: Figures) -> str:
@@ -62,6 +63,44 @@ def above(figures: Figures) -> str:
             cells = [_shown(pairs[0], "{:,.0f}"), _shown(pairs[1], "{:,.1f}"), _shown(left, "{:.0f}").split(" (")[0]]
             lines.append([case["network"], target, _OTHERS[other], *cells])
     return _table(heads, lines)
+
+
+def search_times(figures: Figures) -> str:
+    """CPU and wall seconds of lowering with and without the search for SRAM, a line per network and accelerator."""
+    heads = ["network", "accelerator", "no search", "search", "again", "budget", "search within it", "again"]
+    timed = [case for case in figures.cases("sram") if figures.figure("sram", case, "vela", "first_cpu_s")]
+    within = {(case["network"], case["target"]): case for case in timed if "budget" in case}
+    lines, ratios = [], [_Ratios() for _ in range(4)]
+    for case in (case for case in timed if "budget" not in case):
+        key = case["network"], case["target"]
+        own = _seconds(figures, case, "vela", "later")
+        times = [_seconds(figures, c, "ours", kind) for c in (case, within[key]) for kind in ("first", "later")]
+        cells = [each.cell(own, found) for each, found in zip(ratios, times, strict=True)]
+        cells.insert(2, within[key]["budget"])
+        lines.append([key[0], key[1].removeprefix("ethos-").upper(), ", ".join(f"{s:.2f}" for s in own or ()), *cells])
+    means = [each.means() for each in ratios]
+    return _table(heads, [*lines, ["all, geometric mean", "", "", *means[:2], "", *means[2:]]])
+
+
+class _Ratios:
+    """The ratios of CPU and wall seconds to those without the search, of one column."""
+
+    def __init__(self) -> None:
+        self._ratios: list[tuple[float, float]] = []
+
+    def cell(self, own: _Seconds | None, found: _Seconds | None) -> str:
+        if own is None or found is None:
+            return "does not fit"
+        self._ratios.append((found[0] / own[0], found[1] / own[1]))
+        return ", ".join(f"{value:.2f} ({ratio:.2f})" for value, ratio in zip(found, self._ratios[-1], strict=True))
+
+    def means(self) -> str:
+        return ", ".join(f"{geometric_mean(column):.2f}" for column in zip(*self._ratios, strict=True))
+
+
+def _seconds(figures: Figures, case: Case, side: str, kind: str) -> _Seconds | None:
+    cpu, wall = (figures.figure("sram", case, side, f"{kind}_{clock}_s") for clock in ("cpu", "wall"))
+    return (cpu.value, wall.value) if cpu and wall else None
 
 
 def _compared(figures: Figures) -> Iterator[tuple[Case, str]]:

@@ -327,6 +327,7 @@ BLOCKS: dict[str, Callable[[Figures], str]] = {
     "delegation": delegation,
     "peers": peers_tables.by_accelerator,
     "peers-above": peers_tables.above,
+    "search-times": peers_tables.search_times,
     "accuracy": accuracy,
     "vgf": vgf,
     "host": host,

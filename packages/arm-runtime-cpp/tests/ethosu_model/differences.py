@@ -437,7 +437,7 @@ ROWS = {
     ),
     "shift without rounding": Row(
         lambda m: m.op("ARITHMETIC_RIGHT_SHIFT", m.input(I32, *_SHAPE), m.random(I32, 0, 31, *_SHAPE), round=False),
-        "ethos-u55-128", True,
+        "ethos-u55-128",
     ),
     "nearest neighbour, unequal factors": Row(_resize, "ethos-u65-256"),
     "matrix of 65537 rows": Row(_matmul, "ethos-u55-128", True),
