@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from arm_tosa_core.support.errors import LoweringError, UsageError
+from arm_tosa_core.tosa import serializer
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Origin, Tensor
 from arm_tosa_core.tosa.loader import load
@@ -226,3 +227,12 @@ def test_unwritable_graphs() -> None:
     graph.ops.insert_before(graph.ops[0], last)
     with pytest.raises(LoweringError, match="RESHAPE uses a tensor that no earlier operator makes"):
         serialize(graph, SPEC)
+
+
+def test_too_large_a_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    size = len(serialize(small(), SPEC))
+    monkeypatch.setattr(serializer, "MOST_BYTES", size)
+    serialize(small(), SPEC)
+    monkeypatch.setattr(serializer, "MOST_BYTES", size - 1)
+    with pytest.raises(LoweringError, match="the TOSA flatbuffer of main takes 0 MiB, and .* quantize the weights"):
+        serialize(small(), SPEC)

@@ -65,6 +65,10 @@ IDENTIFIER = b"TOSA"
 _NO_ATTRIBUTES = Table()
 
 
+#: Offsets within a flatbuffer are of 31 bits (flatbuffers.dev, "Internals"); readers refuse what is larger.
+MOST_BYTES = (1 << 31) - 1
+
+
 def serialize(graph: Graph, spec: TosaSpecification, *, locations: bool = False, readable: bool = False) -> bytes:
     """The flatbuffer of ``graph``.
 
@@ -76,7 +80,8 @@ def serialize(graph: Graph, spec: TosaSpecification, *, locations: bool = False,
             that reads them first, ``MODULE/NODE/OPERATOR/OPERAND``. Equal parts of a model then are no longer equal.
 
     Raises:
-        LoweringError: a tensor has a type that the format lacks (UINT16), or an operand that nothing produces.
+        LoweringError: a tensor has a type that the format lacks (UINT16), or an operand that nothing produces; or the
+            flatbuffer is too large.
     """
     return serialize_with_names(graph, spec, locations=locations, readable=readable)[0]
 
@@ -94,7 +99,13 @@ def serialize_with_names(
         regions.append(writer.write())
         names = names or writer.tensors_by_name()
         waiting += writer.nested
-    return write(Table(version, Offsets(regions)), IDENTIFIER), names
+    made = write(Table(version, Offsets(regions)), IDENTIFIER)
+    if len(made) > MOST_BYTES:
+        raise LoweringError(
+            f"the TOSA flatbuffer of {graph.name} takes {len(made) / 2**20:,.0f} MiB, and a flatbuffer has at most "
+            f"{MOST_BYTES / 2**20:,.0f} MiB: quantize the weights, or compile the model in parts"
+        )
+    return made, names
 
 
 class _Writer:
