@@ -46,8 +46,8 @@ def without_unread(program: ExportedProgram, analysis: Analysis) -> ExportedProg
 def _unread(analysis: Analysis) -> Iterator[tuple[Node, list[Node]]]:
     """What a region takes from outside and none of its results depends on, with those who take it, in their order."""
     values, read = analysis.lowering.values, _read(analysis)
-    for node in analysis.lowering.program.graph.nodes:
-        if node not in analysis.lowering.inputs or not all(isinstance(n, int) for n in node.meta["val"].shape):
+    for node in sorted(analysis.lowering.inputs):
+        if not all(isinstance(n, int) for n in node.meta["val"].shape):
             continue
         for home, users in _homes(node, analysis).items():
             if home is not None and values[node].tensor not in read[home]:
