@@ -41,7 +41,6 @@ class Product(torch.nn.Module):
 
 def _runs(buffer: bytes, given: Sequence[torch.Tensor]) -> torch.Tensor:
     pytest.importorskip("arm_runtime", reason="nox builds arm-runtime-cpp")
-    import executorch.kernels.quantized  # noqa: F401
     from executorch.runtime import Runtime
 
     (result,) = Runtime.get().load_program(buffer).load_method("forward").execute(list(given))

@@ -234,5 +234,5 @@ def test_too_large_a_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serializer, "MOST_BYTES", size)
     serialize(small(), SPEC)
     monkeypatch.setattr(serializer, "MOST_BYTES", size - 1)
-    with pytest.raises(LoweringError, match="the TOSA flatbuffer of main takes 0 MiB, and .* quantize the weights"):
+    with pytest.raises(LoweringError, match="the TOSA flatbuffer takes 0 MiB, and .* quantize the weights"):
         serialize(small(), SPEC)

@@ -13,6 +13,7 @@ from ..lowering.analysis_result import CONSTANT, Analysis
 from ..lowering.exported_program import copy_with_twins, is_dequantize
 from ..lowering.values import Complex, Value
 from ..tosa.ir import Tensor
+from .no_elements import zeros_like
 
 Homes = dict[int | None, list[Node]]  #: the users of a node by region, None for the CPU
 
@@ -28,16 +29,13 @@ def without_unread(program: ExportedProgram, analysis: Analysis) -> ExportedProg
     A delegate is called with all that its operators take, while compilers leave out inputs that no result depends on.
     ``addmm(x, a, b, alpha=0)`` is one. None: there is no such input; the program given is left as it is.
     """
-    if not any(True for _ in _unread(analysis)):
+    found = list(_unread(analysis))
+    if not found:
         return None
     program, twins = copy_with_twins(program)
-    for node, users in _unread(analysis):
-        meta = node.meta["val"]
+    for node, users in found:
         with program.graph.inserting_before(twins[users[0]]):
-            zeros = program.graph.call_function(
-                torch.ops.aten.full.default, (list(meta.shape), 0), {"dtype": meta.dtype}
-            )
-        zeros.meta = {**node.meta, "val": meta.contiguous()}
+            zeros = zeros_like(node, program.graph)
         for user in users:
             twins[user].replace_input_with(twins[node], zeros)
     return program

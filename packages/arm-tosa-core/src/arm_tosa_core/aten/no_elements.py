@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import Node
+from torch.fx import Graph, Node
 
 from ..lowering.exported_program import copy_program
 
@@ -23,15 +23,19 @@ def without_empty(program: ExportedProgram) -> ExportedProgram:
     for node in list(program.graph.nodes):
         if not has_empty(node):
             continue
-        meta = node.meta["val"]
         with program.graph.inserting_after(node):
-            made = program.graph.call_function(
-                torch.ops.aten.full.default, (list(meta.shape), 0), {"dtype": meta.dtype}
-            )
-        made.meta = {**node.meta, "val": meta.contiguous()}
+            made = zeros_like(node, program.graph)
         node.replace_all_uses_with(made, _makes_elements)
     program.graph.eliminate_dead_code()
     return program
+
+
+def zeros_like(node: Node, graph: Graph) -> Node:
+    """A new node of a graph, known at compile time, of the shape and type of a node whose sizes are fixed."""
+    meta = node.meta["val"]
+    made: Node = graph.call_function(torch.ops.aten.full.default, (list(meta.shape), 0), {"dtype": meta.dtype})
+    made.meta = {**node.meta, "val": meta.contiguous()}
+    return made
 
 
 def _is_empty(node: Node) -> bool:

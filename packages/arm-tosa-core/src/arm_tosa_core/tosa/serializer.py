@@ -102,7 +102,7 @@ def serialize_with_names(
     made = write(Table(version, Offsets(regions)), IDENTIFIER)
     if len(made) > MOST_BYTES:
         raise LoweringError(
-            f"the TOSA flatbuffer of {graph.name} takes {len(made) / 2**20:,.0f} MiB, and a flatbuffer has at most "
+            f"the TOSA flatbuffer takes {len(made) / 2**20:,.0f} MiB, and a flatbuffer has at most "
             f"{MOST_BYTES / 2**20:,.0f} MiB: quantize the weights, or compile the model in parts"
         )
     return made, names
