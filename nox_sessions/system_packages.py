@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ctypes.util
+import fcntl
 import os
 import shutil
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import nox
@@ -52,7 +55,19 @@ CROSS: dict[str, Callable[[], object]] = {
 
 
 def install(session: nox.Session, *groups: dict[str, Callable[[], object]]) -> None:
-    """Installs the Debian packages whose contents are missing."""
+    """Installs the Debian packages whose contents are missing; one session at a time, as apt-get waits for no other."""
+    with _turn():
+        _install(session, *groups)
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    with Path(tempfile.gettempdir(), "arm-tosa-apt.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _install(session: nox.Session, *groups: dict[str, Callable[[], object]]) -> None:
     missing = [name for group in groups for name, there in group.items() if not there()]
     if not missing:
         return
