@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 from pathlib import Path
@@ -126,6 +127,10 @@ def test_wrong_data_is_an_error_and_no_crash(tmp_path: Path) -> None:
     for row in rows:
         lines[row] = "    " + "7, " * lines[row].count(",")
     data.write_text("\n".join(lines) + "\n")
+    manifest = firmware / "arm-firmware.json"
+    said = json.loads(manifest.read_text())
+    said["files"]["models/words_data.c"] = hashlib.sha256(data.read_bytes()).hexdigest()
+    manifest.write_text(json.dumps(said))
     other = CliRunner().invoke(app, ["verify", str(firmware)])
     assert other.exit_code == 1 and "differ: does not agree" in other.output
     for row, line in zip(rows, right_rows, strict=True):

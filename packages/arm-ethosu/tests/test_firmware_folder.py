@@ -58,28 +58,52 @@ def test_a_folder_of_an_earlier_version_can_be_deployed_into(tmp_path: Path) -> 
         FIRMWARE.deploy(programs, "ethos-u55-128", "host", tmp_path)
 
 
-def test_an_update_that_was_cut_off_is_finished_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The manifest is written last, and each file at once: what is there is old or new, and is known for ours."""
-    programs = {"net": Program(program())}
-    FIRMWARE.deploy(programs, "ethos-u55-128", "host", tmp_path)
-    write, left = folder.write_atomic, iter(range(5))
+@pytest.mark.parametrize("before", ["another model", "nothing", "another board"])
+@pytest.mark.parametrize("writes", [1, 3, 10_000])
+def test_what_was_cut_off_does_not_run_and_is_finished_by_the_next(
+    before: str, writes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if the next call deploys another model than the two before it."""
+    one, other = Program(program()), Program(program("ethos-u55-64"))
+    if before != "nothing":
+        FIRMWARE.deploy({"net": one}, "ethos-u55-128", "mps3-an547" if before == "another board" else "host", tmp_path)
+    write, left = folder.write_atomic, iter(range(writes))
 
-    def cut_off(file: Path, data: bytes) -> None:
-        if next(left, None) is None:
+    def cut_off(file: Path, data: bytes | str) -> None:
+        manifest = file.name == "arm-firmware.json"
+        if next(left, None) is None or (writes == 10_000 and manifest and '"unfinished": {}' in str(data)):
             raise KeyboardInterrupt
         write(file, data)
 
     monkeypatch.setattr(folder, "write_atomic", cut_off)
     with pytest.raises(KeyboardInterrupt):
-        FIRMWARE.deploy(programs, "ethos-u55-128", "mps3-an547", tmp_path)
+        FIRMWARE.deploy({"net": other}, "ethos-u55-64", "host", tmp_path)
     monkeypatch.undo()
-    FIRMWARE.deploy(programs, "ethos-u55-128", "mps3-an547", tmp_path)
-    FIRMWARE.deploy(programs, "ethos-u55-128", "mps3-an547", tmp_path / "fresh")
-    one, other = (
-        {file.relative_to(where): file.read_bytes() for file in where.rglob("*") if file.is_file()}
-        for where in (tmp_path / "fresh", tmp_path)
-    )
-    assert one.items() <= other.items() and len(one) > 15
+    for asked in (FIRMWARE.run, FIRMWARE.verify):
+        with pytest.raises(UsageError, match=r"was interrupted while it wrote the files; deploy again"):
+            asked(tmp_path, [])
+    for name in ("net", "third"):
+        FIRMWARE.deploy({name: one}, "ethos-u55-128", "host", tmp_path)
+        FIRMWARE.deploy({name: one}, "ethos-u55-128", "host", tmp_path / name / "fresh")
+        fresh, again = (
+            {str(file.relative_to(where)): file.read_bytes() for file in where.rglob("*") if file.is_file()}
+            for where in (tmp_path / name / "fresh", tmp_path)
+        )
+        assert fresh.items() <= again.items() and len(fresh) > 15
+        assert {path for path in again if "fresh" not in path} == fresh.keys(), "nothing of another model stays"
+
+
+@pytest.mark.parametrize("path", ["models/net.c", "npu/npu.h", "CMakeLists.txt"])
+@pytest.mark.parametrize("change", ["changed", "removed"])
+def test_what_is_not_what_was_written_does_not_run(path: str, change: str, tmp_path: Path) -> None:
+    """The manifest's scales belong to the files that were written with it."""
+    FIRMWARE.deploy({"net": Program(program())}, "ethos-u55-128", "host", tmp_path)
+    (tmp_path / "app" / "main.c").write_text("/* the user's */")
+    folder.whole_firmware(tmp_path)
+    (tmp_path / path).write_text("/* changed */") if change == "changed" else (tmp_path / path).unlink()
+    for asked in (FIRMWARE.run, FIRMWARE.verify):
+        with pytest.raises(UsageError, match=f"{path} is not what `arm-tosa deploy` wrote there"):
+            asked(tmp_path, [])
 
 
 def test_a_pte_cannot_be_verified(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The folder of a firmware: what is written there, and how it is written again."""
+"""The folder of a firmware: its files as one transaction, and whether they are whole."""
 
 from __future__ import annotations
 
@@ -34,39 +34,63 @@ def write_folder(
     what the user changed: in ``app/`` and ``boards/generic/`` it stays as it is, elsewhere it stops everything before
     anything is written.
 
+    A call that is interrupted leaves a manifest that says so. :func:`whole_firmware` refuses the folder, and the next
+    call takes its files for its own.
+
     Raises:
         UsageError: a file would be lost; names each.
     """
-    before = read_manifest(folder).files if (folder / MANIFEST).exists() else {}
-    mine = [
-        path
-        for path in sorted({*files, *before})
-        if (folder / path).exists()
-        and _digest((folder / path).read_bytes()) not in (before.get(path), _digest(files.get(path)))
-    ]
-    lost = [path for path in mine if not (path.startswith(_USERS) and before)]
+    before = read_manifest(folder).known() if (folder / MANIFEST).exists() else {}
+    new = {path: _digest(body) for path, body in files.items()}
+    there = {path: _digest((folder / path).read_bytes()) for path in {*new, *before} if (folder / path).is_file()}
+    mine = {path for path, digest in there.items() if digest not in (*before.get(path, ()), new.get(path))}
+    lost = sorted(path for path in mine if not (path.startswith(_USERS) and before))
     if lost:
         raise UsageError(
             f"{folder}: {', '.join(lost)} would be overwritten, and not by what `arm-tosa deploy` wrote there. "
             "Move them, or deploy into another folder"
         )
-    files = {path: body for path, body in files.items() if path not in mine}
-    changed = [
-        path for path, body in files.items() if before.get(path) != _digest(body) or not (folder / path).exists()
-    ]
+    changed = [path for path in files if path not in mine and new[path] != there.get(path)]
+    removed = sorted(path for path in there if path not in new and path not in mine)
+    kept = {path: before[path][0] for path in mine if path in before}
+    done = Manifest(board, target, models, {path: new[path] for path in sorted(new) if path not in mine} | kept)
+    if changed or removed:
+        # From here to the last line the folder is neither the old firmware nor the new one, and its manifest says so.
+        folder.mkdir(parents=True, exist_ok=True)
+        either = {path: [*before.get(path, ()), *([new[path]] if path in new else [])] for path in {**before, **new}}
+        write_atomic(folder / MANIFEST, Manifest(board, target, [], {}, unfinished=either).text())
     for path in changed:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         write_atomic(folder / path, files[path])
-    removed = [path for path in before if path not in files and path not in mine and (folder / path).exists()]
     for path in removed:
         (folder / path).unlink()
-    digests = {path: _digest(files[path]) for path in sorted(files)} | {
-        path: before[path] for path in mine if path in before
-    }
-    manifest = Manifest(board, target, models, digests)
-    write_atomic(folder / MANIFEST, manifest.text().encode())
+    write_atomic(folder / MANIFEST, done.text())
     return Written(changed, removed)
 
 
-def _digest(data: bytes | None) -> str:
-    return "" if data is None else hashlib.sha256(data).hexdigest()
+def whole_firmware(folder: Path) -> Manifest:
+    """The manifest of a folder whose files are those that it was written with, except what is there to be changed.
+
+    Raises:
+        UsageError: the folder holds no firmware, ``arm-tosa deploy`` was interrupted there, or a file was changed or
+            removed since; names each.
+    """
+    manifest = read_manifest(folder)
+    if manifest.unfinished:
+        raise UsageError(f"{folder}: `arm-tosa deploy` was interrupted while it wrote the files; deploy again")
+    others = [
+        path
+        for path, digest in manifest.files.items()
+        if not path.startswith(_USERS)
+        and not ((folder / path).is_file() and _digest((folder / path).read_bytes()) == digest)
+    ]
+    if others:
+        raise UsageError(
+            f"{folder}: {', '.join(others)} is not what `arm-tosa deploy` wrote there, so what {MANIFEST} says of the "
+            "model's inputs and outputs may be wrong. Deploy into a new folder, or build and run the firmware yourself"
+        )
+    return manifest
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

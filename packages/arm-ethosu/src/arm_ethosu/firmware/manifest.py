@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +32,18 @@ class Manifest:
     target: what its models were compiled for.
     models: in the order in which the firmware runs them.
     files: SHA-256 of each file, by path.
+    unfinished: while the folder is being written, every SHA-256 that each file may have; empty when all is written.
     """
 
     board: str
     target: str
     models: Sequence[DeployedModel]
     files: Mapping[str, str]
+    unfinished: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def known(self) -> dict[str, Sequence[str]]:
+        """Every SHA-256 that a file may have by what ``arm-tosa deploy`` wrote there, the oldest first, by path."""
+        return {path: [digest] for path, digest in self.files.items()} | dict(self.unfinished)
 
     def text(self) -> str:
         """As the file has it."""
@@ -61,9 +67,13 @@ def read_manifest(folder: Path) -> Manifest:
         raise UsageError(f"{file} is damaged: {error}. Deploy into another folder") from error
     try:
         return Manifest(
-            str(found["board"]), str(found["target"]), [_model(each) for each in found["models"]], dict(found["files"])
+            str(found["board"]),
+            str(found["target"]),
+            [_model(each) for each in found["models"]],
+            dict(found["files"]),
+            {path: list(digests) for path, digests in found.get("unfinished", {}).items()},
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UsageError(f"{file} is damaged: {type(error).__name__}: {error}. Deploy into another folder") from error
 
 

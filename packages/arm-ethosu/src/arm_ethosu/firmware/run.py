@@ -15,7 +15,8 @@ from arm_tosa_core.support.external_tools import run_tool
 
 from .app import file_of
 from .board import Board, find_board
-from .manifest import Manifest, read_manifest
+from .folder import whole_firmware
+from .manifest import Manifest
 from .ports import as_integers, real
 
 Array = np.ndarray[Any, Any]
@@ -30,10 +31,10 @@ def run_firmware(folder: Path, arrays: Sequence[Array]) -> list[Array]:
         arrays: the inputs, as ``arm-tosa run`` gives them to the ``.pte``: reals are quantized here as ExecuTorch does.
 
     Raises:
-        UsageError: no firmware there, several models in it, no way to run the board's programs, or wrong inputs.
+        UsageError: no whole firmware there, several models in it, no way to run the board's programs, or wrong inputs.
         ToolError: CMake or the emulator failed, with its last lines.
     """
-    manifest = read_manifest(folder)
+    manifest = whole_firmware(folder)
     if len(manifest.models) != 1:
         names = ", ".join(model.name for model in manifest.models)
         raise UsageError(f"{folder} holds several models ({names}); `arm-tosa run` runs firmware with one")

@@ -11,7 +11,8 @@ import numpy as np
 from arm_tosa_core.plugin.firmware import Verified
 from arm_tosa_core.support.errors import UsageError
 
-from .manifest import DeployedModel, read_manifest
+from .folder import whole_firmware
+from .manifest import DeployedModel
 from .ports import as_integers
 from .reference import StoredReference, example_of, expected
 from .run import run_models
@@ -26,10 +27,10 @@ def verify_firmware(folder: Path, arrays: Sequence[Array]) -> list[Verified]:
         arrays: inputs of its one model; none: of each model, the example that it was deployed with.
 
     Raises:
-        UsageError: the folder lacks graphs or examples, or the inputs are not right.
+        UsageError: no whole firmware there, it lacks graphs or examples, or the inputs are not right.
         ToolError: building or running failed, or the reference model refuses the inputs.
     """
-    manifest = read_manifest(folder)
+    manifest = whole_firmware(folder)
     if arrays and len(manifest.models) != 1:
         raise UsageError(f"{folder} holds several models: verify it without --input, on the examples of its models")
     references = [_reference(folder, model) for model in manifest.models]
