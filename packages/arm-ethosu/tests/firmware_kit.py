@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -51,6 +53,15 @@ def program(target: str = "ethos-u55-128") -> bytes:
     inputs = (torch.randn(1, 3, 8, 8), torch.randn(1, 4, 6, 6))
     spec = EthosUCompileSpec(target)
     return lower(exported(Net().eval(), inputs, spec, "int8"), spec).buffer
+
+
+def edited(pte: bytes, change: Callable[[Any], object]) -> bytes:
+    """A program of which ``change`` has changed the schema's plan of ``forward``, as its author might."""
+    from executorch.exir._serialize._program import deserialize_pte_binary, serialize_pte_binary
+
+    file = deserialize_pte_binary(pte)
+    change(file.program.execution_plan[0])
+    return bytes(serialize_pte_binary(file))
 
 
 @cache

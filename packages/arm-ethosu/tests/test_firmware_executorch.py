@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 import torch
-from firmware_kit import program, words_program
+from firmware_kit import edited, program, words_program
 
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.firmware import FIRMWARE
 from arm_ethosu.firmware.manifest import read_manifest
+from arm_ethosu.firmware.program import model_of
+from arm_ethosu.firmware.templates import filled
+from arm_ethosu.vela_ini import locate
 from arm_tosa_core import lower
 from arm_tosa_core.plugin.firmware import Deployed, Program
 from arm_tosa_core.support.errors import UsageError
@@ -92,6 +95,43 @@ def test_files_of_the_users_stay(tmp_path: Path) -> None:
 def test_without_the_runtime_the_folder_is_for_a_cortex_m(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arm_ethosu.firmware.formats.executorch.find_spec", lambda _name: None)
     assert any("arm_runtime is not installed" in note for note in deploy(ordered("topk"), tmp_path).notes)
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ("overload", 'out")\nfile(WRITE INJECTED "owned")\nset(x "'),
+        ("overload", "out;${CMAKE_COMMAND}"),
+        ("name", "aten::[=[topk"),
+        ("name", "aten::topk\nmore"),
+        ("name", "t\u00f6pk::t\u00f6pk"),
+        ("name", ""),
+    ],
+)
+def test_an_operator_whose_name_is_code_is_refused(field: str, text: str, tmp_path: Path) -> None:
+    """It would become a part of CMakeLists.txt."""
+    hostile = edited(ordered("topk").pte, lambda plan: setattr(plan.operators[1], field, text))
+    with pytest.raises(UsageError, match="damaged ExecuTorch program.*an operator is called"):
+        deploy(Program(hostile), tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("text", ['")', "a */", "$x", "a;b", "a\nb", "#", "\\"])
+def test_words_that_are_code_do_not_get_into_a_template(text: str) -> None:
+    with pytest.raises(UsageError, match="target is called"):
+        filled("model/data.h.in", {"arrays": "int x;"}, name="net", NAME="NET", target=text)
+
+
+def test_a_program_does_not_choose_the_files_that_are_read(tmp_path: Path) -> None:
+    """What Vela was configured by is one of its own files, or given by the user."""
+    mine = tmp_path / "mine.ini"
+    mine.write_text(locate("Arm/vela.ini").read_text().replace("Axi0_port=Sram", "Axi0_port=Sram"))
+    spec = EthosUCompileSpec(TARGET, config_ini=mine)
+    pte = lower(exported(torch.nn.Linear(4, 4).eval(), (torch.randn(1, 4),), spec, "int8"), spec).buffer
+    assert str(tmp_path).encode() not in pte
+    with pytest.raises(UsageError, match=r"called 'mine.ini': give the file with --option config_ini=FILE"):
+        model_of("net", Program(pte), TARGET)
+    assert model_of("net", Program(pte, options={"config_ini": str(mine)}), TARGET).jobs[0].scratch_in == "Sram"
 
 
 REFUSED = {

@@ -222,3 +222,49 @@ def test_the_page_in_a_browser(browser: Any, tmp_path: Path) -> None:
     graph.send_keys("n")
     assert "relu: aten.relu.default" in _text(browser, "#selected")[0]
     assert browser.get_log("browser") == []
+
+
+SCRIPT = "<img src=q onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
+
+
+def _hostile(value: Any) -> Any:
+    """The value with a script at the end of each text that may come from a model."""
+    if isinstance(value, dict):
+        return {key: _hostile(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_hostile(item) for item in value]
+    return value + SCRIPT if isinstance(value, str) and value not in ("∞", "") else value
+
+
+@needs_page
+@pytest.mark.parametrize("policy", ["with", "without"])
+def test_names_of_a_model_are_no_script(
+    browser: Any, policy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of the two defences alone: what the page draws are texts, and the browser runs the page's own scripts only.
+
+    A policy that had to stop something says so in the browser's log.
+    """
+    if policy == "without":
+        monkeypatch.setattr(page_module, "security_policy", lambda _scripts: "")
+    (tmp_path / "page.html").write_text(page(_hostile(_data())), encoding="utf-8")
+    browser.get((tmp_path / "page.html").as_uri())
+    assert browser.execute_script("return document.documentElement.dataset.drawn") == "yes"
+    title, mouse = browser.title, pytest.importorskip("selenium.webdriver").ActionChains(browser)
+    for field in ("node", "module", "source", "runs_as"):
+        cell = browser.find_element("css selector", f'.tabulator-cell[tabulator-field="{field}"]')
+        mouse.move_to_element(cell).pause(0.5).perform()
+        assert SCRIPT in _text(browser, ".tabulator-tooltip")[0]
+    browser.execute_cdp_cmd("Page.printToPDF", {})
+    assert browser.title == title and title.startswith("net </script> for acme")
+    assert browser.execute_script("return document.querySelectorAll('[onerror], [src=q]').length") == 0
+    assert browser.get_log("browser") == []
+
+
+@needs_page
+def test_a_script_that_gets_into_a_page_does_not_run(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(page(_data()).replace("<main>", f"<main>{SCRIPT}"), encoding="utf-8")
+    browser.get((tmp_path / "page.html").as_uri())
+    assert browser.execute_script("return document.documentElement.dataset.drawn") == "yes"
+    assert browser.title == "net </script> for acme"
+    assert sum("Content Security Policy" in line["message"] for line in browser.get_log("browser")) >= 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from os import PathLike, fspath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arm_tosa_core.exir.compile_spec import ArmCompileSpec
@@ -17,7 +18,7 @@ from .estimate import Estimate
 from .ethos_u_target import ethos_u_target
 from .external_blocks import VelaExternalBlockPlacements
 from .vela_flags import decides_over_sram, split, without_ours
-from .vela_ini import DEFAULT_INI, VelaIni, locate
+from .vela_ini import DEFAULT_INI, VelaIni, is_own, locate
 
 if TYPE_CHECKING:
     from typing import Self
@@ -162,6 +163,10 @@ class EthosUCompileSpec(ArmCompileSpec):
         if placed := self.external_block_placements.to_block_placements():
             options["external_block_placements"] = placed
         return options
+
+    def _shipped_options(self) -> dict[str, Any]:
+        own = is_own(self.config_ini)
+        return self._options() | {"config_ini": self.config_ini if own else Path(self.config_ini).name}
 
     @classmethod
     def _from_options(cls, tosa_spec: TosaSpecification, flags: list[str], options: Mapping[str, Any]) -> Self:

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from os import PathLike, fspath
 from pathlib import Path
 
+from arm_tosa_core.support import foreign
 from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.support.install_advice import from_index
 
@@ -35,6 +36,14 @@ def locate(config_ini: str | PathLike[str] | None) -> Path:
         inside = ", ".join(sorted(p.relative_to(folder).as_posix() for p in folder.glob("*/*.ini")))
         raise UsageError(f"Vela configuration file {name!r} does not exist; those inside Vela's package: {inside}")
     return path.absolute()
+
+
+def is_own(config_ini: object) -> bool:
+    """Whether this is a file inside Vela's package."""
+    try:
+        return foreign.inside(_config_folder(), config_ini).is_file()
+    except UsageError:
+        return False
 
 
 def _config_folder() -> Path:
@@ -129,7 +138,8 @@ class VelaIni:
 
     def memory_at(self, system_config: str, port: str) -> str | None:
         """The memory at a port, ``Axi0`` or ``Axi1``, of a system configuration; None: the file does not say."""
-        return self.system_value(system_config, f"{port.lower()}_port")
+        memory = self.system_value(system_config, f"{port.lower()}_port")
+        return None if memory is None else foreign.c_identifier(memory, f"{self.path}: a memory at {port}")
 
     def figure(self, system_config: str, memory: str, key: str) -> float | None:
         """A number of a memory, such as its ``clock_scale``; None: the file does not say.

@@ -185,9 +185,27 @@ def test_each_delegate_of_a_program_is_compared_with_its_graph(
     assert [row["first"][0]["op"] for row in rows] == ["CLZ", "CLZ"]
 
 
+@pytest.mark.parametrize("path", ["absolute", "../elsewhere", "link"])
+def test_a_program_does_not_choose_the_folder_that_is_read(
+    path: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Graphs are beside the program, or where the user says."""
+    elsewhere = folder / "elsewhere"
+    (elsewhere / "delegate_0").mkdir(parents=True)
+    (elsewhere / "delegate_0" / "acme.tosa").write_bytes(tosa())
+    (folder / "beside").mkdir()
+    (folder / "beside" / "link").symlink_to(elsewhere)
+    program(monkeypatch, [tosa()], artifacts=str(elsewhere) if path == "absolute" else path)
+    result = run("beside/net.pte", "--json")
+    assert result.exit_code == 1 and "give --tosa" in json.loads(result.stdout)["error"]
+
+
 BAD = {
     "no target": (["g.tosa"], "give --target"),
-    "no graphs": (["net.pte"], "does not hold its TOSA graphs, and was not compiled with --artifacts"),
+    "no graphs": (
+        ["net.pte"],
+        "does not hold its TOSA graphs, and the folder of `compile --artifacts` does not lie beside it",
+    ),
     "target of a program": (["net.pte", "--target", "acme"], "is compiled already: give no --target"),
     "too few graphs": (["net.pte", "--tosa", "."], "has 1 delegates, and . holds 0 TOSA graphs"),
     "unknown suffix": (["g.txt"], "neither .pte nor .tosa"),

@@ -53,6 +53,23 @@ def test_through_executorch_and_back(spec: ArmCompileSpec) -> None:
     assert all(isinstance(item, CompileSpec) for item in spec.to_list())
 
 
+@pytest.mark.parametrize("flow", ["lower", "partitioner"])
+def test_a_program_holds_no_path_of_this_machine(flow: str, tmp_path: Path) -> None:
+    """Not that of the folder of artifacts, of which it holds the name."""
+    made = []
+    for user in ("alice", "bob"):
+        (tmp_path / user).mkdir()
+        spec = TosaCompileSpec("TOSA-1.0+FP").dump_intermediate_artifacts_to(tmp_path / user / "graphs")
+        program = torch.export.export(torch.nn.ReLU(), (torch.randn(2, 3),))
+        if flow == "lower":
+            made.append(lower(program, spec).buffer)
+        else:
+            edge = to_edge_transform_and_lower(program, partitioner=[TOSAPartitioner(spec)])
+            made.append(edge.to_executorch().buffer)
+        assert (tmp_path / user / "graphs" / "delegate_0").is_dir()
+    assert made[0] == made[1] and b"graphs" in made[0] and b"alice" not in made[0]
+
+
 def test_equal_only_if_everything_is() -> None:
     different = [*SPECS.values(), TosaCompileSpec("TOSA-1.0+INT+FP"), TosaCompileSpec("TOSA-1.0+INT")]
     for i, one in enumerate(different):

@@ -25,7 +25,7 @@ assert not {"executorch.exir.passes", "torch._inductor"} & set(sys.modules)
 
 import executorch.exir
 
-assert executorch.exir.schema.Program is type(read_program(pte.data))  # read without its package, found in it
+assert executorch.exir.schema.Program is type(read_program(pte.data)[0])  # read without its package, found in it
 assert "executorch.exir.passes" not in sys.modules
 with without_exporter():
     import executorch.exir.error

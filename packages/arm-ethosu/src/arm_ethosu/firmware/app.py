@@ -14,10 +14,12 @@ def main_source(models: Sequence[Model]) -> str:
     """app/main.c."""
     return filled(
         "app/main.c.in",
-        includes="\n".join(f'#include "models/{model.name}.h"' for model in models),
+        {
+            "includes": "\n".join(f'#include "models/{model.name}.h"' for model in models),
+            "functions": "".join(map(_function, models)).rstrip("\n") + "\n",
+            "calls": " || ".join(f"{model.name}_on_files() != 0" for model in models),
+        },
         arena=str(arena_bytes(models)),
-        functions="".join(map(_function, models)).rstrip("\n") + "\n",
-        calls=" || ".join(f"{model.name}_on_files() != 0" for model in models),
     )
 
 
@@ -36,12 +38,14 @@ def _function(model: Model) -> str:
 
     return filled(
         "app/run_model.c.in",
+        {
+            "buffers": "\n".join(f"    MODEL_SRAM static {_declaration(model, port)};" for port in ports),
+            "read": each("board_read", model.inputs),
+            "write": each("board_write", model.outputs),
+        },
         name=model.name,
-        buffers="\n".join(f"    MODEL_SRAM static {_declaration(model, port)};" for port in ports),
         inputs=", ".join(port.name for port in model.inputs),
         outputs=", ".join(port.name for port in model.outputs),
-        read=each("board_read", model.inputs),
-        write=each("board_write", model.outputs),
     )
 
 

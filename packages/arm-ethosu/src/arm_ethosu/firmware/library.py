@@ -43,25 +43,29 @@ class _Library:
         return {
             f"{model.name}.h": filled(
                 "model/model.h.in",
+                {
+                    "ports": "\n".join(_macros(model, port) for port in ports),
+                    "inputs": _lines(f"    const {c_type(port.dtype)} *{port.name};" for port in model.inputs),
+                    "outputs": _lines(f"    {c_type(port.dtype)} *{port.name};" for port in model.outputs),
+                },
                 **words,
-                ports="\n".join(_macros(model, port) for port in ports),
-                inputs=_lines(f"    const {c_type(port.dtype)} *{port.name};" for port in model.inputs),
-                outputs=_lines(f"    {c_type(port.dtype)} *{port.name};" for port in model.outputs),
             ),
             f"{model.name}.c": filled(
                 "model/model.c.in",
+                {
+                    "math": '#include "tosa_math.h"\n' if model.operators else "",
+                    "functions": self._jobs() + (f"\n{self.functions.text}" if model.operators else ""),
+                    "missing": " || ".join(
+                        [f"inputs->{port.name} == NULL" for port in model.inputs]
+                        + [f"outputs->{port.name} == NULL" for port in model.outputs]
+                    ),
+                    "values": self._values(),
+                    "body": body,
+                },
                 **words,
-                math='#include "tosa_math.h"\n' if model.operators else "",
-                functions=self._jobs() + (f"\n{self.functions.text}" if model.operators else ""),
-                missing=" || ".join(
-                    [f"inputs->{port.name} == NULL" for port in model.inputs]
-                    + [f"outputs->{port.name} == NULL" for port in model.outputs]
-                ),
-                values=self._values(),
-                body=body,
             ),
-            f"{model.name}_data.h": filled("model/data.h.in", **words, arrays=self._declarations()),
-            f"{model.name}_data.c": filled("model/data.c.in", **words, arrays=self._definitions()),
+            f"{model.name}_data.h": filled("model/data.h.in", {"arrays": self._declarations()}, **words),
+            f"{model.name}_data.c": filled("model/data.c.in", {"arrays": self._definitions()}, **words),
         }
 
     def body(self) -> str:
@@ -114,14 +118,16 @@ class _Library:
         return "\n".join(
             filled(
                 "model/job.c.in",
+                {
+                    "weights": f"{self.model.name}_weights{index}" if job.weights else "NULL",
+                    "weights_size": f"sizeof({self.model.name}_weights{index})" if job.weights else "0u",
+                    "scratch": f"&arena[{self.arena.scratch(job)}u]",
+                    "scratch_size": f"{job.scratch}u",
+                    "fast": f"&arena[{self.arena.fast_scratch(job)}u]" if job.fast_scratch else "NULL",
+                    "fast_size": f"{job.fast_scratch}u",
+                },
                 index=str(index),
                 name=self.model.name,
-                weights=f"{self.model.name}_weights{index}" if job.weights else "NULL",
-                weights_size=f"sizeof({self.model.name}_weights{index})" if job.weights else "0u",
-                scratch=f"&arena[{self.arena.scratch(job)}u]",
-                scratch_size=f"{job.scratch}u",
-                fast=f"&arena[{self.arena.fast_scratch(job)}u]" if job.fast_scratch else "NULL",
-                fast_size=f"{job.fast_scratch}u",
             )
             for index, job in enumerate(self.model.jobs)
         )

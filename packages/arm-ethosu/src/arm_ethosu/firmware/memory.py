@@ -57,8 +57,10 @@ def linker_fragment(models: Sequence[Model]) -> str:
     region = f"MODEL_{kind.upper()}"
     return filled(
         "model/models.ld.in",
-        table="\n".join(f"   {part:{widths[0]}}  {where:{widths[1]}}  {size:>8}" for part, where, size in rows),
-        constants=region if kind == "flash" else f"{region} AT > MODEL_FLASH",
+        {
+            "table": "\n".join(f"   {part:{widths[0]}}  {where:{widths[1]}}  {size:>8}" for part, where, size in rows),
+            "constants": region if kind == "flash" else f"{region} AT > MODEL_FLASH",
+        },
         arena=f"MODEL_{arena_kind(models)}",
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from math import prod
 
@@ -17,7 +16,7 @@ from arm_tosa_core.tosa.ir import Tensor
 from arm_tosa_core.tosa.loader import load
 
 from ..payload import unpack
-from ..vela_ini import VelaIni, locate
+from ..vela_ini import DEFAULT_INI, VelaIni, is_own, locate
 from .c_text import c_type
 from .kernels import ALIASES, KERNELS, why_not
 from .model import Job, Model, Operator, Port, Reference, ReferenceStep, Value
@@ -58,6 +57,7 @@ class _Reader:
     def __init__(self, name: str, program: Program) -> None:
         self.name = name
         self.graphs = program.graphs
+        self.config_ini = program.options.get("config_ini")
         self.program: Method = method(program.pte)
         self.delegates = [each for each in read(program.pte).delegates if each.method == "forward"]
         self.values: dict[int, Value] = {}
@@ -119,7 +119,7 @@ class _Reader:
         out_of: dict[int, _Edge] = {}
         left = set()
         for call in program.calls:
-            first, last = call.arguments[0], call.arguments[-1]
+            first, last = (call.arguments[0], call.arguments[-1]) if call.arguments else (-1, -1)
             narrows = call.operator == _CAST and self._dtypes(first, last) == ("int64", "int32")
             widens = call.operator == _CAST and self._dtypes(first, last) == ("int32", "int64")
             if first in program.inputs and (call.operator == _QUANTIZE or narrows):
@@ -147,7 +147,10 @@ class _Reader:
         """Of ``quantize_per_tensor(input, scale, zero_point, quant_min, quant_max, ...)``, or the opposite."""
         if call.operator == _CAST:
             return _Quantization()
-        scale, zero_point, least, most = (self.program.values[number] for number in call.arguments[1:5])
+        numbers = [self.program.values[number] for number in call.arguments[1:5]]
+        if len(numbers) != 4 or not all(isinstance(number, int | float) for number in numbers):
+            raise UsageError(f"{self.name} is damaged: {call.operator} has {numbers} for scale, zero point and bounds")
+        scale, zero_point, least, most = numbers
         return _Quantization(float(scale), int(zero_point), (int(least), int(most)))
 
     def _port(self, name: str, edge: _Edge) -> Port:
@@ -168,8 +171,8 @@ class _Reader:
         In which order its axes lie is no matter: the delegates that it is passed between agree about that.
         """
         tensor = self.program.tensor(number)
-        size = prod(tensor.shape) * np.dtype(tensor.dtype).itemsize
-        self.values[number] = Value(c_type(tensor.dtype), size)
+        kind = c_type(tensor.dtype)
+        self.values[number] = Value(kind, prod(tensor.shape) * np.dtype(tensor.dtype).itemsize)
         return self.values[number]
 
     def _known(self, number: int) -> Value:
@@ -193,25 +196,42 @@ class _Reader:
 
     def _job(self, call: Call, delegate: Delegate) -> None:
         arrays = unpack(delegate.payload)
-        count = len(arrays["input_shape"])
+        inputs, outputs = self._operands(call, *(len(arrays[f"{kind}_shape"]) for kind in ("input", "output")))
+        scratch, memories = int(arrays["scratch_size"]), _Memories(self.name, delegate, self.config_ini)
 
         def places(kind: str, values: list[Value]) -> tuple[tuple[Value, int], ...]:
             if any(int(region) != _SCRATCH for region in arrays[f"{kind}_region"]):
                 raise UsageError(f"{self.name}: an {kind} is not in the scratch memory (Vela's region {_SCRATCH})")
-            return tuple(zip(values, arrays[f"{kind}_offset"].tolist(), strict=True))
+            offsets: list[int] = arrays[f"{kind}_offset"].tolist()
+            for value, offset in zip(values, offsets, strict=True):
+                if not 0 <= offset <= scratch - value.size:
+                    raise UsageError(
+                        f"{self.name} is damaged: an {kind} of {value.size} bytes is at byte {offset} of the NPU's "
+                        f"scratch memory, which has {scratch}"
+                    )
+            return tuple(zip(values, offsets, strict=True))
 
         self.steps.append(
             Job(
                 commands=arrays["cmd_data"].tobytes(),
                 weights=arrays["weight_data"].tobytes(),
-                scratch=int(arrays["scratch_size"]),
-                fast_scratch=_fast_scratch(self.name, delegate),
-                inputs=places("input", list(map(self._known, call.arguments[:count]))),
-                outputs=places("output", list(map(self._made, call.arguments[count:]))),
-                weights_in=_planned_for("const", delegate),
-                scratch_in=_planned_for("arena", delegate),
+                scratch=scratch,
+                fast_scratch=memories.fast_scratch(),
+                inputs=places("input", list(map(self._known, inputs))),
+                outputs=places("output", list(map(self._made, outputs))),
+                weights_in=memories.planned_for("const"),
+                scratch_in=memories.planned_for("arena"),
             )
         )
+
+    def _operands(self, call: Call, inputs: int, outputs: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The values that a delegate reads and makes, by number; it says how many those are."""
+        if len(call.arguments) != inputs + outputs:
+            raise UsageError(
+                f"{self.name} is damaged: a delegate of {inputs} inputs and {outputs} outputs is called with "
+                f"{len(call.arguments)} values"
+            )
+        return call.arguments[:inputs], call.arguments[inputs:]
 
     def _operators(self, call: Call, delegate: Delegate) -> None:
         graph = load(delegate.payload)
@@ -221,9 +241,9 @@ class _Reader:
                 f"{', '.join(missing)}. `arm-tosa explain` says why it is not on the NPU; --format executorch leaves "
                 "it to ExecuTorch's runtime"
             )
-        count = len(graph.inputs)
+        inputs, outputs = self._operands(call, len(graph.inputs), len(graph.outputs))
         known: dict[Tensor, Value] = {
-            tensor: self._known(number) for tensor, number in zip(graph.inputs, call.arguments[:count], strict=True)
+            tensor: self._known(number) for tensor, number in zip(graph.inputs, inputs, strict=True)
         }
 
         def value(tensor: Tensor) -> Value:
@@ -239,7 +259,7 @@ class _Reader:
             operands = {position: value(op.inputs[position]) for position in kernel.reads}
             known[op.output] = Value(c_type(op.output.dtype), op.output.size * numpy_dtype(op.output.dtype).itemsize)
             self.steps.append(Operator(op, kernel, operands, known[op.output]))
-        for tensor, number in zip(graph.outputs, call.arguments[count:], strict=True):
+        for tensor, number in zip(graph.outputs, outputs, strict=True):
             self.values[number] = value(tensor)
 
     def _constant(self, tensor: Tensor) -> Value:
@@ -250,27 +270,40 @@ class _Reader:
         return self.constants.setdefault((dtype, data.tobytes()), Value(dtype, data.nbytes, data))
 
 
-def _planned_for(area: str, delegate: Delegate) -> str:
-    """The memory in which Vela expects ``const`` or ``arena``; empty: the delegate does not say."""
-    options = json.loads(dict(delegate.compile_specs).get("options", b"{}"))
-    mode, system = options.get("memory_mode"), options.get("system_config")
-    if mode is None or system is None:
-        return ""
-    ini = VelaIni(locate(options.get("config_ini")))
-    port = ini.area(mode, area)
-    return (ini.memory_at(system, port) or "") if port else ""
+class _Memories:
+    """What Vela's configuration file says of the memories that a delegate was compiled for.
 
+    The file is one of Vela's own, or the user's: a program, which may come from elsewhere, does not choose what is
+    read.
+    """
 
-def _fast_scratch(name: str, delegate: Delegate) -> int:
-    """Bytes that the memory mode lets the NPU use as a cache of its arena; most modes have none."""
-    options = json.loads(dict(delegate.compile_specs).get("options", b"{}"))
-    mode, ini = options.get("memory_mode"), VelaIni(locate(options.get("config_ini")))
-    if mode is None or not ini.has_cache(mode):
-        return 0
-    size = ini.memory_value(mode, "arena_cache_size")
-    if size is None:
-        raise UsageError(
-            f"{name}: the memory mode {mode!r} does not say how large the NPU's fast memory is; compile it with one "
-            "that does (Dedicated_Sram_384KB, or arena_cache_size= in a configuration file of yours)"
-        )
-    return int(size)
+    def __init__(self, name: str, delegate: Delegate, config_ini: str | None) -> None:
+        self._name, options = name, delegate.options
+        self._mode, self._system = options.get("memory_mode"), options.get("system_config")
+        ini = options.get("config_ini", DEFAULT_INI)
+        if config_ini is None and not is_own(ini):
+            raise UsageError(
+                f"{name} was compiled with a configuration file for Vela that is called {ini!r}: give the file with "
+                "--option config_ini=FILE"
+            )
+        self._ini = VelaIni(locate(ini if config_ini is None else config_ini))
+
+    def planned_for(self, area: str) -> str:
+        """The memory in which Vela expects ``const`` or ``arena``; empty: the delegate does not say."""
+        if self._mode is None or self._system is None:
+            return ""
+        port = self._ini.area(self._mode, area)
+        return (self._ini.memory_at(self._system, port) or "") if port else ""
+
+    def fast_scratch(self) -> int:
+        """Bytes that the memory mode lets the NPU use as a cache of its arena; most modes have none."""
+        if self._mode is None or not self._ini.has_cache(self._mode):
+            return 0
+        size = self._ini.memory_value(self._mode, "arena_cache_size")
+        if size is None:
+            raise UsageError(
+                f"{self._name}: the memory mode {self._mode!r} does not say how large the NPU's fast memory is; "
+                "compile it with one that does (Dedicated_Sram_384KB, or arena_cache_size= in a configuration file of "
+                "yours)"
+            )
+        return int(size)

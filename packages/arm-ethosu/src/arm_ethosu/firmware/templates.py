@@ -5,8 +5,11 @@ Files that end in ``.in`` have gaps, written as :class:`string.Template` has the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from string import Template
+
+from arm_tosa_core.support import foreign
 
 FOLDER = Path(__file__).parent / "files"
 
@@ -16,9 +19,17 @@ def text(name: str) -> str:
     return (FOLDER / name).read_text("utf-8")
 
 
-def filled(file: str, /, **words: str) -> str:
-    """A file with its gaps filled."""
-    return Template(text(file)).substitute(words)
+def filled(file: str, /, code: Mapping[str, str] = {}, **words: str) -> str:
+    """A file with its gaps filled.
+
+    Args:
+        code: text in the language of the file, put together here.
+        words: names and numbers. They may come from files of others, and must not mean anything to that language.
+
+    Raises:
+        UsageError: a word has a character that might.
+    """
+    return Template(text(file)).substitute(code, **{gap: foreign.words(word, gap) for gap, word in words.items()})
 
 
 def names(folder: str) -> list[str]:

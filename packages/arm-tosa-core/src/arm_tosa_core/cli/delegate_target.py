@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from ..exir.pte import Delegate
 from ..plugin import entry_points as plugins
 from ..plugin.target import Target
@@ -17,13 +15,9 @@ def target_of(delegate: Delegate) -> Target:
         UsageError: the compile specs do not say which, or it is not installed.
     """
     known = {name: target for name, target in plugins.targets().items() if target.backend_id == delegate.backend_id}
-    specs = dict(delegate.compile_specs)
-    try:
-        options = json.loads(specs.get("options", b"{}"))
-    except ValueError:
-        options = {}
-    names = [str(options.get(key)) for key in ("target", "name")] if isinstance(options, dict) else []
-    names.append(specs.get("target", b"").decode(errors="replace"))  # where executorch.backends.arm writes it
+    names = [str(delegate.options.get(key)) for key in ("target", "name")]
+    # Where executorch.backends.arm writes it.
+    names.append(dict(delegate.compile_specs).get("target", b"").decode(errors="replace"))
     chosen = [known[name] for name in names if name in known] or list(known.values())
     if len(chosen) != 1:
         raise UsageError(

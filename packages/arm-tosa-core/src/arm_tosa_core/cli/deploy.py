@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -79,8 +79,12 @@ def deploy(
     named = dict(zip(_names(models, name or []), models, strict=True))
     found = {each: read_program(Path(model)) for each, model in named.items() if Path(model).suffix == ".pte"}
     compiled = {each: read(Path(named[each])) for each in found}
-    if len(compiled) == len(named) and (quantize or calibration or option or sram):
-        raise UsageError("--quantize, --calibration, --option and --sram are for models that are not compiled yet")
+    options = parse_options(option, sram_budget=sram)
+    if len(compiled) == len(named) and (quantize or calibration or options.keys() - {"config_ini"}):
+        raise UsageError(
+            "--quantize, --calibration, --option and --sram are for models that are not compiled yet; but for "
+            "--option config_ini=FILE, the configuration file that a .pte was compiled with"
+        )
     device = _target(target, found.values())
     maker = firmware_of(device)
     if form not in maker.formats():
@@ -93,11 +97,11 @@ def deploy(
     programs = {}
     for each, model in named.items():
         if each in compiled:
-            programs[each] = Program(compiled[each])
+            programs[each] = Program(compiled[each], options=options)
         else:
-            spec = compile_spec_for(device, parse_options(option, sram_budget=sram))
+            spec = compile_spec_for(device, options)
             program = prepare(load_program(model), spec, quantize, calibration).program
-            programs[each] = deployable(program, spec, maker, form)
+            programs[each] = replace(deployable(program, spec, maker, form), options=options)
     return _result(output, board, maker.deploy(programs, device.name, board, output, form))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +17,7 @@ from ..accuracy.random_inputs import random_inputs
 from ..exir.pte import Delegate
 from ..plugin import entry_points as plugins
 from ..plugin.target import Target
+from ..support import foreign
 from ..support.errors import UsageError
 from ..support.runtime_package import Arrays
 from ..tosa.graph import Graph
@@ -96,14 +98,15 @@ def _jobs(file: Path, tosa: Path | None, name: str | None, data: Sequence[Path] 
 
 
 def _artifacts(file: Path, found: Sequence[Delegate]) -> Path:
-    """The folder in which the compiler left the TOSA graphs, as the program itself says."""
+    """The folder in which the compiler left the TOSA graphs: it is called as the program says, and lies beside it."""
     for delegate in found:
-        path = Path(dict(delegate.compile_specs).get("debug_artifact_path", b"").decode(errors="replace"))
-        if path.name and path.is_dir():
-            return path
+        name = dict(delegate.compile_specs).get("debug_artifact_path", b"").decode(errors="replace")
+        with suppress(UsageError):  # a path of another machine, where executorch.backends.arm wrote the program
+            if (folder := foreign.inside(file.parent, name)).is_dir():
+                return folder
     raise UsageError(
-        f"{file} does not hold its TOSA graphs, and was not compiled with --artifacts, which leaves them in a folder, "
-        "or that folder is gone: give --tosa"
+        f"{file} does not hold its TOSA graphs, and the folder of `compile --artifacts` does not lie beside it: "
+        "give --tosa"
     )
 
 

@@ -223,18 +223,11 @@ def runtime_classes() -> tuple[Any, Any]:
     return Runtime, Verification
 
 
-def read_program(pte: bytes) -> Any:
-    """The ``executorch.exir.schema.Program`` of a ``.pte``.
+def read_program(pte: bytes) -> tuple[Any, dict[str, bytes]]:
+    """The ``executorch.exir.schema.Program`` of a ``.pte``, and the named data that it holds.
 
-    Needs ``executorch.exir._serialize._program.deserialize_pte_binary``. Without it payloads cannot be extracted.
-    """
-    return read_program_and_data(pte)[0]
-
-
-def read_program_and_data(pte: bytes) -> tuple[Any, dict[str, bytes]]:
-    """As ``read_program``, and the named data that the ``.pte`` holds.
-
-    Needs ``PTEFile.named_data`` besides. Without it the payloads of methods that share weights cannot be read.
+    Needs ``executorch.exir._serialize._program.deserialize_pte_binary`` and ``PTEFile.named_data``. Without them
+    payloads cannot be extracted.
     """
     with without_exporter():
         from executorch.exir._serialize._program import deserialize_pte_binary

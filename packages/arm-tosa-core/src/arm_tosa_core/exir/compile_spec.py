@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from enum import Enum
 from os import PathLike, fspath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..support.errors import UsageError
@@ -18,6 +19,25 @@ if TYPE_CHECKING:
     from executorch.exir.backend.compile_spec_schema import CompileSpec
 
     from ..plugin.target import Target
+
+
+class _Shipped(bytes):
+    """A value as a program's file has it, the same on every machine.
+
+    Args:
+        shipped: that value.
+        here: the value in this process, with the paths of this machine.
+    """
+
+    here: str
+
+    def __new__(cls, shipped: str, here: str) -> Self:
+        value = super().__new__(cls, shipped.encode())
+        value.here = here
+        return value
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
+        return type(self), (self.decode(), self.here)
 
 
 class ArmCompileSpec(ABC):
@@ -60,6 +80,10 @@ class ArmCompileSpec(ABC):
     def _options(self) -> dict[str, Any]:
         """What ``_from_options`` needs besides the specification and the flags; JSON values."""
         return {}
+
+    def _shipped_options(self) -> dict[str, Any]:
+        """``_options`` as a program's file has them: names of files, and no paths of this machine."""
+        return self._options()
 
     @classmethod
     def _from_options(cls, tosa_spec: TosaSpecification, flags: list[str], options: Mapping[str, Any]) -> Self:
@@ -137,7 +161,12 @@ class ArmCompileSpec(ABC):
             values["debug_artifact_path"] = self.path_for_intermediates
         if self.tosa_debug_mode:
             values["dump_debug_info"] = self.tosa_debug_mode.name
-        return [CompileSpec(key, value.encode()) for key, value in values.items()]
+        shipped = dict(values)
+        if options:
+            shipped["options"] = json.dumps(self._shipped_options(), sort_keys=True)
+        if self.path_for_intermediates:
+            shipped["debug_artifact_path"] = Path(self.path_for_intermediates).name
+        return [CompileSpec(key, _Shipped(shipped[key], value)) for key, value in values.items()]
 
     def to_dict(self) -> dict[str, Any]:
         """What it asks for, by name, as JSON values: for people."""
@@ -156,7 +185,7 @@ class ArmCompileSpec(ABC):
         for item in compile_specs:
             if item.key in values:
                 raise UsageError(f"{cls.__name__}: key {item.key!r} is given twice")
-            values[item.key] = bytes(item.value).decode()
+            values[item.key] = item.value.here if isinstance(item.value, _Shipped) else bytes(item.value).decode()
         known = {"tosa_spec", "output_format", "compile_flags", "rewrites", "options"}
         known |= {"debug_artifact_path", "dump_debug_info"}
         if unknown := sorted(values.keys() - known):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..compat.executorch import read_data_file, read_program_and_data
+from ..compat.executorch import read_data_file
 from ..plugin import entry_points
 from ..support.errors import UsageError
+from .pte_schema import read_tables
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,15 @@ class Delegate:
     index: int
     method: str
     compile_specs: tuple[tuple[str, bytes], ...]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Those of the target that it was compiled with, as its compile specs say; empty if they do not."""
+        try:
+            options = json.loads(dict(self.compile_specs).get("options", b"{}"))
+        except ValueError:
+            return {}
+        return options if isinstance(options, dict) else {}
 
 
 @dataclass(frozen=True)
@@ -87,28 +98,19 @@ def read(pte: bytes, files: Sequence[bytes] = ()) -> Pte:
     Raises:
         UsageError: ``pte`` is not an ExecuTorch program, or was cut short; or one of ``files`` is no ``.ptd``.
     """
-    # The flatbuffer's identifier, "ET" and two digits, is at bytes 4 to 8 (ExecuTorch's schema/program.fbs).
-    if pte[4:6] != b"ET":
-        raise UsageError(f"not an ExecuTorch program: bytes 4 to 8 are {pte[4:8]!r} instead of b'ET12' or the like")
-    try:
-        program, named = read_program_and_data(pte)
-        plans = [(plan.name, delegate) for plan in program.execution_plan for delegate in plan.delegates]
-        found = [
-            Delegate(
-                backend_id=delegate.id,
-                payload=bytes(program.backend_delegate_data[delegate.processed.index].data),
-                index=index,
-                method=method,
-                compile_specs=tuple((spec.key, bytes(spec.value)) for spec in delegate.compile_specs),
-            )
-            for index, (method, delegate) in enumerate(plans)
-        ]
-        inputs = {
-            plan.name: [_input(plan.values[index].val) for index in plan.inputs] for plan in program.execution_plan
-        }
-    except Exception as error:  # the parser of a damaged flatbuffer fails in any way it likes
-        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        raise UsageError(f"damaged ExecuTorch program of {len(pte)} bytes, compile it again: {reason}") from error
+    program, named = read_tables(pte)
+    plans = [(plan.name, delegate) for plan in program.execution_plan for delegate in plan.delegates]
+    found = [
+        Delegate(
+            backend_id=delegate.id,
+            payload=bytes(program.backend_delegate_data[delegate.processed.index].data),
+            index=index,
+            method=method,
+            compile_specs=tuple((spec.key, bytes(spec.value)) for spec in delegate.compile_specs),
+        )
+        for index, (method, delegate) in enumerate(plans)
+    ]
+    inputs = {plan.name: [_input(plan.values[index].val) for index in plan.inputs] for plan in program.execution_plan}
     for file in files:
         named |= _read_file(file)
     return Pte(pte, [_whole(delegate, named) for delegate in found] if named else found, inputs, named)

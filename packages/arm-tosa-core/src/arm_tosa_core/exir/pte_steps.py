@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..compat.executorch import read_program
 from ..support.errors import UsageError
+from .pte_schema import operator_name, read_tables
 
 #: Elements of the schema's ScalarType that programs for accelerators have, as numpy calls them.
 _DTYPES = {0: "uint8", 1: "int8", 2: "int16", 3: "int32", 4: "int64", 6: "float32", 11: "bool"}
@@ -118,14 +118,14 @@ def needs(pte: bytes, name: str = "forward") -> Needs:
 
 
 def _plan(pte: bytes, name: str) -> Any:
-    plans = {plan.name: plan for plan in read_program(pte).execution_plan}
+    plans = {plan.name: plan for plan in read_tables(pte)[0].execution_plan}
     if name not in plans:
         raise UsageError(f"the program has no method {name!r}; it has {', '.join(plans)}")
     return plans[name]
 
 
 def _operators(plan: Any) -> list[str]:
-    return [f"{op.name}.{op.overload}" if op.overload else op.name for op in plan.operators]
+    return list(map(operator_name, plan.operators))
 
 
 def method(pte: bytes, name: str = "forward") -> Method:

@@ -30,11 +30,14 @@ class Program:
         pte: compiled.
         graphs: the TOSA flatbuffer of each delegate, by its payload; what a ``.pte`` alone does not tell.
         inputs: an example of what it takes, if there is one.
+        options: of the target, as the user gave them. Files that they name may be read; those that a ``.pte`` names
+            may not.
     """
 
     pte: bytes
     graphs: Mapping[bytes, bytes] = field(default_factory=dict)
     inputs: Arrays = ()
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ const percent = value => digits(100 * value, 1) + " %";
 const size = bytes => bytes < 1024 ? whole(bytes) + " B"
   : bytes < 1048576 ? digits(bytes / 1024, 1) + " KiB" : digits(bytes / 1048576, 2) + " MiB";
 const short = name => name.replace(/^aten\./, "").replace(/\.(default|Tensor)$/, "");
+const plain = text => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;");  // Plotly reads tags in its texts
 const line = source => (source ?? "").split(", in ")[0];  // of "file.py:12, in forward: y = x"
 const redraws = [];  // what is drawn again when the theme changes
 
@@ -241,32 +242,36 @@ function operators() {
     ? "Cycles are those of the target's compiler, an estimate; “model” are those of the timing model, in which units and "
       + "memories work side by side, and which says what decides. Neither is a measurement. Operators without cycles run as part of another." : null);
   const rows = data.operators.map((row, index) => ({...row, index, where: row.cpu ? "CPU" : "delegate"}));
-  const number = (count, unit = "") => cell => known(cell.getValue()) ? digits(cell.getValue(), count) + unit : "–";
   const ordered = (a, b) => (real(a) ?? -Infinity) - (real(b) ?? -Infinity);
-  const share = cell => known(cell.getValue())
-    ? `<span class="bar"><i style="width:${Math.min(100, 100 * cell.getValue())}%"></i></span>${percent(cell.getValue())}` : "–";
+  // Names come from the model: what Tabulator gets for a cell or a tooltip is an element, for it reads tags in a string.
+  const cell = show => ({formatter: cell => element("span", {}, show(cell.getValue(), cell.getData()))});
+  const whenKnown = show => cell(value => known(value) ? show(value) : "–");
+  const number = (count, unit = "") => whenKnown(value => digits(value, count) + unit);
+  const share = {formatter: cell => element("span", {}, ...known(cell.getValue()) ? [element("span", {class: "bar"},
+    element("i", {style: `width:${Math.min(100, 100 * cell.getValue())}%`})), percent(cell.getValue())] : ["–"])};
+  const wholeText = {tooltip: (_event, cell) => element("span", {}, cell.getValue() ?? "")};
   const text = {headerFilter: "input", headerFilterPlaceholder: "filter"};
   const counted = {hozAlign: "right", headerHozAlign: "right", sorter: ordered, minWidth: 88};
   const columns = [
     {title: "#", field: "index", ...counted, minWidth: 48, width: 48},
-    {title: "operator", field: "operator", formatter: cell => short(cell.getValue() || cell.getData().node), ...text, minWidth: 104},
-    {title: "node", field: "node", ...text, minWidth: 90, tooltip: true},
-    {title: "module", field: "module", ...text, minWidth: 120, widthGrow: 2, tooltip: true},
-    {title: "source", field: "source", ...text, minWidth: 104, formatter: cell => line(cell.getValue()), tooltip: true},
+    {title: "operator", field: "operator", ...cell((value, row) => short(value || row.node)), ...text, minWidth: 104},
+    {title: "node", field: "node", ...text, minWidth: 90, ...wholeText},
+    {title: "module", field: "module", ...text, minWidth: 120, widthGrow: 2, ...wholeText},
+    {title: "source", field: "source", ...text, minWidth: 104, ...cell(line), ...wholeText},
     {title: "where", field: "where", headerFilter: "list", headerFilterParams: {values: ["", "delegate", "CPU"]}, width: 84},
-    {title: "runs as", field: "runs_as", ...text, minWidth: 100, tooltip: true},
-    {title: "cycles", field: "cycles", formatter: number(0), ...counted},
-    {title: "share", field: "share", formatter: share, ...counted, minWidth: 125},
-    {title: "MACs in use", field: "utilisation", formatter: cell => known(cell.getValue()) ? percent(cell.getValue()) : "–", ...counted},
-    {title: "model", field: "model_cycles", formatter: number(0), ...counted},
+    {title: "runs as", field: "runs_as", ...text, minWidth: 100, ...wholeText},
+    {title: "cycles", field: "cycles", ...number(0), ...counted},
+    {title: "share", field: "share", ...share, ...counted, minWidth: 125},
+    {title: "MACs in use", field: "utilisation", ...whenKnown(percent), ...counted},
+    {title: "model", field: "model_cycles", ...number(0), ...counted},
     {title: "bound by", field: "bound", ...text, minWidth: 84},
-    {title: "bytes moved", field: "bytes", formatter: number(0), ...counted},
-    {title: "SQNR, dB", field: "sqnr", formatter: number(1), ...counted},
-    {title: "own, dB", field: "own_sqnr", formatter: number(1), ...counted},
-    {title: "bits", field: "bits", formatter: number(0), ...counted},
-    {title: "saturated", field: "saturated", formatter: cell => known(cell.getValue()) ? digits(100 * cell.getValue(), 2) + " %" : "–", ...counted},
-    {title: "least", field: "least", formatter: number(3), ...counted},
-    {title: "greatest", field: "greatest", formatter: number(3), ...counted},
+    {title: "bytes moved", field: "bytes", ...number(0), ...counted},
+    {title: "SQNR, dB", field: "sqnr", ...number(1), ...counted},
+    {title: "own, dB", field: "own_sqnr", ...number(1), ...counted},
+    {title: "bits", field: "bits", ...number(0), ...counted},
+    {title: "saturated", field: "saturated", ...whenKnown(value => digits(100 * value, 2) + " %"), ...counted},
+    {title: "least", field: "least", ...number(3), ...counted},
+    {title: "greatest", field: "greatest", ...number(3), ...counted},
   ].filter(column => ["index", "operator", "node"].includes(column.field)
     || rows.some(row => known(row[column.field]) && row[column.field] !== "" && (column.field !== "where" || row.cpu)));
   const holder = element("div", {id: "operator-table"});
@@ -322,7 +327,7 @@ function memory() {
     const name = row => row.node || (row.made_by === "input" ? `input ${row.name}` : row.name);
     const same = row => `${row.name} ${row.first} ${row.offset}`;
     const peak = new Set(delegate.at_peak.map(same)), rows = delegate.in_memory;
-    const about = row => [name(row), row.made_by, size(row.size), `steps ${row.first} to ${row.last}`, row.source].filter(Boolean).join("<br>");
+    const about = row => [name(row), row.made_by, size(row.size), `steps ${row.first} to ${row.last}`, row.source].filter(Boolean).map(plain).join("<br>");
     const beside = element("div", {class: "beside"});
     place.append(beside);
     const picture = element("div");
@@ -347,7 +352,7 @@ function accuracy() {
   const shown = value => value === null ? null : Math.min(Math.max(real(value), 0), 80);
   const curve = (key, tint, name) => ({type: "scatter", mode: "lines+markers", name, x: rows.map((_, i) => i), y: rows.map(row => shown(row[key])),
     connectgaps: true, marker: {size: 4}, line: {width: 1.5, color: colour(tint)},
-    text: rows.map(row => `${row.node}: ${digits(row[key], 1)} dB<br>${row.source}`), hoverinfo: "text"});
+    text: rows.map(row => `${plain(row.node)}: ${digits(row[key], 1)} dB<br>${plain(row.source)}`), hoverinfo: "text"});
   if (rows.length) chart(place, "SQNR of every operator along the network",
     () => [curve("own_sqnr", "cpu", "its own rounding"), curve("sqnr", "accent", "with all before it")],
     () => ({showlegend: true, legend: {orientation: "h", y: 1.15}, xaxis: {title: {text: "operator"}}, yaxis: {title: {text: "SQNR, dB"}, range: [0, 82]}}));
@@ -377,7 +382,7 @@ function search() {
   const bound = (axis, value) => typeof value === "number" ? [{type: "line", [axis + "0"]: value, [axis + "1"]: value,
     ...(axis === "x" ? {yref: "paper", y0: 0, y1: 1} : {xref: "paper", x0: 0, x1: 1}), line: {dash: "dash", color: colour("quiet")}}] : [];
   chart(place, `${s.measure} against ${s.figure}`, () => [{type: "scatter", mode: "markers", x: s.points.map(p => p.cost), y: s.points.map(p => real(p.value)),
-    marker: {size: 9, color: s.points.map(tint)}, text: s.points.map(p => `${p.units} units ${s.what}`), hoverinfo: "x+y+text"}],
+    marker: {size: 9, color: s.points.map(tint)}, text: s.points.map(p => plain(`${p.units} units ${s.what}`)), hoverinfo: "x+y+text"}],
     () => ({xaxis: {title: {text: s.figure}}, yaxis: {title: {text: s.measure}}, shapes: [...bound("x", s.most), ...bound("y", s.least)]}));
   place.append(plainTable([{n: `units ${s.what}`}, {n: s.measure}, {n: s.figure}, ""], s.points.map(p => [{n: String(p.units)}, {n: String(digits(p.value, 2))},
     {n: whole(p.cost)}, p.chosen ? "chosen" : p.pareto ? "" : "another is better at no more cost"])));

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
 import json
 import re
+from base64 import b64encode
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -64,11 +67,30 @@ def page(data: dict[str, Any]) -> str:
         UsageError: this build of the package came without the scripts.
     """
     _require_scripts()
-    scripts = [(_SCRIPTS / name).read_text(encoding="utf-8") for name in _LIBRARIES]
+    *libraries, script = (
+        _END.sub(_ESCAPED_END, file.read_text(encoding="utf-8"))
+        for file in (*(_SCRIPTS / name for name in _LIBRARIES), _PARTS / "page.js")
+    )
     return Template((_PARTS / "page.html").read_text(encoding="utf-8")).substitute(
         title=html.escape(data["title"]),
+        policy=security_policy([*libraries, script]),
         style=(_SCRIPTS / _STYLE).read_text(encoding="utf-8") + (_PARTS / "page.css").read_text(encoding="utf-8"),
-        libraries="\n".join(f"<script>{_END.sub(_ESCAPED_END, script)}</script>" for script in scripts),
+        libraries="\n".join(map(_script, libraries)),
         data=json.dumps(data, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c"),
-        script=(_PARTS / "page.js").read_text(encoding="utf-8"),
+        script=_script(script),
     )
+
+
+def security_policy(scripts: Sequence[str] = ()) -> str:
+    """The ``Content-Security-Policy`` of a page that runs these scripts and fetches nothing.
+
+    Whatever names of a model would become, it is no script: the browser runs those with one of these digests only.
+    """
+    digests = (b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
+    # Libraries style what they draw, and the picture of the network for print is a data: URL.
+    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
+
+
+def _script(text: str) -> str:
+    return f"<script>{text}</script>"

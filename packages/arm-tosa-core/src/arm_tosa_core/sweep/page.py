@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from ..report.page import security_policy
+
 _STYLE = """
 :root { color-scheme: light dark; }
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 80em; padding: 0 1em; }
@@ -37,7 +39,8 @@ def page(
         *(f"<p>{escape(note)}</p>" for note in notes),
         *([f"<h2>Commands, row by row</h2><ol>{''.join(listed)}</ol>"] if listed else []),
     ]
-    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style>'
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{security_policy()}">'
+    head = f'<meta charset="utf-8">{policy}<title>{escape(title)}</title><style>{_STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{"".join(parts)}</body></html>\n'
 
 

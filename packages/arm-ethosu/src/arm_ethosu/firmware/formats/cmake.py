@@ -24,8 +24,8 @@ def cmake_project(models: Sequence[Model], board: Board) -> dict[str, bytes]:
     out["boards/board.h"] = text("boards/board.h")
     out["CMakeLists.txt"] = filled(
         "CMakeLists.txt.in",
+        {"models": "\n".join(f"  {file}" for model in models for file in model_files(model))},
         board=board.name,
-        models="\n".join(f"  {file}" for model in models for file in model_files(model)),
         names=",".join(model.name for model in models),
     )
     out["CMakePresets.json"] = _presets(board)

@@ -58,7 +58,7 @@ def _files(name: str, target: str, pte: Pte, wanted: Needs, inputs: Sequence[Por
     """By path; same arguments, same bytes."""
     words = {"name": name, "NAME": name.upper(), "target": target}
     portable, quantized = (_of(wanted, namespaces) for namespaces in (_PORTABLE, _QUANTIZED))
-    planned = [f"planned{number}" for number in range(len(wanted.planned))]
+    planned = {f"planned{number}": size for number, size in enumerate(wanted.planned)}
     out = {
         "CMakeLists.txt": filled(
             f"{FORMAT}/CMakeLists.txt.in", **words, portable=",".join(portable), quantized=",".join(quantized)
@@ -72,14 +72,14 @@ def _files(name: str, target: str, pte: Pte, wanted: Needs, inputs: Sequence[Por
         f"models/{name}_pte.S": filled(f"{FORMAT}/models/pte.S.in", **words),
         f"models/{name}_memory.cpp": filled(
             f"{FORMAT}/models/memory.cpp.in",
+            {
+                "planned": "\n".join(f"MODEL_SRAM uint8_t {buffer}[{size}];" for buffer, size in planned.items()),
+                "buffers": ", ".join(f"{{{buffer}, sizeof({buffer})}}" for buffer in planned),
+            },
             **words,
             pte_bytes=str(len(pte.data)),
             method_bytes=str(_method_bytes(pte, wanted)),
             scratch=str(_scratch(pte)),
-            planned="\n".join(
-                f"MODEL_SRAM uint8_t {buffer}[{size}];" for buffer, size in zip(planned, wanted.planned, strict=True)
-            ),
-            buffers=", ".join(f"{{{buffer}, sizeof({buffer})}}" for buffer in planned),
         ),
     }
     out |= {f"cmake/{file}": text(f"{FORMAT}/cmake/{file}") for file in ("from_python.cmake", "from_sources.cmake")}

@@ -16,6 +16,6 @@ def zephyr_module(models: Sequence[Model]) -> dict[str, str]:
         "zephyr/Kconfig": filled("zephyr/Kconfig.in", models=", ".join(model.name for model in models)),
         "zephyr/CMakeLists.txt": filled(
             "zephyr/CMakeLists.txt.in",
-            models="\n".join(f"  ../{file}" for model in models for file in model_files(model)),
+            {"models": "\n".join(f"  ../{file}" for model in models for file in model_files(model))},
         ),
     }

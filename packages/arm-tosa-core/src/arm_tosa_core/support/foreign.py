@@ -1,0 +1,135 @@
+"""What files say that somebody else may have made: checked by the reader of the file, so that nobody else must.
+
+A reader returns names, paths and numbers only through these functions. ``SECURITY.md`` lists the readers.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from .errors import UsageError
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_OPERATOR = re.compile(r"\w+::\w+(\.\w+)*", re.ASCII)
+_WORDS = re.compile(r"[\w.,:+/ -]*", re.ASCII)
+#: Controls of terminals, and characters that change the order or hide the end of what stands around them.
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+_SHOWN = 80
+
+
+def operator_name(text: object) -> str:
+    """The name of an operator as programs of ExecuTorch have it, such as ``"aten::add.out"``.
+
+    Raises:
+        UsageError: it is another text.
+    """
+    return _matched(_OPERATOR, text, "an operator")
+
+
+def c_identifier(text: object, what: str) -> str:
+    """A name that C, C++, CMake and Python take as one, and a file system as a file's.
+
+    Args:
+        what: the thing that has this name, for the error.
+
+    Raises:
+        UsageError: it is another text.
+    """
+    return _matched(_IDENTIFIER, text, what)
+
+
+def words(text: object, what: str) -> str:
+    """Letters, digits, spaces and ``_ . , : + - /``: they mean nothing to C, CMake, Kconfig, linkers and Markdown.
+
+    Comments in C and linker scripts end at ``*/``, which needs a star.
+
+    Raises:
+        UsageError: it is another text.
+    """
+    return _matched(_WORDS, text, what)
+
+
+def file_name(text: object, what: str) -> str:
+    """A name that can be a part of a file's: printable, and no way to another folder.
+
+    Raises:
+        UsageError: it is another text.
+    """
+    if isinstance(text, str) and text and not re.search(r"[/\\\n\t]", text) and printable(text) == text:
+        return text
+    raise UsageError(_refused(what, text, "it would be a part of a file's name"))
+
+
+def inside(folder: Path, name: object) -> Path:
+    """The path of a file in a folder, by the name that another file there has for it.
+
+    Raises:
+        UsageError: the name leads out of the folder, by ``..``, an absolute path or a symbolic link.
+    """
+    parts = PurePosixPath(name).parts if isinstance(name, str) and "\0" not in name else ()
+    path = folder.joinpath(*parts)
+    if not parts or ".." in parts or not path.resolve().is_relative_to(folder.resolve()) or path == folder:
+        raise UsageError(f"{folder} has no file {_shown(name)}: it would lie outside of the folder")
+    return path
+
+
+def index(number: object, count: int, what: str) -> int:
+    """A place among ``count`` things; Python would take a negative one for a place from the end.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if isinstance(number, int) and 0 <= number < count:
+        return int(number)
+    raise UsageError(f"{what} {_shown(number)} does not exist: there are {count}")
+
+
+def sizes(numbers: Any, what: str) -> tuple[int, ...]:
+    """Numbers of elements or of bytes, each from 0 to 2**63 - 1, and their product as well.
+
+    Raises:
+        UsageError: they are others.
+    """
+    product = 1
+    for number in numbers:
+        if not isinstance(number, int) or not 0 <= number < 2**63:
+            raise UsageError(f"{what} has the size {_shown(number)}")
+        product *= max(number, 1)
+    if product >= 2**63:
+        raise UsageError(f"{what} has {product} elements, more than an address has")
+    return tuple(numbers)
+
+
+def axes(numbers: Any, count: int, what: str) -> tuple[int, ...]:
+    """An order of ``count`` axes.
+
+    Raises:
+        UsageError: an axis is missing, or there twice.
+    """
+    if sorted(numbers) != list(range(count)):
+        raise UsageError(f"{what} has {count} axes in the order {_shown(list(numbers))}")
+    return tuple(numbers)
+
+
+def printable(text: str) -> str:
+    """A text for a terminal: control characters, and those that turn the order of others, are escaped."""
+    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def _matched(pattern: re.Pattern[str], text: object, what: str) -> str:
+    if isinstance(text, str) and pattern.fullmatch(text):
+        return text
+    raise UsageError(_refused(what, text, "no tool writes such a name, and it might be code where the name stands"))
+
+
+def _refused(what: str, text: object, why: str) -> str:
+    return f"{what} is called {_shown(text)}; {why}"
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
