@@ -76,7 +76,7 @@ def _metrics(program: ExportedProgram, spec: EthosUCompileSpec, *, timed: bool) 
     figures = [said.figures for said in compiled]
     return {
         "cycles": sum(found["cycles"] for found in figures),
-        "sram_kib": max(found["sram_kib"] for found in figures),
+        "sram_kib": max(found["tensors_kib"] for found in figures),
         "flash_kib": sum(found["flash_kib"] for found in figures),
         **(_times(program, spec) if timed else {}),
     }

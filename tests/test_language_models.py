@@ -191,7 +191,7 @@ def test_the_command_generates_text(program: LanguageProgram, tmp_path: Path) ->
     assert data["text"] == program.generate(PROMPT, 4) and data["tokens"] <= 4
     assert data["estimated_cycles_per_token"] > 1000 and data["row_bytes"] * CONTEXT == data["cache_bytes"]
     shown = CliRunner().invoke(app, call).stdout
-    assert shown.startswith(f"{PROMPT}{data['text']}\n") and "cycles per token, estimated" in shown
+    assert shown.startswith(f"{PROMPT}{data['text']}\n") and "cycles per token, estimated by the timing model" in shown
     some = [
         json.loads(CliRunner().invoke(app, [*call, "--temperature", "3", "--seed", seed, "--json"]).stdout)["text"]
         for seed in ("1", "1", "2")

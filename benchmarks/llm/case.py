@@ -181,7 +181,7 @@ def _costs(program: Any) -> dict[str, Any]:
     """Cycles and SRAM of each method."""
     costs = dict[str, float | None]()
     for name, figures in program.figures.items():
-        costs |= {f"{name}_cycles": figures.cycles, f"{name}_sram_kib": _kib(figures.sram_bytes)}
+        costs |= {f"{name}_cycles": figures.cycles, f"{name}_sram_kib": _kib(figures.tensors_bytes)}
     return {key: value for key, value in costs.items() if value is not None}
 
 

@@ -238,6 +238,36 @@ def test_vela_keeps_a_budget(tmp_path: Path) -> None:
     assert payload.unpack(made)["scratch_size"] <= 40 << 10
 
 
+@pytest.mark.parametrize(
+    ("target", "mode", "where"),
+    [
+        ("ethos-u55-128", "Shared_Sram", "flash"),
+        ("ethos-u85-256", "Sram_Only", "sram"),
+        ("ethos-u65-256", "Dedicated_Sram_384KB", "dram"),
+    ],
+)
+def test_sram_is_what_a_device_sets_aside(target: str, mode: str, where: str) -> None:
+    """Tensors at their peak, or the whole cache, and weights and commands where the memory mode has them in SRAM."""
+    spec = EthosUCompileSpec(target)
+    assert spec.memory_mode == mode
+    arrays, figures = payload.unpack(payload_of(spec)), figures_of(spec)
+    constants = sum(len(arrays[name]) for name in ("weight_data", "cmd_data")) / 1024
+    assert figures[f"constants_in_{where}_kib"] == pytest.approx(constants, rel=0.02)  # waits are added to commands
+    assert figures["flash_kib"] == (figures["constants_in_flash_kib"] if where == "flash" else 0)
+    within = figures.get("cache_kib", figures["tensors_kib"])
+    assert figures["sram_kib"] == within + (figures["constants_in_sram_kib"] if where == "sram" else 0)
+    assert within == (384 if where == "dram" else pytest.approx(int(arrays["scratch_size"]) / 1024, rel=0.01))
+
+
+def test_a_budget_counts_weights_that_lie_in_sram() -> None:
+    own = figures_of(EthosUCompileSpec("ethos-u85-256"))
+    budget = round(own["sram_kib"] * 1024) - 4096
+    within = figures_of(EthosUCompileSpec("ethos-u85-256", sram_budget=budget))
+    assert within["sram_kib"] * 1024 <= budget
+    with pytest.raises(UsageError, match=r"KiB are weights and commands: another memory mode, such as Shared_Sram"):
+        figures_of(EthosUCompileSpec("ethos-u85-256", sram_budget=round(own["constants_in_sram_kib"] * 1024)))
+
+
 def test_results_are_the_same_whatever_the_sram() -> None:
     pytest.importorskip("arm_runtime", reason="arm-runtime-cpp is not installed")
     run = U55.target().run

@@ -98,7 +98,7 @@ def test_a_report_in_python() -> None:
     rows = report.to_dataframe().set_index("node")
     assert list(rows.index) == ["conv", "relu", "cdist", "add"] and list(rows.delegated) == [True, True, False, True]
     assert rows.cycles["conv"] == 600 and rows.bytes["add"] == 700 and rows.cycles.isna()["relu"]
-    assert "<th>cycles, estimated</th><td>1,000</td>" in report._repr_html_()
+    assert "<th>cycles, estimated by the compiler</th><td>1,000</td>" in report._repr_html_()
     console = Console(record=True, width=100)
     console.print(report)
     assert "aten.cdist.default stays on the CPU" in (text := console.export_text()) and "no rule" in text

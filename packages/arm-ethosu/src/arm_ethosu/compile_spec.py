@@ -175,6 +175,10 @@ class EthosUCompileSpec(ArmCompileSpec):
         return cls(extra_flags=flags, external_block_placements=placed, **others)
 
 
+#: The arguments that say which memories there are.
+_PLACES = ("config", "system_config", "memory_mode", "is_cache")
+
+
 def _compile(tosa: bytes, options: Mapping[str, str], **arguments: Any) -> bytes:
     return _compile_in_detail(tosa, options, **arguments).payload
 
@@ -196,22 +200,18 @@ def _compile_in_detail(tosa: bytes, options: Mapping[str, str], *, schedule: str
         for tensors in (live_memory.at_peak(placed), placed)
     )
     layers = compiled_layers(made.debug_db, tosa)
-    figures = {**_figures(made), "macs_per_cycle": float(arguments["accelerator"].rpartition("-")[2])}
+    figures = {**_figures(made, arguments), "macs_per_cycle": float(arguments["accelerator"].rpartition("-")[2])}
     return Compiled(payload.pack({**made.arrays, "cmd_data": commands}), figures, at_peak, layers, in_memory)
 
 
 def _estimate(tosa: bytes, *, schedule: str, **arguments: Any) -> dict[str, float]:
-    return _figures(_made(tosa, None, schedule, arguments))
+    return _figures(_made(tosa, None, schedule, arguments), arguments)
 
 
-def _figures(made: VelaOutput) -> dict[str, float]:
-    return {
-        "cycles": made.cycles,
-        "clock_hz": made.clock_hz,
-        "sram_kib": made.sram_kib,
-        "dram_kib": made.dram_kib,
-        "flash_kib": made.flash_kib,
-    }
+def _figures(made: VelaOutput, arguments: Mapping[str, Any]) -> dict[str, float]:
+    from .memory_figures import figures_of
+
+    return dict(figures_of(made, **{key: arguments[key] for key in _PLACES}))
 
 
 def _made(tosa: bytes, artifacts: str | None, schedule: str, arguments: Mapping[str, Any]) -> VelaOutput:

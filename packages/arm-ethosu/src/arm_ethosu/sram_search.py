@@ -18,6 +18,7 @@ from arm_tosa_core.tosa.loader import load
 
 from . import kept_figures
 from .live_memory import operator_peak
+from .memory_figures import constants_memory
 from .timing.vela_layers import FLAG
 from .vela import Run, VelaOutput, Workplace, workplace
 from .vela_flags import decides_over_sram
@@ -54,10 +55,12 @@ class Candidate:
 
     Args:
         limit: bytes of SRAM that it might use; None: what the memory mode has.
+        constants: bytes of weights and commands, where they lie in SRAM; else 0.
     """
 
     run: Run
     limit: int | None
+    constants: int = 0
 
     @property
     def cycles(self) -> float:
@@ -66,8 +69,8 @@ class Candidate:
 
     @property
     def sram(self) -> int:
-        """Bytes of SRAM in use."""
-        return round(self.run.figures["sram_memory_used"] * 1024)
+        """Bytes of SRAM that are set aside."""
+        return round(self.run.figures["sram_memory_used"] * 1024) + self.constants
 
     @property
     def stored(self) -> int:
@@ -98,10 +101,13 @@ def compile(
         UsageError: nothing that was tried is within the budget: says by how much, and what the least is.
     """
     with workplace(tosa, artifacts=artifacts, **options) as place:
-        search = _Search(place, [*flags, *(flag for flag in (_SAYS_WHERE, FLAG) if flag not in flags)])
+        in_sram = constants_memory(options["config"], options["system_config"], options["memory_mode"]) == "sram"
+        counted = in_sram and sram_budget is not None
+        search = _Search(place, [*flags, *(flag for flag in (_SAYS_WHERE, FLAG) if flag not in flags)], counted)
         if any(map(decides_over_sram, flags)) or (sram_budget is None and is_cache):
             return place.chosen(search.run([None])[0].run)  # less of a cache costs cycles at once
-        key = kept_figures.key(tosa, {**options, "flags": tuple(flags), "budget": sram_budget})
+        asked = {**options, "flags": tuple(flags), "budget": sram_budget}
+        key = kept_figures.key(tosa, asked | ({"constants": "counted"} if counted else {}))
         if key is not None and (limit := kept_figures.read(LIMITS, key)) is not None:
             return place.chosen(search.run([int(limit) or None])[0].run)
         found = _smallest(search, tosa) if sram_budget is None else _within(search, tosa, sram_budget)
@@ -113,8 +119,8 @@ def compile(
 class _Search:
     """The candidates so far."""
 
-    def __init__(self, place: Workplace, flags: Sequence[str]) -> None:
-        self._place, self._flags = place, flags
+    def __init__(self, place: Workplace, flags: Sequence[str], counted: bool = False) -> None:
+        self._place, self._flags, self.counted = place, flags, counted
         self.candidates: list[Candidate] = []
 
     def run(self, limits: Sequence[int | None]) -> list[Candidate]:
@@ -125,7 +131,11 @@ class _Search:
         """
         own = [[] if limit is None else [f"--arena-cache-size={limit}"] for limit in limits]
         runs = self._place.runs([[*self._flags, *flags] for flags in own])
-        made = [Candidate(run, limit) for run, limit in zip(runs, limits, strict=True) if isinstance(run, Run)]
+        made = [
+            Candidate(run, limit, _constants(run) if self.counted else 0)
+            for run, limit in zip(runs, limits, strict=True)
+            if isinstance(run, Run)
+        ]
         self.candidates += made
         for run, limit in zip(runs, limits, strict=True):
             if isinstance(run, ToolError) and (limit is None or not self.candidates):
@@ -164,15 +174,27 @@ def _within(search: _Search, tosa: bytes, budget: int) -> Candidate:
         UsageError: no candidate is.
     """
     parts = next(parts for size, parts in _PARTS if len(tosa) <= size)
-    search.run([_grain(budget * part) for part in parts])
+    left = budget - (search.run([None])[0].constants if search.counted else 0)
+    search.run([_grain(left * part) for part in parts])
     if fitting := [c for c in search.candidates if c.sram <= budget]:
         return min(fitting, key=lambda c: (c.cycles, c.sram, c.stored))
     least = min([*search.candidates, *search.run([_NONE])], key=lambda c: c.sram)
     missed, needed = (least.sram - budget) / 1024, least.sram / 1024
+    inside = (
+        f", of which {least.constants / 1024:.1f} KiB are weights and commands: another memory mode, such as "
+        "Shared_Sram, has them in flash"
+        if least.constants
+        else ""
+    )
     raise UsageError(
         f"sram_budget={size_text(budget)} is missed by {missed:.1f} KiB: {needed:.1f} KiB is the least SRAM that "
-        f"{len(search.candidates)} runs of Vela found, at an estimate of {least.cycles:,.0f} cycles"
+        f"{len(search.candidates)} runs of Vela found, at an estimate of {least.cycles:,.0f} cycles{inside}"
     )
+
+
+def _constants(run: Run) -> int:
+    arrays = run.arrays()
+    return int(sum(arrays[name].nbytes for name in ("weight_data", "cmd_data")))
 
 
 def _grain(size: float) -> int:

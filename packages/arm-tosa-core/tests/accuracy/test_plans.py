@@ -83,6 +83,20 @@ def test_neighbours_that_save_together() -> None:
     assert list(costs.of(np.array([[True, False], [True, True]]))) == [10, 12]
 
 
+def test_no_plan_is_expected_to_cost_less_than_its_dearest_unit() -> None:
+    """Savings are estimates: of many neighbours together they may be more than all cost."""
+    costs = Costs(np.array([5.0, 7.0, 1.0]), np.array([[0, 1], [1, 2]]), np.array([6.0, 9.0]))
+    plans = np.array([[True, True, True], [False, True, True], [True, False, True], [False] * 3])
+    assert costs.of(plans).tolist() == [7.0, 7.0, 6.0, 0.0]
+
+
+def test_one_group_is_planned_within_a_limit_whatever_larger_plans_cost() -> None:
+    needs = np.array([[True, False, False], [False, True, False], [False, False, True]])
+    noise = _noise(np.array([1e-6]), needs, np.array([[1e-2], [1e-1], [1e-4]]))
+    planner = Planner(noise, Costs(np.array([2.0, 50.0, 1.0]), np.zeros((0, 2), np.int64), np.zeros(0)))
+    assert [plan.units for plan in planner.single(10.0)] == [(0,), (2,)]  # unit 1 gains most, beyond the limit
+
+
 @pytest.mark.parametrize(
     ("modules", "most", "parts"),
     [

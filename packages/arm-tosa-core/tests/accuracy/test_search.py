@@ -113,7 +113,7 @@ def test_of_models_of_many_units_parts_are_estimated(monkeypatch: pytest.MonkeyP
 
 def test_groups_are_units_that_numbers_go_between() -> None:
     model, int8, _ = _prepare("normalized")
-    found = search(model, int8, model.compare(int8), Goal(parse_budget("cycles=+30%")))
+    found = search(model, int8, model.compare(int8), Goal(parse_budget("cycles=+45%")))
     names = [{unit.name for unit in group} for group in found.groups]
     assert any({"add", "rsqrt", "mul_1"} <= group for group in names)
     assert "size =" in next(unit.source for group in found.groups for unit in group if unit.name == "rsqrt")

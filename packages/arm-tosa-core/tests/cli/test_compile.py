@@ -221,11 +221,15 @@ def test_what_the_targets_compiler_says_is_reported(
         "flash_bytes": None,
         "file_bytes": Path("net.pte").stat().st_size,
         "cycles_by": "",
+        "tensors_bytes": None,
+        "constants_bytes": None,
+        "constants_in": "",
+        "cache_bytes": None,
     }
     assert [(row["size"], row["made_by"]) for row in delegate["at_peak"]] == [(24, "input"), (1512, "")]
     plain, full = run(*arguments).stdout, run(*arguments, "--details").stdout
-    assert re.search(r"cycles, estimated +. 12,345 +.*\n.* 10,000.0 at 123.45 MHz", plain)
-    assert re.search(r"SRAM at its peak +. 1.5 KiB", plain) and "flash" not in plain and "buffer" not in plain
+    assert re.search(r"cycles, estimated by the compiler +. 12,345 +.*\n.* 10,000.0 at 123.45 MHz", plain)
+    assert re.search(r"SRAM +. 1.5 KiB", plain) and "flash" not in plain and "buffer" not in plain
     assert re.search(r"buffer .* 1,512 ", full) and re.search(r"sum .* 1,536 ", full)
     graph(folder / "g.tosa")
     assert "buffer" in run("compile", "g.tosa", "--target", "acme", "-o", "g.acme", "--details").stdout

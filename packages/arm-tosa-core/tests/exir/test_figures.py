@@ -44,7 +44,7 @@ def test_other_commands_than_the_compilers_are_timed() -> None:
     )
     assert "cycles, estimated by the timing model" in report._repr_html_()
     assert Report.from_json(report.to_json()) == report
-    assert figures_of(said.figures).cycles_title == "cycles, estimated"
+    assert figures_of(said.figures).cycles_title == "cycles, estimated by the compiler"
 
 
 def test_a_graph_has_no_operators_of_a_model() -> None:

@@ -37,8 +37,8 @@ class OperatorError:
         saturated: fraction of the results in float that lie beyond.
         sqnr_db: of the result in the quantized model against float, dB: the errors of all before it included.
         own_sqnr_db: of the float result rounded to its integers: its own error alone; None if it is not quantized.
-        histogram: counts of the float results in equal bins over ``range`` as the first sample has it.
-        histogram_range: of those bins.
+        histogram: counts of the finite float results, all of them, in equal bins over ``histogram_range``.
+        histogram_range: of those bins; holds ``range``.
     """
 
     name: str
@@ -252,6 +252,26 @@ class _Output:
         return OutputError(self.name, None, self.same / self.count if self.count else None)
 
 
+class _Histogram:
+    """Counts in equal bins, over a range that doubles where numbers lie beyond it: then two bins become one."""
+
+    def __init__(self) -> None:
+        self.counts = np.zeros(_BINS, np.int64)
+        self.range: tuple[float, float] | None = None
+
+    def add(self, numbers: np.ndarray[Any, Any], low: float, high: float) -> None:
+        """Counts numbers, of which these are the least and the greatest."""
+        bottom, top = self.range or (low, high if high > low else low + 1.0)
+        while low < bottom or high > top:
+            joined, empty = self.counts.reshape(-1, 2).sum(1), np.zeros(_BINS // 2, np.int64)
+            if low < bottom:
+                bottom, self.counts = bottom - (top - bottom), np.concatenate([empty, joined])
+            else:
+                top, self.counts = top + (top - bottom), np.concatenate([joined, empty])
+        self.range = bottom, top
+        self.counts += np.histogram(numbers, _BINS, self.range)[0]
+
+
 class _Row:
     """Sums up one operator."""
 
@@ -260,8 +280,7 @@ class _Row:
         self.all, self.own = _Power(), _Power()
         self.low, self.high = math.inf, -math.inf
         self.outside = self.count = 0
-        self.histogram = np.zeros(_BINS, np.int64)
-        self.bins: tuple[float, float] | None = None
+        self.histogram = _Histogram()
         self.step: float | None = None
         self.bits: int | None = None
         self.reach: tuple[float, float] | None = None
@@ -280,9 +299,7 @@ class _Row:
         low, high = float(finite.min()), float(finite.max())
         self.low, self.high = min(self.low, low), max(self.high, high)
         self.count += exact.numel()
-        if self.bins is None:
-            self.bins = (low, high if high > low else low + 1.0)
-        self.histogram += torch.histc(finite, _BINS, *self.bins).long().numpy()
+        self.histogram.add(finite.double().numpy(), low, high)
         if self.reach is not None and self.step is not None:
             bottom, top = self.reach
             self.outside += int(((exact < bottom - self.step / 2) | (exact > top + self.step / 2)).sum())
@@ -302,6 +319,6 @@ class _Row:
             saturated=self.outside / max(self.count, 1),
             sqnr_db=self.all.sqnr,
             own_sqnr_db=None if self.reach is None else self.own.sqnr,
-            histogram=[int(n) for n in self.histogram],
-            histogram_range=self.bins or (0.0, 0.0),
+            histogram=self.histogram.counts.tolist(),
+            histogram_range=self.histogram.range or (0.0, 0.0),
         )

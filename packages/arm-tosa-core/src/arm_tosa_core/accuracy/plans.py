@@ -47,9 +47,10 @@ class Costs:
     savings: Array
 
     def of(self, plans: Chosen) -> Array:
-        """[plans], of boolean rows [plans, units]."""
+        """[plans], of boolean rows [plans, units]; none below the dearest unit of a plan, as savings are estimates."""
         both = plans[:, self.pairs[:, 0]] & plans[:, self.pairs[:, 1]]
-        return np.asarray(plans @ self.units - both @ self.savings)
+        dearest = (plans * self.units).max(1, initial=0.0)
+        return np.maximum(plans @ self.units - both @ self.savings, dearest)
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,11 @@ class Planner:
     def front(self) -> list[Plan]:
         """Plans by cost, each with less error than those before; the first has no unit."""
         return _front(map(self.plan, itertools.chain(self._growing(), self._shrinking())))
+
+    def single(self, limit: float) -> list[Plan]:
+        """Plans of one group within a limit, the least error first."""
+        plans = map(self.plan, self.groups[self.costs.of(self.groups) <= limit])
+        return sorted(plans, key=lambda plan: (plan.error, plan.cost))
 
     def within(self, limit: float) -> Plan:
         """The plan with the least error that costs no more than a limit.

@@ -27,6 +27,8 @@ _SAMPLES = 12
 _LIMITS = 8
 _REFINED = 4
 _TRIMMED = 8
+#: Plans of one group that are measured whatever larger ones are expected to cost.
+_SINGLE = 3
 #: With a metric, which may look at one output only, plans are also made for each of the first few alone.
 _OUTPUTS = 4
 
@@ -134,6 +136,8 @@ class _Trials:
         """
         room = limit = self.bounds.most - self.first.cost
         self.try_(range(len(self.units.all)))
+        for plan in planner.single(room)[:_SINGLE]:
+            self.try_(plan.units)
         for _ in range(_REFINED):
             plan = planner.refined(planner.within(limit), limit, self.together.noise)
             if plan.units in self.points:
@@ -162,6 +166,8 @@ class _Trials:
             else:
                 below = middle
         self.try_(range(len(self.units.all)))
+        for plan in planner.single(plans[min(above, len(plans) - 1)].cost)[:_SINGLE]:
+            self.try_(plan.units)
         if above < len(plans):
             self._trim(planner, plans[above])
 

@@ -191,7 +191,12 @@ def _failure(found: Search, goal: Goal, budget: str | None, scheme: str) -> str 
             f"that was found has {best.value:.4g} at {best.cost:,.0f} {found.figure}"
         )
     if goal.max_drop is None and not goal.cheaper and not found.chosen.units:
-        return f"within {budget} no layer kept in 16 bits raises the {_measure(found)}: {scheme} as it is is the best"
+        others = len(found.points) - 1
+        inside = sum(point.cost <= found.bounds.most for point in found.points) - 1
+        return (
+            f"of {others} schemes with layers in 16 bits that were measured, {inside} are within {budget}, and none of "
+            f"these raises the {_measure(found)}: {scheme} is kept"
+        )
     return None
 
 

@@ -30,11 +30,12 @@ def _rows(figures: Figures) -> Iterator[tuple[str, str]]:
         clock = f"at {figures.clock_hz / 1e6:,g} MHz"
         yield "inferences per second, estimated", f"{figures.inferences_per_second:,.1f} {clock}{beside}"
     if figures.sram_bytes is not None:
-        yield "SRAM at its peak", _size(figures.sram_bytes)
+        parts = f": {figures.sram_parts}" if figures.sram_parts else ""
+        yield "SRAM", f"{_size(figures.sram_bytes)}{parts}"
     if figures.dram_bytes:
         yield "DRAM", _size(figures.dram_bytes)
     if figures.flash_bytes is not None:
-        yield "flash", _size(figures.flash_bytes)
+        yield "flash", _size(figures.flash_bytes) + (": weights and commands" if figures.flash_bytes else "")
     yield "file", f"{figures.file_bytes:,} bytes"
     yield "time to compile", f"{figures.seconds:,.2f} s"
 

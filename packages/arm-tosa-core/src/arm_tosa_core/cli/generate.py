@@ -65,8 +65,8 @@ def generate(
     ]
     for length, found in estimates.items():
         where = f" in the first {length:,}" if len(estimates) > 1 else ""
-        rows.append((f"cycles per token{where}, estimated", f"{found.cycles:,.0f}"))
-        rows.append((f"tokens per second on the device{where}, estimated", f"{1 / found.seconds:,.1f}"))
+        rows.append((f"cycles per token{where}, estimated by the timing model", f"{found.cycles:,.0f}"))
+        rows.append((f"tokens per second on the device{where}, by this estimate", f"{1 / found.seconds:,.1f}"))
     whole = estimates.get(generator.context)
 
     def show(console: Console) -> None:

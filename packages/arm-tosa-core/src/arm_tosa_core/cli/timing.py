@@ -86,7 +86,7 @@ def show(console: Console, timed: Sequence[Timed]) -> None:
         estimate = one.estimate
         theirs = "" if estimate.compiler_cycles is None else f"; {estimate.compiler}: {estimate.compiler_cycles:,.0f}"
         console.print(
-            f"{one.what}: estimated {estimate.cycles:,.0f} cycles, {estimate.seconds * 1e3:.3f} ms at "
+            f"{one.what}: {estimate.cycles:,.0f} cycles by the timing model, {estimate.seconds * 1e3:.3f} ms at "
             f"{estimate.clock / 1e6:g} MHz ({estimate.system}){theirs}. An estimate, not a measurement.",
             markup=False,
         )

@@ -28,12 +28,17 @@ class Figures:
         delegates: parts that the model was divided into.
         cycles: of one inference, estimated.
         clock_hz: of the target, as the estimate assumes it.
-        sram_bytes: in use at once, at most.
+        sram_bytes: that the device sets aside: tensors at their peak, or a whole cache of DRAM, and constants that lie
+            there.
         dram_bytes: in use, with weights where a memory mode keeps them there.
         flash_bytes: weights and other constants in flash.
         file_bytes: of what was compiled: the ``.pte``, or the target's own format.
         seconds: that compiling took, on this machine's clock.
         cycles_by: whose estimate ``cycles`` is, if not that of the target's compiler.
+        tensors_bytes: of tensors in SRAM at once, at most.
+        constants_bytes: of weights and of the commands of the device.
+        constants_in: where these lie: ``SRAM``, ``flash`` or ``DRAM``; empty: nobody says.
+        cache_bytes: of SRAM that is a cache of DRAM.
     """
 
     delegated: int | None
@@ -47,11 +52,27 @@ class Figures:
     file_bytes: int
     seconds: float
     cycles_by: str = ""
+    tensors_bytes: int | None = None
+    constants_bytes: int | None = None
+    constants_in: str = ""
+    cache_bytes: int | None = None
 
     @property
     def cycles_title(self) -> str:
         """What a table calls the cycles."""
-        return f"cycles, estimated by the {self.cycles_by}" if self.cycles_by else "cycles, estimated"
+        return f"cycles, estimated by the {self.cycles_by or 'compiler'}"
+
+    @property
+    def sram_parts(self) -> str:
+        """What the SRAM holds, where that is more than tensors; empty: nothing else, or nobody says."""
+        parts = []
+        if self.cache_bytes:
+            parts.append(f"{_text(self.cache_bytes)} set aside as a cache of DRAM")
+        elif self.tensors_bytes is not None:
+            parts.append(f"{_text(self.tensors_bytes)} of tensors at their peak")
+        if self.constants_in == "SRAM" and self.constants_bytes is not None:
+            parts.append(f"{_text(self.constants_bytes)} of weights and commands")
+        return " and ".join(parts) if len(parts) > 1 or self.cache_bytes else ""
 
     @property
     def inferences_per_second(self) -> float | None:
@@ -90,16 +111,31 @@ def _figures(
         found = joined(name, join, _KIB)
         return None if found is None else round(found)
 
+    def constants_in(memory: str) -> int:
+        return round(sum(said.figures.get(f"constants_in_{memory.lower()}_kib", 0.0) for said in compiled) * _KIB)
+
+    # Delegates run one after the other: they share the memory of tensors, and each has constants of its own.
+    tensors, cache = size("tensors_kib", max), size("cache_kib", max)
+    memories = [memory for memory in ("SRAM", "flash", "DRAM") if constants_in(memory)]
+    sram = size("sram_kib", max) if tensors is None else max(tensors, cache or 0) + constants_in("SRAM")
     return Figures(
         delegated,
         on_cpu,
         delegates,
         cycles=joined("cycles", sum),
         clock_hz=joined("clock_hz", max),
-        sram_bytes=size("sram_kib", max),
+        sram_bytes=sram,
         dram_bytes=size("dram_kib", max),
         flash_bytes=size("flash_kib", sum),
         file_bytes=file_bytes,
         seconds=seconds,
         cycles_by=", ".join(sorted({said.cycles_by for said in compiled} - {""})),
+        tensors_bytes=tensors,
+        constants_bytes=sum(map(constants_in, memories)) or None,
+        constants_in=" and ".join(memories),
+        cache_bytes=cache,
     )
+
+
+def _text(size: int) -> str:
+    return f"{size / _KIB:,.1f} KiB"

@@ -150,7 +150,10 @@ class Target:
         compile_spec: keyword options to a compile spec, if the target has one of its own (``EthosUCompileSpec``).
         estimate: figures that the target's compiler predicts of a TOSA flatbuffer, by name: ``cycles`` of an
             inference, ``clock_hz`` and ``macs_per_cycle`` of the device, and of the memories in use ``sram_kib``,
-            ``dram_kib`` and ``flash_kib``; those that it does not know are left out. None: it predicts nothing.
+            ``dram_kib`` and ``flash_kib``. Parts of these: ``tensors_kib``, the peak of tensors in SRAM; ``cache_kib``,
+            SRAM set aside as a cache of DRAM; and weights and commands by where they lie, ``constants_in_sram_kib``,
+            ``constants_in_dram_kib`` or ``constants_in_flash_kib``. Those that it does not know are left out. None: it
+            predicts nothing.
         joins_int48_rescales: of two RESCALEs from INT48 in a row its compiler makes one, which has 15 bits of a factor:
             a result may be off by a quantum. The conformance kit grants some composites of 16 bits more for it.
         extract: a delegate's payload to the file that tools read, as its suffix and contents. None: the payload is it.

@@ -51,9 +51,9 @@ function cards() {
     if (data.timing) add("cycles, timing model", whole(data.timing.cycles), data.timing.system);
     if (known(f.inferences_per_second))
       add("inferences per second", digits(f.inferences_per_second, 1), `estimated, at ${whole(f.clock_hz / 1e6)} MHz`);
-    if (known(f.sram_bytes)) add("SRAM at its peak", size(f.sram_bytes));
+    if (known(f.sram_bytes)) add("SRAM", size(f.sram_bytes), data.sram_parts || null);
     if (f.dram_bytes) add("DRAM", size(f.dram_bytes));
-    if (known(f.flash_bytes)) add("flash", size(f.flash_bytes));
+    if (known(f.flash_bytes)) add("flash", size(f.flash_bytes), f.flash_bytes ? "weights and commands" : null);
     add("file", size(f.file_bytes), `${whole(f.file_bytes)} bytes`);
     add("time to compile", digits(f.seconds, 1) + " s", "on the machine that compiled");
   }

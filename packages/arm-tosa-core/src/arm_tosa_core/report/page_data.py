@@ -68,6 +68,7 @@ def page_data(
         **asdict(making),
         "target": report.target if report else "",
         "figures": figures.to_json() if figures else None,
+        "sram_parts": figures.sram_parts if figures else "",
         "timing": _timing(times),
         "operators": _operators(report, times, comparison),
         "delegates": [_memory(delegate) for delegate in report.compiled] if report else [],

@@ -1,0 +1,49 @@
+"""Which memories a compiled graph takes, and how much of each: what its memory mode says, with Vela's sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+
+from .vela import VelaOutput
+from .vela_ini import VelaIni, locate
+
+_KIB = 1024
+#: What figures call the memories of a system configuration.
+_KINDS = {"OnChipFlash": "flash", "OffChipFlash": "flash", "Sram": "sram", "Dram": "dram"}
+
+
+def constants_memory(config: str | PathLike[str] | None, system_config: str, memory_mode: str) -> str:
+    """Where weights and commands lie: ``flash``, ``sram`` or ``dram``."""
+    ini = VelaIni(locate(config))
+    port = ini.area(memory_mode, "const")
+    return _KINDS.get((ini.memory_at(system_config, port) or "") if port else "", "flash")
+
+
+def figures_of(
+    made: VelaOutput,
+    *,
+    config: str | PathLike[str] | None,
+    system_config: str,
+    memory_mode: str,
+    is_cache: bool,
+) -> Mapping[str, float]:
+    """The figures of ``Target.estimate``.
+
+    ``sram_kib`` is what a device sets aside: tensors at their peak, or the whole cache of a memory mode that has one,
+    and weights and commands where they lie in SRAM. ``tensors_kib`` is the peak alone, which Vela calls SRAM used.
+    """
+    where = constants_memory(config, system_config, memory_mode)
+    constants = sum(made.arrays[name].nbytes for name in ("weight_data", "cmd_data")) / _KIB
+    cache = VelaIni(locate(config)).memory_value(memory_mode, "arena_cache_size") if is_cache else None
+    tensors = made.sram_kib if cache is None else max(made.sram_kib, int(cache) / _KIB)
+    return {
+        "cycles": made.cycles,
+        "clock_hz": made.clock_hz,
+        "sram_kib": tensors + (constants if where == "sram" else 0),
+        "dram_kib": made.dram_kib,
+        "flash_kib": constants if where == "flash" else 0.0,
+        "tensors_kib": made.sram_kib,
+        f"constants_in_{where}_kib": constants,
+        **({} if cache is None else {"cache_kib": int(cache) / _KIB}),
+    }
