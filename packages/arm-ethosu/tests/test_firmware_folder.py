@@ -44,6 +44,24 @@ def test_deploying_again_keeps_what_the_user_wrote(tmp_path: Path) -> None:
     assert (tmp_path / "boards" / "host" / "host.c").exists(), "nothing was written"
 
 
+def test_what_the_user_should_know_is_a_note(tmp_path: Path) -> None:
+    """A file that he changed and that another model would change too; a board of another NPU; whether it runs here."""
+
+    def deploy(name: str, board: str, target: str = "ethos-u55-128") -> Any:
+        return FIRMWARE.deploy({name: Program(program(target))}, target, board, tmp_path)
+
+    assert deploy("net", "host").runs and not deploy("net", "host").notes
+    (tmp_path / "app" / "main.c").write_text("/* changed */\n")
+    assert not deploy("net", "host").notes  # it would be written as it was
+    (note,) = deploy("other", "host").notes
+    assert note.startswith("app/main.c: kept as you changed it, so it may not fit these models.")
+    assert not deploy("other", "generic").runs
+    assert (
+        "has an ethos-u55, and the models are for ethos-u85-256"
+        in deploy("other", "mps3-an547", "ethos-u85-256").notes[1]
+    )
+
+
 def test_a_folder_of_an_earlier_version_can_be_deployed_into(tmp_path: Path) -> None:
     """Its manifest does not tell of references; one that is damaged is named, with what to do."""
     programs = {"net": Program(program())}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,8 @@ import numpy as np
 from arm_tosa_core.exir.compile_spec import ArmCompileSpec
 from arm_tosa_core.plugin.firmware import Deployed, Program, Verified
 
-from .board import boards, find_board
-from .folder import write_folder
+from .board import Board, boards, find_board
+from .folder import Written, write_folder
 from .formats import FORMATS, executorch, project
 from .manifest import DeployedModel
 from .memory import memory_map
@@ -53,7 +53,12 @@ class EthosUFirmware:
             deployed.append(DeployedModel(model.name, model.inputs, model.outputs, reference))
         written = write_folder(folder, files, board, target, deployed)
         return Deployed(
-            written.changed, written.removed, memory_map(models, linked=form == "cmake"), on_processor(models)
+            written.changed,
+            written.removed,
+            memory_map(models, linked=form == "cmake"),
+            on_processor(models),
+            notes=list(_notes(written, where, target)),
+            runs=where is not None and bool(where.run) and len(models) == 1,
         )
 
     def run(self, folder: Path, inputs: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
@@ -61,6 +66,24 @@ class EthosUFirmware:
 
     def verify(self, folder: Path, inputs: Sequence[np.ndarray[Any, Any]]) -> list[Verified]:
         return verify_firmware(folder, inputs)
+
+
+def _notes(written: Written, board: Board | None, target: str) -> Iterator[str]:
+    if written.kept:
+        yield (
+            f"{', '.join(written.kept)}: kept as you changed it, so it may not fit these models. To have it written "
+            "anew, move your file away and deploy again"
+        )
+    if board is not None and board.npu and not target.startswith(board.npu):
+        yield (
+            f"board {board.name!r} has an {board.npu}, and the models are for {target}: they run on the functional "
+            "model (NPU=functional_model), not on the board's NPU"
+        )
+    if board is not None and board.toolchain:
+        yield (
+            "sizes that a build with NPU=functional_model prints include the functional model and its memory, which a "
+            "build for the NPU (NPU=core_driver) does not have"
+        )
 
 
 FIRMWARE = EthosUFirmware()

@@ -30,6 +30,7 @@ class Board:
         shares: names of folders in ``files/shared``, which are copied beside the board's.
         run: the command that runs firmware on this machine, with ``{firmware}`` for the file; empty: none can.
         needs: the command that installs what building and running take.
+        npu: the NPU of the board, as the beginning of targets' names, such as ``ethos-u55``; empty: none, or any.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Board:
     shares: tuple[str, ...] = ()
     run: tuple[str, ...] = ()
     needs: str = ""
+    npu: str = ""
 
     def files(self) -> dict[str, bytes]:
         """Its files and those that it shares, by the name of their folder and their own."""
@@ -75,7 +77,7 @@ def find_board(name: str) -> Board:
 
 
 def _checked(file: Path, fields: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    texts = ("description", "toolchain", "needs")
+    texts = ("description", "toolchain", "needs", "npu")
     for key, value in fields.items():
         if key in texts and isinstance(value, str):
             yield key, value

@@ -19,10 +19,17 @@ _USERS = ("app/", "boards/generic/")
 
 @dataclass(frozen=True)
 class Written:
-    """What writing a folder did: files that are new or have changed, and files of an earlier time that were removed."""
+    """What writing a folder did.
+
+    Args:
+        changed: files that are new or have other contents.
+        removed: files of an earlier time that are gone.
+        kept: files that the user changed, which would have other contents by now.
+    """
 
     changed: Sequence[str]
     removed: Sequence[str]
+    kept: Sequence[str]
 
 
 def write_folder(
@@ -65,7 +72,7 @@ def write_folder(
     for path in removed:
         (folder / path).unlink()
     write_atomic(folder / MANIFEST, done.text())
-    return Written(changed, removed)
+    return Written(changed, removed, sorted(path for path in mine if path in new and new[path] not in before[path]))
 
 
 def whole_firmware(folder: Path) -> Manifest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -150,8 +151,10 @@ def _result(folder: Path, board: str, done: Deployed) -> Result:
             console.print(note, markup=False)
         if not board:
             return
-        console.print(f"build it: cd {folder} && cmake --preset board && cmake --build build", markup=False)
-        console.print(f"or build and run it: arm-tosa run {folder} --input x.npy --output y.npy", markup=False)
+        place = shlex.quote(str(folder))
+        console.print(f"build it: cd {place} && cmake --preset board && cmake --build build", markup=False)
+        if done.runs:
+            console.print(f"or build and run it: arm-tosa run {place} --input x.npy --output y.npy", markup=False)
 
     memory = [{"part": part, "where": where, "bytes": size} for part, where, size in done.memory]
     data = {"output": str(folder), "board": board, "changed": done.changed, "removed": done.removed, "memory": memory}

@@ -80,6 +80,7 @@ class Deployed:
         memory: what lies where: part, memory, bytes.
         processor: what is left to the processor.
         notes: what else the user should know, a sentence or two each.
+        runs: whether ``arm-tosa run`` can run the firmware on this machine.
     """
 
     changed: Sequence[str]
@@ -87,6 +88,7 @@ class Deployed:
     memory: Sequence[tuple[str, str, int]]
     processor: Sequence[OnProcessor] = ()
     notes: Sequence[str] = ()
+    runs: bool = True
 
 
 class Firmware(Protocol):
