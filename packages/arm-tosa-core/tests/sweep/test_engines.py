@@ -84,7 +84,7 @@ def test_errors_come_back_as_text_and_memory_is_bounded(tmp_path: Path) -> None:
     pool.close()
     assert done["small"] == 1 << 20
     assert done["large"].reason.startswith("the worker ran out of memory") and not done["large"].lasting
-    assert done["bad"] == Failure("Local: no")
+    assert done["bad"] == Failure("Local: no", lasting=False)
 
 
 def _ended(process: int) -> bool:

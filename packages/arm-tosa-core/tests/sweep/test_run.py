@@ -117,6 +117,47 @@ def test_a_process_that_is_killed_as_it_writes_is_no_obstacle(sweep: Sweep, tmp_
     assert len(sweep(sources=NoSources("another"))) == len(SPACE)  # what is written behind it can be read
 
 
+#: What can become of a line of the journal.
+SPOILED = {
+    "flipped": lambda line: bytes([line[0] ^ 4]) + line[1:],
+    "no text": lambda line: b"\xff\xfe" + line,
+    "another number": lambda line: line.replace(b"1", b"2"),
+    "not an object": lambda line: b"[" * 5000,
+    "nothing": lambda line: b"",
+}
+
+
+@pytest.mark.parametrize("at", [0, 7, -1])
+@pytest.mark.parametrize("kind", SPOILED)
+def test_a_damaged_journal_is_read_up_to_there(sweep: Sweep, tmp_path: Path, kind: str, at: int) -> None:
+    file = tmp_path / "study" / "journal.log"
+    first = sweep()
+    lines = file.read_bytes().splitlines()
+    changed = SPOILED[kind](lines[at])
+    assert changed != lines[at]
+    lines[at] = changed
+    file.write_bytes(spoiled := b"\n".join(lines) + b"\n")
+    with pytest.warns(UserWarning, match=rf"journal.log is damaged from line {at % len(lines) + 1} "):
+        second = sweep()
+    assert [result.point for result in first] == [result.point for result in second]
+    assert [result.outcome.figures for result in first] == [result.outcome.figures for result in second]
+    assert (tmp_path / "study" / "journal.log.damaged").read_bytes() == spoiled
+    assert sweep() == second, "and without a warning"
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("line", ['{"op_code":4}', '{"op_code":"x","worker_id":"a"}', '{"op_code":99,"worker_id":"a"}'])
+def test_a_journal_that_is_none_of_optunas_is_named(sweep: Sweep, tmp_path: Path, line: str) -> None:
+    """Lines without a checksum are other programs', such as those of ``optuna-dashboard``."""
+    sweep()
+    with (tmp_path / "study" / "journal.log").open("a") as file:
+        file.write(f"{line}\n")
+    with pytest.raises(UsageError, match=r"study/journal.log cannot be read .* Remove it"):
+        sweep()
+    (tmp_path / "study" / "journal.log").unlink()
+    assert len(sweep()) == len(SPACE)
+
+
 def test_a_large_space_is_sampled_without_doing_anything_twice(sweep: Sweep, tmp_path: Path) -> None:
     large = Space(SPACE.targets, SPACE.schemes, {"width": list(range(20)), "depth": list(range(5))})
     results = sweep(large, most=12)

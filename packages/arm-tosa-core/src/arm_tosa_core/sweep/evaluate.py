@@ -12,7 +12,7 @@ from typing import Any
 
 from ..exir.target_options import compile_spec_for
 from ..plugin import entry_points as plugins
-from ..support.errors import ArmTosaError, NothingDelegatedWarning, UsageError
+from ..support.errors import ArmTosaError, NothingDelegatedWarning, ToolError, UsageError
 from ..support.garbage import without_collection
 from ..support.import_messages import without_import_messages
 from ..support.torch_warnings import without_torch_warnings
@@ -72,9 +72,19 @@ def guarded(function: Callable[..., Any], *arguments: Any) -> Any:
     """What a function returns, or the ``Failure`` that it ends with: not every exception travels between processes."""
     try:
         return function(*arguments)
-    except ArmTosaError as error:
-        return Failure(str(error))
     except MemoryError:
         return Failure("the worker ran out of memory: give it more with --memory, or use fewer workers", lasting=False)
+    except ArmTosaError as error:
+        return Failure(str(error), lasting=_is_refusal(error))
     except (Exception, SystemExit) as error:
-        return Failure(f"{type(error).__name__}: {error}".strip())
+        return Failure(f"{type(error).__name__}: {error}".strip(), lasting=False)
+
+
+def _is_refusal(error: ArmTosaError) -> bool:
+    """Whether the same request would fail again: no tool died of it, and the system had no part in it."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ToolError | OSError | MemoryError):
+            return False
+        cause = cause.__cause__ or cause.__context__
+    return True

@@ -8,13 +8,13 @@ import json
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
 from ..support.errors import UsageError
 from . import extra
 from .front import costs
+from .journal_file import storage
 from .limits import Limits
 from .point import Evaluation, Failure, Outcome, Parameters, Point
 from .space import DEFAULT, Space
@@ -90,7 +90,8 @@ class Journal:
         judged: accuracy is an objective.
 
     Raises:
-        UsageError: Optuna is not installed, the folder cannot be written, or another process is using it.
+        UsageError: Optuna is not installed, the folder cannot be written, another process is using it, or its file is
+            none of Optuna's.
     """
 
     def __init__(self, folder: Path, space: Space, origin: str, limits: Limits, *, judged: bool) -> None:
@@ -99,21 +100,34 @@ class Journal:
         self._lock = _locked(folder)
         self._space, self._origin, self._limits = space, origin, limits
         self._judged = judged
-        self._storage = _storage(folder / FILE)
+        self._failed = optuna.trial.TrialState.FAIL
+        self.outcomes: dict[str, Outcome] = {}
+        self._programs: dict[str, str] = {}
+        try:
+            self._storage = storage(folder / FILE)
+            self._open()
+        except (AssertionError, AttributeError, LookupError, OSError, TypeError, ValueError) as error:
+            self._lock.close()
+            raise UsageError(
+                f"{folder / FILE} cannot be read ({type(error).__name__}: {error}). Remove it: results are worked out "
+                "again, from the quantized programs beside it"
+            ) from error
+
+    def _open(self) -> None:
+        """Opens the study, and reads what is known."""
+        optuna = self._optuna
         self._study = optuna.create_study(
             storage=self._storage,
-            study_name=_name(space, origin, judged),
-            directions=["minimize", "minimize", "minimize", *(["maximize"] if judged else [])],
+            study_name=_name(self._space, self._origin, self._judged),
+            directions=["minimize", "minimize", "minimize", *(["maximize"] if self._judged else [])],
             load_if_exists=True,
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            self._study.set_metric_names(["SRAM, KiB", ".pte, KiB", "latency, ms", *(["accuracy"] if judged else [])])
-        self._study.set_user_attr("origin", origin)
+            last = ["accuracy"] if self._judged else []
+            self._study.set_metric_names(["SRAM, KiB", ".pte, KiB", "latency, ms", *last])
+        self._study.set_user_attr("origin", self._origin)
         self._study.sampler = _sampler(len(self._study.get_trials(deepcopy=False)))
-        self._failed = optuna.trial.TrialState.FAIL
-        self.outcomes: dict[str, Outcome] = {}
-        self._programs: dict[str, str] = {}
         self._read()
 
     def _read(self) -> None:
@@ -200,28 +214,6 @@ def _locked(folder: Path) -> Any:
     return lock
 
 
-def _storage(file: Path) -> Any:
-    """The file of a folder that this process has locked, without the half of a line that a crash may have left."""
-    if file.exists():
-        with file.open("rb+") as journal:
-            text = journal.read()
-            journal.truncate(text.rfind(b"\n") + 1)
-    # Optuna's own lock is a symbolic link, which outlives a process that is killed: the next one waits for it, if the
-    # folder's path is relative for ever.
-    backend = import_module("optuna.storages.journal").JournalFileBackend(str(file), lock_obj=_Locked())
-    return extra.optuna().storages.JournalStorage(backend)
-
-
-class _Locked:
-    """A lock for Optuna where the whole folder is locked already."""
-
-    def acquire(self) -> bool:
-        return True
-
-    def release(self) -> None:
-        pass
-
-
 def _sampler(seed: int) -> Any:
     optuna = extra.optuna()
     with warnings.catch_warnings():
@@ -250,7 +242,7 @@ def _words(point: Point, space: Space) -> Iterator[tuple[str, Any]]:
 
 
 def _outcome(attributes: Mapping[str, Any]) -> Outcome | None:
-    """What is worth knowing of a trial: not that its worker died."""
+    """What is worth knowing of a trial: not a failure that passes."""
     data = attributes.get("outcome")
     if data is None:
         return None

@@ -127,7 +127,8 @@ class Failure:
 
     Args:
         reason: for the user.
-        lasting: it would fail again; otherwise its worker died, and it is worth another try.
+        lasting: it would fail again, and is kept; otherwise a worker or a tool died, or a disk was full, and the next
+            sweep tries it again.
     """
 
     reason: str

@@ -70,11 +70,11 @@ def _shared(model: InFloat, scheme: Scheme, spec: ArmCompileSpec, folder: Path, 
     beside = [model.digest, model.sources.digest(), kind, *of_installation()]
     file = folder / f"{hashlib.sha256('|'.join(beside).encode()).hexdigest()}.pt2"
     with _alone(file.with_suffix(".lock")):
-        if file.exists():
-            return _loaded(file, model.digest)
-        made = model.quantized(scheme, spec)
-        _store(file, made)
-        return made
+        found = _loaded(file, model.digest)
+        if found is None:
+            found = model.quantized(scheme, spec)
+            _store(file, found)
+        return found
 
 
 @contextmanager
@@ -89,14 +89,29 @@ def _alone(path: Path) -> Iterator[None]:
 def _store(file: Path, made: Quantized) -> None:
     buffer = io.BytesIO()
     torch.export.save(made.program, buffer)
-    write_atomic(file.with_suffix(".json"), json.dumps(None if made.accuracy is None else asdict(made.accuracy)))
+    accuracy = None if made.accuracy is None else asdict(made.accuracy)
+    known = {"accuracy": accuracy, "sha256": _sum(buffer.getvalue(), accuracy)}
+    write_atomic(file.with_suffix(".json"), json.dumps(known))
     write_atomic(file, buffer.getvalue())
 
 
-def _loaded(file: Path, origin: str) -> Quantized:
+def _loaded(file: Path, origin: str) -> Quantized | None:
+    """What is kept in a file and the one beside it; None if it is not there, or not what was written."""
+    try:
+        program = file.read_bytes()
+        known = json.loads(file.with_suffix(".json").read_bytes())
+        accuracy = known["accuracy"]
+        if known["sha256"] != _sum(program, accuracy):
+            return None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
     register_quantized_decomposed()
-    accuracy = json.loads(file.with_suffix(".json").read_text())
-    return Quantized(torch.export.load(file), None if accuracy is None else Accuracy(**accuracy), origin)
+    loaded = torch.export.load(io.BytesIO(program))
+    return Quantized(loaded, None if accuracy is None else Accuracy(**accuracy), origin)
+
+
+def _sum(program: bytes, accuracy: dict[str, Any] | None) -> str:
+    return hashlib.sha256(json.dumps(accuracy).encode() + program).hexdigest()
 
 
 class InFloat:
