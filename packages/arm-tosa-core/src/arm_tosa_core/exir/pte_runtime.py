@@ -49,7 +49,7 @@ def load_program(pte: Pte, name: str, *, profile: bool = False, data: Sequence[P
         )
 
 
-def load_method(program: Any, method: str, name: str) -> Any:
+def load_method(program: Any, method: str, name: str) -> Method:
     """A method of a program that ``load_program`` gave.
 
     Raises:
@@ -58,7 +58,23 @@ def load_method(program: Any, method: str, name: str) -> Any:
     if method not in program.method_names:
         raise UsageError(f"{name} has no method {method!r}")
     with logged(f"ExecuTorch cannot load {name}"):
-        return program.load_method(method)
+        return Method(program, program.load_method(method))
+
+
+class Method:
+    """A loaded method, and the program whose bytes it reads: ExecuTorch's own does not keep them."""
+
+    def __init__(self, program: Any, method: Any) -> None:
+        self._program, self._method = program, method
+
+    def execute(self, inputs: Sequence[Any]) -> list[Any]:
+        """Runs it once; the outputs."""
+        return list(self._method.execute(inputs))
+
+    @property
+    def metadata(self) -> Any:
+        """ExecuTorch's ``MethodMeta``."""
+        return self._method.metadata
 
 
 @contextlib.contextmanager
