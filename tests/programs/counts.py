@@ -1,6 +1,6 @@
 """What runs came to: lines of JSON in ``tests/results/programs.jsonl``, one for each run and way, and a table of them.
 
-``python -m programs.counts ROWS...`` adds the rows that ``--out`` wrote to the file, and writes the table into the page.
+``python -m programs.counts ROWS...`` adds the rows that ``--out`` wrote to it, and writes the table into the page.
 """
 
 from __future__ import annotations
