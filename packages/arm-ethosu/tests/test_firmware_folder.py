@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,58 @@ def test_what_the_user_should_know_is_a_note(tmp_path: Path) -> None:
         "has an ethos-u55, and the models are for ethos-u85-256"
         in deploy("other", "mps3-an547", "ethos-u85-256").notes[1]
     )
+
+
+@pytest.mark.parametrize("name", ["../victim.txt", "/absolute", "models/../../victim.txt", "link/victim.txt"])
+@pytest.mark.parametrize("key", ["files", "unfinished"])
+def test_files_outside_the_folder_stay(key: str, name: str, tmp_path: Path) -> None:
+    """A manifest of somebody else that lists them, with their digests, is damaged."""
+    victim, firmware = tmp_path / "victim.txt", tmp_path / "fw"
+    victim.write_text("mine")
+    firmware.mkdir()
+    (firmware / "link").symlink_to(tmp_path)
+    digest = hashlib.sha256(b"mine").hexdigest()
+    listed = {str(victim) if name == "/absolute" else name: digest if key == "files" else [digest]}
+    said = {"board": "host", "target": "ethos-u55-128", "models": [], "files": {}} | {key: listed}
+    (firmware / "arm-firmware.json").write_text(json.dumps(said))
+    for asked in (
+        lambda: FIRMWARE.deploy({"net": Program(program())}, "ethos-u55-128", "host", firmware),
+        lambda: FIRMWARE.run(firmware, []),
+    ):
+        with pytest.raises(UsageError, match=r"arm-firmware\.json is damaged: .*outside of the folder"):
+            asked()
+    assert victim.read_text() == "mine" and len(list(firmware.iterdir())) == 2
+
+
+@pytest.mark.parametrize("link", ["arm-firmware.json", "models", "CMakeLists.txt", "app/main.c"])
+def test_nothing_is_written_through_a_link(link: str, tmp_path: Path) -> None:
+    """A folder of somebody else may have some, to files of the user's."""
+    victim, firmware = tmp_path / "victim", tmp_path / "fw"
+    (firmware / link).parent.mkdir(parents=True)
+    victim.mkdir() if link == "models" else victim.write_text("{}")
+    (firmware / link).symlink_to(victim)
+    with pytest.raises(UsageError, match="outside of the folder"):
+        FIRMWARE.deploy({"net": Program(program())}, "ethos-u55-128", "host", firmware)
+    assert list(victim.iterdir()) == [] if link == "models" else victim.read_text() == "{}"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"name": "../../net"}, "a model is called"),
+        ({"inputs": [{"name": "../x"}]}, "KeyError|an input or output is called"),
+        ({"inputs": 3}, "TypeError"),
+        ({"reference": {"steps": [{"file": "/etc/passwd", "reads": [], "makes": []}]}}, "outside of the folder"),
+    ],
+)
+def test_what_a_manifest_says_is_checked(change: dict[str, Any], said: str, tmp_path: Path) -> None:
+    FIRMWARE.deploy({"net": Program(program())}, "ethos-u55-128", "host", tmp_path)
+    manifest = tmp_path / "arm-firmware.json"
+    found = json.loads(manifest.read_text())
+    found["models"][0] |= change
+    manifest.write_text(json.dumps(found))
+    with pytest.raises(UsageError, match=f"is damaged: .*({said})"):
+        FIRMWARE.run(tmp_path, [])
 
 
 def test_a_folder_of_an_earlier_version_can_be_deployed_into(tmp_path: Path) -> None:

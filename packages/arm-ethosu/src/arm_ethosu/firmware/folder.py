@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arm_tosa_core.plugin.firmware import MANIFEST
+from arm_tosa_core.support import foreign
 from arm_tosa_core.support.atomic_files import write_atomic
 from arm_tosa_core.support.errors import UsageError
 
@@ -45,8 +46,10 @@ def write_folder(
     call takes its files for its own.
 
     Raises:
-        UsageError: a file would be lost; names each.
+        UsageError: a file would be lost; names each. Or one would be written or removed outside of the folder.
     """
+    for path in (*files, MANIFEST):
+        foreign.inside(folder, path)  # not through a link that somebody put into the folder
     before = read_manifest(folder).known() if (folder / MANIFEST).exists() else {}
     new = {path: _digest(body) for path, body in files.items()}
     there = {path: _digest((folder / path).read_bytes()) for path in {*new, *before} if (folder / path).is_file()}

@@ -8,7 +8,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from arm_tosa_core.plugin.firmware import MANIFEST
+from arm_tosa_core.support import foreign
 from arm_tosa_core.support.errors import UsageError
 
 from .model import Port
@@ -58,36 +61,57 @@ def read_manifest(folder: Path) -> Manifest:
     """
     file = folder / MANIFEST
     try:
-        found = json.loads(file.read_text("utf-8"))
+        data = file.read_bytes()
     except OSError as error:
         raise UsageError(
             f"{folder} holds no firmware ({MANIFEST}: {error.strerror}); `arm-tosa deploy` makes one"
         ) from error
-    except ValueError as error:
-        raise UsageError(f"{file} is damaged: {error}. Deploy into another folder") from error
     try:
-        return Manifest(
-            str(found["board"]),
-            str(found["target"]),
-            [_model(each) for each in found["models"]],
-            dict(found["files"]),
-            {path: list(digests) for path, digests in found.get("unfinished", {}).items()},
+        found = foreign.parsed(data)
+        manifest = Manifest(
+            foreign.words(found["board"], "the board"),
+            foreign.words(found["target"], "the target"),
+            [_model(folder, each) for each in found["models"]],
+            {_path(folder, path): str(digest) for path, digest in found["files"].items()},
+            {_path(folder, path): list(map(str, each)) for path, each in found.get("unfinished", {}).items() if each},
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"{file} is damaged: {type(error).__name__}: {error}. Deploy into another folder") from error
+        kind = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "
+        raise UsageError(f"{file} is damaged: {kind}{error}. Deploy into another folder") from error
+    return manifest
 
 
-def _model(found: Mapping[str, Any]) -> DeployedModel:
+def _path(folder: Path, name: object) -> str:
+    return foreign.inside(folder, name).relative_to(folder).as_posix()
+
+
+def _model(folder: Path, found: Mapping[str, Any]) -> DeployedModel:
     inputs, outputs = (tuple(map(_port, found[key])) for key in ("inputs", "outputs"))
-    return DeployedModel(found["name"], inputs, outputs, _reference(found.get("reference")))
+    name, reference = foreign.c_identifier(found["name"], "a model"), found.get("reference")
+    return DeployedModel(name, inputs, outputs, None if reference is None else _reference(folder, reference))
 
 
-def _reference(found: Mapping[str, Any] | None) -> StoredReference | None:
-    if found is None:
-        return None
-    return StoredReference(**{**found, "steps": [StoredStep(**step) for step in found["steps"]]})
+def _reference(folder: Path, found: Mapping[str, Any]) -> StoredReference:
+    steps = [
+        StoredStep(_path(folder, step["file"]), *map(_numbers, (step["reads"], step["makes"])))
+        for step in found["steps"]
+    ]
+    taken, given = list(map(_numbers, found["taken"])), _numbers(found["given"])
+    return StoredReference(steps, taken, given, [_path(folder, example) for example in found["examples"]])
+
+
+def _numbers(found: Any) -> list[int]:
+    return [int(number) for number in found]
 
 
 def _port(found: Mapping[str, Any]) -> Port:
-    least, most = found["bounds"]
-    return Port(**{**found, "shape": tuple(found["shape"]), "bounds": (int(least), int(most))})
+    least, most = map(int, found["bounds"])
+    scale = found["scale"]
+    return Port(
+        foreign.c_identifier(found["name"], "an input or output"),
+        foreign.sizes(found["shape"], "an input or output"),
+        *(np.dtype(foreign.c_identifier(found[key], "a type")).name for key in ("dtype", "program_dtype")),
+        None if scale is None else float(scale),
+        int(found["zero_point"]),
+        (least, most),
+    )

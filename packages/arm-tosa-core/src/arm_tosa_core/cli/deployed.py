@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,8 +9,10 @@ from rich.console import Console
 
 from ..plugin import entry_points as plugins
 from ..plugin.firmware import MANIFEST, Firmware, firmware_of
+from ..support import foreign
 from ..support.errors import UsageError
 from ..support.runtime_package import Arrays
+from .files import read
 from .report import Result
 
 
@@ -50,7 +51,7 @@ def _maker(folder: Path) -> Firmware:
     if not file.is_file():
         raise UsageError(f"{folder} holds no firmware: it has no {MANIFEST}, which `arm-tosa deploy` writes")
     try:
-        target = json.loads(file.read_text("utf-8"))["target"]
+        target = foreign.words(foreign.parsed(read(file))["target"], "the target")
     except (ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{file} is damaged ({type(error).__name__}: {error}); deploy again") from error
-    return firmware_of(plugins.target(str(target)))
+    return firmware_of(plugins.target(target))

@@ -5,7 +5,9 @@ A reader returns names, paths and numbers only through these functions. ``SECURI
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -19,6 +21,19 @@ _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 _SHOWN = 80
+
+
+def parsed(data: bytes | str, parse: Callable[[str], Any] = json.loads) -> Any:
+    """The value of a text in JSON, or in what ``parse`` reads, such as ``tomllib.loads``.
+
+    Raises:
+        UsageError: it is no such text; says why, and names no file.
+    """
+    try:
+        return parse(data if isinstance(data, str) else data.decode())
+    except (ValueError, RecursionError) as error:
+        deep = isinstance(error, RecursionError)
+        raise UsageError("it is nested too deeply" if deep else " ".join(str(error).split())) from error
 
 
 def operator_name(text: object) -> str:
