@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from ..tosa.graph import Graph
 from ..tosa.rewrite import Stage
 from ..tosa.rewrite_engine import Application, Observer, Statistics, observed
 from ..tosa.text import text
+from .report import say
 
 #: The stages after which there is a TOSA graph.
 _STAGES = (Stage.LOWER, Stage.OPTIMIZE, Stage.LEGALIZE)
@@ -40,7 +40,7 @@ class _Printer(Observer):
         comment = "".join(f"# {line}\n" for line in heading.splitlines())
         self.printed.append(f"{comment}{graph}\n")
         if self.show:
-            print(self.printed[-1], file=sys.stderr, end="")
+            say(f"{comment}{graph}")
 
 
 @contextmanager

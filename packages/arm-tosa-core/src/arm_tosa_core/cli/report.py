@@ -24,8 +24,10 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from ..support.errors import ArmTosaError
+from ..support.foreign import printable
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def command(function: Callable[..., Result]) -> Callable[..., None]:
             if debug:
                 raise
             text = _message(error)
-            print(f"error: {text}", file=sys.stderr)
+            say(f"error: {text}")
             if as_json:
                 _give(out, lambda: _print_json({"error": text}, out))
             raise typer.Exit(_INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1) from None
@@ -98,7 +100,7 @@ def _give(out: TextIO, write: Callable[[], None]) -> None:
     except BrokenPipeError:
         raise  # the reader has enough, as ``head`` does: typer ends without a word
     except OSError as error:
-        print(f"error: cannot write to the standard output: {error.strerror}", file=sys.stderr)
+        say(f"error: cannot write to the standard output: {error.strerror}")
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # for what Python writes at its end
         raise typer.Exit(1) from None
 
@@ -106,28 +108,36 @@ def _give(out: TextIO, write: Callable[[], None]) -> None:
 def piece(text: str) -> None:
     """Prints a piece of the result as soon as it is known, to standard output; nothing with ``--json``."""
     if (out := _pieces.get()) is not None:
-        print(text, end="", file=out, flush=True)
+        print(printable(text), end="", file=out, flush=True)
 
 
 def say(text: str) -> None:
     """Prints a note for a person, to standard error."""
-    print(text, file=sys.stderr)
+    print(printable(text), file=sys.stderr)
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, heads: bool = True) -> Table:
     """A table of plain text cells, with or without the heads of its columns."""
     made = Table(title=escape(title) or None, title_justify="left", min_width=len(title), show_header=heads)
     for column in columns:
-        made.add_column(column, overflow="fold")  # a cut-off name is of no use
+        made.add_column(escape(column), overflow="fold")  # a cut-off name is of no use
     for row in rows:
         made.add_row(*(escape(cell) for cell in row))
     return made
 
 
+class _Console(Console):
+    """Shows names that come from files, in cells of tables as well, without what they might do to the terminal."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """The text as rich prints it."""
+        return super().render_str(printable(text), **options)
+
+
 def _console(out: TextIO) -> Console:
     """As wide as the terminal; where there is none, nothing is wrapped, so that other programs find whole lines."""
     known = out.isatty() or "COLUMNS" in os.environ
-    return Console(file=out, width=None if known else _UNWRAPPED)
+    return _Console(file=out, width=None if known else _UNWRAPPED)
 
 
 def _print_json(data: Any, out: TextIO) -> None:
@@ -157,7 +167,7 @@ def _warnings(debug: bool) -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], filename: str, *_: object, **__: object) -> None:
         if category.__module__.startswith("arm_") or "arm_tosa" in filename:
-            print(f"warning: {message}", file=sys.stderr)
+            say(f"warning: {message}")
 
     logging.disable(logging.WARNING)
     try:
