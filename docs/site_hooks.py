@@ -1,19 +1,63 @@
-"""What mkdocs does besides: the page of the command line is written from the typer application at every build.
+"""What mkdocs does besides: it writes parts of pages at every build, and keeps notes out of the search.
 
-A page marks the place with the comment ``<!-- arm-tosa: commands -->``.
+Commands come from the typer application, operators by target from the cases of the conformance kit. A page marks the
+place with a comment such as ``<!-- arm-tosa: commands -->``.
 """
 
 from __future__ import annotations
 
 import inspect
+from collections import Counter
+from pathlib import Path
 from typing import Any, get_args
 
-MARK = "<!-- arm-tosa: commands -->"
+PACKAGES = Path(__file__).parents[1] / "packages"
+#: Columns of the table of operators: the head, a scheme, whether the target computes in float too, and its refusals.
+_COLUMNS = (
+    ("VGF, float", "fp32", True, "arm-vgf/tests/refusals/vgf.txt"),
+    ("VGF, int8", "int8", True, "arm-vgf/tests/refusals/vgf.txt"),
+    ("U55 and U65, int8", "int8", False, "arm-ethosu/tests/refusals/u55.txt"),
+    ("U55 and U65, int16x8", "int16", False, "arm-ethosu/tests/refusals/u55.txt"),
+    ("U85, int8", "int8", False, "arm-ethosu/tests/refusals/u85.txt"),
+    ("U85, int16x8", "int16", False, "arm-ethosu/tests/refusals/u85.txt"),
+)
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
+def on_page_markdown(markdown: str, page: Any = None, **_: Any) -> str:
     """Called by mkdocs with each page before it is rendered."""
-    return markdown.replace(MARK, commands()) if MARK in markdown else markdown
+    if page is not None and page.file.src_uri.startswith("notes/"):
+        page.meta["search"] = {"exclude": True}
+    for mark, made in MARKS.items():
+        if mark in markdown:
+            markdown = markdown.replace(mark, made())
+    return markdown
+
+
+def operators() -> str:
+    """A table: how many cases of each operator of the conformance kit each target takes, and why not the rest."""
+    from arm_tosa_core.testing.cases import CASES
+    from arm_tosa_core.testing.plugin import read_refusals
+
+    refusals = {file: read_refusals(PACKAGES / file) for *_, file in _COLUMNS}
+    counts: dict[str, list[list[str]]] = {}  # by operator, for each column, the reasons of its cases; "" where taken
+    for case in CASES:
+        row = counts.setdefault(case.name.partition("/")[0], [[] for _ in _COLUMNS])
+        for cell, (_, scheme, has_float, file) in zip(row, _COLUMNS, strict=True):
+            floats = "a part of it computes in float" if scheme in case.needs_float and not has_float else ""
+            listed = refusals[file].get(f"{case.name}-{scheme}", "")
+            cell.append(case.refuses.get(scheme, "") or floats or listed)
+    heads = ["operator", *(head for head, *_ in _COLUMNS), "refused, most often first"]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for name, row in sorted(counts.items()):
+        reasons = Counter(reason for cell in row for reason in cell if reason)
+        cells = [_share(cell) for cell in row]
+        lines.append(f"| `{name}` | {' | '.join(cells)} | {'; '.join(why for why, _ in reasons.most_common(3))} |")
+    return "\n".join(lines)
+
+
+def _share(reasons: list[str]) -> str:
+    taken = reasons.count("")
+    return "yes" if taken == len(reasons) else "no" if not taken else f"{taken} of {len(reasons)}"
 
 
 def commands() -> str:
@@ -60,3 +104,7 @@ def _value(parameter: Any) -> str:
     annotation = parameter.type_descriptor.annotation
     inner = get_args(annotation) or (annotation,)
     return kinds.get(getattr(inner[0], "__name__", ""), "TEXT")
+
+
+#: What stands in a page for what is written at every build.
+MARKS = {"<!-- arm-tosa: commands -->": commands, "<!-- arm-tosa: operators -->": operators}

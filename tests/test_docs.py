@@ -197,13 +197,18 @@ def test_what_the_site_fills_in_is_named_in_a_table_too(file: Path) -> None:
     assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == shown
 
 
-def test_every_page_of_the_command_line_comes_from_the_program() -> None:
-    """The hook of the site writes a section for each command, with each of its options."""
+def test_parts_of_pages_come_from_the_program() -> None:
+    """The hook of the site writes a section for each command, with each of its options, and a row for each operator."""
     import importlib.util
 
     spec = importlib.util.spec_from_file_location("site_hooks", ROOT / "docs" / "site_hooks.py")
     assert spec and spec.loader
     hooks = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(hooks)
-    text = hooks.on_page_markdown((ROOT / "docs" / "reference" / "command-line.md").read_text())
-    assert "## compile" in text and "`--calibration FILE`" in text and hooks.MARK not in text
+    pages = {name: (ROOT / "docs" / "reference" / name).read_text() for name in ("command-line.md", "operators.md")}
+    made = {name: hooks.on_page_markdown(text) for name, text in pages.items()}
+    assert all(mark not in text for mark in hooks.MARKS for text in made.values())
+    assert "## compile" in made["command-line.md"] and "`--calibration FILE`" in made["command-line.md"]
+    rows = {row.split(" | ")[0].strip("|` "): row.split(" | ")[1:7] for row in made["operators.md"].splitlines()}
+    assert rows["conv2d"][:3] == ["yes", "yes", "yes"]
+    assert rows["logical_and"][2] != "yes" and rows["logical_and"][4] == "yes"  # Ethos-U55 has no booleans

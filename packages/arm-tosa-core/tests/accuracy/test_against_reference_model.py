@@ -209,7 +209,10 @@ BAD = {
     "target of a program": (["net.pte", "--target", "acme"], "is compiled already: give no --target"),
     "too few graphs": (["net.pte", "--tosa", "."], "has 1 delegates, and . holds 0 TOSA graphs"),
     "unknown suffix": (["g.txt"], "neither .pte nor .tosa"),
-    "too few inputs": (["g.tosa", "--target", "acme", "--input", "x.npy"], "has 2 inputs and 1 --input"),
+    "too few inputs": (
+        ["g.tosa", "--target", "acme", "--input", "x.npy"],
+        "takes 2 --input, one for each input; 1",
+    ),
     "another shape": (["g.tosa", "--target", "acme", "--input", "s.npy", "--input", "x.npy"], "takes int32[2, 3]"),
 }
 

@@ -259,7 +259,7 @@ def program() -> bytes:
 
 
 PTE_RUNS: list[tuple[list[np.ndarray[Any, Any]], str]] = [
-    ([np.ones((2, 3), np.float32)], "has 2 inputs and 1 --input were given"),
+    ([np.ones((2, 3), np.float32)], "takes 2 --input, one for each input; 1 given"),
     ([np.ones((3,), np.float32)] * 2, "input 0 has shape [3]; net.pte takes [2, 3]"),
     ([np.ones((2, 3), np.float32), np.ones(3, np.int32)], "input 1 is torch.int32; net.pte takes torch.float32"),
     ([np.ones((2, 3), np.float32), np.full(3, "one")], "of a type that PyTorch does not have"),

@@ -87,6 +87,11 @@ def test_errors_come_back_as_text_and_memory_is_bounded(tmp_path: Path) -> None:
     assert done["bad"] == Failure("Local: no", lasting=False)
 
 
+def test_too_little_memory_for_any_process_is_refused() -> None:
+    with pytest.raises(UsageError, match="--memory 1M: a process needs 128M at least"):
+        Pool(1, memory=1 << 20)
+
+
 def _ended(process: int) -> bool:
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:

@@ -37,7 +37,7 @@ def test_a_bad_limit_says_what_to_write(given: dict[str, str], said: str) -> Non
     ("limits", "found", "missed"),
     [
         (parse_limits("1K", "2K", "1ms"), evaluation(), {}),
-        (parse_limits("1000"), evaluation(), {"sram": "1.0 KiB instead of 1.0 KiB"}),
+        (parse_limits("1000"), evaluation(), {"sram": "1.0 KiB instead of 1,000 B"}),
         (parse_limits(flash="1K"), evaluation(), {"flash": "2.0 KiB instead of 1.0 KiB"}),
         (parse_limits(latency="500us"), evaluation(), {"latency": "1.00 ms instead of 0.50 ms"}),
         (parse_limits("1K", latency="1s"), evaluation(None, latency=None), {"sram": "not known, 1.0 KiB allowed",

@@ -18,6 +18,8 @@ from .compare import Comparison, compare
 from .scheme import Scheme
 from .task_metric import Metric
 
+#: Figures of a target that no scheme changes.
+_NO_COSTS = {"clock_hz", "macs_per_cycle"}
 #: Called with what is being done, the step and the number of steps.
 Progress = Callable[[str, int, int], None]
 
@@ -114,7 +116,7 @@ class Model:
         """
         costs = self.cost(quantized)
         if figure not in costs:
-            known = ", ".join(sorted(costs)) or "nothing is delegated to it"
+            known = ", ".join(sorted(costs.keys() - _NO_COSTS)) or "nothing is delegated to it"
             raise UsageError(f"the target estimates no {figure!r}; it has: {known}")
         return costs[figure]
 

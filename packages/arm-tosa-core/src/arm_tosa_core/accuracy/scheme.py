@@ -92,8 +92,11 @@ def read_scheme(path: Path) -> Scheme:
     except ValueError as error:
         raise UsageError(f"{path} is not JSON: {error}") from error
     fields = {"scheme", "modules", "nodes", "compression"}
-    if not isinstance(data, dict) or not data.keys() <= fields:
-        raise UsageError(f"{path}: expected an object with the keys {', '.join(sorted(fields))}")
+    known = ", ".join(sorted(fields))
+    if not isinstance(data, dict):
+        raise UsageError(f"{path}: expected an object, whose keys are some of {known}")
+    if unknown := sorted(data.keys() - fields):
+        raise UsageError(f"{path}: unknown key {unknown[0]!r}; known keys: {known}")
     if not all(isinstance(data.get(key, {}), dict) for key in ("modules", "nodes")):
         raise UsageError(f"{path}: modules and nodes are objects from names to schemes")
     return Scheme(**{**data, "compression": _compression(path, data.get("compression"))})

@@ -174,6 +174,7 @@ def compile_(
             lowered = lowered_program(
                 program,
                 spec,
+                quantization=quantize,
                 cache=cache,
                 memory_format=memory_format,
                 integer_io=integer_io,
@@ -199,6 +200,7 @@ def lowered_program(
     program: ExportedProgram,
     spec: ArmCompileSpec,
     *,
+    quantization: str | None = None,
     cache: bool = True,
     memory_format: str = "contiguous",
     integer_io: bool = False,
@@ -208,6 +210,9 @@ def lowered_program(
     external_constants: str | None = None,
 ) -> LoweredProgram:
     """The program, of which at least one operator is delegated; arguments are those of ``lower``.
+
+    Args:
+        quantization: that the program went through, if any.
 
     Raises:
         UsageError: an unknown memory format, or nothing can be delegated.
@@ -232,7 +237,8 @@ def lowered_program(
             external_constants=external_constants,
         )
     if not lowered.report.delegated:
-        raise UsageError(f"{lowered.report.nothing_delegated()}. Nothing was written. {hint(program, spec)}".rstrip())
+        advice = hint(program, spec, quantization)
+        raise UsageError(f"{lowered.report.nothing_delegated()}. Nothing was written. {advice}".rstrip())
     return lowered
 
 

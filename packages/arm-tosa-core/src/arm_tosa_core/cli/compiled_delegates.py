@@ -26,9 +26,9 @@ def _rows(figures: Figures) -> Iterator[tuple[str, str]]:
     beside = ", without the CPU" if figures.on_cpu else ""
     if figures.cycles is not None:
         yield figures.cycles_title, f"{figures.cycles:,.0f}{beside}"
-    if figures.inferences_per_second is not None and figures.clock_hz is not None:
+    if figures.inferences_per_second is not None and figures.clock_hz is not None and not figures.on_cpu:
         clock = f"at {figures.clock_hz / 1e6:,g} MHz"
-        yield "inferences per second, estimated", f"{figures.inferences_per_second:,.1f} {clock}{beside}"
+        yield "inferences per second, estimated", f"{figures.inferences_per_second:,.1f} {clock}"
     if figures.sram_bytes is not None:
         parts = f": {figures.sram_parts}" if figures.sram_parts else ""
         yield "SRAM", f"{_size(figures.sram_bytes)}{parts}"

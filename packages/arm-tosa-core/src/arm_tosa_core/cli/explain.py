@@ -51,7 +51,7 @@ def explain(
     from ..exir.explain import explain as explain_program
 
     report = explain_program(program, spec)
-    if advice := hint(program, spec):
+    if advice := hint(program, spec, quantize):
         say(f"note: {advice}")
 
     def show(console: Console) -> None:

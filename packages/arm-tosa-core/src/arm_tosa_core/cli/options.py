@@ -74,7 +74,7 @@ def parse_options(words: Sequence[str] | None, **flags: str | None) -> dict[str,
     given = [f"{key}={value}" for key, value in flags.items() if value is not None]
     for word in [*(words or ()), *given]:
         key, equals, value = word.partition("=")
-        if not equals or not key:
+        if not equals or not key or not value:
             raise UsageError(f"--option {word!r}: write KEY=VALUE")
         if key in options:
             raise UsageError(f"--option {key} is given twice")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ..quantize.decision_costs import DecisionCost
     from ..quantize.decisions import Decision
 
+#: Calibration samples below which a note says that there are few.
+_FEW = 8
 QUANTIZATIONS = ("int8", "int16x8", "int8x4")
 
 
@@ -68,10 +70,16 @@ def prepare(
     return _quantize(program, spec, quantization, calibration, compression, costs)
 
 
-def hint(program: ExportedProgram, spec: ArmCompileSpec) -> str:
-    """What to do about a float model on a target that has integers only; empty if that is not the trouble."""
+def hint(program: ExportedProgram, spec: ArmCompileSpec, quantization: str | None) -> str:
+    """What to do about a float model on a target that has integers only; empty if that is not the trouble.
+
+    Args:
+        program: after quantization, if one was asked for.
+    """
     if spec.tosa_spec.support_float() or is_quantized(program):
         return ""
+    if quantization:
+        return "No operator of the model is one that quantization has a rule for"
     return "The model is not quantized and the target has no floating point: add --quantize int8"
 
 
@@ -96,6 +104,9 @@ def _quantize(
 
     if calibration is not None:
         data = list(samples(calibration, program))
+        if len(data) < _FEW:
+            many = "samples set" if len(data) > 1 else "sample sets"
+            say(f"note: {len(data)} {many} the ranges of activations; give 32 or more, or accuracy may suffer")
     elif program.example_inputs is not None:
         say("note: calibrating with the example inputs alone; --calibration gives data of your own")
         data = [program.example_inputs]

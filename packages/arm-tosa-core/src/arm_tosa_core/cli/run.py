@@ -95,7 +95,7 @@ def run(
     ]
 
     def show(console: Console) -> None:
-        cells = [[str(index), *(str(value) for value in row.values())] for index, row in enumerate(rows)]
+        cells = [[str(index), *map(_cell, row.values())] for index, row in enumerate(rows)]
         console.print(table("outputs", ("", "shape", "dtype", "min", "max", "file"), cells))
         if events:
             show_events(console, events)
@@ -103,6 +103,10 @@ def run(
 
     measured = {"profile": data_of(events), "timing": times_of(timed)} if profile else {}
     return Result({"outputs": rows, **measured}, show)
+
+
+def _cell(value: object) -> str:
+    return "–" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _estimates(file: Path, data: Sequence[Path] | None) -> list[Timed]:
@@ -178,7 +182,7 @@ def check_inputs(graph: Graph, arrays: Arrays) -> None:
         UsageError: their number, a shape or a data type differs.
     """
     if len(arrays) != len(graph.inputs):
-        raise UsageError(f"the graph has {len(graph.inputs)} inputs and {len(arrays)} --input were given")
+        raise UsageError(f"the graph takes {len(graph.inputs)} --input, one for each input; {len(arrays)} given")
     for index, (array, tensor) in enumerate(zip(arrays, graph.inputs, strict=True)):
         if array.shape != tensor.shape or array.dtype != numpy_dtype(tensor.dtype):
             wanted = f"{numpy_dtype(tensor.dtype)}{list(tensor.shape)}"

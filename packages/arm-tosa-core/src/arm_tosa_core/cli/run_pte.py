@@ -70,7 +70,7 @@ def _arranged(tensor: Any, expected: InputTensor | None) -> Any:
 def _check_inputs(file: Path, metadata: Any, tensors: list[Any], taken: list[InputTensor | None]) -> None:
     count = metadata.num_inputs()
     if count != len(tensors):
-        raise UsageError(f"{file} has {count} inputs and {len(tensors)} --input were given")
+        raise UsageError(f"{file} takes {count} --input, one for each input; {len(tensors)} given")
     for index, tensor in enumerate(tensors):
         expected = metadata.input_tensor_meta(index)
         shape, largest = tuple(tensor.shape), tuple(expected.sizes())

@@ -52,7 +52,7 @@ def sweep(
         str | None,
         typer.Option(
             metavar="SIZE",
-            help="Limit of on-chip memory, such as 512K; with memory_mode=Sram_Only weights come on top.",
+            help="Limit of SRAM, such as 512K; weights count where they lie in SRAM.",
         ),
     ] = None,
     flash: Annotated[
@@ -101,7 +101,7 @@ def sweep(
         )
     folder = study or Path(f"{Path(model.rpartition(':')[0] if '.py:' in model else model).stem}.sweep")
     wanted = min(points, len(given))
-    say(f"note: {wanted} of {len(given)} points; results are kept in {folder}")
+    say(f"note: trying {wanted} of {len(given)} points; results are kept in {folder}")
     engine = _engine(dask, min(workers or default_workers(), wanted), memory)
     try:
         with progress() as shown:

@@ -82,7 +82,7 @@ class Limits:
         if self.flash is not None:
             yield _over("flash", found.figures.file_bytes, self.flash, _size)
         if self.latency is not None:
-            yield _over("latency", found.latency, self.latency, lambda seconds: f"{seconds * 1e3:,.2f} ms")
+            yield _over("latency", found.latency, self.latency, _time)
         if self.drop is not None:
             lost = None if accuracy is None else accuracy.drop
             most = self.drop.of(accuracy.float_metric) if accuracy and accuracy.float_metric is not None else 0.0
@@ -102,7 +102,11 @@ def _over(limit: str, value: float | None, most: float, text: Callable[[float], 
 
 
 def _size(size: float) -> str:
-    return f"{size / 1024:,.1f} KiB"
+    return f"{size:,.0f} B" if size < 1024 else f"{size / 1024:,.1f} KiB"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1e6:,.4g} us" if seconds < 1e-4 else f"{seconds * 1e3:,.2f} ms"
 
 
 def parse_limits(

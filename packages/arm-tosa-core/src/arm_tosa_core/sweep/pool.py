@@ -15,6 +15,8 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
+from ..support.errors import UsageError
+from ..support.memory_size import size_text
 from .engine import Done
 from .evaluate import guarded
 from .point import Failure
@@ -23,6 +25,8 @@ from .point import Failure
 _DEATHS = 2
 #: Bytes that a worker should have: PyTorch, ExecuTorch and MobileNetV2 take 0.5 GiB.
 _NEEDED = 3 << 29
+#: Bytes with which a process starts.
+_LEAST = 1 << 27
 
 
 def default_workers() -> int:
@@ -42,9 +46,14 @@ class Pool:
     Args:
         workers: processes.
         memory: bytes that each may use; None: its share of this machine's.
+
+    Raises:
+        UsageError: no process can start with so little memory.
     """
 
     def __init__(self, workers: int, memory: int | None = None) -> None:
+        if memory is not None and memory < _LEAST:
+            raise UsageError(f"--memory {size_text(memory)}: a process needs {size_text(_LEAST)} at least to start")
         share = _memory() // workers
         self._slots = [_Slot(share if memory is None else memory) for _ in range(workers)]
 

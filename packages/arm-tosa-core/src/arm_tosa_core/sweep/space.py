@@ -202,8 +202,9 @@ class _Reader:
                 raise self._error(key, f"target {target!r} has no option {key!r}; {there}")
 
     def _schemes(self) -> list[str]:
+        values = self._values("quantize", self._data.get("quantize", ["int8"]))
         try:
-            return schemes_named(self._values("quantize", self._data.get("quantize", ["int8"])))
+            return schemes_named(values)
         except UsageError as error:
             raise self._error("quantize", str(error)) from None
 
