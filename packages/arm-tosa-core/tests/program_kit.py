@@ -80,6 +80,7 @@ PROGRAMS = [
         (X,),
         older=frozenset({SIGMOID}),
     ),
+    Program("a list of scalars", lambda net, x: torch.stack(x[0, 0, 0].unbind(0)) * 2, (X,)),
     Program("bool output", lambda net, x, y: (x > y, x - y), (X, Y)),
     Program("operators in place", _written_in_place, (X,)),
     Program("a clamp alone", lambda net, x: torch.relu(x), (X,)),

@@ -11,6 +11,7 @@ from torch.fx import GraphModule
 
 from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, get_symmetric_quantization_config
 from arm_tosa_core.quantize import output_correction as outputs
+from arm_tosa_core.quantize.bias_correction import channel_means
 from arm_tosa_core.quantize.post_training import quantize_program
 
 
@@ -102,6 +103,13 @@ def test_a_result_that_is_read_elsewhere_too_is_as_it_was(monkeypatch: pytest.Mo
     net, samples = Both(torch.nn.Linear(64, 4), torch.nn.Linear(6, 64)), [torch.randn(5, 6)]
     corrected, plain = _with_and_without(monkeypatch, net, samples)
     assert torch.equal(corrected(samples[0])[0], plain(samples[0])[0])
+
+
+@pytest.mark.parametrize(("shape", "rank"), [((4,), 2), ((3, 4), 2), ((4, 5, 6), 4), ((2, 4, 5), 3)])
+def test_the_mean_of_a_channel_is_over_all_other_axes(shape: tuple[int, ...], rank: int) -> None:
+    axis = {(4,): 0, (3, 4): 1, (4, 5, 6): 0, (2, 4, 5): 1}[shape]
+    result = torch.arange(4.0).reshape([4 if i == axis else 1 for i in range(len(shape))]).expand(shape)
+    assert channel_means(result, rank).tolist() == [0.0, 1.0, 2.0, 3.0]
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,8 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
             note_least(ep, self._least)
             accepted = self.compilation(ep, editable=False).run(Stage.LOWER).analysis.accepted
             taken = {n.target for n in nodes if n in accepted}
-            self._kept = sorted(taken - {n.target for n in nodes if n not in accepted}, key=str)
+            parted = {n.target for n in nodes if n not in accepted or _gives_scalars(n)}
+            self._kept = sorted(taken - parted, key=str)
             self._asked = asked
         return list(self._kept), None
 
@@ -116,3 +117,9 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
         return Compilation(
             program, self.target, node_checks(self.additional_checks), known=self._known, editable=editable, alone=alone
         )
+
+
+def _gives_scalars(node: Node) -> bool:
+    """Whether a node gives a list of tensors of rank 0, which ExecuTorch's verifier cannot read (``unbind``)."""
+    results = node.meta.get("val")
+    return isinstance(results, list | tuple) and any(isinstance(r, torch.Tensor) and not r.dim() for r in results)

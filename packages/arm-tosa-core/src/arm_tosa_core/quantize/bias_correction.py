@@ -78,7 +78,8 @@ def is_layer(node: Node, rules: RuleSet) -> bool:
 def channel_means(result: torch.Tensor, rank: int) -> torch.Tensor:
     """Per channel of a layer's result: the last axis, or the one before those that a kernel of a rank goes over."""
     axis = result.dim() - (1 if rank == 2 else rank - 1)
-    return result.double().mean([i for i in range(result.dim()) if i != axis])
+    others = [i for i in range(result.dim()) if i != axis]
+    return result.double().mean(others) if others else result.double()  # of no axes PyTorch takes the mean of all
 
 
 def add_to_bias(module: GraphModule, node: Node, error: torch.Tensor) -> None:
