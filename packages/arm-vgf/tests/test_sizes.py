@@ -13,6 +13,7 @@ from executorch.exir import to_edge_transform_and_lower
 from torch.export import Dim, ExportedProgram, export
 
 from arm_tosa_core import lower
+from arm_tosa_core.compat.torch import symbolic_sizes
 from arm_tosa_core.exir.report import Report
 from arm_tosa_core.plugin.target import Symbol
 from arm_tosa_core.support.errors import NothingDelegatedWarning, UsageError
@@ -127,6 +128,41 @@ def test_what_is_left_is_delegated() -> None:
     made = lower(program, "vgf")
     assert [row.target for row in made.report.rejected] == ["aten.mean.dim"]
     assert [symbols_of(vgf) for vgf in extract_vgf(made.buffer)] == [[(1, 8), (2, 9)], [(1, 8)]]
+
+
+#: What PyTorch asks about sizes, or the compiler might; at the example's sizes, the most, the answers are special.
+ASKS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
+    "pointwise after a slice": (lambda x: x[:, 1:] * 2, (2, 9)),
+    "difference": (lambda x: torch.diff(x), (2, 9)),
+    "gelu after a slice": (lambda x: torch.nn.functional.gelu(x[:, 1:]), (2, 9)),
+    "softsign of a part": (lambda x: x[:, 1:] / (1 + x[:, 1:].abs()), (2, 9)),
+    "roll of the flat tensor": (lambda x: x.roll(1) + 1, (2, 9)),
+    "every second": (lambda x: x[:, ::2] * 2, (2, 9)),
+}
+
+
+@pytest.mark.parametrize("target", ["vgf", TosaSpecification.create_from_string("TOSA-1.0+FP")], ids=["vgf", "tosa"])
+@pytest.mark.parametrize("name", ASKS)
+def test_no_size_becomes_the_example_s(name: str, target: Any) -> None:
+    """The caller's program included."""
+    function, shape = ASKS[name]
+    program = exported(function, (shape, {1: Dim("t", min=4, max=9)}))
+    (size,) = (size for node in program.graph.nodes for size in symbolic_sizes(node)[:1] if node.op == "placeholder")
+    before = len(size.node.shape_env.guards), str(program.range_constraints)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NothingDelegatedWarning)
+        made = lower(program, target)
+    assert (len(size.node.shape_env.guards), str(program.range_constraints)) == before
+    assert "s" not in str(size.node.shape_env.replacements)
+    for vgf in extract_vgf(made.buffer) if target == "vgf" and made.report.delegated else ():
+        assert symbols_of(vgf) == [(4, 9)]
+
+
+def test_a_program_that_is_another_at_some_sizes_is_refused() -> None:
+    """PyTorch decomposes ``pixel_shuffle`` of multiples of 4 channels alone."""
+    program = exported(lambda x: torch.nn.functional.pixel_shuffle(x, 2), ((1, 8, 3, 3), {1: Dim.AUTO(min=4, max=8)}))
+    with pytest.raises(UsageError, match=r"becomes another at some of its sizes, by .* another at \w+ = 5: export"):
+        lower(program, "vgf")
 
 
 def test_too_many_sizes_are_refused() -> None:

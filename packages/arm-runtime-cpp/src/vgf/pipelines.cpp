@@ -114,15 +114,10 @@ void Pipeline::make_graph() {
         resources[i].binding = b.binding;
     }
     std::vector<GraphConstant> constants(segment_.constants.size());
-    std::vector<GraphConstantSparsity> sparsity(segment_.constants.size());
     for (size_t i = 0; i < constants.size(); ++i) {
         const Constant& c = segment_.constants[i];
         TensorDescription& tensor = tensors[bindings + i];
         tensor = describe(program_.resources[c.resource], kUsageDataGraph);
-        if (c.sparse_dimension >= 0) {
-            sparsity[i].dimension = static_cast<uint32_t>(c.sparse_dimension);
-            tensor.pNext = &sparsity[i];
-        }
         constants[i].pNext = &tensor;
         constants[i].id = c.id;
         constants[i].data = c.data;

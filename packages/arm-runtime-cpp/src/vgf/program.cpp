@@ -59,7 +59,6 @@ class Reader {
     struct StoredConstant {
         uint32_t resource;
         const void* data;
-        int64_t sparse_dimension;
     };
 
     void open() {
@@ -214,12 +213,14 @@ class Reader {
                 throw Error(where + ": it has " + text(data.size()) + " bytes, and its resource " +
                             text(resource) + " takes " + text(r.bytes));
             }
+            // The data are dense whatever this says. It stays unread otherwise: Vulkan takes it for a
+            // promise of zeros, and the model converter gives it for weights without any zero.
             const int64_t dimension = constants_->getConstantSparsityDimension(i);
             if (dimension < -1 || dimension >= static_cast<int64_t>(r.shape.size())) {
                 throw Error(where + ": sparse along dimension " + std::to_string(dimension) +
                             " of " + text(r.shape.size()));
             }
-            stored_.push_back({resource, data.data(), dimension});
+            stored_.push_back({resource, data.data()});
         }
     }
 
@@ -301,8 +302,7 @@ class Reader {
                             " is there twice");
             }
             const StoredConstant& c = stored_[binding.constantIndex];
-            s.constants.push_back(
-                {binding.graphConstantId, c.resource, c.data, c.sparse_dimension});
+            s.constants.push_back({binding.graphConstantId, c.resource, c.data});
         }
     }
 

@@ -60,8 +60,7 @@ struct Binding {
 struct Constant {
     uint32_t id;
     uint32_t resource;
-    const void* data;          ///< `bytes` of its resource
-    int64_t sparse_dimension;  ///< -1: dense
+    const void* data;  ///< `bytes` of its resource
 };
 
 /// Bytes of push constants. A VGF has no values for them.

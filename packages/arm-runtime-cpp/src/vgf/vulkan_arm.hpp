@@ -108,13 +108,6 @@ struct GraphConstant : Chained<1000507003> {  // pNext: a TensorDescription
     const void* data = nullptr;
 };
 
-/// For a constant of which, along `dimension`, 2 of each 4 elements are zero.
-struct GraphConstantSparsity : Chained<1000507015> {
-    uint32_t dimension = 0;
-    uint32_t zero_count = 2;
-    uint32_t group_size = 4;
-};
-
 struct GraphResource : Chained<1000507002> {  // pNext: a TensorDescription
     uint32_t set = 0;
     uint32_t binding = 0;

@@ -161,3 +161,24 @@ def test_what_a_device_computes_is_named_in_its_profile(vgf: Any) -> None:
         session.run(inputs_of(session))
         events = [event.name for event in session.profile() if event.on_device]
         assert events == [step["operators"] for step in session.plan()]
+
+
+#: Weights [4, 3, 3, 8] that the model converter calls sparse: rightly, and of one number, which it reads beyond.
+SPARSE = {
+    "two of four are zero": np.tile(np.float32([1, 0, 2, 0]), (4, 3, 3, 2)),
+    "few channels": np.eye(4, 8, dtype=np.float32).reshape(4, 1, 1, 8) * np.ones((1, 3, 3, 1), np.float32),
+    "one number": np.ones((4, 3, 3, 8), np.float32),
+}
+
+
+@pytest.mark.parametrize("weights", SPARSE.values(), ids=SPARSE)
+def test_sparse_weights_are_dense_in_the_file(load: Load, weights: Array) -> None:
+    graph = Graph()
+    x = graph.input("x", (1, 5, 5, 8), DType.FP32)
+    zeros = [graph.constant(np.zeros(n, np.float32), DType.FP32) for n in (4, 1, 1)]
+    attrs = {"pad": (0, 0, 0, 0), "stride": (1, 1), "dilation": (1, 1)}
+    graph.outputs = [graph.append("CONV2D", [x, graph.constant(weights, DType.FP32), *zeros], attrs).output]
+    given = np.random.default_rng(0).standard_normal((1, 5, 5, 8)).astype(np.float32)
+    expected = torch.conv2d(*(torch.from_numpy(a).permute(0, 3, 1, 2) for a in (given, weights))).permute(0, 2, 3, 1)
+    with load(convert(serialize(graph, SPEC))) as session:
+        np.testing.assert_allclose(session.run([given])[0], expected, rtol=1e-5, atol=1e-5)

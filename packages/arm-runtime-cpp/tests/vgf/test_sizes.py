@@ -15,6 +15,7 @@ from test_fused_programs import MASK, RandomGraph
 from vgf_files import SPEC
 
 from arm_tosa_core.plugin.target import Symbol
+from arm_tosa_core.support.errors import LoweringError
 from arm_tosa_core.tosa import reference_model
 from arm_tosa_core.tosa.dtypes import numpy_dtype
 from arm_tosa_core.tosa.graph import Graph
@@ -67,6 +68,44 @@ def test_random_graphs(vgf: Any, seed: int) -> None:
     with vgf.Session(sized_vgf(make, 3, 9), engine="compute") as session:
         for size in (9, 4, 3, 8):
             check(session, make, size)
+
+
+def grows(count: int) -> Callable[[int], Graph]:
+    """Sums of x [n, 4] and constants of n numbers, before others that are the same at all sizes."""
+
+    def make(n: int) -> Graph:
+        g = Sized()
+        x = g.input(n, 4)
+        for number in range(count):
+            x = g.op("ADD", x, g.graph.constant(np.arange(n, dtype=np.int32)[:, None] * number + 1, DType.INT32))
+        g.graph.outputs = [g.op("ADD", x, g.graph.constant(np.arange(4 * 32, dtype=np.int32)[None, :4], DType.INT32))]
+        g.graph.outputs = [g.op("REDUCE_MAX", g.op("CONCAT", x, g.graph.outputs[0], axis=1), axis=1)]
+        return g.graph
+
+    return make
+
+
+@pytest.mark.parametrize(("count", "most"), [(1, 32), (3, 17), (3, 16)])
+def test_constants_that_are_in_the_code_at_some_sizes(vgf: Any, count: int, most: int) -> None:
+    """The model converter puts 16 elements there, and 17 into the file."""
+    make = grows(count)
+    with vgf.Session(sized_vgf(make, 1, most), engine="compute") as session:
+        for size in (1, 8, 16, most):
+            check(session, make, size)
+
+
+def test_a_result_that_is_only_handed_on_is_refused() -> None:
+    """The converter takes the CONCAT and the SLICE away, and with them the output."""
+
+    def make(n: int) -> Graph:
+        g = Sized()
+        x, one = g.input(n, 4), g.graph.constant(np.ones((n, 1), np.int32), DType.INT32)
+        both = g.op("CONCAT", one, x, axis=1)
+        g.graph.outputs = [g.op("SLICE", both, g.shape(0, 0), g.shape(n, 1)), g.op("ABS", x)]
+        return g.graph
+
+    with pytest.raises(LoweringError, match="an input or a constant of a result whose sizes vary"):
+        sized_vgf(make, 1, 32)
 
 
 def two_symbols(batch: int, length: int) -> Graph:

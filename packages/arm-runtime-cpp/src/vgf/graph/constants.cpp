@@ -136,9 +136,6 @@ void Declarations::read_graph_constant(const Instruction& instruction) {
     const auto found = graph_constants_.find(instruction[3]);
     if (found == graph_constants_.end()) throw Error(what + " is none of the segment's");
     const Constant& c = *found->second;
-    if (c.sparse_dimension != -1) {
-        throw Error(what + " is sparse, which this runtime does not read");
-    }
     check_resource(c.resource, tensor.element, tensor.shape);
     if (bytes_of(tensor) > program_.resources[c.resource].bytes) {
         throw Error(what + " is larger than its resource");

@@ -56,7 +56,7 @@ def _is_row_major(value: Any) -> bool:
 
 
 def _row_major(value: Any) -> Any:
-    return value.clone(memory_format=torch.contiguous_format) if isinstance(value, torch.Tensor) else value
+    return value.new_empty(value.shape) if isinstance(value, torch.Tensor) else value
 
 
 def _made(node: Node) -> Any:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
+from unittest import mock
 
+import sympy
 import torch
 from torch._guards import detect_fake_mode as detect_fake_mode
 from torch._ops import HigherOrderOperator as HigherOrderOperator
@@ -17,6 +22,7 @@ from torch.export.graph_signature import ExportGraphSignature
 from torch.fx import Graph, GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx as make_fx
 from torch.fx.experimental.symbolic_shapes import has_free_unbacked_symbols as has_free_unbacked_symbols
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 from torch.utils._pytree import (
     NO_SERIALIZED_TYPE_NAME_FOUND,
     SERIALIZED_TYPE_TO_PYTHON_TYPE,
@@ -29,6 +35,14 @@ from torch.utils._pytree import tree_map_only as tree_map_only
 from torch.utils._pytree import tree_structure as tree_structure
 from torch.utils._pytree import tree_unflatten as tree_unflatten
 from torch.utils._sympy.value_ranges import ValueRanges
+
+#: Values of a program's sizes at most for which an answer of PyTorch is compared.
+_MOST = 1 << 14
+
+#: Those that print the trace of an error before it is raised.
+_LOGGERS = [
+    logging.getLogger(f"torch.{name}") for name in ("_subclasses.fake_tensor", "fx.experimental.symbolic_shapes")
+]
 
 # Of the names above:
 # - ``OpOverload`` and ``HigherOrderOperator`` are the types of what call_function nodes call. Without them operators
@@ -154,6 +168,73 @@ def symbolic_sizes(node: Any) -> list[torch.SymInt]:
     return [size for size in sizes if not isinstance(size, int)]
 
 
+class GuardError(Exception):
+    """PyTorch's answer about a size holds for some sizes of a program only."""
+
+
+@contextmanager
+def at_all_sizes(program: ExportedProgram) -> Iterator[None]:
+    """Lets PyTorch answer about symbolic sizes of a program only if the answer is the same at all of them.
+
+    By itself PyTorch answers for the example's sizes, and notes a guard in the program: it is of no others then.
+
+    Needs ``ShapeEnv.suppress_guards`` and ``ShapeEnv._check_frozen``, which is called before a guard is noted. Without
+    it a program of varying sizes may become one of the example's.
+
+    Raises:
+        GuardError: within, where an answer depends on a size, or on one without a bound.
+    """
+    bounds = int_bounds(program)
+    known: set[tuple[Any, Any]] = set()
+
+    def check(expression: Any, answer: Any) -> None:
+        if (expression, answer) in known:
+            return
+        symbols = sorted(expression.free_symbols, key=str)
+        ranges = [range(least, most + 1) for least, most in (bounds.get(str(s), (0, _MOST)) for s in symbols)]
+        if math.prod(map(len, ranges)) >= _MOST:
+            raise GuardError(f"{expression}, of sizes without a bound")
+        for values in itertools.product(*ranges):
+            at = dict(zip(symbols, map(sympy.Integer, values), strict=True))
+            if expression.xreplace(at) != answer:
+                raise GuardError(f"{expression}, which is another at {', '.join(f'{s} = {n}' for s, n in at.items())}")
+        known.add((expression, answer))
+
+    sizes = [size for node in program.graph.find_nodes(op="placeholder") for size in symbolic_sizes(node)]
+    with ExitStack() as stack:
+        for shapes in {id(size.node.shape_env): size.node.shape_env for size in sizes}.values():
+            stack.enter_context(shapes.suppress_guards())
+            stack.enter_context(mock.patch.object(shapes, "_check_frozen", check))
+        for logger in _LOGGERS:  # of what is raised here, among others
+            stack.enter_context(mock.patch.object(logger, "disabled", True))
+        yield
+
+
+def example_size(size: int | torch.SymInt) -> float:
+    """A size as it is in the example, without a guard; of one that data decide, the largest that it can be.
+
+    Needs ``SymInt.node.hint``. Without it memory formats of varying sizes are not known.
+    """
+    hint = size if isinstance(size, int) else size.node.hint
+    return most(size) if hint is None else hint
+
+
+def same_shape(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    """Whether two shapes are equal at all sizes, as far as can be known without a guard.
+
+    Needs ``statically_known_true``. Without it a comparison of shapes fixes their sizes.
+    """
+    return len(a) == len(b) and all(statically_known_true(x == y) for x, y in zip(a, b, strict=True))
+
+
+def size_symbols(size: torch.SymInt) -> set[str]:
+    """The symbols that a size depends on.
+
+    Needs ``SymInt.node.expr``, a sympy expression. Without it no size may vary.
+    """
+    return set(map(str, size.node.expr.free_symbols))
+
+
 def size_symbol(size: torch.SymInt) -> str | None:
     """The only symbol of a size that is the symbol, or a multiple of it and more; None if it is otherwise.
 
@@ -226,14 +307,14 @@ def _dim(size: torch.SymInt, bounds: Mapping[str, tuple[int, int]], dims: dict[s
     return dim if (factor, offset) == (1, 0) else factor * dim + offset
 
 
-def size_expression(size: torch.SymInt, values: Mapping[str, int]) -> Any:
-    """The size for values of its symbols, if it is a polynomial of those; otherwise itself.
+def size_expression(size: torch.SymInt, values: Mapping[str, int], polynomial: bool = True) -> Any:
+    """The size for values of its symbols, if it is a polynomial of those, or need not be; otherwise itself.
 
     Needs ``SymInt.node.expr``. Without it no size may vary.
     """
     expression = size.node.expr
     symbols = expression.free_symbols
-    if not all(str(s) in values for s in symbols) or not expression.is_polynomial(*symbols):
+    if not all(str(s) in values for s in symbols) or (polynomial and not expression.is_polynomial(*symbols)):
         return size
     return int(expression.subs({s: values[str(s)] for s in symbols}))
 

@@ -19,7 +19,7 @@ from ..lowering.regions import Region, each_region
 from ..lowering.rule_set import RuleSet
 from ..lowering.sized_analysis import Checks, analyse_sizes, sized_regions
 from ..lowering.support_analysis import analyse
-from ..lowering.varying_sizes import Sizes
+from ..lowering.varying_sizes import Sizes, kept_varying
 from ..plugin.target import Target
 from ..support.errors import NothingDelegatedWarning
 from ..tosa.rewrite import Stage
@@ -94,12 +94,13 @@ class Compilation:
         who wants to look on.
 
         Raises:
-            UsageError: the program is not on the CPU.
+            UsageError: the program is not on the CPU, or a size that varies would be fixed.
         """
-        for stage, work in _PROGRAM_STAGES.items():
-            if stage <= until and (self.stage is None or stage > self.stage):
-                work(self)
-                self.stage = stage
+        with kept_varying(self.program):
+            for stage, work in _PROGRAM_STAGES.items():
+                if stage <= until and (self.stage is None or stage > self.stage):
+                    work(self)
+                    self.stage = stage
         return self
 
     def regions(self) -> Iterator[Region]:

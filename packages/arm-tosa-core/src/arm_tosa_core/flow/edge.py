@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from executorch.exir import EdgeProgramManager, to_edge
@@ -17,6 +18,7 @@ from ..exir.compile_spec import ArmCompileSpec
 from ..exir.named_data import with_named_data
 from ..exir.operator_checks import node_checks
 from ..exir.report import Report
+from ..lowering.varying_sizes import kept_varying
 from ..plugin.target import Target
 from .cpu_program import Call, is_decomposed, with_delegates
 from .delegate_module import lowered_module
@@ -89,7 +91,10 @@ def methods_to_edge(
             compilation = Compilation(program, remainder.target(), alone=True).run()
             outer[name] = rest.called(compilation, compilation.report, silent, record)
         rest.name_data()
-    edge = _to_edge(outer, dict(constants or {}))
+    with ExitStack() as stack:
+        for program in outer.values():
+            stack.enter_context(kept_varying(program))
+        edge = _to_edge(outer, dict(constants or {}))
     if record is not None:
         record.number(edge)
     return edge, reports

@@ -13,7 +13,7 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 
 from ..compat.executorch import aten_overload
-from ..compat.torch import FakeTensor, HigherOrderOperator, is_mutable, tree_map_only
+from ..compat.torch import FakeTensor, HigherOrderOperator, example_size, is_mutable, tree_map_only
 from ..plugin.target import Target
 from ..support.errors import LoweringError, Rejected
 from ..tosa.dtypes import torch_to_tosa
@@ -379,7 +379,7 @@ def memory_order(meta: torch.Tensor) -> Axes | None:
     ``Tensor.dim_order`` passes over them. The runtime is given sizes in ExecuTorch's order.
     """
     strides, axes = meta.stride(), range(meta.dim())
-    order = tuple(sorted(axes, key=lambda axis: -strides[axis]))
+    order = tuple(sorted(axes, key=lambda axis: -example_size(strides[axis])))
     return None if _overlaps(meta) or order == tuple(axes) else inverse(order)
 
 
@@ -395,9 +395,10 @@ def _overlaps(meta: torch.Tensor) -> bool:
 def _verify_result(node: Node, result: Any, rule: Rule) -> None:
     """A rule must give what PyTorch says it gives: a wrong type or shape is a fault of the rule, and refused."""
     meta = node.meta.get("val")
-    pairs: Iterable[tuple[Any, Any]] = (
-        [(result, meta)] if isinstance(meta, torch.Tensor) else zip(result, meta or (), strict=False)
-    )
+    several = not isinstance(meta, torch.Tensor)
+    if several and len(result) != len(meta or ()):  # at other sizes there may be more parts of a tensor
+        raise Rejected(f"is lowered to {len(result)} results, PyTorch says {len(meta or ())}")
+    pairs: Iterable[tuple[Any, Any]] = zip(result, meta or (), strict=True) if several else [(result, meta)]
     for value, expected in pairs:
         if not isinstance(value, Value) or not isinstance(expected, torch.Tensor):
             continue

@@ -8,7 +8,7 @@ from dataclasses import replace
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from ..compat.torch import size_symbol, symbolic_sizes
+from ..compat.torch import size_symbol, size_symbols, symbolic_sizes
 from ..plugin.target import Target
 from ..support.errors import LoweringError, Rejected
 from ..tosa.graph import Graph
@@ -18,7 +18,7 @@ from .pipeline import Network, lower
 from .regions import Region, each_region
 from .size_dependence import Dependence
 from .support_analysis import analyse
-from .varying_sizes import Point, Sizes
+from .varying_sizes import Point, Sizes, kept_varying
 
 #: Gives the reasons of a caller to keep nodes of a program on the CPU.
 Checks = Callable[[ExportedProgram], Sequence[NodeCheck]]
@@ -42,7 +42,7 @@ def analyse_sizes(
         for point in points:
             accepted = made[0].accepted if made else None
             made.append(_analysis_at(program, target, checks, sizes, point, refused, accepted, known, editable)[1])
-        found = _different(made, points)
+        found = _different(made, points) or _unsaid(made[0])
         if not found:
             return made[0]
         refused.update(found)
@@ -59,14 +59,15 @@ def sized_regions(
     target = for_sizes(target)
     points = [sizes.bound, *sizes.samples()]
     regions: list[list[Region]] = []
-    for point in points:
-        back, made = _analysis_at(
-            program, target, lambda program: (), sizes, point, {}, analysis.accepted, known, False, own=True
-        )
-        found = list(each_region(made.lowering.program, target, made))
-        regions.append(
-            [replace(r, inputs=[back[n] for n in r.inputs], outputs=[back[n] for n in r.outputs]) for r in found]
-        )
+    with kept_varying(program):
+        for point in points:
+            back, made = _analysis_at(
+                program, target, lambda program: (), sizes, point, {}, analysis.accepted, known, False, own=True
+            )
+            found = list(each_region(made.lowering.program, target, made))
+            regions.append(
+                [replace(r, inputs=[back[n] for n in r.inputs], outputs=[back[n] for n in r.outputs]) for r in found]
+            )
     for same in zip(*regions, strict=True):
         network = _network(same[0].inputs, sizes, points, [region.graph for region in same])
         yield replace(same[0], symbols=network.symbols, samples=network.samples)
@@ -131,6 +132,20 @@ def _analysis_at(
 
     made = analyse(twin, target, [*checks(twin), check], known=known, editable=editable)
     return back, made if own else made.of_copy(program, back)
+
+
+def _unsaid(analysis: Analysis) -> dict[Node, Rejected]:
+    """Nodes with a symbol in their sizes that no input of their region has as a dimension: a run could not know it."""
+    said: dict[int, set[str | None]] = {region: set() for region in analysis.accepted.values()}
+    for node, region in analysis.accepted.items():
+        outside = [n for n in node.all_input_nodes if analysis.accepted.get(n) != region]
+        said[region].update(size_symbol(size) for given in outside for size in symbolic_sizes(given))
+    found: dict[Node, Rejected] = {}
+    for node, region in analysis.accepted.items():
+        if hidden := set().union(*map(size_symbols, symbolic_sizes(node))) - said[region]:
+            names = ", ".join(sorted(hidden))
+            found[node] = Rejected(f"depends on a dynamic size: no input of its delegate has {names} by itself", _FIX)
+    return found
 
 
 def _different(made: Sequence[Analysis], points: Sequence[Point]) -> dict[Node, Rejected]:

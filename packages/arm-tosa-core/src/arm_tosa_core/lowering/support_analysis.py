@@ -10,6 +10,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
+from ..compat.torch import GuardError
 from ..plugin.target import Target
 from ..support.errors import Rejected, UsageError
 from .analysis_result import CONSTANT, Analysis, NodeCheck
@@ -111,7 +112,9 @@ def _visit(node: Node, analysis: Analysis, checks: Sequence[NodeCheck], refused:
             analysis.accepted[node] = 0
         if _known(value):
             analysis.constant.add(node)
-    except (Rejected, _Outside) as why:
+    except (Rejected, _Outside, GuardError) as why:
+        if isinstance(why, GuardError):
+            why = Rejected(f"depends on a dynamic size: {why}", "export with this size fixed")
         if isinstance(why, Rejected):
             analysis.rejected[node] = why
         _take(lowering, node)

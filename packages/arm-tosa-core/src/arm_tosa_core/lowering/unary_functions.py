@@ -10,7 +10,7 @@ import torch
 from torch.fx import Graph, Node
 
 from ..compat.executorch import aten_overload
-from ..compat.torch import is_mutable
+from ..compat.torch import is_mutable, same_shape
 from .exported_program import is_dequantize
 from .operator_names import is_cast
 from .rule import Q
@@ -157,7 +157,9 @@ def _is_part(node: Node, rules: RuleSet, numbers: Numbers) -> bool:
     others = [a for a in (*node.args, *node.kwargs.values()) if not isinstance(a, Node)]
     plain = all(a is None or isinstance(a, (int, float, bool, str)) for a in others)
     inputs = _inputs(node, numbers)
-    return shape is not None and plain and bool(inputs) and all(_float_shape(n) == shape for n in inputs)
+    if shape is None or not plain or not inputs:
+        return False
+    return all((given := _float_shape(n)) is not None and same_shape(given, shape) for n in inputs)
 
 
 def _float_shape(node: Node) -> torch.Size | None:

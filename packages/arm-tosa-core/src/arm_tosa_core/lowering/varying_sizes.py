@@ -7,6 +7,7 @@ and is refused where it is lowered.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -15,7 +16,15 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from ..compat.torch import FakeTensorMode, int_bounds, size_expression, size_symbol, tree_map
+from ..compat.torch import (
+    FakeTensorMode,
+    GuardError,
+    at_all_sizes,
+    int_bounds,
+    size_expression,
+    size_symbol,
+    tree_map,
+)
 from ..plugin.target import Symbol
 from ..support.errors import UsageError
 from .exported_program import SYMBOLIC, copy_with_twins
@@ -99,7 +108,7 @@ class Sizes:
             if not isinstance(value, torch.Tensor) or all(isinstance(n, int) for n in value.shape):
                 return value
             shape = [_evaluated(n, point) for n in value.shape]
-            strides = [_evaluated(n, point) for n in value.stride()]
+            strides = [_evaluated(n, point, polynomial=False) for n in value.stride()]  # of s - 1, Max(1, s - 1)
             if not all(isinstance(n, int) for n in (*shape, *strides)):
                 return value
             with mode:
@@ -112,9 +121,35 @@ class Sizes:
         return made, twins
 
 
-def _evaluated(size: Any, point: Point) -> Any:
-    """The size as an int; itself if it is something else than a polynomial of the symbols."""
-    return size if isinstance(size, int) else size_expression(size, point)
+@contextmanager
+def kept_varying(program: ExportedProgram) -> Iterator[None]:
+    """Keeps the work within from fixing a size of the program that varies.
+
+    Raises:
+        UsageError: it asks whether a size has some value, so that its result would be of that value alone.
+    """
+    try:
+        with at_all_sizes(program):
+            yield
+    except Exception as error:  # PyTorch wraps what is raised within a trace
+        if (cause := _guard_error(error)) is None:
+            raise
+        raise UsageError(
+            f"the program becomes another at some of its sizes, by {str(cause).splitlines()[0]}: export it with these "
+            "sizes fixed, bounded so that this is the same for all of them, or with one Dim where they must be equal"
+        ) from error
+
+
+def _guard_error(error: BaseException | None) -> GuardError | None:
+    """The one among the causes of an error."""
+    while error is not None and not isinstance(error, GuardError):
+        error = error.__cause__ or error.__context__
+    return error
+
+
+def _evaluated(size: Any, point: Point, polynomial: bool = True) -> Any:
+    """The size as an int; itself if it is something else than a polynomial of the symbols, and must be one."""
+    return size if isinstance(size, int) else size_expression(size, point, polynomial)
 
 
 def _candidates(symbol: Symbol) -> list[int]:

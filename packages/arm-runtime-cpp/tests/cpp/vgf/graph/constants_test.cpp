@@ -8,7 +8,7 @@ namespace {
 
 const uint8_t kStored[] = {1, 2, 3, 4, 5, 0};
 
-/// Declarations of a segment with graph constants 0 (i8[2, 3]), 1 (sparse) and 2 (bool[2]).
+/// Declarations of a segment with graph constants 0 (i8[2, 3]) and 2 (bool[2]).
 Declarations declared(const std::vector<Words>& instructions) {
     static const Program program = [] {
         Program p;
@@ -20,7 +20,7 @@ Declarations declared(const std::vector<Words>& instructions) {
     }();
     static const Segment segment = [] {
         Segment s{};
-        s.constants = {{0, 0, kStored, -1}, {1, 0, kStored, 1}, {2, 1, kStored + 4, -1}};
+        s.constants = {{0, 0, kStored}, {2, 1, kStored + 4}};
         return s;
     }();
     Declarations found(program, segment, 1000);
@@ -159,7 +159,6 @@ TEST(Constants, SaysWhatIsWrong) {
           op(spv::OpConstantNull, {42, 44})},
          "constants in the code of more than 67108864 bytes"},
         {{op(spv::OpGraphConstantARM, {33, 50, 3})}, "graph constant 3 is none of the segment's"},
-        {{op(spv::OpGraphConstantARM, {33, 50, 1})}, "graph constant 1 is sparse"},
         {{op(spv::OpGraphConstantARM, {31, 50, 0})},
          "resource 0 is i8[2, 3], and the code wants i8[3]"},
         {{op(spv::OpTypeTensorARM, {50, 1, 12}), op(spv::OpConstantNull, {50, 51})},

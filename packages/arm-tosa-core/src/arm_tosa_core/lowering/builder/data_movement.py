@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -50,6 +51,7 @@ class DataMovement:
         shape = tuple(int(n) for n in shape)
         if shape == x.shape:
             return x
+        require(math.prod(shape) == x.size, f"reshapes {list(x.shape)} to {list(shape)}, which has other elements")
         x = self.quantization.movable(x)
         quant = x.quant
         if quant is not None and quant.axis is not None:

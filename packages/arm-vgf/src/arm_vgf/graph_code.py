@@ -1,0 +1,66 @@
+"""The SPIR-V of a VGF's graph, as far as one for several sizes must be the same."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+import numpy as np
+
+from arm_tosa_core.support.errors import LoweringError
+
+_MAGIC = 0x07230203
+_HEADER_WORDS = 5
+_EXT_INST, _GRAPH_CONSTANT, _SET_OUTPUT = 12, 4181, 4185
+
+_FIX = "export with these sizes fixed, or with other bounds"
+
+#: Place of an instruction's first word, its number, and its operands.
+_Instruction = tuple[int, int, list[int]]
+
+
+def with_constants_of(largest: bytes, sample: bytes) -> bytes:
+    """The sample's module table, of which each constant has the number that it has at the largest sizes.
+
+    The model converter writes constants of few elements into the code, and numbers the others, which are in the file.
+    A constant that grows with a size is in the code of some sizes only, and the numbers of those behind it differ.
+
+    Args:
+        largest: the module table of the program at its largest sizes.
+        sample: that at other sizes.
+
+    Raises:
+        LoweringError: they differ in more than sizes.
+    """
+    if largest == sample:
+        return sample
+    start, words = _code(sample)
+    theirs, ours = list(_instructions(words)), list(_instructions(_code(largest)[1]))
+    numbers = {ops[1]: ops[2] for _, number, ops in ours if number == _GRAPH_CONSTANT}
+    places = {ops[1]: place for place, number, ops in theirs if number == _GRAPH_CONSTANT}
+    pairs = [[ops for _, number, ops in each if number == _EXT_INST] for each in (ours, theirs)]
+    if [(ops[3], len(ops)) for ops in pairs[0]] != [(ops[3], len(ops)) for ops in pairs[1]]:
+        raise LoweringError(f"the model converter makes other operators at some sizes of a part that varies: {_FIX}")
+    made = {ops[1] for ops in pairs[0]}
+    if not all(ops[0] in made for _, number, ops in ours if number == _SET_OUTPUT):
+        raise LoweringError(f"the model converter makes an input or a constant of a result whose sizes vary: {_FIX}")
+    for our, their in zip(*pairs, strict=True):
+        for id, other in zip(our[4:], their[4:], strict=True):
+            if id in numbers and other in places:
+                words[places[other] + 3] = numbers[id]
+    return sample[:start] + words.tobytes() + sample[start + words.nbytes :]
+
+
+def _code(table: bytes) -> tuple[int, np.ndarray[tuple[int], np.dtype[np.uint32]]]:
+    """Where the only module's code begins in a module table, and a copy of its words."""
+    start = table.index(struct.pack("<I", _MAGIC))
+    (count,) = struct.unpack_from("<I", table, start - 4)
+    return start, np.frombuffer(table, "<u4", count, start).copy()
+
+
+def _instructions(words: np.ndarray[tuple[int], np.dtype[np.uint32]]) -> Iterator[_Instruction]:
+    place = _HEADER_WORDS
+    while place < len(words):
+        first = int(words[place])
+        yield place, first & 0xFFFF, [int(word) for word in words[place + 1 : place + (first >> 16)]]
+        place += first >> 16
