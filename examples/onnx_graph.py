@@ -14,6 +14,25 @@ from torch.nn import functional
 
 Operator = Callable[..., Any]
 
+#: Attributes that the weights say too, or that matter in training only.
+_SAID_ELSEWHERE = {"kernel_shape", "momentum"}
+
+
+class Attributes(dict[str, Any]):
+    """A node's attributes, and the names of those that an operator has looked at."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        super().__init__(given)
+        self.read: set[str] = set()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.read.add(name)
+        return super().get(name, default)
+
+    def __getitem__(self, name: str) -> Any:
+        self.read.add(name)
+        return super().__getitem__(name)
+
 
 class OnnxGraph(torch.nn.Module):
     """The part of an ONNX model between some tensors.
@@ -62,13 +81,27 @@ class OnnxGraph(torch.nn.Module):
                 continue
             if node.op_type not in OPERATORS:
                 raise NotImplementedError(f"ONNX operator {node.op_type} is not in {Path(__file__).name}")
-            attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+            attributes = Attributes({a.name: onnx.helper.get_attribute_value(a) for a in node.attribute})
             for name in node.input:
                 if name and name not in data:
                     self._keep(name, constants[name], node.op_type)
             step = (OPERATORS[node.op_type], attributes, list(node.input), names)
             self._steps.append(step)
             self._take(step, data)
+            self._require_read(node, attributes)
+
+    def _require_read(self, node: onnx.NodeProto, attributes: Attributes) -> None:
+        """That an operator has looked at all its attributes, but for those that say what is so anyway.
+
+        Raises:
+            NotImplementedError: names those that it did not look at.
+        """
+        known = onnx.defs.get_schema(node.op_type, self._opsets.get(node.domain, 1), node.domain).attributes
+        for name in attributes.keys() - attributes.read - _SAID_ELSEWHERE:
+            default = onnx.helper.get_attribute_value(known[name].default_value) if name in known else None
+            if attributes[name] != default:
+                what = f"attribute {name} = {attributes[name]} of ONNX operator {node.op_type}"
+                raise NotImplementedError(f"{what} is not in {Path(__file__).name}")
 
     def _keep(self, name: str, value: np.ndarray, operator: str) -> None:
         if value.ndim == 0:
@@ -137,21 +170,26 @@ def _convolution(a: dict[str, Any], x: torch.Tensor, weight: torch.Tensor, bias:
 
 
 def _transposed(a: dict[str, Any], x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> Any:
-    pads = a.get("pads", [0, 0, 0, 0])
-    assert pads[:2] == pads[2:], pads
-    return functional.conv_transpose2d(x, weight, bias, a.get("strides", [1, 1]), pads[:2], groups=a.get("group", 1))
+    rank = weight.dim() - 2
+    run = {1: functional.conv_transpose1d, 2: functional.conv_transpose2d}[rank]
+    zeros, ones, pads = [0] * rank, [1] * rank, a.get("pads", [0] * 2 * rank)
+    assert pads[:rank] == pads[rank:], pads
+    more = a.get("output_padding", zeros), a.get("group", 1), a.get("dilations", ones)
+    return run(x, weight, bias, a.get("strides", ones), pads[:rank], *more)
 
 
 def _max_pool(a: dict[str, Any], x: torch.Tensor) -> Any:
     kernel = a["kernel_shape"]
     run = {1: functional.max_pool1d, 2: functional.max_pool2d}[len(kernel)]
-    return run(_padded(x, a, kernel, -float("inf")), kernel, a.get("strides", [1] * len(kernel)))
+    ones = [1] * len(kernel)
+    return run(_padded(x, a, kernel, -float("inf")), kernel, a.get("strides", ones), 0, a.get("dilations", ones))
 
 
 def _average_pool(a: dict[str, Any], x: torch.Tensor) -> Any:
     pads = a.get("pads", [0, 0, 0, 0])
     assert pads[:2] == pads[2:], pads
-    return functional.avg_pool2d(x, a["kernel_shape"], a.get("strides"), pads[:2], count_include_pad=False)
+    strides = a.get("strides", [1, 1])
+    return functional.avg_pool2d(x, a["kernel_shape"], strides, pads[:2], count_include_pad=False)
 
 
 def _normalized(a: dict[str, Any], x: Any, scale: Any, bias: Any, mean: Any, variance: Any) -> Any:
@@ -163,7 +201,21 @@ def _resize(a: dict[str, Any], x: torch.Tensor, roi: Any, scales: Any = None, si
         sizes[2:] if sizes is not None else [round(n * float(s)) for n, s in zip(x.shape[2:], scales[2:], strict=True)]
     )
     mode = {"nearest": "nearest", "linear": "bilinear"}[a.get("mode", b"nearest").decode()]
+    places = a.get("coordinate_transformation_mode", b"half_pixel").decode()
+    if mode == "bilinear":
+        corners = {"align_corners": True, "half_pixel": False, "pytorch_half_pixel": False}[places]
+        return functional.interpolate(x, [int(n) for n in size], mode=mode, align_corners=corners)
+    rounds = a.get("nearest_mode", b"round_prefer_floor").decode()
+    whole = all(int(new) % old == 0 for new, old in zip(size, x.shape[2:], strict=True))
+    if (places, rounds) != ("asymmetric", "floor") and not (whole and rounds == "round_prefer_floor"):
+        raise NotImplementedError(f"Resize to {size} with {places} and {rounds} is not in {Path(__file__).name}")
     return functional.interpolate(x, [int(n) for n in size], mode=mode)
+
+
+def _cast(a: dict[str, Any], x: torch.Tensor) -> torch.Tensor:
+    """Reals stay in float32."""
+    dtype = torch.from_numpy(np.zeros(1, onnx.helper.tensor_dtype_to_np_dtype(a["to"]))).dtype
+    return x if dtype.is_floating_point and x.is_floating_point() else x.to(dtype)
 
 
 def _max(a: dict[str, Any], x: Any, y: Any) -> Any:
@@ -237,7 +289,7 @@ OPERATORS: dict[str, Operator] = {
     "Add": lambda a, x, y: x + y,
     "AveragePool": _average_pool,
     "BatchNormalization": _normalized,
-    "Cast": lambda a, x: x,
+    "Cast": _cast,
     "Clip": _clip,
     "Concat": lambda a, *parts: torch.cat(parts, a["axis"]),
     "Conv": _convolution,

@@ -13,6 +13,8 @@ from vela_cases import In as Input
 
 from arm_ethosu import EthosUCompileSpec, payload, vela
 from arm_tosa_core.support.errors import ToolError, UsageError
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import DType
 from arm_tosa_core.tosa.serializer import serialize
 from arm_tosa_core.tosa.specification import TosaSpecification
 
@@ -178,3 +180,27 @@ def test_unwritable_output(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(UsageError, match=r"cannot write to .*file/a: Not a directory"):
         compile(b"input", artifacts=tmp_path / "file" / "a")
+
+
+#: Graphs that Vela cannot take, as a front end may make them, and what is said of them.
+FOREIGN = {
+    "float": (DType.FP32, (1, 4, 4, 3), "computes in float (ABS makes FP32), and ethos-u55-128 has integers only"),
+    "rank": (DType.INT32, (1,) * 6 + (3,), "ethos-u55-128 does not take ABS: ABS: rank 7 exceeds MAX_RANK = 6"),
+}
+
+
+@pytest.mark.parametrize(("dtype", "shape", "problem"), FOREIGN.values(), ids=FOREIGN)
+def test_what_vela_cannot_take_is_said_before_it_runs(
+    dtype: DType, shape: tuple[int, ...], problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from typer.testing import CliRunner
+
+    from arm_tosa_core.cli.main import app
+
+    monkeypatch.chdir(tmp_path)
+    graph = Graph()
+    graph.outputs = [graph.append("ABS", [graph.input("x", shape, dtype)]).output]
+    Path("m.tosa").write_bytes(serialize(graph, TosaSpecification.create_from_string("TOSA-1.0+INT+FP")))
+    done = CliRunner().invoke(app, ["compile", "m.tosa", "--target", "ethos-u55-128", "-o", "m.vela"])
+    assert done.exit_code == 1
+    assert problem in " ".join(done.output.split()) and "Traceback" not in done.output

@@ -23,3 +23,24 @@ def test_argmax_of_one_element(shape: tuple[int, ...], axis: int, kept: bool) ->
     assert ("ARGMAX" in [op.name for op in legal.ops]) == kept
     data = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
     assert np.array_equal(run(serialize(legal, target.tosa_spec), [data])[0], data.argmax(axis))
+
+
+@pytest.mark.parametrize("name", ["difference", "product", "product of another shape"])
+def test_zeros_of_what_is_not_finite(name: str) -> None:
+    """The model converter makes zeros of ``x - x`` and of ``x * 0``, whatever x is."""
+    target, graph = make_target(), Graph()
+    x = graph.input("x", (1, 4), DType.FP32)
+    if name == "difference":
+        op = graph.append("SUB", [x, x])
+    else:
+        zeros = np.zeros((2, 4) if "another" in name else (1, 1), np.float32)
+        op = graph.append(
+            "MUL", [x, graph.constant(zeros, DType.FP32), graph.constant(np.zeros(1, np.int8), DType.INT8)]
+        )
+    graph.outputs = [op.output]
+    legal = legalize(graph, target)
+    assert not {"SUB", "MUL"} & {op.name for op in legal.ops}
+    given = np.array([[np.nan, np.inf, -np.inf, 3.0]], np.float32)
+    (made,) = run(serialize(legal, target.tosa_spec), [given])
+    assert made.shape == op.output.shape
+    assert np.isnan(made[:, :3]).all() and not made[:, 3].any()

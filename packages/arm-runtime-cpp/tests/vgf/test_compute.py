@@ -182,3 +182,17 @@ def test_sparse_weights_are_dense_in_the_file(load: Load, weights: Array) -> Non
     expected = torch.conv2d(*(torch.from_numpy(a).permute(0, 3, 1, 2) for a in (given, weights))).permute(0, 2, 3, 1)
     with load(convert(serialize(graph, SPEC))) as session:
         np.testing.assert_allclose(session.run([given])[0], expected, rtol=1e-5, atol=1e-5)
+
+
+def test_zeros_of_what_is_not_finite(load: Load) -> None:
+    """Neither the model converter nor a compiler of shaders makes zeros of them."""
+
+    class Net(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+            return x - x, x * 0.0, torch.round(x)
+
+    spec, x = VgfCompileSpec(), torch.tensor([float("nan"), float("inf"), -2.5, 7.0])
+    (data,) = Execution(exported(Net(), (torch.rand(4),), spec, "fp32"), spec.target()).payloads
+    with load(data) as session:
+        for made, eager in zip(session.run([x.numpy()]), Net()(x), strict=True):
+            np.testing.assert_array_equal(made, eager.numpy())

@@ -166,3 +166,12 @@ def test_what_is_made_of_no_tensor_is_left(traced: list[int]) -> None:
     program = exported(lambda x: x + torch.arange(4).diff(append=torch.zeros(1, dtype=torch.int64)))
     assert targets(without_composites(program, RuleSet.of(None))) == targets(program)
     assert not traced
+
+
+def test_vmap_is_taken_apart() -> None:
+    """``torch.export`` leaves it in a program, with operators on tensors of one dimension less."""
+    program = exported(lambda x: torch.vmap(lambda row: torch.where(row > 0, row, row.sum()))(x))
+    made = functional(program)
+    assert all(isinstance(n.target, torch._ops.OpOverload) for n in made.graph.nodes if n.op == "call_function")
+    x = torch.randn(2, 4)
+    torch.testing.assert_close(made.module()(x), program.module()(x))

@@ -1,9 +1,11 @@
-"""LEGALIZE rewrites for VGF: constructs that the emulation layer 0.11 runs to something else than what TOSA says."""
+"""LEGALIZE rewrites for VGF: constructs of which the model converter or the emulation layer 0.11 makes something else
+than what TOSA says."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from arm_tosa_core.tosa.dtypes import numpy_dtype
 from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Stage
@@ -22,4 +24,31 @@ def _argmax_of_one(match: Match) -> Tensor:
     return match.insert("ABS", match.graph.constant(np.zeros(match.op.output.shape, np.int32), DType.INT32))
 
 
-REWRITES = (pattern_rewrite("argmax-of-one", Stage.LEGALIZE, Pattern("ARGMAX"), _argmax_of_one, _several),)
+def _not_zero_by_itself(match: Match) -> str | None:
+    a, b = match.op.inputs[:2]
+    if not match.op.output.dtype.is_float:
+        return "integers are finite"
+    if match.op.name == "SUB":
+        return None if a is b else "two tensors differ"
+    zero = next((i for i, t in enumerate((a, b)) if t.data is not None and not t.data.any()), None)
+    return "no factor is zero" if zero is None or (a, b)[1 - zero].is_constant else None
+
+
+def _zero_unless_not_finite(match: Match) -> Tensor:
+    """``x - x`` and ``x * 0`` are NaN where x is inf or NaN. The model converter makes zeros of both."""
+    x = next(t for t in match.op.inputs if not t.is_constant)
+    zero_point = match.graph.constant(np.zeros(1, numpy_dtype(x.dtype)), x.dtype)
+    result = match.insert("ADD", x, match.insert("NEGATE", x, zero_point, zero_point))
+    if result.shape == match.op.output.shape:
+        return result
+    zeros = match.graph.constant(np.zeros(match.op.output.shape, numpy_dtype(x.dtype)), x.dtype)
+    return match.insert("ADD", result, zeros)
+
+
+REWRITES = (
+    pattern_rewrite("argmax-of-one", Stage.LEGALIZE, Pattern("ARGMAX"), _argmax_of_one, _several),
+    *(
+        pattern_rewrite(name, Stage.LEGALIZE, Pattern(op), _zero_unless_not_finite, _not_zero_by_itself)
+        for name, op in (("difference-of-itself", "SUB"), ("product-with-zero", "MUL"))
+    ),
+)

@@ -8,7 +8,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-from ..compat.torch import can_decompose, is_mutable, overload_named, schema_of
+from ..compat.torch import can_decompose, is_mutable, is_transform, overload_named, schema_of
 from ..lowering.exported_program import copy_program, mutable
 from .decompose import run_decompositions
 
@@ -27,8 +27,14 @@ _FRESH_COMPOSITES = frozenset(
 
 
 def is_check_or_wrapper(node: Node) -> bool:
-    """Whether a node is a check of metadata, or a graph that is only wrapped: ``out_of_place`` removes both."""
-    return node.target in _CHECKS or node.target in _WRAPPERS
+    """Whether a node is a check of metadata, a graph that is only wrapped, or of ``torch.vmap``: they are removed."""
+    return node.target in _CHECKS or node.target in _WRAPPERS or is_transform(node.target)
+
+
+def without_transforms(program: ExportedProgram) -> ExportedProgram:
+    """The program without ``torch.vmap``, whose operators are those of whole tensors once PyTorch traces it."""
+    transformed = any(is_transform(node.target) for node in program.graph.nodes)
+    return run_decompositions(program, {}) if transformed else program
 
 
 def functional(program: ExportedProgram) -> ExportedProgram:
@@ -39,7 +45,7 @@ def functional(program: ExportedProgram) -> ExportedProgram:
 
 def out_of_place(program: ExportedProgram) -> ExportedProgram:
     """As ``functional``, without tracing: what overwrites a tensor that others read or share stays as it is."""
-    program = _unwrapped(program)
+    program = _unwrapped(without_transforms(program))
     if not any(node.target in _CHECKS or mutable(node) for node in program.graph.nodes):
         return program
     program = copy_program(program)

@@ -26,7 +26,7 @@ from .calibration import bundled_cases
 from .compiled_delegates import show_figures, show_peaks
 from .decision_costs import with_costs
 from .delegate_times import DelegateTimes
-from .files import read_tosa
+from .files import read_tosa, require_takes
 from .making import making
 from .model import FORMS, load_program
 from .options import (
@@ -279,6 +279,7 @@ def _compile_tosa(
         raise UsageError(f"target {target.name!r} takes TOSA itself: there is nothing to compile in {model}")
     if output.suffix != target.suffix:
         raise UsageError(f"-o {output}: a .tosa is compiled to the target's own format, {target.suffix}")
+    require_takes(bound, tosa, model)
     options = {} if artifacts is None else {"artifacts": str(artifacts)}
     if bound.compile_in_detail is not None:
         made = bound.compile_in_detail(tosa, options)

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from ..exir import pte
+from ..plugin.target import Target
 from ..support.atomic_files import write_atomic
-from ..support.errors import UsageError
+from ..support.errors import LoweringError, UsageError
 from ..tosa.loader import load
+from ..tosa.verifier import verify
 
 
 def read(path: Path) -> bytes:
@@ -42,6 +44,25 @@ def read_tosa(path: Path) -> bytes:
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from error
     return data
+
+
+def require_takes(target: Target, tosa: bytes, path: Path) -> None:
+    """That a target takes every operator of a TOSA flatbuffer, whichever front end made it.
+
+    Raises:
+        UsageError: it does not; names the first operator.
+    """
+    graph, spec = load(tosa), target.tosa_spec
+    real = next((op for op in graph.ops for tensor in op.outputs if tensor.dtype.is_float), None)
+    if real is not None and not spec.support_float():
+        raise UsageError(
+            f"{path} computes in float ({real.name} makes {real.output.dtype.name}), and {target.name} has integers "
+            "only: quantize the model, then convert it to TOSA"
+        )
+    try:
+        verify(graph, spec, target.checks)
+    except LoweringError as error:
+        raise UsageError(f"{path}: {target.name} does not take {error}") from error
 
 
 def read_program(path: Path, data: Sequence[Path] | None = None) -> pte.Pte:

@@ -72,6 +72,22 @@ def is_mutable(target: Any) -> bool:
     return schema is not None and bool(schema.is_mutable)
 
 
+def is_batched(value: Any) -> bool:
+    """Whether a tensor is one that ``torch.vmap`` shows to its function: of one dimension less than it has.
+
+    Needs ``torch._C._functorch.is_batchedtensor``. Without it operators within are taken for those of smaller tensors.
+    """
+    return isinstance(value, torch.Tensor) and torch._C._functorch.is_batchedtensor(value)
+
+
+def is_transform(target: Any) -> bool:
+    """Whether a node's target is a part of ``torch.vmap`` that export leaves in a program, and no operator.
+
+    Needs ``torch._functorch.predispatch``. Without it models with ``torch.vmap`` are not lowered.
+    """
+    return getattr(target, "__module__", None) == "torch._functorch.predispatch"
+
+
 def overload_named(name: str, overload: str = "") -> Any:
     """The overload of an operator by its schema's name, such as ``"aten::add"`` and ``"Tensor"``; None if none is.
 
@@ -169,7 +185,10 @@ def symbolic_sizes(node: Any) -> list[torch.SymInt]:
 
 
 class GuardError(Exception):
-    """PyTorch's answer about a size holds for some sizes of a program only."""
+    """PyTorch's answer about a size holds for some sizes of a program only.
+
+    Needs what ``at_all_sizes`` needs. Without it nothing raises it.
+    """
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from ..lowering.sized_analysis import Checks, analyse_sizes, sized_regions
 from ..lowering.support_analysis import analyse
 from ..lowering.varying_sizes import Sizes, kept_varying
 from ..plugin.target import Target
-from ..support.errors import NothingDelegatedWarning
+from ..support.errors import LoweringError, NothingDelegatedWarning, Rejected
 from ..tosa.rewrite import Stage
 from .report import Report
 
@@ -110,10 +110,13 @@ class Compilation:
             LoweringError: a rewrite broke a graph.
         """
         self.run()
-        if (sizes := self._sizes()) is not None:
-            yield from sized_regions(self.program, self.target, self.analysis, sizes, known=self._known)
-        else:
-            yield from each_region(self.program, self.target, self.analysis)
+        try:
+            if (sizes := self._sizes()) is not None:
+                yield from sized_regions(self.program, self.target, self.analysis, sizes, known=self._known)
+            else:
+                yield from each_region(self.program, self.target, self.analysis)
+        except Rejected as why:
+            raise LoweringError(f"what {self.target.name} had taken does not lower as a delegate: {why}") from why
 
     def _sizes(self) -> Sizes | None:
         """What the program's sizes depend on, if they vary and the target's may."""

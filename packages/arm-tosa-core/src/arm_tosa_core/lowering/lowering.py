@@ -13,7 +13,15 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 
 from ..compat.executorch import aten_overload
-from ..compat.torch import FakeTensor, HigherOrderOperator, example_size, is_mutable, tree_map_only
+from ..compat.torch import (
+    FakeTensor,
+    HigherOrderOperator,
+    example_size,
+    is_batched,
+    is_mutable,
+    is_transform,
+    tree_map_only,
+)
 from ..plugin.target import Target
 from ..support.errors import LoweringError, Rejected
 from ..tosa.dtypes import torch_to_tosa
@@ -150,6 +158,8 @@ class Lowering:
         meta = node.meta.get("val")
         if is_size(node):
             return meta
+        if is_transform(node.target) or is_batched(meta):
+            raise Rejected("is within torch.vmap", "run_decompositions({}) of the program takes it apart")
         if isinstance(meta, (torch.SymInt, torch.SymFloat, torch.SymBool)):
             raise Rejected("computes a number from sizes that vary", "export with these sizes fixed")
         if node.op == "placeholder":

@@ -13,6 +13,7 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
+from ..aten.functionalize import without_transforms
 from ..support.errors import UsageError
 from ..support.torch_warnings import without_torch_warnings
 from .bias_correction import SAMPLES, Sample, correct_biases
@@ -100,6 +101,7 @@ def quantize_program(
     encoder = None if wanted is None else _encoder(quantizer)
     carried = find_states(program) if states is None else resolve_states(program, states)
     quantizer = copy.copy(quantizer).set_states(carried)
+    program = without_transforms(program)
     module = program.module()
     calls: Iterator[Sample] = (as_call(number, sample) for number, sample in enumerate(samples))
     if states:

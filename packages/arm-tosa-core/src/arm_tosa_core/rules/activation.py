@@ -117,13 +117,13 @@ def rrelu(b: OpBuilder, x: Value, low: float = 1 / 8, high: float = 1 / 3, train
 @op("aten.threshold.default", quant=Q.STEPS)
 def threshold(b: OpBuilder, x: Value, limit: float, number: float) -> Value:
     x = b.jumping(x)
-    return b.SELECT(b.compare("GREATER", x, limit), x, number)
+    return b.SELECT(b.compare("GREATER_EQUAL", limit, x), number, x)  # NaN stays
 
 
 # PyTorch takes these two apart whenever it traces again, so they must be in parts before observers are placed.
 @op("aten.hardshrink.default", quant=Q.PIECEWISE)
 def hardshrink(b: CompositeBuilder[V], x: V, limit: float = 0.5) -> V:
-    return b.aten.where(b.aten.gt(b.aten.abs(x), limit), x, 0.0)
+    return b.aten.where(b.aten.le(b.aten.abs(x), limit), 0.0, x)  # NaN stays
 
 
 @op("aten.softshrink.default", quant=Q.PIECEWISE)

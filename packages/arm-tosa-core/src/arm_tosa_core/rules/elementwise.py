@@ -13,6 +13,7 @@ from ..lowering.op_builder import CompositeBuilder, OpBuilder, V
 from ..lowering.rule import Q, op
 from ..lowering.traits import Traits
 from ..lowering.values import Operand, Value
+from .large_quotients import angle, rest
 
 
 @sum_in_float32
@@ -126,7 +127,16 @@ def div_mode(b: OpBuilder, x: Operand, y: Operand, *, rounding_mode: str | None)
     if rounding_mode is None:
         return div(b, x, y)
     whole = _whole_quotient(b, x, y, rounding_mode, partial(torch.div, rounding_mode=rounding_mode))
+    if whole is None and rounding_mode == "floor" and (number := _real_divisor(b, x, y)) is not None:
+        return _floor_of_real(b, x, number)
     return whole or _quotient(b, x, y, rounding_mode == "floor")[0]
+
+
+@in_float32
+def _floor_of_real(b: OpBuilder, x: Value, number: float) -> Value:
+    """As PyTorch computes it: of inf and NaN it is NaN."""
+    x = b.jumping(x)
+    return b.unary("FLOOR", b.ADD(b.MUL(b.SUB(x, _rest_of_real(b, x, number, True)), 1 / number), 0.5))
 
 
 @op(
@@ -170,9 +180,30 @@ def _rest(
         return torch.round((real.double() - function(real, number).double()) / number)
 
     quotient = _whole_quotient(b, x, y, mode, exact)
-    if quotient is None:
-        return _quotient(b, x, y, mode == "floor")[1]
-    return b.aten.sub(x, b.aten.mul(quotient, y))
+    if quotient is not None:
+        return b.aten.sub(x, b.aten.mul(quotient, y))
+    if (number := _real_divisor(b, x, y)) is not None:
+        return _rest_of_real(b, x, number, mode == "floor")
+    return _quotient(b, x, y, mode == "floor")[1]
+
+
+def _real_divisor(b: OpBuilder, x: Operand, y: Operand) -> float | None:
+    """The number that a real is divided by; None where it is none, or no real is divided."""
+    number = _number(y)
+    if number is None or not isinstance(x, Value) or not x.dtype.is_floating_point or b.stays_whole(x):
+        return None
+    number = torch.tensor(number, dtype=x.dtype).item()  # as PyTorch rounds it
+    return number if 2.0**-100 < abs(number) < math.inf else None
+
+
+@in_float32
+def _rest_of_real(b: OpBuilder, x: Value, number: float, floor: bool) -> Value:
+    """``remainder`` (of the number's sign) or ``fmod`` (of that of x)."""
+    left = rest(b, b.jumping(x), number)
+    if not floor:
+        return left
+    other = b.compare("GREATER", 0.0, left) if number > 0 else b.compare("GREATER", left, 0.0)
+    return b.SELECT(other, b.ADD(left, number), left)
 
 
 def _whole_quotient(
@@ -321,9 +352,9 @@ def _declare_step(name: str, function: Callable[[OpBuilder, Value], Value]) -> N
 
 def rounded(b: OpBuilder, x: Value) -> Value:
     """The nearest whole number, ties to even, which is how CAST rounds."""
-    # beyond 2**23 a float32 is whole already
-    whole = b.cast(b.cast(b.clamp(x, -(2.0**23), 2.0**23), torch.int32), x.dtype)
-    return b.SELECT(b.compare("GREATER", b.unary("ABS", x), 2.0**23), x, whole)
+    limit = 1 / torch.finfo(x.dtype).eps  # beyond, numbers are whole already
+    whole = b.cast(b.cast(b.clamp(x, -limit, limit), torch.int32), x.dtype)
+    return b.SELECT(b.compare("GREATER_EQUAL", limit, b.unary("ABS", x)), whole, x)  # x of NaN
 
 
 def truncated(b: OpBuilder, x: Value) -> Value:
@@ -429,10 +460,22 @@ def _tosa(name: str) -> Function:
 
 
 #: Functions that are one operator of TOSA's.
-_TOSA = ("exp", "log", "rsqrt", "reciprocal", "sin", "cos", "erf", "sigmoid", "tanh")
+_TOSA = ("exp", "log", "rsqrt", "reciprocal", "erf", "sigmoid", "tanh")
+
+
+def _of_angle(name: str) -> Function:
+    return lambda b, x: b.clamp(b.unary(name, angle(b, x)), -1.0, 1.0)
+
+
+def _tan(b: OpBuilder, x: Value) -> Value:
+    x = angle(b, x)
+    return b.MUL(b.unary("SIN", x), b.unary("RECIPROCAL", b.unary("COS", x)))
+
 
 _FUNCTIONS: dict[str, Function] = {
     **{name: _tosa(name.upper()) for name in _TOSA},
+    "sin": _of_angle("SIN"),
+    "cos": _of_angle("COS"),
     "acos": lambda b, x: b.SUB(math.pi / 2, _odd(_asin)(b, x)),
     "acosh": lambda b, x: b.unary("LOG", b.ADD(x, sqrt(b, b.SUB(b.MUL(x, x), 1.0)))),
     "asin": _odd(_asin),
@@ -448,7 +491,7 @@ _FUNCTIONS: dict[str, Function] = {
     "log1p": lambda b, x: b.unary("LOG", b.ADD(x, 1.0)),
     "log2": _log(2),
     "sinh": _exponentials(-1),
-    "tan": lambda b, x: b.MUL(b.unary("SIN", x), b.unary("RECIPROCAL", b.unary("COS", x))),
+    "tan": _tan,
 }
 
 

@@ -1,7 +1,6 @@
 """Numbers in order: sort, topk, kthvalue, median.
 
-TOSA sorts nothing, but compares: a number's place is how many come before it, and SCATTER puts it there. NaN, which
-compares with nothing, has no place: what comes out where there is one is undefined.
+TOSA sorts nothing, but compares: a number's place is how many come before it, and SCATTER puts it there.
 """
 
 from __future__ import annotations
@@ -43,7 +42,8 @@ def _ordered(
     )
     swapped = [*range(dim), last, *range(dim + 1, last), dim] if dim != last else list(range(x.rank))
     moved = b.TRANSPOSE(b.apply_clamp(x), swapped)
-    row, column = b.RESHAPE(moved, [lanes, 1, n]), b.RESHAPE(moved, [lanes, n, 1])
+    keys = _keys(b, moved)
+    row, column = b.RESHAPE(keys, [lanes, 1, n]), b.RESHAPE(keys, [lanes, n, 1])
     before = b.compare("GREATER", column, row) if descending else b.compare("GREATER", row, column)
     earlier = b.const(torch.ones(1, n, n, dtype=torch.bool).triu(1))
     before = b.plain("LOGICAL_OR", before, b.plain("LOGICAL_AND", b.compare("EQUAL", row, column), earlier))
@@ -52,12 +52,21 @@ def _ordered(
     numbers = b.const(torch.arange(n, dtype=counting).reshape(1, n, 1).repeat(lanes, 1, 1))
     start, stop, _ = wanted.indices(n)
     result = []
-    for given in (column, numbers):
+    for given in (b.RESHAPE(moved, [lanes, n, 1]), numbers):
         found = b.slice(b.SCATTER(given, places, given), 1, start, stop - start)
         ordered = b.TRANSPOSE(b.RESHAPE(found, [*moved.shape[:-1], stop - start]), swapped)
         result.append(ordered if keepdim else b.aten.squeeze(ordered, dim))
     values, indices = result
     return values, b.cast(b.in_order(indices), torch.int64).but(bounds=(0, n - 1))
+
+
+def _keys(b: OpBuilder, x: Value) -> Value:
+    """What is in the order that PyTorch gives numbers: NaN after inf. No comparison of NaN itself is true."""
+    if x.quant is not None or not x.dtype.is_floating_point:
+        return x
+    is_number, largest = b.compare("EQUAL", x, x), 2.0**127
+    half = b.MUL(x, 0.5) if x.dtype == torch.float32 else b.cast(x, torch.float32)  # room for inf below NaN
+    return b.SELECT(is_number, b.clamp(half, -largest, largest), math.inf)
 
 
 @op("aten.sort.default", "aten.sort.stable", quant=Q.SHARED)
@@ -82,8 +91,16 @@ def kthvalue(b: OpBuilder, x: Value, k: int, dim: int = -1, keepdim: bool = Fals
 
 @op("aten.median.dim", quant=Q.SHARED)
 def median_dim(b: OpBuilder, x: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
-    """The lower one of two in the middle."""
-    return kthvalue(b, x, (x.shape[dim] + 1) // 2 if x.rank else 1, dim, keepdim)
+    """The lower one of two in the middle; NaN, which is the last, where there is one."""
+    middle = (x.shape[dim] + 1) // 2 if x.rank else 1
+    if not x.rank or x.quant is not None or not x.dtype.is_floating_point:
+        return kthvalue(b, x, middle, dim, keepdim)
+    ordered, dim = _ordered(b, x, dim, False, slice(middle - 1, None)), x.axis(dim)
+    (one, last), (index, last_index) = ([b.slice(v, dim, at, 1) for at in (0, v.shape[dim] - 1)] for v in ordered)
+    is_number = b.compare("EQUAL", last, last)
+    chosen = b.SELECT(is_number, one, last), b.SELECT(is_number, index, last_index)
+    values, indices = chosen if keepdim else (b.aten.squeeze(v, dim) for v in chosen)
+    return values, indices
 
 
 @op("aten.median.default", quant=Q.SHARED)

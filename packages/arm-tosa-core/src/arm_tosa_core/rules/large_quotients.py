@@ -1,0 +1,65 @@
+"""What is left of a real when multiples of a number are taken away, also many of them."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from ..lowering.op_builder import OpBuilder
+from ..lowering.values import Value
+
+#: Bits of the quotient that one step takes away. With as many, and as many of the number, products are exact.
+_BITS = 11
+#: Quotients below 2**33 are exact.
+_STEPS = 3
+
+
+def rest(b: OpBuilder, x: Value, number: float) -> Value:
+    """``fmod(x, number)`` of float32, exact for quotients below 2**33; beyond, some number of the same range.
+
+    Each step takes ``floor(x / m) * m`` away, for ``m`` the number times 2**22, 2**11 and 1. The number is split so
+    that both products, and both differences, have at most 24 bits.
+    """
+    size = _float32(abs(number))
+    left = b.unary("ABS", x)
+    for step in reversed(range(_STEPS)):
+        multiple = size * 2.0 ** (_BITS * step)
+        if multiple >= 2.0**127:
+            continue
+        high = _top_bits(multiple)
+        quotient = b.unary("FLOOR", b.MUL(left, 1 / multiple))
+        left = b.SUB(b.SUB(left, b.MUL(quotient, high)), b.MUL(quotient, multiple - high))
+    # The reciprocal is rounded: the last quotient may be off by one.
+    left = b.SELECT(b.compare("GREATER", 0.0, left), b.ADD(left, size), left)
+    left = b.SELECT(b.compare("GREATER_EQUAL", left, size), b.SUB(left, size), left)
+    left = b.clamp(left, 0.0, _before(size))
+    return b.SELECT(b.compare("GREATER", 0.0, x), b.NEGATE(left), left)
+
+
+def angle(b: OpBuilder, x: Value) -> Value:
+    """x less the multiple of 2 pi that is nearest to it: exact up to 50,000, of a few digits less for each one beyond.
+
+    SIN and COS of Vulkan are only good near 0, and of any size far from it.
+    """
+    turns = b.unary("FLOOR", b.ADD(b.MUL(x, 0.5 / math.pi), 0.5))
+    left, pi2 = x, 2 * math.pi
+    for bits in (_BITS, _BITS, 24):
+        part = _top_bits(pi2, bits)
+        left, pi2 = b.SUB(left, b.MUL(turns, part)), pi2 - part
+    return left
+
+
+def _top_bits(number: float, bits: int = _BITS + 1) -> float:
+    """The number rounded to so many bits."""
+    fraction, exponent = math.frexp(number)
+    return math.ldexp(round(math.ldexp(fraction, bits)), exponent - bits)
+
+
+def _float32(number: float) -> float:
+    return torch.tensor(number, dtype=torch.float32).item()
+
+
+def _before(number: float) -> float:
+    """The largest float32 below a positive one."""
+    return torch.nextafter(torch.tensor(number), torch.tensor(0.0)).item()
