@@ -35,9 +35,17 @@ def programs(session: nox.Session) -> None:
     shared(session).python("-m", "programs", *words, PYTHONPATH=str(ROOT / "tests"), OMP_NUM_THREADS="1")
 
 
+@nox.session
+def hostile(session: nox.Session) -> None:
+    """5,000 spoiled files of every format, each opened in a process of its own; takes --count, --seed and --first."""
+    install(session, COMPILER, VULKAN)
+    words = session.posargs or ("--count", "5000", "--seed", commit(session))
+    shared(session).python("-m", "hostile", *words, PYTHONPATH=str(ROOT / "tests"), OMP_NUM_THREADS="1")
+
+
 #: What the night runs, beside 5,000 random programs.
 NIGHTLY = (
-    *("lint", "types", "docs", "tests", "fuzz", "sanitize", "firmware", "operators-ethosu", "operators-vgf"),
+    *("lint", "types", "docs", "tests", "fuzz", "sanitize", "hostile", "firmware", "operators-ethosu", "operators-vgf"),
     *(
         "versions(which='oldest')",
         "versions(which='newest')",

@@ -133,6 +133,17 @@ def test_the_wheel_holds_every_source_file_and_the_license(package: str, wheels:
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
 
 
+def test_the_wheel_names_the_licenses_of_the_scripts_in_it(wheels: dict[str, zipfile.ZipFile]) -> None:
+    """And dagre's, which is inside of cytoscape-dagre."""
+    wheel = wheels["arm-tosa-core"]
+    (metadata,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    lines = wheel.read(metadata).decode().splitlines()
+    assert "License-Expression: Apache-2.0 AND MIT" in lines
+    named = {line.removeprefix("License-File: ") for line in lines if line.startswith("License-File: ")}
+    scripts = ("cytoscape", "cytoscape-dagre", "dagre", "plotly.js-basic-dist-min", "tabulator-tables")
+    assert named == {"LICENSE", *(f"licenses/LICENSE.{script}" for script in scripts)}
+
+
 @every_package
 def test_the_sdist_holds_what_a_build_and_the_tests_need(package: str, built: Path) -> None:
     with tarfile.open(_only(built, f"{PACKAGES[package]}-*.tar.gz")) as sdist:

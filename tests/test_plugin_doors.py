@@ -41,6 +41,7 @@ class Plugin(NamedTuple):
 
 FINE = Plugin("fine-npu", "fine", GOOD.format("fine"))
 BROKEN = Plugin("bad-npu", "bad", "import no_such_module_at_all\n")
+ODD = Plugin("odd-npu", "odd", "from arm_tosa_core import Target\ndef make(): return Target('odd', 'TOSA')\n")
 FIRST = Plugin("first-npu", "twice", GOOD.format("twice"))
 SECOND = Plugin("second-npu", "twice", GOOD.format("twice"))
 
@@ -73,8 +74,9 @@ def test_a_third_partys_target_is_listed_like_ours(tmp_path: Path) -> None:
 
 
 def test_a_broken_target_is_a_warning_and_the_others_work(tmp_path: Path) -> None:
-    done = arm_tosa(tmp_path, [BROKEN, FINE], "targets", "--json")
+    done = arm_tosa(tmp_path, [BROKEN, ODD, FINE], "targets", "--json")
     rows = listed(done)
+    assert "malformed TOSA specification 'TOSA'" in rows["odd", "odd-npu"]["error"]
     assert "no_such_module_at_all" in rows["bad", "bad-npu"]["error"]
     assert "error" not in rows["fine", "fine-npu"]
     assert "warning: the plugin bad-npu 1.2 is broken" in done.stderr

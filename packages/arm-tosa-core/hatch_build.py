@@ -18,6 +18,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 ROOT = Path(__file__).parent
 TO = ROOT / "src" / "arm_tosa_core" / "report" / "scripts"
 LOCK = "package-lock.json"
+#: Of the scripts, and of dagre, which cytoscape-dagre holds.
+LICENSES = ROOT / "licenses"
 FILES = {
     "cytoscape": "dist/cytoscape.min.js",
     "cytoscape-dagre": "dist/cytoscape-dagre.min.js",
@@ -52,7 +54,8 @@ def fetch() -> bool:
         TO.mkdir(exist_ok=True)
         for package, file in (*FILES.items(), STYLE):
             shutil.copy(modules / package / file, TO / Path(file).name)
-            shutil.copy(modules / package / "LICENSE", TO / f"LICENSE.{package}")
+            if (modules / package / "LICENSE").read_bytes() != (LICENSES / f"LICENSE.{package}").read_bytes():
+                raise RuntimeError(f"the license of {package} has changed: read it, and copy it into {LICENSES}")
         shutil.copy(lock, TO / LOCK)  # last: it says that the others are whole
     return True
 

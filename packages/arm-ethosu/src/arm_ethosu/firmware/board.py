@@ -9,6 +9,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+from arm_tosa_core.support import foreign
 from arm_tosa_core.support.errors import UsageError
 
 from .templates import FOLDER
@@ -70,8 +71,8 @@ def find_board(name: str) -> Board:
         raise UsageError(f"there is no board {name!r}; boards are: {', '.join(known)}")
     file = known[name] / "board.toml"
     try:
-        fields = tomllib.loads(file.read_text("utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
+        fields = foreign.parsed(file.read_bytes(), tomllib.loads)
+    except (OSError, UsageError) as error:
         raise UsageError(f"board {name!r}: {file}: {error}") from error
     return Board(name, known[name], **dict(_checked(file, fields)))
 

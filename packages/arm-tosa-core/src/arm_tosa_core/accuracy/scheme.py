@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..support import foreign
 from ..support.errors import UsageError
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def read_scheme(path: Path) -> Scheme:
         UsageError: it cannot be read or is no such file; says what is wrong.
     """
     try:
-        data: Any = json.loads(path.read_text())
+        data: Any = foreign.parsed(path.read_bytes())
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except ValueError as error:

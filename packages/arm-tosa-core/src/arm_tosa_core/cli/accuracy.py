@@ -22,7 +22,7 @@ from .calibration import samples
 from .delegate_times import DelegateTimes
 from .making import making
 from .model import load_function, load_program
-from .options import Options, TargetName, parse_options
+from .options import Options, TargetName, Trust, parse_options
 from .progress import progress
 from .quantize import is_quantized
 from .report import Result, say, table
@@ -97,6 +97,7 @@ def accuracy(
         int, typer.Option(min=2, help="Of a language model: the longest text in tokens; longer ones are cut.")
     ] = 256,
     option: Options = None,
+    trust: Trust = False,
 ) -> Result:
     """Compare a quantized model with float, operator by operator."""
     if config is not None:
@@ -120,7 +121,7 @@ def accuracy(
             )
         return text_accuracy(model, spec, calibration, evaluate, chosen, tokenizer, context)
     judge = None if metric is None else load_function(metric, "--metric")
-    program = load_program(model)
+    program = load_program(model, trust=trust)
     if is_quantized(program):
         raise UsageError(f"{model} is quantized already: give the float model")
 

@@ -15,6 +15,7 @@ from ..sweep.page import page
 from ..sweep.point import Failure
 from ..sweep.run import compare as compare_points
 from ..sweep.space import Space, schemes_named, targets_named
+from .options import Trust
 from .progress import progress
 from .report import Result, say, table
 from .results_table import json_of, rows_of
@@ -50,9 +51,10 @@ def compare(
     evaluate: Evaluate = None,
     metric: Metric = None,
     output: Page = None,
+    trust: Trust = False,
 ) -> Result:
     """Compare a model's speed, memory and accuracy on several targets, each with its default options."""
-    sources = sources_of(model, calibration, evaluate, metric)
+    sources = sources_of(model, calibration, evaluate, metric, trust)
     sources.require({})
     require_page(output)
     names = [name for text in targets.split(",") for name in targets_named(text.strip())]
@@ -76,7 +78,9 @@ def compare(
     return Result(data, show)
 
 
-def sources_of(model: str, calibration: str | None, evaluate: str | None, metric: str | None) -> FileSources:
+def sources_of(
+    model: str, calibration: str | None, evaluate: str | None, metric: str | None, trust: bool
+) -> FileSources:
     """Model and data of a command.
 
     Raises:
@@ -88,7 +92,7 @@ def sources_of(model: str, calibration: str | None, evaluate: str | None, metric
         raise UsageError(f"{model} is TOSA already; give the PyTorch model, a .pt2 file or file.py:function")
     if calibration is None:
         say("note: calibrating with the example inputs alone, which tells cycles and memory; --calibration gives data")
-    return FileSources(model, calibration, evaluate, metric)
+    return FileSources(model, calibration, evaluate, metric, trust)
 
 
 def require_page(output: Path | None) -> None:

@@ -37,6 +37,7 @@ from .options import (
     Schedule,
     Sram,
     TargetName,
+    Trust,
     parse_options,
 )
 from .print_after import printed_after
@@ -129,6 +130,7 @@ def compile_(
     trace: Annotated[
         Path | None, typer.Option(help="Write the timing model's estimate to this file, as a trace for Perfetto.")
     ] = None,
+    trust: Trust = False,
 ) -> Result:
     """Compile a model for a target."""
     started = time.perf_counter()
@@ -166,7 +168,9 @@ def compile_(
         raise UsageError("--bundle makes one file with all that a test needs: leave out --external-constants")
     from ..exir.backend import watched  # late: it loads ExecuTorch
 
-    program, decisions, costs = prepare(load_program(model), spec, quantize, calibration, compress, costs=details)
+    program, decisions, costs = prepare(
+        load_program(model, trust=trust), spec, quantize, calibration, compress, costs=details
+    )
     tests = [] if bundle is None else bundled_cases(bundle, program)
     with printed_after(print_after or [], spec.target(), print_to), watched(times.watch):
         cache = not (no_cache or print_after or times.wanted)

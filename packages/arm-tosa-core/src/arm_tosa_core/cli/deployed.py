@@ -13,7 +13,7 @@ from ..support import foreign
 from ..support.errors import UsageError
 from ..support.runtime_package import Arrays
 from .files import read
-from .report import Result
+from .report import Result, say
 
 
 def run_firmware(folder: Path, arrays: Arrays) -> Arrays:
@@ -54,4 +54,5 @@ def _maker(folder: Path) -> Firmware:
         target = foreign.words(foreign.parsed(read(file))["target"], "the target")
     except (ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{file} is damaged ({type(error).__name__}: {error}); deploy again") from error
+    say(f"note: {folder} is built and run: its CMakeLists.txt and its program may do all that you may")
     return firmware_of(plugins.target(target))

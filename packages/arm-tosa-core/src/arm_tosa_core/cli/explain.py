@@ -13,7 +13,7 @@ from ..exir.target_options import compile_spec_for
 from ..plugin import entry_points as plugins
 from ..support.errors import UsageError
 from .model import FORMS, load_program
-from .options import Calibration, Options, Quantize, parse_options
+from .options import Calibration, Options, Quantize, Trust, parse_options
 from .payload_plan import explain_payload, target_of
 from .quantize import hint, prepare
 from .refusals import data_of, table_of
@@ -33,6 +33,7 @@ def explain(
     engine: Annotated[
         str | None, typer.Option(help="Of a compiled file: who would run it. Without: as it would be run here.")
     ] = None,
+    trust: Trust = False,
 ) -> Result:
     """Say what would be delegated, and why not the rest; of a compiled file, what it becomes on this machine.
 
@@ -47,7 +48,7 @@ def explain(
     if target is None:
         raise UsageError("say for which target: --target NAME, one of `arm-tosa targets`")
     spec = compile_spec_for(plugins.target(target), parse_options(option))
-    program = prepare(load_program(model), spec, quantize, calibration).program
+    program = prepare(load_program(model, trust=trust), spec, quantize, calibration).program
     from ..exir.explain import explain as explain_program
 
     report = explain_program(program, spec)

@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..support.errors import UsageError
+from .files import read
 from .report import say
 
 if TYPE_CHECKING:
@@ -27,8 +28,11 @@ if TYPE_CHECKING:
 FORMS = "a .pt2 file (torch.export.save), file.py:function, or a .tosa flatbuffer"
 
 
-def load_program(model: str) -> ExportedProgram:
+def load_program(model: str, *, trust: bool = False) -> ExportedProgram:
     """Exports or loads the model.
+
+    Args:
+        trust: a ``.pt2`` may run code that is in it.
 
     Raises:
         UsageError: MODEL is of none of the accepted forms, cannot be read, fails to export, or lives on a device
@@ -41,7 +45,7 @@ def load_program(model: str) -> ExportedProgram:
     elif Path(model).suffix == ".py":
         raise UsageError(f"{model}: say which function makes the model: {model}:FUNCTION")
     elif Path(model).suffix == ".pt2":
-        program = _load_pt2(Path(model))
+        program = _load_pt2(Path(model), trust)
     elif Path(model).suffix == ".tosa":
         raise UsageError(f"{model} is TOSA already; only `compile` and `run` take it")
     else:
@@ -68,9 +72,9 @@ def parse_parameters(model: str, words: Sequence[str]) -> dict[str, Any]:
 
 
 def _parameter(text: str) -> Any:
-    for read in (int, float, {"true": True, "false": False}.__getitem__):
+    for value_of in (int, float, {"true": True, "false": False}.__getitem__):
         with contextlib.suppress(ValueError, KeyError):
-            return read(text)
+            return value_of(text)
     return text
 
 
@@ -88,17 +92,25 @@ def load_function(text: str, option: str) -> Callable[..., Any]:
     return lambda *args: _user_code(path, text, lambda: found(*args))
 
 
-def _load_pt2(path: Path) -> ExportedProgram:
-    if not path.is_file():
-        raise UsageError(f"cannot read {path}: no such file")
+def _load_pt2(path: Path, trust: bool) -> ExportedProgram:
+    data = read(path)
     import torch
 
-    from ..compat.torch import register_quantized_decomposed
+    from ..compat.torch_pt2 import CodeInFile, load_pt2
 
-    register_quantized_decomposed()
     try:
-        with path.open("rb") as file:  # PyTorch takes no path that is not text
-            return torch.export.load(file)
+        try:
+            return load_pt2(data)
+        except CodeInFile as error:
+            if not trust:
+                raise UsageError(
+                    f"{path} holds {error}, which PyTorch reads by running code that who made the file may have "
+                    "written: load it with --trust, if you trust them"
+                ) from error
+            say(f"warning: {path} holds {error}: code in it runs, as --trust allows")
+            return load_pt2(data, trust=True)
+    except UsageError:
+        raise
     except Exception as error:  # torch raises whatever its parsers do
         raise UsageError(
             f"{path} is not a model saved by torch.export.save, or by a PyTorch that {torch.__version__} cannot read: "

@@ -31,6 +31,12 @@ Sram = Annotated[
         help="On-chip memory that each delegate may use, such as 512K; short for --option sram_budget=SIZE.",
     ),
 ]
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust", help="Load a .pt2 that holds more than tensors and numbers: code of who made the file runs then."
+    ),
+]
 DataFiles = Annotated[
     list[Path] | None,
     typer.Option(

@@ -22,6 +22,7 @@ from ..sweep.pool import Pool, default_workers
 from ..sweep.run import sweep as sweep_points
 from ..sweep.space import Space, read_space
 from .compare import Calibration, Evaluate, Metric, Page, require_page, sources_of
+from .options import Trust
 from .progress import progress
 from .report import Result, say, table
 from .results_table import command_of, json_of, rows_of
@@ -86,10 +87,11 @@ def sweep(
         str | None, typer.Option(metavar="ADDRESS", help="Work on a dask cluster, such as tcp://10.0.0.1:8786.")
     ] = None,
     output: Page = None,
+    trust: Trust = False,
 ) -> Result:
     """Try many ways to compile a model: the Pareto front, and the cheapest that meets the limits."""
     limits = parse_limits(sram, flash, latency, drop, sqnr)
-    sources = sources_of(model, calibration, evaluate, metric)
+    sources = sources_of(model, calibration, evaluate, metric, trust)
     _require_data(limits, evaluate, metric)
     require_page(output)
     given = read_space(space)

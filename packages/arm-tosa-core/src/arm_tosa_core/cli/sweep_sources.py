@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,16 +29,18 @@ class FileSources:
         model: as ``load_program`` takes it.
         calibrate, judge: ``.npz`` files, or None; ``{NAME}`` in a path stands for a parameter of the model.
         metric_name: ``file.py:function``, or None.
+        trust: as of ``load_program``; results do not depend on it.
     """
 
     model: str
     calibrate: str | None = None
     judge: str | None = None
     metric_name: str | None = None
+    trust: bool = field(default=False, repr=False)
 
     def program(self, parameters: Mapping[str, Any]) -> ExportedProgram:
         """Loads or exports the model."""
-        program = load_program(model_with(self.model, parameters))
+        program = load_program(model_with(self.model, parameters), trust=self.trust)
         if is_quantized(program):
             raise UsageError(f"{self.model} is quantized already: give the float model")
         return program

@@ -70,7 +70,11 @@ class ArmCompileSpec(ABC):
         Raises:
             UsageError: one of them cannot be imported any more.
         """
+        from ..plugin.entry_points import described
+        from ..plugin.guard import guarded
+
         target = self._target()
+        target = guarded(target, described(target.name))
         return replace(target, rewrites=(*target.rewrites, *map(rewrite_named, self.rewrites)))
 
     @abstractmethod
@@ -253,9 +257,11 @@ class TargetCompileSpec(ArmCompileSpec):
 
     _output_format = "target"
 
-    def __init__(self, name: str, **options: str) -> None:
+    def __init__(self, name: str, /, **options: str) -> None:
         from ..plugin.entry_points import target
 
+        if "name" in options:
+            raise UsageError(f"target {name!r} has no option 'name'")
         self.name = name
         self.options = dict(options)
         super().__init__(target(name).tosa_spec)
@@ -274,4 +280,5 @@ class TargetCompileSpec(ArmCompileSpec):
 
     @classmethod
     def _from_options(cls, tosa_spec: TosaSpecification, flags: list[str], options: Mapping[str, Any]) -> Self:
-        return cls(**options)
+        name = options["name"]
+        return cls(name, **{key: value for key, value in options.items() if key != "name"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -10,6 +9,7 @@ from typing import Any
 
 from ..compat.executorch import read_data_file
 from ..plugin import entry_points
+from ..support import foreign
 from ..support.errors import UsageError
 from .pte_schema import read_tables
 
@@ -37,8 +37,8 @@ class Delegate:
     def options(self) -> dict[str, Any]:
         """Those of the target that it was compiled with, as its compile specs say; empty if they do not."""
         try:
-            options = json.loads(dict(self.compile_specs).get("options", b"{}"))
-        except ValueError:
+            options = foreign.parsed(dict(self.compile_specs).get("options", b"{}"))
+        except UsageError:
             return {}
         return options if isinstance(options, dict) else {}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..exir.report import Report
+from ..support import foreign
 from ..support.atomic_files import write_atomic
 from ..support.cache_folder import cache_folder
 from ..support.errors import UsageError
@@ -40,7 +41,10 @@ def load(key: str) -> Entry | None:
     if magic != _MAGIC or hashlib.sha256(rest).digest() != digest:
         return None  # cut short, or not ours: it will be written anew
     header, _, buffer = rest.partition(b"\n")
-    return Entry(buffer, Report.from_json(json.loads(header)))
+    try:
+        return Entry(buffer, Report.from_json(foreign.parsed(header)))
+    except (ValueError, KeyError, TypeError, AttributeError):  # somebody else's, with a digest of its own
+        return None
 
 
 def store(key: str, entry: Entry) -> None:

@@ -18,8 +18,10 @@ from typing import Any, NamedTuple
 from stevedore.extension import ExtensionManager
 from stevedore.named import NamedExtensionManager
 
-from ..support.errors import ArmTosaError, UsageError
+from ..support.errors import UsageError
 from ..support.install_advice import from_here
+from .guard import PluginError as PluginError
+from .guard import guarded
 from .target import Target
 
 TARGETS = "arm_tosa.targets"
@@ -28,10 +30,6 @@ RULES = "arm_tosa.rules"
 
 class PluginWarning(UserWarning):
     """An installed plugin is broken and was left out."""
-
-
-class PluginError(ArmTosaError):
-    """A plugin that was asked for by name does not work."""
 
 
 class Provider(NamedTuple):
@@ -60,6 +58,12 @@ def target(name: str) -> Target:
     if isinstance(made, PluginError):
         raise made
     return made
+
+
+def described(name: str) -> str:
+    """A target and what it comes from, as errors name it."""
+    found = [f" ({' '.join(_distribution(point))})" for point in _entry_points(TARGETS) if point.name == name]
+    return f"target {name!r}{found[0] if found else ''}"
 
 
 def targets() -> dict[str, Target]:
@@ -178,7 +182,7 @@ def _make(name: str) -> Target | PluginError:
                 return PluginError(_broken(TARGETS, name, f"its factory returned {type(made).__name__}, not a Target"))
             if made.name != name:
                 return PluginError(_broken(TARGETS, name, f"its factory made a target named {made.name!r}"))
-            return made
+            return guarded(made, described(name))
     return PluginError(_broken(TARGETS, name, f"it does not load: {_reason(error)}"))
 
 

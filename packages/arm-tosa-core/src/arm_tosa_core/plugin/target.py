@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..support.errors import UsageError
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -203,9 +205,24 @@ class Target:
     with_names: Callable[[Sequence[bytes], str | None], WithNames] | None = None
     whole: Callable[[bytes, Mapping[str, bytes]], bytes] | None = None
 
+    def __post_init__(self) -> None:
+        """Reads what is text.
+
+        Raises:
+            UsageError: the specification is none, or another field is no text.
+        """
+        from ..tosa.specification import TosaSpecification
+
+        for field_ in ("name", "suffix", "backend_id", "backend", "description", "firmware", "run_event"):
+            if not isinstance(value := getattr(self, field_), str):
+                raise UsageError(f"{field_} of a target is a text, not {value!r}")
+        if not isinstance(self.spec, str | TosaSpecification):
+            raise UsageError(f"spec of target {self.name!r} is a TosaSpecification or its text, not {self.spec!r}")
+        spec = TosaSpecification.create_from_string(self.spec) if isinstance(self.spec, str) else self.spec
+        object.__setattr__(self, "_tosa_spec", spec)
+
     @property
     def tosa_spec(self) -> TosaSpecification:
         """The specification as an object."""
-        from ..tosa.specification import TosaSpecification
-
-        return TosaSpecification.create_from_string(self.spec) if isinstance(self.spec, str) else self.spec
+        spec: TosaSpecification = vars(self)["_tosa_spec"]
+        return spec

@@ -17,6 +17,7 @@ from typing import Any
 from ..accuracy.scheme import ALIASES, SCHEMES
 from ..exir.target_options import compile_spec_for, option_names
 from ..plugin import entry_points as plugins
+from ..support import foreign
 from ..support.errors import UsageError
 from .point import Parameters, Point
 
@@ -110,11 +111,11 @@ def read_space(path: Path) -> Space:
             what is known.
     """
     try:
-        text = path.read_text()
-        data = tomllib.loads(text)
+        text = path.read_text("utf-8")
+        data = foreign.parsed(text, tomllib.loads)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise UsageError(f"{path} is not TOML: {error}") from error
     try:
         return _Reader(text, data).space()

@@ -1,0 +1,56 @@
+"""Calls of what a plugin brings: what it does wrong is told as its own mistake, and by name."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ..support.errors import ArmTosaError, Rejected
+from .target import Target
+
+
+class PluginError(ArmTosaError):
+    """A plugin does not work."""
+
+
+#: What the compiler and the commands call of a target.
+_CALLED = (
+    *("compile", "compile_in_detail", "sizes", "warm_up", "estimate", "timing", "encoded_bytes"),
+    *("run", "profile", "plan", "extract", "with_names", "whole"),
+)
+
+
+def guarded(target: Target, who: str) -> Target:
+    """The target, whose mistakes are errors that begin with ``who``.
+
+    Args:
+        who: the target and what it comes from, such as ``target 'acme' (acme-npu 0.1)``.
+    """
+    called = {name: _guarded(function, who, name) for name in _CALLED if (function := getattr(target, name))}
+    checks = [_guarded(check, who, "a check", (Rejected, type(None))) for check in target.checks]
+    return replace(target, checks=checks, **called)
+
+
+@functools.lru_cache(maxsize=4096)  # so that equal targets stay equal
+def _guarded(
+    function: Callable[..., Any], who: str, what: str, results: tuple[type, ...] = (object,)
+) -> Callable[..., Any]:
+    if hasattr(function, "guards"):
+        return function
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            result = function(*args, **kwargs)
+        except (ArmTosaError, MemoryError):
+            raise
+        except Exception as error:
+            raise PluginError(f"{who}: {what} raised {type(error).__name__}: {error}") from error
+        if not isinstance(result, results):
+            kinds = " or ".join("None" if kind is type(None) else kind.__name__ for kind in results)
+            raise PluginError(f"{who}: {what} returned {type(result).__name__}, not {kinds}")
+        return result
+
+    vars(call)["guards"] = function
+    return call

@@ -1,0 +1,88 @@
+"""How each format is opened: what a user does with a file of it."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import typer
+from typer.main import get_command
+
+from arm_ethosu.firmware.manifest import read_manifest
+from arm_ethosu.vela_ini import VelaIni
+from arm_tosa_core.accuracy.scheme import read_scheme
+from arm_tosa_core.cli.main import app
+from arm_tosa_core.flow import cache
+from arm_tosa_core.support.cache_folder import cache_folder
+from arm_tosa_core.support.errors import ArmTosaError
+from arm_tosa_core.sweep.space import read_space
+
+
+class Opening(NamedTuple):
+    """What is done with a file of a seed's name, in a folder of seeds."""
+
+    seed: str
+    name: str
+    run: Callable[[Path], None]
+
+
+def _command(*words: str) -> Callable[[Path], None]:
+    def run(_folder: Path) -> None:
+        with contextlib.suppress(typer.Exit):  # with an error that was printed
+            get_command(app).main(list(words), prog_name="arm-tosa", standalone_mode=False)
+
+    return run
+
+
+def _call(function: Callable[[Path], object]) -> Callable[[Path], None]:
+    def run(folder: Path) -> None:
+        try:
+            function(folder)
+        except ArmTosaError as error:
+            print(f"error: {error}")
+
+    return run
+
+
+def _ini(folder: Path) -> None:
+    ini = VelaIni(folder / "vela.ini")
+    ini.require("Ethos_U55_High_End_Embedded", "Shared_Sram")
+    ini.memory_at("Ethos_U55_High_End_Embedded", "Axi0")
+
+
+def _cached(folder: Path) -> None:
+    """With its checksum made right again, as an attacker would."""
+    content = (folder / "entry.lowered").read_bytes()
+    rest = content[len(cache._MAGIC) + 32 :]
+    name = (folder / "entry.name").read_text()
+    cache_folder().mkdir(parents=True, exist_ok=True)
+    (cache_folder() / name).write_bytes(cache._MAGIC + hashlib.sha256(rest).digest() + rest)
+    cache.load(name.removesuffix(cache._SUFFIX))
+
+
+OPENINGS = (
+    Opening("npu.pte", "run", _command("run", "npu.pte", "--input", "x.npy")),
+    Opening("npu.pte", "extract", _command("extract", "npu.pte", "-o", "out")),
+    Opening("npu.pte", "deploy", _command("deploy", "npu.pte", "-o", "new", "--board", "host")),
+    Opening("npu.pte", "deploy, executorch", _command("deploy", "npu.pte", "-o", "new", "--format", "executorch")),
+    Opening("gpu.pte", "run", _command("run", "gpu.pte", "--input", "x.npy")),
+    Opening("tosa.pte", "extract", _command("extract", "tosa.pte", "-o", "out")),
+    Opening("weights.ptd", "run", _command("run", "apart.pte", "--input", "x.npy", "--data", "weights.ptd")),
+    Opening("weights.ptd", "extract", _command("extract", "apart.pte", "-o", "out", "--data", "weights.ptd")),
+    Opening("net.tosa", "run", _command("run", "net.tosa", "--input", "x.npy")),
+    Opening("net.tosa", "compile", _command("compile", "net.tosa", "-t", "tosa", "-o", "again.tosa")),
+    Opening("net.vgf", "explain", _command("explain", "net.vgf")),
+    Opening("net.vgf", "run", _command("run", "net.vgf", "--input", "x.npy")),
+    Opening("net.pt2", "explain", _command("explain", "net.pt2", "-t", "tosa")),
+    Opening("x.npy", "run", _command("run", "npu.pte", "--input", "x.npy")),
+    Opening("data.npz", "bundle", _command("compile", "net.pt2", "-t", "tosa", "-o", "b.pte", "--bundle", "data.npz")),
+    Opening("vela.ini", "read", _call(_ini)),
+    Opening("scheme.json", "read", _call(lambda folder: read_scheme(folder / "scheme.json"))),
+    Opening("space.toml", "read", _call(lambda folder: read_space(folder / "space.toml"))),
+    Opening("fw/arm-firmware.json", "read", _call(lambda folder: read_manifest(folder / "fw"))),
+    Opening("fw/arm-firmware.json", "deploy", _command("deploy", "npu.pte", "-o", "fw", "--board", "host")),
+    Opening("entry.lowered", "load", _call(_cached)),
+)

@@ -1,0 +1,67 @@
+"""A good file of each format, in a folder, to be spoiled."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from arm_ethosu import EthosUCompileSpec
+from arm_ethosu.firmware import FIRMWARE
+from arm_ethosu.vela_ini import locate
+from arm_tosa_core import lower
+from arm_tosa_core.exir.pte import delegates
+from arm_tosa_core.flow import cache
+from arm_tosa_core.plugin.firmware import Program
+from arm_tosa_core.support.cache_folder import cache_folder
+from arm_tosa_core.testing.harness import exported
+
+SCHEME = {"scheme": "int8", "modules": {"conv": "int16x8"}}
+SPACE = '[targets."ethos-u55-128"]\nmemory_mode = ["Shared_Sram", "default"]\n'
+
+
+class Net(torch.nn.Module):
+    """A convolution, and what the CPU does after it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = torch.nn.Conv2d(2, 3, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.conv(x)).mean((2, 3))
+
+
+def make(folder: Path) -> None:
+    """Writes them; the cache of results must be one of its own."""
+    torch.manual_seed(0)
+    x = torch.randn(1, 2, 6, 6)
+    ethosu = EthosUCompileSpec("ethos-u55-128")
+    npu = lower(exported(Net().eval(), (x,), ethosu, "int8"), ethosu, cache=True)
+    (folder / "npu.pte").write_bytes(npu.buffer)
+    apart = lower(exported(Net().eval(), (x,), ethosu, "int8"), ethosu, external_constants="weights")
+    (folder / "apart.pte").write_bytes(apart.buffer)
+    (folder / "weights.ptd").write_bytes(apart.data_files["weights.ptd"])
+    program = torch.export.export(
+        Net().eval(), (torch.cat([x, x]),), dynamic_shapes=({0: torch.export.Dim("batch", max=4)},)
+    )
+    buffer = io.BytesIO()
+    torch.export.save(program, buffer)
+    (folder / "net.pt2").write_bytes(buffer.getvalue())
+    still = torch.export.export(Net().eval(), (x,))
+    (folder / "tosa.pte").write_bytes(lower(still, "tosa").buffer)
+    (folder / "net.tosa").write_bytes(delegates((folder / "tosa.pte").read_bytes())[0].payload)
+    gpu = lower(still, "vgf").buffer
+    (folder / "gpu.pte").write_bytes(gpu)
+    (folder / "net.vgf").write_bytes(delegates(gpu)[0].payload)
+    np.save(folder / "x.npy", x.numpy())
+    np.savez(folder / "data.npz", x=np.concatenate([x.numpy()] * 2))
+    (folder / "vela.ini").write_bytes(locate("Arm/vela.ini").read_bytes())
+    (folder / "scheme.json").write_text(json.dumps(SCHEME))
+    (folder / "space.toml").write_text(SPACE)
+    FIRMWARE.deploy({"net": Program(npu.buffer)}, "ethos-u55-128", "host", folder / "fw")
+    (entry,) = cache_folder().glob(f"*{cache._SUFFIX}")
+    (folder / "entry.lowered").write_bytes(entry.read_bytes())
+    (folder / "entry.name").write_text(entry.name)

@@ -1,0 +1,109 @@
+"""Spoiled files of every format, and one for each that was made to do harm: a sample of ``nox -s hostile``.
+
+What a file may do beside is tested where its reader is: ``test_foreign_pt2.py``, ``test_firmware_folder.py``,
+``test_firmware_executorch.py``, ``test_report_page.py``.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import random
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hostile.mutations import spoiled
+from hostile.openings import OPENINGS
+
+NAMES = {f"{opening.seed}, {opening.name}": number for number, opening in enumerate(OPENINGS)}
+
+
+class Opener:
+    """A process that forks for each file: this one may have threads, and sessions that a fork has no part in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        words = [sys.executable, "-m", "hostile", "--serve", str(folder)]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(words, cwd=Path(__file__).parent, env=env, stdin=pipe, stdout=pipe, text=True)
+        assert self._answer() == "ready"
+
+    def good(self, name: str) -> bytes:
+        return (self.folder / "seeds" / OPENINGS[NAMES[name]].seed).read_bytes()
+
+    def fault(self, name: str, content: bytes) -> str:
+        """What goes wrong when such a file is opened; empty: nothing."""
+        (self.folder / "opened").write_bytes(content)
+        assert self.process.stdin is not None
+        print(NAMES[name], file=self.process.stdin, flush=True)
+        return self._answer()
+
+    def _answer(self) -> str:
+        assert self.process.stdout is not None
+        answer: str = json.loads(self.process.stdout.readline())
+        return answer
+
+
+@pytest.fixture(scope="module")
+def opener(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opener]:
+    made = Opener(tmp_path_factory.mktemp("hostile"))
+    yield made
+    assert made.process.stdin is not None
+    made.process.stdin.close()
+    made.process.wait(60)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_spoiled_files_are_opened_or_refused(name: str, opener: Opener) -> None:
+    """No crash, no hang, no traceback, no more than 1 GiB."""
+    for number in range(5):
+        assert not opener.fault(name, spoiled(opener.good(name), random.Random(f"{name} {number}"))), number
+
+
+def _npy(header: str) -> bytes:
+    text = header.encode().ljust(118) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+
+
+def _npz_of_bytes(_good: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("x.npy", b"no array")
+    return buffer.getvalue()
+
+
+DEEP = b"[" * 100_000
+HOSTILE: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+    "an array of 8 TiB": (
+        "x.npy, run",
+        lambda _: _npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2199023255552,)}"),
+    ),
+    "a header that is code": ("x.npy, run", lambda _: _npy("{'descr': __import__('os'), 'shape': (1,)}")),
+    "a header that does not end": ("x.npy, run", lambda _: _npy("{'descr': '<f4', 'shape': (((((")),
+    "a member that is no array": ("data.npz, bundle", _npz_of_bytes),
+    "nested objects": ("scheme.json, read", lambda _: DEEP),
+    "nested lists": ("space.toml, read", lambda _: b"x = " + DEEP),
+    "a nested manifest": ("fw/arm-firmware.json, read", lambda _: DEEP),
+    "a nested entry": ("entry.lowered, load", lambda good: good[:40] + DEEP + b"\n"),
+    "a board that is a path": (
+        "fw/arm-firmware.json, deploy",
+        lambda good: json.dumps({**json.loads(good), "files": {"../../x": "0" * 64}}).encode(),
+    ),
+    "an area that is code": ("vela.ini, read", lambda good: good.replace(b"axi0_port=Sram", b"axi0_port=*/ x")),
+    "a name with controls": ("net.tosa, compile", lambda good: good.replace(b"TosaMain", b"\x1b]0;Main")),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_are_refused(name: str, opener: Opener) -> None:
+    opening, change = HOSTILE[name]
+    good = opener.good(opening)
+    assert change(good) != good
+    assert not opener.fault(opening, change(good))
