@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 
 import nox
 
@@ -43,9 +44,22 @@ def hostile(session: nox.Session) -> None:
     shared(session).python("-m", "hostile", *words, PYTHONPATH=str(ROOT / "tests"), OMP_NUM_THREADS="1")
 
 
+@nox.session
+def nnsmith(session: nox.Session) -> None:
+    """500 models of NNSmith, a generator of others, in every flow, target and scheme; ``-- COUNT SEED``."""
+    install(session, COMPILER, VULKAN)
+    folder, tests = ROOT / ".nox" / "nnsmith" / "models", ROOT / "tests"
+    env = Environment(session, "nnsmith", ["nnsmith==0.1.0"], [], Path())
+    shutil.rmtree(folder, ignore_errors=True)
+    env.python(str(tests / "programs" / "nnsmith_models.py"), str(folder), *(session.posargs or ("500", "1")))
+    words = ("--models", str(folder), "--count", "500")
+    shared(session).python("-m", "programs", *words, PYTHONPATH=str(tests), OMP_NUM_THREADS="1")
+
+
 #: What the night runs, beside 5,000 random programs.
 NIGHTLY = (
-    *("lint", "types", "docs", "tests", "fuzz", "sanitize", "hostile", "firmware", "operators-ethosu", "operators-vgf"),
+    *("lint", "types", "docs", "tests", "fuzz", "sanitize", "hostile", "nnsmith", "firmware"),
+    *("operators-ethosu", "operators-vgf"),
     *(
         "versions(which='oldest')",
         "versions(which='newest')",

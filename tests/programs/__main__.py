@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from . import run
-from .program import RUNTIME, WAYS, Program, Way
+from .program import RUNTIME, WAYS, Program, Saved, Way
 from .shrink import shrunk
 
 
@@ -28,9 +28,11 @@ def main(words: Sequence[str] | None = None) -> int:
     if not ways:
         sys.exit("no way has that flow, target and scheme")
     _load()
-    jobs = [
-        (f"{given.seed}/{number}", ways[number % len(ways)]) for number in range(given.first, given.first + given.count)
-    ]
+    numbers = range(given.first, given.first + given.count)
+    names = [f"{given.seed}/{number}" for number in numbers]
+    if given.models:
+        names = sorted(map(str, given.models.glob("*.pt2")))[: given.count]
+    jobs = [(name, ways[number % len(ways)]) for number, name in enumerate(names, given.first)]
     readers = [_started([*jobs[place :: given.jobs]], given.trials) for place in range(given.jobs)]
     counts: Counter[str] = Counter()
     out = given.out.open("a") if given.out else None
@@ -43,7 +45,7 @@ def main(words: Sequence[str] | None = None) -> int:
             if row["kind"] == run.FAULT:
                 _show(row, given.faults)
     print(", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())) or "nothing ran")
-    return int(counts[run.FAULT] > 0 or sum(counts.values()) < given.count)
+    return int(counts[run.FAULT] > 0 or sum(counts.values()) < len(jobs))
 
 
 def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
@@ -55,6 +57,7 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--targets", nargs="+", default=[*RUNTIME, "tosa", "acme"], metavar="TARGET")
     parser.add_argument("--schemes", nargs="+", default=["float", "int8", "int16x8"], metavar="SCHEME")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="programs at a time (default: all cores)")
+    parser.add_argument("--models", type=Path, help="folder of .pt2 files to run in place of programs drawn here")
     parser.add_argument("--out", type=Path, help="JSON Lines, to which a row for each program is appended")
     parser.add_argument("--faults", type=Path, help="folder for programs with faults, each as a file")
     parser.add_argument("--trials", type=int, default=50, help="runs to make a fault smaller (default 50)")
@@ -91,7 +94,7 @@ def _row(seed: str, way: Way, trials: int) -> dict[str, Any]:
         return used.ru_utime + used.ru_stime
 
     started = cpu()
-    outcome = run.drawn(seed, way)
+    outcome = run.again(Saved.of(seed), way) if seed.endswith(".pt2") else run.drawn(seed, way)
     row = {
         "seed": seed,
         "flow": way.flow,

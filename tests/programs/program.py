@@ -198,3 +198,28 @@ def imports(way: Way) -> str:
         lines += ["from arm_tosa_core.flow.edge import lower_to_edge"] if way.flow == "lower" else []
         lines += ["from programs.interpreted import Interpreted  # PYTHONPATH=tests"]
     return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Saved(Program):
+    """An exported program in a file, whose inputs are drawn anew."""
+
+    file: str = ""
+
+    def model(self) -> str:
+        """The module of the file and its inputs."""
+        return "\n".join(
+            (
+                "import torch",
+                f"torch.manual_seed({self.seed})",
+                f'program = torch.export.load("{self.file}")',
+                "model, example = program.module(), program.example_inputs[0]",
+                "def inputs():",
+                "    return tuple(torch.randn_like(x) if x.is_floating_point() else x.clone() for x in example)",
+            )
+        )
+
+    @staticmethod
+    def of(file: str) -> Saved:
+        """The program of a ``.pt2``."""
+        return Saved(0, (), (), ("",), file=file)

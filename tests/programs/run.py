@@ -157,7 +157,7 @@ def attempt(program: Program, way: Way, tell: Callable[[str], None]) -> Outcome:
         kind = FAULT if said else RIGHT
         place = ""
     except Exception as error:
-        kind, said = _kind(error, stage, way, scope)
+        kind, said = _kind(error, stage, way, scope, program)
         place = _place(error)
     if kind == FAULT and way.flow == "edge" and stage in ("load", "run", "compare"):
         kind = EXECUTORCH if _stock_is_wrong(scope, reference, calls) else FAULT
@@ -214,7 +214,7 @@ def _kernels(warned: list[Any], scope: dict[str, Any]) -> str:
     return ""
 
 
-def _kind(error: Exception, stage: str, way: Way, scope: dict[str, Any]) -> tuple[str, str]:
+def _kind(error: Exception, stage: str, way: Way, scope: dict[str, Any], program: Program) -> tuple[str, str]:
     lines = [line for line in str(error).strip().splitlines() if line.strip()]
     reason = f"{type(error).__name__}: {lines[0][:400] if lines else ''}"
     if stage in ("model", "export"):
@@ -224,8 +224,8 @@ def _kind(error: Exception, stage: str, way: Way, scope: dict[str, Any]) -> tupl
         return REFUSED, reason
     if stage == "lower" and way.flow == "edge" and _stock_fails(scope):
         return REFUSED, f"ExecuTorch without a partitioner: {reason}"
-    if stage == "quantize" and _float_fails(scope):
-        return NO_PROGRAM, reason
+    if stage == "quantize" and way.flow == "edge" and _pt2e_fails(scope, program):
+        return EXECUTORCH, f"PT2E without a quantizer: {reason}"
     return FAULT, reason
 
 
@@ -240,10 +240,22 @@ def _stock_fails(scope: dict[str, Any]) -> bool:
     return False
 
 
-def _float_fails(scope: dict[str, Any]) -> bool:
-    """Whether the float program cannot be run by PyTorch."""
+def _pt2e_fails(scope: dict[str, Any], program: Program) -> bool:
+    """Whether PT2E's steps end with an error where a quantizer quantizes nothing."""
+    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+    from torchao.quantization.pt2e.quantizer import Quantizer
+
+    class Nothing(Quantizer):  # type: ignore[misc]  # torchao is untyped
+        def annotate(self, model: torch.fx.GraphModule) -> torch.fx.GraphModule:
+            return model
+
+        def validate(self, model: torch.fx.GraphModule) -> None:
+            pass
+
     try:
-        scope["program"].module()(*scope["example"])
+        prepared = prepare_pt2e(copy.deepcopy(scope["program"]).module(), Nothing())
+        prepared(*scope["example"])
+        exec(program.export(), {**scope, "model": convert_pt2e(prepared)})
     except Exception:
         return True
     return False
