@@ -248,6 +248,7 @@ def test_names_of_a_model_are_no_script(
     if policy == "without":
         monkeypatch.setattr(page_module, "security_policy", lambda _scripts: "")
     (tmp_path / "page.html").write_text(page(_hostile(_data())), encoding="utf-8")
+    browser.set_window_size(1600, 1200)  # a narrow one has fewer columns
     browser.get((tmp_path / "page.html").as_uri())
     assert browser.execute_script("return document.documentElement.dataset.drawn") == "yes"
     title, mouse = browser.title, pytest.importorskip("selenium.webdriver").ActionChains(browser)
@@ -259,6 +260,17 @@ def test_names_of_a_model_are_no_script(
     assert browser.title == title and title.startswith("net </script> for acme")
     assert browser.execute_script("return document.querySelectorAll('[onerror], [src=q]').length") == 0
     assert browser.get_log("browser") == []
+
+
+@needs_page
+def test_a_narrow_window_keeps_the_important_columns(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(page(_data()), encoding="utf-8")
+    browser.set_window_size(800, 900)
+    browser.get((tmp_path / "page.html").as_uri())
+    shown = "return table.getColumns().filter(column => column.isVisible()).map(column => column.getField())"
+    assert {"operator", "cycles", "share"} <= set(browser.execute_script(shown))
+    assert "node" not in browser.execute_script(shown)
+    assert browser.execute_script("return document.body.scrollWidth <= innerWidth")
 
 
 @needs_page

@@ -15,7 +15,14 @@ from torch.fx import Node
 
 from ..compat.executorch import missing_kernel
 from ..lowering.analysis_result import CONSTANT, Analysis
-from ..lowering.exported_program import is_dequantize, is_int64_cast, is_quantize, module_path, source_line
+from ..lowering.exported_program import (
+    is_dequantize,
+    is_int64_cast,
+    is_quantize,
+    module_classes,
+    module_path,
+    source_line,
+)
 from ..lowering.operator_names import canonical, is_cast
 from ..plugin.target import Target
 from .compiled_delegate import CompiledDelegate
@@ -43,6 +50,7 @@ class Row:
         position: in the order of the program, from 0.
         kernel: what ExecuTorch calls the operator, if it stays on the CPU and the ExecuTorch installed here has no
             kernel for it: the program does not load here.
+        classes: of the modules that ``module`` goes through, the outermost first; "" where nobody says.
     """
 
     node: str
@@ -54,6 +62,7 @@ class Row:
     inputs: tuple[str, ...] = ()
     position: int = 0
     kernel: str = ""
+    classes: tuple[str, ...] = ()
 
 
 @dataclass
@@ -78,7 +87,15 @@ class Report:
             edge = is_quantize(node) or is_dequantize(node) or is_int64_cast(node)
             reads = {name: None for n in node.all_input_nodes for name in makers.get(n, ())}
             made = canonical(node.target)
-            row = Row(node.name, made, source_line(node), "", "", module_path(node), tuple(reads), position)
+            row = Row(
+                node.name,
+                made,
+                source_line(node),
+                module=module_path(node),
+                inputs=tuple(reads),
+                position=position,
+                classes=module_classes(node),
+            )
             # ExecuTorch makes a tensor of a number and casts it: no operator of the model, and none at run time.
             passing = edge or made == "getitem" or (node in analysis.constant and is_cast(node.target))
             makers[node] = reads if passing else {node.name: None}
@@ -178,7 +195,7 @@ class Report:
     def from_json(data: dict[str, Any]) -> Report:
         """The report that ``to_json`` was called on."""
         rows = {
-            key: [Row(**{**row, "inputs": tuple(row["inputs"])}) for row in data[key]]
+            key: [Row(**{**row, "inputs": tuple(row["inputs"]), "classes": tuple(row["classes"])}) for row in data[key]]
             for key in ("delegated", "rejected")
         }
         compiled = [CompiledDelegate.from_json(made) for made in data["compiled"]]

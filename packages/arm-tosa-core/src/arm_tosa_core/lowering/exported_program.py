@@ -239,6 +239,14 @@ def module_path(node: torch.fx.Node) -> str:
     return stack[-1][0].replace("L['self'].", "").replace("L['self']", "") if stack else ""
 
 
+def module_classes(node: torch.fx.Node) -> tuple[str, ...]:
+    """The class of each module of ``module_path``, the outermost first; "" for one that was not called itself."""
+    stack = (node.meta.get("nn_module_stack") or {}).values()
+    known = {path.replace("L['self'].", ""): str(kind).rpartition(".")[2].rstrip("'>") for path, kind in stack}
+    parts = module_path(node).split(".")
+    return tuple(known.get(".".join(parts[: depth + 1]), "") for depth in range(len(parts))) if parts != [""] else ()
+
+
 def origin(node: torch.fx.Node) -> Origin:
     """Where an operator comes from, for errors and debug output."""
     return Origin(node.name, canonical(node.target), source_line(node), module_path(node))

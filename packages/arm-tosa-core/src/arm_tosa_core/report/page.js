@@ -48,7 +48,7 @@ function cards() {
     if (known(f.delegated)) add("operators delegated", whole(f.delegated), `in ${f.delegates} delegate${f.delegates === 1 ? "" : "s"}`);
     if (known(f.on_cpu)) add("operators on the CPU", whole(f.on_cpu), f.on_cpu ? "not in the cycles" : null);
     if (known(f.cycles)) add("cycles", whole(f.cycles), "an estimate of the target's compiler");
-    if (data.timing) add("cycles, timing model", whole(data.timing.cycles), data.timing.system);
+    if (data.timing) add("cycles, timing model", whole(data.timing.cycles), data.timing.system.replaceAll("_", "_\u200b"))  // where a line may break;
     if (known(f.inferences_per_second))
       add("inferences per second", digits(f.inferences_per_second, 1), `estimated, at ${whole(f.clock_hz / 1e6)} MHz`);
     if (known(f.sram_bytes)) add("SRAM", size(f.sram_bytes), data.sram_parts || null);
@@ -66,7 +66,34 @@ function cards() {
     element("div", {}, element("dt", {}, name), element("dd", {}, value, note ? element("small", {}, note) : null)))));
 }
 
+// What bounds the time: the cycles of the timing model by the unit or memory that decides them
+
+const BOUNDS = {mac: "the multipliers", output: "the output unit", issue: "the issue of commands"};
+const ADVICE = [
+  [/flash|dram/i, "Weights, or tensors of a cache, come from there: a memory mode that has them in SRAM, a schedule that fetches them earlier "
+    + "(--schedule deep) or fewer weights make it faster."],
+  [/^mac$/, "An accelerator with more MACs, or fewer multiplications, makes it faster."],
+  [/^output$/, "Results are the limit, not multiplications: fewer elementwise operators and smaller results make it faster."],
+  [/^sram$/i, "Tensors move through SRAM faster than they can be read: fewer copies and smaller tensors make it faster."]];
+
+function bounds() {
+  const sums = new Map();
+  for (const row of data.operators)
+    if (row.bound && row.model_cycles) sums.set(row.bound, (sums.get(row.bound) ?? 0) + row.model_cycles);
+  const all = [...sums.values()].reduce((a, b) => a + b, 0);
+  if (!all) return;
+  const rows = [...sums].sort((a, b) => b[1] - a[1]), [first, most] = rows[0], name = bound => BOUNDS[bound] ?? bound;
+  const advice = ADVICE.find(([which]) => which.test(first))?.[1] ?? "";
+  const place = section("bounds", "What bounds the time",
+    `${percent(most / all)} of the cycles are bound by ${name(first)}. ${advice} The timing model estimates this; nobody measured it.`);
+  chart(place, "Cycles by what bounds them", () => [{type: "bar", orientation: "h", x: rows.map(([, cycles]) => cycles), y: rows.map(([bound]) => name(bound)),
+    text: rows.map(([, cycles]) => `${percent(cycles / all)}`), textposition: "auto", hoverinfo: "x+y", marker: {color: rows.map((_, i) => colour(i ? "quiet" : "accent"))}}],
+    () => ({height: 60 + 34 * rows.length, margin: {l: 130, r: 15, t: 5, b: 40}, xaxis: {title: {text: "cycles, timing model"}}, yaxis: {autorange: "reversed"}}));
+}
+
 // The graph: operators in their modules; a closed module is one box
+
+const LEGIBLE = .85;  // of the size of the page's text
 
 function graph() {
   const operators = data.operators.filter(row => row.inputs.length || data.operators.some(other => other.inputs.includes(row.node)));
@@ -83,7 +110,7 @@ function graph() {
     at("depth").append(new Option(depth === deepest ? "all" : depth === 0 ? "none" : `${depth} deep`, depth));
   const boxesAt = depth => new Set(operators.map(row => parts(row).slice(0, depth + 1).join(".") + (parts(row).length <= depth ? "/" + row.node : ""))).size;
   let first = 0;
-  while (first < deepest && boxesAt(first + 1) <= 60) first++;
+  while (first < deepest && boxesAt(first + 1) <= 24) first++;
   at("depth").value = first;
 
   let open = new Set(), cy = null, selected = null;
@@ -97,11 +124,15 @@ function graph() {
     const path = parts(row);
     for (let i = 1; i <= path.length; i++) {
       const module = path.slice(0, i).join(".");
-      if (!open.has(module)) return {id: "m:" + module, label: path[i - 1], parent: path.slice(0, i - 1), module};
+      if (!open.has(module)) {
+        const kind = row.classes?.[i - 1];
+        return {id: "m:" + module, label: path[i - 1], kind, parent: path.slice(0, i - 1), module};
+      }
     }
     return {id: "o:" + row.node, label: short(row.operator), parent: path, module: null};
   };
-  const elements = () => {
+  // framed: around what is in an open module is its frame; else its name stands in front of each box's own
+  const elements = framed => {
     const boxes = new Map(), edges = new Map(), frames = new Set(), of = new Map();
     for (const row of operators) {
       const made = box(row);
@@ -114,15 +145,16 @@ function graph() {
       const [from, to] = [of.get(input), of.get(row.node)];
       if (from && from !== to) edges.set(from + ">" + to, {data: {source: from, target: to}});
     }
-    const parent = path => path.length ? "f:" + path.join(".") : undefined;
-    const made = [...frames].map(module => ({classes: "frame", data: {
+    const parent = path => framed && path.length ? "f:" + path.join(".") : undefined;
+    const made = (framed ? [...frames] : []).map(module => ({classes: "frame", data: {
       id: "f:" + module, label: module.split(".").pop(), module, parent: parent(module.split(".").slice(0, -1))}}));
-    for (const {id, label, parent: path, module, rows} of boxes.values()) {
+    for (const {id, label, kind, parent: path, module, rows} of boxes.values()) {
       const sum = key => rows.some(row => known(row[key])) ? rows.reduce((all, row) => all + (row[key] ?? 0), 0) : null;
       const errors = rows.map(row => real(row.sqnr)).filter(known);
       made.push({classes: module === null ? "operator" : "module", data: {
         id, module, parent: parent(path), rows, cycles: sum("cycles"), share: sum("share"),
-        label: module !== null && rows.length > 1 ? `${label} (${rows.length})` : label,
+        label: [[framed || module === null ? label : module, kind].filter(Boolean).join(" ") + (module !== null && rows.length > 1 ? ` (${rows.length})` : ""),
+          known(sum("share")) ? percent(sum("share")) : null].filter(known).join(" · "),
         cpu: rows.filter(row => row.cpu).length, sqnr: errors.length ? Math.min(...errors) : null}});
     }
     return [...made, ...edges.values()];
@@ -167,9 +199,9 @@ function graph() {
   const pen = document.createElement("canvas").getContext("2d");
   pen.font = "12px system-ui, sans-serif";
   const width = text => Math.ceil(pen.measureText(text).width) + 4;
-  const layout = () => {
+  const layout = (framed = true) => {
     cy?.destroy();
-    cy = cytoscape({container: at("graph"), elements: elements(), style: [
+    cy = cytoscape({container: at("graph"), elements: elements(framed), style: [
       {selector: "node", style: {label: "data(label)", "font-size": 12, "font-family": "system-ui, sans-serif"}},
       {selector: ".operator, .module", style: {shape: "rectangle", width: node => width(node.data("label")), height: 24, padding: 6, "text-valign": "center",
         "border-width": 2}},
@@ -177,7 +209,13 @@ function graph() {
       {selector: ".frame", style: {shape: "round-rectangle", "text-valign": "top", "border-width": 1, padding: 10}},
       {selector: "edge", style: {width: 1.2, "curve-style": "bezier", "target-arrow-shape": "triangle", "arrow-scale": .8}},
       {selector: ".selected", style: {"border-width": 4, "border-color": colour("accent")}}]});
-    cy.layout({name: "dagre", rankDir: "TB", nodeSep: 18, rankSep: 26, edgeSep: 8, padding: 16}).run();
+    cy.layout({name: "dagre", rankDir: "LR", nodeSep: 14, rankSep: 30, edgeSep: 8, padding: 16}).run();
+    const tooWide = cy.nodes().boundingBox().w > cy.width() / LEGIBLE - 32;
+    if (tooWide && cy.nodes(".frame").length) return layout(false);
+    if (tooWide) wrap();
+    const all = cy.elements().boundingBox(), scale = Math.min(1.2, Math.max(LEGIBLE, cy.width() / all.w));
+    at("graph").style.height = `${Math.min(544, Math.max(160, all.h * scale + 60))}px`;
+    cy.resize();
     cy.on("tap", ".module, .frame", event => toggle(event.target));
     cy.on("tap", ".operator", event => say(event.target));
     cy.on("tap", event => { if (event.target === cy) say(null); });
@@ -191,14 +229,29 @@ function graph() {
     at("graph-printed").src = cy.png({full: true, scale: 2, maxWidth: 2400, maxHeight: 3200, bg: colour("ground")});
   };
   addEventListener("beforeprint", printed);
+  // A long row of closed boxes goes on below, as text does, at a size at which labels can be read
+  const wrap = () => {
+    const all = cy.nodes().boundingBox(), room = cy.width() / LEGIBLE - 32;
+    const columns = [...new Set(cy.nodes().map(node => node.position("x")))].sort((a, b) => a - b), place = new Map();
+    let begin = 0, left = all.x1;
+    for (const x of columns) {
+      const right = Math.max(...cy.nodes().filter(node => node.position("x") === x).map(node => node.boundingBox().x2));
+      if (right - left > room) { begin++; left = Math.min(...cy.nodes().filter(node => node.position("x") === x).map(node => node.boundingBox().x1)); }
+      place.set(x, [x - left, begin * (all.h + 40)]);
+    }
+    cy.nodes().forEach(node => {
+      const [x, down] = place.get(node.position("x"));
+      node.position({x, y: node.position("y") + down});
+    });
+  };
   // Long networks are legible only in part: the beginning is shown, at a size at which labels can be read
   const look = () => {
     cy.fit(undefined, 16);
     if (cy.zoom() > 1.2) { cy.zoom(1.2); cy.center(); }
     if (cy.zoom() < .6) {
-      cy.zoom(.8);
+      cy.zoom(LEGIBLE);
       const all = cy.elements().boundingBox();
-      cy.pan({x: cy.width() / 2 - .8 * (all.x1 + all.x2) / 2, y: 16 - .8 * all.y1});
+      cy.pan({x: 16 - LEGIBLE * all.x1, y: Math.max(16, (cy.height() - LEGIBLE * all.h) / 2) - LEGIBLE * all.y1});
     }
   };
   const toggle = node => {
@@ -210,7 +263,7 @@ function graph() {
     if (next.length) { say(next[0]); cy.center(next[0]); }
   };
   const step = by => {
-    const all = cy.nodes(".operator, .module, .frame").sort((a, b) => a.position("y") - b.position("y") || a.position("x") - b.position("x"));
+    const all = cy.nodes(".operator, .module, .frame").sort((a, b) => a.position("x") - b.position("x") || a.position("y") - b.position("y"));
     const now = selected ? all.toArray().findIndex(node => node.id() === selected.id()) : -1;
     const next = all[(now + by + all.length) % all.length];
     say(next);
@@ -247,25 +300,26 @@ function operators() {
   const cell = show => ({formatter: cell => element("span", {}, show(cell.getValue(), cell.getData()))});
   const whenKnown = show => cell(value => known(value) ? show(value) : "–");
   const number = (count, unit = "") => whenKnown(value => digits(value, count) + unit);
-  const share = {formatter: cell => element("span", {}, ...known(cell.getValue()) ? [element("span", {class: "bar"},
-    element("i", {style: `width:${Math.min(100, 100 * cell.getValue())}%`})), percent(cell.getValue())] : ["–"])};
+  const share = {formatter: cell => element("span", {class: "share"}, ...known(cell.getValue()) ? [element("span", {class: "bar"},
+    element("i", {style: `width:${Math.min(100, 100 * cell.getValue())}%`})), element("span", {}, percent(cell.getValue()))] : ["–"])};
   const wholeText = {tooltip: (_event, cell) => element("span", {}, cell.getValue() ?? "")};
   const text = {headerFilter: "input", headerFilterPlaceholder: "filter"};
   const counted = {hozAlign: "right", headerHozAlign: "right", sorter: ordered, minWidth: 88};
+  const leaves = responsive => ({responsive});  // in a narrow window columns go in this order, the greatest number first
   const columns = [
-    {title: "#", field: "index", ...counted, minWidth: 48, width: 48},
-    {title: "operator", field: "operator", ...cell((value, row) => short(value || row.node)), ...text, minWidth: 104},
-    {title: "node", field: "node", ...text, minWidth: 90, ...wholeText},
-    {title: "module", field: "module", ...text, minWidth: 120, widthGrow: 2, ...wholeText},
-    {title: "source", field: "source", ...text, minWidth: 104, ...cell(line), ...wholeText},
-    {title: "where", field: "where", headerFilter: "list", headerFilterParams: {values: ["", "delegate", "CPU"]}, width: 84},
-    {title: "runs as", field: "runs_as", ...text, minWidth: 100, ...wholeText},
-    {title: "cycles", field: "cycles", ...number(0), ...counted},
-    {title: "share", field: "share", ...share, ...counted, minWidth: 125},
-    {title: "MACs in use", field: "utilisation", ...whenKnown(percent), ...counted},
-    {title: "model", field: "model_cycles", ...number(0), ...counted},
-    {title: "bound by", field: "bound", ...text, minWidth: 84},
-    {title: "bytes moved", field: "bytes", ...number(0), ...counted},
+    {title: "#", field: "index", ...counted, minWidth: 48, width: 48, ...leaves(7)},
+    {title: "operator", field: "operator", ...cell((value, row) => short(value || row.node)), ...text, minWidth: 96, ...leaves(0)},
+    {title: "node", field: "node", ...text, minWidth: 80, ...wholeText, ...leaves(9)},
+    {title: "module", field: "module", ...text, minWidth: 100, widthGrow: 2, ...wholeText, ...leaves(2)},
+    {title: "source", field: "source", ...text, minWidth: 92, ...cell(line), ...wholeText, ...leaves(8)},
+    {title: "where", field: "where", headerFilter: "list", headerFilterParams: {values: ["", "delegate", "CPU"]}, width: 84, ...leaves(0)},
+    {title: "runs as", field: "runs_as", ...text, minWidth: 124, ...wholeText, ...leaves(5)},
+    {title: "cycles", field: "cycles", ...number(0), ...counted, ...leaves(0)},
+    {title: "share", field: "share", ...share, ...counted, hozAlign: "left", minWidth: 118, ...leaves(0)},
+    {title: "MACs in use", field: "utilisation", ...whenKnown(percent), ...counted, ...leaves(4)},
+    {title: "model", field: "model_cycles", ...number(0), ...counted, ...leaves(3)},
+    {title: "bound by", field: "bound", ...text, minWidth: 108, ...wholeText, ...leaves(1)},
+    {title: "bytes moved", field: "bytes", ...number(0), ...counted, ...leaves(6)},
     {title: "SQNR, dB", field: "sqnr", ...number(1), ...counted},
     {title: "own, dB", field: "own_sqnr", ...number(1), ...counted},
     {title: "bits", field: "bits", ...number(0), ...counted},
@@ -278,7 +332,7 @@ function operators() {
   place.append(holder);
   const sorted = rows.some(row => known(row.cycles)) ? [{column: "cycles", dir: "desc"}]
     : rows.some(row => known(row.sqnr)) ? [{column: "sqnr", dir: "asc"}] : [];
-  const table = new Tabulator(holder, {data: rows, columns, layout: "fitColumns", maxHeight: 520, initialSort: sorted, selectableRows: false,
+  const table = new Tabulator(holder, {data: rows, columns, layout: "fitColumns", responsiveLayout: "hide", maxHeight: 520, initialSort: sorted, selectableRows: false,
     placeholder: "no operator", printAsHtml: true,
     rowFormatter: row => row.getElement().classList.toggle("cpu", row.getData().cpu)});
   table.on("tableBuilt", () => holder.querySelectorAll(".tabulator-col.tabulator-sortable").forEach(head => {
@@ -402,6 +456,7 @@ function making() {
 }
 
 cards();
+bounds();
 graph();
 operators();
 cpu();

@@ -127,6 +127,7 @@ def _place(row: Row, delegated: bool) -> dict[str, Any]:
         "module": row.module,
         "source": source_text(row.source),
         "inputs": list(row.inputs),
+        "classes": list(row.classes),
         "cpu": not delegated,
     }
     return place if delegated else {**place, "reason": row.reason, "fix": row.fix}
