@@ -103,18 +103,17 @@ def _kept(limit: int | None) -> float:
 )
 def test_without_a_budget_the_least_that_costs_nothing(figures: Figures, sram: float, tmp_path: Path) -> None:
     place = StandIn(tmp_path, figures)
-    found = sram_search._smallest(sram_search._Search(place, []), flatbuffer())
+    found = sram_search._smallest(sram_search._Search(place, []), len(flatbuffer()), network())
     fewest = min(made[1] for limit in place.limits if (made := figures(limit)) is not None)
     assert found.cycles <= fewest * (1 + sram_search.TOLERANCE)
     assert sram * 1024 - 16 <= found.sram <= sram * 1024 * 1.2
     assert place.limits[0] is None and len(place.limits) <= 6
 
 
-def test_of_a_large_flatbuffer_few_limits_are_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sram_search, "load", lambda tosa: network())
+def test_of_a_large_flatbuffer_few_limits_are_tried(tmp_path: Path) -> None:
     (tmp_path / "without").mkdir()
     place = StandIn(tmp_path / "without", lambda limit: (_kept(limit), 1000))
-    sram_search._smallest(sram_search._Search(place, []), bytes(2 << 20))
+    sram_search._smallest(sram_search._Search(place, []), 2 << 20, network())
     assert place.limits == [None, 47920]
     place = StandIn(tmp_path, lambda limit: (_kept(limit), 1000))
     sram_search._within(sram_search._Search(place, []), bytes(2 << 20), 10 << 10)
@@ -170,14 +169,14 @@ def test_a_limit_is_kept_without_pytorch(tmp_path: Path) -> None:
 
 def test_a_small_graph_is_compiled_once(tmp_path: Path) -> None:
     place = StandIn(tmp_path, lambda limit: (1, 1000))
-    sram_search._smallest(sram_search._Search(place, []), flatbuffer(network(8)))
+    sram_search._smallest(sram_search._Search(place, []), len(flatbuffer(network(8))), network(8))
     assert place.limits == [None]
 
 
 def test_where_vela_fails_without_a_limit_that_is_the_error(tmp_path: Path) -> None:
     place = StandIn(tmp_path, lambda limit: None)
     with pytest.raises(ToolError, match="failed at None"):
-        sram_search._smallest(sram_search._Search(place, []), flatbuffer())
+        sram_search._smallest(sram_search._Search(place, []), len(flatbuffer()), network())
 
 
 @pytest.mark.parametrize(

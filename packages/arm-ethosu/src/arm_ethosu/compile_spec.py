@@ -217,13 +217,13 @@ def _figures(made: VelaOutput, arguments: Mapping[str, Any]) -> dict[str, float]
 def _made(tosa: bytes, artifacts: str | None, schedule: str, arguments: Mapping[str, Any]) -> VelaOutput:
     from pathlib import Path
 
-    from . import sram_search
+    from . import comparison, sram_search
     from .schedule.compilation import compile_deep
 
     folder = Path(artifacts) if artifacts else None
     made = None
     if schedule == "deep":
-        made = compile_deep(tosa, artifacts=folder, **_velas(arguments))
+        made = compile_deep(tosa, artifacts=folder, compile=comparison.compile, **_velas(arguments))
     return made or sram_search.compile(tosa, artifacts=folder, **arguments)
 
 

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from arm_tosa_core.plugin.health import KnownVersions, tool
-from arm_tosa_core.plugin.target import Compiled, LayerWeights, Preferences, Target
+from arm_tosa_core.plugin.target import Compiled, LayerWeights, Port, Preferences, Target
 from arm_tosa_core.support.errors import ToolError
 from arm_tosa_core.support.external_tools import find_tool
 
@@ -81,6 +81,7 @@ def ethos_u_target(
         encoded_bytes=encoded_bytes,
         with_names=with_names,
         whole=_whole,
+        ports=_ports,
         backend_id="EthosUBackend",
         backend="arm_ethosu.backend:EthosUBackend",
         firmware="arm_ethosu.firmware:FIRMWARE",
@@ -100,6 +101,12 @@ def _whole(payload: bytes, named: Mapping[str, bytes]) -> bytes:
     from .payload import whole
 
     return whole(payload, named)
+
+
+def _ports(payload: bytes) -> tuple[Sequence[Port], Sequence[Port]]:
+    from .payload import ports
+
+    return ports(payload)
 
 
 def _run(payload: bytes, inputs: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:

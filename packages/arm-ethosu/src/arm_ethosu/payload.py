@@ -14,10 +14,12 @@ import hashlib
 import struct
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from arm_tosa_core.plugin.target import Port
 from arm_tosa_core.support.errors import UsageError
 
 from .vela import IO_RANK, Arrays, checked
@@ -143,6 +145,19 @@ def unpack(payload: bytes, named: Mapping[str, bytes] | None = None) -> dict[str
         for i, field in enumerate(_FIELDS):
             arrays[f"{direction}_{field}"] = table[:, IO_RANK + i]
     return arrays
+
+
+def ports(payload: bytes) -> tuple[list[Port], list[Port]]:
+    """Inputs and outputs, as ``Target.ports``: Vela says shapes of its own, of as many elements."""
+    arrays = unpack(payload)
+    inputs, outputs = (
+        [
+            Port((prod(shape),), size)
+            for shape, size in zip(arrays[f"{kind}_shape"].tolist(), arrays[f"{kind}_elem_size"].tolist(), strict=True)
+        ]
+        for kind in ("input", "output")
+    )
+    return inputs, outputs
 
 
 def _unpacked(layout: str, data: bytes, name: str) -> tuple[int, ...]:

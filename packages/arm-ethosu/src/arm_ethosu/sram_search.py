@@ -14,9 +14,10 @@ from typing import Any
 
 from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.support.memory_size import size_text
-from arm_tosa_core.tosa.loader import load
+from arm_tosa_core.tosa.graph import Graph
 
 from . import kept_figures
+from .comparison import chosen
 from .live_memory import operator_peak
 from .memory_figures import constants_memory
 from .timing.vela_layers import FLAG
@@ -84,6 +85,7 @@ def compile(
     flags: Sequence[str],
     sram_budget: int | None,
     is_cache: bool,
+    accelerator: str,
     artifacts: Path | None = None,
     **options: Any,
 ) -> VelaOutput:
@@ -94,26 +96,27 @@ def compile(
         flags: more flags for Vela; none is searched where they decide over SRAM.
         sram_budget: bytes of SRAM that it may use; None: the least that costs no cycles (``TOLERANCE``).
         is_cache: whether SRAM is a cache of tensors in DRAM.
-        artifacts, options: as for ``vela.compile``.
+        accelerator, artifacts, options: as for ``vela.compile``.
 
     Raises:
         ToolError: as ``vela.compile``.
+        MiscompiledError: Vela wrote another program than the flatbuffer's.
         UsageError: nothing that was tried is within the budget: says by how much, and what the least is.
     """
-    with workplace(tosa, artifacts=artifacts, **options) as place:
+    with workplace(tosa, accelerator=accelerator, artifacts=artifacts, **options) as place:
         in_sram = constants_memory(options["config"], options["system_config"], options["memory_mode"]) == "sram"
         counted = in_sram and sram_budget is not None
         search = _Search(place, [*flags, *(flag for flag in (_SAYS_WHERE, FLAG) if flag not in flags)], counted)
         if any(map(decides_over_sram, flags)) or (sram_budget is None and is_cache):
-            return place.chosen(search.run([None])[0].run)  # less of a cache costs cycles at once
-        asked = {**options, "flags": tuple(flags), "budget": sram_budget}
+            return chosen(place, search.run([None])[0].run, accelerator)  # less of a cache costs cycles at once
+        asked = {**options, "accelerator": accelerator, "flags": tuple(flags), "budget": sram_budget}
         key = kept_figures.key(tosa, asked | ({"constants": "counted"} if counted else {}))
         if key is not None and (limit := kept_figures.read(LIMITS, key)) is not None:
-            return place.chosen(search.run([int(limit) or None])[0].run)
-        found = _smallest(search, tosa) if sram_budget is None else _within(search, tosa, sram_budget)
+            return chosen(place, search.run([int(limit) or None])[0].run, accelerator)
+        found = _smallest(search, len(tosa), place.graph) if sram_budget is None else _within(search, tosa, sram_budget)
         if key is not None:
             kept_figures.keep(LIMITS, key, found.limit or 0)
-        return place.chosen(found.run)
+        return chosen(place, found.run, accelerator)
 
 
 class _Search:
@@ -148,12 +151,12 @@ class _Search:
         return min((c for c in self.candidates if c.cycles <= most), key=lambda c: (c.sram, c.cycles, c.stored))
 
 
-def _smallest(search: _Search, tosa: bytes) -> Candidate:
+def _smallest(search: _Search, size: int, graph: Graph) -> Candidate:
     """The least SRAM that costs no cycles: between what is alive at once and a part of it, the range that is left."""
-    alive = operator_peak(load(tosa))
+    alive = operator_peak(graph)
     if alive < _SMALL:
         return search.run([None])[0]
-    first, rounds = next(row[1:] for row in _ROUNDS if len(tosa) <= row[0])
+    first, rounds = next(row[1:] for row in _ROUNDS if size <= row[0])
     least = alive * _LEAST
     search.run([None, _grain(alive * first)])
     for _ in range(rounds):

@@ -19,6 +19,8 @@ import numpy as np
 from arm_tosa_core.support.atomic_files import write_atomic
 from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.support.external_tools import find_tool
+from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.loader import load
 
 from .vela_batch import Order, run_all
 from .vela_ini import locate
@@ -153,7 +155,7 @@ def workplace(
     runs = Path(tempfile.mkdtemp(prefix="arm-ethosu-"))
     try:
         write_atomic(source, tosa)
-        yield Workplace(source, runs, command, system_config, timeout)
+        yield Workplace(tosa, source, runs, command, system_config, timeout)
     except ToolError:
         kept = True  # its input stays, and the error says where
         raise
@@ -224,10 +226,22 @@ def _make_folder(folder: Path) -> None:
 class Workplace:
     """One flatbuffer and Vela's executable with its options; made by ``workplace``."""
 
-    def __init__(self, source: Path, folder: Path, command: Sequence[str], system_config: str, timeout: float) -> None:
+    def __init__(
+        self, tosa: bytes, source: Path, folder: Path, command: Sequence[str], system_config: str, timeout: float
+    ) -> None:
+        self.tosa = tosa
         self._source, self._folder, self._system_config, self._timeout = source, folder, system_config, timeout
         self._command = command
         self._number = 0
+
+    @cached_property
+    def graph(self) -> Graph:
+        """What the flatbuffer holds.
+
+        Raises:
+            UsageError: it is none.
+        """
+        return load(self.tosa)
 
     def runs(self, flags: Sequence[Sequence[str]]) -> list[Run | ToolError]:
         """Runs Vela side by side, once with each of several lists of flags; an error stands for a run that failed.
@@ -290,7 +304,8 @@ class Run:
         """This run for ``run_all``."""
         return Order(self.command[1:], self.log, str(self.source))
 
-    def _garbage(self, path: Path, problem: str) -> ToolError:
+    def garbage(self, path: Path, problem: str) -> ToolError:
+        """An error: a file of it is not as Vela 5.2 writes it."""
         return ToolError(
             "vela",
             f"wrote garbage: {path.name} {problem}",
@@ -311,18 +326,18 @@ class Run:
                 # The quantization entries are Python objects; nothing here needs them.
                 return checked({key: archive[key] for key in archive.files if not key.endswith("_quantization")})
         except FileNotFoundError:
-            raise self._garbage(self.npz, "is missing") from None
+            raise self.garbage(self.npz, "is missing") from None
         except _Malformed as error:
-            raise self._garbage(self.npz, str(error)) from error
+            raise self.garbage(self.npz, str(error)) from error
         except (OSError, ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
             # NumPy raises any of these for a file that is not an archive of arrays, or holds only a part of one.
-            raise self._garbage(self.npz, f"is not readable ({error})") from error
+            raise self.garbage(self.npz, f"is not readable ({error})") from error
 
     def debug_db(self) -> str:
         try:
             return self.xml.read_text(encoding="utf-8") if self.xml.exists() else ""
         except (OSError, ValueError) as error:
-            raise self._garbage(self.xml, f"is not readable ({error})") from error
+            raise self.garbage(self.xml, f"is not readable ({error})") from error
 
     @cached_property
     def figures(self) -> Mapping[str, float]:
@@ -336,13 +351,13 @@ class Run:
                 row = next(csv.DictReader(file))
             figures = {key: float(row[key]) for key in _FIGURES}
         except FileNotFoundError:
-            raise self._garbage(self.csv, "is missing") from None
+            raise self.garbage(self.csv, "is missing") from None
         except StopIteration:
-            raise self._garbage(self.csv, "is empty") from None
+            raise self.garbage(self.csv, "is empty") from None
         except KeyError as error:
-            raise self._garbage(self.csv, f"lacks {error}") from None
+            raise self.garbage(self.csv, f"lacks {error}") from None
         except (OSError, ValueError, TypeError, csv.Error) as error:
-            raise self._garbage(self.csv, f"is not readable ({error})") from error
+            raise self.garbage(self.csv, f"is not readable ({error})") from error
         return figures
 
 

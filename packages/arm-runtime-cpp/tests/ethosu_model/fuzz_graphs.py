@@ -25,7 +25,7 @@ from scheduled import SYSTEMS, deep, deep_end, random_costs, velas
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.command_stream import settled
 from arm_tosa_core.lowering.pipeline import legalize
-from arm_tosa_core.support.errors import LoweringError, Rejected, ToolError
+from arm_tosa_core.support.errors import LoweringError, MiscompiledError, Rejected, ToolError
 from arm_tosa_core.tosa import reference_model as reference
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Tensor
@@ -253,6 +253,8 @@ def test_random_graphs(
             arrays = graphs.settled_arrays(legal, accelerator)
             inputs = graphs.inputs(legal)
             (expected,) = reference.run(graphs.flatbuffer(legal, accelerator), inputs)
+        except MiscompiledError:
+            raise
         except (Rejected, LoweringError, ToolError):
             reject()
         (result,) = run(model, accelerator, arrays, inputs, threads=2)

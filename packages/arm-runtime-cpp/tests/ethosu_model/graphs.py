@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from arm_ethosu import comparison, vela
 from arm_ethosu.accelerators import ACCELERATORS, DEFAULTS
 from arm_ethosu.command_stream import settled
-from arm_ethosu.vela import VelaOutput, compile
+from arm_ethosu.vela import VelaOutput
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.serializer import serialize
@@ -230,7 +231,9 @@ def flatbuffer(graph: Graph, accelerator: str) -> bytes:
     return serialize(graph, TosaSpecification.create_from_string(spec))
 
 
-def compile_graph(graph: Graph, accelerator: str, flags: Sequence[str] = ()) -> VelaOutput:
+def compile_graph(
+    graph: Graph, accelerator: str, flags: Sequence[str] = (), compile: Callable[..., VelaOutput] = vela.compile
+) -> VelaOutput:
     """What Vela makes of a graph, in the accelerator's default memory mode."""
     defaults = DEFAULTS[ACCELERATORS[accelerator]]
     return compile(
@@ -240,6 +243,6 @@ def compile_graph(graph: Graph, accelerator: str, flags: Sequence[str] = ()) -> 
 
 
 def settled_arrays(graph: Graph, accelerator: str) -> dict[str, np.ndarray[Any, Any]]:
-    """What Vela makes of a graph, with what ``arm_ethosu`` changes in its commands."""
-    arrays = compile_graph(graph, accelerator).arrays
+    """What Vela makes of a graph, compared with that, and with what ``arm_ethosu`` changes in its commands."""
+    arrays = compile_graph(graph, accelerator, compile=comparison.compile).arrays
     return {**arrays, "cmd_data": settled(arrays["cmd_data"], accelerator)}

@@ -14,6 +14,7 @@ from .health import HEALTH
 from .rewrites import REWRITES
 from .sizes_block import with_sizes
 from .vgf_format import BACKEND_ID, check_vgf
+from .vgf_ports import ports
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,6 +48,7 @@ def vgf_target(
         plan=_plan if find_spec("arm_runtime") else None,
         health=HEALTH,
         sizes=with_sizes,
+        ports=ports,
     )
 
 

@@ -22,7 +22,8 @@ _OF_SUMS = {DType.INT8: 2.0**15, DType.INT16: 2.0**14}
 _BINARY = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "ARITHMETIC_RIGHT_SHIFT", "LOGICAL_LEFT_SHIFT")
 
 
-def _plus_zero(graph: Graph, before: Op, tensor: Tensor) -> Tensor:
+def plus_zero(graph: Graph, before: Op, tensor: Tensor) -> Tensor:
+    """A copy of an INT32 tensor, made by a sum inserted before an operator."""
     zero = graph.constant(np.zeros((1,) * tensor.rank, np.int32), DType.INT32)
     return graph.insert_before(before, "ADD", [tensor, zero]).output
 
@@ -62,7 +63,7 @@ def _concat_of_int32(*makers: str) -> Rewrite:
         """An INT32 result that is joined or padded is summed with zero first where Vela would drop parts of it."""
         wrong = [i for i, x in enumerate(op.inputs) if x.dtype is DType.INT32 and _made_by(x, *makers)]
         for position in wrong:
-            graph.set_input(op, position, _plus_zero(graph, op, op.inputs[position]))
+            graph.set_input(op, position, plus_zero(graph, op, op.inputs[position]))
         return bool(wrong)
 
     return Rewrite("joined_wide", Stage.LEGALIZE, ("CONCAT", "PAD"), apply)
@@ -96,7 +97,7 @@ def _rescale_of_concat(match: Match) -> Mapping[int, Tensor]:
 
     Vela makes the RESCALE part of the operation before, and computes some of the elements only, or others.
     """
-    return {0: _plus_zero(match.graph, match.op, match.op.inputs[0])}
+    return {0: plus_zero(match.graph, match.op, match.op.inputs[0])}
 
 
 def _not_to_int32(match: Match) -> str | None:
@@ -154,7 +155,7 @@ def _broadcast_int32(graph: Graph, op: Op) -> bool:
         if x.dtype is not DType.INT32 or x.shape == op.output.shape or source is x:
             continue
         if _made_by(source, "RESCALE", "CAST"):
-            graph.set_input(op, position, _plus_zero(graph, op, x))
+            graph.set_input(op, position, plus_zero(graph, op, x))
             changed = True
     return changed
 
@@ -188,7 +189,7 @@ def _small_sum(graph: Graph, op: Op) -> bool:
     assert rescales[0] is not None
     if max(scale or 0 for scale in scales) >= _OF_SUMS[rescales[0].inputs[0].dtype]:
         return False
-    graph.set_input(op, 0, _plus_zero(graph, op, op.inputs[0]))
+    graph.set_input(op, 0, plus_zero(graph, op, op.inputs[0]))
     return True
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -24,40 +24,48 @@ from .parts import in_parts
 from .verification import Unproved
 
 _DEBUG_DB = "--enable-debug-db"
+Compile = Callable[..., vela.VelaOutput]
 
 
-def scheduled(tosa: bytes, *, artifacts: Path | None = None, **options: Any) -> tuple[vela.VelaOutput, Outcome]:
+def scheduled(
+    tosa: bytes, *, artifacts: Path | None = None, compile: Compile = vela.compile, **options: Any
+) -> tuple[vela.VelaOutput, Outcome]:
     """What Vela made of a TOSA flatbuffer, with constants prefetched, and the plan of that.
 
     Convolutions with many weights are in parts where that takes fewer cycles as a whole.
 
     Args:
         artifacts, options: those of ``vela.compile``; errors are its as well.
+        compile: does as ``vela.compile``.
     """
-    best = whole = _scheduled(tosa, artifacts, options)
+    best = whole = _scheduled(tosa, artifacts, compile, options)
     if not whole[1].waits:
         return whole
     others = in_parts(tosa, options["accelerator"])
     with ThreadPoolExecutor() as pool:
-        for other, made in zip(others, pool.map(partial(_attempted, options=options), others), strict=True):
+        for other, made in zip(
+            others, pool.map(partial(_attempted, compile=compile, options=options), others), strict=True
+        ):
             if made and made[0].cycles < best[0].cycles and made[0].sram_kib <= whole[0].sram_kib:
                 best, tosa = made, other
-    return best if best is whole or artifacts is None else _scheduled(tosa, artifacts, options)
+    return best if best is whole or artifacts is None else _scheduled(tosa, artifacts, compile, options)
 
 
-def _attempted(tosa: bytes, options: Mapping[str, Any]) -> tuple[vela.VelaOutput, Outcome] | None:
+def _attempted(tosa: bytes, compile: Compile, options: Mapping[str, Any]) -> tuple[vela.VelaOutput, Outcome] | None:
     """None where Vela does not take it."""
     with TemporaryDirectory(prefix="arm-ethosu-") as folder:
         try:
-            return _scheduled(tosa, Path(folder), options)
+            return _scheduled(tosa, Path(folder), compile, options)
         except ToolError:
             return None
 
 
-def _scheduled(tosa: bytes, artifacts: Path | None, options: Mapping[str, Any]) -> tuple[vela.VelaOutput, Outcome]:
+def _scheduled(
+    tosa: bytes, artifacts: Path | None, compile: Compile, options: Mapping[str, Any]
+) -> tuple[vela.VelaOutput, Outcome]:
     flags = options.get("flags", ())
     with_debug_db = {**options, "flags": [*flags, *(() if _DEBUG_DB in flags else (_DEBUG_DB,))]}
-    made = vela.compile(tosa, artifacts=artifacts, **with_debug_db)
+    made = compile(tosa, artifacts=artifacts, **with_debug_db)
     family, ini = family_of(options["accelerator"]), VelaIni(locate(options["config"]))
     where = memories(ini, options["system_config"], options["memory_mode"], family)
     try:

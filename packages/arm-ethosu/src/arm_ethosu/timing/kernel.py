@@ -131,9 +131,9 @@ def read_kernel(command: Command, facts: Facts, u85: bool) -> Kernel:
     Raises:
         UsageError: a register that it needs is not set.
     """
-    kind = _kind(command)
-    taps, extent, stride = _window(command, kind)
-    ofm = _map(command, r.OFM_PRECISION, r.OFM_REGION, 1, _result(command), u85)
+    kind = kind_of(command)
+    taps, extent, stride = window(command, kind)
+    ofm = _map(command, r.OFM_PRECISION, r.OFM_REGION, 1, result(command), u85)
     depth = command.size(r.IFM_DEPTH_M1) if kind is not Kind.RESIZE else ofm.size[2]
     upscale = 1 if command.get(r.IFM_UPSCALE) == 0 else 2
     size = _input(command, kind, ofm.size, depth, extent, stride, upscale, u85)
@@ -168,7 +168,8 @@ def read_kernel(command: Command, facts: Facts, u85: bool) -> Kernel:
     )
 
 
-def _kind(command: Command) -> Kind:
+def kind_of(command: Command) -> Kind:
+    """The kind of a kernel."""
     kinds = {
         r.CONV: Kind.CONV,
         r.DEPTHWISE: Kind.DEPTHWISE,
@@ -179,8 +180,8 @@ def _kind(command: Command) -> Kind:
     return kinds[command.number]
 
 
-def _window(command: Command, kind: Kind) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
-    """Taps, extent and stride; each height and width."""
+def window(command: Command, kind: Kind) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
+    """Of the window that a kernel reads: taps, extent and stride; each height and width."""
     if kind in (Kind.ELEMENTWISE, Kind.RESIZE):
         return (1, 1), (1, 1), (1, 1)
     code = command.need(r.KERNEL_STRIDE)
@@ -191,7 +192,8 @@ def _window(command: Command, kind: Kind) -> tuple[tuple[int, int], tuple[int, i
     return taps, extent, stride
 
 
-def _result(command: Command) -> Size:
+def result(command: Command) -> Size:
+    """Height, width and depth of what a kernel computes."""
     return command.size(r.OFM_HEIGHT_M1), command.size(r.OFM_WIDTH_M1), command.size(r.OFM_DEPTH_M1)
 
 

@@ -11,6 +11,7 @@ import csv
 import io
 import re
 from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from arm_tosa_core.plugin.target import CompiledLayer
@@ -19,7 +20,7 @@ from arm_tosa_core.tosa.operator_list import listed_operators
 
 from ..command_stream import Bytes
 from . import registers as r
-from .commands import decode
+from .commands import Command, decode
 
 FLAG = "--enable-debug-db"
 
@@ -81,20 +82,20 @@ def compiled_layers(xml: str, tosa: bytes) -> list[CompiledLayer]:
     """
     if not xml:
         return []
-    tables = _tables(xml)
+    given = tables(xml)
     listed = listed_operators(tosa)
     try:
-        sources = {row["id"]: int(row["ext_key"]) for row in tables["source"]}
-        moved = {row["id"]: _bytes(row) for row in tables["perf_debug"]}
+        sources = {row["id"]: int(row["ext_key"]) for row in given["source"]}
+        moved = {row["id"]: _bytes(row) for row in given["perf_debug"]}
         found = []
-        for row in tables["perf"]:
+        for row in given["perf"]:
             number = sources.get(row["source_id"])
             tensor = listed[number].tensor if number is not None and number < len(listed) else ""
             macs = int(row["mac_count"]) if row["operator"] in _MULTIPLY else 0  # Vela counts elements of the others
             moves = moved.get(row["id"], 0)
             found.append(CompiledLayer(row["operator"], tensor, float(row["op_cycles"]), macs, moves))
     except (KeyError, ValueError, TypeError) as error:
-        raise _garbage(error) from error
+        raise garbage(error) from error
     return found
 
 
@@ -104,11 +105,13 @@ def _bytes(row: dict[str, str]) -> int:
     return sum(int(row[key] or 0) for key in moves)
 
 
-def _tables(xml: str) -> dict[str, Rows]:
+def tables(xml: str) -> dict[str, Rows]:
+    """The tables of a debug database by name, each as its rows."""
     return {name: list(csv.DictReader(io.StringIO(body.strip()))) for name, body in _TABLE.findall(xml)}
 
 
-def _garbage(error: Exception) -> ToolError:
+def garbage(error: Exception) -> ToolError:
+    """Vela's debug database is not as Vela 5.2 writes it."""
     fix = "check that ethos-u-vela is 5.2: vela --version"
     return ToolError("vela", f"wrote garbage: its debug database lacks {error}", fix=fix)
 
@@ -119,19 +122,33 @@ def read_layers(xml: str, cmd_data: Bytes) -> Layers:
     Raises:
         ToolError: it has not the tables that Vela 5.2 writes.
     """
-    tables = _tables(xml)
+    given = tables(xml)
+    kernels = [command for command in decode(cmd_data) if command.number in r.KERNELS]
     try:
-        sources = {row["id"]: int(row["ext_key"]) for row in tables["source"]}
+        sources = {row["id"]: int(row["ext_key"]) for row in given["source"]}
         rows = [
             (row["id"], Layer(row["operator"], row["name"], float(row["op_cycles"]), sources.get(row["source_id"])))
-            for row in tables["perf"]
+            for row in given["perf"]
         ]
-        ends = sorted((int(row["offset"]), row["scheduled_id"]) for row in tables["queue"])
+        numbers = {key: number for number, (key, _) in enumerate(rows)}
+        layers = tuple(numbers.get(key) for key in scheduled(given, kernels))
     except (KeyError, ValueError, TypeError) as error:
-        raise _garbage(error) from error
-    numbers = {key: number for number, (key, _) in enumerate(rows)}
+        raise garbage(error) from error
+    return Layers(tuple(layer for _, layer in rows), layers)
+
+
+def scheduled(given: Mapping[str, Rows], commands: Sequence[Command]) -> list[str]:
+    """For each command the ``id`` of its operator in Vela's schedule; empty: Vela does not say.
+
+    Args:
+        given: the tables of the debug database that Vela wrote with the commands.
+
+    Raises:
+        KeyError, ValueError: it has not the tables that Vela 5.2 writes.
+    """
+    ends = sorted((int(row["offset"]), row["scheduled_id"]) for row in given["queue"])
+    if not ends:
+        return [""] * len(commands)
     offsets = [offset for offset, _ in ends]
-    commands = [command for command in decode(cmd_data) if command.number in r.KERNELS]
     at = (bisect_left(offsets, 4 * command.index) for command in commands)
-    kernels = (numbers.get(ends[min(place, len(ends) - 1)][1]) if ends else None for place in at)
-    return Layers(tuple(layer for _, layer in rows), tuple(kernels))
+    return [ends[min(place, len(ends) - 1)][1] for place in at]

@@ -15,13 +15,15 @@ from torch.export import ExportedProgram
 
 from ..lowering.pipeline import Network
 from ..lowering.sized_analysis import lower_sizes
-from ..plugin.target import Target
+from ..plugin.target import Compiled, Target
+from ..support.errors import MiscompiledError
 from ..tosa.graph import Graph
 from ..tosa.serializer import serialize, serialize_with_names
 from .artifacts import artifact_folder, write_debug_info, write_layer_costs
 from .compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
-from .compiled_delegate import CompiledDelegate
+from .compiled_delegate import CompiledDelegate, origin_of
 from .named_data import with_named_data
+from .payload_ports import check_ports
 
 
 def preprocess(edge_program: ExportedProgram, compile_spec: ArmCompileSpec) -> PreprocessResult:
@@ -79,11 +81,12 @@ def compiled(network: Network, target: Target, compile_spec: ArmCompileSpec) -> 
 
     Raises:
         ToolError: the target's compiler failed.
+        MiscompiledError: it made another program.
     """
     payload, said = _compiled(network.graph, target, compile_spec)
     if network.symbols:
-        assert target.sizes is not None and target.compile is not None
-        samples = [(point, target.compile(serialize(graph, target.tosa_spec), {})) for point, graph in network.samples]
+        assert target.sizes is not None
+        samples = [(point, _sample(graph, target)) for point, graph in network.samples]
         payload = target.sizes(payload, network.symbols, samples)
     for watcher in _watchers.get():
         watcher(network.graph, payload)
@@ -105,22 +108,39 @@ def watched(watcher: Watcher) -> Iterator[None]:
         _watchers.reset(token)
 
 
+def _sample(graph: Graph, target: Target) -> bytes:
+    assert target.compile is not None
+    payload = target.compile(serialize(graph, target.tosa_spec), {})
+    check_ports(graph, payload, target)
+    return payload
+
+
 def _compiled(graph: Graph, target: Target, compile_spec: ArmCompileSpec) -> tuple[bytes, CompiledDelegate]:
     mode = compile_spec.tosa_debug_mode
     in_file = mode is ArmCompileSpec.DebugMode.TOSA
     tosa, names = serialize_with_names(graph, target.tosa_spec, locations=in_file, readable=True)
     options: dict[str, str] = {}
+    folder = None
     if path := compile_spec.get_intermediate_path():
         folder = artifact_folder(path, tosa, target)
         options["artifacts"] = str(folder)
         if mode is ArmCompileSpec.DebugMode.JSON:
             write_debug_info(folder, graph)
+    try:
+        made = _in_detail(tosa, target, options)
+    except MiscompiledError as error:
+        source = origin_of(names.get(error.tensor)).source
+        raise (error.at(source) if source else error) from None
+    check_ports(graph, made.payload, target)
+    if folder is not None and target.compile_in_detail is not None:
+        write_layer_costs(folder, target, tosa, made.layers)
+    return made.payload, CompiledDelegate.of(made, names)
+
+
+def _in_detail(tosa: bytes, target: Target, options: Mapping[str, str]) -> Compiled:
     if target.compile_in_detail is not None:
-        made = target.compile_in_detail(tosa, options)
-        if path:
-            write_layer_costs(folder, target, tosa, made.layers)
-        return made.payload, CompiledDelegate.of(made, names)
-    return target.compile(tosa, options) if target.compile else tosa, CompiledDelegate()
+        return target.compile_in_detail(tosa, options)
+    return Compiled(target.compile(tosa, options) if target.compile else tosa)
 
 
 @final

@@ -94,6 +94,21 @@ class Symbol:
 
 
 @dataclass(frozen=True)
+class Port:
+    """An input or output of a payload, as the payload itself says.
+
+    Args:
+        shape: that of the tensor, or one axis, if it is only known how many elements there are.
+        size: bytes of an element.
+        kind: of the elements, ``"b"`` (BOOL), ``"i"`` (integers) or ``"f"`` (reals); empty: it is not known.
+    """
+
+    shape: tuple[int, ...]
+    size: int
+    kind: str = ""
+
+
+@dataclass(frozen=True)
 class Preferences:
     """Which of several ways to say the same in TOSA suits a target. All of them are right on every target.
 
@@ -175,6 +190,8 @@ class Target:
         with_names: payloads of the delegates of one program to such as refer to named data: what several of them have
             in common, and with the name of a ``.ptd`` all weights, which are in that file. None: they have no names.
         whole: a payload to one without names, by the data of each name. None: payloads have no names.
+        ports: inputs and outputs of what ``compile`` returned, in order, with which those of the graph are compared
+            whenever one is compiled. None: the payload does not say.
     """
 
     name: str
@@ -204,6 +221,7 @@ class Target:
     encoded_bytes: Callable[[Sequence[LayerWeights]], Sequence[int]] | None = None
     with_names: Callable[[Sequence[bytes], str | None], WithNames] | None = None
     whole: Callable[[bytes, Mapping[str, bytes]], bytes] | None = None
+    ports: Callable[[bytes], tuple[Sequence[Port], Sequence[Port]]] | None = None
 
     def __post_init__(self) -> None:
         """Reads what is text.

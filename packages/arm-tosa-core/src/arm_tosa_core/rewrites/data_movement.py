@@ -59,9 +59,10 @@ def _transposes(graph: Graph, op: Op) -> bool:
         return False
     perms = tuple(inner.attrs["perms"][p] for p in op.attrs["perms"])
     if perms == tuple(range(len(perms))):
-        if op.output in graph.outputs:
-            return False
-        graph.replace(op.output, inner.inputs[0])
+        x = inner.inputs[0]
+        if op.output in graph.outputs:  # an output must be a result of its own
+            x = Inserter(graph, op)("RESHAPE", x, graph.shape(x.shape))
+        graph.replace(op.output, x)
         return True
     op.attrs["perms"] = perms
     graph.set_input(op, 0, inner.inputs[0])

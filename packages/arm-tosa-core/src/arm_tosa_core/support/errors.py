@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class ArmTosaError(Exception):
@@ -73,6 +74,26 @@ class ToolError(ArmTosaError):
         super().__init__("\n".join(lines))
         self.tool = tool
         self.command = tuple(command)
+
+
+class MiscompiledError(ToolError):
+    """What a compiler wrote is not what its TOSA graph says: a program that would give wrong results.
+
+    Args:
+        difference: an operator or tensor of the graph, and what is wrong with it.
+        tensor: the operator's result, by its name in the flatbuffer; empty: it is not known.
+        others: arguments of ``ToolError``.
+    """
+
+    def __init__(self, tool: str, difference: str, *, tensor: str = "", **others: Any) -> None:
+        super().__init__(tool, f"wrote another program than its TOSA graph: {difference}", **others)
+        self.tensor = tensor
+        self._again = tool, difference, others
+
+    def at(self, source: str) -> MiscompiledError:
+        """The same with the user's source line."""
+        tool, difference, others = self._again
+        return MiscompiledError(tool, f"{difference} (from {source})", tensor=self.tensor, **others)
 
 
 def _quoted(word: str) -> str:

@@ -1,0 +1,86 @@
+"""What Vela wrote beside the graph that it stands for; see ``docs/explanation/ethosu-check.md``.
+
+A difference is a fault of Vela that would give wrong results without a word, so every compilation looks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from arm_tosa_core.support.errors import MiscompiledError, ToolError, UsageError
+from arm_tosa_core.tosa.graph import Graph
+
+from ..accelerators import family_of
+from ..timing.commands import decode
+from ..timing.vela_layers import FLAG, tables
+from ..vela import Arrays, Run, VelaOutput, Workplace, workplace
+from .difference import Difference
+from .lifetimes import Lifetimes
+from .memory import memory_difference
+from .owners import owned
+from .ports import port_difference
+from .windows import window_difference
+from .zero_points import zero_point_difference
+
+_FIX = (
+    "this is a fault of Vela, found before the program could give wrong results: change the model at this operator, or "
+    "keep it in float, on the CPU (quantizer.set_module_name(NAME, None)), and please report it with the input; "
+    "docs/explanation/ethosu-check.md has more"
+)
+
+
+def compile(
+    tosa: bytes, *, accelerator: str, flags: Sequence[str] = (), artifacts: Path | None = None, **options: Any
+) -> VelaOutput:
+    """As ``vela.compile``, with a debug database, and compared with the graph.
+
+    Raises:
+        ToolError, UsageError: as ``vela.compile``.
+        MiscompiledError: Vela wrote another program than the graph's.
+    """
+    with workplace(tosa, accelerator=accelerator, artifacts=artifacts, **options) as place:
+        (run,) = place.runs([[*flags, *(() if FLAG in flags else (FLAG,))]])
+        return chosen(place, run, accelerator)
+
+
+def chosen(place: Workplace, run: Run | ToolError, accelerator: str) -> VelaOutput:
+    """``place.chosen``, compared with the graph; the run wrote a debug database.
+
+    Raises:
+        ToolError: as ``place.chosen``.
+        MiscompiledError: Vela wrote another program than the graph's.
+    """
+    made = place.chosen(run)
+    assert isinstance(run, Run)
+    try:
+        found = difference(place.tosa, place.graph, made.arrays, made.debug_db, accelerator)
+    except UsageError as error:
+        raise run.garbage(run.npz, str(error)) from error
+    if found is not None:
+        kept = str(run.source)
+        raise MiscompiledError("vela", str(found), tensor=found.tensor, command=run.command, kept=kept, fix=_FIX)
+    return made
+
+
+def difference(tosa: bytes, graph: Graph, arrays: Arrays, debug_db: str, accelerator: str) -> Difference | None:
+    """The first difference between a graph and what Vela made of it; None: there is none.
+
+    Args:
+        tosa: the flatbuffer that Vela compiled.
+        graph: what it holds.
+        arrays, debug_db: those of ``VelaOutput``.
+
+    Raises:
+        ToolError: the debug database is not as Vela 5.2 writes it.
+        UsageError: the command stream is none.
+    """
+    commands, said = decode(arrays["cmd_data"]), tables(debug_db)
+    kernels = owned(said, commands, tosa, graph)
+    return (
+        port_difference(said, arrays, graph)
+        or window_difference(kernels)
+        or zero_point_difference(kernels)
+        or memory_difference(arrays, commands, kernels, Lifetimes(said, graph, kernels), family_of(accelerator))
+    )

@@ -1,0 +1,72 @@
+"""When tensors end, by Vela's debug database: what lies at their places then is nobody's, until it is written again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from arm_tosa_core.tosa.graph import Graph
+
+from ..timing.vela_layers import Rows, garbage
+from .owners import Owned
+
+
+@dataclass(frozen=True)
+class _Life:
+    """A tensor: the steps of the schedule in which it is there, both included, and its first byte and end."""
+
+    born: int
+    last: int
+    first: int
+    end: int
+
+
+class Lifetimes:
+    """The tensors in the memory of the graph's outputs, as the commands go through the schedule."""
+
+    def __init__(self, tables: Mapping[str, Rows], graph: Graph, kernels: Sequence[Owned]) -> None:
+        """Reads tables of the debug database.
+
+        Raises:
+            ToolError: they are not those that Vela 5.2 writes.
+        """
+        try:
+            steps = {row["id"]: int(row["time_index"]) for row in tables["perf_debug"] if row["time_index"]}
+            outputs = {tensor.name for tensor in graph.outputs}
+            memories = {row["memory"] for row in tables["tensors"] if row["name"] in outputs}
+            lives = [_life(row) for row in tables["tensors"] if memories == {row["memory"]}]
+        except (KeyError, ValueError, TypeError) as error:
+            raise garbage(error) from error
+        self._steps = {id(each.command): steps[each.row] for each in kernels if each.row in steps}
+        self._coming = sorted(lives, key=lambda life: life.born, reverse=True)
+        self._there: list[_Life] = []
+        self._now = -1
+
+    def ended_before(self, command: object) -> Iterator[tuple[int, int]]:
+        """Where tensors were that have ended when a command begins: first byte and end of what no other one has."""
+        step = self._steps.get(id(command), -1)
+        if step <= self._now:
+            return
+        self._now = step
+        while self._coming and self._coming[-1].born <= step:
+            self._there.append(self._coming.pop())
+        ended = [life for life in self._there if life.last < step]
+        self._there = sorted((life for life in self._there if life.last >= step), key=lambda life: life.first)
+        for life in ended:
+            yield from self._left(life)
+
+    def _left(self, ended: _Life) -> Iterator[tuple[int, int]]:
+        """What of the place of a tensor no other one has now."""
+        first = ended.first
+        for other in self._there:
+            if other.end > first and other.first < ended.end:
+                if other.first > first:
+                    yield first, other.first
+                first = max(first, other.end)
+        if first < ended.end:
+            yield first, ended.end
+
+
+def _life(row: Mapping[str, str]) -> _Life:
+    places = (int(row[key], 16) for key in ("start_address", "end_address"))
+    return _Life(int(row["start_time"]), int(row["end_time"]), *places)

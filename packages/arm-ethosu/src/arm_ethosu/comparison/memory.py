@@ -1,0 +1,116 @@
+"""Whether all that a program reads is there: inside of its memory, and written before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ..accelerators import Family
+from ..schedule.footprints import Footprint, Part, footprint
+from ..schedule.operations import Operation, Unschedulable
+from ..timing.commands import Command
+from ..vela import Arrays
+from .difference import Difference
+from .lifetimes import Lifetimes
+from .owners import Owned
+from .runs import runs
+
+_WEIGHTS, _SCRATCH = 0, 1  # regions; others are caches, whose sizes the payload does not say
+Written = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+
+def memory_difference(
+    arrays: Arrays, commands: Sequence[Command], kernels: Sequence[Owned], lifetimes: Lifetimes, family: Family
+) -> Difference | None:
+    """The first command that leaves its memory, or reads what nobody wrote.
+
+    Args:
+        arrays: those of ``VelaOutput``.
+        kernels: who owns those of the commands that are kernels.
+        lifetimes: of the tensors.
+    """
+    memory = _Memory(arrays)
+    owners = {id(each.command): each.op for each in kernels}
+    try:
+        for run in runs(commands, family):
+            memory.forget(lifetimes.ended_before(run.commands[0]))
+            if len(run.operations) == 1 or memory.step(run.operations[0], run.together()):
+                for op, command in zip(run.operations, run.commands, strict=True):
+                    if found := memory.step(op, footprint(op, family)):
+                        return Difference(owners.get(id(command)), *found)
+    except Unschedulable:
+        return None  # a mode whose reads are not known
+    return memory.results(arrays)
+
+
+class _Memory:
+    """Which bytes of each region hold something."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self.written: dict[int, Written] = {
+            _WEIGHTS: np.ones(arrays["weight_data"].size, np.bool_),
+            _SCRATCH: np.zeros(arrays["scratch_size"].item(), np.bool_),
+        }
+        for region, first, end in _tensors(arrays, "input"):
+            self._region(region, end)[first:end] = True
+
+    def forget(self, places: Iterable[tuple[int, int]]) -> None:
+        """Takes bytes of the scratch memory for not written."""
+        for first, end in places:
+            self.written[_SCRATCH][first:end] = False
+
+    def step(self, op: Operation, made: Footprint) -> tuple[str, str, str] | None:
+        """What is wrong with an operation, as of ``Difference``."""
+        for part in (*made.reads, *made.writes):
+            first, end = part.bounds
+            size = len(self._region(part.region, end))
+            if first < 0 or end > size:
+                return "reaches bytes", f"{first} to {end} of region {part.region}", f"0 to {size}"
+        if op.is_transfer:
+            self._copy(op, made)
+            return None
+        for part in made.reads:
+            if not (there := self._of(part)).all():
+                missing = there.size - np.count_nonzero(there)
+                return "reads so many bytes that nobody wrote:", f"{missing} of {there.size}", "0"
+        for part in made.writes:
+            self._of(part)[...] = True
+        return None
+
+    def results(self, arrays: Arrays) -> Difference | None:
+        """What of the results nobody wrote."""
+        for number, (region, first, end) in enumerate(_tensors(arrays, "output")):
+            there = self._region(region, end)[first:end]
+            if not there.all():
+                missing = there.size - np.count_nonzero(there)
+                return Difference(None, f"output {number} has so many bytes that nobody wrote:", f"{missing}", "0")
+        return None
+
+    def _copy(self, op: Operation, made: Footprint) -> None:
+        """Copies are of whole 16 bytes, so that what lies behind a tensor may be copied too."""
+        plain = len(made.reads) == len(made.writes) == 1 and made.exact
+        if plain and made.reads[0].counts == made.writes[0].counts:
+            self._of(made.writes[0])[...] = self._of(made.reads[0]).copy()
+        else:
+            for part in made.writes:
+                self._of(part)[...] = True
+
+    def _of(self, part: Part) -> Written:
+        return part.of(self.written[part.region])
+
+    def _region(self, number: int, end: int) -> Written:
+        """The bytes of a region; of one whose size is not known, those up to ``end`` at least."""
+        known = self.written.get(number, np.zeros(0, np.bool_))
+        if number not in (_WEIGHTS, _SCRATCH) and len(known) < end:
+            known = self.written[number] = np.concatenate([known, np.zeros(end - len(known), np.bool_)])
+        return known
+
+
+def _tensors(arrays: Arrays, direction: str) -> list[tuple[int, int, int]]:
+    """Region, first byte and end of each input or output."""
+    columns = (arrays[f"{direction}_{key}"] for key in ("shape", "elem_size", "offset", "region"))
+    return [
+        (int(region), int(offset), int(offset) + int(np.prod(shape)) * int(size))
+        for shape, size, offset, region in zip(*columns, strict=True)
+    ]

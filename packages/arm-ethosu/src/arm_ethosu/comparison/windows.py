@@ -1,0 +1,141 @@
+"""Padding, kernel, stride, dilation and size of what reads windows: convolutions and pools.
+
+Vela may compute a window in parts, or step by step: a dilation over 2, a stride over 3, a TRANSPOSE_CONV2D. What such
+parts read and write is looked at in ``memory`` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from arm_tosa_core.tosa.ir import Op
+
+from ..timing import registers as r
+from ..timing.commands import Command
+from ..timing.kernel import kind_of, result, window
+from .difference import Difference
+from .owners import Owned
+
+_WEIGHTS = {"CONV2D": slice(1, 3), "CONV3D": slice(2, 4), "DEPTHWISE_CONV2D": slice(0, 2)}
+_POOLS = ("AVG_POOL2D", "MAX_POOL2D")
+#: What Vela calls an operator that reads the windows themselves, not what it copies for one before or behind.
+READERS = ("AvgPool", "Conv2D", "DepthwiseConv2D", "FullyConnected", "MaxPool", "SumPool")
+_LARGEST_DILATION, _LARGEST_STRIDE = 2, 3  # that are in registers
+_PADS = ((r.IFM_PAD_TOP, r.IFM_PAD_BOTTOM), (r.IFM_PAD_LEFT, r.IFM_PAD_RIGHT))
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """The windows of an operator along one axis.
+
+    Args:
+        image: its size.
+        taps: elements of the image in a window.
+        dilation, stride: from one element of a window to the next, from one window to the next.
+        before, behind: padding.
+    """
+
+    name: str
+    image: int
+    taps: int
+    dilation: int
+    stride: int
+    before: int
+    behind: int
+
+    @property
+    def window(self) -> int:
+        """From the first element of a window to the last one."""
+        return (self.taps - 1) * self.dilation + 1
+
+    @property
+    def results(self) -> int:
+        """How many windows there are."""
+        return (self.image + self.before + self.behind - self.window) // self.stride + 1
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether the registers do not hold its dilation or stride."""
+        dilated = self.taps > 1 and self.dilation > _LARGEST_DILATION
+        return dilated or (self.results > 1 and self.stride > _LARGEST_STRIDE)
+
+    def padding(self, first: int, count: int) -> tuple[int, int]:
+        """Padding before and behind that some of the windows have.
+
+        Of windows of one element: that of all, because Vela takes such an image in other shapes.
+        """
+        first, count = (first, count) if self.taps > 1 else (0, self.results)
+        end = (first + count - 1) * self.stride + self.window - self.before
+        return max(0, self.before - first * self.stride), max(0, end - self.image)
+
+
+def window_difference(kernels: Sequence[Owned]) -> Difference | None:
+    """The first difference of a kernel that reads windows from the operator that it is for."""
+    by_operator: dict[Op, dict[str, list[Command]]] = {}
+    for each in kernels:
+        if each.op is not None and each.kind in READERS:
+            by_operator.setdefault(each.op, {}).setdefault(each.row, []).append(each.command)
+    for op, rows in by_operator.items():
+        if (axes := _axes(op)) is not None and (found := _of_operator(op, axes, rows)) is not None:
+            return found
+    return None
+
+
+def _axes(op: Op) -> tuple[_Axis, _Axis] | None:
+    """Rows and columns of what reads windows as the registers have them; None: other operators, or in parts."""
+    if op.name in _WEIGHTS:
+        taps, dilation = op.inputs[1].shape[_WEIGHTS[op.name]], op.attrs["dilation"][-2:]
+    elif op.name in _POOLS:
+        taps, dilation = op.attrs["kernel"], (1, 1)
+    else:
+        return None
+    stride, pad, image = op.attrs["stride"][-2:], op.attrs["pad"][-4:], op.inputs[0].shape[-3:-1]
+    rows, columns = (
+        _Axis(name, image[i], taps[i], dilation[i], stride[i], pad[2 * i], pad[2 * i + 1])
+        for i, name in enumerate(("rows", "columns"))
+    )
+    return None if rows.in_parts or columns.in_parts else (rows, columns)
+
+
+def _of_operator(op: Op, axes: tuple[_Axis, _Axis], rows: Mapping[str, Sequence[Command]]) -> Difference | None:
+    """A difference of the kernels of an operator, by the operators of Vela's schedule: one for each image."""
+    for commands in rows.values():
+        if (found := _of_row(op, axes, commands)) is not None:
+            return found
+    computed = sum(prod(result(command)) for commands in rows.values() for command in commands)
+    if op.name != "CONV3D" and computed != op.output.size:  # whose planes are summed one by one
+        return Difference(op, "computes so many elements:", f"{computed}", f"{op.output.size}")
+    return None
+
+
+def _of_row(op: Op, axes: tuple[_Axis, _Axis], commands: Sequence[Command]) -> Difference | None:
+    """Commands of one operator of the schedule, in the order of the rows that they compute."""
+    rows, columns = axes
+    row = 0
+    for command in commands:
+        height, width, depth = result(command)
+        for axis, computed, *written in zip(axes, (height, width), *window(command, kind_of(command)), strict=True):
+            taps, extent, stride = written
+            if (taps, extent) != (axis.taps, axis.window):
+                right = f"{axis.taps}, {axis.window}"
+                return Difference(op, f"taps and extent ({axis.name})", f"{taps}, {extent}", right)
+            if stride != axis.stride and computed > 1 < axis.results:
+                return Difference(op, f"stride ({axis.name})", f"{stride}", f"{axis.stride}")
+        if columns.taps > 1 and width != columns.results:
+            continue  # parts of columns: which ones is not known
+        first = 0
+        if rows.taps > 1 and height != rows.results:
+            if depth != op.output.shape[-1]:
+                continue  # parts of rows and of channels
+            first, row = row, (row + height) % rows.results
+        padding = [(command.get(before), command.get(behind)) for before, behind in _PADS]
+        right_padding = [rows.padding(first, height), columns.padding(0, width)]
+        if padding != right_padding:
+            return Difference(op, "padding (top, bottom, left, right)", _text(padding), _text(right_padding))
+    return None
+
+
+def _text(padding: Sequence[tuple[int, int]]) -> str:
+    return "/".join(str(size) for pair in padding for size in pair)

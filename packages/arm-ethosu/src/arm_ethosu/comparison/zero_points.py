@@ -1,0 +1,48 @@
+"""Zero points of what convolutions and pools read, and of what is rescaled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from arm_tosa_core.tosa.ir import Op, Tensor
+
+from ..timing import registers as r
+from .difference import Difference
+from .owners import Owned
+from .windows import READERS
+
+#: Where an operator has the zero point of what it reads.
+_READ = {"AVG_POOL2D": 1, "CONV2D": 3, "CONV3D": 3, "DEPTHWISE_CONV2D": 3, "TRANSPOSE_CONV2D": 3}
+_WRITTEN = 4  # of RESCALE
+#: A product is made by several kernels, of which the last one scales.
+_IN_STEPS = "MatMul"
+
+
+def zero_point_difference(kernels: Sequence[Owned]) -> Difference | None:
+    """The first kernel that takes another zero point than the graph has."""
+    for each in kernels:
+        for op, register, right in (*_read(each), *_written(each)):
+            value = each.command.get(register)
+            written = value - (1 << 16) if value >> 15 else value
+            if written != right:
+                what = "zero point of the input" if register == r.IFM_ZERO_POINT else "zero point of the result"
+                return Difference(op, what, f"{written}", f"{right}")
+    return None
+
+
+def _read(kernel: Owned) -> list[tuple[Op, int, int]]:
+    op = kernel.op
+    if op is None or op.name not in _READ or kernel.kind not in READERS:
+        return []
+    return [(op, r.IFM_ZERO_POINT, zero) for zero in _zero(op.inputs[_READ[op.name]])]
+
+
+def _written(kernel: Owned) -> list[tuple[Op, int, int]]:
+    op = kernel.last
+    if op is None or op.name != "RESCALE" or op.attrs.get("output_unsigned") or kernel.kind == _IN_STEPS:
+        return []
+    return [(op, r.OFM_ZERO_POINT, zero) for zero in _zero(op.inputs[_WRITTEN])]
+
+
+def _zero(tensor: Tensor) -> list[int]:
+    return [] if tensor.data is None else [int(tensor.data.item())]
