@@ -305,12 +305,16 @@ function operators() {
   const wholeText = {tooltip: (_event, cell) => element("span", {}, cell.getValue() ?? "")};
   const text = {headerFilter: "input", headerFilterPlaceholder: "filter"};
   const counted = {hozAlign: "right", headerHozAlign: "right", sorter: ordered, minWidth: 88};
-  const leaves = responsive => ({responsive});  // in a narrow window columns go in this order, the greatest number first
+  // In a narrow window columns go below the row in this order, the greatest number first; a click on + shows them
+  const leaves = responsive => ({responsive});
+  const below = cells => element("dl", {class: "below"}, ...cells.flatMap(({title, value}) =>
+    [element("dt", {}, title), element("dd", {}, value instanceof Node ? value : String(value ?? "–"))]));
   const columns = [
+    {formatter: "responsiveCollapse", width: 34, headerSort: false, hozAlign: "center", ...leaves(0)},
     {title: "#", field: "index", ...counted, minWidth: 48, width: 48, ...leaves(7)},
     {title: "operator", field: "operator", ...cell((value, row) => short(value || row.node)), ...text, minWidth: 96, ...leaves(0)},
     {title: "node", field: "node", ...text, minWidth: 80, ...wholeText, ...leaves(9)},
-    {title: "module", field: "module", ...text, minWidth: 100, widthGrow: 2, ...wholeText, ...leaves(2)},
+    {title: "module", field: "module", ...text, minWidth: 100, widthGrow: 2, ...wholeText, ...leaves(1)},
     {title: "source", field: "source", ...text, minWidth: 92, ...cell(line), ...wholeText, ...leaves(8)},
     {title: "where", field: "where", headerFilter: "list", headerFilterParams: {values: ["", "delegate", "CPU"]}, width: 84, ...leaves(0)},
     {title: "runs as", field: "runs_as", ...text, minWidth: 124, ...wholeText, ...leaves(5)},
@@ -320,19 +324,20 @@ function operators() {
     {title: "model", field: "model_cycles", ...number(0), ...counted, ...leaves(3)},
     {title: "bound by", field: "bound", ...text, minWidth: 108, ...wholeText, ...leaves(1)},
     {title: "bytes moved", field: "bytes", ...number(0), ...counted, ...leaves(6)},
-    {title: "SQNR, dB", field: "sqnr", ...number(1), ...counted},
-    {title: "own, dB", field: "own_sqnr", ...number(1), ...counted},
-    {title: "bits", field: "bits", ...number(0), ...counted},
-    {title: "saturated", field: "saturated", ...whenKnown(value => digits(100 * value, 2) + " %"), ...counted},
-    {title: "least", field: "least", ...number(3), ...counted},
-    {title: "greatest", field: "greatest", ...number(3), ...counted},
-  ].filter(column => ["index", "operator", "node"].includes(column.field)
+    {title: "SQNR, dB", field: "sqnr", ...number(1), ...counted, ...leaves(0)},
+    {title: "own, dB", field: "own_sqnr", ...number(1), ...counted, ...leaves(2)},
+    {title: "bits", field: "bits", ...number(0), ...counted, ...leaves(6)},
+    {title: "saturated", field: "saturated", ...whenKnown(value => digits(100 * value, 2) + " %"), ...counted, ...leaves(5)},
+    {title: "least", field: "least", ...number(3), ...counted, ...leaves(8)},
+    {title: "greatest", field: "greatest", ...number(3), ...counted, ...leaves(8)},
+  ].filter(column => [undefined, "index", "operator", "node"].includes(column.field)
     || rows.some(row => known(row[column.field]) && row[column.field] !== "" && (column.field !== "where" || row.cpu)));
   const holder = element("div", {id: "operator-table"});
   place.append(holder);
   const sorted = rows.some(row => known(row.cycles)) ? [{column: "cycles", dir: "desc"}]
     : rows.some(row => known(row.sqnr)) ? [{column: "sqnr", dir: "asc"}] : [];
-  const table = new Tabulator(holder, {data: rows, columns, layout: "fitColumns", responsiveLayout: "hide", maxHeight: 520, initialSort: sorted, selectableRows: false,
+  const table = new Tabulator(holder, {data: rows, columns, layout: "fitColumns", responsiveLayout: "collapse", responsiveLayoutCollapseStartOpen: false,
+    responsiveLayoutCollapseFormatter: below, maxHeight: 520, initialSort: sorted, selectableRows: false,
     placeholder: "no operator", printAsHtml: true,
     rowFormatter: row => row.getElement().classList.toggle("cpu", row.getData().cpu)});
   table.on("tableBuilt", () => holder.querySelectorAll(".tabulator-col.tabulator-sortable").forEach(head => {
