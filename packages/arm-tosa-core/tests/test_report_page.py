@@ -255,7 +255,7 @@ def test_names_of_a_model_are_no_script(
     mouse.move_to_element(cell).pause(0.5).perform()
     assert SCRIPT in _text(browser, ".tabulator-tooltip")[0]
     browser.execute_script("document.querySelector('.tabulator-responsive-collapse-toggle').click()")
-    assert _text(browser, ".below")[0].count(SCRIPT) >= 2  # node and source, for which the window is too narrow
+    assert SCRIPT in _text(browser, ".below")[0]  # in the node's name, for which the window is too narrow
     browser.execute_cdp_cmd("Page.printToPDF", {})
     assert browser.title == title and title.startswith("net </script> for acme")
     assert browser.execute_script("return document.querySelectorAll('[onerror], [src=q]').length") == 0

@@ -303,7 +303,7 @@ function operators() {
   const share = {formatter: cell => element("span", {class: "share"}, ...known(cell.getValue()) ? [element("span", {class: "bar"},
     element("i", {style: `width:${Math.min(100, 100 * cell.getValue())}%`})), element("span", {}, percent(cell.getValue()))] : ["–"])};
   const wholeText = {tooltip: (_event, cell) => element("span", {}, cell.getValue() ?? "")};
-  const text = {headerFilter: "input", headerFilterPlaceholder: "filter"};
+  const text = {headerFilter: "input", headerFilterPlaceholder: "filter", ...cell(value => value ?? "")};
   const counted = {hozAlign: "right", headerHozAlign: "right", sorter: ordered, minWidth: 88};
   // In a narrow window columns go below the row in this order, the greatest number first; a click on + shows them
   const leaves = responsive => ({responsive});
@@ -312,7 +312,7 @@ function operators() {
   const columns = [
     {formatter: "responsiveCollapse", width: 34, headerSort: false, hozAlign: "center", ...leaves(0)},
     {title: "#", field: "index", ...counted, minWidth: 48, width: 48, ...leaves(7)},
-    {title: "operator", field: "operator", ...cell((value, row) => short(value || row.node)), ...text, minWidth: 96, ...leaves(0)},
+    {title: "operator", field: "operator", ...text, ...cell((value, row) => short(value || row.node)), minWidth: 96, ...leaves(0)},
     {title: "node", field: "node", ...text, minWidth: 80, ...wholeText, ...leaves(9)},
     {title: "module", field: "module", ...text, minWidth: 100, widthGrow: 2, ...wholeText, ...leaves(1)},
     {title: "source", field: "source", ...text, minWidth: 92, ...cell(line), ...wholeText, ...leaves(8)},
