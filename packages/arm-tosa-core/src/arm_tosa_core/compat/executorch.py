@@ -6,7 +6,7 @@ import contextlib
 import functools
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from types import ModuleType
@@ -266,6 +266,18 @@ def named_data_store(entries: Iterable[tuple[str, bytes, int, str | None]]) -> A
     for name, data, alignment, file in entries:
         store.add_named_data(name, data, alignment=alignment, external_tag=file)
     return store.get_named_data_store_output()
+
+
+def keep_initial_state(program: Any, buffers: Collection[str]) -> None:
+    """Has a program hold the numbers that buffers which it writes start with: ExecuTorch keeps only their types else.
+
+    Needs that ``to_executorch`` reads ``et_init_buffer`` in the meta of placeholders, which its own
+    ``InitializedMutableBufferPass`` sets by parts of names. Without it such buffers start at 0.
+    """
+    names = program.graph_signature.inputs_to_buffers
+    for node in program.graph.nodes:
+        if node.op == "placeholder" and names.get(node.name) in buffers:
+            node.meta["et_init_buffer"] = True
 
 
 def set_payload(module: Any, payload: bytes, data: Any) -> None:

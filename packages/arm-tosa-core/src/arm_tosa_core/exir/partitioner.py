@@ -12,9 +12,9 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from ..compat.executorch import register_quantized_kernels
+from ..compat.executorch import keep_initial_state, register_quantized_kernels
 from ..compat.torch import OpOverload, note_least, restore_least
-from ..lowering.exported_program import copy_program, is_graph, real_constants
+from ..lowering.exported_program import copy_program, is_graph, real_constants, started_buffers
 from ..lowering.operator_names import canonical
 from ..lowering.rule_set import RuleSet
 from ..support.errors import NothingDelegatedWarning as NothingDelegatedWarning
@@ -50,6 +50,7 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
         self.delegation_spec = DelegationSpec(backend_class(self.target).__name__, compile_spec.to_list())
         self.report: Report | None = None
         self._known: dict[tuple[str, torch.Size], torch.Tensor] = {}  # ExecuTorch shows partition() fake constants
+        self._started: frozenset[str] = frozenset()  # buffers that do not start at 0
         self._asked: list[tuple[Any, ...]] = []  # the nodes that ops_to_not_decompose saw, and what it said of them
         self._kept: list[OpOverload] = []
         self._least: dict[str, int] = {}  # of dynamic sizes, before ExecuTorch changes it
@@ -76,6 +77,7 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
                 own.meta["delegation_tag"] = tag
             tags[tag] = self.delegation_spec
         tag_constant_data(exported_program)
+        keep_initial_state(exported_program, self._started)
         return PartitionResult(tagged_exported_program=exported_program, partition_tags=tags)
 
     def register_custom_partition_op(self, op: OpOverload) -> None:
@@ -114,6 +116,7 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
     def compilation(self, program: ExportedProgram, *, editable: bool, alone: bool = False) -> Compilation:
         """The compilation of a program for the target of this partitioner: see ``Compilation``."""
         self._known.update(real_constants(program))
+        self._started |= started_buffers(program)
         return Compilation(
             program, self.target, node_checks(self.additional_checks), known=self._known, editable=editable, alone=alone
         )

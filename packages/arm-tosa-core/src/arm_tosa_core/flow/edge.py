@@ -10,7 +10,13 @@ from executorch.exir import EdgeProgramManager, to_edge
 from torch.export import ExportedProgram
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from ..compat.executorch import edge_config, edge_program, register_quantized_kernels, set_payload
+from ..compat.executorch import (
+    edge_config,
+    edge_program,
+    keep_initial_state,
+    register_quantized_kernels,
+    set_payload,
+)
 from ..exir.artifacts import clear_artifacts
 from ..exir.backend import compiled
 from ..exir.compilation import Compilation
@@ -18,6 +24,7 @@ from ..exir.compile_spec import ArmCompileSpec
 from ..exir.named_data import with_named_data
 from ..exir.operator_checks import node_checks
 from ..exir.report import Report
+from ..lowering.exported_program import started_buffers
 from ..lowering.varying_sizes import kept_varying
 from ..plugin.target import Target
 from .cpu_program import Call, is_decomposed, with_delegates
@@ -105,6 +112,13 @@ def _to_edge(programs: dict[str, ExportedProgram], constants: dict[str, Any]) ->
 
     That trace takes most of the time of lowering a small program.
     """
+    edge = _traced(programs, constants)
+    for name, program in programs.items():
+        keep_initial_state(edge.exported_program(name), started_buffers(program))
+    return edge
+
+
+def _traced(programs: dict[str, ExportedProgram], constants: dict[str, Any]) -> EdgeProgramManager:
     if all(map(is_decomposed, programs.values())):
         made = {name: edge_program(program) for name, program in programs.items()}
         return EdgeProgramManager(made, constants, edge_config())

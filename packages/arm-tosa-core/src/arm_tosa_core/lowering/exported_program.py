@@ -105,6 +105,17 @@ def _constant_inputs(program: ExportedProgram) -> Iterator[tuple[str, str, torch
             yield spec.arg.name, str(spec.target), tensor
 
 
+def started_buffers(program: ExportedProgram) -> frozenset[str]:
+    """The buffers that a program writes and that do not start at 0, by their names; none whose numbers are missing."""
+    data = {**program.constants, **program.state_dict}
+    written = {name: data.get(name) for name in program.graph_signature.buffers_to_mutate.values()}
+    return frozenset(
+        name
+        for name, start in written.items()
+        if isinstance(start, torch.Tensor) and not isinstance(start, FakeTensor) and start.any()
+    )
+
+
 def copy_program(program: ExportedProgram) -> ExportedProgram:
     """The program with a graph and a signature of its own; parameters are shared."""
     return copy_with_twins(program)[0]

@@ -1,0 +1,46 @@
+"""Buffers that a program writes start with the numbers that they have in PyTorch, in both flows."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from executorch.exir import to_edge_transform_and_lower
+
+from arm_tosa_core import TOSAPartitioner, lower
+from arm_tosa_core.flow.lowered import compile_spec_of
+
+
+class Counting(torch.nn.Module):
+    """Buffers that are saved or not, of floats and integers; one starts at 0, and one is only read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("total", torch.full((1,), 2.0))
+        self.register_buffer("calls", torch.tensor([5]), persistent=False)
+        self.register_buffer("zeros", torch.zeros(3))
+        self.register_buffer("read", torch.full((3,), 0.5))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        self.total.add_(1)
+        self.calls.add_(1)
+        self.zeros.add_(x)
+        return x * self.total + self.zeros * self.read, self.calls + 1
+
+
+@pytest.mark.parametrize("flow", ["fast", "ordinary"])
+def test_buffers_start_as_in_pytorch(flow: str) -> None:
+    pytest.importorskip("arm_runtime", reason="nox builds arm-runtime-cpp")
+    import executorch.kernels.quantized  # noqa: F401
+    from executorch.runtime import Runtime
+
+    x, spec = torch.ones(3), compile_spec_of("vgf")
+    program = torch.export.export(Counting(), (x,))
+    if flow == "fast":
+        buffer = lower(program, spec).buffer
+    else:
+        edge = to_edge_transform_and_lower(program, partitioner=[TOSAPartitioner(spec)])
+        buffer = bytes(edge.to_executorch().buffer)
+    method, eager = Runtime.get().load_program(buffer).load_method("forward"), Counting()
+    for _ in range(2):
+        for got, wanted in zip(method.execute([x]), eager(x), strict=True):
+            torch.testing.assert_close(got, wanted)
