@@ -304,6 +304,13 @@ CASES: list[Case] = [
             wrong("u85", pool(f"padding {side}", SMALL, "AVG_POOL2D", k=(1, 257), pad=pad)),
         )
     ),
+    *(
+        wrong("u85", pool(name, SMALL, "AVG_POOL2D", n=2, **options))
+        for name, options in (
+            ("kernel 9 with padding, batch 2", {"k": (9, 9), "pad": _PADDED}),
+            ("stride 4 with padding, batch 2", {"s": (4, 4), "pad": _PADDED}),
+        )
+    ),
     # Matrix product
     matmul("INT8", NOBODY),
     matmul("batch 300", NOBODY, n=300, c=300, h=2, w=2),

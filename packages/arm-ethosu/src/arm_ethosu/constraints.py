@@ -61,6 +61,18 @@ def _long_padding(op: Op) -> Rejected | None:
     return Rejected(f"padding of {size}, of which Vela computes {most} at most on that side", "pad before it")
 
 
+def is_long_average(op: Op) -> bool:
+    """Whether Vela makes sums, products and shifts of an AVG_POOL2D on Ethos-U85; the others do not take it."""
+    return any(op.attrs["pad"]) and (max(op.attrs["kernel"]) > 8 or max(op.attrs["stride"]) > MAX_STRIDE)
+
+
+def _average_of_images(op: Op) -> Rejected | None:
+    if (images := op.inputs[0].shape[0]) == 1 or not is_long_average(op):
+        return None
+    what = f"kernel {list(op.attrs['kernel'])}, stride {list(op.attrs['stride'])} with padding for {images} images"
+    return Rejected(f"{what}, of which Vela computes the first only", "average one image at a time")
+
+
 def _is_constant(tensor: Tensor) -> bool:
     """Vela folds operators on constants, so what they give is constant too."""
     if tensor.is_constant:
@@ -260,7 +272,7 @@ _U85_LIMITS: dict[str, tuple[Limit, ...]] = {
     "DEPTHWISE_CONV2D": (_channels,),
     "CONV3D": (_channels, _constant_deep_weights, _long_padding),
     "TRANSPOSE_CONV2D": (_channels, _constant_weights),
-    "AVG_POOL2D": (_channels, _long_padding),
+    "AVG_POOL2D": (_channels, _long_padding, _average_of_images),
     "MAX_POOL2D": (_channels,),
     "RESIZE": (_channels,),
     "TABLE": (_constant_table,),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from graphs import I8, I16, I32, I48, Make, Maker
@@ -344,6 +345,39 @@ def _joined_minima(m: Maker) -> Tensor:
     return m.op("CONCAT", *(m.rescale(x, I8, 0.9) for x in minima), axis=1)
 
 
+def _window(m: Maker, axis: int, images: int, op: str, dtype: DType = I8, **attrs: Any) -> Tensor:
+    """A convolution or pool of 3x3, with padding, of a part of what a convolution makes."""
+    start, size = [0] * 4, [images, 5, 6, 7]
+    start[axis] = 2
+    whole = m.conv(m.input(dtype, *map(sum, zip(size, start, strict=True))), (1, 1), size[3] + start[3], scale=2e-2)
+    part = m.op("SLICE", whole, m.graph.shape(start), m.graph.shape(size))
+    if op.endswith("POOL2D"):
+        return m.pool(op, part, (3, 3), (1, 1), (1, 1, 1, 1))
+    return m.conv(part, (3, 3), 7, op=op, **{"pad": (1, 1, 1, 1), **attrs})
+
+
+def _joined_multiplied(m: Maker) -> Tensor:
+    weights, bias = m.random(I8, -127, 128, 3, 3, 5, 2), m.random(I32, -4000, 4000, 10)
+    attrs = {"pad": (1, 1, 1, 1), "stride": (1, 1), "dilation": (1, 1)}
+    made = m.op("DEPTHWISE_CONV2D", m.input(I8, 1, 5, 6, 5), weights, bias, m.const(I8, [0]), m.const(I8, [0]), **attrs)
+    return m.op("CONCAT", m.input(I8, 1, 5, 6, 10), m.rescale(made, I8, 5e-3, channels=10), axis=1)
+
+
+def _long_average(m: Maker, images: int) -> Tensor:
+    return m.pool("AVG_POOL2D", m.input(I8, images, 9, 9, 5), (9, 9), (1, 1), (4, 4, 4, 4))
+
+
+def _padded_with_0(m: Maker) -> Tensor:
+    padded = m.op("PAD", m.input(I8, *_SHAPE), m.graph.shape((0, 0, 1, 1, 1, 1, 0, 0)), m.const(I8, [0]))
+    return m.conv(padded, (3, 3), 7, zero=3)
+
+
+def _squeezed_part(m: Maker, start: tuple[int, ...], shape: tuple[int, ...], view: tuple[int, ...]) -> Tensor:
+    whole = m.input(I8, *(size + 2 * at for size, at in zip(shape, start, strict=True)))
+    part = m.op("SLICE", whole, m.graph.shape(start), m.graph.shape(shape))
+    return m.rescale(m.op("RESHAPE", part, m.graph.shape(view)), I8, 0.8)
+
+
 def _sliced_product(m: Maker) -> Tensor:
     product = m.op("MUL", m.input(I8, 4, 9), m.input(I8, 4, 9), m.const(I8, [0]))
     return m.rescale(m.op("SLICE", product, m.graph.shape((0, 0)), m.graph.shape((3, 4))), I8, 1e-2)
@@ -451,6 +485,40 @@ ROWS = {
     "SLICE, then maximum": Row(_maximum_of_slice, "ethos-u55-256"),
     "SLICE, then transposed convolution, U55": Row(_transpose_conv_of_slice, "ethos-u55-256"),
     "SLICE, then transposed convolution, U85": Row(_transpose_conv_of_slice, "ethos-u85-128"),
+    "images of a batch, then a convolution with padding": Row(lambda m: _window(m, 0, 2, "CONV2D"), "ethos-u55-128"),
+    "rows of two images, then a depthwise convolution with padding": Row(
+        lambda m: _window(m, 1, 2, "DEPTHWISE_CONV2D", I16), "ethos-u65-256"
+    ),
+    "columns of three images, then a pool with padding": Row(lambda m: _window(m, 2, 3, "MAX_POOL2D"), "ethos-u85-256"),
+    "channels of two images, then an average with padding": Row(
+        lambda m: _window(m, 3, 2, "AVG_POOL2D"), "ethos-u55-256"
+    ),
+    "channels, then a convolution dilated by 3 with padding": Row(
+        lambda m: _window(m, 3, 1, "CONV2D", pad=(3, 3, 3, 3), dilation=(3, 3)), "ethos-u65-512"
+    ),
+    "rows, then a convolution dilated by 3": Row(
+        lambda m: _window(m, 1, 1, "CONV2D", I16, pad=(1, 1, 0, 0), dilation=(3, 1)), "ethos-u85-128"
+    ),
+    "part of two images seen as one": Row(
+        lambda m: _squeezed_part(m, (0, 0, 0, 1), (2, 5, 6, 7), (1, 2, 5, 6, 7)), "ethos-u55-128"
+    ),
+    "images of one batch": Row(
+        lambda m: _squeezed_part(m, (0, 2, 0, 0, 0), (1, 2, 5, 6, 7), (2, 5, 6, 7)), "ethos-u85-256"
+    ),
+    "images of one of three batches": Row(
+        lambda m: _squeezed_part(m, (1, 2, 0, 0, 1), (1, 2, 5, 6, 7), (2, 5, 6, 7)), "ethos-u85-512"
+    ),
+    "PAD with 0, then a convolution with a zero point": Row(_padded_with_0, "ethos-u55-128"),
+    "PAD with 0, then a convolution with a zero point, U85": Row(_padded_with_0, "ethos-u85-256"),
+    "multiplied depthwise convolution, then CONCAT, U55": Row(_joined_multiplied, "ethos-u55-128"),
+    "multiplied depthwise convolution, then CONCAT, U85": Row(_joined_multiplied, "ethos-u85-256"),
+    "average of 9x9 with padding, then CONCAT": Row(
+        lambda m: m.op("CONCAT", m.input(I8, 1, 9, 9, 5), _long_average(m, 1), axis=1), "ethos-u85-256"
+    ),
+    "average of 9x9 with padding, two images": Row(lambda m: _long_average(m, 2), "ethos-u85-256", refused=True),
+    "SLICE, then ARGMAX": Row(
+        lambda m: m.op("ARGMAX", _part(m, m.input(I8, 1, 6, 7, 9), 1, 5, 6, 7), axis=2), "ethos-u85-256"
+    ),
     "SLICE, then CONV3D": Row(_conv3d_of_slice, "ethos-u85-256"),
     "SLICE, then MATMUL": Row(_product_of_slice, "ethos-u65-512"),
     "two INT16 tables": Row(_two_tables, "ethos-u85-128"),

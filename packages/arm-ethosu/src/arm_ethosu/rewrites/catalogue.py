@@ -46,13 +46,14 @@ from .max_pool_copies import (
 from .mixed_widths import OF_ONE_WIDTH
 from .moves_of_layouts import MOVE_BEFORE_LAYOUT, MOVE_BEHIND_LAYOUT
 from .one_channel import PLANE_MOVED, PLANES_JOINED
-from .padding_in_kernel import PADDING_IN_KERNEL
+from .padding_in_kernel import PADDING_APART, PADDING_IN_KERNEL
 from .pool_behind_conv2d import POOL_APART
 from .reduce_max_as_max_pool import MAXIMUM_AS_POOL
 from .reduce_max_of_matmul import MAXIMUM_U85
 from .reduce_sum_in_parts import SUMS_OF_PARTS
 from .rescale import CAST_TO_INT32, ONE_RESCALE, RESIZED_U55, SCALES_OF_PARTS
 from .resize_as_conv2d import RESIZE_AS_CONVOLUTIONS
+from .slice_of_view import SLICE_OF_VIEW
 from .table_lookups import ACTIVATION_FIRST, ONE_TABLE
 from .transpose import (
     OWN_AXES,
@@ -65,6 +66,7 @@ from .transpose import (
 )
 from .transpose_conv2d_as_conv2d import TRANSPOSED_AS_CONVOLUTIONS
 from .turned_images import TURNED_IMAGES
+from .windows_of_slices import POOL_OF_SLICE
 
 
 class Kind(StrEnum):
@@ -138,6 +140,9 @@ ROWS: tuple[Row, ...] = (
     Row(PADDING_IN_KERNEL, Kind.SPEED, ALL, "7.20 M cycles in place of 7.72 M for DNSMOS P.808 on U55-128"),
     Row(LONG_PADDING, Kind.CORRECTNESS, ALL),
     Row(KEPT_OUTPUT, Kind.CORRECTNESS, ALL),
+    Row(PADDING_APART, Kind.CORRECTNESS, ALL),
+    Row(POOL_OF_SLICE, Kind.CORRECTNESS, ALL),
+    Row(SLICE_OF_VIEW, Kind.CORRECTNESS, ALL),
     Row(NARROWED, Kind.CORRECTNESS, ALL),
     Row(SHIFTED, Kind.CORRECTNESS, ALL),
     Row(FLOORED, Kind.CORRECTNESS, SMALL),

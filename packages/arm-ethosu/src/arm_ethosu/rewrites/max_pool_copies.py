@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import prod
 
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Origin, Tensor
 from arm_tosa_core.tosa.rewrite import Rewrite, Stage
 
+from ..constraints import is_long_average
 from .inserter import Inserter
 from .reduce_max_as_max_pool import becomes_pool
 
@@ -35,14 +36,14 @@ def is_poolable(tensor: Tensor) -> bool:
 def _source(tensor: Tensor) -> tuple[str, bool]:
     """The operator that makes a tensor, before any RESCALE and RESHAPE, and whether there is a RESCALE.
 
-    Empty for an input or a constant. A RESIZE counts where it enlarges by more than 2, which Vela makes several
-    operations of.
+    Empty for an input or a constant, and for what Vela makes one operation of and puts in its place: a RESIZE that
+    enlarges by 2 at most, a DEPTHWISE_CONV2D without a multiplier, an AVG_POOL2D that the hardware has.
     """
     op, rescaled = tensor.producer, False
     while op is not None and op.name in ("RESCALE", "RESHAPE"):
         rescaled |= op.name == "RESCALE"
         op = op.inputs[0].producer
-    return "" if op is None or (op.name == "RESIZE" and _factor(op) <= 2) else op.name, rescaled
+    return "" if op is None or _in_place.get(op.name, lambda _: False)(op) else op.name, rescaled
 
 
 def _is_flat_copy(op: Op | None) -> bool:
@@ -59,6 +60,12 @@ def _factor(resize: Op) -> float:
     return max(int(scale[0]) / int(scale[1]), int(scale[2]) / int(scale[3]))
 
 
+_in_place: dict[str, Callable[[Op], bool]] = {
+    "RESIZE": lambda op: _factor(op) <= 2,
+    "DEPTHWISE_CONV2D": lambda op: op.inputs[1].shape[3] == 1 or op.inputs[1].shape[2] == 1,
+    "AVG_POOL2D": lambda op: not is_long_average(op),
+}
+
 #: Operators that assemble their result of parts. If it is rescaled, Vela rescales the parts, all to the same place.
 _ASSEMBLED = ("CONCAT", "PAD", "TILE")
 #: Operators, and those whose results Vela does not give them at the right place, or of the right size.
@@ -67,13 +74,14 @@ _OF_SUMS = dict.fromkeys(("REDUCE_MAX", "REDUCE_MIN"), ("SLICE", "REDUCE_SUM"))
 _WRONG_PLACES_U85 = {
     **_OF_SLICES,
     **_OF_SUMS,
-    **dict.fromkeys(("CONCAT", "PAD"), ("ABS", "BITWISE_NOT", "CLZ", *_ASSEMBLED)),
+    "ARGMAX": ("SLICE",),
+    **dict.fromkeys(("CONCAT", "PAD"), ("ABS", "AVG_POOL2D", "BITWISE_NOT", "CLZ", "DEPTHWISE_CONV2D", *_ASSEMBLED)),
 }
 _WRONG_PLACES_U55 = {
     **_OF_SLICES,
     **_OF_SUMS,
     "MATMUL": ("SLICE",),
-    **dict.fromkeys(("CONCAT", "PAD"), ("TRANSPOSE_CONV2D", "MATMUL", "RESIZE", *_ASSEMBLED)),
+    **dict.fromkeys(("CONCAT", "PAD"), ("DEPTHWISE_CONV2D", "TRANSPOSE_CONV2D", "MATMUL", "RESIZE", *_ASSEMBLED)),
 }
 
 

@@ -1,4 +1,4 @@
-"""Padding by an operator of its own becomes that of the convolution behind it, which costs nothing."""
+"""Padding by an operator of its own becomes that of the convolution behind it where both pad with the same number."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
 from arm_tosa_core.tosa.rewrite import Stage
 
 from ..limits import MAX_PADDING
+from .max_pool_copies import through_pool
 
 
 @dataclass(frozen=True)
@@ -85,10 +86,31 @@ def _convolution(match: Match) -> Tensor:
     return insert.like(op, image, *op.inputs[1:], pad=tuple(padded.joined(op)))
 
 
+def _is_zero(match: Match) -> str | None:
+    op = match.op
+    pad, zero = _Padded.before(op), op.inputs[3].data
+    number = None if pad is None else pad.pad.inputs[2].data
+    if number is None or number.item() or any(op.attrs["pad"]):
+        return "Vela leaves the PAD where it is"
+    return None if zero is not None and zero.item() else "it pads with zeros"
+
+
+def _apart(match: Match) -> Tensor:
+    """What a PAD with 0 makes goes through a pool before a convolution whose zero point is another one.
+
+    Vela makes it the convolution's padding, which has the value of the zero point.
+    """
+    op = match.op
+    padded = through_pool(match.graph, op, op.inputs[0])
+    return match.insert.like(op, padded, *op.inputs[1:])
+
+
+_PADDED = Pattern("CONV2D|DEPTHWISE_CONV2D", {0: Pattern("PAD|RESHAPE")})
+PADDING_APART = pattern_rewrite("padding_apart", Stage.LEGALIZE, _PADDED, _apart, _is_zero)
 PADDING_IN_KERNEL = pattern_rewrite(
     "padding_in_kernel",
     Stage.LEGALIZE,
-    Pattern("CONV2D|DEPTHWISE_CONV2D", {0: Pattern("PAD|RESHAPE")}),
+    _PADDED,
     _convolution,
     _check,
 )
