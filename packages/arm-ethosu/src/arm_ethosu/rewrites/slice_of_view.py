@@ -34,7 +34,7 @@ def _slice_of_view(match: Match) -> Tensor:
     Vela has the reader take the part from the whole tensor, with the axes of the whole. Axes that the SLICE takes one
     element of become one with the next.
     """
-    x, start, size = match["slice"].inputs
+    x, start, _ = match["slice"].inputs
     view = match.op.output.shape
     assert start.data is not None
     first = [int(each) for each in start.data]
