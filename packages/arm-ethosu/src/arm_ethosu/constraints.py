@@ -16,7 +16,7 @@ from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.verifier import Check
 
 from .accelerators import Family
-from .limits import MAX_AXIS, MAX_PADDING, MAX_STRIDE
+from .limits import MAX_AXIS, MAX_INDICES, MAX_PADDING, MAX_STRIDE
 from .native import conv3d, resize, transpose, transpose_conv2d
 from .native.conv2d import is_over_patches
 
@@ -96,6 +96,14 @@ def _constant_table(op: Op) -> Rejected | None:
     if op.inputs[0].dtype is DType.INT16 and not _is_constant(op.inputs[1]):
         return Rejected("INT16 table computed at run time, with which Vela crashes")
     return None
+
+
+def _batches_of_indices(op: Op) -> Rejected | None:
+    """Many indices of one batch become parts: ``rewrites.indices_in_parts``."""
+    batches = op.inputs[1].shape[0]
+    if batches <= MAX_INDICES:
+        return None
+    return Rejected(f"{batches} batches of indices, of which Vela computes {MAX_INDICES} at most", "split the batch")
 
 
 # Ethos-U55 and Ethos-U65
@@ -276,6 +284,7 @@ _U85_LIMITS: dict[str, tuple[Limit, ...]] = {
     "MAX_POOL2D": (_channels,),
     "RESIZE": (_channels,),
     "TABLE": (_constant_table,),
+    **dict.fromkeys(("GATHER", "SCATTER"), (_batches_of_indices,)),
 }
 
 _U55_LIMITS: dict[str, tuple[Limit, ...]] = {

@@ -8,3 +8,5 @@ MAX_AXIS = 1 << 16
 MAX_STRIDE = 3
 #: Longest padding at top, bottom, left and right; Vela shortens what is longer without a word.
 MAX_PADDING = (127, 255, 127, 255)
+#: Most indices of a GATHER or SCATTER; Vela writes the lower 16 bits of what is more.
+MAX_INDICES = (1 << 16) - 1

@@ -22,6 +22,7 @@ from .conv2d_of_whole_image import WHOLE_IMAGE
 from .conv2d_over_patches import OVERLAPPING_PATCHES, OVERLAPPING_PATCHES_U85, PATCHES, VIEWS
 from .conv3d_as_channels import PLANES_AS_CHANNELS
 from .dropped_bits import FLOORED, NARROWED, SHIFTED
+from .indices_in_parts import INDICES_IN_PARTS
 from .int32_rescales import (
     BROADCAST_INT32,
     CONCAT_OF_INT32_U55,
@@ -241,6 +242,8 @@ ROWS: tuple[Row, ...] = (
     Row(TRANSPOSED_AS_CONVOLUTIONS, Kind.SUPPORT, SMALL),
     Row(PLANES_AS_CHANNELS, Kind.SUPPORT, SMALL),
     Row(SUMS_OF_PARTS, Kind.SUPPORT, SMALL),
+    Row(SUMS_OF_PARTS, Kind.CORRECTNESS, U85),
+    Row(INDICES_IN_PARTS, Kind.CORRECTNESS, U85, elsewhere="they have no GATHER and SCATTER"),
     Row(TRANSPOSE_OF_FEW_AXES, Kind.SUPPORT, SMALL),
     Row(OWN_AXES, Kind.SUPPORT, SMALL),
     Row(RESIZED_U55, Kind.CORRECTNESS, SMALL),
