@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -87,14 +88,71 @@ def test_a_forked_process_has_a_worker_of_its_own(tmp_path: Path) -> None:
     assert run_all(VELA, [order(tmp_path, "c", "--version")], 60) == ["5.2.0\n"]
 
 
+def ended(process: int) -> bool:
+    """Whether a process ends within 10 s; one that nobody waited for has ended, too."""
+    for _ in range(200):
+        stat = Path(f"/proc/{process}/stat")
+        if not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z":
+            return True
+        time.sleep(0.05)
+    return False
+
+
+#: A Vela that starts a process, says both, and hangs.
+HANGS = """
+import os, subprocess, sys, time
+def main(arguments):
+    other = subprocess.Popen(["sleep", "300"])
+    with open(arguments[0] + ".new", "w") as file:
+        print(os.getpid(), other.pid, file=file)
+    os.rename(arguments[0] + ".new", arguments[0])
+    time.sleep(300)
+"""
+
+
+@pytest.fixture
+def hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file in which the Vela that is loaded says its processes."""
+    package = tmp_path / "site" / "ethosu" / "vela"
+    package.mkdir(parents=True)
+    for file in (package.parent / "__init__.py", package / "__init__.py"):
+        file.write_text("")
+    (package / "vela.py").write_text(HANGS)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"), prepend=os.pathsep)
+    monkeypatch.setattr(vela_batch, "_kept", None)
+    return tmp_path / "processes"
+
+
+def test_what_a_run_started_ends_with_it(hanging: Path, tmp_path: Path) -> None:
+    (late,) = run_all(VELA, [order(tmp_path, "a", str(hanging))], 2)
+    assert isinstance(late, ToolError) and "was killed" in str(late)
+    assert all(map(ended, map(int, hanging.read_text().split())))
+    vela_batch.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_runs_end_with_the_process_that_asked(number: signal.Signals, hanging: Path, tmp_path: Path) -> None:
+    """However it ends: what ``timeout``, CI and Docker send, or nothing that it could answer to. No file is left."""
+    script = (
+        "import os\nfrom pathlib import Path\nfrom arm_ethosu import vela_batch\n"
+        f"vela_batch.run_all({VELA!r}, [vela_batch.Order([{str(hanging)!r}], Path({str(tmp_path / 'log')!r}), '')], 600)"
+    )
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    asking = subprocess.Popen([sys.executable, "-c", script], env={**os.environ, "TMPDIR": str(temporary)})
+    while not hanging.exists():
+        assert asking.poll() is None
+        time.sleep(0.05)
+    asking.send_signal(number)
+    assert asking.wait(10) == -number
+    assert all(map(ended, map(int, hanging.read_text().split())))
+    assert list(temporary.iterdir()) == []
+
+
 def test_the_worker_ends_with_its_process(tmp_path: Path) -> None:
     script = (
-        "from arm_ethosu import vela_batch\n"
-        f"vela_batch.warm_up({VELA!r})\n"
-        "print(vela_batch._worker()._process.pid, vela_batch._worker()._printed)\n"
+        f"from arm_ethosu import vela_batch\nvela_batch.warm_up({VELA!r})\nprint(vela_batch._worker()._process.pid)\n"
     )
     made = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    process, printed = made.stdout.split()
-    assert not Path(printed).exists()
     with pytest.raises(ProcessLookupError):
-        os.kill(int(process), 0)
+        os.kill(int(made.stdout), 0)

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +24,8 @@ from . import vela_worker
 
 # Seconds that loading Vela may take; it takes half a second.
 _LOADING = 120.0
+# Seconds after which a worker that was told to end is killed.
+_ENDING = 5.0
 
 
 @dataclass(frozen=True)
@@ -95,16 +98,15 @@ class _Worker:
     def __init__(self) -> None:
         self.owner = os.getpid()
         self.lock = Lock()
-        with tempfile.NamedTemporaryFile(prefix="arm-ethosu-", suffix=".log", delete=False) as printed:
-            self._printed = Path(printed.name)
-            self._process = subprocess.Popen(
-                [sys.executable, vela_worker.__file__],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=printed,
-                text=True,
-                start_new_session=True,  # a process group of its own, so that its runs die with it
-            )
+        self._printed = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process; it has no name to leave behind
+        self._process = subprocess.Popen(
+            [sys.executable, vela_worker.__file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._printed,
+            text=True,
+            start_new_session=True,  # signals of a terminal are for this process, which then ends it
+        )
 
     def ask(self, orders: Sequence[Order], timeout: float) -> list[int]:
         """The exit statuses of runs.
@@ -140,7 +142,8 @@ class _Worker:
 
     def _broken(self, kept: str) -> ToolError:
         self.kill()
-        output = self._printed.read_text(errors="replace") if self._printed.exists() else ""
+        self._printed.seek(0)
+        output = self._printed.read().decode(errors="replace")
         self.close()
         return ToolError("vela", "could not be loaded", output=output, kept=kept)
 
@@ -151,15 +154,23 @@ class _Worker:
 
     def kill(self) -> None:
         """Ends the process and its runs at once."""
-        if self._process.poll() is None:
-            os.killpg(self._process.pid, signal.SIGKILL)
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(_ENDING)
+        except subprocess.TimeoutExpired:  # it hangs while it loads Vela, and has no runs
+            self._process.kill()
 
     def close(self) -> None:
         """Lets the process end."""
         if self.owner != os.getpid():
             return
-        self._process.communicate()
-        self._printed.unlink(missing_ok=True)
+        self.kill()
+        self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        self._printed.close()
 
 
 _lock = Lock()

@@ -4,20 +4,30 @@ Each line of its input is JSON, a list of runs ``{"arguments": [...], "log": FIL
 They run side by side in their folders, as many at a time as there are cores; what a run prints goes to its log, and
 after S seconds it is killed. The answer is a line of JSON: the list of exit statuses; that of a run which a signal
 ended is minus the signal.
+
+Each run has a process group of its own, of which nothing outlives the run. When nobody holds the other end of the input
+any more, because the process there ended in whatever way, this one kills its runs and itself.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
+
+#: The runs that are going on: their numbers in the request, by their processes.
+_runs: dict[int, int] = {}
 
 
 def main() -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     del sys.path[0]  # the folder of this script, whose modules are not Vela's
     from ethosu.vela.vela import main as vela
 
@@ -30,24 +40,41 @@ def main() -> None:
 
 def _all(runs: list[dict[str, Any]], vela: Callable[[list[str]], int]) -> list[int]:
     statuses = [0] * len(runs)
-    children: dict[int, int] = {}
     for i, run in enumerate(runs):
-        if len(children) >= (os.cpu_count() or 1):
-            _wait(children, statuses)
-        children[_forked(run, vela)] = i
-    while children:
-        _wait(children, statuses)
+        if len(_runs) >= (os.cpu_count() or 1):
+            _wait(statuses)
+        _runs[_forked(run, vela)] = i
+    while _runs:
+        _wait(statuses)
     return statuses
 
 
-def _wait(children: dict[int, int], statuses: list[int]) -> None:
+def _wait(statuses: list[int]) -> None:
     process, status = os.wait()
-    statuses[children.pop(process)] = os.waitstatus_to_exitcode(status)
+    _kill(process)  # what the run started and left behind
+    statuses[_runs.pop(process)] = os.waitstatus_to_exitcode(status)
+
+
+def _kill(group: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
+
+
+def _end_with_parent() -> None:
+    closed = select.poll()
+    closed.register(0, 0)  # that the other end is closed is always told
+    closed.poll()
+    for group in (*_runs, os.getpid()):
+        _kill(group)
 
 
 def _forked(run: dict[str, Any], vela: Callable[[list[str]], int]) -> int:
+    parent = os.getpid()
     if process := os.fork():
         return process
+    os.setpgid(0, 0)
+    if os.getppid() != parent:
+        os._exit(1)  # it ended before it knew of this run
     signal.setitimer(signal.ITIMER_REAL, run["seconds"])
     log = os.open(run["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for stream in (1, 2):

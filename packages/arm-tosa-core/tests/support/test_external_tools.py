@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -50,6 +52,34 @@ def test_a_hanging_tools_children_die_with_it(tmp_path: Path) -> None:
         run_tool("tool", python(parent), timeout=0.5)
     time.sleep(1.5)
     assert not alive.exists()
+
+
+def test_a_command_that_is_told_to_end_leaves_nothing(tmp_path: Path) -> None:
+    """SIGTERM, which ``timeout``, CI and Docker send: neither tools nor files of it."""
+    started, temporary = tmp_path / "started", tmp_path / "temporary"
+    temporary.mkdir()
+    say = f"echo $$ > {tmp_path}/new; mv {tmp_path}/new {started}; sleep 300"
+    script = f"""
+import tempfile
+from arm_tosa_core.cli import main
+from arm_tosa_core.support.external_tools import run_tool
+
+def app():
+    with tempfile.TemporaryDirectory(dir={str(temporary)!r}):
+        run_tool("tool", ["sh", "-c", {say!r}], timeout=300)
+
+main.app = app
+main.main()
+"""
+    command = subprocess.Popen(python(script))
+    while not started.exists():
+        assert command.poll() is None
+        time.sleep(0.05)
+    command.send_signal(signal.SIGTERM)
+    assert command.wait(20) == 128 + signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started.read_text()), 0)
+    assert list(temporary.iterdir()) == []
 
 
 def test_tools_beside_this_python_come_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

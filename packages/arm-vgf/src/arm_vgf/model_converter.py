@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from arm_tosa_core.support.atomic_files import write_atomic
 from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.support.external_tools import find_tool, run_tool
 
@@ -46,32 +48,39 @@ def convert(tosa: bytes, flags: Sequence[str] = (), *, timeout: float = TIMEOUT_
         timeout: seconds.
 
     Raises:
+        UsageError: the flatbuffer cannot be written.
         ToolError: the converter is not installed, failed, hung or wrote something that is no VGF. It gives the folder
             in which the flatbuffer was kept, as ``network.tosa``.
     """
     executable = find_tool("model-converter", package=PACKAGE)
     folder = Path(tempfile.mkdtemp(prefix="arm-vgf-"))
     source, result = folder / "network.tosa", folder / "network.vgf"
-    source.write_bytes(tosa)
     command = [executable, "--input", str(source), "--output", str(result), *flags]
-    output = run_tool("model-converter", command, timeout=timeout, kept=str(source), fix=_FIX)
+    kept = False
     try:
-        vgf = result.read_bytes()
-        check_vgf(vgf)
-    except (OSError, UsageError) as error:
-        reason = "no file" if isinstance(error, FileNotFoundError) else str(error)
-        raise ToolError(
-            "model-converter",
-            f"ended well but its output is unusable: {reason}",
-            command=command,
-            output=output,
-            kept=str(source),
-            fix=_FIX,
-        ) from None
-    source.unlink()
-    result.unlink()
-    folder.rmdir()
-    return vgf
+        write_atomic(source, tosa)
+        output = run_tool("model-converter", command, timeout=timeout, kept=str(source), fix=_FIX)
+        try:
+            vgf = result.read_bytes()
+            check_vgf(vgf)
+        except (OSError, UsageError) as error:
+            reason = "no file" if isinstance(error, FileNotFoundError) else str(error)
+            raise ToolError(
+                "model-converter",
+                f"ended well but its output is unusable: {reason}",
+                command=command,
+                output=output,
+                kept=str(source),
+                fix=_FIX,
+            ) from None
+        return vgf
+    except ToolError:
+        kept = True  # the flatbuffer stays, and the error says where
+        result.unlink(missing_ok=True)
+        raise
+    finally:
+        if not kept:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 _FIX = "check compiler_flags against `model-converter --help`; `arm-tosa doctor` shows the version that is used"

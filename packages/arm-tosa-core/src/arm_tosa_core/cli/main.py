@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Annotated
@@ -63,11 +64,16 @@ def options(
     """Compile PyTorch models for Arm accelerators through TOSA."""
 
 
+def _end(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
+
+
 for name, function in _COMMANDS.items():
     app.command(name)(command(function))
 
 
 def main() -> None:
-    """The console script."""
+    """The console script; when it is told to end, it kills the tools that it runs, and removes temporary files."""
+    signal.signal(signal.SIGTERM, _end)
     with_whole_streams()
     app()
