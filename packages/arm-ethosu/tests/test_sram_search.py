@@ -17,6 +17,7 @@ from arm_ethosu.vela_batch import Order
 from arm_ethosu.vela_ini import VelaIni, locate
 from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.support.memory_size import size_of, size_text
+from arm_tosa_core.support.passing import failures
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.loader import load
@@ -140,6 +141,29 @@ def test_what_was_searched_is_not_searched_again(
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     EthosUCompileSpec("ethos-u55-128", sram_budget="65K").target().compile(tosa, {})
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == len(files) + 1
+
+
+@pytest.mark.parametrize("passing", [True, False])
+@pytest.mark.parametrize("budget", [None, "64K"])
+def test_a_limit_that_was_found_though_vela_died_is_not_kept(
+    budget: str | None, passing: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the system was out of memory for a while; a refusal of Vela would be the same again, and is kept."""
+    monkeypatch.setenv("ARM_TOSA_CACHE_DIR", str(tmp_path))
+    ask, spec, tosa = vela.run_all, EthosUCompileSpec("ethos-u55-128", sram_budget=budget), flatbuffer()
+
+    def some_die(executable: str, orders: Sequence[Order], timeout: float) -> list[str | ToolError]:
+        limited = [any(word.startswith(_FLAG) for word in order.arguments) for order in orders]
+        made = ask(executable, orders, timeout)
+        last = max((number for number, limit in enumerate(limited) if limit), default=-1)
+        return [ToolError("vela", "died", passing=passing) if i == last else one for i, one in enumerate(made)]
+
+    before = failures()
+    with monkeypatch.context() as patched:
+        patched.setattr(vela, "run_all", some_die)
+        spec.target().compile(tosa, {})
+    assert any(path.is_file() for path in tmp_path.rglob("*")) != passing
+    assert (failures() > before) == passing, "so that the .pte is not kept either"
 
 
 _WITHOUT_PYTORCH = """

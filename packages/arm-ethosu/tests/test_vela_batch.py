@@ -135,7 +135,8 @@ def test_runs_end_with_the_process_that_asked(number: signal.Signals, hanging: P
     """However it ends: what ``timeout``, CI and Docker send, or nothing that it could answer to. No file is left."""
     script = (
         "import os\nfrom pathlib import Path\nfrom arm_ethosu import vela_batch\n"
-        f"vela_batch.run_all({VELA!r}, [vela_batch.Order([{str(hanging)!r}], Path({str(tmp_path / 'log')!r}), '')], 600)"
+        f"order = vela_batch.Order([{str(hanging)!r}], Path({str(tmp_path / 'log')!r}), '')\n"
+        f"vela_batch.run_all({VELA!r}, [order], 600)"
     )
     temporary = tmp_path / "temporary"
     temporary.mkdir()

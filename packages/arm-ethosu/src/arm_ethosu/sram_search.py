@@ -89,7 +89,8 @@ def compile(
     artifacts: Path | None = None,
     **options: Any,
 ) -> VelaOutput:
-    """Compiles a flatbuffer with the limit of SRAM that suits it. It is kept on disk, and next time nothing is tried.
+    """Compiles a flatbuffer with the limit of SRAM that suits it. It is kept on disk unless a run died, and
+    next time nothing is tried.
 
     Args:
         tosa: the flatbuffer.
@@ -114,7 +115,7 @@ def compile(
         if key is not None and (limit := kept_figures.read(LIMITS, key)) is not None:
             return chosen(place, search.run([int(limit) or None])[0].run, accelerator)
         found = _smallest(search, len(tosa), place.graph) if sram_budget is None else _within(search, tosa, sram_budget)
-        if key is not None:
+        if key is not None and not search.died:
             kept_figures.keep(LIMITS, key, found.limit or 0)
         return chosen(place, found.run, accelerator)
 
@@ -125,6 +126,8 @@ class _Search:
     def __init__(self, place: Workplace, flags: Sequence[str], counted: bool = False) -> None:
         self._place, self._flags, self.counted = place, flags, counted
         self.candidates: list[Candidate] = []
+        #: Whether a run failed that may succeed another time, so that another limit may be found.
+        self.died = False
 
     def run(self, limits: Sequence[int | None]) -> list[Candidate]:
         """Runs Vela with several limits side by side; those that it fails with are no candidates.
@@ -140,6 +143,7 @@ class _Search:
             if isinstance(run, Run)
         ]
         self.candidates += made
+        self.died |= any(isinstance(run, ToolError) and run.passing for run in runs)
         for run, limit in zip(runs, limits, strict=True):
             if isinstance(run, ToolError) and (limit is None or not self.candidates):
                 raise run

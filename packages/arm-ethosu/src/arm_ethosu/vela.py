@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from arm_tosa_core.support import passing
 from arm_tosa_core.support.atomic_files import write_atomic
 from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.support.external_tools import find_tool
@@ -197,8 +198,11 @@ def _written(folder: Path, tosa: bytes, command: Sequence[str], flags: Sequence[
 
 def _summary(run: Run, outcome: str | ToolError) -> Mapping[str, float] | None:
     try:
-        return None if isinstance(outcome, ToolError) else run.figures
-    except ToolError:
+        if isinstance(outcome, ToolError):
+            raise outcome
+        return run.figures
+    except ToolError as error:
+        passing.note(error)
         return None
 
 
@@ -255,6 +259,8 @@ class Workplace:
         for run, outcome in zip(runs, outcomes, strict=True):
             if not isinstance(outcome, ToolError):
                 run.output = outcome
+            else:
+                passing.note(outcome)
             made.append(outcome if isinstance(outcome, ToolError) else run)
         return made
 

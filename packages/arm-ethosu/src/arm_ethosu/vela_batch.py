@@ -88,8 +88,10 @@ def _outcome(status: int, executable: str, order: Order, timeout: float) -> str 
         return output
     output = without_usage(output)
     timed_out = status == -signal.SIGALRM
+    passing = status < 0 or status == vela_worker.OUT_OF_SOMETHING
     problem = f"did not finish within {timeout:g} s and was killed" if timed_out else how_it_ended(status)
-    return ToolError("vela", problem, command=[executable, *order.arguments], output=output, kept=order.kept)
+    command = [executable, *order.arguments]
+    return ToolError("vela", problem, command=command, output=output, kept=order.kept, passing=passing)
 
 
 class _Worker:

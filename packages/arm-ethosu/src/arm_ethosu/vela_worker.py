@@ -22,6 +22,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+#: The status of a run that had no memory or no disk; ``sysexits.h`` calls it a temporary failure.
+OUT_OF_SOMETHING = 75
 #: The runs that are going on: their numbers in the request, by their processes.
 _runs: dict[int, int] = {}
 
@@ -97,9 +99,9 @@ def _status(arguments: list[str], vela: Callable[[list[str]], int]) -> int:
             return end.code or 0
         print(end.code, file=sys.stderr)
         return 1
-    except BaseException:
+    except BaseException as error:
         traceback.print_exc()
-        return 1
+        return OUT_OF_SOMETHING if isinstance(error, OSError | MemoryError) else 1
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import torch
 
 from arm_tosa_core.cli.calibration import CalibrationWarning, samples
+from arm_tosa_core.cli.files import read_array
 from arm_tosa_core.support.errors import UsageError
 
 
@@ -77,6 +79,48 @@ def test_a_file_that_is_no_npz_says_so(
     if content is not None:
         (tmp_path / "c.npz").write_bytes(content)
     with pytest.raises(UsageError, match="not a NumPy .npz file|cannot read"):
+        list(samples(tmp_path / "c.npz", exported))
+
+
+def _npy(header: bytes) -> bytes:
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+
+
+#: Headers of .npy files that say what no array has.
+HEADERS = {
+    "no bracket": _npy(b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), \n"),
+    "no memory": _npy(b"{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776,), }\n"),
+    "a negative size": _npy(b"{'descr': '<f4', 'fortran_order': False, 'shape': (-4, 2), }\n"),
+    "a bool": _npy(b"{'descr': '<f4', 'fortran_order': False, 'shape': (True, 16), }\n"),
+    "no type": _npy(b"{'descr': '<q9', 'fortran_order': False, 'shape': (2,), }\n"),
+    "a nest": _npy(b"(" * 5000),
+    "bytes": _npy(b"\xff\x00\xfe\n"),
+    "a file of its own": b"PK\x03\x04 and no more",
+}
+
+
+@pytest.mark.parametrize("kind", HEADERS)
+def test_a_damaged_header_is_an_error_that_names_the_file(
+    tmp_path: Path, exported: torch.export.ExportedProgram, kind: str
+) -> None:
+    (tmp_path / "x.npy").write_bytes(HEADERS[kind])
+    with pytest.raises(UsageError, match=r"x\.npy is (damaged|not a NumPy \.npy file)"):
+        read_array(tmp_path / "x.npy")
+    with zipfile.ZipFile(tmp_path / "c.npz", "w") as archive:
+        archive.writestr("a.npy", HEADERS[kind])
+    with pytest.raises(UsageError, match=r"c\.npz(: a| is not a NumPy)"):
+        list(samples(tmp_path / "c.npz", exported))
+
+
+def test_a_member_that_is_no_array_and_another_byte_order(
+    tmp_path: Path, exported: torch.export.ExportedProgram
+) -> None:
+    np.savez(tmp_path / "c.npz", a=A.astype(">f4"), b=B)
+    (first, *_) = samples(tmp_path / "c.npz", exported)
+    np.testing.assert_array_equal(first[0][0].numpy(), A[:1])
+    with zipfile.ZipFile(tmp_path / "c.npz", "a") as archive:
+        archive.writestr("readme.txt", "text")
+    with pytest.raises(UsageError, match=r"readme\.txt is no array"):
         list(samples(tmp_path / "c.npz", exported))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import re
 import subprocess
 import sys
 import warnings
@@ -19,10 +21,13 @@ from cli_kit import error, graph, ok, run
 from executorch.exir import to_edge_transform_and_lower
 
 from arm_tosa_core.cli import extract as extract_command
-from arm_tosa_core.exir.pte import Delegate, Pte
+from arm_tosa_core.cli.run_pte import _outputs
+from arm_tosa_core.exir.pte import Delegate, Pte, read
+from arm_tosa_core.exir.pte_runtime import load_program
 from arm_tosa_core.plugin import entry_points as plugins
 from arm_tosa_core.plugin.health import Finding, KnownVersions, distribution
 from arm_tosa_core.plugin.target import Target
+from arm_tosa_core.support.errors import UsageError
 
 COMMANDS = ("targets", "doctor", "compile", "explain", "run", "generate", "verify", "extract")
 
@@ -268,14 +273,27 @@ PTE_RUNS: list[tuple[list[np.ndarray[Any, Any]], str]] = [
 
 @pytest.mark.parametrize(("arrays", "message"), PTE_RUNS)
 def test_inputs_that_do_not_fit_a_program_are_refused(
-    folder: Path, program: bytes, arrays: list[np.ndarray[Any, Any]], message: str
+    program: bytes, arrays: list[np.ndarray[Any, Any]], message: str
 ) -> None:
+    pte = read(program)
+    with pytest.raises(UsageError, match=re.escape(message)):
+        _outputs(Path("net.pte"), pte, load_program(pte, "net.pte"), arrays)
+
+
+def test_a_program_that_kills_its_process_is_an_error(
+    folder: Path, program: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a check of ExecuTorch's kernels does; what it had logged is told."""
     (folder / "net.pte").write_bytes(program)
-    arguments = []
-    for number, array in enumerate(arrays):
-        np.save(f"{number}.npy", array)
-        arguments += ["--input", f"{number}.npy"]
-    assert message in error("run", "net.pte", *arguments)
+    (folder / "sitecustomize.py").write_text(
+        "import os, sys\n"
+        "if 'arm_tosa_core.cli.run_pte' in sys.orig_argv:\n"
+        "    os.write(2, b'[op_add.cpp:7] assert failed (a <= b)'), os.abort()\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
+    np.save("x.npy", np.ones((2, 3), np.float32))
+    said = error("run", "net.pte", "--input", "x.npy")
+    assert "killed by signal SIGABRT" in said and "[op_add.cpp:7] assert failed (a <= b)" in said and "net.pte" in said
 
 
 def test_a_program_runs_on_executorch(folder: Path, program: bytes) -> None:

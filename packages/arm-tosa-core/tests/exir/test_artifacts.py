@@ -57,13 +57,13 @@ def lower_fast(program: ExportedProgram, spec: ArmCompileSpec) -> None:
 @pytest.mark.parametrize("flow", [lower, lower_fast])
 def test_a_second_compilation_replaces_what_the_first_one_left(tmp_path: Path, flow: Callable[..., object]) -> None:
     lower_into(tmp_path)
-    mine = {"delegate_2/mine.tosa", "delegate_x/tosa.tosa", "notes.txt"}
+    mine = {"delegate_2/mine.tosa", "delegate_x/tosa.tosa", "delegate_1/my-notes.txt", "notes.txt"}
     for name in mine:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("mine")
     flow(export(Net(lambda net, x: net.conv(x)), (X,)), spec_into(tmp_path))
     left = {str(file.relative_to(tmp_path)) for file in tmp_path.rglob("*") if file.is_file()}
-    assert left == {"delegate_0/tosa.tosa"} | mine
+    assert left == {"delegate_0/tosa.tosa", "delegate_0/.arm-tosa"} | mine
 
 
 def test_another_targets_artifacts_and_a_mere_look_remove_nothing(tmp_path: Path) -> None:

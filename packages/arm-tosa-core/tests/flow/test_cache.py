@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,12 @@ from typer.testing import CliRunner
 
 from arm_tosa_core import TosaCompileSpec, lower
 from arm_tosa_core.cli.main import app
-from arm_tosa_core.exir import provenance
+from arm_tosa_core.exir import backend, provenance
 from arm_tosa_core.flow import cache
 from arm_tosa_core.flow.fingerprint import fingerprint as name_of
+from arm_tosa_core.support.cache_folder import cache_folder
+from arm_tosa_core.support.errors import ToolError
+from arm_tosa_core.support.passing import note
 
 
 def _scaled(net: Net, x: torch.Tensor, by: float = 2.0) -> torch.Tensor:
@@ -67,6 +72,48 @@ def test_a_damaged_entry_is_made_anew(folder: Path, program: ExportedProgram, da
     assert not again.cached and again.buffer == whole.buffer
     assert file.read_bytes() == content
     assert lower(program, _spec(), cache=True).cached
+
+
+@pytest.mark.parametrize("header", [b"{", b"\xff", b"[]", b"null", b"{}", b"[" * 100_000])
+def test_an_entry_that_another_program_wrote_is_made_anew(
+    folder: Path, program: ExportedProgram, header: bytes
+) -> None:
+    lower(program, _spec(), cache=True)
+    (file,) = folder.iterdir()
+    rest = header + b"\nno program"
+    file.write_bytes(b"ARMTOSA1" + hashlib.sha256(rest).digest() + rest)
+    assert not lower(program, _spec(), cache=True).cached and lower(program, _spec(), cache=True).cached
+
+
+def test_what_was_made_in_spite_of_a_tool_that_died_is_not_kept(
+    folder: Path, program: ExportedProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another time the tool may answer, and the program be another; a refusal would be the same again."""
+    compile_ = backend.serialize_with_names
+
+    def died(*arguments: Any, passing: bool, **options: Any) -> Any:
+        note(ToolError("tool", "failed", passing=passing))
+        return compile_(*arguments, **options)
+
+    for passing in (True, False):
+        monkeypatch.setattr(backend, "serialize_with_names", partial(died, passing=passing))
+        made = [lower(program, _spec(), cache=True).cached for _ in range(2)]
+        assert made == [False, not passing]
+
+
+def test_a_sparse_buffer_has_no_name() -> None:
+    program = export(Net(_scaled), (X,))
+    program.constants["sparse"] = torch.eye(3).to_sparse()
+    assert name_of(program, _spec()) is None
+
+
+@pytest.mark.parametrize("given", ["", "relative", "./cache", "/absolute"])
+def test_a_relative_cache_folder_is_ignored(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the XDG Base Directory Specification says."""
+    monkeypatch.delenv("ARM_TOSA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", given)
+    own = Path("/absolute") if given == "/absolute" else Path.home() / ".cache"
+    assert cache_folder() == own / "arm-tosa"
 
 
 def _other_weights() -> ExportedProgram:

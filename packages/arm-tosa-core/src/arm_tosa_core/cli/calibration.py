@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import warnings
-import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..support.errors import UsageError
-from .files import read
+from .files import native, read
 
 if TYPE_CHECKING:
     import torch
@@ -100,10 +99,14 @@ def _read(path: Path) -> dict[str, np.ndarray[Any, Any]]:
         archive = np.load(io.BytesIO(read(path)), allow_pickle=False)
         if isinstance(archive, np.ndarray):
             raise UsageError(f"{path} is a single .npy array; save it with numpy.savez(path, input_name=array)")
-        return {name: archive[name] for name in archive.files}
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, UsageError):
-            raise
+        arrays = {name: archive[name] for name in archive.files}
+        for name, array in arrays.items():
+            if not isinstance(array, np.ndarray):
+                raise UsageError(f"{path}: {name} is no array; save arrays with numpy.savez(path, input_name=array)")
+        return {name: native(array) for name, array in arrays.items()}
+    except UsageError:
+        raise
+    except Exception as error:  # as of read_array
         raise UsageError(f"{path} is not a NumPy .npz file: {error}") from error
 
 

@@ -90,12 +90,17 @@ def read_array(path: Path) -> np.ndarray[Any, Any]:
     data = read(path)
     try:
         array = np.load(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, EOFError) as error:
+    except Exception as error:  # NumPy reads headers as Python, archives by zlib: damaged ones fail in many ways
         if data.startswith(np.lib.format.MAGIC_PREFIX):
             raise UsageError(f"{path} is damaged, or holds Python objects instead of numbers: {error}") from error
         raise UsageError(f"{path} is not a NumPy .npy file: {error}") from error
     if not isinstance(array, np.ndarray):
         raise UsageError(f"{path} is an .npz archive; give one .npy file per input")
+    return native(array)
+
+
+def native(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The array in this machine's byte order."""
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import operator
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,18 +13,23 @@ from typing import Any
 import numpy as np
 
 from ..compat.executorch import scalar_type_code
-from ..exir.pte import InputTensor
-from ..exir.pte_runtime import load_method, load_program, logged
-from ..support.errors import UsageError
+from ..exir.pte import InputTensor, Pte
+from ..exir.pte_runtime import load_method, load_program, logged, with_log
+from ..support.atomic_files import write_atomic
+from ..support.errors import ToolError, UsageError
+from ..support.external_tools import run_tool
 from ..support.runtime_package import Arrays
-from .files import read_program
+from .files import read_array, read_program, write_array
 from .profile import Event, read_events
+
+#: Files of the folder that both processes share.
+_REQUEST, _PROBLEM, _DUMP = "request.json", "problem.txt", "run.etdp"
 
 
 def run_pte(
     file: Path, arrays: Arrays, *, profile: bool = False, data: Sequence[Path] = ()
 ) -> tuple[Arrays, list[Event]]:
-    """Runs method ``forward`` of a program once.
+    """Runs method ``forward`` of a program once, in a process of its own: ExecuTorch's kernels abort on some programs.
 
     Args:
         data: the ``.ptd`` files that belong to it.
@@ -33,10 +40,45 @@ def run_pte(
     Raises:
         UsageError: the file is no program, a delegate that it needs is not registered, an input is missing or of
             another shape or data type than the program's, or execution fails; with what ExecuTorch logged.
+        ToolError: the process was killed; with what ExecuTorch logged.
     """
-    pte = read_program(file, data)
-    program = load_program(pte, str(file), profile=profile, data=data)
-    method = load_method(program, "forward", str(file))
+    with tempfile.TemporaryDirectory(prefix="arm_tosa_") as name:
+        folder = Path(name)
+        for number, array in enumerate(arrays):
+            write_array(folder / f"{number}.in.npy", array)
+        request = {"file": str(file), "data": [str(path) for path in data], "profile": profile}
+        (folder / _REQUEST).write_text(json.dumps(request))
+        # -P: not the modules of the folder that the command is called in.
+        command = [sys.executable, "-P", "-m", "arm_tosa_core.cli.run_pte", name]
+        try:
+            run_tool("ExecuTorch's runtime", command, timeout=None, fix=f"it ran {file}, which may be damaged")
+        except ToolError as error:
+            if not (problem := folder / _PROBLEM).exists():
+                raise
+            raise UsageError(with_log(problem.read_text("utf-8"), error.output)) from None
+        made = sorted(folder.glob("*.out.npy"), key=lambda path: int(path.name.partition(".")[0]))
+        return [read_array(path) for path in made], read_events((folder / _DUMP).read_bytes()) if profile else []
+
+
+def _main(folder: Path) -> None:
+    """The process of ``run_pte``."""
+    request = json.loads((folder / _REQUEST).read_text())
+    file, data = Path(request["file"]), [Path(path) for path in request["data"]]
+    arrays = [read_array(folder / f"{number}.in.npy") for number in range(len(list(folder.glob("*.in.npy"))))]
+    try:
+        pte = read_program(file, data)
+        program = load_program(pte, str(file), profile=request["profile"], data=data, in_child=True)
+        for number, output in enumerate(_outputs(file, pte, program, arrays)):
+            write_array(folder / f"{number}.out.npy", output)
+    except UsageError as error:
+        write_atomic(folder / _PROBLEM, str(error))
+        sys.exit(1)
+    if request["profile"]:
+        program.write_etdump_result_to_file(str(folder / _DUMP), str(folder / "debug.bin"))
+
+
+def _outputs(file: Path, pte: Pte, program: Any, arrays: Arrays) -> Arrays:
+    method = load_method(program, "forward", str(file), in_child=True)
     import torch
 
     try:
@@ -46,17 +88,9 @@ def run_pte(
     taken = pte.inputs["forward"]
     _check_inputs(file, method.metadata, tensors, taken)
     tensors = [_arranged(tensor, expected) for tensor, expected in zip(tensors, taken, strict=True)]
-    with logged(f"running {file} failed"):
+    with logged(f"running {file} failed", in_child=True):
         results = method.execute(tensors)
-    outputs = [result.numpy() if isinstance(result, torch.Tensor) else np.asarray(result) for result in results]
-    return outputs, _events(program) if profile else []
-
-
-def _events(program: Any) -> list[Event]:
-    with tempfile.TemporaryDirectory(prefix="arm_tosa_") as folder:
-        dump = Path(folder, "run.etdp")
-        program.write_etdump_result_to_file(str(dump), str(Path(folder, "debug.bin")))
-        return read_events(dump.read_bytes())
+    return [result.numpy() if isinstance(result, torch.Tensor) else np.asarray(result) for result in results]
 
 
 def _arranged(tensor: Any, expected: InputTensor | None) -> Any:
@@ -97,3 +131,7 @@ def _code(dtype: Any) -> int | None:
         return scalar_type_code(dtype)
     except KeyError:  # a type that ExecuTorch does not have
         return None
+
+
+if __name__ == "__main__":
+    _main(Path(sys.argv[1]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -114,7 +115,8 @@ def _graphs(path: Path, names: Sequence[str]) -> list[Path]:
     """The TOSA file of each delegate, in order."""
     found = [path]
     if path.is_dir():
-        folders = sorted(path.glob("delegate_*"), key=lambda folder: int(folder.name.rpartition("_")[2]))
+        numbered = [folder for folder in path.glob("delegate_*") if re.fullmatch(r"delegate_\d+", folder.name)]
+        folders = sorted(numbered, key=lambda folder: int(folder.name.rpartition("_")[2]))
         found = [file for folder in folders for file in (folder / f"{name}.tosa" for name in dict.fromkeys(names))]
         found = [file for file in found if file.is_file()]
     if len(found) != len(names):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import re
-import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,23 +17,65 @@ from ..support.errors import UsageError
 from ..tosa.graph import Graph
 from .model_explorer import cost_files
 
+#: In each folder: the names of the files that the compilation left there.
+_LEFT = ".arm-tosa"
 
-def clear_artifacts(path: str | None, target: Target) -> None:
-    """Removes the folders that an earlier compilation for ``target`` left under ``path``, if that is a folder.
 
-    Others stay: those of other targets, and whatever has no TOSA flatbuffer of this target in it.
+@contextmanager
+def alone_in(path: str | None) -> Iterator[None]:
+    """Waits until no other process leaves artifacts in a folder, which is made.
 
     Raises:
-        UsageError: they cannot be removed.
+        UsageError: it cannot be made.
+    """
+    if not path:
+        yield
+        return
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+        folder = os.open(path, os.O_RDONLY)
+    except OSError as why:
+        raise UsageError(f"cannot write intermediate artifacts to {path}: {why.strerror}") from why
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
+def clear_artifacts(path: str | None, target: Target) -> None:
+    """Removes what an earlier compilation for ``target`` left under ``path``, if that is a folder.
+
+    Folders of other targets stay, and whatever has no TOSA flatbuffer of this target in it. So do files that no
+    compilation wrote.
+
+    Raises:
+        UsageError: a file cannot be removed.
     """
     if not path or not Path(path).is_dir():
         return
     for folder in Path(path).iterdir():
         if re.fullmatch(r"delegate_\d+", folder.name) and (folder / f"{target.name}.tosa").is_file():
             try:
-                shutil.rmtree(folder)
+                for name in _left(folder, target):
+                    (folder / name).unlink(missing_ok=True)
+                if not any(folder.iterdir()):
+                    folder.rmdir()
             except OSError as why:
                 raise UsageError(f"cannot remove old artifacts in {folder}: {why.strerror or why}") from why
+
+
+def _left(folder: Path, target: Target) -> list[str]:
+    """The names of files that a compilation left in a folder; of one that failed, the first ones."""
+    with suppress(OSError, UnicodeDecodeError):
+        names = (folder / _LEFT).read_text("utf-8").splitlines()
+        return [name for name in names if Path(name).name == name] + [_LEFT]
+    return [f"{target.name}.tosa", "debug.json"]
+
+
+def note_files(folder: Path) -> None:
+    """Notes that all files of a folder, which ``artifact_folder`` made, are the compilation's."""
+    write_atomic(folder / _LEFT, "\n".join(sorted(file.name for file in folder.iterdir())))
 
 
 def artifact_folder(path: str, tosa: bytes, target: Target) -> Path:

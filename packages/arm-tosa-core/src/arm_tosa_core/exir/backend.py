@@ -19,7 +19,7 @@ from ..plugin.target import Compiled, Target
 from ..support.errors import MiscompiledError
 from ..tosa.graph import Graph
 from ..tosa.serializer import serialize, serialize_with_names
-from .artifacts import artifact_folder, write_debug_info, write_layer_costs
+from .artifacts import artifact_folder, note_files, write_debug_info, write_layer_costs
 from .compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
 from .compiled_delegate import CompiledDelegate, origin_of
 from .named_data import with_named_data
@@ -134,6 +134,8 @@ def _compiled(graph: Graph, target: Target, compile_spec: ArmCompileSpec) -> tup
     check_ports(graph, made.payload, target)
     if folder is not None and target.compile_in_detail is not None:
         write_layer_costs(folder, target, tosa, made.layers)
+    if folder is not None:
+        note_files(folder)
     return made.payload, CompiledDelegate.of(made, names)
 
 

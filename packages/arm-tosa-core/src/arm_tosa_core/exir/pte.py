@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -121,10 +123,15 @@ def _read_file(file: bytes) -> dict[str, bytes]:
     if file[4:6] != b"FT":
         raise UsageError(f"not a .ptd: bytes 4 to 8 are {file[4:8]!r} instead of b'FT01' or the like")
     try:
-        return read_data_file(file)
+        found = read_data_file(file)
     except Exception as error:
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         raise UsageError(f"damaged .ptd of {len(file)} bytes, compile the program again: {reason}") from error
+    for name, data in found.items():
+        # What the compiler puts there is called after its digest; constants of the CPU have other names.
+        if re.fullmatch("[0-9a-f]{64}", name) and hashlib.sha256(data).hexdigest() != name:
+            raise UsageError(f"damaged .ptd of {len(file)} bytes, copy it again: the data {name} has another digest")
+    return found
 
 
 def _whole(delegate: Delegate, named: Mapping[str, bytes]) -> Delegate:

@@ -15,13 +15,16 @@ from ..support.runtime_package import import_runtime
 from .pte import Pte
 
 
-def load_program(pte: Pte, name: str, *, profile: bool = False, data: Sequence[Path] = ()) -> Any:
+def load_program(
+    pte: Pte, name: str, *, profile: bool = False, data: Sequence[Path] = (), in_child: bool = False
+) -> Any:
     """The ``executorch.runtime.Program``.
 
     Args:
         name: what messages call it.
         profile: note events of its runs.
         data: the ``.ptd`` file that belongs to it, if one does.
+        in_child: as for ``logged``.
 
     Raises:
         UsageError: there are several such files, which ExecuTorch's Python runtime does not take; or a delegate that
@@ -40,7 +43,7 @@ def load_program(pte: Pte, name: str, *, profile: bool = False, data: Sequence[P
     missing = sorted(set(backends) - set(runtime.backend_registry.registered_backend_names))
     if missing:
         raise UsageError(f"{name} is delegated to {' and '.join(missing)}, which nothing on this machine provides")
-    with logged(f"ExecuTorch cannot load {name}"):
+    with logged(f"ExecuTorch cannot load {name}", in_child):
         return runtime.load_program(
             pte.data,
             verification=verification.InternalConsistency,
@@ -49,7 +52,7 @@ def load_program(pte: Pte, name: str, *, profile: bool = False, data: Sequence[P
         )
 
 
-def load_method(program: Any, method: str, name: str) -> Method:
+def load_method(program: Any, method: str, name: str, *, in_child: bool = False) -> Method:
     """A method of a program that ``load_program`` gave.
 
     Raises:
@@ -57,7 +60,7 @@ def load_method(program: Any, method: str, name: str) -> Method:
     """
     if method not in program.method_names:
         raise UsageError(f"{name} has no method {method!r}")
-    with logged(f"ExecuTorch cannot load {name}"):
+    with logged(f"ExecuTorch cannot load {name}", in_child):
         return Method(program, program.load_method(method))
 
 
@@ -78,8 +81,18 @@ class Method:
 
 
 @contextlib.contextmanager
-def logged(what: str) -> Iterator[None]:
-    """Turns a failure into an error with what ExecuTorch and the delegates logged to the process's standard error."""
+def logged(what: str, in_child: bool = False) -> Iterator[None]:
+    """Turns a failure into an error with what ExecuTorch and the delegates logged to the process's standard error.
+
+    Args:
+        in_child: this process is there for the run, and its parent has the log: also if the process is killed.
+    """
+    if in_child:
+        try:
+            yield
+        except RuntimeError as error:
+            raise UsageError(f"{what}: {error}") from error
+        return
     saved = os.dup(2)
     try:
         with tempfile.TemporaryFile() as log:
@@ -88,9 +101,13 @@ def logged(what: str) -> Iterator[None]:
                 yield
             except RuntimeError as error:
                 log.seek(0)
-                lines = log.read().decode(errors="replace").strip().splitlines()[-24:]
-                raise UsageError("\n".join([f"{what}: {error}", *(f"    {line}" for line in lines)])) from error
+                raise UsageError(with_log(f"{what}: {error}", log.read().decode(errors="replace"))) from error
             finally:
                 os.dup2(saved, 2)
     finally:
         os.close(saved)
+
+
+def with_log(problem: str, log: str) -> str:
+    """A problem, and the last lines of a log."""
+    return "\n".join([problem, *(f"    {line}" for line in log.strip().splitlines()[-24:])])

@@ -17,7 +17,7 @@ from ..exir.provenance import of_installation, of_spec
 def fingerprint(
     program: ExportedProgram, compile_spec: ArmCompileSpec, constants: Mapping[str, float | int] | None = None
 ) -> str | None:
-    """A digest, in hexadecimal; None for programs with modules inside (control flow), which it cannot name.
+    """A digest, in hexadecimal; None for what it cannot name: modules inside (control flow), sparse tensors.
 
     Args:
         constants: methods beside the program that return a number.
@@ -37,15 +37,20 @@ def _digest(program: ExportedProgram, beside: list[str]) -> str | None:
     for node in program.graph.nodes:
         if node.op == "get_attr":
             value = getattr(program.graph_module, str(node.target), None)
-            if not isinstance(value, torch.Tensor):
+            if not _is_plain(value):
                 return None
             _add_tensor(digest, node.name, value)
         digest.update(f"{_described(node)}\n".encode())
     for name, value in sorted([*program.state_dict.items(), *program.constants.items()]):
-        if not isinstance(value, torch.Tensor):
+        if not _is_plain(value):
             return None
         _add_tensor(digest, name, value)
     return digest.hexdigest()
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether it is a tensor whose elements are bytes in memory."""
+    return isinstance(value, torch.Tensor) and value.layout is torch.strided and not value.is_quantized
 
 
 def _described(node: Node) -> str:

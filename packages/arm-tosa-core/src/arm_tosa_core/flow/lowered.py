@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..compat.executorch import data_files_of, kernels_of
+from ..exir.artifacts import alone_in
 from ..exir.compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
 from ..exir.figures import Figures
 from ..exir.report import Report
 from ..plugin.entry_points import target as target_named
+from ..support import passing
 from ..support.atomic_files import require_writable, write_atomic
 from ..support.errors import MissingKernelWarning, UsageError
 from ..support.garbage import without_collection
@@ -139,7 +141,7 @@ def lower(
         config: how ExecuTorch makes the ``.pte``.
         cache: read the result from the cache on disk if the same was lowered before, and keep it there. Not used for
             several programs, with ``additional_checks``, ``config``, ``constant_methods``, rewrites added or artifacts
-            to leave, nor where nothing is delegated.
+            to leave, nor where nothing is delegated or a run of the target's compiler died.
         memory_format: how inputs lie in memory: ``torch.contiguous_format``, which is row-major (the default),
             ``torch.channels_last``, as cameras give pictures, or ``torch.preserve_format``, as the example inputs lie.
         integer_io: the program takes and returns the integers of a quantized model: no quantize and dequantize nodes on
@@ -174,7 +176,7 @@ def lower(
     from ..aten.integer_edges import with_integer_edges
     from ..aten.memory_format import MEMORY_FORMATS, with_memory_format
 
-    started = time.perf_counter()
+    started, failures = time.perf_counter(), passing.failures()
     programs = _by_method(exported_program, {"integer_io": integer_io, "etrecord": etrecord is not None})
     spec = compile_spec_of(target)
     config = _config(config, external_constants)
@@ -203,7 +205,7 @@ def lower(
         from .devtools import Record
         from .edge import methods_to_edge  # late: importing ExecuTorch takes longer than reading the cache
 
-    with without_collection(), without_torch_warnings():
+    with without_collection(), without_torch_warnings(), alone_in(spec.get_intermediate_path()):
         record = None if etrecord is None else Record()
         edge, reports = methods_to_edge(
             programs,
@@ -226,7 +228,8 @@ def lower(
     progress("write", 1)
     _warn_of_kernels(reports)
     buffer, data_files = bytes(manager.buffer), data_files_of(manager)
-    if key is not None and reports["forward"].delegated and not data_files:
+    lasting = passing.failures() == failures
+    if key is not None and reports["forward"].delegated and not data_files and lasting:
         store(key, Entry(buffer, reports["forward"]))
     seconds = time.perf_counter() - started
     return LoweredProgram(buffer, reports, seconds=seconds, integers=integers, data_files=data_files)

@@ -13,4 +13,5 @@ def cache_folder() -> Path:
         return Path(own)
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "arm-tosa"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "arm-tosa"
+    users = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (users if users.is_absolute() else Path.home() / ".cache") / "arm-tosa"  # as the standard has it

@@ -48,6 +48,7 @@ class ToolError(ArmTosaError):
         output: what it printed; the last lines are quoted.
         kept: where its input was kept, if anywhere.
         fix: what to do.
+        passing: it died, ran out of time, memory or disk: the same run may succeed another time.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class ToolError(ArmTosaError):
         output: str = "",
         kept: str | None = None,
         fix: str = "",
+        passing: bool = False,
     ) -> None:
         lines = [f"{tool} {problem}"]
         tail = [line for line in output.strip().splitlines() if line.strip()][-12:]
@@ -74,6 +76,8 @@ class ToolError(ArmTosaError):
         super().__init__("\n".join(lines))
         self.tool = tool
         self.command = tuple(command)
+        self.output = output
+        self.passing = passing
 
 
 class MiscompiledError(ToolError):

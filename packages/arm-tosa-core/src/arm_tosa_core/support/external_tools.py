@@ -33,7 +33,7 @@ def run_tool(
     tool: str,
     command: Sequence[str],
     *,
-    timeout: float,
+    timeout: float | None,
     kept: str | None = None,
     fix: str = "",
     cwd: str | os.PathLike[str] | None = None,
@@ -44,7 +44,7 @@ def run_tool(
     Args:
         tool: its name in errors.
         command: argument list; the first word is the executable.
-        timeout: seconds; after that the tool and every process it started are killed.
+        timeout: seconds; after that the tool and every process it started are killed. None: never.
         kept: where its input stays, for the error.
         fix: what the user can do when it fails, for the error.
         cwd: folder to run in.
@@ -72,12 +72,20 @@ def run_tool(
         os.killpg(process.pid, signal.SIGKILL)
         output = process.communicate()[0].decode(errors="replace")
         if isinstance(error, subprocess.TimeoutExpired):
-            problem = f"did not finish within {timeout:g} s and was killed"
-            raise ToolError(tool, problem, command=command, output=output, kept=kept, fix=fix) from None
+            problem = f"did not finish within {timeout or 0:g} s and was killed"
+            raise ToolError(tool, problem, command=command, output=output, kept=kept, fix=fix, passing=True) from None
         raise
     if process.returncode != 0:
         how = how_it_ended(process.returncode)
-        raise ToolError(tool, how, command=command, output=without_usage(output), kept=kept, fix=fix)
+        raise ToolError(
+            tool,
+            how,
+            command=command,
+            output=without_usage(output),
+            kept=kept,
+            fix=fix,
+            passing=process.returncode < 0,
+        )
     return output
 
 

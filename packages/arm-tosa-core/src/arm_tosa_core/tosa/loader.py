@@ -17,6 +17,12 @@ from .serializer import DTYPE_NUMBERS, IDENTIFIER, OP_NUMBERS
 from .table import ENUMS, OPERATORS, Attribute
 
 _DTYPES = {number: dtype for dtype, number in DTYPE_NUMBERS.items()}
+# A graph may be so many times its file, by bytes of constants and operators; small ones as large as _SMALL.
+_COPIES, _SMALL = 2, 1 << 16
+# What an operator takes of a file at least, bytes.
+_OPERATOR = 64
+# Regions within each other; no front end makes as many.
+_NESTING = 32
 _OP_NAMES = {number: name for name, number in OP_NUMBERS.items()}
 
 
@@ -24,8 +30,8 @@ def load(data: bytes) -> Graph:
     """The graph in a flatbuffer of TOSA 1.0 or the draft of 1.1; ``serialize(load(b)) == b`` for what that wrote.
 
     Raises:
-        UsageError: not a TOSA flatbuffer, damaged, of another version, or with variables, dynamic shapes
-            or operators that the table lacks.
+        UsageError: not a TOSA flatbuffer, damaged, of another version, or with variables, dynamic shapes, operators
+            that the table lacks, or regions that are nested or shared without measure.
     """
     if len(data) < 8 or data[4:8] != IDENTIFIER:
         raise UsageError('not a TOSA flatbuffer: the file identifier "TOSA" is missing')
@@ -53,19 +59,51 @@ def _load(data: bytes) -> Graph:
     if not regions or any(region.BlocksLength() != 1 for region in regions):
         raise UsageError("the flatbuffer has regions of several blocks, which are not supported")
     blocks = {_text(region.Name()): region.Blocks(0) for region in regions}
-    return _BlockReader(regions[0].Blocks(0), blocks).read()
+    if len(blocks) < len(regions):
+        raise UsageError("the flatbuffer has two regions of one name")
+    return _Regions(blocks, len(data)).read(_text(regions[0].Name()))
+
+
+class _Regions:
+    """The regions of a file, which operators refer to by name.
+
+    Operators may share a region, and each has a copy of it, so that a small file could stand for a graph without end.
+
+    Args:
+        blocks: the block of each.
+        size: of the file, bytes.
+    """
+
+    def __init__(self, blocks: dict[str, Any], size: int) -> None:
+        self._blocks = blocks
+        self._left = _COPIES * size + _SMALL
+        self._open: list[str] = []
+
+    def read(self, name: str) -> Graph:
+        """The graph of a region."""
+        if name not in self._blocks:
+            raise UsageError(f"an operator refers to region {name}, which the flatbuffer does not have")
+        if name in self._open or len(self._open) == _NESTING:
+            nested = " in ".join(reversed([*self._open[-3:], name]))
+            raise UsageError(f"regions are nested without end, or deeper than {_NESTING}: {nested}")
+        self._open.append(name)
+        graph = _BlockReader(self._blocks[name], self).read()
+        self._open.pop()
+        return graph
+
+    def take(self, size: int) -> None:
+        """Notes that so many bytes of the file have become a part of the graph."""
+        self._left -= size
+        if self._left < 0:
+            raise UsageError(f"operators share regions or data so that the graph is over {_COPIES} times the file")
 
 
 class _BlockReader:
-    """Reads a block.
+    """Reads a block."""
 
-    Args:
-        blocks: those of all regions, by name, to which operators refer; one being read is no longer there.
-    """
-
-    def __init__(self, block: Any, blocks: dict[str, Any]) -> None:
+    def __init__(self, block: Any, regions: _Regions) -> None:
         self.block = block
-        self.blocks = {name: other for name, other in blocks.items() if other is not block}
+        self.regions = regions
         self.graph = Graph(_text(block.Name()) or "main")
         self.declared: dict[str, tuple[tuple[int, ...], DType, Any]] = {}  # shape, type, the flatbuffer's tensor
         self.tensors: dict[str, Tensor] = {}  # those that exist so far
@@ -113,6 +151,7 @@ class _BlockReader:
         return self.tensors[name]
 
     def operator(self, op: Any) -> None:
+        self.regions.take(_OPERATOR)
         name = _OP_NAMES.get(op.Op(), f"operator number {op.Op()}")
         outputs = [_text(op.Outputs(i)) for i in range(op.OutputsLength())]
         if name in ("CONST", "CONST_SHAPE"):
@@ -142,6 +181,7 @@ class _BlockReader:
 
     def constant(self, name: str) -> None:
         shape, dtype, stored = self.declaration(name)
+        self.regions.take(stored.DataLength())
         raw = stored.DataAsNumpy() if stored.DataLength() else np.zeros(0, np.uint8)
         tensor = self.tensors[name] = self.graph.constant(unpack(raw, shape, dtype), dtype)
         tensor.name = tensor.name or name
@@ -165,7 +205,7 @@ class _BlockReader:
             case "text":
                 return _text(value)
             case "graph":
-                return _BlockReader(self.blocks[_text(value)], self.blocks).read()
+                return self.regions.read(_text(value))
         return value
 
 

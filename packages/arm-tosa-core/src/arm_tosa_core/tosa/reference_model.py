@@ -88,7 +88,7 @@ def _execute_isolated(tosa: bytes, inputs: Sequence[np.ndarray[Any, Any]], timeo
         Path(folder, "graph.tosa").write_bytes(tosa)
         for number, data in enumerate(inputs):
             Path(folder, f"{number}.in").write_bytes(data.tobytes())
-        command = [sys.executable, "-m", f"{__package__}.reference_model", folder]
+        command = [sys.executable, "-P", "-m", f"{__package__}.reference_model", folder]
         run_tool(_REFERENCE_MODEL, command, timeout=timeout)
         files = sorted(Path(folder).glob("*.out"), key=lambda path: int(path.stem))
         return [path.read_bytes() for path in files]
