@@ -188,7 +188,7 @@ def test_zeros_of_what_is_not_finite(load: Load) -> None:
     """Neither the model converter nor a compiler of shaders makes zeros of them."""
 
     class Net(torch.nn.Module):
-        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
             return x - x, x * 0.0, torch.round(x)
 
     spec, x = VgfCompileSpec(), torch.tensor([float("nan"), float("inf"), -2.5, 7.0])
@@ -196,3 +196,17 @@ def test_zeros_of_what_is_not_finite(load: Load) -> None:
     with load(data) as session:
         for made, eager in zip(session.run([x.numpy()]), Net()(x), strict=True):
             np.testing.assert_array_equal(made, eager.numpy())
+
+
+def test_areas_of_large_numbers(vgf: Any) -> None:
+    """Their squares overflow. The reference model takes no root of what is not finite."""
+
+    class Net(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            return torch.asinh(x), torch.acosh(x)
+
+    spec, x = VgfCompileSpec(), torch.tensor([float("nan"), float("inf"), -3e38, 3e38, -1e4, 0.5, 1e10, 7.0])
+    (data,) = Execution(exported(Net(), (torch.rand(8),), spec, "fp32"), spec.target()).payloads
+    with vgf.Session(data, engine="compute") as session:
+        for made, eager in zip(session.run([x.numpy()]), Net()(x), strict=True):
+            np.testing.assert_allclose(made, eager.numpy(), rtol=1e-4)

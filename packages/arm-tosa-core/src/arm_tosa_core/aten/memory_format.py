@@ -8,6 +8,7 @@ import torch
 from torch.export import ExportedProgram
 
 from ..compat.torch import dynamic_shapes, tree_map
+from ..lowering.varying_sizes import kept_varying
 from ..support.errors import UsageError
 
 #: By the names that users give on a command line.
@@ -41,8 +42,9 @@ def with_memory_format(program: ExportedProgram, memory_format: torch.memory_for
     def arranged(leaf: Any) -> Any:
         return _copy(leaf, memory_format) if isinstance(leaf, torch.Tensor) else leaf
 
-    if all(meta.stride() == arranged(meta).stride() for meta in _user_inputs(program)):
-        return program
+    with kept_varying(program):
+        if all(meta.stride() == arranged(meta).stride() for meta in _user_inputs(program)):
+            return program
     if program.example_inputs is None:
         raise UsageError(
             "the program takes its inputs in another memory format, and has no example inputs to export it again with: "

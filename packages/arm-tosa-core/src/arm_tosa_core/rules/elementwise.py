@@ -447,7 +447,18 @@ def _log(base: float) -> Function:
     return lambda b, x: b.MUL(b.unary("LOG", x), 1 / math.log(base))
 
 
-_asinh = _odd(lambda b, x: b.unary("LOG", b.ADD(x, sqrt(b, b.ADD(b.MUL(x, x), 1.0)))))
+def _inverse_hyperbolic(sign: float) -> Function:
+    """``log(x + sqrt(x * x + sign))`` of positive numbers; of large ones, whose square overflows, ``log(2 * x)``."""
+
+    def function(b: OpBuilder, x: Value) -> Value:
+        small = b.unary("LOG", b.ADD(x, sqrt(b, b.ADD(b.MUL(x, x), sign))))
+        return b.SELECT(b.compare("GREATER", x, 2.0**30), b.ADD(b.unary("LOG", x), math.log(2)), small)
+
+    return function
+
+
+def _acosh(b: OpBuilder, x: Value) -> Value:
+    return b.SELECT(b.compare("GREATER", 1.0, x), math.nan, _inverse_hyperbolic(-1.0)(b, x))
 
 
 def _atanh(b: OpBuilder, x: Value) -> Value:
@@ -477,9 +488,9 @@ _FUNCTIONS: dict[str, Function] = {
     "sin": _of_angle("SIN"),
     "cos": _of_angle("COS"),
     "acos": lambda b, x: b.SUB(math.pi / 2, _odd(_asin)(b, x)),
-    "acosh": lambda b, x: b.unary("LOG", b.ADD(x, sqrt(b, b.SUB(b.MUL(x, x), 1.0)))),
+    "acosh": _acosh,
     "asin": _odd(_asin),
-    "asinh": _asinh,
+    "asinh": _odd(_inverse_hyperbolic(1.0)),
     "atan": _odd(_atan),
     "atanh": _atanh,
     "cosh": _exponentials(1),
