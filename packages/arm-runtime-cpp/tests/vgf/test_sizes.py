@@ -19,7 +19,7 @@ from arm_tosa_core.support.errors import LoweringError
 from arm_tosa_core.tosa import reference_model
 from arm_tosa_core.tosa.dtypes import numpy_dtype
 from arm_tosa_core.tosa.graph import Graph
-from arm_tosa_core.tosa.ir import DType
+from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.serializer import serialize
 from arm_vgf.model_converter import convert
 from arm_vgf.sizes_block import with_sizes
@@ -94,14 +94,26 @@ def test_constants_that_are_in_the_code_at_some_sizes(vgf: Any, count: int, most
             check(session, make, size)
 
 
-def test_a_result_that_is_only_handed_on_is_refused() -> None:
-    """The converter takes the CONCAT and the SLICE away, and with them the output."""
+#: Of g, x and n: what the model converter takes for a constant, or for x.
+HANDED_ON: dict[str, Callable[[Sized, Tensor, int], Tensor]] = {
+    "slice of a concatenation": lambda g, x, n: g.op(
+        "SLICE",
+        g.op("CONCAT", g.graph.constant(np.ones((n, 1), np.int32), DType.INT32), x, axis=1),
+        g.shape(0, 0),
+        g.shape(n, 1),
+    ),
+    "sum with zero": lambda g, x, n: g.op("ADD", x, g.graph.constant(np.zeros((1, 1), np.int32), DType.INT32)),
+}
+
+
+@pytest.mark.parametrize("handed_on", HANDED_ON.values(), ids=HANDED_ON)
+def test_a_result_that_is_only_handed_on_is_refused(handed_on: Callable[[Sized, Tensor, int], Tensor]) -> None:
+    """The converter takes the operators away, and with them the output."""
 
     def make(n: int) -> Graph:
         g = Sized()
-        x, one = g.input(n, 4), g.graph.constant(np.ones((n, 1), np.int32), DType.INT32)
-        both = g.op("CONCAT", one, x, axis=1)
-        g.graph.outputs = [g.op("SLICE", both, g.shape(0, 0), g.shape(n, 1)), g.op("ABS", x)]
+        x = g.input(n, 4)
+        g.graph.outputs = [handed_on(g, x, n), g.op("ABS", x)]
         return g.graph
 
     with pytest.raises(LoweringError, match="an input or a constant of a result whose sizes vary"):

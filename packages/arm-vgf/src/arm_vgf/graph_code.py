@@ -9,6 +9,8 @@ import numpy as np
 
 from arm_tosa_core.support.errors import LoweringError
 
+from .vgf_ports import ports
+
 _MAGIC = 0x07230203
 _HEADER_WORDS = 5
 _EXT_INST, _GRAPH_CONSTANT, _SET_OUTPUT = 12, 4181, 4185
@@ -19,36 +21,44 @@ _FIX = "export with these sizes fixed, or with other bounds"
 _Instruction = tuple[int, int, list[int]]
 
 
-def with_constants_of(largest: bytes, sample: bytes) -> bytes:
-    """The sample's module table, of which each constant has the number that it has at the largest sizes.
+def module_table_of(sample: bytes, largest: bytes) -> bytes:
+    """The module table of a VGF, in which each constant has the number that it has at the largest sizes.
 
     The model converter writes constants of few elements into the code, and numbers the others, which are in the file.
     A constant that grows with a size is in the code of some sizes only, and the numbers of those behind it differ.
 
     Args:
-        largest: the module table of the program at its largest sizes.
-        sample: that at other sizes.
+        sample: the program at other sizes.
+        largest: the program at its largest sizes.
 
     Raises:
         LoweringError: they differ in more than sizes.
     """
+    table = _module_table(sample)
     if largest == sample:
-        return sample
-    start, words = _code(sample)
-    theirs, ours = list(_instructions(words)), list(_instructions(_code(largest)[1]))
+        return table
+    start, words = _code(table)
+    theirs, ours = list(_instructions(words)), list(_instructions(_code(_module_table(largest))[1]))
     numbers = {ops[1]: ops[2] for _, number, ops in ours if number == _GRAPH_CONSTANT}
     places = {ops[1]: place for place, number, ops in theirs if number == _GRAPH_CONSTANT}
     pairs = [[ops for _, number, ops in each if number == _EXT_INST] for each in (ours, theirs)]
     if [(ops[3], len(ops)) for ops in pairs[0]] != [(ops[3], len(ops)) for ops in pairs[1]]:
         raise LoweringError(f"the model converter makes other operators at some sizes of a part that varies: {_FIX}")
     made = {ops[1] for ops in pairs[0]}
-    if not all(ops[0] in made for _, number, ops in ours if number == _SET_OUTPUT):
+    computed = [ops[0] for _, number, ops in ours if number == _SET_OUTPUT and ops[0] in made]
+    if len(computed) != len(ports(largest)[1]):
         raise LoweringError(f"the model converter makes an input or a constant of a result whose sizes vary: {_FIX}")
     for our, their in zip(*pairs, strict=True):
         for id, other in zip(our[4:], their[4:], strict=True):
             if id in numbers and other in places:
                 words[places[other] + 3] = numbers[id]
-    return sample[:start] + words.tobytes() + sample[start + words.nbytes :]
+    return table[:start] + words.tobytes() + table[start + words.nbytes :]
+
+
+def _module_table(vgf: bytes) -> bytes:
+    """The section with the graph's code; constants are in another."""
+    offset, size = struct.unpack_from("<QQ", vgf, 16)
+    return vgf[offset : offset + size]
 
 
 def _code(table: bytes) -> tuple[int, np.ndarray[tuple[int], np.dtype[np.uint32]]]:

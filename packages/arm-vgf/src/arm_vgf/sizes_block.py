@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from arm_tosa_core.plugin.target import Symbol
 
-from .graph_code import with_constants_of
+from .graph_code import module_table_of
 
 _MAGIC = b"ARMSIZE1"
 
@@ -27,23 +27,16 @@ def with_sizes(vgf: bytes, symbols: Sequence[Symbol], samples: Sequence[tuple[Ma
     Raises:
         LoweringError: the model converter made other operators for a sample.
     """
-    largest = _module_table(vgf)
     block = struct.pack("<I", len(symbols))
     for symbol in symbols:
         name = symbol.name.encode()
         block += struct.pack("<III", symbol.least, symbol.most, len(name)) + _padded(name)
     block += struct.pack("<I", len(samples))
     for values, sample in samples:
-        table = with_constants_of(largest, _module_table(sample))
+        table = module_table_of(sample, vgf)
         block += struct.pack(f"<{len(symbols)}I", *(values[symbol.name] for symbol in symbols))
         block += struct.pack("<I", len(table)) + _padded(table)
     return vgf + block + struct.pack("<Q", len(block)) + _MAGIC
-
-
-def _module_table(vgf: bytes) -> bytes:
-    """The section with the graph's code; constants are in another."""
-    offset, size = struct.unpack_from("<QQ", vgf, 16)
-    return vgf[offset : offset + size]
 
 
 def _padded(data: bytes) -> bytes:

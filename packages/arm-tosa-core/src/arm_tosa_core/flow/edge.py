@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from executorch.exir import EdgeProgramManager, to_edge
@@ -98,9 +97,7 @@ def methods_to_edge(
             compilation = Compilation(program, remainder.target(), alone=True).run()
             outer[name] = rest.called(compilation, compilation.report, silent, record)
         rest.name_data()
-    with ExitStack() as stack:
-        for program in outer.values():
-            stack.enter_context(kept_varying(program))
+    with kept_varying(*outer.values()):
         edge = _to_edge(outer, dict(constants or {}))
     if record is not None:
         record.number(edge)

@@ -16,6 +16,7 @@ from ..exir.artifacts import alone_in
 from ..exir.compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
 from ..exir.figures import Figures
 from ..exir.report import Report
+from ..lowering.varying_sizes import kept_varying
 from ..plugin.entry_points import target as target_named
 from ..support import passing
 from ..support.atomic_files import require_writable, write_atomic
@@ -220,7 +221,8 @@ def lower(
         for other in partitioner:
             edge = edge.to_backend(other)
         progress("write", 0)
-        manager = _to_executorch(edge, reports, config)
+        with kept_varying(*programs.values()):
+            manager = _to_executorch(edge, reports, config)
         kernels = kernels_of(manager)
         reports = {name: report.with_kernels_of(kernels) for name, report in reports.items()}
         if etrecord is not None and record is not None:

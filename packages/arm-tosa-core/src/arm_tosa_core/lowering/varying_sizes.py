@@ -7,7 +7,7 @@ and is refused where it is lowered.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -122,14 +122,16 @@ class Sizes:
 
 
 @contextmanager
-def kept_varying(program: ExportedProgram) -> Iterator[None]:
-    """Keeps the work within from fixing a size of the program that varies.
+def kept_varying(*programs: ExportedProgram) -> Iterator[None]:
+    """Keeps the work within from fixing a size of the programs that varies.
 
     Raises:
         UsageError: it asks whether a size has some value, so that its result would be of that value alone.
     """
     try:
-        with at_all_sizes(program):
+        with ExitStack() as stack:
+            for program in programs:
+                stack.enter_context(at_all_sizes(program))
             yield
     except Exception as error:  # PyTorch wraps what is raised within a trace
         if (cause := _guard_error(error)) is None:
