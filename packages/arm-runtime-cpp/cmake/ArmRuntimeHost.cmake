@@ -37,7 +37,8 @@ if(SKBUILD)
 endif()
 
 add_library(arm_runtime_ethosu STATIC
-  src/ethosu/delegate/backend.cpp src/ethosu/delegate/linux_network.cpp src/ethosu/delegate/open_on_host.cpp)
+  src/ethosu/delegate/backend.cpp src/ethosu/delegate/host_log.cpp src/ethosu/delegate/linux_network.cpp
+  src/ethosu/delegate/open_on_host.cpp)
 set_target_properties(arm_runtime_ethosu PROPERTIES EXPORT_NAME ethosu_archive)
 target_link_libraries(arm_runtime_ethosu PRIVATE arm_ethosu_network PUBLIC executorch::runtime Threads::Threads)
 set_source_files_properties(src/ethosu/delegate/backend.cpp src/ethosu/delegate/linux_network.cpp PROPERTIES COMPILE_OPTIONS "-fno-exceptions;-fno-rtti")

@@ -197,16 +197,20 @@ class Session {
     /// many as it takes.
     void set_push_constants(size_t index, const void* data, size_t bytes);
 
+    /// Throws Error: this process was forked from the one that loaded the program, and cannot run
+    /// it. Whoever locks a mutex of their own around `run` calls this first.
+    void require_same_process() const;
+
     /// Runs the program once, and returns when the outputs are there. Allocates nothing, but
     /// after new push constants, at other sizes than the last run's, and for `profile`, to which it
     /// appends the copies and the whole run on the host, then what the device did: each dispatch
     /// with the engine `compute`, each segment with the others; nothing if the device has no time
     /// stamps.
     ///
-    /// Throws Error: an argument does not fit or push constants are missing (found before anything
-    /// is copied), or an int64 input is out of range; the session is as good as before. Or the
-    /// device failed, or did not finish in 10 minutes: end the process then, for what shares the
-    /// device does not recover.
+    /// Throws Error: as require_same_process, an argument does not fit or push constants are
+    /// missing (found before anything is copied), or an int64 input is out of range; the session is
+    /// as good as before. Or the device failed, or did not finish in 10 minutes: end the process
+    /// then, for what shares the device does not recover.
     ///
     /// For sizes that no run had before, no pipeline is compiled and no device memory allocated.
     void run(const Argument* inputs, size_t input_count, const Argument* outputs,

@@ -159,13 +159,13 @@ typedef struct arm_vgf_event {
 /* How many events the last run had. Runs note them from the first call on, which returns 0. They
  * are the copies and the whole run on the host, then what the device did: each dispatch with the
  * engine "compute", each segment with the others; nothing if the device has no time stamps. The
- * next run replaces them. */
+ * next run replaces them. 0, too: it failed. */
 ARM_VGF_EXPORT size_t arm_vgf_profile(arm_vgf_session* session);
 /* An event of the last run. 0, or -1: it failed. */
 ARM_VGF_EXPORT int arm_vgf_get_event(arm_vgf_session* session, size_t index, arm_vgf_event* event);
 
 /* The compute engine's plan, as JSON: a list of dispatches with kernel, operators, shape, bytes and
-   multiplications. Of another engine: "[]". It lives as long as the session. */
+   multiplications. Of another engine: "[]". It lives as long as the session. NULL: it failed. */
 ARM_VGF_EXPORT const char* arm_vgf_plan(const arm_vgf_session* session);
 
 #ifdef __cplusplus

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import LIBRARY
 from ._arrays import Array, plain
+from ._text import text
 
 _ELEMENTS = {1: np.int8, 2: np.int16, 4: np.int32}
 _MESSAGE, _MOST_OUTPUTS = 8192, 1024
@@ -39,9 +40,9 @@ def run(payload: bytes, inputs: Sequence[Array]) -> list[Array]:
     message = ctypes.create_string_buffer(_MESSAGE)
     sizes, elements, count = (ctypes.c_uint64 * _MOST_OUTPUTS)(), (ctypes.c_uint32 * _MOST_OUTPUTS)(), ctypes.c_uint32()
     size = ctypes.c_uint64(len(payload))
-    text = (message, ctypes.c_uint64(_MESSAGE))
-    if LIBRARY.arm_ethosu_payload_outputs(payload, size, sizes, elements, _MOST_OUTPUTS, ctypes.byref(count), *text):
-        raise EthosUError(message.value.decode())
+    said = (message, ctypes.c_uint64(_MESSAGE))
+    if LIBRARY.arm_ethosu_payload_outputs(payload, size, sizes, elements, _MOST_OUTPUTS, ctypes.byref(count), *said):
+        raise EthosUError(text(message.value))
     if count.value > _MOST_OUTPUTS:
         raise EthosUError(f"the payload has {count.value} outputs; {_MOST_OUTPUTS} are the most that can be run")
     outputs = [np.empty(sizes[i] // elements[i], _ELEMENTS[elements[i]]) for i in range(count.value)]
@@ -49,6 +50,6 @@ def run(payload: bytes, inputs: Sequence[Array]) -> list[Array]:
     tables = [
         (_Buffer * len(arrays))(*(_Buffer(a.ctypes.data, a.nbytes) for a in arrays)) for arrays in (whole, outputs)
     ]
-    if LIBRARY.arm_ethosu_payload_run(payload, size, tables[0], len(whole), tables[1], len(outputs), *text):
-        raise EthosUError(message.value.decode())
+    if LIBRARY.arm_ethosu_payload_run(payload, size, tables[0], len(whole), tables[1], len(outputs), *said):
+        raise EthosUError(text(message.value))
     return outputs

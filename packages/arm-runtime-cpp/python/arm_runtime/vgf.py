@@ -13,6 +13,7 @@ import numpy as np
 
 from . import LIBRARY
 from ._arrays import Array, plain
+from ._text import text
 
 #: Types that numpy lacks, as the type that holds their bits.
 _HELD_AS = {"bfloat16": "int16"}
@@ -183,7 +184,7 @@ ENGINES = ("native", "compute", "layer")
 
 def _checked(status: int) -> None:
     if status:
-        raise VgfError(LIBRARY.arm_vgf_last_error().decode())
+        raise VgfError(text(LIBRARY.arm_vgf_last_error()))
 
 
 def _options(
@@ -195,14 +196,14 @@ def _options(
     if sizes is not None and not isinstance(sizes, str):
         sizes = " ".join(str(list(shape)) for shape in sizes)
     given = (None if device is None else str(device), engine, tune, sizes)
-    return _Options(*(None if text is None else text.encode() for text in given))
+    return _Options(*(None if option is None else option.encode() for option in given))
 
 
 def find_device(device: str | int | None = None, engine: str | None = None) -> Device:
     """What would run a program here; arguments and errors are those of ``Session``."""
     found = _Device()
     _checked(LIBRARY.arm_vgf_find_device(ctypes.byref(_options(device, engine)), ctypes.byref(found)))
-    return Device(found.name.decode(), found.engine.decode(), found.engine_reason.decode())
+    return Device(text(found.name), text(found.engine), text(found.engine_reason))
 
 
 class Session:
@@ -248,11 +249,11 @@ class Session:
         data = bytes(vgf)
         self._opened = LIBRARY.arm_vgf_open(data, len(data), ctypes.byref(_options(device, engine, tune, sizes)))
         if not self._opened:
-            raise VgfError(LIBRARY.arm_vgf_last_error().decode())
+            raise VgfError(text(LIBRARY.arm_vgf_last_error()))
         info = self._info()
-        self.device: str = info.device.decode()
-        self.engine: str = info.engine.decode()
-        self.engine_reason: str = info.engine_reason.decode()
+        self.device: str = text(info.device)
+        self.engine: str = text(info.engine)
+        self.engine_reason: str = text(info.engine_reason)
         self.inputs = [self._tensor(0, i) for i in range(info.inputs)]
         self.outputs = [self._tensor(1, i) for i in range(info.outputs)]
         self.push_constants = [self._push_constants(i) for i in range(info.push_constants)]
@@ -273,13 +274,13 @@ class Session:
     def _tensor(self, outputs: int, index: int) -> TensorInfo:
         tensor = _Tensor()
         _checked(LIBRARY.arm_vgf_get_tensor(self._handle, outputs, index, ctypes.byref(tensor)))
-        sizes = tuple(text.decode() for text in tensor.sizes[: tensor.rank])
-        return TensorInfo(tensor.name.decode(), tensor.type.decode(), tuple(tensor.shape[: tensor.rank]), sizes)
+        sizes = tuple(text(size) for size in tensor.sizes[: tensor.rank])
+        return TensorInfo(text(tensor.name), text(tensor.type), tuple(tensor.shape[: tensor.rank]), sizes)
 
     def _symbol(self, index: int) -> tuple[str, tuple[int, int]]:
         symbol = _Symbol()
         _checked(LIBRARY.arm_vgf_get_symbol(self._handle, index, ctypes.byref(symbol)))
-        return symbol.name.decode(), (symbol.least, symbol.most)
+        return text(symbol.name), (symbol.least, symbol.most)
 
     def _output_shape(self, inputs: ctypes.Array[_Argument], index: int) -> list[int]:
         shape, rank = ctypes.POINTER(ctypes.c_int64)(), ctypes.c_size_t()
@@ -293,7 +294,7 @@ class Session:
     def _push_constants(self, index: int) -> PushConstants:
         found = _PushConstants()
         _checked(LIBRARY.arm_vgf_get_push_constants(self._handle, index, ctypes.byref(found)))
-        return PushConstants(found.segment.decode(), found.offset, found.bytes)
+        return PushConstants(text(found.segment), found.offset, found.bytes)
 
     def memory(self) -> dict[str, int]:
         """Bytes of device memory.
@@ -316,7 +317,7 @@ class Session:
         Each has ``kernel``, ``operators`` (what it fuses), ``shape`` (of its result), bytes ``read`` and ``written``,
         ``macs``, ``groups`` (workgroups) and ``variant``.
         """
-        plan: list[dict[str, Any]] = json.loads(LIBRARY.arm_vgf_plan(self._handle).decode())
+        plan: list[dict[str, Any]] = json.loads(text(LIBRARY.arm_vgf_plan(self._handle)))
         return plan
 
     def run(self, inputs: Sequence[Array], push_constants: Sequence[bytes | Array] | None = None) -> list[Array]:
@@ -377,7 +378,7 @@ class Session:
         events = [_Event() for _ in range(LIBRARY.arm_vgf_profile(self._handle))]
         for index, event in enumerate(events):
             _checked(LIBRARY.arm_vgf_get_event(self._handle, index, ctypes.byref(event)))
-        return [Event(e.name.decode(), bool(e.on_device), e.begin, e.end) for e in events]
+        return [Event(text(e.name), bool(e.on_device), e.begin, e.end) for e in events]
 
     def close(self) -> None:
         """Unloads the program; what is asked of the session afterwards is a ``VgfError``."""

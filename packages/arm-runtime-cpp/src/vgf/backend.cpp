@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "../executorch_log.hpp"
 #include "arm_runtime/vgf.hpp"
 
 namespace arm_runtime::vgf {
@@ -140,6 +141,7 @@ class VgfBackend final : public et::BackendInterface {
 
     et::Result<et::DelegateHandle*> init(et::BackendInitContext&, et::FreeableBuffer* processed,
                                          et::ArrayRef<et::CompileSpec>) const override {
+        log_past_python();
         try {
             auto method =
                 std::make_unique<Method>(Session(processed->data(), processed->size(), options()));
@@ -148,12 +150,6 @@ class VgfBackend final : public et::BackendInterface {
                             "' takes push constants, for which ExecuTorch has no place: run the "
                             "VGF with arm_runtime.vgf.Session");
             }
-            const MemoryUse& use = method->session.memory();
-            ET_LOG(
-                Info, "%s: on %s, engine %s (%s), %llu bytes of work memory, %llu saved by sharing",
-                kName, method->session.device().c_str(), name_of(method->session.engine()),
-                method->session.engine_reason().c_str(), static_cast<unsigned long long>(use.work),
-                static_cast<unsigned long long>(use.saved));
             processed->Free();
             return method.release();
         } catch (const std::exception& error) {
@@ -166,6 +162,7 @@ class VgfBackend final : public et::BackendInterface {
                       et::Span<et::EValue*> values) const override {
         auto& method = *static_cast<Method*>(handle);
         try {
+            method.session.require_same_process();
             const std::lock_guard<std::mutex> lock(method.mutex);
             const size_t inputs = method.session.inputs().size();
             size_t count = 0;

@@ -115,6 +115,13 @@ const char* kept(const std::string& text) {
     return texts.insert(text).first->c_str();
 }
 
+/// What a caller means by a session. Throws Error: nothing.
+template <typename AnySession>
+AnySession& checked(AnySession* session) {
+    if (session == nullptr) throw vgf::Error("the session is NULL");
+    return *session;
+}
+
 /// Calls `function`; what it throws becomes the last error.
 template <typename Function>
 bool guarded(Function function) {
@@ -148,6 +155,7 @@ int arm_vgf_find_device(const arm_vgf_options* given, arm_vgf_device* device) {
 arm_vgf_session* arm_vgf_open(const void* data, size_t bytes, const arm_vgf_options* given) {
     std::unique_ptr<arm_vgf_session> opened;
     guarded([&] {
+        if (data == nullptr) throw vgf::Error("the VGF is NULL");
         opened = std::make_unique<arm_vgf_session>(vgf::Session(data, bytes, options_of(given)));
     });
     return opened.release();
@@ -158,7 +166,7 @@ void arm_vgf_close(arm_vgf_session* session) { delete session; }
 
 int arm_vgf_get_info(const arm_vgf_session* session, arm_vgf_info* info) {
     return status_of([&] {
-        const vgf::Session& s = session->session;
+        const vgf::Session& s = checked(session).session;
         const vgf::MemoryUse& use = s.memory();
         give(info, {0, s.device().c_str(), vgf::name_of(s.engine()), s.engine_reason().c_str(),
                     s.inputs().size(), s.outputs().size(), use.inputs, use.outputs, use.work,
@@ -169,7 +177,7 @@ int arm_vgf_get_info(const arm_vgf_session* session, arm_vgf_info* info) {
 int arm_vgf_get_tensor(const arm_vgf_session* session, int outputs, size_t index,
                        arm_vgf_tensor* tensor) {
     return status_of([&] {
-        const vgf::Session& s = session->session;
+        const vgf::Session& s = checked(session).session;
         const vgf::TensorInfo& found = at(outputs ? s.outputs() : s.inputs(), index, "tensor");
         give(tensor, {0, found.name.c_str(), vgf::name_of(found.type), found.shape.data(),
                       found.shape.size(), found.bytes,
@@ -179,7 +187,7 @@ int arm_vgf_get_tensor(const arm_vgf_session* session, int outputs, size_t index
 
 int arm_vgf_get_symbol(const arm_vgf_session* session, size_t index, arm_vgf_symbol* symbol) {
     return status_of([&] {
-        const vgf::Symbol& found = at(session->session.symbols(), index, "symbol");
+        const vgf::Symbol& found = at(checked(session).session.symbols(), index, "symbol");
         give(symbol, {0, found.name.c_str(), found.least, found.most});
     });
 }
@@ -188,9 +196,10 @@ int arm_vgf_get_output_shape(const arm_vgf_session* session, const arm_vgf_argum
                              size_t input_count, size_t output, const int64_t** shape,
                              size_t* rank) {
     return status_of([&] {
-        const vgf::Session& s = session->session;
+        const vgf::Session& s = checked(session).session;
         const auto in = convert(inputs, input_count, s.inputs(), "input");
         at(s.outputs(), output, "tensor");
+        if (shape == nullptr || rank == nullptr) throw vgf::Error("no place for the shape");
         const std::vector<int64_t>& found = s.output_shapes(in.data(), in.size())[output];
         *shape = found.data();
         *rank = found.size();
@@ -201,19 +210,20 @@ int arm_vgf_get_push_constants(const arm_vgf_session* session, size_t index,
                                arm_vgf_push_constants* push_constants) {
     return status_of([&] {
         const vgf::PushConstantInfo& found =
-            at(session->session.push_constants(), index, "push constants");
+            at(checked(session).session.push_constants(), index, "push constants");
         give(push_constants, {0, found.segment.c_str(), found.offset, found.bytes});
     });
 }
 
 int arm_vgf_set_push_constants(arm_vgf_session* session, size_t index, const void* data,
                                size_t bytes) {
-    return status_of([&] { session->session.set_push_constants(index, data, bytes); });
+    return status_of([&] { checked(session).session.set_push_constants(index, data, bytes); });
 }
 
 int arm_vgf_run(arm_vgf_session* session, const arm_vgf_argument* inputs, size_t input_count,
                 const arm_vgf_argument* outputs, size_t output_count) {
     return status_of([&] {
+        checked(session).session.require_same_process();
         const auto in = convert(inputs, input_count, session->session.inputs(), "input");
         const auto out = convert(outputs, output_count, session->session.outputs(), "output");
         const std::lock_guard<std::mutex> lock(session->mutex);
@@ -224,17 +234,27 @@ int arm_vgf_run(arm_vgf_session* session, const arm_vgf_argument* inputs, size_t
 }
 
 size_t arm_vgf_profile(arm_vgf_session* session) {
-    const std::lock_guard<std::mutex> lock(session->mutex);
-    session->profiling = true;
-    return session->measured.size();
+    size_t count = 0;
+    guarded([&] {
+        checked(session).session.require_same_process();
+        const std::lock_guard<std::mutex> lock(session->mutex);
+        session->profiling = true;
+        count = session->measured.size();
+    });
+    return count;
 }
 
 int arm_vgf_get_event(arm_vgf_session* session, size_t index, arm_vgf_event* event) {
     return status_of([&] {
+        checked(session).session.require_same_process();
         const std::lock_guard<std::mutex> lock(session->mutex);
         const vgf::Event& found = at(session->measured, index, "event");
         give(event, {0, found.name, found.on_device ? 1 : 0, found.begin, found.end});
     });
 }
 
-const char* arm_vgf_plan(const arm_vgf_session* session) { return session->session.plan().c_str(); }
+const char* arm_vgf_plan(const arm_vgf_session* session) {
+    const char* plan = nullptr;
+    guarded([&] { plan = checked(session).session.plan().c_str(); });
+    return plan;
+}

@@ -7,10 +7,13 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <system_error>
 
 namespace arm_runtime::vgf {
 
 namespace fs = std::filesystem;
+
+constexpr uintmax_t kMostBytes = uintmax_t{1} << 30;  // many times what drivers keep
 
 uint64_t checksum(const char* data, size_t size) {
     uint64_t sum = 0xcbf29ce484222325;
@@ -19,7 +22,10 @@ uint64_t checksum(const char* data, size_t size) {
 }
 
 std::vector<char> CacheFile::read() const {
-    if (path_.empty()) return {};
+    // What is there may be a folder, or a link to a device without end.
+    std::error_code failed;
+    if (path_.empty() || !fs::is_regular_file(path_, failed)) return {};
+    if (const uintmax_t size = fs::file_size(path_, failed); failed || size > kMostBytes) return {};
     std::ifstream file(path_, std::ios::binary);
     std::vector<char> data((std::istreambuf_iterator<char>(file)),
                            std::istreambuf_iterator<char>());

@@ -1,6 +1,7 @@
 #include "device.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <vector>
 
@@ -75,6 +76,11 @@ std::unique_ptr<Device> open(const Options& options) {
 }  // namespace
 
 Device& Device::get(const Options& options) {
+    static std::atomic<pid_t> process{0};
+    pid_t first = 0;
+    if (!process.compare_exchange_strong(first, getpid()) && first != getpid()) {
+        throw Error(kForked);
+    }
     static std::mutex mutex;
     // Never destroyed: at exit, drivers may have gone before.
     static auto& devices = *new std::map<std::string, std::unique_ptr<Device>>;

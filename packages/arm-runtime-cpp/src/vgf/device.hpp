@@ -1,6 +1,8 @@
 // The Vulkan device that sessions share.
 #pragma once
 
+#include <unistd.h>
+
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,6 +15,11 @@
 #include "pipeline_cache.hpp"
 
 namespace arm_runtime::vgf {
+
+/// Of what a process is asked that has Vulkan from before a fork.
+constexpr const char* kForked =
+    "this process was forked from one that had opened a Vulkan device, and Vulkan does not outlive "
+    "a fork: open the first VGF after the fork, or start processes with multiprocessing's 'spawn'";
 
 /// Memory that a session allocated.
 struct Memory {
@@ -27,6 +34,10 @@ class Device {
     ///
     /// Throws Error, with what to install or which devices there are.
     static Device& get(const Options& options);
+
+    /// Whether this process was forked from the one that opened the device: no call of Vulkan ends
+    /// in it, and a mutex may be locked by a thread that it does not have.
+    bool is_forked() const { return getpid() != process_; }
 
     Device(std::unique_ptr<Instance> instance, const Instance::Candidate& chosen, EngineKind engine,
            std::string reason, const std::string& cache_folder);
@@ -85,6 +96,7 @@ class Device {
                 const vk::PhysicalDeviceFeatures2& features);
     void choose_queue_family(const vk::raii::PhysicalDevice& physical);
 
+    const pid_t process_ = getpid();
     std::unique_ptr<Instance> instance_;
     vk::raii::Device device_{nullptr};
     ArmCalls arm_;

@@ -45,7 +45,7 @@ Options options_from_environment() {
     }
     if (std::getenv("ARM_VGF_CACHE")) {
         options.cache_folder = variable("ARM_VGF_CACHE");
-    } else if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty()) {
+    } else if (const std::string cache = variable("XDG_CACHE_HOME"); cache[0] == '/') {
         options.cache_folder = cache + "/arm_runtime";
     } else if (const std::string home = variable("HOME"); !home.empty()) {
         options.cache_folder = home + "/.cache/arm_runtime";

@@ -21,6 +21,8 @@ std::string shape_text(const Sizes* sizes, size_t rank) {
     return "[" + text + "]";
 }
 
+constexpr size_t kMaxRank = 16;  // of arguments; more than that of any tensor of a VGF
+
 bool same_type(DataType argument, DataType tensor) {
     return argument == tensor || (argument == DataType::kInt64 && tensor == DataType::kInt32);
 }
@@ -45,6 +47,11 @@ void check_arguments(const Argument* arguments, size_t count, const std::vector<
     for (size_t i = 0; i < count; ++i) {
         const Argument& argument = arguments[i];
         const TensorInfo& info = infos[i];
+        if (argument.rank > kMaxRank || (argument.rank > 0 && argument.shape == nullptr)) {
+            throw Error(text_of(kind, i, info) + " has " +
+                        (argument.rank > kMaxRank ? "rank " + std::to_string(argument.rank)
+                                                  : std::string("no shape")));
+        }
         if (!same_type(argument.type, info.type)) {
             throw Error(text_of(kind, i, info) + " is " + name_of(info.type) + ", got " +
                         name_of(argument.type));
@@ -95,12 +102,21 @@ class Session::Impl {
     }
 
     ~Impl() {
+        if (device_.is_forked()) {
+            (void)engine_.release();  // what the driver has stays as it is, and is the parent's
+            return;
+        }
         const std::lock_guard<std::mutex> lock(device_.loading());
         engine_.reset();
     }
 
+    void require_same_process() const {
+        if (device_.is_forked()) throw Error(kForked);
+    }
+
     void run(const Argument* inputs, size_t input_count, const Argument* outputs,
              size_t output_count, std::vector<Event>* profile) {
+        require_same_process();
         const size_t number = number_of(inputs, input_count);
         check_arguments(outputs, output_count, sizes_.outputs(), "output");
         check_memory(inputs, sizes_.inputs(), "input");
@@ -145,6 +161,7 @@ class Session::Impl {
     const std::vector<PushConstantInfo>& push_constants() const { return push_constants_; }
 
     void set_push_constants(size_t index, const void* data, size_t bytes) {
+        require_same_process();
         if (index >= push_constants_.size()) {
             throw Error("push constants " + std::to_string(index) + " of " +
                         std::to_string(push_constants_.size()));
@@ -248,6 +265,7 @@ DeviceInfo find_device(const Options& options) {
     return {device.name(), device.engine(), device.engine_reason()};
 }
 
+void Session::require_same_process() const { impl_->require_same_process(); }
 const std::vector<TensorInfo>& Session::inputs() const { return impl_->sizes().inputs(); }
 const std::vector<TensorInfo>& Session::outputs() const { return impl_->sizes().outputs(); }
 const std::vector<Symbol>& Session::symbols() const { return impl_->sizes().symbols(); }

@@ -107,3 +107,38 @@ def test_a_tensor_that_is_not_there(library: Any, session: int, outputs: int, in
     call = raw(library, "arm_vgf_get_tensor")
     assert call(ctypes.c_void_p(session), outputs, ctypes.c_size_t(index), ctypes.byref(given)) == -1
     assert f"tensor {index} of 1".encode() in library.arm_vgf_last_error()
+
+
+def test_no_session_is_an_error(library: Any) -> None:
+    """NULL, as ``arm_vgf_open`` returns it, which not every caller looks at."""
+    given, number = words(14 * WORD, *[0] * 13), ctypes.c_size_t(0)
+    nobody, place = ctypes.c_void_p(None), ctypes.byref(ctypes.c_size_t())
+    calls: dict[str, tuple[Any, ...]] = {
+        "arm_vgf_get_info": (given,),
+        "arm_vgf_get_tensor": (0, number, given),
+        "arm_vgf_get_symbol": (number, given),
+        "arm_vgf_get_output_shape": (None, number, number, place, place),
+        "arm_vgf_get_push_constants": (number, given),
+        "arm_vgf_set_push_constants": (number, b"", number),
+        "arm_vgf_run": (None, number, None, number),
+        "arm_vgf_get_event": (number, given),
+    }
+    for name, arguments in calls.items():
+        assert raw(library, name)(nobody, *arguments) == -1, name
+        assert library.arm_vgf_last_error() == b"the session is NULL", name
+    assert library.arm_vgf_profile(nobody) == 0 and library.arm_vgf_plan(nobody) is None
+    assert not library.arm_vgf_open(None, 8, None) and library.arm_vgf_last_error() == b"the VGF is NULL"
+    library.arm_vgf_close(nobody)
+
+
+@pytest.mark.parametrize(
+    ("rank", "problem"), [(1 << 40, b"has rank 1099511627776"), (17, b"rank 17"), (1, b"no shape")]
+)
+def test_a_shape_that_no_tensor_has_is_not_read(library: Any, session: int, rank: int, problem: bytes) -> None:
+    name, data = ctypes.create_string_buffer(b"int32"), np.zeros(4, np.int32)
+    size = (ctypes.c_int64 * 1)(4)
+    shape = 0 if rank == 1 else ctypes.addressof(size)
+    argument = words(5 * WORD, data.ctypes.data, ctypes.addressof(name), shape, rank)
+    count = ctypes.c_size_t(1)
+    assert raw(library, "arm_vgf_run")(ctypes.c_void_p(session), argument, count, argument, count) == -1
+    assert problem in library.arm_vgf_last_error()

@@ -37,6 +37,35 @@ def test_python(pte: Path) -> None:
         assert torch.equal(indices.to(torch.int64), expected[1])
 
 
+#: Eight threads at once: they load a program, and run it with an input that does not fit.
+THREADS = """
+import arm_runtime, sys, threading, torch
+from executorch.runtime import Runtime
+failed = []
+def work():
+    for _ in range(5):
+        method = Runtime.get().load_program({pte!r}).load_method("forward")
+        for _ in range(20):
+            try:
+                method.execute([torch.ones(1, 3, 9, 9)])
+            except RuntimeError:
+                failed.append(1)
+threads = [threading.Thread(target=work) for _ in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print(len(failed))
+"""
+
+
+def test_threads_may_load_and_fail_at_once(pte: Path) -> None:
+    """ExecuTorch's Python bindings log by way of ``sys.stderr``, and two threads there at once end the process."""
+    command = [sys.executable, "-c", THREADS.format(pte=str(pte))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and done.stdout == "800\n", done.stderr[-4000:]
+    assert "VgfBackend" not in done.stderr and "register_pal" not in done.stderr, "a load logs nothing"
+    assert done.stderr.count("Error resizing tensor at input 0") == 800
+
+
 def test_runner_and_etdump(pte: Path, runner: str, tmp_path: Path) -> None:
     from arm_tosa_core.cli.profile import read_events
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from typing import Any
 
@@ -159,3 +161,40 @@ def test_loading_and_unloading_keeps_memory_flat(vgf: Any) -> None:
 
     _, before, *_, after = (least() for _ in range(8))  # first, malloc's caches fill
     assert after - before < 3 << 19  # 1.5 MiB; a leak of 7 KiB per cycle was seen once: 2.1 MiB
+
+
+@pytest.mark.parametrize("what", ["run", "load", "find", "close"])
+def test_a_forked_process_gets_an_error_and_does_not_hang(vgf: Any, what: str) -> None:
+    """Vulkan's threads are not there in it."""
+    data = graph_vgf("ABS", DType.INT32, 4)
+    with vgf.Session(data) as session:
+        calls = {
+            "run": lambda: session.run([X]),
+            "load": lambda: vgf.Session(data),
+            "find": vgf.find_device,
+            "close": session.close,
+        }
+        if (child := os.fork()) == 0:
+            status = 1
+            try:
+                signal.alarm(30)  # which ends it
+                calls[what]()
+                status = 0 if what == "close" else 2
+            except vgf.VgfError as error:
+                status = 0 if "was forked from one that had opened a Vulkan device" in str(error) else 3
+            finally:
+                os._exit(status)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert np.array_equal(session.run([X])[0], np.abs(X)), "and this one goes on"
+
+
+def test_a_name_that_is_no_text(vgf: Any) -> None:
+    """In what is told of a tensor, and in errors."""
+    data = graph_vgf("ABS", DType.INT32, 4)
+    with vgf.Session(data) as session:
+        name = session.inputs[0].name.encode()
+    spoiled = data.replace(name, b"\xff" + name[1:])
+    with vgf.Session(spoiled) as session:
+        assert session.inputs[0].name == "\\xff" + name[1:].decode()
+        with pytest.raises(vgf.VgfError, match=r"input 0 \('\\xff.*'\) has shape \[4\], got \[2\]"):
+            session.run([X[:2]])

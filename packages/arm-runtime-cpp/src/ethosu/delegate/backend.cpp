@@ -115,6 +115,7 @@ class EthosUBackend final : public et::BackendInterface {
     et::Result<et::DelegateHandle*> init(et::BackendInitContext& context,
                                          et::FreeableBuffer* processed,
                                          et::ArrayRef<et::CompileSpec>) const override {
+        prepare_log();
         et::MemoryAllocator* allocator = context.get_runtime_allocator();
         auto* memory = static_cast<Handle*>(allocator->allocate(sizeof(Handle), alignof(Handle)));
         if (memory == nullptr) return et::Error::MemoryAllocationFailed;

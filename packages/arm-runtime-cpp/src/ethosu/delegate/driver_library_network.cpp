@@ -68,6 +68,10 @@ class LibraryNetwork final : public Network {
 
     bool run(uint8_t* temporary, Report report) override {
         auto* memory = reinterpret_cast<char*>(temporary);
+        if (lost_) {
+            report(kLost);
+            return false;
+        }
         try {
             if (inputs_end_ > 0) scratch_->write(memory, inputs_end_);
             const std::vector<SharedBuffer> inputs{unused_inputs_}, outputs{unused_outputs_};
@@ -75,8 +79,10 @@ class LibraryNetwork final : public Network {
             const EthosU::Inference inference(network_, inputs.begin(), inputs.end(),
                                               outputs.begin(), outputs.end(), scratch_, weights_,
                                               events, false);
+            lost_ = true;
             if (inference.wait(kTimeout))
                 return fail(report, "waiting for the NPU failed", "no answer in 60 s");
+            lost_ = false;
             if (inference.status() != EthosU::InferenceStatus::OK)
                 return fail(report, "the inference failed", "see the kernel's log");
             if (outputs_end_ > 0) scratch_->read(memory, outputs_end_);
@@ -103,6 +109,7 @@ class LibraryNetwork final : public Network {
     std::unique_ptr<EthosU::Device> device_;  // before its buffers, so that it is closed after them
     std::shared_ptr<EthosU::Network> network_;
     SharedBuffer weights_, scratch_, unused_inputs_, unused_outputs_;
+    bool lost_ = false;  ///< whether an inference may be in flight still
 };
 
 }  // namespace

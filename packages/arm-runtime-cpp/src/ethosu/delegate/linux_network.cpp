@@ -151,6 +151,10 @@ class LinuxNetwork final : public Network {
     uint8_t* scratch(uint8_t*) override { return scratch_.data(); }
 
     bool run(uint8_t*, Report report) override {
+        if (lost_) {
+            report(kLost);
+            return false;
+        }
         accel::Job job{commands_.handle(), sram_size_, {weights_.handle(), scratch_.handle()}};
         accel::Submit submit{reinterpret_cast<uintptr_t>(&job), 1, 0};
         if (!device_.call(accel::kSubmit, submit)) {
@@ -159,6 +163,7 @@ class LinuxNetwork final : public Network {
         }
         accel::Wait wait{scratch_.handle(), 0, now() + kTimeout};
         if (device_.call(accel::kWait, wait)) return true;
+        lost_ = true;
         report_errno(report, "waiting for the NPU failed");
         return false;
     }
@@ -169,6 +174,7 @@ class LinuxNetwork final : public Network {
     Device device_;  // before its buffers, so that it is closed after them
     Buffer commands_{device_}, weights_{device_}, scratch_{device_};
     uint32_t sram_size_ = 0;
+    bool lost_ = false;  ///< whether a job may be in flight still
 };
 
 }  // namespace

@@ -15,6 +15,12 @@ constexpr size_t kMemoryAlignment = 16;
 /// Takes the text of an error, of any length.
 using Report = void (*)(const char* text);
 
+/// What a network reports after a job whose end it did not see: the job may still write to its
+/// memory.
+constexpr const char* kLost =
+    "an earlier job on this network did not end, and may still write to its memory: load the "
+    "program again";
+
 /// Memory that lives as long as the program; nullptr when there is no more.
 struct Allocator {
     void* (*take)(void* context, size_t size, size_t alignment) = nullptr;
@@ -37,6 +43,9 @@ class Network {
     /// Runs once. Returns false after telling `report` why it failed.
     virtual bool run(uint8_t* temporary, Report report) = 0;
 };
+
+/// Called before anything is logged; a host makes the log safe for threads there.
+void prepare_log();
 
 /// Gives a payload, which must outlive the network, to this machine's driver. The caller ends the
 /// network with its destructor; its memory is the allocator's. Returns nullptr after telling

@@ -55,6 +55,8 @@ class CoreDriverNetwork final : public Network {
 
 }  // namespace
 
+void prepare_log() {}
+
 Network* open_network(const Payload& payload, const Allocator& allocator, Report report) {
     if (!is_aligned(payload.commands.data) || !is_aligned(payload.weights.data)) {
         report(

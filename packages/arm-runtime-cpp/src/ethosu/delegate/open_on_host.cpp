@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <system_error>
 #include <thread>
-#include <vector>
 
+#include "../host_threads.hpp"
 #include "linux_network.hpp"
 #include "model_network.hpp"
 #ifdef ARM_RUNTIME_ETHOSU_DRIVER_LIBRARY
@@ -16,23 +15,8 @@
 namespace arm_runtime::ethosu {
 namespace {
 
-constexpr uint32_t kMostThreads = 16;
 /// More than any Vela configuration has; pages that nothing touches cost nothing.
 constexpr size_t kFastMemory = 4 << 20;
-
-void run_threads(void*, uint32_t workers, void (*body)(void*, uint32_t), void* argument) {
-    std::thread threads[kMostThreads];
-    for (uint32_t i = 1; i < workers; ++i) {
-        try {
-            threads[i] = std::thread(body, argument, i);
-        } catch (const std::system_error&) {  // the system gives no more threads: do its work here
-            body(argument, i);
-        }
-    }
-    body(argument, 0);
-    for (std::thread& thread : threads)
-        if (thread.joinable()) thread.join();
-}
 
 Network* open_on_device(const char* device, const Payload& payload, const Allocator& allocator,
                         Report report) {

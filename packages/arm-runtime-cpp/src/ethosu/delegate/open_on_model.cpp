@@ -3,6 +3,8 @@
 
 namespace arm_runtime::ethosu {
 
+void prepare_log() {}
+
 Network* open_network(const Payload& payload, const Allocator& allocator, Report report) {
     constexpr size_t kNoFastMemory = 0;
     return open_on_model(payload, allocator, {}, kNoFastMemory, report);

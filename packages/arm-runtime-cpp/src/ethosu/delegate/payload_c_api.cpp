@@ -1,9 +1,10 @@
 // The C interface to payloads: what the delegate does, without ExecuTorch.
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <memory>
-#include <new>
 #include <string>
+#include <vector>
 
 #include "arm_runtime/ethosu_payload_c.h"
 #include "network.hpp"
@@ -18,11 +19,18 @@ thread_local std::string problem;
 
 void keep_problem(const char* text) { problem = text; }
 
+/// All that a network takes, until it has ended.
+using Memory = std::vector<std::unique_ptr<uint8_t[]>>;
+
 void* take(void* context, size_t size, size_t alignment) {
-    auto& memory = *static_cast<std::unique_ptr<uint8_t[]>*>(context);
-    memory.reset(new (std::nothrow) uint8_t[size + alignment]);
-    const size_t off = reinterpret_cast<uintptr_t>(memory.get()) % alignment;
-    return memory == nullptr ? nullptr : memory.get() + (off > 0 ? alignment - off : 0);
+    try {
+        const auto& memory =
+            static_cast<Memory*>(context)->emplace_back(new uint8_t[size + alignment]);
+        const size_t off = reinterpret_cast<uintptr_t>(memory.get()) % alignment;
+        return memory.get() + (off > 0 ? alignment - off : 0);
+    } catch (const std::exception&) {  // networks are without exceptions
+        return nullptr;
+    }
 }
 
 struct End {
@@ -46,12 +54,12 @@ bool fits(const Slots& slots, const arm_ethosu_buffer* buffers, uint32_t count, 
 
 bool run(const Payload& payload, const arm_ethosu_buffer* inputs,
          const arm_ethosu_buffer* outputs) {
-    std::unique_ptr<uint8_t[]> memory, temporary_memory;
+    Memory memory;
     const std::unique_ptr<Network, End> network(
         open_network(payload, {take, &memory}, keep_problem));
     if (network == nullptr) return false;
     auto* temporary =
-        static_cast<uint8_t*>(take(&temporary_memory, network->temporary_size(), kMemoryAlignment));
+        static_cast<uint8_t*>(take(&memory, network->temporary_size(), kMemoryAlignment));
     if (temporary == nullptr) {
         problem = "no memory for a run";
         return false;
@@ -72,11 +80,21 @@ bool run(const Payload& payload, const arm_ethosu_buffer* inputs,
     return true;
 }
 
-int finish(bool good, char* message, uint64_t message_size) {
-    if (message != nullptr && message_size > 0)
-        std::snprintf(message, static_cast<size_t>(message_size), "%s",
-                      good ? "" : problem.c_str());
-    return good ? 0 : 1;
+/// Calls `function`, which says whether it succeeded; nothing is thrown into C.
+template <typename Function>
+int status_of(Function function, char* message, uint64_t message_size) {
+    const auto say = [&](const char* text) {
+        if (message != nullptr && message_size > 0)
+            std::snprintf(message, static_cast<size_t>(message_size), "%s", text);
+    };
+    try {
+        const bool good = function();
+        say(good ? "" : problem.c_str());
+        return good ? 0 : 1;
+    } catch (const std::exception& error) {
+        say(error.what());
+        return 1;
+    }
 }
 
 bool read_from(const uint8_t* data, uint64_t size, Payload& payload) {
@@ -91,22 +109,31 @@ extern "C" int arm_ethosu_payload_run(const uint8_t* payload, uint64_t size,
                                       const arm_ethosu_buffer* inputs, uint32_t input_count,
                                       const arm_ethosu_buffer* outputs, uint32_t output_count,
                                       char* message, uint64_t message_size) {
-    Payload read;
-    const bool good =
-        read_from(payload, size, read) && fits(read.inputs, inputs, input_count, "input") &&
-        fits(read.outputs, outputs, output_count, "output") && run(read, inputs, outputs);
-    return finish(good, message, message_size);
+    return status_of(
+        [&] {
+            Payload read;
+            return read_from(payload, size, read) &&
+                   fits(read.inputs, inputs, input_count, "input") &&
+                   fits(read.outputs, outputs, output_count, "output") &&
+                   run(read, inputs, outputs);
+        },
+        message, message_size);
 }
 
 extern "C" int arm_ethosu_payload_outputs(const uint8_t* payload, uint64_t size, uint64_t* sizes,
                                           uint32_t* element_sizes, uint32_t capacity,
                                           uint32_t* count, char* message, uint64_t message_size) {
-    Payload read;
-    const bool good = read_from(payload, size, read);
-    *count = good ? read.outputs.count() : 0;
-    for (uint32_t i = 0; i < *count && i < capacity; ++i) {
-        sizes[i] = read.outputs[i].size;
-        element_sizes[i] = read.outputs[i].element_size;
-    }
-    return finish(good, message, message_size);
+    *count = 0;
+    return status_of(
+        [&] {
+            Payload read;
+            if (!read_from(payload, size, read)) return false;
+            *count = read.outputs.count();
+            for (uint32_t i = 0; i < *count && i < capacity; ++i) {
+                sizes[i] = read.outputs[i].size;
+                element_sizes[i] = read.outputs[i].element_size;
+            }
+            return true;
+        },
+        message, message_size);
 }

@@ -2,22 +2,16 @@
 #include <cstdio>
 #include <memory>
 #include <new>
-#include <thread>
 
+#include "../host_threads.hpp"
 #include "arm_runtime/ethosu_model.hpp"
 #include "arm_runtime/ethosu_model_c.h"
 #include "weight_decoder.hpp"
 
 namespace {
 
-constexpr uint32_t kMostThreads = 16;
-
-void run_threads(void*, uint32_t workers, void (*body)(void*, uint32_t), void* argument) {
-    std::thread threads[kMostThreads];
-    for (uint32_t i = 1; i < workers; ++i) threads[i] = std::thread(body, argument, i);
-    body(argument, 0);
-    for (uint32_t i = 1; i < workers; ++i) threads[i].join();
-}
+using arm_runtime::ethosu::kMostThreads;
+using arm_runtime::ethosu::run_threads;
 
 bool find_family(uint32_t number, arm_runtime::EthosUFamily& family) {
     using arm_runtime::EthosUFamily;

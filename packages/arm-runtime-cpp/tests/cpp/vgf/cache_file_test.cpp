@@ -56,6 +56,17 @@ TEST(CacheFile, AFailureToWriteLeavesWhatWasThere) {
     EXPECT_EQ(contents(folder / "cache" / "in it"), (Data{'x'}));
 }
 
+TEST(CacheFile, WhatIsNoFileIsNotRead) {
+    const TemporaryFolder folder;
+    std::filesystem::create_directory(folder / "folder");
+    EXPECT_EQ(CacheFile(folder / "folder").read(), Data{});
+    std::filesystem::create_symlink("/dev/zero", folder / "endless");
+    EXPECT_EQ(CacheFile(folder / "endless").read(), Data{});
+    put(folder / "large", {'x'});
+    std::filesystem::resize_file(folder / "large", uintmax_t{1} << 33);
+    EXPECT_EQ(CacheFile(folder / "large").read(), Data{});
+}
+
 TEST(CacheFile, WithoutAPathKeepsNothing) {
     EXPECT_FALSE(CacheFile({}).write({'a'}));
     EXPECT_EQ(CacheFile({}).read(), Data{});
