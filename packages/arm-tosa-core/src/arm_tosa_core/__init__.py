@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .support.errors import ArmTosaError as ArmTosaError
     from .support.errors import LongTailWarning as LongTailWarning
     from .support.errors import LoweringError as LoweringError
+    from .support.errors import MiscompiledError as MiscompiledError
     from .support.errors import MissingKernelWarning as MissingKernelWarning
     from .support.errors import NothingDelegatedWarning as NothingDelegatedWarning
     from .support.errors import Rejected as Rejected
@@ -55,6 +56,7 @@ _HOME = {
     "LongTailWarning": "support.errors",
     "LoweredProgram": "flow",
     "LoweringError": "support.errors",
+    "MiscompiledError": "support.errors",
     "MXFPOpConfig": "quantize.mxfp",
     "MissingKernelWarning": "support.errors",
     "NothingDelegatedWarning": "support.errors",
