@@ -127,7 +127,7 @@ def div_mode(b: OpBuilder, x: Operand, y: Operand, *, rounding_mode: str | None)
     if rounding_mode is None:
         return div(b, x, y)
     whole = _whole_quotient(b, x, y, rounding_mode, partial(torch.div, rounding_mode=rounding_mode))
-    if whole is None and rounding_mode == "floor" and (number := _real_divisor(b, x, y)) is not None:
+    if isinstance(x, Value) and rounding_mode == "floor" and (number := _real_divisor(b, x, y)) is not None:
         return _floor_of_real(b, x, number)
     return whole or _quotient(b, x, y, rounding_mode == "floor")[0]
 
@@ -182,15 +182,15 @@ def _rest(
     quotient = _whole_quotient(b, x, y, mode, exact)
     if quotient is not None:
         return b.aten.sub(x, b.aten.mul(quotient, y))
-    if (number := _real_divisor(b, x, y)) is not None:
+    if isinstance(x, Value) and (number := _real_divisor(b, x, y)) is not None:
         return _rest_of_real(b, x, number, mode == "floor")
     return _quotient(b, x, y, mode == "floor")[1]
 
 
-def _real_divisor(b: OpBuilder, x: Operand, y: Operand) -> float | None:
+def _real_divisor(b: OpBuilder, x: Value, y: Operand) -> float | None:
     """The number that a real is divided by; None where it is none, or no real is divided."""
     number = _number(y)
-    if number is None or not isinstance(x, Value) or not x.dtype.is_floating_point or b.stays_whole(x):
+    if number is None or not x.dtype.is_floating_point or b.stays_whole(x):
         return None
     number = torch.tensor(number, dtype=x.dtype).item()  # as PyTorch rounds it
     return number if 2.0**-100 < abs(number) < math.inf else None

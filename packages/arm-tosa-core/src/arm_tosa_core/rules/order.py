@@ -98,9 +98,8 @@ def median_dim(b: OpBuilder, x: Value, dim: int, keepdim: bool = False) -> tuple
     ordered, dim = _ordered(b, x, dim, False, slice(middle - 1, None)), x.axis(dim)
     (one, last), (index, last_index) = ([b.slice(v, dim, at, 1) for at in (0, v.shape[dim] - 1)] for v in ordered)
     is_number = b.compare("EQUAL", last, last)
-    chosen = b.SELECT(is_number, one, last), b.SELECT(is_number, index, last_index)
-    values, indices = chosen if keepdim else (b.aten.squeeze(v, dim) for v in chosen)
-    return values, indices
+    values, indices = b.SELECT(is_number, one, last), b.SELECT(is_number, index, last_index)
+    return (values, indices) if keepdim else (b.aten.squeeze(values, dim), b.aten.squeeze(indices, dim))
 
 
 @op("aten.median.default", quant=Q.SHARED)
