@@ -356,11 +356,15 @@ def _window(m: Maker, axis: int, images: int, op: str, dtype: DType = I8, **attr
     return m.conv(part, (3, 3), 7, op=op, **{"pad": (1, 1, 1, 1), **attrs})
 
 
-def _joined_multiplied(m: Maker) -> Tensor:
+def _multiplied(m: Maker) -> Tensor:
     weights, bias = m.random(I8, -127, 128, 3, 3, 5, 2), m.random(I32, -4000, 4000, 10)
     attrs = {"pad": (1, 1, 1, 1), "stride": (1, 1), "dilation": (1, 1)}
     made = m.op("DEPTHWISE_CONV2D", m.input(I8, 1, 5, 6, 5), weights, bias, m.const(I8, [0]), m.const(I8, [0]), **attrs)
-    return m.op("CONCAT", m.input(I8, 1, 5, 6, 10), m.rescale(made, I8, 5e-3, channels=10), axis=1)
+    return m.rescale(made, I8, 5e-3, channels=10)
+
+
+def _joined_multiplied(m: Maker) -> Tensor:
+    return m.op("CONCAT", m.input(I8, 1, 5, 6, 10), _multiplied(m), axis=1)
 
 
 def _long_average(m: Maker, images: int) -> Tensor:
@@ -522,6 +526,9 @@ ROWS = {
     "PAD with 0, then a convolution with a zero point, U85": Row(_padded_with_0, "ethos-u85-256"),
     "multiplied depthwise convolution, then CONCAT, U55": Row(_joined_multiplied, "ethos-u55-128"),
     "multiplied depthwise convolution, then CONCAT, U85": Row(_joined_multiplied, "ethos-u85-256"),
+    "multiplied depthwise convolution, then TABLE": Row(
+        lambda m: m.op("TABLE", _multiplied(m), m.random(I8, -128, 128, 256)), "ethos-u55-32"
+    ),
     "sum of 65537": Row(_long_sum, "ethos-u85-256"),
     "65536 indices": Row(
         lambda m: m.op("GATHER", m.input(I8, 1, 10, 1), m.random(I32, 0, 10, 1, 65536)), "ethos-u85-256"

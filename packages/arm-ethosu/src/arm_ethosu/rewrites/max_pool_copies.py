@@ -81,6 +81,7 @@ _WRONG_PLACES_U55 = {
     **_OF_SLICES,
     **_OF_SUMS,
     "MATMUL": ("SLICE",),
+    "TABLE": ("DEPTHWISE_CONV2D",),
     **dict.fromkeys(("CONCAT", "PAD"), ("DEPTHWISE_CONV2D", "TRANSPOSE_CONV2D", "MATMUL", "RESIZE", *_ASSEMBLED)),
 }
 
