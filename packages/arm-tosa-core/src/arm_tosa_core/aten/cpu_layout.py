@@ -1,68 +1,214 @@
-"""How tensors that stay on the CPU lie in memory once ExecuTorch has made its operators of PyTorch's."""
+"""How the tensors that delegates and the CPU hand to each other lie in memory; the same for both flows.
+
+ExecuTorch turns views into copies, which are row-major, and its portable kernels read memory by their own idea of it:
+all of them row-major tensors, a few channels_last ones, none any other. Some check that, others misread. So the CPU is
+given channels_last tensors only where its kernel knows them, and row-major ones everywhere else.
+"""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch.export import ExportedProgram
+from torch.export.graph_signature import OutputKind
 from torch.fx import Node
 
+from ..compat.executorch import default_decompositions, is_delegate_call
 from ..compat.torch import OpOverload, schema_of, tree_map
-from ..lowering.lowering import memory_order
+from ..lowering.exported_program import CONSTANT_INPUTS, is_dequantize, is_quantize
+from ..lowering.lowering import memory_order, overlaps
+from ..lowering.operator_names import canonical
+
+#: Operators that give a tensor as it is in memory, or in the memory format that they are told.
+_CASTS = ("aten.to.", "aten._to_copy.", "aten.clone.", "aten.contiguous.")
+#: Operators of several elements whose portable kernels take channels_last tensors.
+_LAYERS = ("aten.conv2d.default", "aten.convolution.default", "aten.max_pool2d.default")
+#: What outputs are that somebody else reads than the caller: the copy back to a buffer.
+_WRITTEN = frozenset({OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION})
 
 
-def has_views(nodes: Collection[Node]) -> bool:
-    """Whether one of these operators gives a view that is not row-major."""
-    return any(_is_view(node) and not _is_row_major(node.meta.get("val")) for node in nodes)
-
-
-def lay_out(program: ExportedProgram, outside: Collection[Node]) -> None:
-    """Gives the operators that stay on the CPU the strides that they have in ExecuTorch, where views are copies.
-
-    ``torch.export`` notes a view's strides: those of what it looks at. Whoever read its data by them in the copy would
-    take them in the wrong order.
+@dataclass(frozen=True)
+class Layout:
+    """What to change so that every reader on the CPU is given memory that its kernel knows.
 
     Args:
-        program: its nodes get new fake tensors in ``meta["val"]``.
-        outside: nodes of it.
+        metas: nodes and their fake results as ExecuTorch and the delegates make them, where ``torch.export`` says
+            otherwise.
+        copies: nodes, and their readers that need a row-major copy.
+        constants: parameters and buffers whose data is to be row-major.
     """
-    changed: set[Node] = set()
-    for node in program.graph.nodes:
-        if node not in outside or node.op != "call_function":
-            continue
-        if _is_view(node):
-            made = tree_map(_row_major, node.meta["val"])
-        elif not changed.isdisjoint(node.all_input_nodes):
-            made = _made(node)
-        else:
-            continue
-        changed.add(node)
-        node.meta["val"] = made
+
+    metas: dict[Node, Any] = field(default_factory=dict)
+    copies: dict[Node, list[Node]] = field(default_factory=dict)
+    constants: list[Node] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.metas or self.copies or self.constants)
+
+    def apply(self, program: ExportedProgram, twins: dict[Node, Node]) -> None:
+        """Changes a copy of the program, given the copy of each node."""
+        for node, meta in self.metas.items():
+            twins[node].meta["val"] = meta
+        targets = {spec.arg.name: spec.target for spec in program.graph_signature.input_specs}
+        for node in self.constants:
+            for source in (program.state_dict, program.constants):
+                if isinstance(data := source.get(str(targets[node.name])), torch.Tensor):
+                    source[str(targets[node.name])] = _as_parameter(_row_major(data.detach()), data)
+        for node, readers in self.copies.items():
+            first = min(twins[reader] for reader in readers)
+            with program.graph.inserting_before(first):
+                copy = program.graph.call_function(
+                    torch.ops.aten.clone.default, (twins[node],), {"memory_format": torch.contiguous_format}
+                )
+            copy.meta = {**twins[node].meta, "val": _row_major(twins[node].meta["val"])}
+            for reader in readers:
+                twins[reader].replace_input_with(twins[node], copy)
+
+
+def layout(program: ExportedProgram, regions: Mapping[Node, int]) -> Layout:
+    """Finds how tensors outside of regions, and those that leave one, have to lie in memory.
+
+    ``torch.export`` notes a view's strides, those of the tensor that it looks at.
+
+    Args:
+        regions: the nodes that are in a region, with its number.
+    """
+    return _Walk(program, regions).found
+
+
+class _Walk:
+    """One walk over a program, in its order."""
+
+    def __init__(self, program: ExportedProgram, regions: Mapping[Node, int]) -> None:
+        self.found = Layout()
+        self.regions = regions
+        self._written = _results_written(program)
+        constants = {s.arg.name for s in program.graph_signature.input_specs if s.kind in CONSTANT_INPUTS}
+        mutated = _mutated(program)
+        for node in program.graph.nodes:
+            if node.op == "placeholder" and node.name in constants:
+                self._constant(node, node.name in mutated)
+            elif node.op == "call_function" and node in regions:
+                if any(regions.get(user) != regions[node] for user in node.users):
+                    self._set(node, tree_map(_settled, node.meta.get("val")))
+            elif node.op == "call_function" and not is_delegate_call(node):
+                self._outside(node)
+            elif node.op == "output":
+                self._copies(node, self._written)
+
+    def _now(self, node: Node) -> Any:
+        return self.found.metas.get(node, node.meta.get("val"))
+
+    def _set(self, node: Node, value: Any) -> None:
+        if _strides(value) != _strides(node.meta.get("val")):
+            self.found.metas[node] = value
+
+    def _constant(self, node: Node, mutated: bool) -> None:
+        readers = [user for user in node.users if user not in self.regions and user.op == "call_function"]
+        if not _is_row_major(self._now(node)) and (mutated or not all(map(self._knows, readers))):
+            self.found.constants.append(node)
+            self._set(node, _row_major(node.meta["val"]))
+
+    def _outside(self, node: Node) -> None:
+        if not self._knows(node):
+            self._copies(node, node.all_input_nodes)
+        changed = [n for n in node.all_input_nodes if n in self.found.metas or node in self.found.copies.get(n, ())]
+        made = self._made(node) if changed else node.meta.get("val")
+        self._set(node, tree_map(_row_major if _is_view(node) else _settled, made))
+
+    def _copies(self, reader: Node, operands: Collection[Node]) -> None:
+        for node in operands:
+            if isinstance(value := self._now(node), torch.Tensor) and not _is_row_major(value):
+                self.found.copies.setdefault(node, []).append(reader)
+
+    def _knows(self, node: Node) -> bool:
+        """Whether the kernel of an operator reads its operands right as they lie in memory."""
+        operands = [meta for n in node.all_input_nodes if isinstance(meta := self._now(n), torch.Tensor)]
+        if all(map(_is_row_major, operands)) or is_quantize(node) or is_dequantize(node):
+            return True
+        if not all(_is_channels_last(meta) if meta.dim() == 4 else _is_row_major(meta) for meta in operands):
+            return False
+        return _is_cast(node.target) or canonical(node.target) in _LAYERS or _is_function_of_one(node.target)
+
+    def _made(self, node: Node) -> Any:
+        """The fake result of an operator, of the fake tensors that it reads."""
+        target: Any = node.target
+        if target is not operator.getitem and not isinstance(target, OpOverload):
+            return node.meta["val"]
+
+        def given(n: Node) -> Any:
+            return _row_major(self._now(n)) if node in self.found.copies.get(n, ()) else self._now(n)
+
+        args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), given)
+        return target(*args, **kwargs)
+
+
+def _results_written(program: ExportedProgram) -> list[Node]:
+    results: Any = program.graph.output_node().args[0]
+    specs = program.graph_signature.output_specs
+    return [n for n, spec in zip(results, specs, strict=True) if spec.kind in _WRITTEN and isinstance(n, Node)]
+
+
+def _mutated(program: ExportedProgram) -> set[str]:
+    signature = program.graph_signature
+    targets = set(signature.buffers_to_mutate.values())
+    return {spec.arg.name for spec in signature.input_specs if spec.target in targets}
+
+
+def _is_function_of_one(target: Any) -> bool:
+    """Whether an operator computes each element of its result of one element of its one tensor.
+
+    A number where the operator takes a tensor becomes one in ExecuTorch. What ExecuTorch decomposes has others inside.
+    """
+    if not isinstance(target, OpOverload) or torch.Tag.pointwise not in target.tags:
+        return False
+    tensors = [argument for argument in schema_of(target).arguments if "Tensor" in str(argument.type)]
+    return len(tensors) == 1 and target not in default_decompositions()
+
+
+def _is_cast(target: Any) -> bool:
+    return canonical(target).startswith(_CASTS)
 
 
 def _is_view(node: Node) -> bool:
-    if not isinstance(node.target, OpOverload):
+    if not isinstance(node.target, OpOverload) or _is_cast(node.target):
         return False
     results = schema_of(node.target).returns
     return any(result.alias_info is not None and not result.alias_info.is_write for result in results)
 
 
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    for tensor in value if isinstance(value, (list, tuple)) else [value]:
+        if isinstance(tensor, torch.Tensor):
+            yield tensor
+
+
+def _strides(value: Any) -> list[Any]:
+    return [tensor.stride() for tensor in _tensors(value)]
+
+
 def _is_row_major(value: Any) -> bool:
-    tensors = value if isinstance(value, (list, tuple)) else [value]
-    return all(memory_order(tensor) is None for tensor in tensors if isinstance(tensor, torch.Tensor))
+    return all(memory_order(tensor) is None and not overlaps(tensor) for tensor in _tensors(value))
+
+
+def _is_channels_last(tensor: torch.Tensor) -> bool:
+    return tensor.dim() == 4 and memory_order(tensor) == (0, 3, 1, 2)
 
 
 def _row_major(value: Any) -> Any:
     return value.new_empty(value.shape) if isinstance(value, torch.Tensor) else value
 
 
-def _made(node: Node) -> Any:
-    """The fake result of an operator, of the fake tensors that it reads."""
-    target: Any = node.target
-    if target is operator.getitem or isinstance(target, OpOverload):
-        operands: Any = torch.fx.node.map_arg((node.args, node.kwargs), lambda n: n.meta["val"])
-        return target(*operands[0], **operands[1])
-    return node.meta["val"]
+def _settled(value: Any) -> Any:
+    """A result as it may lie in memory at the edge of a delegate: row-major or channels_last."""
+    if not isinstance(value, torch.Tensor) or _is_row_major(value) or _is_channels_last(value):
+        return value
+    return _row_major(value)
+
+
+def _as_parameter(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    return torch.nn.Parameter(tensor, like.requires_grad) if isinstance(like, torch.nn.Parameter) else tensor

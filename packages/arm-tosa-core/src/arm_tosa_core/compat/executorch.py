@@ -67,6 +67,17 @@ def edge_program(program: ExportedProgram) -> ExportedProgram:
     return made
 
 
+def is_delegate_call(node: Node) -> bool:
+    """Whether a node calls a delegate.
+
+    Needs ``executorch.exir.delegate.executorch_call_delegate``. Without it a second target, for what the first does not
+    take, would move what the first one's delegates read.
+    """
+    from executorch.exir.delegate import executorch_call_delegate
+
+    return bool(node.target is executorch_call_delegate)
+
+
 def debug_ancestor(node: Node) -> str:
     """The node of the first program that a node of an edge program comes from: those with one share a debug handle.
 

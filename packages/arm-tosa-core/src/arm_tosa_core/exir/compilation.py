@@ -9,7 +9,7 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from ..aten.canonicalize import canonicalize
-from ..aten.cpu_layout import has_views, lay_out
+from ..aten.cpu_layout import layout
 from ..aten.decompose import decompose
 from ..aten.delegate_boundary import copy_shared, narrow_int64, needs_edits, without_unread
 from ..compat.executorch import default_decompositions
@@ -144,10 +144,12 @@ class Compilation:
             self._analysis = analyse(self.program, self.target, checks, known=known, editable=editable)
 
     def _partition(self) -> None:
-        if self.editable:
+        editable = self.editable
+        if editable:
             self._edit()
         if self.alone:
             self._decompose()
+        if editable or self.alone:
             self._lay_out()
 
     def _edit(self) -> None:
@@ -186,12 +188,19 @@ class Compilation:
             self._analyse_edited()
 
     def _lay_out(self) -> None:
-        """Reads what stays outside as ExecuTorch lays it out; what follows it is lowered again then."""
-        if has_views(_outside(self.analysis)):
+        """Gives who reads what crosses a delegate's edge the memory that it knows; what follows is lowered again then.
+
+        In ExecuTorch's own flow, where views become copies by themselves, only copies are left to be inserted.
+        """
+        while found := layout(self.program, self.analysis.accepted):
+            if not self.alone and not (found.copies or found.constants):
+                return
             self.program, twins = copy_with_twins(self.program)
             self._analysis = self.analysis.of_copy(self.program, twins)
-            lay_out(self.program, _outside(self.analysis))
+            found.apply(self.program, twins)
             self._analyse_edited()
+            if not self.alone:
+                return
 
 
 #: What happens to a program; the stages that follow are those of ``lowering.pipeline``, on each region's graph.
@@ -206,10 +215,6 @@ def _writes(node: Node, analysis: Analysis) -> bool:
     """Whether an operator in place writes to a constant, or to integers that may be narrowed."""
     target = node.all_input_nodes[0]
     return target in analysis.constant or not target.meta["val"].dtype.is_floating_point
-
-
-def _outside(analysis: Analysis) -> set[Node]:
-    return {node for node in analysis.calls if node not in analysis.accepted}
 
 
 def _is_outside(node: Node, analysis: Analysis) -> bool:

@@ -25,11 +25,15 @@ from ..lowering.exported_program import (
 )
 from ..lowering.operator_names import canonical, is_cast
 from ..plugin.target import Target
+from ..support.errors import Rejected
 from .compiled_delegate import CompiledDelegate
 from .figures import Figures
 
 if TYPE_CHECKING:
     import pandas
+
+#: Why what is in a region that the optimizer left empty is not in a delegate.
+NOTHING_TO_DO = Rejected("does nothing, together with what it is delegated with: results are what is given")
 
 #: Of a layer, that are added up over an operator.
 _COSTS = ("cycles", "macs", "bytes")
@@ -109,6 +113,13 @@ class Report:
                 why = analysis.rejected.get(node)
                 report.rejected.append(replace(row, reason=why.reason, fix=why.fix) if why else row)
         return report
+
+    def refuse(self, nodes: Collection[str], why: Rejected) -> None:
+        """Knows that a delegate, which was to have these nodes, is not made."""
+        rows = [row for row in self.delegated if row.node in nodes]
+        self.delegated = [row for row in self.delegated if row.node not in nodes]
+        self.rejected += [replace(row, reason=why.reason, fix=why.fix) for row in rows]
+        self.delegates -= 1
 
     def nothing_delegated(self) -> str:
         """One paragraph for a program of which nothing was delegated."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -16,7 +16,6 @@ from torch.fx import Graph, GraphModule, Node
 from ..compat.torch import program_like
 from ..lowering.analysis_result import Analysis
 from ..lowering.exported_program import CONSTANT_INPUTS, is_dequantize, is_quantize
-from ..lowering.lowering import given_by_delegate
 
 
 @dataclass(frozen=True)
@@ -28,19 +27,22 @@ class Call:
     outputs: list[Node]
 
 
-def with_delegates(program: ExportedProgram, analysis: Analysis, calls: Sequence[Call]) -> ExportedProgram:
+def with_delegates(
+    program: ExportedProgram, analysis: Analysis, calls: Sequence[Call], same: Mapping[Node, Node]
+) -> ExportedProgram:
     """The program with delegates called; constants that nobody else reads are left out of it.
 
     Args:
         program: a functional program; it stays as it is.
         analysis: of this program.
-        calls: one for each region that the analysis found.
+        calls: one for each region that the analysis found and that has something to do.
+        same: results of regions that are other nodes, by these.
     """
     signature = program.graph_signature
     mutated = set(signature.buffers_to_mutate.values())
     consumed = {s.arg.name for s in signature.input_specs if s.kind in CONSTANT_INPUTS and s.target not in mutated}
     earlier = sum(node.target is executorch_call_delegate for node in program.graph.nodes)
-    walk = _Walk(calls, earlier)
+    walk = _Walk(calls, same, earlier)
     for node in program.graph.nodes:
         constant = node.op == "get_attr" or node.name in consumed
         if node not in analysis.accepted and not (constant and all(u in analysis.accepted for u in node.users)):
@@ -82,12 +84,14 @@ class _Walk:
     """Copies nodes to a new graph, each after what it needs; a region becomes one call, made when first needed.
 
     Args:
+        same: nodes, and those that they are the same as.
         earlier: delegates that the program calls already.
     """
 
-    def __init__(self, calls: Sequence[Call], earlier: int) -> None:
+    def __init__(self, calls: Sequence[Call], same: Mapping[Node, Node], earlier: int) -> None:
         self.graph = Graph()
         self.calls = calls
+        self.same = same
         self._names = [f"arm_delegate_{earlier + i}" for i in range(len(calls))]
         self._makers = {node: i for i, call in enumerate(calls) for node in call.outputs}
         self._new: dict[Node, Node] = {}
@@ -101,7 +105,7 @@ class _Walk:
         while waiting:
             last = waiting[-1]
             maker = self._makers.get(last)
-            needs = last.all_input_nodes if maker is None else self.calls[maker].inputs
+            needs = self._needs(last) if maker is None else self.calls[maker].inputs
             missing = [n for n in needs if n not in self._new]
             if last not in self._new and missing:
                 waiting += missing
@@ -114,7 +118,13 @@ class _Walk:
             else:
                 self._call(maker)
 
+    def _needs(self, node: Node) -> list[Node]:
+        return [self.same[node]] if node in self.same else node.all_input_nodes
+
     def _copy(self, node: Node) -> None:
+        if node in self.same:
+            self._new[node] = self._same(node)
+            return
         new = self._new[node] = self.graph.node_copy(node, self._new.__getitem__)
         new.name = node.name  # a copy renames what shadows a builtin, such as "input"
         if node.op == "placeholder":
@@ -124,12 +134,21 @@ class _Walk:
         elif node.op == "output":
             self.results = cast(Sequence[Any], new.args[0])
 
+    def _same(self, node: Node) -> Node:
+        """What a node is the same as; of an input of the program, which may be written to, a copy for the caller."""
+        new = self._new[self.same[node]]
+        if new.op != "placeholder" or not any(user.op == "output" for user in node.users):
+            return new
+        copy = self.graph.call_function(torch.ops.aten.clone.default, (new,))
+        copy.name, copy.meta = node.name, dict(node.meta)
+        return copy
+
     def _call(self, number: int) -> None:
         made = self.calls[number]
         module = self.graph.get_attr(self._names[number])
         call = self.graph.call_function(executorch_call_delegate, (module, *(self._new[n] for n in made.inputs)))
         call.name = f"{self._names[number]}_call"
-        metas = call.meta["val"] = tuple(given_by_delegate(node.meta["val"]) for node in made.outputs)
+        metas = call.meta["val"] = tuple(node.meta["val"] for node in made.outputs)
         for position, (node, meta) in enumerate(zip(made.outputs, metas, strict=True)):
             result = self._new[node] = self.graph.call_function(operator.getitem, (call, position))
             result.name = node.name

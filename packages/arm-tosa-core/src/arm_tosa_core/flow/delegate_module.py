@@ -10,11 +10,13 @@ from executorch.exir.lowered_backend_module import LoweredBackendModule
 from torch.export import ExportedProgram, ModuleCallEntry, ModuleCallSignature
 from torch.fx import Graph, Node
 
+from ..compat.executorch import is_delegate_call
 from ..compat.torch import program_like, tree_flatten
 from ..exir.compile_spec import ArmCompileSpec
-from ..lowering.exported_program import plain_signature
-from ..lowering.lowering import given_by_delegate
+from ..lowering.exported_program import attribute, plain_signature
+from ..lowering.lowering import memory_order
 from ..lowering.regions import Region
+from ..support.errors import LoweringError
 
 
 def lowered_module(
@@ -31,6 +33,26 @@ def lowered_module(
     if handles and target.run_event:
         module.meta = {"debug_handle_map": {target.run_event: tuple(handles)}}
     return module
+
+
+def check_memory(program: ExportedProgram) -> None:
+    """Makes sure that what delegates read lies in memory as they were compiled to read it.
+
+    Args:
+        program: in the edge dialect, as ExecuTorch has traced it.
+
+    Raises:
+        LoweringError: it does not, which is a fault of this compiler.
+    """
+    for node in filter(is_delegate_call, program.graph.nodes):
+        module, *given = node.args
+        compiled_for = attribute(module).original_module.graph.find_nodes(op="placeholder")
+        for operand, expected in zip(given, compiled_for, strict=False):
+            if memory_order(operand.meta["val"]) != memory_order(expected.meta["val"]):
+                raise LoweringError(
+                    f"{operand.name} does not lie in memory as delegate {module.target} reads it: report it, and clone "
+                    "the tensor in the model until it is mended"
+                )
 
 
 class _Results(torch.nn.Module):
@@ -62,7 +84,7 @@ class _StandIn(ExportedProgram):
         signature = plain_signature(inputs, outputs)
         call = [_call_of(len(inputs), len(outputs))]
         program: _StandIn = program_like(like, graph, signature, _StandIn, range_constraints={}, module_call_graph=call)
-        program.results = _Results([given_by_delegate(node.meta["val"]) for node in region.outputs])
+        program.results = _Results([node.meta["val"] for node in region.outputs])
         return program
 
     def module(self, check_guards: bool = True) -> torch.nn.Module:  # type: ignore[override]
@@ -82,8 +104,9 @@ def _placeholder(graph: Graph, node: Node) -> Node:
 
 
 def _empty(graph: Graph, node: Node) -> Node:
-    meta = given_by_delegate(node.meta["val"])
-    arguments = ([n if isinstance(n, int) else 1 for n in meta.shape], [1] * meta.dim())
-    new: Node = graph.call_function(torch.ops.aten.empty_strided.default, arguments, {"dtype": meta.dtype})
+    meta = node.meta["val"]
+    # ExecuTorch traces the graph, too, where another partitioner takes what reads the result.
+    arguments = [[n if isinstance(n, int) else 1 for n in numbers] for numbers in (meta.shape, meta.stride())]
+    new: Node = graph.call_function(torch.ops.aten.empty_strided.default, tuple(arguments), {"dtype": meta.dtype})
     new.meta["val"] = meta
     return new

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from executorch.exir import EdgeProgramManager, to_edge
 from torch.export import ExportedProgram
+from torch.fx import Node
 from torch.fx.passes.operator_support import OperatorSupportBase
 
 from ..compat.executorch import (
@@ -22,12 +23,12 @@ from ..exir.compilation import Compilation
 from ..exir.compile_spec import ArmCompileSpec
 from ..exir.named_data import with_named_data
 from ..exir.operator_checks import node_checks
-from ..exir.report import Report
+from ..exir.report import NOTHING_TO_DO, Report
 from ..lowering.exported_program import started_buffers
 from ..lowering.varying_sizes import kept_varying
 from ..plugin.target import Target
 from .cpu_program import Call, is_decomposed, with_delegates
-from .delegate_module import lowered_module
+from .delegate_module import check_memory, lowered_module
 from .progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -99,6 +100,8 @@ def methods_to_edge(
         rest.name_data()
     with kept_varying(*outer.values()):
         edge = _to_edge(outer, dict(constants or {}))
+    for name in edge.methods:
+        check_memory(edge.exported_program(name))
     if record is not None:
         record.number(edge)
     return edge, reports
@@ -148,9 +151,15 @@ class _Delegates:
     ) -> ExportedProgram:
         """The program that calls a delegate for each region; ``report`` is told what its compiler says."""
         calls = []
+        same: dict[Node, Node] = {}
         handles = {} if record is None else record.handles(compilation.analysis)
         for number, region in enumerate(compilation.regions()):
             progress("compile", number / report.delegates)
+            same |= region.same
+            if not region.outputs:
+                idle = {node.name for node, home in compilation.analysis.accepted.items() if home == region.number}
+                report.refuse(idle, NOTHING_TO_DO)
+                continue
             payload, said = compiled(region, compilation.target, self.compile_spec)
             report.compiled.append(said)
             module = lowered_module(region, payload, self.compile_spec, compilation.program, handles.get(number, ()))
@@ -158,7 +167,7 @@ class _Delegates:
         progress("compile", 1)
         self._modules.append([call.module for call in calls])
         self._reports.append(report)
-        return with_delegates(compilation.program, compilation.analysis, calls)
+        return with_delegates(compilation.program, compilation.analysis, calls, same)
 
     def name_data(self) -> None:
         """Puts what the payloads have in common, or all their weights, outside of them; reports follow.

@@ -33,6 +33,7 @@ from .builder import Builder
 from .complex_numbers import find_complex, is_complex
 from .cut import cut
 from .exported_program import attribute, is_dequantize, is_quantize, is_size, origin, source_line, stand_in, whence
+from .int64_range import require_known, with_range
 from .loops import lower_loop
 from .operator_names import canonical, is_reproducible
 from .program_facts import Facts
@@ -209,6 +210,7 @@ class Lowering:
             raise Rejected("counts elements of a tensor that does not lie in memory in its own order", "clone it first")
         if not self.target.tosa_spec.support_float() and any(_is_real(v) for v in inputs):
             raise self._own_reason(rule, node) or NOT_QUANTIZED
+        require_known(node, rule, self.values)
         if rule.quant not in (Q.CONV, Q.SHARED):
             args, kwargs = (_map_values(v, self._static) for v in (args, kwargs))
         try:
@@ -219,7 +221,7 @@ class Lowering:
                 raise
             raise self._own_reason(rule, node) or NOT_QUANTIZED from why
         _verify_result(node, result, rule)
-        return result
+        return with_range(result, node, rule, self.values)
 
     def _own_reason(self, rule: Rule, node: Node) -> Rejected | None:
         """Why a node would stay on the CPU whatever TOSA the target had; None if it would not."""
@@ -390,15 +392,11 @@ def memory_order(meta: torch.Tensor) -> Axes | None:
     """
     strides, axes = meta.stride(), range(meta.dim())
     order = tuple(sorted(axes, key=lambda axis: -example_size(strides[axis])))
-    return None if _overlaps(meta) or order == tuple(axes) else inverse(order)
+    return None if overlaps(meta) or order == tuple(axes) else inverse(order)
 
 
-def given_by_delegate(meta: torch.Tensor) -> torch.Tensor:
-    """A tensor as a delegate gives it: elements that share memory, as in an expanded tensor, have a place each."""
-    return torch.empty_like(meta, memory_format=torch.contiguous_format) if _overlaps(meta) else meta
-
-
-def _overlaps(meta: torch.Tensor) -> bool:
+def overlaps(meta: torch.Tensor) -> bool:
+    """Whether elements share memory, as in an expanded tensor."""
     return any(isinstance(stride, int) and stride == 0 for stride in meta.stride())
 
 

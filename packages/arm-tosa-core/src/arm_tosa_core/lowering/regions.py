@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from torch.export import ExportedProgram
 from torch.fx import Node
@@ -14,17 +14,36 @@ from ..tosa.ir import Op, Tensor
 from .analysis_result import Analysis
 from .cut import NotApartError, cut
 from .exported_program import is_graph, is_size
-from .lowering import Lowering
+from .lowering import Lowering, memory_order
 from .pipeline import Network, legalize
 from .program_facts import Facts
+from .values import Value
 
 
 @dataclass(kw_only=True)
 class Region(Network):
-    """One delegate, and the nodes of the program that it reads and makes."""
+    """One delegate, and the nodes of the program that it reads and makes once its graph is optimized.
 
+    Args:
+        number: of the region, in the analysis.
+        inputs: by the inputs of the graph.
+        outputs: by the outputs of the graph; none: there is nothing to compute.
+        same: results that are what the region is given, or another result, and which node that is. Compilers of
+            targets join such tensors, and leave out inputs that nobody reads, so that neither is in the graph.
+        unread: what the region takes and no result depends on.
+    """
+
+    number: int
     inputs: list[Node]
     outputs: list[Node]
+    same: dict[Node, Node] = field(default_factory=dict)
+    unread: list[Node] = field(default_factory=list)
+
+    def of_program(self, twins: Mapping[Node, Node]) -> Region:
+        """The same of another program, given the node there of each node."""
+        inputs, outputs, unread = ([twins[n] for n in nodes] for nodes in (self.inputs, self.outputs, self.unread))
+        same = {twins[n]: twins[twin] for n, twin in self.same.items()}
+        return replace(self, inputs=inputs, outputs=outputs, unread=unread, same=same)
 
 
 @dataclass
@@ -53,7 +72,36 @@ def each_region(program: ExportedProgram, target: Target, analysis: Analysis) ->
         except NotApartError:
             facts = facts or Facts(program, target)
             graph = _lowered_again(part, Lowering(program, target, facts), analysis)
-        yield Region(graph=legalize(graph, target), inputs=part.inputs, outputs=part.outputs)
+        yield _trimmed(legalize(graph, target), part)
+
+
+def _trimmed(graph: Graph, part: _Part) -> Region:
+    """The region without inputs that nobody reads, and without results that are there already.
+
+    A graph that hands on its one input as its one result stays: that is all that its program does.
+    """
+    region = Region(graph=graph, number=part.number, inputs=part.inputs, outputs=part.outputs)
+    if len(part.inputs) == len(part.outputs) == 1 and graph.inputs == graph.outputs:
+        return region
+    there = dict(zip(graph.inputs, part.inputs, strict=True))
+    made: dict[Tensor, Node] = {}
+    for tensor, node in zip(graph.outputs, part.outputs, strict=True):
+        twin = there.setdefault(tensor, node)
+        if twin is not node and _is_alike(twin, node):
+            region.same[node] = twin
+        else:
+            made[tensor] = node
+    read = [tensor for tensor in graph.inputs if tensor.uses or tensor in made]
+    region.unread = [there[tensor] for tensor in graph.inputs if not (tensor.uses or tensor in made)]
+    graph.inputs, graph.outputs = read, list(made)
+    region.inputs, region.outputs = [there[tensor] for tensor in read], list(made.values())
+    return region
+
+
+def _is_alike(node: Node, other: Node) -> bool:
+    """Whether tensors that have the same numbers in the same places of memory are the same to PyTorch."""
+    one, two = node.meta["val"], other.meta["val"]
+    return bool(one.dtype == two.dtype and one.shape == two.shape and memory_order(one) == memory_order(two))
 
 
 def _parts(program: ExportedProgram, analysis: Analysis) -> list[_Part]:
@@ -105,6 +153,8 @@ def _lowered_again(part: _Part, lowering: Lowering, analysis: Analysis) -> Graph
     for node in lowering.program.graph.nodes:
         if node in given:
             lowering.take(node)
+            if isinstance(known := analysis.lowering.values[node], Value):
+                lowering.values[node] = lowering.values[node].but(bounds=known.bounds)
         elif node in inside or is_size(node) or (is_graph(node) and any(user in inside for user in node.users)):
             lowering.lower(node)
     lowering.graph.outputs += map(lowering.output, part.outputs)

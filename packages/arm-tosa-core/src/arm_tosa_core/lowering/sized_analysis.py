@@ -65,9 +65,7 @@ def sized_regions(
                 program, target, lambda program: (), sizes, point, {}, analysis.accepted, known, False, own=True
             )
             found = list(each_region(made.lowering.program, target, made))
-            regions.append(
-                [replace(r, inputs=[back[n] for n in r.inputs], outputs=[back[n] for n in r.outputs]) for r in found]
-            )
+            regions.append([r.of_program(back) for r in found])
     for same in zip(*regions, strict=True):
         network = _network(same[0].inputs, sizes, points, [region.graph for region in same])
         yield replace(same[0], symbols=network.symbols, samples=network.samples)

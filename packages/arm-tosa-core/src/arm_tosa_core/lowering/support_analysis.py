@@ -14,7 +14,9 @@ from ..compat.torch import GuardError
 from ..plugin.target import Target
 from ..support.errors import Rejected, UsageError
 from .analysis_result import CONSTANT, Analysis, NodeCheck
+from .builder.casts import NARROW
 from .exported_program import NOTHING, Known, is_dequantize, is_quantize, is_size
+from .int64_range import is_known
 from .lowering import Lowering
 from .program_facts import Facts
 from .region_levels import assign_regions, level_of, wanted
@@ -162,8 +164,9 @@ def _leaks(analysis: Analysis) -> dict[Node, Rejected]:
             continue
         floating = value.dtype.is_floating_point and not (has_float or is_quantize(node) or is_dequantize(node))
         wide = value.dtype == torch.int64 and not lowering.wide_inputs
+        unknown = value.dtype == torch.int64 and isinstance(value, Value) and not is_known(value)
         user = next((u for u in node.users if analysis.accepted.get(u) != region), None)
-        if user is None or not (floating or wide or isinstance(value, Complex)):
+        if user is None or not (floating or wide or unknown or isinstance(value, Complex)):
             continue
         home = "is part of another delegate" if user in analysis.accepted else "stays on the CPU"
         where = "an output of the model" if user.op == "output" else f"{user.name}, which {home}"
@@ -171,6 +174,9 @@ def _leaks(analysis: Analysis) -> dict[Node, Rejected]:
             found[node] = Rejected(f"its complex result is used by {where}", "use view_as_real before that")
         elif wide:
             found[node] = Rejected(f"its int64 result is used by {where}", "cast it to int32 in the model")
+        elif unknown:
+            why = f"gives int64 numbers whose range is not known to fit int32 to {where}"
+            found[node] = Rejected(why, NARROW)
         else:
             found[node] = Rejected(f"its result is used in float by {where}", "quantize its result, or what uses it")
     return found
@@ -198,7 +204,7 @@ def _held(analysis: Analysis) -> dict[Node, Rejected]:
 
 
 def _handed_on(analysis: Analysis) -> dict[Node, Rejected]:
-    """Accepted nodes that hand on what comes from outside of their region as it is; none if that is all there is to do.
+    """Accepted nodes that hand on what comes from outside of their region as it is; none if one is all there is to do.
 
     A target may not even have the type, such as a mask's.
     """
@@ -214,7 +220,7 @@ def _handed_on(analysis: Analysis) -> dict[Node, Rejected]:
             same.add(node)
             if any(analysis.accepted.get(user) != region for user in node.users):
                 found[node] = Rejected("hands on what it is given as it is")
-    return {} if found and _is_whole(analysis) else found
+    return {} if len(found) == 1 and _is_whole(analysis) else found
 
 
 def _is_same(value: Value, given: Any) -> bool:

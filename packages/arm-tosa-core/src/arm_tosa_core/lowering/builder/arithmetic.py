@@ -93,7 +93,8 @@ class Arithmetic:
     def NEGATE(self, x: Value) -> Value:
         if x.quant is not None:
             return self.SUB(self.emitter.scalar(0.0, x), x)
-        return self.emitter.elementwise("NEGATE", self.quantization.apply_clamp(x))
+        bounds = x.bounds and (-x.bounds[1], min(-x.bounds[0], RANGES[torch.int32][1]))
+        return self.emitter.elementwise("NEGATE", self.quantization.apply_clamp(x)).but(bounds=bounds)
 
     def clamp(self, x: Value, low: float, high: float) -> Value:
         low = min(low, high)  # PyTorch gives the upper bound if they cross

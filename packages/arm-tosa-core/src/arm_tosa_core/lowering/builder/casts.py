@@ -48,7 +48,7 @@ class Casts:
         result = self.emitter.plain_cast(value, dtype)
         if dtype == torch.int64 and not source.is_floating_point:
             return result.but(bounds=value.bounds or RANGES[source])
-        return result.but(bounds=None)
+        return result.but(bounds=value.bounds if (source, dtype) == (torch.int64, torch.int32) else None)
 
     def floating(self, value: Value) -> Value:
         return value if value.dtype.is_floating_point else self.cast(value, torch.float32)
