@@ -45,6 +45,7 @@ from .progress import progress
 from .quantize import hint, prepare
 from .refusals import data_of, table_of
 from .report import Result, say
+from .whole_program import with_whole
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
@@ -118,6 +119,14 @@ def compile_(
             "implies --no-cache.",
         ),
     ] = None,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify",
+            help="Run the program once, delegates and CPU, on the example inputs, in a process of its own, and compare "
+            "its outputs with PyTorch's; of a quantized model with the quantized one's.",
+        ),
+    ] = False,
     details: Annotated[
         bool,
         typer.Option(
@@ -156,12 +165,16 @@ def compile_(
             raise UsageError(
                 "--bundle, --etrecord and --external-constants are for PyTorch models: a .tosa does not become a .pte"
             )
-        if report is not None:
-            raise UsageError("--report is for PyTorch models: a .tosa does not say which operators it comes from")
+        if report is not None or verify:
+            raise UsageError(
+                "--report and --verify are for PyTorch models: a .tosa does not say which operators it comes from"
+            )
         return _compile_tosa(Path(model), device, spec, output, artifacts, details, times)
     _check_suffix(output, device)
     if (bundle or etrecord or external_constants) and output.suffix != ".pte":
         raise UsageError(f"--bundle, --etrecord and --external-constants go with a .pte, and -o is {output}")
+    if verify and output.suffix != ".pte":
+        raise UsageError(f"--verify runs a .pte, and -o is {output}")
     if bundle and (integer_io or memory_format != "contiguous"):
         raise UsageError("--bundle goes with inputs as PyTorch has them: leave out --integer-io and --memory-format")
     if bundle and external_constants:
@@ -197,7 +210,8 @@ def compile_(
     if report is not None:
         made = making(f"{output.name} for {target}", spec)
         write_page(report, page_data(made, lowered.report, figures, times.of_delegates()))
-    return with_costs(_result(lowered, figures, target, output, details, decisions, times), costs, times.clock)
+    result = with_costs(_result(lowered, figures, target, output, details, decisions, times), costs, times.clock)
+    return with_whole(result, lowered.differences(program)) if verify else result
 
 
 def lowered_program(

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..compat.executorch import scalar_type_code
 from ..exir.pte import InputTensor, Pte
-from ..exir.pte_runtime import load_method, load_program, logged, with_log
+from ..exir.pte_runtime import arranged, load_method, load_program, logged, with_log
 from ..support.atomic_files import write_atomic
 from ..support.errors import ToolError, UsageError
 from ..support.external_tools import run_tool
@@ -87,18 +87,10 @@ def _outputs(file: Path, pte: Pte, program: Any, arrays: Arrays) -> Arrays:
         raise UsageError(f"an input's elements are of a type that PyTorch does not have: {error}") from error
     taken = pte.inputs["forward"]
     _check_inputs(file, method.metadata, tensors, taken)
-    tensors = [_arranged(tensor, expected) for tensor, expected in zip(tensors, taken, strict=True)]
+    tensors = [arranged(tensor, expected) for tensor, expected in zip(tensors, taken, strict=True)]
     with logged(f"running {file} failed", in_child=True):
         results = method.execute(tensors)
     return [result.numpy() if isinstance(result, torch.Tensor) else np.asarray(result) for result in results]
-
-
-def _arranged(tensor: Any, expected: InputTensor | None) -> Any:
-    """The tensor with its elements in memory as the program takes them: ExecuTorch reads them without looking."""
-    if expected is None or expected.order == tuple(range(tensor.dim())):
-        return tensor
-    back = sorted(range(tensor.dim()), key=expected.order.__getitem__)
-    return tensor.permute(expected.order).contiguous().permute(back)
 
 
 def _check_inputs(file: Path, metadata: Any, tensors: list[Any], taken: list[InputTensor | None]) -> None:

@@ -26,11 +26,13 @@ from ..tosa.loader import load
 from .delegate_target import target_of
 from .deployed import verify_firmware
 from .files import read_array, read_program, read_tosa
+from .model import load_program
 from .options import DataFiles
 from .report import Result
 from .run import check_inputs
 from .timing import Timed, data_of, estimated
 from .timing import show as show_times
+from .whole_program import with_whole
 
 
 def verify(
@@ -51,8 +53,18 @@ def verify(
         bool, typer.Option("--details", help="Also estimate how long it takes on the device, by operator.")
     ] = False,
     data: DataFiles = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="For a .pte: what it was compiled from. Also run the whole program, delegates "
+            "and CPU, on its example inputs, and compare its outputs with PyTorch's.",
+        ),
+    ] = None,
 ) -> Result:
     """Run a compiled model and the TOSA reference model on the same inputs; show the first operator that differs."""
+    if model is not None:
+        return _verify_whole(file, tosa, target, seed, data, model)
     if file.is_dir():
         if tosa is not None or target is not None or details:
             raise UsageError("of firmware, only --input can be given: --tosa, --target and --details are for files")
@@ -68,6 +80,25 @@ def verify(
         if details:
             timed.append(estimated(job.what, job.target, job.payload or compiled(job.target, job.tosa), job.tosa))
     return _result(file, rows, timed)
+
+
+def _verify_whole(
+    file: Path, tosa: Path | None, target: str | None, seed: int, data: list[Path] | None, model: str
+) -> Result:
+    """The delegates, whose graphs are at hand, and the whole program."""
+    from ..flow.whole_program import differences  # late: it loads PyTorch
+
+    if file.suffix != ".pte":
+        raise UsageError(f"--model goes with a .pte, which {file} is not")
+    files = {path.name: path.read_bytes() for path in data or ()}
+    found = differences(file.read_bytes(), load_program(model), data_files=files)
+    try:
+        result = verify(file, tosa, target, None, seed, data=data)
+    except UsageError:
+        if tosa is not None:
+            raise
+        result = Result({"file": str(file), "graphs": []}, lambda console: None)
+    return with_whole(result, found, delegates_agree=bool(result.data["graphs"]) and not result.status)
 
 
 @dataclass(frozen=True)

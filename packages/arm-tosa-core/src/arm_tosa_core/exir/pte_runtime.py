@@ -12,7 +12,7 @@ from typing import Any
 from ..compat.executorch import register_quantized_kernels, runtime_classes
 from ..support.errors import UsageError
 from ..support.runtime_package import import_runtime
-from .pte import Pte
+from .pte import InputTensor, Pte
 
 
 def load_program(
@@ -78,6 +78,14 @@ class Method:
     def metadata(self) -> Any:
         """ExecuTorch's ``MethodMeta``."""
         return self._method.metadata
+
+
+def arranged(tensor: Any, expected: InputTensor | None) -> Any:
+    """The tensor with its elements in memory as the program takes them: ExecuTorch reads them without looking."""
+    if expected is None or expected.order == tuple(range(tensor.dim())):
+        return tensor
+    back = sorted(range(tensor.dim()), key=expected.order.__getitem__)
+    return tensor.permute(expected.order).contiguous().permute(back)
 
 
 @contextlib.contextmanager

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from ..aten.integer_edges import Integers
     from ..exir.pte import InputTensor
+    from .whole_program import OutputDifference
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,26 @@ class LoweredProgram:
         from .devtools import bundled
 
         return bundled(self.buffer, cases)
+
+    def differences(
+        self, program: ExportedProgram, inputs: Sequence[torch.Tensor] | None = None
+    ) -> list[OutputDifference]:
+        """Runs method ``forward``, delegates and CPU, beside the program in PyTorch; the outputs that differ.
+
+        It runs once, in a process of its own.
+
+        Args:
+            program: that was lowered, quantized if it was.
+            inputs: positional ones; None: its example inputs. Of a program lowered with ``integer_io`` the integers.
+
+        Raises:
+            UsageError: there are no inputs, or the program cannot be loaded, fails or dies.
+        """
+        from ..aten.integer_edges import with_integer_edges
+        from .whole_program import differences
+
+        program = with_integer_edges(program)[0] if self.integers else program
+        return differences(self.buffer, program, inputs, data_files=self.data_files)
 
     def write_to_file(self, open_file: io.BufferedIOBase) -> None:
         """Writes the ``.pte`` to a file opened in binary mode, as ExecuTorch's managers do."""

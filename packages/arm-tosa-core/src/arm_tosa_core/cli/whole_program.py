@@ -1,0 +1,33 @@
+"""What running a whole program beside PyTorch found, added to the result of a command."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from .report import Result
+
+if TYPE_CHECKING:
+    from ..flow.whole_program import OutputDifference
+
+
+def with_whole(result: Result, found: Sequence[OutputDifference], *, delegates_agree: bool = False) -> Result:
+    """The result, which also says whether the outputs are PyTorch's; its status is 1 if they are not.
+
+    Args:
+        delegates_agree: each delegate by itself computes what its graph says.
+    """
+    where = ". The delegates agree with their graphs: the fault is in what stays on the CPU, or between them"
+
+    def show(console: Console) -> None:
+        result.show(console)
+        for difference in found:
+            console.print(f"whole program: {difference}{where if delegates_agree else ''}", markup=False)
+        if not found:
+            console.print("whole program: the outputs agree with PyTorch")
+
+    data = {**result.data, "whole_program": {"agrees": not found, "outputs": list(map(asdict, found))}}
+    return replace(result, data=data, show=show, status=int(bool(found)) or result.status)

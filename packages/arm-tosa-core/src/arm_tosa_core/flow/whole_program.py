@@ -1,0 +1,128 @@
+"""A compiled program, its delegates and its part on the CPU, beside the PyTorch program that it was made of."""
+
+from __future__ import annotations
+
+import copy
+import math
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+
+from ..compat.torch import tree_leaves
+from ..exir import run_program
+from ..exir.pte_steps import needs
+from ..lowering.exported_program import is_quantize
+from ..support.errors import ToolError, UsageError
+from ..support.external_tools import run_tool
+
+NO_FILES: Mapping[str, bytes] = MappingProxyType({})
+#: Seconds that one run may take.
+TIMEOUT_S = 600.0
+#: Noise of right programs, dB: what is rounded to 8 bits, to 16 bits, or only sums in another order.
+_QUANTIZED_DB, _HALF_DB, _FLOAT_DB = 15.0, 30.0, 60.0
+#: Part of an output's integers, such as indices of nearly equal numbers, that may be others.
+_OTHERS = 0.1
+
+
+@dataclass(frozen=True)
+class OutputDifference:
+    """One output of a program that differs from PyTorch's.
+
+    Args:
+        output: its number.
+        why: what differs.
+    """
+
+    output: int
+    why: str
+
+    def __str__(self) -> str:
+        return f"output {self.output} {self.why}"
+
+
+def differences(
+    pte: bytes,
+    program: ExportedProgram,
+    inputs: Sequence[Any] | None = None,
+    *,
+    data_files: Mapping[str, bytes] = NO_FILES,
+    timeout: float = TIMEOUT_S,
+) -> list[OutputDifference]:
+    """Runs method ``forward`` once, in a process of its own, beside the program in PyTorch; which outputs differ.
+
+    Args:
+        program: that ``pte`` was made of, quantized if that is; it is left as it is.
+        inputs: positional ones; None: the example inputs.
+        data_files: the contents of the ``.ptd`` files that belong to it, by their names.
+        timeout: of the run, seconds.
+
+    Raises:
+        UsageError: there are no inputs, or some that are no tensors; or the program cannot be loaded, fails or dies,
+            with what ExecuTorch logged, or with the signal.
+    """
+    args, kwargs = (program.example_inputs or ((), {})) if inputs is None else (tuple(inputs), {})
+    given = tree_leaves((args, kwargs))
+    if inputs is None and program.example_inputs is None:
+        raise UsageError("the program has no example inputs to run it with: give some")
+    if not all(isinstance(x, torch.Tensor) for x in given):
+        raise UsageError("the program takes inputs that are no tensors, which cannot be compared: give tensors only")
+    made = _run(pte, data_files, given, timeout)
+    with torch.no_grad():
+        wanted = tree_leaves(program.module()(*copy.deepcopy(args), **copy.deepcopy(kwargs)))
+    least = _least_db(program, pte)
+    if len(made) != len(wanted):
+        return [OutputDifference(len(wanted), f"is one of {len(made)}; PyTorch gives {len(wanted)}")]
+    found = ((i, _difference(x, y, least)) for i, (x, y) in enumerate(zip(made, wanted, strict=True)))
+    return [OutputDifference(i, why) for i, why in found if why]
+
+
+def _run(
+    pte: bytes, data_files: Mapping[str, bytes], given: Sequence[torch.Tensor], timeout: float
+) -> list[torch.Tensor]:
+    with tempfile.TemporaryDirectory(prefix="arm_tosa_") as name:
+        folder = Path(name)
+        (folder / "program.pte").write_bytes(pte)
+        for file, data in data_files.items():
+            (folder / file).write_bytes(data)
+        torch.save([x.detach().contiguous() for x in given], folder / "inputs.pt")
+        try:
+            run_tool("the compiled program", [sys.executable, "-m", run_program.__name__, name], timeout=timeout)
+        except ToolError as error:
+            raise UsageError(f"the compiled program does not run: {error}") from error
+        made: list[torch.Tensor] = torch.load(folder / "outputs.pt", weights_only=True)
+        return made
+
+
+def _least_db(program: ExportedProgram, pte: bytes) -> float:
+    """The noise that a right program may have: by how the roughest part of it rounds."""
+    nodes = [node for node in program.graph.nodes if node.op in ("placeholder", "call_function")]
+    if any(is_quantize(node) for node in nodes) or any("quantize" in name for name in needs(pte).operators):
+        return _QUANTIZED_DB
+    half = (torch.float16, torch.bfloat16)
+    return _HALF_DB if any(getattr(node.meta.get("val"), "dtype", None) in half for node in nodes) else _FLOAT_DB
+
+
+def _difference(made: torch.Tensor, wanted: Any, least_db: float) -> str:
+    """How a tensor differs from PyTorch's; empty if it does not."""
+    wanted = wanted if isinstance(wanted, torch.Tensor) else torch.tensor(wanted)
+    if made.shape != wanted.shape:
+        return f"has shape {list(made.shape)}; PyTorch gives {list(wanted.shape)}"
+    if not wanted.is_floating_point():
+        others = int((made != wanted).sum())
+        few = max(1, math.ceil(_OTHERS * wanted.numel())) if least_db < _FLOAT_DB else 0
+        return f"has {others} of {wanted.numel()} numbers that are others in PyTorch" if others > few else ""
+    x, y = made.double(), wanted.double()
+    finite = x.isfinite() & y.isfinite()
+    if not torch.equal(x[~finite].nan_to_num(0.0), y[~finite].nan_to_num(0.0)) and least_db == _FLOAT_DB:
+        return "has infinities or NaN elsewhere than in PyTorch"
+    noise, power = ((x - y)[finite] ** 2).sum(), (y[finite] ** 2).sum()
+    decibels = math.inf if not noise else 10 * math.log10(max(float(power), 1e-30) / float(noise))
+    largest = float((x - y)[finite].abs().max()) if finite.any() else 0.0
+    return f"differs from PyTorch by up to {largest:.3g}, SQNR {decibels:.1f} dB" if decibels < least_db else ""
