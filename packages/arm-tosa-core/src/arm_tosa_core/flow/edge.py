@@ -152,9 +152,10 @@ class _Delegates:
         """The program that calls a delegate for each region; ``report`` is told what its compiler says."""
         calls = []
         same: dict[Node, Node] = {}
+        expected = report.delegates
         handles = {} if record is None else record.handles(compilation.analysis)
         for number, region in enumerate(compilation.regions()):
-            progress("compile", number / report.delegates)
+            progress("compile", number / expected)
             same |= region.same
             if not region.outputs:
                 idle = {node.name for node, home in compilation.analysis.accepted.items() if home == region.number}
