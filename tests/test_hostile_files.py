@@ -79,12 +79,21 @@ def _npz_of_bytes(_good: bytes) -> bytes:
     return buffer.getvalue()
 
 
+def _with_planned_memory(good: bytes) -> bytes:
+    from executorch.exir._serialize._program import deserialize_pte_binary, serialize_pte_binary
+
+    file = deserialize_pte_binary(good)
+    file.program.execution_plan[0].non_const_buffer_sizes[1] = 2 << 30
+    return bytes(serialize_pte_binary(file))
+
+
 DEEP = b"[" * 100_000
 HOSTILE: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "an array of 8 TiB": (
         "x.npy, run",
         lambda _: _npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2199023255552,)}"),
     ),
+    "planned memory of 2 GiB": ("npu.pte, run", _with_planned_memory),
     "a header that is code": ("x.npy, run", lambda _: _npy("{'descr': __import__('os'), 'shape': (1,)}")),
     "a header that does not end": ("x.npy, run", lambda _: _npy("{'descr': '<f4', 'shape': (((((")),
     "a member that is no array": ("data.npz, bundle", _npz_of_bytes),
@@ -97,7 +106,7 @@ HOSTILE: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
         lambda good: json.dumps({**json.loads(good), "files": {"../../x": "0" * 64}}).encode(),
     ),
     "an area that is code": ("vela.ini, read", lambda good: good.replace(b"axi0_port=Sram", b"axi0_port=*/ x")),
-    "a name with controls": ("net.tosa, compile", lambda good: good.replace(b"TosaMain", b"\x1b]0;Main")),
+    "a name with controls": ("net.tosa, compile", lambda good: good.replace(b"relu/CLAMP", b"\x1b]0;/CLAMP")),
 }
 
 

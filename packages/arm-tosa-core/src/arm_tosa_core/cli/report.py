@@ -150,6 +150,8 @@ def _message(error: BaseException) -> str:
         return str(error)
     if isinstance(error, KeyboardInterrupt):
         return str(error) or "interrupted; nothing was written"
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory: {error}"
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
     return (

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from ..compat.executorch import read_program
 from ..support import foreign
 from ..support.errors import UsageError
+
+#: Bytes, of a complex number.
+_LARGEST_ELEMENT = 16
+#: Bytes of a buffer that planners may leave unused.
+_SPARE = 64 << 20
 
 
 def read_tables(pte: bytes) -> tuple[Any, dict[str, bytes]]:
@@ -42,8 +48,7 @@ def _check(plan: Any, payloads: int) -> None:
     for value in (entry.val for entry in plan.values):
         if hasattr(value, "dim_order"):
             foreign.axes(value.dim_order, len(foreign.sizes(value.sizes, "a tensor")), "a tensor")
-    for size in plan.non_const_buffer_sizes:
-        foreign.sizes([size], "a buffer")
+    _check_planned(plan)
     numbers = [*plan.inputs, *plan.outputs]
     for instruction in (step.instr_args for chain in plan.chains for step in chain.instructions):
         numbers += getattr(instruction, "args", ())
@@ -53,6 +58,20 @@ def _check(plan: Any, payloads: int) -> None:
             foreign.index(instruction.delegate_index, len(plan.delegates), "delegate")
     for number in numbers:
         foreign.index(number, len(plan.values), "value")
+
+
+def _check_planned(plan: Any) -> None:
+    """Buffers are not larger than what is in them: the runtime takes that memory before it looks at anything else."""
+    ends: dict[int, int] = {}
+    for value in (entry.val for entry in plan.values):
+        if (place := getattr(value, "allocation_info", None)) is not None:
+            offset = (place.memory_offset_high << 32) + place.memory_offset_low
+            end = offset + prod(value.sizes) * _LARGEST_ELEMENT
+            ends[place.memory_id] = max(ends.get(place.memory_id, 0), end)
+    for number, size in enumerate(plan.non_const_buffer_sizes):
+        foreign.sizes([size], "a buffer")
+        if size > ends.get(number, 0) + _SPARE:
+            raise UsageError(f"{plan.name!r} asks for {size} bytes for tensors of {ends.get(number, 0)} at most")
 
 
 def operator_name(operator: Any) -> str:
