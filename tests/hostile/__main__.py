@@ -43,6 +43,8 @@ def main() -> int:
             opening = OPENINGS[number % len(OPENINGS)]
             content = spoiled((folder / "seeds" / opening.seed).read_bytes(), draw)
             found = fault(opening, content, folder / "seeds", folder / "open")
+            if number % 100 == 99:
+                print(f"{number + 1 - words.first} files", flush=True)
             counts[f"{opening.seed}, {opening.name}: {found.partition(chr(10))[0] or 'right'}"] += 1
             if found:
                 print(f"file {number} of seed {words.seed}: {opening.seed}, {opening.name}: {found}", flush=True)

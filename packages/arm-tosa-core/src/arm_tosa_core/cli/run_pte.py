@@ -70,8 +70,9 @@ def _main(folder: Path) -> None:
         program = load_program(pte, str(file), profile=request["profile"], data=data, in_child=True)
         for number, output in enumerate(_outputs(file, pte, program, arrays)):
             write_array(folder / f"{number}.out.npy", output)
-    except UsageError as error:
-        write_atomic(folder / _PROBLEM, str(error))
+    except (UsageError, MemoryError) as error:
+        little = "" if isinstance(error, UsageError) else f"{file} needs more memory than there is: "
+        write_atomic(folder / _PROBLEM, f"{little}{error}")
         sys.exit(1)
     if request["profile"]:
         program.write_etdump_result_to_file(str(folder / _DUMP), str(folder / "debug.bin"))
