@@ -34,6 +34,7 @@ from arm_tosa_core import (
     get_uint8_io_quantization_config,
     quantize_program,
 )
+from arm_tosa_core.quantize import post_training
 from arm_tosa_core.quantize.decisions import CORRECTED
 from arm_tosa_core.support.errors import LoweringError, UsageError
 
@@ -106,6 +107,18 @@ def test_a_quantizer_that_was_told_nothing() -> None:
     program = torch.export.export(nn.Conv2d(3, 3, 1).eval(), tuple(data(IMAGE)))
     with pytest.raises(UsageError, match="the quantizer has no scheme.*: call quantizer.set_global"):
         quantize_program(program, TOSAQuantizer(SPEC), data(IMAGE))
+
+
+def test_a_chain_beyond_pythons_recursion_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with 2,500 layers that share one scale, which torchao's own recursion does not bear."""
+
+    def recursive(*_: Any) -> None:
+        recursive()
+
+    monkeypatch.setattr(post_training, "prepare_pt2e", recursive)
+    program = torch.export.export(nn.ReLU(), (torch.ones(4),))
+    with pytest.raises(UsageError, match="longer chain of them than Python allows"):
+        quantize_program(program, quantizer(), [torch.ones(4)])
 
 
 def test_layers_in_float_keep_their_biases() -> None:

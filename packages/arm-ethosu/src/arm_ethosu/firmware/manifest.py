@@ -17,6 +17,8 @@ from arm_tosa_core.support.errors import UsageError
 from .model import Port
 from .reference import StoredReference, StoredStep
 
+_DTYPES = ("dtype", "program_dtype")
+
 
 @dataclass(frozen=True)
 class DeployedModel:
@@ -107,10 +109,12 @@ def _numbers(found: Any) -> list[int]:
 def _port(found: Mapping[str, Any]) -> Port:
     least, most = map(int, found["bounds"])
     scale = found["scale"]
+    dtype, program_dtype = (np.dtype(foreign.c_identifier(found[key], "a type")).name for key in _DTYPES)
     return Port(
         foreign.c_identifier(found["name"], "an input or output"),
         foreign.sizes(found["shape"], "an input or output"),
-        *(np.dtype(foreign.c_identifier(found[key], "a type")).name for key in ("dtype", "program_dtype")),
+        dtype,
+        program_dtype,
         None if scale is None else float(scale),
         int(found["zero_point"]),
         (least, most),

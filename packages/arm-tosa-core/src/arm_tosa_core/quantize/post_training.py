@@ -117,7 +117,13 @@ def quantize_program(
     if rescaling:
         report += decisions(module, keep_narrow(module, first, quantizer.rules), OWN_SCALE)
     _restore(state)
-    prepared = prepare_pt2e(module, quantizer.set_samples(first))
+    try:
+        prepared = prepare_pt2e(module, quantizer.set_samples(first))
+    except RecursionError as error:
+        raise UsageError(
+            "torchao follows operators that share one scale by recursion, and the model has a longer chain of them "
+            "than Python allows: raise the limit with sys.setrecursionlimit, or quantize the model in parts"
+        ) from error
     _restore(state)
     report = [*wide_decisions(prepared), *report]
     with torch.no_grad():
