@@ -18,6 +18,7 @@ import signal
 import sys
 import threading
 import traceback
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -30,6 +31,8 @@ _runs: dict[int, int] = {}
 
 def main() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    # The thread holds nothing that a run could wait for.
+    warnings.filterwarnings("ignore", ".*multi-threaded, use of fork", DeprecationWarning)
     del sys.path[0]  # the folder of this script, whose modules are not Vela's
     from ethosu.vela.vela import main as vela
 
