@@ -59,16 +59,8 @@ def nnsmith(session: nox.Session) -> None:
 #: What the night runs, beside 5,000 random programs.
 NIGHTLY = (
     *("lint", "types", "docs", "tests", "fuzz", "sanitize", "hostile", "nnsmith", "firmware"),
-    *("operators-ethosu", "operators-vgf"),
-    *(
-        "versions(which='oldest')",
-        "versions(which='newest')",
-        "tests-core",
-        "tests-ethosu",
-        "tests-vgf",
-        "tests-runtime",
-        "rival-suite",
-    ),
+    *("operators-ethosu", "operators-vgf", "versions(which='oldest')", "versions(which='newest')"),
+    *("tests-core", "tests-ethosu", "tests-vgf", "tests-runtime", "rival-suite"),
 )
 
 
