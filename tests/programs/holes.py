@@ -5,14 +5,13 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping
-from typing import Any
 
 import torch
 
 _HOLE = re.compile(r"\{([^{}]*)\}")
 _CONSTANTS = ("0.0", "0.5", "-1.0", "2.0", "0.1", "1.0", "-0.25", "3", "1e-4")
 #: Holes that stand for one thing throughout a statement.
-_KEPT = re.compile(r"(x\d*|y|same|same_m|n|m|mod|out2?|(param|buffer)\(.*\))$")
+_KEPT = re.compile(r"(x\d*|y|same|n|m|mod|out2?|(param|buffer)\(.*\))$")
 
 
 class NothingFits(Exception):
@@ -63,7 +62,7 @@ class Holes:
         if self.first is None:
             raise NothingFits(hole)
         shape = list(self.first.shape)
-        if hole in ("same", "same_m"):
+        if hole == "same":
             return self._value(hole)
         if hole == "d":
             return str(draw.randrange(-len(shape), len(shape))) if shape else "0"
@@ -79,19 +78,7 @@ class Holes:
     def _value(self, hole: str) -> str:
         """The name of a value: late ones and those that are not row-major are drawn more often."""
 
-        def fits(value: Any) -> bool:
-            if not isinstance(value, torch.Tensor):
-                return False
-            if hole in ("n", "m", "same_m"):
-                kind = value.dtype == torch.bool if hole == "m" else not value.is_floating_point()
-                if hole == "same_m":
-                    return value.is_floating_point()
-                return kind and (hole == "m" or value.dtype != torch.bool)
-            ranks = [int(digit) for digit in hole[1:]] if hole.startswith("x") else []
-            same = hole != "same" or (self.first is not None and value.shape == self.first.shape)
-            return value.is_floating_point() and same and (not ranks or value.dim() in ranks)
-
-        names = [name for name, value in self.values.items() if fits(value)]
+        names = [name for name, value in self.values.items() if self._fits(hole, value)]
         if not names:
             raise NothingFits(hole)
         weights = [
@@ -102,6 +89,16 @@ class Holes:
         if self.first is None:
             self.first = self.values[name]
         return name
+
+    def _fits(self, hole: str, value: torch.Tensor) -> bool:
+        if hole == "m":
+            return value.dtype == torch.bool
+        if hole == "n":
+            return not value.is_floating_point() and value.dtype != torch.bool
+        if hole == "same" and (self.first is None or value.shape != self.first.shape):
+            return False
+        ranks = [int(digit) for digit in hole[1:]] if hole.startswith("x") else []
+        return value.is_floating_point() and (not ranks or value.dim() in ranks)
 
     def _stored(self, hole: str) -> str:
         """A parameter or a buffer of the shape in the hole, registered in ``init``."""
