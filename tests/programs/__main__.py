@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import resource
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,15 +35,13 @@ def main(words: Sequence[str] | None = None) -> int:
     if given.models:
         names = sorted(map(str, given.models.glob("*.pt2")))[: given.count]
     jobs = [(name, ways[number % len(ways)]) for number, name in enumerate(names, given.first)]
-    readers = [_started([*jobs[place :: given.jobs]], given.trials) for place in range(given.jobs)]
     counts: Counter[str] = Counter()
     out = given.out.open("a") if given.out else None
-    for reader in readers:
-        for line in reader:
-            row = json.loads(line)
+    with multiprocessing.get_context("fork").Pool(given.jobs, run.warm_up) as pool:
+        for row in pool.imap_unordered(partial(_row, trials=given.trials), jobs):
             counts[row["kind"]] += 1
             if out:
-                print(line.rstrip(), file=out, flush=True)
+                print(json.dumps(row), file=out, flush=True)
             if row["kind"] == run.FAULT:
                 _show(row, given.faults)
     print(", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())) or "nothing ran")
@@ -73,21 +73,8 @@ def _load() -> None:
     import arm_vgf  # noqa: F401
 
 
-def _started(jobs: list[tuple[str, Way]], trials: int) -> Any:
-    """A file with a line for each job, written by a process that does one after the other."""
-    reader, writer = os.pipe()
-    if os.fork():
-        os.close(writer)
-        return os.fdopen(reader)
-    os.close(reader)
-    run.warm_up()
-    with os.fdopen(writer, "w") as lines:
-        for seed, way in jobs:
-            print(json.dumps(_row(seed, way, trials)), file=lines, flush=True)
-    os._exit(0)
-
-
-def _row(seed: str, way: Way, trials: int) -> dict[str, Any]:
+def _row(job: tuple[str, Way], trials: int) -> dict[str, Any]:
+    seed, way = job
 
     def cpu() -> float:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
