@@ -40,7 +40,7 @@ def main() -> int:
                 return 2
         for number in range(words.first, words.first + words.count):
             draw = random.Random(f"{words.seed} {number}")
-            opening = OPENINGS[number % len(OPENINGS)]
+            (opening,) = draw.choices(OPENINGS, [each.often for each in OPENINGS])
             content = spoiled((folder / "seeds" / opening.seed).read_bytes(), draw)
             found = fault(opening, content, folder / "seeds", folder / "open")
             if number % 100 == 99:
