@@ -12,6 +12,7 @@ from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
 from arm_ethosu import EthosUPartitioner
 from arm_tosa_core import TOSAQuantizer, get_symmetric_quantization_config, lower, quantize_program
 from arm_tosa_core.flow.lowered import compile_spec_of
+from arm_tosa_core.testing.case import Apply
 from arm_vgf import VgfPartitioner
 
 
@@ -76,3 +77,26 @@ def test_what_is_multiplied_by_zero(factors: dict[str, float]) -> None:
     assert lowered.report.delegates == 1
     given[0 if "alpha" not in factors else 1].fill_(torch.nan)
     torch.testing.assert_close(_runs(lowered.buffer, given), program.module()(*given))
+
+
+@pytest.mark.parametrize(
+    "net",
+    [
+        Apply(lambda x, y: torch.where(y > 2, x, x)),
+        Apply(lambda x, y: (torch.stack([x, y])[0], y * 3)),
+        Apply(lambda x, y: (x + 0, x * 1, x * 2)),
+        Apply(lambda x, y: (torch.cat([x, y])[:2], torch.cat([x, y])[2:])),
+    ],
+    ids=["chosen", "stacked", "repeated", "passed through"],
+)
+def test_what_the_compiler_of_a_target_leaves_out(net: torch.nn.Module) -> None:
+    """The model converter joins results that are the same, and drops what no result depends on."""
+    given = torch.randn(2, 4), torch.randn(2, 4)
+    program = torch.export.export(net, given)
+    wanted = net(*given)
+    pytest.importorskip("arm_runtime", reason="nox builds arm-runtime-cpp")
+    from executorch.runtime import Runtime
+
+    results = Runtime.get().load_program(lower(program, "vgf").buffer).load_method("forward").execute(list(given))
+    for result, want in zip(results, wanted if isinstance(wanted, tuple) else [wanted], strict=True):
+        torch.testing.assert_close(result, want)

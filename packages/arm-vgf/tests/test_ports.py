@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from arm_tosa_core import UsageError
@@ -41,7 +43,12 @@ def vgf() -> bytes:
 
 def test_ports(vgf: bytes) -> None:
     reals, bytes_ = Port((2, 3), 4, "f"), Port((2, 3), 1, "i")
-    assert ports(vgf) == ([reals, reals, bytes_], [Port((2, 3), 1, "b"), reals, Port((2, 3), 2, "f"), bytes_])
+    places = [port.place for found in ports(vgf) for port in found]
+    assert places == list(range(len(places)))
+    assert tuple([replace(port, place=None) for port in found] for found in ports(vgf)) == (
+        [reals, reals, bytes_],
+        [Port((2, 3), 1, "b"), reals, Port((2, 3), 2, "f"), bytes_],
+    )
     check_ports(_graph(), vgf, TARGET)
 
 

@@ -16,7 +16,7 @@ from .vgf_format import check_vgf
 
 _SEQUENCE, _RESOURCES = 1, 2  # sections
 _INPUTS, _OUTPUTS = 1, 2  # of the sequence
-_RESOURCE = 1  # of a slot
+_BINDING, _RESOURCE = 0, 1  # of a slot
 _FORMAT, _DESCRIPTION = 1, 3  # of a resource
 #: Kind and bytes of an element, by Vulkan's formats: R8_UINT and so on, and those of VK_ARM_tensors.
 _ELEMENTS = {
@@ -44,7 +44,7 @@ def ports(vgf: bytes) -> tuple[list[Port], list[Port]]:
         resources = _Table.root(_section(vgf, _RESOURCES)).tables(0)
         sequence = _Table.root(_section(vgf, _SEQUENCE))
         inputs, outputs = (
-            [_port(resources[slot.number(_RESOURCE)]) for slot in sequence.tables(field)]
+            [_port(resources[slot.number(_RESOURCE)], slot.number(_BINDING)) for slot in sequence.tables(field)]
             for field in (_INPUTS, _OUTPUTS)
         )
     except (struct.error, IndexError, KeyError) as error:
@@ -57,9 +57,9 @@ def _section(vgf: bytes, number: int) -> bytes:
     return vgf[offset : offset + size]
 
 
-def _port(resource: _Table) -> Port:
+def _port(resource: _Table, place: int) -> Port:
     kind, size = _ELEMENTS[resource.number(_FORMAT)]
-    return Port(resource.table(_DESCRIPTION).shape(), size, kind)
+    return Port(resource.table(_DESCRIPTION).shape(), size, kind, place)
 
 
 class _Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..plugin.target import Port, Target
 from ..support.errors import MiscompiledError
@@ -16,15 +16,36 @@ _FIX = (
 )
 
 
+class JoinedError(MiscompiledError):
+    """A compiler left out inputs that no result depends on, or joined results that are the same.
+
+    Args:
+        unread: numbers of the inputs that it left out.
+        same: numbers of outputs, and of earlier ones that they are the same as.
+    """
+
+    def __init__(self, tool: str, difference: str, unread: Sequence[int], same: Mapping[int, int]) -> None:
+        super().__init__(tool, difference, fix=_FIX)
+        self.unread, self.same = tuple(unread), dict(same)
+
+
 def check_ports(graph: Graph, payload: bytes, target: Target) -> None:
     """Compares number, order and sizes; of targets whose payloads say them.
 
     Raises:
-        MiscompiledError: they differ.
+        JoinedError: some are missing that no result depends on, or results are one tensor.
+        MiscompiledError: they differ otherwise.
     """
     if target.ports is None:
         return
     inputs, outputs = target.ports(payload)
+    read, placed = {port.place for port in inputs}, all(port.place is not None for port in (*inputs, *outputs))
+    unread = [i for i in range(len(graph.inputs)) if placed and i not in read]
+    first: dict[int | None, int] = {}
+    same = {i: earlier for i, port in enumerate(outputs) if (earlier := first.setdefault(port.place, i)) != i}
+    if placed and (unread or same):
+        what = f"no input {', '.join(map(str, unread))}" if unread else f"one tensor for outputs {same}"
+        raise JoinedError(f"the compiler of {target.name}", what, unread, same)
     for what, right, written in (("input", graph.inputs, inputs), ("output", graph.outputs, outputs)):
         if difference := _difference(what, right, written):
             raise MiscompiledError(f"the compiler of {target.name}", difference, fix=_FIX)

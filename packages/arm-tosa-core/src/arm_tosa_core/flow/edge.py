@@ -21,10 +21,13 @@ from ..exir.artifacts import clear_artifacts
 from ..exir.backend import compiled
 from ..exir.compilation import Compilation
 from ..exir.compile_spec import ArmCompileSpec
+from ..exir.compiled_delegate import CompiledDelegate
 from ..exir.named_data import with_named_data
 from ..exir.operator_checks import node_checks
+from ..exir.payload_ports import JoinedError
 from ..exir.report import NOTHING_TO_DO, Report
 from ..lowering.exported_program import started_buffers
+from ..lowering.regions import Region
 from ..lowering.varying_sizes import kept_varying
 from ..plugin.target import Target
 from .cpu_program import Call, is_decomposed, with_delegates
@@ -161,7 +164,8 @@ class _Delegates:
                 idle = {node.name for node, home in compilation.analysis.accepted.items() if home == region.number}
                 report.refuse(idle, NOTHING_TO_DO)
                 continue
-            payload, said = compiled(region, compilation.target, self.compile_spec)
+            payload, said = self._compiled(region, compilation.target)
+            same |= region.same
             report.compiled.append(said)
             module = lowered_module(region, payload, self.compile_spec, compilation.program, handles.get(number, ()))
             calls.append(Call(module, region.inputs, region.outputs))
@@ -169,6 +173,15 @@ class _Delegates:
         self._modules.append([call.module for call in calls])
         self._reports.append(report)
         return with_delegates(compilation.program, compilation.analysis, calls, same)
+
+    def _compiled(self, region: Region, target: Target) -> tuple[bytes, CompiledDelegate]:
+        """Of what the target's compiler leaves of a region, which is told."""
+        while True:
+            try:
+                return compiled(region, target, self.compile_spec)
+            except JoinedError as joined:
+                if not region.without(joined.unread, joined.same):
+                    raise
 
     def name_data(self) -> None:
         """Puts what the payloads have in common, or all their weights, outside of them; reports follow.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 from torch.export import ExportedProgram
 from torch.fx import Node
 
 from ..plugin.target import Target
+from ..tosa.dtypes import numpy_dtype
 from ..tosa.graph import Graph
 from ..tosa.ir import Op, Tensor
 from .analysis_result import Analysis
@@ -44,6 +46,29 @@ class Region(Network):
         inputs, outputs, unread = ([twins[n] for n in nodes] for nodes in (self.inputs, self.outputs, self.unread))
         same = {twins[n]: twins[twin] for n, twin in self.same.items()}
         return replace(self, inputs=inputs, outputs=outputs, unread=unread, same=same)
+
+    def without(self, unread: Collection[int], same: Mapping[int, int]) -> bool:
+        """Leaves out inputs, in whose place the graphs read zeros, and outputs; whether that is possible.
+
+        Args:
+            unread: numbers of inputs that no result depends on.
+            same: numbers of outputs, and of others that they are the same as.
+        """
+        twins = {self.outputs[i]: self.outputs[earlier] for i, earlier in same.items()}
+        if not all(_is_alike(node, twin) for node, twin in twins.items()):
+            return False
+        for graph in (self.graph, *(sample for _, sample in self.samples)):
+            for number in unread:
+                tensor = graph.inputs[number]
+                zeros = graph.constant(np.zeros(tensor.shape, numpy_dtype(tensor.dtype)), tensor.dtype)
+                graph.replace(tensor, zeros)
+            graph.inputs = [tensor for i, tensor in enumerate(graph.inputs) if i not in unread]
+            graph.outputs = [tensor for i, tensor in enumerate(graph.outputs) if i not in same]
+        self.same |= twins
+        self.unread += [self.inputs[i] for i in unread]
+        self.inputs = [node for i, node in enumerate(self.inputs) if i not in unread]
+        self.outputs = [node for i, node in enumerate(self.outputs) if i not in same]
+        return True
 
 
 @dataclass

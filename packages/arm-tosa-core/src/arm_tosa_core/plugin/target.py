@@ -101,11 +101,14 @@ class Port:
         shape: that of the tensor, or one axis, if it is only known how many elements there are.
         size: bytes of an element.
         kind: of the elements, ``"b"`` (BOOL), ``"i"`` (integers) or ``"f"`` (reals); empty: it is not known.
+        place: of the tensor in the payload; inputs of the graph have the places from 0 on, and outputs of one place
+            are one tensor. None: it is not known.
     """
 
     shape: tuple[int, ...]
     size: int
     kind: str = ""
+    place: int | None = None
 
 
 @dataclass(frozen=True)
