@@ -11,13 +11,10 @@ from torch.fx import Node
 from ..compat.torch import can_decompose, is_mutable, is_transform, overload_named, schema_of
 from ..lowering.exported_program import copy_program, mutable
 from .decompose import run_decompositions
+from .wrapped_graphs import is_wrapper, unwrap
 
 #: Checks that export leaves in a program; ExecuTorch drops them. They must not count as users of a tensor.
 _CHECKS = frozenset({torch.ops.aten._assert_tensor_metadata.default})
-
-#: Graphs within the graph that change how gradients or types are handled, and how many arguments precede the graph.
-_WRAPPERS = {torch.ops.higher_order.wrap_with_set_grad_enabled: 1, torch.ops.higher_order.wrap_with_autocast: 4}
-_AUTOCAST_ENABLED = 2
 
 #: Composites that never return what they were given; others may, such as ``dropout`` in eval mode, and do not say so.
 _FRESH_COMPOSITES = frozenset(
@@ -28,7 +25,7 @@ _FRESH_COMPOSITES = frozenset(
 
 def is_check_or_wrapper(node: Node) -> bool:
     """Whether a node is a check of metadata, a graph that is only wrapped, or of ``torch.vmap``: they are removed."""
-    return node.target in _CHECKS or node.target in _WRAPPERS or is_transform(node.target)
+    return node.target in _CHECKS or is_wrapper(node) or is_transform(node.target)
 
 
 def without_transforms(program: ExportedProgram) -> ExportedProgram:
@@ -60,37 +57,14 @@ def out_of_place(program: ExportedProgram) -> ExportedProgram:
 
 
 def _unwrapped(program: ExportedProgram) -> ExportedProgram:
-    """Puts the operators of a graph that is only wrapped in the place of its call. Autocast wants to be traced."""
-    if not any(node.target in _WRAPPERS for node in program.graph.nodes):
+    """Puts the operators of a graph that is only wrapped in the place of its call."""
+    if not any(map(is_wrapper, program.graph.nodes)):
         return program
     program = copy_program(program)
-    while wrappers := [node for node in program.graph.nodes if node.target in _WRAPPERS]:
-        for wrapper in wrappers:
-            if _WRAPPERS[wrapper.target] > _AUTOCAST_ENABLED and wrapper.args[_AUTOCAST_ENABLED]:
-                return run_decompositions(program, {})
-            _unwrap(program, wrapper)
+    for before, after in unwrap(program.graph_module).items():
+        program.graph_signature.replace_all_uses(before, after)
     program.graph.eliminate_dead_code()
     return program
-
-
-def _unwrap(program: ExportedProgram, wrapper: Any) -> None:
-    attribute, *given = wrapper.args[_WRAPPERS[wrapper.target] :]
-    wrapped = program.graph_module.get_submodule(attribute.target).graph
-    new: dict[Node, Any] = dict(zip(wrapped.find_nodes(op="placeholder"), given, strict=True))
-    with program.graph.inserting_before(wrapper):
-        results: Any = program.graph.graph_copy(wrapped, new)
-    kept = {key: wrapper.meta[key] for key in ("stack_trace", "nn_module_stack") if key in wrapper.meta}
-    for node in wrapped.nodes:
-        if node.op in ("call_function", "get_attr"):
-            new[node].meta = kept | node.meta
-        if node.op == "get_attr":  # its name is that within the module of the graph
-            new[node].target = f"{attribute.target}.{node.target}"
-    for part in list(wrapper.users):
-        result = results[part.args[1]]
-        part.replace_all_uses_with(result)
-        program.graph_signature.replace_all_uses(part.name, result.name)
-        program.graph.erase_node(part)
-    program.graph.erase_node(wrapper)
 
 
 def _schema(node: Node) -> Any:

@@ -16,6 +16,7 @@ from ..exir.artifacts import alone_in
 from ..exir.compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
 from ..exir.figures import Figures
 from ..exir.report import Report
+from ..lowering.unwritable import require_writable_program
 from ..lowering.varying_sizes import kept_varying
 from ..plugin.entry_points import target as target_named
 from ..support import passing
@@ -185,8 +186,9 @@ def lower(
 
     Raises:
         UsageError: an unknown target, a target that reads no ``.ptd``, a file that cannot be written, a program that is
-            not on the CPU, an operator that stays on the CPU without an out variant, which ExecuTorch needs there, no
-            program at all, or an option for one program with several.
+            not on the CPU, that has sparse constants, or that returns text or no tensor, an operator that stays on the
+            CPU without an out variant, which ExecuTorch needs there, no program at all, or an option for one program
+            with several.
         LoweringError: a node that had been accepted failed to lower.
         ToolError: the target's compiler failed.
 
@@ -200,6 +202,8 @@ def lower(
 
     started, failures = time.perf_counter(), passing.failures()
     programs = _by_method(exported_program, {"integer_io": integer_io, "etrecord": etrecord is not None})
+    for program in programs.values():
+        require_writable_program(program)
     spec = compile_spec_of(target)
     config = _config(config, external_constants)
     order = memory_format or MEMORY_FORMATS["contiguous"]

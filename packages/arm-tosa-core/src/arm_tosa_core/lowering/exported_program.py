@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch.export import ExportedProgram
@@ -59,6 +59,13 @@ def constants(program: ExportedProgram, known: Known = NOTHING) -> dict[str, tor
             tensor = known.get((target, tensor.shape), stand_in(tensor))
         data[name] = tensor.detach()
     return data
+
+
+def user_results(program: ExportedProgram) -> list[Any]:
+    """What a program returns, flat: nodes, and numbers, text and None as they are."""
+    (results,) = program.graph.output_node().args
+    specs = zip(program.graph_signature.output_specs, cast(list[Any], results), strict=True)
+    return [result for spec, result in specs if spec.kind is OutputKind.USER_OUTPUT]
 
 
 def is_constant(node: Node) -> bool:

@@ -22,6 +22,7 @@ from .decisions import CORRECTED, EQUALIZED, OWN_SCALE, ROUNDED, Decision, decis
 from .equalization import equalize
 from .long_tails import warn_of_long_tails
 from .output_correction import correct_outputs
+from .plain_module import make_plain
 from .quantizer import TOSAQuantizer
 from .states import States, find_states, resolve_states, rolled
 from .weight_compression import SAMPLES as COMPRESSION_SAMPLES
@@ -103,6 +104,7 @@ def quantize_program(
     quantizer = copy.copy(quantizer).set_states(carried)
     program = without_transforms(program)
     module = program.module()
+    make_plain(module, quantizer.rules)
     calls: Iterator[Sample] = (as_call(number, sample) for number, sample in enumerate(samples))
     if states:
         sequence = list(rolled(module, carried, calls))

@@ -23,6 +23,7 @@ from .config import QuantizationConfig
 from .flat_parameters import raise_attributes
 from .no_op_removal import drop_idle
 from .node_facts import SCHEME
+from .plain_module import make_plain
 from .slice_assignments import without_assignments
 from .states import is_appended, state_nodes
 from .wide_results import Wide
@@ -166,7 +167,9 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         return self
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
-        """Decomposes composites, so that each intermediate can be observed; parameters move to the module itself.
+        """Decomposes composites, so that each intermediate can be observed, of the plain module (``make_plain``).
+
+        Parameters move to the module itself.
 
         Raises:
             UsageError: a scheme is for a node or a module that the graph has not.
@@ -174,6 +177,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         self._check_names(model)
         for other in self.quantizers:
             model = other.transform_for_annotation(model)
+        make_plain(model, self.rules, is_trained=self._trains())
         for node in model.graph.nodes:
             node.meta[WHOLE] = node.name
         drop_idle(model, self.rules)
@@ -183,6 +187,11 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         for node in model.graph.nodes:  # before composites are replaced: finders know the exported graph
             node.meta[SCHEME] = self._find_config(node)
         return decompose(model, self.rules, self._decomposed)
+
+    def _trains(self) -> bool:
+        finders = [config for _, config in self.node_finders]
+        configs = [self.global_config, *self.module_type_config.values(), *self.module_name_config.values(), *finders]
+        return any(config is not None and config.is_qat for config in configs)
 
     def _check_names(self, model: GraphModule) -> None:
         nodes = [node for part in model.modules() if isinstance(part, GraphModule) for node in part.graph.nodes]

@@ -11,6 +11,7 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 
 from ..compat.torch import tree_flatten, tree_leaves, tree_unflatten
+from ..lowering.exported_program import user_results
 from ..support.errors import UsageError
 from .bias_correction import Sample
 
@@ -32,7 +33,7 @@ def resolve_states(program: ExportedProgram, states: States) -> dict[str, int]:
         UsageError: there is no such input or output, one output is meant twice, or the two fit neither way.
     """
     inputs, outputs, keys = _inputs(program), _outputs(program), output_keys(program)
-    names = {n.name: i for i, n in enumerate(outputs)} | keys
+    names = {n.name: i for i, n in enumerate(outputs) if n is not None} | keys
     found: dict[str, int] = {}
     for name, output in states.items():
         if name not in inputs:
@@ -43,8 +44,8 @@ def resolve_states(program: ExportedProgram, states: States) -> dict[str, int]:
             raise UsageError(f"states: the model has no output {output!r} for input {name!r}; its outputs are {valid}")
         if index in found.values():
             raise UsageError(f"states: output {output!r} is the state of two inputs")
-        given, made = _kind(inputs[name]), _kind(outputs[index])
-        if given != made and not is_appended(inputs[name], outputs[index]):
+        given, made, result = _kind(inputs[name]), _kind(outputs[index]), outputs[index]
+        if given != made and (result is None or not is_appended(inputs[name], result)):
             raise UsageError(f"states: input {name!r} is {given}, but output {output!r} is {made}")
         found[name] = index
     return found
@@ -126,18 +127,25 @@ def state_nodes(module: GraphModule, states: Mapping[str, int]) -> dict[Node, No
 
 def _inputs(program: ExportedProgram) -> dict[str, Node]:
     nodes = {n.name: n for n in program.graph.nodes if n.op == "placeholder"}
-    return {str(name): nodes[str(name)] for name in program.graph_signature.user_inputs if str(name) in nodes}
+    names = [str(name) for name in program.graph_signature.user_inputs]
+    return {name: nodes[name] for name in names if name in nodes and _is_tensor(nodes[name])}
 
 
-def _outputs(program: ExportedProgram) -> list[Node]:
-    nodes = {n.name: n for n in program.graph.nodes}
-    return [nodes[str(name)] for name in program.graph_signature.user_outputs]
+def _outputs(program: ExportedProgram) -> list[Node | None]:
+    """Those of the user; None for what is no tensor."""
+    return [n if isinstance(n, Node) and _is_tensor(n) else None for n in user_results(program)]
+
+
+def _is_tensor(node: Node) -> bool:
+    return isinstance(node.meta.get("val"), torch.Tensor)
 
 
 def _is_float(node: Node) -> bool:
     return bool(node.meta["val"].dtype == torch.float32)
 
 
-def _kind(node: Node) -> str:
+def _kind(node: Node | None) -> str:
+    if node is None:
+        return "no tensor"
     tensor = node.meta["val"]
     return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"

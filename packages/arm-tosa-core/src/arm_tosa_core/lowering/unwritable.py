@@ -1,0 +1,38 @@
+"""What no program file can hold, refused by name before anything is made of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from ..support.errors import UsageError
+from .exported_program import user_results
+
+
+def require_dense(name: str, data: Any) -> None:
+    """Refuses a parameter or a buffer that is sparse.
+
+    Raises:
+        UsageError: names it.
+    """
+    if isinstance(data, torch.Tensor) and data.layout is not torch.strided:
+        raise UsageError(f"{name} is a sparse tensor ({data.layout}): register it dense, as {name}.to_dense()")
+
+
+def require_writable_program(program: ExportedProgram) -> None:
+    """Refuses a program that ExecuTorch has no form for: with sparse constants, text as a result, or no tensor at all.
+
+    Raises:
+        UsageError: says which constant or result.
+    """
+    for name, data in [*program.state_dict.items(), *program.constants.items()]:
+        require_dense(name, data)
+    results = user_results(program)
+    for place, result in enumerate(results):
+        if isinstance(result, str):
+            raise UsageError(f"output {place} is the text {result!r}: a program returns tensors and numbers only")
+    if not any(isinstance(result, Node) for result in results):
+        raise UsageError("the model returns no tensor: there is nothing to compute")
