@@ -24,9 +24,9 @@ def make_plain(module: GraphModule, rules: RuleSet, is_trained: bool = False) ->
     """Brings an exported module into the form that quantization knows, in place; one that has it stays as it is.
 
     Graphs of ``torch.no_grad`` and ``torch.autocast`` become part of the module's. Buffers whose elements share memory
-    get memory of their own. Results of parameters, and of buffers that nothing writes to, become constants, but for
-    random ones, and for those that are larger than what they are made of, unless a layer's weight. Parameters and
-    buffers that nobody reads any more are removed.
+    get memory of their own. A layer's weight or bias that is computed from parameters, and from buffers that nothing
+    writes to, becomes a constant, unless something random is among it. Parameters and buffers that nobody reads any
+    more are removed.
 
     Args:
         rules: those of the target.
@@ -63,19 +63,20 @@ def _fold(module: GraphModule, rules: RuleSet, is_trained: bool) -> None:
     for node, value in reversed(known.items()):
         if node.op == "get_attr" or not isinstance(value, torch.Tensor):
             continue
-        for check in [user for user in node.users if rules.traits_of(user).asserts]:
-            module.graph.erase_node(check)
-        weighs = any(is_layer(user, rules) and node in user.args[1:3] for user in node.users)
-        if weighs or (any(user not in known for user in node.users) and _is_worth_keeping(node, known)):
+        layers = [user for user in node.users if is_layer(user, rules) and node in user.args[1:3]]
+        if layers:
             with module.graph.inserting_before(node):
                 constant = module.graph.get_attr(_kept(module, node, value, kept))
             constant.meta["val"] = node.meta["val"].contiguous()
-            node.replace_all_uses_with(constant)
+            for layer in layers:
+                layer.replace_input_with(node, constant)
     for node in reversed(known):
-        if not node.users and node not in unread:
-            module.graph.erase_node(node)
-            if node.op == "get_attr" and not module.graph.find_nodes(op="get_attr", target=node.target):
-                _remove(module, str(node.target))
+        if node in unread or not all(rules.traits_of(user).asserts for user in node.users):
+            continue
+        for dead in [*node.users, node]:
+            module.graph.erase_node(dead)
+        if node.op == "get_attr" and not module.graph.find_nodes(op="get_attr", target=node.target):
+            _remove(module, str(node.target))
 
 
 def _known(module: GraphModule, is_trained: bool) -> dict[Node, Any]:
@@ -128,16 +129,6 @@ def _written(node: Node) -> list[Node]:
     given = {**dict(zip((each.name for each in schema), node.args, strict=False)), **node.kwargs}
     places = [each.name for each in schema if each.alias_info is not None and each.alias_info.is_write]
     return [n for name in places if isinstance(n := given.get(name), Node)]
-
-
-def _is_worth_keeping(node: Node, known: dict[Node, Any]) -> bool:
-    """Whether a result depends on parameters or buffers, and is no larger than those together."""
-    sources, waiting = set[Node](), [node]
-    while waiting:
-        sources.add(found := waiting.pop())
-        waiting += [n for n in found.all_input_nodes if n not in sources]
-    sizes = [known[n].numel() for n in sources if n.op == "get_attr"]
-    return bool(known[node].numel() <= sum(sizes))
 
 
 def _kept(module: GraphModule, node: Node, value: torch.Tensor, kept: list[tuple[str, torch.Tensor]]) -> str:
