@@ -34,6 +34,8 @@ from torch.utils._pytree import tree_map as tree_map
 from torch.utils._pytree import tree_map_only as tree_map_only
 from torch.utils._pytree import tree_structure as tree_structure
 from torch.utils._pytree import tree_unflatten as tree_unflatten
+from torch.utils._sympy.interp import sympy_interp
+from torch.utils._sympy.reference import PythonReferenceAnalysis
 from torch.utils._sympy.value_ranges import ValueRanges
 
 #: Values of a program's sizes at most for which an answer of PyTorch is compared.
@@ -321,8 +323,7 @@ def _dim(size: torch.SymInt, bounds: Mapping[str, tuple[int, int]], dims: dict[s
         return torch.export.Dim.DYNAMIC
     least, most = bounds[name]
     dim = dims.setdefault(name, torch.export.Dim(name, min=least, max=most))
-    expression = size.node.expr
-    factor, offset = map(int, expression.as_poly(*expression.free_symbols).all_coeffs())
+    factor, offset = linear_form(size)
     return dim if (factor, offset) == (1, 0) else factor * dim + offset
 
 
@@ -336,6 +337,29 @@ def size_expression(size: torch.SymInt, values: Mapping[str, int], polynomial: b
     if not all(str(s) in values for s in symbols) or (polynomial and not expression.is_polynomial(*symbols)):
         return size
     return int(expression.subs({s: values[str(s)] for s in symbols}))
+
+
+def computed_size(size: Any, symbol: Callable[[str], Any]) -> Any:
+    """A symbolic size, number or truth, computed by operators of Python from its symbols.
+
+    Needs ``sympy_interp`` and the expression of a ``SymInt``. Without it nothing that depends on a size is quantized.
+
+    Args:
+        symbol: gives the value of each, such as a ``torch.fx.Proxy``.
+    """
+    expression = size.node.expr
+    values = {each: symbol(str(each)) for each in sorted(expression.free_symbols, key=str)}
+    return sympy_interp(PythonReferenceAnalysis, values, expression)
+
+
+def linear_form(size: torch.SymInt) -> tuple[int, int]:
+    """Factor and offset of a size that has a ``size_symbol``.
+
+    Needs ``SymInt.node.expr``, a sympy expression. Without it no dimension stays dynamic.
+    """
+    expression = size.node.expr
+    factor, offset = map(int, expression.as_poly(*expression.free_symbols).all_coeffs())
+    return factor, offset
 
 
 def note_least(program: ExportedProgram, least: dict[str, int]) -> None:

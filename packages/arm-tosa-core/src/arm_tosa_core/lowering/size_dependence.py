@@ -22,6 +22,19 @@ from .varying_sizes import Point
 _FEW = 4096
 
 
+class Differs(Rejected):
+    """Graphs of different sizes differ in more than sizes.
+
+    Args:
+        reason, fix: as ``Rejected``.
+        node: the name of the node that the operator in question comes from; None: nobody knows.
+    """
+
+    def __init__(self, reason: str, fix: str, node: str | None = None) -> None:
+        super().__init__(reason, fix)
+        self.node = node
+
+
 class Dependence:
     """Compares what was lowered at several points; the first is that of the largest sizes."""
 
@@ -51,11 +64,11 @@ class Dependence:
 
     def check(self, graphs: Sequence[Graph]) -> None:
         """Raises:
-        Rejected: the graphs, one of each point, differ in more than sizes.
+        Differs: the graphs, one of each point, differ in more than sizes.
         """
         fix = "export with this size fixed, or with other bounds"
         if len({len(graph.ops) for graph in graphs}) != 1:
-            raise Rejected("has other operators at other sizes", fix)
+            raise Differs("has other operators at other sizes", fix)
         twins: list[dict[Tensor, Tensor]] = [dict(zip(g.inputs, graphs[0].inputs, strict=True)) for g in graphs]
         for ops in zip(*(graph.ops for graph in graphs), strict=True):
             found = self.difference(ops, thorough=True)
@@ -65,8 +78,10 @@ class Dependence:
                 for t, given in zip(op.inputs, ops[0].inputs, strict=False)
             )
             if found is not None or not same:
-                where = f" ({ops[0].origin.node}, {ops[0].origin.source})" if ops[0].origin else ""
-                raise Rejected(f"{found or 'reads other tensors at other sizes'}{where}", fix)
+                origin = ops[0].origin
+                where = f" ({origin.node}, {origin.source})" if origin else ""
+                why = f"{found or 'reads other tensors at other sizes'}{where}"
+                raise Differs(why, fix, origin.node if origin else None)
             for op, twin in zip(ops, twins, strict=True):
                 twin.update(zip(op.outputs, ops[0].outputs, strict=True))
 

@@ -16,7 +16,7 @@ from .analysis_result import Analysis, NodeCheck
 from .exported_program import NOTHING, Known
 from .pipeline import Network, lower
 from .regions import Region, each_region
-from .size_dependence import Dependence
+from .size_dependence import Dependence, Differs
 from .support_analysis import analyse
 from .varying_sizes import Point, Sizes, kept_varying
 
@@ -42,7 +42,7 @@ def analyse_sizes(
         for point in points:
             accepted = made[0].accepted if made else None
             made.append(_analysis_at(program, target, checks, sizes, point, refused, accepted, known, editable)[1])
-        found = _different(made, points) or _unsaid(made[0])
+        found = _different(made, points) or _unsaid(made[0]) or _unlike(program, target, made[0], sizes, known)
         if not found:
             return made[0]
         refused.update(found)
@@ -56,19 +56,44 @@ def sized_regions(
     Raises:
         LoweringError: a rewrite broke a graph, or makes another of it at another size.
     """
-    target = for_sizes(target)
     points = [sizes.bound, *sizes.samples()]
+    for same in _at_each(program, for_sizes(target), analysis, sizes, known):
+        try:
+            network = _network(same[0].inputs, sizes, points, [region.graph for region in same])
+        except Differs as why:
+            raise LoweringError(f"a part whose sizes vary {why}") from why
+        yield replace(same[0], symbols=network.symbols, samples=network.samples)
+
+
+def _at_each(
+    program: ExportedProgram, target: Target, analysis: Analysis, sizes: Sizes, known: Known
+) -> Iterator[tuple[Region, ...]]:
+    """Each region as it is at every point, the largest first."""
     regions: list[list[Region]] = []
     with kept_varying(program):
-        for point in points:
+        for point in (sizes.bound, *sizes.samples()):
             back, made = _analysis_at(
                 program, target, lambda program: (), sizes, point, {}, analysis.accepted, known, False, own=True
             )
             found = list(each_region(made.lowering.program, target, made))
             regions.append([r.of_program(back) for r in found])
-    for same in zip(*regions, strict=True):
-        network = _network(same[0].inputs, sizes, points, [region.graph for region in same])
-        yield replace(same[0], symbols=network.symbols, samples=network.samples)
+    return zip(*regions, strict=True)
+
+
+def _unlike(
+    program: ExportedProgram, target: Target, analysis: Analysis, sizes: Sizes, known: Known
+) -> dict[Node, Rejected]:
+    """Nodes that become other operators at other sizes where a region ends, and by rewrites."""
+    points = [sizes.bound, *sizes.samples()]
+    names = {node.name: node for node in analysis.accepted}
+    found: dict[Node, Rejected] = {}
+    for same in _at_each(program, target, analysis, sizes, known):
+        try:
+            _network(same[0].inputs, sizes, points, [region.graph for region in same])
+        except Differs as why:
+            if why.node in names:
+                found[names[why.node]] = Rejected(f"depends on a dynamic size: it {why.reason}", _FIX)
+    return found
 
 
 def lower_sizes(program: ExportedProgram, target: Target) -> Network:
@@ -82,7 +107,10 @@ def lower_sizes(program: ExportedProgram, target: Target) -> Network:
         return Network(lower(program, target))
     points = [sizes.bound, *sizes.samples()]
     graphs = [lower(sizes.at(program, point)[0], for_sizes(target)) for point in points]
-    return _network(program.graph.find_nodes(op="placeholder"), sizes, points, graphs)
+    try:
+        return _network(program.graph.find_nodes(op="placeholder"), sizes, points, graphs)
+    except Differs as why:
+        raise LoweringError(f"a part whose sizes vary {why}") from why
 
 
 def for_sizes(target: Target) -> Target:
@@ -91,14 +119,15 @@ def for_sizes(target: Target) -> Target:
 
 
 def _network(inputs: Sequence[Node], sizes: Sizes, points: Sequence[Point], graphs: Sequence[Graph]) -> Network:
-    """Of what a network's inputs say of the symbols, the graphs at different values; the first is the largest."""
+    """Of what a network's inputs say of the symbols, the graphs at different values; the first is the largest.
+
+    Raises:
+        Differs: the graphs differ in more than sizes.
+    """
     said = {size_symbol(size) for node in inputs for size in symbolic_sizes(node)}
     symbols = tuple(symbol for symbol in sizes.symbols if symbol.name in said)
     own: list[Point] = [{symbol.name: point[symbol.name] for symbol in symbols} for point in points]
-    try:
-        Dependence(own).check(graphs)
-    except Rejected as why:
-        raise LoweringError(f"a part whose sizes vary {why}") from why
+    Dependence(own).check(graphs)
     different = [i for i, point in enumerate(own) if point not in own[:i]]
     return Network(graphs[0], symbols, [(own[i], graphs[i]) for i in different[1:]])
 

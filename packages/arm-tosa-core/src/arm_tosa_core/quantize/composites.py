@@ -20,6 +20,7 @@ from ..compat.torch import (
     make_fx,
     most,
     schema_of,
+    symbolic_sizes,
 )
 from ..lowering.aten_calls import AtenCalls, map_arguments
 from ..lowering.exported_program import is_constant, mutable, source_line
@@ -31,6 +32,7 @@ from ..lowering.traits import Moves
 from ..support.errors import LoweringError, Rejected, UsageError, require
 from .matrix_layers import linear_layer
 from .node_facts import SCHEME
+from .size_nodes import SizeNodes
 
 #: Key in the meta of a node: the name, in the exported graph, of the operator that it is a part of.
 WHOLE = "arm_whole"
@@ -48,11 +50,19 @@ _DEEPEST = 100
 class AtenBuilder:
     """The builder under which a composite rule emits ATen nodes; its values are FX nodes with a shape."""
 
-    def __init__(self, module: GraphModule, rules: RuleSet, origin: Node, known: dict[Any, Node] | None = None) -> None:
+    def __init__(
+        self,
+        module: GraphModule,
+        rules: RuleSet,
+        origin: Node,
+        known: dict[Any, Node] | None = None,
+        sizes: SizeNodes | None = None,
+    ) -> None:
         self._module = module
         self._rules = rules
         self._origin = origin
         self._known = {} if known is None else known
+        self._sizes = SizeNodes(module) if sizes is None else sizes
         self.emitted: list[Node] = []
 
     require = staticmethod(require)
@@ -145,11 +155,13 @@ class AtenBuilder:
         """Emits one ATen node and computes its shape."""
 
         def node(v: Any) -> Any:
-            return v.node if isinstance(v, AtenValue) else v
+            return v.node if isinstance(v, AtenValue) else self._sizes.of(v)
 
         args, kwargs = map_arguments(args, node), map_arguments(kwargs, node)
         inputs = [v for v in args if isinstance(v, Node)]
-        if inputs and all(is_constant(n) and not self._is_trained(n) for n in inputs):  # of constants
+        read: list[Node] = []
+        torch.fx.map_arg((args, kwargs), read.append)
+        if inputs and all(is_constant(n) and not self._is_trained(n) for n in read):  # of constants
             with torch.no_grad():
                 result = target(*map_arguments(args, self._data), **map_arguments(kwargs, self._data))
             return self.const(result) if isinstance(result, torch.Tensor) else tuple(map(self.const, result))
@@ -200,7 +212,7 @@ class AtenValue:
 
     @property
     def size(self) -> int:
-        return int(self.node.meta["val"].numel())
+        return self.node.meta["val"].numel()  # type: ignore[no-any-return]
 
     @property
     def dtype(self) -> torch.dtype:
@@ -235,9 +247,10 @@ def decompose(module: GraphModule, rules: RuleSet, wanted: Callable[[Node], bool
         raise UsageError("cannot quantize without rules: give those of a target, RuleSet.of(NAME)")
     wholes: dict[Node, tuple[str, ...]] = {}  # what a part comes from, the outermost operator first
     known: dict[Any, Node] = {}  # parts are emitted in their order, so that what one keeps lies before the next
+    sizes = SizeNodes(module)
+    made = _made_of_sizes(module)  # stays an operator, whose numbers are computed once
     work = [n for n in module.graph.nodes if n.op == "call_function" and wanted(n) and not _overwrites(n)]
-    if LOOP_BODY in module.meta:
-        work = [n for n in work if n.all_input_nodes]
+    work = [n for n in work if n not in made]
     while work:
         node = work.pop(0)
         if not isinstance(aten_overload(node.target), OpOverload) or not _is_float(node):
@@ -250,11 +263,11 @@ def decompose(module: GraphModule, rules: RuleSet, wanted: Callable[[Node], bool
         function = linear_layer(node) or (_traced(node) if rule is None else _decomposition(rule, node))
         if function is None:
             continue
-        builder = AtenBuilder(module, rules, node, known)
+        builder = AtenBuilder(module, rules, node, known, sizes)
         chain = (*wholes.pop(node, ()), canonical(node.target))
         if len(chain) > _DEEPEST:
             raise LoweringError(_endless(node, chain))
-        args, kwargs = torch.fx.map_arg((node.args, node.kwargs), AtenValue)  # type: ignore[arg-type]
+        args, kwargs = torch.fx.map_arg((node.args, node.kwargs), sizes.known_or(AtenValue))
         with module.graph.inserting_before(node):
             try:
                 result = function(builder, *args, **kwargs)
@@ -274,6 +287,17 @@ def decompose(module: GraphModule, rules: RuleSet, wanted: Callable[[Node], bool
     return module
 
 
+def _made_of_sizes(module: GraphModule) -> set[Node]:
+    """What is computed of no tensor, and with sizes that vary: such numbers are no constant of the module."""
+    made: set[Node] = set()
+    for node in module.graph.nodes:
+        read = [n for n in node.all_input_nodes if isinstance(n.meta.get("val"), torch.Tensor)]
+        varies = bool(symbolic_sizes(node)) or len(read) < len(node.all_input_nodes)
+        if node.op == "call_function" and (not read or (varies and made.issuperset(read))):
+            made.add(node)
+    return made
+
+
 def _endless(node: Node, chain: tuple[str, ...]) -> str:
     name, where = chain[-1], source_line(node)
     period = chain[::-1].index(name, 1) if name in chain[:-1] else len(chain) - 1
@@ -283,7 +307,7 @@ def _endless(node: Node, chain: tuple[str, ...]) -> str:
 
 def _as_reals(module: GraphModule, rules: RuleSet, node: Node, factor: bool) -> None:
     """Turns int32 into reals where PyTorch does, so that their range is observed; a factor only changes their scale."""
-    operands = [n for n in node.args if isinstance(n, Node)]
+    operands = [n for n in node.args if isinstance(n, Node) and isinstance(n.meta["val"], torch.Tensor)]
     for operand in dict.fromkeys(operands):
         scaled = len(operands) == 1 and factor
         if operand.meta["val"].dtype == torch.int32 and not scaled:

@@ -37,7 +37,10 @@ def attention(
     softmax = b.aten.softmax if mask is None else b.aten._safe_softmax  # a mask may leave nothing of a row
     if is_causal:
         rows, columns = query.shape[-2], key.shape[-2]
-        mask = b.const(torch.ones(rows, columns, dtype=torch.bool).tril())
+        if isinstance(rows, int) and isinstance(columns, int):
+            mask = b.const(torch.ones(rows, columns, dtype=torch.bool).tril())
+        else:  # a constant has one size
+            mask = b.aten.tril(b.aten.ones([rows, columns], dtype=torch.bool))
     if mask is not None and mask.dtype == torch.bool:
         scores = b.aten.where(mask, scores, -math.inf)
     elif mask is not None:

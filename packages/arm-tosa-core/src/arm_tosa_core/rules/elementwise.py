@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import torch
 
@@ -90,10 +91,12 @@ def hypot(b: CompositeBuilder[V], x: V, y: V) -> V:
 # -- division ---------------------------------------------------------------------------------------
 
 
-def _number(x: object) -> float | None:
-    """A number, or a constant that is one."""
+def _number(x: Any) -> Any:
+    """A number, or a constant that is one; a size that varies is a number."""
     if isinstance(x, Value) and x.is_const and x.size == 1:
         return float(x.real())
+    if isinstance(x, torch.SymInt | torch.SymFloat):
+        return x
     return float(x) if isinstance(x, (int, float)) else None
 
 
@@ -106,7 +109,7 @@ def div(b: CompositeBuilder[V], x: V | float, y: V | float) -> V:
 
 def _observed_quotient(b: CompositeBuilder[V], x: V | float, y: V | float, *, rounding_mode: str | None) -> V:
     """A quotient of two tensors, in parts that are observed."""
-    quotient = b.aten.mul(x, b.aten.reciprocal(y))
+    quotient = div(b, x, y)
     if rounding_mode is None:
         return quotient
     return b.aten.floor(quotient) if rounding_mode == "floor" else b.aten.trunc(quotient)

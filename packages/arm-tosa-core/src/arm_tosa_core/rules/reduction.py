@@ -180,6 +180,9 @@ def prod(
 
 
 def _halves_multiplied(b: CompositeBuilder[V], x: V, dim: int, keepdim: bool) -> V:
+    b.require(
+        isinstance(x.shape[dim], int), "multiplies along an axis whose size varies", "export with this size fixed"
+    )
     rest: V | None = None
     while (n := x.shape[dim]) > 1:
         half = n // 2
