@@ -39,14 +39,12 @@ def correct_biases(exact: GraphModule, converted: GraphModule, samples: Iterable
     weights = {node.name: node.args[1] for node in converted.graph.nodes if is_layer(node, rules)}
     rounded = {name: node for name, node in weights.items() if is_dequantize(node) and _is_known(node)}
     run = _Errors(exact, rounded)
-    count = 0
     for args, kwargs in islice(samples, SAMPLES):
         with torch.no_grad():
             run.run(*tree_leaves((args, dict(kwargs))), enable_io_processing=False)
-        count += 1
     layers = [node for node in converted.graph.nodes if node.name in run.errors]
     for node in layers:
-        add_to_bias(converted, node, (run.errors[node.name] / count).float())
+        add_to_bias(converted, node, (run.errors[node.name] / run.counts[node.name]).float())
     converted.recompile()
     return [node.name for node in layers]
 
@@ -132,13 +130,15 @@ class _Errors(Floating):
         super().__init__(module)
         self.weights = weights
         self.errors: dict[str, torch.Tensor] = {}
+        self.counts: dict[str, int] = {}
 
     def run_node(self, n: Node) -> Any:
         result = super().run_node(n)
-        if n.name in self.weights:
+        if n.name in self.weights and result.numel():
             weight: Any = constant(self.weights[n.name])
             args, kwargs = self.fetch_args_kwargs_from_env(n)
             assert callable(n.target)
             rounded = n.target(args[0], weight, *args[2:], **kwargs)
             self.errors[n.name] = self.errors.get(n.name, 0.0) + channel_means(result - rounded, weight.dim())
+            self.counts[n.name] = self.counts.get(n.name, 0) + 1
         return result

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.fx import Graph, GraphModule, Node
 
-from ..compat.executorch import aten_overload
+from ..compat.executorch import aten_overload, has_out_variant
 from ..compat.torch import (
     OpOverload,
     decomposition_of,
@@ -375,6 +375,11 @@ def _traced(node: Node) -> Callable[..., Any] | None:
         strange = [n.target for n in traced.graph.nodes if n.op == "call_function" and not _is_functional(n.target)]
         if strange:
             raise Rejected(f"PyTorch decomposes it into {strange[0]}, which is no ATen operator without side effects")
+        for part in traced.graph.nodes:
+            lost = str(part.target).startswith("prims.") and not builder.knows(part.target)
+            require(
+                not lost or has_out_variant(part.target), f"PyTorch decomposes it into {part.target}, which nobody runs"
+            )
         if not any(builder.knows(n.target) for n in traced.graph.nodes if n.op == "call_function"):
             raise Rejected("PyTorch decomposes it into operators that have no rule either")
         return builder.inline(traced, [v.node for v in operands])

@@ -37,7 +37,11 @@ def worth_16_bits(module: GraphModule, functions: Iterable[Node], samples: Seque
     for args, kwargs in samples[:_SAMPLES]:
         with torch.no_grad():
             seen.run(*tree_leaves((args, dict(kwargs))), enable_io_processing=False)
-    return {node for node, operand in operands.items() if _is_worth(node, seen.values[operand], seen.values[node])}
+    return {
+        node
+        for node, operand in operands.items()
+        if seen.values[node] and _is_worth(node, seen.values[operand], seen.values[node])
+    }
 
 
 def _is_worth(node: Node, operands: list[torch.Tensor], results: list[torch.Tensor]) -> bool:
@@ -66,6 +70,6 @@ class _Values(Interpreter):
 
     def run_node(self, n: Node) -> Any:
         result = super().run_node(n)
-        if n in self.values:
+        if n in self.values and result.numel():
             self.values[n].append(result.clone())  # it may be written to later
         return result

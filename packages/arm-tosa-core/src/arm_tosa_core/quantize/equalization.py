@@ -93,6 +93,8 @@ def equalize(
             seen.run(*tree_leaves((args, dict(kwargs))), enable_io_processing=False)
     changed = []
     for edge in edges:
+        if edge.value not in seen.kept:  # no sample had an element
+            continue
         choice = _choose(module, edge, seen.kept[edge.value], seen.reach[edge.value])
         if choice is None:
             continue
@@ -345,7 +347,7 @@ class _Activations(Interpreter):
 
     def run_node(self, n: Node) -> Any:
         result = super().run_node(n)
-        if n in self.axes:
+        if n in self.axes and result.numel():
             reach = _reach(result, self.axes[n])
             self.reach[n] = torch.maximum(reach, self.reach.get(n, reach))
             kept = self.kept.setdefault(n, [])

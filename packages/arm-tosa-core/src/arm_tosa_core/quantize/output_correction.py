@@ -42,17 +42,21 @@ def correct_outputs(exact: GraphModule, converted: GraphModule, samples: Sequenc
     given = [tree_leaves((args, dict(kwargs))) for args, kwargs in samples]
     calls = given + [other for call in given for other in _others(call)] if len(given) < _ENOUGH else given
     errors: dict[int, list[torch.Tensor]] = {place: [] for place in layers}
+    seen = 0  # of the calls given, those whose outputs have elements
     for number, call in enumerate(calls, 1):
         with torch.no_grad():
             wanted = Floating(exact).run(*call, enable_io_processing=False)
             run = _Results(converted, {layer for layer, _ in layers.values()})
             run.run(*call, enable_io_processing=False)
+        if not all(wanted[place].numel() for place in layers):
+            continue
+        seen += number <= len(given)
         for place, (layer, rank) in layers.items():
             errors[place].append(channel_means(wanted[place].double() - run.results[layer].double(), rank))
-        if number == 2 and not any(_agreed(found, len(given)).any() for found in errors.values()):
+        if number == 2 and not any(_agreed(found, seen).any() for found in errors.values()):
             return
-    for place, (layer, _) in layers.items():
-        add_to_bias(converted, layer, _agreed(errors[place], len(given)).float())
+    for place, (layer, _) in layers.items() if seen else ():
+        add_to_bias(converted, layer, _agreed(errors[place], seen).float())
     converted.recompile()
 
 

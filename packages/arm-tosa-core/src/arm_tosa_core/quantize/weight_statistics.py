@@ -158,10 +158,10 @@ class Moments:
 
     def see(self, layer: Layer, x: torch.Tensor, node: Node) -> None:
         """Takes the input of a layer at one of its nodes."""
+        if not x.numel():
+            return
         rows = windows(x, layer, _arguments(node))
         rows = rows.reshape(*rows.shape[:2], layer.parts, -1).transpose(1, 2).flatten(0, 1)
-        if not rows.shape[1]:
-            return
         mean = rows.mean(1, dtype=torch.float64)
         rows = rows - mean[:, None].to(rows.dtype)
         self._join(rows.shape[1], mean, rows.transpose(1, 2) @ rows)
