@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .quantize.post_training import quantize_program as quantize_program
     from .quantize.quantizer import TOSAQuantizer as TOSAQuantizer
     from .support.errors import ArmTosaError as ArmTosaError
+    from .support.errors import BatchNormWarning as BatchNormWarning
     from .support.errors import LongTailWarning as LongTailWarning
     from .support.errors import LoweringError as LoweringError
     from .support.errors import MiscompiledError as MiscompiledError
@@ -53,6 +54,7 @@ _HOME = {
     "ArmTosaError": "support.errors",
     "InsertCastForOpsWithInt64InputPass": "aten.int64_indices",
     "LanguageProgram": "llm",
+    "BatchNormWarning": "support.errors",
     "LongTailWarning": "support.errors",
     "LoweredProgram": "flow",
     "LoweringError": "support.errors",

@@ -21,6 +21,7 @@ from .concat_scales import keep_narrow
 from .decisions import CORRECTED, EQUALIZED, OWN_SCALE, ROUNDED, Decision, decisions, wide_decisions
 from .equalization import equalize
 from .long_tails import warn_of_long_tails
+from .norms_behind_layers import settle_norms
 from .output_correction import correct_outputs
 from .plain_module import make_plain
 from .quantizer import TOSAQuantizer
@@ -119,6 +120,7 @@ def quantize_program(
     if rescaling:
         report += decisions(module, keep_narrow(module, first, quantizer.rules), OWN_SCALE)
     _restore(state)
+    settle_norms(module, quantizer.rules)
     try:
         prepared = prepare_pt2e(module, quantizer.set_samples(first))
     except RecursionError as error:

@@ -23,6 +23,7 @@ from .config import QuantizationConfig
 from .flat_parameters import raise_attributes
 from .no_op_removal import drop_idle
 from .node_facts import SCHEME
+from .norms_behind_layers import warn_of_eps
 from .plain_module import make_plain
 from .slice_assignments import without_assignments
 from .states import is_appended, state_nodes
@@ -178,6 +179,8 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         for other in self.quantizers:
             model = other.transform_for_annotation(model)
         make_plain(model, self.rules, is_trained=self._trains())
+        if self._trains():
+            warn_of_eps(model)
         for node in model.graph.nodes:
             node.meta[WHOLE] = node.name
         drop_idle(model, self.rules)

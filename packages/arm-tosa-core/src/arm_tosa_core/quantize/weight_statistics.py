@@ -108,7 +108,7 @@ def find_layers(
     for nodes in found.values():
         if all(node.name in floats for node in nodes):
             weight = attribute(_observed(floats[nodes[0].name].args[1])).detach()
-            layers.append(Layer(tuple(nodes), weight, _arguments(nodes[0]).get("groups", 1), most_inputs))
+            layers.append(Layer(tuple(nodes), weight, arguments_of(nodes[0]).get("groups", 1), most_inputs))
     return layers
 
 
@@ -136,8 +136,8 @@ def _observed(node: Any) -> Node:
     return node
 
 
-def _arguments(node: Node) -> dict[str, Any]:
-    """Those of a layer by their names, with defaults."""
+def arguments_of(node: Node) -> dict[str, Any]:
+    """Those of a call of an operator by their names, with defaults."""
     defaults = {each.name: each.default_value for each in schema_of(node.target).arguments}
     return {**defaults, **dict(zip(defaults, node.args, strict=False)), **node.kwargs}
 
@@ -160,7 +160,7 @@ class Moments:
         """Takes the input of a layer at one of its nodes."""
         if not x.numel():
             return
-        rows = windows(x, layer, _arguments(node))
+        rows = windows(x, layer, arguments_of(node))
         rows = rows.reshape(*rows.shape[:2], layer.parts, -1).transpose(1, 2).flatten(0, 1)
         mean = rows.mean(1, dtype=torch.float64)
         rows = rows - mean[:, None].to(rows.dtype)

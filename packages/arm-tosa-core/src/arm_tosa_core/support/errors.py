@@ -108,6 +108,10 @@ class LongTailWarning(UserWarning):
     """Most numbers of an input become 0 when it is quantized."""
 
 
+class BatchNormWarning(UserWarning):
+    """torchao gives a batch norm another ``eps`` when a quantized model is trained."""
+
+
 class NothingDelegatedWarning(UserWarning):
     """No operator of a program was delegated."""
 
