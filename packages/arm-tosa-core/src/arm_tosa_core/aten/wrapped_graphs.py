@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 import operator
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch.fx import Graph, GraphModule, Node
 
-from ..compat.torch import OpOverload, make_fx
+from ..compat.torch import HigherOrderOperator, OpOverload, make_fx
 
 _AUTOCAST = torch.ops.higher_order.wrap_with_autocast
 #: How many arguments precede the graph.
@@ -39,7 +39,7 @@ def unwrap(module: GraphModule) -> dict[str, str]:
         with graph.inserting_before(wrapper):
             results = _inlined(graph, module, "", wrapper, wrapper.args, None)
         for part in list(wrapper.users):
-            result = results[part.args[1]]  # type: ignore[index]
+            result = results[part.args[1]]
             renamed[part.name] = result.name
             part.replace_all_uses_with(result)
             graph.erase_node(part)
@@ -72,8 +72,8 @@ def _inlined(graph: Graph, owner: Any, path: str, wrapper: Node, arguments: Any,
         arguments: of the wrapper, in the graph that the operators come to.
         autocast: what the wrapper is under.
     """
-    place = _WRAPPERS[wrapper.target]
-    attribute = str(wrapper.args[place].target)  # type: ignore[union-attr]
+    place = _WRAPPERS[cast(HigherOrderOperator, wrapper.target)]
+    attribute = str(cast(Node, wrapper.args[place]).target)
     body, path = owner.get_submodule(attribute), f"{path}{attribute}."
     if wrapper.target is _AUTOCAST and wrapper.args[0] == "cpu":  # another device's changes nothing here
         device, dtype, enabled = wrapper.args[:3]
@@ -112,7 +112,7 @@ def _cast(graph: Graph, node: Node, autocast: Mapping[str, Any]) -> Node:
         with graph.inserting_before(node):
             node.replace_input_with(operand, _to(graph, operand, dtype))
     before = node.meta["val"]
-    after = _traced(node).graph.output_node().args[0].meta["val"]
+    after = cast(Node, _traced(node).graph.output_node().args[0]).meta["val"]
     if not isinstance(before, torch.Tensor) or before.dtype == after.dtype:
         return node
     node.meta["val"] = after

@@ -250,7 +250,7 @@ def decompose(module: GraphModule, rules: RuleSet, wanted: Callable[[Node], bool
     sizes = SizeNodes(module)
     made = _made_of_sizes(module)  # stays an operator, whose numbers are computed once
     work = [n for n in module.graph.nodes if n.op == "call_function" and wanted(n) and not _overwrites(n)]
-    work = [n for n in work if n not in made]
+    work = [n for n in work if n not in made and (n.all_input_nodes or LOOP_BODY not in module.meta)]
     while work:
         node = work.pop(0)
         if not isinstance(aten_overload(node.target), OpOverload) or not _is_float(node):
@@ -293,7 +293,7 @@ def _made_of_sizes(module: GraphModule) -> set[Node]:
     for node in module.graph.nodes:
         read = [n for n in node.all_input_nodes if isinstance(n.meta.get("val"), torch.Tensor)]
         varies = bool(symbolic_sizes(node)) or len(read) < len(node.all_input_nodes)
-        if node.op == "call_function" and (not read or (varies and made.issuperset(read))):
+        if node.op == "call_function" and varies and made.issuperset(read):
             made.add(node)
     return made
 

@@ -40,7 +40,7 @@ def settle_norms(module: GraphModule, rules: RuleSet) -> None:
         if not is_layer(layer, rules):
             continue
         of_norm, of_layer = arguments_of(norm), arguments_of(layer)
-        if "weight" not in of_layer or _is_across(layer, of_layer):
+        if not {"input", "weight", "bias"} <= of_layer.keys() or _is_across(of_layer):
             continue
         axis = rules.traits_of(layer).weight_axis(layer.args)
         constants = [of_layer["weight"], of_layer["bias"], *(of_norm[name] for name in _CONSTANTS)]
@@ -81,9 +81,10 @@ def warn_of_eps(module: GraphModule) -> None:
             )
 
 
-def _is_across(layer: Node, arguments: dict[str, Any]) -> bool:
+def _is_across(arguments: dict[str, Any]) -> bool:
     """Whether the channels of a linear layer are another axis than those of the norm, so that torchao folds nothing."""
-    return arguments["weight"].meta["val"].dim() == 2 and layer.args[0].meta["val"].dim() > 2  # type: ignore[union-attr]
+    ranks = (arguments[name].meta["val"].dim() for name in ("weight", "input"))
+    return bool(next(ranks) == 2 and next(ranks) > 2)
 
 
 def _is_folded_well(module: GraphModule, layer: Node, arguments: dict[str, Any], axis: int) -> bool:
@@ -101,8 +102,8 @@ def _folded(of_layer: dict[str, Any], of_norm: dict[str, Any], axis: int) -> tup
     Args:
         axis: of the weight, along which the channels of the layer's result lie; 1 has those of one group.
     """
-    weight, bias = (None if n is None else attribute(n).detach() for n in (of_layer["weight"], of_layer["bias"]))
-    factor, term, mean, variance = (None if of_norm[n] is None else attribute(of_norm[n]).detach() for n in _CONSTANTS)
+    weight, bias = (_data(of_layer[name]) for name in ("weight", "bias"))
+    factor, term, mean, variance = (_data(of_norm[name]) for name in _CONSTANTS)
     scale = torch.rsqrt(variance + of_norm["eps"])
     scale = scale if factor is None else scale * factor
     shift = ((0 if bias is None else bias) - mean) * scale
@@ -113,6 +114,10 @@ def _folded(of_layer: dict[str, Any], of_norm: dict[str, Any], axis: int) -> tup
         factors = scale.reshape(of_layer["groups"], 1, -1, *[1] * (weight.dim() - 2))
         weight = (groups * factors).reshape(weight.shape)
     return weight, shift if term is None else shift + term
+
+
+def _data(constant: Node | None) -> Any:
+    return None if constant is None else attribute(constant).detach()
 
 
 def _register(module: GraphModule, layer: Node, *data: torch.Tensor) -> tuple[str, str]:

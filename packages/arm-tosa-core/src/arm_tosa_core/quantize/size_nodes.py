@@ -61,7 +61,7 @@ class SizeNodes:
                 raise Rejected(f"the size {value} depends on data") from missing
         while (new := self._last.next) is not behind:
             args: Any = torch.fx.map_arg(new.args, lambda n: n.meta["val"])
-            new.meta["val"] = new.target(*args)  # type: ignore[operator]
+            new.meta["val"] = new.target(*args)
             self._last = new
         return made.node if isinstance(made, Proxy) else made
 
@@ -73,5 +73,5 @@ class SizeNodes:
                 if not isinstance(size, int) and size_symbol(size) == name:
                     found.append((*linear_form(size), node, axis))
         factor, offset, node, axis = min(found, key=lambda form: form[:2] != (1, 0))
-        size = Proxy(self._graph.call_function(torch.ops.aten.sym_size.int, (node, axis)), self._tracer)
+        size: Any = Proxy(self._graph.call_function(torch.ops.aten.sym_size.int, (node, axis)), self._tracer)
         return size if (factor, offset) == (1, 0) else (size - offset) // factor

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import cast
 
 import torch
 
@@ -91,12 +91,12 @@ def hypot(b: CompositeBuilder[V], x: V, y: V) -> V:
 # -- division ---------------------------------------------------------------------------------------
 
 
-def _number(x: Any) -> Any:
+def _number(x: object) -> float | None:
     """A number, or a constant that is one; a size that varies is a number."""
     if isinstance(x, Value) and x.is_const and x.size == 1:
         return float(x.real())
     if isinstance(x, torch.SymInt | torch.SymFloat):
-        return x
+        return cast(float, x)
     return float(x) if isinstance(x, (int, float)) else None
 
 
