@@ -73,5 +73,5 @@ class SizeNodes:
                 if not isinstance(size, int) and size_symbol(size) == name:
                     found.append((*linear_form(size), node, axis))
         factor, offset, node, axis = min(found, key=lambda form: form[:2] != (1, 0))
-        size: Any = Proxy(self._graph.call_function(torch.ops.aten.sym_size.int, (node, axis)), self._tracer)
-        return size if (factor, offset) == (1, 0) else (size - offset) // factor
+        given: Any = Proxy(self._graph.call_function(torch.ops.aten.sym_size.int, (node, axis)), self._tracer)
+        return given if (factor, offset) == (1, 0) else (given - offset) // factor
