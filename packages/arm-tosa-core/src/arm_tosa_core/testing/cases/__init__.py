@@ -4,6 +4,7 @@ from ..case import OpCase
 from . import (
     activation,
     attention,
+    batch,
     convolution,
     creation,
     elementwise,
@@ -33,6 +34,7 @@ CASES: list[OpCase] = [
         convolution,
         linear,
         pool,
+        batch,
         resize,
         normalization,
         attention,
