@@ -93,6 +93,8 @@ def load_function(text: str, option: str) -> Callable[..., Any]:
 
 
 def _load_pt2(path: Path, trust: bool) -> ExportedProgram:
+    if not path.is_file():
+        raise UsageError(f"cannot read {path}: no such file")
     data = read(path)
     import torch
 
