@@ -123,7 +123,10 @@ def threshold(b: OpBuilder, x: Value, limit: float, number: float) -> Value:
 # PyTorch takes these two apart whenever it traces again, so they must be in parts before observers are placed.
 @op("aten.hardshrink.default", quant=Q.PIECEWISE)
 def hardshrink(b: CompositeBuilder[V], x: V, limit: float = 0.5) -> V:
-    return b.aten.where(b.aten.le(b.aten.abs(x), limit), 0.0, x)  # NaN stays
+    size = b.aten.abs(x)
+    if isinstance(x, Value) and x.quant is None:  # NaN stays
+        return b.aten.where(b.aten.le(size, limit), 0.0, x)
+    return b.aten.where(b.aten.gt(size, limit), x, 0.0)  # Ethos-U55 has this comparison alone
 
 
 @op("aten.softshrink.default", quant=Q.PIECEWISE)
