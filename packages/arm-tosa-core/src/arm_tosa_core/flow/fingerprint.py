@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 from torch.export import ExportedProgram
@@ -48,7 +48,7 @@ def _digest(program: ExportedProgram, beside: list[str]) -> str | None:
     return digest.hexdigest()
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: Any) -> TypeGuard[torch.Tensor]:
     """Whether it is a tensor whose elements are bytes in memory."""
     return isinstance(value, torch.Tensor) and value.layout is torch.strided and not value.is_quantized
 
