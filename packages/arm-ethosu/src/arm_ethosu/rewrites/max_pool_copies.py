@@ -43,7 +43,8 @@ def _source(tensor: Tensor) -> tuple[str, bool]:
     while op is not None and op.name in ("RESCALE", "RESHAPE"):
         rescaled |= op.name == "RESCALE"
         op = op.inputs[0].producer
-    return "" if op is None or _in_place.get(op.name, lambda _: False)(op) else op.name, rescaled
+    in_place = None if op is None else _IN_PLACE.get(op.name)
+    return "" if op is None or (in_place is not None and in_place(op)) else op.name, rescaled
 
 
 def _is_flat_copy(op: Op | None) -> bool:
@@ -60,7 +61,8 @@ def _factor(resize: Op) -> float:
     return max(int(scale[0]) / int(scale[1]), int(scale[2]) / int(scale[3]))
 
 
-_in_place: dict[str, Callable[[Op], bool]] = {
+#: Of operators that Vela may make several of: whether it makes one, and puts its result in its place.
+_IN_PLACE: dict[str, Callable[[Op], bool]] = {
     "RESIZE": lambda op: _factor(op) <= 2,
     "DEPTHWISE_CONV2D": lambda op: op.inputs[1].shape[3] == 1 or op.inputs[1].shape[2] == 1,
     "AVG_POOL2D": lambda op: not is_long_average(op),
