@@ -143,8 +143,8 @@ class _Walk:
         def given(n: Node) -> Any:
             return _row_major(self._now(n)) if node in self.found.copies.get(n, ()) else self._now(n)
 
-        args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), given)
-        return target(*args, **kwargs)
+        operands: Any = torch.fx.node.map_arg((node.args, node.kwargs), given)
+        return target(*operands[0], **operands[1])
 
 
 def _results_written(program: ExportedProgram) -> list[Node]:
