@@ -74,7 +74,7 @@ class ArmCompileSpec(ABC):
         from ..plugin.guard import guarded
 
         target = self._target()
-        target = guarded(target, described(target.name))
+        target = guarded(target, described(target.name), checks=False)
         return replace(target, rewrites=(*target.rewrites, *map(rewrite_named, self.rewrites)))
 
     @abstractmethod

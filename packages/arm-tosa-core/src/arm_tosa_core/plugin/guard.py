@@ -22,15 +22,16 @@ _CALLED = (
 )
 
 
-def guarded(target: Target, who: str) -> Target:
+def guarded(target: Target, who: str, *, checks: bool = True) -> Target:
     """The target, whose mistakes are errors that begin with ``who``.
 
     Args:
         who: the target and what it comes from, such as ``target 'acme' (acme-npu 0.1)``.
+        checks: its checks as well, which are asked about every operator.
     """
     called = {name: _guarded(function, who, name) for name in _CALLED if (function := getattr(target, name))}
-    checks = [_guarded(check, who, "a check", (Rejected, type(None))) for check in target.checks]
-    return replace(target, checks=checks, **called)
+    asked = [_guarded(check, who, "a check", (Rejected, type(None))) if checks else check for check in target.checks]
+    return replace(target, checks=asked, **called)
 
 
 @functools.lru_cache(maxsize=4096)  # so that equal targets stay equal
