@@ -29,7 +29,9 @@ def guarded(target: Target, who: str, *, checks: bool = True) -> Target:
         who: the target and what it comes from, such as ``target 'acme' (acme-npu 0.1)``.
         checks: its checks as well, which are asked about every operator.
     """
-    called = {name: _guarded(function, who, name) for name in _CALLED if (function := getattr(target, name))}
+    called: dict[str, Any] = {
+        name: _guarded(function, who, name) for name in _CALLED if (function := getattr(target, name))
+    }
     asked = [_guarded(check, who, "a check", (Rejected, type(None))) if checks else check for check in target.checks]
     return replace(target, checks=asked, **called)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from arm_tosa_core.compat.executorch import operators_with_kernels
 from arm_tosa_core.exir.pte import Delegate, Pte, read
@@ -56,7 +57,7 @@ def deploy(programs: Mapping[str, Program], target: str, board: str, folder: Pat
 
 def _files(name: str, target: str, pte: Pte, wanted: Needs, inputs: Sequence[Port]) -> dict[str, bytes]:
     """By path; same arguments, same bytes."""
-    words = {"name": name, "NAME": name.upper(), "target": target}
+    words: dict[str, Any] = {"name": name, "NAME": name.upper(), "target": target}
     portable, quantized = (_of(wanted, namespaces) for namespaces in (_PORTABLE, _QUANTIZED))
     planned = {f"planned{number}": size for number, size in enumerate(wanted.planned)}
     out = {

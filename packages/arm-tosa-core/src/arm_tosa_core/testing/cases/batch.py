@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import nn
@@ -21,7 +22,7 @@ class _OfPart(nn.Module):
         return self.layer(self.part(self.first(x)))  # type: ignore[no-any-return]
 
 
-def _conv(*args: int, **kwargs: int) -> Callable[[], nn.Module]:
+def _conv(*args: Any, **kwargs: Any) -> Callable[[], nn.Module]:
     return lambda: nn.Conv2d(*args, **kwargs)
 
 
