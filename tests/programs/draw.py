@@ -144,6 +144,9 @@ class _Drawing:
                     exec(statement.text, scope, values)
         except Exception:
             return
+        for name in statement.makes:  # torch.export takes it that a size which varies is never 1: squeeze() does not
+            if len({values[name].dim() for values in made if isinstance(values[name], torch.Tensor)}) != 1:
+                return
         if all(_is_fine(values[name], self.special) for values in made for name in statement.makes):
             self.statements.append(statement)
             self.values = made

@@ -105,6 +105,15 @@ def test_a_result_that_is_read_elsewhere_too_is_as_it_was(monkeypatch: pytest.Mo
     assert torch.equal(corrected(samples[0])[0], plain(samples[0])[0])
 
 
+def test_a_state_that_starts_as_one_number_repeated() -> None:
+    torch.manual_seed(3)
+    net = torch.nn.GRU(4, 3, batch_first=True)  # its first state is zeros, expanded
+    samples = [torch.randn(3, 2, 4) for _ in range(3)]
+    quantizer = TOSAQuantizer(TosaCompileSpec("TOSA-1.0+INT")).set_global(get_symmetric_quantization_config())
+    made = quantize_program(torch.export.export(net.eval(), (samples[0],)), quantizer, samples).converted
+    torch.testing.assert_close(made(samples[0])[0], net(samples[0])[0], atol=0.05, rtol=0)
+
+
 @pytest.mark.parametrize(("shape", "rank"), [((4,), 2), ((3, 4), 2), ((4, 5, 6), 4), ((2, 4, 5), 3)])
 def test_the_mean_of_a_channel_is_over_all_other_axes(shape: tuple[int, ...], rank: int) -> None:
     axis = {(4,): 0, (3, 4): 1, (4, 5, 6): 0, (2, 4, 5): 1}[shape]

@@ -30,6 +30,7 @@ from .weight_compression import SAMPLES as COMPRESSION_SAMPLES
 from .weight_compression import Compressed, Compression, Encoder, compress, held_out
 from .weight_rounding import SAMPLES as ROUNDING_SAMPLES
 from .weight_rounding import round_weights
+from .written_buffers import restore, saved
 
 
 @dataclass(frozen=True)
@@ -114,12 +115,12 @@ def quantize_program(
     first = kept[:SAMPLES]
     if not first:
         raise UsageError("calibration data is empty: give one sample at least")
-    state = [(buffer, buffer.clone()) for buffer in module.buffers()]
+    state = saved(module)
     equalized = equalize(module, first, quantizer.rules, layers=equalization, norms=smoothing)
     report = decisions(module, equalized, EQUALIZED)
     if rescaling:
         report += decisions(module, keep_narrow(module, first, quantizer.rules), OWN_SCALE)
-    _restore(state)
+    restore(state)
     settle_norms(module, quantizer.rules)
     try:
         prepared = prepare_pt2e(module, quantizer.set_samples(first))
@@ -128,38 +129,38 @@ def quantize_program(
             "torchao follows operators that share one scale by recursion, and the model has a longer chain of them "
             "than Python allows: raise the limit with sys.setrecursionlimit, or quantize the model in parts"
         ) from error
-    _restore(state)
+    restore(state)
     report = [*wide_decisions(prepared), *report]
     with torch.no_grad():
         for done, (args, kwargs) in enumerate(chain(kept, calls), 1):
             prepared(*args, **kwargs)
             progress(done)
     warn_of_long_tails(prepared)
-    _restore(state)
+    restore(state)
     # This one runs only: the annotations of a copy name nodes of the original, and its weights are the original's.
     copies: dict[int, Any] = {id(weight): weight for weight in prepared.parameters()}
     with without_torch_warnings():
         floating = copy.deepcopy(prepared, copies)
-    state += [(copies[id(buffer)], saved) for buffer, saved in state if id(buffer) in copies]
+    state += [(copies[id(buffer)], before) for buffer, before in state if id(buffer) in copies]
     converted = convert_pt2e(prepared)
     compressed = None
     corrected = first if encoder is None else held_out(kept)[0][:SAMPLES]
     if rounding and encoder is None:  # compression rounds together by itself
         report += decisions(converted, round_weights(floating, converted, kept, quantizer.rules), ROUNDED)
-        _restore(state)
+        restore(state)
 
     def correct(module: GraphModule) -> list[str]:
         if not bias_correction:
             return []
         found = correct_biases(floating, module, corrected, quantizer.rules)
-        _restore(state)
+        restore(state)
         correct_outputs(floating, module, corrected, quantizer.rules)
-        _restore(state)
+        restore(state)
         return found
 
     if wanted is not None and encoder is not None:
         compressed = compress(floating, converted, kept, quantizer.rules, encoder, wanted, correct)
-        _restore(state)
+        restore(state)
     report += decisions(converted, correct(converted), CORRECTED)
     return Quantized(floating, converted, carried, report, compressed)
 
@@ -189,13 +190,6 @@ def _spread(sequence: list[Sample]) -> list[Sample]:
     """A sequence of calls, those first that are spread over all of it: corrections look at the first."""
     step = max(len(sequence) // SAMPLES, 1)
     return sequence[step - 1 :: step] + [call for i, call in enumerate(sequence) if i % step != step - 1]
-
-
-def _restore(state: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
-    """Gives buffers that samples have written to, such as caches of keys and values, their first numbers again."""
-    with torch.no_grad():
-        for buffer, saved in state:
-            buffer.copy_(saved)
 
 
 def as_call(number: int, sample: Any) -> Sample:

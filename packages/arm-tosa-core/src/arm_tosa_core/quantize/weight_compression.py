@@ -25,6 +25,7 @@ from . import rounded_weights
 from .bias_correction import Floating, Sample
 from .rate_distortion import LayerRounding
 from .weight_statistics import find_layers, gather, real
+from .written_buffers import restore, saved
 
 #: Samples that are kept for it.
 SAMPLES = 64
@@ -292,11 +293,9 @@ class _Search:
 @contextmanager
 def unchanged_buffers(module: GraphModule) -> Iterator[None]:
     """Gives buffers that calls write to their numbers again."""
-    saved = [(buffer, buffer.clone()) for buffer in module.buffers()]
+    state = saved(module)
     yield
-    with torch.no_grad():
-        for buffer, before in saved:
-            buffer.copy_(before)
+    restore(state)
 
 
 def _power(values: torch.Tensor) -> float:

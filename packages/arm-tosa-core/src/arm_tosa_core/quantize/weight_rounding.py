@@ -20,6 +20,7 @@ from . import rounded_weights
 from .bias_correction import Floating, Sample
 from .error_feedback import Feedback
 from .weight_statistics import Layer, Moments, find_layers
+from .written_buffers import restore, saved
 
 #: Samples that are looked at, at most.
 SAMPLES = 64
@@ -44,7 +45,7 @@ def round_weights(exact: GraphModule, converted: GraphModule, samples: Iterable[
         The names of the layers that have other integers.
     """
     calls = list(islice(samples, SAMPLES))
-    state = [(buffer, buffer.clone()) for buffer in exact.buffers()]
+    state = saved(exact)
     changed = []
     for layers in _that_fit(find_layers(exact, converted, rules, _TOGETHER)):
         run = _Inputs(exact, layers)
@@ -52,9 +53,7 @@ def round_weights(exact: GraphModule, converted: GraphModule, samples: Iterable[
             run.half = number % 2
             with torch.no_grad():
                 run.run(*tree_leaves((args, dict(kwargs))), enable_io_processing=False)
-        with torch.no_grad():
-            for buffer, saved in state:
-                buffer.copy_(saved)
+        restore(state)
         for layer in layers:
             if (made := _rounded(layer, *run.moments.pop(layer.name))) is not None:
                 scales, _, _ = rounded_weights.parameters(layer.dequantize)
