@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
@@ -127,8 +128,11 @@ BAD_MODELS = {
     "syntax.py:make": "failed at line 2: SyntaxError",
     "none.py:make": "cannot read none.py: no such file",
     "none.pt2": "cannot read none.pt2: no such file",
-    "fake.pt2": "fake.pt2 is not a model saved by torch.export.save",
-    "pickle.pt2": "pickle.pt2 is not a model saved by torch.export.save",
+    "fake.pt2": "fake.pt2 is no file of torch.export.save: save torch.export.export(module.eval(), inputs)",
+    "pickle.pt2": "pickle.pt2 was written by torch.save: it is a state_dict, or a pickled module",
+    "script.pt2": "script.pt2 is TorchScript, of torch.jit.save, and no exported program",
+    "other.pt2": "other.pt2 is an archive of something else",
+    "newer.pt2": "it is damaged, or was written by a newer PyTorch (its format is 99.1) than the installed",
     "model.onnx": "cannot tell what 'model.onnx' is",
     "g.tosa": "is TOSA already",
 }
@@ -139,6 +143,17 @@ def test_a_bad_model_says_why(folder: Path, model: str) -> None:
     (folder / "syntax.py").write_text("import torch\ndef make(:\n")
     (folder / "fake.pt2").write_bytes(b"nothing of the kind")
     torch.save({"weight": torch.ones(3)}, folder / "pickle.pt2")
+    for name, members in (
+        ("script", {"net/code/net.py": "", "net/data.pkl": "", "net/constants.pkl": ""}),
+        ("other", {"word/document.xml": ""}),
+        (
+            "newer",
+            {"net/archive_format": "pt2", "net/models/model.json": '{"schema_version": {"major": 99, "minor": 1}}'},
+        ),
+    ):
+        with zipfile.ZipFile(folder / f"{name}.pt2", "w") as archive:
+            for member, text in members.items():
+                archive.writestr(member, text)
     assert BAD_MODELS[model] in error("explain", model, "--target", "tosa")
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from ..support.errors import UsageError
 from .files import read
 from .report import say
+from .saved_files import schema_of, why_no_program
 
 if TYPE_CHECKING:
     import torch
@@ -96,6 +97,8 @@ def _load_pt2(path: Path, trust: bool) -> ExportedProgram:
     if not path.is_file():
         raise UsageError(f"cannot read {path}: no such file")
     data = read(path)
+    if why := why_no_program(data):
+        raise UsageError(f"{path} {why}")
     import torch
 
     from ..compat.torch_pt2 import CodeInFile, load_pt2
@@ -114,9 +117,10 @@ def _load_pt2(path: Path, trust: bool) -> ExportedProgram:
     except UsageError:
         raise
     except Exception as error:  # torch raises whatever its parsers do
+        schema = f" (its format is {found})" if (found := schema_of(data)) else ""
         raise UsageError(
-            f"{path} is not a model saved by torch.export.save, or by a PyTorch that {torch.__version__} cannot read: "
-            f"{type(error).__name__}: {_first_line(error)}"
+            f"{path} cannot be read: it is damaged, or was written by a newer PyTorch{schema} than the installed "
+            f"{torch.__version__}: {type(error).__name__}: {_first_line(error)}"
         ) from error
 
 
