@@ -46,6 +46,11 @@ CASES: list[OpCase] = [
     OpCase("amax/dim", lambda: lambda x: x.amax(1), [(2, 3, 4)]),
     OpCase("amax/several", lambda: lambda x: x.amax((0, -1), keepdim=True), [(2, 3, 4, 5)]),
     OpCase("amax/scalar", lambda: lambda x: x.abs().amax(), [()]),
+    OpCase(
+        "amin/of one, beside a layer",
+        lambda: lambda x: (torch.nn.functional.linear(x, torch.ones(4, 1)), x.amin(-1)),
+        [(2, 3, 1)],
+    ),
     OpCase("amax/channels_last", lambda: lambda x: x.amax(1), [channels_last((2, 3, 4, 5))]),
     OpCase("amax/int32", lambda: lambda x: x.amax(1), [integers((2, 9), -50, 50, _INT32)]),
     OpCase("amin/dim", lambda: lambda x: x.amin(-1, keepdim=True), [(2, 3, 4)]),
