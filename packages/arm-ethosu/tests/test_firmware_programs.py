@@ -61,16 +61,23 @@ class Turned(torch.nn.Module):
         return turned.contiguous() if self.arranged else turned
 
 
+class ChannelsLast(torch.nn.Module):
+    """A result that the model itself arranges in another order."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return (x * 2).to(memory_format=torch.channels_last)
+
+
 def test_an_output_that_is_not_row_major_says_what_to_do() -> None:
     spec = EthosUCompileSpec("ethos-u55-128")
 
-    def program(arranged: bool, *shape: int) -> Program:
-        return Program(lower(exported(Turned(arranged), (torch.randn(*shape),), spec, "int8"), spec).buffer)
+    def program(module: torch.nn.Module, *shape: int) -> Program:
+        return Program(lower(exported(module, (torch.randn(*shape),), spec, "int8"), spec).buffer)
 
     with pytest.raises(UsageError, match=r"output0 is not row-major; end the model with \.contiguous\(\)"):
-        model_of("turned", program(False, 4, 6), "ethos-u55-128")
-    assert model_of("arranged", program(True, 4, 6), "ethos-u55-128").outputs[0].shape == (6, 4)
-    assert model_of("row", program(False, 1, 6), "ethos-u55-128").outputs[0].shape == (6, 1)
+        model_of("last", program(ChannelsLast(), 1, 3, 4, 5), "ethos-u55-128")
+    for arranged in (False, True):
+        assert model_of("turned", program(Turned(arranged), 4, 6), "ethos-u55-128").outputs[0].shape == (6, 4)
 
 
 def test_weights_beside_the_program_are_refused() -> None:
