@@ -21,6 +21,8 @@ from .values import INTEGER_RANGES, Value
 _INT32 = INTEGER_RANGES[torch.int32]
 #: Arguments with which operators look something up: numbers that are beyond what there is are an error in PyTorch, too.
 _INDICES = frozenset({"index", "indices", "target"})
+#: Operators of nothing but such numbers, whose argument has another name.
+_OF_INDICES = frozenset({"one_hot"})
 #: Casts, which narrow as PyTorch does, or ask for the range themselves.
 _CASTS = frozenset({"_to_copy", "to"})
 #: What compares the numbers that it moves.
@@ -92,6 +94,8 @@ def _numbers(node: Node) -> list[int]:
 
 def _arguments(node: Node) -> Iterator[Any]:
     """What an operator is given, without indices."""
+    if _name(node) in _OF_INDICES:
+        return
     schema = schema_of(aten_overload(node.target))
     names = [argument.name for argument in schema.arguments] if schema else []
     for name, given in (*zip(names, node.args, strict=False), *node.kwargs.items()):
