@@ -30,13 +30,16 @@ extern "C" {
 ARM_RUNTIME_FIRST(dlopen);
 ARM_RUNTIME_FIRST(dlsym);
 ARM_RUNTIME_FIRST(dlerror);
+ARM_RUNTIME_FIRST(dladdr);
 void* first_dlopen(const char* file, int mode);
 void* first_dlsym(void* library, const char* name);
 char* first_dlerror();
+int first_dladdr(const void* address, void* found);
 
 void* dlopen(const char* file, int mode) { return first_dlopen(file, mode); }
 void* dlsym(void* library, const char* name) { return first_dlsym(library, name); }
 char* dlerror() { return first_dlerror(); }
+int dladdr(const void* address, void* found) { return first_dladdr(address, found); }
 
 ARM_RUNTIME_FIRST(__xstat);
 ARM_RUNTIME_FIRST(__lxstat);
