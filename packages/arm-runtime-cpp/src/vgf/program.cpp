@@ -213,8 +213,8 @@ class Reader {
                 throw Error(where + ": it has " + text(data.size()) + " bytes, and its resource " +
                             text(resource) + " takes " + text(r.bytes));
             }
-            // The data are dense whatever this says. It stays unread otherwise: Vulkan takes it for a
-            // promise of zeros, and the model converter gives it for weights without any zero.
+            // The data are dense whatever this says. It stays unread otherwise: Vulkan takes it for
+            // a promise of zeros, and the model converter gives it for weights without any zero.
             const int64_t dimension = constants_->getConstantSparsityDimension(i);
             if (dimension < -1 || dimension >= static_cast<int64_t>(r.shape.size())) {
                 throw Error(where + ": sparse along dimension " + std::to_string(dimension) +

@@ -103,7 +103,8 @@ class Session::Impl {
 
     ~Impl() {
         if (device_.is_forked()) {
-            (void)engine_.release();  // what the driver has stays as it is, and is the parent's
+            // What the driver has stays as it is: it is the parent's.
+            [[maybe_unused]] const Engine* parents = engine_.release();
             return;
         }
         const std::lock_guard<std::mutex> lock(device_.loading());
