@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -116,8 +117,8 @@ def test_blocks_may_come_in_any_order(program: Any) -> None:
     ("inputs", "text"),
     [
         ([], "the payload has 1 inputs, not 0"),
-        ([np.zeros(63, np.int8)], "input 0 has 64 bytes, not 63"),
-        ([np.zeros(64, np.int16)], "input 0 has 64 bytes, not 128"),
+        ([np.zeros(63, np.int8)], "input 0 takes 64 bytes, and 63 were given"),
+        ([np.zeros(64, np.int16)], "input 0 takes 64 bytes, and 128 were given"),
     ],
 )
 def test_inputs_that_do_not_fit_are_refused(inputs: list[Any], text: str, program: Any) -> None:
@@ -125,6 +126,22 @@ def test_inputs_that_do_not_fit_are_refused(inputs: list[Any], text: str, progra
 
     with pytest.raises(ethosu.EthosUError, match=text):
         ethosu.run(program.payload, inputs)
+
+
+@pytest.mark.parametrize(
+    ("missing", "text"),
+    [("payload", b"the payload is NULL"), ("inputs", b"input 0 is NULL"), ("data", b"input 0 is NULL")],
+)
+def test_null_is_refused(missing: str, text: bytes, program: Any) -> None:
+    from arm_runtime import LIBRARY
+
+    payload, message = program.payload, ctypes.create_string_buffer(100)
+    buffer = None if missing == "inputs" else (ctypes.c_uint64 * 2)(0, 64)
+    status = LIBRARY.arm_ethosu_payload_run(
+        None if missing == "payload" else payload, ctypes.c_uint64(len(payload)), buffer, 1, buffer, 1,
+        message, ctypes.c_uint64(len(message)),
+    )  # fmt: skip
+    assert (status, message.value) == (1, text)
 
 
 def test_a_fault_names_command_and_registers(program: Any) -> None:

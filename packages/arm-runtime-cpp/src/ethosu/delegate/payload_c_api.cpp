@@ -44,9 +44,14 @@ bool fits(const Slots& slots, const arm_ethosu_buffer* buffers, uint32_t count, 
         return false;
     }
     for (uint32_t i = 0; i < count; ++i) {
-        if (buffers[i].data != nullptr && buffers[i].size == slots[i].size) continue;
-        problem = std::string(what) + " " + std::to_string(i) + " has " +
-                  std::to_string(slots[i].size) + " bytes, not " + std::to_string(buffers[i].size);
+        if (buffers == nullptr || buffers[i].data == nullptr) {
+            problem = std::string(what) + " " + std::to_string(i) + " is NULL";
+            return false;
+        }
+        if (buffers[i].size == slots[i].size) continue;
+        problem = std::string(what) + " " + std::to_string(i) + " takes " +
+                  std::to_string(slots[i].size) + " bytes, and " + std::to_string(buffers[i].size) +
+                  " were given";
         return false;
     }
     return true;
@@ -98,6 +103,10 @@ int status_of(Function function, char* message, uint64_t message_size) {
 }
 
 bool read_from(const uint8_t* data, uint64_t size, Payload& payload) {
+    if (data == nullptr) {
+        problem = "the payload is NULL";
+        return false;
+    }
     const char* wrong = read_payload({data, static_cast<size_t>(size)}, {}, payload);
     if (wrong != nullptr) problem = std::string("the payload ") + wrong;
     return wrong == nullptr;
