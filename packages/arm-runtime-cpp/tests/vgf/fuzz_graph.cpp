@@ -60,7 +60,7 @@ void add(Bytes& bytes, Program& program, Segment& segment, const void* zeros) {
     if (place == 2) {
         if (r.bytes > kMaxConstant) return;
         const auto id = static_cast<uint32_t>(segment.constants.size());
-        segment.constants.push_back({id, r.storage, zeros, -1});
+        segment.constants.push_back({id, r.storage, zeros});
     } else {
         const auto binding = static_cast<uint32_t>(segment.bindings.size());
         segment.bindings.push_back({0, binding, r.storage, place == 1});
