@@ -25,6 +25,7 @@ class Program:
         cpu: operators that stay on the CPU, besides quantize and dequantize.
         delegates: how many there must be.
         older: what stays on the CPU in the older flow, if that differs: nobody narrows int64 there.
+        parted: ExecuTorch's flow takes an operator apart, which the fast one keeps.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Program:
     cpu: frozenset[str] = frozenset()
     delegates: int = 1
     older: frozenset[str] | None = None
+    parted: bool = False
 
 
 def _split(net: Net, x: torch.Tensor) -> torch.Tensor:
@@ -80,7 +82,7 @@ PROGRAMS = [
         (X,),
         older=frozenset({SIGMOID}),
     ),
-    Program("a list of scalars", lambda net, x: torch.stack(x[0, 0, 0].unbind(0)) * 2, (X,)),
+    Program("a list of scalars", lambda net, x: torch.stack(x[0, 0, 0].unbind(0)) * 2, (X,), parted=True),
     Program("bool output", lambda net, x, y: (x > y, x - y), (X, Y)),
     Program("operators in place", _written_in_place, (X,)),
     Program("a clamp alone", lambda net, x: torch.relu(x), (X,)),

@@ -191,7 +191,8 @@ def _held(analysis: Analysis) -> dict[Node, Rejected]:
     found: dict[Node, Rejected] = {}
     for node, region in analysis.accepted.items():
         leaves = any(analysis.accepted.get(user) != region and not is_size(user) for user in node.users)
-        copied = node in analysis.constant  # for each reader, where the program may be edited
+        inside = any(user in analysis.accepted for user in node.users)
+        copied = node in analysis.constant or (is_dequantize(node) and inside)  # for each reader, by who may edit
         if not leaves or copied or not isinstance(lowering.values[node], Value):
             continue
         mark = lowering.builder.mark()
