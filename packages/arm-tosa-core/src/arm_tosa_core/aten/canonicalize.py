@@ -14,6 +14,7 @@ from .control_flow import is_choice, with_choices
 from .decompose import has_no_rule, without_composites
 from .functionalize import functional, is_check_or_wrapper, out_of_place
 from .no_elements import has_empty, without_empty
+from .strided_reads import in_order, reads_memory
 
 
 @dataclass(frozen=True)
@@ -38,21 +39,24 @@ class _Survey:
         in_place: its operators in place.
         strange: the operators without a rule that compute from tensors.
         empty: whether operators read tensors without elements.
+        strided: whether operators read memory in another order than their operand's.
     """
 
     irregular: bool
     in_place: list[Node]
     strange: set[Any]
     empty: bool
+    strided: bool
 
     @staticmethod
     def of(program: ExportedProgram, rules: RuleSet) -> _Survey:
-        irregular, in_place, strange, empty = False, [], set(), False
+        irregular, in_place, strange, empty, strided = False, [], set(), False, False
         made_of_nothing: set[Node] = set()  # those are evaluated, whatever they are
         for node in program.graph.nodes:
             empty = empty or has_empty(node)
             if node.op != "call_function":
                 continue
+            strided = strided or reads_memory(node)
             irregular = irregular or is_choice(node) or is_check_or_wrapper(node)
             if mutable(node):
                 in_place.append(node)
@@ -60,7 +64,7 @@ class _Survey:
                 made_of_nothing.add(node)
             elif has_no_rule(node, rules):
                 strange.add(node.target)
-        return _Survey(irregular, in_place, strange, empty)
+        return _Survey(irregular, in_place, strange, empty, strided)
 
 
 def canonicalize(program: ExportedProgram, rules: RuleSet, trace: bool) -> Canonical:
@@ -77,6 +81,9 @@ def canonicalize(program: ExportedProgram, rules: RuleSet, trace: bool) -> Canon
         found = _Survey.of(program, rules)
     if found.empty:
         program = without_empty(program)
+        found = _Survey.of(program, rules)
+    if found.strided:
+        program = in_order(program)
         found = _Survey.of(program, rules)
     if not found.strange:
         return Canonical(program, found.in_place)
