@@ -66,11 +66,11 @@ def pictures(picture: torch.Tensor) -> list[torch.Tensor]:
 
 
 class Written(torch.nn.Module):
-    """A buffer that does not lie in memory as its axes follow one another."""
+    """A buffer that does not lie in memory as its axes follow one another, and that does not start at 0."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.register_buffer("state", torch.zeros(2, 3, 5, 4).transpose(2, 3))
+        self.register_buffer("state", torch.arange(120.0).view(2, 3, 5, 4).transpose(2, 3))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         self.state.copy_(self.state + x)

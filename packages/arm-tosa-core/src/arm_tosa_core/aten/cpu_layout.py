@@ -57,7 +57,7 @@ class Layout:
         for node in self.constants:
             for source in (program.state_dict, program.constants):
                 if isinstance(data := source.get(str(targets[node.name])), torch.Tensor):
-                    source[str(targets[node.name])] = _as_parameter(_row_major(data.detach()), data)
+                    source[str(targets[node.name])] = _as_parameter(data.detach().contiguous(), data)
         for node, readers in self.copies.items():
             first = min(twins[reader] for reader in readers)
             with program.graph.inserting_before(first):
