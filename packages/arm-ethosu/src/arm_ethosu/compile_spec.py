@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arm_tosa_core.exir.compile_spec import ArmCompileSpec
-from arm_tosa_core.plugin.target import Compiled, LayerWeights, LiveTensor
+from arm_tosa_core.plugin.target import Compiled, LiveTensor
 from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.support.memory_size import size_of
 
@@ -135,7 +135,6 @@ class EthosUCompileSpec(ArmCompileSpec):
             partial(_estimate, schedule=self.schedule, **options, **memory),
             partial(_timing, schedule=self.schedule, **options, **memory),
             Estimate(options),
-            partial(_encoded_bytes, spec=self.tosa_spec, **options),
             partial(
                 _with_names,
                 placed=self.external_block_placements.to_block_placements(),
@@ -225,12 +224,6 @@ def _made(tosa: bytes, artifacts: str | None, schedule: str, arguments: Mapping[
     if schedule == "deep":
         made = compile_deep(tosa, artifacts=folder, compile=comparison.compile, **_velas(arguments))
     return made or sram_search.compile(tosa, artifacts=folder, **arguments)
-
-
-def _encoded_bytes(layers: Sequence[LayerWeights], **arguments: Any) -> list[int]:
-    from .weight_bytes import encoded_bytes
-
-    return encoded_bytes(layers, **arguments)
 
 
 def _with_names(

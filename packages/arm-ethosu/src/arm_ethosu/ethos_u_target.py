@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from arm_tosa_core.plugin.health import KnownVersions, tool
-from arm_tosa_core.plugin.target import Compiled, LayerWeights, Port, Preferences, Target
+from arm_tosa_core.plugin.target import Compiled, Port, Preferences, Target
 from arm_tosa_core.support.errors import ToolError
 from arm_tosa_core.support.external_tools import find_tool
 
@@ -47,7 +47,6 @@ def ethos_u_target(
     estimate: Callable[[bytes], Mapping[str, float]],
     timing: Callable[[bytes, bytes | None], TimeEstimate],
     choices: Estimate,
-    encoded_bytes: Callable[[Sequence[LayerWeights]], Sequence[int]],
     with_names: Callable[[Sequence[bytes], str | None], WithNames],
     compile_spec: Callable[..., ArmCompileSpec],
 ) -> Target:
@@ -56,7 +55,6 @@ def ethos_u_target(
     Args:
         compile, compile_in_detail, estimate, choices: Vela, bound to its options; ``choices`` rates parts of graphs.
         timing: the timing model, bound to them too.
-        encoded_bytes: Vela's encoder, bound to them too.
         with_names: names weights, bound to the placement of blocks.
         compile_spec: makes the compile spec of the accelerator with other options.
     """
@@ -78,7 +76,6 @@ def ethos_u_target(
         preferences=_preferences(family),
         joins_int48_rescales=family == "u85",
         health=(VELA,),
-        encoded_bytes=encoded_bytes,
         with_names=with_names,
         whole=_whole,
         ports=_ports,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ from arm_tosa_core.plugin.target import Target
 from arm_tosa_core.quantize.config import get_symmetric_quantization_config
 from arm_tosa_core.quantize.post_training import quantize_program
 from arm_tosa_core.quantize.quantizer import TOSAQuantizer
-from arm_tosa_core.quantize.weight_compression import Compression
 from arm_tosa_core.support.errors import UsageError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's and torchao's own
@@ -162,44 +160,6 @@ def test_budget(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert judged.compare(again).sqnr_db == pytest.approx(chosen["value"])
     program = ok(*ARGUMENTS, "tosa-int", "--quantize", "found.json")
     assert program["sqnr_db"] == pytest.approx(chosen["value"])
-
-
-def _with_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A target whose cycles are the compressed bytes of its constants of 8 bits."""
-    from arm_tosa_core.tosa.loader import load
-
-    def estimate(tosa: bytes) -> dict[str, float]:
-        constants = (t.data for op in load(tosa).ops for t in op.inputs if t.data is not None)
-        return {"cycles": float(sum(len(zlib.compress(c.tobytes())) for c in constants if c.dtype == np.int8))}
-
-    found = Target(
-        "counting",
-        "TOSA-1.0+INT+int16",
-        estimate=estimate,
-        encoded_bytes=lambda layers: [len(zlib.compress(np.asarray(w.values, np.int8).tobytes())) for w in layers],
-    )
-    original = plugins.target
-    monkeypatch.setattr(plugins, "target", lambda name: found if name == "counting" else original(name))
-
-
-def test_a_budget_below_int8_compresses_weights(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The chosen scheme is the most accurate that keeps the budget; what it writes has the same SQNR again."""
-    _with_bytes(monkeypatch)
-    data = ok(*ARGUMENTS, "counting", "--budget", "cycles=-10%", "--config", "found.json")
-    points = data["search"]["points"]
-    (chosen,) = [point for point in points if point["chosen"]]
-    (plain,) = [point for point in points if not point["units"]]
-    assert chosen["cost"] <= data["search"]["limit"] == pytest.approx(0.9 * plain["cost"])
-    assert chosen["value"] == max(p["value"] for p in points if p["cost"] <= data["search"]["limit"])
-    again = ok(*ARGUMENTS, "counting", "--scheme", "found.json")
-    assert again["sqnr_db"] == pytest.approx(chosen["value"])
-
-
-def test_a_budget_out_of_reach_says_what_is_in_reach(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _with_bytes(monkeypatch)
-    result = run(*ARGUMENTS, "counting", "--budget", "cycles=-99.9%", "--config", "found.json")
-    assert result.exit_code == 1 and not (folder / "found.json").exists()
-    assert "the least that was found is" in result.stderr
 
 
 def test_a_budget_that_finds_nothing_fails_and_writes_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -364,11 +324,7 @@ def test_bad_requests(folder: Path, more: tuple[str, ...], reason: str | None) -
 
 @pytest.mark.parametrize(
     "text",
-    [
-        *("[]", "{", '{"modules": []}', '{"layers": {}}', '{"scheme": "int7"}'),
-        *('{"compression": 1}', '{"compression": {"loss": 1}}', '{"compression": {"loss_db": "much"}}'),
-        *('{"compression": {"loss_db": -1}}', '{"compression": {"keep": "linear"}}', '{"compression": {"keep": 1}}'),
-    ],
+    ["[]", "{", '{"modules": []}', '{"layers": {}}', '{"scheme": "int7"}'],
 )
 def test_bad_schemes(tmp_path: Path, text: str) -> None:
     (tmp_path / "bad.json").write_text(text)
@@ -376,28 +332,12 @@ def test_bad_schemes(tmp_path: Path, text: str) -> None:
         read_scheme(tmp_path / "bad.json")
 
 
-@pytest.mark.parametrize(
-    ("text", "compression"),
-    [
-        ('{"loss_db": 0.3, "keep": ["linear"]}', Compression(0.3, keep=("linear",))),
-        ('{"slope": 1e-9}', Compression(slope=1e-9)),
-        ("{}", Compression()),
-    ],
-)
-def test_a_scheme_says_how_weights_are_compressed(tmp_path: Path, text: str, compression: Compression) -> None:
-    (tmp_path / "scheme.json").write_text(f'{{"compression": {text}}}')
-    read = read_scheme(tmp_path / "scheme.json")
-    assert read == Scheme(compression=compression)
-    (tmp_path / "again.json").write_text(read.to_json())
-    assert read_scheme(tmp_path / "again.json") == read
-
-
 def test_budgets() -> None:
     assert parse_budget("cycles=+10%").limit(200) == pytest.approx(220)
-    assert parse_budget("cycles=-10%").limit(200) == pytest.approx(180)
     assert parse_budget("cycles=150").limit(200) == 150
-    with pytest.raises(UsageError, match=r"write FIGURE=\+N%, FIGURE=-N% or FIGURE=N"):
-        parse_budget("cycles=+2000")
+    for text in ("cycles=+2000", "cycles=-10%"):
+        with pytest.raises(UsageError, match=r"write FIGURE=\+N% or FIGURE=N"):
+            parse_budget(text)
 
 
 def test_bias_correction_restores_the_means() -> None:

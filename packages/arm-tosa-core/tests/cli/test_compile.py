@@ -157,7 +157,6 @@ def test_a_bad_model_says_why(folder: Path, model: str) -> None:
     assert BAD_MODELS[model] in error("explain", model, "--target", "tosa")
 
 
-_COMPRESS = ("--target", "tosa-int", "-o", "x.pte", "--quantize", "int8", "--compress")
 BAD_COMPILES = {
     "unknown target": (["--target", "toza", "-o", "x.pte"], "did you mean 'tosa'?"),
     "wrong suffix": (["--target", "tosa", "-o", "x.vgf"], "target 'tosa' makes .pte or .tosa, not '.vgf'"),
@@ -171,10 +170,6 @@ BAD_COMPILES = {
     "unknown quantization": (["--target", "tosa", "-o", "x.pte", "--quantize", "int7"], "valid: int8, int16x8"),
     "float target": (["--target", "tosa-fp", "-o", "x.pte", "--quantize", "int8"], "needs the INT profile"),
     "calibration alone": (["--target", "tosa", "-o", "x.pte", "--calibration", "c.npz"], "is for --quantize"),
-    "compression alone": (["--target", "tosa", "-o", "x.pte", "--compress", "0.5"], "--compress is for --quantize"),
-    "negative compression": ([*_COMPRESS, "-0.5"], "loss_db is a number that is not negative, not -0.5"),
-    "no number for compression": ([*_COMPRESS, "nan"], "loss_db is a number that is not negative, not nan"),
-    "compression for no encoder": ([*_COMPRESS, "0.5"], "stores weights as they are: compression gains nothing"),
     "option without value": (["--target", "tosa", "-o", "x.pte", "--option", "fast"], "write KEY=VALUE"),
     "option twice": (["--target", "tosa", "-o", "x.pte", "--option", "a=1", "--option", "a=2"], "given twice"),
     "flag and option": (
@@ -267,8 +262,8 @@ def test_a_tosa_file_is_compiled_to_the_targets_own_format(folder: Path, acme: C
     ok("compile", "g.tosa", "--target", "acme", "-o", "g.acme", "--schedule", "late")
     assert seen[2]["schedule"] == "late"
     assert "own format, .acme" in error("compile", "g.tosa", "--target", "acme", "-o", "g.pte")
-    for words in (("--quantize", "int8"), ("--compress", "0.5")):
-        assert "are for PyTorch models" in error("compile", "g.tosa", "--target", "acme", "-o", "g.acme", *words)
+    quantized = error("compile", "g.tosa", "--target", "acme", "-o", "g.acme", "--quantize", "int8")
+    assert "are for PyTorch models" in quantized
     acme(suffix=".acme")
     assert "nothing to compile" in error("compile", "g.tosa", "--target", "acme", "-o", "g.acme")
 

@@ -12,8 +12,8 @@ from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, get_symmetric_a16w8_qu
 from arm_tosa_core.quantize import weight_rounding
 from arm_tosa_core.quantize.decisions import ROUNDED
 from arm_tosa_core.quantize.error_feedback import Feedback
+from arm_tosa_core.quantize.layer_inputs import Layer, Moments
 from arm_tosa_core.quantize.post_training import Quantized
-from arm_tosa_core.quantize.weight_statistics import Layer, Moments
 
 CHANNELS = 24
 
@@ -105,7 +105,7 @@ def test_weights_of_independent_inputs_are_rounded_to_the_nearest() -> None:
     feedback = Feedback(torch.eye(5)[None], 10**9)
     weights = torch.linspace(-3, 3, 10).reshape(1, 2, 5)
     steps = torch.tensor([[0.5, 0.25]])
-    made = feedback.unsorted(feedback.round(feedback.sorted(weights), steps, lambda place, wanted: wanted.round()))
+    made = feedback.unsorted(feedback.round(feedback.sorted(weights), steps, -128, 127))
     assert torch.equal(made, (weights / steps[..., None]).round())
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ..support.errors import UsageError
 
-_BUDGET = re.compile(r"(?P<figure>\w+)=(?P<sign>[+-]?)(?P<number>\d+(?:\.\d+)?)(?P<percent>%?)")
+_BUDGET = re.compile(r"(?P<figure>\w+)=(?P<sign>[+]?)(?P<number>\d+(?:\.\d+)?)(?P<percent>%?)")
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,7 @@ class Budget:
 
     Args:
         figure: ``cycles``, ``sram_kib``, ...
-        number: the bound; with ``percent``, by how much the figure of int8 may be exceeded;
-            negative: must be undercut.
+        number: the bound; with ``percent``, by how much the figure of int8 may be exceeded.
     """
 
     figure: str
@@ -32,14 +31,14 @@ class Budget:
 
 
 def parse_budget(text: str) -> Budget:
-    """``cycles=+10%``, ``cycles=-10%`` or ``cycles=2000000``.
+    """``cycles=+10%`` or ``cycles=2000000``.
 
     Raises:
         UsageError: it is neither.
     """
     match = _BUDGET.fullmatch(text.strip())
     if match is None or (match["sign"] and not match["percent"]):
-        raise UsageError(f"--budget {text!r}: write FIGURE=+N%, FIGURE=-N% or FIGURE=N, such as cycles=+10%")
+        raise UsageError(f"--budget {text!r}: write FIGURE=+N% or FIGURE=N, such as cycles=+10%")
     return Budget(match["figure"], float(match["sign"] + match["number"]), bool(match["percent"]))
 
 
@@ -64,11 +63,6 @@ class Goal:
     def figure(self) -> str:
         """Which of the target's figures counts."""
         return "cycles" if self.budget is None else self.budget.figure
-
-    @property
-    def cheaper(self) -> bool:
-        """Whether it must cost less than int8, which only smaller weights give."""
-        return self.budget is not None and self.budget.number < 0
 
     def least_value(self, float_metric: float | None, exact: Callable[[], float]) -> float:
         """The least accuracy allowed; minus infinity if any is.

@@ -12,7 +12,6 @@ from torch.fx import GraphModule
 from ..exir.compile_spec import ArmCompileSpec
 from ..quantize.bias_correction import Sample
 from ..quantize.post_training import quantize_program
-from ..quantize.weight_compression import Compressed
 from ..support.errors import UsageError
 from .compare import Comparison, compare
 from .scheme import Scheme
@@ -35,7 +34,6 @@ class Quantized:
     scheme: Scheme
     prepared: GraphModule
     converted: GraphModule
-    compressed: Compressed | None = None
 
 
 class Model:
@@ -74,10 +72,9 @@ class Model:
             self.program,
             scheme.quantizer(self.spec),
             self.calibration,
-            compression=scheme.compression,
             progress=lambda done: self.progress("calibrating", done, total),
         )
-        return Quantized(scheme, made.prepared, made.converted, made.compressed)
+        return Quantized(scheme, made.prepared, made.converted)
 
     def compare(self, quantized: Quantized, *, operators: bool = True) -> Comparison:
         """Per output, and per operator if asked, on the evaluation data; the metric with it."""

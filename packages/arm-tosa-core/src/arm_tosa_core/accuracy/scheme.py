@@ -4,7 +4,6 @@
 
 ``scheme`` is that of the whole model; ``modules`` (names as ``named_modules`` has them) and ``nodes`` (of the exported
 graph) are the exceptions. A scheme is ``int8``, ``int16x8``, ``int8x4`` (weights of 4 bits), or ``float``.
-``"compression": {"slope": 1e-9, "keep": ["linear"]}``, if it is there, compresses weights of all layers but those kept.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from ..exir.compile_spec import ArmCompileSpec
     from ..quantize.config import QuantizationConfig
     from ..quantize.quantizer import TOSAQuantizer
-    from ..quantize.weight_compression import Compression
 
 
 def _configs() -> dict[str, Callable[[], QuantizationConfig | None]]:
@@ -48,7 +46,6 @@ class Scheme:
     scheme: str = "int8"
     modules: Mapping[str, str] = field(default_factory=dict)
     nodes: Mapping[str, str] = field(default_factory=dict)
-    compression: Compression | None = None
 
     def __post_init__(self) -> None:
         for name in (self.scheme, *self.modules.values(), *self.nodes.values()):
@@ -76,8 +73,7 @@ class Scheme:
 
     def to_json(self) -> str:
         """The file's text."""
-        data = {name: value for name, value in asdict(self).items() if value is not None}
-        return json.dumps(data, indent=2) + "\n"
+        return json.dumps(asdict(self), indent=2) + "\n"
 
 
 def read_scheme(path: Path) -> Scheme:
@@ -92,7 +88,7 @@ def read_scheme(path: Path) -> Scheme:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except ValueError as error:
         raise UsageError(f"{path} is not JSON: {error}") from error
-    fields = {"scheme", "modules", "nodes", "compression"}
+    fields = {"scheme", "modules", "nodes"}
     known = ", ".join(sorted(fields))
     if not isinstance(data, dict):
         raise UsageError(f"{path}: expected an object, whose keys are some of {known}")
@@ -100,19 +96,4 @@ def read_scheme(path: Path) -> Scheme:
         raise UsageError(f"{path}: unknown key {unknown[0]!r}; known keys: {known}")
     if not all(isinstance(data.get(key, {}), dict) for key in ("modules", "nodes")):
         raise UsageError(f"{path}: modules and nodes are objects from names to schemes")
-    return Scheme(**{**data, "compression": _compression(path, data.get("compression"))})
-
-
-def _compression(path: Path, data: Any) -> Compression | None:
-    from ..quantize.weight_compression import Compression
-
-    if data is None:
-        return None
-    try:
-        keep = data.get("keep", [])
-        if not isinstance(keep, list):
-            raise TypeError(keep)
-        return Compression(**{**data, "keep": tuple(keep)})
-    except (TypeError, AttributeError) as error:
-        keys = "the numbers loss_db or slope, and keep, a list of names"
-        raise UsageError(f"{path}: compression is an object with {keys}") from error
+    return Scheme(**data)

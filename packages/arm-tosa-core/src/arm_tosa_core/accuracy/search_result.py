@@ -61,7 +61,6 @@ class Search:
         groups: the units of ``chosen``, those together whose numbers go from one to the other.
         units: how many units there are.
         spent: what the search took.
-        what: that the units of a point are.
     """
 
     figure: str
@@ -72,7 +71,6 @@ class Search:
     groups: list[tuple[Unit, ...]]
     units: int
     spent: Spent
-    what: str = "in 16 bits"
 
 
 class Began:

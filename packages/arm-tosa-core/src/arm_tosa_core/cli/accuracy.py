@@ -69,8 +69,8 @@ def accuracy(
     budget: Annotated[
         str | None,
         typer.Option(
-            help="cycles=+10%: look for layers to keep in 16 bits, for 10 % more cycles than without. cycles=-10%: "
-            "look for weights to compress. Also sram_kib, flash_kib, and absolute numbers, such as cycles=2000000."
+            help="cycles=+10%: look for layers to keep in 16 bits, for 10 % more cycles than without. Also sram_kib, "
+            "flash_kib, and absolute numbers, such as cycles=2000000."
         ),
     ] = None,
     metric: Annotated[
@@ -128,7 +128,6 @@ def accuracy(
     from ..accuracy.goal import Goal, parse_budget
     from ..accuracy.model import Model
     from ..accuracy.search import search
-    from ..accuracy.smaller_weights import search_smaller_weights
 
     goal = Goal(None if budget is None else parse_budget(budget), max_drop)
     with progress() as shown:
@@ -136,8 +135,7 @@ def accuracy(
         judged = Model(program, spec, calls[0], calls[1], shown, judge)
         quantized = judged.quantize(chosen)
         comparison = judged.compare(quantized)
-        find = search_smaller_weights if goal.cheaper else search
-        found = None if goal == Goal() else find(judged, quantized, comparison, goal)
+        found = None if goal == Goal() else search(judged, quantized, comparison, goal)
     if output is not None:
         made = making(f"{model}, {scheme} on {target}", spec)
         costs = _costs(judged, quantized)
@@ -176,14 +174,6 @@ def _costs(judged: Model, quantized: Quantized) -> tuple[Report | None, Figures 
 
 def _failure(found: Search, goal: Goal, budget: str | None, scheme: str) -> str | None:
     """Why there is nothing to write; None if there is."""
-    if found.chosen is None and found.points[0].cost > found.bounds.most:
-        least = found.points[0]
-        plain = next(point for point in found.points if not point.units)
-        return (
-            f"{budget} is out of reach of compressed weights: the least that was found is {least.cost:,.0f} "
-            f"{found.figure} ({100 * (least.cost / plain.cost - 1):+.1f} %), "
-            f"where the {_measure(found)} is {least.value:.4g}, {plain.value - least.value:.4g} below {scheme} as it is"
-        )
     if found.chosen is None:
         best = max((p for p in found.points if p.cost <= found.bounds.most), key=lambda point: point.value)
         within = "" if budget is None else f"within {budget} "
@@ -191,7 +181,7 @@ def _failure(found: Search, goal: Goal, budget: str | None, scheme: str) -> str 
             f"{within}no scheme loses {goal.max_drop:g} at most: that needs {found.bounds.least:.4g}, and the best "
             f"that was found has {best.value:.4g} at {best.cost:,.0f} {found.figure}"
         )
-    if goal.max_drop is None and not goal.cheaper and not found.chosen.units:
+    if goal.max_drop is None and not found.chosen.units:
         others = len(found.points) - 1
         inside = sum(point.cost <= found.bounds.most for point in found.points) - 1
         return (
@@ -311,10 +301,10 @@ def _show(console: Console, comparison: Comparison, found: Search | None) -> Non
         )
         for point in found.points
     ]
-    console.print(table(_bounds(found), (found.what, found.measure, found.figure, ""), points))
+    console.print(table(_bounds(found), ("in 16 bits", found.measure, found.figure, ""), points))
     groups = [("\n".join(u.name for u in group), "\n".join(_short(u.source) for u in group)) for group in found.groups]
     if groups:
-        console.print(table(f"Units {found.what}, each row together", ("units", "where"), groups))
+        console.print(table("Units in 16 bits, each row together", ("units", "where"), groups))
 
 
 def _spent(found: Search) -> str:

@@ -31,7 +31,6 @@ from .making import making
 from .model import FORMS, load_program
 from .options import (
     Calibration,
-    Compress,
     Options,
     Quantize,
     Schedule,
@@ -61,7 +60,6 @@ def compile_(
     output: Annotated[Path, typer.Option("-o", "--output", help=".pte, or the target's own format by its suffix.")],
     quantize: Quantize = None,
     calibration: Calibration = None,
-    compress: Compress = None,
     option: Options = None,
     memory_format: Annotated[
         str,
@@ -157,8 +155,8 @@ def compile_(
         require_folder(artifacts)
         spec.dump_intermediate_artifacts_to(artifacts)
     if Path(model).suffix == ".tosa":
-        if quantize or calibration or compress is not None:
-            raise UsageError("--quantize, --calibration and --compress are for PyTorch models, not for a .tosa")
+        if quantize or calibration:
+            raise UsageError("--quantize and --calibration are for PyTorch models, not for a .tosa")
         if print_after or print_to:
             raise UsageError("--print-after is for PyTorch models: no rewrite runs on a .tosa, it is compiled as it is")
         if bundle or etrecord or external_constants:
@@ -181,9 +179,7 @@ def compile_(
         raise UsageError("--bundle makes one file with all that a test needs: leave out --external-constants")
     from ..exir.backend import watched  # late: it loads ExecuTorch
 
-    program, decisions, costs = prepare(
-        load_program(model, trust=trust), spec, quantize, calibration, compress, costs=details
-    )
+    program, decisions, costs = prepare(load_program(model, trust=trust), spec, quantize, calibration, costs=details)
     tests = [] if bundle is None else bundled_cases(bundle, program)
     with printed_after(print_after or [], spec.target(), print_to), watched(times.watch):
         cache = not (no_cache or print_after or times.wanted)

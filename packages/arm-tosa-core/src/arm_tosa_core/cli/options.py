@@ -52,15 +52,6 @@ Quantize = Annotated[
         "`arm-tosa accuracy`."
     ),
 ]
-Compress = Annotated[
-    float | None,
-    typer.Option(
-        metavar="DB",
-        help="Round weights so that the target stores them in fewer bytes: how many dB of SQNR (signal to noise of "
-        "quantization) that may cost, such as 0.5, on calibration samples that are held out for it: the second half, "
-        "of 8 or more. For --quantize.",
-    ),
-]
 Calibration = Annotated[
     Path | None,
     typer.Option(

@@ -38,14 +38,12 @@ def prepare(
     spec: ArmCompileSpec,
     quantization: str | None,
     calibration: Path | None,
-    compression: float | None = None,
     *,
     costs: bool = False,
 ) -> Prepared:
     """The program as it is to be lowered: quantized by ``quantization``, calibrated with ``calibration``, if asked for.
 
     Args:
-        compression: as ``quantize_program`` takes it.
         costs: find out what decisions cost, which takes another quantization and estimate for each reason.
 
     Raises:
@@ -55,8 +53,6 @@ def prepare(
     if quantization is None:
         if calibration is not None:
             raise UsageError("--calibration is for --quantize; say int8, int16x8 or int8x4")
-        if compression is not None:
-            raise UsageError("--compress is for --quantize; say int8, int16x8 or int8x4")
         return Prepared(program)
     quantization = ALIASES.get(quantization, quantization)
     if quantization not in QUANTIZATIONS and not quantization.endswith(".json"):
@@ -67,7 +63,7 @@ def prepare(
         raise UsageError(f"--quantize int16x8 needs the extension int16, which the target's {spec.tosa_spec} lacks")
     if is_quantized(program):
         raise UsageError("the model is quantized already; leave --quantize out")
-    return _quantize(program, spec, quantization, calibration, compression, costs)
+    return _quantize(program, spec, quantization, calibration, costs)
 
 
 def hint(program: ExportedProgram, spec: ArmCompileSpec, quantization: str | None) -> str:
@@ -92,7 +88,6 @@ def _quantize(
     spec: ArmCompileSpec,
     quantization: str,
     calibration: Path | None,
-    compression: float | None,
     costs: bool,
 ) -> Prepared:
     import torch
@@ -112,22 +107,16 @@ def _quantize(
         data = [program.example_inputs]
     else:
         raise UsageError("the model was saved without example inputs; give data with --calibration")
-    scheme = _scheme(quantization)
-    if compression is not None and scheme.compression is not None:
-        raise UsageError(f"{quantization} says how weights are compressed: leave --compress out")
-    quantizer = scheme.quantizer(spec)
+    quantizer = _scheme(quantization).quantizer(spec)
     with progress() as shown:
         made = quantize_program(
             program,
             quantizer,
             data,
-            compression=scheme.compression if compression is None else compression,
             progress=lambda done: shown("calibrating", done, len(data)),
         )
     for name, place in made.states.items():
         say(f"note: by its name, input {name!r} is output {place} of the call before: both have one scale")
-    if made.compressed is not None:
-        say(f"note: {made.compressed}")
     if decided := summary(made.report):
         say(f"note: {decided}; --json lists them")
     args, kwargs = program.example_inputs or data[0]

@@ -136,19 +136,6 @@ class Preferences:
 
 
 @dataclass(frozen=True)
-class LayerWeights:
-    """The rounded weights of a layer, for ``Target.encoded_bytes``.
-
-    Args:
-        values: [channels, inputs / groups, *kernel], int8; a linear layer has no kernel.
-        groups: of a convolution; 1 for a linear layer.
-    """
-
-    values: np.ndarray[Any, Any]
-    groups: int
-
-
-@dataclass(frozen=True)
 class Target:
     """What the compiler must know of a target; returned by a factory behind the ``arm_tosa.targets`` entry point.
 
@@ -188,8 +175,6 @@ class Target:
             them (at least one), so that it runs at all values within their bounds. None: sizes are fixed.
         run_event: what its delegate calls a run of the whole payload in ExecuTorch's ETDump; with an ETRecord,
             ExecuTorch's ``Inspector`` tells the operators and source lines of this event. Empty: it notes none.
-        encoded_bytes: how many bytes each of several layers' weights take as the device stores them. None: it stores
-            them as they are, and ``quantize_program`` has nothing to compress for.
         with_names: payloads of the delegates of one program to such as refer to named data: what several of them have
             in common, and with the name of a ``.ptd`` all weights, which are in that file. None: they have no names.
         whole: a payload to one without names, by the data of each name. None: payloads have no names.
@@ -221,7 +206,6 @@ class Target:
     warm_up: Callable[[], None] | None = None
     firmware: str = ""
     run_event: str = ""
-    encoded_bytes: Callable[[Sequence[LayerWeights]], Sequence[int]] | None = None
     with_names: Callable[[Sequence[bytes], str | None], WithNames] | None = None
     whole: Callable[[bytes, Mapping[str, bytes]], bytes] | None = None
     ports: Callable[[bytes], tuple[Sequence[Port], Sequence[Port]]] | None = None

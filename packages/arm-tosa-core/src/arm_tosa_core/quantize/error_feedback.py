@@ -5,8 +5,6 @@ Hassibi and Stork, 1993 ("Optimal Brain Surgeon"); Frantar et al., 2022 ("GPTQ")
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 
 _BLOCK = 128
@@ -47,14 +45,11 @@ class Feedback:
         """Their integers in the order of the layer."""
         return torch.empty_like(rounded).scatter_(2, self.order[:, None].expand_as(rounded), rounded)
 
-    def round(
-        self, weights: torch.Tensor, steps: torch.Tensor, choose: Callable[[int, torch.Tensor], torch.Tensor]
-    ) -> torch.Tensor:
-        """The integers of sorted weights.
+    def round(self, weights: torch.Tensor, steps: torch.Tensor, low: int, high: int) -> torch.Tensor:
+        """The integers of sorted weights, from ``low`` to ``high``.
 
         Args:
             steps: [groups, channels].
-            choose: from the place of a weight and what is wanted there, [groups, channels] in steps, to integers.
         """
         left, rounded = weights.clone(), torch.zeros_like(weights)
         factor, count = self.factor, weights.shape[2]
@@ -63,7 +58,7 @@ class Feedback:
             errors = torch.zeros_like(weights[..., first:last])
             for j in range(first, last):
                 wanted = left[..., j] / steps
-                rounded[..., j] = chosen = choose(j, wanted)
+                rounded[..., j] = chosen = wanted.round().clamp(low, high)
                 error = (wanted - chosen) * steps / factor[:, j, j, None]
                 errors[..., j - first] = error
                 left[..., j + 1 : last] -= error[..., None] * factor[:, None, j, j + 1 : last]

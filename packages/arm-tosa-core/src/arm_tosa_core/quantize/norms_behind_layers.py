@@ -18,7 +18,7 @@ from ..lowering.rule_set import RuleSet
 from ..support.errors import BatchNormWarning
 from .bias_correction import is_layer
 from .composites import decompose
-from .weight_statistics import arguments_of
+from .layer_inputs import arguments_of
 
 _CONSTANTS = ("weight", "bias", "running_mean", "running_var")
 #: What torchao computes every batch norm with that was trained.

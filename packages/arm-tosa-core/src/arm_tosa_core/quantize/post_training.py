@@ -26,8 +26,6 @@ from .output_correction import correct_outputs
 from .plain_module import make_plain
 from .quantizer import TOSAQuantizer
 from .states import States, find_states, resolve_states, rolled
-from .weight_compression import SAMPLES as COMPRESSION_SAMPLES
-from .weight_compression import Compressed, Compression, Encoder, compress, held_out
 from .weight_rounding import SAMPLES as ROUNDING_SAMPLES
 from .weight_rounding import round_weights
 from .written_buffers import restore, saved
@@ -42,14 +40,12 @@ class Quantized:
         converted: what is exported and lowered.
         states: inputs that are what the call before returned, given or found by their names, and that output's index.
         report: what was decided for which operator, and why.
-        compressed: what ``compression`` made of the weights; None without.
     """
 
     prepared: GraphModule
     converted: GraphModule
     states: Mapping[str, int] = field(default_factory=dict)
     report: Sequence[Decision] = ()
-    compressed: Compressed | None = None
 
 
 def quantize_program(
@@ -62,7 +58,6 @@ def quantize_program(
     rounding: bool = True,
     bias_correction: bool = True,
     rescaling: bool = True,
-    compression: float | Compression | None = None,
     states: States | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Quantized:
@@ -77,9 +72,6 @@ def quantize_program(
         rounding: of weights, see ``weight_rounding.round_weights``.
         bias_correction: see ``bias_correction.correct_biases`` and ``output_correction.correct_outputs``.
         rescaling: in front of concatenations, see ``concat_scales.keep_narrow``.
-        compression: round weights so that they take fewer bytes as the target stores them: how many dB the SQNR of any
-            output may lose by it on held-out samples, such as 0.5; see ``weight_compression``. None: weights keep all
-            the bits that they have. It needs a quantizer with a compile spec whose target has an encoder, as Ethos-U.
         states: inputs that are what the call before returned: for each its name, and the output's index, name, or key
             in the dictionary that the model returns. Samples then are a sequence, in which only the first call's own
             states count. Both ends have one scale, and 16 bits where the target has int16 (``set_states``).
@@ -87,9 +79,8 @@ def quantize_program(
         progress: called after each sample with their number so far.
 
     Raises:
-        UsageError: there is no sample, or one is no call of the model, a state that the model has not, a model that
-            is not in float32, a quantizer without a scheme, or compression for a target that stores weights as they
-            are.
+        UsageError: there is no sample, or one is no call of the model, a state that the model does not have, a model
+            that is not in float32, or a quantizer without a scheme.
 
     Warns:
         LongTailWarning: most numbers of an input are lost in 8 bits.
@@ -100,8 +91,6 @@ def quantize_program(
             "the quantizer has no scheme, so nothing would be quantized: call "
             "quantizer.set_global(get_symmetric_quantization_config()) first"
         )
-    wanted = None if compression is None else Compression.of(compression)
-    encoder = None if wanted is None else _encoder(quantizer)
     carried = find_states(program) if states is None else resolve_states(program, states)
     quantizer = copy.copy(quantizer).set_states(carried)
     program = without_transforms(program)
@@ -111,7 +100,7 @@ def quantize_program(
     if states:
         sequence = list(rolled(module, carried, calls))
         calls = iter(_spread(sequence))
-    kept = list(islice(calls, ROUNDING_SAMPLES if encoder is None else COMPRESSION_SAMPLES))
+    kept = list(islice(calls, ROUNDING_SAMPLES))
     first = kept[:SAMPLES]
     if not first:
         raise UsageError("calibration data is empty: give one sample at least")
@@ -143,36 +132,15 @@ def quantize_program(
         floating = copy.deepcopy(prepared, copies)
     state += [(copies[id(buffer)], before) for buffer, before in state if id(buffer) in copies]
     converted = convert_pt2e(prepared)
-    compressed = None
-    corrected = first if encoder is None else held_out(kept)[0][:SAMPLES]
-    if rounding and encoder is None:  # compression rounds together by itself
+    if rounding:
         report += decisions(converted, round_weights(floating, converted, kept, quantizer.rules), ROUNDED)
         restore(state)
-
-    def correct(module: GraphModule) -> list[str]:
-        if not bias_correction:
-            return []
-        found = correct_biases(floating, module, corrected, quantizer.rules)
+    if bias_correction:
+        report += decisions(converted, correct_biases(floating, converted, first, quantizer.rules), CORRECTED)
         restore(state)
-        correct_outputs(floating, module, corrected, quantizer.rules)
+        correct_outputs(floating, converted, first, quantizer.rules)
         restore(state)
-        return found
-
-    if wanted is not None and encoder is not None:
-        compressed = compress(floating, converted, kept, quantizer.rules, encoder, wanted, correct)
-        restore(state)
-    report += decisions(converted, correct(converted), CORRECTED)
-    return Quantized(floating, converted, carried, report, compressed)
-
-
-def _encoder(quantizer: TOSAQuantizer) -> Encoder:
-    """The one that counts bytes of weights for a quantizer's target."""
-    if quantizer.compile_spec is None:
-        raise UsageError("compression asks the target's encoder: make the quantizer with a compile spec")
-    target = quantizer.compile_spec.target()
-    if target.encoded_bytes is None:
-        raise UsageError(f"target {target.name!r} stores weights as they are: compression gains nothing, leave it out")
-    return target.encoded_bytes
+    return Quantized(floating, converted, carried, report)
 
 
 def _require_single_precision(program: ExportedProgram) -> None:

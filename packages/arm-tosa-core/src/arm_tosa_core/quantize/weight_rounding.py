@@ -15,11 +15,11 @@ import torch
 from torch.fx import GraphModule, Node
 
 from ..compat.torch import tree_leaves
+from ..lowering.exported_program import attribute
 from ..lowering.rule_set import RuleSet
-from . import rounded_weights
 from .bias_correction import Floating, Sample
 from .error_feedback import Feedback
-from .weight_statistics import Layer, Moments, find_layers
+from .layer_inputs import Layer, Moments, find_layers
 from .written_buffers import restore, saved
 
 #: Samples that are looked at, at most.
@@ -56,8 +56,8 @@ def round_weights(exact: GraphModule, converted: GraphModule, samples: Iterable[
         restore(state)
         for layer in layers:
             if (made := _rounded(layer, *run.moments.pop(layer.name))) is not None:
-                scales, _, _ = rounded_weights.parameters(layer.dequantize)
-                rounded_weights.replace(converted, layer.dequantize, made, scales)
+                with torch.no_grad():
+                    _stored(layer.dequantize).copy_(made)
                 changed.append(layer.name)
     return changed
 
@@ -99,15 +99,14 @@ def _rounded(layer: Layer, first: Moments, second: Moments) -> torch.Tensor | No
     """Integers in the weight's shape; None: the nearest are as good."""
     if not (first.is_known and second.is_known):
         return None
-    scales, low, high = rounded_weights.parameters(layer.dequantize)
+    scales, low, high = _parameters(layer.dequantize)
     weights = layer.cut(layer.weight.float())
     steps = scales.float().expand(len(layer.weight)).reshape(layer.groups, -1).repeat_interleave(layer.parts, 0)
-    nearest = layer.cut(rounded_weights.stored(layer.dequantize).float())
+    nearest = layer.cut(_stored(layer.dequantize).float())
 
     def together(moments: Moments) -> torch.Tensor:
         feedback = Feedback(moments.covariance, moments.observations)
-        made = feedback.round(feedback.sorted(weights), steps, lambda _, wanted: wanted.round().clamp(low, high))
-        return feedback.unsorted(made)
+        return feedback.unsorted(feedback.round(feedback.sorted(weights), steps, low, high))
 
     def noise(rounded: torch.Tensor, moments: Moments) -> torch.Tensor:
         errors = rounded * steps[..., None] - weights
@@ -120,3 +119,19 @@ def _rounded(layer: Layer, first: Moments, second: Moments) -> torch.Tensor | No
     if not better.any():
         return None
     return layer.whole(torch.where(better[..., None], together(first + second), nearest)).to(torch.int8)
+
+
+def _stored(dequantize: Node) -> torch.Tensor:
+    """The integers that a dequantize node reads, in the weight's shape."""
+    stored = dequantize.args[0]
+    assert isinstance(stored, Node)
+    data: torch.Tensor = attribute(stored).detach()
+    return data
+
+
+def _parameters(dequantize: Node) -> tuple[torch.Tensor, int, int]:
+    """Scales of a rounded weight, [channels] or [1], and the range of its integers."""
+    scale = dequantize.args[1]
+    scales = attribute(scale).detach().reshape(-1) if isinstance(scale, Node) else torch.tensor([float(str(scale))])
+    low, high = (int(str(a)) for a in dequantize.args[-3:-1])
+    return scales, low, high

@@ -441,11 +441,11 @@ function search() {
   const bound = (axis, value) => typeof value === "number" ? [{type: "line", [axis + "0"]: value, [axis + "1"]: value,
     ...(axis === "x" ? {yref: "paper", y0: 0, y1: 1} : {xref: "paper", x0: 0, x1: 1}), line: {dash: "dash", color: colour("quiet")}}] : [];
   chart(place, `${s.measure} against ${s.figure}`, () => [{type: "scatter", mode: "markers", x: s.points.map(p => p.cost), y: s.points.map(p => real(p.value)),
-    marker: {size: 9, color: s.points.map(tint)}, text: s.points.map(p => plain(`${p.units} units ${s.what}`)), hoverinfo: "x+y+text"}],
+    marker: {size: 9, color: s.points.map(tint)}, text: s.points.map(p => plain(`${p.units} units in 16 bits`)), hoverinfo: "x+y+text"}],
     () => ({xaxis: {title: {text: s.figure}}, yaxis: {title: {text: s.measure}}, shapes: [...bound("x", s.most), ...bound("y", s.least)]}));
-  place.append(plainTable([{n: `units ${s.what}`}, {n: s.measure}, {n: s.figure}, ""], s.points.map(p => [{n: String(p.units)}, {n: String(digits(p.value, 2))},
+  place.append(plainTable([{n: "units in 16 bits"}, {n: s.measure}, {n: s.figure}, ""], s.points.map(p => [{n: String(p.units)}, {n: String(digits(p.value, 2))},
     {n: whole(p.cost)}, p.chosen ? "chosen" : p.pareto ? "" : "another is better at no more cost"])));
-  if (s.groups.length) place.append(element("h3", {}, `Units ${s.what}`), element("p", {class: "note"},
+  if (s.groups.length) place.append(element("h3", {}, "Units in 16 bits"), element("p", {class: "note"},
     "Units of one row belong together: numbers go from one to another."),
     plainTable(["units", "where"], s.groups.map(group => [group.map(unit => unit.name).join(", "), group.map(unit => unit.source).filter(Boolean).join("; ")])));
 }

@@ -62,7 +62,7 @@ def page_data(
         report, figures: of a compilation; None where the model was not compiled.
         times: of its delegates, in order, if the target has a timing model.
         comparison: with the model in float, if it was compared.
-        found: of a search for layers to keep in 16 bits, or to compress.
+        found: of a search for layers to keep in 16 bits.
     """
     return {
         **asdict(making),
@@ -231,7 +231,6 @@ def _search(found: Search) -> dict[str, Any]:
     return {
         "figure": found.figure,
         "measure": found.measure,
-        "what": found.what,
         "most": _number(found.bounds.most),
         "least": _number(found.bounds.least),
         "points": [

@@ -1,10 +1,4 @@
-"""What a rounded weight does to the outputs of a model: the inputs of each layer, and how outputs follow its results.
-
-With the error ``d`` of the weights of one channel, the outputs' relative noise is about ``s * d^T C d``: ``C`` is the
-covariance of what the layer multiplies with them (its mean is for bias correction to mend), and ``s``, the sensitivity
-of the channel, comes from gradients. This is the Gauss-Newton matrix of the weights as a Kronecker product (Martens
-and Grosse, 2015, "Optimizing neural networks with Kronecker-factored approximate curvature").
-"""
+"""The layers of a converted model, and the mean and covariance of what each multiplies with its weights."""
 
 from __future__ import annotations
 
@@ -16,18 +10,13 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from ..compat.torch import schema_of, tree_leaves
+from ..compat.torch import schema_of
 from ..lowering.exported_program import attribute, is_dequantize
 from ..lowering.rule_set import RuleSet
-from .bias_correction import Floating, Sample, is_layer
+from .bias_correction import is_layer
 
 #: Positions of an image that are looked at, about; neighbours say nearly the same.
 _POSITIONS = 2048
-#: Inputs of a channel whose covariances are looked at; between parts of a longer list they are left out.
-MOST_INPUTS = 2048
-#: Random directions of the outputs, at least, along which gradients are taken.
-_DIRECTIONS = 8
-_SEED = 0
 
 
 @dataclass(frozen=True)
@@ -38,13 +27,13 @@ class Layer:
         nodes: of the converted model; several where they share the weight.
         weight: in float, [channels, inputs / groups, *kernel].
         groups: of a convolution; 1 for a linear layer.
-        most_inputs: of a channel whose covariances are looked at.
+        most_inputs: of a channel whose covariances are looked at; between parts of a longer list they are left out.
     """
 
     nodes: tuple[Node, ...]
     weight: torch.Tensor
     groups: int
-    most_inputs: int = MOST_INPUTS
+    most_inputs: int
 
     @property
     def name(self) -> str:
@@ -75,25 +64,7 @@ class Layer:
         return node
 
 
-@dataclass(frozen=True)
-class Statistics:
-    """Of one layer.
-
-    Args:
-        covariance: of its inputs, [groups * parts, weights of a part, weights of a part].
-        sensitivity: [groups, channels of a group], relative noise of the outputs per noise of a channel at one
-            position, summed over positions.
-        observations: how many inputs the covariance was made of.
-    """
-
-    covariance: torch.Tensor
-    sensitivity: torch.Tensor
-    observations: int
-
-
-def find_layers(
-    exact: GraphModule, converted: GraphModule, rules: RuleSet, most_inputs: int = MOST_INPUTS
-) -> list[Layer]:
+def find_layers(exact: GraphModule, converted: GraphModule, rules: RuleSet, most_inputs: int) -> list[Layer]:
     """The layers of a converted model whose weights are rounded constants, channels along their first axis."""
     floats = {node.name: node for node in exact.graph.nodes}
     found: dict[str, list[Node]] = {}
@@ -110,23 +81,6 @@ def find_layers(
             weight = attribute(_observed(floats[nodes[0].name].args[1])).detach()
             layers.append(Layer(tuple(nodes), weight, arguments_of(nodes[0]).get("groups", 1), most_inputs))
     return layers
-
-
-def gather(
-    exact: GraphModule, layers: Sequence[Layer], samples: Sequence[Sample], powers: Sequence[float]
-) -> dict[str, Statistics]:
-    """The statistics of layers by their names; a layer that no output follows has none.
-
-    Args:
-        exact: the float model; its buffers may change.
-        powers: of the outputs that are real numbers: what the noise of each is divided by.
-    """
-    run = _Gathered(exact, layers)
-    random = torch.Generator().manual_seed(_SEED)
-    for _ in range(-(-_DIRECTIONS // len(samples))):
-        for args, kwargs in samples:
-            run.call(tree_leaves((args, dict(kwargs))), powers, random)
-    return {layer.name: made for layer in layers if (made := run.sums[layer.name].finish(layer)) is not None}
 
 
 def _observed(node: Any) -> Node:
@@ -192,88 +146,6 @@ class Moments:
     def is_known(self) -> bool:
         """Whether something was seen, and all of it within what float32 holds."""
         return self.observations > 0 and bool(self.spread.isfinite().all())
-
-
-class _Sums:
-    """What is added up for one layer: moments of its inputs, and of gradients of its weights and of a bias."""
-
-    def __init__(self) -> None:
-        self.moments = Moments()
-        self.squares: torch.Tensor | float = 0.0
-        self.mixed: Any = 0.0
-        self.biases: Any = 0.0
-
-    def follow(self, weights: torch.Tensor, biases: torch.Tensor) -> None:
-        """Takes gradients, [groups, channels of a group, weights of a channel] and [groups, channels of a group]."""
-        weights, biases = weights.double(), biases.double()
-        self.squares = self.squares + weights.square().sum(-1)
-        self.mixed = self.mixed + weights * biases[..., None]
-        self.biases = self.biases + biases.square()
-
-    def finish(self, layer: Layer) -> Statistics | None:
-        if not self.moments.is_known or not isinstance(self.squares, torch.Tensor):
-            return None
-        covariance = self.moments.covariance
-        flat = self.moments.mean.reshape(layer.groups, 1, -1)
-        centered = self.squares - 2 * (self.mixed * flat).sum(-1) + self.biases * flat.square().sum(-1)
-        spread = covariance.diagonal(dim1=1, dim2=2).reshape(layer.groups, -1).sum(-1, keepdim=True)
-        sensitivity = (centered.clamp_min(0) / spread.clamp_min(1e-30)).float()
-        return Statistics(covariance, sensitivity, self.moments.observations)
-
-
-class _Gathered(Floating):
-    """Runs a float model, and its gradients back from a random direction of its outputs."""
-
-    def __init__(self, module: GraphModule, layers: Sequence[Layer]) -> None:
-        super().__init__(module)
-        self.layers = {node.name: layer for layer in layers for node in layer.nodes}
-        self.weights = {layer.name: layer.weight.clone().requires_grad_() for layer in layers}
-        self.sums = {layer.name: _Sums() for layer in layers}
-        self.results: dict[str, torch.Tensor] = {}
-
-    def call(self, flat: list[Any], powers: Sequence[float], random: torch.Generator) -> None:
-        """One call of the model, and one direction."""
-        for buffer in self.module.buffers():
-            buffer.detach_()  # what the call before wrote
-        self.results = {}
-        with torch.enable_grad():
-            outputs = real(self.run(*flat, enable_io_processing=False))
-            ends = [
-                ((torch.randint(0, 2, y.shape, generator=random) * 2 - 1) * y).sum() / math.sqrt(power)
-                for y, power in zip(outputs, powers, strict=True)
-                if y.requires_grad and power > 0
-            ]
-            if not ends:
-                return
-            leaves = [*self.weights.values(), *self.results.values()]
-            made = torch.autograd.grad(torch.stack(ends).sum(), leaves, allow_unused=True)
-        gradients = dict(zip([*self.weights, *((name,) for name in self.results)], made, strict=True))
-        for name, layer in {layer.name: layer for layer in self.layers.values()}.items():
-            weights = gradients[name]
-            results = [gradients[(node.name,)] for node in layer.nodes if node.name in self.results]
-            if weights is None or all(result is None for result in results):
-                continue
-            shape = (layer.groups, layer.weight.shape[0] // layer.groups)
-            axis = -1 if layer.weight.dim() == 2 else 1 - layer.weight.dim()
-            sums = [result.movedim(axis, 0).flatten(1).sum(1) for result in results if result is not None]
-            self.sums[name].follow(weights.reshape(*shape, -1), torch.stack(sums).sum(0).reshape(shape))
-
-    def run_node(self, n: Node) -> Any:
-        layer = self.layers.get(n.name)
-        if layer is None:
-            return super().run_node(n)
-        args, kwargs = self.fetch_args_kwargs_from_env(n)
-        with torch.no_grad():
-            self.sums[layer.name].moments.see(layer, args[0], n)
-        assert callable(n.target)
-        result = n.target(args[0], self.weights[layer.name], *args[2:], **kwargs)
-        self.results[n.name] = result
-        return result
-
-
-def real(outputs: Any) -> list[torch.Tensor]:
-    """The outputs of a model that are real numbers."""
-    return [y for y in tree_leaves(outputs) if isinstance(y, torch.Tensor) and y.is_floating_point()]
 
 
 def windows(x: torch.Tensor, layer: Layer, arguments: Mapping[str, Any]) -> torch.Tensor:
