@@ -242,11 +242,14 @@ def test_every_package_carries_the_license_of_the_repository(package: str) -> No
     assert (ROOT / "packages" / package / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
-def test_the_next_changes_are_what_the_fragments_say() -> None:
-    command = [sys.executable, "-m", "towncrier", "build", "--draft", "--version", "9.9.9", "--date", "2030-01-01"]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    assert "## 9.9.9 (2030-01-01)" in done.stdout
+def test_the_next_changes_are_what_the_fragments_say(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "changelog.d", tmp_path / "changelog.d")
+    (tmp_path / "changelog.d" / "+mended.bugfix.md").write_text("What was wrong.\n")
+    build = ["build", "--draft", "--version", "9.9.9", "--date", "2030-01-01"]
+    command = [sys.executable, "-m", "towncrier", *build, "--config", ROOT / "pyproject.toml", "--dir", tmp_path]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
     drafted = " ".join(done.stdout.split())
+    assert "## 9.9.9 (2030-01-01)" in drafted and "### Mended - What was wrong." in drafted
     for fragment in (ROOT / "changelog.d").glob("*.md"):
         if fragment.name != "README.md":
             assert " ".join(fragment.read_text().split()) in drafted, fragment.name
