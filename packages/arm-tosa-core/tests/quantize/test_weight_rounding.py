@@ -51,7 +51,7 @@ def linear_layer() -> Layer:
     graph = torch.fx.Graph()
     x, weight = graph.placeholder("x"), graph.get_attr("weight")
     node = graph.call_function(torch.ops.aten.linear.default, (x, weight))
-    return Layer((node,), torch.zeros(4, CHANNELS), 1)
+    return Layer((node,), torch.zeros(4, CHANNELS), 1, CHANNELS)
 
 
 def samples(count: int, mixed: bool) -> list[torch.Tensor]:
