@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from arm_ethosu import EthosUCompileSpec, payload, vela
-from arm_ethosu.command_stream import settled
 from arm_ethosu.schedule.compilation import scheduled
+from arm_ethosu.waits import settled
 from arm_tosa_core.plugin.target import Target
 from arm_tosa_core.testing.harness import Execution, exported
 from benchmarks.registry import NETWORKS, network

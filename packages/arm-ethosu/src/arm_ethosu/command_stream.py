@@ -1,40 +1,21 @@
-"""What is changed in the command streams that Vela writes.
+"""The command streams that Vela writes, in their containers.
 
 Commands and registers have the numbers of Vela's ``ethos_u55_regs``; a command is one word, or two if bit 14 is set.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from .accelerators import ACCELERATORS, family_of
+from .accelerators import ACCELERATORS
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
-_KERNELS = {2, 3, 5, 6, 7}  # CONV, DEPTHWISE, POOL, ELEMENTWISE; RESIZE on U85
-_DMA_START, _DMA_WAIT, _KERNEL_WAIT = 16, 17, 18
 LONG = 1 << 14
 BRANCH = LONG | 0x100
-_SIDES, _INDEXED = (0x130, 0x131), 1 << 11  # DMA0_SRC_REGION and DMA0_DST_REGION
-_OFM_WIDTH_M1, _OFM_HEIGHT_M1, _OFM_PRECISION, _BLOCKDEP = 0x111, 0x112, 0x114, 0x12F
-_KERNEL_HEIGHT_M1 = 0x121
-# The tallest window of Vela's own list of operators (dilated_height_range in tflite_supported_operators.py). Beyond it
-# BLOCKDEP was measured to be too large, from 130 rows or so on. Waiting is never wrong.
-_TALL = 64
-_OFM_STRIDE_X, _OFM_STRIDE_Y = LONG | 0x14, LONG | 0x15
-_READ = {  # of a kernel's result
-    _OFM_WIDTH_M1,
-    _OFM_HEIGHT_M1,
-    _OFM_PRECISION,
-    _OFM_STRIDE_X,
-    _OFM_STRIDE_Y,
-}
-_BRICKS = 1 << 6  # of OFM_PRECISION: not rows of columns
-
 _COP1, _COP2 = 0x31504F43, 0x32504F43
 _CONFIG, _STREAM = 1, 2  # driver actions of COP1
 _PRODUCTS = ("u55", "u65", "u85")
@@ -71,35 +52,6 @@ def _configuration(words: np.ndarray[Any, Any]) -> Iterator[int]:
         if int(words[at]) & 0xFF == _CONFIG:
             yield int(words[at + 1])
         at += 3 if int(words[at]) & 0xFF == _CONFIG else 1
-
-
-def settled(cmd_data: Bytes, accelerator: str) -> Bytes:
-    """The commands, with waits that Vela leaves out. Those of a program that needs none are as they were.
-
-    Ethos-U55 and U65: a BLOCKDEP of 0 behind each kernel that writes columns as rows, as those of a TRANSPOSE do. Vela
-    compares blocks of such a result with blocks of what reads it as if both lay in one order, so that the reader may
-    begin before all it reads is written. With 0 it waits for the end of the kernel before.
-
-    All: a BLOCKDEP of 0 at kernels whose windows have many rows. Vela has them begin as if they had fewer.
-
-    Ethos-U85: indexed transfers, which GATHER and SCATTER are, run alone. Vela counts a byte for each index, which has
-    four, and waits for no one who writes the others, before or after.
-
-    Raises:
-        ValueError: these are not Vela's commands.
-    """
-    commands = commands_of(cmd_data)
-    u85 = family_of(accelerator) == "u85"
-    more = sorted([*_blockdeps(commands, u85), *(_alone(commands) if u85 else ())], key=lambda each: each[0])
-    if not more:
-        return cmd_data
-    places = [at for at, _ in more]
-    if u85:  # branches say how many bytes from the start they lead
-        for at, word, _ in walk(commands):
-            if word & 0xFFFF == BRANCH:
-                commands[at + 1] += 4 * bisect_left(places, commands[at + 1] // 4)
-    longer = np.insert(np.array(commands, "<u4"), places, np.array([word for _, word in more], "<u4"))
-    return with_commands(cmd_data, longer.tolist())
 
 
 def commands_of(cmd_data: Bytes) -> list[int]:
@@ -146,58 +98,6 @@ def walk(words: list[int]) -> Iterator[tuple[int, int, int]]:
             raise ValueError("has cmd_data that ends inside a command")
         yield at, word, (word >> 16) << 32 | words[at + 1] if word & LONG else word >> 16
         at += 2 if word & LONG else 1
-
-
-def _blockdeps(words: list[int], u85: bool) -> Iterator[tuple[int, int]]:
-    """BLOCKDEPs to insert, and before which words."""
-    registers = dict.fromkeys(_READ, 0)
-    vela = ours = rows = 0
-    after_columns = False
-    for at, word, value in walk(words):
-        number = word & (LONG | 0x3FF)
-        if number in _READ:
-            registers[number] = value
-        elif number == _BLOCKDEP:
-            vela = ours = value
-        elif number == _KERNEL_HEIGHT_M1:
-            rows = value + 1
-        elif number in _KERNELS:
-            wanted = 0 if after_columns or rows > _TALL else vela
-            if wanted != ours:
-                yield at, _BLOCKDEP | wanted << 16
-                ours = wanted
-            after_columns = not u85 and _writes_columns(registers)
-
-
-def _alone(words: list[int]) -> Iterator[tuple[int, int]]:
-    """Waits to insert, and before which words: for all before each indexed transfer, and for that before all else."""
-    running = {_DMA_WAIT: False, _KERNEL_WAIT: False}  # what each would wait for
-    sides = dict.fromkeys(_SIDES, 0)
-    indexed = False
-    for at, word, value in walk(words):
-        number = word & (LONG | 0x3FF)
-        if number in sides:
-            sides[number] = value
-        elif number in running and not value:
-            running[number] = False
-        elif number in _KERNELS or number == _DMA_START:
-            alone = number == _DMA_START and any(value & _INDEXED for value in sides.values())
-            for wait, needed in ((_DMA_WAIT, indexed or alone), (_KERNEL_WAIT, alone)):
-                if needed and running[wait]:
-                    yield at, wait
-                    running[wait] = False
-            running[_DMA_WAIT if number == _DMA_START else _KERNEL_WAIT] = True
-            indexed = alone
-
-
-def _writes_columns(registers: dict[int, int]) -> bool:
-    """Whether columns of a result lie farther apart than its rows. (Strides below 0 count as long: waiting is safe.)"""
-    return (
-        registers[_OFM_STRIDE_X] > registers[_OFM_STRIDE_Y]
-        and registers[_OFM_WIDTH_M1] > 0
-        and registers[_OFM_HEIGHT_M1] > 0
-        and not registers[_OFM_PRECISION] & _BRICKS
-    )
 
 
 def _stream(words: np.ndarray[Any, Any]) -> tuple[int, int]:

@@ -184,8 +184,8 @@ def _compile(tosa: bytes, options: Mapping[str, str], **arguments: Any) -> bytes
 
 def _compile_in_detail(tosa: bytes, options: Mapping[str, str], *, schedule: str, **arguments: Any) -> Compiled:
     from . import live_memory, payload
-    from .command_stream import settled
     from .timing.vela_layers import compiled_layers
+    from .waits import settled
 
     made = _made(tosa, options.get("artifacts"), schedule, arguments)
     try:

@@ -23,7 +23,7 @@ from model_library import run
 from scheduled import SYSTEMS, deep, deep_end, random_costs, velas
 
 from arm_ethosu import EthosUCompileSpec
-from arm_ethosu.command_stream import settled
+from arm_ethosu.waits import settled
 from arm_tosa_core.lowering.pipeline import legalize
 from arm_tosa_core.support.errors import LoweringError, MiscompiledError, Rejected, ToolError
 from arm_tosa_core.tosa import reference_model as reference

@@ -10,8 +10,8 @@ import numpy as np
 
 from arm_ethosu import comparison, vela
 from arm_ethosu.accelerators import ACCELERATORS, DEFAULTS
-from arm_ethosu.command_stream import settled
 from arm_ethosu.vela import VelaOutput
+from arm_ethosu.waits import settled
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.serializer import serialize

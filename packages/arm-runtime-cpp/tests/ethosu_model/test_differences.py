@@ -20,6 +20,7 @@ from arm_ethosu import EthosUCompileSpec
 from arm_tosa_core.lowering.pipeline import legalize
 from arm_tosa_core.tosa import reference_model as reference
 from arm_tosa_core.tosa.graph import Graph
+from arm_tosa_core.tosa.ir import Tensor
 
 
 def _result(graph: Graph, accelerator: str, model: Path, ours: bool = False) -> np.ndarray[Any, Any] | None:
@@ -60,3 +61,18 @@ def test_exact(name: str, accelerator: str, model: Path) -> None:
     result = _result(legalize(graph, EthosUCompileSpec(accelerator).target()), accelerator, model, ours=True)
     assert result is not None
     np.testing.assert_array_equal(result, expected.reshape(-1))
+
+
+def _upsampled_and_joined(m: graphs.Maker) -> Tensor:
+    """Two images: convolutions that take the transposed one's place copy their weights over what was read just now."""
+    made = m.conv(m.input(graphs.I16, 2, 3, 3, 4), (3, 3), 8, op="TRANSPOSE_CONV2D", stride=(2, 2))
+    return m.op("CONCAT", made, m.input(graphs.I16, *made.shape), axis=3)
+
+
+def test_transfers_wait_for_kernels(model: Path) -> None:
+    graph, accelerator = graphs.build(_upsampled_and_joined), "ethos-u55-128"
+    legal, inputs = legalize(graph, EthosUCompileSpec(accelerator).target()), graphs.inputs(graph)
+    with pytest.raises(Fault, match="writes bytes .* there is no wait for it"):
+        run(model, accelerator, graphs.compile_graph(legal, accelerator).arrays, inputs)
+    (expected,) = reference.run(graphs.flatbuffer(graph, accelerator), inputs)
+    np.testing.assert_array_equal(_result(legal, accelerator, model, ours=True), expected.reshape(-1))

@@ -11,7 +11,7 @@ import pytest
 from model_library import run
 from scheduled import SYSTEMS, deep, network, random_costs, velas
 
-from arm_ethosu.command_stream import settled
+from arm_ethosu.waits import settled
 
 
 @pytest.mark.parametrize(("accelerator", "system_config", "memory_mode"), SYSTEMS)

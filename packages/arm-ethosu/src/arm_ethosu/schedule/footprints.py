@@ -20,7 +20,7 @@ _BRICK = 16
 _NO_STORAGE, _CHAINED, _TILES = 3, 2, 0  # of a map on Ethos-U85
 _UNARY = (5, 6, 7, 36)  # LRELU, ABS, CLZ, NOT
 _AVERAGE, _REDUCE_SUM, _NO_INPUT = 1, 2, 4  # modes of POOL
-_INTERNAL, _INDEXED = 1 << 8, 1 << 11  # of the regions of a transfer
+INTERNAL, _INDEXED = 1 << 8, 1 << 11  # of the regions of a transfer
 _AXES = {0: (0, 1, 2), 1: (1, 0, 2), 2: (0, 2, 1), 3: (1, 2, 0), 6: (2, 0, 1), 7: (2, 1, 0)}  # of a transposed result
 
 
@@ -259,7 +259,7 @@ def _joined(region: int, base: int, counts: tuple[int, ...], steps: tuple[int, .
 
 def _transfer(op: Operation, u85: bool) -> Footprint:
     reads, target = tuple(part for _, part in _transfer_reads(op, u85)), op.get(r.DMA0_DST_REGION)
-    if not reads or target & _INTERNAL:
+    if not reads or target & INTERNAL:
         return Footprint(reads)
     written = _side(op, target, r.DMA0_DST, (r.DMA0_DST_STRIDE1_U85, r.DMA0_DST_STRIDE0_U85), u85)
     return Footprint(reads, (written,), exact=not (u85 and target & _INDEXED))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..command_stream import BRANCH, LONG, walk
@@ -80,14 +80,22 @@ def operations_of(words: Sequence[int]) -> list[Operation]:
         Unschedulable: it branches, so that its order is not that of its words.
         ValueError: it ends inside a command.
     """
-    found: list[Operation] = []
+    found = list(operations_and_branches(words))
+    if any(op.code == BRANCH for op in found):
+        raise Unschedulable("it branches")
+    return found
+
+
+def operations_and_branches(words: Sequence[int]) -> Iterator[Operation]:
+    """The operations as ``operations_of``, and each BRANCH as one; all in the order of their words.
+
+    Raises:
+        ValueError: the stream ends inside a command.
+    """
     state: dict[int, int] = {}
     for at, word, value in walk(list(words)):
         number = word & (LONG | 0x3FF)
-        if number == BRANCH:
-            raise Unschedulable("it branches")
-        if number >= r.FIRST_REGISTER:
-            state[number] = value
+        if number < r.FIRST_REGISTER or number == BRANCH:
+            yield Operation(at, number, word >> 16, dict(state))
         else:
-            found.append(Operation(at, number, word >> 16, dict(state)))
-    return found
+            state[number] = value

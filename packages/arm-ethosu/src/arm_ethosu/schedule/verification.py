@@ -17,8 +17,9 @@ import numpy as np
 
 from ..accelerators import Family
 from . import registers as r
+from .flight import Flight, in_the_way
 from .footprints import Footprint, Part, constants, footprint
-from .hardware import ALIGNMENT, KERNELS_IN_FLIGHT, TRANSFERS_IN_FLIGHT, aligned
+from .hardware import ALIGNMENT, aligned
 from .lives import of_region
 from .memories import CONSTANTS
 from .operations import Operation
@@ -51,7 +52,7 @@ class _Comparison:
         self.family, self.region, self.size = family, region, size
         self.before = np.full(aligned(size), _NOBODY, np.int32)
         self.after = self.before.copy()
-        self.flight = _Flight(family)
+        self.guard = _Guard(family)
 
     def run(self, old: Sequence[Operation], new: Sequence[Operation]) -> None:
         expected = iter(old)
@@ -60,12 +61,12 @@ class _Comparison:
         for op in new:
             made = footprint(op, self.family)
             if wanted is not None and _same(wanted, op):
-                self.flight.next(op, made, changed=made != footprint(wanted, self.family))
+                self.guard.next(op, made, changed=made != footprint(wanted, self.family))
                 number += 1
                 self._step(wanted, op, number)
                 wanted = next(expected, None)
                 continue
-            self.flight.next(op, made, changed=True)
+            self.guard.next(op, made, changed=True)
             if op.is_transfer:
                 self._fetch(op)
             elif op.code != r.DMA_WAIT:
@@ -135,14 +136,11 @@ def _same(was: Operation, now: Operation) -> bool:
     return all(was.registers.get(name) == now.registers.get(name) for name in names)
 
 
-class _Flight:
-    """What may still run: the newest kernels and transfers, unless somebody waited for them."""
+class _Guard:
+    """Looks at what may still run, for operations that are not as they were."""
 
     def __init__(self, family: Family) -> None:
-        self.u85 = family == "u85"
-        self.most = {r.KERNEL_WAIT: KERNELS_IN_FLIGHT, r.DMA_WAIT: TRANSFERS_IN_FLIGHT[family]}
-        self.running: dict[int, list[list[tuple[Footprint, bool]]]] = {r.KERNEL_WAIT: [], r.DMA_WAIT: []}
-        self.goes_on = False
+        self.flight = Flight[tuple[Footprint, bool]](family)
 
     def next(self, op: Operation, made: Footprint, changed: bool) -> None:
         """An operation, and whether it is not as it was.
@@ -150,30 +148,9 @@ class _Flight:
         Raises:
             Unproved: it may be too early.
         """
-        if op.code in self.running:
-            left = op.parameter
-            self.running[op.code] = self.running[op.code][-left:] if left else []
+        if op.code in self.flight.running:
+            self.flight.wait(op.code, op.parameter)
         elif op.is_kernel or op.is_transfer:
-            mine = self.running[r.KERNEL_WAIT if op.is_kernel else r.DMA_WAIT]
-            if op.is_kernel and self.goes_on:
-                mine[-1].append((made, changed))
-            else:
-                mine.append([(made, changed)])
-                del mine[: -self.most[r.KERNEL_WAIT if op.is_kernel else r.DMA_WAIT]]
-            # Kernels are in order among themselves.
-            others = [*self.running[r.DMA_WAIT], *(self.running[r.KERNEL_WAIT] if op.is_transfer else [])]
-            known = [one for group in others if group is not mine[-1] for one in group]
-            if any((changed or other) and _conflict(made, each) for each, other in known):
+            if self.flight.beside(op, lambda other: (changed or other[1]) and in_the_way(made, other[0])):
                 raise Unproved(f"the operation at word {op.at} does not wait for one in flight")
-            self.goes_on = op.goes_on(self.u85)
-
-
-def _conflict(one: Footprint, other: Footprint) -> bool:
-    def meet(some: Sequence[Part], others: Sequence[Part]) -> bool:
-        return any(
-            a.region == b.region and a.bounds[0] < b.bounds[1] and b.bounds[0] < a.bounds[1]
-            for a in some
-            for b in others
-        )
-
-    return meet(one.written, (*other.read, *other.written)) or meet(one.read, other.written)
+            self.flight.begin(op, (made, changed))
