@@ -58,7 +58,7 @@ def nnsmith(session: nox.Session) -> None:
 
 #: What the night runs, beside 5,000 random programs.
 NIGHTLY = (
-    *("lint", "types", "docs", "tests", "fuzz", "sanitize", "hostile", "nnsmith", "firmware"),
+    *("lint", "types", "docs", "fuzz", "sanitize", "hostile", "nnsmith", "firmware"),
     *("operators-ethosu", "operators-vgf", "versions(which='oldest')", "versions(which='newest')"),
     *("tests-core", "tests-ethosu", "tests-vgf", "tests-runtime", "rival-suite"),
 )
@@ -69,6 +69,7 @@ def nightly(session: nox.Session) -> None:
     """All that takes hours: 5,000 random programs, and the other long sessions, one after the other."""
     for name in NIGHTLY:
         session.notify(name, posargs=())
+    session.notify("tests", posargs=("--slow", f"--record-slow={ROOT / 'tests' / 'results' / 'slow_tests.json'}"))
     session.notify("programs", posargs=("--count", "5000", "--seed", commit(session)))
 
 

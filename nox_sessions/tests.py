@@ -48,7 +48,10 @@ def demo(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Every test of the repository; arguments after -- go to pytest."""
+    """The tests of the repository, but for slow ones whose sources have not changed; ``-- --slow``: every test.
+
+    Arguments after -- go to pytest.
+    """
     install(session, COMPILER, VULKAN, BARE_METAL, FUZZER, UNIT_TESTS, PAGES)
     env = shared(session)
     env.python(str(CORE / "hatch_build.py"))  # another session may have installed it before npm was there
