@@ -1,4 +1,4 @@
-"""Programs that take what no result depends on load and run on every device, in both flows."""
+"""Programs that take or make what no result depends on load and run on every device, in both flows."""
 
 from __future__ import annotations
 
@@ -50,7 +50,16 @@ def _runs(buffer: bytes, given: Sequence[torch.Tensor]) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("target", ["ethos-u55-128", "ethos-u85-256", "vgf"])
-@pytest.mark.parametrize("net", [Covered(), Cut()], ids=["covered", "cut"])
+@pytest.mark.parametrize(
+    "net",
+    [
+        Covered(),
+        Cut(),
+        Apply(lambda x, y: x.repeat(1, 40).max(1, True)[0] + y),  # ARGMAX of Ethos-U55 takes 127 numbers
+        Apply(lambda x, y: x.min(1, True)[0] + y),  # which has no BITWISE_NOT either
+    ],
+    ids=["covered", "cut", "max", "min"],
+)
 def test_runs(target: str, net: torch.nn.Module) -> None:
     given = torch.linspace(-1, 1, 6).reshape(1, 6), torch.linspace(1, -1, 6)
     spec: Any = compile_spec_of(target)

@@ -38,7 +38,7 @@ from .loops import lower_loop
 from .operator_names import canonical, is_reproducible
 from .program_facts import Facts
 from .quantize_nodes import dequantized, output_qparams, quantized
-from .rule import Q, Rule
+from .rule import Q, Rule, made
 from .unary_functions import Function, Part
 from .values import Axes, Complex, Value, inverse
 
@@ -265,7 +265,7 @@ class Lowering:
                 args = _map_values(
                     args, lambda v: self.builder.quantize(v, *wanted) if v.dtype.is_floating_point else v
                 )
-        return rule.function(self.builder, *args, **kwargs)
+        return made(rule.function(self.builder, *args, **kwargs), _is_read(node))
 
     def _function(self, node: Node) -> Function | None:
         """The function of one quantized tensor that a node is part of, where it is one table."""
@@ -355,6 +355,11 @@ def _results(output: Node) -> list[Node]:
         if not isinstance(result, Node):
             raise Rejected(f"returns {result!r}, which is not a tensor")
     return results
+
+
+def _is_read(node: Node) -> Callable[[int], bool]:
+    """Whether somebody reads a result of an operator that has several."""
+    return {user.args[1] for user in node.users if user.target is operator.getitem and user.users}.__contains__
 
 
 def _is_real(value: Value) -> bool:

@@ -40,7 +40,8 @@ class Rule:
     Args:
         targets: ATen overloads, such as ``"aten.add.Tensor"``; ``"complex.mul.Tensor"`` where an operand is complex.
         function: takes the builder and the operator's arguments, tensors as values; returns a value or a tuple, in
-            which a ``Rejected`` stands for a result that nobody may use.
+            which a ``Rejected`` stands for a result that nobody may use, and a function without arguments for one
+            that is emitted only if the program reads it.
         quant: its quantization policy.
         target: only for the target of this name; None for all.
         decomposition: what it is made of where it is quantized, if it says other operators than ``function``, whose
@@ -83,6 +84,13 @@ def op(
         return function
 
     return declare
+
+
+def made(results: Any, is_read: Callable[[int], bool] = lambda _: True) -> Any:
+    """What a rule returned, with the results that it left to be emitted; None for those that nobody reads."""
+    if not isinstance(results, tuple):
+        return results
+    return tuple((r() if is_read(i) else None) if callable(r) else r for i, r in enumerate(results))
 
 
 def rules_in(module: ModuleType) -> tuple[Rule, ...]:

@@ -6,6 +6,7 @@ TOSA sorts nothing, but compares: a number's place is how many come before it, a
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TypeAlias
 
 import torch
@@ -15,15 +16,15 @@ from ..lowering.rule import Q, op
 from ..lowering.values import Value
 
 _Part: TypeAlias = "slice[int | None, int | None, None]"
+#: Values and indices, each emitted only if the program reads it.
+Pair: TypeAlias = "tuple[Callable[[], Value], Callable[[], Value]]"
 _ALL: _Part = slice(None, None)
 
 #: Comparisons at most; each takes four bytes.
 _MOST = 1 << 22
 
 
-def _ordered(
-    b: OpBuilder, x: Value, dim: int, descending: bool, wanted: _Part = _ALL, keepdim: bool = True
-) -> tuple[Value, Value]:
+def _ordered(b: OpBuilder, x: Value, dim: int, descending: bool, wanted: _Part = _ALL, keepdim: bool = True) -> Pair:
     """Numbers along an axis in order, equal ones as they stood, and their indices (int64).
 
     Args:
@@ -51,13 +52,16 @@ def _ordered(
     places = b.RESHAPE(b.reduce("REDUCE_SUM", b.cast(before, counting), 1), [lanes, n])
     numbers = b.const(torch.arange(n, dtype=counting).reshape(1, n, 1).repeat(lanes, 1, 1))
     start, stop, _ = wanted.indices(n)
-    result = []
-    for given in (b.RESHAPE(moved, [lanes, n, 1]), numbers):
+
+    def placed(given: Value) -> Value:
         found = b.slice(b.SCATTER(given, places, given), 1, start, stop - start)
         ordered = b.TRANSPOSE(b.RESHAPE(found, [*moved.shape[:-1], stop - start]), swapped)
-        result.append(ordered if keepdim else b.aten.squeeze(ordered, dim))
-    values, indices = result
-    return values, b.cast(b.in_order(indices), torch.int64).but(bounds=(0, n - 1))
+        return ordered if keepdim else b.aten.squeeze(ordered, dim)
+
+    return (
+        lambda: placed(b.RESHAPE(moved, [lanes, n, 1])),
+        lambda: b.cast(b.in_order(placed(numbers)), torch.int64).but(bounds=(0, n - 1)),
+    )
 
 
 def _keys(b: OpBuilder, x: Value) -> Value:
@@ -70,38 +74,47 @@ def _keys(b: OpBuilder, x: Value) -> Value:
 
 
 @op("aten.sort.default", "aten.sort.stable", quant=Q.SHARED)
-def sort(b: OpBuilder, x: Value, dim: int = -1, descending: bool = False, **_: object) -> tuple[Value, Value]:
+def sort(b: OpBuilder, x: Value, dim: int = -1, descending: bool = False, **_: object) -> Pair:
     return _ordered(b, x, dim, descending)
 
 
 @op("aten.argsort.default", "aten.argsort.stable", quant=Q.SHARED)
 def argsort(b: OpBuilder, x: Value, dim: int = -1, descending: bool = False, **_: object) -> Value:
-    return _ordered(b, x, dim, descending)[1]
+    return _ordered(b, x, dim, descending)[1]()
 
 
 @op("aten.topk.default", quant=Q.SHARED)
-def topk(b: OpBuilder, x: Value, k: int, dim: int = -1, largest: bool = True, _: bool = True) -> tuple[Value, Value]:
+def topk(b: OpBuilder, x: Value, k: int, dim: int = -1, largest: bool = True, _: bool = True) -> Pair:
     return _ordered(b, x, dim, largest, slice(k))
 
 
 @op("aten.kthvalue.default", quant=Q.SHARED)
-def kthvalue(b: OpBuilder, x: Value, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Value, Value]:
+def kthvalue(b: OpBuilder, x: Value, k: int, dim: int = -1, keepdim: bool = False) -> Pair:
     return _ordered(b, x, dim, False, slice(k - 1, k), keepdim)
 
 
 @op("aten.median.dim", quant=Q.SHARED)
-def median_dim(b: OpBuilder, x: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
+def median_dim(b: OpBuilder, x: Value, dim: int, keepdim: bool = False) -> Pair:
     """The lower one of two in the middle; NaN, which is the last, where there is one."""
     middle = (x.shape[dim] + 1) // 2 if x.rank else 1
     if not x.rank or x.quant is not None or not x.dtype.is_floating_point:
         return kthvalue(b, x, middle, dim, keepdim)
-    ordered, dim = _ordered(b, x, dim, False, slice(middle - 1, None)), x.axis(dim)
-    (one, last), (index, last_index) = ([b.slice(v, dim, at, 1) for at in (0, v.shape[dim] - 1)] for v in ordered)
+    values, indices = _ordered(b, x, dim, False, slice(middle - 1, None))
+    dim = x.axis(dim)
+
+    def ends(v: Value) -> list[Value]:
+        return [b.slice(v, dim, at, 1) for at in (0, v.shape[dim] - 1)]
+
+    one, last = ends(values())
     is_number = b.compare("EQUAL", last, last)
-    values, indices = b.SELECT(is_number, one, last), b.SELECT(is_number, index, last_index)
-    return (values, indices) if keepdim else (b.aten.squeeze(values, dim), b.aten.squeeze(indices, dim))
+
+    def chosen(one: Value, last: Value) -> Value:
+        found = b.SELECT(is_number, one, last)
+        return found if keepdim else b.aten.squeeze(found, dim)
+
+    return lambda: chosen(one, last), lambda: chosen(*ends(indices()))
 
 
 @op("aten.median.default", quant=Q.SHARED)
 def median(b: OpBuilder, x: Value) -> Value:
-    return median_dim(b, b.RESHAPE(x, [math.prod(x.shape)]), 0)[0]
+    return median_dim(b, b.RESHAPE(x, [math.prod(x.shape)]), 0)[0]()

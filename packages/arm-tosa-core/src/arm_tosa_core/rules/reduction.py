@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -15,6 +15,8 @@ from ..lowering.values import Value
 from .logic import truth
 
 Dims = int | Sequence[int] | None
+#: A result that is emitted only if the program reads it.
+_IfRead = Callable[[], Value]
 
 
 def _axes(x: Value, dims: Dims) -> list[int]:
@@ -118,13 +120,13 @@ def amin(b: OpBuilder, x: Value, dims: Dims = None, keepdim: bool = False) -> Va
 
 
 @op("aten.max.dim", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
-def max_dim(b: OpBuilder, x: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
-    return amax(b, x, dim, keepdim), argmax(b, x, dim, keepdim)
+def max_dim(b: OpBuilder, x: Value, dim: int, keepdim: bool = False) -> tuple[_IfRead, _IfRead]:
+    return lambda: amax(b, x, dim, keepdim), lambda: argmax(b, x, dim, keepdim)
 
 
 @op("aten.min.dim", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
-def min_dim(b: OpBuilder, x: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
-    return amin(b, x, dim, keepdim), argmin(b, x, dim, keepdim)
+def min_dim(b: OpBuilder, x: Value, dim: int, keepdim: bool = False) -> tuple[_IfRead, _IfRead]:
+    return lambda: amin(b, x, dim, keepdim), lambda: argmin(b, x, dim, keepdim)
 
 
 @op("aten.argmax.default", quant=Q.SHARED)

@@ -17,6 +17,7 @@ from ...tosa.verifier import Check
 from ..aten_calls import AtenCalls
 from ..op_builder import OpBuilder
 from ..operator_names import canonical
+from ..rule import made
 from ..rule_set import NO_RULES, RuleSet
 from ..values import Complex, Value
 from .arithmetic import Arithmetic
@@ -126,7 +127,7 @@ class Builder:
         rule = self.rules.find(name)
         if rule is None:
             raise UsageError(f"a rule calls {name}, which has no rule itself: declare one")
-        return rule.function(self, *args, **kwargs)
+        return made(rule.function(self, *args, **kwargs))
 
     @property
     def origin(self) -> Origin | None:
