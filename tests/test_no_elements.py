@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from arm_tosa_core import TOSAQuantizer, get_symmetric_quantization_config, lower, quantize_program
+from arm_tosa_core import TOSAQuantizer, UsageError, get_symmetric_quantization_config, lower, quantize_program
 from arm_tosa_core.flow.lowered import compile_spec_of
 
 
@@ -45,3 +45,12 @@ def test_products_over_nothing_stay_on_the_cpu() -> None:
     reasons = {row.target: str(row.reason) for row in report.rejected}
     assert "multiplies matrices without elements" in reasons["aten.addmm.default"]
     assert "aten.tanh.default" in {row.target for row in report.delegated}
+
+
+def test_calibration_data_has_elements() -> None:
+    varying = {0: torch.export.Dim("rows", min=0, max=8)}
+    program = torch.export.export(torch.nn.ReLU(), (torch.ones(4, 3),), dynamic_shapes=(varying,))
+    quantizer = TOSAQuantizer(compile_spec_of("vgf")).set_global(get_symmetric_quantization_config())
+    with pytest.raises(UsageError, match="no tensor of the calibration data has an element"):
+        quantize_program(program, quantizer, [torch.ones(0, 3)])
+    quantize_program(program, quantizer, [torch.ones(0, 3), torch.ones(2, 3)])

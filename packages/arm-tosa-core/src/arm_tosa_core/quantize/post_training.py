@@ -14,6 +14,7 @@ from torch.fx import GraphModule
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 from ..aten.functionalize import without_transforms
+from ..compat.torch import tree_leaves
 from ..support.errors import UsageError
 from ..support.torch_warnings import without_torch_warnings
 from .bias_correction import SAMPLES, Sample, correct_biases
@@ -120,10 +121,14 @@ def quantize_program(
         ) from error
     restore(state)
     report = [*wide_decisions(prepared), *report]
+    filled = False
     with torch.no_grad():
         for done, (args, kwargs) in enumerate(chain(kept, calls), 1):
             prepared(*args, **kwargs)
+            filled = filled or not _is_empty((args, kwargs))
             progress(done)
+    if not filled:
+        raise UsageError("no tensor of the calibration data has an element: give one sample at least that has some")
     warn_of_long_tails(prepared)
     restore(state)
     # This one runs only: the annotations of a copy name nodes of the original, and its weights are the original's.
@@ -152,6 +157,12 @@ def _require_single_precision(program: ExportedProgram) -> None:
         raise UsageError(
             f"{name} is {kind}, and a model is quantized from float32: export model.float(), with float32 inputs"
         )
+
+
+def _is_empty(sample: Sample) -> bool:
+    """Whether it has tensors, and none of them an element."""
+    tensors = [leaf for leaf in tree_leaves(sample) if isinstance(leaf, torch.Tensor)]
+    return bool(tensors) and not any(tensor.numel() for tensor in tensors)
 
 
 def _spread(sequence: list[Sample]) -> list[Sample]:
