@@ -42,8 +42,8 @@ def test_it_passes_if_all_steps_do(tmp_path: Path) -> None:
     assert (status, lines[-1]) == (0, SUMMARY)
     calls = (tmp_path / "calls").read_text().splitlines()
     sessions = [call.partition(" -s ")[2] for call in calls if " -s " in call]
-    assert (sessions[0], sessions[-1]) == ("types", "tests")
-    assert sorted(sessions[1:3]) == ["lint docs", "wheels pythons plugin"]  # at once
+    assert (sessions[0], sessions[-1]) == ("docs", "tests")
+    assert sorted(sessions[1:3]) == ["types lint", "wheels pythons plugin"]  # at once
     assert sessions[3:-1] == ["operators-sample rival-sample"]
 
 
