@@ -24,8 +24,6 @@ from .units import Units
 Array = npt.NDArray[np.float64]
 #: Scale, zero point, least and greatest integer.
 Parameters = tuple[float, int, int, int]
-#: Of an output that are looked at per sample.
-_ELEMENTS = 4096
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,6 @@ class Rounding:
     Args:
         source: the node that makes it.
         needs: positions of the units that must be in 16 bits; None if that does not help.
-        elements: how many numbers are rounded.
         edges: pairs of a dequantize node and its reader.
     """
 
@@ -46,19 +43,17 @@ class Rounding:
 
 @dataclass(frozen=True)
 class Noise:
-    """Errors in the outputs that are real numbers, relative to the size of the output.
+    """Power of the errors in the outputs that are real numbers, relative to the output's.
 
-    Errors add, about: the power that some make together is the sum of their products, two by two. That leaves out that
-    a number which is rounded already is rounded otherwise; ``Together`` has it.
+    The powers add, about: errors are independent, about, though a number that is rounded already is rounded otherwise.
 
     Args:
-        products: [outputs, 1 + roundings, 1 + roundings], the mean product of two errors over the mean square of the
-            output. The first error is what stays: weights, 16 bits, and roundings without a unit.
+        powers: [outputs, 1 + roundings]. The first is the rest: weights, 16 bits, and roundings without a unit.
         needs: [roundings, units], whether a rounding needs a unit.
         elements: [roundings], how many numbers each rounds.
     """
 
-    products: Array
+    powers: Array
     needs: npt.NDArray[np.bool_]
     elements: Array
 
@@ -109,84 +104,38 @@ def measure(
         samples: calls of the model.
         progress: called with the number of roundings that were measured and their number.
 
-    Returns: what each makes, added up over the samples.
+    Returns: the error of each rounding, summed over the samples.
     """
     helped = [r for r in roundings if r.needs is not None]
     run = Widened(converted, helped, wide)
     exact = Floating(prepared)
-    signal, products = np.zeros(1), np.zeros(1)
+    signal, powers = np.zeros(1), np.zeros(1)
     elements = np.zeros(len(helped))
     for count, (args, kwargs) in enumerate(samples):
         flat = tree_leaves((args, dict(kwargs)))
         with torch.no_grad():
             wanted = _reals(exact.run(*flat, enable_io_processing=False))
         base, values = run.base(flat)
-        errors = [_some(base, wanted)]
+        errors = [_powers(base, wanted)]
         for i, rounding in enumerate(helped):
             progress(count * len(helped) + i, len(samples) * len(helped))
-            errors.append(_some(run.with_narrow([rounding], flat, values), base))
+            errors.append(_powers(run.with_narrow([rounding], flat, values), base))
             elements[i] = values[rounding.source].numel()
-        stacked = [np.stack(each) for each in zip(*errors, strict=True)]  # per output: [errors, elements]
-        products = products + np.array([each @ each.T for each in stacked])
+        powers = powers + np.array(errors).T
         signal = signal + np.array([_square(t) for t in wanted])
     needs = np.zeros((len(helped), len(units.all)), bool)
     for i, rounding in enumerate(helped):
         needs[i, list(rounding.needs or ())] = True
-    size = np.maximum(signal, np.finfo(float).tiny)
-    return Noise(products / np.reshape(size, (-1, 1, 1)), needs, elements)
+    return Noise(powers / np.maximum(signal, np.finfo(float).tiny)[:, None], needs, elements)
 
 
-class Together:
-    """The noise of plans, computed with all their roundings at once, but nothing quantized anew.
-
-    Args:
-        as for ``measure``.
-    """
-
-    def __init__(
-        self,
-        prepared: GraphModule,
-        converted: GraphModule,
-        wide: Mapping[str, Parameters],
-        roundings: Sequence[Rounding],
-        samples: Sequence[Sample],
-    ) -> None:
-        self.roundings = [r for r in roundings if r.needs is not None]
-        self.run = Widened(converted, self.roundings, wide)
-        self.known: dict[frozenset[int], Array] = {}
-        exact = Floating(prepared)
-        self.calls: list[tuple[list[Any], list[torch.Tensor]]] = []
-        for args, kwargs in samples:
-            flat = list(tree_leaves((args, dict(kwargs))))
-            with torch.no_grad():
-                self.calls.append((flat, _reals(exact.run(*flat, enable_io_processing=False))))
-
-    def noise(self, units: Iterable[int]) -> Array:
-        """[outputs], relative, with these units in 16 bits."""
-        chosen = frozenset(units)
-        if chosen not in self.known:
-            narrow = [r for r in self.roundings if not (r.needs or frozenset()) <= chosen]
-            signal, noise = np.zeros(1), np.zeros(1)
-            for flat, exact in self.calls:
-                noisy = self.run.with_narrow(narrow, flat, {})
-                noise = noise + np.array([_square(a - b) for a, b in zip(exact, noisy, strict=True)])
-                signal = signal + np.array([_square(a) for a in exact])
-            self.known[chosen] = np.asarray(noise / np.maximum(signal, np.finfo(float).tiny))
-        return self.known[chosen]
+def _powers(noisy: Sequence[torch.Tensor], exact: Sequence[torch.Tensor]) -> list[float]:
+    """Of the error of each output, where it is finite."""
+    return [_square(a - b) for a, b in zip(noisy, exact, strict=True)]
 
 
 def _square(tensor: torch.Tensor) -> float:
     return float(tensor.nan_to_num(0, 0, 0).square().sum())
-
-
-def _some(noisy: Sequence[torch.Tensor], exact: Sequence[torch.Tensor]) -> list[Array]:
-    """The errors of each output, where they are finite; of large outputs a part, scaled to the power of all."""
-    found = []
-    for a, b in zip(noisy, exact, strict=True):
-        error = (a - b).nan_to_num(0, 0, 0).flatten()
-        part = error[:: -(-error.numel() // _ELEMENTS) or 1]
-        found.append(part.numpy() * (error.numel() / max(part.numel(), 1)) ** 0.5)
-    return found
 
 
 def _reals(outputs: Any) -> list[torch.Tensor]:

@@ -9,24 +9,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from ..lowering.rule_set import RuleSet
 from ..support.errors import UsageError
 from .compare import Comparison
 from .goal import Bounds, Goal
 from .model import Model, Quantized
-from .plans import Plan, Planner
-from .roundings import Together, find_roundings, measure, wide_parameters
+from .plans import Planner
+from .roundings import find_roundings, measure, wide_parameters
 from .scheme import Scheme
 from .search_result import Began, Point, Search, measure_of, ranked
 from .unit_costs import unit_costs
 from .units import WIDE, Unit, find_units
 
 _SAMPLES = 12
-_LIMITS = 8
-_REFINED = 4
-_TRIMMED = 8
+#: Plans whose limit follows from the cost of the one before.
+_CORRECTED = 3
 #: Plans of one group that are measured whatever larger ones are expected to cost.
 _SINGLE = 3
 #: With a metric, which may look at one output only, plans are also made for each of the first few alone.
@@ -44,9 +41,8 @@ def search(model: Model, int8: Quantized, comparison: Comparison, goal: Goal) ->
     trials = _Trials(model, int8, comparison, goal)
     for planner in trials.planners():
         if goal.max_drop is None:
-            trials.most_accurate(planner)
-        else:
-            trials.cheapest(planner)
+            trials.fill(planner)
+        trials.bisect(planner)
     return trials.finish()
 
 
@@ -64,7 +60,6 @@ class _Trials:
         rules = RuleSet.of(model.spec.target().name)
         self.units = find_units(exported, int8.prepared, comparison.operators, int8.scheme, rules)
         self.whole: list[Point] = []  # int16x8, which may be more than all units
-        self.together: Together
         self.bounds = Bounds(self._most(), self._least(comparison))
 
     def _most(self) -> float:
@@ -107,9 +102,8 @@ class _Trials:
         )
         if not len(noise.needs):
             return []
-        self.together = Together(int8.prepared, int8.converted, wide, roundings, samples[::2])
         costs = unit_costs(model, self.units, noise, int8.scheme, self.goal.figure)
-        outputs = len(noise.products)
+        outputs = len(noise.powers)
         alone = range(min(outputs, _OUTPUTS)) if model.metric is not None and outputs > 1 else ()
         return [Planner(noise, costs), *(Planner(noise, costs, [i]) for i in alone)]
 
@@ -128,58 +122,38 @@ class _Trials:
         value, cost = self.model.figure(compared), self.model.cost_of(quantized, self.goal.figure)
         return Point(scheme, units, value, tuple(compared.outputs), cost)
 
-    def most_accurate(self, planner: Planner) -> None:
-        """Tries plans next to the budget.
-
-        Costs are expected as the sum over units; how far that is off is known once a plan is estimated, and the next
-        one is made for a limit corrected by it.
-        """
+    def fill(self, planner: Planner) -> None:
+        """Tries plans for the budget: costs are expected as a sum, and the limit follows from the cost of the last."""
         room = limit = self.bounds.most - self.first.cost
-        self.try_(range(len(self.units.all)))
-        for plan in planner.single(room)[:_SINGLE]:
-            self.try_(plan.units)
-        for _ in range(_REFINED):
-            plan = planner.refined(planner.within(limit), limit, self.together.noise)
-            if plan.units in self.points:
-                break
+        for _ in range(_CORRECTED):
+            plan = planner.within(limit)
             cost = self.try_(plan.units).cost - self.first.cost
             if cost <= 0 or plan.cost <= 0:
                 break
             limit = room * plan.cost / cost
+
+    def bisect(self, planner: Planner) -> None:
+        """Tries plans by cost: the dearest within the budget, or the first that is accurate enough, is among them."""
         plans = [plan for plan in planner.front() if plan.units]
         below, above = -1, len(plans)
         while above - below > 1:
             middle = (below + above) // 2
-            if self.try_(plans[middle].units).cost <= self.bounds.most:
-                below = middle
-            else:
-                above = middle
-
-    def cheapest(self, planner: Planner) -> None:
-        """Bisects the plans, by cost, for the first that is accurate enough, and leaves out what it does not need."""
-        plans = planner.ladder(_LIMITS)
-        below, above = -1, len(plans)
-        while above - below > 1:
-            middle = (below + above) // 2
-            if self.try_(plans[middle].units).value >= self.bounds.least:
+            if self._is_enough(self.try_(plans[middle].units)):
                 above = middle
             else:
                 below = middle
         self.try_(range(len(self.units.all)))
-        for plan in planner.single(plans[min(above, len(plans) - 1)].cost)[:_SINGLE]:
+        room = self.bounds.most - self.first.cost
+        if self.goal.max_drop is not None and plans:
+            room = plans[min(above, len(plans) - 1)].cost
+        for plan in planner.single(room)[:_SINGLE]:
             self.try_(plan.units)
-        if above < len(plans):
-            self._trim(planner, plans[above])
 
-    def _trim(self, planner: Planner, plan: Plan) -> None:
-        for _ in range(_TRIMMED):
-            fewer = [planner.plan(_row(planner.count, [u for u in plan.units if u != out])) for out in plan.units]
-            fewer = [each for each in fewer if each.units not in self.points]
-            if not fewer:
-                return
-            smaller = min(fewer, key=lambda each: (each.error, each.cost))
-            if self.try_(smaller.units).value >= self.bounds.least:
-                plan = smaller
+    def _is_enough(self, point: Point) -> bool:
+        """Whether only cheaper plans are worth a try."""
+        if self.goal.max_drop is None:
+            return point.cost > self.bounds.most
+        return point.value >= self.bounds.least
 
     def finish(self) -> Search:
         points, chosen = ranked([*self.points.values(), *self.whole], self.bounds, self.goal)
@@ -206,9 +180,3 @@ class _Trials:
                 group.update(dict.fromkeys(merged, merged))
         found = sorted({tuple(sorted(members)) for members in group.values()})
         return [tuple(self.units.all[i] for i in members) for members in found]
-
-
-def _row(count: int, units: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    row = np.zeros(count, bool)
-    row[list(units)] = True
-    return row
