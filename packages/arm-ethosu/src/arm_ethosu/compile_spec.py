@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from .vela import VelaOutput
 
 DEFAULT_TIMEOUT = 1800.0
-#: Who orders transfers of constants; the first one is the default.
+#: Schedulers of constant transfers; the first is the default.
 SCHEDULES = ("vela", "deep")
-#: Who chooses the order of weights that several methods have; the first one is the default.
+#: Orders of weights that several methods share; the first is the default.
 WEIGHT_ORDERS = ("vela", "shared")
 
 

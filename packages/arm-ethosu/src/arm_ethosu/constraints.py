@@ -266,7 +266,7 @@ def _transpose(op: Op) -> Rejected | None:
 
 
 def _replaced(is_native: Callable[[Op], bool], against: Callable[[Op], tuple[str, str] | None]) -> Limit:
-    """What Vela has not, a rewrite takes, unless something is against it."""
+    """What Vela lacks, a rewrite takes, unless something is against it."""
 
     def limit(op: Op) -> Rejected | None:
         why = None if is_native(op) else against(op)

@@ -41,7 +41,7 @@ class Stages(Observer):
 
 def test_stages_run_in_order_as_far_as_is_asked() -> None:
     program = export(Net(lambda net, x: net.conv(x).relu_()), (X,))
-    compilation = Compilation(program, FP.target(), alone=True)
+    compilation = Compilation(program, FP.target(), decompose_rest=True)
     assert compilation.run(Stage.CANONICALIZE).stage is Stage.CANONICALIZE
     assert torch.ops.aten.relu.default in {node.target for node in compilation.program.graph.nodes}
     assert torch.ops.aten.relu_.default in {node.target for node in program.graph.nodes}  # left as it is
@@ -66,14 +66,14 @@ def test_an_operator_is_lowered_once(spec: TosaCompileSpec, monkeypatch: pytest.
     monkeypatch.setattr(Lowering, "lower", counted)
     net = Net(lambda net, x: net.conv2(torch.relu(net.conv(x))))
     program = quantize(net, (X,)) if spec is INT else export(net, (X,))
-    (region,) = Compilation(program, spec.target(), alone=True).regions()
+    (region,) = Compilation(program, spec.target(), decompose_rest=True).regions()
     assert {"CONV2D"} <= {op.name for op in region.graph.ops}
     assert set(lowered.values()) == {1}
 
 
 def test_a_region_that_reads_another_gets_what_pytorch_has_there() -> None:
     """Not the integers or the order of axes in which the other region has it."""
-    compilation = Compilation(export(Net(two_regions), (X,)), FP.target(), alone=True)
+    compilation = Compilation(export(Net(two_regions), (X,)), FP.target(), decompose_rest=True)
     first, second = compilation.regions()
     assert len(second.inputs) == 2 and len(set(first.outputs) & set(second.inputs)) == 1
     names = [node.name for node in second.inputs]

@@ -234,7 +234,7 @@ def test_arguments_of_checks(
 ) -> None:
     check, spec = make(), TosaCompileSpec("TOSA-1.0+FP+INT")
     if fast:
-        report = Compilation(repeated[0], spec.target(), node_checks([check]), alone=True).run().report
+        report = Compilation(repeated[0], spec.target(), node_checks([check]), decompose_rest=True).run().report
     else:
         partitioner = TOSAPartitioner(spec, [check])
         partitioner.partition(repeated[1])

@@ -40,7 +40,7 @@ def owned(tables: Mapping[str, Rows], commands: Sequence[Command], tosa: bytes, 
         graph: that of ``tosa``.
 
     Raises:
-        ToolError: it has not the tables that Vela 5.2 writes.
+        ToolError: it lacks the tables that Vela 5.2 writes.
     """
     made = {tensor.name: op for op in graph.ops for tensor in op.outputs}
     listed = [each.tensor for each in listed_operators(tosa)]

@@ -21,7 +21,7 @@ def port_difference(tables: Mapping[str, Rows], arrays: Arrays, graph: Graph) ->
         tables: those of Vela's debug database.
 
     Raises:
-        ToolError: it has not the tables that Vela 5.2 writes.
+        ToolError: it lacks the tables that Vela 5.2 writes.
     """
     places: dict[str, list[int]] = {}
     try:

@@ -30,8 +30,8 @@ def around(graph: Graph, op: Op) -> list[Op]:
 def attention(graph: Graph, op: Op) -> list[Op]:
     """A mover behind a layer, and the attention that it belongs to, in order: its layers, products and what is between.
 
-    All of it, because Vela copies what layers read in two shapes, and Ethos-U85 may compute scores twice, for their
-    maxima. Without a product that reads it, as ``with_layer`` has it.
+    The estimate needs the whole attention: Vela copies tensors that layers read in two shapes, and Ethos-U85 may
+    compute scores twice, for their maxima. Without a product behind the mover it is ``with_layer``.
     """
     if (end := product(graph, op)) is None:
         return with_layer(graph, op)

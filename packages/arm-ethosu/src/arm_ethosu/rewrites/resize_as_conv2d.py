@@ -88,7 +88,7 @@ def _along(insert: Inserter, x: Tensor, axis: Axis, finish: Finish) -> Tensor:
 
 
 def _resize_as_convolutions(graph: Graph, op: Op) -> bool:
-    """A RESIZE that Vela has not becomes convolutions whose weights are those of its pixels: the same integers.
+    """A RESIZE that Vela lacks becomes convolutions whose weights are those of its pixels: the same integers.
 
     INT8 first along one axis, if bilinear to INT16, then along the other. The RESCALE of a bilinear result moves to the
     convolutions, where it costs nothing.

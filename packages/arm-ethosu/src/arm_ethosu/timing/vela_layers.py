@@ -78,7 +78,7 @@ def compiled_layers(xml: str, tosa: bytes) -> list[CompiledLayer]:
         tosa: the graph that was compiled.
 
     Raises:
-        ToolError: it has not the tables that Vela 5.2 writes.
+        ToolError: it lacks the tables that Vela 5.2 writes.
     """
     if not xml:
         return []
@@ -120,7 +120,7 @@ def read_layers(xml: str, cmd_data: Bytes) -> Layers:
     """What Vela's debug database says of the commands that Vela wrote with it.
 
     Raises:
-        ToolError: it has not the tables that Vela 5.2 writes.
+        ToolError: it lacks the tables that Vela 5.2 writes.
     """
     given = tables(xml)
     kernels = [command for command in decode(cmd_data) if command.number in r.KERNELS]
@@ -144,7 +144,7 @@ def scheduled(given: Mapping[str, Rows], commands: Sequence[Command]) -> list[st
         given: the tables of the debug database that Vela wrote with the commands.
 
     Raises:
-        KeyError, ValueError: it has not the tables that Vela 5.2 writes.
+        KeyError, ValueError: it lacks the tables that Vela 5.2 writes.
     """
     ends = sorted((int(row["offset"]), row["scheduled_id"]) for row in given["queue"])
     if not ends:

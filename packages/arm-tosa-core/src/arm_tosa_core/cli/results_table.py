@@ -68,7 +68,7 @@ def command_of(point: Point, sources: FileSources) -> str:
 
 
 def json_of(result: Result, sources: FileSources) -> dict[str, Any]:
-    """A result as JSON values; infinity, which JSON has not, is null."""
+    """A result as JSON values; infinity, which JSON lacks, is null."""
     point, found = result.point, result.outcome
     data: dict[str, Any] = {
         "target": point.target,

@@ -81,7 +81,7 @@ class FileSources:
         """Finds out before long work whether the files are there.
 
         Raises:
-            UsageError: one is not, or names a parameter that the model has not.
+            UsageError: one is not, or names a parameter that the model does not have.
         """
         for data in filter(None, (self.calibrate, self.judge)):
             if not (file := data_file(data, parameters)).is_file():

@@ -13,7 +13,7 @@ from torchao.quantization.pt2e.quantizer import QuantizationAnnotation, Quantiza
 #: Where PT2E keeps the annotation of a node: ``node.meta[ANNOTATION]`` is a ``QuantizationAnnotation``.
 ANNOTATION = "quantization_annotation"
 
-#: Instead of an attribute that a spec has not.
+#: In place of an attribute that a spec lacks.
 _LACKS = object()
 
 

@@ -36,8 +36,7 @@ class Compilation:
         known: data of constants, for a program with fake ones (``lowering.exported_program.constants``).
         editable: CANONICALIZE may bring the program to another form, and PARTITION may edit it where delegates begin
             and end. Without, the program keeps its nodes.
-        alone: nobody else decomposes what stays on the CPU, or makes the program functional: that is done here, as
-            ExecuTorch would.
+        decompose_rest: also decompose and functionalize the part for the CPU, as ExecuTorch would.
 
     ``program`` is the program as it is after the last stage that ran, ``analysis`` says which of its nodes go to the
     target and ``report`` says so to people.
@@ -51,12 +50,12 @@ class Compilation:
         *,
         known: Known = NOTHING,
         editable: bool = True,
-        alone: bool = False,
+        decompose_rest: bool = False,
     ) -> None:
         self.program = program
         self.target = target
         self.editable = editable
-        self.alone = alone
+        self.decompose_rest = decompose_rest
         self.stage: Stage | None = None
         self._checks = checks
         self._known = known
@@ -124,7 +123,7 @@ class Compilation:
 
     def _canonicalize(self) -> None:
         if self.editable:
-            made = canonicalize(self.program, RuleSet.of(self.target.name), self.alone)
+            made = canonicalize(self.program, RuleSet.of(self.target.name), self.decompose_rest)
             self.program, self._in_place = made.program, made.in_place
 
     def _lower(self) -> None:
@@ -147,9 +146,9 @@ class Compilation:
         editable = self.editable
         if editable:
             self._edit()
-        if self.alone:
+        if self.decompose_rest:
             self._decompose()
-        if editable or self.alone:
+        if editable or self.decompose_rest:
             self._lay_out()
 
     def _edit(self) -> None:
@@ -193,13 +192,13 @@ class Compilation:
         In ExecuTorch's own flow, where views become copies by themselves, only copies are left to be inserted.
         """
         while found := layout(self.program, self.analysis.accepted):
-            if not self.alone and not (found.copies or found.constants):
+            if not self.decompose_rest and not (found.copies or found.constants):
                 return
             self.program, twins = copy_with_twins(self.program)
             self._analysis = self.analysis.of_copy(self.program, twins)
             found.apply(self.program, twins)
             self._analyse_edited()
-            if not self.alone:
+            if not self.decompose_rest:
                 return
 
 

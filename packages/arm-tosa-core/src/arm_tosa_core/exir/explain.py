@@ -19,4 +19,4 @@ def explain(program: ExportedProgram, compile_spec: ArmCompileSpec) -> Report:
     from .partitioner import TOSAPartitioner
 
     plain = copy(compile_spec).dump_intermediate_artifacts_to(None).dump_debug_info(None)  # leaves what is there
-    return TOSAPartitioner(plain).compilation(program, editable=True, alone=True).run().report
+    return TOSAPartitioner(plain).compilation(program, editable=True, decompose_rest=True).run().report

@@ -113,12 +113,17 @@ class TOSAPartitioner(Partitioner):  # type: ignore[misc]  # ExecuTorch is untyp
         program = self.compilation(exported_program, editable=True).run().program
         return copy_program(program) if program is exported_program else program  # ExecuTorch takes constants out of it
 
-    def compilation(self, program: ExportedProgram, *, editable: bool, alone: bool = False) -> Compilation:
+    def compilation(self, program: ExportedProgram, *, editable: bool, decompose_rest: bool = False) -> Compilation:
         """The compilation of a program for the target of this partitioner: see ``Compilation``."""
         self._known.update(real_constants(program))
         self._started |= started_buffers(program)
         return Compilation(
-            program, self.target, node_checks(self.additional_checks), known=self._known, editable=editable, alone=alone
+            program,
+            self.target,
+            node_checks(self.additional_checks),
+            known=self._known,
+            editable=editable,
+            decompose_rest=decompose_rest,
         )
 
 

@@ -16,7 +16,7 @@ def estimate_program(program: ExportedProgram, target: Target) -> Mapping[str, f
     if target.estimate is None:
         return None
     total: dict[str, float] = {}
-    for region in Compilation(program, target, alone=True).regions():
+    for region in Compilation(program, target, decompose_rest=True).regions():
         for name, number in target.estimate(serialize(region.graph, target.tosa_spec)).items():
             total[name] = total.get(name, 0.0) + number
     return total

@@ -98,7 +98,7 @@ def methods_to_edge(
     if remainder is not None:
         rest = _Delegates(remainder, external)
         for name, program in outer.items():
-            compilation = Compilation(program, remainder.target(), alone=True).run()
+            compilation = Compilation(program, remainder.target(), decompose_rest=True).run()
             outer[name] = rest.called(compilation, compilation.report, silent, record)
         rest.name_data()
     with kept_varying(*outer.values()):
@@ -132,7 +132,7 @@ def _run(
     program: ExportedProgram, target: Target, additional_checks: Sequence[OperatorSupportBase], progress: Progress
 ) -> Compilation:
     progress("lower", 0)
-    compilation = Compilation(program, target, node_checks(additional_checks), alone=True).run()
+    compilation = Compilation(program, target, node_checks(additional_checks), decompose_rest=True).run()
     progress("lower", 1)
     return compilation
 

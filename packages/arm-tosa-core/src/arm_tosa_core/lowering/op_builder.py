@@ -77,19 +77,19 @@ class CompositeBuilder(Protocol[V]):
         """The value, of which it is known that its numbers lie between these: of use to those who choose ranges."""
 
     def range_of_interest(self, value: V, low: float, high: float) -> V:
-        """The value, whose numbers beyond these bounds need not be told from the bounds.
+        """The value; numbers outside the bounds may be saturated.
 
         Clamped where a scale is chosen for it, which numbers beyond would only make coarser.
         """
 
     def is_neutral(self, operand: V, number: float) -> bool:
-        """Whether an operation may be left out, its operand being a constant of nothing but the neutral ``number``.
+        """Whether an operand is a constant filled with the neutral ``number``, so that the operation may be left out.
 
         Only where it would round once more: reals are computed as the program says.
         """
 
     def chosen(self, value: V) -> tuple[V, V, float] | None:
-        """A condition, a tensor, and a number for where it does not hold: a value that is ``where()`` of these.
+        """If the value is ``where(condition, tensor, number)``: the condition, the tensor and the number.
 
         None if it is not, or where no scale is chosen, which such a number could stretch.
         """

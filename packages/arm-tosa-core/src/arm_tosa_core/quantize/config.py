@@ -39,8 +39,7 @@ class QuantizationConfig:
         input_activation: of the operator's inputs.
         output_activation: of its results.
         weight: of convolutions and linear layers.
-        bias: usually None: a bias has the steps of the accumulator that it is added to, and is float in training
-            (``accumulator.py``).
+        bias: usually None: a bias has the steps of the accumulator that it is added to, and is float in training.
         wide: of results that only additions, products and sums read (``TOSAQuantizer(wide=...)``); None for
             the same as the others.
     """

@@ -39,7 +39,7 @@ class Quantized:
     Args:
         prepared: it still computes in float.
         converted: what is exported and lowered.
-        states: inputs that are what the call before returned, given or found by their names, and that output's index.
+        states: inputs fed from an output of the previous call, given or found by their names, and that output's index.
         report: what was decided for which operator, and why.
     """
 
@@ -73,7 +73,7 @@ def quantize_program(
         rounding: of weights, see ``weight_rounding.round_weights``.
         bias_correction: see ``bias_correction.correct_biases`` and ``output_correction.correct_outputs``.
         rescaling: in front of concatenations, see ``concat_scales.keep_narrow``.
-        states: inputs that are what the call before returned: for each its name, and the output's index, name, or key
+        states: inputs fed from an output of the previous call: for each its name, and the output's index, name, or key
             in the dictionary that the model returns. Samples then are a sequence, in which only the first call's own
             states count. Both ends have one scale, and 16 bits where the target has int16 (``set_states``).
             None: those that ``states.find_states`` finds, of which samples have their own; ``{}``: there are none.

@@ -37,12 +37,14 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         compile_spec_or_tosa_spec: what will be compiled for; it must have the INT profile.
         use_composable_quantizer: of ``executorch.backends.arm``, which has two quantizers. There is one here, which
             does what both offer: it changes nothing.
-        wide: results of int8 schemes that are kept in 16 bits, of those that only additions, products and sums read:
-            ``"none"``; ``"streams"``, the sums of a residual stream that other sums read, so that their errors add up
-            along the network, what the stream begins with, and what norms leave of it without its mean;
-            ``"residuals"``, sums that are normalized at once as well, and what norms make of them for the next sum,
-            of which layers read 8 bits, and, where the target has int16, energies: sums of squares whose root is
-            taken; ``"all"``.
+        wide: results of int8 schemes that are kept in 16 bits, if only additions, products and sums read them:
+
+            - ``"none"``.
+            - ``"streams"``: the sums of a residual stream that other sums read (their errors add up along the
+              network), the begin of the stream, and the centred values of its norms.
+            - ``"residuals"``: also sums that are normalized at once, and the results of norms for the next sum, of
+              which layers read 8 bits. Where the target has int16, also energies: sums of squares under a root.
+            - ``"all"``.
 
     A layer's scheme is that of the last node finder that wants it (``set_node_finder``, ``set_node_name``,
     ``set_node_target``), else the one set for its module name, else for its module type, else the global one. ``None``
@@ -96,7 +98,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         return self
 
     def set_states(self, states: Mapping[str, int]) -> Self:
-        """Inputs that are what the call before returned, and the index of that output.
+        """Inputs fed from an output of the previous call, and the index of that output.
 
         Both ends have one scale, so that a host hands integers on. They have 16 bits where the target has int16, but
         for ``wide="none"``, and but for states that only rows are written into (``states.is_appended``). Layers read 8
@@ -173,7 +175,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         Parameters move to the module itself.
 
         Raises:
-            UsageError: a scheme is for a node or a module that the graph has not.
+            UsageError: a scheme is for a node or a module that the graph lacks.
         """
         self._check_names(model)
         for other in self.quantizers:

@@ -92,7 +92,7 @@ def output_keys(program: ExportedProgram) -> dict[str, int]:
 
 
 def rolled(module: GraphModule, states: Mapping[str, int], samples: Iterable[Sample]) -> Iterator[Sample]:
-    """The samples as a sequence: each call's states are what the call before returned; the first has its own.
+    """The samples as a sequence: each call's states are outputs of the previous call; the first has its own.
 
     States that the host writes rows into are left as each sample has them: only the host knows where it writes.
 

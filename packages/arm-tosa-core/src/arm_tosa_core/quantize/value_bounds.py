@@ -38,9 +38,9 @@ def _has_negative(node: Node) -> bool:
 
 
 def bounds_of(node: Node, rules: RuleSet) -> Bounds | None:
-    """What the numbers lie between, or what a clamp that alone reads them leaves of them; None: nothing is known."""
+    """Bounds of a node's values, after a clamp if that is its only reader; None if unknown."""
     if is_constant(node):
-        return 0.0, 0.0  # all that a constant is has been seen
+        return 0.0, 0.0  # calibration has seen all of a constant
     low, high = _made_between(node, rules)
     if len(node.users) == 1:
         (user,) = node.users

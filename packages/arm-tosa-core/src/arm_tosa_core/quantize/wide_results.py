@@ -51,9 +51,9 @@ def wide_results(
 ) -> dict[Node, str]:
     """The results to keep in 16 bits, and why.
 
-    Beside the sums of residual streams and of embeddings these are what norms leave of them without their mean, which
-    would be as coarse as the sum in 8 bits, and the other operands of what reads them: an NPU adds two tensors of 16
-    bits, or two of 8, at once, and others in two steps. Layers that read such an operand as well read 8 bits of it.
+    These are the sums of residual streams and of embeddings, and their centred values in norms, which in 8 bits would
+    be as coarse as the sum. The other operands of their readers are in 16 bits too: an NPU adds two tensors of one
+    width at once, and others in two steps. Layers that also read such an operand read 8 bits of it.
 
     Args:
         rules: those of the target.

@@ -54,8 +54,8 @@ def has_scripts() -> bool:
 def _require_scripts() -> None:
     if not has_scripts():
         raise UsageError(
-            "this build of arm-tosa-core has not the scripts that draw a page, because npm was missing when it was "
-            "built: install npm, then install arm-tosa-core again (in a working tree: python "
+            "this build of arm-tosa-core is without the scripts for the report page, because npm was missing when it "
+            "was built: install npm, then install arm-tosa-core again (in a working tree: python "
             "packages/arm-tosa-core/hatch_build.py)"
         )
 

@@ -41,7 +41,7 @@ class Notes(Protocol):
     outcomes: dict[str, Outcome]
 
     def program(self, parameters: Parameters) -> str | None:
-        """The digest of the program that results with these parameters are of; None: there is none yet."""
+        """Digest of the program that the recorded results of these parameters belong to, or None."""
 
     def remember_program(self, parameters: Parameters, digest: str) -> None:
         """Notes it."""

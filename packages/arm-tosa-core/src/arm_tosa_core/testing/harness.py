@@ -99,7 +99,7 @@ def _quantized(
 
 def delegated(program: ExportedProgram, target: Target) -> tuple[ExportedProgram, Analysis]:
     """The program as ``arm_tosa_core.lower`` cuts it, and where."""
-    compilation = Compilation(program, target, alone=True).run()
+    compilation = Compilation(program, target, decompose_rest=True).run()
     return compilation.program, compilation.analysis
 
 
@@ -111,7 +111,7 @@ class Execution:
     """
 
     def __init__(self, program: ExportedProgram, target: Target, *, check: bool = False) -> None:
-        compilation = Compilation(program, target, alone=True)
+        compilation = Compilation(program, target, decompose_rest=True)
         self.target = target
         self.rules = RuleSet.of(target.name)
         self.regions = list(compilation.regions())

@@ -77,7 +77,7 @@ def torch_to_tosa(dtype: torch.dtype) -> DType:
 
 
 def to_array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
-    """A tensor as an array; bfloat16 and float8, which NumPy has not, as ``ml_dtypes``."""
+    """A tensor as an array; bfloat16 and float8, which NumPy lacks, as ``ml_dtypes``."""
     import torch
 
     if tensor.dtype not in _numpy_lacks():

@@ -19,7 +19,7 @@ from .table_checks import infer
 
 
 def content(data: memoryview) -> bytes:
-    """What tells bytes from others: themselves, or of many a digest."""
+    """A key for comparing byte strings: the bytes, or their digest if they are long."""
     return bytes(data) if data.nbytes <= 64 else hashlib.sha256(data).digest()
 
 
@@ -49,7 +49,7 @@ class Changes:
         for tensor in self._tensors:
             if tensor.producer is not None:
                 found[tensor.producer] = None
-            if tensor.data is None:
+            if not tensor.is_constant:
                 for op in tensor.uses.operators():
                     found[op] = None
         self._ops, self._tensors = {}, {}

@@ -26,7 +26,7 @@ from ..values import Axes, QParams, Value, inverse, is_identity, moves_only_ones
 _SMALL = 1024
 _INT32 = (-(2**31), 2**31 - 1)
 
-#: What TOSA has instead of types that it has not.
+#: What TOSA has in place of types that it lacks.
 _NARROWED = {torch.int64: torch.int32, torch.float64: torch.float32}
 
 #: What composites compute of constants is computed at compile time.
