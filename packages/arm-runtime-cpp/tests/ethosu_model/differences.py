@@ -489,6 +489,9 @@ ROWS = {
     ),
     "nearest neighbour, unequal factors": Row(_resize, "ethos-u65-256"),
     "matrix of 65537 rows": Row(_matmul, "ethos-u55-128", True),
+    "transposed convolution, 65537 rows": Row(
+        lambda m: m.conv(m.input(I8, 1, 32768, 1, 2), (3, 1), 3, op="TRANSPOSE_CONV2D", stride=(2, 1)), "ethos-u65-256"
+    ),
     "transposed convolution, then CONCAT": Row(
         lambda m: m.op("CONCAT", m.input(I8, 1, 11, 13, 9), _transpose_conv(m), axis=3), "ethos-u55-128"
     ),
