@@ -128,11 +128,12 @@ class _Walk:
     def _knows(self, node: Node) -> bool:
         """Whether the kernel of an operator reads its operands right as they lie in memory."""
         operands = [meta for n in node.all_input_nodes if isinstance(meta := self._now(n), torch.Tensor)]
-        if all(map(_is_row_major, operands)) or is_quantize(node) or is_dequantize(node):
+        if all(map(_is_row_major, operands)) or _is_row_major_copy(node):
             return True
         if not all(_is_channels_last(meta) if meta.dim() == 4 else _is_row_major(meta) for meta in operands):
             return False
-        return _is_cast(node.target) or canonical(node.target) in _LAYERS or _is_function_of_one(node.target)
+        known = _is_cast(node.target) or canonical(node.target) in _LAYERS or _is_function_of_one(node.target)
+        return known or is_quantize(node) or is_dequantize(node)
 
     def _made(self, node: Node) -> Any:
         """The fake result of an operator, of the fake tensors that it reads."""
@@ -172,6 +173,12 @@ def _is_function_of_one(target: Any) -> bool:
 
 def _is_cast(target: Any) -> bool:
     return canonical(target).startswith(_CASTS)
+
+
+def _is_row_major_copy(node: Node) -> bool:
+    return (
+        canonical(node.target) == "aten.clone.default" and node.kwargs.get("memory_format") is torch.contiguous_format
+    )
 
 
 def _is_view(node: Node) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ from torch.fx.node import map_arg
 from ..compat.executorch import aten_overload
 from ..compat.torch import schema_of
 from ..support.errors import Rejected
-from .builder.casts import NARROW
+from .builder.casts import NARROW, RANGES, SATURATED
 from .operator_names import canonical
 from .rule import Rule
 from .traits import Moves
@@ -23,7 +24,7 @@ _INT32 = INTEGER_RANGES[torch.int32]
 _INDICES = frozenset({"index", "indices", "target"})
 #: Operators of nothing but such numbers, whose argument has another name.
 _OF_INDICES = frozenset({"one_hot"})
-#: Casts, which narrow as PyTorch does, or ask for the range themselves.
+#: Casts, which narrow as PyTorch does, or ask for the range themselves; but not of what was saturated.
 _CASTS = frozenset({"_to_copy", "to"})
 #: What compares the numbers that it moves.
 _CHOOSES = frozenset({"amax", "amin", "max", "min", "max_pool1d", "max_pool2d", "max_pool3d"})
@@ -43,7 +44,12 @@ def require_known(node: Node, rule: Rule, values: Mapping[Node, Any]) -> None:
     Raises:
         Rejected: numbers may lie beyond int32.
     """
-    if _computes(node, rule) and _name(node) not in _CASTS and not all(map(is_known, _operands(node, values))):
+    given = [v for v in _operands(node, values) if v.dtype == torch.int64]
+    if _name(node) in _CASTS:
+        lost = node.meta["val"].dtype != torch.int64 and any(v.bounds == SATURATED for v in given)
+    else:
+        lost = _computes(node, rule) and not all(v.is_narrow for v in given)
+    if lost:
         raise UNKNOWN
 
 
@@ -57,16 +63,16 @@ def with_range(result: Any, node: Node, rule: Rule, values: Mapping[Node, Any]) 
         return result
     if _computes(node, rule):  # in int32, of numbers that are known to fit
         return result.but(bounds=_INT32)
-    given = [v.bounds for v in _operands(node, values)] + [(n, n) for n in (0, *_numbers(node))]  # 0 where it pads
+    given = [_bounds(v) for v in _operands(node, values)] + [(n, n) for n in (0, *_numbers(node))]  # 0 where it pads
     known = [bounds for bounds in given if bounds is not None]
     if len(known) < len(given):
         return result
     return result.but(bounds=(min(low for low, _ in known), max(high for _, high in known)))
 
 
-def is_known(value: Value) -> bool:
-    """Whether int64 numbers are known to fit int32."""
-    return value.bounds is not None and _INT32[0] <= value.bounds[0] and value.bounds[1] <= _INT32[1]
+def _bounds(value: Value) -> tuple[int, int] | None:
+    """Of integers that are cast to int64, those of their type."""
+    return value.bounds if value.dtype == torch.int64 else RANGES.get(value.dtype)
 
 
 def _computes(node: Node, rule: Rule) -> bool:
@@ -81,15 +87,15 @@ def _name(node: Node) -> str:
 
 
 def _operands(node: Node, values: Mapping[Node, Any]) -> list[Value]:
-    """The int64 tensors that an operator takes numbers from."""
+    """The tensors that an operator takes numbers from."""
     found: list[Node] = []
     for argument in _arguments(node):
         map_arg(argument, found.append)
-    return [v for n in found if isinstance(v := values[n], Value) and v.dtype == torch.int64]
+    return [v for n in found if isinstance(v := values[n], Value)]
 
 
 def _numbers(node: Node) -> list[int]:
-    return [n for n in _arguments(node) if isinstance(n, int)]
+    return [int(n) for n in _arguments(node) if isinstance(n, int | float) and math.isfinite(n)]
 
 
 def _arguments(node: Node) -> Iterator[Any]:

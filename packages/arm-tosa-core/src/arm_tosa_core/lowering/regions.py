@@ -108,18 +108,21 @@ def _trimmed(graph: Graph, part: _Part) -> Region:
     region = Region(graph=graph, number=part.number, inputs=part.inputs, outputs=part.outputs)
     if len(part.inputs) == len(part.outputs) == 1 and graph.inputs == graph.outputs:
         return region
-    there = dict(zip(graph.inputs, part.inputs, strict=True))
-    made: dict[Tensor, Node] = {}
-    for tensor, node in zip(graph.outputs, part.outputs, strict=True):
-        twin = there.setdefault(tensor, node)
-        if twin is not node and _is_alike(twin, node):
+    given = dict(zip(graph.inputs, part.inputs, strict=True))
+    there = {tensor: [node] for tensor, node in given.items()}
+    graph_outputs, graph.outputs, region.outputs = graph.outputs, [], []
+    for tensor, node in zip(graph_outputs, part.outputs, strict=True):
+        nodes = there.setdefault(tensor, [])
+        twin = next((other for other in nodes if _is_alike(other, node)), None)
+        if twin is not None:
             region.same[node] = twin
         else:
-            made[tensor] = node
-    read = [tensor for tensor in graph.inputs if tensor.uses or tensor in made]
-    region.unread = [there[tensor] for tensor in graph.inputs if not (tensor.uses or tensor in made)]
-    graph.inputs, graph.outputs = read, list(made)
-    region.inputs, region.outputs = [there[tensor] for tensor in read], list(made.values())
+            nodes.append(node)
+            graph.outputs.append(tensor)
+            region.outputs.append(node)
+    graph.inputs = [tensor for tensor in given if tensor.uses or tensor in graph.outputs]
+    region.inputs = [given[tensor] for tensor in graph.inputs]
+    region.unread = [node for node in part.inputs if node not in region.inputs]
     return region
 
 

@@ -16,7 +16,6 @@ from ..support.errors import Rejected, UsageError
 from .analysis_result import CONSTANT, Analysis, NodeCheck
 from .builder.casts import NARROW
 from .exported_program import NOTHING, Known, is_dequantize, is_quantize, is_size
-from .int64_range import is_known
 from .lowering import Lowering
 from .program_facts import Facts
 from .region_levels import assign_regions, level_of, wanted
@@ -164,7 +163,7 @@ def _leaks(analysis: Analysis) -> dict[Node, Rejected]:
             continue
         floating = value.dtype.is_floating_point and not (has_float or is_quantize(node) or is_dequantize(node))
         wide = value.dtype == torch.int64 and not lowering.wide_inputs
-        unknown = value.dtype == torch.int64 and isinstance(value, Value) and not is_known(value)
+        unknown = value.dtype == torch.int64 and isinstance(value, Value) and not value.is_narrow
         user = next((u for u in node.users if analysis.accepted.get(u) != region), None)
         if user is None or not (floating or wide or unknown or isinstance(value, Complex)):
             continue

@@ -142,6 +142,12 @@ class Value:
         """``perm``, spelled out."""
         return self.perm or tuple(range(self.rank))
 
+    @property
+    def is_narrow(self) -> bool:
+        """Whether int64 numbers are known to fit int32."""
+        low, high = INTEGER_RANGES[torch.int32]
+        return self.bounds is not None and low <= self.bounds[0] and self.bounds[1] <= high
+
     def but(self, **changes: Any) -> Value:
         """A copy with some fields changed."""
         return replace(self, **changes)

@@ -11,7 +11,7 @@ import torch
 
 from ...support.errors import Rejected, require
 from ..values import Operand, QParams, Value
-from .casts import EXACT, NARROW, RANGES, SMALL_INTEGERS, Casts
+from .casts import EXACT, NARROW, RANGES, SATURATED, SMALL_INTEGERS, Casts
 from .emitter import Emitter
 from .quantization import Quantization
 
@@ -93,8 +93,8 @@ class Arithmetic:
     def NEGATE(self, x: Value) -> Value:
         if x.quant is not None:
             return self.SUB(self.emitter.scalar(0.0, x), x)
-        bounds = x.bounds and (-x.bounds[1], min(-x.bounds[0], RANGES[torch.int32][1]))
-        return self.emitter.elementwise("NEGATE", self.quantization.apply_clamp(x)).but(bounds=bounds)
+        result = self.emitter.elementwise("NEGATE", self.quantization.apply_clamp(x))
+        return result if x.dtype != torch.int64 else result.but(bounds=_int64_bounds("SUB", (0, 0), x.bounds))
 
     def clamp(self, x: Value, low: float, high: float) -> Value:
         low = min(low, high)  # PyTorch gives the upper bound if they cross
@@ -126,13 +126,7 @@ class Arithmetic:
         result = self.emitter.elementwise(name, x, y)
         if x.dtype != torch.int64:
             return result
-        if x.bounds is None or y.bounds is None:
-            raise Rejected("int64 arithmetic on numbers whose range is not known to fit int32", NARROW)
-        ends = [_INTERVAL[name](a, b) for a in x.bounds for b in y.bounds]
-        low, high = min(ends), max(ends)
-        fits = low >= -(2**31) and high < 2**31
-        require(fits, f"int64 results up to {high} may not fit int32", "make them int32: a cast, or dtype=torch.int32")
-        return result.but(bounds=(low, high))
+        return result.but(bounds=_int64_bounds(name, x.bounds, y.bounds))
 
     def _linear(self, name: str, x: Operand, y: Operand) -> Value:
         (a, b), integer = self.arithmetic_operands(x, y)
@@ -175,6 +169,21 @@ class Arithmetic:
         if a.quant and b.quant and a.quant.scale == b.quant.scale:
             return [self.quantization.centered(a), self.quantization.centered(b)]
         return self.quantization.shared(a, b)
+
+
+def _int64_bounds(name: str, x: tuple[int, int] | None, y: tuple[int, int] | None) -> tuple[int, int]:
+    """Of the results of int64 arithmetic, given those of its operands.
+
+    Raises:
+        Rejected: results are not known to fit int32.
+    """
+    if x is None or y is None or SATURATED in (x, y):
+        raise Rejected("int64 arithmetic on numbers whose range is not known to fit int32", NARROW)
+    ends = [_INTERVAL[name](a, b) for a in x for b in y]
+    low, high = min(ends), max(ends)
+    fits = low >= -(2**31) and high < 2**31
+    require(fits, f"int64 results up to {high} may not fit int32", "make them int32: a cast, or dtype=torch.int32")
+    return low, high
 
 
 def _shrunk(value: Value, others: Sequence[tuple[int, ...]]) -> Value:

@@ -17,6 +17,8 @@ NARROW = "cast the input to int32 in the model"
 RANGES = INTEGER_RANGES | {torch.bool: (0, 1)}
 #: Types whose numbers stand for reals as they are, beside quantized values and where there is no float.
 EXACT = {dtype: RANGES[dtype] for dtype in (torch.bool, torch.int8, torch.uint8, torch.int16)}
+#: Bounds of reals as int64: those beyond int32 are there as its ends, not as their lowest 32 bits.
+SATURATED = (-(2**63), 2**63 - 1)
 #: Types that have no arithmetic in TOSA.
 SMALL_INTEGERS = (torch.bool, torch.int8, torch.uint8, torch.int16)
 
@@ -44,10 +46,10 @@ class Casts:
         if {source, dtype} == {torch.float16, torch.bfloat16}:
             return self.emitter.plain_cast(self.emitter.plain_cast(value, torch.float32), dtype)
         if source == torch.int64 and (dtype == torch.bool or dtype.is_floating_point):
-            require(value.bounds is not None, f"turns int64 numbers of unknown range into {dtype}", NARROW)
+            require(value.is_narrow, f"turns int64 numbers of unknown range into {dtype}", NARROW)
         result = self.emitter.plain_cast(value, dtype)
-        if dtype == torch.int64 and not source.is_floating_point:
-            return result.but(bounds=value.bounds or RANGES[source])
+        if dtype == torch.int64:
+            return result.but(bounds=SATURATED if source.is_floating_point else value.bounds or RANGES[source])
         return result.but(bounds=value.bounds if (source, dtype) == (torch.int64, torch.int32) else None)
 
     def floating(self, value: Value) -> Value:

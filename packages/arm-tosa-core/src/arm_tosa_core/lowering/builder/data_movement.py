@@ -162,6 +162,9 @@ class DataMovement:
         if x.quant is not None:
             number = int(x.quant.quantize(torch.tensor(number)))
         fill = number if tensor.dtype.is_float else int(number)
+        if not (tensor.dtype.is_float or tensor.dtype is DType.BOOL):
+            ends = np.iinfo(numpy_dtype(tensor.dtype))
+            require(ends.min <= fill <= ends.max, f"pads with {fill}, which {tensor.dtype} does not hold")
         constant = self.emitter.graph.constant(np.array([fill], numpy_dtype(tensor.dtype)), tensor.dtype)
         out = self.emitter.emit("PAD", [tensor, self.emitter.graph.shape(flat), constant])
         return self.emitter.value(out, x.dtype, x.axes, x.quant)

@@ -33,8 +33,7 @@ class Selection:
         if integer:
             a, b = (v.but(dtype=torch.int32, quant=None) for v in self.arithmetic.equal_scale(a, b))
         elif a.dtype == torch.int64:
-            known = a.bounds is not None and b.bounds is not None
-            require(known, "compares int64 numbers of unknown range", NARROW)
+            require(a.is_narrow and b.is_narrow, "compares int64 numbers of unknown range", NARROW)
         elif a.dtype in SMALL_INTEGERS:
             a, b = self.casts.cast(a, torch.int32), self.casts.cast(b, torch.int32)
         return self.emitter.elementwise(name, a, b, dtype=torch.bool)

@@ -7,6 +7,7 @@ import torch
 from ..case import OpCase, integers
 
 _INT32 = torch.int32
+_pad = torch.nn.functional.pad
 
 
 class _Buffers(torch.nn.Module):
@@ -68,4 +69,10 @@ CASES: list[OpCase] = [
     OpCase("index/order of channels", lambda: torch.nn.Sequential(torch.nn.Conv2d(3, 4, 1), _Order()), [(1, 3, 4, 5)]),
     OpCase("index/constants", _Buffers, [(2, 3, 4)]),
     OpCase("index/negative", lambda: lambda x, i: x[i], [(5, 3), integers((4,), -5, 5)]),
+    OpCase(
+        "index/of two types",
+        lambda: lambda x, i: x[torch.cat([torch.arange(2), i])],
+        [(5, 3), integers((4,), -5, 0, _INT32)],
+    ),
+    OpCase("index/padded", lambda: lambda x, y: x[_pad(y.argmax(1), (1, 1), value=-1.0)], [(5, 3), (4, 5)]),
 ]

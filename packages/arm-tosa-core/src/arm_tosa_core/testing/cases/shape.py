@@ -194,6 +194,12 @@ CASES: list[OpCase] = [
     _row("pad/rank 5", lambda x: torch.nn.functional.pad(x, (1, 0, 0, 1, 1, 1)), (1, 2, 2, 3, 2)),
     _row("pad/channels_last", lambda x: torch.nn.functional.pad(x, (1, 0, 2, 1)), channels_last((1, 3, 4, 5))),
     _row("pad/int32", lambda x: torch.nn.functional.pad(x, (1, 2), value=7), integers((2, 3), 0, 9, torch.int32)),
+    OpCase(
+        "pad/beyond int32",
+        lambda: lambda x: torch.nn.functional.pad(x.long(), (1, 2), value=3e9),
+        [integers((2, 3), 0, 9, torch.int32)],
+        dict.fromkeys(("fp32", "int8", "int16"), "INT32 does not hold"),
+    ),
     _row("pad/reflect 1d", lambda x: torch.nn.functional.pad(x, (2, 3), mode="reflect"), (1, 2, 5)),
     _row("pad/reflect 2d", lambda x: torch.nn.functional.pad(x, (1, 2, 3, 0), mode="reflect"), (1, 2, 4, 5)),
     _row("pad/replicate", lambda x: torch.nn.functional.pad(x, (1, 2, 3, 0), mode="replicate"), (1, 2, 4, 5)),
