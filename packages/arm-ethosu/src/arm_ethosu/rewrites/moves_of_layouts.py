@@ -1,4 +1,4 @@
-"""SLICE, PAD and REVERSE in front of a change of layout or behind it, where Vela is faster with it."""
+"""SLICE, PAD and REVERSE behind a change of layout, where Vela is faster with it."""
 
 from __future__ import annotations
 
@@ -52,27 +52,9 @@ def _behind(match: Match) -> Tensor:
     return _moved(match, move, match.insert.like(match.op, move.inputs[0]), perms)
 
 
-def _not_before(match: Match) -> str | None:
-    return _few(match.op) if _constant(match.op) else "it is computed at run time"
-
-
-def _before(match: Match) -> Tensor:
-    """SLICE, PAD or REVERSE behind a TRANSPOSE comes before it."""
-    transpose = match["transpose"]
-    perms = transpose.attrs["perms"]
-    moved = _moved(match, match.op, transpose.inputs[0], tuple(perms.index(axis) for axis in range(len(perms))))
-    return match.insert.like(transpose, moved)
-
-
 MOVE_BEHIND_LAYOUT = Choice(
     "move_behind_transpose",
     Pattern("TRANSPOSE", {0: Pattern(_MOVES, name="move", alone=True)}),
     _behind,
     _not_behind,
-)
-MOVE_BEFORE_LAYOUT = Choice(
-    "move_before_transpose",
-    Pattern(_MOVES, {0: Pattern("TRANSPOSE", name="transpose", alone=True)}),
-    _before,
-    _not_before,
 )

@@ -14,8 +14,6 @@ from ..limits import MAX_AXIS
 
 _LARGEST_KERNEL = 256  # of a pool, along either axis
 _BRICK = 16  # channels that are computed together
-#: Pools alone may need so many times what pools and a TRANSPOSE need: they do without a copy of their operand.
-_WITHOUT_TRANSPOSE = 2
 
 
 class _Kernel(NamedTuple):
@@ -57,10 +55,10 @@ def _pooled(size: int, end: Callable[[int], float | None]) -> _Plan:
 
 
 def _plan(rows: int, size: int) -> _Plan:
-    """Pools alone where they are cheap enough, else pools and a TRANSPOSE of what is left, which costs a copy."""
+    """Pools alone where they are as cheap, else pools and a TRANSPOSE of the rest, which costs a copy."""
     alone = _pooled(size, lambda left: 0 if left == 1 else None)
     copied = _pooled(size, lambda left: left + left * _bricks(rows) / rows if _kernel(left) else None)
-    return alone if alone.cost <= _WITHOUT_TRANSPOSE * copied.cost else copied
+    return alone if alone.cost <= copied.cost else copied
 
 
 def is_pool(outer: int, size: int, inner: int) -> bool:
