@@ -107,6 +107,11 @@ def test_what_is_left_of_large_numbers_is_exact(function: Callable[..., Any], nu
     assert bool((beyond.abs() <= abs(number)).all())
 
 
+def test_whole_quotients_that_no_half_can_be_added_to() -> None:
+    _, made, eager = _run(lambda x: x // 0.5, torch.arange(-9.0, 9.0) + 2**23)
+    assert torch.equal(made, eager)
+
+
 @pytest.mark.parametrize("function", [torch.sin, torch.cos, torch.tan])
 def test_functions_of_large_angles(function: Callable[..., Any]) -> None:
     x = torch.linspace(-50000, 50000, 997)

@@ -107,10 +107,12 @@ def _cast(graph: Graph, node: Node, autocast: Mapping[str, Any]) -> Node:
         return node
     with torch.autocast(**autocast):
         wanted = _casts_within(_traced(node))
-    for place, dtype in wanted.items() - _casts_within(_traced(node)).items():
-        operand = _tensors(node)[place]
-        with graph.inserting_before(node):
-            node.replace_input_with(operand, _to(graph, operand, dtype))
+    there = _casts_within(_traced(node))
+    for place, dtype in wanted.items():
+        if there.get(place) != dtype:
+            operand = _tensors(node)[place]
+            with graph.inserting_before(node):
+                node.replace_input_with(operand, _to(graph, operand, dtype))
     before = node.meta["val"]
     after = cast(Node, _traced(node).graph.output_node().args[0]).meta["val"]
     if not isinstance(before, torch.Tensor) or before.dtype == after.dtype:

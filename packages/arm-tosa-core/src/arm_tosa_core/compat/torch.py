@@ -222,6 +222,9 @@ def at_all_sizes(program: ExportedProgram) -> Iterator[None]:
         known.add((expression, answer))
 
     sizes = [size for node in program.graph.find_nodes(op="placeholder") for size in symbolic_sizes(node)]
+    if not sizes:
+        yield
+        return
     with ExitStack() as stack:
         for shapes in {id(size.node.shape_env): size.node.shape_env for size in sizes}.values():
             stack.enter_context(shapes.suppress_guards())

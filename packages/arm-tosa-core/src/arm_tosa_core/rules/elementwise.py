@@ -139,7 +139,7 @@ def div_mode(b: OpBuilder, x: Operand, y: Operand, *, rounding_mode: str | None)
 def _floor_of_real(b: OpBuilder, x: Value, number: float) -> Value:
     """As PyTorch computes it: of inf and NaN it is NaN."""
     x = b.jumping(x)
-    return b.unary("FLOOR", b.ADD(b.MUL(b.SUB(x, _rest_of_real(b, x, number, True)), 1 / number), 0.5))
+    return rounded(b, b.MUL(b.SUB(x, _rest_of_real(b, x, number, True)), 1 / number))
 
 
 @op(
