@@ -198,7 +198,7 @@ def _is_fine(value: Any, special: bool) -> bool:
 
 @contextmanager
 def _plain_control_flow() -> Iterator[None]:
-    """``torch.cond`` and ``torch.while_loop`` as Python's own: eagerly they would compile what they are given."""
+    """PyTorch's operators of control flow as Python's own: eagerly some would compile what they are given."""
 
     def cond(condition: Any, yes: Any, no: Any, operands: Any) -> Any:
         return yes(*operands) if condition else no(*operands)
@@ -208,5 +208,21 @@ def _plain_control_flow() -> Iterator[None]:
             carried = body(*carried)
         return carried
 
-    with mock.patch.object(torch, "cond", cond), mock.patch.object(torch, "while_loop", while_loop, create=True):
+    def scan(body: Any, carried: Any, rows: Any) -> Any:
+        results = []
+        for row in rows:
+            carried, result = body(carried, row)
+            results.append(result)
+        return carried, torch.stack(results)
+
+    def over_rows(body: Any, rows: Any) -> Any:
+        return torch.stack([body(row) for row in rows])
+
+    higher = torch._higher_order_ops
+    with (
+        mock.patch.object(torch, "cond", cond),
+        mock.patch.object(torch, "while_loop", while_loop, create=True),
+        mock.patch.object(higher, "scan", scan),
+        mock.patch.object(higher, "map", over_rows),
+    ):
         yield

@@ -22,6 +22,7 @@ from torch.utils._pytree import tree_leaves
 
 from arm_ethosu import vela_batch
 from arm_tosa_core import LoweringError, MissingKernelWarning, Rejected, ToolError, UsageError
+from arm_tosa_core.aten.functionalize import without_transforms
 
 from . import judge
 from .draw import draw
@@ -145,7 +146,7 @@ def attempt(program: Program, way: Way, tell: Callable[[str], None]) -> Outcome:
                         stage = "lower"
                         return ended(REFUSED, refusal)
                 if stage == "lower":
-                    reference = copy.deepcopy(scope["program"]).module()
+                    reference = without_transforms(copy.deepcopy(scope["program"])).module()
                 exec(compile(text, f"<{stage}>", "exec"), scope)
         calls = _calls(program, scope)
         stage = "run"

@@ -280,6 +280,18 @@ CONTROL = (
     Row(
         "torch.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * 0.5 + 1), (torch.tensor(0), {x}))[1]", weight=0.5
     ),
+    Row("torch.cond({x}.sum() > {c}, lambda a: {mod}(a).relu(), lambda a: a * {c}, ({x},))", "nn.Linear({L}, {L})"),
+    Row(
+        "torch.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, {mod}(a)), (torch.tensor(0), {x}))[1]",
+        "nn.Linear({L}, {L})",
+        0.3,
+    ),
+    Row("{out}, {out2} = torch._higher_order_ops.scan(lambda c, a: (c * 0.5 + a, c - a), {x}[0] * 0.5, {x})"),
+    Row(
+        "torch._higher_order_ops.scan(lambda c, a: ({mod}(c) + a, c.tanh()), {x}[0] * 2, {x}){[0]|[1]}",
+        "nn.Linear({L}, {L})",
+    ),
+    Row("torch._higher_order_ops.map(lambda r: r.softmax(-1) * 2, {x})", weight=0.5),
     Row("torch.vmap(lambda r: r * 2 + r.sum())({x})", weight=0.7),
     Row("torch.vmap(lambda r: F.pad(r, (1, 0)))({x})", weight=0.3),
 )
@@ -293,7 +305,7 @@ FAMILIES: tuple[tuple[float, tuple[Row, ...]], ...] = (
     (24, LAYERS),
     (6, PARAMETERS),
     (8, INTEGERS),
-    (1, CONTROL),
+    (2, CONTROL),
 )
 
 #: What stands before one statement now and then.

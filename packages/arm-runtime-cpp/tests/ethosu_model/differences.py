@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -213,6 +214,32 @@ def _outer_product(m: Maker) -> Tensor:
 def _outer_sum(m: Maker) -> Tensor:
     row = m.op("TRANSPOSE", _widened(m, 3, 1), perms=[1, 0])
     return m.rescale(m.op("ADD", row, _widened(m, 4, 1)), I8, 0.2)
+
+
+def _read_otherwise(m: Maker, dtype: DType, make: Callable[[Tensor], Tensor]) -> Tensor:
+    """The sum of what an operator makes of an input, and the maximum of that input in another shape."""
+    x = m.input(dtype, 1, 6, 8, 8)
+    other = m.op("RESHAPE", x, m.graph.shape((1, 8, 6, 8)))
+    return m.sum("ADD", make(x), m.pool("MAX_POOL2D", other, (8, 6), (1, 1), (0, 0, 0, 0)), 4)
+
+
+def _minimum_read_otherwise(m: Maker, dtype: DType) -> Tensor:
+    return _read_otherwise(m, dtype, lambda x: m.op("REDUCE_MIN", x, axis=2))
+
+
+def _choice(m: Maker, mask: Tensor, x: Tensor) -> Tensor:
+    return m.op("SELECT", mask, x, m.const(x.dtype, [[[[-3]]]]))
+
+
+def _mask(m: Maker) -> Tensor:
+    return m.graph.constant(m.rng.integers(0, 2, (1, 1, 8, 8)).astype(bool), DType.BOOL)
+
+
+def _choice_by_mask_read_otherwise(m: Maker) -> Tensor:
+    mask = m.op("GREATER", m.input(I32, 1, 6, 4, 8), m.const(I32, [[[[1000]]]]))
+    other = _choice(m, m.op("RESHAPE", mask, m.graph.shape((1, 4, 6, 8))), m.input(I8, 1, 4, 6, 8))
+    chosen = _choice(m, mask, m.input(I8, 1, 6, 4, 8))
+    return m.sum("ADD", chosen, m.pool("MAX_POOL2D", other, (4, 6), (1, 1), (0, 0, 0, 0)), 4)
 
 
 def _maximum_of_rows(m: Maker) -> Tensor:
@@ -557,6 +584,12 @@ ROWS = {
         lambda m: m.op("TRANSPOSE", m.op("REDUCE_MIN", m.input(I16, 1, 5, 6, 7), axis=2), perms=[0, 2, 1, 3]),
         "ethos-u65-512",
     ),
+    "minimum of what is read in another shape": Row(lambda m: _minimum_read_otherwise(m, I8), "ethos-u55-128"),
+    "minimum of what is read in another shape, U65": Row(lambda m: _minimum_read_otherwise(m, I16), "ethos-u65-256"),
+    "choice from what is read in another shape": Row(
+        lambda m: _read_otherwise(m, I8, lambda x: _choice(m, _mask(m), x)), "ethos-u85-256"
+    ),
+    "choice by what is read in another shape": Row(_choice_by_mask_read_otherwise, "ethos-u85-128"),
     "PAD of channels, then a RESCALE of each, U65": Row(_rescale_padded, "ethos-u65-256"),
     "TILE of channels, then a RESCALE of each, U65": Row(_rescale_tiled, "ethos-u65-512"),
     "TILE of channels, then a RESCALE of each, U85": Row(_rescale_tiled, "ethos-u85-128"),

@@ -33,7 +33,7 @@ def canonical_program(function: Function) -> ExportedProgram:
             return function(x)
 
     program = torch.export.export(Module(), (torch.randn(1, 4, 5),))
-    return canonicalize(program, RuleSet.of(None), True).program
+    return canonicalize(program, RuleSet.of(None))
 
 
 @pytest.mark.parametrize("name", READS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -45,6 +46,27 @@ def assert_equal(fast: Lowered, ordinary: Lowered, *inputs: torch.Tensor) -> Non
     for ours, theirs in zip(fast.run(*inputs), ordinary.run(*inputs), strict=True):
         assert ours.dtype == theirs.dtype and ours.stride() == theirs.stride()
         assert torch.equal(ours, theirs)
+
+
+def written(_: Net, x: torch.Tensor, position: int = 0) -> tuple[torch.Tensor, ...]:
+    copied = x.clone()
+    copied[position] = copied[position] * 2
+    return copied, x[:1]
+
+
+def filled(_: Net, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    copied = x + 1
+    copied[..., 0].fill_(3.0)
+    return copied, x * 2
+
+
+@pytest.mark.parametrize("forward", [written, partial(written, position=-1), filled])
+@pytest.mark.parametrize("batch", [1, 2])
+def test_writes_into_a_part_of_a_tensor_reach_it_in_both_flows(forward: Callable[..., Any], batch: int) -> None:
+    x = torch.randn(batch, 4)
+    for lowered in both(export(Net(forward), (x,)), "TOSA-1.0+FP"):
+        for ours, theirs in zip(lowered.run(x), forward(None, x), strict=True):
+            assert torch.equal(ours, theirs)
 
 
 @pytest.mark.parametrize("spec", SPECS)

@@ -11,7 +11,8 @@ from executorch.exir.backend.operator_support import DontPartition
 from flow_kit import Net, export, quantize
 from program_kit import X
 
-from arm_tosa_core import UsageError, lower
+from arm_tosa_core import TosaCompileSpec, UsageError, lower
+from arm_tosa_core.exir.explain import explain
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -65,3 +66,17 @@ def test_an_operator_stays_whole_if_its_parts_have_no_rules_either() -> None:
     """ExecuTorch has ``i0`` for the CPU, but not the operator of which PyTorch makes it."""
     lowered = lower(quantize(Net(lambda net, x: torch.i0(net.conv(x))), (X,)), "tosa-int")
     assert [row.target for row in lowered.report.rejected] == ["aten.i0.default"]
+
+
+def test_control_flow_that_executorch_does_not_write_is_told_with_its_line() -> None:
+    def twice(net: Any, x: torch.Tensor) -> torch.Tensor:
+        steps = torch.tensor(0)
+        return torch.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, a * 0.5), (steps, net.conv(x)))[1]
+
+    program = export(Net(twice), (X,))
+    with pytest.raises(UsageError) as error:
+        lower(program, "tosa-fp")
+    text = str(error.value)
+    assert text.startswith("while_loop cannot run on the CPU: ExecuTorch has no such control flow")
+    assert "test_out_variants.py" in text and "in twice" in text and "torch.cond" in text
+    assert "no kernel for while_loop" in explain(program, TosaCompileSpec("TOSA-1.0+FP")).without_kernels()

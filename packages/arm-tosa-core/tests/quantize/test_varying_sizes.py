@@ -11,8 +11,10 @@ import torch.nn.functional as F
 from quantizer_kit import INT8, SPEC
 from torch import nn
 from torch.export import Dim
+from torchao.quantization.pt2e.quantize_pt2e import prepare_pt2e
 
-from arm_tosa_core import TOSAQuantizer, quantize_program
+from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, UsageError, quantize_program
+from arm_tosa_core.exir.explain import explain
 from arm_tosa_core.lowering.operator_names import canonical
 from arm_tosa_core.testing.case import Apply
 
@@ -108,8 +110,21 @@ def test_samples_without_elements_teach_nothing(model: nn.Module, shape: tuple[i
         torch.testing.assert_close(converted(x), without(x), atol=0.05, rtol=0)
 
 
-def test_functions_of_vmap_are_quantized() -> None:
-    model = Apply(lambda x: torch.vmap(lambda row: (row @ row) * row.sin())(x)).eval()
+def within_no_grad(x: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        return torch.vmap(lambda row: row * 2 + row.sum())(x)
+
+
+@pytest.mark.parametrize(
+    "function", [lambda x: torch.vmap(lambda row: (row @ row) * row.sin())(x), within_no_grad], ids=["plain", "no_grad"]
+)
+def test_functions_of_vmap_are_quantized(function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    model = Apply(function).eval()
     x = torch.randn(3, 8)
-    made = quantize_program(torch.export.export(model, (x,)), TOSAQuantizer(SPEC).set_global(INT8), [x, 0.9 * x])
+    program = torch.export.export(model, (x,))
+    made = quantize_program(program, TOSAQuantizer(SPEC).set_global(INT8), [x, 0.9 * x])
     torch.testing.assert_close(made.converted(x), model(x), atol=0.2, rtol=0.1)
+    report = explain(torch.export.export(made.converted, (x,)), TosaCompileSpec(SPEC))
+    assert not report.rejected  # not the cast that vmap makes of a number either
+    with pytest.raises(UsageError, match="torch.vmap at .* cannot be calibrated by PT2E: call quantize_program"):
+        prepare_pt2e(program.module(), TOSAQuantizer(SPEC).set_global(INT8))

@@ -45,6 +45,7 @@ from .max_pool_copies import (
 from .mixed_widths import OF_ONE_WIDTH
 from .moves_of_layouts import MOVE_BEHIND_LAYOUT
 from .one_channel import PLANE_MOVED, PLANES_JOINED
+from .other_shapes import MINIMUM_OF_COPY, SELECT_OF_COPIES
 from .padding_in_kernel import PADDING_APART, PADDING_IN_KERNEL
 from .pool_behind_conv2d import POOL_APART
 from .reduce_max_as_max_pool import MAXIMUM_AS_POOL
@@ -212,6 +213,7 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(ONE_RESCALE, Kind.CORRECTNESS, U85),
     Row(POOLED_EXTREME, Kind.CORRECTNESS, U85),
+    Row(SELECT_OF_COPIES, Kind.CORRECTNESS, U85, elsewhere="they have no SELECT"),
     Row(POOLED_CHOICE, Kind.CORRECTNESS, U85),
     Row(DETOUR_U85, Kind.CORRECTNESS, U85),
     Row(ONE_TABLE, Kind.CORRECTNESS, U85),
@@ -243,6 +245,7 @@ ROWS: tuple[Row, ...] = (
     Row(OWN_AXES, Kind.SUPPORT, SMALL),
     Row(RESIZED_U55, Kind.CORRECTNESS, SMALL),
     Row(POOLED_EXTREME_U55, Kind.CORRECTNESS, SMALL),
+    Row(MINIMUM_OF_COPY, Kind.CORRECTNESS, SMALL),
     Row(DETOUR_U55, Kind.CORRECTNESS, SMALL),
     Row(CONCAT_OF_INT32_U55, Kind.CORRECTNESS, SMALL),
     Row(CONCAT_OF_RESCALE, Kind.CORRECTNESS, SMALL),

@@ -12,22 +12,9 @@ from ..lowering.exported_program import mutable
 from ..lowering.rule_set import RuleSet
 from .control_flow import is_choice, with_choices
 from .decompose import has_no_rule, without_composites
-from .functionalize import functional, is_check_or_wrapper, out_of_place
+from .functionalize import functional, is_check_or_wrapper
 from .no_elements import has_empty, without_empty
 from .strided_reads import in_order, reads_memory
-
-
-@dataclass(frozen=True)
-class Canonical:
-    """A program in its one form.
-
-    Args:
-        program: the program.
-        in_place: its operators in place; none if it was made functional.
-    """
-
-    program: ExportedProgram
-    in_place: list[Node]
 
 
 @dataclass(frozen=True)
@@ -35,49 +22,43 @@ class _Survey:
     """What there is to do in a program, found in one walk.
 
     Args:
-        irregular: whether it has choices, checks of metadata or graphs that are only wrapped.
-        in_place: its operators in place.
+        irregular: whether it has operators in place, choices, checks of metadata or graphs that are only wrapped.
         strange: the operators without a rule that compute from tensors.
         empty: whether operators read tensors without elements.
         strided: whether operators read memory in another order than their operand's.
     """
 
     irregular: bool
-    in_place: list[Node]
     strange: set[Any]
     empty: bool
     strided: bool
 
     @staticmethod
     def of(program: ExportedProgram, rules: RuleSet) -> _Survey:
-        irregular, in_place, strange, empty, strided = False, [], set(), False, False
+        irregular, strange, empty, strided = False, set(), False, False
         made_of_nothing: set[Node] = set()  # those are evaluated, whatever they are
         for node in program.graph.nodes:
             empty = empty or has_empty(node)
             if node.op != "call_function":
                 continue
             strided = strided or reads_memory(node)
-            irregular = irregular or is_choice(node) or is_check_or_wrapper(node)
-            if mutable(node):
-                in_place.append(node)
+            irregular = irregular or mutable(node) or is_choice(node) or is_check_or_wrapper(node)
             if made_of_nothing.issuperset(node.all_input_nodes):
                 made_of_nothing.add(node)
             elif has_no_rule(node, rules):
                 strange.add(node.target)
-        return _Survey(irregular, in_place, strange, empty, strided)
+        return _Survey(irregular, strange, empty, strided)
 
 
-def canonicalize(program: ExportedProgram, rules: RuleSet, trace: bool) -> Canonical:
+def canonicalize(program: ExportedProgram, rules: RuleSet) -> ExportedProgram:
     """Brings a program in the ATen dialect to its one form; the one given is left as it is.
 
     Args:
         rules: those of the target.
-        trace: let PyTorch trace the program where operators in place cannot be replaced one by one; otherwise those
-            stay.
     """
     found = _Survey.of(program, rules)
-    if found.irregular or found.in_place:
-        program = out_of_place(with_choices(functional(program) if trace else program))
+    if found.irregular:
+        program = functional(with_choices(functional(program)))
         found = _Survey.of(program, rules)
     if found.empty:
         program = without_empty(program)
@@ -85,7 +66,4 @@ def canonicalize(program: ExportedProgram, rules: RuleSet, trace: bool) -> Canon
     if found.strided:
         program = in_order(program)
         found = _Survey.of(program, rules)
-    if not found.strange:
-        return Canonical(program, found.in_place)
-    made = without_composites(program, rules, found.strange)
-    return Canonical(made, found.in_place if made is program else _Survey.of(made, rules).in_place)
+    return without_composites(program, rules, found.strange) if found.strange else program

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import Node
+from torch.fx import GraphModule, Node
 
 from ..compat.torch import can_decompose, is_mutable, is_transform, overload_named, schema_of
 from ..lowering.exported_program import copy_program, mutable
@@ -30,8 +30,13 @@ def is_check_or_wrapper(node: Node) -> bool:
 
 def without_transforms(program: ExportedProgram) -> ExportedProgram:
     """The program without ``torch.vmap``, whose operators are those of whole tensors once PyTorch traces it."""
-    transformed = any(is_transform(node.target) for node in program.graph.nodes)
-    return run_decompositions(program, {}) if transformed else program
+    return run_decompositions(program, {}) if transforms(program.graph_module) else program
+
+
+def transforms(module: GraphModule) -> list[Node]:
+    """The parts of ``torch.vmap`` in a module, those in graphs within it too."""
+    graphs = [part.graph for part in module.modules() if isinstance(part, GraphModule)]
+    return [node for graph in graphs for node in graph.nodes if is_transform(node.target)]
 
 
 def functional(program: ExportedProgram) -> ExportedProgram:

@@ -130,6 +130,22 @@ def has_out_variant(target: Any) -> bool:
     return not isinstance(overload, OpOverload) or is_mutable(overload) or _out_variant(overload) is not None
 
 
+def is_written(target: Any) -> bool:
+    """Whether ExecuTorch writes an operator into a program: of control flow and the like it knows some only.
+
+    Needs ``executorch.exir.emit._emitter._Emitter._emit_control_flow``, which knows these. Without it such a program
+    ends in ExecuTorch's own error, which says neither where it is nor what to do.
+    """
+    import torch
+    from executorch.exir.delegate import executorch_call_delegate
+
+    from .torch import HigherOrderOperator
+
+    higher = torch.ops.higher_order
+    known = (higher.cond, higher.map_impl, higher.scan, executorch_call_delegate)
+    return not isinstance(target, HigherOrderOperator) or target in known
+
+
 def missing_kernel(target: Any) -> str:
     """What ExecuTorch calls an operator that stays on the CPU, if the runtime installed here has no such kernel.
 
@@ -138,6 +154,8 @@ def missing_kernel(target: Any) -> str:
     """
     from .torch import OpOverload, is_mutable, schema_of
 
+    if not is_written(target):
+        return str(target)
     overload = aten_overload(target)
     if not isinstance(overload, OpOverload) or is_mutable(overload):
         return ""

@@ -36,7 +36,7 @@ class Compilation:
         known: data of constants, for a program with fake ones (``lowering.exported_program.constants``).
         editable: CANONICALIZE may bring the program to another form, and PARTITION may edit it where delegates begin
             and end. Without, the program keeps its nodes.
-        decompose_rest: also decompose and functionalize the part for the CPU, as ExecuTorch would.
+        decompose_rest: also decompose the part for the CPU, as ExecuTorch would.
 
     ``program`` is the program as it is after the last stage that ran, ``analysis`` says which of its nodes go to the
     target and ``report`` says so to people.
@@ -61,7 +61,6 @@ class Compilation:
         self._known = known
         self._analysis: Analysis | None = None
         self._report: Report | None = None
-        self._in_place: list[Node] = []
 
     @property
     def analysis(self) -> Analysis:
@@ -123,14 +122,7 @@ class Compilation:
 
     def _canonicalize(self) -> None:
         if self.editable:
-            made = canonicalize(self.program, RuleSet.of(self.target.name), self.decompose_rest)
-            self.program, self._in_place = made.program, made.in_place
-
-    def _lower(self) -> None:
-        self._analyse()
-        if any(_writes(node, self.analysis) for node in self._in_place):
-            self.program = self.program.run_decompositions({})  # makes it functional: what follows moves values
-            self._analyse()
+            self.program = canonicalize(self.program, RuleSet.of(self.target.name))
 
     def _analyse(self) -> None:
         known, editable = self._known, self.editable
@@ -205,15 +197,9 @@ class Compilation:
 #: What happens to a program; the stages that follow are those of ``lowering.pipeline``, on each region's graph.
 _PROGRAM_STAGES = {
     Stage.CANONICALIZE: Compilation._canonicalize,
-    Stage.LOWER: Compilation._lower,
+    Stage.LOWER: Compilation._analyse,
     Stage.PARTITION: Compilation._partition,
 }
-
-
-def _writes(node: Node, analysis: Analysis) -> bool:
-    """Whether an operator in place writes to a constant, or to integers that may be narrowed."""
-    target = node.all_input_nodes[0]
-    return target in analysis.constant or not target.meta["val"].dtype.is_floating_point
 
 
 def _is_outside(node: Node, analysis: Analysis) -> bool:

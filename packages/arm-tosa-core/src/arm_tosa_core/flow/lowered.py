@@ -311,14 +311,16 @@ def _rejected(reports: Mapping[str, Report]) -> Report:
 def _to_executorch(
     edge: EdgeProgramManager, reports: Mapping[str, Report], config: ExecutorchBackendConfig | None
 ) -> ExecutorchProgramManager:
-    """The last step; where an operator has no out variant, the error says why it was not delegated."""
+    """The last step; where ExecuTorch has no way to run an operator, the error says why it was not delegated."""
+    from executorch.exir.error import InternalError
+
     from ..compat.torch import name_result_types
     from .out_variants import without_out_variant
 
     name_result_types()
     try:
         return edge.to_executorch(config)
-    except RuntimeError as error:
+    except (RuntimeError, InternalError) as error:
         if (why := without_out_variant(edge, _rejected(reports))) is None:
             raise
         raise UsageError(why) from error

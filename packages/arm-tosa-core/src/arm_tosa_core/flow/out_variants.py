@@ -1,13 +1,14 @@
-"""What cannot run on the CPU: operators that stay there and have no variant that ExecuTorch could call."""
+"""What cannot run on the CPU: operators that stay there and that ExecuTorch has no variant of, or cannot write."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from executorch.exir import EdgeProgramManager
 from torch.fx import GraphModule, Node
 
-from ..compat.executorch import has_out_variant
+from ..compat.executorch import has_out_variant, is_written
 from ..exir.report import Report, Row
 from ..lowering.exported_program import source_line
 from ..lowering.operator_names import canonical
@@ -19,19 +20,33 @@ def without_out_variant(edge: EdgeProgramManager, report: Report) -> str | None:
     Args:
         report: what became of the operators of the program that ``edge`` was made of.
     """
+    return _said(edge, report, is_written, _NOT_WRITTEN) or _said(edge, report, has_out_variant, _NO_VARIANT)
+
+
+#: Why ExecuTorch does not run some operators, and what to do.
+_NOT_WRITTEN = (
+    "ExecuTorch has no such control flow",
+    "Use torch.cond, or export with a fixed number of steps: a loop of Python over a range of numbers",
+)
+_NO_VARIANT = (
+    "ExecuTorch needs an out variant, and there is none",
+    "Have the target take it (above is why it does not), or declare the variant that writes its result to an "
+    'argument `out`: torch.library.define("NAMESPACE::OPERATOR.out", ...), with a kernel of that name on the device',
+)
+
+
+def _said(
+    edge: EdgeProgramManager, report: Report, runs: Callable[[Any], bool], why_and_fix: tuple[str, str]
+) -> str | None:
     found: dict[str, list[str]] = {}
     for node in _calls(edge):
-        if not has_out_variant(node.target):
+        if not runs(node.target):
             found.setdefault(canonical(node.target), []).extend(_explained(node, report))
     if not found:
         return None
-    lines = [f"{', '.join(found)} cannot run on the CPU: ExecuTorch needs an out variant, and there is none"]
-    lines += [line for rows in found.values() for line in dict.fromkeys(rows)]
-    lines.append(
-        "Have the target take it (above is why it does not), or declare the variant that writes its result to an "
-        'argument `out`: torch.library.define("NAMESPACE::OPERATOR.out", ...), with a kernel of that name on the device'
-    )
-    return "\n".join(lines)
+    why, fix = why_and_fix
+    lines = [line for rows in found.values() for line in dict.fromkeys(rows)]
+    return "\n".join([f"{', '.join(found)} cannot run on the CPU: {why}", *lines, fix])
 
 
 def _calls(edge: EdgeProgramManager) -> Iterator[Node]:

@@ -175,7 +175,7 @@ def is_dequantize(node: torch.fx.Node) -> bool:
 
 def is_int64_cast(node: torch.fx.Node) -> bool:
     """A cast between int64 and int32, as ``edges.narrow_int64`` places them where delegates begin and end."""
-    if node.op != "call_function" or not is_cast(node.target):
+    if node.op != "call_function" or not is_cast(node.target) or not node.all_input_nodes:  # none: a cast of a number
         return False
     return {node.all_input_nodes[0].meta["val"].dtype, node.meta["val"].dtype} == {torch.int32, torch.int64}
 

@@ -11,8 +11,10 @@ from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e.quantizer import Quantizer, SharedQuantizationSpec
 
 from ..aten.control_flow import choose
+from ..aten.functionalize import transforms
 from ..compat.torchao import annotation, is_annotated
 from ..exir.compile_spec import ArmCompileSpec
+from ..lowering.exported_program import source_line
 from ..lowering.rule_set import RuleSet
 from ..support.errors import UsageError
 from ..tosa.specification import TosaSpecification
@@ -175,9 +177,10 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         Parameters move to the module itself.
 
         Raises:
-            UsageError: a scheme is for a node or a module that the graph lacks.
+            UsageError: a scheme is for a node or a module that the graph lacks, or the model has ``torch.vmap``.
         """
         self._check_names(model)
+        _require_whole_tensors(model)
         for other in self.quantizers:
             model = other.transform_for_annotation(model)
         make_plain(model, self.rules, is_trained=self._trains())
@@ -319,6 +322,15 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
                 results = [n for n in node.all_input_nodes if _is_float32(n)]
                 specs = dict.fromkeys(results, config.input_activation)
                 node.meta[KEY] = annotation(specs, None)
+
+
+def _require_whole_tensors(model: GraphModule) -> None:
+    """Raises UsageError for ``torch.vmap``, which torchao's steps break: its operators see parts of tensors."""
+    if found := transforms(model):
+        raise UsageError(
+            f"torch.vmap at {source_line(found[0]) or found[0].name} cannot be calibrated by PT2E: call "
+            "quantize_program, which takes it apart, or prepare program.run_decompositions({}).module()"
+        )
 
 
 def _is_float32(node: Node) -> bool:
