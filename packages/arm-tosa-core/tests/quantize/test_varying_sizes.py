@@ -13,7 +13,7 @@ from torch import nn
 from torch.export import Dim
 from torchao.quantization.pt2e.quantize_pt2e import prepare_pt2e
 
-from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, UsageError, quantize_program
+from arm_tosa_core import TOSAQuantizer, UsageError, quantize_program
 from arm_tosa_core.exir.explain import explain
 from arm_tosa_core.lowering.operator_names import canonical
 from arm_tosa_core.testing.case import Apply
@@ -124,7 +124,7 @@ def test_functions_of_vmap_are_quantized(function: Callable[[torch.Tensor], torc
     program = torch.export.export(model, (x,))
     made = quantize_program(program, TOSAQuantizer(SPEC).set_global(INT8), [x, 0.9 * x])
     torch.testing.assert_close(made.converted(x), model(x), atol=0.2, rtol=0.1)
-    report = explain(torch.export.export(made.converted, (x,)), TosaCompileSpec(SPEC))
+    report = explain(torch.export.export(made.converted, (x,)), SPEC)
     assert not report.rejected  # not the cast that vmap makes of a number either
     with pytest.raises(UsageError, match="torch.vmap at .* cannot be calibrated by PT2E: call quantize_program"):
         prepare_pt2e(program.module(), TOSAQuantizer(SPEC).set_global(INT8))

@@ -232,7 +232,8 @@ def whence(program: ExportedProgram, size: Any) -> str:
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)\n\s*(?P<code>.*)')
 
 
-_TORCH = str(Path(torch.__file__).parent)
+#: Where PyTorch's own files are, and how the code is called that it writes itself.
+_TORCH = (str(Path(torch.__file__).parent), "<eval_with_key>")
 #: Folders into which packages are installed.
 _PACKAGES = {"site-packages", "dist-packages"}
 
