@@ -193,8 +193,10 @@ def _within(search: _Search, tosa: bytes, budget: int) -> Candidate:
         if least.constants
         else ""
     )
+    text = size_text(budget)
+    given = f"{text} bytes" if text.isdigit() else text
     raise UsageError(
-        f"sram_budget={size_text(budget)} is missed by {missed:.1f} KiB: {needed:.1f} KiB is the least SRAM that "
+        f"sram_budget={given} is missed by {missed:.1f} KiB: {needed:.1f} KiB is the least SRAM that "
         f"{len(search.candidates)} runs of Vela found, at an estimate of {least.cycles:,.0f} cycles{inside}"
     )
 

@@ -128,12 +128,13 @@ BAD_MODELS = {
     "syntax.py:make": "failed at line 2: SyntaxError",
     "none.py:make": "cannot read none.py: no such file",
     "none.pt2": "cannot read none.pt2: no such file",
-    "fake.pt2": "fake.pt2 is no file of torch.export.save: save torch.export.export(module.eval(), inputs)",
+    "fake.pt2": "fake.pt2 is not a file of torch.export.save: save torch.export.export(module.eval(), inputs)",
     "pickle.pt2": "pickle.pt2 was written by torch.save: it is a state_dict, or a pickled module",
     "script.pt2": "script.pt2 is TorchScript, of torch.jit.save, and no exported program",
     "other.pt2": "other.pt2 is an archive of something else",
     "newer.pt2": "it is damaged, or was written by a newer PyTorch (its format is 99.1) than the installed",
-    "model.onnx": "cannot tell what 'model.onnx' is",
+    "model.onnx": "or a .tosa flatbuffer. arm-tosa compiles PyTorch models: make the module in Python",
+    "weights.pth": "cannot tell what 'weights.pth' is",
     "g.tosa": "is TOSA already",
 }
 
@@ -334,7 +335,10 @@ def test_what_quantization_decided_is_told(folder: Path) -> None:
     line = line_of("(square * square)")
     assert all(f"models.py:{line}" in row["source"] for row in wide)
     text = run(*arguments).stderr
-    assert f"note: {len(wide)} kept in 16 bits ({len(wide)} sum of squares under a root)" in text
+    assert (
+        f"note: quantization changed operators: {len(wide)} kept in 16 bits ({len(wide)} sum of squares under a root)"
+        in text
+    )
 
 
 _CLOCK = 1e6  # Hz

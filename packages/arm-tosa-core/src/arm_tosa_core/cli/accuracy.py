@@ -69,22 +69,23 @@ def accuracy(
     budget: Annotated[
         str | None,
         typer.Option(
-            help="cycles=+10%: look for layers to keep in 16 bits, for 10 % more cycles than without. Also sram_kib, "
+            help="cycles=+10%: look for layers to keep in 16 bits, for at most 10 % more cycles. Also sram_kib, "
             "flash_kib, and absolute numbers, such as cycles=2000000."
         ),
     ] = None,
     metric: Annotated[
         str | None,
         typer.Option(
-            help="file.py:function(float_outputs, outputs, samples): three lists, one element per sample; returns a "
-            "number, higher is better, that judges in place of the SQNR. Of a text: perplexity, and nothing else."
+            help="file.py:function that judges in place of the SQNR. It is called as function(float_outputs, outputs, "
+            "samples), three lists with one element per sample, and returns a number; higher is better. For a text: "
+            "perplexity, the only choice."
         ),
     ] = None,
     max_drop: Annotated[
         float | None,
         typer.Option(
-            help="Look for the cheapest scheme whose --metric is at most so much below that of float, in its own "
-            "units. Without --metric: whose SQNR is at most so many dB below that of int16x8."
+            help="Look for the cheapest scheme whose --metric is at most this much below that of float, in its own "
+            "units. Without --metric: whose SQNR is at most this many dB below that of int16x8."
         ),
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the report as one .html page.")] = None,
@@ -92,9 +93,9 @@ def accuracy(
         Path | None,
         typer.Option(help="Write the scheme that --budget or --max-drop finds, for `compile --quantize`."),
     ] = None,
-    tokenizer: Annotated[Path | None, typer.Option(help="Of a language model: its tokenizer.json.")] = None,
+    tokenizer: Annotated[Path | None, typer.Option(help="For a language model: its tokenizer.json.")] = None,
     context: Annotated[
-        int, typer.Option(min=2, help="Of a language model: the longest text in tokens; longer ones are cut.")
+        int, typer.Option(min=2, help="For a language model: the longest text in tokens; longer ones are cut.")
     ] = 256,
     option: Options = None,
     trust: Trust = False,

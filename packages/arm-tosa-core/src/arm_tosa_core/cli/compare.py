@@ -24,8 +24,8 @@ from .sweep_sources import FileSources
 Metric = Annotated[
     str | None,
     typer.Option(
-        help="file.py:function, called with the outputs in float, those quantized, and the samples, one of each per "
-        "call: a number, higher is better, that judges besides the SQNR."
+        help="file.py:function that judges the accuracy, besides the SQNR. It is called as function(float_outputs, "
+        "outputs, samples), three lists with one element per sample, and returns a number; higher is better."
     ),
 ]
 Calibration = Annotated[
@@ -41,11 +41,13 @@ Page = Annotated[Path | None, typer.Option("-o", "--output", help="Also write th
 def compare(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A .pt2 file in float, or file.py:function.")],
     targets: Annotated[
-        str, typer.Option(metavar="NAMES", help="Targets, with commas between; ethos-u55-* for all of a kind.")
+        str, typer.Option(metavar="NAMES", help="Targets, separated by commas; ethos-u55-* means all of a family.")
     ],
     quantize: Annotated[
         str,
-        typer.Option(metavar="NAMES", help="int8, int16x8 (a16w8), int8x4 (a8w4), float or .json files, with commas."),
+        typer.Option(
+            metavar="NAMES", help="int8, int16x8 (a16w8), int8x4 (a8w4), float or .json files, separated by commas."
+        ),
     ] = "int8",
     calibration: Calibration = None,
     evaluate: Evaluate = None,

@@ -57,7 +57,10 @@ if TYPE_CHECKING:
 def compile_(
     model: Annotated[str, typer.Argument(metavar="MODEL", help=FORMS.capitalize() + ".")],
     target: TargetName,
-    output: Annotated[Path, typer.Option("-o", "--output", help=".pte, or the target's own format by its suffix.")],
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", help="The .pte to write, or a file in the target's own format, such as .vgf."),
+    ],
     quantize: Quantize = None,
     calibration: Calibration = None,
     option: Options = None,
@@ -97,24 +100,26 @@ def compile_(
             "Implies --no-cache.",
         ),
     ] = None,
-    artifacts: Annotated[Path | None, typer.Option(help="Leave the TOSA graphs and the tools' outputs here.")] = None,
+    artifacts: Annotated[
+        Path | None, typer.Option(help="Folder for the TOSA graphs and the tools' outputs; `verify` needs them.")
+    ] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache of results.")] = False,
     print_after: Annotated[
         list[str] | None,
         typer.Option(
             metavar="STAGE|REWRITE",
-            help="Print the TOSA graphs after LOWER, OPTIMIZE or LEGALIZE, or each time that a rewrite applied, with "
-            "the reason; may be given several times. Implies --no-cache.",
+            help="Print the TOSA graphs after LOWER, OPTIMIZE or LEGALIZE, or after each use of the rewrite of this "
+            "name, with the reason; may be given several times. Implies --no-cache.",
         ),
     ] = None,
-    print_to: Annotated[Path | None, typer.Option(help="Print to this file, not to the standard error stream.")] = None,
+    print_to: Annotated[Path | None, typer.Option(help="File for --print-after. Default: standard error.")] = None,
     report: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE.html",
             help="Write all figures as one page: the network, a table of operators, memory over time, what stayed on "
-            "the CPU and why. Where the target has a timing model, that is asked too, which compiles once more and "
-            "implies --no-cache.",
+            "the CPU and why. If the target has a timing model, its estimate is included: the model is compiled once "
+            "more, without the cache.",
         ),
     ] = None,
     verify: Annotated[
@@ -122,16 +127,16 @@ def compile_(
         typer.Option(
             "--verify",
             help="Run the program once, delegates and CPU, on the example inputs, in a process of its own, and compare "
-            "its outputs with PyTorch's; of a quantized model with the quantized one's.",
+            "its outputs with PyTorch's. A quantized program is compared with the quantized model.",
         ),
     ] = False,
     details: Annotated[
         bool,
         typer.Option(
             "--details",
-            help="Print what is in on-chip memory when most of it is in use, and how long each delegate takes on the "
-            "device, by operator and by source line: as --report does, without a page. With --quantize also estimate "
-            "what its decisions cost, which quantizes once more for each reason.",
+            help="Print the tensors that are in on-chip memory when most of it is in use, and the estimated time of "
+            "each delegate on the device, by operator and by source line. With --quantize also the cost of its "
+            "decisions: this quantizes once more for each reason.",
         ),
     ] = False,
     trace: Annotated[

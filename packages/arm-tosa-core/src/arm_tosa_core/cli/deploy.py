@@ -44,7 +44,7 @@ def deploy(
     board: Annotated[
         str,
         typer.Option(
-            help="What firmware runs on, such as mps3-an547, generic (a chip of yours) or host; a wrong name lists all."
+            help="The board, such as mps3-an547, generic (a chip of yours) or host. A wrong name: the error lists all."
         ),
     ] = "",
     form: Annotated[
@@ -52,19 +52,21 @@ def deploy(
         typer.Option(
             "--format",
             help="cmake: a project for the board; zephyr, cmsis-pack: a part of your system, for any board; "
-            "executorch: a project with ExecuTorch's runtime, for what the NPU takes only a part of.",
+            "executorch: a project with ExecuTorch's runtime, for models of which a part stays on the CPU.",
         ),
     ] = "cmake",
     target: Annotated[
         str | None,
         typer.Option(
-            "--target", "-t", help="What to compile models for, such as ethos-u55-128; a .pte is compiled already."
+            "--target",
+            "-t",
+            help="The target to compile models for, such as ethos-u55-128. Not for a .pte, which is compiled.",
         ),
     ] = None,
     name: Annotated[
         list[str] | None,
         typer.Option(
-            help="How C calls a model, once for each in order; without it, as its file or its function is called."
+            help="Name of a model in C: give one per MODEL, in order. Default: the name of its file or function."
         ),
     ] = None,
     quantize: Quantize = None,

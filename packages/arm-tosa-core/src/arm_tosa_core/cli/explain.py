@@ -12,7 +12,7 @@ from rich.console import Console
 from ..exir.target_options import compile_spec_for
 from ..plugin import entry_points as plugins
 from ..support.errors import UsageError
-from .model import FORMS, load_program
+from .model import load_program
 from .options import Calibration, Options, Quantize, Trust, parse_options
 from .payload_plan import explain_payload, target_of
 from .quantize import hint, prepare
@@ -22,7 +22,8 @@ from .report import Result, say, table
 
 def explain(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help=f"{FORMS.capitalize()}; or a compiled file, such as a .vgf.")
+        str,
+        typer.Argument(metavar="MODEL", help="A .pt2 file (torch.export.save), file.py:function, or a compiled .vgf."),
     ],
     target: Annotated[
         str | None, typer.Option("--target", "-t", help="A name from `arm-tosa targets`; a model needs it.")
@@ -31,13 +32,17 @@ def explain(
     calibration: Calibration = None,
     option: Options = None,
     engine: Annotated[
-        str | None, typer.Option(help="Of a compiled file: who would run it. Without: as it would be run here.")
+        str | None,
+        typer.Option(
+            help="For a compiled .vgf: the engine whose plan is shown, such as compute. Default: the one that runs the "
+            "file on this machine."
+        ),
     ] = None,
     trust: Trust = False,
 ) -> Result:
-    """Say what would be delegated, and why not the rest; of a compiled file, what it becomes on this machine.
+    """List the operators that the target takes, and the reason for each that stays on the CPU.
 
-    For each operator that would not be delegated: where it is, why not, and what to do.
+    Each reason comes with the source line and with what to do. For a compiled .vgf: the steps of its run here.
     """
     if (owner := target_of(Path(model))) is not None:
         if target or quantize or calibration or option:

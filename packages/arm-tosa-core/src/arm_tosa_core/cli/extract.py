@@ -19,7 +19,7 @@ from .report import Result, table
 
 
 def extract(
-    program: Annotated[Path, typer.Argument(metavar="FILE.pte")],
+    program: Annotated[Path, typer.Argument(metavar="FILE.pte", help="A compiled program.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder; made if it is missing.")],
     force: Annotated[bool, typer.Option("--force", help="Overwrite files.")] = False,
     data: DataFiles = None,

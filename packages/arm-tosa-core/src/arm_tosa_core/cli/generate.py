@@ -22,15 +22,17 @@ from .timing import estimated
 
 
 def generate(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .pte of arm_tosa_core.llm.compile_llm.")],
-    tokenizer: Annotated[Path, typer.Option(help="A tokenizer.json, as the library tokenizers writes it.")],
-    prompt: Annotated[str, typer.Option(help="The text to go on with.")],
-    tokens: Annotated[int, typer.Option("-n", "--tokens", min=1, help="How many tokens to generate at most.")] = 64,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .pte that arm_tosa_core.llm.compile_llm wrote.")],
+    tokenizer: Annotated[
+        Path, typer.Option(help="The model's tokenizer.json, in the format of the library tokenizers.")
+    ],
+    prompt: Annotated[str, typer.Option(help="The text to continue.")],
+    tokens: Annotated[int, typer.Option("-n", "--tokens", min=1, help="The most tokens to generate.")] = 64,
     temperature: Annotated[
         float,
         typer.Option(min=0.0, help="0 takes the most probable token; higher values also take others, more often."),
     ] = 0.0,
-    seed: Annotated[int, typer.Option(help="Of the random choice of tokens.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random choice of tokens.")] = 0,
     data: DataFiles = None,
 ) -> Result:
     """Generate text with a compiled language model on this machine."""

@@ -20,13 +20,17 @@ from typing import TYPE_CHECKING, Any
 from ..support.errors import UsageError
 from .files import read
 from .report import say
-from .saved_files import schema_of, why_no_program
+from .saved_files import EXPORT, schema_of, why_no_program
 
 if TYPE_CHECKING:
     import torch
     from torch.export import ExportedProgram
 
 FORMS = "a .pt2 file (torch.export.save), file.py:function, or a .tosa flatbuffer"
+_WEIGHTS = f". Weights alone are no model: make the module in Python, load them into it and {EXPORT}"
+_PYTORCH = f". arm-tosa compiles PyTorch models: make the module in Python and {EXPORT}"
+#: What to do with files of other kinds, by their suffix.
+_OTHERS = {".pt": _WEIGHTS, ".pth": _WEIGHTS, ".safetensors": _WEIGHTS, ".onnx": _PYTORCH, ".tflite": _PYTORCH}
 
 
 def load_program(model: str, *, trust: bool = False) -> ExportedProgram:
@@ -48,9 +52,11 @@ def load_program(model: str, *, trust: bool = False) -> ExportedProgram:
     elif Path(model).suffix == ".pt2":
         program = _load_pt2(Path(model), trust)
     elif Path(model).suffix == ".tosa":
-        raise UsageError(f"{model} is TOSA already; only `compile` and `run` take it")
+        raise UsageError(
+            f"{model} is TOSA already; `compile`, `run`, `verify` and `view` take it, this command does not"
+        )
     else:
-        raise UsageError(f"cannot tell what {model!r} is; MODEL is {FORMS}")
+        raise UsageError(f"cannot tell what {model!r} is; MODEL is {FORMS}{_OTHERS.get(Path(model).suffix, '')}")
     _require_cpu(model, {**program.state_dict, **_tensors(program.constants)})
     return program
 
@@ -206,7 +212,7 @@ def _export(model: str, module: torch.nn.Module, inputs: tuple[Any, ...]) -> Exp
     except Exception as error:
         _drop(printed, f"{getattr(error, 'partial_fx_graph', '')}\n")  # which PyTorch prints ahead of the reason
         raise UsageError(
-            f"torch.export cannot export {model}: {_line_that_failed(error)}{type(error).__name__}: "
+            f"torch.export cannot export {model}: {_line_that_failed(model, error)}{type(error).__name__}: "
             f"{_first_line(error)} ({_ADVICE.get(type(error).__name__, '')}--debug shows the whole report)"
         ) from error
     finally:
@@ -219,10 +225,13 @@ _ADVICE = {
 }
 
 
-def _line_that_failed(error: Exception) -> str:
-    """The user's line, where the report of ``torch.export`` names it."""
-    found = re.search(r'call raised this error:\n\s*File "(.+)", line (\d+), in .+\n\s*(.+)', str(error))
-    return f"{Path(found[1]).name}:{found[2]}, {found[3]}: " if found else ""
+def _line_that_failed(model: str, error: Exception) -> str:
+    """The user's line: the one that the report of ``torch.export`` names, or the last of the user's file that ran."""
+    if found := re.search(r'call raised this error:\n\s*File "(.+)", line (\d+), in .+\n\s*(.+)', str(error)):
+        return f"{Path(found[1]).name}:{found[2]}, {found[3].rstrip(':')}: "
+    file = Path(model.rpartition(":")[0]).resolve()
+    lines = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).resolve() == file]
+    return f"{file.name}:{lines[-1].lineno}, {lines[-1].line}: " if lines else ""
 
 
 def _distinct(inputs: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -15,13 +15,16 @@ Options = Annotated[
     list[str] | None,
     typer.Option(
         "--option",
-        help="KEY=VALUE for the target, such as memory_mode=Shared_Sram; repeatable. A wrong key or value lists all.",
+        help="KEY=VALUE for the target, such as memory_mode=Shared_Sram; may be given several times. A wrong key or "
+        "value: the error lists all.",
     ),
 ]
 Schedule = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help="How the target orders its work, if it has more than one way; --option schedule=NAME."
+        metavar="NAME",
+        help="The order of the target's work, where it offers several; short for --option schedule=NAME. A wrong "
+        "name: the error lists all.",
     ),
 ]
 Sram = Annotated[
@@ -34,7 +37,9 @@ Sram = Annotated[
 Trust = Annotated[
     bool,
     typer.Option(
-        "--trust", help="Load a .pt2 that holds more than tensors and numbers: code of who made the file runs then."
+        "--trust",
+        help="Load a .pt2 that holds more than tensors and numbers. Code in the file can then run on this machine: use "
+        "it for files from people you trust.",
     ),
 ]
 DataFiles = Annotated[
@@ -48,8 +53,8 @@ DataFiles = Annotated[
 Quantize = Annotated[
     str | None,
     typer.Option(
-        help="int8, int16x8 (also a16w8: 16-bit activations), int8x4 (a8w4: 4-bit weights), or a file of "
-        "`arm-tosa accuracy`."
+        help="int8, int16x8 (also a16w8: 16-bit activations), int8x4 (a8w4: 4-bit weights), or the "
+        ".json file that `arm-tosa accuracy --config` writes."
     ),
 ]
 Calibration = Annotated[

@@ -19,7 +19,10 @@ def target_of(file: Path) -> Target | None:
     if file.suffix in ("", ".pt2", ".tosa") or file.suffix.startswith(".py"):
         return None  # without loading a plugin
     if file.suffix == ".pte":
-        raise UsageError(f"{file} is a program around payloads: `arm-tosa extract {file} -o FOLDER`, and explain those")
+        raise UsageError(
+            f"{file} is a compiled program: explain the model, or write its payloads to files with "
+            f"`arm-tosa extract {file} -o FOLDER` and explain those"
+        )
     found = [target for target in plugins.targets().values() if target.suffix == file.suffix]
     return next((target for target in found if target.plan), found[0] if found else None)
 
@@ -32,7 +35,8 @@ def explain_payload(file: Path, target: Target, engine: str | None) -> Result:
     """
     if target.plan is None:
         raise UsageError(
-            f"target {target.name!r} has no plan to show on this machine; `arm-tosa doctor` says what is missing"
+            f"target {target.name!r} has no plan to show on this machine: explain the model instead, with --target. If "
+            "files of this target have a plan elsewhere, `arm-tosa doctor` lists what is missing here"
         )
     steps = target.plan(read(file), engine)
 

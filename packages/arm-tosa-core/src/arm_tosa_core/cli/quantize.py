@@ -118,7 +118,7 @@ def _quantize(
     for name, place in made.states.items():
         say(f"note: by its name, input {name!r} is output {place} of the call before: both have one scale")
     if decided := summary(made.report):
-        say(f"note: {decided}; --json lists them")
+        say(f"note: quantization changed operators: {decided}. `compile --json` lists them")
     args, kwargs = program.example_inputs or data[0]
     exported = torch.export.export(made.converted, args, kwargs, dynamic_shapes=dynamic_shapes(program))
     if not costs:

@@ -171,7 +171,7 @@ def _warnings(debug: bool) -> Iterator[None]:
         if category.__module__.startswith("arm_") or "arm_tosa" in filename:
             say(f"warning: {message}")
 
-    logging.disable(logging.WARNING)
+    logging.disable(logging.ERROR)  # PyTorch logs tracebacks of errors that it also raises
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always")

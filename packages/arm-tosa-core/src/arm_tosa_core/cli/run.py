@@ -38,12 +38,16 @@ def run(
             help="A .tosa, a .pte, a file in a target's own format (.vgf), or a folder of `arm-tosa deploy`.",
         ),
     ],
-    inputs: Annotated[list[Path] | None, typer.Option("--input", help=".npy, one per input in order.")] = None,
+    inputs: Annotated[list[Path] | None, typer.Option("--input", help=".npy, one per input, in order.")] = None,
     outputs: Annotated[
         list[Path] | None,
-        typer.Option("--output", help=".npy, one per output; a single y.npy becomes y_0.npy, y_1.npy, ... if several."),
+        typer.Option(
+            "--output", help=".npy, one per output; of several outputs, a single y.npy becomes y_0.npy, y_1.npy, ..."
+        ),
     ] = None,
-    target: Annotated[str | None, typer.Option("--target", "-t", help="Compile a .tosa for it, then run that.")] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="For a .tosa: compile it for this target, then run it.")
+    ] = None,
     profile: Annotated[
         Path | None,
         typer.Option(
@@ -144,7 +148,8 @@ def _owner(file: Path) -> Target:
     able = {target.suffix: target for target in plugins.targets().values()}
     if file.suffix not in able:
         suffixes = ", ".join(dict.fromkeys((".tosa", ".pte", *sorted(able))))
-        raise UsageError(f"cannot run {file}: its suffix is none of {suffixes}, which the core and the targets know")
+        advice = " (compile it first: `arm-tosa compile`)" if file.suffix == ".pt2" else ""
+        raise UsageError(f"cannot run {file}{advice}: files that run have one of the suffixes {suffixes}")
     return able[file.suffix]
 
 

@@ -7,7 +7,8 @@ import zipfile
 
 from ..support.foreign import parsed
 
-_EXPORT = "save torch.export.export(module.eval(), inputs) with torch.export.save"
+#: What to do with a module.
+EXPORT = "save torch.export.export(module.eval(), inputs) with torch.export.save"
 #: Members of an archive of torch.export.save, of this version or of an earlier one.
 _OF_EXPORT = ("archive_format", "models/model.json", "serialized_exported_program.json")
 
@@ -17,17 +18,17 @@ def why_no_program(data: bytes) -> str:
     try:
         names = zipfile.ZipFile(io.BytesIO(data)).namelist()
     except (zipfile.BadZipFile, ValueError, OSError):
-        return f"is no file of torch.export.save: {_EXPORT}"
+        return f"is not a file of torch.export.save: {EXPORT}"
     if any(name.endswith(_OF_EXPORT) for name in names):
         return ""
     if any("/code/" in name for name in names):
-        return f"is TorchScript, of torch.jit.save, and no exported program. Make the module in Python and {_EXPORT}"
+        return f"is TorchScript, of torch.jit.save, and no exported program. Make the module in Python and {EXPORT}"
     if any(name.endswith("/data.pkl") for name in names):
         return (
             "was written by torch.save: it is a state_dict, or a pickled module. Make the module in Python, load the "
-            f"state_dict into it and {_EXPORT}"
+            f"state_dict into it and {EXPORT}"
         )
-    return f"is an archive of something else: {_EXPORT}"
+    return f"is an archive of something else: {EXPORT}"
 
 
 def schema_of(data: bytes) -> str:

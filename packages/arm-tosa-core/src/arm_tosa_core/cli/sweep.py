@@ -42,8 +42,8 @@ def sweep(
     space: Annotated[
         Path,
         typer.Option(
-            help='TOML file of what to try: quantize, a list; tables such as targets."ethos-u55-*", with lists of '
-            "values for the target's options; a table parameters, with those of the model's function."
+            help='TOML file with the values to try: the list quantize; tables such as targets."ethos-u55-*", with a '
+            "list of values for each option of the target; the table parameters, with lists for the model's function."
         ),
     ],
     calibration: Calibration = None,
@@ -63,25 +63,28 @@ def sweep(
         str | None, typer.Option(metavar="TIME", help="Limit of the estimated time of an inference, such as 30ms.")
     ] = None,
     drop: Annotated[
-        str | None, typer.Option(help="Limit of what --metric loses: 1% of the float model's, or 0.01 in its units.")
+        str | None, typer.Option(help="Limit of the loss of --metric: 1% of the float model's, or 0.01 in its units.")
     ] = None,
     sqnr: Annotated[
         str | None,
         typer.Option(metavar="DB", help="Least signal-to-noise ratio of the worst output, such as 25dB."),
     ] = None,
     points: Annotated[
-        int, typer.Option(min=1, help="Try at most so many combinations; a smaller space is tried completely.")
+        int, typer.Option(min=1, help="The most combinations to try; a smaller space is tried completely.")
     ] = _POINTS,
     study: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder of results; the same command goes on from there. Default: NAME.sweep"),
+        typer.Option(metavar="DIR", help="Folder of results; the same command continues from it. Default: NAME.sweep"),
     ] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes on this machine; default: one for each core.")
     ] = None,
     memory: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="Limit of the memory of each process, such as 4G; default: its share."),
+        typer.Option(
+            metavar="SIZE",
+            help="Limit of the memory of each process, such as 4G; default: an equal share of this machine's.",
+        ),
     ] = None,
     dask: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Work on a dask cluster, such as tcp://10.0.0.1:8786.")

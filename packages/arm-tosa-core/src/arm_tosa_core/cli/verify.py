@@ -41,12 +41,19 @@ def verify(
     ],
     tosa: Annotated[
         Path | None,
-        typer.Option(help="For a .pte: the folder of `compile --artifacts`, or the .tosa of its one delegate."),
+        typer.Option(
+            help="For a .pte: the folder of `compile --artifacts`, or the .tosa of its one delegate. Default: that "
+            "folder, if it lies beside the .pte."
+        ),
     ] = None,
-    target: Annotated[str | None, typer.Option("--target", "-t", help="What to compile a .tosa for.")] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="For a .tosa: the target to compile it for.")
+    ] = None,
     inputs: Annotated[
         list[Path] | None,
-        typer.Option("--input", help=".npy, one per input; without, random ones, and of firmware its example."),
+        typer.Option(
+            "--input", help=".npy, one per input, in order. Default: random numbers; for firmware its example."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random inputs.")] = 0,
     details: Annotated[
@@ -57,12 +64,15 @@ def verify(
         str | None,
         typer.Option(
             metavar="MODEL",
-            help="For a .pte: what it was compiled from. Also run the whole program, delegates "
+            help="For a .pte: the MODEL it was compiled from. Also run the whole program, delegates "
             "and CPU, on its example inputs, and compare its outputs with PyTorch's.",
         ),
     ] = None,
 ) -> Result:
-    """Run a compiled model and the TOSA reference model on the same inputs; show the first operator that differs."""
+    """Run a compiled model and the TOSA reference model on the same inputs; show the first operator that differs.
+
+    Compile with --artifacts first: the reference model needs the TOSA graphs.
+    """
     if model is not None:
         return _verify_whole(file, tosa, target, seed, data, model)
     if file.is_dir():
@@ -138,7 +148,7 @@ def _artifacts(file: Path, found: Sequence[Delegate]) -> Path:
                 return folder
     raise UsageError(
         f"{file} does not hold its TOSA graphs, and the folder of `compile --artifacts` does not lie beside it: "
-        "give --tosa"
+        "compile it again with --artifacts FOLDER, and give --tosa FOLDER"
     )
 
 

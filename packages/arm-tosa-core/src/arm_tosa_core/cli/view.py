@@ -30,12 +30,13 @@ _PATIENCE = 60
 
 def view(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A .tosa, .vgf or .pte file.")],
-    port: Annotated[int, typer.Option(min=1, help="Of the server; a free one after it if it is taken.")] = 8080,
+    port: Annotated[int, typer.Option(min=1, help="Port of the server; if it is taken, the next free one.")] = 8080,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
 ) -> Result:
     """Show a file as a graph in Model Explorer, until Ctrl-C.
 
-    A .tosa is drawn in the modules of the model, with the costs of its layers where --artifacts left them beside it.
+    A .tosa is grouped by the modules of the model. If `compile --artifacts` left the costs of its layers beside it,
+    these are shown, too.
     """
     if file.suffix != ".tosa" and file.suffix not in _ADAPTERS:
         raise UsageError(f"{file}: the suffix must be .tosa, {' or '.join(_ADAPTERS)}")

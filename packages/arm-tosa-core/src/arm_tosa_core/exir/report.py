@@ -129,9 +129,10 @@ class Report:
         # Constants stay where those are that read them: a consequence, named only if there is nothing else.
         reason, count = max(reasons.items(), key=lambda found: (found[0] != CONSTANT.reason, found[1]))
         fix = next((row.fix for row in self.rejected if row.reason == reason and row.fix), "")
+        todo = f". What to do: {fix}" if fix else ""
         return (
             f"nothing was delegated to {self.target}: all {len(self.rejected)} operators stay on the CPU. "
-            f"{count} of them: {reason}{f' ({fix})' if fix else ''}. `arm-tosa explain` lists every operator"
+            f"Reason for {count} of them: {reason}{todo}. `arm-tosa explain` lists every operator"
         )
 
     def without_kernels(self) -> str:

@@ -164,8 +164,9 @@ def _unknown(name: str) -> str:
     names = target_names()
     if not names:
         return f"unknown target {name!r}: no target is installed; for example: {from_here('arm-ethosu')}"
-    close = difflib.get_close_matches(name.lower(), names, n=1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    family = [other for other in names if other.startswith(f"{name.lower()}-")]
+    close = family or difflib.get_close_matches(name.lower(), names, n=1)
+    hint = f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
     return f"unknown target {name!r}{hint}; installed: {', '.join(names)}"
 
 

@@ -100,6 +100,6 @@ CASES: list[OpCase] = [
         "dropout/train",
         lambda: lambda x: F.dropout(x + 1, 0.5, True),
         [(2, 3)],
-        dict.fromkeys(("fp32", "int8", "int16"), "at random"),
+        dict.fromkeys(("fp32", "int8", "int16"), "drops values at random"),
     ),
 ]

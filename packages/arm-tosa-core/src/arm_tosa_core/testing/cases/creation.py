@@ -48,6 +48,6 @@ CASES: list[OpCase] = [
         "rand_like",
         lambda: lambda x: torch.rand_like(x) + x,
         [(2, 3)],
-        dict.fromkeys(("fp32", "int8", "int16"), "no rule"),
+        dict.fromkeys(("fp32", "int8", "int16"), "no rule for aten.rand_like.default"),
     ),
 ]

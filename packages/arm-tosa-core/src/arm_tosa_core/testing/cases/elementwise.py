@@ -81,7 +81,10 @@ _variants: list[OpCase] = [
     ),
     OpCase("add/int64 known", lambda: lambda x: (x > 0).long() + 5, [(3, 4)]),
     OpCase(
-        "add/int64 too large", lambda: lambda x: (x > 0).long() * 2**31, [(3, 4)], dict.fromkeys(_EVERYWHERE, "int32")
+        "add/int64 too large",
+        lambda: lambda x: (x > 0).long() * 2**31,
+        [(3, 4)],
+        dict.fromkeys(_EVERYWHERE, "may not fit int32"),
     ),
     OpCase("add/float16", lambda: torch.add, [_half(3, 4), _half(4)], tolerance=(1e-3, 1e-3), needs_float=QUANTIZED),
     OpCase(

@@ -16,7 +16,7 @@ _RAMP = torch.linspace(-1, 1, 5)
 _EVERYWHERE = ("fp32", "int8", "int16")
 _UNKNOWN = dict.fromkeys(_EVERYWHERE, "int64 numbers whose range is not known")
 _WIDE = dict.fromkeys(_EVERYWHERE, "int64 numbers of unknown range")
-_BITS = dict.fromkeys(_EVERYWHERE, "int64")
+_BITS = dict.fromkeys(_EVERYWHERE, "works on the bits of int64")
 
 
 def _bools(*shape: int) -> Callable[[torch.Generator], torch.Tensor]:

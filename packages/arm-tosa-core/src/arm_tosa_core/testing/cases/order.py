@@ -19,7 +19,12 @@ CASES: list[OpCase] = [
     OpCase("topk/smallest, dim", given(lambda x: x.topk(3, 1, largest=False).values), _IMAGE),
     OpCase("topk/routing", given(lambda x: torch.softmax(x, -1).topk(2).values), [(6, 8)]),
     OpCase("topk/used", given(lambda x: x.gather(1, x.topk(3).indices)), [(3, 7)]),
-    OpCase("topk/thousands", given(lambda x: x.topk(2)), [(1, 3000)], dict.fromkeys(SCHEMES, "9000000 comparisons")),
+    OpCase(
+        "topk/thousands",
+        given(lambda x: x.topk(2)),
+        [(1, 3000)],
+        dict.fromkeys(SCHEMES, "with 9000000 comparisons; the CPU is better"),
+    ),
     OpCase("sort", given(lambda x: x.sort().values), [(3, 5)]),
     OpCase("sort/descending", given(lambda x: tuple(x.sort(1, descending=True))), _IMAGE),
     OpCase("sort/equal", given(lambda x: tuple(x.sort(stable=True))), [_few]),
@@ -32,5 +37,10 @@ CASES: list[OpCase] = [
     OpCase("kthvalue/keepdim", given(lambda x: x.kthvalue(3, -1, keepdim=True).values), [(3, 5)]),
     OpCase("median", given(torch.median), [(3, 4)]),
     OpCase("median/dim", given(lambda x: tuple(x.median(1))), [(3, 6)]),
-    OpCase("mode", given(lambda x: x.mode(1).values), [_few], dict.fromkeys(SCHEMES, "counts equal numbers")),
+    OpCase(
+        "mode",
+        given(lambda x: x.mode(1).values),
+        [_few],
+        dict.fromkeys(SCHEMES, "counts equal numbers, which no TOSA operator does"),
+    ),
 ]

@@ -20,7 +20,7 @@ _IMAGE = (2, 3, 9, 11)
 _LINE = (2, 3, 11)
 _VOLUME = (1, 2, 5, 6, 7)
 _MAX = {"return_indices": True}
-_USED = dict.fromkeys(SCHEMES, "its indices are used")
+_USED = dict.fromkeys(SCHEMES, "its indices are used; TOSA's pools give only the maxima")
 
 CASES: list[OpCase] = [
     OpCase("max_pool1d/plain", _pool("MaxPool1d", 2), [_LINE]),

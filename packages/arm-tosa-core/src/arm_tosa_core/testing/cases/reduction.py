@@ -8,7 +8,9 @@ from ..case import QUANTIZED, SCHEMES, OpCase, channels_last, given, integers, u
 
 _INT32 = torch.int32
 _NO_INT64 = dict.fromkeys(
-    SCHEMES, "sums int64 numbers whose range is not known to fit int32 (give the sum dtype=torch.int32"
+    SCHEMES,
+    "sums int64 numbers whose range is not known to fit int32 (give the sum dtype=torch.int32: of int32, too, PyTorch "
+    "makes int64 sums otherwise)",
 )
 
 _EVERY = ("fp32", "int8", "int16")
@@ -90,7 +92,7 @@ CASES: list[OpCase] = [
         "prod/int64 out",
         lambda: lambda x: x.prod(1),
         [integers((2, 9), -5, 5, _INT32)],
-        refuses=dict.fromkeys(SCHEMES, "may not fit int32 (make them int32"),
+        refuses=dict.fromkeys(SCHEMES, "may not fit int32 (make them int32: a cast, or dtype=torch.int32)"),
     ),
     OpCase("prod/bool", lambda: lambda x: (x > -1).prod(1), [(3, 4)]),
     OpCase("std/dim", lambda: lambda x: x.std(1), [(2, 9)]),
@@ -109,7 +111,12 @@ CASES: list[OpCase] = [
     OpCase("var/unbiased keepdim", lambda: lambda x: x.var((1, 2), unbiased=True, keepdim=True), [(2, 6, 4)]),
     OpCase("var/correction 0", lambda: lambda x: x.var((1, -1), correction=0), [(2, 6, 4)]),
     OpCase("var/correction 2", lambda: lambda x: x.var(1, correction=2, keepdim=True), [(2, 6, 4)]),
-    OpCase("var/of one", lambda: lambda x: x.var(1), [(2, 1)], refuses=dict.fromkeys(SCHEMES, "variance over 1")),
+    OpCase(
+        "var/of one",
+        lambda: lambda x: x.var(1),
+        [(2, 1)],
+        refuses=dict.fromkeys(SCHEMES, "has a variance over 1 numbers"),
+    ),
     OpCase("std", lambda: lambda x: x.std(1), [(2, 6, 4)]),
     OpCase("var_mean", lambda: lambda x: tuple(torch.var_mean(x, 1)), [(2, 6, 4)]),
     OpCase("norm/2", lambda: lambda x: torch.linalg.vector_norm(x, 2, -1), [(2, 6, 4)]),

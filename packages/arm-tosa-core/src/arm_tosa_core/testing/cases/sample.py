@@ -52,7 +52,7 @@ CASES: list[OpCase] = [
         "grid_sampler/volume",
         lambda: lambda x, grid: F.grid_sample(x, grid, align_corners=False),
         [(1, 2, 3, 4, 5), uniform((1, 2, 3, 2, 3), -1, 1)],
-        dict.fromkeys(SCHEMES, "samples a volume"),
+        dict.fromkeys(SCHEMES, "samples a volume; TOSA gathers from images"),
     ),
     OpCase(
         "grid_sampler/affine_grid",

@@ -79,7 +79,7 @@ CASES: list[OpCase] = [
         "masked_scatter",
         lambda: lambda x, mask, y: x.masked_scatter(mask, y),
         [(2, 3), integers((2, 3), 0, 2, torch.bool), (2, 3)],
-        dict.fromkeys(SCHEMES, "as many numbers as the data says"),
+        dict.fromkeys(SCHEMES, "gives as many numbers as the data says; TOSA has fixed shapes"),
     ),
     OpCase("index_put/rows", lambda: lambda x, i, v: x.index_put((i,), v), [(5, 3), _vector(5, 2), (2, 3)]),
     OpCase("index_put/constant", lambda: lambda x, v: x.index_put((torch.tensor([1, -1]),), v), [(5, 3), (2, 3)]),
@@ -150,7 +150,7 @@ CASES: list[OpCase] = [
         "masked_scatter/square",
         lambda: lambda x, m, v: x.masked_scatter(m, v),
         [(4, 4), integers((4, 4), 0, 2, torch.bool), (4, 4)],
-        dict.fromkeys(("fp32", "int8", "int16"), "fixed shapes"),
+        dict.fromkeys(SCHEMES, "gives as many numbers as the data says; TOSA has fixed shapes"),
     ),
     OpCase("diagonal_scatter", lambda: lambda x, v: torch.diagonal_scatter(x, v, 1), [(4, 4), (3,)]),
 ]
