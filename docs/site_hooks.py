@@ -46,7 +46,7 @@ def operators() -> str:
             floats = "a part of it computes in float" if scheme in case.needs_float and not has_float else ""
             listed = refusals[file].get(f"{case.name}-{scheme}", "")
             cell.append(case.refuses.get(scheme, "") or floats or listed)
-    heads = ["operator", *(head for head, *_ in _COLUMNS), "refused, most often first"]
+    heads = ["operator", *(head for head, *_ in _COLUMNS), "reasons of cases on the CPU (at most three)"]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for name, row in sorted(counts.items()):
         reasons = Counter(reason for cell in row for reason in cell if reason)
