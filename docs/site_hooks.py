@@ -51,7 +51,7 @@ def operators() -> str:
     for name, row in sorted(counts.items()):
         reasons = Counter(reason for cell in row for reason in cell if reason)
         cells = [_share(cell) for cell in row]
-        lines.append(f"| `{name}` | {' | '.join(cells)} | {'; '.join(why for why, _ in reasons.most_common(3))} |")
+        lines.append(f"| `{name}` | {' | '.join(cells)} | {'<br>'.join(why for why, _ in reasons.most_common(3))} |")
     return "\n".join(lines)
 
 

@@ -57,6 +57,6 @@ CASES: list[OpCase] = [
         "fft/too long",
         lambda: lambda x: fft.rfft(x).abs(),
         [(1, 1100)],
-        dict.fromkeys(SCHEMES, "transforms 1100 numbers; TOSA has powers of two (extension fft), or matrices up to"),
+        dict.fromkeys(SCHEMES, "1100 numbers; TOSA has powers of two (extension fft), or matrices up to 1024"),
     ),
 ]
