@@ -290,9 +290,11 @@ def _part(m: Maker, x: Tensor, *shape: int) -> Tensor:
     return m.op("SLICE", x, m.graph.shape((0, *(1 for _ in shape[1:]))), m.graph.shape(shape))
 
 
-def _sum_of_slice(m: Maker) -> Tensor:
-    part = m.rescale(_part(m, m.input(I8, 1, 6, 7, 12), 1, 5, 5, 9), I32, 1.0)
-    return m.rescale(m.op("REDUCE_SUM", part, axis=3), I8, 0.1)
+def _sum_of_slice(m: Maker, copies: int = 0) -> Tensor:
+    part = _part(m, m.input(I8, 1, 6, 7, 12), 1, 5, 5, 9)
+    for _ in range(copies):
+        part = m.rescale(part, I8, 1.0)
+    return m.rescale(m.op("REDUCE_SUM", m.rescale(part, I32, 1.0), axis=3), I8, 0.1)
 
 
 def _padded_then_less(m: Maker) -> Tensor:
@@ -475,6 +477,7 @@ ROWS = {
     "enlarged by 2, then to 8 bits": Row(lambda m: _enlarged_to(m, I16, I8), "ethos-u65-512"),
     "SLICE, widened, then a sum, U55": Row(_sum_of_slice, "ethos-u55-256"),
     "SLICE, widened, then a sum, U85": Row(_sum_of_slice, "ethos-u85-256"),
+    "SLICE, RESCALE by 1, then a sum": Row(lambda m: _sum_of_slice(m, copies=1), "ethos-u65-512"),
     "PAD, then widened": Row(_padded_then_less, "ethos-u65-512"),
     "RESCALE, then widened": Row(lambda m: m.rescale(m.rescale(m.input(I8, 5, 4), I8, 3.0), I32, 1.0), "ethos-u55-32"),
     "CONCAT, widened, RESCALE, PAD": Row(_joined_twice, "ethos-u85-512"),

@@ -98,6 +98,20 @@ def reshape_of_reshape(b: Builder, x: Tensor) -> Tensor:
     return b.reshape(b.reshape(_table(b, x, 3), (24, 8)), (4, 48))
 
 
+def rescale_by_one(b: Builder, x: Tensor) -> Tensor:
+    return _table(b, b.rescale(x, [1.0], DType.INT8, 3, 3), 3)
+
+
+def rescale_by_one_to_another_zero_point(b: Builder, x: Tensor) -> Tensor:
+    return b.emit("ABS", [b.rescale(b.rescale(x, [1.0], DType.INT8, 3, 4), [2.0], DType.INT32)])
+
+
+def rescale_by_one_that_is_an_output(b: Builder, x: Tensor) -> Tensor:
+    copy = b.rescale(x, [1.0], DType.INT8)
+    b.graph.outputs.append(b.emit("ABS", [b.rescale(copy, [2.0], DType.INT32)]))
+    return copy
+
+
 def slice_of_slice(b: Builder, x: Tensor) -> Tensor:
     shape = b.graph.shape
     inner = b.emit("SLICE", [x, shape([0, 1, 1, 0]), shape([1, 3, 4, 8])])
@@ -156,6 +170,9 @@ def transpose_of_one_row(b: Builder, x: Tensor) -> Tensor:
         (equal_transposes, ["TABLE", "TRANSPOSE", "RESCALE", "RESCALE", "ADD"]),
         (equal_rescales, ["TABLE", "RESCALE", "ABS", "RESCALE", "CLZ", "ADD"]),
         (reshape_of_reshape, ["TABLE", "RESHAPE"]),
+        (rescale_by_one, ["TABLE"]),
+        (rescale_by_one_to_another_zero_point, ["RESCALE", "RESCALE", "ABS"]),
+        (rescale_by_one_that_is_an_output, ["RESCALE", "RESCALE", "ABS"]),
         (slice_of_slice, ["SLICE"]),
         (transpose_of_transpose, ["TRANSPOSE"]),
         (transpose_of_tile, ["TRANSPOSE", "TILE"]),
@@ -170,13 +187,14 @@ def transpose_of_one_row(b: Builder, x: Tensor) -> Tensor:
 def test_a_rewrite_keeps_the_results(make: Callable[[Builder, Tensor], Tensor], expected: list[str]) -> None:
     builder, x = _builder()
     graph = builder.graph
-    graph.outputs = [make(builder, x)]
+    graph.outputs.append(make(builder, x))
     data = np.random.default_rng(0).integers(-128, 128, x.shape).astype(np.int8)
     before = run(serialize(graph, SPEC), [data])
     run_rewrites(graph, list(REWRITES))
     verify(graph, SPEC)
     assert [op.name for op in graph.ops] == expected
-    np.testing.assert_array_equal(run(serialize(graph, SPEC), [data])[0], before[0])
+    for made, right in zip(run(serialize(graph, SPEC), [data]), before, strict=True):
+        np.testing.assert_array_equal(made, right)
     assert len(np.unique(before[0])) > 20
 
 

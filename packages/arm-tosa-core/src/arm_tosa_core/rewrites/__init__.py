@@ -2,6 +2,7 @@
 
 from ..tosa.rewrite import Rewrite
 from .data_movement import (
+    DROP_RESCALE,
     DROP_RESHAPE,
     EQUAL_VIEWS,
     MERGE_RESHAPES,
@@ -20,6 +21,7 @@ REWRITES: tuple[Rewrite, ...] = (
     RESCALE_FIRST,
     MERGE_SIGNS,
     MERGE_TABLES,
+    DROP_RESCALE,
     DROP_RESHAPE,
     EQUAL_VIEWS,
     MERGE_RESHAPES,

@@ -8,6 +8,7 @@ from ..tosa.graph import Graph
 from ..tosa.ir import Op, Tensor
 from ..tosa.pattern import Match, Pattern, pattern_rewrite
 from ..tosa.rewrite import Inserter, Rewrite, Stage
+from ..tosa.scaling import is_by_one
 
 
 def _needed(match: Match) -> str | None:
@@ -19,6 +20,22 @@ def _needed(match: Match) -> str | None:
 def _no_reshape(match: Match) -> Tensor:
     """RESHAPE that changes nothing is left out."""
     return match.op.inputs[0]
+
+
+def _no_rescale(graph: Graph, op: Op) -> bool:
+    """RESCALE that changes nothing is left out; one that is an output stays for that alone."""
+    x, zero, new_zero = op.inputs[0], op.inputs[3].data, op.inputs[4].data
+    if x.dtype is not op.output.dtype or not is_by_one(op) or zero is None or new_zero is None:
+        return False
+    if op.attrs.get("input_unsigned") != op.attrs.get("output_unsigned") or (zero != new_zero).any():
+        return False
+    if op.output not in graph.outputs:
+        graph.replace(op.output, x)
+        return True
+    readers = [(use, position) for use in op.output.uses for position, y in enumerate(use.inputs) if y is op.output]
+    for use, position in readers:
+        graph.set_input(use, position, x)
+    return bool(readers)
 
 
 def _without_change(match: Match) -> str | None:
@@ -115,6 +132,7 @@ def _of(op: str) -> Pattern:
 # Not RESCALE: what reads one that makes numbers wider does its work in Vela, but only if nobody else reads it. With one
 # RESCALE for two readers, transformers take more cycles and SRAM.
 EQUAL_VIEWS = Rewrite("equal_views", Stage.OPTIMIZE, ("RESHAPE", "TRANSPOSE"), _equal)
+DROP_RESCALE = Rewrite("drop_rescale", Stage.OPTIMIZE, ("RESCALE",), _no_rescale)
 DROP_RESHAPE = pattern_rewrite("drop_reshape", Stage.OPTIMIZE, Pattern("RESHAPE"), _no_reshape, _needed)
 MERGE_RESHAPES = pattern_rewrite("merge_reshapes", Stage.OPTIMIZE, _of("RESHAPE"), _one_reshape, _without_change)
 MERGE_SLICES = pattern_rewrite("merge_slices", Stage.OPTIMIZE, _of("SLICE"), _one_slice, _computed_starts)
