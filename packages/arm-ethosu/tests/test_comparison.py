@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+import numpy as np
 import pytest
 from vela_cases import I8, I32, conv, pool, rescale
 
@@ -14,7 +15,7 @@ from arm_ethosu.comparison.difference import Difference
 from arm_ethosu.comparison.lifetimes import Lifetimes
 from arm_ethosu.comparison.owners import Owned
 from arm_ethosu.schedule import registers as r
-from arm_ethosu.timing.registers import IFM_ZERO_POINT, OFM_ZERO_POINT
+from arm_ethosu.timing.registers import ACTIVATION, IFM_ZERO_POINT, OFM_ZERO_POINT
 from arm_tosa_core.support.errors import MiscompiledError
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Tensor
@@ -22,6 +23,7 @@ from arm_tosa_core.tosa.loader import load
 from arm_tosa_core.tosa.serializer import serialize
 
 _PADDED = (1, 1, 1, 1)
+_ZERO = 5  # point of what is rescaled
 
 
 def _compiled(graph: Graph, accelerator: str = "ethos-u55-128", *flags: str) -> tuple[bytes, vela.VelaOutput]:
@@ -36,16 +38,17 @@ def _then(graph: Graph, x: Tensor, case) -> Tensor:
     made = case.graph()
     (op,) = [op for op in made.ops if op.name == case.op]
     result = graph.append(op.name, [x, *op.inputs[1:]], op.attrs).output
-    return result if result.dtype is DType.INT8 else rescale(graph, result, I8)
+    return result if result.dtype is DType.INT8 else rescale(graph, result, I8, _ZERO)
 
 
 def _chain(size: int = 4, batch: int = 1) -> Graph:
-    """A convolution, a pool and a convolution, all with padding."""
+    """A convolution, a pool and a convolution, all with padding, and a table."""
     graph = Graph()
     x = graph.input("x", (batch, size, size, 8), I8)
     for case in (conv("", "", pad=_PADDED), pool("", "", "MAX_POOL2D", k=(3, 3), pad=_PADDED), conv("", "", k=(1, 1))):
         x = _then(graph, x, case)
-    graph.outputs = [x]
+    table = graph.constant(np.arange(-128, 128)[::-1].astype(np.int8), I8)
+    graph.outputs = [graph.append("TABLE", [x, table], {}).output]
     return graph
 
 
@@ -106,10 +109,11 @@ def _made() -> tuple[bytes, vela.VelaOutput]:
 
 
 def _changed(register: int, value: int) -> Difference | None:
-    """What is found where a register is set to another value before the first kernel."""
+    """What is found where a register is set to another value before the first kernel, or for the table's transfer."""
     tosa, made = _made()
     words = commands_of(made.arrays["cmd_data"])
-    at = next(at for at, word, _ in walk(words) if word & (LONG | 0x3FF) == register)
+    places = [at for at, word, _ in walk(words) if word & (LONG | 0x3FF) == register]
+    at = places[-1 if register in r.TRANSFER else 0]
     if register & LONG:
         words[at + 1] = value
     else:
@@ -135,11 +139,17 @@ def _changed(register: int, value: int) -> Difference | None:
         (r.WEIGHT_BASE, 1 << 20, "reaches bytes"),
         (IFM_ZERO_POINT, 1, "zero point of the input"),
         (OFM_ZERO_POINT, 0xFFFF, "zero point of the result"),
+        (OFM_ZERO_POINT, 0, "zero point of the result"),
+        (r.OFM_REGION, 0, "writes to the constants"),
+        (ACTIVATION, 17, "looks numbers up where so many bytes are that nobody wrote"),
+        (r.DMA0_DST, (24 << 10) - 255, "puts a table at bytes"),
+        (r.DMA0_DST, (24 << 10) - 256, "looks numbers up where so many bytes are that nobody wrote"),
+        (r.DMA0_SRC, 0, "looks numbers up in another table"),
     ],
 )
 def test_each_change_is_found(register: int, value: int, what: str) -> None:
     found = _changed(register, value)
-    assert found is not None and found.what.startswith(what) and found.op is not None, found
+    assert found is not None and str(found).partition(": ")[2].startswith(what) and found.op is not None, found
 
 
 def test_nothing_is_found_without_a_change() -> None:

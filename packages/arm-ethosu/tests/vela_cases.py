@@ -74,9 +74,9 @@ class Case:
         return graph
 
 
-def rescale(graph: Graph, x: Tensor, dtype: DType) -> Tensor:
+def rescale(graph: Graph, x: Tensor, dtype: DType, zero_point: int = 0) -> Tensor:
     """RESCALE by 2**-16."""
-    zero_points = [graph.constant(np.zeros(1, _NUMPY[d]), d) for d in (x.dtype, dtype)]
+    zero_points = [graph.constant(np.full(1, n, _NUMPY[d]), d) for n, d in ((0, x.dtype), (zero_point, dtype))]
     multiplier = graph.constant(np.array([1 << 14], np.int16), I16)
     shift = graph.constant(np.array([30], np.int8), I8)
     attrs = {"output_dtype": dtype, "scale32": False, "per_channel": False, "rounding_mode": "SINGLE_ROUND"}

@@ -18,6 +18,7 @@ from ..timing.vela_layers import FLAG, tables
 from ..vela import Arrays, Run, VelaOutput, Workplace, workplace
 from .difference import Difference
 from .lifetimes import Lifetimes
+from .lookups import table_difference
 from .memory import memory_difference
 from .owners import owned
 from .ports import port_difference
@@ -83,4 +84,5 @@ def difference(tosa: bytes, graph: Graph, arrays: Arrays, debug_db: str, acceler
         or window_difference(kernels)
         or zero_point_difference(kernels)
         or memory_difference(arrays, commands, kernels, Lifetimes(said, graph, kernels), family_of(accelerator))
+        or table_difference(arrays, commands, kernels, accelerator)
     )

@@ -67,6 +67,8 @@ class _Memory:
             size = len(self._region(part.region, end))
             if first < 0 or end > size:
                 return "reaches bytes", f"{first} to {end} of region {part.region}", f"0 to {size}"
+        if any(part.region == _WEIGHTS for part in made.writes):
+            return "writes to", "the constants", "the memory of tensors"
         if op.is_transfer:
             self._copy(op, made)
             return None

@@ -12,8 +12,10 @@ from .owners import Owned
 from .windows import READERS
 
 #: Where an operator has the zero point of what it reads.
-_READ = {"AVG_POOL2D": 1, "CONV2D": 3, "CONV3D": 3, "DEPTHWISE_CONV2D": 3, "TRANSPOSE_CONV2D": 3}
+_READ = {"AVG_POOL2D": 1, "CONV2D": 3, "CONV3D": 3, "DEPTHWISE_CONV2D": 3, "RESCALE": 3, "TRANSPOSE_CONV2D": 3}
 _WRITTEN = 4  # of RESCALE
+#: What Vela calls operators that move numbers.
+_COPIES = ("MemoryCopy", "Reverse", "Tile", "Transpose")
 #: A product is made by several kernels, of which the last one scales.
 _IN_STEPS = "MatMul"
 
@@ -24,8 +26,8 @@ def zero_point_difference(kernels: Sequence[Owned]) -> Difference | None:
         for op, register, right in (*_read(each), *_written(each)):
             value = each.command.get(register)
             written = value - (1 << 16) if value >> 15 else value
-            if register == r.OFM_ZERO_POINT and value == each.command.get(r.IFM_ZERO_POINT) == 0:
-                continue  # a copy, of numbers that another kernel has brought to this zero point
+            if each.kind in _COPIES and value == each.command.get(r.IFM_ZERO_POINT) == 0:
+                continue  # of numbers that another kernel has brought to this zero point
             if written != right:
                 what = "zero point of the input" if register == r.IFM_ZERO_POINT else "zero point of the result"
                 return Difference(op, what, f"{written}", f"{right}")
@@ -34,7 +36,9 @@ def zero_point_difference(kernels: Sequence[Owned]) -> Difference | None:
 
 def _read(kernel: Owned) -> list[tuple[Op, int, int]]:
     op = kernel.op
-    if op is None or op.name not in _READ or kernel.kind not in READERS:
+    if op is None or op.name not in _READ or op.attrs.get("input_unsigned"):
+        return []
+    if kernel.kind not in (("Rescale",) if op.name == "RESCALE" else READERS):
         return []
     return [(op, r.IFM_ZERO_POINT, zero) for zero in _zero(op.inputs[_READ[op.name]])]
 

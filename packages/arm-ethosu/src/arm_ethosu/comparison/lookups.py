@@ -1,0 +1,116 @@
+"""Tables: each lies whole in the core's own memory, as the graph has it, when a kernel looks numbers up in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from arm_tosa_core.tosa.ir import Op
+
+from ..accelerators import family_of
+from ..schedule.registers import DMA0_DST, DMA0_SRC
+from ..timing import registers as r
+from ..timing.commands import Command
+from ..vela import Arrays
+from .difference import Difference
+from .owners import Owned
+
+_KIB = 1024
+#: The core's own memory, KiB; tables are in its last 2 KiB. As the functional model has it (``accelerators.hpp``).
+_ON_CHIP = {"ethos-u55-32": 16, "ethos-u55-64": 16, "ethos-u55-128": 24, "ethos-u55-256": 48, "u65": 48, "u85": 2}
+_TABLES = 2 * _KIB
+_WEIGHTS, _INTERNAL = 0, 1 << 8  # of the regions of a transfer
+_ADDRESS = (1 << 40) - 1
+_NOBODYS, _SOMETHING = -1, -2  # of a byte: nobody wrote it, or what is not known
+_FIRST_U55, _SLOTS_U55, _SLOT_U55 = 16, 8, 256
+#: Bytes of a table, by the bytes of a result on Ethos-U55 and U65, and by the function on Ethos-U85.
+_BYTES_U55 = (256, 2048, 1024)
+_BYTES_U85 = {1: 256, 4: 256, 5: 512, 7: 1024, 8: 2048, 9: 2048}
+
+
+def table_difference(
+    arrays: Arrays, commands: Sequence[Command], kernels: Sequence[Owned], accelerator: str
+) -> Difference | None:
+    """The first kernel that finds another table than the operator has, or none.
+
+    Args:
+        arrays: those of ``VelaOutput``.
+        kernels: who owns those of the commands that are kernels.
+    """
+    memory = _Memory(arrays, accelerator)
+    owners = {id(each.command): each for each in kernels}
+    for command in commands:
+        if command.number == r.DMA_START and command.get(r.DMA0_DST_REGION) & _INTERNAL:
+            memory.put(command)
+        elif (place := memory.place(command)) is not None:
+            kernel = owners[id(command)]
+            if found := memory.looked_up(*place, _table(kernel)):
+                return Difference(kernel.op or kernel.last, *found)
+    return None
+
+
+def _table(kernel: Owned) -> bytes | None:
+    """What the operator's table is in memory; None: Vela made it up."""
+    op = next((op for op in (kernel.op, kernel.last) if op is not None and op.name == "TABLE"), None)
+    return None if op is None or op.inputs[1].data is None else _bytes(op)
+
+
+def _bytes(op: Op) -> bytes:
+    """Numbers of 8 bits as they are, those of 16 bits each with the distance to the next one."""
+    table = op.inputs[1].data
+    assert table is not None
+    if table.dtype.itemsize == 1:
+        return table.tobytes()
+    entries = np.stack([table[:-1], np.diff(table.astype(np.int32))], axis=1)
+    return bytes(entries.astype("<i2").tobytes())
+
+
+class _Memory:
+    """The core's own memory: numbers, or ``_NOBODYS``, or ``_SOMETHING``."""
+
+    def __init__(self, arrays: Arrays, accelerator: str) -> None:
+        family = family_of(accelerator)
+        self._u85 = family == "u85"
+        self._bytes = np.full(_KIB * _ON_CHIP.get(accelerator, _ON_CHIP.get(family, 0)), _NOBODYS, np.int16)
+        self._weights = arrays["weight_data"]
+        self._beyond: tuple[int, int] | None = None
+
+    def put(self, command: Command) -> None:
+        """Does a transfer to it."""
+        first, source, size = (command.get(each) & _ADDRESS for each in (DMA0_DST, DMA0_SRC, r.DMA0_LEN))
+        if first + size > len(self._bytes):
+            self._beyond = first, first + size
+        elif command.get(r.DMA0_SRC_REGION) == _WEIGHTS:
+            table = self._weights[source : source + size]
+            self._bytes[first : first + len(table)] = table
+        else:
+            self._bytes[first : first + size] = _SOMETHING
+
+    def place(self, command: Command) -> tuple[int, int] | None:
+        """Where a kernel looks numbers up: first byte and end; None: nowhere, or it is no kernel."""
+        function = command.get(r.ACTIVATION) & 31
+        if command.number not in r.KERNELS:
+            return None
+        if self._u85:
+            size = step = _BYTES_U85.get(function, 0)
+            number = command.get(r.ACTIVATION) >> 5 & 7
+        else:
+            number, step = function - _FIRST_U55, _SLOT_U55
+            size = _BYTES_U55[command.get(r.OFM_PRECISION) >> 1 & 3] if 0 <= number < _SLOTS_U55 else 0
+        first = len(self._bytes) - _TABLES + number * step
+        return (first, first + size) if size else None
+
+    def looked_up(self, first: int, end: int, table: bytes | None) -> tuple[str, str, str] | None:
+        """What is wrong with the table there, as of ``Difference``."""
+        inside = f"0 to {len(self._bytes)}"
+        if self._beyond is not None:
+            return "puts a table at bytes", f"{self._beyond[0]} to {self._beyond[1]} of the core's memory", inside
+        if end > len(self._bytes):
+            return "looks numbers up at bytes", f"{first} to {end} of the core's memory", inside
+        there = self._bytes[first:end]
+        if missing := np.count_nonzero(there == _NOBODYS):
+            return "looks numbers up where so many bytes are that nobody wrote:", f"{missing}", "0"
+        if table is not None and (there >= 0).all() and there.astype(np.uint8).tobytes() != table:
+            return "looks numbers up in", "another table", "the operator's"
+        return None
