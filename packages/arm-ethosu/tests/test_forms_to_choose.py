@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from choice_kit import NUMPY, convolution, new_builder, only, padding, same_results
 
+from arm_ethosu.rewrites.bands_of_channels import BY_BAND
+from arm_ethosu.rewrites.channels_in_order import CHANNELS_IN_ORDER
 from arm_ethosu.rewrites.conv2d_of_few_channels import COLUMNS_AS_CHANNELS, ROWS_AS_CHANNELS
 from arm_ethosu.rewrites.conv2d_of_whole_image import WHOLE_IMAGE
 from arm_ethosu.rewrites.conv2d_over_patches import OVERLAPPING_PATCHES_U85
@@ -228,3 +230,53 @@ def test_moves_come_behind_changes_of_layout(name: str, perms: tuple[int, ...]) 
 
     graph.outputs = [turned(moved(image))]
     same_results(graph, MOVE_BEHIND_LAYOUT)
+
+
+@pytest.mark.parametrize("dtype", NUMPY)
+@pytest.mark.parametrize(
+    ("view", "perms"),
+    [
+        ((1, 16, 20, 3, 2, 3), (0, 3, 1, 4, 2, 5)),  # a pixel shuffle to planes
+        ((16, 20, 3, 2, 3), (0, 3, 1, 4, 2)),  # to channels
+        ((16, 20, 2, 9), (3, 0, 1, 2)),
+        ((1, 16, 20, 3, 6), (0, 1, 2, 4, 3)),  # a channel shuffle
+    ],
+)
+def test_channels_lie_as_they_are_wanted(view: Sequence[int], perms: Sequence[int], dtype: DType) -> None:
+    builder = new_builder()
+    graph = builder.graph
+    image = graph.input("x", (1, 16, 20, 2), dtype)
+    layer = convolution(builder, image, (3, 3), (1, 1), (1, 1, 1, 1), 18)
+    parted = builder.emit("RESHAPE", [layer, graph.shape(view)])
+    graph.outputs = [builder.emit("TRANSPOSE", [parted], perms=tuple(perms))]
+    same_results(graph, CHANNELS_IN_ORDER)
+
+
+def test_channels_that_lie_in_order_stay() -> None:
+    """The heads of an attention."""
+    builder = new_builder()
+    graph = builder.graph
+    layer = convolution(builder, graph.input("x", (1, 16, 20, 2), DType.INT8), (1, 1), (1, 1), (0, 0, 0, 0), 18)
+    parted = builder.emit("RESHAPE", [layer, graph.shape((320, 3, 6))])
+    graph.outputs = [builder.emit("TRANSPOSE", [parted], perms=(1, 0, 2))]
+    same_results(graph, CHANNELS_IN_ORDER, times=0)
+
+
+@pytest.mark.parametrize(("kernel", "stride", "pad"), [((1, 1), (1, 1), (0,) * 4), ((3, 2), (1, 2), (1, 1, 0, 0))])
+def test_bands_of_rows_are_convolved_one_by_one(
+    kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int]
+) -> None:
+    builder, bands, size = new_builder(), 5, (4, 60, 8)
+    graph, rng = builder.graph, np.random.default_rng(0)
+    matrix = builder.emit("RESHAPE", [graph.input("x", (1, 20, 60, 8), DType.INT8), graph.shape((bands, 1920))])
+    turned = builder.emit("TRANSPOSE", [matrix], perms=(1, 0))
+    channels = size[2] * bands
+    image = builder.emit("RESHAPE", [turned, graph.shape((1, *size[:2], channels))])
+    weight = rng.integers(-127, 128, (*kernel, channels, 1)).astype(np.int8)
+    bias = rng.integers(-999, 999, channels).astype(np.int32)
+    zeros = builder.zero_point(3, DType.INT8), builder.zero_point(0, DType.INT8)
+    operands = [image, graph.constant(weight, DType.INT8), graph.constant(bias, DType.INT32), *zeros]
+    attrs = {"pad": tuple(pad), "stride": tuple(stride), "dilation": (1, 1), "acc_type": DType.INT32}
+    wide = builder.emit("DEPTHWISE_CONV2D", operands, **attrs)
+    graph.outputs = [builder.rescale(wide, [0.004 * (1 + i / channels) for i in range(channels)], DType.INT8)]
+    same_results(graph, BY_BAND)

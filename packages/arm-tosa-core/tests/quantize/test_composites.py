@@ -45,3 +45,15 @@ def test_what_would_be_decomposed_without_end_is_an_error(
 ) -> None:
     with pytest.raises(error, match=message):
         decompose(module(), RuleSet(rules), lambda node: True)
+
+
+def test_slopes_per_channel_are_a_product_and_a_sum() -> None:
+    """Two halves, each rescaled and added, take five passes over the tensor on Ethos-U."""
+    exported = torch.export.export(torch.nn.PReLU(3), (torch.ones(2, 3, 4),)).module()
+    assert isinstance(exported, GraphModule)
+    parts = decompose(exported, RuleSet.of(None), lambda node: True)
+    called = [node.target for node in parts.graph.nodes if node.op == "call_function"]
+    aten = torch.ops.aten
+    assert called[-3:] == [aten.clamp.default, aten.mul.Tensor, aten.add.Tensor] and aten.relu.default not in called
+    x = torch.randn(2, 3, 4)
+    torch.testing.assert_close(parts(x), exported(x))

@@ -150,11 +150,20 @@ def softplus(b: OpBuilder, x: Value, beta: float = 1.0, threshold: float = 20.0)
     return b.SELECT(b.compare("GREATER", scaled, threshold), x, soft)
 
 
-@op("aten.prelu.default", "aten._prelu_kernel.default", quant=Q.PIECEWISE)
+def _bent(b: CompositeBuilder[V], x: V, weight: V) -> V:
+    """What a slope per channel changes is added to the whole: an operation and a rounding fewer than two halves."""
+    if weight.size == 1:
+        return prelu(b, x, weight)  # one table
+    return b.aten.add(x, b.aten.mul(b.aten.clamp(x, None, 0.0), b.aten.sub(_by_channel(b, weight, x), 1.0)))
+
+
+@op("aten.prelu.default", "aten._prelu_kernel.default", quant=Q.PIECEWISE, decomposition=_bent)
 def prelu(b: CompositeBuilder[V], x: V, weight: V) -> V:
-    if weight.size != 1 and x.rank > 2:
-        weight = b.aten.view(weight, [-1] + [1] * (x.rank - 2))
-    return b.aten.add(b.aten.relu(x), b.aten.mul(b.aten.clamp(x, None, 0.0), weight))
+    return b.aten.add(b.aten.relu(x), b.aten.mul(b.aten.clamp(x, None, 0.0), _by_channel(b, weight, x)))
+
+
+def _by_channel(b: CompositeBuilder[V], weight: V, x: V) -> V:
+    return b.aten.view(weight, [-1] + [1] * (x.rank - 2)) if weight.size != 1 and x.rank > 2 else weight
 
 
 @op("aten.log_sigmoid.default", quant=Q.TABLE)
