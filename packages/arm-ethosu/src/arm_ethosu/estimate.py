@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import kept_figures, vela
+from . import estimate_cache, vela
 
 _KIND = "ethos-u-estimates"
 
@@ -27,19 +27,19 @@ class Estimate:
 
         The same flatbuffer and options give the same figure, whether Vela is asked now or was long ago.
         """
-        keys = [kept_figures.key(tosa, self.options) for tosa in graphs]
+        keys = [estimate_cache.key(tosa, self.options) for tosa in graphs]
         new = {key: tosa for key, tosa in zip(keys, graphs, strict=True) if key is not None and key not in self._known}
         self._known.update(zip(new, self._kept(list(new), list(new.values())), strict=True))
         return [None if key is None else self._known[key] for key in keys]
 
     def _kept(self, keys: Sequence[str], graphs: Sequence[bytes]) -> list[float | None]:
         """Cycles by what is kept on disk; what is not there is asked, and kept."""
-        found = [kept_figures.read(_KIND, key) for key in keys]
+        found = [estimate_cache.read(_KIND, key) for key in keys]
         missing = [i for i, cycles in enumerate(found) if cycles is None]
         if missing:
             summaries = vela.summaries([graphs[i] for i in missing], **self.options)
             for i, summary in zip(missing, summaries, strict=True):
                 if summary is not None:
                     found[i] = summary["cycles_total"]
-                    kept_figures.keep(_KIND, keys[i], summary["cycles_total"])
+                    estimate_cache.keep(_KIND, keys[i], summary["cycles_total"])
         return found

@@ -72,12 +72,12 @@ def ethos_u_target(
         timing=timing,
         run=_run if find_spec("arm_runtime") else None,
         suffix=".vela",
-        run_event="EthosU run",
+        profile_event="EthosU run",
         preferences=_preferences(family),
         joins_int48_rescales=family == "u85",
         health=(VELA,),
         with_names=with_names,
-        whole=_whole,
+        without_names=_without_names,
         ports=_ports,
         backend_id="EthosUBackend",
         backend="arm_ethosu.backend:EthosUBackend",
@@ -94,7 +94,7 @@ def _warm_up() -> None:
         vela_batch.warm_up(find_tool("vela", package="ethos-u-vela"))
 
 
-def _whole(payload: bytes, named: Mapping[str, bytes]) -> bytes:
+def _without_names(payload: bytes, named: Mapping[str, bytes]) -> bytes:
     from .payload import whole
 
     return whole(payload, named)

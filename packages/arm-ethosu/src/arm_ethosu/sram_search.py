@@ -16,7 +16,7 @@ from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.support.memory_size import size_text
 from arm_tosa_core.tosa.graph import Graph
 
-from . import kept_figures
+from . import estimate_cache
 from .comparison import chosen
 from .live_memory import operator_peak
 from .memory_figures import constants_memory
@@ -111,12 +111,12 @@ def compile(
         if any(map(decides_over_sram, flags)) or (sram_budget is None and is_cache):
             return chosen(place, search.run([None])[0].run, accelerator)  # less of a cache costs cycles at once
         asked = {**options, "accelerator": accelerator, "flags": tuple(flags), "budget": sram_budget}
-        key = kept_figures.key(tosa, asked | ({"constants": "counted"} if counted else {}))
-        if key is not None and (limit := kept_figures.read(LIMITS, key)) is not None:
+        key = estimate_cache.key(tosa, asked | ({"constants": "counted"} if counted else {}))
+        if key is not None and (limit := estimate_cache.read(LIMITS, key)) is not None:
             return chosen(place, search.run([int(limit) or None])[0].run, accelerator)
         found = _smallest(search, len(tosa), place.graph) if sram_budget is None else _within(search, tosa, sram_budget)
         if key is not None and not search.died:
-            kept_figures.keep(LIMITS, key, found.limit or 0)
+            estimate_cache.keep(LIMITS, key, found.limit or 0)
         return chosen(place, found.run, accelerator)
 
 

@@ -44,7 +44,7 @@ std::optional<vgf::DataType> type_named(const char* name) {
 
 /// What a caller's structure holds of ours; members beyond its size are zero.
 template <typename Struct>
-Struct received(const Struct* given) {
+Struct read_struct(const Struct* given) {
     Struct out{};
     if (given->size < sizeof(size_t)) {
         throw vgf::Error("a structure's member `size` is not set: sizeof is wanted");
@@ -55,7 +55,7 @@ Struct received(const Struct* given) {
 
 /// Fills in as much of a caller's structure as it has room for.
 template <typename Struct>
-void give(Struct* to, Struct from) {
+void write_struct(Struct* to, Struct from) {
     if (to == nullptr || to->size < sizeof(size_t)) {
         throw vgf::Error("a structure's member `size` is not set: sizeof is wanted");
     }
@@ -79,7 +79,7 @@ std::vector<vgf::Argument> convert(const arm_vgf_argument* arguments, size_t cou
     if (count != 0 && arguments == nullptr) throw vgf::Error(std::string(kind) + "s are NULL");
     const auto* next = reinterpret_cast<const char*>(arguments);
     for (size_t i = 0; i < count; ++i) {
-        const auto a = received(reinterpret_cast<const arm_vgf_argument*>(next));
+        const auto a = read_struct(reinterpret_cast<const arm_vgf_argument*>(next));
         next += arguments->size;
         const auto type = type_named(a.type);
         if (!type) {
@@ -97,7 +97,7 @@ std::vector<vgf::Argument> convert(const arm_vgf_argument* arguments, size_t cou
 vgf::Options options_of(const arm_vgf_options* given) {
     vgf::Options options = vgf::options_from_environment();
     if (given != nullptr) {
-        const arm_vgf_options wanted = received(given);
+        const arm_vgf_options wanted = read_struct(given);
         if (wanted.device != nullptr) options.device = wanted.device;
         if (wanted.engine != nullptr) options.engine = vgf::engine_named(wanted.engine);
         if (wanted.tune != nullptr) options.tuning = vgf::tuning_named(wanted.tune);
@@ -107,7 +107,7 @@ vgf::Options options_of(const arm_vgf_options* given) {
 }
 
 /// The same text for the life of the process.
-const char* kept(const std::string& text) {
+const char* kept_text(const std::string& text) {
     static std::mutex mutex;
     // Never destroyed: callers may read until the end.
     static auto& texts = *new std::set<std::string>;
@@ -148,7 +148,8 @@ const char* arm_vgf_last_error(void) { return last_error.c_str(); }
 int arm_vgf_find_device(const arm_vgf_options* given, arm_vgf_device* device) {
     return status_of([&] {
         const vgf::DeviceInfo found = vgf::find_device(options_of(given));
-        give(device, {0, kept(found.name), vgf::name_of(found.engine), kept(found.engine_reason)});
+        write_struct(device, {0, kept_text(found.name), vgf::name_of(found.engine),
+                              kept_text(found.engine_reason)});
     });
 }
 
@@ -168,9 +169,10 @@ int arm_vgf_get_info(const arm_vgf_session* session, arm_vgf_info* info) {
     return status_of([&] {
         const vgf::Session& s = checked(session).session;
         const vgf::MemoryUse& use = s.memory();
-        give(info, {0, s.device().c_str(), vgf::name_of(s.engine()), s.engine_reason().c_str(),
-                    s.inputs().size(), s.outputs().size(), use.inputs, use.outputs, use.work,
-                    use.saved, use.constants, s.push_constants().size(), s.symbols().size()});
+        write_struct(info,
+                     {0, s.device().c_str(), vgf::name_of(s.engine()), s.engine_reason().c_str(),
+                      s.inputs().size(), s.outputs().size(), use.inputs, use.outputs, use.work,
+                      use.saved, use.constants, s.push_constants().size(), s.symbols().size()});
     });
 }
 
@@ -179,16 +181,16 @@ int arm_vgf_get_tensor(const arm_vgf_session* session, int outputs, size_t index
     return status_of([&] {
         const vgf::Session& s = checked(session).session;
         const vgf::TensorInfo& found = at(outputs ? s.outputs() : s.inputs(), index, "tensor");
-        give(tensor, {0, found.name.c_str(), vgf::name_of(found.type), found.shape.data(),
-                      found.shape.size(), found.bytes,
-                      session->sizes[index + (outputs ? s.inputs().size() : 0)].data()});
+        write_struct(tensor, {0, found.name.c_str(), vgf::name_of(found.type), found.shape.data(),
+                              found.shape.size(), found.bytes,
+                              session->sizes[index + (outputs ? s.inputs().size() : 0)].data()});
     });
 }
 
 int arm_vgf_get_symbol(const arm_vgf_session* session, size_t index, arm_vgf_symbol* symbol) {
     return status_of([&] {
         const vgf::Symbol& found = at(checked(session).session.symbols(), index, "symbol");
-        give(symbol, {0, found.name.c_str(), found.least, found.most});
+        write_struct(symbol, {0, found.name.c_str(), found.least, found.most});
     });
 }
 
@@ -211,7 +213,7 @@ int arm_vgf_get_push_constants(const arm_vgf_session* session, size_t index,
     return status_of([&] {
         const vgf::PushConstantInfo& found =
             at(checked(session).session.push_constants(), index, "push constants");
-        give(push_constants, {0, found.segment.c_str(), found.offset, found.bytes});
+        write_struct(push_constants, {0, found.segment.c_str(), found.offset, found.bytes});
     });
 }
 
@@ -249,7 +251,7 @@ int arm_vgf_get_event(arm_vgf_session* session, size_t index, arm_vgf_event* eve
         checked(session).session.require_same_process();
         const std::lock_guard<std::mutex> lock(session->mutex);
         const vgf::Event& found = at(session->measured, index, "event");
-        give(event, {0, found.name, found.on_device ? 1 : 0, found.begin, found.end});
+        write_struct(event, {0, found.name, found.on_device ? 1 : 0, found.begin, found.end});
     });
 }
 

@@ -26,8 +26,8 @@ def _whole(mode: str, scale: float, divisor: float = 1.0) -> tuple[torch.Tensor,
 
     builder = Builder(Graph(), SPEC)
     x = builder.value(builder.graph.input("x", (1, 65536), DType.INT16), torch.float32)
-    x = x.but(quant=QParams((scale,), 0, -32768, 32767))
-    result = builder.whole(x, mode, exact, divisor)
+    x = x.replace(quant=QParams((scale,), 0, -32768, 32767))
+    result = builder.round_to_integer(x, mode, exact, divisor)
     assert result.tensor is not None and result.quant is not None
     builder.graph.outputs = [result.tensor]
     (made,) = run(serialize(builder.graph, SPEC), [ALL.numpy().astype(np.int16).reshape(1, -1)])

@@ -12,7 +12,7 @@ from torch.fx import GraphModule, Node
 
 from arm_tosa_core import TosaCompileSpec, TOSAQuantizer, quantize_program
 from arm_tosa_core.lowering.exported_program import is_dequantize, is_quantize
-from arm_tosa_core.quantize.states import find_states, resolve_states, rolled
+from arm_tosa_core.quantize.states import find_states, resolve_states, with_carried_states
 from arm_tosa_core.quantize.wide_results import Wide
 from arm_tosa_core.support.errors import UsageError
 
@@ -133,7 +133,7 @@ def _run(model: nn.Module, samples: list[tuple[torch.Tensor, ...]]) -> list[tupl
 def test_each_call_takes_what_the_one_before_returned() -> None:
     samples, model = sequence(5), Step().eval()
     program = torch.export.export(model, samples[0])
-    calls = list(rolled(program.module(), {"h": 1, "c": 2}, [(s, {}) for s in samples]))
+    calls = list(with_carried_states(program.module(), {"h": 1, "c": 2}, [(s, {}) for s in samples]))
     wanted = _run(model, samples)
     assert torch.equal(calls[0][0][1], samples[0][1])
     for (args, _), (_, h, c) in zip(calls[1:], wanted, strict=False):
@@ -172,7 +172,7 @@ def test_rows_that_the_host_writes_have_the_bits_of_the_scheme() -> None:
     first, last = ends(made.converted, "cache", 1)
     assert first == last and first[4] == torch.int8
     assert_matches(made.converted, samples[3], SPEC)
-    kept = list(rolled(program.module(), {"cache": 1}, [(s, {}) for s in samples]))
+    kept = list(with_carried_states(program.module(), {"cache": 1}, [(s, {}) for s in samples]))
     assert all(torch.equal(args[1], cache) for (args, _), (_, cache) in zip(kept, samples, strict=True))
 
 

@@ -63,7 +63,7 @@ def _into_head(b: Any, x: Any, value: Any, count: int) -> Any:
 
 @op("kinds.head.default", quant=Q.SHARED, target=TARGET, traits=Traits(moves=Moves.CHOSEN, assign=_into_head))
 def head(b: OpBuilder, x: Value, count: int) -> Value:
-    return b.slice(x, 0, 0, count)
+    return b.slice_axis(x, 0, 0, count)
 
 
 @op("kinds.mirror.default", quant=Q.SHARED, target=TARGET, traits=Traits(moves=Moves.CHOSEN))
@@ -88,7 +88,7 @@ def inverse(b: OpBuilder, x: Value) -> Value:
 
 @op("kinds.root.default", quant=Q.TABLE, target=TARGET, traits=Traits(steep=True))
 def root(b: OpBuilder, x: Value) -> Value:
-    return b.plain("POW", b.real(x), 0.5)
+    return b.binary("POW", b.real(x), 0.5)
 
 
 @op("kinds.plus.default", quant=Q.ARITHMETIC, target=TARGET, traits=Traits(arithmetic="add"))

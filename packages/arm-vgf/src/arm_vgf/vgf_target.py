@@ -38,7 +38,7 @@ def vgf_target(
         compile=compile,
         run=_run if find_spec("arm_runtime") else None,
         suffix=".vgf",
-        run_event="VGF host: run",
+        profile_event="VGF host: run",
         backend_id=BACKEND_ID,
         backend="arm_vgf.backend:VgfBackend",
         description="SPIR-V for Vulkan with VK_ARM_tensors and VK_ARM_data_graph",

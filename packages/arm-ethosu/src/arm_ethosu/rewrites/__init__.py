@@ -11,7 +11,7 @@ from arm_tosa_core.tosa.specification import TosaSpecification
 from ..accelerators import DEFAULTS, family_of
 from ..constraints import checks_for
 from ..estimate import Estimate
-from .by_estimate import Asked, Choice
+from .by_estimate import Choice, Estimator
 from .catalogue import ROWS
 
 
@@ -30,6 +30,6 @@ def rewrites_for(accelerator: str, estimate: Estimate | None = None) -> tuple[Re
     if estimate is None:
         return tuple(others)
     spec = TosaSpecification.create_from_string(DEFAULTS[family].tosa_spec)
-    asked = Asked(estimate, spec, checks_for(family), others)
+    estimator = Estimator(estimate, spec, checks_for(family), others)
     choices = [row.rewrite for row in rows if isinstance(row.rewrite, Choice)]
-    return (*others, *(choice.where_faster(asked, choices) for choice in choices))
+    return (*others, *(choice.if_cheaper(estimator, choices) for choice in choices))

@@ -18,7 +18,7 @@ from arm_tosa_core.tosa.serializer import serialize
 from arm_tosa_core.tosa.specification import TosaSpecification
 from arm_tosa_core.tosa.verifier import Check, verify
 
-from .. import kept_figures
+from .. import estimate_cache
 from ..estimate import Estimate
 from .graph_parts import BETWEEN, around, part
 
@@ -56,30 +56,30 @@ class Choice:
         """The rewrite wherever it is possible."""
         return pattern_rewrite(self.name, self.stage, self.pattern, self.replacement, self.check)
 
-    def where_faster(self, asked: Asked, choices: Sequence[Choice]) -> Rewrite:
+    def if_cheaper(self, estimator: Estimator, choices: Sequence[Choice]) -> Rewrite:
         """The rewrite where the estimate is lower with it than without, and with what else may be chosen there.
 
         Args:
-            choices: all of the accelerator. Those of the same pattern and operators around are rivals: what helps may
-                help less than another one, or only before another one.
+            choices: all of the accelerator. Those of the same pattern and operators around are alternatives: one
+                may help less than another, or only before another.
         """
-        rivals = [choice for choice in choices if (choice.pattern, choice.around) == (self.pattern, self.around)]
+        alternatives = [choice for choice in choices if (choice.pattern, choice.around) == (self.pattern, self.around)]
 
         def check(match: Match) -> str | None:
             if (reason := self.check(match)) is not None:
                 return reason
-            return None if asked.first_of_best(match.graph, match.op, rivals) is self else "it is not faster"
+            return None if estimator.cheapest(match.graph, match.op, alternatives) is self else "it is not faster"
 
         return pattern_rewrite(self.name, self.stage, self.pattern, self.replacement, check, BETWEEN)
 
 
 @dataclass(frozen=True)
-class Asked:
+class Estimator:
     """What an accelerator takes of an operator and those around it, by the estimate.
 
     Args:
         spec, checks: what the target takes.
-        others: rewrites without a choice, which all forms undergo before Vela is asked.
+        others: rewrites without a choice, which all forms undergo before Vela is estimator.
     """
 
     estimate: Estimate
@@ -88,48 +88,50 @@ class Asked:
     others: Sequence[Rewrite]
     _known: dict[str, Choice | None] = field(default_factory=dict, compare=False, repr=False)
 
-    def first_of_best(self, graph: Graph, op: Op, rivals: Sequence[Choice]) -> Choice | None:
+    def cheapest(self, graph: Graph, op: Op, alternatives: Sequence[Choice]) -> Choice | None:
         """Of the choices that are best made at an operator the one to begin with; None: none is faster.
 
         Layers of equal shapes have the same answer, which is looked for once, and kept on disk.
         """
-        small, copies = part(graph, rivals[0].around(graph, op))
-        names = [*(choice.name for choice in rivals), *(rewrite.name for rewrite in self.others)]
-        depends = {**self.estimate.options, "at": list(copies).index(op), "of": names, "by": kept_figures.sources()}
-        key = kept_figures.key(serialize(small, self.spec), depends)
+        small, copies = part(graph, alternatives[0].around(graph, op))
+        names = [*(choice.name for choice in alternatives), *(rewrite.name for rewrite in self.others)]
+        depends = {**self.estimate.options, "at": list(copies).index(op), "of": names, "by": estimate_cache.sources()}
+        key = estimate_cache.key(serialize(small, self.spec), depends)
         if key is None:
             return None  # there is no Vela to ask
         if key not in self._known:
-            self._known[key] = self._kept(key, graph, op, rivals)
+            self._known[key] = self._kept(key, graph, op, alternatives)
         return self._known[key]
 
-    def _kept(self, key: str, graph: Graph, op: Op, rivals: Sequence[Choice]) -> Choice | None:
+    def _kept(self, key: str, graph: Graph, op: Op, alternatives: Sequence[Choice]) -> Choice | None:
         """The answer that is kept on disk, or is found. It is kept unless Vela refuses a form, or takes too long."""
-        kept = kept_figures.read(_KIND, key)
-        if kept is not None and kept in range(_NONE, len(rivals)):
-            return None if kept == _NONE else rivals[int(kept)]
-        forms = [(first, tosa) for first, tosa in self._forms(graph, op, rivals) if tosa is not None]
+        kept = estimate_cache.read(_KIND, key)
+        if kept is not None and kept in range(_NONE, len(alternatives)):
+            return None if kept == _NONE else alternatives[int(kept)]
+        forms = [(first, tosa) for first, tosa in self._forms(graph, op, alternatives) if tosa is not None]
         cycles = self.estimate.cycles([tosa for _, tosa in forms])
         best = _best([first for first, _ in forms], cycles)
         if None not in cycles:
-            kept_figures.keep(_KIND, key, _NONE if best is None else rivals.index(best))
+            estimate_cache.keep(_KIND, key, _NONE if best is None else alternatives.index(best))
         return best
 
-    def _forms(self, graph: Graph, op: Op, rivals: Sequence[Choice]) -> Iterator[tuple[Choice | None, bytes | None]]:
+    def _forms(
+        self, graph: Graph, op: Op, alternatives: Sequence[Choice]
+    ) -> Iterator[tuple[Choice | None, bytes | None]]:
         """The operators as they are, and as each choice leaves them, alone and with others behind it."""
-        yield None, self._form(graph, op, rivals[0], None, ())
-        for first in rivals:
-            others = [choice for choice in rivals if choice is not first]
+        yield None, self._form(graph, op, alternatives[0], None, ())
+        for first in alternatives:
+            others = [choice for choice in alternatives if choice is not first]
             for count in range(len(others) + 1):
                 for behind in combinations(others, count):
                     everywhere = (first,) if first.together else ()
                     yield first, self._form(graph, op, first, first, (*everywhere, *behind))
 
     def _form(
-        self, graph: Graph, op: Op, rival: Choice, first: Choice | None, behind: Sequence[Choice]
+        self, graph: Graph, op: Op, alternative: Choice, first: Choice | None, behind: Sequence[Choice]
     ) -> bytes | None:
         """One form as a flatbuffer; None where the choice is not possible, or the operators do not stand alone."""
-        small, copies = part(graph, rival.around(graph, op))
+        small, copies = part(graph, alternative.around(graph, op))
         if first is not None and not first.always.apply(small, copies[op]):
             return None
 

@@ -29,7 +29,7 @@ bool read_accumulation_u85(Machine& m, int64_t height, int64_t width, int64_t de
                           a.kept.height, a.kept.width, a.kept.depth, height, width, depth);
     }
     if (!a.emits && a.start != AccumulationU85::Start::kKept) {
-        if (!m.hold(height, width, depth, a.kept)) return false;
+        if (!m.allocate_chain(height, width, depth, a.kept)) return false;
         m.accumulators = a.kept;
     }
     return a.start != AccumulationU85::Start::kIfm2 ||

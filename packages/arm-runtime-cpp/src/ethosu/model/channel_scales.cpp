@@ -53,8 +53,8 @@ bool read_channel_scales(Machine& m, const OutputStage& out, ChannelScales& scal
         }
         const uint8_t* record =
             m.readable(m.r[R16::SCALE_REGION], m.r.address(base), bytes, "scale records");
-        if (record == nullptr ||
-            !m.claim(m.r[R16::SCALE_REGION], m.r.address(base), bytes, false, "scale records")) {
+        if (record == nullptr || !m.check_access(m.r[R16::SCALE_REGION], m.r.address(base), bytes,
+                                                 false, "scale records")) {
             return false;
         }
         const uint32_t unused = 64 - 8 * fields.bias;

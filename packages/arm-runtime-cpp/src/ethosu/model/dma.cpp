@@ -91,14 +91,15 @@ bool claim_side(Machine& m, const Copy& copy, const Side& side, bool write, cons
     int64_t low = side.base, high = side.base + copy.length;
     for (const int64_t distance : {inner * side.inner_stride, (copy.outer - 1) * side.outer_stride})
         (distance < 0 ? low : high) += distance;
-    return m.claim(side.internal ? kOnChip : side.region, low, high - low, write, what);
+    return m.check_access(side.internal ? kOnChip : side.region, low, high - low, write, what);
 }
 
-bool claim(Machine& m, const Copy& copy) {
+bool check_access(Machine& m, const Copy& copy) {
     if (copy.inner < 1 || copy.outer < 1) return true;
     const bool indexed = copy.source.indexed || copy.target.indexed;
     const int64_t indices = copy.outer * copy.inner * 4 + (copy.outer - 1) * copy.index_skip;
-    return (!indexed || m.claim(copy.index_region, copy.indices, indices, false, "DMA index")) &&
+    return (!indexed ||
+            m.check_access(copy.index_region, copy.indices, indices, false, "DMA index")) &&
            claim_side(m, copy, copy.source, false, "DMA source") &&
            claim_side(m, copy, copy.target, true, "DMA target");
 }
@@ -147,7 +148,7 @@ bool run_dma(Machine& m) {
     Copy copy;
     if (!read_copy(m, copy)) return false;
     if (m.planning || copy.length == 0) return true;
-    if (!claim(m, copy)) return false;
+    if (!check_access(m, copy)) return false;
     const bool indexed = copy.source.indexed || copy.target.indexed;
     int64_t index_at = copy.indices;
     for (int64_t outer = 0; outer < copy.outer; ++outer, index_at += copy.index_skip) {

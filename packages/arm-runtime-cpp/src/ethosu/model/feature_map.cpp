@@ -159,7 +159,7 @@ bool claim_map(Machine& m, const FeatureMap& map, int64_t height, int64_t width,
         int64_t low = map.base[tile], high = low + run;
         for (const int64_t distance : {(rows - 1) * map.stride_y, (columns - 1) * step_x, along_c})
             (distance < 0 ? low : high) += distance;
-        if (!m.claim(map.region, low, high - low, write, map.name)) return false;
+        if (!m.check_access(map.region, low, high - low, write, map.name)) return false;
     }
     return true;
 }

@@ -103,7 +103,8 @@ bool Machine::inside(uint32_t region, int64_t address, int64_t size, const char*
     return false;
 }
 
-bool Machine::claim(uint32_t region, int64_t first, int64_t size, bool write, const char* what) {
+bool Machine::check_access(uint32_t region, int64_t first, int64_t size, bool write,
+                           const char* what) {
     if (planning || size <= 0) return true;
     auto kind = Hazards::Kind::kKernel;
     uint32_t index = 0;

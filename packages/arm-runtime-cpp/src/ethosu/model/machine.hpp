@@ -89,7 +89,7 @@ struct Machine {
 
     /// The same, but it lasts until an operation writes to a region. Before any `take`.
     template <typename T>
-    bool hold(int64_t height, int64_t width, int64_t depth, Volume<T>& out) {
+    bool allocate_chain(int64_t height, int64_t width, int64_t depth, Volume<T>& out) {
         out = {nullptr, height, width, depth};
         if (!take(product({height, width, depth}), out.data)) return false;
         held = workspace.mark();
@@ -98,7 +98,7 @@ struct Machine {
 
     /// Forgets what is held, now that an operation writes to a region; its memory is free
     /// afterwards.
-    void let_go() {
+    void release_chain() {
         for (Volume<int32_t>& chain : chains) chain = {};
         accumulators = {};
         held = base;
@@ -148,7 +148,7 @@ struct Machine {
 
     /// Notes that the operation reads or writes `size` bytes at `first`. Faults if an operation in
     /// flight may be in the way.
-    bool claim(uint32_t region, int64_t first, int64_t size, bool write, const char* what);
+    bool check_access(uint32_t region, int64_t first, int64_t size, bool write, const char* what);
 
   private:
     bool need_one(R16 r);

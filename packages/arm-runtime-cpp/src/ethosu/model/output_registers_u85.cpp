@@ -114,13 +114,13 @@ bool read_output_registers_u85(Machine& m, bool accumulates, OutputStage& out) {
     if (out.ofm.element == 8 && !out.permutation.is_identity())
         return m.fail(EthosUFaultCode::kUnmodelled, "64-bit results that are transposed");
     if (out.ofm.storage == Storage::kRegion) {
-        m.let_go();
+        m.release_chain();
         return true;
     }
     if (!out.permutation.is_identity())
         return m.fail(EthosUFaultCode::kUnmodelled, "a chained result that is transposed");
     if (out.ofm.storage == Storage::kNone) return true;
-    if (!m.hold(out.height, out.width, out.depth, out.ofm.chain)) return false;
+    if (!m.allocate_chain(out.height, out.width, out.depth, out.ofm.chain)) return false;
     m.chains[out.ofm.region] = out.ofm.chain;
     m.chained = true;
     return true;

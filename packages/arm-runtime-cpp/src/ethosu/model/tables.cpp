@@ -46,7 +46,7 @@ bool find_table(Machine& m, TableKind kind, uint32_t number, Table& table) {
                       unsigned{size});
     }
     const int64_t first = m.accelerator->on_chip_size - kTableMemory + at;
-    if (!m.claim(kOnChip, first, size, false, "table")) return false;
+    if (!m.check_access(kOnChip, first, size, false, "table")) return false;
     table = {kind, m.planning ? nullptr : m.on_chip + first};
     return true;
 }

@@ -25,7 +25,7 @@ bool decode_stream(Machine& m, R32 base, R32 length, bool fast, int64_t count, i
     const uint8_t* stream =
         m.readable(m.r[R16::WEIGHT_REGION], m.r.address(base), bytes, "weights");
     if (stream == nullptr ||
-        !m.claim(m.r[R16::WEIGHT_REGION], m.r.address(base), bytes, false, "weights")) {
+        !m.check_access(m.r[R16::WEIGHT_REGION], m.r.address(base), bytes, false, "weights")) {
         return false;
     }
     const auto size = static_cast<size_t>(bytes), capacity = static_cast<size_t>(count);

@@ -17,7 +17,7 @@ from .model import Model, Quantized
 from .plans import Planner
 from .roundings import find_roundings, measure, wide_parameters
 from .scheme import Scheme
-from .search_result import Began, Point, Search, measure_of, ranked
+from .search_result import Point, Search, StartingPoint, measure_of, ranked
 from .unit_costs import unit_costs
 from .units import WIDE, Unit, find_units
 
@@ -51,7 +51,7 @@ class _Trials:
 
     def __init__(self, model: Model, int8: Quantized, comparison: Comparison, goal: Goal) -> None:
         self.model, self.int8, self.goal = model, int8, goal
-        self.began = Began(model)
+        self.began = StartingPoint(model)
         cost = model.cost_of(int8, goal.figure)
         first = Point(int8.scheme, (), model.figure(comparison), tuple(comparison.outputs), cost)
         self.first = first

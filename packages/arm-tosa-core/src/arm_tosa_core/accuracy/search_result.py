@@ -33,7 +33,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Spent:
+class SearchCost:
     """What a search took.
 
     Args:
@@ -70,21 +70,21 @@ class Search:
     chosen: Point | None
     groups: list[tuple[Unit, ...]]
     units: int
-    spent: Spent
+    spent: SearchCost
 
 
-class Began:
+class StartingPoint:
     """What a model had been asked when a search began."""
 
     def __init__(self, model: Model) -> None:
         self._model, self._quantized, self._estimated = model, model.quantized, model.estimated
         self._started = time.monotonic()
 
-    def spent(self) -> Spent:
+    def spent(self) -> SearchCost:
         """What was asked since."""
         model = self._model
         seconds = time.monotonic() - self._started
-        return Spent(model.quantized - self._quantized, model.estimated - self._estimated, seconds)
+        return SearchCost(model.quantized - self._quantized, model.estimated - self._estimated, seconds)
 
 
 def measure_of(model: Model) -> str:

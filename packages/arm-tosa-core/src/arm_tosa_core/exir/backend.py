@@ -68,7 +68,9 @@ def _preprocess_all(
 
     def result(program: ExportedProgram, payload: bytes) -> PreprocessResult:
         handles = tuple(node.meta["debug_handle"] for node in program.graph.nodes if "debug_handle" in node.meta)
-        return PreprocessResult(payload, {target.run_event: handles} if target.run_event else None, placed.store)
+        return PreprocessResult(
+            payload, {target.profile_event: handles} if target.profile_event else None, placed.store
+        )
 
     return [list(map(result, *each)) for each in zip(methods, placed.payloads, strict=True)]
 

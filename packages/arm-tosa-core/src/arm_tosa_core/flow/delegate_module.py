@@ -30,8 +30,8 @@ def lowered_module(
     """
     program, target = _StandIn.of(region, like), compile_spec.target()
     module = LoweredBackendModule(program, target.backend_id, payload, compile_spec.to_list())
-    if handles and target.run_event:
-        module.meta = {"debug_handle_map": {target.run_event: tuple(handles)}}
+    if handles and target.profile_event:
+        module.meta = {"debug_handle_map": {target.profile_event: tuple(handles)}}
     return module
 
 

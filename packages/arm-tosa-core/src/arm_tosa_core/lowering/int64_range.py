@@ -62,12 +62,12 @@ def with_range(result: Any, node: Node, rule: Rule, values: Mapping[Node, Any]) 
     if _name(node) in _CASTS:
         return result
     if _computes(node, rule):  # in int32, of numbers that are known to fit
-        return result.but(bounds=_INT32)
+        return result.replace(bounds=_INT32)
     given = [_bounds(v) for v in _operands(node, values)] + [(n, n) for n in (0, *_numbers(node))]  # 0 where it pads
     known = [bounds for bounds in given if bounds is not None]
     if len(known) < len(given):
         return result
-    return result.but(bounds=(min(low for low, _ in known), max(high for _, high in known)))
+    return result.replace(bounds=(min(low for low, _ in known), max(high for _, high in known)))
 
 
 def _bounds(value: Value) -> tuple[int, int] | None:

@@ -88,7 +88,7 @@ class CompositeBuilder(Protocol[V]):
         Only where it would round once more: reals are computed as the program says.
         """
 
-    def chosen(self, value: V) -> tuple[V, V, float] | None:
+    def as_where(self, value: V) -> tuple[V, V, float] | None:
         """If the value is ``where(condition, tensor, number)``: the condition, the tensor and the number.
 
         None if it is not, or where no scale is chosen, which such a number could stretch.
@@ -157,7 +157,7 @@ class OpBuilder(CompositeBuilder[Value], Protocol):
             terms: how many integers of ``like`` each is the sum of, at most.
         """
 
-    def counters(self, indices: Value) -> Value:
+    def as_index_numbers(self, indices: Value) -> Value:
         """Indices for arithmetic and moves: int32, or float32 where the specification has no integers."""
 
     # -- elementwise -------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ class OpBuilder(CompositeBuilder[Value], Protocol):
     def unary(self, name: str, x: Value) -> Value:
         """An operator of one operand, such as EXP, on reals; integers become reals first."""
 
-    def plain(self, name: str, x: Operand, y: Operand) -> Value:
+    def binary(self, name: str, x: Operand, y: Operand) -> Value:
         """A binary operator on bool, integers or reals that has no quantized form (LOGICAL_AND, POW, ...)."""
 
     def elementwise(self, name: str, *operands: Value) -> Value:
@@ -217,18 +217,20 @@ class OpBuilder(CompositeBuilder[Value], Protocol):
 
     # -- whole numbers -----------------------------------------------------------------------------
 
-    def jumping(self, x: Value) -> Value:
+    def real_for_step_function(self, x: Value) -> Value:
         """The value as reals, for a function with jumps.
 
         Raises:
             Rejected: it is quantized, and the target has integers only.
         """
 
-    def stays_whole(self, x: object) -> bool:
-        """Whether ``whole`` takes it: a quantized value of 16 bits at most, where there is no float."""
+    def can_round_in_integers(self, x: object) -> bool:
+        """Whether ``round_to_integer`` takes it: a quantized value of 16 bits at most, where there is no float."""
 
-    def whole(self, x: Value, mode: str, exact: Callable[[torch.Tensor], torch.Tensor], divisor: float = 1.0) -> Value:
-        """``x / divisor`` of what ``stays_whole`` takes, rounded to whole numbers in INT32.
+    def round_to_integer(
+        self, x: Value, mode: str, exact: Callable[[torch.Tensor], torch.Tensor], divisor: float = 1.0
+    ) -> Value:
+        """``x / divisor`` of what ``can_round_in_integers`` takes, rounded to whole numbers in INT32.
 
         Args:
             mode: "floor", "ceil", "trunc", or "round", which rounds ties to even numbers.
@@ -236,15 +238,15 @@ class OpBuilder(CompositeBuilder[Value], Protocol):
         """
 
     def signs(self, x: Value) -> Value:
-        """-1, 0 or 1 in INT32, for what ``stays_whole`` takes."""
+        """-1, 0 or 1 in INT32, for what ``can_round_in_integers`` takes."""
 
-    def fixed(self, x: Value, bits: int) -> Value:
+    def to_fixed_point(self, x: Value, bits: int) -> Value:
         """A quantized value as plain int32: fixed-point numbers with so many bits of fraction."""
 
-    def rounded(self, x: Value, bits: int, mode: str) -> Value:
-        """Fixed-point numbers of plain int32, rounded to whole ones as ``whole`` does."""
+    def round_fixed_point(self, x: Value, bits: int, mode: str) -> Value:
+        """Fixed-point numbers of plain int32, rounded to whole ones as ``round_to_integer`` does."""
 
-    def nearest(self, x: Value, divisor: int) -> Value:
+    def divide_rounding(self, x: Value, divisor: int) -> Value:
         """``x / divisor`` of plain int32, to the nearest integer; halves go up."""
 
     # -- data movement -----------------------------------------------------------------------------
@@ -270,13 +272,13 @@ class OpBuilder(CompositeBuilder[Value], Protocol):
     def SLICE(self, x: Value, start: Sequence[int], size: Sequence[int]) -> Value:
         """``size`` elements from ``start``, along every axis."""
 
-    def slice(self, x: Value, axis: int, start: int, size: int) -> Value:
+    def slice_axis(self, x: Value, axis: int, start: int, size: int) -> Value:
         """``size`` elements from ``start`` along one axis."""
 
     def CONCAT(self, values: Sequence[Value], axis: int) -> Value:
         """The values one after the other along ``axis``; quantized ones are brought to one scale first."""
 
-    def join(self, parts: Sequence[Value], axis: int) -> Value:
+    def concat_channels(self, parts: Sequence[Value], axis: int) -> Value:
         """CONCAT along the channels; accumulators keep the scales that each of their channels has."""
 
     def PAD(self, x: Value, padding: Sequence[tuple[int, int]], number: float = 0.0) -> Value:
@@ -294,7 +296,7 @@ class OpBuilder(CompositeBuilder[Value], Protocol):
     def SCATTER(self, values: Value, indices: Value, new: Value) -> Value:
         """``values`` [N, K, C] with ``new[n, w, c]`` at ``[n, indices[n, w], c]``; indices [N, W], none twice."""
 
-    def picked(self, values: Sequence[Value], axis: int, places: Sequence[tuple[int, int]]) -> Value | None:
+    def gather_by_slices(self, values: Sequence[Value], axis: int, places: Sequence[tuple[int, int]]) -> Value | None:
         """Elements along ``axis``, each as the number of a value and an index, by SLICE and CONCAT.
 
         None where those are too many.

@@ -26,7 +26,7 @@ def dequantized(lowering: Lowering, node: Node) -> Value:
         return value
     if (run_time := _run_time(lowering.values, node)) is not None:
         low, high = cast(tuple[int, int], node.args[3:5])
-        return value.but(dtype=torch.float32, quant=QParams((1.0,), 0, low, high, run_time=run_time))
+        return value.replace(dtype=torch.float32, quant=QParams((1.0,), 0, low, high, run_time=run_time))
     quant, _ = _parameters(node, lowering.constants)
     if value.dtype == torch.uint8:
         value = lowering.builder.signed(value)
@@ -34,7 +34,7 @@ def dequantized(lowering: Lowering, node: Node) -> Value:
         constant = lowering.builder.const(value.const, quant)
         # a bias: its layer rounds it to the steps that it has in the end
         return lowering.builder.const(constant.real()) if value.dtype == torch.int32 else constant
-    return value.but(dtype=torch.float32, quant=quant)
+    return value.replace(dtype=torch.float32, quant=quant)
 
 
 def quantized(lowering: Lowering, node: Node) -> Value:
@@ -69,7 +69,7 @@ def _run_time(values: Mapping[Node, Any], node: Node) -> tuple[Value, Value] | N
     found = [values.get(n) for n in node.args[1:3] if isinstance(n, Node)]
     match [v for v in found if isinstance(v, Value) and not v.is_const]:
         case [scale, zero_point]:
-            return scale.but(dtype=torch.float32), zero_point
+            return scale.replace(dtype=torch.float32), zero_point
     return None
 
 

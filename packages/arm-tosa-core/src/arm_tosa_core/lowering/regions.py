@@ -182,7 +182,7 @@ def _lowered_again(part: _Part, lowering: Lowering, analysis: Analysis) -> Graph
         if node in given:
             lowering.take(node)
             if isinstance(known := analysis.lowering.values[node], Value):
-                lowering.values[node] = lowering.values[node].but(bounds=known.bounds)
+                lowering.values[node] = lowering.values[node].replace(bounds=known.bounds)
         elif node in inside or is_size(node) or (is_graph(node) and any(user in inside for user in node.users)):
             lowering.lower(node)
     lowering.graph.outputs += map(lowering.output, part.outputs)

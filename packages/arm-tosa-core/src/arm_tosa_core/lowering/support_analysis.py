@@ -61,8 +61,8 @@ def analyse(
         analysis, level = _walk(Lowering(program, target, facts, wide_inputs=editable), checks, refused)
         first = analysis.rejected.copy() if first is None else first
         assign_regions(program, analysis, level, has_float)
-        found = _torn(analysis) or _leaks(analysis) or _held(analysis)
-        found = found or _handed_on(analysis) or _idle_regions(analysis)
+        found = _split_composites(analysis) or _escaping(analysis) or _in_other_axes(analysis)
+        found = found or _copies(analysis) or _idle_regions(analysis)
         if not found and not editable:
             found = _shared(analysis, has_float)
         if not found:
@@ -144,13 +144,13 @@ def _take(lowering: Lowering, node: Node) -> None:
             lowering.values[node] = why
 
 
-def _torn(analysis: Analysis) -> dict[Node, Rejected]:
+def _split_composites(analysis: Analysis) -> dict[Node, Rejected]:
     """Accepted nodes with a result that is refused: a node cannot be on both sides."""
     results = ((n.args[0], why) for n, why in analysis.rejected.items() if n.target is operator.getitem)
     return {n: why for n, why in results if isinstance(n, Node) and n in analysis.accepted}
 
 
-def _leaks(analysis: Analysis) -> dict[Node, Rejected]:
+def _escaping(analysis: Analysis) -> dict[Node, Rejected]:
     """Accepted nodes whose result cannot leave their region: it would be float, on a target that has none, or int64."""
     lowering = analysis.lowering
     has_float = lowering.target.tosa_spec.support_float()
@@ -181,7 +181,7 @@ def _leaks(analysis: Analysis) -> dict[Node, Rejected]:
     return found
 
 
-def _held(analysis: Analysis) -> dict[Node, Rejected]:
+def _in_other_axes(analysis: Analysis) -> dict[Node, Rejected]:
     """Accepted nodes whose result the target cannot bring to PyTorch's order of axes, which a reader outside expects.
 
     A rule may leave axes in another order than PyTorch's (ADR 1), so that this shows where the result leaves only.
@@ -203,7 +203,7 @@ def _held(analysis: Analysis) -> dict[Node, Rejected]:
     return found
 
 
-def _handed_on(analysis: Analysis) -> dict[Node, Rejected]:
+def _copies(analysis: Analysis) -> dict[Node, Rejected]:
     """Accepted nodes that hand on what comes from outside of their region as it is; none if one is all there is to do.
 
     A target may not even have the type, such as a mask's.

@@ -148,7 +148,7 @@ class Value:
         low, high = INTEGER_RANGES[torch.int32]
         return self.bounds is not None and low <= self.bounds[0] and self.bounds[1] <= high
 
-    def but(self, **changes: Any) -> Value:
+    def replace(self, **changes: Any) -> Value:
         """A copy with some fields changed."""
         return replace(self, **changes)
 

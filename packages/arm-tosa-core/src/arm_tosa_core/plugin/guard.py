@@ -18,7 +18,7 @@ class PluginError(ArmTosaError):
 #: What the compiler and the commands call of a target.
 _CALLED = (
     *("compile", "compile_in_detail", "sizes", "warm_up", "estimate", "timing"),
-    *("run", "profile", "plan", "extract", "with_names", "whole"),
+    *("run", "profile", "plan", "extract", "with_names", "without_names"),
 )
 
 

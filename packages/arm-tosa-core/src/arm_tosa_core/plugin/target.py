@@ -173,11 +173,11 @@ class Target:
         health: what it needs of this machine, to compile and to run: lines of ``arm-tosa doctor``.
         sizes: puts together what ``compile`` made of one program at the most of every symbol, and at other values of
             them (at least one), so that it runs at all values within their bounds. None: sizes are fixed.
-        run_event: what its delegate calls a run of the whole payload in ExecuTorch's ETDump; with an ETRecord,
+        profile_event: what its delegate calls a run of the whole payload in ExecuTorch's ETDump; with an ETRecord,
             ExecuTorch's ``Inspector`` tells the operators and source lines of this event. Empty: it notes none.
         with_names: payloads of the delegates of one program to such as refer to named data: what several of them have
             in common, and with the name of a ``.ptd`` all weights, which are in that file. None: they have no names.
-        whole: a payload to one without names, by the data of each name. None: payloads have no names.
+        without_names: a payload to one without names, by the data of each name. None: payloads have no names.
         ports: inputs and outputs of what ``compile`` returned, in order, with which those of the graph are compared
             whenever one is compiled. None: the payload does not say.
     """
@@ -205,9 +205,9 @@ class Target:
     compile_in_detail: Callable[[bytes, Mapping[str, str]], Compiled] | None = None
     warm_up: Callable[[], None] | None = None
     firmware: str = ""
-    run_event: str = ""
+    profile_event: str = ""
     with_names: Callable[[Sequence[bytes], str | None], WithNames] | None = None
-    whole: Callable[[bytes, Mapping[str, bytes]], bytes] | None = None
+    without_names: Callable[[bytes, Mapping[str, bytes]], bytes] | None = None
     ports: Callable[[bytes], tuple[Sequence[Port], Sequence[Port]]] | None = None
 
     def __post_init__(self) -> None:
@@ -218,7 +218,7 @@ class Target:
         """
         from ..tosa.specification import TosaSpecification
 
-        for field_ in ("name", "suffix", "backend_id", "backend", "description", "firmware", "run_event"):
+        for field_ in ("name", "suffix", "backend_id", "backend", "description", "firmware", "profile_event"):
             if not isinstance(value := getattr(self, field_), str):
                 raise UsageError(f"{field_} of a target is a text, not {value!r}")
         if not isinstance(self.spec, str | TosaSpecification):

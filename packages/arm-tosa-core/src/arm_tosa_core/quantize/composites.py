@@ -106,7 +106,7 @@ class AtenBuilder:
             return False
         return bool((self._data(value.node) == number).all())
 
-    def chosen(self, value: AtenValue) -> tuple[AtenValue, AtenValue, float] | None:
+    def as_where(self, value: AtenValue) -> tuple[AtenValue, AtenValue, float] | None:
         node = value.node
         while self._rules.traits_of(node).moves is Moves.AS_IS and isinstance(node.args[0], Node):
             node = node.args[0]

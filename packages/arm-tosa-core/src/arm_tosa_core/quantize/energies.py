@@ -16,7 +16,7 @@ from .node_facts import ACCUMULATES, RESCALES, float_inputs, is_float_result, is
 ConfigOf = Callable[[Node], QuantizationConfig | None]
 
 
-def energies(
+def sums_of_squares(
     module: GraphModule,
     rules: RuleSet,
     config_of: ConfigOf,
@@ -38,13 +38,13 @@ def energies(
     units: dict[Node, set[Node]] = {}
     for node in module.graph.nodes:
         if rules.traits_of(node).steep and _can_be_wide(node, config_of):
-            units[node] = _Energy(rules, config_of, computed).of(node)
+            units[node] = _SumOfSquares(rules, config_of, computed).of(node)
     readers = [node for node, unit in units.items() if unit]
     chosen = worth_16_bits(module, readers, samples) if samples else readers
     return {node for reader in chosen for node in units[reader]}
 
 
-class _Energy:
+class _SumOfSquares:
     """The unit that ends in one steep function."""
 
     def __init__(self, rules: RuleSet, config_of: ConfigOf, computed: set[Node]) -> None:

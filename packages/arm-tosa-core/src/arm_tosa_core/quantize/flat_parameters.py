@@ -6,7 +6,7 @@ import torch
 from torch.fx import GraphModule
 
 
-def raise_attributes(model: GraphModule) -> None:
+def flatten_attributes(model: GraphModule) -> None:
     """Moves the parameters and buffers that the graph uses from submodules to the module itself.
 
     When torchao folds weights to integers it removes the float ones, but only those that the module itself holds: a

@@ -26,7 +26,7 @@ from .norms_behind_layers import settle_norms
 from .output_correction import correct_outputs
 from .plain_module import make_plain
 from .quantizer import TOSAQuantizer
-from .states import States, find_states, resolve_states, rolled
+from .states import States, find_states, resolve_states, with_carried_states
 from .weight_rounding import SAMPLES as ROUNDING_SAMPLES
 from .weight_rounding import round_weights
 from .written_buffers import restore, saved
@@ -99,8 +99,8 @@ def quantize_program(
     make_plain(module, quantizer.rules)
     calls: Iterator[Sample] = (as_call(number, sample) for number, sample in enumerate(samples))
     if states:
-        sequence = list(rolled(module, carried, calls))
-        calls = iter(_spread(sequence))
+        sequence = list(with_carried_states(module, carried, calls))
+        calls = iter(_evenly_sampled(sequence))
     kept = list(islice(calls, ROUNDING_SAMPLES))
     first = kept[:SAMPLES]
     if not first:
@@ -165,7 +165,7 @@ def _is_empty(sample: Sample) -> bool:
     return bool(tensors) and not any(tensor.numel() for tensor in tensors)
 
 
-def _spread(sequence: list[Sample]) -> list[Sample]:
+def _evenly_sampled(sequence: list[Sample]) -> list[Sample]:
     """A sequence of calls, those first that are spread over all of it: corrections look at the first."""
     step = max(len(sequence) // SAMPLES, 1)
     return sequence[step - 1 :: step] + [call for i, call in enumerate(sequence) if i % step != step - 1]

@@ -22,7 +22,7 @@ from .annotate import KEY, annotate
 from .bias_correction import Sample
 from .composites import LOOP_BODY, WHOLE, decompose
 from .config import QuantizationConfig
-from .flat_parameters import raise_attributes
+from .flat_parameters import flatten_attributes
 from .no_op_removal import drop_idle
 from .node_facts import SCHEME
 from .norms_behind_layers import warn_of_eps
@@ -189,7 +189,7 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         for node in model.graph.nodes:
             node.meta[WHOLE] = node.name
         drop_idle(model, self.rules)
-        raise_attributes(model)
+        flatten_attributes(model)
         choose(model)
         without_assignments(model, self.rules)
         for node in model.graph.nodes:  # before composites are replaced: finders know the exported graph

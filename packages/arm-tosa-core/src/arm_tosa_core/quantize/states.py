@@ -91,7 +91,7 @@ def output_keys(program: ExportedProgram) -> dict[str, int]:
     return {str(key): value for key, value in made.items() if isinstance(value, int)}
 
 
-def rolled(module: GraphModule, states: Mapping[str, int], samples: Iterable[Sample]) -> Iterator[Sample]:
+def with_carried_states(module: GraphModule, states: Mapping[str, int], samples: Iterable[Sample]) -> Iterator[Sample]:
     """The samples as a sequence: each call's states are outputs of the previous call; the first has its own.
 
     States that the host writes rows into are left as each sample has them: only the host knows where it writes.

@@ -12,7 +12,7 @@ from ..lowering.rule import Q
 from ..lowering.rule_set import RuleSet
 from .bias_correction import Sample
 from .config import QuantizationConfig
-from .energies import energies
+from .energies import sums_of_squares
 from .node_facts import (
     ACCUMULATES,
     absorbed,
@@ -62,7 +62,7 @@ def wide_results(
         computed: the nodes that are no constants.
         tables: whether the target has tables of 16 bits; without them ``energies`` have 8.
         states: inputs and results of 16 bits, which are carried from call to call.
-        samples: calls of the model, see ``energies``.
+        samples: calls of the model, see ``sums_of_squares``.
         narrow: reasons that do not count, other than that of states. What has 16 bits because of what these keep in
             16 bits, as an operand that is added to it, has 8 as well.
     """
@@ -75,7 +75,7 @@ def wide_results(
         if config is not None and config.wide is not None and _read_by_arithmetic(node, rules, config_of):
             able.append(node)
     told = tables and wide != "streams" and ENERGY not in narrow
-    unit = energies(module, rules, config_of, computed, samples) if told else set()
+    unit = sums_of_squares(module, rules, config_of, computed, samples) if told else set()
     if wide == "all":
         return {**dict.fromkeys([] if ASKED in narrow else able, ASKED), **dict.fromkeys(unit, ENERGY), **found}
     residuals = [node for node in able if _carries_sum(node, rules, computed)]

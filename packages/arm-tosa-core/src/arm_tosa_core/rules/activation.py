@@ -116,7 +116,7 @@ def rrelu(b: OpBuilder, x: Value, low: float = 1 / 8, high: float = 1 / 3, train
 
 @op("aten.threshold.default", quant=Q.STEPS)
 def threshold(b: OpBuilder, x: Value, limit: float, number: float) -> Value:
-    x = b.jumping(x)
+    x = b.real_for_step_function(x)
     return b.SELECT(b.compare("GREATER_EQUAL", limit, x), number, x)  # NaN stays
 
 

@@ -44,7 +44,7 @@ def attention(
     if mask is not None and mask.dtype == torch.bool:
         scores = b.aten.where(mask, scores, -math.inf)
     elif mask is not None:
-        chosen = b.chosen(mask)
+        chosen = b.as_where(mask)
         if chosen is not None and chosen[2] > _MASKS:
             chosen = None
         mask = mask if chosen is None else chosen[1]

@@ -59,7 +59,7 @@ def convolution(
         kernel = _split_channels(b, b.TRANSPOSE(weight, [2, 3, 0, 1]), channels, multiplier)
         return b.nchw(b.conv("DEPTHWISE_CONV2D", image, kernel, bias, **attrs))
     kernel, outputs = b.nhwc(weight), weight.shape[0] // groups
-    kernels = [b.slice(kernel, 0, g * outputs, outputs) for g in range(groups)]
+    kernels = [b.slice_axis(kernel, 0, g * outputs, outputs) for g in range(groups)]
     return _grouped(b, f"CONV{n}D", image, kernels, outputs, bias, attrs)
 
 
@@ -68,7 +68,7 @@ def _split_channels(b: OpBuilder, kernel: Value, channels: int, multiplier: int)
     shape = (*kernel.shape[:2], channels, multiplier)
     if kernel.const is None:
         return b.RESHAPE(kernel, shape)
-    return kernel.but(shape=shape, const=kernel.const.reshape(shape))
+    return kernel.replace(shape=shape, const=kernel.const.reshape(shape))
 
 
 def _grouped(
@@ -85,10 +85,10 @@ def _grouped(
     image = b.in_order(image) if len(kernels) > 1 else image  # once, not part by part
     parts = []
     for g, kernel in enumerate(kernels):
-        part = b.slice(image, image.rank - 1, g * inputs, inputs)
-        its_bias = None if bias is None else b.slice(bias, 0, g * outputs, outputs)
+        part = b.slice_axis(image, image.rank - 1, g * inputs, inputs)
+        its_bias = None if bias is None else b.slice_axis(bias, 0, g * outputs, outputs)
         parts.append(b.conv(name, part, kernel, its_bias, **attrs))
-    return b.nchw(b.join(parts, image.rank - 1))
+    return b.nchw(b.concat_channels(parts, image.rank - 1))
 
 
 def fitted(
@@ -141,13 +141,13 @@ def _transposed(
             ends = (padding[i], padding[i] - output_padding[i])
             before, after = (max(0, (p - weight.shape[i + 2]) // stride[i] + 1) for p in ends)
             b.require(before + after < x.shape[i + 2], f"has padding of {padding[i]} that leaves nothing of the image")
-            x = b.slice(x, i + 2, before, x.shape[i + 2] - before - after)
+            x = b.slice_axis(x, i + 2, before, x.shape[i + 2] - before - after)
             out_pad += [n * stride[i] - p for n, p in zip((before, after), ends, strict=True)]
         kind, flipped = "TRANSPOSE_CONV2D", range(0)
         attrs = {"out_pad": tuple(out_pad), "stride": tuple(stride)}
     kernels, inputs = [], x.shape[1] // groups
     for g in range(groups):  # weight: [in, out / groups, (KD,) KH, KW]
-        kernel = b.TRANSPOSE(b.slice(weight, 0, g * inputs, inputs), [*range(1, weight.rank), 0])
+        kernel = b.TRANSPOSE(b.slice_axis(weight, 0, g * inputs, inputs), [*range(1, weight.rank), 0])
         for axis in flipped:
             kernel = b.REVERSE(kernel, axis)
         kernels.append(kernel)
@@ -170,7 +170,7 @@ def _spread(
         reach = dilation[i] * (kernel[i] - 1) - padding[i]
         ends = (reach, reach + output_padding[i])
         before, after = (max(0, -n) for n in ends)  # padding beyond the kernel crops
-        x = b.slice(x, i + 2, before, x.shape[i + 2] - before - after)
+        x = b.slice_axis(x, i + 2, before, x.shape[i + 2] - before - after)
         pads += [max(0, n) for n in ends]
     return x, pads
 
@@ -182,7 +182,9 @@ def _stretched(b: OpBuilder, x: Value, axis: int, stride: int) -> Value:
     n = x.shape[axis]
     rows = b.RESHAPE(x, [*x.shape[: axis + 1], 1, *x.shape[axis + 1 :]])
     rows = b.PAD(rows, [(0, stride - 1 if i == axis + 1 else 0) for i in range(rows.rank)])
-    return b.slice(b.RESHAPE(rows, [*x.shape[:axis], n * stride, *x.shape[axis + 1 :]]), axis, 0, (n - 1) * stride + 1)
+    return b.slice_axis(
+        b.RESHAPE(rows, [*x.shape[:axis], n * stride, *x.shape[axis + 1 :]]), axis, 0, (n - 1) * stride + 1
+    )
 
 
 def _dilated(b: OpBuilder, weight: Value, dilation: Sequence[int]) -> Value:
@@ -192,7 +194,7 @@ def _dilated(b: OpBuilder, weight: Value, dilation: Sequence[int]) -> Value:
     spread = [(k - 1) * d + 1 for k, d in zip(weight.shape[2:], dilation, strict=True)]
     data = weight.const.new_full([*weight.shape[:2], *spread], weight.quant.zero_point if weight.quant else 0)
     data[:, :, :: dilation[0], :: dilation[1]] = weight.const
-    return weight.but(shape=tuple(data.shape), const=data)
+    return weight.replace(shape=tuple(data.shape), const=data)
 
 
 def _declare(n: int) -> None:

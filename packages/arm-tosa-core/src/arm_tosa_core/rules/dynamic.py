@@ -24,4 +24,4 @@ def choose_qparams(b: OpBuilder, x: Value, low: int, high: int, eps: float, dtyp
     scale = b.MAXIMUM(b.MUL(b.SUB(greatest, least), 1.0 / (high - low)), eps)
     steps = b.MUL(least, b.unary("RECIPROCAL", scale))
     zero_point = b.cast(b.clamp(b.SUB(float(low), steps), float(low), float(high)), torch.int32)
-    return scale.but(dtype=torch.float64), zero_point.but(dtype=torch.int64, bounds=(low, high))
+    return scale.replace(dtype=torch.float64), zero_point.replace(dtype=torch.int64, bounds=(low, high))

@@ -138,7 +138,7 @@ def div_mode(b: OpBuilder, x: Operand, y: Operand, *, rounding_mode: str | None)
 @in_float32
 def _floor_of_real(b: OpBuilder, x: Value, number: float) -> Value:
     """As PyTorch computes it: of inf and NaN it is NaN."""
-    x = b.jumping(x)
+    x = b.real_for_step_function(x)
     return rounded(b, b.MUL(b.SUB(x, _rest_of_real(b, x, number, True)), 1 / number))
 
 
@@ -193,7 +193,7 @@ def _rest(
 def _real_divisor(b: OpBuilder, x: Value, y: Operand) -> float | None:
     """The number that a real is divided by; None where it is none, or no real is divided."""
     number = _number(y)
-    if number is None or not x.dtype.is_floating_point or b.stays_whole(x):
+    if number is None or not x.dtype.is_floating_point or b.can_round_in_integers(x):
         return None
     number = torch.tensor(number, dtype=x.dtype).item()  # as PyTorch rounds it
     return number if 2.0**-100 < abs(number) < math.inf else None
@@ -202,7 +202,7 @@ def _real_divisor(b: OpBuilder, x: Value, y: Operand) -> float | None:
 @in_float32
 def _rest_of_real(b: OpBuilder, x: Value, number: float, floor: bool) -> Value:
     """``remainder`` (of the number's sign) or ``fmod`` (of that of x)."""
-    left = rest(b, b.jumping(x), number)
+    left = rest(b, b.real_for_step_function(x), number)
     if not floor:
         return left
     other = b.compare("GREATER", 0.0, left) if number > 0 else b.compare("GREATER", left, 0.0)
@@ -214,14 +214,14 @@ def _whole_quotient(
 ) -> Value | None:
     """The whole quotient of a quantized value and a number, in integers; None where there is float, or no number."""
     number = _number(y)
-    if not number or not isinstance(x, Value) or not b.stays_whole(x):
+    if not number or not isinstance(x, Value) or not b.can_round_in_integers(x):
         return None
-    return b.whole(x, mode, lambda real: exact(real, number), number)
+    return b.round_to_integer(x, mode, lambda real: exact(real, number), number)
 
 
 def _quotient(b: OpBuilder, x: Operand, y: Operand, floor: bool) -> tuple[Value, Value]:
     """The whole quotient, rounded down or towards 0, and what is left."""
-    x, y = (b.jumping(v) for v in b.operands(x, y))
+    x, y = (b.real_for_step_function(v) for v in b.operands(x, y))
     if x.dtype in (torch.int8, torch.uint8, torch.int16) and not b.spec.support_integer():  # float32 holds them exactly
         dtype = x.dtype
         quotient, rest = _quotient(b, b.cast(x, torch.float32), b.cast(y, torch.float32), floor)
@@ -238,8 +238,8 @@ def _quotient(b: OpBuilder, x: Operand, y: Operand, floor: bool) -> tuple[Value,
     if floor:
         # without integers, comparisons are of floats, to which a CAST keeps signs and zeros
         left, by = (v if b.spec.support_integer() else b.floating(v) for v in (rest, y))
-        crossed = b.plain("LOGICAL_XOR", b.compare("GREATER", 0, left), b.compare("GREATER", 0, by))
-        down = b.plain("LOGICAL_AND", crossed, b.elementwise("LOGICAL_NOT", b.compare("EQUAL", left, 0)))
+        crossed = b.binary("LOGICAL_XOR", b.compare("GREATER", 0, left), b.compare("GREATER", 0, by))
+        down = b.binary("LOGICAL_AND", crossed, b.elementwise("LOGICAL_NOT", b.compare("EQUAL", left, 0)))
         one = down if b.spec.support_integer() else b.SELECT(down, b.scalar(1, left), b.scalar(0, left))
         quotient = b.SUB(quotient, b.cast(one, quotient.dtype))
         rest = b.SUB(x, b.MUL(quotient, y))
@@ -273,7 +273,7 @@ def pow_(b: OpBuilder, x: Operand, exponent: Operand) -> Value:
     if number is None and isinstance(exponent, Value):
         return _computed_power(b, *b.operands(x, exponent))
     if number is None or not number.is_integer() or not isinstance(x, Value):
-        return b.plain("POW", x, exponent)
+        return b.binary("POW", x, exponent)
     # POW is undefined for negative bases; whole exponents are products
     if x.dtype in (torch.float16, torch.bfloat16):  # PyTorch rounds the result, not each product
         return b.cast(pow_(b, b.cast(x, torch.float32), number), x.dtype)
@@ -297,10 +297,10 @@ def _computed_power(b: OpBuilder, x: Value, y: Value) -> Value:
     The sign of a zero is not told: -0.0 to the power -1 is inf.
     """
     if x.const is not None and bool((x.const > 0).all()):
-        return b.plain("POW", x, y)
+        return b.binary("POW", x, y)
     b.require(x.dtype.is_floating_point, "raises integers to powers that are computed")
     zero, size = b.compare("EQUAL", x, 0), b.unary("ABS", x)
-    power = b.plain("POW", b.SELECT(zero, 1.0, size), y)
+    power = b.binary("POW", b.SELECT(zero, 1.0, size), y)
     half = b.MUL(y, 0.5)
     whole, even = (b.compare("EQUAL", b.unary("FLOOR", v), v) for v in (y, half))
     turned = b.SELECT(whole, b.SELECT(even, power, b.NEGATE(power)), math.nan)
@@ -311,7 +311,7 @@ def _computed_power(b: OpBuilder, x: Value, y: Value) -> Value:
 
 @op("aten.sqrt.default", quant=Q.TABLE, traits=Traits(steep=True))
 def sqrt(b: OpBuilder, x: Value) -> Value:
-    return b.plain("POW", b.floating(b.real(x)), 0.5)
+    return b.binary("POW", b.floating(b.real(x)), 0.5)
 
 
 @op("aten.square.default", quant=Q.TABLE, decomposition=_observed_power)
@@ -334,9 +334,9 @@ def abs_(b: OpBuilder, x: Value) -> Value:
 
 @op("aten.sign.default", quant=Q.STEPS)
 def sign(b: OpBuilder, x: Value) -> Value:
-    if b.stays_whole(x):
+    if b.can_round_in_integers(x):
         return b.signs(x)
-    x = b.jumping(x)
+    x = b.real_for_step_function(x)
     negative = b.SELECT(b.compare("GREATER", 0, x), b.scalar(-1, x), b.scalar(0, x))
     return b.SELECT(b.compare("GREATER", x, 0), b.scalar(1, x), negative)
 
@@ -346,11 +346,11 @@ def _declare_step(name: str, function: Callable[[OpBuilder, Value], Value]) -> N
     def rule(b: OpBuilder, x: Value) -> Value:
         if not x.dtype.is_floating_point:
             return x
-        if not b.stays_whole(x):
-            return function(b, b.jumping(x))
+        if not b.can_round_in_integers(x):
+            return function(b, b.real_for_step_function(x))
         if name == "frac":
-            return b.SUB(x, b.whole(x, "trunc", torch.trunc))
-        return b.whole(x, name, getattr(torch, name))
+            return b.SUB(x, b.round_to_integer(x, "trunc", torch.trunc))
+        return b.round_to_integer(x, name, getattr(torch, name))
 
 
 def rounded(b: OpBuilder, x: Value) -> Value:

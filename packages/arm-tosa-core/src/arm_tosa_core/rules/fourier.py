@@ -128,7 +128,7 @@ def fft_c2r(b: OpBuilder, x: Complex, dims: Sequence[int], norm: int, size: int)
     """The spectrum is half of one that mirrors itself: what is mirrored counts twice."""
     *others, last = [d % x.real.rank for d in dims]
     half = size // 2 + 1
-    real, imag = (b.slice(v, last, 0, half) for v in _transformed(b, parts(b, x), others, True))
+    real, imag = (b.slice_axis(v, last, 0, half) for v in _transformed(b, parts(b, x), others, True))
     b.require(size <= _LARGEST, f"makes {size} real numbers of their spectrum, more than {_LARGEST}")
     cosines, sines = _matrix(half, size, size)
     times = torch.full((half, 1), 2.0)
@@ -175,7 +175,7 @@ def imag(b: OpBuilder, x: Complex) -> Value:
 
 @op("complex.abs.default")
 def abs_(b: OpBuilder, x: Complex) -> Value:
-    return b.plain("POW", b.ADD(b.MUL(x.real, x.real), b.MUL(x.imag, x.imag)), 0.5)
+    return b.binary("POW", b.ADD(b.MUL(x.real, x.real), b.MUL(x.imag, x.imag)), 0.5)
 
 
 @op("complex.angle.default")

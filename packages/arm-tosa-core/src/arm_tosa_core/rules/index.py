@@ -16,7 +16,7 @@ from ..support.errors import Rejected
 
 @op("aten.embedding.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN, looks_up=1))
 def embedding(b: OpBuilder, table: Value, indices: Value, *_: object) -> Value:
-    rows = b.GATHER(b.RESHAPE(table, [1, *table.shape]), b.RESHAPE(b.counters(indices), [1, indices.size]))
+    rows = b.GATHER(b.RESHAPE(table, [1, *table.shape]), b.RESHAPE(b.as_index_numbers(indices), [1, indices.size]))
     return b.RESHAPE(rows, [*indices.shape, table.shape[1]])
 
 
@@ -34,13 +34,13 @@ def index_select(b: OpBuilder, x: Value, dim: int, indices: Value) -> Value:
     order = lies if few else (dim, *(i for i in range(x.rank) if i != dim))
     at, moved = order.index(dim), b.TRANSPOSE(x, order)
     front, (length, *back) = moved.shape[:at], moved.shape[at:]
-    places = indices if indices.dtype.is_floating_point else b.counters(indices)
+    places = indices if indices.dtype.is_floating_point else b.as_index_numbers(indices)
     tiled = b.TILE(b.RESHAPE(places, [1, indices.size]), [math.prod(front), 1])
     try:
         rows = b.GATHER(b.RESHAPE(moved, [math.prod(front), length, math.prod(back)]), tiled)
     except Rejected:
         known = [] if places.const is None else places.const.reshape(-1).tolist()
-        if (found := b.picked([x], dim, [(0, i) for i in known])) is None:
+        if (found := b.gather_by_slices([x], dim, [(0, i) for i in known])) is None:
             raise
         return found
     return b.TRANSPOSE(b.RESHAPE(rows, [*front, indices.size, *back]), inverse(order))
@@ -85,7 +85,7 @@ def _counted_from_zero(b: OpBuilder, indices: Value, length: int) -> Value:
     """Indices for arithmetic; negative ones count from the end."""
     if indices.const is not None:
         return b.const((indices.const % length).to(torch.int32))
-    small = b.counters(indices)
+    small = b.as_index_numbers(indices)
     if indices.bounds is not None and indices.bounds[0] >= 0:
         return small
     return b.SELECT(b.compare("GREATER", 0, small), b.ADD(small, length), small)
@@ -99,7 +99,7 @@ def as_strided(
     places = torch.arange(x.size).as_strided(tuple(shape), tuple(strides), offset or 0).reshape(-1)
     flat = b.RESHAPE(x, [x.size])
     if count and bool((places == torch.arange(count) + places[0]).all()):
-        return b.RESHAPE(b.slice(flat, 0, int(places[0]), count), shape)
+        return b.RESHAPE(b.slice_axis(flat, 0, int(places[0]), count), shape)
     return b.RESHAPE(index_select(b, flat, 0, b.const(places.int())), shape)
 
 
@@ -109,8 +109,8 @@ def gather(b: OpBuilder, x: Value, dim: int, indices: Value, *, sparse_grad: boo
     last = [*(i for i in range(x.rank) if i != dim), dim]
     for i in range(x.rank):
         if i != dim:
-            x = b.slice(x, i, 0, indices.shape[i])
-    moved, chosen = b.TRANSPOSE(x, last), b.TRANSPOSE(b.counters(indices), last)
+            x = b.slice_axis(x, i, 0, indices.shape[i])
+    moved, chosen = b.TRANSPOSE(x, last), b.TRANSPOSE(b.as_index_numbers(indices), last)
     lanes = indices.size // indices.shape[dim]
     rows = b.GATHER(b.RESHAPE(moved, [lanes, x.shape[dim], 1]), b.RESHAPE(chosen, [lanes, indices.shape[dim]]))
     back = [last.index(i) for i in range(x.rank)]

@@ -37,9 +37,9 @@ def _declare_binary(name: str, tosa: str, as_bool: bool) -> None:
     @op(*([f"aten.{name}.default"] if as_bool else _bit_overloads(name)), quant=Q.ARITHMETIC if as_bool else Q.NONE)
     def rule(b: OpBuilder, x: Operand, y: Operand) -> Value:
         if as_bool:
-            return b.plain(tosa, *(truth(b, v) if isinstance(v, Value) else bool(v) for v in (x, y)))
+            return b.binary(tosa, *(truth(b, v) if isinstance(v, Value) else bool(v) for v in (x, y)))
         x, y = b.operands(x, y)
-        return b.plain(tosa.replace("BITWISE", "LOGICAL") if x.dtype == torch.bool else tosa, _bits(b, x), _bits(b, y))
+        return b.binary(tosa.replace("BITWISE", "LOGICAL") if x.dtype == torch.bool else tosa, _bits(b, x), _bits(b, y))
 
 
 def _bit_overloads(name: str) -> list[str]:
@@ -107,11 +107,11 @@ def left_shift(b: OpBuilder, x: Value, n: Value) -> Value:
         n, beyond = _within(b, n, bits)
         n, half = b.cast(n, x.dtype), b.cast(b.MUL(beyond, bits // 2), x.dtype)
     elif bool(inside.all()):
-        return b.plain(_LEFT, x, n)
+        return b.binary(_LEFT, x, n)
     else:
         assert n.const is not None
         n, half = b.const(n.const * inside), b.const((~inside).to(x.dtype) * (bits // 2))
-    return b.plain(_LEFT, b.plain(_LEFT, b.plain(_LEFT, x, n), half), half)
+    return b.binary(_LEFT, b.binary(_LEFT, b.binary(_LEFT, x, n), half), half)
 
 
 @_shift("bitwise_right_shift", "__rshift__")
@@ -121,9 +121,9 @@ def right_shift(b: OpBuilder, x: Value, n: Value) -> Value:
     inside = _inside(n, last + 1)
     if inside is None:
         n, beyond = _within(b, n, last + 1)
-        return b.plain(_RIGHT, b.plain(_RIGHT, x, b.cast(n, x.dtype)), b.cast(b.MUL(beyond, last), x.dtype))
+        return b.binary(_RIGHT, b.binary(_RIGHT, x, b.cast(n, x.dtype)), b.cast(b.MUL(beyond, last), x.dtype))
     assert n.const is not None
-    return b.plain(_RIGHT, x, b.const(n.const.where(inside, last)))
+    return b.binary(_RIGHT, x, b.const(n.const.where(inside, last)))
 
 
 def _inside(n: Value, bits: int) -> torch.Tensor | None:
@@ -192,8 +192,8 @@ def to(b: OpBuilder, x: Value, *args: object, dtype: torch.dtype | None = None, 
         return x
     if wanted == torch.bool:
         return truth(b, x)
-    if b.stays_whole(x) and not (wanted.is_floating_point or wanted.is_complex):
-        return b.cast(b.whole(x, "trunc", torch.trunc).but(dtype=torch.int32, quant=None), wanted)
+    if b.can_round_in_integers(x) and not (wanted.is_floating_point or wanted.is_complex):
+        return b.cast(b.round_to_integer(x, "trunc", torch.trunc).replace(dtype=torch.int32, quant=None), wanted)
     x = b.real(x)
     if wanted.is_complex:
         return Complex(x, b.const(torch.zeros(x.shape, dtype=x.dtype)))

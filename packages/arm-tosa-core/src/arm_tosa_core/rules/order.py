@@ -47,20 +47,20 @@ def _ordered(b: OpBuilder, x: Value, dim: int, descending: bool, wanted: _Part =
     row, column = b.RESHAPE(keys, [lanes, 1, n]), b.RESHAPE(keys, [lanes, n, 1])
     before = b.compare("GREATER", column, row) if descending else b.compare("GREATER", row, column)
     earlier = b.const(torch.ones(1, n, n, dtype=torch.bool).triu(1))
-    before = b.plain("LOGICAL_OR", before, b.plain("LOGICAL_AND", b.compare("EQUAL", row, column), earlier))
+    before = b.binary("LOGICAL_OR", before, b.binary("LOGICAL_AND", b.compare("EQUAL", row, column), earlier))
     counting = torch.int32 if b.spec.support_integer() else torch.float32
     places = b.RESHAPE(b.reduce("REDUCE_SUM", b.cast(before, counting), 1), [lanes, n])
     numbers = b.const(torch.arange(n, dtype=counting).reshape(1, n, 1).repeat(lanes, 1, 1))
     start, stop, _ = wanted.indices(n)
 
     def placed(given: Value) -> Value:
-        found = b.slice(b.SCATTER(given, places, given), 1, start, stop - start)
+        found = b.slice_axis(b.SCATTER(given, places, given), 1, start, stop - start)
         ordered = b.TRANSPOSE(b.RESHAPE(found, [*moved.shape[:-1], stop - start]), swapped)
         return ordered if keepdim else b.aten.squeeze(ordered, dim)
 
     return (
         lambda: placed(b.RESHAPE(moved, [lanes, n, 1])),
-        lambda: b.cast(b.in_order(placed(numbers)), torch.int64).but(bounds=(0, n - 1)),
+        lambda: b.cast(b.in_order(placed(numbers)), torch.int64).replace(bounds=(0, n - 1)),
     )
 
 
@@ -103,7 +103,7 @@ def median_dim(b: OpBuilder, x: Value, dim: int, keepdim: bool = False) -> Pair:
     dim = x.axis(dim)
 
     def ends(v: Value) -> list[Value]:
-        return [b.slice(v, dim, at, 1) for at in (0, v.shape[dim] - 1)]
+        return [b.slice_axis(v, dim, at, 1) for at in (0, v.shape[dim] - 1)]
 
     one, last = ends(values())
     is_number = b.compare("EQUAL", last, last)

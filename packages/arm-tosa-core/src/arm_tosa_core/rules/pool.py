@@ -136,7 +136,7 @@ def _scaled_sum(
         planes = _scaled_sum(b, _planes(b, x), kernel[1:], stride[1:], [(0, 0), (0, 0)], divisor)
         sums = b.RESHAPE(planes, [x.shape[0], x.shape[2], *planes.shape[1:]])
         starts = range(0, x.shape[2] - kernel[0] + 1, stride[0])
-        windows = [b.reduce("REDUCE_SUM", b.slice(sums, 1, start, kernel[0]), 1) for start in starts]
+        windows = [b.reduce("REDUCE_SUM", b.slice_axis(sums, 1, start, kernel[0]), 1) for start in starts]
         return b.TRANSPOSE(b.CONCAT(windows, 1), [0, 2, 1, 3, 4])
     x, pads = fitted(b, x, kernel, stride, list(pads), [1, 1])
     weight = b.equal_weights([*kernel, x.shape[1], 1], 1 / divisor, x)
@@ -167,7 +167,7 @@ def _adaptive(
             x = over(x, axis, length // n)
             continue
         edges = [(k * length // n, -(-(k + 1) * length // n)) for k in range(n)]
-        x = b.CONCAT([over(b.slice(x, axis, i, j - i), axis, j - i) for i, j in edges], axis)
+        x = b.CONCAT([over(b.slice_axis(x, axis, i, j - i), axis, j - i) for i, j in edges], axis)
     return x
 
 

@@ -205,17 +205,17 @@ def cumsum(b: OpBuilder, x: Value, dim: int, *, dtype: torch.dtype | None = None
     summed = x
     if x.quant is not None:
         summed = b.centered(x, 31 - (n - 1).bit_length())
-        x = b.integers(summed).but(bounds=(-1, 1))
+        x = b.integers(summed).replace(bounds=(-1, 1))
     else:
         x = b.cast(x, dtype or (x.dtype if x.dtype.is_floating_point else torch.int64))
         b.require_sums(x, n)
     shift = 1
     while shift < n:
         pairs = [(shift if i == x.axis(dim) else 0, 0) for i in range(x.rank)]
-        shifted = b.PAD(b.slice(x, x.axis(dim), 0, n - shift), pairs)
-        x = b.ADD(x, shifted.but(bounds=x.bounds and (min(x.bounds[0], 0), max(x.bounds[1], 0))))
+        shifted = b.PAD(b.slice_axis(x, x.axis(dim), 0, n - shift), pairs)
+        x = b.ADD(x, shifted.replace(bounds=x.bounds and (min(x.bounds[0], 0), max(x.bounds[1], 0))))
         shift *= 2
-    return x if summed.quant is None else b.reals(x.but(bounds=None), summed, terms=n)
+    return x if summed.quant is None else b.reals(x.replace(bounds=None), summed, terms=n)
 
 
 @op("aten.linalg_vector_norm.default", quant=Q.PIECEWISE)

@@ -52,7 +52,7 @@ def _position(b: OpBuilder, grid: Value, size: int, padding: int, align_corners:
     """
     one, half = (1 << bits, 1 << bits - 1) if bits else (1.0, 0.5)
     if bits:
-        at = b.ADD(b.fixed(b.MUL(grid, (size - 1 if align_corners else size) / 2), bits), (size - 1) * half)
+        at = b.ADD(b.to_fixed_point(b.MUL(grid, (size - 1 if align_corners else size) / 2), bits), (size - 1) * half)
     elif align_corners:
         at = b.MUL(b.ADD(grid, 1.0), (size - 1) * half)
     else:
@@ -63,14 +63,14 @@ def _position(b: OpBuilder, grid: Value, size: int, padding: int, align_corners:
     low, span = (0 * one, last) if align_corners else (-half, size * one)
     if padding == _REFLECTION and span:  # how far it is to the nearest place where the image begins
         at = b.SUB(at, low)
-        begins = b.nearest(at, int(2 * span)) if bits else b.aten.round(b.MUL(at, 1 / (2 * span)))
+        begins = b.divide_rounding(at, int(2 * span)) if bits else b.aten.round(b.MUL(at, 1 / (2 * span)))
         at = b.ADD(b.aten.abs(b.SUB(at, b.MUL(begins, 2 * span))), low)
     return b.clamp(at, 0 * one, last)
 
 
 def _whole(b: OpBuilder, at: Value, bits: int, mode: str) -> Value:
     """A position, rounded to a pixel."""
-    return b.rounded(at, bits, mode) if bits else b.aten.round(at) if mode == "round" else b.aten.floor(at)
+    return b.round_fixed_point(at, bits, mode) if bits else b.aten.round(at) if mode == "round" else b.aten.floor(at)
 
 
 def _around(b: OpBuilder, at: Value, size: int, bits: int) -> tuple[Value, Value, Value]:
@@ -83,7 +83,7 @@ def _around(b: OpBuilder, at: Value, size: int, bits: int) -> tuple[Value, Value
 def _picked(b: OpBuilder, image: Value, y: Value, x: Value) -> Value:
     """Pixels [N, H, W, C] at whole positions [N, OH, OW]."""
     lanes, height, width, channels = image.shape
-    y, x = (b.counters(b.cast(v, torch.int32)) for v in (y, x))
+    y, x = (b.as_index_numbers(b.cast(v, torch.int32)) for v in (y, x))
     places = b.RESHAPE(b.ADD(b.MUL(y, width), x), [lanes, y.size // lanes])
     rows = b.GATHER(b.RESHAPE(image, [lanes, height * width, channels]), places)
     return b.RESHAPE(rows, [*y.shape, channels])
@@ -105,7 +105,7 @@ def _mixed(b: OpBuilder, image: Value, ys: Sequence[Value], xs: Sequence[Value],
     integers = [[b.integers(p) for p in pair] for pair in plain]
     spare = 16 - like.quant.bits  # what pixels leave of their 16 bits, the mean of two may have of fraction
     means = [_between(b, first, second, right, bits) for first, second in integers]
-    above, below = (b.nearest(m, 1 << bits - spare) for m in means)
+    above, below = (b.divide_rounding(m, 1 << bits - spare) for m in means)
     return b.reals(_between(b, above, below, down, bits), like, steps=1 << bits + spare)
 
 

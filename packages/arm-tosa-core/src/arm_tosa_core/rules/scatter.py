@@ -41,7 +41,7 @@ def _written(b: OpBuilder, x: Value, places: Value, new: Value, how: str | None,
         if places.const is None or bool((places.const != places.const[:1]).any()):
             raise
         source = {int(k): (1, w) for w, k in enumerate(places.const[0])}
-        if (made := b.picked([x, new], 1, [source.get(k, (0, k)) for k in range(x.shape[1])])) is None:
+        if (made := b.gather_by_slices([x, new], 1, [source.get(k, (0, k)) for k in range(x.shape[1])])) is None:
             raise
         return made
 
@@ -114,14 +114,14 @@ def _scattered(
     dim = x.axis(dim)
     part = src
     for axis, n in enumerate(indices.shape):
-        part = b.slice(part, axis, 0, n)
+        part = b.slice_axis(part, axis, 0, n)
     inside = x
     for axis, n in enumerate(indices.shape):
-        inside = inside if axis == dim else b.slice(inside, axis, 0, n)
+        inside = inside if axis == dim else b.slice_axis(inside, axis, 0, n)
     last = [*(i for i in range(x.rank) if i != dim), dim]
     lanes = indices.size // indices.shape[dim]
     rows = [b.RESHAPE(b.TRANSPOSE(v, last), [lanes, v.shape[dim], 1]) for v in (inside, part)]
-    places = b.RESHAPE(b.TRANSPOSE(b.counters(indices), last), [lanes, indices.shape[dim]])
+    places = b.RESHAPE(b.TRANSPOSE(b.as_index_numbers(indices), last), [lanes, indices.shape[dim]])
     made = _written(b, rows[0], places, rows[1], how, itself)
     back = b.TRANSPOSE(b.RESHAPE(made, [inside.shape[i] for i in last]), [last.index(i) for i in range(x.rank)])
     return _pasted(b, x, back, 0)
@@ -132,8 +132,8 @@ def _pasted(b: OpBuilder, x: Value, corner: Value, axis: int) -> Value:
     if axis == x.rank:
         return corner
     n = corner.shape[axis]
-    inner = _pasted(b, b.slice(x, axis, 0, n), corner, axis + 1)
-    return b.CONCAT([inner, b.slice(x, axis, n, x.shape[axis] - n)], axis) if n < x.shape[axis] else inner
+    inner = _pasted(b, b.slice_axis(x, axis, 0, n), corner, axis + 1)
+    return b.CONCAT([inner, b.slice_axis(x, axis, n, x.shape[axis] - n)], axis) if n < x.shape[axis] else inner
 
 
 _REDUCTIONS = {"add": "sum", "multiply": "prod"}
@@ -248,7 +248,7 @@ def slice_scatter(
     if step == 1:
         first, last = places[0], places[-1] + 1
         ends = ((0, first), (last, x.shape[dim] - last))
-        before, after = ([b.slice(x, dim, at, n)] if n else [] for at, n in ends)
+        before, after = ([b.slice_axis(x, dim, at, n)] if n else [] for at, n in ends)
         return b.CONCAT([*before, src, *after], dim)
     return index_put(b, x, [*[None] * dim, b.const(torch.tensor(places))], src)
 

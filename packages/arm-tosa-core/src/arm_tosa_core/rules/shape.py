@@ -136,7 +136,7 @@ def slice_(
     first, last, step = slice(start, stop, step).indices(x.shape[dim])
     count = max(0, -(-(last - first) // step))
     if step == 1:
-        return b.slice(x, dim, first, count)
+        return b.slice_axis(x, dim, first, count)
     return _strided(b, x, dim, first, count, step)
 
 
@@ -147,17 +147,17 @@ def _strided(b: OpBuilder, x: Value, dim: int, first: int, count: int, step: int
         y = _strided(b, b.RESHAPE(x, flat), 1, first, count, step)
         return b.RESHAPE(y, [*x.shape[:dim], count, *x.shape[dim + 1 :]])
     length = count * step
-    x = b.slice(x, dim, first, min(length, x.shape[dim] - first))
+    x = b.slice_axis(x, dim, first, min(length, x.shape[dim] - first))
     missing = length - x.shape[dim]
     x = b.PAD(x, [(0, missing if i == dim else 0) for i in range(x.rank)])
     shape = list(x.shape)
     rows = b.RESHAPE(x, [*shape[:dim], count, step, *shape[dim + 1 :]])
-    return squeeze(b, b.slice(rows, dim + 1, 0, 1), dim + 1)
+    return squeeze(b, b.slice_axis(rows, dim + 1, 0, 1), dim + 1)
 
 
 @op("aten.narrow.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def narrow(b: OpBuilder, x: Value, dim: int, start: int, length: int) -> Value:
-    return b.slice(x, x.axis(dim), start % x.shape[dim], length)
+    return b.slice_axis(x, x.axis(dim), start % x.shape[dim], length)
 
 
 def _into_place(b: CompositeBuilder[V], x: V, value: V, dim: int, index: int) -> V:
@@ -167,7 +167,7 @@ def _into_place(b: CompositeBuilder[V], x: V, value: V, dim: int, index: int) ->
 @op("aten.select.int", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN, assign=_into_place))
 def select(b: OpBuilder, x: Value, dim: int, index: int) -> Value:
     dim = x.axis(dim)
-    return squeeze(b, b.slice(x, dim, index % x.shape[dim], 1), dim)
+    return squeeze(b, b.slice_axis(x, dim, index % x.shape[dim], 1), dim)
 
 
 @op("aten.unbind.int", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
@@ -178,7 +178,7 @@ def unbind(b: OpBuilder, x: Value, dim: int = 0) -> tuple[Value, ...]:
 @op("aten.split_with_sizes.default", "aten.split.sizes", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def split_with_sizes(b: OpBuilder, x: Value, sizes: Sequence[int], dim: int = 0) -> tuple[Value, ...]:
     starts = accumulate(sizes, initial=0)
-    return tuple(b.slice(x, x.axis(dim), start, size) for start, size in zip(starts, sizes, strict=False))
+    return tuple(b.slice_axis(x, x.axis(dim), start, size) for start, size in zip(starts, sizes, strict=False))
 
 
 @op("aten.split.Tensor", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
@@ -199,7 +199,7 @@ def constant_pad_nd(b: OpBuilder, x: Value, padding: Sequence[int], number: floa
         pairs[x.rank - 1 - i] = (padding[2 * i], padding[2 * i + 1])
     for i, (before, after) in enumerate(pairs):  # negative padding crops
         crop = (max(0, -before), max(0, -after))
-        x = b.slice(x, i, crop[0], x.shape[i] - sum(crop))
+        x = b.slice_axis(x, i, crop[0], x.shape[i] - sum(crop))
     return b.PAD(x, [(max(0, p), max(0, q)) for p, q in pairs], number)
 
 
@@ -220,7 +220,7 @@ def _extended(
     for i, (before, after) in enumerate(zip(padding[::2], padding[1::2], strict=True)):
         axis = x.rank - 1 - i
         crop = (max(0, -before), max(0, -after))
-        x = b.slice(x, axis, crop[0], x.shape[axis] - sum(crop))
+        x = b.slice_axis(x, axis, crop[0], x.shape[axis] - sum(crop))
         sides = [border(x, axis, n, front) if n > 0 else None for n, front in ((before, True), (after, False))]
         x = b.CONCAT([v for v in (sides[0], x, sides[1]) if v is not None], axis)
     return x
@@ -229,7 +229,7 @@ def _extended(
 @op(*(f"aten.reflection_pad{n}d.default" for n in (1, 2, 3)), quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def reflect(b: OpBuilder, x: Value, padding: Sequence[int]) -> Value:
     def border(x: Value, axis: int, width: int, front: bool) -> Value:
-        return flip(b, b.slice(x, axis, 1 if front else x.shape[axis] - 1 - width, width), [axis])
+        return flip(b, b.slice_axis(x, axis, 1 if front else x.shape[axis] - 1 - width, width), [axis])
 
     return _extended(b, x, padding, border)
 
@@ -237,7 +237,7 @@ def reflect(b: OpBuilder, x: Value, padding: Sequence[int]) -> Value:
 @op(*(f"aten.replication_pad{n}d.default" for n in (1, 2, 3)), quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
 def replicate(b: OpBuilder, x: Value, padding: Sequence[int]) -> Value:
     def border(x: Value, axis: int, width: int, front: bool) -> Value:
-        edge = b.slice(x, axis, 0 if front else x.shape[axis] - 1, 1)
+        edge = b.slice_axis(x, axis, 0 if front else x.shape[axis] - 1, 1)
         return b.TILE(edge, [width if i == axis else 1 for i in range(x.rank)])
 
     return _extended(b, x, padding, border)
@@ -245,7 +245,7 @@ def replicate(b: OpBuilder, x: Value, padding: Sequence[int]) -> Value:
 
 def circular(b: OpBuilder, x: Value, padding: Sequence[int]) -> Value:
     def border(x: Value, axis: int, width: int, front: bool) -> Value:
-        return b.slice(x, axis, x.shape[axis] - width if front else 0, width)
+        return b.slice_axis(x, axis, x.shape[axis] - width if front else 0, width)
 
     return _extended(b, x, padding, border)
 
@@ -259,7 +259,7 @@ def roll(b: OpBuilder, x: Value, shifts: int | Sequence[int], dims: int | Sequen
         dim = x.axis(dim)
         cut = -shift % max(1, x.shape[dim])
         if cut:
-            x = b.CONCAT([b.slice(x, dim, cut, x.shape[dim] - cut), b.slice(x, dim, 0, cut)], dim)
+            x = b.CONCAT([b.slice_axis(x, dim, cut, x.shape[dim] - cut), b.slice_axis(x, dim, 0, cut)], dim)
     return x
 
 
@@ -268,7 +268,7 @@ def unfold(b: OpBuilder, x: Value, dim: int, size: int, step: int) -> Value:
     dim = x.axis(dim)
     count = (x.shape[dim] - size) // step + 1
     if size == step:
-        rows = b.slice(x, dim, 0, count * size)
+        rows = b.slice_axis(x, dim, 0, count * size)
     else:
         places = torch.arange(count).unsqueeze(1) * step + torch.arange(size)
         rows = index_select(b, x, dim, b.const(places.reshape(-1)))

@@ -23,7 +23,7 @@ def _negative(b: OpBuilder, x: Value) -> Value:
     below = b.compare("GREATER", 0, x)
     if x.quant is not None or not x.dtype.is_floating_point:
         return below
-    return b.plain("LOGICAL_OR", below, b.compare("GREATER", 0, b.unary("RECIPROCAL", x)))
+    return b.binary("LOGICAL_OR", below, b.compare("GREATER", 0, b.unary("RECIPROCAL", x)))
 
 
 @op("aten.signbit.default", quant=Q.ARITHMETIC)
@@ -72,6 +72,6 @@ def atan2(b: OpBuilder, y: Value, x: Value) -> Value:
 
 @op("aten.one_hot.default")
 def one_hot(b: OpBuilder, indices: Value, classes: int) -> Value:
-    places = b.RESHAPE(b.counters(indices), [*indices.shape, 1])
+    places = b.RESHAPE(b.as_index_numbers(indices), [*indices.shape, 1])
     here = b.compare("EQUAL", places, b.const(torch.arange(classes, dtype=torch.int32)))
     return b.cast(here, torch.int64)

@@ -31,7 +31,7 @@ class Trial:
     trial: Any
 
 
-class Notes(Protocol):
+class Record(Protocol):
     """What is noted of a sweep.
 
     Args:
@@ -56,7 +56,7 @@ class Notes(Protocol):
         """Notes that a trial was given up."""
 
 
-class Forgetful:
+class NoJournal:
     """Notes nothing."""
 
     def __init__(self) -> None:
@@ -145,16 +145,16 @@ class Journal:
                     self.outcomes[trial.user_attrs["digest"]] = outcome
 
     def program(self, parameters: Parameters) -> str | None:
-        """See ``Notes``."""
+        """See ``Record``."""
         return self._programs.get(json.dumps(parameters))
 
     def remember_program(self, parameters: Parameters, digest: str) -> None:
-        """See ``Notes``."""
+        """See ``Record``."""
         self._programs[json.dumps(parameters)] = digest
         self._study.set_user_attr("programs", self._programs)
 
     def begin(self, point: Point) -> Trial:
-        """See ``Notes``."""
+        """See ``Record``."""
         wanted = dict(_words(point, self._space))
         self._study.enqueue_trial(wanted)
         while True:  # what a killed process had put in line comes first
@@ -178,7 +178,7 @@ class Journal:
         return Trial(Point(target, scheme, taken, tuple(parameters)), trial)
 
     def end(self, trial: Trial, digest: str, outcome: Outcome) -> None:
-        """See ``Notes``."""
+        """See ``Record``."""
         trial.trial.set_user_attr("digest", digest)
         trial.trial.set_user_attr("outcome", asdict(outcome))
         self.outcomes[digest] = outcome
@@ -192,7 +192,7 @@ class Journal:
         self._study.tell(trial.trial, values)
 
     def drop(self, trial: Trial) -> None:
-        """See ``Notes``."""
+        """See ``Record``."""
         self._study.tell(trial.trial, state=self._failed)
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from ..exir.provenance import of_installation
 from ..support.errors import UsageError
 from .engine import Done, Engine, Here
 from .evaluate import evaluate, identify
-from .journal import Forgetful, Journal, Notes, Trial
+from .journal import Journal, NoJournal, Record, Trial
 from .limits import Limits
 from .order import All, Order, Proposed
 from .point import Evaluation, Failure, Outcome, Parameters, Point, Result
@@ -35,7 +35,7 @@ def compare(space: Space, sources: Sources, folder: Path, progress: Progress = s
     Raises:
         UsageError: the first points all fail alike.
     """
-    return _Run(space, sources, folder, Here(), Forgetful(), "").through(All(space), progress)
+    return _Run(space, sources, folder, Here(), NoJournal(), "").through(All(space), progress)
 
 
 def sweep(
@@ -76,7 +76,9 @@ def sweep(
 class _Run:
     """One run of a sweep; results and what is being worked on by the digests of points."""
 
-    def __init__(self, space: Space, sources: Sources, folder: Path, engine: Engine, notes: Notes, origin: str) -> None:
+    def __init__(
+        self, space: Space, sources: Sources, folder: Path, engine: Engine, notes: Record, origin: str
+    ) -> None:
         self._space, self._sources, self._folder = space, sources, str(folder / "quantized")
         self._engine, self._notes, self._origin = engine, notes, origin
         self._results: dict[str, Result] = {}

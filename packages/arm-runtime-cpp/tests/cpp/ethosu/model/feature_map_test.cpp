@@ -243,7 +243,7 @@ TEST_F(FeatureMapTest, ClaimsTheBytesOfAllItsTiles) {
         m.hazards.begin(Hazards::Kind::kKernel, false, 0);
         ASSERT_TRUE(claim_map(m, map, 4, 4, 3, true));
         m.hazards.begin(Hazards::Kind::kDma, false, 1);
-        EXPECT_EQ(m.claim(1, r.at, 1, false, "DMA"), !r.taken) << "byte " << r.at;
+        EXPECT_EQ(m.check_access(1, r.at, 1, false, "DMA"), !r.taken) << "byte " << r.at;
     }
 }
 

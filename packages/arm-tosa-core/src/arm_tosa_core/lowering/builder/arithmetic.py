@@ -66,7 +66,7 @@ class Arithmetic:
                 number = float(factor.real())
                 if number > 0 and factor.rank <= value.rank:
                     bounds = value.clamp and (value.clamp[0] * number, value.clamp[1] * number)
-                    return value.but(quant=value.quant.scaled(number), clamp=bounds)
+                    return value.replace(quant=value.quant.scaled(number), clamp=bounds)
         a, b = self._factor(a), self._factor(b)
         assert a.quant and b.quant
         wide = a.quant.bits + b.quant.bits > 31
@@ -94,24 +94,24 @@ class Arithmetic:
         if x.quant is not None:
             return self.SUB(self.emitter.scalar(0.0, x), x)
         result = self.emitter.elementwise("NEGATE", self.quantization.apply_clamp(x))
-        return result if x.dtype != torch.int64 else result.but(bounds=_int64_bounds("SUB", (0, 0), x.bounds))
+        return result if x.dtype != torch.int64 else result.replace(bounds=_int64_bounds("SUB", (0, 0), x.bounds))
 
     def clamp(self, x: Value, low: float, high: float) -> Value:
         low = min(low, high)  # PyTorch gives the upper bound if they cross
         if x.quant is not None:
             old = x.clamp or (-float("inf"), float("inf"))
-            return x.but(clamp=(min(max(old[0], low), high), max(min(old[1], high), low)))
+            return x.replace(clamp=(min(max(old[0], low), high), max(min(old[1], high), low)))
         if not x.dtype.is_floating_point:
             bottom, top = RANGES.get(x.dtype, RANGES[torch.int32])
             x = self.MAXIMUM(x, int(low)) if low > bottom else x
             return self.MINIMUM(x, int(high)) if high < top else x
         tensor = self.emitter.tensor(x, x.axes)
-        return x.but(tensor=self.emitter.emit("CLAMP", [tensor], min_val=low, max_val=high), const=None)
+        return x.replace(tensor=self.emitter.emit("CLAMP", [tensor], min_val=low, max_val=high), const=None)
 
     def unary(self, name: str, x: Value) -> Value:
         return self.emitter.elementwise(name, self.casts.floating(self.quantization.real(x)))
 
-    def plain(self, name: str, x: Operand, y: Operand, **attrs: Any) -> Value:
+    def binary(self, name: str, x: Operand, y: Operand, **attrs: Any) -> Value:
         a, b = (self.quantization.real(v) for v in self.operands(x, y))
         return self.emitter.elementwise(name, a, b, **attrs)
 
@@ -126,7 +126,7 @@ class Arithmetic:
         result = self.emitter.elementwise(name, x, y)
         if x.dtype != torch.int64:
             return result
-        return result.but(bounds=_int64_bounds(name, x.bounds, y.bounds))
+        return result.replace(bounds=_int64_bounds(name, x.bounds, y.bounds))
 
     def _linear(self, name: str, x: Operand, y: Operand) -> Value:
         (a, b), integer = self.arithmetic_operands(x, y)
@@ -142,8 +142,8 @@ class Arithmetic:
         return self._accumulator(name, a, b, QParams(a.quant.scale, 0, low, high))
 
     def _accumulator(self, name: str, x: Value, y: Value, quant: QParams) -> Value:
-        result = self.emitter.elementwise(name, x.but(dtype=torch.int32), y.but(dtype=torch.int32))
-        return result.but(dtype=torch.float32, quant=quant)
+        result = self.emitter.elementwise(name, x.replace(dtype=torch.int32), y.replace(dtype=torch.int32))
+        return result.replace(dtype=torch.float32, quant=quant)
 
     def _factor(self, value: Value) -> Value:
         """A constant that is not quantized, as symmetric int16."""
@@ -197,7 +197,7 @@ def _shrunk(value: Value, others: Sequence[tuple[int, ...]]) -> Value:
             first = data.narrow(axis, 0, 1)
             if bool((data == first).all()):
                 data = first
-    return value if data is value.const else value.but(const=data.contiguous(), shape=tuple(data.shape))
+    return value if data is value.const else value.replace(const=data.contiguous(), shape=tuple(data.shape))
 
 
 _INTERVAL: dict[str, Callable[[int, int], int]] = {

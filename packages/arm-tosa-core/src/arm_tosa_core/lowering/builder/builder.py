@@ -89,24 +89,31 @@ class Builder:
         self.quantize_at_run_time = dynamic.quantize_at_run_time
 
         self.cast, self.floating = casts.cast, casts.floating
-        self.operands, self.plain, self.unary = arithmetic.operands, arithmetic.plain, arithmetic.unary
+        self.operands, self.binary, self.unary = arithmetic.operands, arithmetic.binary, arithmetic.unary
         self.ADD, self.SUB, self.MUL, self.INTDIV = arithmetic.ADD, arithmetic.SUB, arithmetic.MUL, arithmetic.INTDIV
         self.MAXIMUM, self.MINIMUM, self.NEGATE = arithmetic.MAXIMUM, arithmetic.MINIMUM, arithmetic.NEGATE
         self.clamp = arithmetic.clamp
         self.compare, self.SELECT = selection.compare, selection.SELECT
         self.reduce, self.mean, self.ARGMAX = reductions.reduce, reductions.mean, reductions.ARGMAX
         self.require_sums = reductions.require_sums
-        self.jumping, self.stays_whole = rounding.jumping, rounding.stays_whole
-        self.whole, self.signs, self.fixed = rounding.whole, rounding.signs, rounding.fixed
-        self.rounded, self.nearest = rounding.rounded, rounding.nearest
+        self.real_for_step_function, self.can_round_in_integers = (
+            rounding.real_for_step_function,
+            rounding.can_round_in_integers,
+        )
+        self.round_to_integer, self.signs, self.to_fixed_point = (
+            rounding.round_to_integer,
+            rounding.signs,
+            rounding.to_fixed_point,
+        )
+        self.round_fixed_point, self.divide_rounding = rounding.round_fixed_point, rounding.divide_rounding
         self.TABLE = tables.TABLE
 
         self.TRANSPOSE, self.nhwc, self.nchw = data.TRANSPOSE, data.nhwc, data.nchw
         self.RESHAPE, self.split_channels = data.RESHAPE, data.split_channels
-        self.SLICE, self.slice, self.picked = data.SLICE, data.slice, data.picked
-        self.CONCAT, self.join, self.PAD, self.TILE = data.CONCAT, data.join, data.PAD, data.TILE
+        self.SLICE, self.slice_axis, self.gather_by_slices = data.SLICE, data.slice_axis, data.gather_by_slices
+        self.CONCAT, self.concat_channels, self.PAD, self.TILE = data.CONCAT, data.concat_channels, data.PAD, data.TILE
         self.REVERSE, self.GATHER, self.SCATTER = data.REVERSE, data.GATHER, data.SCATTER
-        self.in_order, self.counters = data.in_order, data.counters
+        self.in_order, self.as_index_numbers = data.in_order, data.as_index_numbers
 
         self.conv, self.MATMUL = convolutions.conv, convolutions.MATMUL
         self.equal_weights, self.channel_weights = convolutions.equal_weights, convolutions.channel_weights
@@ -149,7 +156,7 @@ class Builder:
     def is_neutral(self, operand: Value, number: float) -> bool:
         return False
 
-    def chosen(self, value: Value) -> tuple[Value, Value, float] | None:
+    def as_where(self, value: Value) -> tuple[Value, Value, float] | None:
         return None
 
     def is_quantized(self, value: Value) -> bool:

@@ -49,8 +49,8 @@ class Casts:
             require(value.is_narrow, f"turns int64 numbers of unknown range into {dtype}", NARROW)
         result = self.emitter.plain_cast(value, dtype)
         if dtype == torch.int64:
-            return result.but(bounds=SATURATED if source.is_floating_point else value.bounds or RANGES[source])
-        return result.but(bounds=value.bounds if (source, dtype) == (torch.int64, torch.int32) else None)
+            return result.replace(bounds=SATURATED if source.is_floating_point else value.bounds or RANGES[source])
+        return result.replace(bounds=value.bounds if (source, dtype) == (torch.int64, torch.int32) else None)
 
     def floating(self, value: Value) -> Value:
         return value if value.dtype.is_floating_point else self.cast(value, torch.float32)
@@ -61,14 +61,14 @@ class Casts:
             return self.emitter.plain_cast(value, torch.float32)
         low, high = RANGES[value.dtype]
         if value.dtype == torch.uint8:
-            return self.rescaling.signed(value).but(dtype=torch.float32, quant=QParams((1.0,), -128, -128, 127))
+            return self.rescaling.signed(value).replace(dtype=torch.float32, quant=QParams((1.0,), -128, -128, 127))
         stored = self.emitter.plain_cast(value, torch.int8) if value.dtype == torch.bool else value
-        return stored.but(dtype=torch.float32, quant=QParams((1.0,), 0, low, high))
+        return stored.replace(dtype=torch.float32, quant=QParams((1.0,), 0, low, high))
 
     def _to_int16(self, value: Value) -> Value:
         assert value.tensor is not None
         wide = self.rescaling.rescale(value.tensor, [1.0], DType.INT16)
-        return value.but(dtype=torch.int16, tensor=wide, bounds=RANGES[torch.uint8])
+        return value.replace(dtype=torch.int16, tensor=wide, bounds=RANGES[torch.uint8])
 
     def _to_uint8(self, value: Value) -> Value:
         """The lowest eight bits, as PyTorch has them."""
@@ -76,4 +76,4 @@ class Casts:
         if value.dtype != torch.bool:
             wide = self.emitter.elementwise("BITWISE_AND", wide, self.emitter.scalar(255, wide))
         assert wide.tensor is not None
-        return wide.but(dtype=torch.uint8, tensor=self.rescaling.rescale(wide.tensor, [1.0], DType.UINT8))
+        return wide.replace(dtype=torch.uint8, tensor=self.rescaling.rescale(wide.tensor, [1.0], DType.UINT8))

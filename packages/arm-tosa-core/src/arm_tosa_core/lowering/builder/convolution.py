@@ -53,7 +53,7 @@ class Convolutions:
         assert weight.quant is not None
         require(x.quant.axis is None and x.quant.bits <= 16, "takes an input that is not quantized to 8 or 16 bits")
         if x.quant.run_time is not None and weight.const is not None:
-            plain = x.but(quant=replace(x.quant, run_time=None))
+            plain = x.replace(quant=replace(x.quant, run_time=None))
             real = self.dynamic_quantization.corrected(
                 name, x, weight, self.conv(name, plain, weight, None, **attrs), **attrs
             )

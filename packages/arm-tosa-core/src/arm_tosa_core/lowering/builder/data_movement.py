@@ -38,8 +38,8 @@ class DataMovement:
             quant = replace(quant, axis=perm.index(quant.axis))
         shape = tuple(x.shape[p] for p in perm)
         if x.const is not None:
-            return x.but(shape=shape, const=x.const.permute(perm), quant=quant)
-        return x.but(shape=shape, perm=tuple(x.axes[p] for p in perm), quant=quant)
+            return x.replace(shape=shape, const=x.const.permute(perm), quant=quant)
+        return x.replace(shape=shape, perm=tuple(x.axes[p] for p in perm), quant=quant)
 
     def nhwc(self, x: Value) -> Value:
         return self.TRANSPOSE(x, [0, *range(2, x.rank), 1])
@@ -57,14 +57,16 @@ class DataMovement:
         if quant is not None and quant.axis is not None:
             quant = replace(quant, axis=self._same_axis(x.shape, shape, quant.axis))
         if x.const is not None:
-            return x.but(shape=shape, const=x.const.reshape(shape), quant=quant)
+            return x.replace(shape=shape, const=x.const.reshape(shape), quant=quant)
         assert x.tensor is not None
         if x.perm is not None and x.size:
             old, new = _memory_orders(x, shape)
             tensor = x.tensor if old is None else self.emitter.tensor(x, inverse(old))
             tensor = self.emitter.reshape(tensor, [shape[i] for i in new])
-            return x.but(shape=shape, tensor=tensor, perm=inverse(new), quant=quant)
-        return x.but(shape=shape, tensor=self.emitter.reshape(self.emitter.tensor(x), shape), perm=None, quant=quant)
+            return x.replace(shape=shape, tensor=tensor, perm=inverse(new), quant=quant)
+        return x.replace(
+            shape=shape, tensor=self.emitter.reshape(self.emitter.tensor(x), shape), perm=None, quant=quant
+        )
 
     def split_channels(self, value: Value, groups: int) -> tuple[Value, list[int]]:
         """Channels that lie last in memory stay there."""
@@ -85,19 +87,19 @@ class DataMovement:
         if tuple(size) == x.shape:
             return x
         if x.quant is not None and x.quant.axis is not None:
-            x = x.but(quant=x.quant.part(start[x.quant.axis], size[x.quant.axis]))
+            x = x.replace(quant=x.quant.part(start[x.quant.axis], size[x.quant.axis]))
         if x.const is not None:
             index = tuple(slice(a, a + n) for a, n in zip(start, size, strict=True))
-            return x.but(shape=tuple(size), const=x.const[index])
+            return x.replace(shape=tuple(size), const=x.const[index])
         tensor = self.emitter.tensor(x, x.axes)
         operands = [
             tensor,
             self.emitter.graph.shape(_to_memory(x, start)),
             self.emitter.graph.shape(_to_memory(x, size)),
         ]
-        return x.but(shape=tuple(size), tensor=self.emitter.emit("SLICE", operands))
+        return x.replace(shape=tuple(size), tensor=self.emitter.emit("SLICE", operands))
 
-    def slice(self, x: Value, axis: int, start: int, size: int) -> Value:
+    def slice_axis(self, x: Value, axis: int, start: int, size: int) -> Value:
         starts, sizes = [0] * x.rank, list(x.shape)
         starts[axis], sizes[axis] = start, size
         return self.SLICE(x, starts, sizes)
@@ -121,10 +123,10 @@ class DataMovement:
             values = self.quantization.shared(*values)
             quants = [v.quant for v in values if v.quant]
             both = replace(quants[0], qmin=min(q.qmin for q in quants), qmax=max(q.qmax for q in quants))
-            first = next(v for v in values if not v.is_const).but(quant=both)
+            first = next(v for v in values if not v.is_const).replace(quant=both)
         return [self.like(self.quantization.apply_clamp(v), first) for v in values], first.quant
 
-    def join(self, parts: Sequence[Value], axis: int) -> Value:
+    def concat_channels(self, parts: Sequence[Value], axis: int) -> Value:
         if parts[0].quant is None or len(parts) == 1:
             return self.CONCAT(parts, axis)
         parts = [self.quantization.movable(p) for p in parts]
@@ -173,14 +175,14 @@ class DataMovement:
         if all(n == 1 for n in repeats):
             return x
         if x.const is not None:
-            return x.but(
+            return x.replace(
                 shape=tuple(n * r for n, r in zip(x.shape, repeats, strict=True)), const=x.const.repeat(*repeats)
             )
         tensor = self.emitter.tensor(x, x.axes)
         out = self.emitter.emit("TILE", [tensor, self.emitter.graph.shape(_to_memory(x, repeats))])
         return self.emitter.value(out, x.dtype, x.axes, x.quant, clamp=x.clamp, bounds=x.bounds)
 
-    def picked(self, values: Sequence[Value], axis: int, places: Sequence[tuple[int, int]]) -> Value | None:
+    def gather_by_slices(self, values: Sequence[Value], axis: int, places: Sequence[tuple[int, int]]) -> Value | None:
         """A SLICE for each run of indices, and a CONCAT."""
         runs: list[tuple[int, int, int]] = []
         for which, start in places:
@@ -190,15 +192,15 @@ class DataMovement:
                 runs.append((which, start, 1))
         if not runs or len(runs) > _MOST_RUNS:
             return None
-        return self.CONCAT([self.slice(values[which], axis, start, size) for which, start, size in runs], axis)
+        return self.CONCAT([self.slice_axis(values[which], axis, start, size) for which, start, size in runs], axis)
 
     def REVERSE(self, x: Value, axis: int) -> Value:
         """Where the target reverses no last axis, with another one there."""
         if x.const is not None:
             require(x.quant is None or x.quant.axis != axis, "reverses the axis of its per-channel scales")
-            return x.but(const=x.const.flip(axis))
+            return x.replace(const=x.const.flip(axis))
         try:
-            return x.but(
+            return x.replace(
                 tensor=self.emitter.emit("REVERSE", [self.emitter.tensor(x, x.axes)], axis=x.axes[axis]), const=None
             )
         except Rejected:
@@ -210,7 +212,7 @@ class DataMovement:
             plain, channels_last = tuple(range(x.rank)), (0, last, *range(1, last)) if last > 1 else (1, 0)
             perm = plain if axis != last else channels_last
             tensor = self.emitter.emit("REVERSE", [self.emitter.tensor(x, perm)], axis=perm[axis])
-            return x.but(tensor=tensor, perm=None if is_identity(perm) else perm)
+            return x.replace(tensor=tensor, perm=None if is_identity(perm) else perm)
 
     def GATHER(self, values: Value, indices: Value) -> Value:
         if values.dtype == torch.bool:
@@ -218,7 +220,7 @@ class DataMovement:
         if values.const is not None and indices.const is not None:
             lanes = torch.arange(values.shape[0])[:, None]
             picked = values.const[lanes, indices.const.long()]
-            return values.but(shape=tuple(picked.shape), const=picked)
+            return values.replace(shape=tuple(picked.shape), const=picked)
         inputs = [self.emitter.tensor(self.quantization.apply_clamp(values)), self.index(indices)]
         return self.emitter.value(self.emitter.emit("GATHER", inputs), values.dtype, quant=values.quant)
 
@@ -238,9 +240,9 @@ class DataMovement:
         return self.emitter.tensor(self.casts.cast(self.in_order(indices), torch.int32))
 
     def in_order(self, x: Value) -> Value:
-        return x if x.perm is None or x.is_const else x.but(tensor=self.emitter.tensor(x), perm=None)
+        return x if x.perm is None or x.is_const else x.replace(tensor=self.emitter.tensor(x), perm=None)
 
-    def counters(self, indices: Value) -> Value:
+    def as_index_numbers(self, indices: Value) -> Value:
         """int64 is safe here, since an index is smaller than what it points into."""
         require(indices.dtype in (torch.int32, torch.int64), f"takes integer indices, got {indices.dtype}")
         small = self.casts.cast(indices, torch.int32)

@@ -30,11 +30,11 @@ class DynamicQuantization:
         steps = self.emitter.plain_cast(
             self.arithmetic.MUL(self.quantization.real(x), self.arithmetic.unary("RECIPROCAL", scale)), torch.int32
         )
-        steps = self.emitter.elementwise("ADD", steps, zero_point.but(dtype=torch.int32))
+        steps = self.emitter.elementwise("ADD", steps, zero_point.replace(dtype=torch.int32))
         for name, bound in (("MAXIMUM", low), ("MINIMUM", high)):
             steps = self.emitter.elementwise(name, steps, self.emitter.const(torch.tensor(bound, dtype=torch.int32)))
         integers = self.emitter.plain_cast(steps, dtype)
-        return integers.but(dtype=torch.float32, quant=QParams((1.0,), 0, low, high, run_time=(scale, zero_point)))
+        return integers.replace(dtype=torch.float32, quant=QParams((1.0,), 0, low, high, run_time=(scale, zero_point)))
 
     def corrected(self, name: str, x: Value, weight: Value, accumulator: Value, **attrs: Any) -> Value:
         """What a convolution gives, from its sum over integers whose zero point was not subtracted.
@@ -52,9 +52,11 @@ class DynamicQuantization:
         assert weight.const is not None
         scale, zero_point = x.quant.run_time
         inside = self.emitter.const(_sums(name, x.shape[1:-1], weight.const, attrs))
-        excess = self.emitter.elementwise("MUL", zero_point.but(dtype=torch.int32), inside)
-        exact = self.emitter.elementwise("SUB", accumulator.but(dtype=torch.int32, quant=None), excess)
-        real = self.quantization.real(exact.but(dtype=torch.float32, quant=replace(accumulator.quant, run_time=None)))
+        excess = self.emitter.elementwise("MUL", zero_point.replace(dtype=torch.int32), inside)
+        exact = self.emitter.elementwise("SUB", accumulator.replace(dtype=torch.int32, quant=None), excess)
+        real = self.quantization.real(
+            exact.replace(dtype=torch.float32, quant=replace(accumulator.quant, run_time=None))
+        )
         return self.arithmetic.MUL(real, scale)
 
 

@@ -222,7 +222,7 @@ class Emitter:
         lifted = [self.lift(v, rank) for v in values]
         perm = self._order(lifted)
         kept = None if is_identity(perm) else perm
-        return [v if v.is_const else v.but(tensor=self.tensor(v, perm), perm=kept) for v in lifted]
+        return [v if v.is_const else v.replace(tensor=self.tensor(v, perm), perm=kept) for v in lifted]
 
     def _order(self, values: Sequence[Value]) -> Axes:
         """The order of axes in which the fewest numbers are moved; where that is equal, one that some were moved to."""
@@ -254,11 +254,11 @@ class Emitter:
             quant = QParams(quant.scale, quant.zero_point, quant.qmin, quant.qmax, quant.axis + extra)
         shape = (1,) * extra + value.shape
         if value.const is not None:
-            return value.but(shape=shape, const=value.const.reshape(shape), quant=quant)
+            return value.replace(shape=shape, const=value.const.reshape(shape), quant=quant)
         assert value.tensor is not None
         tensor = self.reshape(value.tensor, (1,) * extra + value.tensor.shape)
         perm = tuple(range(extra)) + tuple(p + extra for p in value.axes)
-        return value.but(shape=shape, tensor=tensor, perm=perm, quant=quant)
+        return value.replace(shape=shape, tensor=tensor, perm=perm, quant=quant)
 
     def elementwise(self, name: str, *operands: Value, dtype: torch.dtype | None = None, **attrs: Any) -> Value:
         """Emits an elementwise operator on plain values: ranks lifted, axes brought to one order.
@@ -286,7 +286,7 @@ class Emitter:
             return self.const(value.const.to(dtype))
         narrow = torch.int32 if dtype == torch.int64 else dtype
         if (value.dtype == torch.int64 and narrow == torch.int32) or value.dtype == torch.int32 == narrow:
-            return value.but(dtype=dtype)
+            return value.replace(dtype=dtype)
         assert value.tensor is not None
         tensor = self.emit("CAST", [value.tensor], output_dtype=torch_to_tosa(narrow))
         return Value(value.shape, dtype, tensor, perm=value.perm)

@@ -78,7 +78,7 @@ class Quantization:
         steps = self.emitter.elementwise("MUL", value, scale)
         assert steps.tensor is not None
         low, high = float(quant.qmin - quant.zero_point), float(quant.qmax - quant.zero_point)
-        steps = steps.but(tensor=self.emitter.emit("CLAMP", [steps.tensor], min_val=low, max_val=high))
+        steps = steps.replace(tensor=self.emitter.emit("CLAMP", [steps.tensor], min_val=low, max_val=high))
         integers = self.emitter.plain_cast(steps, torch.int32 if quant.zero_point else dtype).tensor
         assert integers is not None
         if not quant.zero_point:
@@ -107,12 +107,12 @@ class Quantization:
         axis = value.quant.axis
         scale = scale.reshape([-1 if i == axis else 1 for i in range(value.rank)]) if axis is not None else scale[0]
         real = self.emitter.elementwise("MUL", self.emitter.plain_cast(plain, torch.float32), self.emitter.const(scale))
-        return self.apply_clamp(real.but(clamp=value.clamp))
+        return self.apply_clamp(real.replace(clamp=value.clamp))
 
     def _real_at_run_time(self, value: Value, scale: Value, zero_point: Value) -> Value:
         value = self.apply_clamp(value)
-        steps = self.emitter.plain_cast(value.but(dtype=torch.int8, quant=None), torch.int32)
-        steps = self.emitter.elementwise("SUB", steps, zero_point.but(dtype=torch.int32))
+        steps = self.emitter.plain_cast(value.replace(dtype=torch.int8, quant=None), torch.int32)
+        steps = self.emitter.elementwise("SUB", steps, zero_point.replace(dtype=torch.int32))
         return self.emitter.elementwise("MUL", self.emitter.plain_cast(steps, torch.float32), scale)
 
     def movable(self, x: Value) -> Value:
@@ -123,7 +123,7 @@ class Quantization:
         drop = max(0, x.quant.bits - 32)
         low, high = x.quant.qmin >> drop, x.quant.qmax >> drop
         quant = replace(x.quant.scaled(2.0**drop), qmin=low, qmax=high)
-        return x.but(tensor=self.rescaling.rescale(x.tensor, [2.0**-drop], DType.INT32), quant=quant)
+        return x.replace(tensor=self.rescaling.rescale(x.tensor, [2.0**-drop], DType.INT32), quant=quant)
 
     def apply_clamp(self, value: Value) -> Value:
         if value.clamp is None:
@@ -134,7 +134,7 @@ class Quantization:
         assert value.tensor is not None
         if value.quant is None:
             tensor = self.emitter.emit("CLAMP", [value.tensor], min_val=low, max_val=high)
-            return value.but(tensor=tensor, clamp=None)
+            return value.replace(tensor=tensor, clamp=None)
         require(value.quant.axis is None, "is used before it is quantized", "quantize the result of this layer")
         bounds = _integer_bounds(value.clamp, value.quant)
         if value.tensor.dtype in (DType.INT8, DType.INT16):
@@ -143,7 +143,7 @@ class Quantization:
             tensor = value.tensor
             for name, bound in (("MAXIMUM", bounds[0]), ("MINIMUM", bounds[1])):
                 tensor = self.emitter.emit(name, [tensor, self.emitter.int32(bound, value.rank)])
-        return value.but(tensor=tensor, clamp=None)
+        return value.replace(tensor=tensor, clamp=None)
 
     def to_int16(self, value: Value, largest: float) -> Value:
         if value.quant is None or value.is_const:
@@ -166,14 +166,14 @@ class Quantization:
         return self._to_scale(value, quant.scalar * 2.0**drop)
 
     def integers(self, value: Value) -> Value:
-        return value.but(dtype=torch.int32, quant=None)
+        return value.replace(dtype=torch.int32, quant=None)
 
     def reals(self, integers: Value, like: Value, *, steps: int = 1, terms: int = 1) -> Value:
         assert like.quant is not None
         low, high = (q * steps * terms for q in (like.quant.qmin, like.quant.qmax))
         if terms > 1:
             low, high = min(low, 0), max(high, 0)
-        return integers.but(dtype=torch.float32, quant=QParams((like.quant.scalar / steps,), 0, low, high))
+        return integers.replace(dtype=torch.float32, quant=QParams((like.quant.scalar / steps,), 0, low, high))
 
     def shared(self, *values: Value) -> list[Value]:
         """Quantized values as int32 of one scale, with head-room for one addition.
@@ -222,7 +222,7 @@ class Quantization:
         new = QParams((scale,), 0, low, high + 1 if factor != int(factor) else high)
         if tensor.dtype == DType.INT32 and quant.zero_point == 0 and factor == 1.0:
             return value
-        return value.but(
+        return value.replace(
             tensor=self.rescaling.rescale(tensor, [factor], DType.INT32, quant.zero_point), quant=new, const=None
         )
 
@@ -239,7 +239,7 @@ def _on_grid(value: Value, quants: Sequence[QParams]) -> Value:
         times = (numbers / quant.scalar).round()
         same = (times * quant.scalar - numbers).abs() <= numbers.abs() * torch.finfo(torch.float32).eps
         numbers = torch.where(same & (times.abs() <= _MULTIPLES), times * quant.scalar, numbers)
-    return value.but(const=numbers)
+    return value.replace(const=numbers)
 
 
 def _is_plain(quant: QParams) -> bool:

@@ -58,7 +58,7 @@ class Rescaling:
         tensor = value.tensor
         if tensor not in self._signed:
             self._signed[tensor] = self.rescale(tensor, [1.0], DType.INT8, 128)
-        return value.but(dtype=torch.int8, tensor=self._signed[tensor])
+        return value.replace(dtype=torch.int8, tensor=self._signed[tensor])
 
     def unsigned(self, tensor: Tensor) -> Tensor:
         """The inverse of ``signed``."""

@@ -28,12 +28,12 @@ class Rounding:
     rescaling: Rescaling
     quantization: Quantization
 
-    def jumping(self, x: Value) -> Value:
+    def real_for_step_function(self, x: Value) -> Value:
         if x.quant is not None and not x.is_const and not self.emitter.spec.support_float():
             raise Rejected("jumps, which a table of 16 bits cannot follow", "quantize this layer to 8 bits")
         return self.quantization.real(x)
 
-    def stays_whole(self, x: object) -> bool:
+    def can_round_in_integers(self, x: object) -> bool:
         if not isinstance(x, Value) or x.is_const or x.quant is None or self.emitter.spec.support_float():
             return False
         return x.quant.axis is None and x.quant.run_time is None and x.quant.bits <= 16
@@ -44,9 +44,11 @@ class Rounding:
         out = self.rescaling.rescale(x.tensor, [1.0], DType.INT32, x.quant.zero_point)
         for name, limit in (("MAXIMUM", -1), ("MINIMUM", 1)):
             out = self.emitter.emit(name, [out, self.emitter.int32(limit, x.rank)])
-        return x.but(tensor=out, quant=QParams((1.0,), 0, -1, 1))
+        return x.replace(tensor=out, quant=QParams((1.0,), 0, -1, 1))
 
-    def whole(self, x: Value, mode: str, exact: Callable[[torch.Tensor], torch.Tensor], divisor: float = 1.0) -> Value:
+    def round_to_integer(
+        self, x: Value, mode: str, exact: Callable[[torch.Tensor], torch.Tensor], divisor: float = 1.0
+    ) -> Value:
         """The quotient is kept with as many bits of fraction as come closest to the function.
 
         With too few, numbers count as whole that are only near, and with too many, numbers do not that float32 takes
@@ -75,25 +77,25 @@ class Rounding:
             scaled_tensor = self.emitter.emit("SUB", [self.emitter.int32(0, x.rank), scaled_tensor])
         out = _round(self.rescaling, scaled_tensor, bits, mode)
         low, high = int(np.nanmin(wanted)), int(np.nanmax(wanted))
-        return x.but(tensor=out, quant=QParams((1.0,), 0, low, high))
+        return x.replace(tensor=out, quant=QParams((1.0,), 0, low, high))
 
-    def fixed(self, x: Value, bits: int) -> Value:
+    def to_fixed_point(self, x: Value, bits: int) -> Value:
         assert x.quant is not None
         low, high = ((q - x.quant.zero_point) * x.quant.scalar for q in (x.quant.qmin, x.quant.qmax))
         reach = max(-low, high) * 2.0**bits
         least = f"reaches {max(-low, high):.6g}, which leaves no {bits} bits of fraction"
         require(reach < REACH, least, "make its range smaller: clamp it before")
         quant = QParams((2.0**-bits,), 0, -REACH, REACH)
-        return self.quantization.quantize(x, quant, torch.int32).but(dtype=torch.int32, quant=None)
+        return self.quantization.quantize(x, quant, torch.int32).replace(dtype=torch.int32, quant=None)
 
-    def rounded(self, x: Value, bits: int, mode: str) -> Value:
+    def round_fixed_point(self, x: Value, bits: int, mode: str) -> Value:
         return self._of_int32(x, lambda tensor: _round(self.rescaling, tensor, bits, mode))
 
-    def nearest(self, x: Value, divisor: int) -> Value:
+    def divide_rounding(self, x: Value, divisor: int) -> Value:
         return self._of_int32(x, lambda tensor: self.rescaling.rescale(tensor, [1 / divisor], DType.INT32))
 
     def _of_int32(self, x: Value, function: Callable[[Tensor], Tensor]) -> Value:
-        return x.but(tensor=function(self.emitter.tensor(x, x.axes)), perm=x.axes, const=None)
+        return x.replace(tensor=function(self.emitter.tensor(x, x.axes)), perm=x.axes, const=None)
 
 
 def _rescaled(x: Array, factor: float) -> Array:

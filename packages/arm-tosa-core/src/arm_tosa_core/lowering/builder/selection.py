@@ -31,7 +31,7 @@ class Selection:
     def compare(self, name: str, x: Operand, y: Operand) -> Value:
         (a, b), integer = self.arithmetic.arithmetic_operands(x, y)
         if integer:
-            a, b = (v.but(dtype=torch.int32, quant=None) for v in self.arithmetic.equal_scale(a, b))
+            a, b = (v.replace(dtype=torch.int32, quant=None) for v in self.arithmetic.equal_scale(a, b))
         elif a.dtype == torch.int64:
             require(a.is_narrow and b.is_narrow, "compares int64 numbers of unknown range", NARROW)
         elif a.dtype in SMALL_INTEGERS:

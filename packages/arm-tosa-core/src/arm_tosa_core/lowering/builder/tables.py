@@ -57,7 +57,7 @@ class Tables:
         require(dtype != torch.int32 or quant.zero_point == 0, "has a result of 32 bits with a zero point")
         wide = x.quant.bits == 16 or dtype != torch.int8
         bounds = x.clamp  # of 8 bits they are free; the lines between entries of 16 bits would cut their corners
-        x = self.quantization.apply_clamp(x) if wide else x.but(clamp=None)
+        x = self.quantization.apply_clamp(x) if wide else x.replace(clamp=None)
         assert x.quant is not None
         tensor, given = self.emitter.tensor(x, x.axes), x.quant
         between = given.bits == 16
