@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <system_error>
+#include <exception>
 #include <thread>
 
 namespace arm_runtime::ethosu {
@@ -16,7 +16,7 @@ inline void run_threads(void*, uint32_t workers, void (*body)(void*, uint32_t), 
     for (uint32_t i = 1; i < workers; ++i) {
         try {
             threads[i] = std::thread(body, argument, i);
-        } catch (const std::system_error&) {
+        } catch (const std::exception&) {  // no thread, or no memory for one
             body(argument, i);
         }
     }

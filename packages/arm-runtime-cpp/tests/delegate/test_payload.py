@@ -144,6 +144,18 @@ def test_null_is_refused(missing: str, text: bytes, program: Any) -> None:
     assert (status, message.value) == (1, text)
 
 
+@pytest.mark.parametrize("missing", ["sizes", "element_sizes", "count"])
+def test_no_place_for_what_a_payload_has_is_refused(missing: str, program: Any) -> None:
+    from arm_runtime import LIBRARY
+
+    payload, message = program.payload, ctypes.create_string_buffer(100)
+    places = [None if name == missing else (ctypes.c_uint64 * 2)() for name in ("sizes", "element_sizes", "count")]
+    status = LIBRARY.arm_ethosu_payload_outputs(
+        payload, ctypes.c_uint64(len(payload)), *places[:2], 2, places[2], message, ctypes.c_uint64(len(message))
+    )
+    assert (status, message.value) == (1, b"a place for what the payload has is NULL")
+
+
 def test_a_fault_names_command_and_registers(program: Any) -> None:
     from arm_runtime import ethosu
 

@@ -4,6 +4,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arm_runtime/ethosu_payload_c.h"
@@ -24,8 +25,8 @@ using Memory = std::vector<std::unique_ptr<uint8_t[]>>;
 
 void* take(void* context, size_t size, size_t alignment) {
     try {
-        const auto& memory =
-            static_cast<Memory*>(context)->emplace_back(new uint8_t[size + alignment]);
+        std::unique_ptr<uint8_t[]> bytes(new uint8_t[size + alignment]);
+        const auto& memory = static_cast<Memory*>(context)->emplace_back(std::move(bytes));
         const size_t off = reinterpret_cast<uintptr_t>(memory.get()) % alignment;
         return memory.get() + (off > 0 ? alignment - off : 0);
     } catch (const std::exception&) {  // networks are without exceptions
@@ -132,9 +133,14 @@ extern "C" int arm_ethosu_payload_run(const uint8_t* payload, uint64_t size,
 extern "C" int arm_ethosu_payload_outputs(const uint8_t* payload, uint64_t size, uint64_t* sizes,
                                           uint32_t* element_sizes, uint32_t capacity,
                                           uint32_t* count, char* message, uint64_t message_size) {
-    *count = 0;
     return status_of(
         [&] {
+            if (count == nullptr ||
+                (capacity > 0 && (sizes == nullptr || element_sizes == nullptr))) {
+                problem = "a place for what the payload has is NULL";
+                return false;
+            }
+            *count = 0;
             Payload read;
             if (!read_from(payload, size, read)) return false;
             *count = read.outputs.count();
