@@ -33,7 +33,7 @@ class Estimate:
         return [None if key is None else self._known[key] for key in keys]
 
     def _kept(self, keys: Sequence[str], graphs: Sequence[bytes]) -> list[float | None]:
-        """Cycles by what is kept on disk; what is not there is asked, and kept."""
+        """Cycles from the cache on disk; Vela is asked for the rest, which is added to the cache."""
         found = [estimate_cache.read(_KIND, key) for key in keys]
         missing = [i for i, cycles in enumerate(found) if cycles is None]
         if missing:

@@ -1,4 +1,4 @@
-"""CONV3D on Ethos-U55 and U65: what Vela has of it, and what planes as channels can stand for."""
+"""CONV3D on Ethos-U55 and U65: the cases that Vela takes, and those that planes as channels replace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RESIZE on Ethos-U55 and U65: what Vela has of it, and what convolutions can stand for."""
+"""RESIZE on Ethos-U55 and U65: the cases that Vela takes, and those that convolutions replace."""
 
 from __future__ import annotations
 

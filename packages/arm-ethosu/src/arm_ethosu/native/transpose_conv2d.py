@@ -1,4 +1,4 @@
-"""TRANSPOSE_CONV2D on Ethos-U55 and U65: what Vela has of it, and the convolutions that can stand for it."""
+"""TRANSPOSE_CONV2D on Ethos-U55 and U65: the cases that Vela takes, and those that convolutions replace."""
 
 from __future__ import annotations
 

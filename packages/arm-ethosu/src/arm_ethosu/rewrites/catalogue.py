@@ -280,7 +280,7 @@ def markdown() -> str:
 
 
 def why_not_elsewhere(row: Row) -> str:
-    """Why the families that a row is not for do without; empty for a row that is for all."""
+    """The reason why other families lack the rewrite of a row; empty for a row of all families."""
     if row.on == ALL:
         return ""
     same = [other for other in ROWS if _shown(other).name == _shown(row).name and other is not row]

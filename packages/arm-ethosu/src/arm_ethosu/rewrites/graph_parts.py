@@ -96,7 +96,7 @@ def _layer(graph: Graph, x: Tensor) -> set[Op]:
 
 
 def _scores(product: Op) -> Op:
-    """The product that another one's first factor is made of; the other one itself, if it is of layers alone."""
+    """The product behind the first factor of another product; that other one, if layers alone make its factors."""
     waiting, seen = list(product.inputs[:1]), set[Op]()
     while waiting:
         op = waiting.pop().producer

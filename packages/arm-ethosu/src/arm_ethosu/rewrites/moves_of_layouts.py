@@ -11,7 +11,7 @@ _MOVES = "PAD|REVERSE|SLICE"
 
 
 def _few(op: Op) -> str | None:
-    """Why one that moves data is not worth asking about."""
+    """The reason not to ask the estimate about a mover; None: ask."""
     x, made = op.inputs[0], op.output
     if min(x.size, made.size) < WORTH_ASKING:
         return "it moves little"
@@ -19,7 +19,7 @@ def _few(op: Op) -> str | None:
 
 
 def _moved(match: Match, move: Op, x: Tensor, axes: tuple[int, ...]) -> Tensor:
-    """SLICE, PAD or REVERSE of ``x``, whose axis ``i`` is the axis ``axes[i]`` of what it was of."""
+    """SLICE, PAD or REVERSE of ``x``, whose axis ``i`` was the axis ``axes[i]`` of the former operand."""
     graph, insert = match.graph, match.insert
     if move.name == "REVERSE":
         return insert.like(move, x, axis=axes.index(move.attrs["axis"]))

@@ -57,7 +57,7 @@ class Footprint:
     """What one operation does with memory.
 
     Args:
-        reads: what it reads; more than that where indices, which are not known, choose.
+        reads: the bytes that it reads, or more where unknown indices choose.
         writes: what it writes; more than that where indices choose.
         read_beside, written_beside: the rest of bricks of which it has a part of the channels.
         exact: whether it writes all of ``writes``.

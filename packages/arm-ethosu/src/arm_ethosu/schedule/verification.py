@@ -137,7 +137,7 @@ def _same(was: Operation, now: Operation) -> bool:
 
 
 class _Guard:
-    """Looks at what may still run, for operations that are not as they were."""
+    """Checks pending operations for changed ones."""
 
     def __init__(self, family: Family) -> None:
         self.flight = Flight[tuple[Footprint, bool]](family)

@@ -1,4 +1,4 @@
-"""How a report of what is delegated and what is not looks, as JSON and as a table."""
+"""Delegated operators and refusals, as JSON and as a table."""
 
 from __future__ import annotations
 

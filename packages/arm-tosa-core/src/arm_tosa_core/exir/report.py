@@ -32,7 +32,7 @@ from .figures import Figures
 if TYPE_CHECKING:
     import pandas
 
-#: Why what is in a region that the optimizer left empty is not in a delegate.
+#: The reason of a refusal where the optimizer leaves a region empty.
 NOTHING_TO_DO = Rejected("does nothing, together with what it is delegated with: results are what is given")
 
 #: Of a layer, that are added up over an operator.
@@ -115,7 +115,7 @@ class Report:
         return report
 
     def refuse(self, nodes: Collection[str], why: Rejected) -> None:
-        """Knows that a delegate, which was to have these nodes, is not made."""
+        """Notes that the delegate for these nodes is not made."""
         rows = [row for row in self.delegated if row.node in nodes]
         self.delegated = [row for row in self.delegated if row.node not in nodes]
         self.rejected += [replace(row, reason=why.reason, fix=why.fix) for row in rows]

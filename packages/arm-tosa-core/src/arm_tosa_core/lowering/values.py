@@ -158,7 +158,7 @@ class Value:
         return self.const if self.quant is None else self.quant.dequantize(self.const).to(self.dtype)
 
 
-#: What arithmetic takes: a value, or a number that PyTorch has not made a tensor.
+#: An operand of arithmetic: a value, or a Python number.
 Operand = Value | int | float | bool
 
 

@@ -76,6 +76,6 @@ def _decision(node: Node, what: str, why: str = "") -> Decision:
 
 
 def _has_16_bits(node: Node) -> bool:
-    """Whether a result is observed with 16 bits, or has the scale of what is; what is fused into another is not."""
+    """Whether a result is observed with 16 bits, or shares the scale of one that is; False for a fused result."""
     spec: Any = node.meta[ANNOTATION].output_qspec if ANNOTATION in node.meta else None
     return spec is not None and getattr(spec, "dtype", torch.int16) == torch.int16

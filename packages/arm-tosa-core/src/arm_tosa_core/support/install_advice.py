@@ -52,7 +52,7 @@ def _pip(again: bool, *words: str) -> str:
 
 
 def _clone() -> Path | None:
-    """The folder of the packages in the clone that this file, or what pip installed, is of."""
+    """The folder of packages in the clone of this file, or of the installation by pip."""
     came_from = _came_from()
     places = [parent / _CORE for parent in Path(__file__).parents if parent.name == _PACKAGES]
     if "dir_info" in came_from:

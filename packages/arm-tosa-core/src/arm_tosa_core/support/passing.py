@@ -1,4 +1,4 @@
-"""Results that were made in spite of a tool that died, and may be others another time: they are not kept."""
+"""Results made although a tool died: they may differ another time, and are not cached."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def sweep(
     """As many points of a space as asked for, or the whole space if it has no more.
 
     Args:
-        folder: keeps what is found: what is there already is not done again.
+        folder: keeps the results; a point with a result there is skipped.
         engine: does the work; it is closed at the end.
         limits: what proposals should keep.
         judged: the sources have data to judge the accuracy with.

@@ -40,7 +40,7 @@ def evaluate(node: Node, args: Any, kwargs: Any, rules: RuleSet) -> Any:
 
 
 def _is_of_float32(node: Node, rules: RuleSet) -> bool:
-    """Whether it is a comparison, or a function that is a table: near a pole its results are of numbers in float32.
+    """Whether it is a comparison, or a function by a table: near a pole its results are those of float32.
 
     Comparisons are of float32: 255 steps of a scale near 1 / 255 are 1.
     """

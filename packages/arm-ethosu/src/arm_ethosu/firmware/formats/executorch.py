@@ -113,7 +113,7 @@ def _ports(name: str, wanted: Needs) -> tuple[tuple[Port, ...], tuple[Port, ...]
 
 
 def _method_bytes(pte: Pte, wanted: Needs) -> int:
-    """A bound of what ExecuTorch's Method takes of its allocator on 64 bits: its records are of fixed sizes."""
+    """A bound of the allocator's memory for ExecuTorch's Method on 64 bits: its records have fixed sizes."""
     of_delegates = sum(1024 + 64 * len(delegate.compile_specs) for delegate in _delegates(pte))
     records = 160 * wanted.values + 32 * wanted.items + 64 * wanted.calls + 8 * wanted.arguments
     return -(-(2048 + of_delegates + records) // 16) * 16

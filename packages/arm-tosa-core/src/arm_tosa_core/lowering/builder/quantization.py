@@ -151,7 +151,7 @@ class Quantization:
         return self.quantize(value, QParams((largest / 32767,), 0, -32767, 32767), torch.int16)
 
     def centered(self, value: Value, bits: int = 31) -> Value:
-        """Integers that stand for themselves are not scaled down but refused: what is lost may be all there is."""
+        """Refuses to scale down integers that stand for themselves: the lost bits may be all there is."""
         value = self.apply_clamp(value)
         quant = value.quant
         assert quant is not None
@@ -231,7 +231,7 @@ _NARROWER = "clamp the integers, or convert them to float outside"
 
 
 def _on_grid(value: Value, quants: Sequence[QParams]) -> Value:
-    """A constant as the multiple of a scale that it is in float32: 1 is 255 / 255, though the scale is not 1 / 255."""
+    """A constant as its multiple of a scale in float32: 1 is 255 / 255, though the scale differs from 1 / 255."""
     if value.const is None or value.quant is not None:
         return value
     numbers = value.const.double()
