@@ -80,6 +80,11 @@ def cannot_export():
         def forward(self, x):
             return x if x.sum() > 0 else -x
     return Bad().eval(), X
+def wrong_sizes():
+    class Bad(torch.nn.Module):
+        def forward(self, x):
+            return x @ torch.ones(7, 2)
+    return Bad().eval(), X
 """
 
 

@@ -316,6 +316,13 @@ def test_a_graph_that_cannot_be_exported_is_not_printed(folder: Path) -> None:
     assert f"torch.export cannot export models.py:cannot_export: {where}" in text
 
 
+def test_an_error_in_a_model_names_its_line_and_nothing_else(folder: Path) -> None:
+    text = run("explain", "models.py:wrong_sizes", "--target", "tosa").stderr
+    where = f"models.py:{line_of('torch.ones(7, 2)')}, return x @ torch.ones(7, 2): RuntimeError: a and b must have"
+    assert text.startswith(f"error: torch.export cannot export models.py:wrong_sizes: {where}")
+    assert text.count("\n") == 1
+
+
 def test_one_tensor_given_twice_is_two_inputs(folder: Path) -> None:
     """``torch.export`` alone would make a program that reads one of them."""
     ok("compile", "models.py:one_tensor_twice", "--target", "tosa", "-o", "net.tosa")

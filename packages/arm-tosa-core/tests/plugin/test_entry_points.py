@@ -105,6 +105,12 @@ def test_an_unknown_name_lists_the_installed_ones(install: Install) -> None:
         plugins.target("acmee")
 
 
+def test_a_name_without_its_size_lists_the_sizes(install: Install) -> None:
+    install("plug-acme", GOOD.format(name="acme-32"), **{"acme-32": ":make", "acme-64": ":make", "acmes": ":make"})
+    with pytest.raises(UsageError, match=r"'acme' \(did you mean 'acme-32' or 'acme-64'\?\); installed: acme-32"):
+        plugins.target("acme")
+
+
 def test_without_any_target_it_says_what_to_install(install: Install) -> None:
     plugins.refresh()
     with pytest.raises(UsageError, match="no target is installed; for example: pip install .*arm-ethosu"):
