@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 import torch
 from executorch.exir import to_edge_transform_and_lower
@@ -44,3 +47,19 @@ def test_buffers_start_as_in_pytorch(flow: str) -> None:
     for _ in range(2):
         for got, wanted in zip(method.execute([x]), eager(x), strict=True):
             torch.testing.assert_close(got, wanted)
+
+
+def test_who_runs_a_program_leaves_its_buffers(tmp_path: Path) -> None:
+    pytest.importorskip("arm_runtime", reason="nox builds arm-runtime-cpp")
+    from arm_tosa_core.accuracy.compare import compare
+    from arm_tosa_core.cli.calibration import bundled_cases
+
+    program = torch.export.export(Counting(), (torch.ones(3),))
+    np.savez(tmp_path / "x.npz", x=np.arange(6, dtype=np.float32).reshape(2, 3))
+    before = {name: value.clone() for name, value in {**program.state_dict, **program.constants}.items()}
+    cases = bundled_cases(tmp_path / "x.npz", program)
+    assert [int(outputs[1]) for _, outputs in cases] == [7, 8]
+    compare(program.module(), program.module(), [((torch.ones(3),), {})])
+    assert lower(program, "vgf").differences(program) == []
+    for name, value in {**program.state_dict, **program.constants}.items():
+        torch.testing.assert_close(value, before[name])

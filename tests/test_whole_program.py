@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from arm_tosa_core import lower
+from arm_tosa_core.flow.whole_program import _difference
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.testing.case import Apply
 
@@ -28,3 +29,10 @@ def test_outputs_that_differ_are_named() -> None:
     assert [found.output for found in lowered.differences(other, [torch.arange(10.0).reshape(2, 5)])] == [1, 2]
     with pytest.raises(UsageError, match="does not run"):
         replace(lowered, buffer=lowered.buffer[: len(lowered.buffer) // 2]).differences(program)
+
+
+@pytest.mark.parametrize("least_db", [15.0, 30.0, 60.0])
+def test_nothing_but_nan_differs(least_db: float) -> None:
+    wanted = torch.tensor([0.0, 1.0, float("nan"), float("inf")])
+    assert "elsewhere" in _difference(torch.full((4,), float("nan")), wanted, least_db)
+    assert _difference(wanted.clone(), wanted, least_db) == ""

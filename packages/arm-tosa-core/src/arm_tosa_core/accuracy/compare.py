@@ -15,6 +15,7 @@ from ..compat.torch import tree_leaves
 from ..lowering.exported_program import is_dequantize, is_quantize, module_path, mutable, source_line
 from ..lowering.operator_names import canonical
 from ..quantize.bias_correction import Floating, Sample
+from ..quantize.written_buffers import unwritten
 from .task_metric import Calls, Metric
 
 _BINS = 64
@@ -119,7 +120,7 @@ def compare(
     operators: bool = True,
     metric: Metric | None = None,
 ) -> Comparison:
-    """Runs both graphs on the same samples.
+    """Runs both graphs on the same samples; buffers that they write have their numbers again after it.
 
     Args:
         prepared: what ``prepare_pt2e`` gave: the float model, its composites taken apart. Its observers do not observe.
@@ -135,20 +136,21 @@ def compare(
     exact = _Recorder(prepared, {n.name: n for n in prepared.graph.nodes if operators and _computes(n)})
     seen = _results(converted, exact.wanted)
     noisy = _Recorder(converted, {node.name: node for node in seen.values()})
-    for args, kwargs in samples:
-        wanted, floats = exact.call(args, kwargs)
-        got, integers = noisy.call(args, kwargs)
-        for name, node in seen.items():
-            if name in floats:
-                row = rows.setdefault(name, _Row(exact.wanted[name], node))
-                row.add(floats[name], integers[node.name])
-        for end, a, b in zip(ends, wanted, got, strict=True):
-            if isinstance(a, torch.Tensor):
-                end.add(a, b)
-        if metric is not None:
-            restore = prepared.graph.process_outputs
-            calls.add(restore(wanted), restore(got), args, kwargs)
-        count += 1
+    with unwritten(prepared, converted):
+        for args, kwargs in samples:
+            wanted, floats = exact.call(args, kwargs)
+            got, integers = noisy.call(args, kwargs)
+            for name, node in seen.items():
+                if name in floats:
+                    row = rows.setdefault(name, _Row(exact.wanted[name], node))
+                    row.add(floats[name], integers[node.name])
+            for end, a, b in zip(ends, wanted, got, strict=True):
+                if isinstance(a, torch.Tensor):
+                    end.add(a, b)
+            if metric is not None:
+                restore = prepared.graph.process_outputs
+                calls.add(restore(wanted), restore(got), args, kwargs)
+            count += 1
     made = Comparison([end.finish() for end in ends if end.count], [row.finish() for row in rows.values()], count)
     if metric is not None:
         made.metric, made.float_metric = calls.score(metric), calls.score_of_float(metric)

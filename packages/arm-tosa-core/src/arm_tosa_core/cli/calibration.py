@@ -64,15 +64,16 @@ def bundled_cases(path: Path, program: ExportedProgram) -> list[tuple[list[torch
     import torch
 
     from ..compat.torch import tree_flatten
+    from ..quantize.written_buffers import unwritten
 
     module = program.module()
     cases = []
-    for args, kwargs in samples(path, program):
-        with torch.no_grad():
+    with unwritten(module), torch.no_grad():
+        for args, kwargs in samples(path, program):
             inputs, outputs = (tree_flatten(values)[0] for values in ((args, kwargs), module(*args, **kwargs)))
-        if not all(isinstance(value, torch.Tensor) for value in (*inputs, *outputs)):
-            raise UsageError("--bundle is for models that take and return tensors alone")
-        cases.append((inputs, outputs))
+            if not all(isinstance(value, torch.Tensor) for value in (*inputs, *outputs)):
+                raise UsageError("--bundle is for models that take and return tensors alone")
+            cases.append((inputs, [value.clone() for value in outputs]))  # a buffer among them is written to later
     return cases
 
 

@@ -19,6 +19,7 @@ from ..compat.torch import tree_leaves
 from ..exir import run_program
 from ..exir.pte_steps import needs
 from ..lowering.exported_program import is_quantize
+from ..quantize.written_buffers import unwritten
 from ..support.errors import ToolError, UsageError
 from ..support.external_tools import run_tool
 
@@ -74,8 +75,9 @@ def differences(
     if not all(isinstance(x, torch.Tensor) for x in given):
         raise UsageError("the program takes inputs that are no tensors, which cannot be compared: give tensors only")
     made = _run(pte, data_files, given, timeout)
-    with torch.no_grad():
-        wanted = tree_leaves(program.module()(*copy.deepcopy(args), **copy.deepcopy(kwargs)))
+    module = program.module()
+    with unwritten(module), torch.no_grad():
+        wanted = copy.deepcopy(tree_leaves(module(*copy.deepcopy(args), **copy.deepcopy(kwargs))))
     least = _least_db(program, pte)
     if len(made) != len(wanted):
         return [OutputDifference(len(wanted), f"is one of {len(made)}; PyTorch gives {len(wanted)}")]
@@ -93,7 +95,7 @@ def _run(
             (folder / file).write_bytes(data)
         torch.save([x.detach().contiguous() for x in given], folder / "inputs.pt")
         try:
-            run_tool("the compiled program", [sys.executable, "-m", run_program.__name__, name], timeout=timeout)
+            run_tool("the compiled program", [sys.executable, "-P", "-m", run_program.__name__, name], timeout=timeout)
         except ToolError as error:
             raise UsageError(f"the compiled program does not run: {error}") from error
         made: list[torch.Tensor] = torch.load(folder / "outputs.pt", weights_only=True)
@@ -114,13 +116,13 @@ def _difference(made: torch.Tensor, wanted: Any, least_db: float) -> str:
     wanted = wanted if isinstance(wanted, torch.Tensor) else torch.tensor(wanted)
     if made.shape != wanted.shape:
         return f"has shape {list(made.shape)}; PyTorch gives {list(wanted.shape)}"
+    few = max(1, math.ceil(_OTHERS * wanted.numel())) if least_db < _FLOAT_DB else 0
     if not wanted.is_floating_point():
         others = int((made != wanted).sum())
-        few = max(1, math.ceil(_OTHERS * wanted.numel())) if least_db < _FLOAT_DB else 0
         return f"has {others} of {wanted.numel()} numbers that are others in PyTorch" if others > few else ""
     x, y = made.double(), wanted.double()
     finite = x.isfinite() & y.isfinite()
-    if not torch.equal(x[~finite].nan_to_num(0.0), y[~finite].nan_to_num(0.0)) and least_db == _FLOAT_DB:
+    if int(((x != y) & ~finite & ~(x.isnan() & y.isnan())).sum()) > few:
         return "has infinities or NaN elsewhere than in PyTorch"
     noise, power = ((x - y)[finite] ** 2).sum(), (y[finite] ** 2).sum()
     decibels = math.inf if not noise else 10 * math.log10(max(float(power), 1e-30) / float(noise))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 
 #: Buffers, each with a copy of its numbers.
@@ -18,6 +21,19 @@ def restore(state: Saved) -> None:
     with torch.no_grad():
         for buffer, before in state:
             buffer.copy_(before)
+
+
+@contextmanager
+def unwritten(*modules: torch.nn.Module) -> Iterator[None]:
+    """Gives the buffers of modules their numbers again behind what is called within.
+
+    ``ExportedProgram.module()`` writes to the buffers of its program.
+    """
+    state = [row for module in modules for row in saved(module)]
+    try:
+        yield
+    finally:
+        restore(state)
 
 
 def _shares_memory(tensor: torch.Tensor) -> bool:

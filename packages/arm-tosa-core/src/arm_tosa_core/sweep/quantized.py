@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import fcntl
 import hashlib
 import io
@@ -133,7 +134,8 @@ class InFloat:
         metric = self.sources.metric()
         if scheme == Scheme(FLOAT):
             module: Any = self.program.module()
-            same = compare(module, module, judges, operators=False, metric=metric) if judges else None
+            other = copy.deepcopy(module)  # with buffers of its own
+            same = compare(module, other, judges, operators=False, metric=metric) if judges else None
             return Quantized(self.program, _accuracy(same), self.digest)
         calls = self.sources.calibration(self.program, self.parameters)
         model = Model(self.program, spec, calls, judges or calls, metric=metric)
