@@ -180,7 +180,7 @@ BAD_RUNS = {
     "objects": (["g.tosa", "--input", "objects.npy"], "objects.npy is damaged, or holds Python objects"),
     "not a program": (["fake.pte"], "fake.pte: not an ExecuTorch program"),
     "profile": (["g.tosa", "--profile", "t.json"], "--profile is for compiled files"),
-    "unknown suffix": (["models.py"], "none of .tosa, .pte"),
+    "unknown suffix": (["models.py"], "one of the suffixes .tosa, .pte"),
     "target of a compiled file": (["fake.pte", "--target", "tosa"], "--target is for .tosa files"),
     "outputs do not match": (
         ["g.tosa", "--input", "x.npy", "--output", "a.npy", "--output", "b.npy"],
