@@ -35,11 +35,11 @@ def _metrics(graphs: list[bytes], accelerator: str) -> dict[str, Any]:
     (legal, first), (again, kept) = (_timed(lambda: _legal(graphs, accelerator)) for _ in range(2))
     assert legal == again
     target = EthosUCompileSpec(accelerator).target()
-    assert target.compile_in_detail is not None and target.estimate is not None
-    compile = target.compile_in_detail
+    assert target.compiler.compile_in_detail is not None and target.report.estimate is not None
+    compile = target.compiler.compile_in_detail
     compiled, vela = _timed(lambda: [compile(tosa, {}).figures for tosa in legal])
     return {
-        "cycles": sum(target.estimate(tosa)["cycles"] for tosa in legal),
+        "cycles": sum(target.report.estimate(tosa)["cycles"] for tosa in legal),
         "compiled_cycles": sum(figures["cycles"] for figures in compiled),
         "sram_kib": max(figures["tensors_kib"] for figures in compiled),
         "legalize_cpu_s": first,

@@ -19,7 +19,7 @@ from arm_ethosu.accelerators import ACCELERATORS
 from arm_ethosu.rewrites import catalogue, rewrites_for
 from arm_ethosu.rewrites.by_estimate import Choice
 from arm_tosa_core.lowering.pipeline import legalize
-from arm_tosa_core.plugin.target import Target
+from arm_tosa_core.plugin.target import Compiler, Target
 from arm_tosa_core.testing.harness import Execution, exported
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.loader import load
@@ -88,9 +88,11 @@ def lowered_graphs(name: str, target: Target, made: Network | None = None) -> li
     """
     module, inputs = made or network(name)
     watcher = _Watcher(target)
-    assert target.compile_spec is not None
+    assert target.compiler.compile_spec is not None
     with observed(watcher):
-        Execution(exported(module, inputs(0), target.compile_spec(), "int8"), replace(target, compile=None))
+        Execution(
+            exported(module, inputs(0), target.compiler.compile_spec(), "int8"), replace(target, compiler=Compiler())
+        )
     return watcher.graphs
 
 
@@ -108,8 +110,8 @@ def lowering(name: str, made: Network | None = None) -> Callable[[Target], list[
 
 
 def _cycles(target: Target, tosa: bytes) -> float:
-    assert target.estimate is not None
-    return target.estimate(serialize(legalize(load(tosa), target), target.tosa_spec))["cycles"]
+    assert target.report.estimate is not None
+    return target.report.estimate(serialize(legalize(load(tosa), target), target.tosa_spec))["cycles"]
 
 
 def _worse(measurement: Measurement) -> str:

@@ -51,14 +51,14 @@ def _measured(options: argparse.Namespace) -> Iterator[Measurement]:
 def _seconds(name: str, accelerator: str, runs: int) -> dict[str, list[float]]:
     """Seconds of each inference of both sides."""
     target = find_target(accelerator)
-    if target.run is None or target.compile_spec is None:
+    if target.host.run is None or target.compiler.compile_spec is None:
         sys.exit("needs the runtime: pip install packages/arm-runtime-cpp")
     module, inputs = network(name)
-    lowered = Execution(exported(module, inputs(0), target.compile_spec(), "int8"), target)
+    lowered = Execution(exported(module, inputs(0), target.compiler.compile_spec(), "int8"), target)
     (tosa,), (payload,) = lowered.flatbuffers, lowered.payloads
     (image,) = reference.load(tosa).inputs
     x = np.random.default_rng(0).normal(0, 40, image.shape).clip(-128, 127).astype(np.int8)
-    on_target = target.run
+    on_target = target.host.run
     sides = {"ours": lambda: on_target(payload, [x]), "reference_model": lambda: reference.run(tosa, [x])}
     seconds: dict[str, list[float]] = {side: [] for side in sides}
     for repeat in range(runs):

@@ -43,11 +43,11 @@ def _measured(options: argparse.Namespace) -> Iterator[Measurement]:
             programs: dict[str, Any] = {}
             for accelerator in options.targets:
                 target = find_target(accelerator)
-                if target.run is None or target.compile_spec is None:
+                if target.host.run is None or target.compiler.compile_spec is None:
                     sys.exit("needs the runtime: pip install packages/arm-runtime-cpp")
                 key = str(target.tosa_spec)
                 if key not in programs:
-                    programs[key] = exported(module, inputs(0), target.compile_spec(), scheme)
+                    programs[key] = exported(module, inputs(0), target.compiler.compile_spec(), scheme)
                 start = time.process_time()
                 try:
                     execution = Execution(programs[key], target)

@@ -22,7 +22,7 @@ import numpy as np
 from arm_ethosu import EthosUCompileSpec, payload, vela
 from arm_ethosu.schedule.compilation import scheduled
 from arm_ethosu.waits import with_explicit_registers
-from arm_tosa_core.plugin.target import Target
+from arm_tosa_core.plugin.target import Compiler, Host, Target
 from arm_tosa_core.testing.harness import Execution, exported
 from benchmarks.registry import NETWORKS, network
 from benchmarks.results import Measurement, Run, add_results_option, run_and_record
@@ -61,7 +61,7 @@ def _measured(options: argparse.Namespace) -> Iterator[Measurement]:
             spec = EthosUCompileSpec(accelerator, system_config, memory_mode)
             if (key := str(spec.tosa_spec)) not in programs:
                 programs[key] = exported(module, inputs(0), spec, "int8")
-            graphs = Execution(programs[key], replace(spec.target(), compile=None, run=None)).flatbuffers
+            graphs = Execution(programs[key], replace(spec.target(), compiler=Compiler(), host=Host())).flatbuffers
             case = {"network": name, "target": accelerator, "system_config": system_config, "memory_mode": memory_mode}
             yield run.measured(case, "ours", _both(graphs, spec))
 
@@ -98,7 +98,7 @@ def _both(graphs: list[bytes], spec: EthosUCompileSpec) -> dict[str, Any]:
 
 def _equal(target: Target, accelerator: str, *made: vela.VelaOutput) -> bool:
     """Whether programs give the same on one random input; the model raises where one is at fault."""
-    if target.run is None:
+    if target.host.run is None:
         sys.exit("needs the runtime: pip install packages/arm-runtime-cpp")
     rng = np.random.default_rng(0)
     arrays = made[0].arrays
@@ -108,7 +108,7 @@ def _equal(target: Target, accelerator: str, *made: vela.VelaOutput) -> bool:
     ]
     commands = [with_explicit_registers(each.arrays["cmd_data"], accelerator) for each in made]
     payloads = [payload.pack({**m.arrays, "cmd_data": words}) for m, words in zip(made, commands, strict=True)]
-    results = [target.run(each, data) for each in payloads]
+    results = [target.host.run(each, data) for each in payloads]
     return all(np.array_equal(*pair) for pair in zip(*results, strict=True))
 
 

@@ -68,9 +68,9 @@ def figures(module: torch.nn.Module, inputs: Any, scheme: str, name: str) -> dic
     if scheme == "fp32":
         program = torch.export.export(module, inputs(0))
     else:
-        if target.compile_spec is None:
+        if target.compiler.compile_spec is None:
             sys.exit(f"{name} has no compile spec")
-        quantizer = TOSAQuantizer(target.compile_spec()).set_global(scheme_config(scheme))
+        quantizer = TOSAQuantizer(target.compiler.compile_spec()).set_global(scheme_config(scheme))
         program = export_quantized(module, inputs(0), quantizer, [inputs(seed) for seed in range(4)])
     run = Execution(program, target)
     samples = [inputs(seed) for seed in range(100, 100 + SAMPLES)]

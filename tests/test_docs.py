@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from arm_tosa_core import extend
 from documents import ROOT, blocks, commands, play
 
 FILES = sorted(
@@ -187,6 +188,11 @@ def test_every_public_name_is_in_the_reference(package: str) -> None:
     page = (ROOT / "docs" / "reference" / f"{package}.md").read_text()
     shown = re.findall(rf"^::: {package}\.(?:\w+\.)*(\w+)$", page, re.MULTILINE)
     assert sorted(shown) == sorted(__import__(package).__all__)
+
+
+def test_every_name_for_plugins_is_in_the_reference() -> None:
+    page = (ROOT / "docs" / "reference" / "extend.md").read_text()
+    assert sorted(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == sorted(extend.__all__)
 
 
 @pytest.mark.parametrize("file", [f for f in FILES if "\n::: " in f.read_text()], ids=lambda file: str(file.stem))

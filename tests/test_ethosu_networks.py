@@ -28,10 +28,10 @@ ROWS = [
 def test_network(network: str, scheme: str, accelerator: str, distinct: int) -> None:
     """The harness compares what the target made with the reference model, and says where they differ."""
     target = find_target(accelerator)
-    if target.run is None or target.compile_spec is None:
+    if target.host.run is None or target.compiler.compile_spec is None:
         pytest.skip("needs the runtime: pip install packages/arm-runtime-cpp")
     module, inputs = MODELS[network]()
-    run = Execution(exported(module, inputs(0), target.compile_spec(), scheme), target)
+    run = Execution(exported(module, inputs(0), target.compiler.compile_spec(), scheme), target)
     pairs = run.edges(inputs(100))
     assert pairs
     made, _ = pairs[-1]

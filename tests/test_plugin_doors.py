@@ -17,7 +17,9 @@ from typing import Any, NamedTuple
 import pytest
 
 TARGETS, RULES = "arm_tosa.targets", "arm_tosa.rules"
-GOOD = "from arm_tosa_core import Target\ndef make(): return Target('{}', 'TOSA-1.0+INT', description='fine')\n"
+GOOD = (
+    "from arm_tosa_core import Target\ndef make(): return Target(name='{}', spec='TOSA-1.0+INT', description='fine')\n"
+)
 RULE = "from arm_tosa_core import Q, op\n@op({!r}, quant=Q.NONE)\ndef mine(b, x): return x\n"
 
 
@@ -41,7 +43,7 @@ class Plugin(NamedTuple):
 
 FINE = Plugin("fine-npu", "fine", GOOD.format("fine"))
 BROKEN = Plugin("bad-npu", "bad", "import no_such_module_at_all\n")
-ODD = Plugin("odd-npu", "odd", "from arm_tosa_core import Target\ndef make(): return Target('odd', 'TOSA')\n")
+ODD = Plugin("odd-npu", "odd", "from arm_tosa_core import Target\ndef make(): return Target(name='odd', spec='TOSA')\n")
 FIRST = Plugin("first-npu", "twice", GOOD.format("twice"))
 SECOND = Plugin("second-npu", "twice", GOOD.format("twice"))
 

@@ -113,18 +113,23 @@ def _weights(scheme: str, target: str, context: int) -> Iterator[dict[str, Any]]
         )
     payloads = dict(zip(program.reports, made, strict=True))
     yield {"pte_bytes": len(program.buffer)}
-    device, ordered = EthosUCompileSpec(target).target(), EthosUCompileSpec(target, weight_order="shared").target()
-    assert device.with_names is not None and ordered.with_names is not None and device.timing is not None
+    device = EthosUCompileSpec(target).target()
+    shared = device.compiler.with_names
+    ordered = EthosUCompileSpec(target, weight_order="shared").target().compiler.with_names
+    assert shared is not None and ordered is not None and device.report.timing is not None
     pairs = {"by_length": ["decode", "decode_64"], "prefill": ["decode", "prefill"]}
     for name, methods in {"all": list(payloads), **pairs}.items():
         chosen = [payloads[method] for method in methods]
         yield {f"{name}_apart": sum(unpack(each)["weight_data"].size for each in chosen)}
-        for kind, found in (("shared", device.with_names(chosen, None)), ("ordered", ordered.with_names(chosen, None))):
+        for kind, found in (
+            ("shared", shared(chosen, None)),
+            ("ordered", ordered(chosen, None)),
+        ):
             yield {f"{name}_{kind}": sum(len(item.data) for item in found.named.values())}
-    found = ordered.with_names(list(payloads.values()), None)
+    found = ordered(list(payloads.values()), None)
     named = {name: item.data for name, item in found.named.items()}
     for (method, before), after in zip(payloads.items(), found.payloads, strict=True):
-        cycles = (device.timing(each, None).cycles for each in (before, whole(after, named)))
+        cycles = (device.report.timing(each, None).cycles for each in (before, whole(after, named)))
         yield dict(zip((f"{method}_timing_apart", f"{method}_timing_ordered"), map(round, cycles), strict=True))
 
 

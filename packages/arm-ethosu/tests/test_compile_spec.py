@@ -152,8 +152,8 @@ def test_round_trip(options: dict[str, object], tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ACCELERATORS)
 def test_target_factories(name: str) -> None:
     target = getattr(targets, name.replace("-", "_"))()
-    assert (target.name, target.backend_id, target.suffix) == (name, "EthosUBackend", ".vela")
-    assert target.compile_spec(memory_mode="Sram_Only").accelerator == name
+    assert (target.name, target.compiler.backend_id, target.compiler.suffix) == (name, "EthosUBackend", ".vela")
+    assert target.compiler.compile_spec(memory_mode="Sram_Only").accelerator == name
 
 
 def test_no_other_factories() -> None:

@@ -149,7 +149,7 @@ def tosa() -> bytes:
 
 def _compiled(tosa: bytes, artifacts: Path | None = None, **options: object) -> bytes:
     spec = EthosUCompileSpec("ethos-u55-128", **options)  # type: ignore[arg-type]
-    return spec.target().compile(tosa, {"artifacts": str(artifacts)} if artifacts else {})
+    return spec.target().compiler.compile(tosa, {"artifacts": str(artifacts)} if artifacts else {})
 
 
 def test_the_default_is_velas_schedule(tosa: bytes) -> None:
@@ -168,9 +168,11 @@ def test_a_deep_schedule_changes_commands_alone(tosa: bytes, tmp_path: Path, mon
 
 def test_the_estimate_is_lower_by_what_is_hidden(tosa: bytes, tmp_path: Path) -> None:
     deep = EthosUCompileSpec("ethos-u55-128", schedule="deep").target()
-    before, after = (target.estimate(tosa) for target in (SPEC.target(), deep))
-    assert deep.compile_in_detail is not None
-    assert not deep.compile_in_detail(tosa, {"artifacts": str(tmp_path)}).layers  # Vela's are of its own schedule
+    before, after = (target.report.estimate(tosa) for target in (SPEC.target(), deep))
+    assert deep.compiler.compile_in_detail is not None
+    assert not deep.compiler.compile_in_detail(
+        tosa, {"artifacts": str(tmp_path)}
+    ).layers  # Vela's are of its own schedule
     made = json.loads((tmp_path / "schedule.json").read_text())
     assert after["cycles"] == pytest.approx(made["estimate_cycles"] - made["estimate_saved_cycles"])
     assert after["cycles"] < before["cycles"] and after["sram_kib"] <= before["sram_kib"]
@@ -191,12 +193,12 @@ def test_parts_are_taken_where_they_gain(tosa: bytes, tmp_path: Path) -> None:
     x = builder.emit("MAX_POOL2D", [x], kernel=(12, 12), stride=(12, 12), pad=(0, 0, 0, 0))
     builder.graph.outputs = [_conv(builder, _conv(builder, x, 640, 3), 32, 1)]
     large = serialize(builder.graph, SPEC.tosa_spec)
-    whole = EthosUCompileSpec("ethos-u55-128").target().estimate(large)["cycles"]
+    whole = EthosUCompileSpec("ethos-u55-128").target().report.estimate(large)["cycles"]
     deep = EthosUCompileSpec("ethos-u55-128", schedule="deep").target()
-    deep.compile(large, {"artifacts": str(tmp_path)})
+    deep.compiler.compile(large, {"artifacts": str(tmp_path)})
     made = load((tmp_path / "out.tosa").read_bytes())
     assert len([op for op in made.ops if op.name == "CONV2D"]) > 5 and any(op.name == "CONCAT" for op in made.ops)
-    assert deep.estimate(large)["cycles"] < whole
+    assert deep.report.estimate(large)["cycles"] < whole
 
 
 def test_what_is_not_proved_is_an_error(tosa: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,7 +218,7 @@ def test_a_network_without_large_weights_is_left_alone() -> None:
     builder.graph.outputs = [_conv(builder, builder.graph.input("x", (1, 16, 16, 16), DType.INT8), 16, 3)]
     small = serialize(builder.graph, SPEC.tosa_spec)
     with pytest.warns(NothingToPrefetchWarning, match=r"changes nothing: .*(waits for constants|no free SRAM)"):
-        made = EthosUCompileSpec("ethos-u55-128", schedule="deep").target().compile_in_detail
+        made = EthosUCompileSpec("ethos-u55-128", schedule="deep").target().compiler.compile_in_detail
         assert made is not None and (after := made(small, {})).layers
     assert after.payload == _compiled(small)
 

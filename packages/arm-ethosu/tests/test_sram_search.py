@@ -136,10 +136,10 @@ def test_what_was_searched_is_not_searched_again(
 
     monkeypatch.setattr(vela, "run_all", counted)
     spec, tosa = EthosUCompileSpec("ethos-u55-128", sram_budget=budget), flatbuffer()
-    first, again = (spec.target().compile(tosa, {}) for _ in range(2))
+    first, again = (spec.target().compiler.compile(tosa, {}) for _ in range(2))
     assert first == again and counts[-1] == 1 and sum(counts) > 2
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    EthosUCompileSpec("ethos-u55-128", sram_budget="65K").target().compile(tosa, {})
+    EthosUCompileSpec("ethos-u55-128", sram_budget="65K").target().compiler.compile(tosa, {})
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == len(files) + 1
 
 
@@ -161,7 +161,7 @@ def test_a_limit_that_was_found_though_vela_died_is_not_kept(
     before = failures()
     with monkeypatch.context() as patched:
         patched.setattr(vela, "run_all", some_die)
-        spec.target().compile(tosa, {})
+        spec.target().compiler.compile(tosa, {})
     assert any(path.is_file() for path in tmp_path.rglob("*")) != passing
     assert (failures() > before) == passing, "so that the .pte is not kept either"
 
@@ -177,7 +177,7 @@ class Missing:
 sys.meta_path.insert(0, Missing())
 from arm_ethosu import EthosUCompileSpec
 
-made = EthosUCompileSpec("ethos-u55-128").target().compile(open(sys.argv[1], "rb").read(), {})
+made = EthosUCompileSpec("ethos-u55-128").target().compiler.compile(open(sys.argv[1], "rb").read(), {})
 assert made[:16] == b"vela_bin_stream\\0"
 """
 
@@ -229,7 +229,7 @@ def test_a_budget_that_nothing_keeps(tmp_path: Path) -> None:
 
 
 def figures_of(spec: EthosUCompileSpec) -> dict[str, float]:
-    estimate = spec.target().estimate
+    estimate = spec.target().report.estimate
     assert estimate is not None
     return dict(estimate(flatbuffer()))
 
@@ -244,7 +244,7 @@ def specs() -> list[EthosUCompileSpec]:
 
 
 def payload_of(spec: EthosUCompileSpec, **options: str) -> bytes:
-    compile_ = spec.target().compile
+    compile_ = spec.target().compiler.compile
     assert compile_ is not None
     return compile_(flatbuffer(), options)
 
@@ -293,7 +293,7 @@ def test_a_budget_counts_weights_that_lie_in_sram() -> None:
 
 def test_results_are_the_same_whatever_the_sram() -> None:
     pytest.importorskip("arm_runtime", reason="arm-runtime-cpp is not installed")
-    run = U55.target().run
+    run = U55.target().host.run
     assert run is not None
     x = np.random.default_rng(0).integers(-128, 128, (1, 32, 32, 8)).astype(np.int8)
     first, *others = [run(payload_of(spec), [x])[0].tobytes() for spec in specs()]

@@ -57,9 +57,9 @@ _RATIOS = {"u55": (0.8, 1.2), "u65": (0.5, 1.2), "u85": (0.8, 1.2)}
 @pytest.mark.parametrize("accelerator", ACCELERATORS)
 def test_operators_are_velas_and_add_up(accelerator: str) -> None:
     target = _target(accelerator)
-    assert target.compile is not None and target.timing is not None
+    assert target.compiler.compile is not None and target.report.timing is not None
     tosa = _tosa(target)
-    estimate = target.timing(target.compile(tosa, {}), tosa)
+    estimate = target.report.timing(target.compiler.compile(tosa, {}), tosa)
     first, second = estimate.operators
     assert [row.name.split()[0] for row in estimate.operators] == ["Conv2D", "Conv2D"]
     assert (first.source, second.source) == ("net.py:7", "")
@@ -74,21 +74,21 @@ def test_operators_are_velas_and_add_up(accelerator: str) -> None:
 @pytest.mark.parametrize("accelerator", ["ethos-u55-128", "ethos-u85-256"])
 def test_a_single_layer_takes_velas_cycles_exactly(accelerator: str) -> None:
     target = _target(accelerator, memory_mode="Sram_Only")
-    assert target.compile is not None and target.timing is not None
+    assert target.compiler.compile is not None and target.report.timing is not None
     graph = Graph()
     graph.outputs = [_convolution(graph, graph.input("x", (1, 16, 16, 16), I8), "")]
     tosa = serialize(graph, target.tosa_spec)
-    estimate = target.timing(target.compile(tosa, {}), tosa)
+    estimate = target.report.timing(target.compiler.compile(tosa, {}), tosa)
     assert int(estimate.cycles) == estimate.compiler_cycles
 
 
 def test_without_a_graph_there_are_no_operators_and_the_payload_says_its_accelerator() -> None:
     big = _target("ethos-u55-256")
-    assert big.compile is not None and big.timing is not None
-    payload = big.compile(_tosa(big), {})
+    assert big.compiler.compile is not None and big.report.timing is not None
+    payload = big.compiler.compile(_tosa(big), {})
     small = _target("ethos-u85-128")
-    assert small.timing is not None
-    other, own = small.timing(payload, None), big.timing(payload, None)
+    assert small.report.timing is not None
+    other, own = small.report.timing(payload, None), big.report.timing(payload, None)
     assert other == own and not own.operators and own.compiler_cycles is None
     assert own.system == "Ethos_U55_High_End_Embedded, Shared_Sram"
 
@@ -98,22 +98,22 @@ def test_a_slower_memory_takes_longer() -> None:
     cycles = {}
     for config in ("Ethos_U55_High_End_Embedded", "Ethos_U55_Deep_Embedded"):
         target = _target("ethos-u55-128", system_config=config)
-        assert target.compile is not None and target.timing is not None
-        cycles[config] = target.timing(target.compile(tosa, {}), None).cycles
+        assert target.compiler.compile is not None and target.report.timing is not None
+        cycles[config] = target.report.timing(target.compiler.compile(tosa, {}), None).cycles
     assert cycles["Ethos_U55_Deep_Embedded"] > cycles["Ethos_U55_High_End_Embedded"]
 
 
 def test_a_graph_that_is_not_the_payloads_gives_no_operators() -> None:
     target = _target("ethos-u55-128")
-    assert target.compile is not None and target.timing is not None
+    assert target.compiler.compile is not None and target.report.timing is not None
     graph = Graph()
     graph.outputs = [_convolution(graph, graph.input("x", (1, 16, 16, 16), I8), "")]
     other = serialize(graph, target.tosa_spec)
-    assert not target.timing(target.compile(_tosa(target), {}), other).operators
+    assert not target.report.timing(target.compiler.compile(_tosa(target), {}), other).operators
 
 
 def test_what_is_no_payload_is_named() -> None:
-    timing = _target("ethos-u55-128").timing
+    timing = _target("ethos-u55-128").report.timing
     assert timing is not None
     with pytest.raises(UsageError, match="EthosU payload"):
         timing(b"nothing", None)
@@ -124,8 +124,8 @@ def test_what_is_no_payload_is_named() -> None:
 
 def _payload() -> bytes:
     target = _target("ethos-u55-128")
-    assert target.compile is not None
-    return target.compile(_tosa(target), {})
+    assert target.compiler.compile is not None
+    return target.compiler.compile(_tosa(target), {})
 
 
 @pytest.mark.parametrize(

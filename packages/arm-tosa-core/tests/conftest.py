@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from arm_tosa_core.plugin import entry_points as plugins
-from arm_tosa_core.plugin.target import Target
 from arm_tosa_core.testing.verified_rewrites import verified_rewrites
 
 sys.path.append(str(Path(__file__).parent))  # pytest's importlib mode leaves it alone
@@ -45,7 +44,9 @@ def acme(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Installs a target named acme, made of the fields given."""
 
     def install(**fields: Any) -> None:
-        target = Target("acme", **{"spec": "TOSA-1.0+INT+FP", **fields})
+        from target_kit import target as made_of
+
+        target = made_of("acme", **{"spec": "TOSA-1.0+INT+FP", **fields})
         monkeypatch.setattr(plugins, "target", lambda name: target)
         monkeypatch.setattr(plugins, "targets", lambda: {"acme": target})
         monkeypatch.setattr(plugins, "providers", lambda: [plugins.Provider("acme", "acme-npu", "1.0", target)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import subprocess
 import sys
@@ -50,6 +51,15 @@ def test_every_name_that_is_promised_is_there() -> None:
     assert set(arm_tosa_core.__all__) <= set(dir(arm_tosa_core))
     with pytest.raises(AttributeError, match="has no attribute 'TOSAPartitionr'"):
         arm_tosa_core.TOSAPartitionr  # noqa: B018
+
+
+def test_what_plugins_import_is_there_and_loads_nothing() -> None:
+    code = (
+        "import sys, arm_tosa_core.extend as extend; assert not {'torch', 'numpy'} & sys.modules.keys(); "
+        "print([name for name in extend.__all__ if getattr(extend, name).__name__.rpartition('.')[2] != name])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True, text=True)
+    assert ast.literal_eval(done.stdout) == ["HealthCheck"]  # a type's other name
 
 
 def test_importing_the_package_imports_neither_torch_nor_executorch() -> None:

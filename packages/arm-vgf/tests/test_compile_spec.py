@@ -53,15 +53,15 @@ def test_bad_arguments_are_refused(arguments: dict[str, str], message: str) -> N
 
 def test_the_target_has_the_specs_specification() -> None:
     target = VgfCompileSpec("TOSA-1.0+INT").target()
-    assert (target.name, target.suffix, target.backend_id) == ("vgf", ".vgf", "VgfBackend")
+    assert (target.name, target.compiler.suffix, target.compiler.backend_id) == ("vgf", ".vgf", "VgfBackend")
     assert target.tosa_spec == TosaSpecification.create_from_string("TOSA-1.0+INT")
     assert make_target().tosa_spec == VgfCompileSpec().tosa_spec
-    assert target.compile_spec is VgfCompileSpec
+    assert target.compiler.compile_spec is VgfCompileSpec
 
 
 def test_artifacts_are_left_where_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arm_vgf.compile_spec.convert", lambda tosa, flags: b"VGF1 of " + tosa)
-    compile_ = VgfCompileSpec().target().compile
+    compile_ = VgfCompileSpec().target().compiler.compile
     assert compile_ is not None
     assert compile_(b"tosa", {"artifacts": str(tmp_path)}) == b"VGF1 of tosa"
     assert (tmp_path / "vgf.vgf").read_bytes() == b"VGF1 of tosa"

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from arm_tosa_core.plugin.health import KnownVersions, tool
-from arm_tosa_core.plugin.target import Compiled, Port, Preferences, Target
+from arm_tosa_core.plugin.target import Compiled, Compiler, Host, Port, Preferences, Reporting, Target
 from arm_tosa_core.support.errors import ToolError
 from arm_tosa_core.support.external_tools import find_tool
 
@@ -63,27 +63,30 @@ def ethos_u_target(
     return Target(
         name=accelerator,
         spec=DEFAULTS[family].tosa_spec,
+        description=f"Ethos-{family.upper()} with {macs} MACs per cycle, compiled by Vela",
         checks=checks_for(family),
         rewrites=rewrites_for(accelerator, choices),
-        compile=compile,
-        compile_in_detail=compile_in_detail,
-        warm_up=_warm_up,
-        estimate=estimate,
-        timing=timing,
-        run=_run if find_spec("arm_runtime") else None,
-        suffix=".vela",
-        profile_event="EthosU run",
         preferences=_preferences(family),
-        joins_int48_rescales=family == "u85",
-        health=(VELA,),
-        with_names=with_names,
-        without_names=_without_names,
-        ports=_ports,
-        backend_id="EthosUBackend",
-        backend="arm_ethosu.backend:EthosUBackend",
-        firmware="arm_ethosu.firmware:FIRMWARE",
-        description=f"Ethos-{family.upper()} with {macs} MACs per cycle, compiled by Vela",
-        compile_spec=compile_spec,
+        compiler=Compiler(
+            compile=compile,
+            compile_in_detail=compile_in_detail,
+            suffix=".vela",
+            backend_id="EthosUBackend",
+            backend="arm_ethosu.backend:EthosUBackend",
+            compile_spec=compile_spec,
+            warm_up=_warm_up,
+            ports=_ports,
+            with_names=with_names,
+            without_names=_without_names,
+            joins_int48_rescales=family == "u85",
+        ),
+        host=Host(
+            run=_run if find_spec("arm_runtime") else None,
+            profile_event="EthosU run",
+            firmware="arm_ethosu.firmware:FIRMWARE",
+            health=(VELA,),
+        ),
+        report=Reporting(estimate=estimate, timing=timing),
     )
 
 

@@ -5,8 +5,9 @@ Names are imported when they are used: ``import arm_tosa_core`` costs nothing.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from .support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from .aten.int64_indices import InsertCastForOpsWithInt64InputPass as InsertCastForOpsWithInt64InputPass
@@ -94,11 +95,4 @@ _HOME = {
 __all__ = sorted(_HOME)
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME])
+__getattr__, __dir__ = lazy_names(__name__, _HOME, globals())

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import target_kit
 import torch
 from cli_kit import error, needs_page, ok, page_of, run
 
@@ -18,7 +19,6 @@ from arm_tosa_core.accuracy.goal import parse_budget
 from arm_tosa_core.accuracy.model import Model
 from arm_tosa_core.accuracy.scheme import Scheme, read_scheme
 from arm_tosa_core.plugin import entry_points as plugins
-from arm_tosa_core.plugin.target import Target
 from arm_tosa_core.quantize.config import get_symmetric_quantization_config
 from arm_tosa_core.quantize.post_training import quantize_program
 from arm_tosa_core.quantize.quantizer import TOSAQuantizer
@@ -137,7 +137,7 @@ def _with_cost(monkeypatch: pytest.MonkeyPatch) -> None:
         graph = load(tosa)
         return {"cycles": float(sum(t.size * t.dtype.bits for op in graph.ops for t in op.outputs))}
 
-    found = Target("counting", "TOSA-1.0+INT+int16", estimate=estimate)
+    found = target_kit.target("counting", "TOSA-1.0+INT+int16", estimate=estimate)
     original = plugins.target
     monkeypatch.setattr(plugins, "target", lambda name: found if name == "counting" else original(name))
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import target_kit
 from typer.testing import CliRunner, Result
 
 from arm_tosa_core.accuracy.against_reference_model import Difference, cut_after, verify
@@ -61,7 +62,7 @@ def wrong_at(name: str, change: Callable[[Array], Array] = lambda array: array +
             values[op.output.name] = change(results[0]) if op.name == name else results[0]
         return [values[t.name] for t in load(payload).outputs]
 
-    return Target("acme", SPEC, run=run)
+    return target_kit.target("acme", SPEC, run=run)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -107,7 +108,7 @@ def test_cuts_that_do_not_compile_are_passed_over() -> None:
         return graph
 
     target = wrong_at("CLZ")
-    finding = verify(tosa(), Target("acme", SPEC, run=target.run, compile=compile_), [X, X])
+    finding = verify(tosa(), target_kit.target("acme", SPEC, run=target.host.run, compile=compile_), [X, X])
     assert finding is not None
     assert [op.name for _, op in finding.ops] == ["MAXIMUM", "CLZ", "SUB"]
 
@@ -163,7 +164,10 @@ def program(
     monkeypatch: pytest.MonkeyPatch, payloads: list[bytes], options: bytes = b'{"target": "acme"}', artifacts: str = ""
 ) -> None:
     """Makes every ``.pte`` hold these delegates, for acme or for its sister."""
-    targets = {name: Target(name, SPEC, run=wrong_at("CLZ").run, backend_id="Acme") for name in ("acme", "sister")}
+    targets = {
+        name: target_kit.target(name, SPEC, run=wrong_at("CLZ").host.run, backend_id="Acme")
+        for name in ("acme", "sister")
+    }
     specs = (("options", options), ("debug_artifact_path", artifacts.encode()))
     found = [Delegate("Acme", data, i, "forward", specs) for i, data in enumerate(payloads)]
     monkeypatch.setattr(plugins, "targets", lambda: targets)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import target_kit
 import torch
 from cli_kit import error, graph, ok, run
 from executorch.exir import to_edge_transform_and_lower
@@ -310,8 +311,10 @@ def test_a_program_runs_on_executorch(folder: Path, program: bytes) -> None:
 
 def test_extract_writes_each_payload_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     targets = {
-        "acme": Target("acme", "TOSA-1.0+INT", backend_id="Acme", suffix=".acme"),
-        "packed": Target("packed", "TOSA-1.0+INT", backend_id="Packed", extract=lambda data: (".txt", data[::-1])),
+        "acme": target_kit.target("acme", "TOSA-1.0+INT", backend_id="Acme", suffix=".acme"),
+        "packed": target_kit.target(
+            "packed", "TOSA-1.0+INT", backend_id="Packed", extract=lambda data: (".txt", data[::-1])
+        ),
     }
     found = [
         Delegate(backend, data, index, "forward", ())

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import target_kit
 import torch
 from cli_kit import error, graph, line_of, ok, run
 
@@ -20,7 +21,7 @@ from arm_tosa_core.exir.compile_spec import TosaCompileSpec
 from arm_tosa_core.exir.pte import delegates
 from arm_tosa_core.lowering.varying_sizes import Sizes
 from arm_tosa_core.plugin import entry_points as plugins
-from arm_tosa_core.plugin.target import Compiled, LiveTensor, Target
+from arm_tosa_core.plugin.target import Compiled, LiveTensor
 from arm_tosa_core.plugin.timing import TimeEstimate
 from arm_tosa_core.support.errors import UsageError
 from arm_tosa_core.tosa.ir import DType
@@ -402,7 +403,7 @@ def test_an_option_that_is_a_number(
         given.append(timeout)
         raise UsageError("far enough")
 
-    monkeypatch.setattr(plugins, "target", lambda name: Target(name, "TOSA-1.0+FP", compile_spec=spec))
+    monkeypatch.setattr(plugins, "target", lambda name: target_kit.target(name, "TOSA-1.0+FP", compile_spec=spec))
     expected = "timeout takes a number" if value is None else "far enough"
     assert expected in error("explain", "models.py:whole", "--target", "x", "--option", f"timeout={text}")
     assert given == ([] if value is None else [value])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import target_kit
 
-from arm_tosa_core import Target, TosaCompileSpec
+from arm_tosa_core import TosaCompileSpec
 from arm_tosa_core.exir.backend import compiled
 from arm_tosa_core.lowering.pipeline import Network
 from arm_tosa_core.plugin.target import Port
@@ -40,7 +41,9 @@ def _network() -> Network:
     ],
 )
 def test_ports_are_compared(inputs: list[Port], outputs: list[Port], problem: str) -> None:
-    target = Target("theirs", "TOSA-1.0+INT", compile=lambda tosa, _: tosa, ports=lambda _: (inputs, outputs))
+    target = target_kit.target(
+        "theirs", "TOSA-1.0+INT", compile=lambda tosa, _: tosa, ports=lambda _: (inputs, outputs)
+    )
     spec = TosaCompileSpec("TOSA-1.0+INT")
     if not problem:
         compiled(_network(), target, spec)
@@ -56,4 +59,4 @@ def test_the_error_names_the_source_line_of_the_operator() -> None:
     network = _network()
     network.graph.ops[1].origin = Origin("reverse", "aten.flip", "model.py:7, in forward")
     with pytest.raises(MiscompiledError, match=r"axis 1, right is 0 \(from model.py:7, in forward\)\nreport it"):
-        compiled(network, Target("theirs", "TOSA-1.0+INT", compile=compile), TosaCompileSpec("TOSA-1.0+INT"))
+        compiled(network, target_kit.target("theirs", "TOSA-1.0+INT", compile=compile), TosaCompileSpec("TOSA-1.0+INT"))

@@ -17,7 +17,7 @@ from arm_tosa_core.support.errors import UsageError
 
 Install = Callable[..., None]
 
-GOOD = "from arm_tosa_core.plugin.target import Target\ndef make(): return Target({name!r}, 'TOSA-1.0+INT')\n"
+GOOD = "from arm_tosa_core.plugin.target import Target\ndef make(): return Target(name={name!r}, spec='TOSA-1.0+INT')\n"
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import target_kit
 
 from arm_tosa_core.exir.compile_spec import TargetCompileSpec
 from arm_tosa_core.exir.target_options import compile_spec_for
@@ -26,8 +27,12 @@ def refuses(*_: object) -> Any:
 
 
 WRONG: dict[str, tuple[dict[str, Any], Callable[[Target], object], str]] = {
-    "compile": ({"compile": fails}, lambda target: target.compile(b"", {}), "compile raised KeyError: 'speed'"),
-    "run": ({"run": fails}, lambda target: target.run(b"", []), "run raised KeyError: 'speed'"),
+    "compile": (
+        {"compile": fails},
+        lambda target: target.compiler.compile(b"", {}),
+        "compile raised KeyError: 'speed'",
+    ),
+    "run": ({"run": fails}, lambda target: target.host.run(b"", []), "run raised KeyError: 'speed'"),
     "a check that raises": ({"checks": [fails]}, lambda target: target.checks[0](None), "a check raised KeyError"),
     "a check that gives a text": (
         {"checks": [lambda _: "too wide"]},
@@ -41,31 +46,37 @@ WRONG: dict[str, tuple[dict[str, Any], Callable[[Target], object], str]] = {
 def test_a_mistake_names_the_plugin(kind: str) -> None:
     fields, call, said = WRONG[kind]
     with pytest.raises(PluginError) as caught:
-        call(guarded(Target("zeta", "TOSA-1.0+INT", **fields), WHO))
+        call(guarded(target_kit.target("zeta", "TOSA-1.0+INT", **fields), WHO))
     assert str(caught.value).startswith(f"{WHO}: {said}")
 
 
 def test_what_is_right_stays() -> None:
     no = Rejected("too wide")
-    target = Target("zeta", "TOSA-1.0+INT", [lambda _: no, lambda _: None], compile=refuses, run=lambda _, x: x)
+    target = target_kit.target(
+        "zeta", "TOSA-1.0+INT", checks=[lambda _: no, lambda _: None], compile=refuses, run=lambda _, x: x
+    )
     made = guarded(target, WHO)
-    assert [check(None) for check in made.checks] == [no, None] and made.run is not None and made.run(b"", [1]) == [1]
+    assert (
+        [check(None) for check in made.checks] == [no, None]
+        and made.host.run is not None
+        and made.host.run(b"", [1]) == [1]
+    )
     with pytest.raises(UsageError, match="^too small$"):
-        made.compile(b"", {})  # type: ignore[misc]
+        made.compiler.compile(b"", {})  # type: ignore[misc]
     assert guarded(made, WHO) == made == guarded(target, WHO)
 
 
 @pytest.mark.parametrize("fields", [{"spec": "TOSA"}, {"spec": None}, {"description": None}, {"suffix": 3}])
 def test_a_target_that_is_none(fields: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        Target(**{"name": "zeta", "spec": "TOSA-1.0+INT", **fields})
+        target_kit.target(**{"name": "zeta", "spec": "TOSA-1.0+INT", **fields})
 
 
 @pytest.mark.parametrize("key", ["name", "self", "options", "speed"])
 def test_options_of_a_target_without_a_compile_spec(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """They go to its compiler, whatever they are called; but ``name``, which the spec has itself."""
     got: dict[str, str] = {}
-    target = Target("zeta", "TOSA-1.0+INT", compile=lambda tosa, options: got.update(options) or tosa)
+    target = target_kit.target("zeta", "TOSA-1.0+INT", compile=lambda tosa, options: got.update(options) or tosa)
     monkeypatch.setattr(plugins, "target", lambda _: target)
     if key == "name":
         with pytest.raises(UsageError, match="target 'zeta' has no option 'name'"):
@@ -74,5 +85,5 @@ def test_options_of_a_target_without_a_compile_spec(key: str, monkeypatch: pytes
     spec = compile_spec_for(target, {key: "x"})
     again = TargetCompileSpec.from_list(spec.to_list())
     assert again == spec
-    again.target().compile(b"", {})  # type: ignore[misc]
+    again.target().compiler.compile(b"", {})  # type: ignore[misc]
     assert got == {key: "x"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import target_kit
 import torch
 from quantizer_kit import INT8
 from torch import nn
@@ -27,7 +28,7 @@ class Counting(TosaCompileSpec):
         def estimate(tosa: bytes) -> dict[str, float]:
             return {"cycles": float(sum(t.size * t.dtype.bits for op in load(tosa).ops for t in op.outputs))}
 
-        return Target("counting", self.tosa_spec, estimate=estimate)
+        return target_kit.target("counting", self.tosa_spec, estimate=estimate)
 
 
 class Energy(nn.Module):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from arm_tosa_core.plugin.target import Span, Step, Target
+from arm_tosa_core.plugin.target import Compiler, Host, Reporting, Span, Step, Target
 from arm_tosa_core.support.errors import ToolError, UsageError
 
 from .constraints import checks_for
@@ -30,25 +30,30 @@ def vgf_target(
     compile_spec: Callable[..., ArmCompileSpec],
 ) -> Target:
     """VGF with a specification; ``compile`` is the model converter with these flags."""
+    runs = find_spec("arm_runtime") is not None
     return Target(
-        "vgf",
-        tosa_spec,
+        name="vgf",
+        spec=tosa_spec,
+        description="SPIR-V for Vulkan with VK_ARM_tensors and VK_ARM_data_graph",
         checks=checks_for(compiler_flags),
         rewrites=REWRITES,
-        compile=compile,
-        run=_run if find_spec("arm_runtime") else None,
-        suffix=".vgf",
-        profile_event="VGF host: run",
-        backend_id=BACKEND_ID,
-        backend="arm_vgf.backend:VgfBackend",
-        description="SPIR-V for Vulkan with VK_ARM_tensors and VK_ARM_data_graph",
-        compile_spec=compile_spec,
-        extract=_extract,
-        profile=_profile,
-        plan=_plan if find_spec("arm_runtime") else None,
-        health=HEALTH,
-        sizes=with_sizes,
-        ports=ports,
+        compiler=Compiler(
+            compile=compile,
+            suffix=".vgf",
+            backend_id=BACKEND_ID,
+            backend="arm_vgf.backend:VgfBackend",
+            compile_spec=compile_spec,
+            sizes=with_sizes,
+            ports=ports,
+        ),
+        host=Host(
+            run=_run if runs else None,
+            profile=_profile,
+            plan=_plan if runs else None,
+            profile_event="VGF host: run",
+            health=HEALTH,
+        ),
+        report=Reporting(extract=_extract),
     )
 
 

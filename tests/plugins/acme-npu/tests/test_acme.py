@@ -143,11 +143,11 @@ def test_a_model_with_the_custom_operator_runs_on_acme() -> None:
     assert not [node for node in graph.graph.nodes if "acme" in str(node.target)]
 
     target = plugins.target("acme")
-    assert target.run
+    assert target.host.run
     assert delegate.processed_bytes.startswith(container.MAGIC)
     inputs = [node.args for node in graph.graph.nodes if "quantize_per" in str(node.target)]
     (_, scale, zero_point, low, high, _), (_, out_scale, out_zero_point, *_) = inputs
     x = torch.clamp(torch.round(samples[0][0] / scale) + zero_point, low, high).to(torch.int8)
-    (y,) = target.run(delegate.processed_bytes, [x.numpy()])
+    (y,) = target.host.run(delegate.processed_bytes, [x.numpy()])
     expected = torch.round(quantized(*samples[0]) / out_scale) + out_zero_point
     assert np.abs(y.astype(int) - expected.detach().numpy()).max() <= 1

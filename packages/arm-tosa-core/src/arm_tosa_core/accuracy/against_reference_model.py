@@ -130,16 +130,16 @@ def run_payload(target: Target, payload: bytes, inputs: Sequence[Array]) -> list
     Raises:
         ToolError: the run failed; a runtime that is not ours raises RuntimeError.
     """
-    assert target.run is not None  # the commands check it
+    assert target.host.run is not None  # the commands check it
     try:
-        return target.run(payload, inputs)
+        return target.host.run(payload, inputs)
     except RuntimeError as error:
         raise ToolError(f"target {target.name}", f"could not run: {error}") from error
 
 
 def compiled(target: Target, tosa: bytes) -> bytes:
     """The target's payload of a graph."""
-    return target.compile(tosa, {}) if target.compile else tosa
+    return target.compiler.compile(tosa, {}) if target.compiler.compile else tosa
 
 
 class _Search:

@@ -154,7 +154,7 @@ def compile_(
     if report is not None:
         require_page(report)
     times = DelegateTimes(spec, details or report is not None, trace)
-    if details and not times.wanted and times.target.compile_in_detail is None:
+    if details and not times.wanted and times.target.compiler.compile_in_detail is None:
         raise UsageError(f"--details: target {target!r} tells neither times nor memory")
     if artifacts is not None:
         require_folder(artifacts)
@@ -262,7 +262,7 @@ def lowered_program(
 
 
 def _check_suffix(output: Path, target: Target) -> None:
-    valid = [".pte", target.suffix]
+    valid = [".pte", target.compiler.suffix]
     if output.suffix not in valid:
         raise UsageError(f"-o {output}: target {target.name!r} makes {' or '.join(valid)}, not {output.suffix!r}")
 
@@ -294,17 +294,18 @@ def _compile_tosa(
     started = time.perf_counter()
     tosa = read_tosa(model)
     bound = spec.target()
-    if bound.compile is None:
+    compiler = bound.compiler
+    if compiler.compile is None:
         raise UsageError(f"target {target.name!r} takes TOSA itself: there is nothing to compile in {model}")
-    if output.suffix != target.suffix:
-        raise UsageError(f"-o {output}: a .tosa is compiled to the target's own format, {target.suffix}")
+    if output.suffix != target.compiler.suffix:
+        raise UsageError(f"-o {output}: a .tosa is compiled to the target's own format, {target.compiler.suffix}")
     require_takes(bound, tosa, model)
     options = {} if artifacts is None else {"artifacts": str(artifacts)}
-    if bound.compile_in_detail is not None:
-        made = bound.compile_in_detail(tosa, options)
+    if compiler.compile_in_detail is not None:
+        made = compiler.compile_in_detail(tosa, options)
         data, said = made.payload, CompiledDelegate.of(made, {})
     else:
-        data, said = bound.compile(tosa, options), CompiledDelegate()
+        data, said = compiler.compile(tosa, options), CompiledDelegate()
     write_atomic(output, data)
     figures = Figures.of_graph(said, len(data), time.perf_counter() - started)
     times.take(tosa, data)

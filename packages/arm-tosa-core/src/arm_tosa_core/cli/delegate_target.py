@@ -14,7 +14,9 @@ def target_of(delegate: Delegate) -> Target:
     Raises:
         UsageError: the compile specs do not say which, or it is not installed.
     """
-    known = {name: target for name, target in plugins.targets().items() if target.backend_id == delegate.backend_id}
+    known = {
+        name: target for name, target in plugins.targets().items() if target.compiler.backend_id == delegate.backend_id
+    }
     names = [str(delegate.options.get(key)) for key in ("target", "name")]
     # Where executorch.backends.arm writes it.
     names.append(dict(delegate.compile_specs).get("target", b"").decode(errors="replace"))

@@ -32,7 +32,7 @@ class DelegateTimes:
 
     def __init__(self, spec: ArmCompileSpec, wanted: bool, trace: Path | None = None) -> None:
         self.target, self.trace = spec.target(), trace
-        self.wanted = self.target.timing is not None and (wanted or trace is not None)
+        self.wanted = self.target.report.timing is not None and (wanted or trace is not None)
         self._compiled: list[tuple[bytes, dict[str, Tensor], bytes]] = []
         if trace is not None and not self.wanted:
             raise UsageError(f"--trace: target {self.target.name!r} has no timing model")

@@ -22,7 +22,7 @@ from .report import Result, table
 def doctor() -> Result:
     """Say what works on this machine, and what to install for the rest."""
     targets = [row.target for row in plugins.providers() if isinstance(row.target, Target)]
-    of_targets = dict.fromkeys(check for target in targets for check in target.health)  # accelerators share theirs
+    of_targets = dict.fromkeys(check for target in targets for check in target.host.health)  # accelerators share theirs
     findings = [check() for check in (*_CHECKS, *of_targets)]
 
     def show(console: Console) -> None:

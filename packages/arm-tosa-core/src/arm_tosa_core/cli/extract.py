@@ -28,7 +28,7 @@ def extract(
     found = read_program(program, data).delegates
     if not found:
         raise UsageError(f"{program} has no delegate: all of it runs on the CPU")
-    by_backend = {target.backend_id: target for target in plugins.targets().values()}
+    by_backend = {target.compiler.backend_id: target for target in plugins.targets().values()}
     files = {}
     for delegate in found:
         suffix, contents = _file(delegate, by_backend.get(delegate.backend_id))
@@ -57,9 +57,9 @@ def extract(
 def _file(delegate: Delegate, target: Target | None) -> tuple[str, bytes]:
     if target is None:
         return ".bin", delegate.payload  # a backend that no installed target speaks for
-    if target.extract is None:
-        return target.suffix, delegate.payload
+    if target.report.extract is None:
+        return target.compiler.suffix, delegate.payload
     try:
-        return target.extract(delegate.payload)
+        return target.report.extract(delegate.payload)
     except UsageError as error:
         raise UsageError(f"delegate {delegate.index} of {delegate.method!r}: {error}") from None

@@ -23,8 +23,8 @@ def target_of(file: Path) -> Target | None:
             f"{file} is a compiled program: explain the model, or write its payloads to files with "
             f"`arm-tosa extract {file} -o FOLDER` and explain those"
         )
-    found = [target for target in plugins.targets().values() if target.suffix == file.suffix]
-    return next((target for target in found if target.plan), found[0] if found else None)
+    found = [target for target in plugins.targets().values() if target.compiler.suffix == file.suffix]
+    return next((target for target in found if target.host.plan), found[0] if found else None)
 
 
 def explain_payload(file: Path, target: Target, engine: str | None) -> Result:
@@ -33,12 +33,12 @@ def explain_payload(file: Path, target: Target, engine: str | None) -> Result:
     Raises:
         UsageError: the target has no plan to show here.
     """
-    if target.plan is None:
+    if target.host.plan is None:
         raise UsageError(
             f"target {target.name!r} has no plan to show on this machine: explain the model instead, with --target. If "
             "files of this target have a plan elsewhere, `arm-tosa doctor` lists what is missing here"
         )
-    steps = target.plan(read(file), engine)
+    steps = target.host.plan(read(file), engine)
 
     def show(console: Console) -> None:
         columns = list(steps[0]) if steps else []

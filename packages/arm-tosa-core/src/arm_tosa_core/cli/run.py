@@ -117,13 +117,13 @@ def _estimates(file: Path, data: Sequence[Path] | None) -> list[Timed]:
     """What timing models say of a compiled file; nothing where its targets have none."""
     if file.suffix != ".pte":
         owner = _owner(file)
-        return [estimated(str(file), owner, read(file))] if owner.timing else []
+        return [estimated(str(file), owner, read(file))] if owner.report.timing else []
     from .delegate_target import target_of
 
     timed = []
     for delegate in read_program(file, data).delegates:
         with suppress(UsageError):  # a program of another compiler, which ran all the same, may not say its target
-            if (target := target_of(delegate)).timing:
+            if (target := target_of(delegate)).report.timing:
                 timed.append(estimated(f"delegate {delegate.index} of {delegate.method!r}", target, delegate.payload))
     return timed
 
@@ -131,21 +131,21 @@ def _estimates(file: Path, data: Sequence[Path] | None) -> list[Timed]:
 def _run_compiled(file: Path, arrays: Arrays, profile: bool) -> tuple[Arrays, list[Event]]:
     """Runs a file in the format of a target."""
     target, data = _owner(file), read(file)
-    if target.run is None:
+    if target.host.run is None:
         raise _cannot_run(target)
     if not profile:
-        return target.run(data, arrays), []
-    if target.profile is None and target.timing is not None:
-        return target.run(data, arrays), []
-    if target.profile is None:
+        return target.host.run(data, arrays), []
+    if target.host.profile is None and target.report.timing is not None:
+        return target.host.run(data, arrays), []
+    if target.host.profile is None:
         raise UsageError(f"--profile: {target.name!r} cannot tell where the time of a run goes")
-    results, spans = target.profile(data, arrays)
+    results, spans = target.host.profile(data, arrays)
     return results, nested(spans)
 
 
 def _owner(file: Path) -> Target:
     """The target in whose format a file is; one of several that share it."""
-    able = {target.suffix: target for target in plugins.targets().values()}
+    able = {target.compiler.suffix: target for target in plugins.targets().values()}
     if file.suffix not in able:
         suffixes = ", ".join(dict.fromkeys((".tosa", ".pte", *sorted(able))))
         advice = " (compile it first: `arm-tosa compile`)" if file.suffix == ".pt2" else ""
@@ -169,7 +169,7 @@ def run_on(target: Target, tosa: bytes, arrays: Arrays) -> Arrays:
         UsageError: the target cannot run here, or the inputs do not fit the graph.
         ToolError: its compiler failed, or the run did.
     """
-    if target.run is None:
+    if target.host.run is None:
         raise _cannot_run(target)
     graph = load(tosa)
     check_inputs(graph, arrays)

@@ -34,7 +34,7 @@ def _data(row: plugins.Provider) -> dict[str, object]:
     return common | {
         "spec": str(row.target.tosa_spec),
         "description": row.target.description,
-        "suffix": row.target.suffix,
-        "backend_id": row.target.backend_id,
-        "can_run": row.target.run is not None,
+        "suffix": row.target.compiler.suffix,
+        "backend_id": row.target.compiler.backend_id,
+        "can_run": row.target.host.run is not None,
     }

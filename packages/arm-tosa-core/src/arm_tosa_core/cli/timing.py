@@ -36,9 +36,9 @@ def estimated(what: str, target: Target, payload: bytes, tosa: bytes | None = No
         UsageError: the target has none.
         ToolError: a tool that it asks fails.
     """
-    if target.timing is None:
+    if target.report.timing is None:
         raise UsageError(f"target {target.name!r} has no timing model: it cannot say how long a payload takes")
-    return Timed(what, target.timing(payload, tosa))
+    return Timed(what, target.report.timing(payload, tosa))
 
 
 def data_of(timed: Sequence[Timed]) -> list[dict[str, Any]]:

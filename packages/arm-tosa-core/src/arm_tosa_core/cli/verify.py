@@ -82,7 +82,7 @@ def verify(
     rows, timed = [], []
     for job in _jobs(file, tosa, target, data):
         graph = load(job.tosa)
-        if job.target.run is None:
+        if job.target.host.run is None:
             raise UsageError(f"target {job.target.name!r} cannot run on this machine; see `arm-tosa doctor`")
         arrays = [read_array(path) for path in inputs] if inputs else random_inputs(graph, seed)
         check_inputs(graph, arrays)

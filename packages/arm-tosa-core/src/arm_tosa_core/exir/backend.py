@@ -69,7 +69,7 @@ def _preprocess_all(
     def result(program: ExportedProgram, payload: bytes) -> PreprocessResult:
         handles = tuple(node.meta["debug_handle"] for node in program.graph.nodes if "debug_handle" in node.meta)
         return PreprocessResult(
-            payload, {target.profile_event: handles} if target.profile_event else None, placed.store
+            payload, {target.host.profile_event: handles} if target.host.profile_event else None, placed.store
         )
 
     return [list(map(result, *each)) for each in zip(methods, placed.payloads, strict=True)]
@@ -87,9 +87,9 @@ def compiled(network: Network, target: Target, compile_spec: ArmCompileSpec) -> 
     """
     payload, said = _compiled(network.graph, target, compile_spec)
     if network.symbols:
-        assert target.sizes is not None
+        assert target.compiler.sizes is not None
         samples = [(point, _sample(graph, target)) for point, graph in network.samples]
-        payload = target.sizes(payload, network.symbols, samples)
+        payload = target.compiler.sizes(payload, network.symbols, samples)
     for watcher in _watchers.get():
         watcher(network.graph, payload)
     return payload, said
@@ -111,8 +111,8 @@ def watched(watcher: Watcher) -> Iterator[None]:
 
 
 def _sample(graph: Graph, target: Target) -> bytes:
-    assert target.compile is not None
-    payload = target.compile(serialize(graph, target.tosa_spec), {})
+    assert target.compiler.compile is not None
+    payload = target.compiler.compile(serialize(graph, target.tosa_spec), {})
     check_ports(graph, payload, target)
     return payload
 
@@ -134,7 +134,7 @@ def _compiled(graph: Graph, target: Target, compile_spec: ArmCompileSpec) -> tup
         source = origin_of(names.get(error.tensor)).source
         raise (error.at(source) if source else error) from None
     check_ports(graph, made.payload, target)
-    if folder is not None and target.compile_in_detail is not None:
+    if folder is not None and target.compiler.compile_in_detail is not None:
         write_layer_costs(folder, target, tosa, made.layers)
     if folder is not None:
         note_files(folder)
@@ -142,9 +142,9 @@ def _compiled(graph: Graph, target: Target, compile_spec: ArmCompileSpec) -> tup
 
 
 def _in_detail(tosa: bytes, target: Target, options: Mapping[str, str]) -> Compiled:
-    if target.compile_in_detail is not None:
-        return target.compile_in_detail(tosa, options)
-    return Compiled(target.compile(tosa, options) if target.compile else tosa)
+    if target.compiler.compile_in_detail is not None:
+        return target.compiler.compile_in_detail(tosa, options)
+    return Compiled(target.compiler.compile(tosa, options) if target.compiler.compile else tosa)
 
 
 @final
@@ -159,9 +159,9 @@ class TOSABackend(BackendDetails):  # type: ignore[misc]  # ExecuTorch is untype
 
 def backend_class(target: Target) -> type[Any]:
     """The ExecuTorch backend of a target; made on the spot for targets that bring none of their own."""
-    if not target.backend:
-        return _general_backend(target.backend_id)
-    module, _, name = target.backend.partition(":")
+    if not target.compiler.backend:
+        return _general_backend(target.compiler.backend_id)
+    module, _, name = target.compiler.backend.partition(":")
     found: type[Any] = getattr(importlib.import_module(module), name)
     return found
 

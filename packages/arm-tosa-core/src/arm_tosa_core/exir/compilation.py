@@ -118,7 +118,7 @@ class Compilation:
 
     def _sizes(self) -> Sizes | None:
         """What the program's sizes depend on, if they vary and the target's may."""
-        return Sizes.of(self.program) if self.target.sizes else None
+        return Sizes.of(self.program) if self.target.compiler.sizes else None
 
     def _canonicalize(self) -> None:
         if self.editable:

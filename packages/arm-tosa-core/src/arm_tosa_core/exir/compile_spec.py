@@ -244,7 +244,7 @@ class TosaCompileSpec(ArmCompileSpec):
     def _target(self) -> Target:
         from ..plugin.target import Target
 
-        return Target("tosa", self.tosa_spec)
+        return Target(name="tosa", spec=self.tosa_spec)
 
 
 class TargetCompileSpec(ArmCompileSpec):
@@ -270,10 +270,11 @@ class TargetCompileSpec(ArmCompileSpec):
         from ..plugin.entry_points import target
 
         made = target(self.name)
-        compile_ = made.compile
+        compile_ = made.compiler.compile
         if compile_ is None or not self.options:
             return made
-        return replace(made, compile=lambda tosa, options: compile_(tosa, {**self.options, **options}))
+        compiler = replace(made.compiler, compile=lambda tosa, options: compile_(tosa, {**self.options, **options}))
+        return replace(made, compiler=compiler)
 
     def _options(self) -> dict[str, Any]:
         return {"name": self.name, **self.options}

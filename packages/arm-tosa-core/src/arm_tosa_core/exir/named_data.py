@@ -37,7 +37,7 @@ def with_named_data(payloads: Sequence[Sequence[bytes]], target: Target, file: s
         UsageError: ``file`` is given, and the target's delegate reads no such file.
         ToolError: the target's compiler failed.
     """
-    if target.with_names is None:
+    if target.compiler.with_names is None:
         if file is not None:
             raise UsageError(
                 f"target {target.name!r} cannot keep weights in {file}.ptd: its delegate reads them from the .pte"
@@ -45,7 +45,9 @@ def with_named_data(payloads: Sequence[Sequence[bytes]], target: Target, file: s
         return Placed([list(method) for method in payloads])
     several = sum(map(bool, payloads)) > 1
     flat = [payload for method in payloads for payload in method]
-    groups = [target.with_names(group, file) for group in ([flat] if several else [[payload] for payload in flat])]
+    groups = [
+        target.compiler.with_names(group, file) for group in ([flat] if several else [[payload] for payload in flat])
+    ]
     made = iter(payload for group in groups for payload in group.payloads)
     times = iter(cycles for group in groups for cycles in group.cycles)
     entries = [(name, item.data, item.alignment, item.file) for group in groups for name, item in group.named.items()]

@@ -36,9 +36,9 @@ def check_ports(graph: Graph, payload: bytes, target: Target) -> None:
         JoinedError: some are missing that no result depends on, or results are one tensor.
         MiscompiledError: they differ otherwise.
     """
-    if target.ports is None:
+    if target.compiler.ports is None:
         return
-    inputs, outputs = target.ports(payload)
+    inputs, outputs = target.compiler.ports(payload)
     read, placed = {port.place for port in inputs}, all(port.place is not None for port in (*inputs, *outputs))
     unread = [i for i in range(len(graph.inputs)) if placed and i not in read]
     first: dict[int | None, int] = {}

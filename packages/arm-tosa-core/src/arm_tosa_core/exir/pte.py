@@ -136,9 +136,9 @@ def _read_file(file: bytes) -> dict[str, bytes]:
 
 def _whole(delegate: Delegate, named: Mapping[str, bytes]) -> Delegate:
     for target in entry_points.targets().values():
-        if target.backend_id == delegate.backend_id and target.without_names is not None:
+        if target.compiler.backend_id == delegate.backend_id and target.compiler.without_names is not None:
             with suppress(UsageError):  # whoever takes the payload apart says what is wrong with it
-                return replace(delegate, payload=target.without_names(delegate.payload, named))
+                return replace(delegate, payload=target.compiler.without_names(delegate.payload, named))
     return delegate
 
 

@@ -17,19 +17,19 @@ def compile_spec_for(target: Target, options: Mapping[str, str]) -> ArmCompileSp
     Raises:
         UsageError: the target has no such option; lists those that it has.
     """
-    if target.compile_spec is None:
+    if target.compiler.compile_spec is None:
         return TargetCompileSpec(target.name, **options)
-    known = _keywords(target.compile_spec)
+    known = _keywords(target.compiler.compile_spec)
     for key in options:
         if key not in known:
             valid = f"its options are {', '.join(known)}" if known else "it has none"
             raise UsageError(f"target {target.name!r} has no option {key!r}; {valid}")
-    return target.compile_spec(**{key: _value(key, text, known[key]) for key, text in options.items()})
+    return target.compiler.compile_spec(**{key: _value(key, text, known[key]) for key, text in options.items()})
 
 
 def option_names(target: Target) -> list[str] | None:
     """The options that a target registered with its compile spec, in order; None: it takes any."""
-    return None if target.compile_spec is None else list(_keywords(target.compile_spec))
+    return None if target.compiler.compile_spec is None else list(_keywords(target.compiler.compile_spec))
 
 
 def _keywords(function: Any) -> dict[str, Any]:

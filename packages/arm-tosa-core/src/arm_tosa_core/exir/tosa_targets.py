@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..plugin.target import Target
+from ..plugin.target import Compiler, Host, Target
 from .compile_spec import TosaCompileSpec
 
 if TYPE_CHECKING:
@@ -29,7 +29,13 @@ def tosa_fp() -> Target:
 
 
 def _target(name: str, spec: str, description: str) -> Target:
-    return Target(name, spec, run=_run, description=description, compile_spec=partial(TosaCompileSpec, tosa_spec=spec))
+    return Target(
+        name=name,
+        spec=spec,
+        description=description,
+        compiler=Compiler(compile_spec=partial(TosaCompileSpec, tosa_spec=spec)),
+        host=Host(run=_run),
+    )
 
 
 def _run(tosa: bytes, inputs: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:

@@ -29,9 +29,9 @@ def lowered_module(
         handles: debug handles of the operators that the delegate does, for an ETRecord.
     """
     program, target = _StandIn.of(region, like), compile_spec.target()
-    module = LoweredBackendModule(program, target.backend_id, payload, compile_spec.to_list())
-    if handles and target.profile_event:
-        module.meta = {"debug_handle_map": {target.profile_event: tuple(handles)}}
+    module = LoweredBackendModule(program, target.compiler.backend_id, payload, compile_spec.to_list())
+    if handles and target.host.profile_event:
+        module.meta = {"debug_handle_map": {target.host.profile_event: tuple(handles)}}
     return module
 
 

@@ -81,8 +81,8 @@ def methods_to_edge(
     """
     register_quantized_kernels()
     target = compile_spec.target()
-    if target.warm_up is not None:
-        target.warm_up()
+    if target.compiler.warm_up is not None:
+        target.compiler.warm_up()
     for spec in (compile_spec, *([] if remainder is None else [remainder])):
         clear_artifacts(spec.get_intermediate_path(), spec.target())
     outer: dict[str, ExportedProgram] = {}

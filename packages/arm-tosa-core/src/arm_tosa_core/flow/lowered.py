@@ -340,5 +340,5 @@ def compile_spec_of(target: str | TosaSpecification | ArmCompileSpec) -> ArmComp
         raise UsageError(
             f"target is the name of a target, a TosaSpecification or a compile spec, not {type(target).__name__}"
         )
-    named = target_named(target)
-    return named.compile_spec() if named.compile_spec else TargetCompileSpec(target)
+    compile_spec = target_named(target).compiler.compile_spec
+    return compile_spec() if compile_spec else TargetCompileSpec(target)

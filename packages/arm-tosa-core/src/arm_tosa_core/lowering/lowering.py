@@ -246,7 +246,7 @@ class Lowering:
         for size in meta.shape:
             if not isinstance(size, int):
                 why = f"has a dynamic shape: {whence(self.program, size)}"
-                bound = "give it a bound (torch.export.Dim with max), or " if self.target.sizes else ""
+                bound = "give it a bound (torch.export.Dim with max), or " if self.target.compiler.sizes else ""
                 raise Rejected(why, f"{bound}export with static shapes")
         return tuple(meta.shape)
 

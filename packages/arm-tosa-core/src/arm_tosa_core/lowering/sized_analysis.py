@@ -102,7 +102,7 @@ def lower_sizes(program: ExportedProgram, target: Target) -> Network:
     Raises:
         LoweringError: as ``lower``; or it becomes another graph at another size.
     """
-    sizes = Sizes.of(program) if target.sizes else None
+    sizes = Sizes.of(program) if target.compiler.sizes else None
     if sizes is None:
         return Network(lower(program, target))
     points = [sizes.bound, *sizes.samples()]

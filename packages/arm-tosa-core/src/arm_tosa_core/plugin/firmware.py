@@ -146,8 +146,8 @@ def firmware_of(target: Target) -> Firmware:
     Raises:
         UsageError: nothing does.
     """
-    if not target.firmware:
+    if not target.host.firmware:
         raise UsageError(f"target {target.name!r} makes no firmware; Ethos-U does (arm-ethosu)")
-    module, _, name = target.firmware.partition(":")
+    module, _, name = target.host.firmware.partition(":")
     found: Firmware = getattr(import_module(module), name)
     return found

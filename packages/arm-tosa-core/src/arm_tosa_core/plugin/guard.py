@@ -15,11 +15,12 @@ class PluginError(ArmTosaError):
     """A plugin does not work."""
 
 
-#: What the compiler and the commands call of a target.
-_CALLED = (
-    *("compile", "compile_in_detail", "sizes", "warm_up", "estimate", "timing"),
-    *("run", "profile", "plan", "extract", "with_names", "without_names"),
-)
+#: What the compiler and the commands call, by the parts of a target.
+_CALLED = {
+    "compiler": ("compile", "compile_in_detail", "sizes", "warm_up", "with_names", "without_names"),
+    "host": ("run", "profile", "plan"),
+    "report": ("estimate", "timing", "extract"),
+}
 
 
 def guarded(target: Target, who: str, *, checks: bool = True) -> Target:
@@ -29,11 +30,16 @@ def guarded(target: Target, who: str, *, checks: bool = True) -> Target:
         who: the target and what it comes from, such as ``target 'acme' (acme-npu 0.1)``.
         checks: its checks as well, which are asked about every operator.
     """
-    called: dict[str, Any] = {
-        name: _guarded(function, who, name) for name in _CALLED if (function := getattr(target, name))
+    parts: dict[str, Any] = {
+        part: replace(
+            owner,
+            **{name: _guarded(function, who, name) for name in names if (function := getattr(owner, name))},
+        )
+        for part, names in _CALLED.items()
+        if (owner := getattr(target, part))
     }
     asked = [_guarded(check, who, "a check", (Rejected, type(None))) if checks else check for check in target.checks]
-    return replace(target, checks=asked, **called)
+    return replace(target, checks=asked, **parts)
 
 
 @functools.lru_cache(maxsize=4096)  # so that equal targets stay equal

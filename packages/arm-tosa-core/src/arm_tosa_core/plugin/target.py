@@ -135,92 +135,133 @@ class Preferences:
     square_images: bool = True
 
 
-@dataclass(frozen=True)
-class Target:
-    """What the compiler must know of a target; returned by a factory behind the ``arm_tosa.targets`` entry point.
+@dataclass(frozen=True, kw_only=True)
+class Compiler:
+    """What makes a device's program, a payload, of a TOSA flatbuffer, and the ExecuTorch delegate that takes it.
 
     Args:
-        name: what users type after ``--target``.
-        spec: the TOSA specification it takes, as an object or a string such as ``"TOSA-1.0+INT"``.
-        checks: limits beyond the specification; each is asked about every TOSA operator that a rule emits.
-        rewrites: graph rewrites of its own; each names the stage in which it runs, usually LEGALIZE.
         compile: TOSA flatbuffer and options to the device's format. None: the flatbuffer itself is the format.
         compile_in_detail: like ``compile``, with what the compiler says of the payload. None: it says nothing.
-        firmware: what makes and runs firmware of its programs, as in an entry point: ``"module:object"``, where the
-            object is a :class:`~arm_tosa_core.plugin.firmware.Firmware`. Empty: nothing does.
-        warm_up: starts what ``compile`` will need and returns at once; called before a program is lowered.
-        run: runs what ``compile`` returned on this machine, inputs and outputs as arrays. None: cannot.
         suffix: file name suffix of its own format.
         backend_id: the ExecuTorch delegate that executes its payload.
         backend: where its class is, as in an entry point: ``"module:Class"``. Empty: one of the general kind is made.
-        description: one line for ``arm-tosa targets``.
         compile_spec: keyword options to a compile spec, if the target has one of its own (``EthosUCompileSpec``).
+        warm_up: starts what ``compile`` will need and returns at once; called before a program is lowered.
+        sizes: puts together what ``compile`` made of one program at the most of every symbol, and at other values of
+            them (at least one), so that it runs at all values within their bounds. None: sizes are fixed.
+        ports: inputs and outputs of what ``compile`` returned, in order, with which those of the graph are compared
+            whenever one is compiled. None: the payload does not say.
+        with_names: payloads of the delegates of one program to such as refer to named data: what several of them have
+            in common, and with the name of a ``.ptd`` all weights, which are in that file. None: they have no names.
+        without_names: a payload to one without names, by the data of each name. None: payloads have no names.
+        joins_int48_rescales: of two RESCALEs from INT48 in a row it makes one, which has 15 bits of a factor: a result
+            may be off by a quantum. The conformance kit grants some composites of 16 bits more for it.
+    """
+
+    compile: Callable[[bytes, Mapping[str, str]], bytes] | None = None
+    compile_in_detail: Callable[[bytes, Mapping[str, str]], Compiled] | None = None
+    suffix: str = ".tosa"
+    backend_id: str = "TOSABackend"
+    backend: str = ""
+    compile_spec: Callable[..., ArmCompileSpec] | None = None
+    warm_up: Callable[[], None] | None = None
+    sizes: Callable[[bytes, Sequence[Symbol], Sequence[tuple[Mapping[str, int], bytes]]], bytes] | None = None
+    ports: Callable[[bytes], tuple[Sequence[Port], Sequence[Port]]] | None = None
+    with_names: Callable[[Sequence[bytes], str | None], WithNames] | None = None
+    without_names: Callable[[bytes, Mapping[str, bytes]], bytes] | None = None
+    joins_int48_rescales: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Host:
+    """What runs a payload on this machine, and what that needs.
+
+    Args:
+        run: runs what ``Compiler.compile`` returned, inputs and outputs as arrays. None: cannot.
+        profile: like ``run``, and what happened meanwhile: begin and end (nanoseconds) and name of each event.
+        plan: what a payload becomes on this machine, step by step, with the engine of that name; None: the target's
+            default. For targets whose payload is planned where it runs.
+        profile_event: what its delegate calls a run of the whole payload in ExecuTorch's ETDump; with an ETRecord,
+            ExecuTorch's ``Inspector`` tells the operators and source lines of this event. Empty: it notes none.
+        firmware: what makes and runs firmware of its programs, as in an entry point: ``"module:object"``, where the
+            object is a :class:`~arm_tosa_core.plugin.firmware.Firmware`. Empty: nothing does.
+        health: what the target needs of this machine, to compile and to run: lines of ``arm-tosa doctor``.
+    """
+
+    run: Callable[[bytes, Sequence[np.ndarray[Any, Any]]], list[np.ndarray[Any, Any]]] | None = None
+    profile: Callable[[bytes, Arrays], tuple[list[np.ndarray[Any, Any]], Sequence[Span]]] | None = None
+    plan: Callable[[bytes, str | None], Sequence[Step]] | None = None
+    profile_event: str = ""
+    firmware: str = ""
+    health: Sequence[HealthCheck] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reporting:
+    """What is known of a payload without a device.
+
+    Args:
         estimate: figures that the target's compiler predicts of a TOSA flatbuffer, by name: ``cycles`` of an
             inference, ``clock_hz`` and ``macs_per_cycle`` of the device, and of the memories in use ``sram_kib``,
             ``dram_kib`` and ``flash_kib``. Parts of these: ``tensors_kib``, the peak of tensors in SRAM; ``cache_kib``,
             SRAM set aside as a cache of DRAM; and weights and commands by where they lie, ``constants_in_sram_kib``,
             ``constants_in_dram_kib`` or ``constants_in_flash_kib``. Those that it does not know are left out. None: it
             predicts nothing.
-        joins_int48_rescales: of two RESCALEs from INT48 in a row its compiler makes one, which has 15 bits of a factor:
-            a result may be off by a quantum. The conformance kit grants some composites of 16 bits more for it.
-        extract: a delegate's payload to the file that tools read, as its suffix and contents. None: the payload is it.
-        profile: like ``run``, and what happened meanwhile: begin and end (nanoseconds) and name of each event.
-        plan: what a payload becomes on this machine, step by step, with the engine of that name; None: the target's
-            default. For targets whose payload is planned where it runs.
         timing: how long a payload takes on the device, as a model estimates it. The TOSA graph that the payload was
             compiled from, if given, lets it tell operators, their source lines and the compiler's own figures.
+        extract: a delegate's payload to the file that tools read, as its suffix and contents. None: the payload is it.
+    """
+
+    estimate: Callable[[bytes], Mapping[str, float]] | None = None
+    timing: Callable[[bytes, bytes | None], TimeEstimate] | None = None
+    extract: Callable[[bytes], tuple[str, bytes]] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """What the compiler must know of a target; returned by a factory behind the ``arm_tosa.targets`` entry point.
+
+    Args:
+        name: what users type after ``--target``.
+        spec: the TOSA specification it takes, as an object or a string such as ``"TOSA-1.0+INT"``.
+        description: one line for ``arm-tosa targets``.
+        checks: limits beyond the specification; each is asked about every TOSA operator that a rule emits.
+        rewrites: graph rewrites of its own; each names the stage in which it runs, usually LEGALIZE.
         preferences: which of several ways to say the same in TOSA suits it.
-        health: what it needs of this machine, to compile and to run: lines of ``arm-tosa doctor``.
-        sizes: puts together what ``compile`` made of one program at the most of every symbol, and at other values of
-            them (at least one), so that it runs at all values within their bounds. None: sizes are fixed.
-        profile_event: what its delegate calls a run of the whole payload in ExecuTorch's ETDump; with an ETRecord,
-            ExecuTorch's ``Inspector`` tells the operators and source lines of this event. Empty: it notes none.
-        with_names: payloads of the delegates of one program to such as refer to named data: what several of them have
-            in common, and with the name of a ``.ptd`` all weights, which are in that file. None: they have no names.
-        without_names: a payload to one without names, by the data of each name. None: payloads have no names.
-        ports: inputs and outputs of what ``compile`` returned, in order, with which those of the graph are compared
-            whenever one is compiled. None: the payload does not say.
+        compiler: what makes its payloads.
+        host: what runs them on this machine.
+        report: what is known of them without a device.
     """
 
     name: str
     spec: str | TosaSpecification
+    description: str = ""
     checks: Sequence[Check] = ()
     rewrites: Sequence[Rewrite] = ()
-    compile: Callable[[bytes, Mapping[str, str]], bytes] | None = None
-    run: Callable[[bytes, Sequence[np.ndarray[Any, Any]]], list[np.ndarray[Any, Any]]] | None = None
-    suffix: str = ".tosa"
-    backend_id: str = "TOSABackend"
-    backend: str = ""
-    description: str = ""
-    compile_spec: Callable[..., ArmCompileSpec] | None = None
-    extract: Callable[[bytes], tuple[str, bytes]] | None = None
-    estimate: Callable[[bytes], Mapping[str, float]] | None = None
-    joins_int48_rescales: bool = False
-    profile: Callable[[bytes, Arrays], tuple[list[np.ndarray[Any, Any]], Sequence[Span]]] | None = None
-    plan: Callable[[bytes, str | None], Sequence[Step]] | None = None
-    timing: Callable[[bytes, bytes | None], TimeEstimate] | None = None
     preferences: Preferences = field(default_factory=Preferences)
-    health: Sequence[HealthCheck] = ()
-    sizes: Callable[[bytes, Sequence[Symbol], Sequence[tuple[Mapping[str, int], bytes]]], bytes] | None = None
-    compile_in_detail: Callable[[bytes, Mapping[str, str]], Compiled] | None = None
-    warm_up: Callable[[], None] | None = None
-    firmware: str = ""
-    profile_event: str = ""
-    with_names: Callable[[Sequence[bytes], str | None], WithNames] | None = None
-    without_names: Callable[[bytes, Mapping[str, bytes]], bytes] | None = None
-    ports: Callable[[bytes], tuple[Sequence[Port], Sequence[Port]]] | None = None
+    compiler: Compiler = field(default_factory=Compiler)
+    host: Host = field(default_factory=Host)
+    report: Reporting = field(default_factory=Reporting)
 
     def __post_init__(self) -> None:
         """Reads what is text.
 
         Raises:
-            UsageError: the specification is none, or another field is no text.
+            UsageError: the specification is none, or another field is of another type.
         """
         from ..tosa.specification import TosaSpecification
 
-        for field_ in ("name", "suffix", "backend_id", "backend", "description", "firmware", "profile_event"):
-            if not isinstance(value := getattr(self, field_), str):
-                raise UsageError(f"{field_} of a target is a text, not {value!r}")
+        for part, kind in (("compiler", Compiler), ("host", Host), ("report", Reporting)):
+            if not isinstance(value := getattr(self, part), kind):
+                raise UsageError(f"{part} of target {self.name!r} is a {kind.__name__}, not {value!r}")
+        for owner, names in (
+            (self, ("name", "description")),
+            (self.compiler, ("suffix", "backend_id", "backend")),
+            (self.host, ("firmware", "profile_event")),
+        ):
+            for name in names:
+                if not isinstance(value := getattr(owner, name), str):
+                    raise UsageError(f"{name} of a target is a text, not {value!r}")
         if not isinstance(self.spec, str | TosaSpecification):
             raise UsageError(f"spec of target {self.name!r} is a TosaSpecification or its text, not {self.spec!r}")
         spec = TosaSpecification.create_from_string(self.spec) if isinstance(self.spec, str) else self.spec

@@ -68,7 +68,7 @@ def decision_costs(
     costs: dict[tuple[str, str], float | None] = {key: 0.0 if key[0] in _FREE else None for key in counts}
     asked = [key for key in counts if key[0] == OWN_SCALE or (key[0] == WIDE_RESULT and key[1] != STATE)]
     target = None if quantizer.compile_spec is None else quantizer.compile_spec.target()
-    if asked and target is not None and target.estimate is not None:
+    if asked and target is not None and target.report.estimate is not None:
         # Decisions look at the first samples alone, but states are rolled over all of them.
         calls = [as_call(*row) for row in enumerate(samples if states else islice(samples, SAMPLES))]
 

@@ -63,7 +63,7 @@ class _Execution(Interpreter):
 
     def __init__(self, module: torch.fx.GraphModule, target: Target) -> None:
         super().__init__(module)
-        self.execute = target.run or run_reference
+        self.execute = target.host.run or run_reference
 
     def run_node(self, n: Node) -> Any:
         if n.target is not executorch_call_delegate:

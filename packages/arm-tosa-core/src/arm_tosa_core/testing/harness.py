@@ -117,7 +117,7 @@ class Execution:
         self.regions = list(compilation.regions())
         self.program, self.analysis = compilation.program, compilation.analysis
         self.flatbuffers = [serialize(r.graph, target.tosa_spec) for r in self.regions]
-        self.payloads = [target.compile(t, {}) if target.compile else t for t in self.flatbuffers]
+        self.payloads = [target.compiler.compile(t, {}) if target.compiler.compile else t for t in self.flatbuffers]
         if check:
             for tosa in self.flatbuffers:
                 validate(tosa, target.tosa_spec)
@@ -158,8 +158,10 @@ class Execution:
     def _execute(self, region: Region, payload: bytes, arguments: list[torch.Tensor]) -> dict[Node, torch.Tensor]:
         arrays = [_to_memory(a) for a in arguments]
         tosa = self.flatbuffers[self.regions.index(region)]
-        results = self.target.run(payload, arrays) if self.target.run else run_reference(tosa, arrays)
-        if self.target.run and not any(t.dtype.is_float for op in region.graph.ops for t in (*op.inputs, *op.outputs)):
+        results = self.target.host.run(payload, arrays) if self.target.host.run else run_reference(tosa, arrays)
+        if self.target.host.run and not any(
+            t.dtype.is_float for op in region.graph.ops for t in (*op.inputs, *op.outputs)
+        ):
             _assert_same(self.target.name, results, run_reference(tosa, arrays))
         return {n: _from_memory(r, n.meta["val"]) for n, r in zip(region.outputs, results, strict=True)}
 

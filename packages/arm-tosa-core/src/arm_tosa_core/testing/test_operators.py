@@ -96,7 +96,7 @@ def check_case(
         refusal: a part of the reason with which the target's own checks must refuse the row; None: they must take it.
     """
     spec = target.tosa_spec
-    compile_spec = target.compile_spec() if target.compile_spec else TargetCompileSpec(target.name)
+    compile_spec = target.compiler.compile_spec() if target.compiler.compile_spec else TargetCompileSpec(target.name)
     program = exported_case(case, compile_spec, scheme)
     run = Execution(program, target, check=validate)
     if ordinary:
@@ -130,13 +130,13 @@ def check_case(
         assert ours.dtype == eager.dtype
         if is_dequantize(node):  # inside the region, where the target has float
             off = (ours - eager).abs().max().item() / float(node.args[1])  # type: ignore[arg-type,operator]
-            assert off <= case.allowed(scheme, target.joins_int48_rescales) + 0.01, f"{off:.2f} quanta off"
+            assert off <= case.allowed(scheme, target.compiler.joins_int48_rescales) + 0.01, f"{off:.2f} quanta off"
         elif eager.dtype.is_floating_point:
             torch.testing.assert_close(ours, eager, rtol=case.tolerance[0], atol=case.tolerance[1], equal_nan=True)
         else:
             off = (ours.to(torch.int64) - eager.to(torch.int64)).abs().max().item() if eager.numel() else 0
             allowed = (
-                case.allowed(scheme, target.joins_int48_rescales)
+                case.allowed(scheme, target.compiler.joins_int48_rescales)
                 if scheme != "fp32" and eager.dtype in (torch.int8, torch.int16)
                 else 0
             )

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from arm_tosa_core import UsageError
-from arm_tosa_core.tosa import reference_model as reference
+from arm_tosa_core.extend import UsageError, reference_model
 
 MAGIC = b"ACME"
 VERSION = 1
@@ -53,4 +52,4 @@ def unpack(payload: bytes) -> bytes:
 
 def run(payload: bytes, inputs: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
     """The target's ``run``: executes what ``pack`` returned, in the TOSA reference model."""
-    return reference.run(unpack(payload), inputs)
+    return reference_model.run(unpack(payload), inputs)

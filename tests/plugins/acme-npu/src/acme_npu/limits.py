@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from arm_tosa_core import Rejected
-from arm_tosa_core.tosa.ir import Op
+from arm_tosa_core.extend import Op, Rejected
 
 MAX_KERNEL = 64
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from arm_tosa_core import Q, op
+from arm_tosa_core.extend import OpBuilder, Q, Value, op
 
 from . import ops  # noqa: F401  (torch must know the operator)
 
 
 @op("acme.scaled_add.default", quant=Q.ARITHMETIC, target="acme")
-def scaled_add(b: Any, x: Any, y: Any, alpha: float) -> Any:
+def scaled_add(b: OpBuilder, x: Value, y: Value, alpha: float) -> Value:
     """``alpha * x + y``; quantized operands are brought to one scale in int32."""
     return b.ADD(b.MUL(x, b.scalar(alpha, like=x)), y)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from arm_tosa_core import Rewrite, Stage
-from arm_tosa_core.tosa.graph import Graph
-from arm_tosa_core.tosa.ir import Op, Tensor
+from arm_tosa_core.extend import Graph, Op, Rewrite, Stage, Tensor
 
 MAX_CHANNELS = 128
 

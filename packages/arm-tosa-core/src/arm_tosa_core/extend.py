@@ -1,0 +1,90 @@
+"""All that a third party's target, rule, rewrite or test imports; ``docs/reference/stability.md`` says what may change.
+
+Names are imported when they are used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .support.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from .exir.compile_spec import ArmCompileSpec as ArmCompileSpec
+    from .exir.compile_spec import TargetCompileSpec as TargetCompileSpec
+    from .lowering.op_builder import OpBuilder as OpBuilder
+    from .lowering.rule import Q as Q
+    from .lowering.rule import op as op
+    from .lowering.traits import Channels as Channels
+    from .lowering.traits import Moves as Moves
+    from .lowering.traits import Traits as Traits
+    from .lowering.values import QParams as QParams
+    from .lowering.values import Value as Value
+    from .plugin.firmware import Deployed as Deployed
+    from .plugin.firmware import Firmware as Firmware
+    from .plugin.firmware import Program as Program
+    from .plugin.firmware import Verified as Verified
+    from .plugin.health import Finding as Finding
+    from .plugin.health import HealthCheck as HealthCheck
+    from .plugin.health import KnownVersions as KnownVersions
+    from .plugin.health import distribution as distribution
+    from .plugin.health import tool as tool
+    from .plugin.named_data import NamedData as NamedData
+    from .plugin.named_data import WithNames as WithNames
+    from .plugin.target import Compiled as Compiled
+    from .plugin.target import CompiledLayer as CompiledLayer
+    from .plugin.target import Compiler as Compiler
+    from .plugin.target import Host as Host
+    from .plugin.target import LiveTensor as LiveTensor
+    from .plugin.target import Port as Port
+    from .plugin.target import Preferences as Preferences
+    from .plugin.target import Reporting as Reporting
+    from .plugin.target import Symbol as Symbol
+    from .plugin.target import Target as Target
+    from .plugin.timing import OperatorTime as OperatorTime
+    from .plugin.timing import TimeEstimate as TimeEstimate
+    from .plugin.timing import UnitSpan as UnitSpan
+    from .support.errors import LoweringError as LoweringError
+    from .support.errors import Rejected as Rejected
+    from .support.errors import ToolError as ToolError
+    from .support.errors import UsageError as UsageError
+    from .testing.case import OpCase as OpCase
+    from .tosa import reference_model as reference_model
+    from .tosa.graph import Graph as Graph
+    from .tosa.ir import DType as DType
+    from .tosa.ir import Op as Op
+    from .tosa.ir import Tensor as Tensor
+    from .tosa.pattern import Match as Match
+    from .tosa.pattern import Pattern as Pattern
+    from .tosa.pattern import pattern_rewrite as pattern_rewrite
+    from .tosa.rewrite import Rewrite as Rewrite
+    from .tosa.rewrite import Stage as Stage
+    from .tosa.serializer import serialize as serialize
+    from .tosa.specification import TosaSpecification as TosaSpecification
+
+_NAMES = {
+    "exir.compile_spec": "ArmCompileSpec TargetCompileSpec",
+    "lowering.op_builder": "OpBuilder",
+    "lowering.rule": "Q op",
+    "lowering.traits": "Channels Moves Traits",
+    "lowering.values": "QParams Value",
+    "plugin.firmware": "Deployed Firmware Program Verified",
+    "plugin.health": "Finding HealthCheck KnownVersions distribution tool",
+    "plugin.named_data": "NamedData WithNames",
+    "plugin.target": "Compiled CompiledLayer Compiler Host LiveTensor Port Preferences Reporting Symbol Target",
+    "plugin.timing": "OperatorTime TimeEstimate UnitSpan",
+    "support.errors": "LoweringError Rejected ToolError UsageError",
+    "testing.case": "OpCase",
+    "tosa.graph": "Graph",
+    "tosa.ir": "DType Op Tensor",
+    "tosa.pattern": "Match Pattern pattern_rewrite",
+    "tosa.rewrite": "Rewrite Stage",
+    "tosa.serializer": "serialize",
+    "tosa.specification": "TosaSpecification",
+}
+_HOME = {name: home for home, names in _NAMES.items() for name in names.split()} | {
+    "reference_model": "tosa.reference_model:"
+}
+
+__all__ = sorted(_HOME)
+__getattr__, __dir__ = lazy_names(__name__, _HOME, globals())

@@ -1,0 +1,29 @@
+"""Packages whose names are imported when they are used, so that importing the package costs nothing."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def lazy_names(
+    module: str, homes: Mapping[str, str], there: Mapping[str, Any]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """What a module has as ``__getattr__`` and ``__dir__``.
+
+    Args:
+        module: its name, for errors.
+        homes: the module, below ``arm_tosa_core``, that has each name; with ``:OTHER`` behind, under that name, and
+            with ``:`` alone the module is meant itself.
+        there: what the module has without it (``globals()``).
+    """
+
+    def get(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        home, colon, attribute = homes[name].partition(":")
+        found = importlib.import_module(f"arm_tosa_core.{home}")
+        return found if colon and not attribute else getattr(found, attribute or name)
+
+    return get, lambda: sorted({*there, *homes})
