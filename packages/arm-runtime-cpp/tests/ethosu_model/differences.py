@@ -44,8 +44,8 @@ def _padded_again(m: Maker) -> Tensor:
     return m.op("CONCAT", m.input(I8, 1, 3, 5, 8), m.rescale(padded, I8, 0.9), axis=1)
 
 
-def _tiled(m: Maker, dtype: DType, scale: float) -> Tensor:
-    return m.rescale(m.op("TILE", m.input(dtype, 1, 4, 3, 7), m.graph.shape((1, 1, 2, 1))), I8, scale)
+def _tiled(m: Maker, dtype: DType, scale: float, to: DType = I8) -> Tensor:
+    return m.rescale(m.op("TILE", m.input(dtype, 1, 4, 3, 7), m.graph.shape((1, 1, 2, 1))), to, scale)
 
 
 def _resize(m: Maker) -> Tensor:
@@ -492,6 +492,7 @@ ROWS = {
     "SLICE, widened, then repeated": Row(_repeated_part, "ethos-u65-256"),
     "SLICE, widened, then shifted": Row(_shifted_part, "ethos-u55-128"),
     "SLICE, widened": Row(_widened_part, "ethos-u55-128"),
+    "TILE, widened": Row(lambda m: m.op("ABS", _tiled(m, I8, 2.0, I32)), "ethos-u55-128"),
     "PAD, widened": Row(_widened_border, "ethos-u55-256"),
     "SLICE, widened from a zero point": Row(_part_and_zero_point, "ethos-u65-512"),
     "difference of scales of 2 and 3": Row(_whole_scales, "ethos-u55-256"),

@@ -153,13 +153,13 @@ def _no_concat_before(match: Match) -> str | None:
     op, narrow = match.op, match.op.inputs[0]
     if op.output.dtype is not DType.INT32 or not is_poolable(narrow) or op.attrs["per_channel"]:
         return "it does not widen"
-    if not _made_by(_through(narrow, "RESHAPE"), "SLICE", "CONCAT", "PAD"):
+    if not _made_by(_through(narrow, "RESHAPE"), "SLICE", "CONCAT", "PAD", "TILE"):
         return "its operand is not assembled"
     return "Vela makes it part of what reads it" if is_by_one(op) and _is_read_narrow(match.graph, op.output) else None
 
 
 def _concat_to_int32(match: Match) -> Mapping[int, Tensor]:
-    """What was sliced, joined or padded goes through a pool before it is widened.
+    """What was sliced, joined, padded or repeated goes through a pool before it is widened.
 
     Vela otherwise widens other elements, or some only, unless it makes the RESCALE part of what reads it.
     """
