@@ -77,6 +77,18 @@ def _transposed_reshaped_table(m: Maker) -> Tensor:
     return m.op("TABLE", m.op("RESHAPE", moved, m.graph.shape((1, 8, 16, 8))), m.random(I8, -128, 128, 256))
 
 
+def _tied(m: Maker, op: str, dtype: DType) -> Tensor:
+    """Three convolutions of one image with the same weights and scales, and other biases."""
+    x, results = m.input(dtype, 1, 4, 5, 2), []
+    shape = (1, 1, 2, 1) if op == "DEPTHWISE_CONV2D" else (2, 1, 1, 2)
+    attrs = {"pad": (0, 0, 0, 0), "stride": (1, 1), "dilation": (1, 1)}
+    for i in range(3):
+        bias = m.const(I32 if dtype is I8 else I48, [3000 * i - 4000, 2000 * i])
+        weights, zeros = m.const(I8, np.resize([90, -127, 127], shape)), [m.const(dtype, [0]), m.const(I8, [0])]
+        results.append(m.rescale(m.op(op, x, weights, bias, *zeros, **attrs), dtype, 3e-3, wide=dtype is I8))
+    return m.op("CONCAT", *results, axis=3)
+
+
 def _matmul(m: Maker) -> Tensor:
     return m.op("MATMUL", m.input(I8, 1, 65537, 2), m.input(I8, 1, 2, 1), m.const(I8, [0]), m.const(I8, [0]))
 
@@ -519,6 +531,9 @@ ROWS = {
         "ethos-u55-128",
     ),
     "nearest neighbour, unequal factors": Row(_resize, "ethos-u65-256"),
+    "equal weights, other biases": Row(lambda m: _tied(m, "CONV2D", I8), "ethos-u55-128"),
+    "equal weights of INT16, other biases": Row(lambda m: _tied(m, "CONV2D", I16), "ethos-u65-256"),
+    "equal weights by channel, other biases": Row(lambda m: _tied(m, "DEPTHWISE_CONV2D", I8), "ethos-u85-256"),
     "matrix of 65537 rows": Row(_matmul, "ethos-u55-128", True),
     "transposed convolution, 65537 rows": Row(
         lambda m: m.conv(m.input(I8, 1, 32768, 1, 2), (3, 1), 3, op="TRANSPOSE_CONV2D", stride=(2, 1)), "ethos-u65-256"

@@ -40,6 +40,8 @@ def _read(kernel: Owned) -> list[tuple[Op, int, int]]:
         return []
     if kernel.kind not in (("Rescale",) if op.name == "RESCALE" else READERS):
         return []
+    if op.name == "TRANSPOSE_CONV2D" and kernel.command.number == r.DEPTHWISE:
+        return []  # it writes the bias to results that read no pixel
     return [(op, r.IFM_ZERO_POINT, zero) for zero in _zero(op.inputs[_READ[op.name]])]
 
 

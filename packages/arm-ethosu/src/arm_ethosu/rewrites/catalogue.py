@@ -69,6 +69,7 @@ from .transpose import (
 )
 from .transpose_conv2d_as_conv2d import TRANSPOSED_AS_CONVOLUTIONS
 from .turned_images import TURNED_IMAGES
+from .unlike_biases import UNLIKE_BIASES
 from .windows_of_slices import POOL_OF_SLICE
 
 
@@ -149,6 +150,7 @@ ROWS: tuple[Row, ...] = (
     Row(PADDING_IN_KERNEL, Kind.SPEED, ALL, "7.20 M cycles in place of 7.72 M for DNSMOS P.808 on U55-128"),
     Row(LONG_PADDING, Kind.CORRECTNESS, ALL),
     Row(KEPT_OUTPUT, Kind.CORRECTNESS, ALL),
+    Row(UNLIKE_BIASES, Kind.CORRECTNESS, ALL),
     Row(PADDING_APART, Kind.CORRECTNESS, ALL),
     Row(POOL_OF_SLICE, Kind.CORRECTNESS, ALL),
     Row(SLICE_OF_VIEW, Kind.CORRECTNESS, ALL),
