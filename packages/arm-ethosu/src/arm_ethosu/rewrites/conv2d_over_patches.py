@@ -23,35 +23,11 @@ _NATIVE_DILATION = 2
 _PRODUCTS_PER_COPY = 80
 
 
-def _not_side_by_side(match: Match) -> str | None:
-    attrs = match.op.attrs
-    if attrs["stride"] != match.op.inputs[1].shape[1:3] or any(attrs["pad"]):
-        return "its windows do not lie side by side"
-    return _not_over_patches(match.op)
-
-
-def _patches(match: Match) -> Tensor:
-    """A convolution whose windows lie side by side becomes a 1x1 convolution over patches.
-
-    Vela cuts a stride beyond 3 into one operation per output element: 196 for the patches of a vision transformer.
-    """
-    return _over_patches(match)
-
-
 def _native_stride(match: Match) -> str | None:
     strides = zip(match.op.attrs["stride"], match.op.output.shape[1:3], strict=True)
     if not any(stride > MAX_STRIDE and count > 1 for stride, count in strides):
         return "Vela has its stride"
     return _not_over_patches(match.op)
-
-
-def _overlapping_patches(match: Match) -> Tensor:
-    """A convolution with a stride beyond 3 becomes one of stride 1 over patches, as large as the stride.
-
-    Vela has none with padding on Ethos-U55 and U65, and cuts others into single results: 11x11 with a stride of 4 takes
-    43 times the cycles of this. The kernel grows to whole patches, by zeros: 7x7 with a stride of 4 becomes 2x2.
-    """
-    return _over_patches(match)
 
 
 def _not_over_patches(op: Op) -> str | None:
@@ -61,6 +37,12 @@ def _not_over_patches(op: Op) -> str | None:
 
 
 def _over_patches(match: Match) -> Tensor:
+    """A convolution with a stride beyond 3 becomes one of stride 1 over patches, as large as the stride.
+
+    Vela has none with padding on Ethos-U55 and U65, and cuts others into single results, 196 for the patches of a
+    vision transformer: 11x11 with a stride of 4 takes 43 times the cycles of this. The kernel grows to whole patches,
+    by zeros: 7x7 with a stride of 4 becomes 2x2.
+    """
     op, insert, graph = match.op, match.insert, match.graph
     image, weight, *rest = op.inputs
     assert weight.data is not None
@@ -175,10 +157,9 @@ def _pays(op: Op, taps: list[_Taps], spread: list[int]) -> bool:
     return products > _PRODUCTS_PER_COPY * (views + padded) * channels * image.shape[0]
 
 
-PATCHES = pattern_rewrite("patches_as_channels", Stage.LEGALIZE, Pattern("CONV2D"), _patches, _not_side_by_side)
 OVERLAPPING_PATCHES = pattern_rewrite(
-    "overlapping_patches", Stage.LEGALIZE, Pattern("CONV2D"), _overlapping_patches, _native_stride
+    "overlapping_patches", Stage.LEGALIZE, Pattern("CONV2D"), _over_patches, _native_stride
 )
 VIEWS = Rewrite("dilation_as_views", Stage.LEGALIZE, ("CONV2D",), _views)
 #: Ethos-U85 has strides beyond 3 with padding too: there it is one way among others.
-OVERLAPPING_PATCHES_U85 = Choice("overlapping_patches_u85", Pattern("CONV2D"), _overlapping_patches, _native_stride)
+OVERLAPPING_PATCHES_U85 = Choice("overlapping_patches_u85", Pattern("CONV2D"), _over_patches, _native_stride)

@@ -66,7 +66,7 @@ def _concat_of_int32(*makers: str) -> Rewrite:
             graph.set_input(op, position, plus_zero(graph, op, op.inputs[position]))
         return bool(wrong)
 
-    return Rewrite("copy_int32_before_concat", Stage.LEGALIZE, ("CONCAT", "PAD"), apply)
+    return Rewrite("joined_wide", Stage.LEGALIZE, ("CONCAT", "PAD"), apply)
 
 
 def _concat_of_rescale(graph: Graph, op: Op) -> bool:
@@ -193,20 +193,20 @@ def _scale(rescale: Op) -> float | None:
 CONCAT_OF_INT32_U55 = _concat_of_int32("RESCALE")
 CONCAT_OF_INT32_U85 = _concat_of_int32("RESCALE", "ABS", "BITWISE_NOT", "CLZ")
 CONCAT_OF_RESCALE = Rewrite(
-    "pool_rescaled_before_concat",
+    "rescaled_joined",
     Stage.LEGALIZE,
     ("CONCAT", "PAD"),
     _concat_of_rescale,
     frozenset(("RESCALE", "RESHAPE")),
 )
 RESCALE_OF_CONCAT = pattern_rewrite(
-    "copy_int32_before_rescale", Stage.LEGALIZE, Pattern("RESCALE"), _rescale_of_concat, _no_concat, _RESHAPE
+    "wide_moved", Stage.LEGALIZE, Pattern("RESCALE"), _rescale_of_concat, _no_concat, _RESHAPE
 )
-SMALL_SUM = Rewrite("copy_operand_of_small_sum", Stage.LEGALIZE, ("ADD", "SUB"), _small_sum)
+SMALL_SUM = Rewrite("small_sum", Stage.LEGALIZE, ("ADD", "SUB"), _small_sum)
 CONCAT_TO_INT32 = pattern_rewrite(
-    "pool_before_widening", Stage.LEGALIZE, Pattern("RESCALE"), _concat_to_int32, _no_concat_before, _RESHAPE
+    "wide_assembled", Stage.LEGALIZE, Pattern("RESCALE"), _concat_to_int32, _no_concat_before, _RESHAPE
 )
-BROADCAST_INT32 = Rewrite("copy_repeated_int32", Stage.LEGALIZE, _BINARY, _broadcast_int32, frozenset(_MOVERS))
+BROADCAST_INT32 = Rewrite("wide_repeated", Stage.LEGALIZE, _BINARY, _broadcast_int32, frozenset(_MOVERS))
 RESCALE_AS_CAST = pattern_rewrite(
-    "cast_in_place_of_widening", Stage.LEGALIZE, Pattern("RESCALE"), _rescale_as_cast, _not_to_int32, _RESHAPE
+    "widened", Stage.LEGALIZE, Pattern("RESCALE"), _rescale_as_cast, _not_to_int32, _RESHAPE
 )

@@ -159,4 +159,4 @@ def _made_smaller(graph: Graph, op: Op) -> bool:
 
 POOLED_CHOICE = Rewrite("pooled_choice", Stage.LEGALIZE, ("SELECT",), _pooled_choice)
 DETOUR_U85, DETOUR_U55 = _detour(_WRONG_PLACES_U85), _detour(_WRONG_PLACES_U55)
-MADE_SMALLER = Rewrite("pool_after_smaller_resize", Stage.LEGALIZE, ("RESIZE",), _made_smaller, frozenset(("RESHAPE",)))
+MADE_SMALLER = Rewrite("made_smaller", Stage.LEGALIZE, ("RESIZE",), _made_smaller, frozenset(("RESHAPE",)))

@@ -220,4 +220,4 @@ TRANSPOSE_BY_IMAGE = pattern_rewrite("transpose_by_image", Stage.LEGALIZE, Patte
 TRANSPOSE_OF_MATRIX = Rewrite("transpose_of_matrix", Stage.LEGALIZE, ("TRANSPOSE",), _of_matrix, _BEHIND)
 TRANSPOSE_OF_LAYER = Choice("transpose_of_layer", Pattern("TRANSPOSE"), _copied_layer, _no_layer, around=with_layer)
 TRANSPOSE_OF_FEW_AXES, TRANSPOSE_OF_FEW_AXES_U85 = _of_few_axes(MAX_AXIS), _of_few_axes(inf)
-OWN_AXES = Rewrite("pool_before_transpose", Stage.LEGALIZE, ("TRANSPOSE",), _own_axes, frozenset(("RESHAPE",)))
+OWN_AXES = Rewrite("own_axes", Stage.LEGALIZE, ("TRANSPOSE",), _own_axes, frozenset(("RESHAPE",)))
