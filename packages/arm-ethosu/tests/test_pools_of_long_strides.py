@@ -69,6 +69,7 @@ def test_strides_become_short(
         ("AVG_POOL2D", (2, 16, 20, 3), (4, 4), (4, 4), _NONE),
         ("MAX_POOL2D", (2, 1, 44, 3), (1, 8), (1, 4), _NONE),  # windows would reach into the next image
         ("MAX_POOL2D", (1, 1, 7, 3), (1, 7), (1, 7), _NONE),
+        ("MAX_POOL2D", (1, 8, 8, 3), (4, 4), (4, 4), _NONE),  # few windows
     ],
 )
 def test_others_stay(name: str, shape: Sequence[int], kernel: object, stride: object, pad: object) -> None:

@@ -18,6 +18,8 @@ from .inserter import Inserter
 _LEAST = {DType.INT8: -128, DType.INT16: -32768}
 #: Rows and columns at most of a window.
 _MAX_WINDOW = 256
+#: Fewer windows are as fast one by one: four of [4, 4, 512] by 13 % on Ethos-U55-128.
+_FEWEST_WINDOWS = 8
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ def _windows(op: Op) -> _Windows | None:
         if (
             stride > MAX_STRIDE
             and found.count > 1
+            and prod(made[1:3]) >= _FEWEST_WINDOWS
             and max(stride, found.whole) <= _MAX_WINDOW
             and max(images * found.rows, prod(image[axis + 1 :])) <= MAX_AXIS
             and (images == 1 or found.rows == found.count)

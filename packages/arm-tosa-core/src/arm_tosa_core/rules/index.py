@@ -54,9 +54,30 @@ def index(b: OpBuilder, x: Value, indices: Sequence[Value | None]) -> Value:
     moved = b.TRANSPOSE(x, [*axes, *rest])
     kept = list(moved.shape[len(axes) :])
     flat = b.RESHAPE(moved, [math.prod(x.shape[i] for i in axes), *kept])
-    picked = b.RESHAPE(index_select(b, flat, 0, b.RESHAPE(places, [places.size])), [*places.shape, *kept])
+    try:
+        picked = b.RESHAPE(index_select(b, flat, 0, b.RESHAPE(places, [places.size])), [*places.shape, *kept])
+    except Rejected:
+        if (found := _axis_by_axis(b, x, axes, [v for v in indices if v is not None])) is None:
+            raise
+        return found
     n = places.rank
     return b.TRANSPOSE(picked, [*range(n, n + before), *range(n), *range(n + before, picked.rank)])
+
+
+def _axis_by_axis(b: OpBuilder, x: Value, axes: Sequence[int], indices: Sequence[Value]) -> Value | None:
+    """What index tensors pick that are a grid, such as [H, 1] and [W] of a resized image: rows, and of these columns.
+
+    None if they are no grid. Where a target gathers nothing, each axis alone may have few enough runs.
+    """
+    if len(axes) < 2 or list(axes) != list(range(axes[0], axes[0] + len(axes))):
+        return None
+    for number, v in enumerate(indices):
+        along = len(axes) - 1 - number  # counted from the last axis
+        if v.const is None or v.rank > len(axes) or v.rank <= along or v.size != v.shape[v.rank - 1 - along]:
+            return None
+    for axis, v in zip(axes, indices, strict=True):
+        x = index_select(b, x, axis, b.RESHAPE(_counted_from_zero(b, v, x.shape[axis]), [v.size]))
+    return x
 
 
 @op("aten.take.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN, contiguous=True))

@@ -68,6 +68,9 @@ CASES: list[OpCase] = [
     OpCase("index_select/constant", lambda: lambda x: x.index_select(1, torch.tensor([2, 0, 1])), [(1, 3, 4, 5)]),
     OpCase("index/order of channels", lambda: torch.nn.Sequential(torch.nn.Conv2d(3, 4, 1), _Order()), [(1, 3, 4, 5)]),
     OpCase("index/constants", _Buffers, [(2, 3, 4)]),
+    OpCase(
+        "index/grid", lambda: lambda x: x[:, torch.arange(9)[:, None] % 5, 3 * torch.arange(-5, 5) % 7], [(2, 5, 7)]
+    ),
     OpCase("index/negative", lambda: lambda x, i: x[i], [(5, 3), integers((4,), -5, 5)]),
     OpCase(
         "index/of two types",
