@@ -87,6 +87,10 @@ _casts = [
 ]
 
 
+def _beside(x: torch.Tensor) -> torch.Tensor:
+    return x + torch.tensor([1.0, 0.5, -0.5, 0.0, 2.0])
+
+
 def _nested(x: torch.Tensor) -> torch.Tensor:
     return torch.cond(x.mean() > 1, lambda x: x + 1, lambda x: x * 2, (x,))  # type: ignore[no-any-return]
 
@@ -213,6 +217,7 @@ CASES: list[OpCase] = [
     OpCase(
         "cond/function", lambda: lambda x: torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x * 2, (x,)), [(3, 5)]
     ),
+    OpCase("cond/constant", lambda: lambda x: torch.cond(x.sum() > 0, _beside, lambda x: x * 2, (x,)), [(3, 5)]),
     OpCase("cond/nested", lambda: lambda x: torch.cond(x.sum() > 0, _nested, lambda x: x - 1, (x,)), [(3, 5)]),
     OpCase("cond/two results", lambda: _two_results, [(3, 5), (3, 5)]),
 ]
