@@ -94,6 +94,20 @@ def test_constants_that_are_in_the_code_at_some_sizes(vgf: Any, count: int, most
             check(session, make, size)
 
 
+def test_a_constant_that_shrinks_is_refused() -> None:
+    """At the largest size it is in the code, and has no number that the others could take."""
+
+    def make(n: int) -> Graph:
+        g = Sized()
+        rest = g.graph.constant(np.arange(40 - n, dtype=np.int32), DType.INT32)
+        whole = g.op("CONCAT", g.input(n), rest, axis=0)
+        g.graph.outputs = [g.op("ADD", whole, g.graph.constant(np.arange(40, dtype=np.int32), DType.INT32))]
+        return g.graph
+
+    with pytest.raises(LoweringError, match="a constant is larger at smaller sizes"):
+        sized_vgf(make, 1, 32)
+
+
 #: Of g, x and n: what the model converter takes for a constant, or for x.
 HANDED_ON: dict[str, Callable[[Sized, Tensor, int], Tensor]] = {
     "slice of a concatenation": lambda g, x, n: g.op(

@@ -50,8 +50,11 @@ def module_table_of(sample: bytes, largest: bytes) -> bytes:
         raise LoweringError(f"the model converter makes an input or a constant of a result whose sizes vary: {_FIX}")
     for our, their in zip(*pairs, strict=True):
         for id, other in zip(our[4:], their[4:], strict=True):
-            if id in numbers and other in places:
-                words[places[other] + 3] = numbers[id]
+            if other not in places:
+                continue
+            if id not in numbers:
+                raise LoweringError(f"a constant is larger at smaller sizes of a part that varies: {_FIX}")
+            words[places[other] + 3] = numbers[id]
     return table[:start] + words.tobytes() + table[start + words.nbytes :]
 
 
