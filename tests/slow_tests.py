@@ -1,10 +1,14 @@
-"""A pytest plugin: a run of all tests leaves out the slow ones whose sources are as they were when all tests passed.
+"""A pytest plugin: a run of all tests leaves out the slow ones whose sources are as they were when those tests passed.
 
 A few hundred of 12,000 tests take most of the time. ``tests/results/slow_tests.json`` lists them, with their CPU time
-and the commit of the run that measured it. ``nox -s nightly`` runs all tests (``--slow``), and writes that file
+and the commit on which they passed. ``nox -s nightly`` runs all tests (``--slow``), and writes that file
 (``--record-slow``). ``nox -s tests`` and ``.ci/run`` leave out the listed tests; but one of them runs if git says that
 its file, a module beside it or a source that it is there for has changed since that commit. A run of files or tests
 that are named leaves out nothing. ``conftest.py`` in the repository's root loads this plugin.
+
+What several tests share counts apart, since it would only move to the next test: a fixture of a wider scope than one
+test is slow itself, and so is every test that uses it; and so are all tests of a file whose slow tests take most of
+its time, because functions that cache are not seen.
 """
 
 from __future__ import annotations
@@ -13,7 +17,8 @@ import datetime
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -21,9 +26,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LIST = Path(__file__).with_name("results") / "slow_tests.json"
-#: CPU seconds, of the fixtures that a test was the first to use, too.
+#: CPU seconds of a test or a fixture.
 SLOW = 2.0
-KEY = "cpu_seconds"
+_TEST, _FIXTURE = "cpu_seconds", "cpu_seconds_of_fixture"
 
 
 def sources(test: str) -> tuple[str, ...]:
@@ -76,6 +81,45 @@ def changed_since(commit: str, root: Path = ROOT) -> set[str] | None:
     return {line for output in found for line in output.splitlines()}
 
 
+def is_slow(test: str, fixtures: list[str], recorded: Mapping[str, Any]) -> bool:
+    """Whether a record has a test, its file, or a fixture that it uses.
+
+    Args:
+        test: its node id.
+        fixtures: names of those that it uses.
+        recorded: what ``record`` made.
+    """
+    if test in recorded["seconds"] or test.partition("::")[0] in recorded["files"]:
+        return True
+    found = (key.rpartition("::") for key in recorded["fixtures"])
+    return any(name in fixtures and test.startswith(where) for where, _, name in found)
+
+
+def record(seconds: Mapping[str, float], failed: set[str], fixtures: Mapping[str, float]) -> dict[str, Any]:
+    """What is slow: tests that passed, files, and fixtures.
+
+    Args:
+        seconds: of each test, without fixtures that others use too.
+        failed: tests.
+        fixtures: seconds of these, by the node id below which they are defined, ``::`` and their name.
+    """
+    slow = {test: seconds[test] for test in sorted(seconds.keys() - failed) if seconds[test] >= SLOW}
+    whole: defaultdict[str, float] = defaultdict(float)
+    parts: defaultdict[str, float] = defaultdict(float)
+    for test, spent in seconds.items():
+        file = test.partition("::")[0]
+        whole[file] += spent
+        parts[file] += spent if test in slow else 0.0
+    bad = {test.partition("::")[0] for test in failed}
+    return {
+        "tests": len(seconds),
+        "cpu_seconds": round(sum(seconds.values()) + sum(fixtures.values())),
+        "files": sorted(file for file in whole if parts[file] > whole[file] / 2 and file not in bad),
+        "fixtures": {key: spent for key, spent in sorted(fixtures.items()) if spent >= SLOW},
+        "seconds": slow,
+    }
+
+
 class SlowTests:
     """Measures tests, and leaves out slow ones.
 
@@ -84,12 +128,15 @@ class SlowTests:
     """
 
     def __init__(self, config: pytest.Config) -> None:
-        self.record: str | None = config.getoption("--record-slow")
+        self.file: str | None = config.getoption("--record-slow")
         whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
         inherited: Any = getattr(config, "workerinput", {}).get("leave_out_slow")
         self.leave_out = bool(inherited) if inherited is not None else whole and not config.getoption("--slow")
         self.seconds: dict[str, float] = {}
-        self._failed = False
+        self.fixtures: dict[str, float] = {}
+        self.failed: set[str] = set()
+        self._began = 0.0
+        self._shared: dict[str, float] = {}  # fixtures made for the running test
 
     def pytest_configure_node(self, node: Any) -> None:
         """Workers know no test paths: they do as the run that starts them."""
@@ -102,59 +149,60 @@ class SlowTests:
         changed = changed_since(recorded["commit"])
         if changed is None:  # a clone without history: all are run
             return
-        left_out = [
+        left_out = {
             item
             for item in items
-            if item.nodeid in recorded["seconds"] and not runs(item.nodeid.partition("::")[0], changed)
-        ]
-        config.hook.pytest_deselected(items=left_out)
-        gone = set(left_out)
-        items[:] = [item for item in items if item not in gone]
+            if is_slow(item.nodeid, getattr(item, "fixturenames", []), recorded)
+            and not runs(item.nodeid.partition("::")[0], changed)
+        }
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = [item for item in items if item not in left_out]
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        item.stash[_BEGAN] = _cpu_seconds()
+    def pytest_runtest_protocol(self) -> Iterator[None]:
+        self._began, self._shared = _cpu_seconds(), {}
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Any:
+        began = _cpu_seconds()
+        try:
+            return (yield)
+        finally:
+            if fixturedef.scope != "function":
+                self._shared[f"{fixturedef.baseid}::{fixturedef.argname}"] = _cpu_seconds() - began
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Any:
         report: pytest.TestReport = yield
         if call.when == "teardown":
-            report.user_properties.append((KEY, round(_cpu_seconds() - item.stash[_BEGAN], 1)))
+            own = _cpu_seconds() - self._began - sum(self._shared.values())
+            report.user_properties.append((_TEST, round(own, 1)))
+            report.user_properties += [(_FIXTURE, f"{spent:.1f} {key}") for key, spent in self._shared.items()]
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self._failed |= report.failed
-        if report.when == "teardown":
-            self.seconds[report.nodeid] = sum(
-                float(str(value)) for name, value in report.user_properties if name == KEY
-            )
+        if report.failed:
+            self.failed.add(report.nodeid)
+        for name, value in report.user_properties if report.when == "teardown" else ():
+            if name == _TEST:
+                self.seconds[report.nodeid] = float(str(value))
+            elif name == _FIXTURE:
+                spent, _, key = str(value).partition(" ")
+                self.fixtures[key] = max(float(spent), self.fixtures.get(key, 0.0))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if self.record is not None and self._failed:
-            terminalreporter.write_line(f"{self.record} is not written: what it lists must have passed")
         if self.leave_out and LIST.is_file():
             terminalreporter.write_line("slow tests whose sources have not changed are left out; --slow runs them, too")
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if self.record is None or self._failed or hasattr(session.config, "workerinput"):
+        if self.file is None or hasattr(session.config, "workerinput"):
             return
         commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)
-        slow = {test: seconds for test, seconds in sorted(self.seconds.items()) if seconds >= SLOW}
-        found = {
-            "commit": commit.stdout.strip(),
-            "date": datetime.date.today().isoformat(),
-            "tests": len(self.seconds),
-            "cpu_seconds": round(sum(self.seconds.values())),
-            "seconds": slow,
-        }
-        file = Path(self.record)
-        scratch = file.with_suffix(".new")
-        scratch.write_text(json.dumps(found, indent=1) + "\n")
-        scratch.replace(file)
-
-
-_BEGAN = pytest.StashKey[float]()
+        found = {"commit": commit.stdout.strip(), "date": datetime.date.today().isoformat()}
+        scratch = Path(f"{self.file}.new")
+        scratch.write_text(json.dumps(found | record(self.seconds, self.failed, self.fixtures), indent=1) + "\n")
+        scratch.replace(self.file)
 
 
 def _cpu_seconds() -> float:
@@ -166,7 +214,7 @@ def _cpu_seconds() -> float:
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("slow tests")
     group.addoption("--slow", action="store_true", help="run all tests, slow ones too")
-    group.addoption("--record-slow", metavar="FILE", help="write which tests are slow, if none fails")
+    group.addoption("--record-slow", metavar="FILE", help="write which tests are slow and passed")
 
 
 def pytest_configure(config: pytest.Config) -> None:

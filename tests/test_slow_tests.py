@@ -15,6 +15,15 @@ import pytest
 import slow_tests
 
 ROOM = "packages/arm-tosa-core/src/arm_tosa_core/quantize/scales.py"
+SLOW = """import pytest
+
+@pytest.fixture(scope="session")
+def cpus():
+    return 2
+
+def test_slow(cpus):
+    pass
+"""
 QUANTIZE = "packages/arm-tosa-core/tests/quantize/test_scales.py"
 
 
@@ -39,6 +48,23 @@ def test_what_a_slow_test_is_there_for(test: str, changed: str, wanted: bool) ->
     assert slow_tests.runs(test, {changed}) is wanted
 
 
+def test_what_is_slow() -> None:
+    seconds = {
+        "a.py::one": 3.0,
+        "a.py::two": 0.5,
+        "b.py::one": 2.5,
+        "b.py::two": 1.5,
+        "b.py::three": 1.5,
+        "c.py::one": 9.0,
+    }
+    found = slow_tests.record(seconds, {"c.py::one"}, {"packages::build": 60.0, "::quick": 0.1})
+    assert found["seconds"] == {"a.py::one": 3.0, "b.py::one": 2.5}
+    assert found["files"] == ["a.py"] and found["fixtures"] == {"packages::build": 60.0}
+    assert (found["tests"], found["cpu_seconds"]) == (6, 78)
+    slow = [test for test in [*seconds, "packages/x.py::y"] if slow_tests.is_slow(test, ["build"], found)]
+    assert slow == ["a.py::one", "b.py::one", "a.py::two", "packages/x.py::y"]
+
+
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two tests, and the plugin; all is committed, and one test is listed as slow on that commit."""
@@ -47,7 +73,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(slow_tests.__file__, root / "tests")
     (root / "conftest.py").write_text('pytest_plugins = ["slow_tests"]\n')
     (root / "pytest.ini").write_text("[pytest]\ntestpaths = tests\npythonpath = tests\n")
-    (root / "tests" / "test_slow.py").write_text("def test_slow():\n    sum(range(10**6))\n")
+    (root / "tests" / "test_slow.py").write_text(SLOW)
     (root / "tests" / "test_quick.py").write_text("def test_quick():\n    pass\n")
     git(root, "init", "-q")
     return root
@@ -74,7 +100,7 @@ def test_a_run_of_all_tests_leaves_out_slow_ones(repository: Path, monkeypatch: 
     assert run(repository, "-n", "1", f"--record-slow={listed}") == {"passed": 2}
     recorded = json.loads(listed.read_text())
     assert (recorded["commit"], recorded["tests"], recorded["seconds"]) == (git(repository, "rev-parse", "HEAD"), 2, {})
-    recorded["seconds"] = {"tests/test_slow.py::test_slow": 9.0}  # none is that slow here
+    recorded["fixtures"] = {"::cpus": 9.0}  # none is that slow here
     listed.write_text(json.dumps(recorded))
     for words, wanted in [
         ((), {"passed": 1, "deselected": 1}),
