@@ -104,6 +104,17 @@ def test_what_is_right_is_taken(accelerator: str, size: int, batch: int, flags: 
 
 
 @functools.cache
+@pytest.mark.parametrize("accelerator", ["ethos-u55-128", "ethos-u65-256"])
+def test_tables_of_wide_numbers_are_known(accelerator: str) -> None:
+    """Vela makes three kernels of each, which look up numbers, distances, and how far it is between two."""
+    graph = Graph()
+    x = graph.input("x", (2, 3), DType.INT16)
+    table = graph.constant((np.arange(513) ** 2 // 9).astype(np.int16), DType.INT16)
+    graph.outputs = [graph.append("TABLE", [x, table], {}).output]
+    tosa, made = _compiled(graph, accelerator)
+    assert difference(tosa, load(tosa), made.arrays, made.debug_db, accelerator) is None
+
+
 def _made() -> tuple[bytes, vela.VelaOutput]:
     return _compiled(_chain())
 

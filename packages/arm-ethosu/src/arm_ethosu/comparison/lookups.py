@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-
-from arm_tosa_core.tosa.ir import Op
 
 from ..accelerators import family_of
 from ..schedule.registers import DMA0_DST, DMA0_SRC
@@ -24,6 +23,8 @@ _WEIGHTS, _INTERNAL = 0, 1 << 8  # of the regions of a transfer
 _ADDRESS = (1 << 40) - 1
 _NOBODYS, _SOMETHING = -1, -2  # of a byte: nobody wrote it, or what is not known
 _FIRST_U55, _SLOTS_U55, _SLOT_U55 = 16, 8, 256
+#: Numbers of an INT16 table lie so far apart.
+_BETWEEN = 128
 #: Bytes of a table, by the bytes of a result on Ethos-U55 and U65, and by the function on Ethos-U85.
 _BYTES_U55 = (256, 2048, 1024)
 _BYTES_U85 = {1: 256, 4: 256, 5: 512, 7: 1024, 8: 2048, 9: 2048}
@@ -45,25 +46,30 @@ def table_difference(
             memory.put(command)
         elif (place := memory.place(command)) is not None:
             kernel = owners[id(command)]
-            if found := memory.looked_up(*place, _table(kernel)):
+            if found := memory.looked_up(*place, _tables(kernel)):
                 return Difference(kernel.op or kernel.last, *found)
     return None
 
 
-def _table(kernel: Owned) -> bytes | None:
-    """What the operator's table is in memory; None: Vela made it up."""
+def _tables(kernel: Owned) -> frozenset[bytes]:
+    """What the operator's table may be in memory; empty: Vela made it up."""
     op = next((op for op in (kernel.op, kernel.last) if op is not None and op.name == "TABLE"), None)
-    return None if op is None or op.inputs[1].data is None else _bytes(op)
+    table = None if op is None else op.inputs[1].data
+    if table is None:
+        return frozenset()
+    return frozenset((table.tobytes(),)) if table.dtype.itemsize == 1 else _of_pairs(table.astype(np.int32))
 
 
-def _bytes(op: Op) -> bytes:
-    """Numbers of 8 bits as they are, those of 16 bits each with the distance to the next one."""
-    table = op.inputs[1].data
-    assert table is not None
-    if table.dtype.itemsize == 1:
-        return table.tobytes()
-    entries = np.stack([table[:-1], np.diff(table.astype(np.int32))], axis=1)
-    return bytes(entries.astype("<i2").tobytes())
+def _of_pairs(table: np.ndarray[Any, Any]) -> frozenset[bytes]:
+    """A table of 16 bits: pairs of a number and the distance to the next one.
+
+    On Ethos-U55 and U65 Vela also makes three kernels of an operator: one looks up the numbers, one the distances, and
+    one how far between two numbers it is.
+    """
+    numbers, distances = table[:-1], np.diff(table)
+    nothing = np.zeros_like(numbers)
+    pairs = ((numbers, distances), (numbers, nothing), (distances, nothing), (nothing, nothing + _BETWEEN))
+    return frozenset(np.stack(pair, axis=1).astype("<i2").tobytes() for pair in pairs)
 
 
 class _Memory:
@@ -101,7 +107,7 @@ class _Memory:
         first = len(self._bytes) - _TABLES + number * step
         return (first, first + size) if size else None
 
-    def looked_up(self, first: int, end: int, table: bytes | None) -> tuple[str, str, str] | None:
+    def looked_up(self, first: int, end: int, tables: frozenset[bytes]) -> tuple[str, str, str] | None:
         """What is wrong with the table there, as of ``Difference``."""
         inside = f"0 to {len(self._bytes)}"
         if self._beyond is not None:
@@ -111,6 +117,6 @@ class _Memory:
         there = self._bytes[first:end]
         if missing := np.count_nonzero(there == _NOBODYS):
             return "looks numbers up where so many bytes are that nobody wrote:", f"{missing}", "0"
-        if table is not None and (there >= 0).all() and there.astype(np.uint8).tobytes() != table:
+        if tables and (there >= 0).all() and there.astype(np.uint8).tobytes() not in tables:
             return "looks numbers up in", "another table", "the operator's"
         return None
