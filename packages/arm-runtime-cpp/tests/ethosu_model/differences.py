@@ -239,7 +239,7 @@ def _minimum_read_otherwise(m: Maker, dtype: DType) -> Tensor:
     return _read_otherwise(m, dtype, lambda x: m.op("REDUCE_MIN", x, axis=2))
 
 
-def _choice(m: Maker, mask: Tensor, x: Tensor) -> Tensor:
+def _chosen_by(m: Maker, mask: Tensor, x: Tensor) -> Tensor:
     return m.op("SELECT", mask, x, m.const(x.dtype, [[[[-3]]]]))
 
 
@@ -249,8 +249,8 @@ def _mask(m: Maker) -> Tensor:
 
 def _choice_by_mask_read_otherwise(m: Maker) -> Tensor:
     mask = m.op("GREATER", m.input(I32, 1, 6, 4, 8), m.const(I32, [[[[1000]]]]))
-    other = _choice(m, m.op("RESHAPE", mask, m.graph.shape((1, 4, 6, 8))), m.input(I8, 1, 4, 6, 8))
-    chosen = _choice(m, mask, m.input(I8, 1, 6, 4, 8))
+    other = _chosen_by(m, m.op("RESHAPE", mask, m.graph.shape((1, 4, 6, 8))), m.input(I8, 1, 4, 6, 8))
+    chosen = _chosen_by(m, mask, m.input(I8, 1, 6, 4, 8))
     return m.sum("ADD", chosen, m.pool("MAX_POOL2D", other, (4, 6), (1, 1), (0, 0, 0, 0)), 4)
 
 
@@ -606,7 +606,7 @@ ROWS = {
     "minimum of what is read in another shape": Row(lambda m: _minimum_read_otherwise(m, I8), "ethos-u55-128"),
     "minimum of what is read in another shape, U65": Row(lambda m: _minimum_read_otherwise(m, I16), "ethos-u65-256"),
     "choice from what is read in another shape": Row(
-        lambda m: _read_otherwise(m, I8, lambda x: _choice(m, _mask(m), x)), "ethos-u85-256"
+        lambda m: _read_otherwise(m, I8, lambda x: _chosen_by(m, _mask(m), x)), "ethos-u85-256"
     ),
     "choice by what is read in another shape": Row(_choice_by_mask_read_otherwise, "ethos-u85-128"),
     "PAD of channels, then a RESCALE of each, U65": Row(_rescale_padded, "ethos-u65-256"),
