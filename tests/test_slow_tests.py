@@ -62,7 +62,7 @@ def test_what_is_slow() -> None:
     assert found["files"] == ["a.py"] and found["fixtures"] == {"packages::build": 60.0}
     assert (found["tests"], found["cpu_seconds"]) == (6, 78)
     slow = [test for test in [*seconds, "packages/x.py::y"] if slow_tests.is_slow(test, ["build"], found)]
-    assert slow == ["a.py::one", "b.py::one", "a.py::two", "packages/x.py::y"]
+    assert slow == ["a.py::one", "a.py::two", "b.py::one", "packages/x.py::y"]
 
 
 @pytest.fixture(scope="module")
