@@ -138,6 +138,7 @@ class SlowTests:
         self._began = 0.0
         self._shared: dict[str, float] = {}  # fixtures made for the running test
 
+    @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
     def pytest_configure_node(self, node: Any) -> None:
         """Workers know no test paths: they do as the run that starts them."""
         node.workerinput["leave_out_slow"] = self.leave_out

@@ -87,7 +87,8 @@ def git(root: Path, *words: str) -> str:
 def run(root: Path, *words: str) -> dict[str, int]:
     """What pytest counts in its last line."""
     env = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    command = [sys.executable, "-m", "pytest", "-p", "xdist.plugin", "-p", "no:cacheprovider", *words]
+    xdist = ("-p", "xdist.plugin") if "-n" in words else ()
+    command = [sys.executable, "-m", "pytest", *xdist, "-p", "no:cacheprovider", *words]
     done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return {what: int(count) for count, what in re.findall(r"(\d+) (passed|deselected)", done.stdout.splitlines()[-1])}
