@@ -17,6 +17,7 @@ bool no_memory = false;  // NOLINT: what the allocator below does
 extern "C" int pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*) noexcept {
     return EAGAIN;
 }
+// NOLINTBEGIN(cppcoreguidelines-no-malloc): this is what manages memory
 void* operator new(size_t size) {
     void* const memory = no_memory ? nullptr : std::malloc(size);
     if (memory == nullptr) throw std::bad_alloc();
@@ -24,6 +25,7 @@ void* operator new(size_t size) {
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+// NOLINTEND(cppcoreguidelines-no-malloc)
 
 namespace arm_runtime::ethosu {
 namespace {
@@ -35,7 +37,7 @@ TEST(RunThreads, EveryWorkerRunsHereWithoutThreadsAndMemory) {
         run_threads(
             nullptr, 3,
             [](void* argument, uint32_t worker) {
-                *static_cast<uint32_t*>(argument) |= 1 << worker;
+                *static_cast<uint32_t*>(argument) |= 1U << worker;
             },
             &done);
         no_memory = false;
