@@ -11,6 +11,7 @@ from torch.fx import GraphModule
 from arm_tosa_core import LoweringError, UsageError
 from arm_tosa_core.lowering.rule import Q, Rule
 from arm_tosa_core.lowering.rule_set import RuleSet
+from arm_tosa_core.plugin.target import Preferences
 from arm_tosa_core.quantize.composites import decompose
 
 
@@ -47,13 +48,28 @@ def test_what_would_be_decomposed_without_end_is_an_error(
         decompose(module(), RuleSet(rules), lambda node: True)
 
 
-def test_slopes_per_channel_are_a_product_and_a_sum() -> None:
+_ATEN = torch.ops.aten
+_SUM = [_ATEN.clamp.default, _ATEN.mul.Tensor, _ATEN.add.Tensor]
+
+
+@pytest.mark.parametrize(
+    ("slopes", "maxima", "parts"),
+    [
+        ((0.1, 0.5, 1.0), False, _SUM),
+        ((0.1, -0.5, 1.0), True, [_ATEN.mul.Tensor, _ATEN.maximum.default]),
+        ((1.0, 1.5, 2.0), True, [_ATEN.mul.Tensor, _ATEN.minimum.default]),
+        ((0.1, 0.5, 1.5), True, _SUM),
+    ],
+)
+def test_slopes_per_channel_take_few_operators(slopes: tuple[float, ...], maxima: bool, parts: list[Any]) -> None:
     """Two halves, each rescaled and added, take five passes over the tensor on Ethos-U."""
-    exported = torch.export.export(torch.nn.PReLU(3), (torch.ones(2, 3, 4),)).module()
-    assert isinstance(exported, GraphModule)
-    parts = decompose(exported, RuleSet.of(None), lambda node: True)
-    called = [node.target for node in parts.graph.nodes if node.op == "call_function"]
-    aten = torch.ops.aten
-    assert called[-3:] == [aten.clamp.default, aten.mul.Tensor, aten.add.Tensor] and aten.relu.default not in called
+    layer = torch.nn.PReLU(3)
+    layer.weight.data[:] = torch.tensor(slopes)
     x = torch.randn(2, 3, 4)
-    torch.testing.assert_close(parts(x), exported(x))
+    wanted = layer(x)
+    exported = torch.export.export(layer, (x,)).module()
+    assert isinstance(exported, GraphModule)
+    made = decompose(exported, RuleSet.of(None), lambda node: True, Preferences(maxima=maxima))
+    called = [node.target for node in made.graph.nodes if node.op == "call_function"]
+    assert called[-len(parts) :] == parts and _ATEN.relu.default not in called
+    torch.testing.assert_close(made(x), wanted)

@@ -9,7 +9,7 @@ import numpy as np
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Op, Tensor
 from arm_tosa_core.tosa.pattern import Match, Pattern, pattern_rewrite
-from arm_tosa_core.tosa.rewrite import Rewrite, Stage
+from arm_tosa_core.tosa.rewrite import Inserter, Rewrite, Stage
 from arm_tosa_core.tosa.scaling import is_by_one
 
 from .max_pool_copies import is_poolable, through_pool
@@ -118,6 +118,17 @@ def _rescale_as_cast(match: Match) -> Tensor:
     return match.insert("CAST", match.op.inputs[0], output_dtype=DType.INT32)
 
 
+def _reshape_before_rescale(graph: Graph, op: Op) -> bool:
+    """A RESHAPE comes before the RESCALE that widens: Vela then makes the latter part of what reads it."""
+    x, views = op.inputs[0], [use for use in op.output.uses if use.name == "RESHAPE"]
+    if op.output.dtype is not DType.INT32 or not is_poolable(x) or op.attrs["per_channel"]:
+        return False
+    for view in views:
+        insert = Inserter(graph, view)
+        graph.replace(view.output, insert.like(op, insert.like(view, x, view.inputs[1]), *op.inputs[1:]))
+    return bool(views)
+
+
 def _is_read_narrow(graph: Graph, wide: Tensor) -> bool:
     """Whether Vela makes what a RESCALE by 1 widened part of all that reads it."""
     return wide not in graph.outputs and all(_reads_narrow(use) for use in wide.uses)
@@ -202,6 +213,7 @@ CONCAT_OF_RESCALE = Rewrite(
 RESCALE_OF_CONCAT = pattern_rewrite(
     "wide_moved", Stage.LEGALIZE, Pattern("RESCALE"), _rescale_of_concat, _no_concat, _RESHAPE
 )
+RESHAPE_BEFORE_RESCALE = Rewrite("reshaped_first", Stage.LEGALIZE, ("RESCALE",), _reshape_before_rescale)
 SMALL_SUM = Rewrite("small_sum", Stage.LEGALIZE, ("ADD", "SUB"), _small_sum)
 CONCAT_TO_INT32 = pattern_rewrite(
     "wide_assembled", Stage.LEGALIZE, Pattern("RESCALE"), _concat_to_int32, _no_concat_before, _RESHAPE

@@ -63,6 +63,10 @@ class CompositeBuilder(Protocol[V]):
     def aten(self) -> AtenOperators[V]:
         """ATen operators: ``b.aten.sub(x, y)``, or ``b.aten.max.dim(x, 1)`` to say the overload."""
 
+    @property
+    def preferences(self) -> Preferences:
+        """Which of several ways to say the same suits the target."""
+
     def require(self, condition: bool, reason: str, fix: str = "") -> None:
         """Refuses the operator, with this reason, unless the condition holds.
 
@@ -114,10 +118,6 @@ class OpBuilder(CompositeBuilder[Value], Protocol):
     @property
     def spec(self) -> TosaSpecification:
         """What the operators must conform to."""
-
-    @property
-    def preferences(self) -> Preferences:
-        """Which of several ways to say the same suits the target."""
 
     # -- values ------------------------------------------------------------------------------------
 

@@ -125,6 +125,7 @@ class Preferences:
             PyTorch, are taken by a depthwise convolution where nothing is moved for it; otherwise along the axes.
         most_repeated_indices: indices at most with which reals are gathered without a TRANSPOSE; they are repeated for
             every element of the axes before the one that is indexed.
+        maxima: a maximum of quantized tensors costs no more than a sum: PReLU with slopes per channel is one.
         square_images: the rows that a linear layer takes are an image as near to a square as can be; otherwise a line.
     """
 
@@ -133,6 +134,7 @@ class Preferences:
     convolved_sums: bool = False
     most_repeated_indices: int = 1 << 12
     square_images: bool = True
+    maxima: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,6 +29,7 @@ from ..lowering.operator_names import canonical, is_reproducible
 from ..lowering.rule import Q, Rule
 from ..lowering.rule_set import RuleSet
 from ..lowering.traits import Moves
+from ..plugin.target import Preferences
 from ..support.errors import LoweringError, Rejected, UsageError, require
 from .matrix_layers import linear_layer
 from .node_facts import SCHEME
@@ -57,12 +58,14 @@ class AtenBuilder:
         origin: Node,
         known: dict[Any, Node] | None = None,
         sizes: SizeNodes | None = None,
+        preferences: Preferences | None = None,
     ) -> None:
         self._module = module
         self._rules = rules
         self._origin = origin
         self._known = {} if known is None else known
         self._sizes = SizeNodes(module) if sizes is None else sizes
+        self.preferences = preferences or Preferences()
         self.emitted: list[Node] = []
 
     require = staticmethod(require)
@@ -229,7 +232,9 @@ if TYPE_CHECKING:
         return builder
 
 
-def decompose(module: GraphModule, rules: RuleSet, wanted: Callable[[Node], bool]) -> GraphModule:
+def decompose(
+    module: GraphModule, rules: RuleSet, wanted: Callable[[Node], bool], preferences: Preferences | None = None
+) -> GraphModule:
     """Replaces each composite by its parts, until none is left.
 
     A composite is what has a rule of that kind, and what has no rule but a decomposition in PyTorch (``einsum``,
@@ -238,6 +243,7 @@ def decompose(module: GraphModule, rules: RuleSet, wanted: Callable[[Node], bool
     Args:
         rules: those of the target.
         wanted: which nodes may be touched; parts inherit the answer of the node they come from.
+        preferences: those of the target.
 
     Raises:
         UsageError: there are no rules.
@@ -263,7 +269,7 @@ def decompose(module: GraphModule, rules: RuleSet, wanted: Callable[[Node], bool
         function = linear_layer(node) or (_traced(node) if rule is None else _decomposition(rule, node))
         if function is None:
             continue
-        builder = AtenBuilder(module, rules, node, known, sizes)
+        builder = AtenBuilder(module, rules, node, known, sizes, preferences)
         chain = (*wholes.pop(node, ()), canonical(node.target))
         if len(chain) > _DEEPEST:
             raise LoweringError(_endless(node, chain))

@@ -194,7 +194,8 @@ class TOSAQuantizer(Quantizer):  # type: ignore[misc]  # torchao is untyped
         without_assignments(model, self.rules)
         for node in model.graph.nodes:  # before composites are replaced: finders know the exported graph
             node.meta[SCHEME] = self._find_config(node)
-        return decompose(model, self.rules, self._decomposed)
+        preferences = None if self.compile_spec is None else self.compile_spec.target().preferences
+        return decompose(model, self.rules, self._decomposed, preferences)
 
     def _trains(self) -> bool:
         finders = [config for _, config in self.node_finders]

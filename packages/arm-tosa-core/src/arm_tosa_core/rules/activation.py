@@ -151,10 +151,18 @@ def softplus(b: OpBuilder, x: Value, beta: float = 1.0, threshold: float = 20.0)
 
 
 def _bent(b: CompositeBuilder[V], x: V, weight: V) -> V:
-    """What a slope per channel changes is added to the whole: an operation and a rounding fewer than two halves."""
+    """What a slope per channel changes is added to the whole: an operation and a rounding fewer than two halves.
+
+    With slopes all up to 1, or all at least 1, the result is the larger or the smaller one of x and the product.
+    """
     if weight.size == 1:
         return prelu(b, x, weight)  # one table
-    return b.aten.add(x, b.aten.mul(b.aten.clamp(x, None, 0.0), b.aten.sub(_by_channel(b, weight, x), 1.0)))
+    slopes = _by_channel(b, weight, x)
+    if b.preferences.maxima:
+        for bounds, extreme in (((None, 1.0), b.aten.maximum), ((1.0, None), b.aten.minimum)):
+            if b.is_neutral(b.aten.sub(weight, b.aten.clamp(weight, *bounds)), 0.0):
+                return extreme(x, b.aten.mul(x, slopes))
+    return b.aten.add(x, b.aten.mul(b.aten.clamp(x, None, 0.0), b.aten.sub(slopes, 1.0)))
 
 
 @op("aten.prelu.default", "aten._prelu_kernel.default", quant=Q.PIECEWISE, decomposition=_bent)
