@@ -609,6 +609,14 @@ ROWS = {
         lambda m: _read_otherwise(m, I8, lambda x: _chosen_by(m, _mask(m), x)), "ethos-u85-256"
     ),
     "choice by what is read in another shape": Row(_choice_by_mask_read_otherwise, "ethos-u85-128"),
+    "CAST, RESCALE by 1 back, then a wider type": Row(
+        lambda m: m.rescale(
+            m.rescale(m.rescale(m.op("CAST", m.input(I16, 2, 5), output_dtype=I32), I16, 1.0), I32, 2.0**14),
+            I16,
+            2.0**-15,
+        ),
+        "ethos-u85-256",
+    ),
     "PAD of channels, then a RESCALE of each, U65": Row(_rescale_padded, "ethos-u65-256"),
     "TILE of channels, then a RESCALE of each, U65": Row(_rescale_tiled, "ethos-u65-512"),
     "TILE of channels, then a RESCALE of each, U85": Row(_rescale_tiled, "ethos-u85-128"),

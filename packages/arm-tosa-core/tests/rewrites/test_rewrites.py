@@ -102,6 +102,10 @@ def rescale_by_one(b: Builder, x: Tensor) -> Tensor:
     return _table(b, b.rescale(x, [1.0], DType.INT8, 3, 3), 3)
 
 
+def cast_and_rescale_by_one(b: Builder, x: Tensor) -> Tensor:
+    return _table(b, b.rescale(b.emit("CAST", [x], output_dtype=DType.INT32), [1.0], DType.INT8), 3)
+
+
 def rescale_by_one_to_another_zero_point(b: Builder, x: Tensor) -> Tensor:
     return b.emit("ABS", [b.rescale(b.rescale(x, [1.0], DType.INT8, 3, 4), [2.0], DType.INT32)])
 
@@ -171,6 +175,7 @@ def transpose_of_one_row(b: Builder, x: Tensor) -> Tensor:
         (equal_rescales, ["TABLE", "RESCALE", "ABS", "RESCALE", "CLZ", "ADD"]),
         (reshape_of_reshape, ["TABLE", "RESHAPE"]),
         (rescale_by_one, ["TABLE"]),
+        (cast_and_rescale_by_one, ["TABLE"]),
         (rescale_by_one_to_another_zero_point, ["RESCALE", "RESCALE", "ABS"]),
         (rescale_by_one_that_is_an_output, ["RESCALE", "RESCALE", "ABS"]),
         (slice_of_slice, ["SLICE"]),

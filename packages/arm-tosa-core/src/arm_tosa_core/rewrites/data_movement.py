@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..tosa.graph import Graph
-from ..tosa.ir import Op, Tensor
+from ..tosa.ir import DType, Op, Tensor
 from ..tosa.pattern import Match, Pattern, pattern_rewrite
 from ..tosa.rewrite import Inserter, Rewrite, Stage
 from ..tosa.scaling import is_by_one
@@ -23,8 +23,10 @@ def _no_reshape(match: Match) -> Tensor:
 
 
 def _no_rescale(graph: Graph, op: Op) -> bool:
-    """RESCALE that changes nothing is left out; one that is an output stays for that alone."""
+    """RESCALE that changes nothing is left out, with a CAST before it; one that is an output stays for that alone."""
     x, zero, new_zero = op.inputs[0], op.inputs[3].data, op.inputs[4].data
+    if x.producer is not None and x.producer.name == "CAST" and x.dtype is DType.INT32:
+        x = x.producer.inputs[0]
     if x.dtype is not op.output.dtype or not is_by_one(op) or zero is None or new_zero is None:
         return False
     if op.attrs.get("input_unsigned") != op.attrs.get("output_unsigned") or (zero != new_zero).any():
