@@ -158,6 +158,25 @@ def transpose_of_one_row(b: Builder, x: Tensor) -> Tensor:
     return b.emit("TRANSPOSE", [row], perms=(3, 0, 1, 2))
 
 
+def _unsigned(b: Builder, x: Tensor, zero: int) -> Tensor:
+    """A RESCALE by 1 to uint8 behind one to int8 with zero point 3."""
+    signed, graph = b.rescale(x, [0.5], DType.INT8, 0, 3), b.graph
+    numbers = [(np.int32([1 << 30]), DType.INT32), (np.int8([30]), DType.INT8), (np.int8([3]), DType.INT8)]
+    inputs = [signed, *(graph.constant(*each) for each in numbers), graph.constant(np.uint8([zero]), DType.UINT8)]
+    assert signed.producer is not None
+    return graph.append(
+        "RESCALE", inputs, signed.producer.attrs | {"output_unsigned": True, "output_dtype": DType.UINT8}
+    ).output
+
+
+def another_sign(b: Builder, x: Tensor) -> Tensor:
+    return _unsigned(b, x, 131)
+
+
+def another_sign_and_zero_point(b: Builder, x: Tensor) -> Tensor:
+    return _unsigned(b, x, 100)
+
+
 @pytest.mark.parametrize(
     ("make", "expected"),
     [
@@ -184,6 +203,8 @@ def transpose_of_one_row(b: Builder, x: Tensor) -> Tensor:
         (transpose_of_a_reshape_of_tile, ["TRANSPOSE", "TILE", "RESHAPE"]),
         (transpose_of_a_reshape_of_tile_that_goes_between, ["TILE", "RESHAPE", "TRANSPOSE"]),
         (transpose_of_tile_that_is_used_twice, ["TILE", "TRANSPOSE", "RESHAPE", "CONCAT"]),
+        (another_sign, ["RESCALE"]),
+        (another_sign_and_zero_point, ["RESCALE", "RESCALE"]),
         (transpose_of_one_row, ["TABLE", "RESHAPE"]),
         (transposes_that_cancel, ["TABLE", "RESCALE", "ABS"]),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..tosa.graph import Graph
-from ..tosa.ir import DType, Tensor
+from ..tosa.ir import DType, Op, Tensor
 from ..tosa.pattern import Match, Pattern, pattern_rewrite
 from ..tosa.rewrite import Stage
 from ..tosa.scaling import is_by_one
@@ -16,12 +16,19 @@ _NARROW = (DType.INT8, DType.INT16)  # what RESCALE takes to uint8 and makes of 
 def _reads_unsigned(match: Match) -> bool:
     """Whether the inner one makes int8 of uint8."""
     inner = match["inner"]
-    return inner.inputs[0].dtype is DType.UINT8 and is_by_one(inner) and match.op.output.dtype in _NARROW
+    return inner.inputs[0].dtype is DType.UINT8 and _changes_the_sign(inner) and match.op.output.dtype in _NARROW
 
 
 def _makes_unsigned(match: Match) -> bool:
     """Whether the outer one makes uint8 of int8."""
-    return match.op.output.dtype is DType.UINT8 and is_by_one(match.op) and match["inner"].inputs[0].dtype in _NARROW
+    outer = match.op
+    return outer.output.dtype is DType.UINT8 and _changes_the_sign(outer) and match["inner"].inputs[0].dtype in _NARROW
+
+
+def _changes_the_sign(op: Op) -> bool:
+    """Whether a RESCALE between uint8 and int8 leaves every number as it is: 128 is between the zero points."""
+    before, after = (int(zero.data[0]) for zero in op.inputs[3:] if zero.data is not None)
+    return is_by_one(op) and abs(before - after) == 128
 
 
 def _check(match: Match) -> str | None:
