@@ -29,6 +29,7 @@ from .system_packages import BARE_METAL, COMPILER, FUZZER, PAGES, UNIT_TESTS, VU
 #: The operator cases that a device refuses although TOSA has them, and why.
 REFUSALS = {
     "ethos-u55-128": ETHOSU / "tests" / "refusals" / "u55.txt",
+    "ethos-u65-256": ETHOSU / "tests" / "refusals" / "u55.txt",
     "ethos-u85-256": ETHOSU / "tests" / "refusals" / "u85.txt",
     "vgf": VGF / "tests" / "refusals" / "vgf.txt",
 }
@@ -101,9 +102,9 @@ def tested_alone(session: nox.Session, package: Path, *needs: Path) -> None:
 
 @nox.session(name="operators-ethosu")
 def operators_ethosu(session: nox.Session) -> None:
-    """Every operator case compiled by Vela for an Ethos-U55 and an Ethos-U85, and run on the functional model."""
+    """Every operator case compiled by Vela for an Ethos-U55, U65 and U85, and run on the functional model."""
     install(session, COMPILER)
-    for target in ("ethos-u55-128", "ethos-u85-256"):
+    for target in [target for target in REFUSALS if target.startswith("ethos")]:
         _operators(shared(session), target, session.posargs)
 
 

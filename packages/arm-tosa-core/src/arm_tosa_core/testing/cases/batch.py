@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from ..case import OpCase
 
@@ -32,7 +33,83 @@ def _of_part(
     return lambda: _OfPart(channels, part, layer())
 
 
+class _Attention(nn.Module):
+    """``nn.MultiheadAttention`` of sequences on themselves."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.MultiheadAttention(8, 2, batch_first=True)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(x, x, x, need_weights=False)[0]  # type: ignore[no-any-return]
+
+
+class _Recurrent(nn.Module):
+    """The outputs of a recurrent layer."""
+
+    def __init__(self, kind: Callable[..., nn.Module]) -> None:
+        super().__init__()
+        self.layer = kind(3, 4, batch_first=True)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(x)[0]  # type: ignore[no-any-return]
+
+
+def _resize(mode: str, factor: Any) -> Callable[[], Any]:
+    return lambda: lambda x: F.interpolate(x, scale_factor=factor, mode=mode)
+
+
+#: Of each kind of layer one: how it is made, the shape of one example, and how many of these; ``coarse`` of ``OpCase``.
+_KINDS: dict[str, tuple[Callable[[], Any], tuple[int, ...], int, int]] = {
+    "linear": (lambda: nn.Linear(5, 3), (5,), 4, 1),
+    "matmul": (lambda: lambda x: x @ x.transpose(1, 2), (3, 5), 3, 1),
+    "conv1d": (lambda: nn.Conv1d(3, 4, 3, stride=2, padding=1), (3, 8), 4, 1),
+    "conv1d/depthwise": (lambda: nn.Conv1d(4, 4, 3, padding=2, dilation=2, groups=4), (4, 9), 2, 1),
+    "conv2d": (lambda: nn.Conv2d(3, 4, 3, padding=1), (3, 5, 6), 3, 1),
+    "conv2d/strided, dilated": (lambda: nn.Conv2d(3, 4, 2, stride=2, padding=1, dilation=2), (3, 6, 7), 2, 1),
+    "conv2d/one row": (lambda: nn.Conv2d(3, 8, (1, 3)), (3, 1, 9), 4, 1),
+    "conv2d/depthwise": (lambda: nn.Conv2d(4, 4, 3, padding=1, groups=4), (4, 5, 6), 3, 1),
+    "conv2d/depthwise, multiplier": (lambda: nn.Conv2d(3, 6, 3, stride=2, padding=1, groups=3), (3, 6, 5), 2, 1),
+    "conv3d": (lambda: nn.Conv3d(2, 3, (2, 3, 3), padding=1), (2, 3, 4, 4), 2, 1),
+    "conv_transpose1d": (lambda: nn.ConvTranspose1d(3, 4, 3, stride=2, padding=1), (3, 6), 3, 1),
+    "conv_transpose2d": (lambda: nn.ConvTranspose2d(3, 4, 3, stride=2, output_padding=1), (3, 4, 3), 2, 1),
+    "conv_transpose2d/grouped": (lambda: nn.ConvTranspose2d(4, 6, 2, stride=3, groups=2), (4, 3, 4), 4, 1),
+    "conv_transpose3d": (lambda: nn.ConvTranspose3d(2, 3, 2, stride=2), (2, 2, 3, 2), 2, 1),
+    "max_pool1d": (lambda: nn.MaxPool1d(3, 2, padding=1), (3, 9), 4, 1),
+    "max_pool2d": (lambda: nn.MaxPool2d(3, 2, padding=1), (3, 6, 7), 3, 1),
+    "max_pool3d": (lambda: nn.MaxPool3d(2), (2, 4, 4, 2), 2, 1),
+    "avg_pool1d": (lambda: nn.AvgPool1d(3, 2, padding=1), (3, 9), 3, 1),
+    "avg_pool2d": (lambda: nn.AvgPool2d(3, 2, padding=1, count_include_pad=False), (3, 7, 6), 4, 1),
+    "avg_pool3d": (lambda: nn.AvgPool3d(2), (2, 4, 4, 2), 2, 1),
+    "adaptive_avg_pool2d": (lambda: nn.AdaptiveAvgPool2d((2, 3)), (3, 5, 6), 3, 1),
+    "batch_norm": (lambda: nn.BatchNorm2d(3), (3, 4, 5), 4, 1),
+    "layer_norm": (lambda: nn.LayerNorm(6), (3, 6), 4, 1),
+    "group_norm": (lambda: nn.GroupNorm(2, 4), (4, 3, 4), 3, 1),
+    "instance_norm": (lambda: nn.InstanceNorm2d(3), (3, 4, 5), 4, 1),
+    "rms_norm": (lambda: nn.RMSNorm(6), (3, 6), 3, 1),
+    "softmax": (lambda: nn.Softmax(1), (4, 3, 2), 4, 1),
+    "log_softmax": (lambda: nn.LogSoftmax(1), (5, 3), 3, 1),
+    "attention": (_Attention, (4, 8), 3, 1),
+    "lstm": (lambda: _Recurrent(nn.LSTM), (3, 3), 4, 3),
+    "gru": (lambda: _Recurrent(nn.GRU), (3, 3), 3, 3),
+    "rnn": (lambda: _Recurrent(nn.RNN), (3, 3), 4, 8),
+    "upsample_nearest1d": (_resize("nearest", 2), (3, 5), 3, 1),
+    "upsample_nearest2d": (_resize("nearest", (2, 3)), (3, 4, 3), 4, 1),
+    "upsample_bilinear2d": (_resize("bilinear", 2), (3, 4, 3), 3, 1),
+    "mean": (lambda: lambda x: x.mean((2, 3)), (3, 4, 5), 4, 1),
+    "amax": (lambda: lambda x: x.amax(1), (3, 4, 5), 3, 1),
+    "cumsum": (lambda: lambda x: x.cumsum(1), (4, 3), 3, 1),
+    "cat": (lambda: lambda x: torch.cat([x, x[:, 1:] * 2], 1), (3, 4, 5), 3, 1),
+    "pixel_shuffle": (lambda: nn.PixelShuffle(2), (8, 2, 3), 3, 1),
+    "prelu": (lambda: nn.PReLU(3), (3, 4, 2), 4, 1),
+    "pad": (lambda: nn.ReflectionPad2d(1), (3, 3, 4), 3, 1),
+}
+
 CASES: list[OpCase] = [
+    *(
+        OpCase(f"{name}{', ' if '/' in name else '/'}batch of {batch}", make, [(batch, *shape)], coarse=coarse)
+        for name, (make, shape, batch, coarse) in _KINDS.items()
+    ),
     OpCase("conv1d/grouped, padding, batch 3", lambda: nn.Conv1d(4, 6, 3, padding=1, groups=2), [(3, 4, 9)]),
     OpCase("conv2d/grouped, padding, batch 2", _conv(6, 8, 3, padding=1, groups=2), [(2, 6, 5, 5)]),
     OpCase(
