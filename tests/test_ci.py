@@ -44,7 +44,7 @@ def test_it_passes_if_all_steps_do(tmp_path: Path) -> None:
     sessions = [call.partition(" -s ")[2] for call in calls if " -s " in call]
     assert (sessions[0], sessions[-1]) == ("docs", "tests")
     assert sorted(sessions[1:3]) == ["types lint", "wheels pythons plugin"]  # at once
-    assert sessions[3:-1] == ["operators-sample rival-sample"]
+    assert sessions[3:-1] == ["operators-sample programs-sample rival-sample"]
 
 
 @pytest.mark.parametrize("failing", ["checks", "tests"])
