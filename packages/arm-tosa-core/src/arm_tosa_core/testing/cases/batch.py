@@ -89,7 +89,7 @@ _KINDS: dict[str, tuple[Callable[[], Any], tuple[int, ...], int, int]] = {
     "rms_norm": (lambda: nn.RMSNorm(6), (3, 6), 3, 1),
     "softmax": (lambda: nn.Softmax(1), (4, 3, 2), 4, 1),
     "log_softmax": (lambda: nn.LogSoftmax(1), (5, 3), 3, 1),
-    "attention": (_Attention, (4, 8), 3, 1),
+    "attention": (_Attention, (4, 8), 3, 2),
     "lstm": (lambda: _Recurrent(nn.LSTM), (3, 3), 4, 3),
     "gru": (lambda: _Recurrent(nn.GRU), (3, 3), 3, 3),
     "rnn": (lambda: _Recurrent(nn.RNN), (3, 3), 4, 8),
