@@ -25,13 +25,18 @@ def _pool_of_slice(graph: Graph, op: Op) -> bool:
     """
     image = op.inputs[0]
     part = _slice(image)
-    if part is None or not (_is_of_many(op) or image.shape[0] > 1):
+    if part is None or not (_is_of_many(op) or image.shape[0] > 1) or _is_copy(op):
         return False
     top, _, left, _ = op.attrs["pad"]
     if not (top or left) and not (_is_of_many(op) and _cuts_image(part)):
         return False
     graph.set_input(op, 0, through_pool(graph, op, image))
     return True
+
+
+def _is_copy(op: Op) -> bool:
+    """Whether it is a pool as this rewrite puts in, which has no padding, strides or dilation to get wrong."""
+    return op.attrs.get("kernel") == op.attrs["stride"] == (1, 1)
 
 
 def _is_of_many(op: Op) -> bool:
