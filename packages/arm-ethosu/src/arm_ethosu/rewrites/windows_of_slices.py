@@ -36,7 +36,7 @@ def _pool_of_slice(graph: Graph, op: Op) -> bool:
 
 def _is_copy(op: Op) -> bool:
     """Whether it is a pool as this rewrite puts in, which has no padding, strides or dilation to get wrong."""
-    return op.attrs.get("kernel") == op.attrs["stride"] == (1, 1)
+    return bool(op.attrs.get("kernel") == op.attrs["stride"] == (1, 1))
 
 
 def _is_of_many(op: Op) -> bool:
