@@ -17,14 +17,15 @@ bool no_memory = false;  // NOLINT: what the allocator below does
 extern "C" int pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*) noexcept {
     return EAGAIN;
 }
+// Not inlined: GCC takes a free() that it sees beside a call of operator new for a mistake.
 // NOLINTBEGIN(cppcoreguidelines-no-malloc): this is what manages memory
-void* operator new(size_t size) {
+[[gnu::noinline]] void* operator new(size_t size) {
     void* const memory = no_memory ? nullptr : std::malloc(size);
     if (memory == nullptr) throw std::bad_alloc();
     return memory;
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 // NOLINTEND(cppcoreguidelines-no-malloc)
 
 namespace arm_runtime::ethosu {
