@@ -43,23 +43,20 @@ def _cut(m: Maker) -> Tensor:
     return m.conv(part, (3, 3), 18, stride=(2, 2), scale=5e-3)
 
 
-def _moved(name: str, behind: bool, read: bool = True) -> Make:
-    """Rows that are moved before a change of layout, or ``behind`` it, and perhaps a convolution that reads them."""
+def _moved(name: str, read: bool) -> Make:
+    """Rows that are moved before a change of layout, and perhaps a convolution that reads them."""
 
-    def move(m: Maker, x: Tensor, rows: int) -> Tensor:
+    def move(m: Maker, x: Tensor) -> Tensor:
         if name == "REVERSE":
-            return m.op(name, x, axis=rows)
+            return m.op(name, x, axis=2)
         start, size, around = [0] * 4, list(x.shape), [0] * 8
-        start[rows], size[rows], around[2 * rows] = 1, x.shape[rows] - 3, 3
+        start[2], size[2], around[4] = 1, x.shape[2] - 3, 3
         if name == "SLICE":
             return m.op(name, x, m.graph.shape(start), m.graph.shape(size))
         return m.op(name, x, m.graph.shape(around), m.const(I8, [9]))
 
     def make(m: Maker) -> Tensor:
-        x = m.input(I8, 1, 20, 18, 23)
-        x = x if behind else move(m, x, 2)
-        x = m.op("TRANSPOSE", x, perms=[0, 2, 3, 1])
-        x = move(m, x, 1) if behind else x
+        x = m.op("TRANSPOSE", move(m, m.input(I8, 1, 20, 18, 23)), perms=[0, 2, 3, 1])
         return m.conv(x, (3, 3), 18, scale=2e-3) if read else x
 
     return make
@@ -119,11 +116,9 @@ ROWS = [
     ("rows_as_channels", "4x4, stride 3, two images", _folded(4, 12, (3, 1), (1, 2), batch=2)),
     ("rows_as_channels", "5x5, INT16", _folded(5, 12, (2, 1), (2, 2), I16)),
     *(
-        (f"move_{'before' if behind else 'behind'}_transpose", f"{name}{', convolution' if read else ''}", make)
+        ("move_behind_transpose", f"{name}{', convolution' if read else ''}", _moved(name, read))
         for name in ("PAD", "REVERSE", "SLICE")
-        for behind in (False, True)
         for read in (False, True)
-        for make in [_moved(name, behind, read)]
     ),
 ]
 
