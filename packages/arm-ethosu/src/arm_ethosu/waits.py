@@ -59,12 +59,12 @@ class _Use:
     """What an operation does with memory, found when it is asked for: few run beside another."""
 
     def __init__(self, op: Operation, family: Family) -> None:
-        self._op, self._family = op, family
+        self._operation, self._family = op, family
 
     @cached_property
     def _memory(self) -> Footprint | None:
         try:
-            return footprint_and_tables(self._op, self._family)
+            return footprint_and_tables(self._operation, self._family)
         except Unschedulable:
             return None
 

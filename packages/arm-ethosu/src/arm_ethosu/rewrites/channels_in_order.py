@@ -53,6 +53,8 @@ def _order(view: Tensor, channels: int, perms: Sequence[int]) -> _Order | None:
         return None
     planes = moved[0] >= first and view.shape[moved[0]] <= _MOST_PLANES
     result = [*moved[1:], moved[0]] if planes else moved
+    if planes and moved[1:] == sorted(moved[1:]):
+        return None  # heads of attention, for which heads_side_by_side is there
     axes = [axis for axis in result if axis >= first]
     return None if axes == sorted(axes) or result[-1] < first else _Order(axes, result, planes)
 
