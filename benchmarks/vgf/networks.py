@@ -62,9 +62,9 @@ def compiled(made: Network, scheme: str, target: str = "vgf") -> tuple[bytes, by
         module = module.half()
         example = tuple(x.half() if x.is_floating_point() else x for x in example)
     device = find_target(target)
-    assert device.compile_spec is not None
+    assert device.compiler.compile_spec is not None
     floats = "fp32" if scheme == "fp16" else scheme
-    execution = Execution(exported(module, example, device.compile_spec(), floats), device)
+    execution = Execution(exported(module, example, device.compiler.compile_spec(), floats), device)
     (program,), (tosa,) = execution.payloads, execution.flatbuffers
     return program, tosa
 

@@ -46,6 +46,6 @@ def test_all_rows_are_there() -> None:
 
 def test_too_many_indices_are_refused_for_want_of_a_gather() -> None:
     case = OpCase("order", lambda: lambda x: x[:, torch.arange(99).flip(0)], [(2, 99)])
-    program = exported(case.module(), case.example(0), _TARGET.compile_spec(), "int8")
+    program = exported(case.module(), case.example(0), _TARGET.compiler.compile_spec(), "int8")
     _, analysis = delegated(program, _TARGET)
     assert any("GATHER: Ethos-U55 and Ethos-U65 have no such operation" in str(w) for w in analysis.rejected.values())

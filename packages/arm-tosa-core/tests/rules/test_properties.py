@@ -41,7 +41,7 @@ WITH_NUMBER: dict[str, Callable[[torch.Tensor, float], torch.Tensor]] = {
 
 
 def _verify(function: Callable[..., Any], inputs: tuple[torch.Tensor, ...], scheme: str) -> None:
-    program = exported(Apply(function).eval(), inputs, TARGET.compile_spec(), scheme)  # type: ignore[misc]
+    program = exported(Apply(function).eval(), inputs, TARGET.compiler.compile_spec(), scheme)  # type: ignore[misc]
     execution = Execution(program, TARGET)
     operators = [n for n in program.graph.nodes if n.op == "call_function" and not (is_quantize(n) or is_dequantize(n))]
     assert all(n in execution.analysis.accepted for n in operators), execution.analysis.rejected
