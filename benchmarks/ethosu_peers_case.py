@@ -73,9 +73,9 @@ def _ours(name: str, target: str, schedule: str) -> Metrics:
     from arm_tosa_core.testing.harness import Execution, left_outside
 
     device = EthosUCompileSpec(target, schedule=schedule).target()
-    assert device.estimate is not None
+    assert device.report.estimate is not None
     execution = Execution(_quantized("ours", name, _one_of_family(target)), replace(device, compile=None, run=None))
-    figures = [_by_velas_names(device.estimate(tosa)) for tosa in execution.flatbuffers]
+    figures = [_by_velas_names(device.report.estimate(tosa)) for tosa in execution.flatbuffers]
     return {**_summed(figures), "left": len(left_outside(execution.program, execution.analysis))}
 
 
