@@ -61,8 +61,9 @@ def test_what_is_right_stays() -> None:
         and made.host.run is not None
         and made.host.run(b"", [1]) == [1]
     )
+    assert made.compiler.compile is not None
     with pytest.raises(UsageError, match="^too small$"):
-        made.compiler.compile(b"", {})  # type: ignore[misc]
+        made.compiler.compile(b"", {})
     assert guarded(made, WHO) == made == guarded(target, WHO)
 
 
@@ -85,5 +86,7 @@ def test_options_of_a_target_without_a_compile_spec(key: str, monkeypatch: pytes
     spec = compile_spec_for(target, {key: "x"})
     again = TargetCompileSpec.from_list(spec.to_list())
     assert again == spec
-    again.target().compiler.compile(b"", {})  # type: ignore[misc]
+    compile_ = again.target().compiler.compile
+    assert compile_ is not None
+    compile_(b"", {})
     assert got == {key: "x"}

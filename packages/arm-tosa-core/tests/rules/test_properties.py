@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import BroadcastableShapes, mutually_broadcastable_shapes
 
+from arm_tosa_core.flow.lowered import compile_spec_of
 from arm_tosa_core.lowering.exported_program import is_dequantize, is_quantize
 from arm_tosa_core.plugin.entry_points import target as find_target
 from arm_tosa_core.testing.case import Apply
@@ -41,7 +42,7 @@ WITH_NUMBER: dict[str, Callable[[torch.Tensor, float], torch.Tensor]] = {
 
 
 def _verify(function: Callable[..., Any], inputs: tuple[torch.Tensor, ...], scheme: str) -> None:
-    program = exported(Apply(function).eval(), inputs, TARGET.compiler.compile_spec(), scheme)  # type: ignore[misc]
+    program = exported(Apply(function).eval(), inputs, compile_spec_of("tosa"), scheme)
     execution = Execution(program, TARGET)
     operators = [n for n in program.graph.nodes if n.op == "call_function" and not (is_quantize(n) or is_dequantize(n))]
     assert all(n in execution.analysis.accepted for n in operators), execution.analysis.rejected

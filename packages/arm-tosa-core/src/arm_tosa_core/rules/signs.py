@@ -10,7 +10,7 @@ from ..lowering.op_builder import CompositeBuilder, OpBuilder, V
 from ..lowering.rule import Q, op
 from ..lowering.traits import Traits
 from ..lowering.values import Operand, Value
-from .elementwise import _atan
+from .functions import _atan
 
 #: Beyond it tanh(d / 2) is 1 in 16 bits: ratios need not be told apart.
 _FAR = 12.0

@@ -20,7 +20,8 @@ class _OfPart(nn.Module):
         self.first, self.part, self.layer = nn.Conv2d(3, channels, 1), part, layer
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.layer(self.part(self.first(x)))  # type: ignore[no-any-return]
+        result: torch.Tensor = self.layer(self.part(self.first(x)))
+        return result
 
 
 def _conv(*args: Any, **kwargs: Any) -> Callable[[], nn.Module]:
@@ -41,7 +42,8 @@ class _Attention(nn.Module):
         self.layer = nn.MultiheadAttention(8, 2, batch_first=True)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.layer(x, x, x, need_weights=False)[0]  # type: ignore[no-any-return]
+        result: torch.Tensor = self.layer(x, x, x, need_weights=False)[0]
+        return result
 
 
 class _Recurrent(nn.Module):
@@ -52,7 +54,8 @@ class _Recurrent(nn.Module):
         self.layer = kind(3, 4, batch_first=True)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.layer(x)[0]  # type: ignore[no-any-return]
+        result: torch.Tensor = self.layer(x)[0]
+        return result
 
 
 def _resize(mode: str, factor: Any) -> Callable[[], Any]:

@@ -1,4 +1,4 @@
-"""Cases of the rules in ``rules/elementwise.py``."""
+"""Cases of the rules in ``rules/elementwise.py``, ``division.py`` and ``functions.py``."""
 
 from __future__ import annotations
 
