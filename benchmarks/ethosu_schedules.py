@@ -21,7 +21,7 @@ import numpy as np
 
 from arm_ethosu import EthosUCompileSpec, payload, vela
 from arm_ethosu.schedule.compilation import scheduled
-from arm_ethosu.waits import with_explicit_registers
+from arm_ethosu.waits import with_waits
 from arm_tosa_core.plugin.target import Compiler, Host, Target
 from arm_tosa_core.testing.harness import Execution, exported
 from benchmarks.registry import NETWORKS, network
@@ -106,7 +106,7 @@ def _equal(target: Target, accelerator: str, *made: vela.VelaOutput) -> bool:
         rng.integers(0, 256, int(np.prod(shape)) * int(size)).astype(np.uint8).view(f"i{size}")
         for shape, size in zip(arrays["input_shape"], arrays["input_elem_size"], strict=True)
     ]
-    commands = [with_explicit_registers(each.arrays["cmd_data"], accelerator) for each in made]
+    commands = [with_waits(each.arrays["cmd_data"], accelerator) for each in made]
     payloads = [payload.pack({**m.arrays, "cmd_data": words}) for m, words in zip(made, commands, strict=True)]
     results = [target.host.run(each, data) for each in payloads]
     return all(np.array_equal(*pair) for pair in zip(*results, strict=True))

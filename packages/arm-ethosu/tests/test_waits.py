@@ -13,7 +13,7 @@ from arm_ethosu.accelerators import Family
 from arm_ethosu.command_stream import LONG, commands_of
 from arm_ethosu.schedule import registers as r
 from arm_ethosu.schedule.operations import operations_of
-from arm_ethosu.waits import with_explicit_registers
+from arm_ethosu.waits import with_waits
 
 _POOL, _STOP, _BLOCKDEP = 5, 0xFFFF0000, 0x12F
 
@@ -40,7 +40,7 @@ def _cop2(words: list[int]) -> bytes:
 
 
 def _settled(commands: bytes, accelerator: str = "ethos-u55-128") -> bytes:
-    return with_explicit_registers(np.frombuffer(commands, np.uint8), accelerator).tobytes()
+    return with_waits(np.frombuffer(commands, np.uint8), accelerator).tobytes()
 
 
 _COLUMNS, _ROWS = _kernel(8, 2), _kernel(8, 32)

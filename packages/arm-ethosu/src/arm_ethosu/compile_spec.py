@@ -185,11 +185,11 @@ def _compile(tosa: bytes, options: Mapping[str, str], **arguments: Any) -> bytes
 def _compile_in_detail(tosa: bytes, options: Mapping[str, str], *, schedule: str, **arguments: Any) -> Compiled:
     from . import live_memory, payload
     from .timing.vela_layers import compiled_layers
-    from .waits import with_explicit_registers
+    from .waits import with_waits
 
     made = _made(tosa, options.get("artifacts"), schedule, arguments)
     try:
-        commands = with_explicit_registers(made.arrays["cmd_data"], arguments["accelerator"])
+        commands = with_waits(made.arrays["cmd_data"], arguments["accelerator"])
     except ValueError as error:
         fix = "check that ethos-u-vela is 5.2: vela --version"
         raise ToolError("vela", f"wrote garbage: {error}", fix=fix) from error

@@ -28,7 +28,7 @@ def figures_of(
     memory_mode: str,
     is_cache: bool,
 ) -> Mapping[str, float]:
-    """The figures of ``Target.estimate``.
+    """The figures of ``Reporting.estimate``.
 
     ``sram_kib`` is what a device sets aside: tensors at their peak, or the whole cache of a memory mode that has one,
     and weights and commands where they lie in SRAM. ``tensors_kib`` is the peak alone, which Vela calls SRAM used.

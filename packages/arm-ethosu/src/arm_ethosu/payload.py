@@ -148,7 +148,7 @@ def unpack(payload: bytes, named: Mapping[str, bytes] | None = None) -> dict[str
 
 
 def ports(payload: bytes) -> tuple[list[Port], list[Port]]:
-    """Inputs and outputs, as ``Target.ports``: Vela says shapes of its own, of as many elements."""
+    """Inputs and outputs, as ``Compiler.ports``: Vela says shapes of its own, of as many elements."""
     arrays = unpack(payload)
     inputs, outputs = (
         [

@@ -25,7 +25,7 @@ _BRICKS = 1 << 6  # of OFM_PRECISION: not rows of columns
 _Inserted = Iterator[tuple[int, int]]
 
 
-def with_explicit_registers(cmd_data: Bytes, accelerator: str) -> Bytes:
+def with_waits(cmd_data: Bytes, accelerator: str) -> Bytes:
     """The commands, with waits that Vela leaves out. Those of a program that needs none are as they were.
 
     All: a KERNEL_WAIT or DMA_WAIT where a transfer, or a kernel beside one, begins before what is in its way ends.

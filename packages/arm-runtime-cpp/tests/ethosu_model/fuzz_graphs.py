@@ -23,7 +23,7 @@ from model_library import run
 from scheduled import SYSTEMS, deep, deep_end, random_costs, velas
 
 from arm_ethosu import EthosUCompileSpec
-from arm_ethosu.waits import with_explicit_registers
+from arm_ethosu.waits import with_waits
 from arm_tosa_core.lowering.pipeline import legalize
 from arm_tosa_core.support.errors import LoweringError, MiscompiledError, Rejected, ToolError
 from arm_tosa_core.tosa import reference_model as reference
@@ -308,7 +308,7 @@ def test_random_schedules(
         costs = partial(random_costs, np.random.default_rng(data.draw(st.integers(0, 1 << 30))))
         inputs = graphs.inputs(legal)
         arrays, outcome = deep(made, *system, costs)
-        before = {**made.arrays, "cmd_data": with_explicit_registers(made.arrays["cmd_data"], accelerator)}
+        before = {**made.arrays, "cmd_data": with_waits(made.arrays["cmd_data"], accelerator)}
         (expected,) = run(model, accelerator, before, inputs, threads=2)
         (result,) = run(model, accelerator, arrays, inputs, threads=2)
         np.testing.assert_array_equal(result, expected)

@@ -11,7 +11,7 @@ import numpy as np
 from arm_ethosu import comparison, vela
 from arm_ethosu.accelerators import ACCELERATORS, DEFAULTS
 from arm_ethosu.vela import VelaOutput
-from arm_ethosu.waits import with_explicit_registers
+from arm_ethosu.waits import with_waits
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Tensor
 from arm_tosa_core.tosa.serializer import serialize
@@ -245,4 +245,4 @@ def compile_graph(
 def settled_arrays(graph: Graph, accelerator: str) -> dict[str, np.ndarray[Any, Any]]:
     """What Vela makes of a graph, compared with that, and with what ``arm_ethosu`` changes in its commands."""
     arrays = compile_graph(graph, accelerator, compile=comparison.compile).arrays
-    return {**arrays, "cmd_data": with_explicit_registers(arrays["cmd_data"], accelerator)}
+    return {**arrays, "cmd_data": with_waits(arrays["cmd_data"], accelerator)}

@@ -17,7 +17,7 @@ from arm_ethosu.schedule.memories import Memories, memories
 from arm_ethosu.schedule.operations import Operation
 from arm_ethosu.vela import VelaOutput, compile
 from arm_ethosu.vela_ini import VelaIni, locate
-from arm_ethosu.waits import with_explicit_registers
+from arm_ethosu.waits import with_waits
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Tensor
 
@@ -82,4 +82,4 @@ def deep(
     family = ACCELERATORS[accelerator]
     where = memories(VelaIni(locate(None)), system_config, memory_mode, family)
     arrays, outcome = prefetched(made.arrays, where, family, costs or partial(velas_costs, made.debug_db))
-    return {**arrays, "cmd_data": with_explicit_registers(arrays["cmd_data"], accelerator)}, outcome
+    return {**arrays, "cmd_data": with_waits(arrays["cmd_data"], accelerator)}, outcome

@@ -11,7 +11,7 @@ import pytest
 from model_library import run
 from scheduled import SYSTEMS, deep, network, random_costs, velas
 
-from arm_ethosu.waits import with_explicit_registers
+from arm_ethosu.waits import with_waits
 
 
 @pytest.mark.parametrize(("accelerator", "system_config", "memory_mode"), SYSTEMS)
@@ -20,7 +20,7 @@ def test_results_are_velas(accelerator: str, system_config: str, memory_mode: st
     system = (accelerator, system_config, memory_mode)
     made = velas(graph, *system)
     inputs = graphs.inputs(graph)
-    before = {**made.arrays, "cmd_data": with_explicit_registers(made.arrays["cmd_data"], accelerator)}
+    before = {**made.arrays, "cmd_data": with_waits(made.arrays["cmd_data"], accelerator)}
     (expected,) = run(model, accelerator, before, inputs)
     assert len(np.unique(expected)) > 15, "the result says too little"
     fetched = 0

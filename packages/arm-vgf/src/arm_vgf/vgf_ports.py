@@ -34,7 +34,7 @@ _ELEMENTS = {
 
 
 def ports(vgf: bytes) -> tuple[list[Port], list[Port]]:
-    """Inputs and outputs, as ``Target.ports``.
+    """Inputs and outputs, as ``Compiler.ports``.
 
     Raises:
         UsageError: this is no whole VGF.

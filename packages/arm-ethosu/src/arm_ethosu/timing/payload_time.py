@@ -1,4 +1,4 @@
-"""The estimate of a payload as ``Target.timing`` wants it: by operators, with Vela's figures beside."""
+"""The estimate of a payload as ``Reporting.timing`` wants it: by operators, with Vela's figures beside."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..plugin.target import Compiled, CompiledLayer, LiveTensor
 from ..tosa.ir import Origin, Tensor
 
-#: What reports call ``Target.timing``.
+#: What reports call ``Reporting.timing``.
 TIMING_MODEL = "timing model"
 
 
@@ -67,7 +67,7 @@ class CompiledDelegate:
     """What the target's compiler says of a delegate.
 
     Args:
-        figures: what it predicts, by name, as ``Target.estimate`` does; nothing if it does not.
+        figures: what it predicts, by name, as ``Reporting.estimate`` does; nothing if it does not.
         at_peak: what is in on-chip memory when most of it is in use, if it says so.
         layers: in order, if it says so.
         in_memory: all that is in on-chip memory at any time, if it says so.

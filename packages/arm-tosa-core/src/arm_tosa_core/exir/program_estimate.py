@@ -12,7 +12,7 @@ from .compilation import Compilation
 
 
 def estimate_program(program: ExportedProgram, target: Target) -> Mapping[str, float] | None:
-    """The figures of ``Target.estimate``, added up over the delegates; None if the target predicts nothing."""
+    """The figures of ``Reporting.estimate``, added up over the delegates; None if the target predicts nothing."""
     if target.report.estimate is None:
         return None
     total: dict[str, float] = {}

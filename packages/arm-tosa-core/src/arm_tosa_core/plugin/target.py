@@ -70,8 +70,8 @@ class Compiled:
     """A payload, and what the target's compiler says of it.
 
     Args:
-        payload: what ``Target.compile`` returns.
-        figures: what it predicts, as ``Target.estimate`` does.
+        payload: what ``Compiler.compile`` returns.
+        figures: what it predicts, as ``Reporting.estimate`` does.
         at_peak: what is in on-chip memory when most of it is in use.
         layers: in order.
         in_memory: all that is in on-chip memory at any time.
