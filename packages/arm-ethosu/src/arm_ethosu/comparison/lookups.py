@@ -9,6 +9,7 @@ import numpy as np
 
 from ..accelerators import family_of
 from ..schedule.registers import DMA0_DST, DMA0_SRC
+from ..schedule.tables import TABLE_MEMORY, place_of_table
 from ..timing import registers as r
 from ..timing.commands import Command
 from ..vela import Arrays
@@ -16,18 +17,13 @@ from .difference import Difference
 from .owners import Owned
 
 _KIB = 1024
-#: The core's own memory, KiB; tables are in its last 2 KiB. As the functional model has it (``accelerators.hpp``).
+#: The core's own memory, KiB; tables are in its last bytes. As the functional model has it (``accelerators.hpp``).
 _ON_CHIP = {"ethos-u55-32": 16, "ethos-u55-64": 16, "ethos-u55-128": 24, "ethos-u55-256": 48, "u65": 48, "u85": 2}
-_TABLES = 2 * _KIB
 _WEIGHTS, _INTERNAL = 0, 1 << 8  # of the regions of a transfer
 _ADDRESS = (1 << 40) - 1
 _NOBODYS, _SOMETHING = -1, -2  # of a byte: nobody wrote it, or what is not known
-_FIRST_U55, _SLOTS_U55, _SLOT_U55 = 16, 8, 256
 #: Numbers of an INT16 table lie so far apart.
 _BETWEEN = 128
-#: Bytes of a table, by the bytes of a result on Ethos-U55 and U65, and by the function on Ethos-U85.
-_BYTES_U55 = (256, 2048, 1024)
-_BYTES_U85 = {1: 256, 4: 256, 5: 512, 7: 1024, 8: 2048, 9: 2048}
 
 
 def table_difference(
@@ -76,9 +72,8 @@ class _Memory:
     """The core's own memory: numbers, or ``_NOBODYS``, or ``_SOMETHING``."""
 
     def __init__(self, arrays: Arrays, accelerator: str) -> None:
-        family = family_of(accelerator)
-        self._u85 = family == "u85"
-        self._bytes = np.full(_KIB * _ON_CHIP.get(accelerator, _ON_CHIP.get(family, 0)), _NOBODYS, np.int16)
+        self._family = family_of(accelerator)
+        self._bytes = np.full(_KIB * _ON_CHIP.get(accelerator, _ON_CHIP.get(self._family, 0)), _NOBODYS, np.int16)
         self._weights = arrays["weight_data"]
         self._beyond: tuple[int, int] | None = None
 
@@ -95,17 +90,13 @@ class _Memory:
 
     def place(self, command: Command) -> tuple[int, int] | None:
         """Where a kernel looks numbers up: first byte and end; None: nowhere, or it is no kernel."""
-        function = command.get(r.ACTIVATION) & 31
         if command.number not in r.KERNELS:
             return None
-        if self._u85:
-            size = step = _BYTES_U85.get(function, 0)
-            number = command.get(r.ACTIVATION) >> 5 & 7
-        else:
-            number, step = function - _FIRST_U55, _SLOT_U55
-            size = _BYTES_U55[command.get(r.OFM_PRECISION) >> 1 & 3] if 0 <= number < _SLOTS_U55 else 0
-        first = len(self._bytes) - _TABLES + number * step
-        return (first, first + size) if size else None
+        found = place_of_table(command.get(r.ACTIVATION), command.get(r.OFM_PRECISION), self._family)
+        if found is None:
+            return None
+        first = len(self._bytes) - TABLE_MEMORY + found[0]
+        return first, first + found[1]
 
     def looked_up(self, first: int, end: int, tables: frozenset[bytes]) -> tuple[str, str, str] | None:
         """What is wrong with the table there, as of ``Difference``."""

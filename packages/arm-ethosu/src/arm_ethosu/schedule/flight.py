@@ -14,13 +14,10 @@ from . import registers as r
 from .footprints import INTERNAL, Footprint, Part, footprint
 from .hardware import KERNELS_IN_FLIGHT, TRANSFERS_IN_FLIGHT
 from .operations import Operation
+from .tables import TABLE_MEMORY, place_of_table
 
 T = TypeVar("T")
-_ON_CHIP, _TABLE_MEMORY = 8, 2048  # stands for a region; the last bytes of the memory on the chip
-#: Bytes of a table by the function of ACTIVATION (Ethos-U85), or by bytes of a result (U55, U65).
-_TABLES_U85 = {1: 256, 4: 256, 5: 512, 7: 1024, 8: 2048, 9: 2048}
-_TABLES = {1: 256, 2: 2048, 4: 1024}
-_FIRST_TABLE, _SLOT = 16, 256
+_ON_CHIP = 8  # stands for a region: the memory of tables on the chip
 
 
 class Flight(Generic[T]):
@@ -81,25 +78,13 @@ def footprint_and_tables(op: Operation, family: Family) -> Footprint:
     Raises:
         Unschedulable: a mode that is not known here.
     """
-    made, u85 = footprint(op, family), family == "u85"
+    made = footprint(op, family)
     if op.is_transfer and op.get(r.DMA0_DST_REGION) & INTERNAL:
-        target = Part(_ON_CHIP, op.address(r.DMA0_DST) % _TABLE_MEMORY, (op.address(r.DMA0_LEN),), (1,))
+        target = Part(_ON_CHIP, op.address(r.DMA0_DST) % TABLE_MEMORY, (op.address(r.DMA0_LEN),), (1,))
         return replace(made, writes=(*made.writes, target))
-    if op.is_kernel and (table := _table(op, u85)):
-        return replace(made, reads=(*made.reads, Part(_ON_CHIP, table[0], (table[1],), (1,))))
+    if op.is_kernel and (place := place_of_table(op.registers.get(r.ACTIVATION, 0), op.get(r.OFM_PRECISION), family)):
+        return replace(made, reads=(*made.reads, Part(_ON_CHIP, place[0], (place[1],), (1,))))
     return made
-
-
-def _table(op: Operation, u85: bool) -> tuple[int, int] | None:
-    """Where in their memory the table of a kernel is, and its bytes."""
-    activation = op.registers.get(r.ACTIVATION, 0)
-    function = activation & 31
-    if u85:
-        size = _TABLES_U85.get(function, 0)
-        return ((activation >> 5 & 7) * size, size) if size else None
-    if function < _FIRST_TABLE:
-        return None
-    return (function - _FIRST_TABLE) * _SLOT, _TABLES.get(1 << (op.get(r.OFM_PRECISION) >> 1 & 3), _TABLE_MEMORY)
 
 
 def _meet(some: Sequence[Part], others: Sequence[Part]) -> bool:
