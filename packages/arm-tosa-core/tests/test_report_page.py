@@ -15,7 +15,6 @@ from rich.console import Console
 
 from arm_tosa_core.accuracy.compare import Comparison, OperatorError, OutputError
 from arm_tosa_core.exir.compiled_delegate import CompiledDelegate, Layer, Live
-from arm_tosa_core.exir.figures import Figures
 from arm_tosa_core.exir.report import Report, Row
 from arm_tosa_core.lowering.analysis_result import CONSTANT
 from arm_tosa_core.plugin.timing import OperatorTime, TimeEstimate
@@ -78,7 +77,7 @@ def _comparison() -> Comparison:
 def _data() -> dict[str, Any]:
     report = _report()
     making = Making("net </script> for acme", "arm-tosa compile net.py:make", {"torch": "2"}, {"speed": "high"})
-    return page_data(making, report, Figures.of(report, 5000, 1.5), [_time()], _comparison())
+    return page_data(making, report, report.figures(5000, 1.5), [_time()], _comparison())
 
 
 def test_costs_and_errors_meet_at_the_operator() -> None:

@@ -13,7 +13,7 @@ ROW = Row("add", "aten.add.Tensor")
 
 def figures_of(*delegates: dict[str, float]) -> Figures:
     compiled = [CompiledDelegate(said) for said in delegates]
-    return Figures.of(Report("acme", len(compiled), [ROW, ROW], [ROW], compiled=compiled), 100, 0.5)
+    return Report("acme", len(compiled), [ROW, ROW], [ROW], compiled=compiled).figures(100, 0.5)
 
 
 def test_delegates_run_one_after_the_other() -> None:
@@ -36,7 +36,7 @@ def test_what_nobody_says_is_not_made_up(delegates: tuple[dict[str, float], ...]
 def test_other_commands_than_the_compilers_are_timed() -> None:
     said = CompiledDelegate({"cycles": 100, "clock_hz": 1e3})
     report = Report("acme", 2, [ROW], compiled=[said.timed(150), said.timed(50)])
-    found = Figures.of(report, 7, 0.1)
+    found = report.figures(7, 0.1)
     assert (found.cycles, found.cycles_by, found.cycles_title) == (
         200,
         "timing model",

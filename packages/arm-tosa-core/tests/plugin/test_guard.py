@@ -90,3 +90,9 @@ def test_options_of_a_target_without_a_compile_spec(key: str, monkeypatch: pytes
     assert compile_ is not None
     compile_(b"", {})
     assert got == {key: "x"}
+
+
+def test_a_compile_spec_that_is_none() -> None:
+    target = target_kit.target("zeta", "TOSA-1.0+INT", compile_spec=lambda: "zeta")
+    with pytest.raises(UsageError, match="a compile spec of target 'zeta' is an ArmCompileSpec, not str"):
+        compile_spec_for(target, {})

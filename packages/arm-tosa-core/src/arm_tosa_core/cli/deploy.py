@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..exir.pte import Pte
-from ..exir.target_options import compile_spec_for
+from ..exir.target_options import checked_spec, compile_spec_for
 from ..plugin import entry_points as plugins
 from ..plugin.firmware import Deployed, Firmware, Program, firmware_of
 from ..plugin.target import Target
@@ -116,7 +116,9 @@ def deployable(program: ExportedProgram, spec: ArmCompileSpec, maker: Firmware, 
 
     graphs: dict[bytes, bytes] = {}
     with watched(lambda graph, payload: graphs.update({payload: serialize(graph, spec.tosa_spec)})):
-        pte = lowered_program(program, spec, remainder=maker.remainder(form)).buffer
+        rest = maker.remainder(form)
+        remainder = None if rest is None else checked_spec(rest, spec.target())
+        pte = lowered_program(program, spec, remainder=remainder).buffer
     example, _ = program.example_inputs or ((), {})
     return Program(pte, graphs, [tensor.numpy() for tensor in example])
 

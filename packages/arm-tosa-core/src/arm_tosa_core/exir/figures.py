@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
 from .compiled_delegate import CompiledDelegate
-
-if TYPE_CHECKING:
-    from .report import Report
 
 _KIB = 1024
 
@@ -84,18 +80,12 @@ class Figures:
         return {**asdict(self), "inferences_per_second": self.inferences_per_second}
 
     @staticmethod
-    def of(report: Report, file_bytes: int, seconds: float) -> Figures:
-        """Those of a model that was lowered."""
-        counts = len(report.delegated), len(report.rejected), report.delegates
-        return _figures(*counts, report.compiled, file_bytes, seconds)
-
-    @staticmethod
     def of_graph(compiled: CompiledDelegate, file_bytes: int, seconds: float) -> Figures:
         """Those of a TOSA graph, of which nobody knows the operators of the model."""
-        return _figures(None, None, 1, [compiled], file_bytes, seconds)
+        return added_up(None, None, 1, [compiled], file_bytes, seconds)
 
 
-def _figures(
+def added_up(
     delegated: int | None,
     on_cpu: int | None,
     delegates: int,
@@ -103,6 +93,8 @@ def _figures(
     file_bytes: int,
     seconds: float,
 ) -> Figures:
+    """The figures of delegates that run one after the other."""
+
     def joined(name: str, join: Callable[[Iterable[float]], float], unit: int = 1) -> float | None:
         found = [said.figures[name] * unit for said in compiled if name in said.figures]
         return join(found) if found and len(found) == len(compiled) else None

@@ -27,7 +27,7 @@ from ..lowering.operator_names import canonical, is_cast
 from ..plugin.target import Target
 from ..support.errors import Rejected
 from .compiled_delegate import CompiledDelegate
-from .figures import Figures
+from .figures import Figures, added_up
 
 if TYPE_CHECKING:
     import pandas
@@ -79,6 +79,16 @@ class Report:
     rejected: list[Row] = field(default_factory=list)
     edges: int = 0
     compiled: list[CompiledDelegate] = field(default_factory=list)
+
+    def figures(self, file_bytes: int, seconds: float) -> Figures:
+        """What the program costs.
+
+        Args:
+            file_bytes: of what was compiled.
+            seconds: that compiling took.
+        """
+        counts = len(self.delegated), len(self.rejected), self.delegates
+        return added_up(*counts, self.compiled, file_bytes, seconds)
 
     @staticmethod
     def of(program: ExportedProgram, analysis: Analysis, target: Target) -> Report:
@@ -174,7 +184,7 @@ class Report:
 
     def _summary(self) -> list[tuple[str, str]]:
         """What a terminal and a notebook show."""
-        figures = Figures.of(self, 0, 0.0)
+        figures = self.figures(0, 0.0)
         rows = [
             ("target", self.target),
             ("operators delegated", f"{len(self.delegated)} in {self.delegates} delegates"),

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..plugin.target import Target
+from ..plugin.target import CompileSpec, Target
 from ..support.errors import UsageError
 from .compile_spec import ArmCompileSpec, TargetCompileSpec
 
@@ -15,7 +15,7 @@ def compile_spec_for(target: Target, options: Mapping[str, str]) -> ArmCompileSp
     """The target's compile spec with these options.
 
     Raises:
-        UsageError: the target has no such option; lists those that it has.
+        UsageError: the target has no such option; lists those that it has. Or what the target makes is no compile spec.
     """
     if target.compiler.compile_spec is None:
         return TargetCompileSpec(target.name, **options)
@@ -24,7 +24,19 @@ def compile_spec_for(target: Target, options: Mapping[str, str]) -> ArmCompileSp
         if key not in known:
             valid = f"its options are {', '.join(known)}" if known else "it has none"
             raise UsageError(f"target {target.name!r} has no option {key!r}; {valid}")
-    return target.compiler.compile_spec(**{key: _value(key, text, known[key]) for key, text in options.items()})
+    made = target.compiler.compile_spec(**{key: _value(key, text, known[key]) for key, text in options.items()})
+    return checked_spec(made, target)
+
+
+def checked_spec(made: CompileSpec, target: Target) -> ArmCompileSpec:
+    """What a plugin says is a compile spec.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if isinstance(made, ArmCompileSpec):
+        return made
+    raise UsageError(f"a compile spec of target {target.name!r} is an ArmCompileSpec, not {type(made).__name__}")
 
 
 def option_names(target: Target) -> list[str] | None:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..compat.executorch import data_files_of, kernels_of
 from ..exir.artifacts import alone_in
-from ..exir.compile_spec import ArmCompileSpec, TargetCompileSpec, TosaCompileSpec
+from ..exir.compile_spec import ArmCompileSpec, TosaCompileSpec
 from ..exir.figures import Figures
 from ..exir.report import Report
+from ..exir.target_options import compile_spec_for
 from ..lowering.unwritable import require_writable_program
 from ..lowering.varying_sizes import kept_varying
 from ..plugin.entry_points import target as target_named
@@ -81,7 +82,7 @@ class LoweredProgram:
         Raises:
             UsageError: it has several.
         """
-        return Figures.of(self.report, len(self.buffer), self.seconds)
+        return self.report.figures(len(self.buffer), self.seconds)
 
     @property
     def inputs(self) -> list[InputTensor | None]:
@@ -340,5 +341,4 @@ def compile_spec_of(target: str | TosaSpecification | ArmCompileSpec) -> ArmComp
         raise UsageError(
             f"target is the name of a target, a TosaSpecification or a compile spec, not {type(target).__name__}"
         )
-    compile_spec = target_named(target).compiler.compile_spec
-    return compile_spec() if compile_spec else TargetCompileSpec(target)
+    return compile_spec_for(target_named(target), {})

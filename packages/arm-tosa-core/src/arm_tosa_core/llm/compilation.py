@@ -46,7 +46,7 @@ class LanguageProgram:
     @property
     def figures(self) -> dict[str, Figures]:
         """Operators, cycles, memory and bytes, by method; bytes of the file are those of the whole."""
-        return {name: Figures.of(report, len(self.buffer), self.seconds) for name, report in self.reports.items()}
+        return {name: report.figures(len(self.buffer), self.seconds) for name, report in self.reports.items()}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the ``.pte`` to ``path``, and its ``.ptd`` files beside it; each all of it or nothing.

@@ -16,13 +16,13 @@ from .values import QParams, Value
 
 if TYPE_CHECKING:
     from .builder import Builder
-    from .lowering import Lowering
+    from .node_lowering import NodeLowering
 
 #: The largest integer that stands for a real number which a loop carries.
 _STATE = 2**22
 
 
-def lower_loop(lowering: Lowering, node: Node) -> tuple[Value, ...]:
+def lower_loop(lowering: NodeLowering, node: Node) -> tuple[Value, ...]:
     """What the loop gives; tensors that it only reads go round with those that it changes.
 
     Raises:
@@ -50,7 +50,7 @@ def lower_loop(lowering: Lowering, node: Node) -> tuple[Value, ...]:
     return tuple(b.value(t, k, quant=q) for t, k, q in zip(results[: len(carried)], kinds, states, strict=False))
 
 
-def _states(lowering: Lowering, loop: Node, body: GraphModule) -> list[QParams | None]:
+def _states(lowering: NodeLowering, loop: Node, body: GraphModule) -> list[QParams | None]:
     """Parameters in which the loop carries each tensor as INT32, or None where it is no quantized real.
 
     They hold the numbers to which it is quantized before, in and after the loop, each with bits to spare: a step reads
@@ -91,7 +91,7 @@ def _as_state(b: Builder, value: Value, quant: QParams | None) -> Value:
 
 
 def _graph(
-    lowering: Lowering,
+    lowering: NodeLowering,
     module: GraphModule,
     name: str,
     tensors: list[Tensor],

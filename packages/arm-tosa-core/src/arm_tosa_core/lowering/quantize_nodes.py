@@ -16,10 +16,10 @@ from .operator_names import canonical
 from .values import QParams, Value
 
 if TYPE_CHECKING:
-    from .lowering import Lowering
+    from .node_lowering import NodeLowering
 
 
-def dequantized(lowering: Lowering, node: Node) -> Value:
+def dequantized(lowering: NodeLowering, node: Node) -> Value:
     """The value of a dequantize node: the integers that it reads, with what they stand for."""
     value = _read(lowering, node)
     if value.quant is not None:
@@ -37,7 +37,7 @@ def dequantized(lowering: Lowering, node: Node) -> Value:
     return value.replace(dtype=torch.float32, quant=quant)
 
 
-def quantized(lowering: Lowering, node: Node) -> Value:
+def quantized(lowering: NodeLowering, node: Node) -> Value:
     """The value of a quantize node."""
     value = _read(lowering, node)
     if (run_time := _run_time(lowering.values, node)) is not None:
@@ -46,7 +46,7 @@ def quantized(lowering: Lowering, node: Node) -> Value:
     return lowering.builder.quantize(value, *_parameters(node, lowering.constants))
 
 
-def _read(lowering: Lowering, node: Node) -> Value:
+def _read(lowering: NodeLowering, node: Node) -> Value:
     """What a quantize or dequantize node reads."""
     value: Value = lowering.values[node.all_input_nodes[0]]
     return value

@@ -13,8 +13,7 @@ from ..support.errors import UsageError
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..exir.compile_spec import ArmCompileSpec
-    from .target import Target
+    from .target import CompileSpec, Target
 
     Arrays = Sequence[np.ndarray[Any, Any]]
 
@@ -97,7 +96,7 @@ class Firmware(Protocol):
     def boards(self) -> Mapping[str, str]:
         """One line about each board that firmware can be made for, by name."""
 
-    def remainder(self, form: str = "cmake") -> ArmCompileSpec | None:
+    def remainder(self, form: str = "cmake") -> CompileSpec | None:
         """What the operators that the target does not take are compiled for: firmware of a format computes them itself.
 
         None: they stay ExecuTorch's, whose runtime is a part of the firmware.

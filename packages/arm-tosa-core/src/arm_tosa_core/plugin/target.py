@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..support.errors import UsageError
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     Arrays = Sequence[np.ndarray[Any, Any]]
 
-    from ..exir.compile_spec import ArmCompileSpec
     from ..tosa.rewrite import Rewrite
     from ..tosa.specification import TosaSpecification
     from ..tosa.verifier import Check
@@ -137,6 +136,13 @@ class Preferences:
     maxima: bool = False
 
 
+class CompileSpec(Protocol):
+    """What a user asks of a target, as the core sees it: an ``ArmCompileSpec`` (``arm_tosa_core.extend``)."""
+
+    def target(self) -> Target:
+        """The target that it configures, its compiler bound to what was asked."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Compiler:
     """What makes a device's program, a payload, of a TOSA flatbuffer, and the ExecuTorch delegate that takes it.
@@ -165,7 +171,7 @@ class Compiler:
     suffix: str = ".tosa"
     backend_id: str = "TOSABackend"
     backend: str = ""
-    compile_spec: Callable[..., ArmCompileSpec] | None = None
+    compile_spec: Callable[..., CompileSpec] | None = None
     warm_up: Callable[[], None] | None = None
     sizes: Callable[[bytes, Sequence[Symbol], Sequence[tuple[Mapping[str, int], bytes]]], bytes] | None = None
     ports: Callable[[bytes], tuple[Sequence[Port], Sequence[Port]]] | None = None

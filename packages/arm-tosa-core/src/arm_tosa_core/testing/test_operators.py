@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from ..exir.compile_spec import TargetCompileSpec
+from ..exir.target_options import compile_spec_for
 from ..lowering.exported_program import is_dequantize
 from ..plugin.entry_points import target as find_target
 from ..plugin.target import Target
@@ -96,7 +96,7 @@ def check_case(
         refusal: a part of the reason with which the target's own checks must refuse the row; None: they must take it.
     """
     spec = target.tosa_spec
-    compile_spec = target.compiler.compile_spec() if target.compiler.compile_spec else TargetCompileSpec(target.name)
+    compile_spec = compile_spec_for(target, {})
     program = exported_case(case, compile_spec, scheme)
     run = Execution(program, target, check=validate)
     if ordinary:
