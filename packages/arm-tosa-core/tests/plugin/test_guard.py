@@ -32,6 +32,7 @@ WRONG: dict[str, tuple[dict[str, Any], Callable[[Target], object], str]] = {
         lambda target: target.compiler.compile(b"", {}),
         "compile raised KeyError: 'speed'",
     ),
+    "ports": ({"ports": fails}, lambda target: target.compiler.ports(b""), "ports raised KeyError: 'speed'"),
     "run": ({"run": fails}, lambda target: target.host.run(b"", []), "run raised KeyError: 'speed'"),
     "a check that raises": ({"checks": [fails]}, lambda target: target.checks[0](None), "a check raised KeyError"),
     "a check that gives a text": (

@@ -79,7 +79,7 @@ class Estimator:
 
     Args:
         spec, checks: what the target takes.
-        others: rewrites without a choice, which all forms undergo before Vela is estimator.
+        others: rewrites without a choice, which all forms undergo before Vela is asked.
     """
 
     estimate: Estimate

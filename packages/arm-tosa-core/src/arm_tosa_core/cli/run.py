@@ -133,9 +133,7 @@ def _run_compiled(file: Path, arrays: Arrays, profile: bool) -> tuple[Arrays, li
     target, data = _owner(file), read(file)
     if target.host.run is None:
         raise _cannot_run(target)
-    if not profile:
-        return target.host.run(data, arrays), []
-    if target.host.profile is None and target.report.timing is not None:
+    if not profile or (target.host.profile is None and target.report.timing is not None):
         return target.host.run(data, arrays), []
     if target.host.profile is None:
         raise UsageError(f"--profile: {target.name!r} cannot tell where the time of a run goes")

@@ -17,7 +17,7 @@ class PluginError(ArmTosaError):
 
 #: What the compiler and the commands call, by the parts of a target.
 _CALLED = {
-    "compiler": ("compile", "compile_in_detail", "sizes", "warm_up", "with_names", "without_names"),
+    "compiler": ("compile", "compile_in_detail", "ports", "sizes", "warm_up", "with_names", "without_names"),
     "host": ("run", "profile", "plan"),
     "report": ("estimate", "timing", "extract"),
 }
@@ -32,11 +32,10 @@ def guarded(target: Target, who: str, *, checks: bool = True) -> Target:
     """
     parts: dict[str, Any] = {
         part: replace(
-            owner,
+            (owner := getattr(target, part)),
             **{name: _guarded(function, who, name) for name in names if (function := getattr(owner, name))},
         )
         for part, names in _CALLED.items()
-        if (owner := getattr(target, part))
     }
     asked = [_guarded(check, who, "a check", (Rejected, type(None))) if checks else check for check in target.checks]
     return replace(target, checks=asked, **parts)

@@ -60,7 +60,7 @@ def wide_results(
         config_of: the scheme of a node; None leaves it in float.
         wide: see ``annotate``.
         computed: the nodes that are no constants.
-        tables: whether the target has tables of 16 bits; without them ``energies`` have 8.
+        tables: whether the target has tables of 16 bits; without them energies have 8.
         states: inputs and results of 16 bits, which are carried from call to call.
         samples: calls of the model, see ``sums_of_squares``.
         narrow: reasons that do not count, other than that of states. What has 16 bits because of what these keep in

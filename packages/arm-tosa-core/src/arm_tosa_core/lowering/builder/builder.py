@@ -96,15 +96,9 @@ class Builder:
         self.compare, self.SELECT = selection.compare, selection.SELECT
         self.reduce, self.mean, self.ARGMAX = reductions.reduce, reductions.mean, reductions.ARGMAX
         self.require_sums = reductions.require_sums
-        self.real_for_step_function, self.can_round_in_integers = (
-            rounding.real_for_step_function,
-            rounding.can_round_in_integers,
-        )
-        self.round_to_integer, self.signs, self.to_fixed_point = (
-            rounding.round_to_integer,
-            rounding.signs,
-            rounding.to_fixed_point,
-        )
+        self.real_for_step_function = rounding.real_for_step_function
+        self.can_round_in_integers, self.round_to_integer = rounding.can_round_in_integers, rounding.round_to_integer
+        self.signs, self.to_fixed_point = rounding.signs, rounding.to_fixed_point
         self.round_fixed_point, self.divide_rounding = rounding.round_fixed_point, rounding.divide_rounding
         self.TABLE = tables.TABLE
 
