@@ -419,3 +419,10 @@ def test_a_dynamic_dimension_stays_when_quantized(folder: Path) -> None:
         assert quantized.module()(torch.ones(size, 3)).shape == (size, 2)
     (symbol,) = Sizes.of(quantized).symbols
     assert (symbol.least, symbol.most) == (1, 8)
+
+
+def test_all_conflicts_of_options_are_told_at_once(folder: Path) -> None:
+    options = ("--verify", "--bundle", "2", "--integer-io", "--memory-format", "rows")
+    message = error("compile", "models.py:net", "--target", "vgf", "-o", "net.vgf", *options)
+    for text in ("go with a .pte", "--verify runs a .pte", "leave out --integer-io", "is one of contiguous, "):
+        assert text in message, text

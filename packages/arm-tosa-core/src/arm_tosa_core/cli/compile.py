@@ -154,34 +154,56 @@ def compile_(
     if report is not None:
         require_page(report)
     times = DelegateTimes(spec, details or report is not None, trace)
-    if details and not times.wanted and times.target.compiler.compile_in_detail is None:
-        raise UsageError(f"--details: target {target!r} tells neither times nor memory")
+    is_graph, is_program = Path(model).suffix == ".tosa", output.suffix == ".pte"
+    no_details = details and not times.wanted and times.target.compiler.compile_in_detail is None
+    rows: list[tuple[object, str]] = [(no_details, f"--details: target {target!r} tells neither times nor memory")]
+    if is_graph:
+        rows += [
+            (quantize or calibration, "--quantize and --calibration are for PyTorch models, not for a .tosa"),
+            (
+                print_after or print_to,
+                "--print-after is for PyTorch models: no rewrite runs on a .tosa, it is compiled as it is",
+            ),
+            (
+                bundle or etrecord or external_constants,
+                "--bundle, --etrecord and --external-constants are for PyTorch models: a .tosa does not become a .pte",
+            ),
+            (
+                report or verify,
+                "--report and --verify are for PyTorch models: a .tosa does not say which operators it comes from",
+            ),
+        ]
+    else:
+        from ..aten.memory_format import MEMORY_FORMATS  # late: it loads PyTorch
+
+        formats, suffixes = ", ".join(MEMORY_FORMATS), [".pte", device.compiler.suffix]
+        rows += [
+            (
+                output.suffix not in suffixes,
+                f"-o {output}: target {device.name!r} makes {' or '.join(suffixes)}, not {output.suffix!r}",
+            ),
+            (
+                (bundle or etrecord or external_constants) and not is_program,
+                f"--bundle, --etrecord and --external-constants go with a .pte, and -o is {output}",
+            ),
+            (verify and not is_program, f"--verify runs a .pte, and -o is {output}"),
+            (
+                bundle and (integer_io or memory_format != "contiguous"),
+                "--bundle goes with inputs as PyTorch has them: leave out --integer-io and --memory-format",
+            ),
+            (
+                bundle and external_constants,
+                "--bundle makes one file with all that a test needs: leave out --external-constants",
+            ),
+            (memory_format not in MEMORY_FORMATS, f"--memory-format is one of {formats}, not {memory_format!r}"),
+        ]
+    if conflicts := [text for holds, text in rows if holds]:
+        raise UsageError("; ".join(conflicts))
     if artifacts is not None:
         require_folder(artifacts)
         spec.dump_intermediate_artifacts_to(artifacts)
-    if Path(model).suffix == ".tosa":
-        if quantize or calibration:
-            raise UsageError("--quantize and --calibration are for PyTorch models, not for a .tosa")
-        if print_after or print_to:
-            raise UsageError("--print-after is for PyTorch models: no rewrite runs on a .tosa, it is compiled as it is")
-        if bundle or etrecord or external_constants:
-            raise UsageError(
-                "--bundle, --etrecord and --external-constants are for PyTorch models: a .tosa does not become a .pte"
-            )
-        if report is not None or verify:
-            raise UsageError(
-                "--report and --verify are for PyTorch models: a .tosa does not say which operators it comes from"
-            )
+    if is_graph:
         return _compile_tosa(Path(model), device, spec, output, artifacts, details, times)
-    _check_suffix(output, device)
-    if (bundle or etrecord or external_constants) and output.suffix != ".pte":
-        raise UsageError(f"--bundle, --etrecord and --external-constants go with a .pte, and -o is {output}")
-    if verify and output.suffix != ".pte":
-        raise UsageError(f"--verify runs a .pte, and -o is {output}")
-    if bundle and (integer_io or memory_format != "contiguous"):
-        raise UsageError("--bundle goes with inputs as PyTorch has them: leave out --integer-io and --memory-format")
-    if bundle and external_constants:
-        raise UsageError("--bundle makes one file with all that a test needs: leave out --external-constants")
     from ..exir.backend import watched  # late: it loads ExecuTorch
 
     program, decisions, costs = prepare(load_program(model, trust=trust), spec, quantize, calibration, costs=details)
@@ -232,15 +254,14 @@ def lowered_program(
 
     Args:
         quantization: that the program went through, if any.
+        memory_format: a key of ``MEMORY_FORMATS``.
 
     Raises:
-        UsageError: an unknown memory format, or nothing can be delegated.
+        UsageError: nothing can be delegated.
     """
     from ..aten.memory_format import MEMORY_FORMATS
     from ..flow import lower
 
-    if memory_format not in MEMORY_FORMATS:
-        raise UsageError(f"--memory-format is one of {', '.join(MEMORY_FORMATS)}, not {memory_format!r}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NothingDelegatedWarning)  # it is an error here
         warnings.simplefilter("ignore", MissingKernelWarning)  # ``_result`` says it
@@ -259,12 +280,6 @@ def lowered_program(
         advice = hint(program, spec, quantization)
         raise UsageError(f"{lowered.report.nothing_delegated()}. Nothing was written. {advice}".rstrip())
     return lowered
-
-
-def _check_suffix(output: Path, target: Target) -> None:
-    valid = [".pte", target.compiler.suffix]
-    if output.suffix not in valid:
-        raise UsageError(f"-o {output}: target {target.name!r} makes {' or '.join(valid)}, not {output.suffix!r}")
 
 
 def _payload(lowered: LoweredProgram, output: Path) -> bytes:
