@@ -30,13 +30,11 @@ def guarded(target: Target, who: str, *, checks: bool = True) -> Target:
         who: the target and what it comes from, such as ``target 'acme' (acme-npu 0.1)``.
         checks: its checks as well, which are asked about every operator.
     """
-    parts: dict[str, Any] = {
-        part: replace(
-            (owner := getattr(target, part)),
-            **{name: _guarded(function, who, name) for name in names if (function := getattr(owner, name))},
-        )
-        for part, names in _CALLED.items()
-    }
+    parts: dict[str, Any] = {}
+    for part, names in _CALLED.items():
+        owner = getattr(target, part)
+        functions = {name: function for name in names if (function := getattr(owner, name))}
+        parts[part] = replace(owner, **{name: _guarded(each, who, name) for name, each in functions.items()})
     asked = [_guarded(check, who, "a check", (Rejected, type(None))) if checks else check for check in target.checks]
     return replace(target, checks=asked, **parts)
 
