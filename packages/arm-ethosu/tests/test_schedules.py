@@ -141,7 +141,7 @@ def tosa() -> bytes:
     builder = Builder(Graph(), SPEC.tosa_spec)
     x = builder.graph.input("x", (1, 48, 48, 16), DType.INT8)
     for _ in range(3):
-        x = _conv(builder, x, 32, 3)
+        x = _conv(builder, x, 64, 3)
     x = builder.emit("MAX_POOL2D", [x], kernel=(8, 8), stride=(8, 8), pad=(0, 0, 0, 0))
     builder.graph.outputs = [_conv(builder, _conv(builder, x, 200, 1), 32, 3)]
     return serialize(builder.graph, SPEC.tosa_spec)
@@ -189,9 +189,9 @@ def test_parts_are_taken_where_they_gain(tosa: bytes, tmp_path: Path) -> None:
     builder = Builder(Graph(), SPEC.tosa_spec)
     x = builder.graph.input("x", (1, 48, 48, 16), DType.INT8)
     for _ in range(3):
-        x = _conv(builder, x, 32, 3)
-    x = builder.emit("MAX_POOL2D", [x], kernel=(12, 12), stride=(12, 12), pad=(0, 0, 0, 0))
-    builder.graph.outputs = [_conv(builder, _conv(builder, x, 640, 3), 32, 1)]
+        x = _conv(builder, x, 64, 3)
+    x = builder.emit("MAX_POOL2D", [x], kernel=(24, 24), stride=(24, 24), pad=(0, 0, 0, 0))
+    builder.graph.outputs = [_conv(builder, _conv(builder, x, 400, 3), 32, 1)]
     large = serialize(builder.graph, SPEC.tosa_spec)
     whole = EthosUCompileSpec("ethos-u55-128").target().report.estimate(large)["cycles"]
     deep = EthosUCompileSpec("ethos-u55-128", schedule="deep").target()

@@ -59,6 +59,6 @@ def test_a_spec_of_another_format_is_refused() -> None:
 def test_a_backend_is_found_by_its_name_or_made() -> None:
     target = TosaCompileSpec("TOSA-1.0+FP").target()
     assert backend_class(target) is TOSABackend
-    nobodys = replace(target, backend_id="NobodysBackend", backend="")
+    nobodys = replace(target, compiler=replace(target.compiler, backend_id="NobodysBackend", backend=""))
     made = backend_class(nobodys)
     assert made.__name__ == "NobodysBackend" and backend_class(nobodys) is made
