@@ -84,7 +84,7 @@ _variants: list[OpCase] = [
         "add/int64 too large",
         lambda: lambda x: (x > 0).long() * 2**31,
         [(3, 4)],
-        dict.fromkeys(_EVERYWHERE, "int64"),  # where no BOOL exists, the product's reason is that its operand is no truth value
+        dict.fromkeys(_EVERYWHERE, "int64"),  # of the constant; of the product where the target has no BOOL
     ),
     OpCase("add/float16", lambda: torch.add, [_half(3, 4), _half(4)], tolerance=(1e-3, 1e-3), needs_float=QUANTIZED),
     OpCase(
