@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
+import json
 import os
 import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import nox
@@ -64,21 +69,54 @@ def nnsmith(session: nox.Session) -> None:
     shared(session).python("-m", "programs", *words, PYTHONPATH=str(tests), OMP_NUM_THREADS="1")
 
 
-#: What the night runs, beside 5,000 random programs.
-NIGHTLY = (
-    *("lint", "types", "docs", "fuzz", "sanitize", "hostile", "nnsmith", "firmware"),
-    *("operators-ethosu", "operators-vgf", "versions(which='oldest')", "versions(which='newest')"),
-    *("tests-core", "tests-ethosu", "tests-vgf", "tests-runtime", "rival-suite"),
-)
+_RECORD = ROOT / "tests" / "results" / "nightly.json"
+#: What the night runs: sessions, with the arguments of those that need any.
+NIGHTLY: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("lint", "types", "docs", "wheels", "pythons", "plugin"), ()),
+    "tests": ("--slow", f"--record-slow={ROOT / 'tests' / 'results' / 'slow_tests.json'}"),
+    **dict.fromkeys(("tests-core", "tests-ethosu", "tests-vgf", "tests-runtime"), ()),
+    **dict.fromkeys(("versions(which='oldest')", "versions(which='newest')"), ()),
+    **dict.fromkeys(("operators-ethosu", "operators-vgf", "firmware", "sanitize", "fuzz"), ()),
+    "programs": ("--count", "5000"),
+    **dict.fromkeys(("nnsmith", "hostile", "rival-suite"), ()),
+}
 
 
 @nox.session
 def nightly(session: nox.Session) -> None:
-    """All that takes hours: 5,000 random programs, and the other long sessions, one after the other."""
-    for name in NIGHTLY:
-        session.notify(name, posargs=())
-    session.notify("tests", posargs=("--slow", f"--record-slow={ROOT / 'tests' / 'results' / 'slow_tests.json'}"))
-    session.notify("programs", posargs=("--count", "5000", "--seed", commit(session)))
+    """Every test, 5,000 random programs, and the other long sessions, one after the other: hours.
+
+    Started again, it goes on with the sessions that have not passed on these sources. ``tests/results/nightly.json``
+    says what passed, and how long each took.
+    """
+    sources = ("--", ".", ":!tests/results")
+    changed, on = (
+        str(session.run("git", *words, *sources, external=True, silent=True, log=False)).strip()
+        for words in (("status", "--porcelain"), ("log", "-1", "--format=%H"))
+    )
+    if changed:
+        session.error("commit first: what passes is recorded for a commit")
+    before = json.loads(_RECORD.read_text()) if _RECORD.is_file() else {}
+    passed = before["seconds"] if before.get("commit") == on else {}
+    failed = []
+    for name, words in NIGHTLY.items():
+        if name in passed:
+            continue
+        began = time.monotonic()
+        if name == "programs":
+            words = (*words, "--seed", on[:8])
+        # A process of its own: a session that fails must not end the night.
+        ended = subprocess.run([sys.executable, "-m", "nox", "-s", name, "--", *words], cwd=ROOT, check=False)
+        if ended.returncode:
+            failed.append(name)
+            continue
+        passed[name] = round(time.monotonic() - began)
+        found = {"commit": on, "date": datetime.date.today().isoformat(), "seconds": passed}
+        scratch = _RECORD.with_suffix(".new")
+        scratch.write_text(json.dumps(found, indent=1) + "\n")
+        scratch.replace(_RECORD)
+    if failed:
+        session.error(f"failed: {', '.join(failed)}")
 
 
 @nox.session
