@@ -25,6 +25,7 @@ from torch.fx import Graph, Node
 
 from ..compat.torch import FakeTensor, is_mutable, program_like
 from ..tosa.ir import Origin
+from .node_facts import facts
 from .operator_names import canonical, is_cast
 from .values import INTEGER_RANGES, QParams
 
@@ -39,10 +40,6 @@ DEQUANTIZE = frozenset(name.replace(".quantize_", ".dequantize_") for name in QU
 Known = Mapping[tuple[str, torch.Size], torch.Tensor]
 NOTHING: Known = MappingProxyType({})
 CONSTANT_INPUTS = frozenset({InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR})
-#: Key in the meta of a buffer's node: the graph writes to it.
-WRITTEN = "arm_written"
-#: Key in the meta of a node: its value with symbolic sizes, where ``val`` has those of one size.
-SYMBOLIC = "arm_symbolic"
 
 
 def constants(program: ExportedProgram, known: Known = NOTHING) -> dict[str, torch.Tensor]:
@@ -70,7 +67,7 @@ def user_results(program: ExportedProgram) -> list[Any]:
 
 def is_constant(node: Node) -> bool:
     """Whether a node of an exported module is a parameter, or a buffer that nothing writes."""
-    return node.op == "get_attr" and WRITTEN not in node.meta
+    return node.op == "get_attr" and not facts(node).written
 
 
 def is_graph(node: Node) -> bool:
@@ -222,7 +219,7 @@ def whence(program: ExportedProgram, size: Any) -> str:
     """Which dimension of which input makes a symbolic size, such as ``dimension 0 of input x is s77``."""
     symbols = size.node.expr.free_symbols if isinstance(size, torch.SymInt) else set()
     for node in program.graph.find_nodes(op="placeholder"):
-        meta = node.meta.get(SYMBOLIC, node.meta.get("val"))
+        meta = node.meta.get("val") if (symbolic := facts(node).symbolic) is None else symbolic
         for i, n in enumerate(meta.shape if isinstance(meta, torch.Tensor) else ()):
             if isinstance(n, torch.SymInt) and n.node.expr.free_symbols & symbols:
                 return f"dimension {i} of input {node.name} is {n}"

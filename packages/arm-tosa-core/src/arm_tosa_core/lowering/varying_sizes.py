@@ -27,7 +27,8 @@ from ..compat.torch import (
 )
 from ..plugin.target import Symbol
 from ..support.errors import UsageError
-from .exported_program import SYMBOLIC, copy_with_twins
+from .exported_program import copy_with_twins
+from .node_facts import note
 
 #: Combinations of the symbols' values at most; a runtime makes a plan for each when it loads the program.
 MOST_SIZES = 1024
@@ -116,7 +117,7 @@ class Sizes:
 
         for node in twins.values():
             if "val" in node.meta:
-                node.meta[SYMBOLIC] = node.meta["val"]
+                note(node, symbolic=node.meta["val"])
                 node.meta["val"] = tree_map(known, node.meta["val"])
         return made, twins
 

@@ -8,7 +8,8 @@ import torch
 from torch.fx import GraphModule, Node
 
 from ..compat.torchao import is_annotated
-from ..lowering.exported_program import WRITTEN, attribute, is_constant
+from ..lowering.exported_program import attribute, is_constant
+from ..lowering.node_facts import facts
 from ..lowering.rule import Q, Rule
 from ..lowering.rule_set import RuleSet
 from ..lowering.traits import Moves
@@ -27,7 +28,7 @@ def computed_nodes(module: GraphModule) -> set[Node]:
     """What is computed from inputs and buffers that are written to; all else is constant."""
     found: set[Node] = set()
     for node in module.graph.nodes:
-        if node.op == "placeholder" or WRITTEN in node.meta or any(n in found for n in node.all_input_nodes):
+        if node.op == "placeholder" or facts(node).written or any(n in found for n in node.all_input_nodes):
             found.add(node)
     return found
 

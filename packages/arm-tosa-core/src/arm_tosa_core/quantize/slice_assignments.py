@@ -14,7 +14,8 @@ import torch
 from torch.fx import GraphModule, Node
 
 from ..compat.torch import overload_named, schema_of, storage_of
-from ..lowering.exported_program import WRITTEN, mutable, source_line
+from ..lowering.exported_program import mutable, source_line
+from ..lowering.node_facts import note
 from ..lowering.rule_set import RuleSet
 from ..lowering.traits import Moves
 from ..support.errors import UsageError
@@ -45,7 +46,7 @@ def without_assignments(module: GraphModule, rules: RuleSet) -> None:
             memory.aliases.add(node)
     for base, memory in memories.items():
         if base.op == "get_attr":
-            base.meta[WRITTEN] = True
+            note(base, written=True)
         if not all(map(memory.may_stay, memory.writes)):
             memory.rewrite()
 
