@@ -29,8 +29,8 @@ from arm_ethosu import EthosUCompileSpec, vela
 from arm_ethosu.accelerators import ACCELERATORS, DEFAULTS, family_of
 from arm_ethosu.rewrites import rewrites_for
 from arm_ethosu.timing import Timeline, estimate_stream, system_of
-from arm_ethosu.timing.vela_layers import FLAG, Layer, Layers, read_layers
 from arm_ethosu.vela_ini import DEFAULT_INI
+from arm_ethosu.vela_layers import FLAG, Layer, Layers, read_layers
 from arm_tosa_core.lowering.pipeline import legalize
 from arm_tosa_core.plugin.target import Target
 from arm_tosa_core.tosa.loader import load

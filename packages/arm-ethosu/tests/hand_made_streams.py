@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from arm_ethosu.command_stream import LONG
-from arm_ethosu.schedule import registers as r
+from arm_ethosu.command_stream import registers as r
+from arm_ethosu.command_stream.footprints import footprint
+from arm_ethosu.command_stream.operations import Operation, operations_of
+from arm_ethosu.command_stream.registers import LONG
 from arm_ethosu.schedule.costs import Cost
-from arm_ethosu.schedule.footprints import footprint
 from arm_ethosu.schedule.lives import Lives
 from arm_ethosu.schedule.memories import Memories
-from arm_ethosu.schedule.operations import Operation, operations_of
 from arm_ethosu.schedule.problem import Problem
 
 MAP = 256

@@ -9,13 +9,14 @@ import pytest
 from vela_cases import I8, I32, conv, pool, rescale
 
 from arm_ethosu import EthosUCompileSpec, comparison, vela
-from arm_ethosu.command_stream import LONG, commands_of, walk, with_commands
+from arm_ethosu.command_stream import registers as r
+from arm_ethosu.command_stream.container import commands_of, with_commands
+from arm_ethosu.command_stream.registers import ACTIVATION, IFM_ZERO_POINT, LONG, OFM_ZERO_POINT
+from arm_ethosu.command_stream.words import walk
 from arm_ethosu.comparison import difference
 from arm_ethosu.comparison.difference import Difference
 from arm_ethosu.comparison.lifetimes import Lifetimes
 from arm_ethosu.comparison.owners import Owned
-from arm_ethosu.schedule import registers as r
-from arm_ethosu.timing.registers import ACTIVATION, IFM_ZERO_POINT, OFM_ZERO_POINT
 from arm_tosa_core.support.errors import MiscompiledError
 from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import DType, Tensor

@@ -7,9 +7,9 @@ import pytest
 from hand_made_streams import END, SRAM, Do, Program, conv, pool, transfer
 
 from arm_ethosu.accelerators import Family
-from arm_ethosu.schedule import registers as r
-from arm_ethosu.schedule.footprints import Part, constants, footprint
-from arm_ethosu.schedule.operations import Operation, Unschedulable
+from arm_ethosu.command_stream import registers as r
+from arm_ethosu.command_stream.footprints import Part, constants, footprint
+from arm_ethosu.command_stream.operations import Operation, UnreadableStream
 
 _U85 = {r.IFM_BROADCAST_U85: 0, r.IFM2_BROADCAST: 0, r.IFM2_PRECISION: 1, r.IFM2_REGION: SRAM}
 _IFM2 = {
@@ -139,5 +139,5 @@ def test_constants(family: Family, more: dict[int, int], streams: list[tuple[int
     "operation", [_elementwise(OFM_PRECISION=1 | 1 << 14), _elementwise(OFM_PRECISION=1 | 4 << 11)]
 )
 def test_what_is_not_known_is_said(operation: Do) -> None:
-    with pytest.raises(Unschedulable, match="three tiles|transposed in an unknown way"):
+    with pytest.raises(UnreadableStream, match="three tiles|transposed in an unknown way"):
         footprint(_first(operation), "u85")

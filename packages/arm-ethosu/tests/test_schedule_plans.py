@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 from hand_made_streams import END, LATE_WEIGHTS, MAP, SCALES, SIZE, SRAM, WAIT, WEIGHTS, Program, conv, pool, transfer
 
-from arm_ethosu.schedule import registers as r
+from arm_ethosu.command_stream import registers as r
+from arm_ethosu.command_stream.footprints import Part, footprint
+from arm_ethosu.command_stream.operations import Operation, UnreadableStream, operations_of
 from arm_ethosu.schedule.emission import emitted
 from arm_ethosu.schedule.fetches import Chunk, Fetch, Plan
-from arm_ethosu.schedule.footprints import Part, footprint
 from arm_ethosu.schedule.lives import Lives
-from arm_ethosu.schedule.operations import Operation, Unschedulable, operations_of
 from arm_ethosu.schedule.plan import plan
 from arm_ethosu.schedule.verification import Unproved, verify
 
@@ -77,12 +77,12 @@ def test_bricks_are_read_and_written_whole() -> None:
 def test_registers_that_nobody_set_are_named(code: int) -> None:
     operation = _first(pool(0, 256))
     registers = {name: value for name, value in operation.registers.items() if name != code}
-    with pytest.raises(Unschedulable, match=rf"register {code & 0x3FF:#x} was never set"):
+    with pytest.raises(UnreadableStream, match=rf"register {code & 0x3FF:#x}, which was never set"):
         footprint(replace(operation, registers=registers), "u55")
 
 
 def test_streams_that_branch_are_left_alone() -> None:
-    with pytest.raises(Unschedulable, match="branches"):
+    with pytest.raises(UnreadableStream, match="branches"):
         operations_of([0x4100, 0, 0xFFFF0000])
 
 

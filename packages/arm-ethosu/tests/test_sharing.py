@@ -11,11 +11,11 @@ import pytest
 from hand_made_streams import END, MAP, SRAM, WAIT, Do, conv, pool, transfer, words_of
 from vela_arrays import arrays
 
-from arm_ethosu.command_stream import BRANCH, commands_of
-from arm_ethosu.schedule import registers as r
-from arm_ethosu.schedule.footprints import reads_by_register
-from arm_ethosu.schedule.memories import CONSTANTS
-from arm_ethosu.schedule.operations import operations_of
+from arm_ethosu.command_stream import registers as r
+from arm_ethosu.command_stream.container import commands_of
+from arm_ethosu.command_stream.footprints import reads_by_register
+from arm_ethosu.command_stream.operations import operations_of
+from arm_ethosu.command_stream.registers import BRANCH, CONSTANTS
 from arm_ethosu.schedule.verification import Unproved
 from arm_ethosu.sharing.blocks import _in_blocks
 from arm_ethosu.sharing.programs import with_shared_weights

@@ -22,8 +22,8 @@ from timing_streams import (
     transfer,
 )
 
+from arm_ethosu.command_stream import registers as r
 from arm_ethosu.timing import Memory, System, Timeline, Unit, estimate_stream, system_of
-from arm_ethosu.timing import registers as r
 from arm_tosa_core.support.errors import UsageError
 
 U55 = "ethos-u55-128"
@@ -92,8 +92,8 @@ def test_accelerators_differ_in_micro_blocks_and_output_stage(
     [
         (convolution(channels=64, ACC_FORMAT=3 << 8), 512 + 256 + 256 + 128),
         (convolution(channels=128, ACC_FORMAT=3 << 8), 512 + 2 * 256 + 256 + 128),
-        (elementwise(IFM_BROADCAST=0), 256 * 1.5),  # the two operands and the result are more than 8 bytes a cycle
-        (convolution(channels=64, ACC_FORMAT=3 << 8, WEIGHT_FORMAT=16), 512 + 128 + 256 + 128),
+        (elementwise(), 256 * 1.5),  # the two operands and the result are more than 8 bytes a cycle
+        (convolution(channels=64, ACC_FORMAT=3 << 8, WEIGHT_FORMAT_U85=16), 512 + 128 + 256 + 128),
     ],
 )
 def test_ethos_u85(commands: Commands, cycles: float) -> None:
@@ -104,7 +104,7 @@ def test_a_chain_of_ethos_u85_is_one_kernel_whose_output_stage_does_all() -> Non
     on_chip = 2 << 14
     chain = [
         convolution(channels=64, ACC_FORMAT=3 << 8, OFM_PRECISION=1 | 1 << 8 | on_chip, OFM_REGION=0),
-        elementwise(mode=2, IFM_PRECISION=1 | on_chip, IFM_BROADCAST=0),
+        elementwise(mode=2, IFM_PRECISION=1 | on_chip),
     ]
     timeline = _timeline(*chain, accelerator="ethos-u85-256")
     assert timeline.cycles == 512 + 2 * 256 + 256 + 128

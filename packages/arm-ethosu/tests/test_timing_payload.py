@@ -11,9 +11,9 @@ from vela_cases import I8, rescale
 
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.accelerators import ACCELERATORS
-from arm_ethosu.command_stream import accelerator_of
+from arm_ethosu.command_stream.container import accelerator_of
 from arm_ethosu.payload import pack, unpack
-from arm_ethosu.timing.vela_layers import read_layers
+from arm_ethosu.vela_layers import read_layers
 from arm_tosa_core.plugin.target import Target
 from arm_tosa_core.support.errors import ToolError, UsageError
 from arm_tosa_core.tosa.graph import Graph

@@ -10,9 +10,10 @@ import pytest
 from hand_made_streams import END, SRAM, Do, Program, pool, transfer, words_of
 
 from arm_ethosu.accelerators import Family
-from arm_ethosu.command_stream import LONG, commands_of
-from arm_ethosu.schedule import registers as r
-from arm_ethosu.schedule.operations import operations_of
+from arm_ethosu.command_stream import registers as r
+from arm_ethosu.command_stream.container import commands_of
+from arm_ethosu.command_stream.operations import operations_of
+from arm_ethosu.command_stream.registers import LONG
 from arm_ethosu.waits import with_waits
 
 _POOL, _STOP, _BLOCKDEP = 5, 0xFFFF0000, 0x12F

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from arm_ethosu.command_stream import registers as r
 from arm_ethosu.timing import Memory, System
-from arm_ethosu.timing import registers as r
 
 _COP1, _STREAM = 0x31504F43, 2
 
@@ -42,7 +42,7 @@ def convolution(
 ) -> Commands:
     """A CONV of 8 bits from SRAM to SRAM, without padding; ``region`` is that of its weights."""
     return [*_maps(ofm, block or ofm, blockdep), *_window(taps), (r.IFM_DEPTH_M1, channels - 1),
-            (r.WEIGHT_REGION, region), (r.LONG | 0x20, 0), (r.WEIGHT_LENGTHS[0], weights), (r.ACC_FORMAT, 0),
+            (r.WEIGHT_REGION, region), (r.LONG | 0x20, 0), (r.WEIGHT_LENGTH, weights), (r.ACC_FORMAT, 0),
             *((getattr(r, name), value) for name, value in more.items()), (r.CONV, 0)]  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def elementwise(
 ) -> Commands:
     """An ELEMENTWISE of two maps of 8 bits from SRAM to SRAM."""
     return [*_maps(ofm, block or ofm, blockdep), (r.IFM_DEPTH_M1, ofm[2] - 1), (r.IFM2_PRECISION, 0),
-            (r.IFM2_REGION, 1), (r.IFM2_BROADCAST, 0),
+            (r.IFM2_REGION, 1), (r.IFM2_BROADCAST, 0), (r.IFM_BROADCAST_U85, 0),
             *((getattr(r, name), value) for name, value in more.items()), (r.ELEMENTWISE, mode)]  # fmt: skip
 
 

@@ -184,7 +184,7 @@ def _compile(tosa: bytes, options: Mapping[str, str], **arguments: Any) -> bytes
 
 def _compile_in_detail(tosa: bytes, options: Mapping[str, str], *, schedule: str, **arguments: Any) -> Compiled:
     from . import live_memory, payload
-    from .timing.vela_layers import compiled_layers
+    from .vela_layers import compiled_layers
     from .waits import with_waits
 
     made = _made(tosa, options.get("artifacts"), schedule, arguments)

@@ -20,9 +20,9 @@ from . import estimate_cache
 from .comparison import chosen
 from .live_memory import operator_peak
 from .memory_figures import constants_memory
-from .timing.vela_layers import FLAG
 from .vela import Run, VelaOutput, Workplace, workplace
 from .vela_flags import decides_over_sram
+from .vela_layers import FLAG
 
 # These say how many runs of Vela are tried, and where; which one is taken is the estimate's alone. They are from
 # docs/notes/2026-11-25-sram.md, which tells what more runs would find.

@@ -9,13 +9,13 @@ from functools import cached_property
 import numpy as np
 
 from .accelerators import Family, family_of
-from .command_stream import BRANCH, LONG, Bytes, commands_of, walk, with_commands
-from .schedule import registers as r
-from .schedule.flight import Flight, footprint_and_tables, in_the_way
-from .schedule.footprints import Footprint
-from .schedule.operations import Operation, Unschedulable, operations_and_branches
+from .command_stream import registers as r
+from .command_stream.container import Bytes, commands_of, with_commands
+from .command_stream.flight import Flight, footprint_and_tables, in_the_way
+from .command_stream.footprints import Footprint
+from .command_stream.operations import Operation, UnreadableStream, operations_and_branches
+from .command_stream.words import walk
 
-_BLOCKDEP = 0x12F
 # The tallest window of Vela's own list of operators (dilated_height_range in tflite_supported_operators.py). Beyond it
 # BLOCKDEP was measured to be too large, from 130 rows or so on. Waiting is never wrong.
 _TALL = 64
@@ -42,14 +42,14 @@ def with_waits(cmd_data: Bytes, accelerator: str) -> Bytes:
     commands, family = commands_of(cmd_data), family_of(accelerator)
     try:
         more = sorted([*_blockdeps(commands, family), *_waits(commands, family)], key=lambda each: each[0])
-    except Unschedulable as error:
+    except UnreadableStream as error:
         raise ValueError(f"is no program: {error}") from error
     if not more:
         return cmd_data
     places = [at for at, _ in more]
     if family == "u85":  # branches say how many bytes from the start they lead
-        for at, word, _ in walk(commands):
-            if word & 0xFFFF == BRANCH:
+        for at, number, _ in walk(commands):
+            if number == r.BRANCH:
                 commands[at + 1] += 4 * bisect_left(places, commands[at + 1] // 4)
     longer = np.insert(np.array(commands, "<u4"), places, np.array([word for _, word in more], "<u4"))
     return with_commands(cmd_data, longer.tolist())
@@ -65,7 +65,7 @@ class _Use:
     def _memory(self) -> Footprint | None:
         try:
             return footprint_and_tables(self._operation, self._family)
-        except Unschedulable:
+        except UnreadableStream:
             return None
 
     def gets_in_the_way_of(self, other: _Use) -> bool:
@@ -81,7 +81,7 @@ def _waits(words: list[int], family: Family) -> _Inserted:
     for op in operations_and_branches(words):
         if op.code in flight.running:
             flight.wait(op.code, op.parameter)
-        elif op.code == BRANCH:  # it is not known what the place to which it leads runs beside
+        elif op.code == r.BRANCH:  # it is not known what the place to which it leads runs beside
             for kind in [kind for kind, running in flight.running.items() if running]:
                 yield op.at, kind
                 flight.wait(kind, 0)
@@ -99,18 +99,17 @@ def _blockdeps(words: list[int], family: Family) -> _Inserted:
     registers = dict.fromkeys(_OF_RESULT, 0)
     vela = ours = rows = 0
     after_columns = False
-    for at, word, value in walk(words):
-        number = word & (LONG | 0x3FF)
+    for at, number, value in walk(words):
         if number in registers:
             registers[number] = value
-        elif number == _BLOCKDEP:
+        elif number == r.BLOCKDEP:
             vela = ours = value
         elif number == r.KERNEL_HEIGHT_M1:
             rows = value + 1
         elif number in r.KERNELS:
             wanted = 0 if after_columns or rows > _TALL else vela
             if wanted != ours:
-                yield at, _BLOCKDEP | wanted << 16
+                yield at, r.BLOCKDEP | wanted << 16
                 ours = wanted
             after_columns = family != "u85" and _writes_columns(registers)
 

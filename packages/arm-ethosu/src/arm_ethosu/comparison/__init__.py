@@ -13,9 +13,9 @@ from arm_tosa_core.support.errors import MiscompiledError, ToolError, UsageError
 from arm_tosa_core.tosa.graph import Graph
 
 from ..accelerators import family_of
-from ..timing.commands import decode
-from ..timing.vela_layers import FLAG, tables
+from ..command_stream.operations import decode
 from ..vela import Arrays, Run, VelaOutput, Workplace, workplace
+from ..vela_layers import FLAG, tables
 from .difference import Difference
 from .lifetimes import Lifetimes
 from .lookups import table_difference

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from arm_tosa_core.tosa.graph import Graph
 
-from ..timing.vela_layers import Rows, garbage
+from ..vela_layers import Rows, garbage
 from .owners import Owned
 
 

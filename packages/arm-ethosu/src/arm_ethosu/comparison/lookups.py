@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..accelerators import family_of
-from ..schedule.registers import DMA0_DST, DMA0_SRC
-from ..schedule.tables import TABLE_MEMORY, place_of_table
-from ..timing import registers as r
-from ..timing.commands import Command
+from ..command_stream import registers as r
+from ..command_stream.operations import Operation
+from ..command_stream.tables import TABLE_MEMORY, brings_a_table, table_of
 from ..vela import Arrays
 from .difference import Difference
 from .owners import Owned
@@ -19,15 +18,13 @@ from .owners import Owned
 _KIB = 1024
 #: The core's own memory, KiB; tables are in its last bytes. As the functional model has it (``accelerators.hpp``).
 _ON_CHIP = {"ethos-u55-32": 16, "ethos-u55-64": 16, "ethos-u55-128": 24, "ethos-u55-256": 48, "u65": 48, "u85": 2}
-_WEIGHTS, _INTERNAL = 0, 1 << 8  # of the regions of a transfer
-_ADDRESS = (1 << 40) - 1
 _NOBODYS, _SOMETHING = -1, -2  # of a byte: nobody wrote it, or what is not known
 #: Numbers of an INT16 table lie so far apart.
 _BETWEEN = 128
 
 
 def table_difference(
-    arrays: Arrays, commands: Sequence[Command], kernels: Sequence[Owned], accelerator: str
+    arrays: Arrays, commands: Sequence[Operation], kernels: Sequence[Owned], accelerator: str
 ) -> Difference | None:
     """The first kernel that finds another table than the operator has, or none.
 
@@ -38,7 +35,7 @@ def table_difference(
     memory = _Memory(arrays, accelerator)
     owners = {id(each.command): each for each in kernels}
     for command in commands:
-        if command.number == r.DMA_START and command.get(r.DMA0_DST_REGION) & _INTERNAL:
+        if brings_a_table(command):
             memory.put(command)
         elif (place := memory.place(command)) is not None:
             kernel = owners[id(command)]
@@ -77,22 +74,20 @@ class _Memory:
         self._weights = arrays["weight_data"]
         self._beyond: tuple[int, int] | None = None
 
-    def put(self, command: Command) -> None:
+    def put(self, command: Operation) -> None:
         """Does a transfer to it."""
-        first, source, size = (command.get(each) & _ADDRESS for each in (DMA0_DST, DMA0_SRC, r.DMA0_LEN))
+        first, source, size = map(command.address, (r.DMA0_DST, r.DMA0_SRC, r.DMA0_LEN))
         if first + size > len(self._bytes):
             self._beyond = first, first + size
-        elif command.get(r.DMA0_SRC_REGION) == _WEIGHTS:
+        elif command.get(r.DMA0_SRC_REGION) == r.CONSTANTS:
             table = self._weights[source : source + size]
             self._bytes[first : first + len(table)] = table
         else:
             self._bytes[first : first + size] = _SOMETHING
 
-    def place(self, command: Command) -> tuple[int, int] | None:
+    def place(self, command: Operation) -> tuple[int, int] | None:
         """Where a kernel looks numbers up: first byte and end; None: nowhere, or it is no kernel."""
-        if command.number not in r.KERNELS:
-            return None
-        found = place_of_table(command.get(r.ACTIVATION), command.get(r.OFM_PRECISION), self._family)
+        found = table_of(command, self._family) if command.is_kernel else None
         if found is None:
             return None
         first = len(self._bytes) - TABLE_MEMORY + found[0]

@@ -7,39 +7,38 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from ..accelerators import Family
-from ..schedule.footprints import Footprint, Part, footprint
-from ..schedule.operations import Operation, Unschedulable
-from ..timing.commands import Command
+from ..command_stream import registers as r
+from ..command_stream.footprints import Footprint, Part, footprint
+from ..command_stream.operations import Operation, UnreadableStream
 from ..vela import Arrays
 from .difference import Difference
 from .lifetimes import Lifetimes
 from .owners import Owned
 from .runs import runs
 
-_WEIGHTS, _SCRATCH = 0, 1  # regions; others are caches, whose sizes the payload does not say
 Written = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
 def memory_difference(
-    arrays: Arrays, commands: Sequence[Command], kernels: Sequence[Owned], lifetimes: Lifetimes, family: Family
+    arrays: Arrays, operations: Sequence[Operation], kernels: Sequence[Owned], lifetimes: Lifetimes, family: Family
 ) -> Difference | None:
     """The first command that leaves its memory, or reads what nobody wrote.
 
     Args:
         arrays: those of ``VelaOutput``.
-        kernels: who owns those of the commands that are kernels.
+        kernels: who owns those of the operations that are kernels.
         lifetimes: of the tensors.
     """
     memory = _Memory(arrays)
     owners = {id(each.command): each.op for each in kernels}
     try:
-        for run in runs(commands, family):
-            memory.forget(lifetimes.ended_before(run.commands[0]))
+        for run in runs(operations, family):
+            memory.forget(lifetimes.ended_before(run.operations[0]))
             if len(run.operations) == 1 or memory.step(run.operations[0], run.together()):
-                for op, command in zip(run.operations, run.commands, strict=True):
+                for op in run.operations:
                     if found := memory.step(op, footprint(op, family)):
-                        return Difference(owners.get(id(command)), *found)
-    except Unschedulable:
+                        return Difference(owners.get(id(op)), *found)
+    except UnreadableStream:
         return None  # a mode whose reads are not known
     return memory.results(arrays)
 
@@ -49,8 +48,8 @@ class _Memory:
 
     def __init__(self, arrays: Arrays) -> None:
         self.written: dict[int, Written] = {
-            _WEIGHTS: np.ones(arrays["weight_data"].size, np.bool_),
-            _SCRATCH: np.zeros(arrays["scratch_size"].item(), np.bool_),
+            r.CONSTANTS: np.ones(arrays["weight_data"].size, np.bool_),
+            r.SCRATCH: np.zeros(arrays["scratch_size"].item(), np.bool_),
         }
         for region, first, end in _tensors(arrays, "input"):
             self._region(region, end)[first:end] = True
@@ -58,7 +57,7 @@ class _Memory:
     def forget(self, places: Iterable[tuple[int, int]]) -> None:
         """Takes bytes of the scratch memory for not written."""
         for first, end in places:
-            self.written[_SCRATCH][first:end] = False
+            self.written[r.SCRATCH][first:end] = False
 
     def step(self, op: Operation, made: Footprint) -> tuple[str, str, str] | None:
         """What is wrong with an operation, as of ``Difference``."""
@@ -67,7 +66,7 @@ class _Memory:
             size = len(self._region(part.region, end))
             if first < 0 or end > size:
                 return "reaches bytes", f"{first} to {end} of region {part.region}", f"0 to {size}"
-        if any(part.region == _WEIGHTS for part in made.writes):
+        if any(part.region == r.CONSTANTS for part in made.writes):
             return "writes to", "the constants", "the memory of tensors"
         if op.is_transfer:
             self._copy(op, made)
@@ -102,9 +101,9 @@ class _Memory:
         return part.of(self.written[part.region])
 
     def _region(self, number: int, end: int) -> Written:
-        """The bytes of a region; of one whose size is not known, those up to ``end`` at least."""
+        """The bytes of a region; of a cache, whose size the payload does not say, those up to ``end`` at least."""
         known = self.written.get(number, np.zeros(0, np.bool_))
-        if number not in (_WEIGHTS, _SCRATCH) and len(known) < end:
+        if number not in (r.CONSTANTS, r.SCRATCH) and len(known) < end:
             known = self.written[number] = np.concatenate([known, np.zeros(end - len(known), np.bool_)])
         return known
 

@@ -9,9 +9,8 @@ from arm_tosa_core.tosa.graph import Graph
 from arm_tosa_core.tosa.ir import Op
 from arm_tosa_core.tosa.operator_list import listed_operators
 
-from ..timing import registers as r
-from ..timing.commands import Command
-from ..timing.vela_layers import Rows, garbage, scheduled
+from ..command_stream.operations import Operation
+from ..vela_layers import Rows, garbage, scheduled
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +24,14 @@ class Owned:
         last: the operator whose result it writes, which may be a later one; None: one of Vela's own.
     """
 
-    command: Command
+    command: Operation
     row: str
     kind: str
     op: Op | None
     last: Op | None
 
 
-def owned(tables: Mapping[str, Rows], commands: Sequence[Command], tosa: bytes, graph: Graph) -> list[Owned]:
+def owned(tables: Mapping[str, Rows], commands: Sequence[Operation], tosa: bytes, graph: Graph) -> list[Owned]:
     """The kernels among commands, each with its operators.
 
     Args:
@@ -44,7 +43,7 @@ def owned(tables: Mapping[str, Rows], commands: Sequence[Command], tosa: bytes, 
     """
     made = {tensor.name: op for op in graph.ops for tensor in op.outputs}
     listed = [each.tensor for each in listed_operators(tosa)]
-    kernels = [command for command in commands if command.number in r.KERNELS]
+    kernels = [command for command in commands if command.is_kernel]
     try:
         sources = {row["id"]: int(row["ext_key"]) for row in tables["source"]}
         rows = {row["id"]: row for row in tables["perf"]}

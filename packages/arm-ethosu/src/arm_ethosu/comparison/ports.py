@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from arm_tosa_core.tosa.graph import Graph
 
-from ..timing.vela_layers import Rows, garbage
 from ..vela import Arrays
+from ..vela_layers import Rows, garbage
 from .difference import Difference
 
 

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..accelerators import Family
-from ..schedule import registers as r
-from ..schedule.footprints import Footprint, Part, footprint
-from ..schedule.operations import Operation
-from ..timing.commands import Command
+from ..command_stream import registers as r
+from ..command_stream.footprints import Footprint, Part, footprint
+from ..command_stream.operations import Operation
 
 _ADDRESSES = frozenset((r.IFM_BASE0, r.IFM2_BASE0, r.OFM_BASE0))
 
@@ -19,11 +18,10 @@ class Run:
     """One operation or several.
 
     Args:
-        commands, operations: in order.
-        first, second: what the first two do with memory; those behind go on in the same steps.
+        operations: in order.
+        steps: of the addresses, from each operation to the next.
     """
 
-    commands: list[Command]
     operations: list[Operation]
     family: Family
     steps: Mapping[int, int] = field(default_factory=dict)
@@ -40,32 +38,30 @@ class Run:
             for one, other in zip(first, second, strict=True)
         )
 
-    def takes(self, command: Command) -> bool:
-        """Whether a command goes on with it, after which it is one of its own."""
-        last = self.commands[-1]
-        if (last.number, last.parameter) != (command.number, command.parameter) or command.number not in r.KERNELS:
+    def takes(self, op: Operation) -> bool:
+        """Whether an operation goes on with it, after which it is one of its own."""
+        last = self.operations[-1]
+        if (last.code, last.parameter) != (op.code, op.parameter) or not op.is_kernel:
             return False
-        changed = {name for name, _ in last.registers.items() ^ command.registers.items()}
+        changed = {name for name, _ in last.registers.items() ^ op.registers.items()}
         if not changed <= _ADDRESSES:
             return False
-        steps = {name: command.registers[name] - last.registers[name] for name in changed}
-        if len(self.commands) > 1 and steps != self.steps:
+        steps = {name: op.registers[name] - last.registers[name] for name in changed}
+        if len(self.operations) > 1 and steps != self.steps:
             return False
         self.steps = steps
+        self.operations.append(op)
         return True
 
 
-def runs(commands: Sequence[Command], family: Family) -> Iterator[Run]:
-    """The commands in order, in runs."""
+def runs(operations: Sequence[Operation], family: Family) -> Iterator[Run]:
+    """The operations in order, in runs."""
     run: Run | None = None
-    for command in commands:
-        op = Operation(command.index, command.number, command.parameter, command.registers)
-        if run is not None and run.takes(command):
-            run.commands.append(command)
-            run.operations.append(op)
+    for op in operations:
+        if run is not None and run.takes(op):
             continue
         if run is not None:
             yield run
-        run = Run([command], [op], family)
+        run = Run([op], family)
     if run is not None:
         yield run

@@ -12,9 +12,9 @@ from math import prod
 
 from arm_tosa_core.tosa.ir import Op
 
-from ..timing import registers as r
-from ..timing.commands import Command
-from ..timing.kernel import kind_of, result, window
+from ..command_stream import registers as r
+from ..command_stream.feature_maps import computed, window
+from ..command_stream.operations import Operation
 from .difference import Difference
 from .owners import Owned
 
@@ -73,7 +73,7 @@ class _Axis:
 
 def window_difference(kernels: Sequence[Owned]) -> Difference | None:
     """The first difference of a kernel that reads windows from the operator that it is for."""
-    by_operator: dict[Op, dict[str, list[Command]]] = {}
+    by_operator: dict[Op, dict[str, list[Operation]]] = {}
     for each in kernels:
         if each.op is not None and each.kind in READERS:
             by_operator.setdefault(each.op, {}).setdefault(each.row, []).append(each.command)
@@ -99,29 +99,29 @@ def _axes(op: Op) -> tuple[_Axis, _Axis] | None:
     return None if rows.in_parts or columns.in_parts else (rows, columns)
 
 
-def _of_operator(op: Op, axes: tuple[_Axis, _Axis], rows: Mapping[str, Sequence[Command]]) -> Difference | None:
+def _of_operator(op: Op, axes: tuple[_Axis, _Axis], rows: Mapping[str, Sequence[Operation]]) -> Difference | None:
     """A difference of the kernels of an operator, by the operators of Vela's schedule: one for each image."""
     for commands in rows.values():
         if (found := _of_row(op, axes, commands)) is not None:
             return found
-    computed = sum(prod(result(command)) for commands in rows.values() for command in commands)
-    if op.name != "CONV3D" and computed != op.output.size:  # whose planes are summed one by one
-        return Difference(op, "computes so many elements:", f"{computed}", f"{op.output.size}")
+    elements = sum(prod(computed(command)) for commands in rows.values() for command in commands)
+    if op.name != "CONV3D" and elements != op.output.size:  # whose planes are summed one by one
+        return Difference(op, "computes so many elements:", f"{elements}", f"{op.output.size}")
     return None
 
 
-def _of_row(op: Op, axes: tuple[_Axis, _Axis], commands: Sequence[Command]) -> Difference | None:
+def _of_row(op: Op, axes: tuple[_Axis, _Axis], commands: Sequence[Operation]) -> Difference | None:
     """Commands of one operator of the schedule, in the order of the rows that they compute."""
     rows, columns = axes
     row = 0
     for command in commands:
-        height, width, depth = result(command)
-        for axis, computed, *written in zip(axes, (height, width), *window(command, kind_of(command)), strict=True):
+        height, width, depth = computed(command)
+        for axis, results, *written in zip(axes, (height, width), *window(command)[:3], strict=True):
             taps, extent, stride = written
             if (taps, extent) != (axis.taps, axis.window):
                 right = f"{axis.taps}, {axis.window}"
                 return Difference(op, f"taps and extent ({axis.name})", f"{taps}, {extent}", right)
-            if stride != axis.stride and computed > 1 < axis.results:
+            if stride != axis.stride and results > 1 < axis.results:
                 return Difference(op, f"stride ({axis.name})", f"{stride}", f"{axis.stride}")
         if columns.taps > 1 and width != columns.results:
             continue  # parts of columns: which ones is not known
@@ -130,7 +130,7 @@ def _of_row(op: Op, axes: tuple[_Axis, _Axis], commands: Sequence[Command]) -> D
             if depth != op.output.shape[-1]:
                 continue  # parts of rows and of channels
             first, row = row, (row + height) % rows.results
-        padding = [(command.get(before), command.get(behind)) for before, behind in _PADS]
+        padding = [(command.get(before, 0), command.get(behind, 0)) for before, behind in _PADS]
         right_padding = [rows.padding(first, height), columns.padding(0, width)]
         if padding != right_padding:
             return Difference(op, "padding (top, bottom, left, right)", _text(padding), _text(right_padding))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from arm_tosa_core.tosa.ir import Op, Tensor
 
-from ..timing import registers as r
+from ..command_stream import registers as r
 from .difference import Difference
 from .owners import Owned
 from .windows import READERS
@@ -24,9 +24,9 @@ def zero_point_difference(kernels: Sequence[Owned]) -> Difference | None:
     """The first kernel that takes another zero point than the graph has."""
     for each in kernels:
         for op, register, right in (*_read(each), *_written(each)):
-            value = each.command.get(register)
+            value = each.command.get(register, 0)
             written = value - (1 << 16) if value >> 15 else value
-            if each.kind in _COPIES and value == each.command.get(r.IFM_ZERO_POINT) == 0:
+            if each.kind in _COPIES and value == each.command.get(r.IFM_ZERO_POINT, 0) == 0:
                 continue  # of numbers that another kernel has brought to this zero point
             if written != right:
                 what = "zero point of the input" if register == r.IFM_ZERO_POINT else "zero point of the result"
@@ -40,7 +40,7 @@ def _read(kernel: Owned) -> list[tuple[Op, int, int]]:
         return []
     if kernel.kind not in (("Rescale",) if op.name == "RESCALE" else READERS):
         return []
-    if op.name == "TRANSPOSE_CONV2D" and kernel.command.number == r.DEPTHWISE:
+    if op.name == "TRANSPOSE_CONV2D" and kernel.command.code == r.DEPTHWISE:
         return []  # it writes the bias to results that read no pixel
     return [(op, r.IFM_ZERO_POINT, zero) for zero in _zero(op.inputs[_READ[op.name]])]
 

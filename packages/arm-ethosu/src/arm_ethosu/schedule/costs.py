@@ -6,17 +6,15 @@ in for it.
 
 from __future__ import annotations
 
-import csv
-import io
-import re
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
-from . import registers as r
+from ..command_stream.feature_maps import computed
+from ..command_stream.operations import Operation
+from ..vela_layers import scheduled, tables
 from .memories import Memories
-from .operations import Operation
 
 
 @dataclass(frozen=True)
@@ -35,6 +33,10 @@ class Cost:
     constants: float
     maps: float = 0.0
 
+    def part(self, share: float) -> Cost:
+        """Of a part of the kernel."""
+        return Cost(self.cycles * share, self.fetched * share, self.constants * share, self.maps * share)
+
 
 #: Costs of operations by their index; those that are no kernels have none.
 Costs = Mapping[int, Cost]
@@ -49,44 +51,33 @@ def velas_costs(debug_db: str, operations: Sequence[Operation], memories: Memori
     Raises:
         ValueError: it is not as Vela 5.2 writes it; says what is wrong.
     """
-    layers = _Layers(debug_db, memories)
     kernels = [(i, op) for i, op in enumerate(operations) if op.is_kernel]
-    owners = {i: layers.of(op) for i, op in kernels}
-    elements = {i: op.size(r.OFM_HEIGHT_M1) * op.size(r.OFM_WIDTH_M1) * op.size(r.OFM_DEPTH_M1) for i, op in kernels}
+    layers = _layers(debug_db, [op for _, op in kernels], memories)
+    elements = [prod(computed(op)) for _, op in kernels]
     totals: dict[str, int] = {}
-    for i, layer in owners.items():
-        totals[layer] = totals.get(layer, 0) + elements[i]
-    return {i: layers.share(layer, elements[i] / totals[layer]) for i, layer in owners.items()}
+    for (layer, _), count in zip(layers, elements, strict=True):
+        totals[layer] = totals.get(layer, 0) + count
+    return {
+        i: cost.part(count / totals[layer])
+        for (i, _), (layer, cost), count in zip(kernels, layers, elements, strict=True)
+    }
 
 
-class _Layers:
-    """The layers of a debug database, by Vela's number of them."""
-
-    def __init__(self, debug_db: str, memories: Memories) -> None:
-        tables = {
-            name: list(csv.DictReader(io.StringIO(text.strip())))
-            for name, text in re.findall(r'<table name="(\w+)">\s*<!\[CDATA\[(.*?)\]\]>', debug_db, re.DOTALL)
-        }
-        if missing := [name for name in ("perf", "perf_debug", "queue") if name not in tables]:
-            raise ValueError(f"lacks table {missing[0]!r}")
-        try:
-            queue = sorted((int(row["offset"]), row["scheduled_id"]) for row in tables["queue"])
-            details = {row["id"]: row for row in tables["perf_debug"]}
-            self.costs = {row["id"]: _cost(row, details.get(row["id"], {}), memories) for row in tables["perf"]}
-        except (KeyError, ValueError, TypeError) as error:
-            raise ValueError(f"has a table of another form ({error})") from error
-        self.offsets, self.ids = [offset for offset, _ in queue], [number for _, number in queue]
-
-    def of(self, operation: Operation) -> str:
-        """The layer of a kernel. Offsets of the database, in bytes, are those of the last kernel of each entry."""
-        at = bisect_left(self.offsets, 4 * operation.at)
-        if at == len(self.ids) or self.ids[at] not in self.costs:
-            raise ValueError(f"says nothing of the kernel at byte {4 * operation.at}")
-        return self.ids[at]
-
-    def share(self, layer: str, part: float) -> Cost:
-        cost = self.costs[layer]
-        return Cost(cost.cycles * part, cost.fetched * part, cost.constants * part, cost.maps * part)
+def _layers(debug_db: str, kernels: Sequence[Operation], memories: Memories) -> list[tuple[str, Cost]]:
+    """Of each kernel the layer, by Vela's number, and what that costs."""
+    found = tables(debug_db)
+    if missing := [name for name in ("perf", "perf_debug", "queue") if name not in found]:
+        raise ValueError(f"lacks table {missing[0]!r}")
+    try:
+        details = {row["id"]: row for row in found["perf_debug"]}
+        costs = {row["id"]: _cost(row, details.get(row["id"], {}), memories) for row in found["perf"]}
+        layers = scheduled(found, kernels)
+    except (KeyError, ValueError, TypeError) as error:
+        raise ValueError(f"has a table of another form ({error})") from error
+    for op, layer in zip(kernels, layers, strict=True):
+        if layer not in costs:
+            raise ValueError(f"says nothing of the kernel at byte {4 * op.at}")
+    return [(layer, costs[layer]) for layer in layers]
 
 
 def _cost(row: Mapping[str, Any], detail: Mapping[str, Any], memories: Memories) -> Cost:

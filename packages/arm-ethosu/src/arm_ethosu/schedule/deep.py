@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from ..accelerators import Family
-from ..command_stream import commands_of, with_commands
+from ..command_stream.container import commands_of, with_commands
+from ..command_stream.footprints import Footprint, footprint
+from ..command_stream.hardware import aligned
+from ..command_stream.operations import Operation, UnreadableStream, operations_of
 from .costs import Costs
 from .emission import emitted
 from .fetches import Plan
-from .footprints import Footprint, footprint
-from .hardware import aligned
 from .lives import Lives, Range
 from .memories import Memories
-from .operations import Operation, Unschedulable, operations_of
 from .plan import plan
 from .problem import Problem
 from .verification import verify
@@ -74,7 +74,7 @@ def prefetched(arrays: Arrays, memories: Memories | None, family: Family, costs_
         footprints = [footprint(operation, family) for operation in operations]
         size = _sram(arrays, footprints, memories)
         lives = Lives(footprints, memories.region, size, _results(arrays) if memories.sram_is_scratch else ())
-    except Unschedulable as error:
+    except UnreadableStream as error:
         return arrays, Outcome(reason=f"its command stream is not understood: {error}")
     costs = costs_of(operations, memories)
     problem = Problem(operations, costs, lives, memories, family, arrays["weight_data"].size)

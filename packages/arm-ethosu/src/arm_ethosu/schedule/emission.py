@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..accelerators import Family
-from ..command_stream import LONG, walk
-from . import registers as r
+from ..command_stream import registers as r
+from ..command_stream.footprints import constants
+from ..command_stream.hardware import TRANSFERS_IN_FLIGHT
+from ..command_stream.operations import Operation
+from ..command_stream.words import command, length, walk
 from .fetches import Chunk, Fetch, Plan
-from .footprints import constants
-from .hardware import TRANSFERS_IN_FLIGHT
-from .memories import CONSTANTS
-from .operations import Operation
 
 
 def emitted(
@@ -64,14 +63,13 @@ class _Emission:
         return found
 
     def stream(self, words: Sequence[int]) -> list[int]:
-        for at, word, _ in walk(list(words)):
-            number = word & (LONG | 0x3FF)
+        for at, number, _ in walk(words):
             if number in self.late:
                 continue
             if at in self.at:
-                self._operation(self.at[at], word)
+                self._operation(self.at[at], words[at])
             else:
-                self.out += words[at : at + (2 if word & LONG else 1)]
+                self.out += words[at : at + length(number)]
         return self.out
 
     def _operation(self, i: int, word: int) -> None:
@@ -89,7 +87,7 @@ class _Emission:
             self.out.append(word)
         for fetch, chunk in self.behind.get(i, ()):
             source, target = fetch.source + chunk.first, fetch.address + chunk.first
-            values = dict(zip(r.TRANSFER, (CONSTANTS, source, self.region, target, chunk.size), strict=True))
+            values = dict(zip(r.TRANSFER, (r.CONSTANTS, source, self.region, target, chunk.size), strict=True))
             self._start(values, fetch, r.DMA_START)
 
     def _kernel(self, op: Operation, fetch: Fetch | None) -> dict[int, int]:
@@ -103,13 +101,9 @@ class _Emission:
 
     def _set(self, values: Mapping[int, int]) -> None:
         for name, value in values.items():
-            if self.now.get(name) == value:
-                continue
-            self.now[name] = value
-            if name & LONG:
-                self.out += [name | (value >> 32) << 16, value & 0xFFFFFFFF]
-            else:
-                self.out.append(name | value << 16)
+            if self.now.get(name) != value:
+                self.now[name] = value
+                self.out += command(name, value)
 
     def _start(self, values: Mapping[int, int], fetch: Fetch | None, word: int) -> None:
         self._set(values)

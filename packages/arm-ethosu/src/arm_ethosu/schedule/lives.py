@@ -7,8 +7,8 @@ from functools import cache
 
 import numpy as np
 
-from .footprints import Footprint, Part
-from .hardware import ALIGNMENT, aligned
+from ..command_stream.footprints import Footprint, Part
+from ..command_stream.hardware import ALIGNMENT, aligned
 
 Range = tuple[int, int]
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..accelerators import Family
+from ..command_stream import registers as r
+from ..command_stream.hardware import PORT
 from ..vela_ini import VelaIni
-from .hardware import PORT
-
-CONSTANTS = 0  # the region of weights, scales and tables
-_SCRATCH, _FAST_SCRATCH = 1, 2
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class Memories:
     @property
     def sram_is_scratch(self) -> bool:
         """Whether inputs and outputs are in SRAM, and its size is in the payload."""
-        return self.region == _SCRATCH
+        return self.region == r.SCRATCH
 
 
 def memories(ini: VelaIni, system_config: str, memory_mode: str, family: Family) -> Memories | None:
@@ -49,5 +47,5 @@ def memories(ini: VelaIni, system_config: str, memory_mode: str, family: Family)
         return PORT[family] * (1.0 if scale is None else scale) * (used or 1.0)
 
     latency = ini.figure(system_config, constants, "read_latency") or 0.0
-    region = _SCRATCH if ports["arena"] == ports["cache"] else _FAST_SCRATCH
+    region = r.SCRATCH if ports["arena"] == ports["cache"] else r.FAST_SCRATCH
     return Memories(constants, speed(constants), latency, speed(sram), region)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..command_stream.hardware import ALIGNMENT, KERNELS_IN_FLIGHT
 from .fetches import Chunk, Fetch, Plan
-from .hardware import ALIGNMENT, KERNELS_IN_FLIGHT
 from .problem import Problem
 
 _LEAST = 1024  # bytes of a transfer but for the last of a fetch: the setup is not worth less

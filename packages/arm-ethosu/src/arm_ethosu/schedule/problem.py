@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..accelerators import Family
-from . import registers as r
+from ..command_stream import registers as r
+from ..command_stream.footprints import constants
+from ..command_stream.hardware import ALIGNMENT, aligned
+from ..command_stream.operations import Operation
 from .costs import Cost, Costs
 from .fetches import Fetch
-from .footprints import constants
-from .hardware import ALIGNMENT, aligned
 from .lives import Lives, Range
-from .memories import CONSTANTS, Memories
-from .operations import Operation
+from .memories import Memories
 
 _GAPS = 64  # bytes between the streams of a kernel's constants that are copied with them
 _MOST_FETCHES = 150  # that are considered, those that gain most: the search takes time by their square
@@ -110,7 +110,7 @@ class Problem:
     def _source(self, op: Operation) -> Range | None:
         """The stretch of the constants' region with all the constants of a kernel, if they lie close to each other."""
         found = constants(op, self.family)
-        if not found or any(op.get(region) != CONSTANTS for region, *_ in found):
+        if not found or any(op.get(region) != r.CONSTANTS for region, *_ in found):
             return None
         first = min(at for *_, at, _ in found) // ALIGNMENT * ALIGNMENT
         end = aligned(max(at + size for *_, at, size in found))

@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 
 from ..accelerators import Family
-from . import registers as r
-from .flight import Flight, in_the_way
-from .footprints import Footprint, Part, constants, footprint
-from .hardware import ALIGNMENT, aligned
+from ..command_stream import registers as r
+from ..command_stream.flight import Flight, in_the_way
+from ..command_stream.footprints import Footprint, Part, constants, footprint
+from ..command_stream.hardware import ALIGNMENT, aligned
+from ..command_stream.operations import Operation
 from .lives import of_region
-from .memories import CONSTANTS
-from .operations import Operation
 
 _NOBODY = 0  # who wrote a byte, by number; below 0 it is one of the constants, fetched by us
 
@@ -42,7 +41,7 @@ def verify(old: Sequence[Operation], new: Sequence[Operation], family: Family, r
 
     Raises:
         Unproved: they differ, or may race.
-        Unschedulable: an operation reads or writes in a way that is not known.
+        UnreadableStream: an operation reads or writes in a way that is not known.
     """
     _Comparison(family, region, size).run(old, new)
 
@@ -100,7 +99,7 @@ class _Comparison:
         found = set()
         for old, new in zip(constants(was, self.family), constants(now, self.family), strict=True):
             from_, to = was.get(old[0]), now.get(new[0])
-            if (from_, to) == (CONSTANTS, self.region) and old[:2] == new[:2] and old[3] == new[3]:
+            if (from_, to) == (r.CONSTANTS, self.region) and old[:2] == new[:2] and old[3] == new[3]:
                 found.add((Part(from_, old[2], (old[3],), (1,)), Part(to, new[2], (new[3],), (1,))))
         return found
 
@@ -111,7 +110,7 @@ class _Comparison:
     def _fetch(self, op: Operation) -> None:
         """A transfer that Vela did not make: from the constants to SRAM, aligned as all are."""
         source, target, size = op.address(r.DMA0_SRC), op.address(r.DMA0_DST), op.address(r.DMA0_LEN)
-        if (op.get(r.DMA0_SRC_REGION), op.get(r.DMA0_DST_REGION)) != (CONSTANTS, self.region):
+        if (op.get(r.DMA0_SRC_REGION), op.get(r.DMA0_DST_REGION)) != (r.CONSTANTS, self.region):
             raise Unproved(f"the transfer at word {op.at} is not one from constants to SRAM")
         if any(n % ALIGNMENT for n in (source, target, size)) or target + size > self.size:
             raise Unproved(f"the transfer at word {op.at} is not aligned, or leaves the SRAM")

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..accelerators import Family
-from ..schedule.footprints import Part, reads_by_register
-from ..schedule.memories import CONSTANTS
-from ..schedule.operations import Operation
+from ..command_stream import registers as r
+from ..command_stream.changed_registers import with_registers
+from ..command_stream.footprints import Part, reads_by_register
+from ..command_stream.operations import Operation
 from .pool import Moves
-from .registers import with_registers
 
 
 def constant_parts(operations: Sequence[Operation], family: Family) -> Iterator[Part]:
     """What a stream reads of the constants.
 
     Raises:
-        Unschedulable: an operation reads in a way that is not known.
+        UnreadableStream: an operation reads in a way that is not known.
     """
     for operation in operations:
         for _, part in reads_by_register(operation, family):
-            if part.region == CONSTANTS:
+            if part.region == r.CONSTANTS:
                 yield part
 
 
@@ -34,7 +34,7 @@ def readdressed(words: Sequence[int], operations: Sequence[Operation], family: F
 
     def addresses(operation: Operation) -> dict[int, int]:
         return {
-            register: operation.get(register) + (moves.distance(part) if part.region == CONSTANTS else 0)
+            register: operation.get(register) + (moves.distance(part) if part.region == r.CONSTANTS else 0)
             for register, part in reads_by_register(operation, family)
         }
 

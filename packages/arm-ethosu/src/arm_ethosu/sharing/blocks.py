@@ -16,17 +16,15 @@ from typing import Any
 import numpy as np
 
 from ..accelerators import family_of
-from ..command_stream import accelerator_of, commands_of, with_commands
-from ..schedule import registers as r
-from ..schedule.footprints import constants
-from ..schedule.hardware import ALIGNMENT
-from ..schedule.memories import CONSTANTS
-from ..schedule.operations import Operation, Unschedulable, operations_of
-from .registers import with_registers
+from ..command_stream import registers as r
+from ..command_stream.changed_registers import with_registers
+from ..command_stream.container import accelerator_of, commands_of, with_commands
+from ..command_stream.footprints import constants
+from ..command_stream.hardware import ALIGNMENT
+from ..command_stream.operations import Operation, operations_of
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
-_OFM_BLK_DEPTH_M1, _WEIGHT_FORMAT, _BLOCKDEP = 0x117, 0x12E, 0x12F
 _FAST = 1  # of the weight format: encoded without compression, and dense
 _HEADER = 32  # bytes before the weights
 _PART_KERNEL = 1 << 2  # of the stride
@@ -56,7 +54,7 @@ class _Layer:
 
     @property
     def block(self) -> int:
-        return self.operation.size(_OFM_BLK_DEPTH_M1)
+        return self.operation.size(r.OFM_BLK_DEPTH_M1)
 
 
 def in_one_order(programs: Sequence[Arrays]) -> list[Arrays]:
@@ -76,7 +74,7 @@ def in_one_order(programs: Sequence[Arrays]) -> list[Arrays]:
             macs = int(accelerator.rpartition("-")[2])
             for layer in _layers(number, streams[number][1], arrays["weight_data"].tobytes(), macs):
                 groups.setdefault(layer.key, []).append(layer)
-        except (Unschedulable, ValueError):
+        except ValueError:
             streams.pop(number, None)
     changes: dict[int, list[tuple[_Layer, _Layer]]] = {}
     for layers in groups.values():
@@ -96,7 +94,7 @@ def _layers(program: int, operations: Sequence[Operation], block: bytes, macs: i
                 continue
             streams: dict[int, list[bytes]] = {r.WEIGHT_REGION: [], r.SCALE_REGION: []}
             read = constants(op, "u85")
-            if any(op.get(region) != CONSTANTS or first + size > len(block) for region, _, first, size in read):
+            if any(op.get(region) != r.CONSTANTS or first + size > len(block) for region, _, first, size in read):
                 continue
             for region, _, first, size in read:
                 streams[region].append(block[first : first + size])
@@ -120,8 +118,8 @@ def _chains(operations: Sequence[Operation]) -> Iterator[list[Operation]]:
 
 def _has_one_block(chain: Sequence[Operation]) -> bool:
     """Whether a chain is of one convolution and element-wise kernels, in one block of all channels."""
-    first, *others = ((op.get(r.OFM_DEPTH_M1), op.get(_OFM_BLK_DEPTH_M1)) for op in chain)
-    kept = any(op.code == r.CONV and op.get(r.ACC_FORMAT) >> 6 & 1 for op in chain)
+    first, *others = ((op.get(r.OFM_DEPTH_M1), op.get(r.OFM_BLK_DEPTH_M1)) for op in chain)
+    kept = any(op.code == r.CONV and op.keeps_sums for op in chain)
     codes = sorted(op.code for op in chain if op.code != r.ELEMENTWISE)
     return codes == [r.CONV] and not kept and first[1] >= first[0] and all(other == first for other in others)
 
@@ -131,7 +129,7 @@ def _blocks_of_inputs(op: Operation, macs: int) -> int | None:
     plain = (
         op.code == r.CONV
         and not op.parameter
-        and op.registers.get(_WEIGHT_FORMAT) == _FAST
+        and op.registers.get(r.WEIGHT_FORMAT_U85) == _FAST
         and op.get(r.KERNEL_WIDTH_M1) == op.get(r.KERNEL_HEIGHT_M1) == 0
         and not op.get(r.KERNEL_STRIDE) & _PART_KERNEL
         and op.get(r.IFM_PRECISION) >> 2 & 3 <= 1
@@ -141,7 +139,7 @@ def _blocks_of_inputs(op: Operation, macs: int) -> int | None:
         return None
     outputs_at_once = macs // (8 * _UBLOCKS[form])
     depth = 32 if macs <= 256 and outputs_at_once == 16 else 64
-    if op.size(r.IFM_DEPTH_M1) % depth or op.size(_OFM_BLK_DEPTH_M1) % outputs_at_once:
+    if op.size(r.IFM_DEPTH_M1) % depth or op.size(r.OFM_BLK_DEPTH_M1) % outputs_at_once:
         return None
     return op.size(r.IFM_DEPTH_M1) // depth
 
@@ -190,13 +188,13 @@ def _changed(
         if not operation.is_kernel:
             return {}
         known = operation.registers
-        found = {name: known[name] for name in (_OFM_BLK_DEPTH_M1, _BLOCKDEP) if name in known}
+        found = {name: known[name] for name in (r.OFM_BLK_DEPTH_M1, r.BLOCKDEP) if name in known}
         if any(base == r.WEIGHT_BASE for _, base, _, _ in constants(operation, "u85")):
             found[r.WEIGHT_BASE] = new_weights.get(operation.at, operation.get(r.WEIGHT_BASE))
         if operation.at in new_blocks:
-            found[_OFM_BLK_DEPTH_M1] = new_blocks[operation.at]
+            found[r.OFM_BLK_DEPTH_M1] = new_blocks[operation.at]
         if operation.at in waits:
-            found[_BLOCKDEP] = 0
+            found[r.BLOCKDEP] = 0
         return found
 
     commands = with_commands(arrays["cmd_data"], with_registers(words, operations, wanted))

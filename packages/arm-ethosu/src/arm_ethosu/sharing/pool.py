@@ -6,9 +6,9 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ..schedule.footprints import Part
-from ..schedule.hardware import ALIGNMENT
-from ..schedule.operations import Unschedulable
+from ..command_stream.footprints import Part
+from ..command_stream.hardware import ALIGNMENT
+from ..command_stream.operations import UnreadableStream
 
 
 @dataclass
@@ -28,7 +28,7 @@ class Pool:
         """Takes what is read of a block; says where it is now.
 
         Raises:
-            Unschedulable: a part leaves the block.
+            UnreadableStream: a part leaves the block.
         """
         moves = Moves()
         for first, end in _runs(parts, len(block)):
@@ -69,7 +69,7 @@ def _runs(parts: Iterable[Part], size: int) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for first, end in sorted({part.bounds for part in parts}):
         if first < 0 or end > size:
-            raise Unschedulable(f"bytes {first} to {end} are outside of the {size} of the constants")
+            raise UnreadableStream(f"bytes {first} to {end} are outside of the {size} of the constants")
         first -= first % ALIGNMENT
         if found and first < found[-1][1]:
             found[-1] = found[-1][0], max(found[-1][1], end)

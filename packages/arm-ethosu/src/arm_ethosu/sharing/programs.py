@@ -11,8 +11,8 @@ import numpy as np
 from arm_tosa_core.support.errors import ToolError
 
 from ..accelerators import Family, family_of
-from ..command_stream import accelerator_of, commands_of, with_commands
-from ..schedule.operations import Operation, Unschedulable, operations_of
+from ..command_stream.container import accelerator_of, commands_of, with_commands
+from ..command_stream.operations import Operation, operations_of
 from ..schedule.verification import Unproved
 from .addresses import constant_parts, readdressed
 from .pool import Moves, Pool
@@ -64,7 +64,7 @@ def _taken(arrays: Arrays, pool: Pool) -> _Known | None:
         operations = operations_of(words)
         parts = list(constant_parts(operations, family))
         return _Known(words, operations, family, pool.add(arrays["weight_data"].tobytes(), parts))
-    except (Unschedulable, ValueError):
+    except ValueError:
         return None
 
 

@@ -8,10 +8,9 @@ from itertools import zip_longest
 import numpy as np
 
 from ..accelerators import Family
-from ..schedule import registers as r
-from ..schedule.footprints import footprint, reads_by_register
-from ..schedule.memories import CONSTANTS
-from ..schedule.operations import Operation
+from ..command_stream import registers as r
+from ..command_stream.footprints import footprint, reads_by_register
+from ..command_stream.operations import Operation
 from ..schedule.verification import Unproved
 
 #: Registers that say where something is read.
@@ -33,7 +32,7 @@ def require_equal(
 
     Raises:
         Unproved: they differ.
-        Unschedulable: an operation reads in a way that is not known.
+        UnreadableStream: an operation reads in a way that is not known.
     """
     of_block, of_pool = (np.frombuffer(each, np.uint8) for each in (block, pool))
     for was, now in zip_longest(old, new):
@@ -49,7 +48,7 @@ def require_equal(
         reads, other_reads = (reads_by_register(operation, family) for operation in (was, now))
         for (_, one), (_, other) in zip(reads, other_reads, strict=True):
             same = one == other
-            if one.region == other.region == CONSTANTS:
+            if one.region == other.region == r.CONSTANTS:
                 same = (one.counts, one.steps) == (other.counts, other.steps)
                 same = same and np.array_equal(one.of(of_block), other.of(of_pool))
             if not same:

@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 
-from . import registers as r
+from ..command_stream import registers as r
+from ..command_stream.footprints import transferred
+from ..command_stream.operations import Operation
+from ..command_stream.tables import brings_a_table
 from .blocks import blocks_along, clipped_block, input_block, micro_block, round_up
-from .commands import Command
 from .constants import BLOCKS_IN_PREPARATION, LARGEST_WINDOW, SCALE_BURST, SCALE_BYTES, Facts, OutputRates, Size
 from .kernel import Kernel, Kind
 from .system import Memory, System
 from .traffic import Channel, Load, channel_bandwidth, in_bursts, kernel_loads
-
-_INTERNAL = 1 << 8  # of DMA0_DST_REGION: the memory of tables, on chip
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,19 +247,14 @@ def _last_write(kernel: Kernel, facts: Facts, system: System) -> float:
     return memory.write_latency + int(moved / memory.bandwidth)
 
 
-def transfer_cost(command: Command, facts: Facts, system: System, u85: bool) -> TransferCost:
+def transfer_cost(transfer: Operation, facts: Facts, system: System, u85: bool) -> TransferCost:
     """What a DMA transfer takes by itself; a table goes into memory on chip, which takes any speed."""
-    size = command.need(r.DMA0_LEN) & 0xFFFFFFFF
-    source, target = command.need(r.DMA0_SRC_REGION), command.need(r.DMA0_DST_REGION)
-    if u85 and (dimensions := source >> 9 & 3):
-        size *= command.get(r.DMA0_SIZE0, 1) * (command.get(r.DMA0_SIZE1, 1) if dimensions > 1 else 1)
-    elif u85 and (source | target) >> 11 & 1:
-        size *= command.get(r.DMA0_SIZE0, 1)
-    reads = system.memory(source & 7)
+    size = transferred(transfer, u85)
+    reads = system.memory(transfer.get(r.DMA0_SRC_REGION) & 7)
     loads = [_transfer_load(reads, size, Channel.MEMORY_TO_MEMORY, facts, u85)]
     latency = reads.read_latency
-    if not target & _INTERNAL:
-        writes = system.memory(target & 7)
+    if not brings_a_table(transfer):
+        writes = system.memory(transfer.get(r.DMA0_DST_REGION) & 7)
         loads.append(_transfer_load(writes, size, Channel.WRITE, facts, u85))
         latency = max(latency, writes.write_latency)
     return TransferCost(latency, max(load.cycles for load in loads), size, tuple(loads))

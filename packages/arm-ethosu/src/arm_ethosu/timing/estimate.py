@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..accelerators import family_of
-from ..command_stream import Bytes
-from . import registers as r
-from .commands import Command, decode
+from ..command_stream import registers as r
+from ..command_stream.container import Bytes
+from ..command_stream.operations import Operation, decode
 from .constants import FACTS
 from .cost import kernel_cost, transfer_cost
 from .kernel import Kernel, read_kernel
@@ -42,7 +42,7 @@ def estimate_stream(
 class _Source:
     """Where a step comes from."""
 
-    command: Command
+    command: Operation
     name: str
     operator: int | None
 
@@ -51,26 +51,27 @@ class _Reader:
     """Makes steps of commands, and a timeline of what became of them."""
 
     def __init__(self, accelerator: str, system: System, operators: Sequence[int | None]) -> None:
-        self.u85 = family_of(accelerator) == "u85"
+        self.family = family_of(accelerator)
+        self.u85 = self.family == "u85"
         self.facts, self.system, self.operators = FACTS[accelerator], system, operators
         self.steps: list[Step] = []
         self.sources: list[_Source] = []
         self.chain: list[Kernel] = []
         self.kernels = 0
 
-    def read(self, commands: Sequence[Command]) -> None:
+    def read(self, commands: Sequence[Operation]) -> None:
         for command in commands:
-            if command.number in r.KERNELS:
+            if command.is_kernel:
                 self._kernel(command)
-            elif command.number == r.DMA_START:
+            elif command.is_transfer:
                 cost = transfer_cost(command, self.facts, self.system, self.u85)
                 self._add(TransferStart(cost), command, f"DMA of {cost.bytes} bytes", self._operator(self.kernels))
             else:
-                wait = Wait(command.number == r.KERNEL_WAIT, command.parameter & 15)
+                wait = Wait(command.code == r.KERNEL_WAIT, command.parameter & 15)
                 self._add(wait, command, command.name, None)
 
-    def _kernel(self, command: Command) -> None:
-        kernel = read_kernel(command, self.facts, self.u85)
+    def _kernel(self, command: Operation) -> None:
+        kernel = read_kernel(command, self.facts, self.family)
         self.chain.append(kernel)
         self.kernels += 1
         if self.u85 and kernel.ofm.region is None:
@@ -83,7 +84,7 @@ class _Reader:
     def _operator(self, kernel: int) -> int | None:
         return self.operators[kernel] if kernel < len(self.operators) else None
 
-    def _add(self, step: Step, command: Command, name: str, operator: int | None) -> None:
+    def _add(self, step: Step, command: Operation, name: str, operator: int | None) -> None:
         self.steps.append(step)
         self.sources.append(_Source(command, name, operator))
 
@@ -98,7 +99,7 @@ class _Reader:
                 waited = max(0.0, operation.issued - end)
                 kernels.append(
                     KernelTime(
-                        source.command.index,
+                        source.command.at,
                         begin,
                         operation.end,
                         operation.end - end,
@@ -115,7 +116,7 @@ class _Reader:
 
 
 def _spans(operation: Running, step: Step, source: _Source) -> list[Span]:
-    index, name, operator = source.command.index, source.name, source.operator
+    index, name, operator = source.command.at, source.name, source.operator
     if not isinstance(step, KernelStart):
         return [Span(Unit.DMA, operation.begin, operation.end, index, name, operator)]
     if not step.uses_macs:
@@ -128,7 +129,7 @@ def _spans(operation: Running, step: Step, source: _Source) -> list[Span]:
     ]
 
 
-def _text(kernel: Kernel, command: Command) -> str:
+def _text(kernel: Kernel, command: Operation) -> str:
     size = "x".join(str(n) for n in kernel.ofm.size)
     window = "" if kernel.taps == (1, 1) else f" {kernel.taps[0]}x{kernel.taps[1]}"
     return f"{command.name}{window} to {size}"

@@ -11,15 +11,14 @@ from arm_tosa_core.support.errors import ToolError
 from arm_tosa_core.tosa.operator_list import Listed, listed_operators
 
 from ..accelerators import DEFAULTS, family_of
-from ..command_stream import Bytes, accelerator_of
+from ..command_stream.container import Bytes, accelerator_of
+from ..command_stream.operations import decode
 from ..payload import unpack
 from ..vela import VelaOutput
-from . import registers as r
-from .commands import decode
+from ..vela_layers import FLAG, Layers, read_layers
 from .estimate import estimate_stream
 from .system import System, system_of
 from .timeline import KernelTime, Timeline
-from .vela_layers import FLAG, Layers, read_layers
 
 _OTHERS = "(no operator of the graph)"
 
@@ -52,7 +51,7 @@ def time_payload(
 
 
 def _kernel_count(commands: Bytes) -> int:
-    return sum(command.number in r.KERNELS for command in decode(commands))
+    return sum(op.is_kernel for op in decode(commands))
 
 
 def _system(accelerator: str, options: Mapping[str, Any]) -> System:

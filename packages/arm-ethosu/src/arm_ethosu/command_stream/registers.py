@@ -1,4 +1,4 @@
-"""Numbers of the commands and registers that a schedule deals with.
+"""Numbers of commands, registers and regions.
 
 Names and numbers are those of Vela's ``ethos_u55_regs``; those of registers that take two words have bit 14 set. Where
 Ethos-U85 uses a number for another register, both names are here.
@@ -6,7 +6,16 @@ Ethos-U85 uses a number for another register, both names are here.
 
 from __future__ import annotations
 
-from ..command_stream import LONG
+LONG = 1 << 14
+NUMBER = LONG | 0x3FF  # the bits of a command's first word that are its number
+BRANCH = LONG | 0x100
+
+#: Regions of memory, as Vela numbers them. The constants are weights, scales and tables.
+CONSTANTS, SCRATCH, FAST_SCRATCH = 0, 1, 2
+#: Of the region of a transfer: the core's own memory; indices choose (Ethos-U85).
+INTERNAL, INDEXED = 1 << 8, 1 << 11
+#: Storage of a map on Ethos-U85: in memory, in a buffer on chip for the next kernel, or nowhere.
+TILES, CHAINED, NOWHERE = 0, 2, 3
 
 STOP, CONV, DEPTHWISE, POOL, ELEMENTWISE, RESIZE = 0, 2, 3, 5, 6, 7  # RESIZE on Ethos-U85 alone
 DMA_START, DMA_WAIT, KERNEL_WAIT = 16, 17, 18
@@ -15,11 +24,13 @@ FIRST_REGISTER = 0x100
 
 IFM_PAD_TOP, IFM_PAD_LEFT, IFM_PAD_RIGHT, IFM_PAD_BOTTOM = 0x100, 0x101, 0x102, 0x103
 IFM_DEPTH_M1, IFM_PRECISION, IFM_UPSCALE, IFM_BROADCAST_U85 = 0x104, 0x105, 0x107, 0x108
+IFM_ZERO_POINT, OFM_ZERO_POINT = 0x109, 0x118
 IFM_WIDTH0_M1, IFM_HEIGHT0_M1, IFM_HEIGHT1_M1, IFM_REGION = 0x10A, 0x10B, 0x10C, 0x10F
 OFM_WIDTH_M1, OFM_HEIGHT_M1, OFM_DEPTH_M1, OFM_PRECISION = 0x111, 0x112, 0x113, 0x114
+OFM_BLK_WIDTH_M1, OFM_BLK_HEIGHT_M1, OFM_BLK_DEPTH_M1 = 0x115, 0x116, 0x117
 OFM_WIDTH0_M1, OFM_HEIGHT0_M1, OFM_HEIGHT1_M1, OFM_REGION = 0x11A, 0x11B, 0x11C, 0x11F
 KERNEL_WIDTH_M1, KERNEL_HEIGHT_M1, KERNEL_STRIDE, ACC_FORMAT, ACTIVATION = 0x120, 0x121, 0x122, 0x124, 0x125
-WEIGHT_REGION, SCALE_REGION = 0x128, 0x129
+WEIGHT_REGION, SCALE_REGION, WEIGHT_FORMAT_U85, BLOCKDEP = 0x128, 0x129, 0x12E, 0x12F
 DMA0_SRC_REGION, DMA0_DST_REGION, DMA0_SIZE0, DMA0_SIZE1, DMA0_IDX_REGION = 0x130, 0x131, 0x132, 0x133, 0x134
 IFM2_BROADCAST, IFM2_PRECISION = 0x180, 0x185
 IFM2_WIDTH0_M1, IFM2_HEIGHT0_M1, IFM2_HEIGHT1_M1, IFM2_REGION = 0x18A, 0x18B, 0x18C, 0x18F

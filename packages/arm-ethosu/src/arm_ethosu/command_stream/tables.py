@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from ..accelerators import Family
+from . import registers as r
+from .operations import Operation
 
 #: Bytes of the core's own memory that are for tables, its last ones.
 TABLE_MEMORY = 2048
@@ -13,12 +15,9 @@ _SIZES_U55 = {0: 256, 1: 2048, 2: 1024}
 _FIRST_U55, _SLOTS_U55, _SLOT_U55 = 16, 8, 256
 
 
-def place_of_table(activation: int, ofm_precision: int, family: Family) -> tuple[int, int] | None:
-    """Where in ``TABLE_MEMORY`` a kernel's table lies: its first byte and its size; None: the kernel has none.
-
-    Args:
-        activation, ofm_precision: the registers of these names.
-    """
+def table_of(kernel: Operation, family: Family) -> tuple[int, int] | None:
+    """Where in ``TABLE_MEMORY`` a kernel's table lies: its first byte and its size; None: the kernel has none."""
+    activation = kernel.get(r.ACTIVATION, 0)
     function = activation & 31
     if family == "u85":
         size = _SIZES_U85.get(function, 0)
@@ -26,4 +25,9 @@ def place_of_table(activation: int, ofm_precision: int, family: Family) -> tuple
     slot = function - _FIRST_U55
     if not 0 <= slot < _SLOTS_U55:
         return None
-    return slot * _SLOT_U55, _SIZES_U55.get(ofm_precision >> 1 & 3, TABLE_MEMORY)
+    return slot * _SLOT_U55, _SIZES_U55.get(kernel.get(r.OFM_PRECISION) >> 1 & 3, TABLE_MEMORY)
+
+
+def brings_a_table(op: Operation) -> bool:
+    """Whether an operation is a transfer to the core's own memory."""
+    return op.is_transfer and bool(op.get(r.DMA0_DST_REGION) & r.INTERNAL)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ..command_stream import LONG, walk
-from ..schedule.operations import Operation
+from .operations import Operation
+from .words import command, length, walk
 
 #: What an operation is to find in the registers that it looks at and that are changed for any operation.
 Wanted = Callable[[Operation], Mapping[int, int]]
@@ -25,24 +25,19 @@ def with_registers(words: Sequence[int], operations: Sequence[Operation], wanted
     now: dict[int, int] = {}
     unread: dict[int, int] = {}  # where a register was set that no operation has read since
     at_word = {operation.at: operation for operation in operations}
-    for at, word, value in walk(list(words)):
+    for at, register, value in walk(words):
         if at in at_word:
-            for register, needed in wanted(at_word[at]).items():
-                set_at = unread.pop(register, None)
-                if now[register] == needed:
+            for name, needed in wanted(at_word[at]).items():
+                set_at = unread.pop(name, None)
+                if now[name] == needed:
                     continue
-                command = _command(register, needed)
+                setting = command(name, needed)
                 if set_at is None:
-                    out += command
+                    out += setting
                 else:
-                    out[set_at : set_at + len(command)] = command
-                now[register] = needed
+                    out[set_at : set_at + len(setting)] = setting
+                now[name] = needed
         else:
-            register = word & (LONG | 0x3FF)
             now[register], unread[register] = value, len(out)
-        out += words[at : at + (2 if word & LONG else 1)]
+        out += words[at : at + length(register)]
     return out
-
-
-def _command(register: int, value: int) -> list[int]:
-    return [register | (value >> 32) << 16, value & 0xFFFFFFFF] if register & LONG else [register | value << 16]

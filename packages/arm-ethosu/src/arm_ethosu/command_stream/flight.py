@@ -11,10 +11,10 @@ from typing import Generic, TypeVar
 
 from ..accelerators import Family
 from . import registers as r
-from .footprints import INTERNAL, Footprint, Part, footprint
+from .footprints import Footprint, Part, footprint
 from .hardware import KERNELS_IN_FLIGHT, TRANSFERS_IN_FLIGHT
 from .operations import Operation
-from .tables import TABLE_MEMORY, place_of_table
+from .tables import TABLE_MEMORY, brings_a_table, table_of
 
 T = TypeVar("T")
 _ON_CHIP = 8  # stands for a region: the memory of tables on the chip
@@ -76,13 +76,13 @@ def footprint_and_tables(op: Operation, family: Family) -> Footprint:
     """What an operation reads and writes in regions, and of the tables on the chip.
 
     Raises:
-        Unschedulable: a mode that is not known here.
+        UnreadableStream: a mode that is not known here.
     """
     made = footprint(op, family)
-    if op.is_transfer and op.get(r.DMA0_DST_REGION) & INTERNAL:
+    if brings_a_table(op):
         target = Part(_ON_CHIP, op.address(r.DMA0_DST) % TABLE_MEMORY, (op.address(r.DMA0_LEN),), (1,))
         return replace(made, writes=(*made.writes, target))
-    if op.is_kernel and (place := place_of_table(op.registers.get(r.ACTIVATION, 0), op.get(r.OFM_PRECISION), family)):
+    if op.is_kernel and (place := table_of(op, family)):
         return replace(made, reads=(*made.reads, Part(_ON_CHIP, place[0], (place[1],), (1,))))
     return made
 

@@ -18,9 +18,8 @@ from arm_tosa_core.plugin.target import CompiledLayer
 from arm_tosa_core.support.errors import ToolError
 from arm_tosa_core.tosa.operator_list import listed_operators
 
-from ..command_stream import Bytes
-from . import registers as r
-from .commands import Command, decode
+from .command_stream.container import Bytes
+from .command_stream.operations import Operation, decode
 
 FLAG = "--enable-debug-db"
 
@@ -123,7 +122,7 @@ def read_layers(xml: str, cmd_data: Bytes) -> Layers:
         ToolError: it lacks the tables that Vela 5.2 writes.
     """
     given = tables(xml)
-    kernels = [command for command in decode(cmd_data) if command.number in r.KERNELS]
+    kernels = [op for op in decode(cmd_data) if op.is_kernel]
     try:
         sources = {row["id"]: int(row["ext_key"]) for row in given["source"]}
         rows = [
@@ -137,8 +136,8 @@ def read_layers(xml: str, cmd_data: Bytes) -> Layers:
     return Layers(tuple(layer for _, layer in rows), layers)
 
 
-def scheduled(given: Mapping[str, Rows], commands: Sequence[Command]) -> list[str]:
-    """For each command the ``id`` of its operator in Vela's schedule; empty: Vela does not say.
+def scheduled(given: Mapping[str, Rows], operations: Sequence[Operation]) -> list[str]:
+    """For each operation the ``id`` of its operator in Vela's schedule; empty: Vela does not say.
 
     Args:
         given: the tables of the debug database that Vela wrote with the commands.
@@ -148,7 +147,7 @@ def scheduled(given: Mapping[str, Rows], commands: Sequence[Command]) -> list[st
     """
     ends = sorted((int(row["offset"]), row["scheduled_id"]) for row in given["queue"])
     if not ends:
-        return [""] * len(commands)
+        return [""] * len(operations)
     offsets = [offset for offset, _ in ends]
-    at = (bisect_left(offsets, 4 * command.index) for command in commands)
+    at = (bisect_left(offsets, 4 * op.at) for op in operations)
     return [ends[min(place, len(ends) - 1)][1] for place in at]

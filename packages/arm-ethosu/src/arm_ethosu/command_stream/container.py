@@ -1,7 +1,4 @@
-"""The command streams that Vela writes, in their containers.
-
-Commands and registers have the numbers of Vela's ``ethos_u55_regs``; a command is one word, or two if bit 14 is set.
-"""
+"""The containers in which Vela writes command streams."""
 
 from __future__ import annotations
 
@@ -10,27 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .accelerators import ACCELERATORS
+from ..accelerators import ACCELERATORS
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
-LONG = 1 << 14
-BRANCH = LONG | 0x100
 _COP1, _COP2 = 0x31504F43, 0x32504F43
 _CONFIG, _STREAM = 1, 2  # driver actions of COP1
 _PRODUCTS = ("u55", "u65", "u85")
-
-
-def commands(cmd_data: Bytes) -> Iterator[tuple[int, int, int]]:
-    """Each command of what Vela wrote: the index of its word, its number (of two words: with bit 14), and its value.
-
-    The value of a command of one word has 16 bits; that of one of two has 48, the parameter above the second word.
-
-    Raises:
-        ValueError: these are not Vela's commands.
-    """
-    for at, word, value in walk(commands_of(cmd_data)):
-        yield at, word & (LONG | 0x3FF), value
 
 
 def accelerator_of(cmd_data: Bytes) -> str | None:
@@ -87,17 +70,6 @@ def _words(cmd_data: Bytes) -> np.ndarray[Any, Any]:
     if cmd_data.size % 4:
         raise ValueError("has cmd_data that is not a whole number of words")
     return np.frombuffer(cmd_data.tobytes(), "<u4")
-
-
-def walk(words: list[int]) -> Iterator[tuple[int, int, int]]:
-    """Each command: where it begins, its first word, and its value, which for long ones has 48 bits."""
-    at = 0
-    while at < len(words):
-        word = words[at]
-        if word & LONG and at + 1 == len(words):
-            raise ValueError("has cmd_data that ends inside a command")
-        yield at, word, (word >> 16) << 32 | words[at + 1] if word & LONG else word >> 16
-        at += 2 if word & LONG else 1
 
 
 def _stream(words: np.ndarray[Any, Any]) -> tuple[int, int]:
