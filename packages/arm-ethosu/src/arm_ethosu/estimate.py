@@ -20,7 +20,7 @@ class Estimate:
     """
 
     options: Mapping[str, Any]
-    _known: dict[str, float | None] = field(default_factory=dict, compare=False, repr=False)
+    _cycles: dict[str, float | None] = field(default_factory=dict, compare=False, repr=False)
 
     def cycles(self, graphs: Sequence[bytes]) -> list[float | None]:
         """Cycles per inference of TOSA flatbuffers; None where Vela refuses one, or is not installed.
@@ -28,18 +28,18 @@ class Estimate:
         The same flatbuffer and options give the same figure, whether Vela is asked now or was long ago.
         """
         keys = [estimate_cache.key(tosa, self.options) for tosa in graphs]
-        new = {key: tosa for key, tosa in zip(keys, graphs, strict=True) if key is not None and key not in self._known}
-        self._known.update(zip(new, self._kept(list(new), list(new.values())), strict=True))
-        return [None if key is None else self._known[key] for key in keys]
+        new = {key: tosa for key, tosa in zip(keys, graphs, strict=True) if key is not None and key not in self._cycles}
+        self._cycles.update(zip(new, self._estimated(list(new), list(new.values())), strict=True))
+        return [None if key is None else self._cycles[key] for key in keys]
 
-    def _kept(self, keys: Sequence[str], graphs: Sequence[bytes]) -> list[float | None]:
+    def _estimated(self, keys: Sequence[str], graphs: Sequence[bytes]) -> list[float | None]:
         """Cycles from the cache on disk; Vela is asked for the rest, which is added to the cache."""
-        found = [estimate_cache.read(_KIND, key) for key in keys]
-        missing = [i for i, cycles in enumerate(found) if cycles is None]
+        figures = [estimate_cache.read(_KIND, key) for key in keys]
+        missing = [i for i, cycles in enumerate(figures) if cycles is None]
         if missing:
             summaries = vela.summaries([graphs[i] for i in missing], **self.options)
             for i, summary in zip(missing, summaries, strict=True):
                 if summary is not None:
-                    found[i] = summary["cycles_total"]
+                    figures[i] = summary["cycles_total"]
                     estimate_cache.keep(_KIND, keys[i], summary["cycles_total"])
-        return found
+        return figures

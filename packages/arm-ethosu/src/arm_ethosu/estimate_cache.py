@@ -29,9 +29,9 @@ def key(tosa: bytes, options: Mapping[str, Any]) -> str | None:
     """
     if (release := _release()) is None:
         return None
-    others = sorted((name, value) for name, value in options.items() if name not in ("timeout", "config"))
+    settings = sorted((name, value) for name, value in options.items() if name not in ("timeout", "config"))
     config = hashlib.sha256(locate(options["config"]).read_bytes()).hexdigest()
-    return hashlib.sha256(repr([release, *others, config]).encode() + tosa).hexdigest()
+    return hashlib.sha256(repr([release, *settings, config]).encode() + tosa).hexdigest()
 
 
 @cache

@@ -21,7 +21,7 @@ def constants_memory(config: str | PathLike[str] | None, system_config: str, mem
 
 
 def figures_of(
-    made: VelaOutput,
+    output: VelaOutput,
     *,
     config: str | PathLike[str] | None,
     system_config: str,
@@ -34,16 +34,16 @@ def figures_of(
     and weights and commands where they lie in SRAM. ``tensors_kib`` is the peak alone, which Vela calls SRAM used.
     """
     where = constants_memory(config, system_config, memory_mode)
-    constants = sum(made.arrays[name].nbytes for name in ("weight_data", "cmd_data")) / _KIB
+    constants = sum(output.arrays[name].nbytes for name in ("weight_data", "cmd_data")) / _KIB
     cache = VelaIni(locate(config)).memory_value(memory_mode, "arena_cache_size") if is_cache else None
-    tensors = made.sram_kib if cache is None else max(made.sram_kib, int(cache) / _KIB)
+    tensors = output.sram_kib if cache is None else max(output.sram_kib, int(cache) / _KIB)
     return {
-        "cycles": made.cycles,
-        "clock_hz": made.clock_hz,
+        "cycles": output.cycles,
+        "clock_hz": output.clock_hz,
         "sram_kib": tensors + (constants if where == "sram" else 0),
-        "dram_kib": made.dram_kib,
+        "dram_kib": output.dram_kib,
         "flash_kib": constants if where == "flash" else 0.0,
-        "tensors_kib": made.sram_kib,
+        "tensors_kib": output.sram_kib,
         f"constants_in_{where}_kib": constants,
         **({} if cache is None else {"cache_kib": int(cache) / _KIB}),
     }

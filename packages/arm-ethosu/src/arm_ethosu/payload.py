@@ -80,14 +80,14 @@ def with_names(payload: bytes, chosen: Collection[str]) -> tuple[bytes, list[Nam
         UsageError: not such a payload.
     """
     parts: list[bytes | memoryview] = []
-    found = []
+    named = []
     for block, data in _read_blocks(payload, {}).items():
         if block in chosen and data:
-            found.append(NamedBlock(block, hashlib.sha256(data).hexdigest(), data))
-            parts += _block(block, found[-1].name.encode(), named=True)
+            named.append(NamedBlock(block, hashlib.sha256(data).hexdigest(), data))
+            parts += _block(block, named[-1].name.encode(), named=True)
         else:
             parts += _block(block, data)
-    return b"".join(parts), found
+    return b"".join(parts), named
 
 
 def whole(payload: bytes, named: Mapping[str, bytes]) -> bytes:
@@ -112,9 +112,9 @@ def _tensors(arrays: Arrays, direction: str) -> bytes:
     return struct.pack("<i", len(table)) + rows
 
 
-def _within(value: int, limit: int, what: str) -> int:
+def _within(value: int, limit: int, field: str) -> int:
     if value > limit:
-        raise UsageError(f"{what}: {value} does not fit the EthosU payload, whose limit is {limit}")
+        raise UsageError(f"{field}: {value} does not fit the EthosU payload, whose limit is {limit}")
     return int(value)
 
 

@@ -114,10 +114,10 @@ def compile(
         key = estimate_cache.key(tosa, asked | ({"constants": "counted"} if counted else {}))
         if key is not None and (limit := estimate_cache.read(LIMITS, key)) is not None:
             return chosen(place, search.run([int(limit) or None])[0].run, accelerator)
-        found = _smallest(search, len(tosa), place.graph) if sram_budget is None else _within(search, tosa, sram_budget)
+        best = _smallest(search, len(tosa), place.graph) if sram_budget is None else _within(search, tosa, sram_budget)
         if key is not None and not search.died:
-            estimate_cache.keep(LIMITS, key, found.limit or 0)
-        return chosen(place, found.run, accelerator)
+            estimate_cache.keep(LIMITS, key, best.limit or 0)
+        return chosen(place, best.run, accelerator)
 
 
 class _Search:
@@ -137,17 +137,17 @@ class _Search:
         """
         own = [[] if limit is None else [f"--arena-cache-size={limit}"] for limit in limits]
         runs = self._place.runs([[*self._flags, *flags] for flags in own])
-        made = [
+        candidates = [
             Candidate(run, limit, _constants(run) if self.counted else 0)
             for run, limit in zip(runs, limits, strict=True)
             if isinstance(run, Run)
         ]
-        self.candidates += made
+        self.candidates += candidates
         self.died |= any(isinstance(run, ToolError) and run.passing for run in runs)
         for run, limit in zip(runs, limits, strict=True):
             if isinstance(run, ToolError) and (limit is None or not self.candidates):
                 raise run
-        return made
+        return candidates
 
     def least(self) -> Candidate:
         """The least SRAM at cycles within the tolerance of the fewest."""
@@ -181,8 +181,8 @@ def _within(search: _Search, tosa: bytes, budget: int) -> Candidate:
         UsageError: no candidate is.
     """
     parts = next(parts for size, parts in _PARTS if len(tosa) <= size)
-    left = budget - (search.run([None])[0].constants if search.counted else 0)
-    search.run([_grain(left * part) for part in parts])
+    room = budget - (search.run([None])[0].constants if search.counted else 0)
+    search.run([_grain(room * part) for part in parts])
     if fitting := [c for c in search.candidates if c.sram <= budget]:
         return min(fitting, key=lambda c: (c.cycles, c.sram, c.stored))
     least = min([*search.candidates, *search.run([_NONE])], key=lambda c: c.sram)
@@ -194,9 +194,9 @@ def _within(search: _Search, tosa: bytes, budget: int) -> Candidate:
         else ""
     )
     text = size_text(budget)
-    given = f"{text} bytes" if text.isdigit() else text
+    shown = f"{text} bytes" if text.isdigit() else text
     raise UsageError(
-        f"sram_budget={given} is missed by {missed:.1f} KiB: {needed:.1f} KiB is the least SRAM that "
+        f"sram_budget={shown} is missed by {missed:.1f} KiB: {needed:.1f} KiB is the least SRAM that "
         f"{len(search.candidates)} runs of Vela found, at an estimate of {least.cycles:,.0f} cycles{inside}"
     )
 

@@ -148,7 +148,7 @@ def workplace(
     if len(tosa) > _MAX_TOSA:
         raise UsageError(f"the TOSA flatbuffer has {len(tosa)} bytes; Vela takes {_MAX_TOSA} at most")
     command = _command(accelerator, config, system_config, memory_mode)
-    kept = artifacts is not None
+    keep = artifacts is not None
     if artifacts is not None:
         _make_folder(artifacts)
     folder = artifacts.absolute() if artifacts else Path(tempfile.mkdtemp(prefix="arm-ethosu-"))
@@ -158,11 +158,11 @@ def workplace(
         write_atomic(source, tosa)
         yield Workplace(tosa, source, runs, command, system_config, timeout)
     except ToolError:
-        kept = True  # its input stays, and the error says where
+        keep = True  # its input stays, and the error says where
         raise
     finally:
         shutil.rmtree(runs, ignore_errors=True)
-        if not kept:
+        if not keep:
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -255,14 +255,14 @@ class Workplace:
         """
         runs = [self._new_run(more) for more in flags]
         outcomes = run_all(self._command[0], [run.order() for run in runs], self._timeout)
-        made: list[Run | ToolError] = []
+        results: list[Run | ToolError] = []
         for run, outcome in zip(runs, outcomes, strict=True):
             if not isinstance(outcome, ToolError):
                 run.output = outcome
             else:
                 passing.note(outcome)
-            made.append(outcome if isinstance(outcome, ToolError) else run)
-        return made
+            results.append(outcome if isinstance(outcome, ToolError) else run)
+        return results
 
     def _new_run(self, flags: Sequence[str]) -> Run:
         folder = self._folder / str(self._number)
@@ -377,7 +377,7 @@ def checked(arrays: Arrays) -> Arrays:
     Raises:
         ValueError: one is missing or has another type or shape; says which.
     """
-    found: dict[str, np.ndarray[Any, Any]] = {}
+    normalized: dict[str, np.ndarray[Any, Any]] = {}
 
     def take(key: str) -> np.ndarray[Any, Any]:
         if key not in arrays:
@@ -388,23 +388,23 @@ def checked(arrays: Arrays) -> Arrays:
         data = take(key)
         if data.dtype.kind not in "SV" and data.dtype != np.uint8:
             raise _Malformed(f"has {key} of type {data.dtype}, expected bytes")
-        found[key] = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+        normalized[key] = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
     for key in ("scratch_size", *_IO_KEYS):
         numbers = take(key)
         if numbers.dtype.kind not in "iu" and numbers.size:
             raise _Malformed(f"has {key} of type {numbers.dtype}, expected integers")
-        found[key] = numbers.astype(np.int64)
-    if found["scratch_size"].size != 1 or found["scratch_size"].item() < 0:
-        raise _Malformed(f"has scratch_size {found['scratch_size'].tolist()}, expected one size in bytes")
+        normalized[key] = numbers.astype(np.int64)
+    if normalized["scratch_size"].size != 1 or normalized["scratch_size"].item() < 0:
+        raise _Malformed(f"has scratch_size {normalized['scratch_size'].tolist()}, expected one size in bytes")
     for direction in ("input", "output"):
-        shape = found[f"{direction}_shape"]
+        shape = normalized[f"{direction}_shape"]
         if not shape.size:  # NumPy writes an empty list as a vector of floats
-            shape = found[f"{direction}_shape"] = shape.reshape(0, IO_RANK)
+            shape = normalized[f"{direction}_shape"] = shape.reshape(0, IO_RANK)
         if shape.ndim != 2 or shape.shape[1] != IO_RANK:
             raise _Malformed(f"has {direction}_shape of shape {list(shape.shape)}, expected [n, {IO_RANK}]")
         for key in ("elem_size", "offset", "region"):
-            if (got := found[f"{direction}_{key}"]).shape != shape.shape[:1]:
+            if (got := normalized[f"{direction}_{key}"]).shape != shape.shape[:1]:
                 raise _Malformed(f"has {direction}_{key} of shape {list(got.shape)}, expected [{len(shape)}]")
-    if not len(found["output_shape"]):
+    if not len(normalized["output_shape"]):
         raise _Malformed("has no outputs")
-    return found
+    return normalized

@@ -142,12 +142,12 @@ class _Worker:
         finally:
             guard.cancel()
 
-    def _broken(self, kept: str) -> ToolError:
+    def _broken(self, input_place: str) -> ToolError:
         self.kill()
         self._printed.seek(0)
         output = self._printed.read().decode(errors="replace")
         self.close()
-        return ToolError("vela", "could not be loaded", output=output, kept=kept)
+        return ToolError("vela", "could not be loaded", output=output, kept=input_place)
 
     @property
     def usable(self) -> bool:

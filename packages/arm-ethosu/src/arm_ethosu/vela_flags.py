@@ -53,14 +53,14 @@ def without_ours(flags: list[str], values: Mapping[str, str]) -> list[str]:
     Raises:
         UsageError: a flag contradicts what this package sets, or keeps Vela from compiling.
     """
-    kept: list[str] = []
+    extra: list[str] = []
     words = iter(flags)
     expects_value = False
     for word in words:
         if not word.startswith("-"):
             if not expects_value:
                 raise UsageError(f"extra_flags: {word!r} is not a flag; Vela's input is set by this package")
-            kept.append(word)
+            extra.append(word)
             expects_value = False
             continue
         name, equals, value = word.partition("=")
@@ -68,7 +68,7 @@ def without_ours(flags: list[str], values: Mapping[str, str]) -> list[str]:
             raise UsageError(f"extra_flags: with {name} Vela compiles nothing; run vela {name} by itself")
         ours = _owned(name)
         if ours is None:
-            kept.append(word)
+            extra.append(word)
             expects_value = not equals
             continue
         expects_value = False
@@ -78,7 +78,7 @@ def without_ours(flags: list[str], values: Mapping[str, str]) -> list[str]:
             value = next(words, "")
         if value != values.get(ours):
             raise UsageError(_contradiction(ours, value, values.get(ours)))
-    return kept
+    return extra
 
 
 def _owned(name: str) -> str | None:
@@ -100,4 +100,4 @@ def _contradiction(flag: str, value: str, ours: str | None) -> str:
 def decides_over_sram(flag: str) -> bool:
     """Whether a flag sets how much SRAM Vela takes."""
     name = flag.partition("=")[0]
-    return len(name) > 4 and any(known.startswith(name) for known in _SRAM)
+    return len(name) > 4 and any(full.startswith(name) for full in _SRAM)

@@ -94,13 +94,13 @@ class VelaIni:
         Raises:
             UsageError: otherwise; lists the valid names.
         """
-        for what, name, known in (
+        for kind, name, sections in (
             ("system config", system_config, self.system_configs),
             ("memory mode", memory_mode, self.memory_modes),
         ):
-            if name not in known:
-                there = f"valid ones: {', '.join(known)}" if known else "the file has none"
-                raise UsageError(f"unknown {what} {name!r} in {self.path}; {there}")
+            if name not in sections:
+                there = f"valid ones: {', '.join(sections)}" if sections else "the file has none"
+                raise UsageError(f"unknown {kind} {name!r} in {self.path}; {there}")
         self._require_memories(system_config, memory_mode)
 
     def has_cache(self, memory_mode: str) -> bool:
@@ -132,9 +132,9 @@ class VelaIni:
                     f"{key}_mem_area={port} is {memory} there and must be {' or '.join(sorted(allowed[key]))}"
                 )
 
-    def area(self, memory_mode: str, what: str) -> str | None:
+    def area(self, memory_mode: str, memory: str) -> str | None:
         """The port behind which ``const``, ``arena`` or ``cache`` is in a memory mode; None: the file does not say."""
-        return self.memory_value(memory_mode, f"{what}_mem_area")
+        return self.memory_value(memory_mode, f"{memory}_mem_area")
 
     def memory_at(self, system_config: str, port: str) -> str | None:
         """The memory at a port, ``Axi0`` or ``Axi1``, of a system configuration; None: the file does not say."""

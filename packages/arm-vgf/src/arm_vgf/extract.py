@@ -20,7 +20,7 @@ def extract_vgf(pte: bytes | str | PathLike[str]) -> list[bytes]:
     Raises:
         UsageError: the file cannot be read, is not an ExecuTorch program, or a payload is not a whole VGF.
     """
-    found: list[bytes] = []
+    payloads: list[bytes] = []
     for delegate in delegates(pte) if isinstance(pte, bytes) else _of_file(Path(pte)):
         if delegate.backend_id != BACKEND_ID:
             continue
@@ -28,8 +28,8 @@ def extract_vgf(pte: bytes | str | PathLike[str]) -> list[bytes]:
             check_vgf(delegate.payload)
         except UsageError as error:
             raise UsageError(f"delegate {delegate.index} of {delegate.method!r}: {error}") from None
-        found.append(delegate.payload)
-    return found
+        payloads.append(delegate.payload)
+    return payloads
 
 
 def _of_file(path: Path) -> list[Delegate]:

@@ -44,17 +44,17 @@ def module_table_of(sample: bytes, largest: bytes) -> bytes:
     pairs = [[ops for _, number, ops in each if number == _EXT_INST] for each in (ours, theirs)]
     if [(ops[3], len(ops)) for ops in pairs[0]] != [(ops[3], len(ops)) for ops in pairs[1]]:
         raise LoweringError(f"the model converter makes other operators at some sizes of a part that varies: {_FIX}")
-    made = {ops[1] for ops in pairs[0]}
-    computed = [ops[0] for _, number, ops in ours if number == _SET_OUTPUT and ops[0] in made]
+    results = {ops[1] for ops in pairs[0]}
+    computed = [ops[0] for _, number, ops in ours if number == _SET_OUTPUT and ops[0] in results]
     if len(computed) != len(ports(largest)[1]):
         raise LoweringError(f"the model converter makes an input or a constant of a result whose sizes vary: {_FIX}")
     for our, their in zip(*pairs, strict=True):
-        for id, other in zip(our[4:], their[4:], strict=True):
-            if other not in places:
+        for id, larger in zip(our[4:], their[4:], strict=True):
+            if larger not in places:
                 continue
             if id not in numbers:
                 raise LoweringError(f"a constant is larger at smaller sizes of a part that varies: {_FIX}")
-            words[places[other] + 3] = numbers[id]
+            words[places[larger] + 3] = numbers[id]
     return table[:start] + words.tobytes() + table[start + words.nbytes :]
 
 

@@ -45,27 +45,27 @@ def _engine() -> Finding:
 
 def _emulation_layer() -> Finding:
     """Whether the Vulkan loader knows Arm's layer; it is no fault if that is not installed."""
-    what, needed_for = "Arm's emulation layer", "comparing with it"
+    subject, needed_for = "Arm's emulation layer", "comparing with it"
     spec = find_spec("emulation_layer")
     if spec is None or not spec.submodule_search_locations:
-        return Finding(what, "ok", "not installed", needed_for)
+        return Finding(subject, "ok", "not installed", needed_for)
     manifests = Path(spec.submodule_search_locations[0], "deploy", "share", "vulkan", "explicit_layer.d")
-    found = _device(what, "layer", needed_for, f"set VK_LAYER_PATH={manifests}")
-    return KnownVersions("ai-ml-emulation-layer-for-vulkan", "arm-runtime-cpp").judge(found)
+    finding = _device(subject, "layer", needed_for, f"set VK_LAYER_PATH={manifests}")
+    return KnownVersions("ai-ml-emulation-layer-for-vulkan", "arm-runtime-cpp").judge(finding)
 
 
-def _device(what: str, engine: str, needed_for: str, fix: str) -> Finding:
+def _device(subject: str, engine: str, needed_for: str, fix: str) -> Finding:
     """The device that an engine takes; an empty one is the default."""
     if find_spec("arm_runtime") is None:
-        return Finding(what, "missing", "", needed_for, from_here("arm-runtime-cpp"))
+        return Finding(subject, "missing", "", needed_for, from_here("arm-runtime-cpp"))
     try:
         said = run_tool("the VGF runtime", [sys.executable, "-c", _FIND, engine], timeout=TIMEOUT_S)
     except ToolError as error:
-        return Finding(what, "broken", first_line(error), needed_for, fix)
+        return Finding(subject, "broken", first_line(error), needed_for, fix)
     verdicts = dict(line.split(": ", 1) for line in said.splitlines() if line.startswith(("found: ", "failed: ")))
     if "found" in verdicts:
-        return Finding(what, "ok", verdicts["found"], needed_for)
-    return Finding(what, "broken", verdicts.get("failed", "it said nothing"), needed_for, fix)
+        return Finding(subject, "ok", verdicts["found"], needed_for)
+    return Finding(subject, "broken", verdicts.get("failed", "it said nothing"), needed_for, fix)
 
 
 #: What compiling needs.

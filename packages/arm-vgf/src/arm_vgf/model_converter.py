@@ -56,7 +56,7 @@ def convert(tosa: bytes, flags: Sequence[str] = (), *, timeout: float = TIMEOUT_
     folder = Path(tempfile.mkdtemp(prefix="arm-vgf-"))
     source, result = folder / "network.tosa", folder / "network.vgf"
     command = [executable, "--input", str(source), "--output", str(result), *flags]
-    kept = False
+    keep = False
     try:
         write_atomic(source, tosa)
         output = run_tool("model-converter", command, timeout=timeout, kept=str(source), fix=_FIX)
@@ -75,11 +75,11 @@ def convert(tosa: bytes, flags: Sequence[str] = (), *, timeout: float = TIMEOUT_
             ) from None
         return vgf
     except ToolError:
-        kept = True  # the flatbuffer stays, and the error says where
+        keep = True  # the flatbuffer stays, and the error says where
         result.unlink(missing_ok=True)
         raise
     finally:
-        if not kept:
+        if not keep:
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -59,7 +59,7 @@ class Arena:
 
 
 def _buffers(model: Model) -> Iterator[_Buffer]:
-    made: dict[Value, int] = {}
+    produced: dict[Value, int] = {}
     read: dict[Value, int] = {}
     for number, step in enumerate(model.steps):
         if isinstance(step, Job):
@@ -67,8 +67,8 @@ def _buffers(model: Model) -> Iterator[_Buffer]:
             if step.fast_scratch:
                 yield _Buffer(step, True, step.fast_scratch, number, number)
         read.update(dict.fromkeys(step.reads, number))
-        made.update(dict.fromkeys(step.makes, number))
-    for value, number in made.items():
+        produced.update(dict.fromkeys(step.makes, number))
+    for value, number in produced.items():
         if value not in model.given:
             yield _Buffer(value, False, value.size, number, read.get(value, number))
 
@@ -78,11 +78,11 @@ def _placed(buffers: list[_Buffer]) -> dict[_Buffer, int]:
     placed: dict[_Buffer, int] = {}
     for buffer in sorted(buffers, key=lambda each: (-each.size, each.first)):
         at = 0
-        rivals = [other for other in placed if other.first <= buffer.last and buffer.first <= other.last]
-        for other in sorted(rivals, key=placed.__getitem__):
-            if placed[other] >= at + buffer.size:
+        rivals = [rival for rival in placed if rival.first <= buffer.last and buffer.first <= rival.last]
+        for rival in sorted(rivals, key=placed.__getitem__):
+            if placed[rival] >= at + buffer.size:
                 break
-            at = max(at, _aligned(placed[other] + other.size, ALIGNMENT))
+            at = max(at, _aligned(placed[rival] + rival.size, ALIGNMENT))
         placed[buffer] = at
     return placed
 

@@ -66,15 +66,15 @@ def find_board(name: str) -> Board:
     Raises:
         UsageError: there is none, or its ``board.toml`` is not right.
     """
-    known = boards()
-    if name not in known:
-        raise UsageError(f"there is no board {name!r}; boards are: {', '.join(known)}")
-    file = known[name] / "board.toml"
+    folders = boards()
+    if name not in folders:
+        raise UsageError(f"there is no board {name!r}; boards are: {', '.join(folders)}")
+    file = folders[name] / "board.toml"
     try:
         fields = foreign.parsed(file.read_bytes(), tomllib.loads)
     except (OSError, UsageError) as error:
         raise UsageError(f"board {name!r}: {file}: {error}") from error
-    return Board(name, known[name], **dict(_checked(file, fields)))
+    return Board(name, folders[name], **dict(_checked(file, fields)))
 
 
 def _checked(file: Path, fields: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -88,8 +88,8 @@ def _checked(file: Path, fields: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             raise UsageError(
                 f"{file}: {key} = {value!r}: it takes {', '.join(texts)} (texts), run and shares (lists of texts)"
             )
-    known = sorted(entry.name for entry in _SHARED.iterdir())
-    if unknown := [name for name in fields.get("shares", ()) if name not in known]:
-        raise UsageError(f"{file}: shares {unknown[0]!r}; what there is to share: {', '.join(known)}")
+    shareable = sorted(entry.name for entry in _SHARED.iterdir())
+    if unknown := [name for name in fields.get("shares", ()) if name not in shareable]:
+        raise UsageError(f"{file}: shares {unknown[0]!r}; what there is to share: {', '.join(shareable)}")
     if "description" not in fields:
         raise UsageError(f"{file}: description is missing")

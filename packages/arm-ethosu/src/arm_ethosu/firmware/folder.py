@@ -62,8 +62,8 @@ def write_folder(
         )
     changed = [path for path in files if path not in mine and new[path] != there.get(path)]
     removed = sorted(path for path in there if path not in new and path not in mine)
-    kept = {path: before[path][0] for path in mine if path in before}
-    done = Manifest(board, target, models, {path: new[path] for path in sorted(new) if path not in mine} | kept)
+    digests = {path: before[path][0] for path in mine if path in before}
+    done = Manifest(board, target, models, {path: new[path] for path in sorted(new) if path not in mine} | digests)
     if changed or removed:
         # From here to the last line the folder is neither the old firmware nor the new one, and its manifest says so.
         folder.mkdir(parents=True, exist_ok=True)
@@ -88,15 +88,15 @@ def whole_firmware(folder: Path) -> Manifest:
     manifest = read_manifest(folder)
     if manifest.unfinished:
         raise UsageError(f"{folder}: `arm-tosa deploy` was interrupted while it wrote the files; deploy again")
-    others = [
+    changed = [
         path
         for path, digest in manifest.files.items()
         if not path.startswith(_USERS)
         and not ((folder / path).is_file() and _digest((folder / path).read_bytes()) == digest)
     ]
-    if others:
+    if changed:
         raise UsageError(
-            f"{folder}: {', '.join(others)} is not what `arm-tosa deploy` wrote there, so what {MANIFEST} says of the "
+            f"{folder}: {', '.join(changed)} is not what `arm-tosa deploy` wrote there, so what {MANIFEST} says of the "
             "model's inputs and outputs may be wrong. Deploy into a new folder, or build and run the firmware yourself"
         )
     return manifest

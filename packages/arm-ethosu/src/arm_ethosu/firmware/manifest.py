@@ -69,13 +69,13 @@ def read_manifest(folder: Path) -> Manifest:
             f"{folder} holds no firmware ({MANIFEST}: {error.strerror}); `arm-tosa deploy` makes one"
         ) from error
     try:
-        found = foreign.parsed(data)
+        fields = foreign.parsed(data)
         manifest = Manifest(
-            foreign.words(found["board"], "the board"),
-            foreign.words(found["target"], "the target"),
-            [_model(folder, each) for each in found["models"]],
-            {_path(folder, path): str(digest) for path, digest in found["files"].items()},
-            {_path(folder, path): list(map(str, each)) for path, each in found.get("unfinished", {}).items() if each},
+            foreign.words(fields["board"], "the board"),
+            foreign.words(fields["target"], "the target"),
+            [_model(folder, each) for each in fields["models"]],
+            {_path(folder, path): str(digest) for path, digest in fields["files"].items()},
+            {_path(folder, path): list(map(str, each)) for path, each in fields.get("unfinished", {}).items() if each},
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         kind = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "
@@ -87,35 +87,35 @@ def _path(folder: Path, name: object) -> str:
     return foreign.inside(folder, name).relative_to(folder).as_posix()
 
 
-def _model(folder: Path, found: Mapping[str, Any]) -> DeployedModel:
-    inputs, outputs = (tuple(map(_port, found[key])) for key in ("inputs", "outputs"))
-    name, reference = foreign.c_identifier(found["name"], "a model"), found.get("reference")
+def _model(folder: Path, fields: Mapping[str, Any]) -> DeployedModel:
+    inputs, outputs = (tuple(map(_port, fields[key])) for key in ("inputs", "outputs"))
+    name, reference = foreign.c_identifier(fields["name"], "a model"), fields.get("reference")
     return DeployedModel(name, inputs, outputs, None if reference is None else _reference(folder, reference))
 
 
-def _reference(folder: Path, found: Mapping[str, Any]) -> StoredReference:
+def _reference(folder: Path, fields: Mapping[str, Any]) -> StoredReference:
     steps = [
         StoredStep(_path(folder, step["file"]), *map(_numbers, (step["reads"], step["makes"])))
-        for step in found["steps"]
+        for step in fields["steps"]
     ]
-    taken, given = list(map(_numbers, found["taken"])), _numbers(found["given"])
-    return StoredReference(steps, taken, given, [_path(folder, example) for example in found["examples"]])
+    inputs, outputs = list(map(_numbers, fields["taken"])), _numbers(fields["given"])
+    return StoredReference(steps, inputs, outputs, [_path(folder, example) for example in fields["examples"]])
 
 
-def _numbers(found: Any) -> list[int]:
-    return [int(number) for number in found]
+def _numbers(values: Any) -> list[int]:
+    return [int(number) for number in values]
 
 
-def _port(found: Mapping[str, Any]) -> Port:
-    least, most = map(int, found["bounds"])
-    scale = found["scale"]
-    dtype, program_dtype = (np.dtype(foreign.c_identifier(found[key], "a type")).name for key in _DTYPES)
+def _port(fields: Mapping[str, Any]) -> Port:
+    least, most = map(int, fields["bounds"])
+    scale = fields["scale"]
+    dtype, program_dtype = (np.dtype(foreign.c_identifier(fields[key], "a type")).name for key in _DTYPES)
     return Port(
-        foreign.c_identifier(found["name"], "an input or output"),
-        foreign.sizes(found["shape"], "an input or output"),
+        foreign.c_identifier(fields["name"], "an input or output"),
+        foreign.sizes(fields["shape"], "an input or output"),
         dtype,
         program_dtype,
         None if scale is None else float(scale),
-        int(found["zero_point"]),
+        int(fields["zero_point"]),
         (least, most),
     )

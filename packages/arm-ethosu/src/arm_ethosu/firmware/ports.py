@@ -33,8 +33,8 @@ def as_integers(who: str, ports: Sequence[Port], arrays: Sequence[Array]) -> lis
                 f"{who} takes {port.name} of shape {list(port.shape)}; the array given has {list(array.shape)}"
             )
         if array.dtype not in (port.dtype, port.program_dtype):
-            wanted = " or ".join(dict.fromkeys((port.program_dtype, port.dtype)))
-            raise UsageError(f"{who} takes {port.name} of {wanted}; the array given is of {array.dtype}")
+            accepted = " or ".join(dict.fromkeys((port.program_dtype, port.dtype)))
+            raise UsageError(f"{who} takes {port.name} of {accepted}; the array given is of {array.dtype}")
         if array.dtype != port.dtype:
             array = _narrowed(who, port, array) if port.scale is None else _quantized(port, array)
         out.append(np.ascontiguousarray(array))

@@ -67,13 +67,13 @@ class _Reader:
     def model(self, target: str) -> Model:
         before, after = self._edges()
         ports = [self._port(f"input{index}", edges[0]) for index, edges in enumerate(before)]
-        taken = []
+        input_values = []
         for index, edges in enumerate(before):
-            value = self._made(edges[0].inner)
+            value = self._new_value(edges[0].inner)
             if any(edge.how != edges[0].how for edge in edges):
                 raise UsageError(f"{self.name}: input {index} is quantized in two ways; firmware has one array for it")
             self.values.update((edge.inner, value) for edge in edges)
-            taken.append(value)
+            input_values.append(value)
         for call in self.program.calls:
             if not call.operator:
                 self._step(call)
@@ -91,7 +91,7 @@ class _Reader:
             steps=tuple(self.steps),
             inputs=tuple(ports),
             outputs=tuple(self._port(f"output{index}", edge) for index, edge in enumerate(after)),
-            taken=tuple(taken),
+            taken=tuple(input_values),
             given=tuple(self.values[edge.inner] for edge in after),
             reference=self._reference(before, after),
         )
@@ -105,8 +105,8 @@ class _Reader:
                     return None
                 count = len(load(self.graphs[payload]).inputs)
                 steps.append(ReferenceStep(self.graphs[payload], call.arguments[:count], call.arguments[count:]))
-        taken = tuple(tuple(edge.inner for edge in edges) for edges in before)
-        return Reference(tuple(steps), taken, tuple(edge.inner for edge in after))
+        inputs = tuple(tuple(edge.inner for edge in edges) for edges in before)
+        return Reference(tuple(steps), inputs, tuple(edge.inner for edge in after))
 
     def _edges(self) -> tuple[list[list[_Edge]], list[_Edge]]:
         """Of each input, one for each use that converts it; of each output, one.
@@ -117,7 +117,7 @@ class _Reader:
         program = self.program
         into: dict[int, list[_Edge]] = {}
         out_of: dict[int, _Edge] = {}
-        left = set()
+        refused = set()
         for call in program.calls:
             first, last = (call.arguments[0], call.arguments[-1]) if call.arguments else (-1, -1)
             narrows = call.operator == _CAST and self._dtypes(first, last) == ("int64", "int32")
@@ -127,11 +127,11 @@ class _Reader:
             elif last in program.outputs and (call.operator == _DEQUANTIZE or widens):
                 out_of[last] = _Edge(last, first, self._quantization(call))
             elif call.operator:
-                left.add(call.operator)
-        if left:
+                refused.add(call.operator)
+        if refused:
             raise UsageError(
                 f"{self.name}: firmware runs what is on the NPU and integers of TOSA, and this program leaves to "
-                f"ExecuTorch: {', '.join(sorted(left))}. `arm-tosa explain` says why, operator by operator. A .pte "
+                f"ExecuTorch: {', '.join(sorted(refused))}. `arm-tosa explain` says why, operator by operator. A .pte "
                 "keeps all that is not on the NPU for ExecuTorch: deploy the model that it was made of instead, or "
                 "link ExecuTorch's runtime with --format executorch"
             )
@@ -161,11 +161,11 @@ class _Reader:
         tensor = self.program.tensor(number)
         if not tensor.row_major:
             output = name.startswith("output")
-            what = "end the model with .contiguous()" if output else "compile it with --memory-format contiguous"
-            raise UsageError(f"{self.name}: {name} is not row-major; {what}")
+            advice = "end the model with .contiguous()" if output else "compile it with --memory-format contiguous"
+            raise UsageError(f"{self.name}: {name} is not row-major; {advice}")
         return tensor
 
-    def _made(self, number: int) -> Value:
+    def _new_value(self, number: int) -> Value:
         """A new value in place of the program's of that number.
 
         In which order its axes lie is no matter: the delegates that it is passed between agree about that.
@@ -175,7 +175,7 @@ class _Reader:
         self.values[number] = Value(kind, prod(tensor.shape) * np.dtype(tensor.dtype).itemsize)
         return self.values[number]
 
-    def _known(self, number: int) -> Value:
+    def _value(self, number: int) -> Value:
         """The value that an input or an earlier step put in place of the program's of that number."""
         if number not in self.values:
             tensor = self.program.tensor(number)
@@ -217,8 +217,8 @@ class _Reader:
                 weights=arrays["weight_data"].tobytes(),
                 scratch=scratch,
                 fast_scratch=memories.fast_scratch(),
-                inputs=places("input", list(map(self._known, inputs))),
-                outputs=places("output", list(map(self._made, outputs))),
+                inputs=places("input", list(map(self._value, inputs))),
+                outputs=places("output", list(map(self._new_value, outputs))),
                 weights_in=memories.planned_for("const"),
                 scratch_in=memories.planned_for("arena"),
             )
@@ -242,23 +242,23 @@ class _Reader:
                 "it to ExecuTorch's runtime"
             )
         inputs, outputs = self._operands(call, len(graph.inputs), len(graph.outputs))
-        known: dict[Tensor, Value] = {
-            tensor: self._known(number) for tensor, number in zip(graph.inputs, inputs, strict=True)
+        values: dict[Tensor, Value] = {
+            tensor: self._value(number) for tensor, number in zip(graph.inputs, inputs, strict=True)
         }
 
         def value(tensor: Tensor) -> Value:
-            if tensor not in known:
-                known[tensor] = self._constant(tensor)
-            return known[tensor]
+            if tensor not in values:
+                values[tensor] = self._constant(tensor)
+            return values[tensor]
 
         for op in graph.ops:
             if op.name in ALIASES:
-                known[op.output] = value(op.inputs[0])
+                values[op.output] = value(op.inputs[0])
                 continue
             kernel = KERNELS[op.name](op)
             operands = {position: value(op.inputs[position]) for position in kernel.reads}
-            known[op.output] = Value(c_type(op.output.dtype), op.output.size * numpy_dtype(op.output.dtype).itemsize)
-            self.steps.append(Operator(op, kernel, operands, known[op.output]))
+            values[op.output] = Value(c_type(op.output.dtype), op.output.size * numpy_dtype(op.output.dtype).itemsize)
+            self.steps.append(Operator(op, kernel, operands, values[op.output]))
         for tensor, number in zip(graph.outputs, outputs, strict=True):
             self.values[number] = value(tensor)
 

@@ -42,9 +42,9 @@ def verify_firmware(folder: Path, arrays: Sequence[Array]) -> list[Verified]:
         raise UsageError(f"{folder}: {', '.join(lacking)} came without example inputs: give each input an --input")
     results = run_models(folder, manifest, inputs)
     return [
-        Verified(model.name, port.name, int(np.count_nonzero(made != wanted)), made.size)
+        Verified(model.name, port.name, int(np.count_nonzero(actual != exact)), actual.size)
         for model, reference in zip(manifest.models, references, strict=True)
-        for port, made, wanted in zip(
+        for port, actual, exact in zip(
             model.outputs,
             results[model.name],
             expected(folder, reference, inputs[model.name], model.outputs),

@@ -45,10 +45,10 @@ def is_native(op: Op) -> bool:
     y, x = op.attrs["stride"]
     stride = (1 if op.output.shape[1] == 1 else y, 1 if op.output.shape[2] == 1 else x)  # of one result: none
     along_one_axis = {(1, 2): height == kernel_y == 1, (2, 1): width == kernel_x == 1}
-    taken = stride in ((1, 1), (2, 2)) or along_one_axis.get(stride, False)
+    has_stride = stride in ((1, 1), (2, 2)) or along_one_axis.get(stride, False)
     # Beyond 65536 results, which Vela computes in parts, the last part reads nothing but padding.
     in_one = stride == (1, 1) or max(op.output.shape[1:3]) <= MAX_AXIS
-    return taken and in_one and op.inputs[0].dtype is not DType.INT16
+    return has_stride and in_one and op.inputs[0].dtype is not DType.INT16
 
 
 def why_no_phases(op: Op) -> tuple[str, str] | None:

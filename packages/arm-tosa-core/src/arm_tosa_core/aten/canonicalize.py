@@ -56,14 +56,14 @@ def canonicalize(program: ExportedProgram, rules: RuleSet) -> ExportedProgram:
     Args:
         rules: those of the target.
     """
-    found = _Survey.of(program, rules)
-    if found.irregular:
+    survey = _Survey.of(program, rules)
+    if survey.irregular:
         program = functional(with_choices(functional(program)))
-        found = _Survey.of(program, rules)
-    if found.empty:
+        survey = _Survey.of(program, rules)
+    if survey.empty:
         program = without_empty(program)
-        found = _Survey.of(program, rules)
-    if found.strided:
+        survey = _Survey.of(program, rules)
+    if survey.strided:
         program = in_order(program)
-        found = _Survey.of(program, rules)
-    return without_composites(program, rules, found.strange) if found.strange else program
+        survey = _Survey.of(program, rules)
+    return without_composites(program, rules, survey.strange) if survey.strange else program

@@ -71,29 +71,29 @@ def choose(module: GraphModule) -> None:
     module.recompile()
 
 
-def _chosen(module: GraphModule, path: str, node: Node, made: dict[Node, Any]) -> list[Node]:
+def _chosen(module: GraphModule, path: str, node: Node, copies: dict[Node, Any]) -> list[Node]:
     """The results of a ``torch.cond``, made where the module's graph inserts.
 
     Args:
         path: from the module to the one that the branches belong to, with a dot at its end.
     """
     condition, yes, no, operands = cast(tuple[Node, Node, Node, list[Node]], node.args)
-    results = [_inlined(module, f"{path}{b.target}", [made[n] for n in operands]) for b in (yes, no)]
-    return [_where(module, made[condition], *pair) for pair in zip(*results, strict=True)]
+    results = [_inlined(module, f"{path}{b.target}", [copies[n] for n in operands]) for b in (yes, no)]
+    return [_where(module, copies[condition], *pair) for pair in zip(*results, strict=True)]
 
 
 def _inlined(module: GraphModule, path: str, operands: list[Node]) -> list[Node]:
     branch = cast(GraphModule, module.get_submodule(path))
-    made: dict[Node, Any] = dict(zip(branch.graph.find_nodes(op="placeholder"), operands, strict=True))
+    copies: dict[Node, Any] = dict(zip(branch.graph.find_nodes(op="placeholder"), operands, strict=True))
     for node in branch.graph.nodes:
         if node.op == "output":
-            return [made[result] for result in cast(list[Node], node.args[0])]
+            return [copies[result] for result in cast(list[Node], node.args[0])]
         if node.target is _COND:
-            made[node] = _chosen(module, f"{path}.", node, made)
-        elif node.target is operator.getitem and isinstance(made[node.all_input_nodes[0]], list):
-            made[node] = made[node.all_input_nodes[0]][cast(int, node.args[1])]
+            copies[node] = _chosen(module, f"{path}.", node, copies)
+        elif node.target is operator.getitem and isinstance(copies[node.all_input_nodes[0]], list):
+            copies[node] = copies[node.all_input_nodes[0]][cast(int, node.args[1])]
         elif node.op != "placeholder" and not is_graph(node):
-            made[node] = new = module.graph.node_copy(node, made.__getitem__)
+            copies[node] = new = module.graph.node_copy(node, copies.__getitem__)
             if node.op == "get_attr":
                 new.target = f"{path}.{node.target}"
     raise AssertionError("a branch without results")

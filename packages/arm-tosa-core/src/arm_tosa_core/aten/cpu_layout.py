@@ -117,8 +117,8 @@ class _Walk:
         if not self._knows(node):
             self._copies(node, node.all_input_nodes)
         changed = [n for n in node.all_input_nodes if n in self.found.metas or node in self.found.copies.get(n, ())]
-        made = self._made(node) if changed else node.meta.get("val")
-        self._set(node, tree_map(_row_major if _is_view(node) else _settled, made))
+        result = self._result(node) if changed else node.meta.get("val")
+        self._set(node, tree_map(_row_major if _is_view(node) else _settled, result))
 
     def _copies(self, reader: Node, operands: Collection[Node]) -> None:
         for node in operands:
@@ -132,19 +132,19 @@ class _Walk:
             return True
         if not all(_is_channels_last(meta) if meta.dim() == 4 else _is_row_major(meta) for meta in operands):
             return False
-        known = _is_cast(node.target) or canonical(node.target) in _LAYERS or _is_function_of_one(node.target)
-        return known or is_quantize(node) or is_dequantize(node)
+        reads_strides = _is_cast(node.target) or canonical(node.target) in _LAYERS or _is_function_of_one(node.target)
+        return reads_strides or is_quantize(node) or is_dequantize(node)
 
-    def _made(self, node: Node) -> Any:
+    def _result(self, node: Node) -> Any:
         """The fake result of an operator, of the fake tensors that it reads."""
         target: Any = node.target
         if target is not operator.getitem and not isinstance(target, OpOverload):
             return node.meta["val"]
 
-        def given(n: Node) -> Any:
+        def operand(n: Node) -> Any:
             return _row_major(self._now(n)) if node in self.found.copies.get(n, ()) else self._now(n)
 
-        operands: Any = torch.fx.node.map_arg((node.args, node.kwargs), given)
+        operands: Any = torch.fx.node.map_arg((node.args, node.kwargs), operand)
         return target(*operands[0], **operands[1])
 
 

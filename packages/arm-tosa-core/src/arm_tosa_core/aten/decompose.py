@@ -55,15 +55,15 @@ def without_composites(
         rules: those of the target.
         without_rule: the operators of the program that have none, if somebody has looked already.
     """
-    known: Table | None = None
+    table: Table | None = None
     before: set[Any] = set()
     targets = _without_rule(program, rules) if without_rule is None else without_rule
     while targets:
-        known = known or torch.export.default_decompositions()  # late: PyTorch takes 0.1 s to make it
-        strange = {target for target in targets if target in known or is_composite(target)}
+        table = table or torch.export.default_decompositions()  # late: PyTorch takes 0.1 s to make it
+        strange = {target for target in targets if target in table or is_composite(target)}
         if not strange:
             break
-        program = decompose(program, {target: known[target] for target in strange if target in known}, strange)
+        program = decompose(program, {target: table[target] for target in strange if target in table}, strange)
         before |= strange
         targets = _without_rule(program, rules) - before
     return program
@@ -71,14 +71,14 @@ def without_composites(
 
 def _without_rule(program: ExportedProgram, rules: RuleSet) -> set[Any]:
     """Operators without a rule, but for those that are made of no tensor: those are evaluated, whatever they are."""
-    found: set[Any] = set()
+    targets: set[Any] = set()
     made_of_nothing: set[Node] = set()
     for node in program.graph.nodes:
         if node.op == "call_function" and made_of_nothing.issuperset(node.all_input_nodes):
             made_of_nothing.add(node)
         elif has_no_rule(node, rules):
-            found.add(node.target)
-    return found
+            targets.add(node.target)
+    return targets
 
 
 def has_no_rule(node: Node, rules: RuleSet) -> bool:
@@ -90,9 +90,9 @@ def has_no_rule(node: Node, rules: RuleSet) -> bool:
 
 def run_decompositions(program: ExportedProgram, table: Table) -> ExportedProgram:
     """PyTorch's own, of the whole program; it also makes it functional."""
-    made: ExportedProgram = program.run_decompositions(dict(table))
-    made.graph.eliminate_dead_code()  # views of what operators in place wrote to
-    return made
+    decomposed: ExportedProgram = program.run_decompositions(dict(table))
+    decomposed.graph.eliminate_dead_code()  # views of what operators in place wrote to
+    return decomposed
 
 
 def _results(node: Node) -> list[Node]:
@@ -105,23 +105,23 @@ def _results(node: Node) -> list[Node]:
 def _gathered(inputs: list[Node], chosen: list[Node], results: list[Node], like: ExportedProgram) -> ExportedProgram:
     """A program of the chosen nodes only, side by side: from all their inputs to all their results."""
     graph = Graph()
-    given: dict[Node, Node] = {}
+    placeholders: dict[Node, Node] = {}
     for i, node in enumerate(inputs):
-        given[node] = graph.placeholder(f"given_{i}")
-        given[node].meta["val"] = node.meta["val"]
-    made: dict[Node, Node] = {}
+        placeholders[node] = graph.placeholder(f"given_{i}")
+        placeholders[node].meta["val"] = node.meta["val"]
+    copies: dict[Node, Node] = {}
     for node in chosen:
-        made[node] = graph.node_copy(node, given.__getitem__)
+        copies[node] = graph.node_copy(node, placeholders.__getitem__)
         for result in _results(node):
             if result is not node:
-                made[result] = graph.node_copy(result, made.__getitem__)
-    outputs = [made[result] for result in results]
+                copies[result] = graph.node_copy(result, copies.__getitem__)
+    outputs = [copies[result] for result in results]
     graph.output(tuple(outputs))
-    arguments: Any = (tuple(range(len(given))), {})
+    arguments: Any = (tuple(range(len(placeholders))), {})
     call = ModuleCallSignature(
         inputs=[], outputs=[], in_spec=tree_structure(arguments), out_spec=tree_structure(tuple(range(len(outputs))))
     )
-    signature = plain_signature(given.values(), outputs)
+    signature = plain_signature(placeholders.values(), outputs)
     apart: ExportedProgram = program_like(like, graph, signature, module_call_graph=[ModuleCallEntry("", call)])
     return apart
 
@@ -129,28 +129,28 @@ def _gathered(inputs: list[Node], chosen: list[Node], results: list[Node], like:
 def _put_back(program: ExportedProgram, parts: Graph, inputs: list[Node], results: list[Node]) -> None:
     """Makes the users of each result use what the parts make of it; a part comes right before what it is part of."""
     graph = program.graph
-    given = dict(zip(inputs, parts.find_nodes(op="placeholder"), strict=True))
-    new = {placeholder: node for node, placeholder in given.items()}
+    placeholders = dict(zip(inputs, parts.find_nodes(op="placeholder"), strict=True))
+    new = {placeholder: node for node, placeholder in placeholders.items()}
     (output,) = parts.find_nodes(op="output")
-    for result, made in zip(results, output.args[0], strict=True):
+    for result, source in zip(results, output.args[0], strict=True):
         place: Any = result.args[0] if result.target is operator.getitem else result
-        for part in _needed(made, new):
+        for part in _needed(source, new):
             with graph.inserting_before(place):
                 new[part] = graph.node_copy(part, new.__getitem__)
-        result.replace_all_uses_with(new[made])
-        program.graph_signature.replace_all_uses(result.name, new[made].name)
-        if result in given:  # by another of the chosen
-            new[given[result]] = new[made]
+        result.replace_all_uses_with(new[source])
+        program.graph_signature.replace_all_uses(result.name, new[source].name)
+        if result in placeholders:  # by another of the chosen
+            new[placeholders[result]] = new[source]
         if result.target is operator.getitem:
             graph.erase_node(result)
 
 
-def _needed(made: Node, new: Mapping[Node, Node]) -> list[Node]:
+def _needed(result: Node, new: Mapping[Node, Node]) -> list[Node]:
     """The nodes, in order, that are not there yet and that one is made from."""
-    found = {made} - new.keys()
-    waiting = list(found)
+    needed = {result} - new.keys()
+    waiting = list(needed)
     while waiting:
-        fresh = [n for n in waiting.pop().all_input_nodes if n not in new and n not in found]
-        found.update(fresh)
+        fresh = [n for n in waiting.pop().all_input_nodes if n not in new and n not in needed]
+        needed.update(fresh)
         waiting += fresh
-    return [node for node in made.graph.nodes if node in found]
+    return [node for node in result.graph.nodes if node in needed]

@@ -29,11 +29,11 @@ def without_unread(program: ExportedProgram, analysis: Analysis) -> ExportedProg
     A delegate is called with all that its operators take, while compilers leave out inputs that no result depends on.
     ``addmm(x, a, b, alpha=0)`` is one. None: there is no such input; the program given is left as it is.
     """
-    found = list(_unread(analysis))
-    if not found:
+    unread = list(_unread(analysis))
+    if not unread:
         return None
     program, twins = copy_with_twins(program)
-    for node, users in found:
+    for node, users in unread:
         with program.graph.inserting_before(twins[users[0]]):
             zeros = zeros_like(node, program.graph)
         for user in users:
@@ -56,7 +56,7 @@ def _read(analysis: Analysis) -> dict[int, set[Tensor]]:
     """By region, the tensors that its results depend on."""
     read: dict[int, set[Tensor]] = {}
     for node, home in analysis.accepted.items():
-        found = read.setdefault(home, set())
+        tensors = read.setdefault(home, set())
         if all(analysis.accepted.get(user) == home for user in node.users):
             continue
         waiting = _tensors_of(analysis.lowering.values[node])
@@ -64,8 +64,8 @@ def _read(analysis: Analysis) -> dict[int, set[Tensor]]:
             waiting = [tensor for op in analysis.lowering.emitted[node] for tensor in (*op.inputs, *op.outputs)]
         while waiting:
             tensor = waiting.pop()
-            if tensor not in found:
-                found.add(tensor)
+            if tensor not in tensors:
+                tensors.add(tensor)
                 waiting += tensor.producer.inputs if tensor.producer else ()
     return read
 

@@ -54,10 +54,10 @@ def with_integer_edges(program: ExportedProgram) -> tuple[ExportedProgram, dict[
         the program, the one given is left as it is; and by ``input0``, ``output0`` and so on what is integers now.
     """
     program = copy_program(program)
-    inputs = {f"input{i}": found for i, found in enumerate(_take_quantize(program)) if found}
-    outputs = {f"output{i}": found for i, found in enumerate(_take_dequantize(program)) if found}
+    inputs = {f"input{i}": integers for i, integers in enumerate(_take_quantize(program)) if integers}
+    outputs = {f"output{i}": integers for i, integers in enumerate(_take_dequantize(program)) if integers}
     program.graph.eliminate_dead_code()
-    made: ExportedProgram = program_like(
+    changed: ExportedProgram = program_like(
         program,
         program.graph,
         program.graph_signature,
@@ -66,7 +66,7 @@ def with_integer_edges(program: ExportedProgram) -> tuple[ExportedProgram, dict[
         example_inputs=_examples(program.example_inputs, inputs),
         constants=program.constants,
     )
-    return made, inputs | outputs
+    return changed, inputs | outputs
 
 
 def _take_quantize(program: ExportedProgram) -> list[Integers | None]:
@@ -92,17 +92,17 @@ def _as_integers(node: Node) -> Integers | None:
 def _take_dequantize(program: ExportedProgram) -> list[Integers | None]:
     """Makes outputs integers; as ``_take_quantize``."""
     output, signature = program.graph.output_node(), program.graph_signature
-    results, found = list(cast(Any, output.args[0])), []
+    results, integers = list(cast(Any, output.args[0])), []
     for position, (result, spec) in enumerate(zip(results, signature.output_specs, strict=True)):
         if spec.kind is not OutputKind.USER_OUTPUT:
             continue
         fixed = isinstance(result, Node) and is_dequantize(result) and isinstance(result.args[1], float)
-        found.append(Integers.of(result) if fixed else None)
+        integers.append(Integers.of(result) if fixed else None)
         if fixed:
             results[position] = result.args[0]
             signature.output_specs[position] = replace(spec, arg=replace(spec.arg, name=result.args[0].name))
     output.args = (tuple(results),)
-    return found
+    return integers
 
 
 def _examples(examples: Any, inputs: Mapping[str, Integers]) -> Any:

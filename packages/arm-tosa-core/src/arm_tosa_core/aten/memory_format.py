@@ -64,8 +64,8 @@ def _copy(tensor: torch.Tensor, memory_format: torch.memory_format) -> torch.Ten
     """A copy, of which every stride is that of the format: along an axis of one element a tensor may have any."""
     if memory_format == torch.preserve_format:
         # ExecuTorch orders axes by their strides: a picture [1, 3, H, W] of one of [H, W, 3] would begin with its rows.
-        kept = (torch.contiguous_format, _CHANNELS_LAST.get(tensor.dim(), torch.contiguous_format))
-        memory_format = next((it for it in kept if tensor.is_contiguous(memory_format=it)), memory_format)
+        formats = (torch.contiguous_format, _CHANNELS_LAST.get(tensor.dim(), torch.contiguous_format))
+        memory_format = next((it for it in formats if tensor.is_contiguous(memory_format=it)), memory_format)
     elif memory_format == torch.channels_last:
         memory_format = _CHANNELS_LAST.get(tensor.dim(), torch.contiguous_format)
     return torch.empty_like(tensor, memory_format=memory_format).copy_(tensor)

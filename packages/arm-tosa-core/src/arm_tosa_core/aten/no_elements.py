@@ -24,8 +24,8 @@ def without_empty(program: ExportedProgram) -> ExportedProgram:
         if not has_empty(node):
             continue
         with program.graph.inserting_after(node):
-            made = zeros_like(node, program.graph)
-        node.replace_all_uses_with(made, _makes_elements)
+            zeros = zeros_like(node, program.graph)
+        node.replace_all_uses_with(zeros, _makes_elements)
     program.graph.eliminate_dead_code()
     return program
 
@@ -33,9 +33,9 @@ def without_empty(program: ExportedProgram) -> ExportedProgram:
 def zeros_like(node: Node, graph: Graph) -> Node:
     """A new node of a graph, known at compile time, of the shape and type of a node whose sizes are fixed."""
     meta = node.meta["val"]
-    made: Node = graph.call_function(torch.ops.aten.full.default, (list(meta.shape), 0), {"dtype": meta.dtype})
-    made.meta = {**node.meta, "val": meta.contiguous()}
-    return made
+    zeros: Node = graph.call_function(torch.ops.aten.full.default, (list(meta.shape), 0), {"dtype": meta.dtype})
+    zeros.meta = {**node.meta, "val": meta.contiguous()}
+    return zeros
 
 
 def _is_empty(node: Node) -> bool:

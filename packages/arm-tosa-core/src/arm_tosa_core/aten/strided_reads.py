@@ -57,9 +57,9 @@ def _operand(node: Node) -> Node:
 
 def _first(node: Node) -> int:
     """The element of its operand's memory that an ``as_strided`` reads first."""
-    given: Any = node.args[3] if len(node.args) > 3 else node.kwargs.get("storage_offset")
+    offset: Any = node.args[3] if len(node.args) > 3 else node.kwargs.get("storage_offset")
     begin = _operand(node).meta["val"].storage_offset()
-    return 0 if given is None else int(example_size(given)) - int(example_size(begin))
+    return 0 if offset is None else int(example_size(offset)) - int(example_size(begin))
 
 
 def _is_inside(node: Node) -> bool:

@@ -78,23 +78,23 @@ def _inlined(graph: Graph, owner: Any, path: str, wrapper: Node, arguments: Any,
     if wrapper.target is _AUTOCAST and wrapper.args[0] == "cpu":  # another device's changes nothing here
         device, dtype, enabled = wrapper.args[:3]
         autocast = {"device_type": device, "dtype": dtype, "cache_enabled": False} if enabled else None
-    made: dict[Node, Any] = dict(zip(body.graph.find_nodes(op="placeholder"), arguments[place + 1 :], strict=True))
+    copies: dict[Node, Any] = dict(zip(body.graph.find_nodes(op="placeholder"), arguments[place + 1 :], strict=True))
     inherited = {key: wrapper.meta[key] for key in ("stack_trace", "nn_module_stack") if key in wrapper.meta}
     for node in body.graph.nodes:
         if node.op == "output":
-            return list(torch.fx.map_arg(node.args[0], made.__getitem__))
+            return list(torch.fx.map_arg(node.args[0], copies.__getitem__))
         if is_wrapper(node):
-            operands = torch.fx.map_arg(node.args, made.__getitem__)
-            made[node] = _inlined(graph, body, path, node, operands, autocast)
-        elif node.target is operator.getitem and isinstance(made[node.args[0]], list):
-            made[node] = made[node.args[0]][node.args[1]]
+            operands = torch.fx.map_arg(node.args, copies.__getitem__)
+            copies[node] = _inlined(graph, body, path, node, operands, autocast)
+        elif node.target is operator.getitem and isinstance(copies[node.args[0]], list):
+            copies[node] = copies[node.args[0]][node.args[1]]
         elif node.op != "placeholder":
-            made[node] = new = graph.node_copy(node, made.__getitem__)
+            copies[node] = new = graph.node_copy(node, copies.__getitem__)
             new.meta = inherited | node.meta
             if node.op == "get_attr":
                 new.target = f"{path}{node.target}"  # its name is that within the module of the graph
             elif autocast is not None:
-                made[node] = _cast(graph, new, autocast)
+                copies[node] = _cast(graph, new, autocast)
     raise AssertionError("a graph without an output")
 
 
@@ -106,9 +106,9 @@ def _cast(graph: Graph, node: Node, autocast: Mapping[str, Any]) -> Node:
     if not isinstance(node.target, OpOverload):
         return node
     with torch.autocast(**autocast):
-        wanted = _casts_within(_traced(node))
+        casts = _casts_within(_traced(node))
     there = _casts_within(_traced(node))
-    for place, dtype in wanted.items():
+    for place, dtype in casts.items():
         if there.get(place) != dtype:
             operand = _tensors(node)[place]
             with graph.inserting_before(node):
@@ -137,8 +137,8 @@ def _traced(node: Node) -> GraphModule:
     operands = _tensors(node)
 
     def run(*tensors: torch.Tensor) -> Any:
-        given = dict(zip(operands, tensors, strict=True))
-        args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda n: given.get(n, n.meta["val"]))
+        values = dict(zip(operands, tensors, strict=True))
+        args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda n: values.get(n, n.meta["val"]))
         return node.target(*args, **kwargs)  # type: ignore[operator]
 
     with torch.no_grad():
@@ -148,9 +148,9 @@ def _traced(node: Node) -> GraphModule:
 
 def _casts_within(traced: GraphModule) -> dict[int, torch.dtype]:
     """Which placeholders are cast at once, and to what."""
-    given = traced.graph.find_nodes(op="placeholder")
+    placeholders = traced.graph.find_nodes(op="placeholder")
     return {
-        given.index(node.args[0]): node.kwargs["dtype"]
+        placeholders.index(node.args[0]): node.kwargs["dtype"]
         for node in traced.graph.find_nodes(op="call_function", target=torch.ops.aten._to_copy.default)
-        if node.args[0] in given and "dtype" in node.kwargs
+        if node.args[0] in placeholders and "dtype" in node.kwargs
     }

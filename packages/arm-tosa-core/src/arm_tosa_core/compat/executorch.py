@@ -63,8 +63,8 @@ def edge_program(program: ExportedProgram) -> ExportedProgram:
     """
     from executorch.exir.program._program import _generate_edge_program
 
-    made: ExportedProgram = _generate_edge_program(edge_config(), program)
-    return made
+    edge: ExportedProgram = _generate_edge_program(edge_config(), program)
+    return edge
 
 
 def is_delegate_call(node: Node) -> bool:
@@ -142,8 +142,8 @@ def is_written(target: Any) -> bool:
     from .torch import HigherOrderOperator
 
     higher = torch.ops.higher_order
-    known = (higher.cond, higher.map_impl, higher.scan, executorch_call_delegate)
-    return not isinstance(target, HigherOrderOperator) or target in known
+    supported = (higher.cond, higher.map_impl, higher.scan, executorch_call_delegate)
+    return not isinstance(target, HigherOrderOperator) or target in supported
 
 
 def missing_kernel(target: Any) -> str:
@@ -167,8 +167,8 @@ def missing_kernel(target: Any) -> str:
         return str(schema.name)
     schema = schema_of(variant)
     name = f"{schema.name}.{schema.overload_name}".rstrip(".")
-    known = registered_kernels()
-    return "" if not known or name in known else name
+    kernels = registered_kernels()
+    return "" if not kernels or name in kernels else name
 
 
 @functools.cache
@@ -276,8 +276,8 @@ def read_data_file(ptd: bytes) -> dict[str, bytes]:
         from executorch.exir._serialize._cord import Cord
         from executorch.extension.flat_tensor.serialize.serialize import FlatTensorSerializer
 
-    found = FlatTensorSerializer().deserialize(Cord(ptd))
-    return {name: bytes(found.buffers[entry.buffer_index]) for name, entry in found.named_data.items()}
+    contents = FlatTensorSerializer().deserialize(Cord(ptd))
+    return {name: bytes(contents.buffers[entry.buffer_index]) for name, entry in contents.named_data.items()}
 
 
 def named_data_store(entries: Iterable[tuple[str, bytes, int, str | None]]) -> Any:
@@ -367,7 +367,7 @@ def operators_with_kernels() -> frozenset[str]:
     """
     spec = find_spec("executorch")
     folders = spec.submodule_search_locations if spec is not None and spec.submodule_search_locations else []
-    found = set()
+    operators = set()
     for file in (
         Path(folder) / "kernels" / name
         for folder in folders
@@ -376,5 +376,5 @@ def operators_with_kernels() -> frozenset[str]:
         if file.exists():
             # "- op: topk.values" is of aten, and so is "- func: bitwise_left_shift.Tensor_out(Tensor self, ...".
             for name in re.findall(r"^- (?:op|func): ([\w:.]+)", file.read_text("utf-8"), re.MULTILINE):
-                found.add(name if "::" in name else f"aten::{name}")
-    return frozenset(found)
+                operators.add(name if "::" in name else f"aten::{name}")
+    return frozenset(operators)

@@ -161,10 +161,10 @@ def program_like(
         changes: other arguments of the constructor; by default ``root`` is an empty module, and there is no state.
     """
     lent = {"range_constraints": like.range_constraints, "module_call_graph": like.module_call_graph}
-    given: dict[str, Any] = {"state_dict": {}, **lent, **changes}
-    if "root" not in given:
-        given["root"] = GraphModule({}, graph)
-    return cls(graph=graph, graph_signature=graph_signature, verifiers=like.verifiers, **given)
+    fields: dict[str, Any] = {"state_dict": {}, **lent, **changes}
+    if "root" not in fields:
+        fields["root"] = GraphModule({}, graph)
+    return cls(graph=graph, graph_signature=graph_signature, verifiers=like.verifiers, **fields)
 
 
 def register_quantized_decomposed() -> None:
@@ -206,10 +206,10 @@ def at_all_sizes(program: ExportedProgram) -> Iterator[None]:
         GuardError: within, where an answer depends on a size, or on one without a bound.
     """
     bounds = int_bounds(program)
-    known: set[tuple[Any, Any]] = set()
+    checked: set[tuple[Any, Any]] = set()
 
     def check(expression: Any, answer: Any) -> None:
-        if (expression, answer) in known:
+        if (expression, answer) in checked:
             return
         symbols = sorted(expression.free_symbols, key=str)
         ranges = [range(least, most + 1) for least, most in (bounds.get(str(s), (0, _MOST)) for s in symbols)]
@@ -219,7 +219,7 @@ def at_all_sizes(program: ExportedProgram) -> Iterator[None]:
             at = dict(zip(symbols, map(sympy.Integer, values), strict=True))
             if expression.xreplace(at) != answer:
                 raise GuardError(f"{expression}, which is another at {', '.join(f'{s} = {n}' for s, n in at.items())}")
-        known.add((expression, answer))
+        checked.add((expression, answer))
 
     sizes = [size for node in program.graph.find_nodes(op="placeholder") for size in symbolic_sizes(node)]
     if not sizes:
@@ -276,18 +276,18 @@ def int_bounds(program: ExportedProgram) -> dict[str, tuple[int, int]]:
 
     Needs ``ExportedProgram.range_constraints``, whose keys are sympy expressions. Without it no size may vary.
     """
-    found: dict[str, tuple[int, int]] = {}
-    for known, bounds in sorted(program.range_constraints.items(), key=lambda item: str(item[0])):
-        symbols = list(known.free_symbols)
-        if len(symbols) != 1 or not known.is_polynomial(*symbols) or not bounds.upper.is_finite:
+    ranges: dict[str, tuple[int, int]] = {}
+    for expr, bounds in sorted(program.range_constraints.items(), key=lambda item: str(item[0])):
+        symbols = list(expr.free_symbols)
+        if len(symbols) != 1 or not expr.is_polynomial(*symbols) or not bounds.upper.is_finite:
             continue
-        if not bounds.lower.is_finite or bounds.upper >= 2**31 or (known in symbols and str(known) in found):
+        if not bounds.lower.is_finite or bounds.upper >= 2**31 or (expr in symbols and str(expr) in ranges):
             continue
-        factor, offset = known.as_poly(*symbols).all_coeffs() if known.as_poly(*symbols).degree() == 1 else (0, 0)
+        factor, offset = expr.as_poly(*symbols).all_coeffs() if expr.as_poly(*symbols).degree() == 1 else (0, 0)
         if factor > 0:  # of a multiple the bounds are those of the user; of its symbol PyTorch makes the least 2
             least, most = -(-(int(bounds.lower) - int(offset)) // int(factor)), (int(bounds.upper) - offset) // factor
-            found[str(symbols[0])] = int(least), int(most)
-    return found
+            ranges[str(symbols[0])] = int(least), int(most)
+    return ranges
 
 
 def dynamic_shapes(program: ExportedProgram) -> tuple[Any, ...] | None:
@@ -379,13 +379,13 @@ def restore_least(program: ExportedProgram, least: Mapping[str, int]) -> None:
 
     Needs ``torch.utils._sympy.value_ranges``. Without it no batch may be 1.
     """
-    for known, bounds in list(program.range_constraints.items()):
-        symbols = known.free_symbols
-        if not all(str(s) in least for s in symbols) or not known.is_polynomial(*symbols):
+    for expr, bounds in list(program.range_constraints.items()):
+        symbols = expr.free_symbols
+        if not all(str(s) in least for s in symbols) or not expr.is_polynomial(*symbols):
             continue
-        lower = int(known.subs({s: least[str(s)] for s in symbols}))
+        lower = int(expr.subs({s: least[str(s)] for s in symbols}))
         if lower < bounds.lower:
-            program.range_constraints[known] = ValueRanges(lower, bounds.upper)
+            program.range_constraints[expr] = ValueRanges(lower, bounds.upper)
 
 
 def most(number: Any) -> float:

@@ -67,15 +67,15 @@ def load_pt2(data: bytes, *, trust: bool = False) -> ExportedProgram:
         with _one_at_a_time, _weights_only():
             return torch.export.load(io.BytesIO(data))
     except pickle.UnpicklingError as error:
-        found = re.search(r"GLOBAL ([\w.]+)", str(error))
-        raise CodeInFile(f"a pickled {found[1] if found else 'object'}") from error
+        match = re.search(r"GLOBAL ([\w.]+)", str(error))
+        raise CodeInFile(f"a pickled {match[1] if match else 'object'}") from error
 
 
 @contextmanager
 def _weights_only() -> Iterator[None]:
-    wanted = {"TORCH_FORCE_WEIGHTS_ONLY_LOAD": "1", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "0"}
-    before = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)
+    settings = {"TORCH_FORCE_WEIGHTS_ONLY_LOAD": "1", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "0"}
+    before = {name: os.environ.get(name) for name in settings}
+    os.environ.update(settings)
     try:
         yield
     finally:
@@ -92,9 +92,9 @@ def _require_no_code(data: bytes) -> None:
     with PT2ArchiveReader(io.BytesIO(data)) as archive:
         names = archive.get_file_names()
         for name in names:
-            for part, what in _CODE.items():
+            for part, content in _CODE.items():
                 if part in name.lower():  # PyTorch finds members whatever their case
-                    raise CodeInFile(what)
+                    raise CodeInFile(content)
         if not any(name.startswith("models/") for name in names):
             raise CodeInFile("a program in the form of PyTorch 2.7 and before")
         for name in names:
@@ -104,15 +104,15 @@ def _require_no_code(data: bytes) -> None:
 
 def _require_no_expressions(value: Any) -> None:
     """PyTorch evaluates the expressions of sizes as Python: these are arithmetic."""
-    left = [value]
-    while left:
-        found = left.pop()
-        if isinstance(found, dict):
-            if "expr_str" in found and not is_arithmetic(found["expr_str"]):
-                raise CodeInFile(f"the expression {str(found['expr_str'])[:80]!r}")
-            left += found.values()
-        elif isinstance(found, list):
-            left += found
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            if "expr_str" in part and not is_arithmetic(part["expr_str"]):
+                raise CodeInFile(f"the expression {str(part['expr_str'])[:80]!r}")
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part
 
 
 def is_arithmetic(text: object) -> bool:

@@ -14,15 +14,15 @@ AXES = (2, 3)
 
 def resized(cache: Sequence[Any], length: int) -> list[Any]:
     """The parts of a cache for so many positions: cut, or with zeros where nothing was written."""
-    made = []
+    parts = []
     for number, part in enumerate(cache):
         axis = AXES[number % 2]
-        shape, kept = list(part.shape), min(length, part.shape[axis])
+        shape, count = list(part.shape), min(length, part.shape[axis])
         shape[axis] = length
-        other = part.new_zeros(shape)
-        other.narrow(axis, 0, kept).copy_(part.narrow(axis, 0, kept))
-        made.append(other)
-    return made
+        copy = part.new_zeros(shape)
+        copy.narrow(axis, 0, count).copy_(part.narrow(axis, 0, count))
+        parts.append(copy)
+    return parts
 
 
 def write_rows(cache: Sequence[Any], rows: Sequence[Any], position: int, count: int) -> None:
@@ -45,7 +45,7 @@ def read_text(model: Any, cache: Sequence[Any], tokens: torch.Tensor, step: int)
         ids = tokens[:, begin : begin + step].to(torch.int32)
         count = ids.shape[1]
         padded = torch.nn.functional.pad(ids, (0, step - count))  # what stands for no token writes no row
-        found, *rows = model(padded, torch.tensor([begin], dtype=torch.int32), cache)
-        scores.append(found[:, :count])
+        step_scores, *rows = model(padded, torch.tensor([begin], dtype=torch.int32), cache)
+        scores.append(step_scores[:, :count])
         write_rows(cache, rows, begin, count)
     return torch.cat(scores, 1)

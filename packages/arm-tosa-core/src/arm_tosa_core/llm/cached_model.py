@@ -96,8 +96,8 @@ class _RotaryTable(nn.Module):
 
     def __init__(self, rotary: nn.Module, positions: int, kinds: Sequence[str]) -> None:
         super().__init__()
-        wanted = "layer_type" in inspect.signature(rotary.forward).parameters
-        for kind in kinds if wanted else ("",):
+        by_layer_type = "layer_type" in inspect.signature(rotary.forward).parameters
+        for kind in kinds if by_layer_type else ("",):
             with torch.no_grad():
                 tables = rotary(torch.zeros(1), torch.arange(positions)[None], *([kind] if kind else []))
             for name, table in zip(("cosines", "sines"), tables, strict=True):
@@ -148,15 +148,15 @@ class CachedModel(nn.Module):
         plain.eval()
         ids = torch.arange(2 * min(prefill, context // 2))[None] % model.config.get_text_config().vocab_size
         with torch.no_grad():
-            wanted = plain(input_ids=ids, use_cache=False).logits
-            made = cls(plain, context, prefill).eval()
+            expected = plain(input_ids=ids, use_cache=False).logits
+            cached = cls(plain, context, prefill).eval()
             try:
-                found = made.scores(ids, ids.shape[1] // 2)
+                scores = cached.scores(ids, ids.shape[1] // 2)
             except (AttributeError, TypeError, RuntimeError) as why:
                 raise UsageError(f"{name} cannot be given its cache of keys and values: {why}") from why
-        if not torch.allclose(found, wanted, rtol=1e-3, atol=1e-3 * float(wanted.abs().max())):
+        if not torch.allclose(scores, expected, rtol=1e-3, atol=1e-3 * float(expected.abs().max())):
             raise UsageError(f"{name} computes otherwise with its cache as an input: not supported")
-        return made
+        return cached
 
     def scores(self, tokens: torch.Tensor, step: int) -> torch.Tensor:
         """The scores of what follows each token of a text, [1, tokens, vocabulary], which is read in steps."""
@@ -172,12 +172,12 @@ class CachedModel(nn.Module):
             position: of the first, int32 [1].
             cache: keys and values of each layer by turns, as ``cache.AXES`` says.
         """
-        kept = _Cache(cache, position)
+        past = _Cache(cache, position)
         places = (position + torch.arange(tokens.shape[1], dtype=torch.int32))[None]
-        made = self.model(
-            input_ids=tokens, position_ids=places, attention_mask=None, past_key_values=kept, use_cache=True
+        output = self.model(
+            input_ids=tokens, position_ids=places, attention_mask=None, past_key_values=past, use_cache=True
         )
-        return (made.logits, *kept.new)
+        return (output.logits, *past.new)
 
     def empty_cache(self) -> list[torch.Tensor]:
         """What the cache is before the first token."""

@@ -73,9 +73,9 @@ def evaluate_llm(
     texts = [torch.tensor([ids[i : i + length]]) for i in range(0, len(ids) - length + 1, length)]
     with torch.no_grad():
         exact, noisy = (_scores(judged.scores, texts, step) for judged in (plain, quantized))
-    wanted = torch.cat([text[0, 1:] for text in texts])
+    labels = torch.cat([text[0, 1:] for text in texts])
     same = float((exact.argmax(-1) == noisy.argmax(-1)).float().mean())
-    return TextAccuracy(_perplexity(noisy, wanted), _perplexity(exact, wanted), same, len(wanted))
+    return TextAccuracy(_perplexity(noisy, labels), _perplexity(exact, labels), same, len(labels))
 
 
 def _scores(
@@ -87,7 +87,7 @@ def _scores(
     return torch.cat([read(text, step)[0, :-1] for text in texts])
 
 
-def _perplexity(scores: torch.Tensor, wanted: torch.Tensor) -> float:
+def _perplexity(scores: torch.Tensor, labels: torch.Tensor) -> float:
     import torch
 
-    return float(torch.nn.functional.cross_entropy(scores, wanted).exp())
+    return float(torch.nn.functional.cross_entropy(scores, labels).exp())

@@ -77,8 +77,8 @@ class _RowsOnly(nn.Module):
 
 def quantizer_of(scheme: str | Scheme, spec: ArmCompileSpec) -> TOSAQuantizer:
     """That of a scheme, for a model that is the module ``model`` of a cached one."""
-    known = Scheme(ALIASES.get(scheme, scheme)) if isinstance(scheme, str) else scheme
-    return replace(known, modules={f"model.{name}": other for name, other in known.modules.items()}).quantizer(spec)
+    base = Scheme(ALIASES.get(scheme, scheme)) if isinstance(scheme, str) else scheme
+    return replace(base, modules={f"model.{name}": inner for name, inner in base.modules.items()}).quantizer(spec)
 
 
 def tokens_at_once(context: int) -> int:

@@ -55,9 +55,9 @@ class TextGenerator:
         decode = method(pte, DECODE)
         reading = decode if self._prefill is None else method(pte, PREFILL)
         self._chunk = reading.tensor(reading.inputs[0]).shape[1]
-        kept = [decode.tensor(number) for number in decode.inputs[2:]]
-        self.cache = [torch.zeros(part.shape, dtype=getattr(torch, part.dtype)) for part in kept]
-        self.context: int = kept[0].shape[AXES[0]]
+        parts = [decode.tensor(number) for number in decode.inputs[2:]]
+        self.cache = [torch.zeros(part.shape, dtype=getattr(torch, part.dtype)) for part in parts]
+        self.context: int = parts[0].shape[AXES[0]]
         self.cache_bytes: int = sum(part.nbytes for part in self.cache)
         lengths = {length: decode_of(length) for length in decode_lengths(program.method_names)}
         self.lengths = {**lengths, self.context: DECODE}
@@ -81,9 +81,9 @@ class TextGenerator:
         Raises:
             UsageError: there are none, or more than the context has left.
         """
-        left = self.context - self.position
-        if not 0 < len(tokens) <= left:
-            raise UsageError(f"{len(tokens)} tokens are to be read, and the program takes 1 to {left} more")
+        room = self.context - self.position
+        if not 0 < len(tokens) <= room:
+            raise UsageError(f"{len(tokens)} tokens are to be read, and the program takes 1 to {room} more")
         *before, last = tokens
         for start in range(0, len(before), self._chunk):
             part = before[start : start + self._chunk]
@@ -107,14 +107,14 @@ class TextGenerator:
                 f"the prompt has {len(prompt)} tokens; {count} more exceed the context of {self.context} tokens"
             )
         self.reset()
-        given = list(prompt)
+        tokens = list(prompt)
         for _ in range(count):
-            scores = self.read(given)
+            scores = self.read(tokens)
             token = int(scores.argmax()) if choose is None else choose(scores)
             if token in self._ends:
                 return
             yield token
-            given = [token]
+            tokens = [token]
 
     def stream(self, prompt: str, count: int, choose: Choose | None = None) -> Iterator[str]:
         """``tokens`` as text, in pieces of whole characters.
@@ -122,11 +122,11 @@ class TextGenerator:
         Raises:
             UsageError: there is no tokenizer, the prompt is empty, or the context is too short.
         """
-        made: list[int] = []
+        tokens: list[int] = []
         done = ""
         for token in self.tokens(encoded(self.tokenizer, prompt), count, choose):
-            made.append(token)
-            text = decoded(self.tokenizer, made)
+            tokens.append(token)
+            text = decoded(self.tokenizer, tokens)
             if not text.endswith(_INCOMPLETE):
                 yield text[len(done) :]
                 done = text
@@ -168,8 +168,8 @@ class TextGenerator:
         if self.cache[0].shape[AXES[0]] != length:
             self.cache = resized(self.cache, length)
         ids = torch.tensor([tokens], dtype=torch.int32)
-        made: list[Any] = run.execute([ids, torch.tensor([self.position], dtype=torch.int32), *self.cache])
-        return made
+        results: list[Any] = run.execute([ids, torch.tensor([self.position], dtype=torch.int32), *self.cache])
+        return results
 
     def _write(self, rows: Sequence[Any], count: int) -> None:
         """Writes the first rows of those that a call gave, and goes on behind them."""

@@ -19,8 +19,8 @@ def encoded(tokenizer: Any, text: str) -> list[int]:
     """
     if tokenizer is None:
         raise UsageError("the text is no token ids, and there is no tokenizer: give one (tokenizer=...)")
-    made = tokenizer.encode(text)
-    return list(getattr(made, "ids", made))
+    encoding = tokenizer.encode(text)
+    return list(getattr(encoding, "ids", encoding))
 
 
 def pieces(texts: Sequence[str | Sequence[int]], tokenizer: Any, length: int) -> list[Sequence[int]]:
@@ -29,8 +29,8 @@ def pieces(texts: Sequence[str | Sequence[int]], tokenizer: Any, length: int) ->
     Raises:
         UsageError: a text is no token ids, and there is no tokenizer.
     """
-    known = [encoded(tokenizer, text) if isinstance(text, str) else text for text in texts]
-    return [text[i : i + length] for text in known for i in range(0, len(text), length)]
+    sequences = [encoded(tokenizer, text) if isinstance(text, str) else text for text in texts]
+    return [text[i : i + length] for text in sequences for i in range(0, len(text), length)]
 
 
 def decoded(tokenizer: Any, tokens: Sequence[int]) -> str:

@@ -54,16 +54,16 @@ def target(name: str) -> Target:
         PluginError: the plugin does not load or makes no target of this name.
     """
     _refuse_duplicates(TARGETS, name)
-    made = _make(name)
-    if isinstance(made, PluginError):
-        raise made
-    return made
+    outcome = _make(name)
+    if isinstance(outcome, PluginError):
+        raise outcome
+    return outcome
 
 
 def described(name: str) -> str:
     """A target and what it comes from, as errors name it."""
-    found = [f" ({' '.join(_distribution(point))})" for point in _entry_points(TARGETS) if point.name == name]
-    return f"target {name!r}{found[0] if found else ''}"
+    origins = [f" ({' '.join(_distribution(point))})" for point in _entry_points(TARGETS) if point.name == name]
+    return f"target {name!r}{origins[0] if origins else ''}"
 
 
 def targets() -> dict[str, Target]:
@@ -72,15 +72,15 @@ def targets() -> dict[str, Target]:
     Raises:
         UsageError: two distributions provide a target of one name.
     """
-    found: dict[str, Target] = {}
+    working: dict[str, Target] = {}
     for name in target_names():
         _refuse_duplicates(TARGETS, name)
-        made = _make(name)
-        if isinstance(made, PluginError):
-            warnings.warn(f"{made}; it was left out", PluginWarning, stacklevel=2)
+        outcome = _make(name)
+        if isinstance(outcome, PluginError):
+            warnings.warn(f"{outcome}; it was left out", PluginWarning, stacklevel=2)
         else:
-            found[name] = made
-    return found
+            working[name] = outcome
+    return working
 
 
 def providers() -> list[Provider]:
@@ -105,7 +105,7 @@ def rule_modules() -> tuple[ModuleType, ...]:
     Raises:
         UsageError: two distributions declare rules under one name.
     """
-    found: list[ModuleType] = []
+    loaded: list[ModuleType] = []
     for name in sorted({point.name for point in _entry_points(RULES)}):
         _refuse_duplicates(RULES, name)
         module, error = _load(RULES, name)
@@ -117,8 +117,8 @@ def rule_modules() -> tuple[ModuleType, ...]:
             text = _broken(RULES, name, f"it does not import: {_reason(error)}")
             warnings.warn(f"{text}; its operators were left out", PluginWarning, stacklevel=2)
         else:
-            found += modules
-    return tuple(dict.fromkeys(found))
+            loaded += modules
+    return tuple(dict.fromkeys(loaded))
 
 
 def _with_submodules(module: ModuleType) -> list[ModuleType]:
@@ -141,9 +141,9 @@ def refresh() -> None:
 def _entry_points(group: str) -> tuple[metadata.EntryPoint, ...]:
     # stevedore's own scan drops the distributions, and its cache on disk keys on times rounded to minutes, so that a
     # plugin corrected and installed again at once would stay broken. Reading the metadata takes 5 ms.
-    found = list(metadata.entry_points(group=group))
-    ExtensionManager.ENTRY_POINT_CACHE[group] = found
-    return tuple(found)
+    points = list(metadata.entry_points(group=group))
+    ExtensionManager.ENTRY_POINT_CACHE[group] = points
+    return tuple(points)
 
 
 def _distribution(point: metadata.EntryPoint) -> tuple[str, str]:
@@ -164,7 +164,7 @@ def _unknown(name: str) -> str:
     names = target_names()
     if not names:
         return f"unknown target {name!r}: no target is installed; for example: {from_here('arm-ethosu')}"
-    family = [other for other in names if other.startswith(f"{name.lower()}-")]
+    family = [candidate for candidate in names if candidate.startswith(f"{name.lower()}-")]
     close = family or difflib.get_close_matches(name.lower(), names, n=1)
     hint = f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
     return f"unknown target {name!r}{hint}; installed: {', '.join(names)}"
@@ -175,15 +175,17 @@ def _make(name: str) -> Target | PluginError:
     factory, error = _load(TARGETS, name)
     if error is None:
         try:
-            made = factory()
+            result = factory()
         except Exception as caught:  # whatever a third party's factory raises must not stop the other targets
             error = caught
         else:
-            if not isinstance(made, Target):
-                return PluginError(_broken(TARGETS, name, f"its factory returned {type(made).__name__}, not a Target"))
-            if made.name != name:
-                return PluginError(_broken(TARGETS, name, f"its factory made a target named {made.name!r}"))
-            return guarded(made, described(name))
+            if not isinstance(result, Target):
+                return PluginError(
+                    _broken(TARGETS, name, f"its factory returned {type(result).__name__}, not a Target")
+                )
+            if result.name != name:
+                return PluginError(_broken(TARGETS, name, f"its factory made a target named {result.name!r}"))
+            return guarded(result, described(name))
     return PluginError(_broken(TARGETS, name, f"it does not load: {_reason(error)}"))
 
 

@@ -148,5 +148,5 @@ def firmware_of(target: Target) -> Firmware:
     if not target.host.firmware:
         raise UsageError(f"target {target.name!r} makes no firmware; Ethos-U does (arm-ethosu)")
     module, _, name = target.host.firmware.partition(":")
-    found: Firmware = getattr(import_module(module), name)
-    return found
+    firmware: Firmware = getattr(import_module(module), name)
+    return firmware

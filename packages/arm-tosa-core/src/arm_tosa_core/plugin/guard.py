@@ -41,7 +41,7 @@ def guarded(target: Target, who: str, *, checks: bool = True) -> Target:
 
 @functools.lru_cache(maxsize=4096)  # so that equal targets stay equal
 def _guarded(
-    function: Callable[..., Any], who: str, what: str, results: tuple[type, ...] = (object,)
+    function: Callable[..., Any], who: str, callback: str, results: tuple[type, ...] = (object,)
 ) -> Callable[..., Any]:
     if hasattr(function, "guards"):
         return function
@@ -52,10 +52,10 @@ def _guarded(
         except (ArmTosaError, MemoryError):
             raise
         except Exception as error:
-            raise PluginError(f"{who}: {what} raised {type(error).__name__}: {error}") from error
+            raise PluginError(f"{who}: {callback} raised {type(error).__name__}: {error}") from error
         if not isinstance(result, results):
             kinds = " or ".join("None" if kind is type(None) else kind.__name__ for kind in results)
-            raise PluginError(f"{who}: {what} returned {type(result).__name__}, not {kinds}")
+            raise PluginError(f"{who}: {callback} returned {type(result).__name__}, not {kinds}")
         return result
 
     vars(call)["guards"] = function

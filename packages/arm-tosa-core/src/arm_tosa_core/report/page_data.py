@@ -100,16 +100,16 @@ def _operators(
         delegated = {row.node for row in report.delegated}
         for row in sorted([*report.delegated, *report.rejected], key=lambda row: row.position):
             rows.append({**_place(row, row.node in delegated), **costs.of(row.node)})
-        if rest := costs.rest():
+        if remainder := costs.rest():
             rows.append(
-                {"node": OTHERS, "operator": "", "module": "", "source": "", "inputs": [], "cpu": False, **rest}
+                {"node": OTHERS, "operator": "", "module": "", "source": "", "inputs": [], "cpu": False, **remainder}
             )
-    known = {row["node"]: row for row in rows}
+    by_node = {row["node"]: row for row in rows}
     for name, error in errors.items():
-        if name not in known:
+        if name not in by_node:
             place = {"operator": error.operator, "module": error.module, "source": source_text(error.source)}
-            rows.append(known.setdefault(name, {"node": name, **place, "inputs": [], "cpu": False}))
-        known[name] |= {
+            rows.append(by_node.setdefault(name, {"node": name, **place, "inputs": [], "cpu": False}))
+        by_node[name] |= {
             "sqnr": _number(error.sqnr_db),
             "own_sqnr": _number(error.own_sqnr_db),
             "bits": error.bits,
@@ -192,14 +192,14 @@ def _tensor(row: Live) -> dict[str, Any]:
 
 def source_text(source: str) -> str:
     """A line of the model, its file relative to this folder or to the installed packages where it lies in them."""
-    file, colon, rest = source.partition(":")
+    file, colon, position = source.partition(":")
     path = Path(file)
     if path.is_relative_to(Path.cwd()):
         path = path.relative_to(Path.cwd())
     for packages in ("site-packages", "dist-packages"):
         if packages in path.parts:
             path = Path(*path.parts[path.parts.index(packages) + 1 :])
-    return f"{path}{colon}{rest}" if source else ""
+    return f"{path}{colon}{position}" if source else ""
 
 
 def _accuracy(comparison: Comparison) -> dict[str, Any]:
@@ -227,24 +227,24 @@ def _accuracy(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _search(found: Search) -> dict[str, Any]:
+def _search(search: Search) -> dict[str, Any]:
     return {
-        "figure": found.figure,
-        "measure": found.measure,
-        "most": _number(found.bounds.most),
-        "least": _number(found.bounds.least),
+        "figure": search.figure,
+        "measure": search.measure,
+        "most": _number(search.bounds.most),
+        "least": _number(search.bounds.least),
         "points": [
             {
                 "units": len(point.units),
                 "value": _number(point.value),
                 "cost": point.cost,
                 "pareto": point.pareto,
-                "chosen": point == found.chosen,
+                "chosen": point == search.chosen,
             }
-            for point in found.points
+            for point in search.points
         ],
         "groups": [
-            [{"name": unit.name, "source": source_text(unit.source)} for unit in group] for group in found.groups
+            [{"name": unit.name, "source": source_text(unit.source)} for unit in group] for group in search.groups
         ],
     }
 

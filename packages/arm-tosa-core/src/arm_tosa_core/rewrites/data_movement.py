@@ -104,11 +104,11 @@ def _repeated(graph: Graph, op: Op) -> bool:
     perms: tuple[int, ...] = op.attrs["perms"]
     if shaped is not None and shaped.name == "RESHAPE":
         x, y = shaped.inputs[0], shaped.output
-        kept = next((axis for axis, perm in enumerate(perms) if axis != perm), 0)  # from here on axes are moved
-        moved = y.rank - kept
-        if x.shape[-moved:] != y.shape[kept:] or len(y.uses) > 1 or y in graph.outputs:
+        prefix = next((axis for axis, perm in enumerate(perms) if axis != perm), 0)  # from here on axes are moved
+        moved = y.rank - prefix
+        if x.shape[-moved:] != y.shape[prefix:] or len(y.uses) > 1 or y in graph.outputs:
             return False
-        perms = (*range(x.rank - moved), *(perm - y.rank + x.rank for perm in perms[kept:]))
+        perms = (*range(x.rank - moved), *(perm - y.rank + x.rank for perm in perms[prefix:]))
         tile = x.producer
     else:
         tile, shaped = shaped, None
@@ -118,11 +118,11 @@ def _repeated(graph: Graph, op: Op) -> bool:
     if repeats is None:
         return False
     insert = Inserter(graph, op)
-    made = insert("TRANSPOSE", tile.inputs[0], perms=perms)
-    made = insert.like(tile, made, graph.shape([int(repeats[perm]) for perm in perms]))
+    tensor = insert("TRANSPOSE", tile.inputs[0], perms=perms)
+    tensor = insert.like(tile, tensor, graph.shape([int(repeats[perm]) for perm in perms]))
     if shaped is not None:
-        made = insert.like(shaped, made, graph.shape(op.output.shape))
-    graph.replace(op.output, made)
+        tensor = insert.like(shaped, tensor, graph.shape(op.output.shape))
+    graph.replace(op.output, tensor)
     return True
 
 

@@ -18,10 +18,10 @@ _CHANNELS = {"CONV2D": (0,), "CONV3D": (0,), "TRANSPOSE_CONV2D": (0,), "DEPTHWIS
 def apply(graph: Graph, op: Op) -> bool:
     """Folds a MUL, ADD or SUB of a constant into the convolution that makes its other operand for nobody else."""
     for position in (0, 1) if op.name != "SUB" else (1,):
-        constant, other = op.inputs[position], op.inputs[1 - position]
-        if constant.data is None or not other.dtype.is_float or op.output.shape != other.shape:
+        constant, operand = op.inputs[position], op.inputs[1 - position]
+        if constant.data is None or not operand.dtype.is_float or op.output.shape != operand.shape:
             continue
-        chain = list(_producers(graph, other))
+        chain = list(_producers(graph, operand))
         if not chain or chain[-1].name not in _CHANNELS:
             continue
         convolution = chain[-1]
@@ -38,7 +38,7 @@ def apply(graph: Graph, op: Op) -> bool:
         else:
             offset = offset + numbers if op.name == "ADD" else offset - numbers
         _set(graph, convolution, 2, offset)
-        graph.replace(op.output, other)
+        graph.replace(op.output, operand)
         return True
     return False
 

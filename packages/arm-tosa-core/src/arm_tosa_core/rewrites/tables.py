@@ -17,7 +17,7 @@ def _check(match: Match) -> str | None:
     op, inner = match.op, match["inner"]
     if "TABLE" not in (op.name, inner.name):
         return "neither is a TABLE"
-    return None if all(_function(made) is not None for made in (inner, op)) else "not both are functions of an int8"
+    return None if all(_function(table) is not None for table in (inner, op)) else "not both are functions of an int8"
 
 
 def _merged(match: Match) -> Tensor:

@@ -10,9 +10,9 @@ from ..lowering.traits import Channels, Traits
 from ..lowering.values import Value
 
 
-def _each(given: int | Sequence[int], n: int) -> list[int]:
+def _each(argument: int | Sequence[int], n: int) -> list[int]:
     """One number per spatial axis; PyTorch lets one stand for all."""
-    numbers = [given] if isinstance(given, int) else list(given)
+    numbers = [argument] if isinstance(argument, int) else list(argument)
     return numbers * n if len(numbers) == 1 else numbers
 
 
@@ -109,10 +109,10 @@ def fitted(
     for i, (before, after) in enumerate(pads):
         extent = x.shape[i + 2] + before + after - ((kernel[i] - 1) * dilation[i] + 1)
         b.require(extent >= 0, f"has a kernel of {kernel[i]} over an axis of {x.shape[i + 2]}")
-        rest = extent % stride[i]
-        cut = max(0, rest - after)
+        excess = extent % stride[i]
+        cut = max(0, excess - after)
         sizes.append(x.shape[i + 2] - cut)
-        fitted.append((before, after - (rest - cut)))
+        fitted.append((before, after - (excess - cut)))
     return b.SLICE(x, [0] * x.rank, [*x.shape[:2], *sizes]), fitted
 
 
@@ -234,8 +234,8 @@ def _declare(n: int) -> None:
         groups: int = 1,
         dilation: int | Sequence[int] = 1,
     ) -> Value:
-        given = (_each(stride, n), _each(padding, n), _each(dilation, n))
-        return convolution(b, x, weight, bias, *given, True, _each(output_padding, n), groups)
+        window = (_each(stride, n), _each(padding, n), _each(dilation, n))
+        return convolution(b, x, weight, bias, *window, True, _each(output_padding, n), groups)
 
 
 for _n in (1, 2, 3):

@@ -129,11 +129,11 @@ def _real_divisor(b: OpBuilder, x: Value, y: Operand) -> float | None:
 @in_float32
 def _rest_of_real(b: OpBuilder, x: Value, number: float, floor: bool) -> Value:
     """``remainder`` (of the number's sign) or ``fmod`` (of that of x)."""
-    left = rest(b, b.real_for_step_function(x), number)
+    residue = rest(b, b.real_for_step_function(x), number)
     if not floor:
-        return left
-    other = b.compare("GREATER", 0.0, left) if number > 0 else b.compare("GREATER", left, 0.0)
-    return b.SELECT(other, b.ADD(left, number), left)
+        return residue
+    opposite = b.compare("GREATER", 0.0, residue) if number > 0 else b.compare("GREATER", residue, 0.0)
+    return b.SELECT(opposite, b.ADD(residue, number), residue)
 
 
 def _whole_quotient(
@@ -151,23 +151,23 @@ def _quotient(b: OpBuilder, x: Operand, y: Operand, floor: bool) -> tuple[Value,
     x, y = (b.real_for_step_function(v) for v in b.operands(x, y))
     if x.dtype in (torch.int8, torch.uint8, torch.int16) and not b.spec.support_integer():  # float32 holds them exactly
         dtype = x.dtype
-        quotient, rest = _quotient(b, b.cast(x, torch.float32), b.cast(y, torch.float32), floor)
-        return b.cast(quotient, dtype), b.cast(rest, dtype)
+        quotient, residue = _quotient(b, b.cast(x, torch.float32), b.cast(y, torch.float32), floor)
+        return b.cast(quotient, dtype), b.cast(residue, dtype)
     if x.dtype.is_floating_point:
         quotient = truncated(b, b.MUL(x, b.unary("RECIPROCAL", y)))
-        rest = b.SUB(x, b.MUL(quotient, y))
+        residue = b.SUB(x, b.MUL(quotient, y))
         # the reciprocal is rounded, so that 6 / 3 may have come out just below 2
         size, step = b.unary("ABS", y), b.MUL(sign(b, x), sign(b, y))
-        quotient = b.ADD(quotient, b.SELECT(b.compare("GREATER_EQUAL", b.unary("ABS", rest), size), step, 0.0))
+        quotient = b.ADD(quotient, b.SELECT(b.compare("GREATER_EQUAL", b.unary("ABS", residue), size), step, 0.0))
     else:
         quotient = b.INTDIV(x, y)
-    rest = b.SUB(x, b.MUL(quotient, y))
+    residue = b.SUB(x, b.MUL(quotient, y))
     if floor:
         # without integers, comparisons are of floats, to which a CAST keeps signs and zeros
-        left, by = (v if b.spec.support_integer() else b.floating(v) for v in (rest, y))
-        crossed = b.binary("LOGICAL_XOR", b.compare("GREATER", 0, left), b.compare("GREATER", 0, by))
-        down = b.binary("LOGICAL_AND", crossed, b.elementwise("LOGICAL_NOT", b.compare("EQUAL", left, 0)))
-        one = down if b.spec.support_integer() else b.SELECT(down, b.scalar(1, left), b.scalar(0, left))
+        comparable, divisor = (v if b.spec.support_integer() else b.floating(v) for v in (residue, y))
+        crossed = b.binary("LOGICAL_XOR", b.compare("GREATER", 0, comparable), b.compare("GREATER", 0, divisor))
+        down = b.binary("LOGICAL_AND", crossed, b.elementwise("LOGICAL_NOT", b.compare("EQUAL", comparable, 0)))
+        one = down if b.spec.support_integer() else b.SELECT(down, b.scalar(1, comparable), b.scalar(0, comparable))
         quotient = b.SUB(quotient, b.cast(one, quotient.dtype))
-        rest = b.SUB(x, b.MUL(quotient, y))
-    return quotient, rest
+        residue = b.SUB(x, b.MUL(quotient, y))
+    return quotient, residue

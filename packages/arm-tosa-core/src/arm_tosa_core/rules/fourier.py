@@ -103,17 +103,17 @@ def fft_r2c(b: OpBuilder, x: Value, dims: Sequence[int], norm: int, onesided: bo
     dims = [d % x.rank for d in dims]
     if not onesided:
         return fft_c2c(b, x, dims, norm, True)
-    *others, last = dims
+    *leading, last = dims
     size = x.shape[last]
     if _fits(b, [size]):
-        pair = [*others[-1:], last] if others and _fits(b, [x.shape[others[-1]]]) else [last]
+        pair = [*leading[-1:], last] if leading and _fits(b, [x.shape[leading[-1]]]) else [last]
         images, order = _images(b, x, pair)
         real, imag = (_back(b, v, x.shape, order) for v in b.RFFT2D(images))
-        others = others[: len(dims) - len(pair)]
+        leading = leading[: len(dims) - len(pair)]
     else:
         cosines, sines = (b.const(m) for m in _matrix(size, size // 2 + 1, size))
         real, imag = _along(b, x, last, cosines), b.NEGATE(_along(b, x, last, sines))
-    real, imag = _transformed(b, (real, imag), others, False)
+    real, imag = _transformed(b, (real, imag), leading, False)
     return Complex(*(_normed(b, v, x.shape, dims, norm) for v in (real, imag)))
 
 
@@ -126,9 +126,9 @@ def fft_c2c(b: OpBuilder, x: Value | Complex, dims: Sequence[int], norm: int, fo
 @op("complex._fft_c2r.default")
 def fft_c2r(b: OpBuilder, x: Complex, dims: Sequence[int], norm: int, size: int) -> Value:
     """The spectrum is half of one that mirrors itself: what is mirrored counts twice."""
-    *others, last = [d % x.real.rank for d in dims]
+    *leading, last = [d % x.real.rank for d in dims]
     half = size // 2 + 1
-    real, imag = (b.slice_axis(v, last, 0, half) for v in _transformed(b, parts(b, x), others, True))
+    real, imag = (b.slice_axis(v, last, 0, half) for v in _transformed(b, parts(b, x), leading, True))
     b.require(size <= _LARGEST, f"makes {size} real numbers of their spectrum, more than {_LARGEST}")
     cosines, sines = _matrix(half, size, size)
     times = torch.full((half, 1), 2.0)
@@ -136,7 +136,7 @@ def fft_c2r(b: OpBuilder, x: Complex, dims: Sequence[int], norm: int, size: int)
     if size % 2 == 0:
         times[-1] = 1.0
     y = b.SUB(*(_along(b, v, last, b.const(times * m)) for v, m in ((real, cosines), (imag, sines))))
-    return _normed(b, y, y.shape, [*others, last], norm)
+    return _normed(b, y, y.shape, [*leading, last], norm)
 
 
 # -- complex numbers --------------------------------------------------------------------------------
@@ -205,8 +205,8 @@ def sub(b: OpBuilder, x: Complex, y: Operand | Complex) -> Complex:
 
 @op("complex.mul.Tensor", "complex.mul.Scalar")
 def mul(b: OpBuilder, x: Value | Complex, y: Operand | Complex) -> Complex:
-    for one, other in ((x, y), (y, x)):
-        if not isinstance(other, (Complex, complex)) and not is_complex(other):  # by a real
-            return Complex(*(b.MUL(part, other) for part in parts(b, one)))
+    for one, factor in ((x, y), (y, x)):
+        if not isinstance(factor, (Complex, complex)) and not is_complex(factor):  # by a real
+            return Complex(*(b.MUL(part, factor) for part in parts(b, one)))
     (a, c), (d, e) = parts(b, x), parts(b, y)
     return Complex(b.SUB(b.MUL(a, d), b.MUL(c, e)), b.ADD(b.MUL(a, e), b.MUL(c, d)))

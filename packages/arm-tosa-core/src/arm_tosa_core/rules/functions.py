@@ -21,8 +21,8 @@ def _observed_power(b: CompositeBuilder[V], x: V | float, exponent: V | float = 
 
     Both are what energies are made of, which are kept in 16 bits.
     """
-    known = not isinstance(x, (int, float)) and x.dtype.is_floating_point and exponent in (0.5, 2)
-    b.require(known, "is no square and no root of reals")
+    supported = not isinstance(x, (int, float)) and x.dtype.is_floating_point and exponent in (0.5, 2)
+    b.require(supported, "is no square and no root of reals")
     return b.aten.sqrt(x) if exponent == 0.5 else b.aten.mul(x, x)
 
 

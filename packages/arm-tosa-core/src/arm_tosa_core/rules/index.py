@@ -39,10 +39,10 @@ def index_select(b: OpBuilder, x: Value, dim: int, indices: Value) -> Value:
     try:
         rows = b.GATHER(b.RESHAPE(moved, [math.prod(front), length, math.prod(back)]), tiled)
     except Rejected:
-        known = [] if places.const is None else places.const.reshape(-1).tolist()
-        if (found := b.gather_by_slices([x], dim, [(0, i) for i in known])) is None:
+        positions = [] if places.const is None else places.const.reshape(-1).tolist()
+        if (gathered := b.gather_by_slices([x], dim, [(0, i) for i in positions])) is None:
             raise
-        return found
+        return gathered
     return b.TRANSPOSE(b.RESHAPE(rows, [*front, indices.size, *back]), inverse(order))
 
 
@@ -50,16 +50,16 @@ def index_select(b: OpBuilder, x: Value, dim: int, indices: Value) -> Value:
 def index(b: OpBuilder, x: Value, indices: Sequence[Value | None]) -> Value:
     """Several index tensors address one axis, into which their axes are merged."""
     axes, places, before = merged_indices(b, x, indices)
-    rest = [i for i in range(x.rank) if i not in axes]
-    moved = b.TRANSPOSE(x, [*axes, *rest])
-    kept = list(moved.shape[len(axes) :])
-    flat = b.RESHAPE(moved, [math.prod(x.shape[i] for i in axes), *kept])
+    other_axes = [i for i in range(x.rank) if i not in axes]
+    moved = b.TRANSPOSE(x, [*axes, *other_axes])
+    other_sizes = list(moved.shape[len(axes) :])
+    flat = b.RESHAPE(moved, [math.prod(x.shape[i] for i in axes), *other_sizes])
     try:
-        picked = b.RESHAPE(index_select(b, flat, 0, b.RESHAPE(places, [places.size])), [*places.shape, *kept])
+        picked = b.RESHAPE(index_select(b, flat, 0, b.RESHAPE(places, [places.size])), [*places.shape, *other_sizes])
     except Rejected:
-        if (found := _axis_by_axis(b, x, axes, [v for v in indices if v is not None])) is None:
+        if (gathered := _axis_by_axis(b, x, axes, [v for v in indices if v is not None])) is None:
             raise
-        return found
+        return gathered
     n = places.rank
     return b.TRANSPOSE(picked, [*range(n, n + before), *range(n), *range(n + before, picked.rank)])
 
@@ -90,10 +90,10 @@ def merged_indices(b: OpBuilder, x: Value, indices: Sequence[Value | None]) -> t
 
     Index tensors that stand apart put their axes in front.
     """
-    given = [(i, v) for i, v in enumerate(indices) if v is not None]
-    axes = [i for i, _ in given]
+    indexed = [(i, v) for i, v in enumerate(indices) if v is not None]
+    axes = [i for i, _ in indexed]
     places: Value | None = None
-    for axis, v in given:
+    for axis, v in indexed:
         b.require(v.dtype != torch.bool, "indexes with a mask, so that the shape depends on data")
         place = _counted_from_zero(b, v, x.shape[axis])
         places = place if places is None else b.ADD(b.MUL(places, x.shape[axis]), place)

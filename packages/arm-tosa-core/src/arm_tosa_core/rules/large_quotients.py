@@ -22,19 +22,19 @@ def rest(b: OpBuilder, x: Value, number: float) -> Value:
     that both products, and both differences, have at most 24 bits.
     """
     size = _float32(abs(number))
-    left = b.unary("ABS", x)
+    residue = b.unary("ABS", x)
     for step in reversed(range(_STEPS)):
         multiple = size * 2.0 ** (_BITS * step)
         if multiple >= 2.0**127:
             continue
         high = _top_bits(multiple)
-        quotient = b.unary("FLOOR", b.MUL(left, 1 / multiple))
-        left = b.SUB(b.SUB(left, b.MUL(quotient, high)), b.MUL(quotient, multiple - high))
+        quotient = b.unary("FLOOR", b.MUL(residue, 1 / multiple))
+        residue = b.SUB(b.SUB(residue, b.MUL(quotient, high)), b.MUL(quotient, multiple - high))
     # The reciprocal is rounded: the last quotient may be off by one.
-    left = b.SELECT(b.compare("GREATER", 0.0, left), b.ADD(left, size), left)
-    left = b.SELECT(b.compare("GREATER_EQUAL", left, size), b.SUB(left, size), left)
-    left = b.clamp(left, 0.0, _before(size))
-    return b.SELECT(b.compare("GREATER", 0.0, x), b.NEGATE(left), left)
+    residue = b.SELECT(b.compare("GREATER", 0.0, residue), b.ADD(residue, size), residue)
+    residue = b.SELECT(b.compare("GREATER_EQUAL", residue, size), b.SUB(residue, size), residue)
+    residue = b.clamp(residue, 0.0, _before(size))
+    return b.SELECT(b.compare("GREATER", 0.0, x), b.NEGATE(residue), residue)
 
 
 def angle(b: OpBuilder, x: Value) -> Value:
@@ -43,11 +43,11 @@ def angle(b: OpBuilder, x: Value) -> Value:
     SIN and COS of Vulkan are only good near 0, and of any size far from it.
     """
     turns = b.unary("FLOOR", b.ADD(b.MUL(x, 0.5 / math.pi), 0.5))
-    left, pi2 = x, 2 * math.pi
+    residue, pi2 = x, 2 * math.pi
     for bits in (_BITS, _BITS, 24):
         part = _top_bits(pi2, bits)
-        left, pi2 = b.SUB(left, b.MUL(turns, part)), pi2 - part
-    return left
+        residue, pi2 = b.SUB(residue, b.MUL(turns, part)), pi2 - part
+    return residue
 
 
 def _top_bits(number: float, bits: int = _BITS + 1) -> float:

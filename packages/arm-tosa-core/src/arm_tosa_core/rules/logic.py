@@ -187,19 +187,19 @@ def _cast_back(b: CompositeBuilder[V], x: V, value: V, *_: object, **__: object)
     traits=Traits(casts=True, assign=_cast_back),
 )
 def to(b: OpBuilder, x: Value, *args: object, dtype: torch.dtype | None = None, **_: object) -> Value | Complex:
-    wanted = dtype or next((a for a in args if isinstance(a, torch.dtype)), x.dtype)
-    if wanted == x.dtype or (x.quant and wanted == torch.float32):
+    result_type = dtype or next((a for a in args if isinstance(a, torch.dtype)), x.dtype)
+    if result_type == x.dtype or (x.quant and result_type == torch.float32):
         return x
-    if wanted == torch.bool:
+    if result_type == torch.bool:
         return truth(b, x)
-    if b.can_round_in_integers(x) and not (wanted.is_floating_point or wanted.is_complex):
-        return b.cast(b.round_to_integer(x, "trunc", torch.trunc).replace(dtype=torch.int32, quant=None), wanted)
+    if b.can_round_in_integers(x) and not (result_type.is_floating_point or result_type.is_complex):
+        return b.cast(b.round_to_integer(x, "trunc", torch.trunc).replace(dtype=torch.int32, quant=None), result_type)
     x = b.real(x)
-    if wanted.is_complex:
+    if result_type.is_complex:
         return Complex(x, b.const(torch.zeros(x.shape, dtype=x.dtype)))
-    if x.dtype.is_floating_point and not wanted.is_floating_point:  # PyTorch truncates, CAST rounds
+    if x.dtype.is_floating_point and not result_type.is_floating_point:  # PyTorch truncates, CAST rounds
         x = truncated(b, x)
-    return b.cast(x, wanted)
+    return b.cast(x, result_type)
 
 
 @op("aten._assert_tensor_metadata.default", traits=Traits(asserts=True))

@@ -56,14 +56,14 @@ def _most(x: V, dim: int) -> float:
 def _observed_log_softmax(b: CompositeBuilder[V], x: V, dim: int, dtype: torch.dtype | bool | None = None) -> V:
     """A difference that only exp() reads costs no operation of its own, and needs no more range."""
     x = _as_type(b, x, dtype)
-    largest, _shifted, rest = _log_softmax(b, x, dim)
-    return b.aten.sub(x, b.aten.add(largest, rest))
+    largest, _shifted, log_sum = _log_softmax(b, x, dim)
+    return b.aten.sub(x, b.aten.add(largest, log_sum))
 
 
 @op("aten.log_softmax.int", "aten._log_softmax.default", quant=Q.PIECEWISE, decomposition=_observed_log_softmax)
 def log_softmax(b: CompositeBuilder[V], x: V, dim: int, dtype: torch.dtype | bool | None = None) -> V:
-    _largest, shifted, rest = _log_softmax(b, _as_type(b, x, dtype), dim)
-    return b.aten.sub(shifted, rest)
+    _largest, shifted, log_sum = _log_softmax(b, _as_type(b, x, dtype), dim)
+    return b.aten.sub(shifted, log_sum)
 
 
 def _log_softmax(b: CompositeBuilder[V], x: V, dim: int) -> tuple[V, V, V]:

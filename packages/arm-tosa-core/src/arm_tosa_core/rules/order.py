@@ -24,11 +24,11 @@ _ALL: _Part = slice(None, None)
 _MOST = 1 << 22
 
 
-def _ordered(b: OpBuilder, x: Value, dim: int, descending: bool, wanted: _Part = _ALL, keepdim: bool = True) -> Pair:
+def _ordered(b: OpBuilder, x: Value, dim: int, descending: bool, part: _Part = _ALL, keepdim: bool = True) -> Pair:
     """Numbers along an axis in order, equal ones as they stood, and their indices (int64).
 
     Args:
-        wanted: which of the ordered numbers.
+        part: the slice of the ordered numbers to return.
         keepdim: whether the axis stays.
     """
     if not x.rank:
@@ -51,11 +51,11 @@ def _ordered(b: OpBuilder, x: Value, dim: int, descending: bool, wanted: _Part =
     counting = torch.int32 if b.spec.support_integer() else torch.float32
     places = b.RESHAPE(b.reduce("REDUCE_SUM", b.cast(before, counting), 1), [lanes, n])
     numbers = b.const(torch.arange(n, dtype=counting).reshape(1, n, 1).repeat(lanes, 1, 1))
-    start, stop, _ = wanted.indices(n)
+    start, stop, _ = part.indices(n)
 
-    def placed(given: Value) -> Value:
-        found = b.slice_axis(b.SCATTER(given, places, given), 1, start, stop - start)
-        ordered = b.TRANSPOSE(b.RESHAPE(found, [*moved.shape[:-1], stop - start]), swapped)
+    def placed(values: Value) -> Value:
+        rows = b.slice_axis(b.SCATTER(values, places, values), 1, start, stop - start)
+        ordered = b.TRANSPOSE(b.RESHAPE(rows, [*moved.shape[:-1], stop - start]), swapped)
         return ordered if keepdim else b.aten.squeeze(ordered, dim)
 
     return (
@@ -109,8 +109,8 @@ def median_dim(b: OpBuilder, x: Value, dim: int, keepdim: bool = False) -> Pair:
     is_number = b.compare("EQUAL", last, last)
 
     def chosen(one: Value, last: Value) -> Value:
-        found = b.SELECT(is_number, one, last)
-        return found if keepdim else b.aten.squeeze(found, dim)
+        median = b.SELECT(is_number, one, last)
+        return median if keepdim else b.aten.squeeze(median, dim)
 
     return lambda: chosen(one, last), lambda: chosen(*ends(indices()))
 

@@ -50,7 +50,7 @@ def _batched(b: OpBuilder, x: Value, n: int, pool: Callable[[Value], Value]) -> 
 def _pooled(b: OpBuilder, x: Value, n: int, pool: Callable[[Value, _Own], Value]) -> Value:
     """``pool`` of NCHW images over the last ``n`` axes of [N, C, ...]."""
     if n == 1:
-        y = pool(b.RESHAPE(x, [*x.shape[:2], 1, x.shape[2]]), lambda numbers, other: [other, *numbers])
+        y = pool(b.RESHAPE(x, [*x.shape[:2], 1, x.shape[2]]), lambda numbers, neutral: [neutral, *numbers])
         return b.RESHAPE(y, [*y.shape[:2], y.shape[3]])
     if n == 2:
         return pool(x, lambda numbers, _: numbers)
@@ -58,7 +58,7 @@ def _pooled(b: OpBuilder, x: Value, n: int, pool: Callable[[Value, _Own], Value]
     planes = pool(_planes(b, x), lambda numbers, _: numbers[1:])
     height, width = planes.shape[2:]
     columns = b.RESHAPE(planes, [batch, depth, channels, height * width])
-    columns = pool(b.TRANSPOSE(columns, [0, 2, 1, 3]), lambda numbers, other: [numbers[0], other])
+    columns = pool(b.TRANSPOSE(columns, [0, 2, 1, 3]), lambda numbers, neutral: [numbers[0], neutral])
     return b.RESHAPE(columns, [batch, channels, columns.shape[2], height, width])
 
 
@@ -101,8 +101,8 @@ def _dilated_max_pool(
     """Rows and columns a dilation apart become images of their own, which plain windows run over; then the stride."""
     low = -math.inf if x.dtype.is_floating_point else torch.iinfo(x.dtype).min
     whole = [n + sum(p) for n, p in zip(x.shape[2:], pads, strict=True)]
-    rest = [-n % d for n, d in zip(whole, dilation, strict=True)]
-    x = b.PAD(x, [(0, 0), (0, 0), *((a, z + r) for (a, z), r in zip(pads, rest, strict=True))], low)
+    fill = [-n % d for n, d in zip(whole, dilation, strict=True)]
+    x = b.PAD(x, [(0, 0), (0, 0), *((a, z + r) for (a, z), r in zip(pads, fill, strict=True))], low)
     (batch, channels, height, width), (rows, columns) = x.shape, dilation
     parts = b.RESHAPE(x, [batch, channels, height // rows, rows, width // columns, columns])
     parts = b.TRANSPOSE(parts, [0, 3, 5, 1, 2, 4])
@@ -120,8 +120,8 @@ def _mean_pool(b: OpBuilder, x: Value, kernel: Sequence[int], stride: Sequence[i
     x, pads = fitted(b, x, kernel, stride, list(pads), [1, 1])
     counted = [(min(p, before), min(p, after)) for (p, _), (before, after) in zip(own, pads, strict=True)]
     x = b.PAD(x, [(0, 0), (0, 0), *counted])
-    rest = [p - q for pair, part in zip(pads, counted, strict=True) for p, q in zip(pair, part, strict=True)]
-    return b.nchw(b.AVG_POOL2D(b.nhwc(x), kernel, stride, rest))
+    uncounted = [p - q for pair, part in zip(pads, counted, strict=True) for p, q in zip(pair, part, strict=True)]
+    return b.nchw(b.AVG_POOL2D(b.nhwc(x), kernel, stride, uncounted))
 
 
 def _scaled_sum(
@@ -223,15 +223,15 @@ def _declare(n: int) -> None:
     @op(f"aten.adaptive_avg_pool{n}d.default", *private, quant=Q.SHARED, traits=Traits(homogeneous=n == 2))
     def adaptive_avg_pool(b: OpBuilder, x: Value, size: Sequence[int | None]) -> Value:
         def pool(image: Value, own: _Own) -> Value:
-            wanted = own([m or 0 for m in size], 0)
-            return _adaptive(b, image, wanted, lambda v, k: _mean_pool(b, v, k, k, _NONE, _NONE), n < 3)
+            sizes = own([m or 0 for m in size], 0)
+            return _adaptive(b, image, sizes, lambda v, k: _mean_pool(b, v, k, k, _NONE, _NONE), n < 3)
 
         return _batched(b, x, n, lambda x: _pooled(b, x, n, pool))
 
     def adaptive_max_pool(b: OpBuilder, x: Value, size: Sequence[int | None]) -> Value:
         def pool(image: Value, own: _Own) -> Value:
-            wanted = own([m or 0 for m in size], 0)
-            return _adaptive(b, image, wanted, lambda v, k: _max_pool(b, v, k, k, _NONE, [1, 1]), False)
+            sizes = own([m or 0 for m in size], 0)
+            return _adaptive(b, image, sizes, lambda v, k: _max_pool(b, v, k, k, _NONE, [1, 1]), False)
 
         return _batched(b, x, n, lambda x: _pooled(b, x, n, pool))
 

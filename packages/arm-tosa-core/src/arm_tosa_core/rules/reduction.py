@@ -105,8 +105,8 @@ def _of_image(b: OpBuilder, x: Value, axes: Sequence[int], factor: float) -> Val
     batch, *pixels, channels = image.shape
     image = b.RESHAPE(image, [batch, *(_window(b, pixels) or pixels), channels])
     weight = b.equal_weights((*image.shape[1:], 1), factor, image)
-    made = b.conv("DEPTHWISE_CONV2D", image, weight, None, pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1))
-    return b.TRANSPOSE(made, [order.index(axis) for axis in range(4)])
+    sums = b.conv("DEPTHWISE_CONV2D", image, weight, None, pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1))
+    return b.TRANSPOSE(sums, [order.index(axis) for axis in range(4)])
 
 
 @op("aten.amax.default", "aten.max.default", quant=Q.SHARED, traits=Traits(moves=Moves.CHOSEN))
@@ -185,14 +185,14 @@ def _halves_multiplied(b: CompositeBuilder[V], x: V, dim: int, keepdim: bool) ->
     b.require(
         isinstance(x.shape[dim], int), "multiplies along an axis whose size varies", "export with this size fixed"
     )
-    rest: V | None = None
+    odd: V | None = None
     while (n := x.shape[dim]) > 1:
         half = n // 2
         if n % 2:
             last = b.aten.slice(x, dim, n - 1, n)
-            rest = last if rest is None else b.aten.mul(rest, last)
+            odd = last if odd is None else b.aten.mul(odd, last)
         x = b.aten.mul(b.aten.slice(x, dim, 0, half), b.aten.slice(x, dim, half, 2 * half))
-    x = x if rest is None else b.aten.mul(x, rest)
+    x = x if odd is None else b.aten.mul(x, odd)
     return x if keepdim else b.aten.squeeze(x, dim)
 
 

@@ -109,9 +109,9 @@ def _mixed(b: OpBuilder, image: Value, ys: Sequence[Value], xs: Sequence[Value],
     return b.reals(_between(b, above, below, down, bits), like, steps=1 << bits + spare)
 
 
-def _between(b: OpBuilder, before: Value, after: Value, rest: Value, bits: int) -> Value:
+def _between(b: OpBuilder, before: Value, after: Value, fraction: Value, bits: int) -> Value:
     """Of ``before`` to ``after`` as far as the rest of a position says, in as many more bits."""
-    way = b.MUL(b.SUB(after, before), rest)
+    way = b.MUL(b.SUB(after, before), fraction)
     return b.ADD(_finer(b, before, bits), way)
 
 

@@ -41,16 +41,16 @@ def _written(b: OpBuilder, x: Value, places: Value, new: Value, how: str | None,
         if places.const is None or bool((places.const != places.const[:1]).any()):
             raise
         source = {int(k): (1, w) for w, k in enumerate(places.const[0])}
-        if (made := b.gather_by_slices([x, new], 1, [source.get(k, (0, k)) for k in range(x.shape[1])])) is None:
+        if (gathered := b.gather_by_slices([x, new], 1, [source.get(k, (0, k)) for k in range(x.shape[1])])) is None:
             raise
-        return made
+        return gathered
 
 
 def _last_of_each(places: torch.Tensor) -> torch.Tensor | None:
     """Positions of the last of equal indices, the same for each row; None if none repeats."""
     rows = {tuple({int(k): i for i, k in enumerate(row)}.values()) for row in places}
-    (kept,) = rows if len(rows) == 1 else (tuple(range(places.shape[1])),)
-    return None if len(kept) == places.shape[1] else torch.tensor(sorted(kept))
+    (positions,) = rows if len(rows) == 1 else (tuple(range(places.shape[1])),)
+    return None if len(positions) == places.shape[1] else torch.tensor(sorted(positions))
 
 
 #: A way to put numbers together: the reduction, what it makes of two numbers, and the number that changes nothing.
@@ -122,8 +122,8 @@ def _scattered(
     lanes = indices.size // indices.shape[dim]
     rows = [b.RESHAPE(b.TRANSPOSE(v, last), [lanes, v.shape[dim], 1]) for v in (inside, part)]
     places = b.RESHAPE(b.TRANSPOSE(b.as_index_numbers(indices), last), [lanes, indices.shape[dim]])
-    made = _written(b, rows[0], places, rows[1], how, itself)
-    back = b.TRANSPOSE(b.RESHAPE(made, [inside.shape[i] for i in last]), [last.index(i) for i in range(x.rank)])
+    written = _written(b, rows[0], places, rows[1], how, itself)
+    back = b.TRANSPOSE(b.RESHAPE(written, [inside.shape[i] for i in last]), [last.index(i) for i in range(x.rank)])
     return _pasted(b, x, back, 0)
 
 
@@ -169,22 +169,22 @@ def index_put(b: OpBuilder, x: Value, indices: Sequence[Value | None], new: Valu
     if masks:
         return _masked(b, x, indices, masks, new, accumulate)
     axes, places, before = merged_indices(b, x, indices)
-    rest = [i for i in range(x.rank) if i not in axes]
-    moved = b.TRANSPOSE(x, [*axes, *rest])
-    kept = [x.shape[i] for i in rest]
+    other_axes = [i for i in range(x.rank) if i not in axes]
+    moved = b.TRANSPOSE(x, [*axes, *other_axes])
+    other_sizes = [x.shape[i] for i in other_axes]
     n = places.rank
-    full = expand(b, new, [*kept[:before], *places.shape, *kept[before:]])
+    full = expand(b, new, [*other_sizes[:before], *places.shape, *other_sizes[before:]])
     full = b.TRANSPOSE(full, [*range(before, before + n), *range(before), *range(before + n, full.rank)])
-    size = x.size // max(1, _product(kept))
-    made = _written(
+    size = x.size // max(1, _product(other_sizes))
+    written = _written(
         b,
-        b.RESHAPE(moved, [1, size, _product(kept)]),
+        b.RESHAPE(moved, [1, size, _product(other_sizes)]),
         b.RESHAPE(places, [1, places.size]),
-        b.RESHAPE(full, [1, places.size, _product(kept)]),
+        b.RESHAPE(full, [1, places.size, _product(other_sizes)]),
         "sum" if accumulate else None,
     )
-    order = [*axes, *rest]
-    return b.TRANSPOSE(b.RESHAPE(made, moved.shape), [order.index(i) for i in range(x.rank)])
+    order = [*axes, *other_axes]
+    return b.TRANSPOSE(b.RESHAPE(written, moved.shape), [order.index(i) for i in range(x.rank)])
 
 
 def _along(dim: int, x: Value, indices: Value) -> list[Value | None]:

@@ -28,8 +28,8 @@ def view(b: OpBuilder, x: Value, shape: Sequence[int], *_: object) -> Value:
 
 
 def _resolved(size: int, shape: Sequence[int]) -> list[int]:
-    known = math.prod(n for n in shape if n != -1)
-    return [size // max(known, 1) if n == -1 else n for n in shape]
+    product = math.prod(n for n in shape if n != -1)
+    return [size // max(product, 1) if n == -1 else n for n in shape]
 
 
 @op("aten.flatten.using_ints", quant=Q.SHARED, traits=Traits(moves=Moves.IN_ORDER))
@@ -50,8 +50,8 @@ def unflatten(b: OpBuilder, x: Value, dim: int, sizes: Sequence[int]) -> Value:
     "aten.squeeze.dim", "aten.squeeze.dims", "aten.squeeze.default", quant=Q.SHARED, traits=Traits(moves=Moves.IN_ORDER)
 )
 def squeeze(b: OpBuilder, x: Value, dims: int | Sequence[int] | None = None) -> Value:
-    given = range(x.rank) if dims is None else [dims] if isinstance(dims, int) else dims
-    drop = {d % x.rank for d in given} if x.rank else set()
+    axes = range(x.rank) if dims is None else [dims] if isinstance(dims, int) else dims
+    drop = {d % x.rank for d in axes} if x.rank else set()
     return b.RESHAPE(x, [n for i, n in enumerate(x.shape) if n != 1 or i not in drop])
 
 

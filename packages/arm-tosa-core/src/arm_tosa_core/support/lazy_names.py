@@ -23,7 +23,7 @@ def lazy_names(
         if name not in homes:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         home, colon, attribute = homes[name].partition(":")
-        found = importlib.import_module(f"arm_tosa_core.{home}")
-        return found if colon and not attribute else getattr(found, attribute or name)
+        owner = importlib.import_module(f"arm_tosa_core.{home}")
+        return owner if colon and not attribute else getattr(owner, attribute or name)
 
     return get, lambda: sorted({*there, *homes})

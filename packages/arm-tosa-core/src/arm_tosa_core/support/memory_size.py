@@ -10,20 +10,20 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?", re.IGNORECASE)
 
 
-def size_of(text: str | int, what: str) -> int:
+def size_of(text: str | int, subject: str) -> int:
     """Bytes.
 
     Args:
         text: a number of bytes, or a string with a unit: K, M and G are 1024, 1024**2 and 1024**3 bytes.
-        what: its name in errors.
+        subject: its name in errors.
 
     Raises:
         UsageError: it is no size, or none above zero.
     """
-    found = _SIZE.fullmatch(str(text).strip())
-    size = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
+    match = _SIZE.fullmatch(str(text).strip())
+    size = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
     if isinstance(text, bool) or size <= 0:
-        raise UsageError(f"{what} must be a size such as 512K, 1M or 65536 (bytes), not {text!r}")
+        raise UsageError(f"{subject} must be a size such as 512K, 1M or 65536 (bytes), not {text!r}")
     return size
 
 

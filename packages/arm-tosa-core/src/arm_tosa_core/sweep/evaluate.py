@@ -52,12 +52,12 @@ def evaluate(sources: Sources, folder: str, point: Point) -> Evaluation:
 
         started = time.perf_counter()
         spec = compile_spec_for(plugins.target(point.target), dict(point.options))
-        found = quantized(sources, Path(folder), point.parameters, point.scheme, spec)
-        lowered = lower(found.program, spec, cache=True)
+        model = quantized(sources, Path(folder), point.parameters, point.scheme, spec)
+        lowered = lower(model.program, spec, cache=True)
     if not lowered.report.delegated:
         raise UsageError(lowered.report.nothing_delegated())
     seconds = time.perf_counter() - started
-    return Evaluation(lowered.figures, found.accuracy, found.origin, seconds, lowered.cached)
+    return Evaluation(lowered.figures, model.accuracy, model.origin, seconds, lowered.cached)
 
 
 def identify(sources: Sources, parameters: Parameters) -> str | None:

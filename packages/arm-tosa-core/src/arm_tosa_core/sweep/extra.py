@@ -28,7 +28,7 @@ def distributed() -> Any:
     return _installed("distributed", "--dask")
 
 
-def _installed(package: str, what: str) -> Any:
+def _installed(package: str, feature: str) -> Any:
     if find_spec(package) is None:
-        raise UsageError(f"{what} needs {package}: {from_index(package)} (the extra arm-tosa-core[sweep] brings it)")
+        raise UsageError(f"{feature} needs {package}: {from_index(package)} (the extra arm-tosa-core[sweep] brings it)")
     return import_module(package)

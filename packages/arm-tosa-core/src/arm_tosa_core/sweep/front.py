@@ -11,13 +11,13 @@ from .limits import Limits, Miss
 from .point import Evaluation, Failure, Result
 
 
-def costs(found: Evaluation) -> tuple[float, ...]:
+def costs(evaluation: Evaluation) -> tuple[float, ...]:
     """SRAM, bytes of the ``.pte``, latency, and accuracy below zero: the less the better; infinite where not known."""
-    accuracy = found.accuracy.value if found.accuracy else None
+    accuracy = evaluation.accuracy.value if evaluation.accuracy else None
     return (
-        math.inf if found.figures.sram_bytes is None else found.figures.sram_bytes,
-        found.figures.file_bytes,
-        math.inf if found.latency is None else found.latency,
+        math.inf if evaluation.figures.sram_bytes is None else evaluation.figures.sram_bytes,
+        evaluation.figures.file_bytes,
+        math.inf if evaluation.latency is None else evaluation.latency,
         math.inf if accuracy is None else -accuracy,
     )
 
@@ -49,17 +49,17 @@ def answer(results: Sequence[Result], targets: Sequence[str], limits: Limits) ->
     Args:
         targets: cheapest first.
     """
-    known = [(r, r.outcome) for r in results if isinstance(r.outcome, Evaluation)]
+    evaluated = [(r, r.outcome) for r in results if isinstance(r.outcome, Evaluation)]
     failures = _grouped(results)
 
     def price(row: tuple[Result, Evaluation]) -> tuple[float, ...]:
         return targets.index(row[0].point.target), *costs(row[1])
 
-    known.sort(key=price)
-    front = _front([(price(row), row[0]) for row in known])
+    evaluated.sort(key=price)
+    front = _front([(price(row), row[0]) for row in evaluated])
     if not limits:
         return Answer(front, failures=failures)
-    judged = [(result, limits.missed(found)) for result, found in known]
+    judged = [(result, limits.missed(evaluation)) for result, evaluation in evaluated]
     chosen = next((result for result, missed in judged if not missed), None)
     if chosen is not None or not judged:
         return Answer(front, chosen, failures=failures)
@@ -77,8 +77,8 @@ def _grouped(results: Sequence[Result]) -> list[list[Result]]:
 
 def _front(rows: Sequence[tuple[tuple[float, ...], Result]]) -> list[Result]:
     """Of rows sorted by their costs those that no other covers; of equal ones the first."""
-    found: list[tuple[tuple[float, ...], Result]] = []
+    front: list[tuple[tuple[float, ...], Result]] = []
     for cost, result in rows:  # what comes later is worse in the first respect in which they differ, and covers nothing
-        if not any(all(a <= b for a, b in zip(other, cost, strict=True)) for other, _ in found):
-            found.append((cost, result))
-    return [result for _, result in found]
+        if not any(all(a <= b for a, b in zip(earlier, cost, strict=True)) for earlier, _ in front):
+            front.append((cost, result))
+    return [result for _, result in front]

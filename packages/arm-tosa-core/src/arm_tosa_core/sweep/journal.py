@@ -155,8 +155,8 @@ class Journal:
 
     def begin(self, point: Point) -> Trial:
         """See ``Record``."""
-        wanted = dict(_words(point, self._space))
-        self._study.enqueue_trial(wanted)
+        parameters = dict(_words(point, self._space))
+        self._study.enqueue_trial(parameters)
         while True:  # what a killed process had put in line comes first
             trial = self.propose()
             if trial.point == point:
@@ -174,8 +174,8 @@ class Journal:
             (key, trial.suggest_categorical(f"model: {key}", list(values)))
             for key, values in self._space.parameters.items()
         ]
-        taken = tuple((key, value) for key, value in options if value != DEFAULT)
-        return Trial(Point(target, scheme, taken, tuple(parameters)), trial)
+        chosen = tuple((key, value) for key, value in options if value != DEFAULT)
+        return Trial(Point(target, scheme, chosen, tuple(parameters)), trial)
 
     def end(self, trial: Trial, digest: str, outcome: Outcome) -> None:
         """See ``Record``."""
@@ -234,9 +234,9 @@ def _words(point: Point, space: Space) -> Iterator[tuple[str, Any]]:
     """A point as Optuna's parameters."""
     yield "quantize", point.scheme
     yield "target", point.target
-    given = dict(point.options)
+    options = dict(point.options)
     for key in space.targets[point.target]:
-        yield f"{point.target}: {key}", given.get(key, DEFAULT)
+        yield f"{point.target}: {key}", options.get(key, DEFAULT)
     for key, value in point.parameters:
         yield f"model: {key}", value
 

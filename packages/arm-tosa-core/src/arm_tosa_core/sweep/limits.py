@@ -70,19 +70,19 @@ class Limits:
     def __bool__(self) -> bool:
         return self != Limits()
 
-    def missed(self, found: Evaluation) -> list[Miss]:
+    def missed(self, evaluation: Evaluation) -> list[Miss]:
         """The limits that are not kept. A figure that nobody knows keeps none."""
-        return [miss for miss in self.judged(found) if miss.part > _ROUNDING]
+        return [miss for miss in self.judged(evaluation) if miss.part > _ROUNDING]
 
-    def judged(self, found: Evaluation) -> Iterator[Miss]:
+    def judged(self, evaluation: Evaluation) -> Iterator[Miss]:
         """Every limit, with ``part`` zero or less where it is kept."""
-        accuracy = found.accuracy
+        accuracy = evaluation.accuracy
         if self.sram is not None:
-            yield _over("sram", found.figures.sram_bytes, self.sram, _size)
+            yield _over("sram", evaluation.figures.sram_bytes, self.sram, _size)
         if self.flash is not None:
-            yield _over("flash", found.figures.file_bytes, self.flash, _size)
+            yield _over("flash", evaluation.figures.file_bytes, self.flash, _size)
         if self.latency is not None:
-            yield _over("latency", found.latency, self.latency, _time)
+            yield _over("latency", evaluation.latency, self.latency, _time)
         if self.drop is not None:
             lost = None if accuracy is None else accuracy.drop
             most = self.drop.of(accuracy.float_metric) if accuracy and accuracy.float_metric is not None else 0.0
@@ -90,8 +90,8 @@ class Limits:
         if self.sqnr is not None:
             sqnr = accuracy.sqnr_db if accuracy else None
             part = math.inf if sqnr is None else (self.sqnr - sqnr) / max(self.sqnr, 1.0)
-            known = "not known" if sqnr is None else f"{sqnr:.1f} dB"
-            yield Miss("sqnr", part, f"{known} instead of {self.sqnr:g} dB")
+            reached = "not known" if sqnr is None else f"{sqnr:.1f} dB"
+            yield Miss("sqnr", part, f"{reached} instead of {self.sqnr:g} dB")
 
 
 def _over(limit: str, value: float | None, most: float, text: Callable[[float], str]) -> Miss:
@@ -131,17 +131,17 @@ def parse_limits(
 
 
 def _seconds(text: str) -> float:
-    found = _match(_TIME, text, "--latency", "30ms, 500us or 0.1s")
-    return float(found[1]) * _SECONDS[found[2]]
+    match = _match(_TIME, text, "--latency", "30ms, 500us or 0.1s")
+    return float(match[1]) * _SECONDS[match[2]]
 
 
 def _drop(text: str) -> Drop:
-    found = _match(_DROP, text, "--drop", "1% (of the float model's metric) or 0.01 (in its units)")
-    return Drop(float(found[1]) / 100, True) if found[2] else Drop(float(found[1]), False)
+    match = _match(_DROP, text, "--drop", "1% (of the float model's metric) or 0.01 (in its units)")
+    return Drop(float(match[1]) / 100, True) if match[2] else Drop(float(match[1]), False)
 
 
 def _match(form: re.Pattern[str], text: str, option: str, such: str) -> re.Match[str]:
-    found = form.fullmatch(text.strip())
-    if found is None:
+    match = form.fullmatch(text.strip())
+    if match is None:
         raise UsageError(f"{option} {text!r}: write {such}")
-    return found
+    return match

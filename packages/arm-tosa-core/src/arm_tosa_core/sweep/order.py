@@ -16,10 +16,10 @@ class Order(Protocol):
     """Says which point comes next.
 
     Args:
-        wanted: how many there will be.
+        total: how many there will be.
     """
 
-    wanted: int
+    total: int
 
     def next(self, running: Counter[Group]) -> Point | Trial | None:
         """The next point, with its trial if it has one; None at the end.
@@ -33,19 +33,19 @@ class All:
     """Every point; workers are kept apart by what has one quantized program, so that each quantizes another."""
 
     def __init__(self, points: Iterable[Point]) -> None:
-        self._left: dict[Group, deque[Point]] = {}
+        self._waiting: dict[Group, deque[Point]] = {}
         for point in points:
-            self._left.setdefault(point.group, deque()).append(point)
-        self.wanted = sum(map(len, self._left.values()))
+            self._waiting.setdefault(point.group, deque()).append(point)
+        self.total = sum(map(len, self._waiting.values()))
 
     def next(self, running: Counter[Group]) -> Point | None:
         """The first point of the group that is worked on least."""
-        if not self._left:
+        if not self._waiting:
             return None
-        group = min(self._left, key=running.__getitem__)
-        point = self._left[group].popleft()
-        if not self._left[group]:
-            del self._left[group]
+        group = min(self._waiting, key=running.__getitem__)
+        point = self._waiting[group].popleft()
+        if not self._waiting[group]:
+            del self._waiting[group]
         return point
 
 
@@ -57,16 +57,16 @@ class Proposed:
     """
 
     def __init__(self, space: Space, journal: Journal, count: int) -> None:
-        self._journal, self.wanted, self._left = journal, count, count
+        self._journal, self.total, self._remaining = journal, count, count
         self._seen: set[Point] = set()
         self._space = space
         self._random = random.Random(0)
 
     def next(self, running: Counter[Group]) -> Point | Trial | None:
         """The next proposal."""
-        if self._left == 0:
+        if self._remaining == 0:
             return None
-        self._left -= 1
+        self._remaining -= 1
         trial = self._journal.propose()
         if trial.point not in self._seen:
             self._seen.add(trial.point)

@@ -73,11 +73,11 @@ def _shared(model: InFloat, scheme: Scheme, spec: ArmCompileSpec, folder: Path, 
     beside = [model.digest, model.sources.digest(), kind, *of_installation()]
     file = folder / f"{hashlib.sha256('|'.join(beside).encode()).hexdigest()}.pt2"
     with _alone(file.with_suffix(".lock")):
-        found = _loaded(file, model.digest)
-        if found is None:
-            found = model.quantized(scheme, spec)
-            _store(file, found)
-        return found
+        result = _loaded(file, model.digest)
+        if result is None:
+            result = model.quantized(scheme, spec)
+            _store(file, result)
+        return result
 
 
 @contextmanager
@@ -89,12 +89,12 @@ def _alone(path: Path) -> Iterator[None]:
         yield
 
 
-def _store(file: Path, made: Quantized) -> None:
+def _store(file: Path, result: Quantized) -> None:
     buffer = io.BytesIO()
-    torch.export.save(made.program, buffer)
-    accuracy = None if made.accuracy is None else asdict(made.accuracy)
-    known = {"accuracy": accuracy, "sha256": _sum(buffer.getvalue(), accuracy)}
-    write_atomic(file.with_suffix(".json"), json.dumps(known))
+    torch.export.save(result.program, buffer)
+    accuracy = None if result.accuracy is None else asdict(result.accuracy)
+    record = {"accuracy": accuracy, "sha256": _sum(buffer.getvalue(), accuracy)}
+    write_atomic(file.with_suffix(".json"), json.dumps(record))
     write_atomic(file, buffer.getvalue())
 
 
@@ -102,9 +102,9 @@ def _loaded(file: Path, origin: str) -> Quantized | None:
     """What is kept in a file and the one beside it; None if it is not there, or not what was written."""
     try:
         program = file.read_bytes()
-        known = foreign.parsed(file.with_suffix(".json").read_bytes())
-        accuracy = known["accuracy"]
-        if known["sha256"] != _sum(program, accuracy):
+        record = foreign.parsed(file.with_suffix(".json").read_bytes())
+        accuracy = record["accuracy"]
+        if record["sha256"] != _sum(program, accuracy):
             return None
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -134,15 +134,15 @@ class InFloat:
         metric = self.sources.metric()
         if scheme == Scheme(FLOAT):
             module: Any = self.program.module()
-            other = copy.deepcopy(module)  # with buffers of its own
-            same = compare(module, other, judges, operators=False, metric=metric) if judges else None
+            twin = copy.deepcopy(module)  # with buffers of its own
+            same = compare(module, twin, judges, operators=False, metric=metric) if judges else None
             return Quantized(self.program, _accuracy(same), self.digest)
         calls = self.sources.calibration(self.program, self.parameters)
         model = Model(self.program, spec, calls, judges or calls, metric=metric)
-        made = model.quantize(scheme)
-        judged = model.compare(made, operators=False) if judges else None
+        variant = model.quantize(scheme)
+        judged = model.compare(variant, operators=False) if judges else None
         args, kwargs = self.program.example_inputs or calls[0]
-        exported = torch.export.export(made.converted, args, kwargs, dynamic_shapes=dynamic_shapes(self.program))
+        exported = torch.export.export(variant.converted, args, kwargs, dynamic_shapes=dynamic_shapes(self.program))
         return Quantized(exported, _accuracy(judged), self.digest)
 
 
@@ -164,14 +164,14 @@ class _Recent(Generic[T]):
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._made: dict[Hashable, T] = {}
+        self._values: dict[Hashable, T] = {}
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """What this key stands for."""
-        self._made[key] = made = self._made.pop(key) if key in self._made else make()
-        while len(self._made) > self._most:
-            del self._made[next(iter(self._made))]
-        return made
+        self._values[key] = value = self._values.pop(key) if key in self._values else make()
+        while len(self._values) > self._most:
+            del self._values[next(iter(self._values))]
+        return value
 
 
 _models: _Recent[InFloat] = _Recent(2)

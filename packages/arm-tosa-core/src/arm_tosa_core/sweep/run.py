@@ -25,7 +25,7 @@ _ALIKE = 5
 Progress = Callable[[int, int], None]
 
 
-def silent(_done: int, _wanted: int) -> None:
+def silent(_done: int, _total: int) -> None:
     """No progress."""
 
 
@@ -94,11 +94,11 @@ class _Run:
         try:
             while True:
                 while self._engine.free and self._start(order):
-                    progress(len(self._results), order.wanted)
+                    progress(len(self._results), order.total)
                 if not (self._running or self._looking):
                     return list(self._results.values())
                 self._end(self._engine.next())
-                progress(len(self._results), order.wanted)
+                progress(len(self._results), order.total)
         finally:
             for trial in self._running.values():
                 self._notes.drop(trial)
@@ -121,8 +121,8 @@ class _Run:
         digest = point.digest(self._origin)
         if digest in self._results:  # the same in other words
             self._drop(turn)
-        elif (known := self._notes.outcomes.get(digest)) is not None:
-            self._settle(turn, digest, known)
+        elif (outcome := self._notes.outcomes.get(digest)) is not None:
+            self._settle(turn, digest, outcome)
         else:
             trial = turn if isinstance(turn, Trial) else self._notes.begin(point)
             self._results[digest] = Result(point, Failure("it is being worked on"))  # keeps its place

@@ -71,22 +71,22 @@ class Space:
         Raises:
             UsageError: a value that no combination is taken with.
         """
-        found: dict[tuple[str, tuple[tuple[str, str], ...]], str] = {}
+        conflicts: dict[tuple[str, tuple[tuple[str, str], ...]], str] = {}
         for target, options in self.targets.items():
             device = plugins.target(target)
-            taken: set[tuple[str, str]] = set()
+            accepted: set[tuple[str, str]] = set()
             refused: dict[tuple[tuple[str, str], ...], str] = {}
             for values in _combinations(options):
                 try:
                     compile_spec_for(device, dict(_without_defaults(values)))
-                    taken.update(values)
+                    accepted.update(values)
                 except UsageError as error:
                     refused[_without_defaults(values)] = str(error)
             for key, value in ((key, value) for key, values in options.items() for value in values):
-                if (key, value) not in taken:
+                if (key, value) not in accepted:
                     raise UsageError(f"{target}: {key} = {value!r} never works: {_why(refused, key, value)}")
-            found |= {(target, values): reason for values, reason in refused.items()}
-        return found
+            conflicts |= {(target, values): reason for values, reason in refused.items()}
+        return conflicts
 
 
 def _why(refused: Mapping[tuple[tuple[str, str], ...], str], key: str, value: str) -> str:
@@ -135,8 +135,8 @@ def schemes_named(names: Sequence[str]) -> list[str]:
             if not Path(scheme).is_file():
                 raise UsageError(f"cannot read {scheme}: no such file")
         elif scheme not in SCHEMES:
-            known = ", ".join((*SCHEMES, *ALIASES))
-            raise UsageError(f"unknown quantization {scheme!r}; valid: {known}, or a .json file")
+            valid = ", ".join((*SCHEMES, *ALIASES))
+            raise UsageError(f"unknown quantization {scheme!r}; valid: {valid}, or a .json file")
     return list(dict.fromkeys(schemes))
 
 
@@ -146,12 +146,12 @@ def targets_named(pattern: str) -> list[str]:
     Raises:
         UsageError: none; lists those there are.
     """
-    found = fnmatch.filter(plugins.target_names(), pattern)
-    if not found and any(c in pattern for c in "*?["):
+    names = fnmatch.filter(plugins.target_names(), pattern)
+    if not names and any(c in pattern for c in "*?["):
         raise UsageError(f"no target is called {pattern!r}; installed: {', '.join(plugins.target_names())}")
-    if not found:
+    if not names:
         return [plugins.target(pattern).name]  # says that it is unknown, and what is like it
-    return sorted(found, key=lambda name: [(not w.isdigit(), int(w or 0) if w.isdigit() else w) for w in _words(name)])
+    return sorted(names, key=lambda name: [(not w.isdigit(), int(w or 0) if w.isdigit() else w) for w in _words(name)])
 
 
 def _words(name: str) -> list[str]:
@@ -172,16 +172,16 @@ class _Reader:
         targets = self._table(self._data, "targets")
         if not targets:
             raise self._error("targets", 'name a target at least, such as a table [targets."ethos-u55-128"]')
-        made = Space(self._targets(targets), self._schemes(), self._parameters())
+        space = Space(self._targets(targets), self._schemes(), self._parameters())
         try:
-            made.unfit  # noqa: B018  # judges the values
+            space.unfit  # noqa: B018  # judges the values
         except UsageError as error:
             key = str(error).partition(": ")[2].partition(" = ")[0]
             raise self._error(key, str(error)) from None
-        return made
+        return space
 
     def _targets(self, tables: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
-        found: dict[str, dict[str, list[str]]] = {}
+        targets: dict[str, dict[str, list[str]]] = {}
         for pattern in tables:
             options = self._table(tables, pattern)
             try:
@@ -191,14 +191,14 @@ class _Reader:
             for name in names:
                 self._require_options(name, options)
                 values = {key: self._values(key, value) for key, value in options.items()}
-                found.setdefault(name, {}).update(values)
-        return found
+                targets.setdefault(name, {}).update(values)
+        return targets
 
     def _require_options(self, target: str, options: Mapping[str, Any]) -> None:
-        known = option_names(plugins.target(target))
+        valid = option_names(plugins.target(target))
         for key in options:
-            if known is not None and key not in known:
-                there = f"its options are {', '.join(known)}" if known else "it has none"
+            if valid is not None and key not in valid:
+                there = f"its options are {', '.join(valid)}" if valid else "it has none"
                 there += f" ({key} stands above the first [table])" if key in _KEYS else ""
                 raise self._error(key, f"target {target!r} has no option {key!r}; {there}")
 
@@ -214,10 +214,10 @@ class _Reader:
         return {key: self._list(key, value) for key, value in table.items()}
 
     def _table(self, data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-        found = data.get(key, {})
-        if not isinstance(found, dict):
-            raise self._error(key, f"{key} is a table, [{key}], not {found!r}")
-        return found
+        table = data.get(key, {})
+        if not isinstance(table, dict):
+            raise self._error(key, f"{key} is a table, [{key}], not {table!r}")
+        return table
 
     def _values(self, key: str, value: Any) -> list[str]:
         """An option's values, as ``--option`` would have them."""

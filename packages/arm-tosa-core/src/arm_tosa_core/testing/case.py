@@ -59,8 +59,8 @@ class OpCase:
     def module(self) -> torch.nn.Module:
         """The module, in eval mode, its parameters the same at every call."""
         torch.manual_seed(0)
-        made = self.make()
-        return (made if isinstance(made, torch.nn.Module) else Apply(made)).eval()
+        module = self.make()
+        return (module if isinstance(module, torch.nn.Module) else Apply(module)).eval()
 
     def example(self, seed: int) -> tuple[torch.Tensor, ...]:
         """Inputs; equal seeds give equal tensors."""

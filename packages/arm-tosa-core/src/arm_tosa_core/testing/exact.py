@@ -26,10 +26,12 @@ def evaluate(node: Node, args: Any, kwargs: Any, rules: RuleSet) -> Any:
         rules: those of the target.
     """
     target = node.target
-    known = not canonical(target).endswith(".tensor")  # a scale of run time is a float32 that the graph computes
-    if known and is_dequantize(node):
+    constant_scale = not canonical(target).endswith(
+        ".tensor"
+    )  # a scale of run time is a float32 that the graph computes
+    if constant_scale and is_dequantize(node):
         return _stands_for(*args, **kwargs)
-    if known and is_quantize(node) and args[0].dtype == torch.float64:
+    if constant_scale and is_quantize(node) and args[0].dtype == torch.float64:
         return _integers(*args, **kwargs)
     wide = any(isinstance(v, torch.Tensor) and v.dtype == torch.float64 for v in tree_leaves((args, kwargs)))
     if wide and (isinstance(target, HigherOrderOperator) or _is_of_float32(node, rules)):
@@ -48,17 +50,17 @@ def _is_of_float32(node: Node, rules: RuleSet) -> bool:
     return rule is not None and (rule.quant in (Q.TABLE, Q.STEPS) or rule.traits.compares)
 
 
-def _steps(x: torch.Tensor, scale: Any, zero: Any, *rest: Any) -> tuple[Any, Any, int, int]:
+def _steps(x: torch.Tensor, scale: Any, zero: Any, *parameters: Any) -> tuple[Any, Any, int, int]:
     if not isinstance(scale, torch.Tensor):
-        return scale, zero, *rest[:2]
-    shape = [-1 if i == rest[0] else 1 for i in range(x.dim())]
-    return scale.double().reshape(shape), zero.reshape(shape), *rest[1:3]
+        return scale, zero, *parameters[:2]
+    shape = [-1 if i == parameters[0] else 1 for i in range(x.dim())]
+    return scale.double().reshape(shape), zero.reshape(shape), *parameters[1:3]
 
 
 def _stands_for(x: torch.Tensor, *parameters: Any, **_: Any) -> torch.Tensor:
     scale, zero, _low, _high = _steps(x, *parameters)
-    found: torch.Tensor = (x.double() - zero) * scale
-    return found
+    reals: torch.Tensor = (x.double() - zero) * scale
+    return reals
 
 
 def _integers(x: torch.Tensor, *parameters: Any, **_: Any) -> torch.Tensor:

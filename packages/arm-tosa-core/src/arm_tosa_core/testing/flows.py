@@ -48,9 +48,9 @@ def _delegates(edge: EdgeProgramManager) -> int:
 
 def _run(edge: EdgeProgramManager, target: Target, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     program = edge.exported_program()
-    state, given = {**program.constants, **program.state_dict}, iter(inputs)
+    state, values = {**program.constants, **program.state_dict}, iter(inputs)
     specs = program.graph_signature.input_specs
-    arguments = [next(given) if spec.kind.name == "USER_INPUT" else state[spec.target] for spec in specs]
+    arguments = [next(values) if spec.kind.name == "USER_INPUT" else state[spec.target] for spec in specs]
     with torch.no_grad(), torch.random.fork_rng():
         torch.manual_seed(0)  # for operators that draw
         results = _Execution(program.graph_module, target).run(*arguments)

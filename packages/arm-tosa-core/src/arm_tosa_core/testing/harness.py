@@ -135,12 +135,12 @@ class Execution:
         pairs = []
 
         def value(n: Node) -> torch.Tensor:
-            found: torch.Tensor = self._value(n, exact, exactly=True)
-            return found.float() if found.dtype == torch.float64 else found
+            tensor: torch.Tensor = self._value(n, exact, exactly=True)
+            return tensor.float() if tensor.dtype == torch.float64 else tensor
 
         for region, payload in zip(self.regions, self.payloads, strict=True):
-            made = self._execute(region, payload, [value(n) for n in region.inputs])
-            pairs += [(made[n], value(n)) for n in region.outputs]
+            results = self._execute(region, payload, [value(n) for n in region.inputs])
+            pairs += [(results[n], value(n)) for n in region.outputs]
         return pairs
 
     def _start(self, inputs: Sequence[torch.Tensor]) -> dict[Node, Any]:
@@ -217,9 +217,11 @@ def _results(program: ExportedProgram) -> list[Node]:
     return [n for n in output.args[0] if isinstance(n, Node)]
 
 
-def _assert_same(target: str, made: Sequence[np.ndarray[Any, Any]], wanted: Sequence[np.ndarray[Any, Any]]) -> None:
+def _assert_same(
+    target: str, actual: Sequence[np.ndarray[Any, Any]], references: Sequence[np.ndarray[Any, Any]]
+) -> None:
     """Integers have one right answer: that of the TOSA reference model, bit for bit; a target may give them flat."""
-    for number, (ours, reference) in enumerate(zip(made, wanted, strict=True)):
+    for number, (ours, reference) in enumerate(zip(actual, references, strict=True)):
         bits = np.ascontiguousarray(ours).view(np.uint8).reshape(-1)
         expected = np.ascontiguousarray(reference).view(np.uint8).reshape(-1)
         assert bits.size == expected.size, f"output {number} on {target} has {bits.size} bytes, not {expected.size}"

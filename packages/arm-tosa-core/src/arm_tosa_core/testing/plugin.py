@@ -80,17 +80,17 @@ def read_refusals(file: Path) -> dict[str, str]:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise pytest.UsageError(f"--arm-refusals: {file} cannot be read: {error}") from error
-    found: dict[str, str] = {}
+    refusals: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):
             continue
         row, separator, reason = (part.strip() for part in line.partition(" | "))
         if not (row and separator and reason):
             raise pytest.UsageError(f"{file}:{number}: expected 'ROW | PART OF THE REASON', got {line!r}")
-        if row in found:
+        if row in refusals:
             raise pytest.UsageError(f"{file}:{number}: {row} is there twice; delete one line")
-        found[row] = reason
-    return found
+        refusals[row] = reason
+    return refusals
 
 
 def _share(text: str) -> float:

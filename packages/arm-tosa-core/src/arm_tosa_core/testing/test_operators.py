@@ -103,26 +103,28 @@ def check_case(
         assert_flows_agree(program, compile_spec, target, case.example(1))
     reasons = [str(why) for why in run.analysis.rejected.values()]
     if scheme in case.refuses:
-        other = spec.support_float() or case.refuses.get("fp32") == case.refuses[scheme]  # then float is not what lacks
-        expected = [case.refuses[scheme], *([] if other else _NO_FLOAT)]
+        not_for_float = spec.support_float() or case.refuses.get("fp32") == case.refuses[scheme]  # float is not lacking
+        expected = [case.refuses[scheme], *([] if not_for_float else _NO_FLOAT)]
         assert any(e in r for r in reasons for e in expected), f"expected a refusal {expected}, got {reasons}"
         assert not refusal, f"is refused on every target: {_DELETE}"
         return
-    left = left_outside(run.program, run.analysis)
+    outside = left_outside(run.program, run.analysis)
     if scheme in case.needs_float and not spec.support_float():
-        assert left, f"is delegated on {target.name}, which has no float: take {scheme} out of needs_float"
+        assert outside, f"is delegated on {target.name}, which has no float: take {scheme} out of needs_float"
         if target.checks:  # they may have refused parts before float mattered
-            left = left_outside(*delegated(program, replace(target, checks=())))
-        assert any(word in why for why in left.values() for word in _NO_FLOAT), f"refused for other reasons: {left}"
+            outside = left_outside(*delegated(program, replace(target, checks=())))
+        assert any(word in why for why in outside.values() for word in _NO_FLOAT), (
+            f"refused for other reasons: {outside}"
+        )
         assert not refusal, f"is refused for want of float: {_DELETE}"
         return
-    if left and target.checks and not left_outside(*delegated(program, replace(target, checks=()))):
-        reason = "; ".join(left.values())
+    if outside and target.checks and not left_outside(*delegated(program, replace(target, checks=()))):
+        reason = "; ".join(outside.values())
         assert refusal, f"{target.name} refuses what its specification admits: {reason}. Is it right to? {_LIST}"
         assert refusal in reason, f"{target.name} refuses for another reason than {refusal!r}: {reason}"
         pytest.skip(f"{target.name} refuses, as it is listed to: {reason}")
     assert not refusal, f"{target.name} does not refuse for {refusal!r}: {_DELETE}"
-    assert not left, f"left outside: {left}"
+    assert not outside, f"left outside: {outside}"
     pairs = run.edges(case.example(1))
     assert pairs, "nothing was delegated"
     for node, (ours, eager) in zip((n for r in run.regions for n in r.outputs), pairs, strict=True):

@@ -68,12 +68,12 @@ def torch_to_tosa(dtype: torch.dtype) -> DType:
     Raises:
         Rejected: there is none; int64 and float64 among others.
     """
-    found = _torch_types().get(dtype)
-    if found is None:
+    tosa_type = _torch_types().get(dtype)
+    if tosa_type is None:
         name = str(dtype).removeprefix("torch.")
         narrower = {"int64": "int32", "float64": "float32"}.get(name)
         raise Rejected(f"TOSA 1.0 has no type {name}", f"convert to {narrower}" if narrower else "")
-    return found
+    return tosa_type
 
 
 def to_array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:

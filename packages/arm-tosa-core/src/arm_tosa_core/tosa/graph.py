@@ -45,15 +45,15 @@ class Changes:
 
         A constant counts for what began or ceased to read it alone: others are no nearer to that for sharing it.
         """
-        found = self._ops
+        changed = self._ops
         for tensor in self._tensors:
             if tensor.producer is not None:
-                found[tensor.producer] = None
+                changed[tensor.producer] = None
             if not tensor.is_constant:
                 for op in tensor.uses.operators():
-                    found[op] = None
+                    changed[op] = None
         self._ops, self._tensors = {}, {}
-        return found
+        return changed
 
 
 class Graph:
@@ -81,10 +81,10 @@ class Graph:
         """
         data = np.ascontiguousarray(data).reshape(data.shape)  # ascontiguousarray lifts rank 0 to rank 1
         key = (dtype, data.shape, data.dtype.str, content(data.reshape(-1).view(np.uint8).data))
-        found = self._constants.get(key)
-        if found is None:
-            found = self._constants[key] = Tensor(data.shape, dtype, data=data)
-        return found
+        tensor = self._constants.get(key)
+        if tensor is None:
+            tensor = self._constants[key] = Tensor(data.shape, dtype, data=data)
+        return tensor
 
     def shape(self, values: Sequence[int]) -> Tensor:
         """A SHAPE constant, such as the second operand of RESHAPE."""

@@ -89,10 +89,10 @@ class Uses:
         Raises:
             KeyError: the operator is not listed.
         """
-        left = self._counts[op] - 1
+        count = self._counts[op] - 1
         self._size -= 1
-        if left:
-            self._counts[op] = left
+        if count:
+            self._counts[op] = count
         else:
             del self._counts[op]
 

@@ -11,9 +11,9 @@ from .specification import Level
 from .tensor_operators import window_of
 
 
-def _within(values: Sequence[int], limit: int, what: str, name: str) -> None:
+def _within(values: Sequence[int], limit: int, quantity: str, name: str) -> None:
     if max(values) > limit:
-        raise Rejected(f"{what} {list(values)} exceeds {name} = {limit} of TOSA level 8K")
+        raise Rejected(f"{quantity} {list(values)} exceeds {name} = {limit} of TOSA level 8K")
 
 
 def pool(op: Op, level: Level) -> None:

@@ -76,7 +76,7 @@ class _Regions:
 
     def __init__(self, blocks: dict[str, Any], size: int) -> None:
         self._blocks = blocks
-        self._left = _COPIES * size + _SMALL
+        self._allowance = _COPIES * size + _SMALL
         self._open: list[str] = []
 
     def read(self, name: str) -> Graph:
@@ -93,8 +93,8 @@ class _Regions:
 
     def take(self, size: int) -> None:
         """Notes that so many bytes of the file have become a part of the graph."""
-        self._left -= size
-        if self._left < 0:
+        self._allowance -= size
+        if self._allowance < 0:
             raise UsageError(f"operators share regions or data so that the graph is over {_COPIES} times the file")
 
 
@@ -172,9 +172,9 @@ class _BlockReader:
         location = op.Location()
         source = _text(location.Text()) if location is not None else ""
         added = self.graph.append(name, inputs, attrs, Origin("", "", source) if source else None)
-        made = [(tensor.shape, tensor.dtype) for tensor in added.outputs]
-        if made != results:
-            raise UsageError(f"{name} makes {_shown(made)}, but {', '.join(outputs)} is declared {_shown(results)}")
+        actual = [(tensor.shape, tensor.dtype) for tensor in added.outputs]
+        if actual != results:
+            raise UsageError(f"{name} makes {_shown(actual)}, but {', '.join(outputs)} is declared {_shown(results)}")
         for output, tensor in zip(outputs, added.outputs, strict=True):
             tensor.name = output
             self.tensors[output] = tensor

@@ -31,12 +31,12 @@ def listed_operators(tosa: bytes) -> list[Listed]:
 
     names = {number: name for name, number in OP_NUMBERS.items()}
     block = TosaGraph.GetRootAs(tosa).Regions(0).Blocks(0)
-    found = []
+    operators = []
     for i in range(block.OperatorsLength()):
         operator = block.Operators(i)
         location = operator.Location()
         text = location.Text() if location is not None else None
         name = names.get(operator.Op(), str(operator.Op()))
         tensor = operator.Outputs(0).decode() if operator.OutputsLength() else ""
-        found.append(Listed(name, text.decode() if text else "", tensor))
-    return found
+        operators.append(Listed(name, text.decode() if text else "", tensor))
+    return operators

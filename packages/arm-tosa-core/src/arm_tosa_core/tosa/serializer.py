@@ -92,20 +92,20 @@ def serialize_with_names(
     """``serialize``, and which input or result of an operator has which name in the flatbuffer."""
     minor = spec.version.minor
     version = Table(("i", 1), ("i", minor), ("i", 0), ("B", int(minor > 0)))  # major, minor, patch, draft
-    waiting, regions, taken = [graph], [], {graph.name}
+    waiting, regions, used = [graph], [], {graph.name}
     names: dict[str, Tensor] = {}
     while waiting:
-        writer = _Writer(waiting.pop(0), locations, readable, taken)
+        writer = _Writer(waiting.pop(0), locations, readable, used)
         regions.append(writer.write())
         names = names or writer.tensors_by_name()
         waiting += writer.nested
-    made = write(Table(version, Offsets(regions)), IDENTIFIER)
-    if len(made) > MOST_BYTES:
+    flatbuffer = write(Table(version, Offsets(regions)), IDENTIFIER)
+    if len(flatbuffer) > MOST_BYTES:
         raise LoweringError(
-            f"the TOSA flatbuffer takes {len(made) / 2**20:,.0f} MiB, and a flatbuffer has at most "
+            f"the TOSA flatbuffer takes {len(flatbuffer) / 2**20:,.0f} MiB, and a flatbuffer has at most "
             f"{MOST_BYTES / 2**20:,.0f} MiB: quantize the weights, or compile the model in parts"
         )
-    return made, names
+    return flatbuffer, names
 
 
 class _Writer:
@@ -182,8 +182,8 @@ class _Writer:
 
     def name(self, tensor: Tensor) -> str:
         """A new name of a tensor."""
-        if wanted := tensor.name or self.readable.get(id(tensor)):
-            return _free(wanted, self.taken)
+        if preferred := tensor.name or self.readable.get(id(tensor)):
+            return _free(preferred, self.taken)
         while (name := f"t{self.count}") in self.taken:
             self.count += 1
         self.taken.add(name)
@@ -255,26 +255,26 @@ class _Writer:
 
 def _names_in_model(graph: Graph) -> dict[int, str]:
     """Names of results and constants, by id, of operators that say where they come from."""
-    found: dict[int, str] = {}
+    names: dict[int, str] = {}
     for op in graph.ops:
         if op.origin is None or not op.origin.node:
             continue
         path = "/".join(filter(None, (op.origin.module, op.origin.node, op.name)))
         for tensor in op.outputs:
-            found[id(tensor)] = path
+            names[id(tensor)] = path
         operands = OPERATORS[op.name].operands
         for position, tensor in enumerate(op.inputs):
             if tensor.is_constant:
                 operand = operands[min(position, len(operands) - 1)]  # the last may be any number of them
-                found.setdefault(id(tensor), f"{path}/{operand.name}")
-    return found
+                names.setdefault(id(tensor), f"{path}/{operand.name}")
+    return names
 
 
-def _free(wanted: str, taken: set[str]) -> str:
+def _free(preferred: str, used: set[str]) -> str:
     """A name that is not taken, and is from now on."""
-    names = chain([wanted], (f"{wanted}_{suffix}" for suffix in count(1)))
-    name = next(name for name in names if name not in taken)
-    taken.add(name)
+    names = chain([preferred], (f"{preferred}_{suffix}" for suffix in count(1)))
+    name = next(name for name in names if name not in used)
+    used.add(name)
     return name
 
 

@@ -49,8 +49,8 @@ ELEMENTWISE: dict[str, Callable[..., int]] = {
 def known_shape(tensor: Tensor) -> list[int] | None:
     """The numbers of a shape, or of a constant; None if they are known only at run time."""
     if tensor.data is not None:
-        given: list[int] = tensor.data.tolist()
-        return given
+        numbers: list[int] = tensor.data.tolist()
+        return numbers
     op = tensor.producer
     if op is None or tensor.dtype is not DType.SHAPE:
         return None

@@ -13,17 +13,17 @@ Result = tuple[tuple[int, ...], DType]
 ShapeRule = Callable[[Sequence[Tensor], Mapping[str, Any]], list[Result]]
 
 
-def shape_values(tensor: Tensor, what: str) -> list[int]:
+def shape_values(tensor: Tensor, subject: str) -> list[int]:
     """The numbers in a SHAPE operand."""
     values = known_shape(tensor)
     if values is None:
-        raise Rejected(f"{what} is not a compile-time constant")
+        raise Rejected(f"{subject} is not a compile-time constant")
     return values
 
 
-def rank_of(tensor: Tensor, rank: int, what: str) -> tuple[int, ...]:
+def rank_of(tensor: Tensor, rank: int, subject: str) -> tuple[int, ...]:
     if len(tensor.shape) != rank:
-        raise Rejected(f"{what} must have rank {rank}, got {list(tensor.shape)}")
+        raise Rejected(f"{subject} must have rank {rank}, got {list(tensor.shape)}")
     return tensor.shape
 
 
@@ -33,14 +33,14 @@ def axis_of(tensor: Tensor, axis: int) -> int:
     return axis
 
 
-def positive(values: Sequence[int], what: str) -> None:
+def positive(values: Sequence[int], subject: str) -> None:
     if min(values) < 1:
-        raise Rejected(f"{what} must be at least 1, got {list(values)}")
+        raise Rejected(f"{subject} must be at least 1, got {list(values)}")
 
 
-def not_negative(values: Sequence[int], what: str) -> None:
+def not_negative(values: Sequence[int], subject: str) -> None:
     if min(values) < 0:
-        raise Rejected(f"{what} must not be negative, got {list(values)}")
+        raise Rejected(f"{subject} must not be negative, got {list(values)}")
 
 
 def steps(span: int, stride: int, where: str) -> int:
@@ -55,9 +55,9 @@ def steps(span: int, stride: int, where: str) -> int:
     return span // stride + 1
 
 
-def is_one(tensor: Tensor, what: str) -> None:
+def is_one(tensor: Tensor, subject: str) -> None:
     if tensor.shape != (1,):
-        raise Rejected(f"{what} must have shape [1], got {list(tensor.shape)}")
+        raise Rejected(f"{subject} must have shape [1], got {list(tensor.shape)}")
 
 
 def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -79,14 +79,14 @@ def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     return result
 
 
-def blocks(x: Tensor, attrs: Mapping[str, Any], what: str) -> tuple[int, ...]:
+def blocks(x: Tensor, attrs: Mapping[str, Any], subject: str) -> tuple[int, ...]:
     """The shape of the scales of a tensor: a scale for each block of numbers along the last axis."""
     size = int(attrs["block_size"].rpartition("_")[2])
-    require(len(x.shape) >= 1, f"{what} is a scalar, which has no blocks")
-    require(x.shape[-1] % size == 0, f"{what} has {x.shape[-1]} numbers in the last axis, no multiple of {size}")
+    require(len(x.shape) >= 1, f"{subject} is a scalar, which has no blocks")
+    require(x.shape[-1] % size == 0, f"{subject} has {x.shape[-1]} numbers in the last axis, no multiple of {size}")
     return (*x.shape[:-1], x.shape[-1] // size)
 
 
-def scaled(x: Tensor, scale: Tensor, attrs: Mapping[str, Any], what: str) -> None:
-    wanted = blocks(x, attrs, what)
-    require(scale.shape == wanted, f"the scale of {what} must have shape {list(wanted)}, got {list(scale.shape)}")
+def scaled(x: Tensor, scale: Tensor, attrs: Mapping[str, Any], subject: str) -> None:
+    shape = blocks(x, attrs, subject)
+    require(scale.shape == shape, f"the scale of {subject} must have shape {list(shape)}, got {list(scale.shape)}")

@@ -200,9 +200,9 @@ def row_gather(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Resul
 
 
 def row_gather_block_scaled(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
-    data, scale, *rest = inputs
+    data, scale, *indices = inputs
     scaled(data, scale, attrs, "the input")
-    return row_gather([data, *rest], attrs) + row_gather([scale, *rest], attrs)
+    return row_gather([data, *indices], attrs) + row_gather([scale, *indices], attrs)
 
 
 def scatter(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
@@ -249,10 +249,10 @@ def while_loop(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Resul
     carried = [(t.shape, t.dtype) for t in inputs]
     condition, body = attrs["cond_graph"], attrs["body_graph"]
     for graph in (condition, body):
-        taken = [(t.shape, t.dtype) for t in graph.inputs]
-        require(taken == carried, f"graph {graph.name} takes {taken}, the loop {carried}")
-    made = [(t.shape, t.dtype) for t in body.outputs]
-    require(made == carried, f"the body gives {made}, the loop takes {carried}")
-    wanted = [(t.size, t.dtype) for t in condition.outputs] == [(1, DType.BOOL)]
-    require(wanted, f"the condition gives {condition.outputs}, not one bool")
+        parameters = [(t.shape, t.dtype) for t in graph.inputs]
+        require(parameters == carried, f"graph {graph.name} takes {parameters}, the loop {carried}")
+    results = [(t.shape, t.dtype) for t in body.outputs]
+    require(results == carried, f"the body gives {results}, the loop takes {carried}")
+    is_bool = [(t.size, t.dtype) for t in condition.outputs] == [(1, DType.BOOL)]
+    require(is_bool, f"the condition gives {condition.outputs}, not one bool")
     return carried

@@ -94,8 +94,8 @@ class TosaSpecification:
 
     def __post_init__(self) -> None:
         if self.version not in _VERSIONS:
-            known = "1.0, 1.1, a draft, and 0.80, read as 1.0"
-            raise UsageError(f"TOSA {self.version} is not supported; supported: {known}")
+            supported = "1.0, 1.1, a draft, and 0.80, read as 1.0"
+            raise UsageError(f"TOSA {self.version} is not supported; supported: {supported}")
         for name in sorted(self.profiles - set(_PROFILES)):
             raise UsageError(f"unknown TOSA profile {name!r}; valid: {', '.join(_PROFILES)}")
         if not self.profiles:
@@ -103,8 +103,8 @@ class TosaSpecification:
         for name in sorted(self.extensions):
             if name not in extensions_of(self.version):
                 problem = f"of TOSA {EXTENSIONS[name][2]}" if name in EXTENSIONS else "unknown"
-                known = f"those of TOSA {self.version} are {_listed(self.version)}"
-                raise UsageError(f"TOSA extension {name!r} is {problem}; {known}")
+                supported = f"those of TOSA {self.version} are {_listed(self.version)}"
+                raise UsageError(f"TOSA extension {name!r} is {problem}; {supported}")
             profile = EXTENSIONS[name][1]
             if profile and profile not in self.profiles:
                 raise UsageError(f"TOSA extension {name!r} extends the {profile} profile, which {self} does not have")

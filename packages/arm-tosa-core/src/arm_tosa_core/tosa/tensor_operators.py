@@ -53,10 +53,10 @@ def avg_pool2d(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Resul
 
 def window_of(operands: Sequence[Tensor]) -> dict[str, list[int]]:
     """Kernel, stride and pad of an adaptive pool, which are operands, as the attributes of a pool that is not."""
-    wanted = {"kernel": 2, "stride": 2, "pad": 4}
-    window = {name: shape_values(tensor, name) for name, tensor in zip(wanted, operands, strict=True)}
+    counts = {"kernel": 2, "stride": 2, "pad": 4}
+    window = {name: shape_values(tensor, name) for name, tensor in zip(counts, operands, strict=True)}
     for name, values in window.items():
-        require(len(values) == wanted[name], f"{name} takes {wanted[name]} numbers, got {values}")
+        require(len(values) == counts[name], f"{name} takes {counts[name]} numbers, got {values}")
     return window
 
 

@@ -40,9 +40,9 @@ class _Printer:
         self.names: dict[Tensor, str] = {}
         self.taken: set[str] = set()
 
-    def lines(self, graph: Graph, what: str) -> Iterator[str]:
+    def lines(self, graph: Graph, keyword: str) -> Iterator[str]:
         inputs = ", ".join(f"{self.name(x)}: {_type(x)}" for x in graph.inputs)
-        yield f"{what} {graph.name}({inputs}) {{"
+        yield f"{keyword} {graph.name}({inputs}) {{"
         for op in graph.ops:
             for line in self.op(op):
                 yield "  " + line

@@ -21,12 +21,12 @@ def verify(graph: Graph, spec: TosaSpecification | None = None, checks: Sequence
     Raises:
         LoweringError: names the operator, the node and source line that it comes from, and what is wrong.
     """
-    made = {id(tensor) for tensor in graph.inputs}
+    defined = {id(tensor) for tensor in graph.inputs}
     used: Counter[tuple[int, int]] = Counter()
     tensors: dict[int, Tensor] = {id(tensor): tensor for tensor in graph.inputs}
     for op in graph.ops:
         for tensor in op.inputs:
-            if id(tensor) not in made and not tensor.is_constant:
+            if id(tensor) not in defined and not tensor.is_constant:
                 raise _fault(op, f"uses {tensor}, which no earlier operator makes")
             used[id(tensor), id(op)] += 1
             tensors[id(tensor)] = tensor
@@ -34,10 +34,10 @@ def verify(graph: Graph, spec: TosaSpecification | None = None, checks: Sequence
         for tensor in op.outputs:
             if tensor.producer is not op:
                 raise _fault(op, f"is not the producer that its result {tensor} names")
-            made.add(id(tensor))
+            defined.add(id(tensor))
             tensors[id(tensor)] = tensor
     for tensor in graph.outputs:
-        if id(tensor) not in made and not tensor.is_constant:
+        if id(tensor) not in defined and not tensor.is_constant:
             raise LoweringError(f"no operator makes the graph output {tensor}")
     listed = Counter((id(tensor), id(op)) for tensor in tensors.values() for op in tensor.uses)
     if listed != used:
@@ -52,9 +52,9 @@ def _verify_op(op: Op, spec: TosaSpecification | None, checks: Sequence[Check]) 
             check(op, spec)
     except (Rejected, LoweringError) as error:
         raise _fault(op, str(error)) from error
-    made = [(tensor.shape, tensor.dtype) for tensor in op.outputs]
-    if made != results:
-        raise _fault(op, f"has the results {made}, the operator table says {results}")
+    actual = [(tensor.shape, tensor.dtype) for tensor in op.outputs]
+    if actual != results:
+        raise _fault(op, f"has the results {actual}, the operator table says {results}")
     for target_check in checks:
         if (refused := target_check(op)) is not None:
             raise _fault(op, str(refused))

@@ -40,31 +40,31 @@ def deploy(programs: Mapping[str, Program], target: str, board: str, folder: Pat
         raise UsageError(
             f"the format {FORMAT} takes one model, and {len(programs)} were given: deploy each into a folder of its own"
         )
-    ((given, program),) = programs.items()
-    name, pte = identifier(given), read(program.pte)
-    wanted = needs(program.pte, _METHOD)
-    inputs, outputs = _ports(name, wanted)
-    files = _files(name, target, pte, wanted, inputs)
+    ((method, program),) = programs.items()
+    name, pte = identifier(method), read(program.pte)
+    requirements = needs(program.pte, _METHOD)
+    inputs, outputs = _ports(name, requirements)
+    files = _files(name, target, pte, requirements, inputs)
     written = write_folder(folder, files, board, target, [DeployedModel(name, inputs, outputs)])
     memory = [
         (f"{name}: program", "yours (.model_flash)", len(program.pte)),
-        (f"{name}: inputs, outputs and all between", "yours (.bss.model_sram)", sum(wanted.planned)),
-        (f"{name}: what ExecuTorch keeps, at most", "yours (.bss.model_sram)", _method_bytes(pte, wanted)),
+        (f"{name}: inputs, outputs and all between", "yours (.bss.model_sram)", sum(requirements.planned)),
+        (f"{name}: what ExecuTorch keeps, at most", "yours (.bss.model_sram)", _method_bytes(pte, requirements)),
         (f"{name}: scratch memory of the NPU", "yours (.bss.model_sram)", _scratch(pte)),
     ]
-    return Deployed(written.changed, written.removed, memory, notes=_notes(name, program, target, folder, wanted))
+    return Deployed(written.changed, written.removed, memory, notes=_notes(name, program, target, folder, requirements))
 
 
-def _files(name: str, target: str, pte: Pte, wanted: Needs, inputs: Sequence[Port]) -> dict[str, bytes]:
+def _files(name: str, target: str, pte: Pte, requirements: Needs, inputs: Sequence[Port]) -> dict[str, bytes]:
     """By path; same arguments, same bytes."""
     words: dict[str, Any] = {"name": name, "NAME": name.upper(), "target": target}
-    portable, quantized = (_of(wanted, namespaces) for namespaces in (_PORTABLE, _QUANTIZED))
-    planned = {f"planned{number}": size for number, size in enumerate(wanted.planned)}
+    portable, quantized = (_of(requirements, namespaces) for namespaces in (_PORTABLE, _QUANTIZED))
+    planned = {f"planned{number}": size for number, size in enumerate(requirements.planned)}
     out = {
         "CMakeLists.txt": filled(
             f"{FORMAT}/CMakeLists.txt.in", **words, portable=",".join(portable), quantized=",".join(quantized)
         ),
-        "kernels.txt": "".join(f"{operator}\n" for operator in wanted.operators),
+        "kernels.txt": "".join(f"{operator}\n" for operator in requirements.operators),
         "app/app.cmake": text(f"{FORMAT}/app/app.cmake"),
         "app/main.cpp": filled(f"{FORMAT}/app/main.cpp.in", **words, method=_METHOD),
         f"models/{name}.hpp": filled(
@@ -79,7 +79,7 @@ def _files(name: str, target: str, pte: Pte, wanted: Needs, inputs: Sequence[Por
             },
             **words,
             pte_bytes=str(len(pte.data)),
-            method_bytes=str(_method_bytes(pte, wanted)),
+            method_bytes=str(_method_bytes(pte, requirements)),
             scratch=str(_scratch(pte)),
         ),
     }
@@ -87,11 +87,11 @@ def _files(name: str, target: str, pte: Pte, wanted: Needs, inputs: Sequence[Por
     return {path: body.encode() for path, body in out.items()} | {f"models/{name}.pte": pte.data}
 
 
-def _of(wanted: Needs, namespaces: tuple[str, ...]) -> list[str]:
-    return [operator for operator in wanted.operators if operator.partition("::")[0] in namespaces]
+def _of(requirements: Needs, namespaces: tuple[str, ...]) -> list[str]:
+    return [operator for operator in requirements.operators if operator.partition("::")[0] in namespaces]
 
 
-def _ports(name: str, wanted: Needs) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+def _ports(name: str, requirements: Needs) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
     """Inputs and outputs, as the program has them.
 
     Raises:
@@ -109,13 +109,13 @@ def _ports(name: str, wanted: Needs) -> tuple[tuple[Port, ...], tuple[Port, ...]
             out.append(Port(f"{kind}{number}", value.shape, value.dtype, value.dtype))
         return tuple(out)
 
-    return ports("input", wanted.inputs), ports("output", wanted.outputs)
+    return ports("input", requirements.inputs), ports("output", requirements.outputs)
 
 
-def _method_bytes(pte: Pte, wanted: Needs) -> int:
+def _method_bytes(pte: Pte, requirements: Needs) -> int:
     """A bound of the allocator's memory for ExecuTorch's Method on 64 bits: its records have fixed sizes."""
     of_delegates = sum(1024 + 64 * len(delegate.compile_specs) for delegate in _delegates(pte))
-    records = 160 * wanted.values + 32 * wanted.items + 64 * wanted.calls + 8 * wanted.arguments
+    records = 160 * requirements.values + 32 * requirements.items + 64 * requirements.calls + 8 * requirements.arguments
     return -(-(2048 + of_delegates + records) // 16) * 16
 
 
@@ -130,19 +130,19 @@ def _delegates(pte: Pte) -> list[Delegate]:
     Raises:
         UsageError: there is none, or one that is not for Ethos-U.
     """
-    found = [delegate for delegate in pte.delegates if delegate.method == _METHOD]
-    if others := sorted({delegate.backend_id for delegate in found} - {_NPU}):
+    delegates = [delegate for delegate in pte.delegates if delegate.method == _METHOD]
+    if backends := sorted({delegate.backend_id for delegate in delegates} - {_NPU}):
         raise UsageError(
-            f"the program has delegates of {', '.join(others)}, which a Cortex-M with an Ethos-U does not run; "
+            f"the program has delegates of {', '.join(backends)}, which a Cortex-M with an Ethos-U does not run; "
             "compile the model with `arm-tosa compile --target ethos-u...`"
         )
-    if not found:
+    if not delegates:
         raise UsageError(f"method {_METHOD!r} of the program has no delegate, so nothing of it runs on the NPU")
-    return found
+    return delegates
 
 
-def _notes(name: str, program: Program, target: str, folder: Path, wanted: Needs) -> list[str]:
-    listed = [operator for operator in wanted.operators if operator.partition("::")[0] not in _RUNTIME]
+def _notes(name: str, program: Program, target: str, folder: Path, requirements: Needs) -> list[str]:
+    listed = [operator for operator in requirements.operators if operator.partition("::")[0] not in _RUNTIME]
     notes = [f"on the processor, by ExecuTorch's kernels (kernels.txt): {', '.join(listed) or 'nothing'}"]
     if missing := sorted(set(listed) - operators_with_kernels()):
         notes.append(

@@ -63,9 +63,9 @@ def argmax(op: Op) -> Kernel:
 
 def _by_axis(op: Op, statement: Statement) -> Kernel:
     shape, axis = op.inputs[0].shape, op.attrs["axis"]
-    kept = tuple(1 if each == axis else size for each, size in enumerate(shape))
-    walks = [Walk(row_major(kept)), Walk(row_major(shape))]
-    return Kernel((0,), tuple(nest(kept, walks, statement)))
+    reduced = tuple(1 if each == axis else size for each, size in enumerate(shape))
+    walks = [Walk(row_major(reduced)), Walk(row_major(shape))]
+    return Kernel((0,), tuple(nest(reduced, walks, statement)))
 
 
 def _along(op: Op, index: str) -> str:

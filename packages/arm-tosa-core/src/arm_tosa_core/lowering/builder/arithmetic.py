@@ -28,12 +28,12 @@ class Arithmetic:
     quantization: Quantization
     casts: Casts
 
-    def operands(self, *given: Operand) -> list[Value]:
-        metas = [torch.empty(v.shape, dtype=v.dtype, device="meta") if isinstance(v, Value) else v for v in given]
+    def operands(self, *operands: Operand) -> list[Value]:
+        metas = [torch.empty(v.shape, dtype=v.dtype, device="meta") if isinstance(v, Value) else v for v in operands]
         dtype = torch.result_type(*metas)  # type: ignore[arg-type]
-        quantized = any(isinstance(v, Value) and v.quant for v in given)
+        quantized = any(isinstance(v, Value) and v.quant for v in operands)
         result = []
-        for v in given:
+        for v in operands:
             if not isinstance(v, Value):
                 result.append(self.emitter.const(torch.tensor(v, dtype=dtype)))
             elif quantized and v.dtype in EXACT:
@@ -42,9 +42,9 @@ class Arithmetic:
                 result.append(v if v.dtype == dtype or v.quant else self.casts.cast(v, dtype))
         return [_shrunk(v, [u.shape for u in result if not u.is_const]) for v in result]
 
-    def arithmetic_operands(self, *given: Operand) -> tuple[list[Value], bool]:
+    def arithmetic_operands(self, *operands: Operand) -> tuple[list[Value], bool]:
         """Operands, and whether to compute on integers that stand for reals."""
-        values = self.operands(*given)
+        values = self.operands(*operands)
         if not any(v.quant for v in values):
             return [self.quantization.apply_clamp(v) for v in values], False
         if all(v.quant or v.is_const for v in values):
@@ -186,12 +186,12 @@ def _int64_bounds(name: str, x: tuple[int, int] | None, y: tuple[int, int] | Non
     return low, high
 
 
-def _shrunk(value: Value, others: Sequence[tuple[int, ...]]) -> Value:
+def _shrunk(value: Value, other_shapes: Sequence[tuple[int, ...]]) -> Value:
     """A constant without the axes along which it repeats itself and the other operands have as many elements."""
     data = value.const
     if data is None or value.tensor is not None or data.numel() == 1 or (value.quant and value.quant.axis is not None):
         return value
-    beside = np.broadcast_shapes(*others)  # () if all are constants
+    beside = np.broadcast_shapes(*other_shapes)  # () if all are constants
     for axis in range(max(data.dim() - len(beside), 0), data.dim()):
         if data.shape[axis] > 1 and beside[axis - data.dim()] == data.shape[axis]:
             first = data.narrow(axis, 0, 1)

@@ -55,8 +55,8 @@ class BlockScaled:
         return self.emitter.emit_all("CAST_TO_BLOCK_SCALED", [self.emitter.tensor(x)], output_dtype=dtype)
 
     def _constants(self, weight: Value, scale: Value, dtype: DType) -> list[Tensor]:
-        given = ((weight, dtype), (scale, DType.FP8UE8M0))
-        return [self.emitter.constant(v.shape, t, partial(_array, v, t)) for v, t in given]
+        operands = ((weight, dtype), (scale, DType.FP8UE8M0))
+        return [self.emitter.constant(v.shape, t, partial(_array, v, t)) for v, t in operands]
 
 
 def _array(codes: Value, dtype: DType) -> np.ndarray[tuple[int, ...], np.dtype[np.generic]]:

@@ -275,8 +275,8 @@ def _memory_orders(x: Value, shape: tuple[int, ...]) -> tuple[tuple[int, ...] | 
         group: tuple[list[int], list[int]] = ([old.pop(0)], [new.pop(0)])
         sizes = [x.shape[group[0][0]], shape[group[1][0]]]
         while sizes[0] != sizes[1]:
-            side, rest, of = (0, old, x.shape) if sizes[0] < sizes[1] else (1, new, shape)
-            group[side].append(rest.pop(0))
+            side, axes, of = (0, old, x.shape) if sizes[0] < sizes[1] else (1, new, shape)
+            group[side].append(axes.pop(0))
             sizes[side] *= of[group[side][-1]]
         groups.append(group)
     place = x.axes

@@ -179,9 +179,9 @@ class Emitter:
             if len(before) == len(sizes):
                 axes, turn = fewest_axes([sizes[part] for part in before], move)
                 with suppress(Rejected):
-                    made = self.reshape(source, axes)
-                    made = made if is_identity(turn) else self.emit("TRANSPOSE", [made], perms=turn)
-                    return self.reshape(made, [x.shape[p] for p in perms])
+                    moved = self.reshape(source, axes)
+                    moved = moved if is_identity(turn) else self.emit("TRANSPOSE", [moved], perms=turn)
+                    return self.reshape(moved, [x.shape[p] for p in perms])
         try:
             return self.emit("TRANSPOSE", [x], perms=perms)
         except Rejected:  # a target may take fewer axes where it does not take these
@@ -189,8 +189,8 @@ class Emitter:
             mark = self.mark()
             with suppress(Rejected):
                 if len(axes) < len(perms):
-                    made = self.emit("TRANSPOSE", [self.reshape(x, axes)], perms=turn)
-                    return self.reshape(made, [x.shape[p] for p in perms])
+                    moved = self.emit("TRANSPOSE", [self.reshape(x, axes)], perms=turn)
+                    return self.reshape(moved, [x.shape[p] for p in perms])
             self.undo(mark)
             raise
 
@@ -221,8 +221,8 @@ class Emitter:
         rank = max(v.rank for v in values)
         lifted = [self.lift(v, rank) for v in values]
         perm = self._order(lifted)
-        kept = None if is_identity(perm) else perm
-        return [v if v.is_const else v.replace(tensor=self.tensor(v, perm), perm=kept) for v in lifted]
+        order = None if is_identity(perm) else perm
+        return [v if v.is_const else v.replace(tensor=self.tensor(v, perm), perm=order) for v in lifted]
 
     def _order(self, values: Sequence[Value]) -> Axes:
         """The order of axes in which the fewest numbers are moved; where that is equal, one that some were moved to."""

@@ -55,12 +55,12 @@ class ImageOperators:
         return self.emitter.value(out, x.dtype, quant=quant)
 
     def FFT2D(self, real: Value, imag: Value, inverse: bool) -> tuple[Value, Value]:
-        made = self.emitter.emit_all("FFT2D", [self.emitter.tensor(real), self.emitter.tensor(imag)], inverse=inverse)
-        return self.emitter.value(made[0], torch.float32), self.emitter.value(made[1], torch.float32)
+        parts = self.emitter.emit_all("FFT2D", [self.emitter.tensor(real), self.emitter.tensor(imag)], inverse=inverse)
+        return self.emitter.value(parts[0], torch.float32), self.emitter.value(parts[1], torch.float32)
 
     def RFFT2D(self, real: Value) -> tuple[Value, Value]:
-        made = self.emitter.emit_all("RFFT2D", [self.emitter.tensor(real)])
-        return self.emitter.value(made[0], torch.float32), self.emitter.value(made[1], torch.float32)
+        parts = self.emitter.emit_all("RFFT2D", [self.emitter.tensor(real)])
+        return self.emitter.value(parts[0], torch.float32), self.emitter.value(parts[1], torch.float32)
 
 
 def _is_point(kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int]) -> bool:

@@ -75,67 +75,67 @@ def _interpolate(
 ) -> tuple[int, Interpolation]:
     """The tables, and how many integers are further off than the limit."""
     values = np.clip(values, 2.0**16 * _LOW, 2.0**16 * _HIGH)  # infinity, as a number
-    wanted = np.clip(values, low, high)
+    clipped = np.clip(values, low, high)
     if not between:
-        return 0, Interpolation(_entries(wanted[::128]), 1)
-    seen = (np.abs(values - wanted) < (high - low) / 64)[:-1]
+        return 0, Interpolation(_entries(clipped[::128]), 1)
+    seen = (np.abs(values - clipped) < (high - low) / 64)[:-1]
     limits = (limit, _PRECISE) if precise else (limit,)  # the first errors to mend are the large ones
-    made = [_fitted(values, wanted, seen, step, limits) for step in (1, 2, 4)]
-    bad = [[max(_bad(errors * seen, limit), _FEW) for limit in limits] for _, errors in made]
-    best, (found, _) = min(zip(bad, made, strict=True), key=lambda m: (m[0], len(m[1][0].zooms), m[1][0].step))
+    candidates = [_fitted(values, clipped, seen, step, limits) for step in (1, 2, 4)]
+    bad = [[max(_bad(errors * seen, limit), _FEW) for limit in limits] for _, errors in candidates]
+    best, (tables, _) = min(zip(bad, candidates, strict=True), key=lambda m: (m[0], len(m[1][0].zooms), m[1][0].step))
     if best[0] > _FEW and not precise:  # no line does at a corner, and a parabola does no better
-        return min((best[0], found), _interpolate(values, low, high, between, True, limit), key=lambda tried: tried[0])
-    return best[0], found
+        return min((best[0], tables), _interpolate(values, low, high, between, True, limit), key=lambda tried: tried[0])
+    return best[0], tables
 
 
 def _fitted(
-    values: Array, wanted: Array, seen: Array, step: int, limits: Sequence[float]
+    values: Array, clipped: Array, seen: Array, step: int, limits: Sequence[float]
 ) -> tuple[Interpolation, Array]:
     """Tables for the limits, one after the other, and their errors."""
     precise = len(limits) > 1
-    found, errors = _plain(values, wanted, step, precise)
+    tables, errors = _plain(values, clipped, step, precise)
     for limit in limits:
         least = 1
-        while len(found.zooms) < _MOST_ZOOMS and _bad(errors * seen, limit) > _FEW:
+        while len(tables.zooms) < _MOST_ZOOMS and _bad(errors * seen, limit) > _FEW:
             zoomed = _zoom(errors, seen, least, limit, precise)
             if zoomed is None:
                 break
             if _bad(zoomed[1] * seen, limit) > 0.9 * _bad(errors * seen, limit):
                 least = zoomed[0][1] + 1  # at a corner an error falls only with the length of the line
                 continue
-            found.zooms.append(zoomed[0])
+            tables.zooms.append(zoomed[0])
             errors = zoomed[1]
-    return found, errors
+    return tables, errors
 
 
-def _plain(values: Array, wanted: Array, step: int, precise: bool) -> tuple[Interpolation, Array]:
+def _plain(values: Array, clipped: Array, step: int, precise: bool) -> tuple[Interpolation, Array]:
     """Tables of the whole range and their errors.
 
     Where a function leaves the range, coarser entries that reach beyond it are better: the line between a saturated
     entry and the next would be off for the whole segment.
     """
     x = np.arange(_LOW, _HIGH + 1)
-    found = Interpolation(_entries(values[::128] / step), step)
-    made = _evaluate(found.entries, x)
+    tables = Interpolation(_entries(values[::128] / step), step)
+    approximation = _evaluate(tables.entries, x)
     if precise:
-        rest, bend = values[::128] / step - found.entries, _bend(values / step)
+        residue, bend = values[::128] / step - tables.entries, _bend(values / step)
         bent = np.abs(bend).max() * step > _BENT
-        if rest.any():
-            rest = rest if bent else rest + bend * _MEAN  # lines that are off to both sides, not to one
-            found.fine = _entries(np.clip(rest, -1, 1) * 2**FINE_BITS)
-            made = made + _evaluate(found.fine, x) / 2**FINE_BITS
+        if residue.any():
+            residue = residue if bent else residue + bend * _MEAN  # lines that are off to both sides, not to one
+            tables.fine = _entries(np.clip(residue, -1, 1) * 2**FINE_BITS)
+            approximation = approximation + _evaluate(tables.fine, x) / 2**FINE_BITS
         if bent:
-            found.bend = _entries(bend * 2**BEND_BITS)
-            made = made + _evaluate(found.bend, x) * _form(x) / 2**BEND_BITS
-    errors = wanted[:-1] - made * step
-    beyond = (values - wanted)[:-1] * errors < 0  # as the function is: both saturate
-    return found, np.where(beyond, 0, errors)
+            tables.bend = _entries(bend * 2**BEND_BITS)
+            approximation = approximation + _evaluate(tables.bend, x) * _form(x) / 2**BEND_BITS
+    errors = clipped[:-1] - approximation * step
+    beyond = (values - clipped)[:-1] * errors < 0  # as the function is: both saturate
+    return tables, np.where(beyond, 0, errors)
 
 
 def _form(x: Array) -> Array:
     """A parabola between two points: 0 at both, 1 in the middle."""
-    rest: Array = ((x - _LOW) & 127) / 128
-    return 4 * rest * (1 - rest)
+    fraction: Array = ((x - _LOW) & 127) / 128
+    return 4 * fraction * (1 - fraction)
 
 
 def _bend(values: Array) -> Array:
@@ -149,8 +149,8 @@ def _bend(values: Array) -> Array:
     if not places.size:
         return np.zeros(len(near) + 1)
     middles = (values[64::128] - (values[:-1:128] + values[128::128]) / 2)[places]
-    known = np.interp(np.arange(-1, len(near) + 1), places, middles)
-    left, right = known[:-1], known[1:]
+    extended = np.interp(np.arange(-1, len(near) + 1), places, middles)
+    left, right = extended[:-1], extended[1:]
     same = left * right > 0
     bend: Array = np.where(same, 2 * left * right / np.where(same, left + right, 1.0), 0.0)
     return bend
@@ -167,9 +167,9 @@ def _entries(points: Array) -> Array:
 def _evaluate(entries: Array, x: Array) -> Array:
     """What TABLE gives for integers, before its result is rounded (float64)."""
     wide = entries.astype(np.int64)
-    index, rest = (x - _LOW) >> 7, (x - _LOW) & 127
-    made: Array = (wide[index] * 128 + (wide[index + 1] - wide[index]) * rest) / 128
-    return made
+    index, fraction = (x - _LOW) >> 7, (x - _LOW) & 127
+    results: Array = (wide[index] * 128 + (wide[index + 1] - wide[index]) * fraction) / 128
+    return results
 
 
 def _bad(errors: Array, limit: float) -> int:
@@ -186,13 +186,13 @@ def _zoom(
     if not any(count for count, _ in windows):
         return None
     order = sorted(range(len(windows)), key=lambda i: -windows[i][0])
-    made = [_finer(errors, size, windows[i][1], least + i, precise) for i in order[: 1 if precise else None]]
+    candidates = [_finer(errors, size, windows[i][1], least + i, precise) for i in order[: 1 if precise else None]]
 
-    def cost(found: tuple[tuple[int, int, int, Array], Array]) -> tuple[int, bool, int]:
-        bad = _bad(found[1] * seen, limit)
-        return max(bad, _FEW), found[0][0] != 0, bad
+    def cost(candidate: tuple[tuple[int, int, int, Array], Array]) -> tuple[int, bool, int]:
+        bad = _bad(candidate[1] * seen, limit)
+        return max(bad, _FEW), candidate[0][0] != 0, bad
 
-    return min(made, key=cost)  # next to a corner lines are worse than expected
+    return min(candidates, key=cost)  # next to a corner lines are worse than expected
 
 
 def _window(size: Array, weight: Array, shift: int, limit: float) -> tuple[float, int]:
@@ -224,5 +224,5 @@ def _finer(
     bits = max(int(min(MORE_BITS, np.log2(_HIGH / np.abs(residue).max()))), 0) if precise and residue.any() else 0
     entries = _entries(residue * 2**bits)
     x = np.arange(_LOW, _HIGH + 1)
-    left = errors - _evaluate(entries, np.clip((x - centre) << shift, _LOW, _HIGH)) / 2**bits
-    return (centre, shift, bits, entries), left
+    remaining = errors - _evaluate(entries, np.clip((x - centre) << shift, _LOW, _HIGH)) / 2**bits
+    return (centre, shift, bits, entries), remaining

@@ -58,8 +58,8 @@ class Quantization:
         assert value.quant is not None and value.tensor is not None
         perm, tensor = value.axes, value.tensor
         if value.quant.axis is not None and perm[value.quant.axis] != value.rank - 1:  # RESCALE wants channels last
-            rest = [p for i, p in sorted(enumerate(perm), key=lambda ip: ip[1]) if i != value.quant.axis]
-            order = [*rest, perm[value.quant.axis]]
+            other_axes = [p for i, p in sorted(enumerate(perm), key=lambda ip: ip[1]) if i != value.quant.axis]
+            order = [*other_axes, perm[value.quant.axis]]
             perm = tuple(order.index(p) for p in perm)
             tensor = self.emitter.tensor(value, perm)
         unit = quant.scalar

@@ -61,7 +61,7 @@ class Rounding:
         quant = x.quant
         integers = np.arange(quant.qmin, quant.qmax + 1, dtype=np.int64) - quant.zero_point
         with torch.no_grad():
-            wanted = exact(torch.from_numpy(integers).float() * quant.scalar).double().numpy()
+            expected = exact(torch.from_numpy(integers).float() * quant.scalar).double().numpy()
         factor, turned = quant.scalar / abs(divisor), divisor < 0
         top = max(int(abs(integers).max()), 1) * factor
         tried = []
@@ -69,14 +69,14 @@ class Rounding:
             if max(top, 1.0) * 2.0 ** (bits + 1) >= REACH:
                 break
             scaled = _rescaled(integers, factor * 2.0**bits) * (-1 if turned else 1)
-            tried.append((int(np.count_nonzero(_rounded(scaled, bits, mode) != wanted)), -bits))
+            tried.append((int(np.count_nonzero(_rounded(scaled, bits, mode) != expected)), -bits))
         require(bool(tried), f"divides to {top:.3g}, which leaves no bits of fraction", "choose a larger divisor")
         bits = -min(tried)[1]
         scaled_tensor = self.rescaling.rescale(x.tensor, [factor * 2.0**bits], DType.INT32, quant.zero_point)
         if turned:
             scaled_tensor = self.emitter.emit("SUB", [self.emitter.int32(0, x.rank), scaled_tensor])
         out = _round(self.rescaling, scaled_tensor, bits, mode)
-        low, high = int(np.nanmin(wanted)), int(np.nanmax(wanted))
+        low, high = int(np.nanmin(expected)), int(np.nanmax(expected))
         return x.replace(tensor=out, quant=QParams((1.0,), 0, low, high))
 
     def to_fixed_point(self, x: Value, bits: int) -> Value:

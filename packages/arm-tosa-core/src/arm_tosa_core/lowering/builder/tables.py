@@ -59,21 +59,21 @@ class Tables:
         bounds = x.clamp  # of 8 bits they are free; the lines between entries of 16 bits would cut their corners
         x = self.quantization.apply_clamp(x) if wide else x.replace(clamp=None)
         assert x.quant is not None
-        tensor, given = self.emitter.tensor(x, x.axes), x.quant
-        between = given.bits == 16
+        tensor, input_quant = self.emitter.tensor(x, x.axes), x.quant
+        between = input_quant.bits == 16
         if wide and not between:
-            tensor = self.rescaling.rescale(tensor, [128.0], DType.INT16, given.zero_point)
-            given = QParams((given.scalar / 128,), 0, -32768, 32767)
+            tensor = self.rescaling.rescale(tensor, [128.0], DType.INT16, input_quant.zero_point)
+            input_quant = QParams((input_quant.scalar / 128,), 0, -32768, 32767)
         points = torch.arange(-32768, 32769) if wide else torch.arange(-128, 128)
-        real = given.dequantize(points).to(torch.float32)
+        real = input_quant.dequantize(points).to(torch.float32)
         real = real if bounds is None else real.clamp(*bounds)
         result = torch.nan_to_num(function(real).double(), nan=0.0)
         if not wide:
             out = self._table(tensor, quant.quantize(result).numpy().astype(np.int8))
         elif dtype == torch.int16:
             values = (result / quant.scalar + quant.zero_point).numpy()
-            found = interpolate(values, quant.qmin, quant.qmax, between, precise)
-            out = self._interpolated(tensor, found, 1.0, DType.INT16)
+            tables = interpolate(values, quant.qmin, quant.qmax, between, precise)
+            out = self._interpolated(tensor, tables, 1.0, DType.INT16)
         else:  # entries of another scale, and no zero point
             reach = float((result / quant.scalar).abs().max())  # a result of 32 bits is more than entries hold
             unit = max(reach / 32767, 1.0) if dtype == torch.int32 else _FINER
@@ -82,30 +82,30 @@ class Tables:
             if dtype == torch.int8:
                 limit = _HALF / _FINER
                 ends = (int((quant.qmin - quant.zero_point) / _FINER), int((quant.qmax - quant.zero_point) / _FINER))
-            found = interpolate(values, *ends, between, precise and dtype == torch.int32, limit)
-            out = self._interpolated(tensor, found, unit, torch_to_tosa(dtype), quant.zero_point)
+            tables = interpolate(values, *ends, between, precise and dtype == torch.int32, limit)
+            out = self._interpolated(tensor, tables, unit, torch_to_tosa(dtype), quant.zero_point)
         return self.emitter.value(out, torch.float32, x.axes, quant)
 
     def _table(self, x: Tensor, entries: np.ndarray[Any, Any]) -> Tensor:
         return self.emitter.emit("TABLE", [x, self.emitter.graph.constant(entries, x.dtype)])
 
-    def _interpolated(self, x: Tensor, found: Interpolation, unit: float, dtype: DType, zero_point: int = 0) -> Tensor:
+    def _interpolated(self, x: Tensor, tables: Interpolation, unit: float, dtype: DType, zero_point: int = 0) -> Tensor:
         """A function of INT16 by its tables, whose entries count in units of the result's quanta.
 
         A sum of several may have ``MORE_BITS`` more bits of fraction than a TABLE's result.
         """
-        out, step = self._table(x, found.entries), found.step
-        more = MORE_BITS if found.precise else 0
+        out, step = self._table(x, tables.entries), tables.step
+        more = MORE_BITS if tables.precise else 0
         out = self._shifted(out, more)
-        rest = [] if found.fine is None else [self._table(x, found.fine)]
-        rest += [] if found.bend is None else [self._bent(x, found.bend)]
-        if rest:  # of the same scale
-            fraction = rest[0] if len(rest) == 1 else self.emitter.emit("ADD", rest)
+        corrections = [] if tables.fine is None else [self._table(x, tables.fine)]
+        corrections += [] if tables.bend is None else [self._bent(x, tables.bend)]
+        if corrections:  # of the same scale
+            fraction = corrections[0] if len(corrections) == 1 else self.emitter.emit("ADD", corrections)
             factor = 2.0 ** (more - FINE_BITS)
             out = self.emitter.emit("ADD", [out, self.rescaling.rescale(fraction, [factor], DType.INT32)])
-        if found.zooms and step > 1:  # they count in quanta
+        if tables.zooms and step > 1:  # they count in quanta
             out, step = self._shifted(out, step.bit_length() - 1), 1
-        for centre, shift, bits, entries in found.zooms:
+        for centre, shift, bits, entries in tables.zooms:
             moved = x
             if centre:
                 wide = self.rescaling.rescale(x, [1.0], DType.INT32)

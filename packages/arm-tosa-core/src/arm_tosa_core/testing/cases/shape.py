@@ -34,8 +34,8 @@ def _cat_scales(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 def _used_twice(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """A tensor that is quantized for a convolution and added as a residual."""
-    kept = torch.sigmoid(x)
-    return torch.cat([kept, y], 1), torch.tanh(kept) + kept
+    activation = torch.sigmoid(x)
+    return torch.cat([activation, y], 1), torch.tanh(activation) + activation
 
 
 def _chained(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
