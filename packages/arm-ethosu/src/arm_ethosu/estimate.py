@@ -13,7 +13,7 @@ _KIND = "ethos-u-estimates"
 
 @dataclass(frozen=True)
 class Estimate:
-    """What Vela estimates with the options of one compile spec.
+    """Vela's estimates with the options of one compile spec.
 
     Args:
         options: arguments of ``vela.compile`` but for the flatbuffer and the folder of its artifacts.

@@ -1,4 +1,4 @@
-"""What runs of Vela told, as numbers on disk, by the release, the options and the flatbuffer that it depends on."""
+"""Figures of Vela's runs on disk, by release, options and flatbuffer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .vela_ini import locate
 
 
 def key(tosa: bytes, options: Mapping[str, Any]) -> str | None:
-    """What tells figures of one flatbuffer apart; None: there is no Vela to ask.
+    """The key of a flatbuffer's figures; None: Vela is not installed.
 
     Args:
         options: those that the figures depend on; ``config`` is a configuration file, which counts by its contents, and
@@ -36,7 +36,7 @@ def key(tosa: bytes, options: Mapping[str, Any]) -> str | None:
 
 @cache
 def sources() -> str:
-    """What tells figures apart that depend on this package and the core, too: a digest of their sources."""
+    """A digest of the sources of this package and the core: a part of the key of figures that depend on them."""
     files = [file for package in ("arm_ethosu", "arm_tosa_core") for file in sources_of(package)]
     return hashlib.sha256("\n".join(files).encode()).hexdigest()
 
@@ -65,7 +65,7 @@ def _path(kind: str, name: str) -> Path:
 
 
 def _release() -> str | None:
-    """Which Vela there is to ask; None: none."""
+    """The release of the installed Vela; None: it is not installed."""
     try:
         executable = find_tool("vela", package="ethos-u-vela")
     except ToolError:

@@ -1,4 +1,4 @@
-"""What is alive at a time: as the operators of a graph stand, and as Vela placed it."""
+"""Tensors alive at a time: by the order of a graph's operators, and by Vela's placement."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BRICK = 16
 def operator_peak(graph: Graph) -> int:
     """Bytes of the tensors alive at once, at most, where each operator runs as a whole, in the order of the graph.
 
-    A first guess at what Vela needs without splitting anything: weights on their way are not in it.
+    A first guess at Vela's SRAM if it splits no operator; it leaves out weights on their way.
     """
     times = _times(graph)
     begins: dict[Tensor, int] = dict.fromkeys(graph.inputs, 0)
@@ -53,7 +53,7 @@ def _times(graph: Graph) -> dict[Op, int]:
 
 
 def _is_passed_on(graph: Graph, tensor: Tensor) -> bool:
-    """Whether an operator at the output of what makes a tensor reads it: then it never lies in memory."""
+    """Whether an operator at the output of the tensor's maker reads it: then it never lies in memory."""
     users = tensor.uses.operators()
     alone = len(users) == 1 and tensor.producer is not None and tensor not in graph.outputs
     return alone and users[0].name in _AT_THE_OUTPUT and users[0].inputs[0] is tensor and not _is_read_wider(users[0])
@@ -106,7 +106,7 @@ _ROW = re.compile(r"^ *(\d+) - +(\d+): +0x([0-9a-f]+) - +0x([0-9a-f]+): +\d+: +\
 
 
 def placed(printed: str) -> list[Placed]:
-    """The tensors in SRAM of what Vela prints with ``--verbose-allocation``; none if it does not say."""
+    """The tensors in SRAM, from Vela's text with ``--verbose-allocation``; none if it lists none."""
     rows = [row for block in _BLOCK.findall(printed) for row in _ROW.findall(block)]
     return [Placed(name, int(a), int(b), int(begin, 16), int(end, 16)) for a, b, begin, end, name in rows]
 

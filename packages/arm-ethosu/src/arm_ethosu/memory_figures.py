@@ -1,4 +1,4 @@
-"""Which memories a compiled graph takes, and how much of each: what its memory mode says, with Vela's sizes."""
+"""The bytes of each memory that a compiled graph takes, by its memory mode and Vela's sizes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .vela import VelaOutput
 from .vela_ini import VelaIni, locate
 
 _KIB = 1024
-#: What figures call the memories of a system configuration.
+#: Names in figures of a system configuration's memories.
 _KINDS = {"OnChipFlash": "flash", "OffChipFlash": "flash", "Sram": "sram", "Dram": "dram"}
 
 
@@ -30,8 +30,8 @@ def figures_of(
 ) -> Mapping[str, float]:
     """The figures of ``Reporting.estimate``.
 
-    ``sram_kib`` is what a device sets aside: tensors at their peak, or the whole cache of a memory mode that has one,
-    and weights and commands where they lie in SRAM. ``tensors_kib`` is the peak alone, which Vela calls SRAM used.
+    ``sram_kib`` is the SRAM that a device sets aside: tensors at their peak, or the whole cache of a memory mode that
+    has one, and weights and commands if they lie in SRAM. ``tensors_kib`` is the peak alone, Vela's "SRAM used".
     """
     where = constants_memory(config, system_config, memory_mode)
     constants = sum(output.arrays[name].nbytes for name in ("weight_data", "cmd_data")) / _KIB

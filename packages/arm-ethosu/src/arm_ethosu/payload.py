@@ -35,7 +35,7 @@ _WORDS = IO_RANK + len(_FIELDS)
 
 
 def pack(arrays: Arrays) -> bytes:
-    """The block stream of what Vela wrote (``VelaOutput.arrays``).
+    """The block stream of Vela's arrays (``VelaOutput.arrays``).
 
     Raises:
         ValueError: an array is missing or malformed.
@@ -125,7 +125,7 @@ def unpack(payload: bytes, named: Mapping[str, bytes] | None = None) -> dict[str
         named: as of ``whole``.
 
     Raises:
-        UsageError: not such a payload; says what is wrong, and where.
+        UsageError: not such a payload; names the fault and its place.
     """
     blocks = _read_blocks(payload, named or {})
     (scratch,) = _unpacked("<I", blocks["scratch_size"], "scratch_size")

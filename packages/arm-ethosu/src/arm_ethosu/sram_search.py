@@ -25,14 +25,14 @@ from .vela_flags import decides_over_sram
 from .vela_layers import FLAG
 
 # These say how many runs of Vela are tried, and where; which one is taken is the estimate's alone. They are from
-# docs/notes/2026-11-25-sram.md, which tells what more runs would find.
-#: What less SRAM may cost where no budget is given, as a part of the fewest cycles seen.
+# docs/notes/2026-11-25-sram.md, which has the results of more runs.
+#: Cycles that less SRAM may cost if no budget is given, as a part of the fewest cycles seen.
 TOLERANCE = 0.0025
 # Has Vela print where it places tensors, for ``live_memory``.
 _SAYS_WHERE = "--verbose-allocation"
 # Bytes alive at once below which nothing is tried without a budget.
 _SMALL = 8 << 10
-# By the bytes of the flatbuffer at most: the limit that is tried first, as a part of what is alive at once, and how
+# By the bytes of the flatbuffer at most: the limit that is tried first, as a part of the bytes alive at once, and how
 # many rounds of two limits follow. Vela's time goes with the weights: of large graphs one limit is tried, beside the
 # run without one.
 _ROUNDS = ((1 << 20, 0.5, 2), (1 << 62, 0.65, 0))
@@ -55,7 +55,7 @@ class Candidate:
     """A run of Vela that succeeded.
 
     Args:
-        limit: bytes of SRAM that it might use; None: what the memory mode has.
+        limit: bytes of SRAM that it might use; None: those of the memory mode.
         constants: bytes of weights and commands, where they lie in SRAM; else 0.
     """
 
@@ -102,7 +102,7 @@ def compile(
     Raises:
         ToolError: as ``vela.compile``.
         MiscompiledError: Vela wrote another program than the flatbuffer's.
-        UsageError: nothing that was tried is within the budget: says by how much, and what the least is.
+        UsageError: no run is within the budget: names the miss and the least SRAM.
     """
     with workplace(tosa, accelerator=accelerator, artifacts=artifacts, **options) as place:
         in_sram = constants_memory(options["config"], options["system_config"], options["memory_mode"]) == "sram"
@@ -156,7 +156,7 @@ class _Search:
 
 
 def _smallest(search: _Search, size: int, graph: Graph) -> Candidate:
-    """The least SRAM that costs no cycles: between what is alive at once and a part of it, the range that is left."""
+    """The least SRAM that costs no cycles, searched between the bytes alive at once and a part of them."""
     alive = operator_peak(graph)
     if alive < _SMALL:
         return search.run([None])[0]

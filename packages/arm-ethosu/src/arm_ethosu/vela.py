@@ -51,14 +51,14 @@ _MAX_TOSA = 2**31 - 1
 
 @dataclass(frozen=True)
 class VelaOutput:
-    """What Vela wrote.
+    """The output of Vela.
 
     Args:
         arrays: the ``.npz``: ``cmd_data`` and ``weight_data`` (uint8), ``scratch_size``, and for ``input`` and
             ``output`` the arrays ``_shape`` ([n, 6] int64), ``_elem_size``, ``_offset`` (bytes) and ``_region`` ([n]).
         summary: figures of the summary CSV by column: cycles, clock in Hz, memory in KiB, MACs, seconds per inference.
         debug_db: the XML of ``--enable-debug-db``; empty without that flag.
-        printed: what Vela printed.
+        printed: standard output and error.
     """
 
     arrays: Arrays
@@ -240,7 +240,7 @@ class Workplace:
 
     @cached_property
     def graph(self) -> Graph:
-        """What the flatbuffer holds.
+        """The graph in the flatbuffer.
 
         Raises:
             UsageError: it is none.
@@ -271,7 +271,7 @@ class Workplace:
         return Run.of(self._source, folder, self._command, flags, self._system_config)
 
     def chosen(self, run: Run | ToolError) -> VelaOutput:
-        """What a run wrote, its files beside the input.
+        """The output of a run; its files move beside the input.
 
         Raises:
             ToolError: that of a run that failed, or it wrote garbage.
@@ -286,7 +286,7 @@ class Workplace:
 
 
 class Run:
-    """One run of Vela: what it wrote to its folder and printed."""
+    """One run of Vela: its files and its printed text."""
 
     def __init__(self, source: Path, folder: Path, command: list[str], system_config: str) -> None:
         self.source = source
@@ -325,7 +325,7 @@ class Run:
         """Those of ``VelaOutput.arrays``.
 
         Raises:
-            ToolError: they are missing or not what a payload needs.
+            ToolError: they are missing or malformed.
         """
         try:
             with self.npz.open("rb") as file, np.load(file, allow_pickle=False) as archive:
@@ -375,7 +375,7 @@ def checked(arrays: Arrays) -> Arrays:
     """The arrays that a payload is made of, in one form: bytes as uint8, numbers as int64.
 
     Raises:
-        ValueError: one is missing or has another type or shape; says which.
+        ValueError: one is missing or has another type or shape; names it.
     """
     normalized: dict[str, np.ndarray[Any, Any]] = {}
 

@@ -33,8 +33,8 @@ class Order:
     """One run of Vela.
 
     Args:
-        arguments: what stands behind the name of the executable; paths are absolute.
-        log: file for what it prints.
+        arguments: after the name of the executable; paths are absolute.
+        log: file for its printed text.
         kept: where its input stays, for errors.
     """
 
@@ -44,7 +44,7 @@ class Order:
 
 
 def run_all(executable: str, orders: Sequence[Order], timeout: float) -> list[str | ToolError]:
-    """What each run printed, or how it went wrong.
+    """The text that each run printed, or its error.
 
     The Vela of this Python's environment is loaded once, by a worker process that forks for each run; that of another
     environment is started for each.

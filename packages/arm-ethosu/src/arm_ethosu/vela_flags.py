@@ -48,10 +48,10 @@ def without_ours(flags: list[str], values: Mapping[str, str]) -> list[str]:
 
     Args:
         flags: as the user gave them, ``--name=value`` or ``--name value``.
-        values: what this package passes, by flag name.
+        values: those that this package passes, by flag name.
 
     Raises:
-        UsageError: a flag contradicts what this package sets, or keeps Vela from compiling.
+        UsageError: a flag contradicts one of this package, or keeps Vela from compiling.
     """
     extra: list[str] = []
     words = iter(flags)

@@ -1,4 +1,4 @@
-"""Reading Vela's configuration file: which system configurations and memory modes it has, and whether a pair fits."""
+"""Reading Vela's configuration file: its system configurations and memory modes, and whether a pair fits."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class VelaIni:
         }
         for key, port in areas.items():
             if port is None:
-                continue  # Vela has defaults for what a file leaves out
+                continue  # Vela has defaults for missing keys
             if port not in ports:
                 raise UsageError(
                     f"{self.path}: memory mode {memory_mode!r} has {key}_mem_area={port}; it must be Axi0 or Axi1"

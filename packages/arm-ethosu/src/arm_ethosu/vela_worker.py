@@ -1,8 +1,8 @@
 """Vela, started once for many runs: a script that loads it and forks for each run. ``vela_batch`` starts it.
 
 Each line of its input is JSON, a list of runs ``{"arguments": [...], "log": FILE, "seconds": S, "folder": FOLDER}``.
-They run side by side in their folders, as many at a time as there are cores; what a run prints goes to its log, and
-after S seconds it is killed. The answer is a line of JSON: the list of exit statuses; that of a run which a signal
+They run side by side in their folders, as many at a time as there are cores. Text of a run goes to its log, and after
+S seconds it is killed. The answer is a line of JSON: the list of exit statuses; that of a run which a signal
 ended is minus the signal.
 
 Each run has a process group of its own, of which nothing outlives the run. When nobody holds the other end of the input
@@ -36,7 +36,7 @@ def main() -> None:
     del sys.path[0]  # the folder of this script, whose modules are not Vela's
     from ethosu.vela.vela import main as vela
 
-    # What Vela prints as it loads must not be taken for an answer.
+    # Text that Vela prints as it loads must not be taken for an answer.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in sys.stdin:
@@ -56,7 +56,7 @@ def _all(runs: list[dict[str, Any]], vela: Callable[[list[str]], int]) -> list[i
 
 def _wait(statuses: list[int]) -> None:
     process, status = os.wait()
-    _kill(process)  # what the run started and left behind
+    _kill(process)  # processes that the run started and left behind
     statuses[_runs.pop(process)] = os.waitstatus_to_exitcode(status)
 
 

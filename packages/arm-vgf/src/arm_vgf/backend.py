@@ -14,7 +14,7 @@ from .compile_spec import VgfCompileSpec
 
 @final
 class VgfBackend(BackendDetails):  # type: ignore[misc]  # ExecuTorch is untyped
-    """Its payload is the VGF itself, which is what ExecuTorch's ``VgfBackend`` delegate reads."""
+    """Its payload is the VGF itself, as ExecuTorch's ``VgfBackend`` delegate reads it."""
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:

@@ -1,4 +1,4 @@
-"""What the user asks of VGF: a TOSA specification and flags for the model converter."""
+"""The user's options of VGF: a TOSA specification and flags for the model converter."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ class VgfCompileSpec(ArmCompileSpec):
     def validate_environment(
         self, build_dir: str | PathLike[str] | None = None, *, require_runtime_build: bool = False
     ) -> VgfEnvironmentReport:
-        """Looks at what compiling for VGF needs on this machine.
+        """Checks this machine for compiling for VGF.
 
         Args:
-            build_dir: must be None: of a build of ExecuTorch's sources, which nothing here needs.
-            require_runtime_build: also looks at what running needs: Vulkan and the runtime.
+            build_dir: must be None: no build of ExecuTorch's sources is needed.
+            require_runtime_build: also checks it for running: Vulkan and the runtime.
 
         Returns:
             The report, with all checks passed. ``arm-tosa doctor`` prints the same lines.
 
         Raises:
-            ToolError: something is missing or broken; says what to do.
+            ToolError: a tool or library is missing or broken; names the remedy.
             UsageError: ``build_dir`` is given.
         """
         if build_dir is not None:

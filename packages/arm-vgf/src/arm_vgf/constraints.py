@@ -1,4 +1,4 @@
-"""What model-converter 0.11 refuses of what a specification of TOSA may admit: checks on emitted operators.
+"""Checks of emitted operators that TOSA admits and model-converter 0.11 refuses.
 
 Found by converting one graph per operator and data type combination of the operator table, with every extension on
 (tests/test_constraints.py repeats it). Everything in the INT and FP profiles converts, with int4 and int16 too.
@@ -37,7 +37,7 @@ def _fp8_matmul(op: Op) -> Rejected | None:
 
 
 def _draft(op: Op) -> Rejected | None:
-    """What began in the draft of TOSA 1.1 and the converter lacks."""
+    """Operators of the draft of TOSA 1.1 that the converter lacks."""
     types = {tensor.dtype for tensor in (*op.inputs[:1], *op.outputs)}
     bools = DType.BOOL in types and (
         op.name in ("GATHER", "ROW_GATHER", "SCATTER") or (op.name == "CAST" and DType.FP32 in types)

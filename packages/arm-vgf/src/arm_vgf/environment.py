@@ -12,11 +12,11 @@ from . import health
 
 @dataclass(frozen=True)
 class VgfEnvironmentReport:
-    """What was looked at, as ``arm-tosa doctor`` says it.
+    """Findings about this machine, as in ``arm-tosa doctor``.
 
     Args:
         checks: a finding for each tool or library.
-        mode: ``"compile"``, or ``"run"``, which looks at more.
+        mode: ``"compile"``, or ``"run"`` with more findings.
     """
 
     checks: tuple[Finding, ...]
@@ -24,7 +24,7 @@ class VgfEnvironmentReport:
 
     @property
     def failures(self) -> tuple[Finding, ...]:
-        """What is missing or broken."""
+        """Findings of missing or broken tools and libraries."""
         return tuple(check for check in self.checks if check.state in ("missing", "broken"))
 
     @property
@@ -44,7 +44,7 @@ class VgfEnvironmentReport:
         """Raises for the first failure.
 
         Raises:
-            ToolError: names every tool or library that is missing or broken, and what to do.
+            ToolError: names every tool or library that is missing or broken, and the remedy.
         """
         if not self.ok:
             fix = "; ".join(check.fix for check in self.failures if check.fix)
@@ -52,7 +52,7 @@ class VgfEnvironmentReport:
 
 
 def look(*, run: bool) -> VgfEnvironmentReport:
-    """Looks at what compiling for VGF needs; with ``run``, also at the Vulkan loader, the engine and Arm's layer."""
+    """Checks the tools for compiling for VGF; with ``run``, also the Vulkan loader, the engine and Arm's layer."""
     checks = health.HEALTH if run else health.COMPILE
     return VgfEnvironmentReport(tuple(check() for check in checks), "run" if run else "compile")
 

@@ -1,4 +1,4 @@
-"""What VGF needs of this machine: lines of ``arm-tosa doctor``."""
+"""VGF's checks of this machine: lines of ``arm-tosa doctor``."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _device(subject: str, engine: str, needed_for: str, fix: str) -> Finding:
     return Finding(subject, "broken", verdicts.get("failed", "it said nothing"), needed_for, fix)
 
 
-#: What compiling needs.
+#: Tools for compiling.
 COMPILE = (
     tool(
         "model-converter",
@@ -77,5 +77,5 @@ COMPILE = (
     ),
 )
 
-#: What compiling and running need.
+#: Tools for compiling and running.
 HEALTH = (*COMPILE, _vulkan_loader, _engine, _emulation_layer)

@@ -1,4 +1,4 @@
-"""Choosing what of a model goes to VGF."""
+"""Choosing the parts of a model for VGF."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from arm_tosa_core.exir.partitioner import TOSAPartitioner
 
 
 class VgfPartitioner(TOSAPartitioner):
-    """Delegates what the specification of a ``VgfCompileSpec`` takes to ``VgfBackend``."""
+    """Delegates the operators that a ``VgfCompileSpec``'s specification takes to ``VgfBackend``."""

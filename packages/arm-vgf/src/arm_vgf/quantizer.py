@@ -13,7 +13,7 @@ class VgfQuantizer(TOSAQuantizer):
     """Annotates a model (PT2E) so that a ``VgfCompileSpec`` with the INT profile takes it.
 
     Args:
-        compile_spec: what will be compiled for.
+        compile_spec: of the later compile.
         use_composable_quantizer: see ``TOSAQuantizer``.
         wide: see ``TOSAQuantizer``.
     """

@@ -1,5 +1,5 @@
-"""LEGALIZE rewrites for VGF: constructs of which the model converter or the emulation layer 0.11 makes something else
-than what TOSA says."""
+"""LEGALIZE rewrites for VGF: constructs that the model converter or the emulation layer 0.11 computes otherwise than
+TOSA."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows a VGF whose sizes vary: their symbols, and its graph at other sizes.
+"""The block behind a VGF whose sizes vary: their symbols, and its graph at other sizes.
 
 Readers of VGF see the program at its largest sizes: the block is in none of the file's sections. Our runtime reads the
 same numbers in ``sizes_block.hpp``.
@@ -21,7 +21,7 @@ def with_sizes(vgf: bytes, symbols: Sequence[Symbol], samples: Sequence[tuple[Ma
 
     Args:
         vgf: the program at the most of every symbol.
-        symbols: what sizes depend on.
+        symbols: that sizes depend on.
         samples: values of the symbols, and the VGF of the same program for them.
 
     Raises:

@@ -21,7 +21,7 @@ def check_vgf(data: bytes) -> None:
     """Checks that ``data`` begins with a VGF header and holds the sections that it lists.
 
     Raises:
-        UsageError: it does not; says what is wrong.
+        UsageError: it does not; names the fault.
     """
     if data[:4] != MAGIC:
         raise UsageError(f"not a VGF: it begins with {data[:4]!r} instead of {MAGIC!r}")

@@ -28,7 +28,7 @@ __all__ = ["FIRMWARE", "EthosUFirmware"]
 
 
 class EthosUFirmware:
-    """What ``arm-tosa deploy`` and ``arm-tosa run`` call (:class:`arm_tosa_core.plugin.firmware.Firmware`)."""
+    """Functions of ``arm-tosa deploy`` and ``arm-tosa run`` (:class:`arm_tosa_core.plugin.firmware.Firmware`)."""
 
     def boards(self) -> dict[str, str]:
         return {name: find_board(name).description for name in boards()}

@@ -1,4 +1,4 @@
-"""Where in its arena a model keeps what: the NPU's memories, and values between steps."""
+"""The plan of a model's arena: places of the NPU's memories and of values between steps."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class _Buffer:
 
 
 def arena_bytes(models: Sequence[Model]) -> int:
-    """Bytes of an arena that models share, which run one after the other: as many as the largest needs."""
+    """Bytes of an arena that models share: those of the largest, since models run one after the other."""
     return max(Arena(model).size for model in models)
 
 
 class Arena:
-    """A plan of the arena: what is not in use at the same time may lie in the same place.
+    """A plan of the arena: values that are not in use at the same time may lie in the same place.
 
     Args:
         size: bytes.

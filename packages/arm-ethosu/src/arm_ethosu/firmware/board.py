@@ -30,7 +30,7 @@ class Board:
         toolchain: CMake's toolchain file in the folder; empty: this machine's compilers.
         shares: names of folders in ``files/shared``, which are copied beside the board's.
         run: the command that runs firmware on this machine, with ``{firmware}`` for the file; empty: none can.
-        needs: the command that installs what building and running take.
+        needs: the command that installs the tools for building and running.
         npu: the NPU of the board, as the beginning of targets' names, such as ``ethos-u55``; empty: none, or any.
     """
 

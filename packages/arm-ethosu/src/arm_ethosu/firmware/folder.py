@@ -20,12 +20,12 @@ _USERS = ("app/", "boards/generic/")
 
 @dataclass(frozen=True)
 class Written:
-    """What writing a folder did.
+    """The changes that writing made to a folder.
 
     Args:
         changed: files that are new or have other contents.
         removed: files of an earlier time that are gone.
-        kept: files that the user changed, which would have other contents by now.
+        kept: files that the user changed and whose generated contents differ from the earlier ones.
     """
 
     changed: Sequence[str]
@@ -38,8 +38,8 @@ def write_folder(
 ) -> Written:
     """Writes the files of a firmware, over those of an earlier one if the folder holds one.
 
-    The manifest lists every file and its SHA-256. Files that are not in it are the user's, and are left alone. So is
-    what the user changed: in ``app/`` and ``boards/generic/`` it stays as it is, elsewhere it stops everything before
+    The manifest lists every file and its SHA-256. Files that are not in it are the user's, and are left alone. Files
+    that the user changed stay in ``app/`` and ``boards/generic/``; elsewhere they stop everything before
     anything is written.
 
     A call that is interrupted leaves a manifest that says so. :func:`whole_firmware` refuses the folder, and the next
@@ -79,7 +79,7 @@ def write_folder(
 
 
 def whole_firmware(folder: Path) -> Manifest:
-    """The manifest of a folder whose files are those that it was written with, except what is there to be changed.
+    """The manifest of a folder whose files are those that it was written with, except those that users may change.
 
     Raises:
         UsageError: the folder holds no firmware, ``arm-tosa deploy`` was interrupted there, or a file was changed or

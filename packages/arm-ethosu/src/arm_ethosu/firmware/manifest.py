@@ -1,4 +1,4 @@
-"""``arm-firmware.json``: what ``arm-tosa deploy`` wrote into a folder, and what the firmware takes and gives."""
+"""``arm-firmware.json``: the files that ``arm-tosa deploy`` wrote, and the inputs and outputs of the firmware."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DeployedModel:
 class Manifest:
     """Args:
     board: its name.
-    target: what its models were compiled for.
+    target: that its models were compiled for.
     models: in the order in which the firmware runs them.
     files: SHA-256 of each file, by path.
     unfinished: while the folder is being written, every SHA-256 that each file may have; empty when all is written.
@@ -47,7 +47,7 @@ class Manifest:
     unfinished: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def known(self) -> dict[str, Sequence[str]]:
-        """Every SHA-256 that a file may have by what ``arm-tosa deploy`` wrote there, the oldest first, by path."""
+        """Every SHA-256 that a file may have from ``arm-tosa deploy``, the oldest first, by path."""
         return {path: [digest] for path, digest in self.files.items()} | dict(self.unfinished)
 
     def text(self) -> str:
@@ -56,7 +56,7 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """What a folder's manifest says.
+    """The manifest of a folder.
 
     Raises:
         UsageError: the folder holds no firmware, or its manifest is damaged.

@@ -1,4 +1,4 @@
-"""What of a firmware lies in which memory, and the fragment of a linker script that puts it there."""
+"""The memory of each part of a firmware, and the fragment of a linker script that puts it there."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def constants_kind(models: Sequence[Model]) -> str:
 
 
 def arena_kind(models: Sequence[Model]) -> str:
-    """Where the arena is to lie: in SRAM, unless every model's mode has it in DRAM and none has a cache, which is a
+    """The memory for the arena: SRAM, unless every model's mode has it in DRAM and none has a cache, which is a
     part of the arena."""
     jobs = [job for model in models for job in model.jobs]
     slow = all(job.scratch_in == "Dram" and not job.fast_scratch for job in jobs)

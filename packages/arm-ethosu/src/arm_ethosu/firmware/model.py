@@ -14,7 +14,7 @@ from arm_tosa_core.tosa.ir import Op
 
 from .kernels.kernel import Kernel
 
-#: Bytes: what the NPU requires of every memory that it is given.
+#: Bytes: the alignment that the NPU requires of every memory.
 ALIGNMENT = 16
 #: Names whose ``NAME_run`` and ``NAME_init`` somebody else has: firmware's interface to the NPU, and Arm's driver.
 _TAKEN = ("ethosu", "npu")
@@ -25,9 +25,9 @@ class Port:
     """An input or output: integers of ``dtype``, row-major.
 
     Args:
-        program_dtype: what the program takes or gives in their place: ``"float32"`` if there is a scale, ``"int64"``
+        program_dtype: type of the program's numbers in their place: ``"float32"`` if there is a scale, ``"int64"``
             if firmware narrows it, or ``dtype`` itself.
-        scale, zero_point: a real number is ``scale * (integer - zero_point)``; scale None: integers are all that it is.
+        scale, zero_point: a real number is ``scale * (integer - zero_point)``; scale None: the integers have no scale.
         bounds: the least and the greatest integer.
     """
 
@@ -68,7 +68,7 @@ class Job:
         commands, weights: as Vela wrote them.
         scratch: bytes of the NPU's memory.
         fast_scratch: bytes of the second memory that the NPU uses, in memory modes that have one.
-        inputs, outputs: what is copied to the scratch memory before and from it after, and its offset there in bytes.
+        inputs, outputs: values copied to the scratch memory before and from it after, and their offsets there in bytes.
         weights_in, scratch_in: the memories that Vela planned for, such as ``OffChipFlash``; empty: it was not told.
     """
 
@@ -83,12 +83,12 @@ class Job:
 
     @property
     def reads(self) -> list[Value]:
-        """What it needs of earlier steps."""
+        """Its operands: values of earlier steps."""
         return [value for value, _ in self.inputs]
 
     @property
     def makes(self) -> list[Value]:
-        """What it leaves for later steps."""
+        """Its results: values for later steps."""
         return [value for value, _ in self.outputs]
 
 
@@ -98,7 +98,7 @@ class Operator:
 
     Args:
         op: a TOSA operator.
-        kernel: what computes it.
+        kernel: its C source.
         inputs: the operands that the kernel reads, by their positions.
         output: the result.
     """
@@ -110,12 +110,12 @@ class Operator:
 
     @property
     def reads(self) -> list[Value]:
-        """What it needs of earlier steps, and constants."""
+        """Its operands: values of earlier steps, and constants."""
         return list(self.inputs.values())
 
     @property
     def makes(self) -> list[Value]:
-        """What it leaves for later steps."""
+        """Its results: values for later steps."""
         return [self.output]
 
 
@@ -130,12 +130,12 @@ class ReferenceStep:
 
 @dataclass(frozen=True)
 class Reference:
-    """What a model computes, as TOSA graphs.
+    """The TOSA graphs of a model.
 
     Args:
         steps: the delegates, in order.
-        taken: the numbers of the values that each input is.
-        given: the number of the value that each output is.
+        taken: numbers of the values of each input.
+        given: number of the value of each output.
     """
 
     steps: tuple[ReferenceStep, ...]
@@ -145,13 +145,13 @@ class Reference:
 
 @dataclass(frozen=True)
 class Model:
-    """What firmware holds of one program.
+    """A program in firmware.
 
     Args:
         name: a C identifier in lower case.
         target: the accelerator.
-        inputs, outputs: what its caller gives and gets.
-        taken, given: the values that they are.
+        inputs, outputs: as its caller sees them.
+        taken, given: the values of inputs and outputs.
         reference: the same as TOSA graphs, if they are known.
     """
 
@@ -176,7 +176,7 @@ class Model:
 
     @property
     def constants(self) -> list[Value]:
-        """What steps on the processor read and nothing makes, and constant outputs; each once."""
+        """Values that steps on the processor read and no step makes, and constant outputs; each once."""
         values = [value for step in self.steps for value in step.reads] + list(self.given)
         return [value for value in dict.fromkeys(values) if value.data is not None]
 

@@ -1,4 +1,4 @@
-"""Arrays at the edge of a model: what the program takes and gives, and the integers that firmware has in its place."""
+"""Arrays at the edge of a model: the program's own types, and the integers of firmware in their place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The processor beside the NPU: a target, whose operators have a kernel in C, and what models leave to it."""
+"""The processor beside the NPU: a target whose operators have a kernel in C, and the work that models leave to it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ProcessorCompileSpec(TosaCompileSpec):
 
 
 def on_processor(models: Sequence[Model]) -> list[OnProcessor]:
-    """What models leave to the processor, by operator: the most work first."""
+    """The operators that models leave to the processor: the most work first."""
     out = []
     for model in models:
         steps, work = Counter[str](), Counter[str]()

@@ -32,7 +32,7 @@ def model_of(name: str, program: Program, target: str) -> Model:
     """Reads a program that is nothing but delegates, for the NPU and for the processor, and conversions at its edges.
 
     Raises:
-        UsageError: it is another kind of program; lists what firmware cannot run.
+        UsageError: it is another kind of program; lists the operators that firmware cannot run.
     """
     return _Reader(name, program).model(target)
 
@@ -168,7 +168,7 @@ class _Reader:
     def _new_value(self, number: int) -> Value:
         """A new value in place of the program's of that number.
 
-        In which order its axes lie is no matter: the delegates that it is passed between agree about that.
+        The order of its axes does not matter: the delegates on both sides agree about it.
         """
         tensor = self.program.tensor(number)
         kind = c_type(tensor.dtype)
@@ -271,10 +271,10 @@ class _Reader:
 
 
 class _Memories:
-    """What Vela's configuration file says of the memories that a delegate was compiled for.
+    """The memories that a delegate was compiled for, from Vela's configuration file.
 
-    The file is one of Vela's own, or the user's: a program, which may come from elsewhere, does not choose what is
-    read.
+    The file is one of Vela's own, or the user's: a program, which may come from elsewhere, does not choose
+    the file.
     """
 
     def __init__(self, name: str, delegate: Delegate, config_ini: str | None) -> None:

@@ -1,4 +1,4 @@
-"""What a firmware's models must compute: TOSA graphs in its folder, for the TOSA reference model."""
+"""The reference of a firmware's models: TOSA graphs in its folder, for the TOSA reference model."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class StoredReference:
 
 
 def stored(model: Model, example: Sequence[Array]) -> tuple[StoredReference | None, dict[str, bytes]]:
-    """What the manifest says of a model's graphs, and their files.
+    """A model's graphs: their entry in the manifest, and their files.
 
     Args:
         example: integers, one array for each input; or none.

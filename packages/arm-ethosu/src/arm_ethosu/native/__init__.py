@@ -1,4 +1,4 @@
-"""What Vela computes by itself, and what other operators can stand for where it does not.
+"""The operators that Vela computes by itself, and replacements for the others.
 
 The checks (``constraints``) and the rewrites both ask this.
 """

@@ -1,4 +1,4 @@
-"""CONV2D: which of them patches of the image can stand for."""
+"""CONV2D: convolutions that products of image patches can replace."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ def is_native(op: Op) -> bool:
 
 
 def why_no_planes(op: Op) -> tuple[str, str] | None:
-    """What is against PLANES_AS_CHANNELS, and what to do about it."""
+    """The obstacle to PLANES_AS_CHANNELS, and the remedy."""
     depth, channels = op.inputs[1].shape[1], op.inputs[0].shape[4]
     if depth * channels > MAX_AXIS:
         reason = f"kernel depth {depth} of {channels} channels; they become channels, of which there are {MAX_AXIS}"

@@ -109,7 +109,7 @@ def is_native(op: Op) -> bool:
 
 
 def why_no_convolutions(op: Op) -> tuple[str, str] | None:
-    """What is against RESIZE_AS_CONVOLUTIONS, and what to do about it; None where it takes a RESIZE."""
+    """The obstacle to RESIZE_AS_CONVOLUTIONS, and the remedy; None if the rewrite takes the RESIZE."""
     x, axes = op.inputs[0], [axis for axis in axes_of(op) if not axis.is_identity]
     how = op.attrs["mode"].lower().replace("_", " ")
     for axis in axes:

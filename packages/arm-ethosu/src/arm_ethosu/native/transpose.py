@@ -30,7 +30,7 @@ def joined(shape: Sequence[int], perms: Sequence[int]) -> int:
 
 
 def joined_behind_one(shape: Sequence[int], perms: Sequence[int]) -> int:
-    """The same for what has a first axis of one element besides, which stays: with four others exactly.
+    """The same for tensors with one more axis of one element in front, which stays: with four others exactly.
 
     The axis that comes first is swapped with the first one, and all others are joined, with the one and with the other.
     """

@@ -23,7 +23,7 @@ class Phase(NamedTuple):
 
 
 def _phases(pixels: int, kernel: int, stride: int, pad: int, results: int) -> list[Phase]:
-    """TOSA 1.0, TRANSPOSE_CONV2D: pixel ``i`` adds to result ``i * stride + pad + k`` what weight ``k`` makes of it."""
+    """TOSA 1.0, TRANSPOSE_CONV2D: pixel ``i`` adds its product with weight ``k`` to result ``i * stride + pad + k``."""
     count, phases = -(-results // stride), []
     for phase in range(stride):
         last, first = divmod(phase - pad, stride)  # the pixel that weight ``first`` meets for the first result
@@ -52,7 +52,7 @@ def is_native(op: Op) -> bool:
 
 
 def why_no_phases(op: Op) -> tuple[str, str] | None:
-    """What is against TRANSPOSED_AS_CONVOLUTIONS, and what to do about it."""
+    """The obstacle to TRANSPOSED_AS_CONVOLUTIONS, and the remedy."""
     for axis, phases in enumerate(phases_of(op)):
         if any(-min(p.before, 0) - min(p.after, 0) >= op.inputs[0].shape[axis + 1] for p in phases):
             return f"has results that read no pixel, of a stride of {op.attrs['stride'][axis]}", "use less padding"

@@ -19,7 +19,7 @@ from .strided_reads import in_order, reads_memory
 
 @dataclass(frozen=True)
 class _Survey:
-    """What there is to do in a program, found in one walk.
+    """The changes that a program needs, from one walk.
 
     Args:
         irregular: whether it has operators in place, choices, checks of metadata or graphs that are only wrapped.

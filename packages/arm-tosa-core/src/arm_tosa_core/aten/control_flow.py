@@ -1,6 +1,6 @@
 """``torch.cond`` as a choice: both branches are computed, and the condition chooses between their results.
 
-Branches have no side effects, so this is what ``torch.cond`` gives. TOSA's COND_IF would need an extension that neither
+Branches have no side effects, so this is ``torch.cond``. TOSA's COND_IF would need an extension that neither
 Ethos-U nor VGF has, and its branches could not be calibrated in one run (docs/adr/0005).
 """
 

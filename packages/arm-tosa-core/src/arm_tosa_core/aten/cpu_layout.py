@@ -27,13 +27,13 @@ from ..lowering.operator_names import canonical
 _CASTS = ("aten.to.", "aten._to_copy.", "aten.clone.", "aten.contiguous.")
 #: Operators of several elements whose portable kernels take channels_last tensors.
 _LAYERS = ("aten.conv2d.default", "aten.convolution.default", "aten.max_pool2d.default")
-#: What outputs are that somebody else reads than the caller: the copy back to a buffer.
+#: Kinds of outputs with another reader than the caller: the copy back to a buffer.
 _WRITTEN = frozenset({OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION})
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What to change so that every reader on the CPU is given memory that its kernel knows.
+    """The changes that give every reader on the CPU memory in an order that its kernel knows.
 
     Args:
         metas: nodes and their fake results as ExecuTorch and the delegates make them, where ``torch.export`` says
@@ -163,7 +163,7 @@ def _mutated(program: ExportedProgram) -> set[str]:
 def _is_function_of_one(target: Any) -> bool:
     """Whether an operator computes each element of its result of one element of its one tensor.
 
-    A number where the operator takes a tensor becomes one in ExecuTorch. What ExecuTorch decomposes has others inside.
+    ExecuTorch makes a tensor of a number in a tensor's place. Operators that it decomposes have others inside.
     """
     if not isinstance(target, OpOverload) or torch.Tag.pointwise not in target.tags:
         return False

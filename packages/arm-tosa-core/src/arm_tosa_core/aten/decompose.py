@@ -18,7 +18,7 @@ Table = Mapping[Any, Callable[..., Any]]
 
 
 def decompose(program: ExportedProgram, table: Table, targets: Collection[Any] | None = None) -> ExportedProgram:
-    """What ``program.run_decompositions(table)`` makes of some operators; the program given is left as it is.
+    """The program with some operators decomposed as ``run_decompositions(table)`` does; the one given is left as it is.
 
     The nodes in question are gathered in a program of their own, that one is decomposed, and its nodes are put in
     their place: tracing all of a network takes a hundred times as long as lowering it. A program with operators in
@@ -49,7 +49,7 @@ def decompose(program: ExportedProgram, table: Table, targets: Collection[Any] |
 def without_composites(
     program: ExportedProgram, rules: RuleSet, without_rule: set[Any] | None = None
 ) -> ExportedProgram:
-    """The program with operators that have no rule replaced by what PyTorch makes them of, as far as it says.
+    """The program with PyTorch's decompositions in place of operators that have no rule, if PyTorch has one.
 
     Args:
         rules: those of the target.
@@ -91,7 +91,7 @@ def has_no_rule(node: Node, rules: RuleSet) -> bool:
 def run_decompositions(program: ExportedProgram, table: Table) -> ExportedProgram:
     """PyTorch's own, of the whole program; it also makes it functional."""
     decomposed: ExportedProgram = program.run_decompositions(dict(table))
-    decomposed.graph.eliminate_dead_code()  # views of what operators in place wrote to
+    decomposed.graph.eliminate_dead_code()  # views of tensors that operators in place wrote to
     return decomposed
 
 
@@ -127,7 +127,7 @@ def _gathered(inputs: list[Node], chosen: list[Node], results: list[Node], like:
 
 
 def _put_back(program: ExportedProgram, parts: Graph, inputs: list[Node], results: list[Node]) -> None:
-    """Makes the users of each result use what the parts make of it; a part comes right before what it is part of."""
+    """Puts the parts in place of each result; a part comes right before the node that it is part of."""
     graph = program.graph
     placeholders = dict(zip(inputs, parts.find_nodes(op="placeholder"), strict=True))
     new = {placeholder: node for node, placeholder in placeholders.items()}

@@ -24,7 +24,7 @@ def needs_edits(program: ExportedProgram, analysis: Analysis) -> bool:
 
 
 def without_unread(program: ExportedProgram, analysis: Analysis) -> ExportedProgram | None:
-    """The program in which a region is given zeros, which are its own, for what it takes and does not need.
+    """The program in which a region has zeros of its own in place of inputs that it does not need.
 
     A delegate is called with all that its operators take, while compilers leave out inputs that no result depends on.
     ``addmm(x, a, b, alpha=0)`` is one. None: there is no such input; the program given is left as it is.
@@ -42,7 +42,7 @@ def without_unread(program: ExportedProgram, analysis: Analysis) -> ExportedProg
 
 
 def _unread(analysis: Analysis) -> Iterator[tuple[Node, list[Node]]]:
-    """What a region takes from outside and none of its results depends on, with those who take it, in their order."""
+    """Inputs of a region that none of its results depends on, with their readers, in their order."""
     values, read = analysis.lowering.values, _read(analysis)
     for node in sorted(analysis.lowering.inputs):
         if not all(isinstance(n, int) for n in node.meta["val"].shape):
@@ -111,7 +111,7 @@ def copy_shared(program: ExportedProgram, analysis: Analysis) -> bool:
 
 
 def _shared(analysis: Analysis) -> Iterator[tuple[Node, Homes]]:
-    """Constants and dequantize nodes that are used elsewhere than in their region; users come before what they use."""
+    """Constants and dequantize nodes that are used elsewhere than in their region; users come before their operands."""
     for node in reversed(list(analysis.accepted)):
         constant = node in analysis.constant
         if not (constant or is_dequantize(node)):

@@ -1,4 +1,4 @@
-"""Makes a program functional, without tracing it where operators in place only follow what made their operand."""
+"""Makes a program functional, without tracing it if operators in place directly follow the maker of their operand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .wrapped_graphs import is_wrapper, unwrap
 #: Checks that export leaves in a program; ExecuTorch drops them. They must not count as users of a tensor.
 _CHECKS = frozenset({torch.ops.aten._assert_tensor_metadata.default})
 
-#: Composites that never return what they were given; others may, such as ``dropout`` in eval mode, and do not say so.
+#: Composites that never return their operand; others may, such as ``dropout`` in eval mode, and do not say so.
 _FRESH_COMPOSITES = frozenset(
     getattr(torch.ops.aten, name).default
     for name in ("batch_norm", "conv1d", "conv2d", "conv3d", "group_norm", "instance_norm", "layer_norm", "linear")
@@ -46,7 +46,7 @@ def functional(program: ExportedProgram) -> ExportedProgram:
 
 
 def out_of_place(program: ExportedProgram) -> ExportedProgram:
-    """As ``functional``, without tracing: what overwrites a tensor that others read or share stays as it is."""
+    """As ``functional``, without tracing: operators that overwrite a tensor with other readers stay as they are."""
     program = _unwrapped(without_transforms(program))
     if not any(node.target in _CHECKS or mutable(node) for node in program.graph.nodes):
         return program
@@ -77,7 +77,7 @@ def _schema(node: Node) -> Any:
 
 
 def _twin(node: Node) -> Any:
-    """The operator that gives the same result out of place, if nobody else reads or shares what this one overwrites."""
+    """The operator that gives the same result out of place, if nobody else reads or shares the overwritten tensor."""
     operand = node.args[0] if node.args else None
     if not isinstance(operand, Node) or len(operand.users) > 1 or not _fresh(operand):
         return None

@@ -18,7 +18,7 @@ from ..lowering.exported_program import copy_program, is_dequantize, is_quantize
 
 @dataclass(frozen=True)
 class Integers:
-    """What the integers of an input or output stand for: ``scale * (integer - zero_point)``.
+    """The reals of an input's or output's integers: ``scale * (integer - zero_point)``.
 
     Args:
         low: the least integer.
@@ -51,7 +51,8 @@ def with_integer_edges(program: ExportedProgram) -> tuple[ExportedProgram, dict[
     Inputs that it also reads in float, and outputs that it computes in float, stay as they are.
 
     Returns:
-        the program, the one given is left as it is; and by ``input0``, ``output0`` and so on what is integers now.
+        the program, the one given is left as it is; and the quantization of inputs and outputs that are integers now,
+        by ``input0``, ``output0`` and so on.
     """
     program = copy_program(program)
     inputs = {f"input{i}": integers for i, integers in enumerate(_take_quantize(program)) if integers}
@@ -70,7 +71,7 @@ def with_integer_edges(program: ExportedProgram) -> tuple[ExportedProgram, dict[
 
 
 def _take_quantize(program: ExportedProgram) -> list[Integers | None]:
-    """Makes inputs integers; for each of the user's what they stand for now, None where it stays as it is."""
+    """Makes inputs integers; returns the quantization of each of the user's inputs, None if it stays as it is."""
     placeholders = {node.name: node for node in program.graph.find_nodes(op="placeholder")}
     return [_as_integers(placeholders[name]) for name in program.graph_signature.user_inputs if name in placeholders]
 

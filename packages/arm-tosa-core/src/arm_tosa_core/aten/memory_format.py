@@ -24,7 +24,7 @@ _CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
 def with_memory_format(program: ExportedProgram, memory_format: torch.memory_format) -> ExportedProgram:
     """The program for inputs that lie in memory in this format; itself if it takes them so.
 
-    ``torch.export`` notes how an example input lies in memory, and ExecuTorch's runtime reads what it is given in that
+    ``torch.export`` notes how an example input lies in memory, and ExecuTorch's runtime reads inputs in that
     order without looking: a picture that NumPy has loaded and that was permuted to [1, 3, height, width] would make a
     program that misreads every ordinary tensor. See docs/adr/0011-memory-format.md.
 

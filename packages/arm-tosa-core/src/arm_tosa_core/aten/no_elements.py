@@ -15,7 +15,7 @@ def has_empty(node: Node) -> bool:
 
 
 def without_empty(program: ExportedProgram) -> ExportedProgram:
-    """The program in which what reads a tensor without elements reads a constant; the one given is left as it is.
+    """The program with constants in place of tensors without elements; the one given is left as it is.
 
     Such a tensor is known from its shape. ``cat`` reads one where a cache begins with nothing in it.
     """

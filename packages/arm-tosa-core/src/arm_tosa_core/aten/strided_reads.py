@@ -25,7 +25,7 @@ def reads_memory(node: Node) -> bool:
 
 
 def in_order(program: ExportedProgram) -> ExportedProgram:
-    """The program in which what reads memory reads a tensor of that order; the one given is left as it is.
+    """The program whose strided reads read a tensor in memory order; the one given is left as it is.
 
     Raises:
         UsageError: memory is read that is not the operand's; says where.

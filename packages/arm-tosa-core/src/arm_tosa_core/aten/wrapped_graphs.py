@@ -70,7 +70,7 @@ def _inlined(graph: Graph, owner: Any, path: str, wrapper: Node, arguments: Any,
         owner: the module of the graph that the wrapper is in.
         path: from the module that the operators come to, to the owner; with a dot at its end.
         arguments: of the wrapper, in the graph that the operators come to.
-        autocast: what the wrapper is under.
+        autocast: the settings around the wrapper.
     """
     place = _WRAPPERS[cast(HigherOrderOperator, wrapper.target)]
     attribute = str(cast(Node, wrapper.args[place]).target)
@@ -99,7 +99,7 @@ def _inlined(graph: Graph, owner: Any, path: str, wrapper: Node, arguments: Any,
 
 
 def _cast(graph: Graph, node: Node, autocast: Mapping[str, Any]) -> Node:
-    """Gives an operator the operands that autocast gives it; returns what stands for its result.
+    """Casts an operator's operands as autocast does; returns the node of its result.
 
     Of an operator with parts that autocast treats each by itself the result alone has autocast's type.
     """
@@ -133,7 +133,7 @@ def _tensors(node: Node) -> list[Node]:
 
 
 def _traced(node: Node) -> GraphModule:
-    """What PyTorch runs for an operator, a placeholder for each of its tensors."""
+    """The graph that PyTorch runs for an operator, a placeholder for each of its tensors."""
     operands = _tensors(node)
 
     def run(*tensors: torch.Tensor) -> Any:
@@ -147,7 +147,7 @@ def _traced(node: Node) -> GraphModule:
 
 
 def _casts_within(traced: GraphModule) -> dict[int, torch.dtype]:
-    """Which placeholders are cast at once, and to what."""
+    """The types that placeholders are cast to at once, by number."""
     placeholders = traced.graph.find_nodes(op="placeholder")
     return {
         placeholders.index(node.args[0]): node.kwargs["dtype"]

@@ -59,7 +59,7 @@ def edge_program(program: ExportedProgram) -> ExportedProgram:
     """A program in the edge dialect, as ``to_edge`` makes it with ``edge_config``; nothing is decomposed.
 
     Needs ``executorch.exir.program._program._generate_edge_program(config, program)``, which ``to_edge`` calls after
-    ``run_decompositions``. Without it ``lower`` fails on what is delegated whole.
+    ``run_decompositions``. Without it ``lower`` fails on programs that are delegated whole.
     """
     from executorch.exir.program._program import _generate_edge_program
 
@@ -70,8 +70,8 @@ def edge_program(program: ExportedProgram) -> ExportedProgram:
 def is_delegate_call(node: Node) -> bool:
     """Whether a node calls a delegate.
 
-    Needs ``executorch.exir.delegate.executorch_call_delegate``. Without it a second target, for what the first does not
-    take, would move what the first one's delegates read.
+    Needs ``executorch.exir.delegate.executorch_call_delegate``. Without it a second target, for operators that
+    the first does not take, would move operands of the first one's delegates.
     """
     from executorch.exir.delegate import executorch_call_delegate
 
@@ -90,7 +90,7 @@ def debug_ancestor(node: Node) -> str:
 
 
 def default_decompositions() -> dict[Any, Any]:
-    """What ExecuTorch decomposes where no partitioner asks it not to.
+    """Operators that ExecuTorch decomposes unless a partitioner asks it not to.
 
     Needs ``executorch.exir.tracer._default_decomposition_table``. Without it the fast flow would leave other operators
     on the CPU than ExecuTorch's own flow.
@@ -121,8 +121,8 @@ def _out_variant(overload: OpOverload) -> OpOverload | None:
 def has_out_variant(target: Any) -> bool:
     """Whether ExecuTorch can run an operator that stays on the CPU: in the form that writes to a tensor it is given.
 
-    Needs what ``_out_variant`` does. Without it an operator that has no such form ends in ExecuTorch's own error, which
-    says neither where it is nor what to do.
+    Needs the same as ``_out_variant``. Without it an operator without such a form ends in ExecuTorch's own error, which
+    names neither its place nor a remedy.
     """
     from .torch import OpOverload, is_mutable
 
@@ -134,7 +134,7 @@ def is_written(target: Any) -> bool:
     """Whether ExecuTorch writes an operator into a program: of control flow and the like it knows some only.
 
     Needs ``executorch.exir.emit._emitter._Emitter._emit_control_flow``, which knows these. Without it such a program
-    ends in ExecuTorch's own error, which says neither where it is nor what to do.
+    ends in ExecuTorch's own error, which names neither the place nor a remedy.
     """
     import torch
     from executorch.exir.delegate import executorch_call_delegate
@@ -147,10 +147,10 @@ def is_written(target: Any) -> bool:
 
 
 def missing_kernel(target: Any) -> str:
-    """What ExecuTorch calls an operator that stays on the CPU, if the runtime installed here has no such kernel.
+    """ExecuTorch's name of an operator that stays on the CPU, if the runtime installed here has no such kernel.
 
     Empty if it has one, or needs none: views, of which ExecuTorch makes copies of its own, and calls of no operator.
-    Needs what ``_out_variant`` and ``registered_kernels`` do. Without it nobody is told before a program is loaded.
+    Needs the same as ``_out_variant`` and ``registered_kernels``. Without it nobody is told before a program is loaded.
     """
     from .torch import OpOverload, is_mutable, schema_of
 
@@ -244,7 +244,7 @@ def without_exporter() -> Iterator[None]:
 def runtime_classes() -> tuple[Any, Any]:
     """``Runtime`` and ``Verification`` of ``executorch.runtime``, which are public, imported without the exporter.
 
-    Needs what ``without_exporter`` does. Without it no program runs.
+    Needs the same as ``without_exporter``. Without it no program runs.
     """
     with without_exporter():
         from executorch.runtime import Runtime, Verification
@@ -281,7 +281,7 @@ def read_data_file(ptd: bytes) -> dict[str, bytes]:
 
 
 def named_data_store(entries: Iterable[tuple[str, bytes, int, str | None]]) -> Any:
-    """What ``PreprocessResult`` and ``LoweredBackendModule`` take for the named data of a payload.
+    """The named data of a payload, as ``PreprocessResult`` and ``LoweredBackendModule`` take it.
 
     Needs ``executorch.exir._serialize._named_data_store.NamedDataStore``, which ExecuTorch's own backends use. Without
     it methods cannot share weights.

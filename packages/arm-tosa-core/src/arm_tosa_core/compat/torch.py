@@ -47,18 +47,18 @@ _LOGGERS = [
 ]
 
 # Of the names above:
-# - ``OpOverload`` and ``HigherOrderOperator`` are the types of what call_function nodes call. Without them operators
+# - ``OpOverload`` and ``HigherOrderOperator`` are the types of targets of call_function nodes. Without them operators
 #   cannot be told from functions of Python, nor from control flow.
 # - ``FakeTensor`` marks constants whose numbers ExecuTorch does not show, and those that torch.export has lost. Without
 #   it their numbers would be read as if they were there.
 # - ``FakeTensorMode`` makes tensors that have a size and no numbers. Without it no size may vary.
-# - ``detect_fake_mode``, ``make_fx`` and ``has_free_unbacked_symbols`` give shapes to what composite rules emit, and
+# - ``detect_fake_mode``, ``make_fx`` and ``has_free_unbacked_symbols`` give shapes to operators of composite rules, and
 #   trace PyTorch's own decompositions. Without them no composite operator is quantized in parts.
 # - ``tree_...`` flatten arguments as torch.export does. Without them calibration data does not reach graph modules.
 
 
 def schema_of(target: Any) -> Any:
-    """The ``torch.FunctionSchema`` of an overload; None for what is none.
+    """The ``torch.FunctionSchema`` of an overload; None for other targets.
 
     Needs ``OpOverload._schema``. Without it operators have no names, and views and operators in place are not known.
     """
@@ -66,7 +66,7 @@ def schema_of(target: Any) -> Any:
 
 
 def is_mutable(target: Any) -> bool:
-    """Whether an operator writes to one of its operands; False for what is no operator.
+    """Whether an operator writes to one of its operands; False for other targets.
 
     Needs ``FunctionSchema.is_mutable``. Without it programs would not be made functional.
     """
@@ -137,7 +137,7 @@ def decomposition_of(target: Any) -> Callable[..., Any] | None:
 
 
 def storage_of(tensor: torch.Tensor) -> int:
-    """What two tensors have in common if and only if they share memory, fake ones included.
+    """A key that two tensors, fake ones included, have in common if and only if they share memory.
 
     Needs ``UntypedStorage._cdata``. Without it assignments to views are not seen.
     """
@@ -151,7 +151,7 @@ def program_like(
     cls: type[ExportedProgram] = ExportedProgram,
     **changes: Any,
 ) -> Any:
-    """A program with another graph, for which another program lends what is not given.
+    """A program with another graph; ``like`` lends all parts that are not given.
 
     Needs the constructor of ``ExportedProgram`` and its ``verifiers``. Without it no program can be cut or edited.
 
@@ -177,7 +177,7 @@ def register_quantized_decomposed() -> None:
 
 
 def symbolic_sizes(node: Any) -> list[torch.SymInt]:
-    """The dimensions of a node's tensor that are symbolic; none of what is no tensor.
+    """The dimensions of a node's tensor that are symbolic; none if its result is no tensor.
 
     Needs ``torch.SymInt`` in the shapes of ``meta["val"]``. Without it no size may vary.
     """
@@ -189,7 +189,7 @@ def symbolic_sizes(node: Any) -> list[torch.SymInt]:
 class GuardError(Exception):
     """PyTorch's answer about a size holds for some sizes of a program only.
 
-    Needs what ``at_all_sizes`` needs. Without it nothing raises it.
+    Needs the same as ``at_all_sizes``. Without it nothing raises it.
     """
 
 
@@ -229,7 +229,7 @@ def at_all_sizes(program: ExportedProgram) -> Iterator[None]:
         for shapes in {id(size.node.shape_env): size.node.shape_env for size in sizes}.values():
             stack.enter_context(shapes.suppress_guards())
             stack.enter_context(mock.patch.object(shapes, "_check_frozen", check))
-        for logger in _LOGGERS:  # of what is raised here, among others
+        for logger in _LOGGERS:  # of exceptions raised here, among others
             stack.enter_context(mock.patch.object(logger, "disabled", True))
         yield
 
@@ -318,7 +318,7 @@ def dynamic_shapes(program: ExportedProgram) -> tuple[Any, ...] | None:
 
 
 def _dim(size: torch.SymInt, bounds: Mapping[str, tuple[int, int]], dims: dict[str, Any]) -> Any:
-    """A dimension of ``torch.export``: a symbol within its bounds, or a multiple of one; what else it is, it finds.
+    """A dimension of ``torch.export``: a symbol within its bounds, or a multiple of one; PyTorch infers others.
 
     Needs ``SymInt.node.expr``. Without it no dimension stays dynamic.
     """
@@ -402,8 +402,8 @@ def most(number: Any) -> float:
 def name_result_types() -> None:
     """Gives the named tuples of PyTorch, such as that of ``torch.topk``, names that a program can be written with.
 
-    Needs the tables of what pytree can write. Without it a model that returns one whole is exported, and then not
-    written by ExecuTorch.
+    Needs pytree's tables of types that it can write. Without it a model that returns one whole is exported,
+    and then not written by ExecuTorch.
     """
     for kind in torch.return_types.all_return_types:
         node = SUPPORTED_SERIALIZED_TYPES.get(kind)

@@ -19,13 +19,13 @@ from torch.export import ExportedProgram
 from ..support.errors import UsageError
 from .torch import register_quantized_decomposed
 
-#: Parts of an archive that PyTorch unpickles or loads as a library whatever it is asked, and what they are.
+#: Parts of an archive that PyTorch always unpickles or loads as a library, and their names in errors.
 _CODE = {
     "/opaque_obj_": "an object that is no tensor",
     "/custom_obj_": "a TorchScript object",
     "data/aotinductor/": "a compiled library",
 }
-#: What sizes are computed by: functions of ``torch.utils._sympy.functions`` and of sympy, as PyTorch writes them.
+#: Functions in expressions of sizes: those of ``torch.utils._sympy.functions`` and of sympy, as PyTorch writes them.
 _FUNCTIONS = re.compile(
     "Symbol|Integer|Float|Rational|Add|Mul|Pow|Mod|PythonMod|Max|Min|Abs|floor|ceiling|Identity|Where|ModularIndexing|"
     "(Floor|Clean|Ceil|FloatTrue|IntTrue)Div|(Ceil|Floor|Trunc|Round)ToInt|TruncToFloat|ToFloat|PowByNatural|"
@@ -42,21 +42,21 @@ _one_at_a_time = Lock()
 
 
 class CodeInFile(UsageError):
-    """A ``.pt2`` holds what PyTorch reads by running code that may be of who made the file."""
+    """A ``.pt2`` has a part that PyTorch reads by running code, which may be the maker's of the file."""
 
 
 def load_pt2(data: bytes, *, trust: bool = False) -> ExportedProgram:
     """The program, with tensors and plain values alone unless ``trust``.
 
     Needs ``torch.export.pt2_archive._package.PT2ArchiveReader``, and that ``torch.load`` obeys
-    ``TORCH_FORCE_WEIGHTS_ONLY_LOAD``: ``torch.export.load`` unpickles what it likes. Without them no ``.pt2`` of others
+    ``TORCH_FORCE_WEIGHTS_ONLY_LOAD``: ``torch.export.load`` unpickles any object. Without them no ``.pt2`` of others
     can be opened.
 
     Args:
         trust: pickles, compiled libraries and expressions in the file may run code.
 
     Raises:
-        CodeInFile: it is not trusted, and has them; says which.
+        CodeInFile: it is not trusted, and has such a part; names it.
         Exception: whatever PyTorch's parsers raise.
     """
     register_quantized_decomposed()

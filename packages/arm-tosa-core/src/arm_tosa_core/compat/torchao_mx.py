@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-#: The block formats of TOSA by what torchao calls them: a type, or a text for those of 6 bits.
+#: The block formats of TOSA by torchao's names for them: a type, or a text for those of 6 bits.
 FORMATS: dict[torch.dtype | str, str] = {
     torch.float8_e4m3fn: "FP8E4M3",
     torch.float8_e5m2: "FP8E5M2",

@@ -33,7 +33,7 @@ def write_rows(cache: Sequence[Any], rows: Sequence[Any], position: int, count: 
 
 
 def read_text(model: Any, cache: Sequence[Any], tokens: torch.Tensor, step: int) -> torch.Tensor:
-    """The scores of what follows each token of a text, [1, tokens, vocabulary], read through the cache in steps.
+    """The scores of the token after each one of a text, [1, tokens, vocabulary], read through the cache in steps.
 
     Args:
         model: as ``CachedModel.forward``.
@@ -44,7 +44,7 @@ def read_text(model: Any, cache: Sequence[Any], tokens: torch.Tensor, step: int)
     for begin in range(0, tokens.shape[1], step):
         ids = tokens[:, begin : begin + step].to(torch.int32)
         count = ids.shape[1]
-        padded = torch.nn.functional.pad(ids, (0, step - count))  # what stands for no token writes no row
+        padded = torch.nn.functional.pad(ids, (0, step - count))  # padding writes no row
         step_scores, *rows = model(padded, torch.tensor([begin], dtype=torch.int32), cache)
         scores.append(step_scores[:, :count])
         write_rows(cache, rows, begin, count)

@@ -32,7 +32,7 @@ class _Rows(NamedTuple):
 
 
 class _Cache:
-    """Stands for a cache of transformers: gives what is in it, and keeps what a call adds."""
+    """Stands for a cache of transformers: gives its rows, and keeps the rows that a call adds."""
 
     def __init__(self, past: Sequence[torch.Tensor], position: torch.Tensor) -> None:
         self.past = past
@@ -81,7 +81,7 @@ def _attention(
 def _visible(
     context: int, tokens: int, position: torch.Tensor, window: int | None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """What each new token sees of the cache, bool [1 or tokens, context], and of the new ones, [tokens, tokens]."""
+    """The positions that each new token sees: of the cache, bool [1 or tokens, context], and new, [tokens, tokens]."""
     columns = torch.arange(context, dtype=torch.int32)[None]
     rows = torch.arange(tokens, dtype=torch.int32)[:, None]
     distance = rows - rows.reshape(1, -1)
@@ -92,7 +92,7 @@ def _visible(
 
 
 class _RotaryTable(nn.Module):
-    """Looks up what a rotary embedding computes: integers cannot compute the sine of a large angle."""
+    """The results of a rotary embedding as a table: integers cannot compute the sine of a large angle."""
 
     def __init__(self, rotary: nn.Module, positions: int, kinds: Sequence[str]) -> None:
         super().__init__()
@@ -159,13 +159,13 @@ class CachedModel(nn.Module):
         return cached
 
     def scores(self, tokens: torch.Tensor, step: int) -> torch.Tensor:
-        """The scores of what follows each token of a text, [1, tokens, vocabulary], which is read in steps."""
+        """The scores of the token after each one of a text, [1, tokens, vocabulary]; the text is read in steps."""
         return read_text(self, self.empty_cache(), tokens, step)
 
     def forward(
         self, tokens: torch.Tensor, position: torch.Tensor, cache: Sequence[torch.Tensor]
     ) -> tuple[torch.Tensor, ...]:
-        """The scores of what follows each token, [1, tokens, vocabulary], and the new rows of the cache.
+        """The scores of the token after each one, [1, tokens, vocabulary], and the new rows of the cache.
 
         Args:
             tokens: int32 [1, tokens].
@@ -180,7 +180,7 @@ class CachedModel(nn.Module):
         return (output.logits, *past.new)
 
     def empty_cache(self) -> list[torch.Tensor]:
-        """What the cache is before the first token."""
+        """The cache before the first token."""
         config: Any = self.model.config.get_text_config()
         width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
         heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads

@@ -31,10 +31,10 @@ class LanguageProgram:
 
     Args:
         buffer: the contents of the ``.pte``.
-        reports: what was delegated and what was not, by method.
+        reports: delegated and remaining operators, by method.
         tokenizer: that it was compiled with; None: it takes and gives token ids.
         seconds: that ``compile_llm`` took, on this machine's clock.
-        data_files: what is in ``.ptd`` files beside the ``.pte``, by their names.
+        data_files: contents of ``.ptd`` files beside the ``.pte``, by their names.
     """
 
     buffer: bytes
@@ -67,7 +67,7 @@ class LanguageProgram:
             return TextGenerator(self.buffer, self.tokenizer, [Path(folder, name) for name in self.data_files])
 
     def generate(self, prompt: str, tokens: int) -> str:
-        """What follows a text, each token the most probable one.
+        """A continuation of a text, each token the most probable one.
 
         Raises:
             UsageError: this machine has no runtime for it, the program has no tokenizer, or the text is too long.
@@ -92,7 +92,7 @@ def compile_llm(
     The program has two methods, ``decode`` for one token and ``prefill`` for many. Both take the token ids, the
     position of the first, and the cache of keys and values, and give the rows that the tokens add to the cache.
 
-    Attention costs what its cache is long, whatever of it is written. ``lengths`` adds methods that read only so many
+    Attention costs as much as its cache is long, written or not. ``lengths`` adds methods that read only so many
     positions, and the host calls the shortest that the text fits.
 
     The cache is integers, of one scale where it is read and where it is made.

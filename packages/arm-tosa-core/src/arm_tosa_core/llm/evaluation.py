@@ -1,4 +1,4 @@
-"""What quantization costs a language model: perplexity of a text, read through the cache in order."""
+"""The loss of a language model by quantization: perplexity of a text, read through the cache in order."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def evaluate_llm(
 def _scores(
     read: Callable[[torch.Tensor, int], torch.Tensor], texts: Sequence[torch.Tensor], step: int
 ) -> torch.Tensor:
-    """Those of all texts, but what follows their last tokens, [tokens, vocabulary]."""
+    """The scores of all texts without those after the last tokens, [tokens, vocabulary]."""
     import torch
 
     return torch.cat([read(text, step)[0, :-1] for text in texts])

@@ -10,7 +10,7 @@ DECODE = "decode"
 _OF_LENGTH = f"{DECODE}_"
 #: (tokens [1, n], position [1], *cache) -> rows
 PREFILL = "prefill"
-#: -> what a step of the scores is worth
+#: -> the scale of the scores
 SCALE = "get_logits_scale"
 #: -> the tokens that end a text; ExecuTorch's own runner for language models knows this name
 EOS = "get_eos_ids"

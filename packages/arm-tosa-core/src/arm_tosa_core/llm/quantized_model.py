@@ -41,12 +41,12 @@ class QuantizedModel:
     scale: float
 
     def scores(self, tokens: torch.Tensor, step: int) -> torch.Tensor:
-        """As ``CachedModel.scores``, but for what all have in common."""
+        """As ``CachedModel.scores``, up to a term that all scores of a token share."""
         cache = [part.clone() for part in self.empty_cache]
         return read_text(self.module, cache, tokens, step).float() * self.scale
 
     def decode(self, length: int) -> ExportedProgram:
-        """One token: the scores of the next, and its rows of the cache, of which it reads so many positions."""
+        """One token: the scores of the next, and its rows of the cache, read through so many positions of it."""
         tokens, position, cache = self._call(1)
         return _exported(self.module, (tokens, position, resized(cache, length)))
 
@@ -60,7 +60,7 @@ class QuantizedModel:
 
 
 def _exported(module: nn.Module, call: Call) -> ExportedProgram:
-    """The program for the sizes of a call, without what nothing reads now that sizes are numbers."""
+    """The program for the sizes of a call, without the nodes that nothing reads now that sizes are numbers."""
     program = export(module, call)
     program.graph.eliminate_dead_code()
     return program
@@ -90,7 +90,7 @@ def quantize_model(model: CachedModel, quantizer: TOSAQuantizer, texts: Sequence
     """Calibrates a model with texts, each read from its begin through the cache.
 
     Args:
-        texts: as token ids; what is beyond the context, or fills no whole call, is left out.
+        texts: as token ids; tokens beyond the context, or of a last call that is not full, are left out.
 
     Raises:
         UsageError: no text has as many tokens.
@@ -102,7 +102,7 @@ def quantize_model(model: CachedModel, quantizer: TOSAQuantizer, texts: Sequence
     number = Dim("tokens", min=2, max=model.context)
     length = Dim("length", min=2, max=model.context)
     shapes = ({1: number}, None, [{AXES[i % 2]: length} for i in range(len(calls[0][2]))])
-    # What PyTorch cannot prove for every number of tokens it would take for an error.
+    # PyTorch takes for an error a condition that it cannot prove for every number of tokens.
     program = export(model, calls[0], dynamic_shapes=shapes, prefer_deferred_runtime_asserts_over_guards=True)
     states = {f"cache_{i}": i + 1 for i in range(len(calls[0][2]))}
     converted = quantize_program(program, quantizer, calls, states=states).converted
@@ -127,7 +127,7 @@ def _reading(model: CachedModel, text: Sequence[int], tokens: int) -> Iterator[C
 
 
 def _to_integers(module: GraphModule) -> float:
-    """Removes what quantizes inputs and dequantizes results; returns the scale of the first result."""
+    """Removes quantize nodes at inputs and dequantize nodes at results; returns the scale of the first result."""
     for node in module.graph.find_nodes(op="placeholder"):
         for user in [user for user in node.users if is_quantize(user)]:
             node.meta["integers"] = user.args[5]

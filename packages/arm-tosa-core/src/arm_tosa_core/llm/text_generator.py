@@ -66,7 +66,7 @@ class TextGenerator:
 
     @property
     def row_bytes(self) -> int:
-        """What a token adds to the cache."""
+        """Bytes that a token adds to the cache."""
         return self.cache_bytes // self.context
 
     def reset(self) -> None:
@@ -76,7 +76,7 @@ class TextGenerator:
             part.zero_()
 
     def read(self, tokens: Sequence[int]) -> Any:
-        """Adds tokens to the text; the scores of what follows, float32 [vocabulary], but for what all have in common.
+        """Adds tokens to the text; returns the next one's scores, float32 [vocabulary], up to a term that all share.
 
         Raises:
             UsageError: there are none, or more than the context has left.
@@ -87,14 +87,14 @@ class TextGenerator:
         *before, last = tokens
         for start in range(0, len(before), self._chunk):
             part = before[start : start + self._chunk]
-            padded = [*part, *[0] * (self._chunk - len(part))]  # what stands for no token writes no row
+            padded = [*part, *[0] * (self._chunk - len(part))]  # padding writes no row
             self._write(self._rows(padded), len(part))
         scores, *rows = self._decoded([last])
         self._write(rows, 1)
         return scores.reshape(-1).float() * self._scale
 
     def tokens(self, prompt: Sequence[int], count: int, choose: Choose | None = None) -> Iterator[int]:
-        """What follows a text, token by token, until one that ends it; begins anew.
+        """A continuation of a text, token by token, until one that ends it; begins anew.
 
         Args:
             choose: by default the token with the greatest score.
@@ -157,12 +157,12 @@ class TextGenerator:
         return self._decoded(tokens)[1:] if self._prefill is None else self._call(self._prefill, tokens, self.context)
 
     def _decoded(self, token: Sequence[int]) -> list[Any]:
-        """What the shortest method gives whose cache has room for the token."""
+        """The results of the shortest method whose cache has room for the token."""
         length = min(length for length in self._decode if length > self.position)
         return self._call(self._decode[length], token, length)
 
     def _call(self, run: Any, tokens: Sequence[int], length: int) -> list[Any]:
-        """What a method gives that takes so many positions of the cache."""
+        """The results of a method that takes so many positions of the cache."""
         import torch
 
         if self.cache[0].shape[AXES[0]] != length:

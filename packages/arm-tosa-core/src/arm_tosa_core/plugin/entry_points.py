@@ -1,7 +1,7 @@
 """Finding installed targets and rules, in the entry-point groups ``arm_tosa.targets`` and ``arm_tosa.rules``.
 
 stevedore does the loading. Names come from the packages' metadata alone; a plugin's module is imported when its target
-is asked for. What was found is kept for the life of the process; ``refresh`` forgets it.
+is asked for. The results are kept for the life of the process; ``refresh`` forgets them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class PluginWarning(UserWarning):
 
 
 class Provider(NamedTuple):
-    """One installed target: its name, the distribution it comes from, and the target or what is wrong with it."""
+    """One installed target: its name, the distribution it comes from, and the target or its error."""
 
     name: str
     distribution: str
@@ -61,7 +61,7 @@ def target(name: str) -> Target:
 
 
 def described(name: str) -> str:
-    """A target and what it comes from, as errors name it."""
+    """A target and its distribution, as errors name them."""
     origins = [f" ({' '.join(_distribution(point))})" for point in _entry_points(TARGETS) if point.name == name]
     return f"target {name!r}{origins[0] if origins else ''}"
 
@@ -100,7 +100,7 @@ def providers() -> list[Provider]:
 def rule_modules() -> tuple[ModuleType, ...]:
     """The modules that the group ``arm_tosa.rules`` names, in order of name; of a package its own modules as well.
 
-    Warns (``PluginWarning``) of what does not import, which is left out.
+    Leaves out modules that do not import, with a ``PluginWarning``.
 
     Raises:
         UsageError: two distributions declare rules under one name.
@@ -132,7 +132,7 @@ def packages() -> set[str]:
 
 
 def refresh() -> None:
-    """Forgets what was found, for packages installed or removed while this process runs."""
+    """Forgets targets and rules, for packages installed or removed while this process runs."""
     for cached in (_entry_points, _make, rule_modules):
         cached.cache_clear()
 

@@ -27,8 +27,8 @@ class Program:
 
     Args:
         pte: compiled.
-        graphs: the TOSA flatbuffer of each delegate, by its payload; what a ``.pte`` alone does not tell.
-        inputs: an example of what it takes, if there is one.
+        graphs: the TOSA flatbuffer of each delegate, by its payload; a ``.pte`` alone lacks them.
+        inputs: an example of its inputs, if there is one.
         options: of the target, as the user gave them. Files that they name may be read; those that a ``.pte`` names
             may not.
     """
@@ -41,10 +41,11 @@ class Program:
 
 @dataclass(frozen=True)
 class Verified:
-    """An output of a model beside what the TOSA reference model says.
+    """An output of a model compared with the TOSA reference model.
 
     Args:
-        wrong, size: numbers that differ, of how many.
+        wrong: elements that differ.
+        size: elements of the output.
     """
 
     model: str
@@ -59,8 +60,8 @@ class OnProcessor:
 
     Args:
         steps: how often it stands in the model.
-        element_operations: times that the innermost statements of these steps run, in one run of the model. A count:
-            what one of them takes depends on the operator, the processor and the compiler.
+        element_operations: times that the innermost statements of these steps run, in one run of the model. It is a
+            count, not a time: the time of one depends on the operator, the processor and the compiler.
     """
 
     model: str
@@ -71,14 +72,14 @@ class OnProcessor:
 
 @dataclass(frozen=True)
 class Deployed:
-    """What deploying did to a folder.
+    """The changes that deploying made to a folder.
 
     Args:
         changed: files that are new or have other contents.
         removed: files of an earlier time that are gone.
-        memory: what lies where: part, memory, bytes.
-        processor: what is left to the processor.
-        notes: what else the user should know, a sentence or two each.
+        memory: parts of the firmware: name, memory, bytes.
+        processor: operators left to the processor.
+        notes: hints for the user, a sentence or two each.
         runs: whether ``arm-tosa run`` can run the firmware on this machine.
     """
 
@@ -91,24 +92,24 @@ class Deployed:
 
 
 class Firmware(Protocol):
-    """What a target offers for ``arm-tosa deploy``."""
+    """The interface of a target to ``arm-tosa deploy``."""
 
     def boards(self) -> Mapping[str, str]:
         """One line about each board that firmware can be made for, by name."""
 
     def remainder(self, form: str = "cmake") -> CompileSpec | None:
-        """What the operators that the target does not take are compiled for: firmware of a format computes them itself.
+        """The target for operators that this one refuses, so that firmware of a format computes them itself.
 
-        None: they stay ExecuTorch's, whose runtime is a part of the firmware.
+        None: they stay with ExecuTorch, whose runtime is a part of the firmware.
         """
 
     def formats(self) -> Sequence[str]:
-        """What sources can be wrapped in; ``cmake``, a project for a board, is the first."""
+        """Names of the forms that sources can have; ``cmake``, a project for a board, is the first."""
 
     def deploy(
         self, programs: Mapping[str, Program], target: str, board: str, folder: Path, form: str = "cmake"
     ) -> Deployed:
-        """Writes a folder of sources, with a manifest, over what an earlier call wrote there.
+        """Writes a folder of sources, with a manifest, over the files of an earlier call.
 
         Args:
             programs: by the names of the models.
@@ -140,10 +141,10 @@ class Firmware(Protocol):
 
 
 def firmware_of(target: Target) -> Firmware:
-    """What makes firmware for a target.
+    """The maker of firmware for a target.
 
     Raises:
-        UsageError: nothing does.
+        UsageError: the target has none.
     """
     if not target.host.firmware:
         raise UsageError(f"target {target.name!r} makes no firmware; Ethos-U does (arm-ethosu)")

@@ -1,4 +1,4 @@
-"""Calls of what a plugin brings: what it does wrong is told as its own mistake, and by name."""
+"""Calls of a plugin's functions: a mistake of the plugin becomes an error that names the plugin."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class PluginError(ArmTosaError):
     """A plugin does not work."""
 
 
-#: What the compiler and the commands call, by the parts of a target.
+#: The functions that the compiler and the commands call, by the parts of a target.
 _CALLED = {
     "compiler": ("compile", "compile_in_detail", "ports", "sizes", "warm_up", "with_names", "without_names"),
     "host": ("run", "profile", "plan"),
@@ -27,7 +27,7 @@ def guarded(target: Target, who: str, *, checks: bool = True) -> Target:
     """The target, whose mistakes are errors that begin with ``who``.
 
     Args:
-        who: the target and what it comes from, such as ``target 'acme' (acme-npu 0.1)``.
+        who: the target and its distribution, such as ``target 'acme' (acme-npu 0.1)``.
         checks: its checks as well, which are asked about every operator.
     """
     parts: dict[str, Any] = {}

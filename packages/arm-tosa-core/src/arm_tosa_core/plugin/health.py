@@ -1,4 +1,4 @@
-"""What works on this machine: the lines of ``arm-tosa doctor``, from the core and from targets."""
+"""Findings about this machine: the lines of ``arm-tosa doctor``, from the core and from targets."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Finding:
         what: a tool, library or package.
         state: ``"ok"``, ``"missing"``, ``"broken"``, or ``"untested"`` for a version outside of ``tested``.
         detail: its version, or how it is broken.
-        needed_for: what does not work without it.
-        fix: what to do, unless ``state`` is ``"ok"``.
+        needed_for: the feature that does not work without it.
+        fix: the remedy, unless ``state`` is ``"ok"``.
         tested: the versions that the tests run with, such as ``"<2.14,>=2.13"``; empty if it has none.
-        outside: what is known to break with other versions; empty if nothing is.
+        outside: faults known with other versions; empty if none are.
     """
 
     what: str
@@ -46,7 +46,7 @@ class KnownVersions:
     Args:
         package: the Python package.
         by: the distribution that requires it, in an extra perhaps.
-        outside: what is known to break with other versions.
+        outside: faults known with other versions.
     """
 
     package: str
@@ -63,7 +63,7 @@ class KnownVersions:
         return next((r.specifier for r in required if r.name == self.package), SpecifierSet())
 
     def judge(self, finding: Finding) -> Finding:
-        """What was found, with the versions that are tested; says if it is none of them."""
+        """The finding with the tested versions; an installed version outside of them is ``"untested"``."""
         versions = self.versions
         judged = replace(finding, tested=str(versions), outside=self.outside)
         try:

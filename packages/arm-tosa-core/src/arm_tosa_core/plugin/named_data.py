@@ -23,11 +23,11 @@ class NamedData:
 
 @dataclass(frozen=True)
 class WithNames:
-    """Payloads of the delegates of one program, in their order, and what they refer to by name.
+    """Payloads of the delegates of one program, in their order, and the data they refer to by name.
 
     Args:
         payloads: each runs as the one that it was made of, or computes the same in another order.
-        named: what they refer to.
+        named: the data, by name.
         cycles: of each payload by the target's timing model, where the compiler's estimate is of other commands than
             are in them; empty: the compiler's holds.
     """

@@ -1,4 +1,4 @@
-"""A target: what a plugin describes of a device or a format that takes TOSA graphs."""
+"""A target: a plugin's description of a device or a format that takes TOSA graphs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: An event of a run: begin, end, name.
 Span = tuple[int, int, str]
-#: A step of what a payload becomes on this machine: what users read, by column.
+#: A step of a payload's plan on this machine: texts and numbers for users, by column.
 Step = Mapping[str, str | int]
 
 
@@ -50,7 +50,7 @@ class CompiledLayer:
     """An operator of a payload, as the target's compiler counts them.
 
     Args:
-        kind: what the compiler calls it.
+        kind: its name in the compiler.
         tensor: the result of the TOSA operator that it comes from, by its name in the flatbuffer; empty: of none.
         cycles: estimated; where several run as one, they count with the first.
         macs: multiplications and accumulations.
@@ -66,14 +66,14 @@ class CompiledLayer:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A payload, and what the target's compiler says of it.
+    """A payload and the figures of the target's compiler.
 
     Args:
-        payload: what ``Compiler.compile`` returns.
-        figures: what it predicts, as ``Reporting.estimate`` does.
-        at_peak: what is in on-chip memory when most of it is in use.
+        payload: as ``Compiler.compile`` returns it.
+        figures: its predictions, as of ``Reporting.estimate``.
+        at_peak: tensors in on-chip memory when most of it is in use.
         layers: in order.
-        in_memory: all that is in on-chip memory at any time.
+        in_memory: all tensors that are in on-chip memory at any time.
     """
 
     payload: bytes
@@ -112,7 +112,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Preferences:
-    """Which of several ways to say the same in TOSA suits a target. All of them are right on every target.
+    """A target's choices among equivalent TOSA graphs. Each choice is right on every target.
 
     Args:
         addition_shifts: bits by which the operand of the larger scale is shifted left before two quantized values are
@@ -137,33 +137,33 @@ class Preferences:
 
 
 class CompileSpec(Protocol):
-    """What a user asks of a target, as the core sees it: an ``ArmCompileSpec`` (``arm_tosa_core.extend``)."""
+    """A user's options of a target, as the core sees them: an ``ArmCompileSpec`` (``arm_tosa_core.extend``)."""
 
     def target(self) -> Target:
-        """The target that it configures, its compiler bound to what was asked."""
+        """The target with its compiler bound to these options."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Compiler:
-    """What makes a device's program, a payload, of a TOSA flatbuffer, and the ExecuTorch delegate that takes it.
+    """The compiler of a target, from a TOSA flatbuffer to a payload, and the ExecuTorch delegate that runs it.
 
     Args:
         compile: TOSA flatbuffer and options to the device's format. None: the flatbuffer itself is the format.
-        compile_in_detail: like ``compile``, with what the compiler says of the payload. None: it says nothing.
+        compile_in_detail: like ``compile``, with the compiler's figures. None: it has none.
         suffix: file name suffix of its own format.
         backend_id: the ExecuTorch delegate that executes its payload.
         backend: where its class is, as in an entry point: ``"module:Class"``. Empty: one of the general kind is made.
         compile_spec: keyword options to a compile spec, if the target has one of its own (``EthosUCompileSpec``).
-        warm_up: starts what ``compile`` will need and returns at once; called before a program is lowered.
-        sizes: puts together what ``compile`` made of one program at the most of every symbol, and at other values of
-            them (at least one), so that it runs at all values within their bounds. None: sizes are fixed.
-        ports: inputs and outputs of what ``compile`` returned, in order, with which those of the graph are compared
-            whenever one is compiled. None: the payload does not say.
-        with_names: payloads of the delegates of one program to such as refer to named data: what several of them have
-            in common, and with the name of a ``.ptd`` all weights, which are in that file. None: they have no names.
-        without_names: a payload to one without names, by the data of each name. None: payloads have no names.
-        joins_int48_rescales: of two RESCALEs from INT48 in a row it makes one, which has 15 bits of a factor: a result
-            may be off by a quantum. The conformance kit grants some composites of 16 bits more for it.
+        warm_up: starts processes for ``compile`` and returns at once; called before a program is lowered.
+        sizes: joins the payloads of one program at the most of every symbol and at other values (at least one) to one
+            payload that runs at all values within the bounds. None: sizes are fixed.
+        ports: inputs and outputs of a payload, in order; they are compared with those of the graph at each compile.
+            None: the payload does not say.
+        with_names: moves bytes of one program's payloads to named data: bytes that several of them share, and all
+            weights if a ``.ptd`` file is named. None: payloads have no names.
+        without_names: puts the data of each name back into a payload. None: payloads have no names.
+        joins_int48_rescales: it makes one of two RESCALEs from INT48 in a row, with a factor of 15 bits: a result may
+            be off by a quantum. The conformance kit grants some composites of 16 bits more for it.
     """
 
     compile: Callable[[bytes, Mapping[str, str]], bytes] | None = None
@@ -182,18 +182,18 @@ class Compiler:
 
 @dataclass(frozen=True, kw_only=True)
 class Host:
-    """What runs a payload on this machine, and what that needs.
+    """Functions that run a payload on this machine, and their requirements.
 
     Args:
-        run: runs what ``Compiler.compile`` returned, inputs and outputs as arrays. None: cannot.
-        profile: like ``run``, and what happened meanwhile: begin and end (nanoseconds) and name of each event.
-        plan: what a payload becomes on this machine, step by step, with the engine of that name; None: the target's
-            default. For targets whose payload is planned where it runs.
-        profile_event: what its delegate calls a run of the whole payload in ExecuTorch's ETDump; with an ETRecord,
+        run: runs a payload, inputs and outputs as arrays. None: cannot.
+        profile: like ``run``, and the events of the run: begin and end (nanoseconds) and name of each.
+        plan: the steps of a payload on this machine, with the engine of that name; None: the target's default. For
+            targets whose payload is planned where it runs.
+        profile_event: name of a run of the whole payload in ExecuTorch's ETDump; with an ETRecord,
             ExecuTorch's ``Inspector`` tells the operators and source lines of this event. Empty: it notes none.
-        firmware: what makes and runs firmware of its programs, as in an entry point: ``"module:object"``, where the
-            object is a :class:`~arm_tosa_core.plugin.firmware.Firmware`. Empty: nothing does.
-        health: what the target needs of this machine, to compile and to run: lines of ``arm-tosa doctor``.
+        firmware: maker and runner of firmware, as in an entry point: ``"module:object"``, where the
+            object is a :class:`~arm_tosa_core.plugin.firmware.Firmware`. Empty: there is none.
+        health: checks of this machine, for compiling and running: lines of ``arm-tosa doctor``.
     """
 
     run: Callable[[bytes, Sequence[np.ndarray[Any, Any]]], list[np.ndarray[Any, Any]]] | None = None
@@ -206,7 +206,7 @@ class Host:
 
 @dataclass(frozen=True, kw_only=True)
 class Reporting:
-    """What is known of a payload without a device.
+    """Figures of a payload without a device.
 
     Args:
         estimate: figures that the target's compiler predicts of a TOSA flatbuffer, by name: ``cycles`` of an
@@ -227,18 +227,18 @@ class Reporting:
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """What the compiler must know of a target; returned by a factory behind the ``arm_tosa.targets`` entry point.
+    """A target, as the compiler sees it; returned by a factory behind the ``arm_tosa.targets`` entry point.
 
     Args:
-        name: what users type after ``--target``.
+        name: the argument of ``--target``.
         spec: the TOSA specification it takes, as an object or a string such as ``"TOSA-1.0+INT"``.
         description: one line for ``arm-tosa targets``.
         checks: limits beyond the specification; each is asked about every TOSA operator that a rule emits.
         rewrites: graph rewrites of its own; each names the stage in which it runs, usually LEGALIZE.
-        preferences: which of several ways to say the same in TOSA suits it.
-        compiler: what makes its payloads.
-        host: what runs them on this machine.
-        report: what is known of them without a device.
+        preferences: its choices among equivalent TOSA graphs.
+        compiler: from TOSA to its payloads.
+        host: runs them on this machine.
+        report: their figures without a device.
     """
 
     name: str
@@ -252,7 +252,7 @@ class Target:
     report: Reporting = field(default_factory=Reporting)
 
     def __post_init__(self) -> None:
-        """Reads what is text.
+        """Parses the specification and checks the types of fields.
 
         Raises:
             UsageError: the specification is none, or another field is of another type.

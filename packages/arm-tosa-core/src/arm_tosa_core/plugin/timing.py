@@ -1,4 +1,4 @@
-"""What a target's timing model says of a payload: an estimate, never a measurement."""
+"""The estimate of a target's timing model for a payload: never a measurement."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class OperatorTime:
-    """What an operator takes.
+    """The time of an operator.
 
     Args:
-        name: what the target's compiler calls it.
+        name: its name in the target's compiler.
         source: the user's source line, if known.
-        cycles: estimated, beside what runs at the same time; those of all operators add up to the whole.
-        bound: what decides them, such as a unit or a memory; empty if nothing runs.
-        compiler_cycles: what the target's compiler estimates for it; None: nothing.
+        cycles: estimated; overlapping work counts once, so that those of all operators add up to the whole.
+        bound: the unit or memory that decides the cycles; empty if nothing runs.
+        compiler_cycles: the estimate of the target's compiler; None: it has none.
         tensor: the result of the TOSA operator that it comes from, by its name in the flatbuffer; empty: not known.
     """
 
@@ -50,9 +50,9 @@ class TimeEstimate:
     Args:
         cycles: of the device, from begin to end.
         clock: of the device, Hz.
-        system: what the estimate assumes of clock and memories, by the name that users know.
+        system: name of the assumed clock and memories, as users know it.
         operators: in order.
-        spans: what each unit does.
+        spans: the work of each unit.
         compiler: the tool whose figures are ``compiler_cycles``.
         compiler_cycles: that tool's estimate of the whole; None: it has not been asked.
     """

@@ -1,4 +1,4 @@
-"""Writing a report as one HTML page, which holds all that it needs."""
+"""Writes a report as one HTML page without references to other files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..support.errors import UsageError
 _PARTS = resources.files(__package__)
 _SCRIPTS = _PARTS / "scripts"
 _LIBRARIES = ("cytoscape.min.js", "cytoscape-dagre.min.js", "plotly-basic.min.js", "tabulator.min.js")
-#: What would end the element that a script is in, and the same to JavaScript.
+#: Text that would end the element of a script, and the same text for JavaScript.
 _END, _ESCAPED_END = re.compile("</(?=script)", re.IGNORECASE), r"<\\/"
 _STYLE = "tabulator_simple.min.css"
 
@@ -38,7 +38,7 @@ def require_page(path: Path) -> None:
 
 
 def write_page(path: Path, data: dict[str, Any]) -> None:
-    """Writes the page of what ``page_data`` gives, all of it or nothing.
+    """Writes the page of ``page_data``'s result, all of it or nothing.
 
     Raises:
         UsageError: as ``require_page``.
@@ -61,7 +61,7 @@ def _require_scripts() -> None:
 
 
 def page(data: dict[str, Any]) -> str:
-    """The page of what ``page_data`` gives.
+    """The page of ``page_data``'s result, as HTML.
 
     Raises:
         UsageError: this build of the package came without the scripts.
@@ -88,7 +88,7 @@ def security_policy(scripts: Sequence[str] = ()) -> str:
     """
     digests = (b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
-    # Libraries style what they draw, and the picture of the network for print is a data: URL.
+    # Libraries add styles to their drawings, and the picture of the network for print is a data: URL.
     return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
 
 

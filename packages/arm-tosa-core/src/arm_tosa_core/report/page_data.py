@@ -1,4 +1,4 @@
-"""What a page shows, as JSON values: nothing here looks like anything yet."""
+"""The contents of a page as JSON values, without their looks."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from ..exir.figures import Figures
     from ..exir.report import Report, Row
 
-#: What runs on the device and comes from no operator of the model.
+#: The row for work of the device that comes from no operator of the model.
 OTHERS = "(no operator of the model)"
 _HISTOGRAMS = 12
 
 
 @dataclass(frozen=True)
 class Making:
-    """How what a page shows was made.
+    """The command and the options behind a page.
 
     Args:
         title: of the page.
@@ -42,7 +42,7 @@ class Making:
 
 @dataclass(frozen=True)
 class DelegateTime:
-    """What a target's timing model says of a delegate, and which tensor has which name in its flatbuffer."""
+    """The time of a delegate by the target's timing model, and the tensors by their names in its flatbuffer."""
 
     estimate: TimeEstimate
     names: Mapping[str, Tensor]
@@ -56,7 +56,7 @@ def page_data(
     comparison: Comparison | None = None,
     found: Search | None = None,
 ) -> dict[str, Any]:
-    """What the page shows.
+    """The contents of the page.
 
     Args:
         report, figures: of a compilation; None where the model was not compiled.
@@ -92,7 +92,7 @@ def _timing(times: Sequence[DelegateTime]) -> dict[str, Any] | None:
 def _operators(
     report: Report | None, times: Sequence[DelegateTime], comparison: Comparison | None
 ) -> list[dict[str, Any]]:
-    """A row for each operator of the model, and one for what the device does beside."""
+    """A row for each operator of the model, and one for other work of the device."""
     errors = {row.name: row for row in comparison.operators} if comparison else {}
     rows: list[dict[str, Any]] = []
     if report is not None:
@@ -134,7 +134,7 @@ def _place(row: Row, delegated: bool) -> dict[str, Any]:
 
 
 class _Costs:
-    """What layers and timing models say, by the operator of the model."""
+    """Figures of layers and timing models, by the operator of the model."""
 
     def __init__(self, delegates: Sequence[CompiledDelegate], times: Sequence[DelegateTime]) -> None:
         self._rate = next((d.figures["macs_per_cycle"] for d in delegates if "macs_per_cycle" in d.figures), None)
@@ -154,7 +154,7 @@ class _Costs:
         return _costs(self._layers.pop(node, []), self._times.pop(node, []), self._whole, self._rate)
 
     def rest(self) -> dict[str, Any]:
-        """Those of what was not asked for; nothing if there is none."""
+        """The costs of all operators that ``of`` was not asked for; empty if there are none."""
         layers = [layer for group in self._layers.values() for layer in group]
         times = [time for group in self._times.values() for time in group]
         return _costs(layers, times, self._whole, self._rate)

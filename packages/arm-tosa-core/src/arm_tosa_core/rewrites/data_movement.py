@@ -45,12 +45,12 @@ def _without_change(match: Match) -> str | None:
 
 
 def _one_reshape(match: Match) -> Mapping[int, Tensor]:
-    """RESHAPE of a RESHAPE reads what that read."""
+    """RESHAPE of a RESHAPE reads the operand of the first."""
     return {0: match["inner"].inputs[0]}
 
 
 def _equal(graph: Graph, op: Op) -> bool:
-    """RESHAPE or TRANSPOSE that the same tensor has been given before: devices copy what is read in two views."""
+    """A RESHAPE or TRANSPOSE equal to an earlier one of the same tensor: devices copy a tensor with two views."""
     same = [use for use in op.inputs[0].uses if (use.name, use.attrs) == (op.name, op.attrs)]
     first = min((use for use in same if use.output.shape == op.output.shape), key=lambda use: use.position)
     if first is op or op.output in graph.outputs:
@@ -65,7 +65,7 @@ def _computed_starts(match: Match) -> str | None:
 
 
 def _one_slice(match: Match) -> Mapping[int, Tensor]:
-    """SLICE of a SLICE reads what that read."""
+    """SLICE of a SLICE reads the operand of the first."""
     inner, first, second = match["inner"], match["inner"].inputs[1].data, match.op.inputs[1].data
     assert first is not None and second is not None
     return {0: inner.inputs[0], 1: match.graph.shape([int(start) for start in first + second])}
@@ -99,7 +99,7 @@ def _view(match: Match) -> Tensor:
 
 
 def _repeated(graph: Graph, op: Op) -> bool:
-    """TRANSPOSE of a TILE becomes TILE of a TRANSPOSE, which moves less; also through a RESHAPE of what it leaves."""
+    """TRANSPOSE of a TILE becomes TILE of a TRANSPOSE, which moves less; also through a RESHAPE of unmoved axes."""
     shaped = op.inputs[0].producer
     perms: tuple[int, ...] = op.attrs["perms"]
     if shaped is not None and shaped.name == "RESHAPE":
@@ -127,11 +127,11 @@ def _repeated(graph: Graph, op: Op) -> bool:
 
 
 def _of(op: str) -> Pattern:
-    """An operator of what another one of the same name makes."""
+    """An operator on the result of another one of the same name."""
     return Pattern(op, {0: Pattern(op, name="inner")})
 
 
-# Not RESCALE: what reads one that makes numbers wider does its work in Vela, but only if nobody else reads it. With one
+# Not RESCALE: Vela fuses a widening one into its reader, but only if nobody else reads it. With one
 # RESCALE for two readers, transformers take more cycles and SRAM.
 EQUAL_VIEWS = Rewrite("equal_views", Stage.OPTIMIZE, ("RESHAPE", "TRANSPOSE"), _equal)
 DROP_RESCALE = Rewrite("drop_rescale", Stage.OPTIMIZE, ("RESCALE",), _no_rescale)

@@ -1,4 +1,4 @@
-"""A narrowing RESCALE goes before what only moves data, so that the wide accumulator is never stored.
+"""A narrowing RESCALE goes before operators that only move data, so that the wide accumulator is never stored.
 
 ``CONV2D, RESHAPE, RESCALE`` becomes ``CONV2D, RESCALE, RESHAPE``: compilers fuse the first two, and 8 bits move instead
 of 32.
@@ -29,7 +29,7 @@ def _keeps_channels(mover: Op) -> bool:
 
 
 def _swapped(match: Match) -> Tensor:
-    """A RESCALE that makes numbers narrower comes before what moves them."""
+    """A RESCALE that makes numbers narrower comes before operators that move them."""
     op, mover = match.op, match["mover"]
     if mover.name == "CONCAT":
         return _before_concat(match)

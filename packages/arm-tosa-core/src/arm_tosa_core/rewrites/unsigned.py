@@ -10,7 +10,7 @@ from ..tosa.pattern import Match, Pattern, pattern_rewrite
 from ..tosa.rewrite import Stage
 from ..tosa.scaling import is_by_one
 
-_NARROW = (DType.INT8, DType.INT16)  # what RESCALE takes to uint8 and makes of it
+_NARROW = (DType.INT8, DType.INT16)  # the types that RESCALE takes to uint8 and makes of it
 
 
 def _reads_unsigned(match: Match) -> bool:

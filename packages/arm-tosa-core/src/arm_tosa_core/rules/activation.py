@@ -151,7 +151,7 @@ def softplus(b: OpBuilder, x: Value, beta: float = 1.0, threshold: float = 20.0)
 
 
 def _bent(b: CompositeBuilder[V], x: V, weight: V) -> V:
-    """What a slope per channel changes is added to the whole: an operation and a rounding fewer than two halves.
+    """``x`` plus the change by the slopes: an operation and a rounding fewer than the sum of both halves.
 
     With slopes all up to 1, or all at least 1, the result is the larger or the smaller one of x and the product.
     """

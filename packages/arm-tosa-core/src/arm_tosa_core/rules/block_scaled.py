@@ -46,7 +46,7 @@ def mxfp_conv2d(
 ) -> Value:
     """NCHW by the codes [OC, KH, KW, IC], blocks along the channels.
 
-    Without ``mxfp_conv`` it is a float convolution of what the cast to blocks and back gives: the same products.
+    Without ``mxfp_conv`` it is a float convolution of tensors cast to blocks and back: the same products.
     """
     _require(b, weight, scale)
     kind = DType(dtype)

@@ -147,7 +147,7 @@ def _whole_quotient(
 
 
 def _quotient(b: OpBuilder, x: Operand, y: Operand, floor: bool) -> tuple[Value, Value]:
-    """The whole quotient, rounded down or towards 0, and what is left."""
+    """The whole quotient, rounded down or towards 0, and the remainder."""
     x, y = (b.real_for_step_function(v) for v in b.operands(x, y))
     if x.dtype in (torch.int8, torch.uint8, torch.int16) and not b.spec.support_integer():  # float32 holds them exactly
         dtype = x.dtype

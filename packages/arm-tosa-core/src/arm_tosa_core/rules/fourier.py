@@ -1,7 +1,7 @@
-"""Fourier transforms, and what programs do with complex numbers on the way.
+"""Fourier transforms, and operators on complex numbers between them.
 
 FFT2D and RFFT2D, of the extension ``fft``, take powers of two. Other sizes, and specifications without the extension,
-have the transform as what it is: a product with a constant matrix.
+have the transform as a product with a constant matrix.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _matrix(rows: int, columns: int, size: int) -> tuple[torch.Tensor, torch.Ten
 
 
 def _fits(b: OpBuilder, sizes: Sequence[int]) -> bool:
-    """Whether FFT2D takes these sizes; refuses what a matrix does not take either."""
+    """Whether FFT2D takes these sizes; refuses sizes that are too large for a matrix as well."""
     if b.spec.support_extension("fft") and all(n & (n - 1) == 0 for n in sizes):
         return True
     b.require(
@@ -125,7 +125,7 @@ def fft_c2c(b: OpBuilder, x: Value | Complex, dims: Sequence[int], norm: int, fo
 
 @op("complex._fft_c2r.default")
 def fft_c2r(b: OpBuilder, x: Complex, dims: Sequence[int], norm: int, size: int) -> Value:
-    """The spectrum is half of one that mirrors itself: what is mirrored counts twice."""
+    """The spectrum is half of one that mirrors itself: the mirrored numbers count twice."""
     *leading, last = [d % x.real.rank for d in dims]
     half = size // 2 + 1
     real, imag = (b.slice_axis(v, last, 0, half) for v in _transformed(b, parts(b, x), leading, True))

@@ -19,7 +19,7 @@ from .large_quotients import angle
 def _observed_power(b: CompositeBuilder[V], x: V | float, exponent: V | float = 2) -> V:
     """Squares are products, whose operand and result may have more bits than those of a table; half a power is a root.
 
-    Both are what energies are made of, which are kept in 16 bits.
+    Energies are made of both, and have 16 bits.
     """
     supported = not isinstance(x, (int, float)) and x.dtype.is_floating_point and exponent in (0.5, 2)
     b.require(supported, "is no square and no root of reals")
@@ -232,7 +232,7 @@ _DOMAINS = {
     "erfinv": (-1.0, 1.0),
 }
 _POLES = frozenset({"rsqrt", "reciprocal", "log"})
-#: What the results lie between.
+#: Bounds of the results.
 _REACHES = {
     **dict.fromkeys(("sin", "cos", "erf", "tanh"), (-1.0, 1.0)),
     "sigmoid": (0.0, 1.0),

@@ -65,7 +65,7 @@ def index(b: OpBuilder, x: Value, indices: Sequence[Value | None]) -> Value:
 
 
 def _axis_by_axis(b: OpBuilder, x: Value, axes: Sequence[int], indices: Sequence[Value]) -> Value | None:
-    """What index tensors pick that are a grid, such as [H, 1] and [W] of a resized image: rows, and of these columns.
+    """Index tensors that form a grid, such as [H, 1] and [W] of a resized image, pick rows, and columns of these.
 
     None if they are no grid. Where a target gathers nothing, each axis alone may have few enough runs.
     """

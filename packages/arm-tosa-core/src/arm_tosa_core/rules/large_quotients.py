@@ -1,4 +1,4 @@
-"""What is left of a real when multiples of a number are taken away, also many of them."""
+"""Remainders of reals, also of large quotients."""
 
 from __future__ import annotations
 

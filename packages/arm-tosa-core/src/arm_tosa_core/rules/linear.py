@@ -51,7 +51,7 @@ def addmm(b: OpBuilder, bias: Value, x: Value, y: Value, *, beta: float = 1, alp
 
 
 def _sum(b: CompositeBuilder[V], product: V, alpha: float, bias: V, beta: float) -> V:
-    """What is multiplied by 0 does not count, NaNs in it included: ``torch.addmm`` says so of ``beta``."""
+    """A term times 0 is left out, with its NaNs: ``torch.addmm`` says so of ``beta``."""
     product = product if alpha == 1 else b.aten.mul(product, alpha)
     bias = bias if beta == 1 else b.aten.mul(bias, beta)
     if beta == 0:

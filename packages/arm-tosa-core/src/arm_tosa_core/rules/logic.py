@@ -174,7 +174,7 @@ def masked_fill(b: OpBuilder, x: Value, mask: Value, number: Operand) -> Value:
 
 
 def _cast_back(b: CompositeBuilder[V], x: V, value: V, *_: object, **__: object) -> V:
-    """What is assigned to a cast that gave the tensor itself."""
+    """The assignment to a cast that returned the tensor itself."""
     return value
 
 

@@ -12,7 +12,7 @@ from ..lowering.op_builder import CompositeBuilder, V
 from ..lowering.rule import Q, op
 from ..lowering.traits import Channels, Traits
 
-#: exp() of it is less than half a step of 16 bits: what lies below need not be told apart.
+#: exp() of it is less than half a step of 16 bits: numbers below need not be told apart.
 _EXP_IS_ZERO = -11.1
 
 
@@ -28,7 +28,7 @@ def safe_softmax(b: CompositeBuilder[V], x: V, dim: int, dtype: torch.dtype | No
 
 
 def _as_type(b: CompositeBuilder[V], x: V, dtype: torch.dtype | bool | None) -> V:
-    """What is computed with: ``dtype`` of softmax.int, or ``half_to_float`` of _softmax."""
+    """The operand in the type to compute with: ``dtype`` of softmax.int, or ``half_to_float`` of _softmax."""
     if isinstance(dtype, bool):
         dtype = torch.float32 if dtype else None
     return x if dtype in (None, x.dtype) else b.aten.to(x, dtype)
@@ -139,7 +139,7 @@ def group_norm(
 def _by_groups(
     b: CompositeBuilder[V], x: V, groups: int, weight: V | None, bias: V | None, eps: float
 ) -> tuple[V, V, V]:
-    """The normalized tensor; mean and 1 / standard deviation of each group, with axes of 1 for what they are over."""
+    """The normalized tensor; mean and 1 / standard deviation of each group, with axes of 1 for the axes of a group."""
     parts, axes = b.split_channels(x, groups)
     y, mean, factor = _normalized(b, parts, axes, eps)
     per_channel = [1, x.shape[1]] + [1] * (len(x.shape) - 2)

@@ -65,7 +65,7 @@ def _ordered(b: OpBuilder, x: Value, dim: int, descending: bool, part: _Part = _
 
 
 def _keys(b: OpBuilder, x: Value) -> Value:
-    """What is in the order that PyTorch gives numbers: NaN after inf. No comparison of NaN itself is true."""
+    """Numbers that compare in PyTorch's order, NaN after inf. No comparison of NaN itself is true."""
     if x.quant is not None or not x.dtype.is_floating_point:
         return x
     is_number, largest = b.compare("EQUAL", x, x), 2.0**127

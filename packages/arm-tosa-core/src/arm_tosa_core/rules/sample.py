@@ -45,7 +45,7 @@ def grid_sampler(b: OpBuilder, x: Value, grid: Value, mode: int, padding: int, a
 
 
 def _position(b: OpBuilder, grid: Value, size: int, padding: int, align_corners: bool, bits: int) -> Value:
-    """From -1 to 1 to pixels, 0 the middle of the first; what lies beyond the image as ``padding`` says.
+    """From -1 to 1 to pixels, 0 the middle of the first; positions beyond the image as ``padding`` says.
 
     Args:
         bits: of fraction of the result, plain int32; 0: reals.
@@ -103,7 +103,7 @@ def _mixed(b: OpBuilder, image: Value, ys: Sequence[Value], xs: Sequence[Value],
     like = plain[0][0]
     assert like.quant is not None
     integers = [[b.integers(p) for p in pair] for pair in plain]
-    spare = 16 - like.quant.bits  # what pixels leave of their 16 bits, the mean of two may have of fraction
+    spare = 16 - like.quant.bits  # the mean of two pixels may use the rest of the 16 bits for its fraction
     means = [_between(b, first, second, right, bits) for first, second in integers]
     above, below = (b.divide_rounding(m, 1 << bits - spare) for m in means)
     return b.reals(_between(b, above, below, down, bits), like, steps=1 << bits + spare)

@@ -20,11 +20,11 @@ from .shape import expand, squeeze, unsqueeze
 
 
 def _written(b: OpBuilder, x: Value, places: Value, new: Value, how: str | None, itself: bool = True) -> Value:
-    """``x`` [N, K, C] with ``new`` [N, W, C] written at ``places`` [N, W], or put together with what is there.
+    """``x`` [N, K, C] with ``new`` [N, W, C] written at ``places`` [N, W], or combined with the rows there.
 
     Args:
         how: None to write, or a key of ``_TOGETHER``, or ``mean``.
-        itself: whether what is there counts where something comes to it.
+        itself: whether the old rows count in places that receive new ones.
     """
     if how is not None:
         return _together(b, x, places, new, how, itself)
@@ -53,7 +53,7 @@ def _last_of_each(places: torch.Tensor) -> torch.Tensor | None:
     return None if len(positions) == places.shape[1] else torch.tensor(sorted(positions))
 
 
-#: A way to put numbers together: the reduction, what it makes of two numbers, and the number that changes nothing.
+#: A way to combine numbers: the reduction, its result of two numbers, and its neutral number.
 _TOGETHER: dict[str, tuple[str, Callable[[OpBuilder, Value, Value], Value], float]] = {
     "sum": ("REDUCE_SUM", lambda b, x, y: b.ADD(x, y), 0.0),
     "prod": ("REDUCE_PRODUCT", lambda b, x, y: b.MUL(x, y), 1.0),

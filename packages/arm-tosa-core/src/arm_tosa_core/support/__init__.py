@@ -1,1 +1,1 @@
-"""Errors, files written whole or not at all, and external tools: what every subpackage stands on."""
+"""Errors, files written whole or not at all, and external tools: the base of every subpackage."""

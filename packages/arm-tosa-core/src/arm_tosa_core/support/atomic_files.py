@@ -53,7 +53,7 @@ def _file_behind(path: Path) -> Path | None:
     file = Path(os.path.realpath(path))
     if file.is_symlink():
         raise UsageError(f"cannot write {path}: {os.strerror(errno.ELOOP)}")
-    # What /dev/stdout leads to need not have a name: a pipe, or a file that was removed.
+    # The target of /dev/stdout need not have a name: a pipe, or a file that was removed.
     replaceable = not path.exists() or (path.is_file() and file.exists() and path.samefile(file))
     return file if replaceable else None
 
@@ -70,7 +70,7 @@ def write_atomic(path: str | os.PathLike[str], data: bytes | str) -> None:
     """Writes ``data`` to ``path``: to a temporary file in its folder, then renamed over it.
 
     A symbolic link stays, and the file that it leads to is replaced. A pipe or a device is written to as it is.
-    Text is written as UTF-8; what is no text, such as bytes of a file's name, is escaped.
+    Text is written as UTF-8; bytes that are no text, such as those of a file's name, are escaped.
 
     Raises:
         UsageError: the folder is missing or not writable, or ``path`` cannot be replaced; gives the system's reason.

@@ -1,4 +1,4 @@
-"""Where what was worked out once is kept on disk."""
+"""The folder of results that are kept on disk."""
 
 from __future__ import annotations
 

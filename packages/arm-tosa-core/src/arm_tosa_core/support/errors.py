@@ -1,4 +1,4 @@
-"""Every error a user can meet. Each names what is wrong, where, and what to do."""
+"""Every error a user can meet. Each names the fault, its place, and the remedy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Rejected(ArmTosaError):
 
     Args:
         reason: one clause that says why, for example ``"kernel width 65 exceeds 64"``.
-        fix: what the user can do about it, if anything is known to help.
+        fix: the remedy, if one is known.
     """
 
     def __init__(self, reason: str, fix: str = "") -> None:
@@ -45,9 +45,9 @@ class ToolError(ArmTosaError):
         tool: its name, as a user would call it.
         problem: one clause, for example ``"exited with status 1"``.
         command: the argument list that was run.
-        output: what it printed; the last lines are quoted.
+        output: of the tool; the last lines are quoted.
         kept: where its input was kept, if anywhere.
-        fix: what to do.
+        fix: the remedy.
         passing: it died, ran out of time, memory or disk: the same run may succeed another time.
     """
 
@@ -81,10 +81,10 @@ class ToolError(ArmTosaError):
 
 
 class MiscompiledError(ToolError):
-    """What a compiler wrote is not what its TOSA graph says: a program that would give wrong results.
+    """A compiler's program differs from its TOSA graph, and would give wrong results.
 
     Args:
-        difference: an operator or tensor of the graph, and what is wrong with it.
+        difference: an operator or tensor of the graph, and its fault.
         tensor: the operator's result, by its name in the flatbuffer; empty: it is not known.
         details: keyword arguments of ``ToolError``.
     """

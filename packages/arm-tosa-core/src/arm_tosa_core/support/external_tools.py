@@ -1,4 +1,4 @@
-"""Running external tools: argument lists, a timeout, no shell, and errors that say what to do."""
+"""Running external tools: argument lists, a timeout, no shell, and errors with a remedy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def find_tool(executable: str, *, package: str) -> str:
     """Path of an executable that a pip package installs: beside this Python first, then on PATH.
 
     Raises:
-        ToolError: it is in neither place; the message says what to install.
+        ToolError: it is in neither place; the message names the command that installs it.
     """
     # A virtual environment that was not activated is not on PATH, but its scripts lie beside its Python.
     beside = shutil.which(executable, path=str(Path(sys.executable).parent))
@@ -39,14 +39,14 @@ def run_tool(
     cwd: str | os.PathLike[str] | None = None,
     env: Mapping[str, str] | None = None,
 ) -> str:
-    """Runs ``command`` and returns what it printed, standard output and standard error together.
+    """Runs ``command`` and returns its standard output and standard error together.
 
     Args:
         tool: its name in errors.
         command: argument list; the first word is the executable.
         timeout: seconds; after that the tool and every process it started are killed. None: never.
         kept: where its input stays, for the error.
-        fix: what the user can do when it fails, for the error.
+        fix: the remedy for the error.
         cwd: folder to run in.
         env: the whole environment; None is this process's.
 

@@ -1,4 +1,4 @@
-"""What files say that somebody else may have made: checked by the reader of the file, so that nobody else must.
+"""Checks of texts and numbers in files from elsewhere. The reader of a file makes them, so that nobody else must.
 
 A reader returns names, paths and numbers only through these functions. ``SECURITY.md`` lists the readers.
 """
@@ -16,7 +16,7 @@ from .errors import UsageError
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OPERATOR = re.compile(r"\w+::\w+(\.\w+)*", re.ASCII)
 _WORDS = re.compile(r"[\w.,:+/ -]*", re.ASCII)
-#: Controls of terminals, and characters that change the order or hide the end of what stands around them.
+#: Controls of terminals, and characters that change the order or hide the end of the text around them.
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
@@ -24,7 +24,7 @@ _SHOWN = 80
 
 
 def parsed(data: bytes | str, parse: Callable[[str], Any] = json.loads) -> Any:
-    """The value of a text in JSON, or in what ``parse`` reads, such as ``tomllib.loads``.
+    """The value of a text in JSON, or in the language of ``parse``, such as ``tomllib.loads``.
 
     Raises:
         UsageError: it is no such text; says why, and names no file.

@@ -1,4 +1,4 @@
-"""Importing libraries without what they log meanwhile."""
+"""Importing libraries without their log messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_import_messages() -> Iterator[None]:
-    """Keeps what libraries log below errors while they are imported from users, who cannot do anything about it.
+    """Hides log messages below errors while libraries are imported: users cannot do anything about them.
 
     torchao warns of every CUDA library that it cannot load, and PyTorch of how torchao registers its types.
     """

@@ -1,4 +1,4 @@
-"""What to type to install something: commands that work on this machine today, for messages.
+"""Commands that install a package on this machine, for messages.
 
 A package of this repository is installed from where ``arm-tosa-core`` came from: the clone whose sources run, the
 folder, git address or wheels that pip was given (PEP 610), or else the package index.
@@ -65,7 +65,7 @@ def _is_package(folder: Path) -> bool:
 
 
 def _came_from() -> dict[str, dict[str, str]]:
-    """What pip wrote of where it had ``arm-tosa-core`` from; empty for an index, or if pip did not install it."""
+    """pip's record of the origin of ``arm-tosa-core``; empty for an index, or if pip did not install it."""
     try:
         text = metadata.distribution(_CORE).read_text("direct_url.json")
     except metadata.PackageNotFoundError:

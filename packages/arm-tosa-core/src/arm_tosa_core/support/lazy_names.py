@@ -10,13 +10,13 @@ from typing import Any
 def lazy_names(
     module: str, homes: Mapping[str, str], there: Mapping[str, Any]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """What a module has as ``__getattr__`` and ``__dir__``.
+    """``__getattr__`` and ``__dir__`` of a module whose names are imported late.
 
     Args:
         module: its name, for errors.
         homes: the module, below ``arm_tosa_core``, that has each name; with ``:OTHER`` behind, under that name, and
             with ``:`` alone the module is meant itself.
-        there: what the module has without it (``globals()``).
+        there: names that the module has without them (``globals()``).
     """
 
     def get(name: str) -> Any:

@@ -14,5 +14,5 @@ def note(error: ToolError) -> None:
 
 
 def failures() -> int:
-    """How many passing failures this process has noted; what was made while this stayed the same may be kept."""
+    """The count of passing failures in this process. Results made while it stays the same may be cached."""
     return _count

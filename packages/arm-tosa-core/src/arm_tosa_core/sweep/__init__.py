@@ -1,1 +1,1 @@
-"""Many ways to compile one model: which are worth having, and which is the cheapest that meets a set of limits."""
+"""Many ways to compile one model: the Pareto front, and the cheapest way within a set of limits."""

@@ -59,7 +59,7 @@ class Dask:
         return Done(name, Failure(f"its dask workers died or lost it: {error}", lasting=False))
 
     def close(self) -> None:
-        """Cancels what is left; a client that was given stays connected."""
+        """Cancels the remaining work; the caller's client stays connected."""
         self._client.cancel(list(self._running))
         if self._own:
             self._client.close()

@@ -1,4 +1,4 @@
-"""Who does the work: what an engine is, and the one that works here and now."""
+"""Engines do the work of a sweep: their interface, and the one that works in this process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .evaluate import guarded
 
 
 class Done(NamedTuple):
-    """A piece of work that has ended: what ``start`` was given as its name, and a result or a ``Failure``."""
+    """A piece of work that has ended: its name as given to ``start``, and a result or a ``Failure``."""
 
     name: Any
     value: Any
@@ -29,7 +29,7 @@ class Engine(Protocol):
         """Waits for a piece of work to end; one must have been started. A worker that dies is replaced."""
 
     def close(self) -> None:
-        """Ends the workers, and what they are doing."""
+        """Ends the workers and their work."""
 
 
 class Here:

@@ -1,4 +1,4 @@
-"""One evaluation: what a worker does."""
+"""One evaluation: the work of a worker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..support.torch_warnings import without_torch_warnings
 from .point import Evaluation, Failure, Parameters, Point
 from .sources import Sources
 
-#: PyTorch's own state and what is kept in memory are not for two threads, which a dask worker may have.
+#: PyTorch's own state and the caches here do not stand two threads, and a dask worker may have two.
 _one_at_a_time = Lock()
 
 
@@ -38,7 +38,7 @@ def _alone() -> Iterator[None]:
 
 
 def evaluate(sources: Sources, folder: str, point: Point) -> Evaluation:
-    """Quantizes, judges and compiles; what of it has been done before is read.
+    """Quantizes, judges and compiles; results of earlier calls are read from the folder.
 
     Args:
         folder: keeps quantized programs, for all workers.
@@ -69,7 +69,7 @@ def identify(sources: Sources, parameters: Parameters) -> str | None:
 
 
 def guarded(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a function returns, or the ``Failure`` that it ends with: not every exception travels between processes."""
+    """The function's result, or its exception as a ``Failure``: not every exception travels between processes."""
     try:
         return function(*arguments)
     except MemoryError:

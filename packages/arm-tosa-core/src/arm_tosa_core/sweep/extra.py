@@ -1,4 +1,4 @@
-"""What ``arm-tosa-core[sweep]`` brings: Optuna and dask, which carry few types."""
+"""The packages of ``arm-tosa-core[sweep]``: Optuna and dask, which carry few types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def optuna() -> Any:
     """Optuna.
 
     Raises:
-        UsageError: it is not installed; says what to install.
+        UsageError: it is not installed; names the command that installs it.
     """
     return _installed("optuna", "a sweep")
 
@@ -23,7 +23,7 @@ def distributed() -> Any:
     """dask's ``distributed``.
 
     Raises:
-        UsageError: it is not installed; says what to install.
+        UsageError: it is not installed; names the command that installs it.
     """
     return _installed("distributed", "--dask")
 

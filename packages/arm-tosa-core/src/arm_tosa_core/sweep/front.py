@@ -1,4 +1,4 @@
-"""What is worth having of many results: the Pareto front, the cheapest within limits, or the nearest to them."""
+"""The best of many results: the Pareto front, the cheapest within limits, or the nearest to them."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def costs(evaluation: Evaluation) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Answer:
-    """What many results come to.
+    """The best of many results.
 
     Args:
-        front: those that no other one is as good as in all respects (target, SRAM, ``.pte``, latency, accuracy);
+        front: results that no other one equals or beats in all respects (target, SRAM, ``.pte``, latency, accuracy);
             cheapest first.
         chosen: the cheapest within the limits; None if there is none, or no limit.
-        nearest: where nothing is within the limits, what misses them by least, as a part of the limit that it misses
-            most; None if nothing has figures.
-        missed: of ``nearest``.
-        failures: points that have no figures, those whose reasons differ in numbers alone together; most first.
+        nearest: if nothing is within the limits, the result whose largest miss, as a part of its limit, is the
+            smallest; None if no result has figures.
+        missed: limits that ``nearest`` misses.
+        failures: points without figures, grouped by reason (numbers in it do not count); the largest group first.
     """
 
     front: Sequence[Result]
@@ -44,7 +44,7 @@ class Answer:
 
 
 def answer(results: Sequence[Result], targets: Sequence[str], limits: Limits) -> Answer:
-    """The answer that results give.
+    """The best of all results.
 
     Args:
         targets: cheapest first.
@@ -76,9 +76,9 @@ def _grouped(results: Sequence[Result]) -> list[list[Result]]:
 
 
 def _front(rows: Sequence[tuple[tuple[float, ...], Result]]) -> list[Result]:
-    """Of rows sorted by their costs those that no other covers; of equal ones the first."""
+    """The rows, sorted by cost, that no other row equals or beats in all figures; the first of equal ones."""
     front: list[tuple[tuple[float, ...], Result]] = []
-    for cost, result in rows:  # what comes later is worse in the first respect in which they differ, and covers nothing
+    for cost, result in rows:  # a later row is worse in the first figure that differs, so it covers no earlier one
         if not any(all(a <= b for a, b in zip(earlier, cost, strict=True)) for earlier, _ in front):
             front.append((cost, result))
     return [result for _, result in front]

@@ -1,4 +1,4 @@
-"""What a sweep has found so far, on disk: a study of Optuna's, which also proposes what to try next."""
+"""The results of a sweep on disk: a study of Optuna's, which also proposes the next points."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Trial:
 
 
 class Record(Protocol):
-    """What is noted of a sweep.
+    """The record of a sweep.
 
     Args:
-        outcomes: what is known, by the digests of points.
+        outcomes: results so far, by the digests of points.
     """
 
     outcomes: dict[str, Outcome]
@@ -50,7 +50,7 @@ class Record(Protocol):
         """Notes that a point is being tried."""
 
     def end(self, trial: Trial, digest: str, outcome: Outcome) -> None:
-        """Notes what became of a trial."""
+        """Notes the outcome of a trial."""
 
     def drop(self, trial: Trial) -> None:
         """Notes that a trial was given up."""
@@ -80,13 +80,13 @@ class NoJournal:
 
 
 class Journal:
-    """The study of one model, one set of data and one space; what other spaces found of the same is known too.
+    """The study of one model, one set of data and one space, with results of other spaces for the same model and data.
 
     Args:
         folder: where it is kept; made if it is not there.
-        space: what may be proposed.
+        space: the points to propose from.
         origin: a name for the model and the data.
-        limits: what proposals should keep.
+        limits: constraints on proposals.
         judged: accuracy is an objective.
 
     Raises:
@@ -114,7 +114,7 @@ class Journal:
             ) from error
 
     def _open(self) -> None:
-        """Opens the study, and reads what is known."""
+        """Opens the study and reads its results."""
         optuna = self._optuna
         self._study = optuna.create_study(
             storage=self._storage,
@@ -131,7 +131,7 @@ class Journal:
         self._read()
 
     def _read(self) -> None:
-        """Reads what is known of this origin, whatever the space, and closes what a killed process had begun."""
+        """Reads all results of this origin, whatever the space, and closes the trials of a killed process."""
         optuna = self._optuna
         for name in optuna.get_all_study_names(self._storage):
             study = optuna.load_study(study_name=name, storage=self._storage)
@@ -157,7 +157,7 @@ class Journal:
         """See ``Record``."""
         parameters = dict(_words(point, self._space))
         self._study.enqueue_trial(parameters)
-        while True:  # what a killed process had put in line comes first
+        while True:  # a point that a killed process had put in line comes first
             trial = self.propose()
             if trial.point == point:
                 return trial
@@ -242,7 +242,7 @@ def _words(point: Point, space: Space) -> Iterator[tuple[str, Any]]:
 
 
 def _outcome(attributes: Mapping[str, Any]) -> Outcome | None:
-    """What is worth knowing of a trial: not a failure that passes."""
+    """The outcome of a trial; None for a failure that may pass."""
     data = attributes.get("outcome")
     if data is None:
         return None

@@ -1,4 +1,4 @@
-"""What the device has and the task allows, and how far a result is from that."""
+"""Limits of the device and the task, and the distance of a result from them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SQNR = re.compile(r"(\d+(?:\.\d+)?)\s*(?:dB)?", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Drop:
-    """How much of a metric may be lost: in its own units, or as a part of what float has."""
+    """How much of a metric may be lost: in its own units, or as a part of the float model's."""
 
     number: float
     relative: bool
@@ -41,7 +41,7 @@ class Miss:
     Args:
         limit: its name, as on the command line.
         part: by how much it is missed, as a part of the limit, or less than zero; infinite if nobody knows the figure.
-        text: what there is and what is allowed.
+        text: the figure and the limit.
     """
 
     limit: str
@@ -51,7 +51,7 @@ class Miss:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a point must keep. None: anything goes.
+    """Upper or lower bounds of a point's figures. None: no bound.
 
     Args:
         sram: bytes of on-chip memory.
@@ -71,7 +71,7 @@ class Limits:
         return self != Limits()
 
     def missed(self, evaluation: Evaluation) -> list[Miss]:
-        """The limits that are not kept. A figure that nobody knows keeps none."""
+        """The limits that are missed. An unknown figure misses its limit."""
         return [miss for miss in self.judged(evaluation) if miss.part > _ROUNDING]
 
     def judged(self, evaluation: Evaluation) -> Iterator[Miss]:

@@ -1,4 +1,4 @@
-"""Which point comes next: all of them by turns, or what the sampler proposes."""
+"""The order of points: all of them by turns, or the sampler's proposals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .space import Space
 
 
 class Order(Protocol):
-    """Says which point comes next.
+    """Chooses the next point.
 
     Args:
         total: how many there will be.
@@ -30,7 +30,7 @@ class Order(Protocol):
 
 
 class All:
-    """Every point; workers are kept apart by what has one quantized program, so that each quantizes another."""
+    """Every point; workers run points of different quantized programs, so that no two quantize the same one."""
 
     def __init__(self, points: Iterable[Point]) -> None:
         self._waiting: dict[Group, deque[Point]] = {}
@@ -50,7 +50,7 @@ class All:
 
 
 class Proposed:
-    """What the sampler proposes, until there are enough; in place of what it proposed before, any other point.
+    """The sampler's proposals up to a count; any other point replaces a proposal that was tried already.
 
     Args:
         count: points.

@@ -1,4 +1,4 @@
-"""One way to compile a model, and what became of it; without PyTorch, as workers and the command line share it."""
+"""One way to compile a model, and its outcome; without PyTorch, as workers and the command line share it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..exir.target_options import compile_spec_for
 from ..plugin import entry_points as plugins
 
 Parameters = tuple[tuple[str, Any], ...]
-#: What has one quantized program: the parameters of the model, and the scheme.
+#: Points with one quantized program: the parameters of the model, and the scheme.
 Group = tuple[Parameters, str]
 
 
@@ -38,11 +38,11 @@ class Point:
 
     @property
     def group(self) -> Group:
-        """What it shares its quantized program by, with those of the same specification."""
+        """The key of its quantized program among points of the same specification."""
         return self.parameters, self.scheme
 
     def digest(self, origin: str) -> str:
-        """A name for its result: of what it is made of, and of ``origin``, a name for the model and the data.
+        """A name for its result, from all of its fields and ``origin``, a name for the model and the data.
 
         Raises:
             UsageError: the target does not take the options.
@@ -63,7 +63,7 @@ def _spec(target: str, options: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """What a quantized model loses.
+    """The loss of a quantized model.
 
     Args:
         metric: of the user's function for the quantized model; None without one.
@@ -88,7 +88,7 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a point comes to.
+    """The figures of a point.
 
     Args:
         figures: operators, cycles, memory, bytes.
@@ -145,7 +145,7 @@ Outcome = Evaluation | Failure
 
 @dataclass(frozen=True)
 class Result:
-    """A point and what became of it."""
+    """A point and its outcome."""
 
     point: Point
     outcome: Outcome

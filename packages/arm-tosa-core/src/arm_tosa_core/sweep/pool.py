@@ -81,7 +81,7 @@ class Pool:
 
 
 class _Slot:
-    """One process, and what it is doing."""
+    """One process and its work."""
 
     def __init__(self, memory: int) -> None:
         self._memory = memory
@@ -105,7 +105,7 @@ class _Slot:
         self.future = self._executor.submit(guarded, function, *arguments)
 
     def take(self) -> Done | None:
-        """What came of the work; None if the process died and the work began again."""
+        """The outcome of the work; None if the process died and the work began again."""
         assert self.future is not None and self._work is not None
         try:
             value = self.future.result()
@@ -129,7 +129,7 @@ class _Slot:
 
 
 def _prepare(memory: int, alive: Connection) -> None:
-    """What a process does first: one thread, bounded memory, an end when its parent ends, no messages of libraries."""
+    """Sets up a process: one thread, bounded memory, an end when its parent ends, no messages of libraries."""
     os.environ["OMP_NUM_THREADS"] = "1"
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
     logging.disable(logging.WARNING)

@@ -82,7 +82,7 @@ def _shared(model: InFloat, scheme: Scheme, spec: ArmCompileSpec, folder: Path, 
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Waits until no other process is in here; the system lets go of what dies."""
+    """Waits until no other process is in here; the system releases the lock of a process that dies."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -99,7 +99,7 @@ def _store(file: Path, result: Quantized) -> None:
 
 
 def _loaded(file: Path, origin: str) -> Quantized | None:
-    """What is kept in a file and the one beside it; None if it is not there, or not what was written."""
+    """The contents of a file and the one beside it; None if it is missing, or differs from the data written."""
     try:
         program = file.read_bytes()
         record = foreign.parsed(file.with_suffix(".json").read_bytes())
@@ -124,12 +124,12 @@ class InFloat:
 
     def __init__(self, sources: Sources, parameters: Parameters) -> None:
         self.sources, self.parameters = sources, dict(parameters)
-        torch.manual_seed(0)  # so that weights which are random are the same in every process
+        torch.manual_seed(0)  # so that random weights are the same in every process
         self.program = sources.program(self.parameters)
         self.digest = program_fingerprint(self.program)
 
     def quantized(self, scheme: Scheme, spec: ArmCompileSpec) -> Quantized:
-        """The program under a scheme, and what it loses."""
+        """The program under a scheme, and its loss."""
         judges = self.sources.evaluation(self.program, self.parameters)
         metric = self.sources.metric()
         if scheme == Scheme(FLOAT):
@@ -167,7 +167,7 @@ class _Recent(Generic[T]):
         self._values: dict[Hashable, T] = {}
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What this key stands for."""
+        """The value of a key."""
         self._values[key] = value = self._values.pop(key) if key in self._values else make()
         while len(self._values) > self._most:
             del self._values[next(iter(self._values))]

@@ -54,7 +54,7 @@ def sweep(
     Args:
         folder: keeps the results; a point with a result there is skipped.
         engine: does the work; it is closed at the end.
-        limits: what proposals should keep.
+        limits: constraints on proposals.
         judged: the sources have data to judge the accuracy with.
         most: points.
 
@@ -74,7 +74,7 @@ def sweep(
 
 
 class _Run:
-    """One run of a sweep; results and what is being worked on by the digests of points."""
+    """One run of a sweep; results and running points by the digests of points."""
 
     def __init__(
         self, space: Space, sources: Sources, folder: Path, engine: Engine, notes: Record, origin: str
@@ -104,7 +104,7 @@ class _Run:
                 self._notes.drop(trial)
 
     def _start(self, order: Order) -> bool:
-        """Takes up what comes next; whether there was anything."""
+        """Starts the next point; False if there is none."""
         if self._unseen:
             parameters = self._unseen.pop()
             self._looking.add(parameters)
@@ -165,7 +165,7 @@ class _Run:
             )
 
     def _require_success(self, outcome: Outcome) -> None:
-        """Gives up where everything fails alike: the fault is in what all have in common."""
+        """Gives up if all points fail alike: the fault is then in their common model or data."""
         if isinstance(outcome, Evaluation):
             self._reasons = None
         elif self._reasons is not None:

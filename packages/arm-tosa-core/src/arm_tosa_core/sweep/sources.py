@@ -25,7 +25,7 @@ class Sources(Protocol):
         """Calls to judge the accuracy with; none: it is not judged."""
 
     def metric(self) -> Metric | None:
-        """What judges outputs in place of the SQNR."""
+        """The metric that judges outputs in place of the SQNR."""
 
     def digest(self) -> str:
         """A name for the contents of the files behind all this, as far as is known without running them."""

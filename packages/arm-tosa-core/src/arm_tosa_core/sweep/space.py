@@ -28,7 +28,7 @@ _KEYS = ("quantize", "targets", "parameters")
 
 @dataclass(frozen=True)
 class Space:
-    """All combinations of what it holds.
+    """All combinations of targets, options, schemes and parameters.
 
     Args:
         targets: for each target, cheapest first, the values of its options; ``DEFAULT`` leaves an option out.
@@ -108,7 +108,7 @@ def read_space(path: Path) -> Space:
 
     Raises:
         UsageError: it cannot be read, is no TOML, or holds an unknown key, target, option or scheme: names the line and
-            what is known.
+            the valid ones.
     """
     try:
         text = path.read_text("utf-8")
@@ -150,7 +150,7 @@ def targets_named(pattern: str) -> list[str]:
     if not names and any(c in pattern for c in "*?["):
         raise UsageError(f"no target is called {pattern!r}; installed: {', '.join(plugins.target_names())}")
     if not names:
-        return [plugins.target(pattern).name]  # says that it is unknown, and what is like it
+        return [plugins.target(pattern).name]  # raises: it is unknown; names similar ones
     return sorted(names, key=lambda name: [(not w.isdigit(), int(w or 0) if w.isdigit() else w) for w in _words(name)])
 
 

@@ -20,7 +20,7 @@ from ..lowering.rule_set import RuleSet
 
 
 def evaluate(node: Node, args: Any, kwargs: Any, rules: RuleSet) -> Any:
-    """The result of an operator; reals that come from integers are float64, and so is what is computed with them.
+    """The result of an operator; reals that come from integers are float64, and so are results computed with them.
 
     Args:
         rules: those of the target.

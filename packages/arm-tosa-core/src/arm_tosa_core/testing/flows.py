@@ -31,7 +31,7 @@ def assert_flows_agree(
         warnings.simplefilter("ignore", NothingDelegatedWarning)
         fast, _ = lower_to_edge(program, compile_spec)
         ordinary = to_edge_transform_and_lower(
-            copy_program(program),  # it takes constants out of what it is given
+            copy_program(program),  # it takes constants out of its argument
             partitioner=[TOSAPartitioner(compile_spec)],
             compile_config=edge_config(),
         )

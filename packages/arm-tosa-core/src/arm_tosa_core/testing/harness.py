@@ -51,7 +51,7 @@ def exported(
 
 
 def exported_case(case: OpCase, spec: ArmCompileSpec, scheme: str) -> ExportedProgram:
-    """The program of a case, as ``exported``; what is before quantization is exported once for all of its schemes."""
+    """The program of a case, as ``exported``; the float program is exported once for all of its schemes."""
     return _in_scheme(_float_program(case), case.example(0), spec, scheme)
 
 
@@ -127,9 +127,9 @@ class Execution:
         return [self._value(n, self._start(inputs)) for n in _results(self.program)]
 
     def edges(self, inputs: Sequence[torch.Tensor]) -> list[tuple[torch.Tensor, torch.Tensor]]:
-        """What each region made, beside what eager PyTorch makes there; both fed with what eager PyTorch has before.
+        """Each region's results and those of eager PyTorch, both from the same inputs of eager PyTorch.
 
-        What eager PyTorch computes on integers that stand for reals it computes in float64 here.
+        Reals that integers stand for are float64 in eager PyTorch here.
         """
         exact: dict[Node, Any] = self._start(inputs)
         pairs = []

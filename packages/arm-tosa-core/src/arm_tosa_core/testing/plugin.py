@@ -60,7 +60,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     rows = [item for item in items if item.get_closest_marker("arm_operator")]
     if share == 1 or not rows:
         return
-    # By the rows' names: what one row's place is does not depend on which others there are.
+    # By the rows' names: the place of a row does not depend on the other rows.
     rows.sort(key=lambda item: hashlib.sha256(f"{seed} {item.name}".encode()).digest())
     out = set(rows[max(1, round(share * len(rows))) :])
     config.hook.pytest_deselected(items=list(out))

@@ -60,7 +60,7 @@ def schemes_of(target: Target) -> list[str]:
 
 
 def row_id(case: OpCase, scheme: str) -> str:
-    """What a row is called: by pytest, and in the file of ``--arm-refusals``."""
+    """The name of a row in pytest and in the file of ``--arm-refusals``."""
     return f"{case.name}-{scheme}"
 
 
@@ -86,9 +86,9 @@ def check_case(
     ordinary: bool = False,
     refusal: str | None = None,
 ) -> None:
-    """Fails unless the target takes the whole case and computes what eager PyTorch does, or refuses it as the row says.
+    """Fails unless the target takes the whole case with the results of eager PyTorch, or refuses it as the row says.
 
-    Skips nothing but what the target's own checks refuse for the reason given in ``refusal``.
+    Skips a case only if the target's own checks refuse it for the reason given in ``refusal``.
 
     Args:
         validate: have ``tosa-opt`` judge each graph.
@@ -145,7 +145,7 @@ def check_case(
             assert off <= allowed, f"{off} quanta off"
 
 
-#: What refusals say where an operator needs float.
+#: Words of refusals of operators that need float.
 _NO_FLOAT = (
     *("has integers only", "needs FP", "16 bits cannot follow", "32 bits do not hold", "is used in float by"),
     "into torch.float32",  # a cast whose result has no integer form

@@ -16,7 +16,7 @@ _PACKAGES = {
 
 
 def require(*tools: str) -> None:
-    """Skips the test on a machine that lacks one of the tools, and says what installs it."""
+    """Skips the test on a machine that lacks one of the tools, and names the command that installs it."""
     for tool in tools:
         if shutil.which(tool) is None:
             pytest.skip(f"no {tool}: apt-get install {_PACKAGES.get(tool, tool)}")

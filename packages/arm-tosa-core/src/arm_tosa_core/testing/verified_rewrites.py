@@ -31,7 +31,7 @@ class _Verifier(Observer):
 
 @contextmanager
 def verified_rewrites() -> Iterator[None]:
-    """Within it, a rewrite that leaves an unsound graph raises LoweringError, which names it and says what is wrong.
+    """Within it, a rewrite that leaves an unsound graph raises LoweringError, which names the rewrite and the fault.
 
     Graphs of up to 100 operators are verified after each application, larger ones after as many as they have hundreds.
     """

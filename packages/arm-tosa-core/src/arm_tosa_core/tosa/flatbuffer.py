@@ -93,7 +93,7 @@ def write(root: Table, identifier: bytes) -> bytes:
             queue.append((place, child))
 
     def align(to: int, extra: int = 0) -> None:
-        """Pads so that what comes ``extra`` bytes later is aligned."""
+        """Pads so that the data ``extra`` bytes later is aligned."""
         out.extend(bytes(-(len(out) + extra) % to))
 
     while queue:

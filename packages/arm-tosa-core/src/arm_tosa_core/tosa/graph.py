@@ -43,7 +43,7 @@ class Changes:
     def take(self) -> dict[Op, None]:
         """The operators that changed, or that make or read a tensor that did; from now on anew.
 
-        A constant counts for what began or ceased to read it alone: others are no nearer to that for sharing it.
+        A constant counts for operators that began or ceased to read it alone. A shared constant decides nothing.
         """
         changed = self._ops
         for tensor in self._tensors:
@@ -163,7 +163,7 @@ class Graph:
         """Removes operators whose results nobody uses, and with them those that made only their operands.
 
         Args:
-            ops: those to look at, all without; what is left of no use by removing some of them is found by itself.
+            ops: those to look at, None for all; operators that become useless by a removal are removed as well.
         """
         waiting = list(self.ops if ops is None else ops)  # the last one first
         removed: set[Op] = set()

@@ -1,4 +1,4 @@
-"""What TOSA graphs are made of: data types, tensors, operators, and where operators come from."""
+"""The parts of TOSA graphs: data types, tensors, operators, and origins of operators."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class Tensor:
     """An edge of the graph. Identity matters: two tensors are never merged by value unless constant.
 
     Args:
-        data: the numbers of a constant, or what makes them when somebody first reads them.
+        data: the numbers of a constant, or a function that makes them at the first read.
     """
 
     __slots__ = ("_data", "dtype", "name", "producer", "shape", "uses")
@@ -208,7 +208,7 @@ def fewest_axes(shape: Sequence[int], perms: Sequence[int], most: float = inf) -
     """A TRANSPOSE of as few axes as there can be: without those of one element, and those that stay together as one.
 
     Args:
-        most: elements that axes which become one may have.
+        most: elements at most that axes merged to one may have.
     """
     runs: list[list[int]] = []  # in the order of the result
     for axis in (axis for axis in perms if shape[axis] > 1):

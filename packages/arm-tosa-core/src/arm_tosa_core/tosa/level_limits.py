@@ -1,4 +1,4 @@
-"""What TOSA's levels bound (TOSA 1.0, section 1.5 "Levels"), by operator; each raises Rejected beyond it."""
+"""The limits of TOSA's levels (TOSA 1.0, section 1.5 "Levels"), by operator; each raises Rejected beyond them."""
 
 from __future__ import annotations
 

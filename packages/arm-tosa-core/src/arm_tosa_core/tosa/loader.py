@@ -19,7 +19,7 @@ from .table import ENUMS, OPERATORS, Attribute
 _DTYPES = {number: dtype for dtype, number in DTYPE_NUMBERS.items()}
 # A graph may be so many times its file, by bytes of constants and operators; small ones as large as _SMALL.
 _COPIES, _SMALL = 2, 1 << 16
-# What an operator takes of a file at least, bytes.
+# The size of an operator in a file at least, bytes.
 _OPERATOR = 64
 # Regions within each other; no front end makes as many.
 _NESTING = 32
@@ -27,7 +27,7 @@ _OP_NAMES = {number: name for name, number in OP_NUMBERS.items()}
 
 
 def load(data: bytes) -> Graph:
-    """The graph in a flatbuffer of TOSA 1.0 or the draft of 1.1; ``serialize(load(b)) == b`` for what that wrote.
+    """The graph in a flatbuffer of TOSA 1.0 or the draft of 1.1; ``serialize(load(b)) == b`` for its own output.
 
     Raises:
         UsageError: not a TOSA flatbuffer, damaged, of another version, or with variables, dynamic shapes, operators

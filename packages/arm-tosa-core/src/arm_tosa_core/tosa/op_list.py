@@ -9,7 +9,7 @@ from .ir import Op
 
 #: Between the positions of neighbours that were appended; insertions share it among themselves.
 _GAP = 1 << 40
-#: What is made anew where neighbours have no room between them.
+#: The distance of new positions where neighbours have no room between them.
 _ROOM = 1 << 20
 
 
@@ -58,7 +58,7 @@ class OpList:
             op, position = op.following, position + _ROOM
 
     def remove(self, op: Op) -> None:
-        """Takes an operator out; it still says what was behind it, for those who iterate."""
+        """Takes an operator out; it keeps its successor, for those who iterate."""
         if op.previous is None:
             self.first = op.following
         else:
@@ -91,7 +91,7 @@ class OpList:
     def __getitem__(self, index: slice) -> list[Op]: ...
 
     def __getitem__(self, index: int | slice) -> Op | list[Op]:
-        """Operators by position, counted from the nearer end: ``ops[-1]`` and ``ops[n:]`` cost what they return."""
+        """Operators by position, counted from the nearer end: ``ops[-1]`` and ``ops[n:]`` cost their own length."""
         if isinstance(index, slice):
             start, stop, step = index.indices(self._size)
             if step == 1 and stop == self._size and 2 * start > self._size:

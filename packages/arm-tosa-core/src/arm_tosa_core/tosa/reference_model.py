@@ -45,7 +45,7 @@ def run(
 
     Raises:
         UsageError: not a TOSA flatbuffer, or inputs that do not fit it.
-        ToolError: the reference model refuses the graph or finds its result unpredictable, with what it printed.
+        ToolError: the reference model refuses the graph or finds its result unpredictable, with its output.
     """
     graph = load(tosa)
     if len(inputs) != len(graph.inputs):
@@ -120,7 +120,7 @@ def _input(array: np.ndarray[Any, Any], tensor: Tensor) -> np.ndarray[Any, Any]:
 
 
 def _captured(call: Callable[[], _T]) -> tuple[_T | ValueError, str]:
-    """Runs ``call`` with the process's standard output and error in a file, and returns what was printed too.
+    """Runs ``call`` with the process's standard output and error in a file, and returns their text too.
 
     The model is C++ that prints warnings about every TOSA 1.0 file to standard output, where ``--json`` answers go.
     """
@@ -150,7 +150,7 @@ def validate(tosa: bytes, spec: TosaSpecification, *, timeout: float = 60) -> No
     """Has tosa-opt judge a flatbuffer against ``spec``, level 8K.
 
     Raises:
-        ToolError: it is not valid, with what tosa-opt says; or tosa-opt is missing or hangs after ``timeout`` seconds.
+        ToolError: it is not valid, with tosa-opt's message; or tosa-opt is missing or hangs after ``timeout`` seconds.
     """
     tool = find_tool("tosa-opt", package="tosa-tools")
     profiles = ",".join(f"pro_{profile.lower()}" for profile in sorted(spec.profiles))

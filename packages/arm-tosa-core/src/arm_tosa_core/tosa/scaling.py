@@ -29,7 +29,7 @@ def multiplier_and_shift(scale: Sequence[float], bits: int) -> tuple[np.ndarray[
     shift = bits - 1 - exponent.astype(np.int64)
     full = multiplier == 2 ** (bits - 1)  # rounded up to the next power of two
     multiplier, shift = np.where(full, multiplier >> 1, multiplier), shift - full
-    excess = np.maximum(shift - 62, 0)  # too small to matter bit by bit: keep what the largest shift can say
+    excess = np.maximum(shift - 62, 0)  # too small to matter bit by bit: keep the bits that the largest shift has
     multiplier, shift = multiplier >> np.minimum(excess, 31), shift - excess
     if (shift < 2).any():
         raise Rejected(f"a rescale by {scales[shift < 2][0]:g} is too large for TOSA's RESCALE")

@@ -65,7 +65,7 @@ IDENTIFIER = b"TOSA"
 _NO_ATTRIBUTES = Table()
 
 
-#: Offsets within a flatbuffer are of 31 bits (flatbuffers.dev, "Internals"); readers refuse what is larger.
+#: Offsets within a flatbuffer are of 31 bits (flatbuffers.dev, "Internals"); readers refuse larger files.
 MOST_BYTES = (1 << 31) - 1
 
 
@@ -89,7 +89,7 @@ def serialize(graph: Graph, spec: TosaSpecification, *, locations: bool = False,
 def serialize_with_names(
     graph: Graph, spec: TosaSpecification, *, locations: bool = False, readable: bool = False
 ) -> tuple[bytes, dict[str, Tensor]]:
-    """``serialize``, and which input or result of an operator has which name in the flatbuffer."""
+    """``serialize``, and the tensors by their names in the flatbuffer."""
     minor = spec.version.minor
     version = Table(("i", 1), ("i", minor), ("i", 0), ("B", int(minor > 0)))  # major, minor, patch, draft
     waiting, regions, used = [graph], [], {graph.name}

@@ -1,4 +1,4 @@
-"""Shapes computed in the graph, by the extension ``shape`` of TOSA 1.1: what each operator gives, and its numbers.
+"""Shapes computed in the graph, by the extension ``shape`` of TOSA 1.1: the result of each operator, and its numbers.
 
 Shapes of tensors are known here when a graph is made, so the numbers of every shape that is computed from them are
 known too. ``known_shape`` finds them. The rules, one for each operator, raise Rejected as those of ``shape_rules`` do.
@@ -30,7 +30,7 @@ def _power(a: int) -> int:
     return 1 << a
 
 
-#: What elementwise operators do with a number of each operand.
+#: The functions of elementwise operators on a number of each operand.
 ELEMENTWISE: dict[str, Callable[..., int]] = {
     "ADD_SHAPE": lambda a, b: a + b,
     "SUB_SHAPE": lambda a, b: a - b,
@@ -99,7 +99,7 @@ def elementwise(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> _Results:
 
 
 def assert_equal_shape(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> _Results:
-    """Gives nothing. What it asserts is known, and held against it, when a graph is made."""
+    """Has no results. Its condition is known, and checked, when a graph is made."""
     elementwise(inputs, attrs)
     first, second = (known_shape(tensor) for tensor in inputs)
     if first is not None and second is not None:

@@ -1,4 +1,4 @@
-"""What the shape rules of TOSA's operators ask of operands; each raises Rejected where they do not fit."""
+"""Conditions on operands in the shape rules of TOSA's operators; each raises Rejected if it is not met."""
 
 from __future__ import annotations
 

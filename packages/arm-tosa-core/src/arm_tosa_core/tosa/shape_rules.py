@@ -245,7 +245,7 @@ def custom(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
 
 
 def while_loop(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
-    """The body takes and gives what the loop takes; the condition is one bool."""
+    """The body takes and gives tensors of the loop's types; the condition is one bool."""
     carried = [(t.shape, t.dtype) for t in inputs]
     condition, body = attrs["cond_graph"], attrs["body_graph"]
     for graph in (condition, body):

@@ -155,7 +155,7 @@ class TosaSpecification:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Profiles, extensions and versions up to this one: what an operator's data types are checked against."""
+        """Profiles, extensions and versions up to this one: an operator's data types must need no others."""
         later = {str(version) for version in _VERSIONS[1:] if version <= self.version}
         return self.profiles | self.extensions | later
 

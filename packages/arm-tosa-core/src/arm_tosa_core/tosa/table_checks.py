@@ -134,7 +134,7 @@ def _check_rescale(op: Op, spec: TosaSpecification) -> None:
 
 
 def _lacking(words: frozenset[str]) -> str:
-    """What a specification lacks, with the version that it takes."""
+    """The name of a requirement that a specification lacks, with its TOSA version."""
     begun = [EXTENSIONS[word][2] for word in words if word in EXTENSIONS] + [Version(w) for w in words if w == "1.1"]
     version = max(begun, default=Version("1.0"))
     names = "+".join(sorted(words - {"1.1"}))

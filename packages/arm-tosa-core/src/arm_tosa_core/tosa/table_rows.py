@@ -1,4 +1,4 @@
-"""The types that operators of TOSA take, in the short form in which ``table`` has them; there is what a row means."""
+"""The types that operators of TOSA take, in the short form of ``table``, which explains the rows."""
 
 from __future__ import annotations
 

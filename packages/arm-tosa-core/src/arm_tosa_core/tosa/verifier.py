@@ -19,7 +19,7 @@ def verify(graph: Graph, spec: TosaSpecification | None = None, checks: Sequence
     """Checks data-flow order, use lists, shapes and types, the specification if one is given, a target's own checks.
 
     Raises:
-        LoweringError: names the operator, the node and source line that it comes from, and what is wrong.
+        LoweringError: names the operator, the node and source line that it comes from, and the fault.
     """
     defined = {id(tensor) for tensor in graph.inputs}
     used: Counter[tuple[int, int]] = Counter()

@@ -1,4 +1,4 @@
-"""What firmware's sources are wrapped in: a CMake project for a board, or a part of somebody's system."""
+"""Formats of firmware's sources: a CMake project for a board, or a part of somebody's system."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .cmsis_pack import cmsis_pack
 from .sources import sources
 from .zephyr import zephyr_module
 
-#: What makes the files of a format that brings no board: those besides the sources.
+#: Makers of a format's files besides the sources, for formats that bring no board.
 PARTS: Mapping[str, Callable[[Sequence[Model]], dict[str, str]]] = {"cmsis-pack": cmsis_pack, "zephyr": zephyr_module}
 FORMATS = ("cmake", *PARTS)
 

@@ -1,4 +1,4 @@
-"""A CMake project around a whole ``.pte``: ExecuTorch's runtime runs what the NPU does not take."""
+"""A CMake project around a whole ``.pte``: ExecuTorch's runtime runs operators that the NPU does not take."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..templates import filled, text
 FORMAT = "executorch"
 _METHOD = "forward"
 _NPU = "EthosUBackend"
-#: Namespaces of operators, by who has kernels for them; what the runtime itself has is in no library.
+#: Namespaces of operators, by the owner of their kernels; the runtime's own kernels are in no library.
 _PORTABLE, _QUANTIZED, _RUNTIME = ("aten", "dim_order_ops"), ("quantized_decomposed",), ("executorch_prim",)
 
 
@@ -155,7 +155,7 @@ def _notes(name: str, program: Program, target: str, folder: Path, requirements:
             "all of it but conversions at the edges runs on the NPU: --format cmake needs no ExecuTorch for it"
         )
     except UsageError:
-        pass  # what this format is for
+        pass  # the purpose of this format
     if find_spec("arm_runtime") is None:
         notes.append(
             "arm_runtime is not installed, so the folder does not build for this machine; for a Cortex-M it builds "

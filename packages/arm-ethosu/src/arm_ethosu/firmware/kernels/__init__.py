@@ -1,4 +1,4 @@
-"""TOSA operators on the processor: C source text of the integer ones, for what the NPU does not take."""
+"""TOSA operators on the processor: C source text of the integer ones, for operators that the NPU does not take."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .movement import concat, pad, reverse, slice_, tile, transpose
 from .reduction import REDUCTIONS, argmax, reduce
 from .resize import resize
 
-#: What makes the kernel of an operator. RESHAPE and IDENTITY need none: their result is their operand.
+#: Makers of an operator's kernel. RESHAPE and IDENTITY need none: their result is their operand.
 KERNELS: Mapping[str, Callable[[Op], Kernel]] = {
     **dict.fromkeys(ELEMENTWISE, elementwise),
     **dict.fromkeys(REDUCTIONS, reduce),

@@ -116,7 +116,7 @@ class Arithmetic:
         return self.emitter.elementwise(name, a, b, **attrs)
 
     def _plain(self, name: str, x: Value, y: Value) -> Value:
-        """Arithmetic on plain values. Small integers and bools go through int32, which gives what PyTorch gives;
+        """Arithmetic on plain values. Small integers and bools go through int32, with PyTorch's results;
         of int64 the results must be known to fit int32, which interval arithmetic tells.
         """
         if x.dtype in SMALL_INTEGERS:

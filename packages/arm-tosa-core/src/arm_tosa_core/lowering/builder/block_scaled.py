@@ -47,7 +47,7 @@ class BlockScaled:
         return self.emitter.value(cast, torch.float32)
 
     def block_scaled_weight(self, weight: Value, scale: Value, dtype: DType) -> Value:
-        """What codes and scales stand for, as a constant of float32."""
+        """The numbers of codes and scales, as a constant of float32."""
         codes, scales = (_array(v, t).astype(np.float32) for v, t in ((weight, dtype), (scale, DType.FP8UE8M0)))
         return self.emitter.const(torch.from_numpy(codes * scales.repeat(codes.shape[-1] // scales.shape[-1], -1)))
 

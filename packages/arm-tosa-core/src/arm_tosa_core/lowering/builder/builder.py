@@ -1,4 +1,4 @@
-"""The builder that rules are run under when a model is lowered; ``op_builder`` says what each method does."""
+"""The builder that rules are run under when a model is lowered; ``op_builder`` describes its methods."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from .tables import Tables
 
 
 class Builder:
-    """Emits TOSA: the ``OpBuilder`` of a graph, which says what each method does.
+    """Emits TOSA: the ``OpBuilder`` of a graph. ``OpBuilder`` describes the methods.
 
     Args:
         graph: where operators go.
-        spec: what they must conform to.
+        spec: the specification of emitted operators.
         checks: limits of the target, asked about every operator.
         rules: those of the target, for ``b.aten``.
-        preferences: which of several ways to say the same suits the target.
+        preferences: the target's choices among equivalent graphs.
     """
 
     def __init__(

@@ -25,7 +25,7 @@ SMALL_INTEGERS = (torch.bool, torch.int8, torch.uint8, torch.int16)
 
 @dataclass(frozen=True, eq=False)
 class Casts:
-    """CAST, and what takes its place for the types that TOSA does not cast."""
+    """CAST, and its replacements for types that TOSA does not cast."""
 
     emitter: Emitter
     rescaling: Rescaling

@@ -129,7 +129,7 @@ class Convolutions:
         A bias beyond would saturate. The products of such a channel are small beside it.
 
         Args:
-            scale: of what is convolved.
+            scale: of the image.
         """
         assert weight.quant is not None
         least = bias.abs().double() / (2.0**30 * scale)
@@ -172,7 +172,7 @@ class Convolutions:
 
 
 def _sum_type(dtype: torch.dtype) -> torch.dtype:
-    """What products of reals are added up to: of float8, float16."""
+    """The type of sums of real products: of float8, float16."""
     return torch.float16 if dtype in (torch.float8_e4m3fn, torch.float8_e5m2) else dtype
 
 

@@ -243,7 +243,7 @@ class DataMovement:
         return x if x.perm is None or x.is_const else x.replace(tensor=self.emitter.tensor(x), perm=None)
 
     def as_index_numbers(self, indices: Value) -> Value:
-        """int64 is safe here, since an index is smaller than what it points into."""
+        """int64 is safe here, since an index is smaller than its axis."""
         require(indices.dtype in (torch.int32, torch.int64), f"takes integer indices, got {indices.dtype}")
         small = self.casts.cast(indices, torch.int32)
         return (

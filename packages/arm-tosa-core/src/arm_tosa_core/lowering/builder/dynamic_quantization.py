@@ -37,7 +37,7 @@ class DynamicQuantization:
         return integers.replace(dtype=torch.float32, quant=QParams((1.0,), 0, low, high, run_time=(scale, zero_point)))
 
     def corrected(self, name: str, x: Value, weight: Value, accumulator: Value, **attrs: Any) -> Value:
-        """What a convolution gives, from its sum over integers whose zero point was not subtracted.
+        """The result of a convolution, from its sum over integers whose zero point was not subtracted.
 
         That sum is too large by the zero point times the sum of the weights inside the image: a constant.
 

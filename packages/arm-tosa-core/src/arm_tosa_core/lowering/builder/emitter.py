@@ -1,4 +1,4 @@
-"""What every part of the builder stands on: checked emission, constants, order of axes."""
+"""The base of every part of the builder: checked emission, constants, order of axes."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from ..values import Axes, QParams, Value, inverse, is_identity, moves_only_ones
 _SMALL = 1024
 _INT32 = (-(2**31), 2**31 - 1)
 
-#: What TOSA has in place of types that it lacks.
+#: TOSA's types in place of types that it lacks.
 _NARROWED = {torch.int64: torch.int32, torch.float64: torch.float32}
 
-#: What composites compute of constants is computed at compile time.
+#: Results of composites on constants are computed at compile time.
 _FOLDED: dict[str, Callable[..., torch.Tensor]] = {
     "ADD": torch.add,
     "SUB": torch.sub,
@@ -48,9 +48,9 @@ class Emitter:
 
     Args:
         graph: where operators go.
-        spec: what they must conform to.
+        spec: the specification of emitted operators.
         checks: limits of the target, asked about every operator.
-        preferences: which of several ways to say the same suits the target.
+        preferences: the target's choices among equivalent graphs.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Emitter:
         self.origin: Origin | None = None
         self._ordered: dict[tuple[int, Axes], Tensor] = {}
         self._keep: list[Tensor] = []  # tensors whose id is a key above must stay alive
-        #: What is emitted once for all who read it, in order of emission.
+        #: Operators that are emitted once for all their readers, in order of emission.
         self.caches: list[dict[Any, Tensor]] = [self._ordered]
 
     def emit(self, name: str, inputs: Sequence[Tensor], **attrs: Any) -> Tensor:
@@ -98,7 +98,7 @@ class Emitter:
         return len(self.graph.ops), *map(len, self.caches)
 
     def undo(self, mark: tuple[int, ...]) -> None:
-        """Takes back all that was emitted since ``mark``, such as what a rule did before it refused."""
+        """Takes back all operators emitted since ``mark``, such as those of a rule before it refused."""
         while len(self.graph.ops) > mark[0]:
             self.graph.remove(self.graph.ops[-1])
         for cache, size in zip(self.caches, mark[1:], strict=True):
@@ -166,7 +166,7 @@ class Emitter:
         return self._ordered[key]
 
     def _transposed(self, x: Tensor, perms: Axes) -> Tensor:
-        """TRANSPOSE; of what was transposed and reshaped, one of finer axes where the target has it."""
+        """TRANSPOSE; of a transposed and reshaped tensor, one of finer axes if the target has it."""
         inner = x.producer
         while inner is not None and inner.name == "RESHAPE":
             inner = inner.inputs[0].producer
@@ -242,7 +242,7 @@ class Emitter:
 
     @staticmethod
     def _move(value: Value, perm: Axes) -> Axes:
-        """What a TRANSPOSE does that brings the axes of a value to the order ``perm``."""
+        """The TRANSPOSE that brings the axes of a value to the order ``perm``."""
         return tuple(value.axes[i] for i in inverse(perm))
 
     def lift(self, value: Value, rank: int) -> Value:

@@ -12,7 +12,7 @@ Array = np.ndarray[Any, Any]
 
 #: Error, in quanta, from which a function deserves a finer table: below it the rounded result is off by 1 at most.
 _LIMIT = 1.0
-#: The same where the result should be the nearest integer: what is left then mostly is how TABLE rounds.
+#: The same where the result should be the nearest integer: the remaining error is mostly TABLE's rounding.
 _PRECISE = 1 / 8
 #: How far from its lines, in quanta, a function that should be precise bends for parabolas to be worth it. Lines that
 #: lie on both sides of it are off by a third of that in the middle, two thirds at the points.
@@ -35,11 +35,11 @@ class Interpolation:
     Args:
         entries: 513 points of the function, int16.
         step: how many quanta a step of them is.
-        fine: what the entries are off by, in ``2**-FINE_BITS`` steps, at the same points; None: not needed.
+        fine: errors of the entries in ``2**-FINE_BITS`` steps, at the same points; None: not needed.
         bend: how far from the line the function is in the middle between two points, in ``2**-BEND_BITS`` steps, at
             the same points: a parabola between them goes through it. None: lines do.
         zooms: finer tables (centre, shift, bits, entries) of ``(x - centre) << shift``, saturated to 16 bits; they hold
-            what the tables before are off by, in ``2**-bits`` quanta, and 0 at both ends.
+            the error of the tables before, in ``2**-bits`` quanta, and 0 at both ends.
     """
 
     entries: Array
@@ -143,7 +143,7 @@ def _bend(values: Array) -> Array:
 
     That is the harmonic mean of both sides, which near a pole is that of the calmer one, and 0 at a turn.
     """
-    points = np.abs(values) < 4 * _HIGH  # what is further away saturates
+    points = np.abs(values) < 4 * _HIGH  # points further away saturate
     near = points[:-1].reshape(-1, 128).all(1) & points[128::128]
     places = near.nonzero()[0]
     if not places.size:
@@ -165,7 +165,7 @@ def _entries(points: Array) -> Array:
 
 
 def _evaluate(entries: Array, x: Array) -> Array:
-    """What TABLE gives for integers, before its result is rounded (float64)."""
+    """TABLE's results for integers before rounding (float64)."""
     wide = entries.astype(np.int64)
     index, fraction = (x - _LOW) >> 7, (x - _LOW) & 127
     results: Array = (wide[index] * 128 + (wide[index + 1] - wide[index]) * fraction) / 128
@@ -215,12 +215,12 @@ def _finer(
     """The finer table of ``(x - centre) << shift``, and the errors that remain."""
     points = np.clip(centre + (np.arange(_LOW, _HIGH + 2, 128) >> shift), _LOW, _HIGH)
     most = size[points - _LOW].max()
-    residue = errors[points - _LOW].clip(-most, most)  # what nobody has seen must not make entries coarser
+    residue = errors[points - _LOW].clip(-most, most)  # errors outside of the seen range must not make entries coarser
     half = 1 << (15 - shift)
     if centre - half > _LOW:
         residue[0] = 0  # it applies beyond the window as well,
     if centre + half <= _HIGH:
-        residue[-2:] = 0  # as do these: what saturates is just below the last point
+        residue[-2:] = 0  # as do these: the points that saturate are just below the last one
     bits = max(int(min(MORE_BITS, np.log2(_HIGH / np.abs(residue).max()))), 0) if precise and residue.any() else 0
     entries = _entries(residue * 2**bits)
     x = np.arange(_LOW, _HIGH + 1)

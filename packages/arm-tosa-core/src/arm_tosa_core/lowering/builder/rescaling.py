@@ -71,7 +71,7 @@ class Rescaling:
     def within_reach(self, tensor: Tensor, quant: QParams, factor: list[float]) -> tuple[Tensor, list[float]]:
         """RESCALE's operand and factor such that their product stays below 2**29, for TOSA leaves the rest undefined.
 
-        What reaches further saturates in the result anyway.
+        Larger numbers saturate in the result anyway.
         """
         top = max(quant.zero_point - quant.qmin - 1, quant.qmax - quant.zero_point)  # 2**(shift - 1) is even
         if tensor.dtype == DType.INT48 or top * max(factor) < REACH:

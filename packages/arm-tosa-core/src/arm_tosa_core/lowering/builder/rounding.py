@@ -99,13 +99,13 @@ class Rounding:
 
 
 def _rescaled(x: Array, factor: float) -> Array:
-    """What RESCALE makes of integers."""
+    """RESCALE's results for integers."""
     multiplier, shift = (int(v[0]) for v in multiplier_and_shift([factor], 32))
     return (x * multiplier + (1 << (shift - 1))) >> shift
 
 
 def _rounded(x: Array, bits: int, mode: str) -> Array:
-    """What ``_round`` makes of integers."""
+    """The results of ``_round`` for integers."""
     down, up = x >> bits, -(-x >> bits)
     if mode == "trunc":
         return np.where(x < 0, up, down)

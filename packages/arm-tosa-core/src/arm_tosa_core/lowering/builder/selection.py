@@ -97,7 +97,7 @@ class Selection:
 
 
 def _stored(value: Value) -> tuple[Any, ...]:
-    """As what a quantized value lies in memory: equal integers stand for equal numbers."""
+    """The integers of a quantized value: equal integers stand for equal numbers."""
     assert value.quant
     width = torch_to_tosa(value.const.dtype) if value.const is not None else value.tensor and value.tensor.dtype
     return value.quant.scale, value.quant.zero_point, width

@@ -18,7 +18,7 @@ from .interpolation import FINE_BITS, FORM_BITS, MORE_BITS, TABLE_BITS, Interpol
 from .quantization import Quantization
 from .rescaling import Rescaling
 
-#: Of a quantum of 8 bits, what an entry of a table of 16 bits counts.
+#: The unit of an entry of a table of 16 bits, as a part of a quantum of 8 bits.
 _FINER = 1 / 8
 #: How far off, in quanta, such a table may be before its result is rounded.
 _HALF = 1 / 2
@@ -26,7 +26,7 @@ _HALF = 1 / 2
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """TABLE of 8 bits, and of 16 bits with what its lines leave out (``interpolation``)."""
+    """TABLE of 8 bits, and of 16 bits with corrections of its lines (``interpolation``)."""
 
     emitter: Emitter
     rescaling: Rescaling

@@ -1,4 +1,4 @@
-"""Layers on batches of several images, or on parts of what another layer made of them."""
+"""Layers on batches of several images, or on parts of another layer's result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..case import OpCase
 
 
 class _OfPart(nn.Module):
-    """A layer that reads a part of what a convolution of 1x1 makes."""
+    """A layer that reads a part of the result of a 1x1 convolution."""
 
     def __init__(self, channels: int, part: Callable[[torch.Tensor], torch.Tensor], layer: nn.Module) -> None:
         super().__init__()

@@ -135,7 +135,7 @@ CASES: list[OpCase] = [
     OpCase("conv_transpose3d/stride", _up(3, 2, 3, 3, stride=2, padding=1, output_padding=1), [(1, 2, 3, 4, 5)]),
     OpCase("conv_transpose3d/grouped", _up(3, 4, 6, (1, 3, 2), stride=(1, 2, 3), groups=2), [(1, 4, 3, 3, 2)]),
     OpCase("conv_transpose3d/crops", _up(3, 2, 3, 1, stride=2, padding=1, dilation=2), [(1, 2, 3, 4, 5)]),
-    # with what follows
+    # with the next layer
     OpCase("conv2d/relu", _then(_conv(2, 4, 6, 3), nn.ReLU), [_IMAGE]),
     OpCase("conv2d/relu6", _then(_conv(2, 4, 6, 3), nn.ReLU6), [_IMAGE]),
     OpCase("conv2d/hardtanh", _then(_conv(2, 4, 6, 3), nn.Hardtanh), [_IMAGE]),

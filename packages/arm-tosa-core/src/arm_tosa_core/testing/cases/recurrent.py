@@ -25,10 +25,10 @@ class _Outputs(torch.nn.Module):
 
 
 def _rows(name: str, kind: Callable[..., torch.nn.Module], coarse: int = 3) -> list[OpCase]:
-    """Rows of a kind of layer; what a step is off, the next one reads.
+    """Rows of a kind of layer; each step reads the error of the one before.
 
     Args:
-        coarse: what one quantum of the sum in front of tanh is in quanta of tanh, where that is steepest: the largest
+        coarse: one quantum of the sum in front of tanh, in quanta of tanh, where that is steepest: the largest
             such sum of these rows is 8 times as wide as tanh. LSTM and GRU multiply it by a gate.
     """
     variants: dict[str, tuple[dict[str, Any], tuple[int, ...]]] = {

@@ -21,7 +21,7 @@ def _vector(length: int, count: int) -> Callable[[torch.Generator], torch.Tensor
 
 
 def _reduction(how: str, alone: bool) -> Callable[[], Callable[..., torch.Tensor]]:
-    """``scatter_reduce``; ``alone``: without what is there."""
+    """``scatter_reduce``; ``alone``: without the old numbers."""
     return lambda: lambda x, i, y: x.scatter_reduce(1, i, y, how, include_self=not alone)
 
 

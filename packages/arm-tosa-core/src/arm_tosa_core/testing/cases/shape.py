@@ -159,7 +159,7 @@ CASES: list[OpCase] = [
     _row("cat/negative slope", lambda x, y: torch.cat([x, y.relu()], 0), (2, 3), (2, 3)),
     _row("cat/seventy", lambda x: torch.cat(list(x.unbind(1)), 1), (2, 70, 3)),
     OpCase("cat/used twice", lambda: _used_twice, [(2, 3), (2, 5)]),
-    # a quantum of tanh is 1.7 of what is joined
+    # a quantum of tanh is 1.7 of the joined tensors
     OpCase("cat/chained", lambda: _chained, [(1, 48), (1, 3, 4, 6)]),
     OpCase("cat/two", lambda: _two_cats, [(2, 3), (4, 3), (1, 3)]),
     OpCase("cat/constant", _CatConstant, [(2, 4, 5)]),
