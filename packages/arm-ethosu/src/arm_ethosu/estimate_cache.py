@@ -24,7 +24,7 @@ def key(tosa: bytes, options: Mapping[str, Any]) -> str | None:
     """The key of a flatbuffer's figures; None: Vela is not installed.
 
     Args:
-        options: those that the figures depend on; ``config`` is a configuration file, which counts by its contents, and
+        options: of the runs; ``config`` is a configuration file, which counts by its contents, and
             ``timeout`` does not count.
     """
     if (release := _release()) is None:

@@ -73,7 +73,7 @@ def _bytes(tensor: Tensor) -> int:
 
 
 def _sums(lives: Iterable[tuple[int, int, int]]) -> list[int]:
-    """Of (begin, end, bytes), both ends included: the bytes alive after each begin."""
+    """The bytes alive after each begin, from (begin, end, bytes) with both ends included."""
     changes: dict[int, int] = {}
     for begin, end, size in lives:
         changes[begin] = changes.get(begin, 0) + size
@@ -112,7 +112,7 @@ def placed(printed: str) -> list[Placed]:
 
 
 def at_peak(tensors: Iterable[Placed]) -> list[Placed]:
-    """Those alive when the last byte in use is farthest, and most bytes are in use; by where they lie."""
+    """The tensors alive when the last byte in use is farthest and most bytes are in use, by offset."""
     tensors = list(tensors)
 
     def use(moment: int) -> tuple[int, int]:

@@ -14,7 +14,7 @@ _KINDS = {"OnChipFlash": "flash", "OffChipFlash": "flash", "Sram": "sram", "Dram
 
 
 def constants_memory(config: str | PathLike[str] | None, system_config: str, memory_mode: str) -> str:
-    """Where weights and commands lie: ``flash``, ``sram`` or ``dram``."""
+    """The memory of weights and commands: ``flash``, ``sram`` or ``dram``."""
     ini = VelaIni(locate(config))
     port = ini.area(memory_mode, "const")
     return _KINDS.get((ini.memory_at(system_config, port) or "") if port else "", "flash")

@@ -1,4 +1,4 @@
-"""How much SRAM Vela may use: the least that costs no cycles, or the fewest cycles within a budget.
+"""The SRAM that Vela may use: the least that costs no cycles, or the fewest cycles within a budget.
 
 Vela takes as much as its memory mode has, also where it gains nothing. With a limit (``--arena-cache-size``) it runs
 operators in cascades, stripe by stripe, which often costs next to nothing. Cycles are not monotone in the limit, so

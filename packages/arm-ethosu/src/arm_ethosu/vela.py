@@ -139,7 +139,7 @@ def workplace(
     timeout: float,
     artifacts: Path | None = None,
 ) -> Iterator[Workplace]:
-    """Where one flatbuffer can be compiled several times with different flags; arguments as for ``compile``.
+    """A folder for compiling one flatbuffer several times with different flags; arguments as for ``compile``.
 
     Raises:
         ToolError: Vela is missing, or whatever the block raises; the input is kept then.
@@ -322,7 +322,7 @@ class Run:
         )
 
     def arrays(self) -> Arrays:
-        """Those of ``VelaOutput.arrays``.
+        """The arrays of the run, as in ``VelaOutput.arrays``.
 
         Raises:
             ToolError: they are missing or malformed.

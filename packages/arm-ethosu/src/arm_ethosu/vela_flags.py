@@ -44,11 +44,11 @@ def split(extra_flags: str | Iterable[str] | None) -> list[str]:
 
 
 def without_ours(flags: list[str], values: Mapping[str, str]) -> list[str]:
-    """The flags less those that only repeat what this package passes anyway.
+    """The flags less those that only repeat a flag of this package.
 
     Args:
         flags: as the user gave them, ``--name=value`` or ``--name value``.
-        values: those that this package passes, by flag name.
+        values: of this package's flags, by flag name.
 
     Raises:
         UsageError: a flag contradicts one of this package, or keeps Vela from compiling.

@@ -154,11 +154,11 @@ class VelaIni:
             raise UsageError(f"{self.path}: {memory}_{key}={value} of {system_config!r} is no number") from None
 
     def system_value(self, system_config: str, key: str) -> str | None:
-        """A key of a system configuration; None: neither it nor what it inherits from has the key."""
+        """A key of a system configuration; None: neither it nor the section it inherits from has the key."""
         return self._value(f"{_SYSTEM}.{system_config}", key)
 
     def memory_value(self, memory_mode: str, key: str) -> str | None:
-        """A key of a memory mode; None: neither it nor what it inherits from has the key."""
+        """A key of a memory mode; None: neither it nor the section it inherits from has the key."""
         return self._value(f"{_MEMORY}.{memory_mode}", key)
 
     def _value(self, section: str, key: str) -> str | None:

@@ -5,7 +5,7 @@ They run side by side in their folders, as many at a time as there are cores. Te
 S seconds it is killed. The answer is a line of JSON: the list of exit statuses; that of a run which a signal
 ended is minus the signal.
 
-Each run has a process group of its own, of which nothing outlives the run. When nobody holds the other end of the input
+Each run has a process group of its own; no process of it outlives the run. When nobody holds the other end of the input
 any more, because the process there ended in whatever way, this one kills its runs and itself.
 """
 
@@ -93,7 +93,7 @@ def _forked(run: dict[str, Any], vela: Callable[[list[str]], int]) -> int:
 
 
 def _status(arguments: list[str], vela: Callable[[list[str]], int]) -> int:
-    """How Vela ends, as its own executable would."""
+    """Vela's exit status, as that of its own executable."""
     sys.argv[1:] = arguments
     try:
         return vela(arguments)

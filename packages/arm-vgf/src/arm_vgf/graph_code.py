@@ -65,7 +65,7 @@ def _module_table(vgf: bytes) -> bytes:
 
 
 def _code(table: bytes) -> tuple[int, np.ndarray[tuple[int], np.dtype[np.uint32]]]:
-    """Where the only module's code begins in a module table, and a copy of its words."""
+    """The position of the only module's code in a module table, and a copy of its words."""
     start = table.index(struct.pack("<I", _MAGIC))
     (count,) = struct.unpack_from("<I", table, start - 4)
     return start, np.frombuffer(table, "<u4", count, start).copy()

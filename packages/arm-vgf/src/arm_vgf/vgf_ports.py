@@ -73,7 +73,7 @@ class _Table:
         return _Table(data, struct.unpack_from("<I", data)[0])
 
     def _field(self, number: int) -> int:
-        """Where a field is; 0: it is absent."""
+        """The offset of a field; 0: it is absent."""
         fields = self._at - struct.unpack_from("<i", self._data, self._at)[0]
         (size,) = struct.unpack_from("<H", self._data, fields)
         if 4 + 2 * number >= size:
@@ -96,7 +96,7 @@ class _Table:
         return [_Table(self._data, self._followed(at + 4 * i)) for i in range(count)]
 
     def shape(self) -> tuple[int, ...]:
-        """Of a description: its first field, a vector of int64."""
+        """The shape in a description: its first field, a vector of int64."""
         at, count = self._vector(0)
         return struct.unpack_from(f"<{count}q", self._data, at)
 

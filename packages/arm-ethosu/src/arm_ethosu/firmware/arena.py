@@ -32,7 +32,7 @@ class Arena:
 
     Args:
         size: bytes.
-        values: those that lie in the arena, in the order in which steps make them, and their offsets. Inputs, outputs
+        values: in the arena, in the order in which steps make them, and their offsets. Inputs, outputs
             and constants lie elsewhere.
     """
 

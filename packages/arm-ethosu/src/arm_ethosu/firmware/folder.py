@@ -49,7 +49,7 @@ def write_folder(
         UsageError: a file would be lost; names each. Or one would be written or removed outside of the folder.
     """
     for path in (*files, MANIFEST):
-        foreign.inside(folder, path)  # not through a link that somebody put into the folder
+        foreign.inside(folder, path)  # not through a link in the folder
     before = read_manifest(folder).known() if (folder / MANIFEST).exists() else {}
     new = {path: _digest(body) for path, body in files.items()}
     there = {path: _digest((folder / path).read_bytes()) for path in {*new, *before} if (folder / path).is_file()}

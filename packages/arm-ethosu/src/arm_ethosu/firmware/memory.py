@@ -20,7 +20,7 @@ def memory_map(models: Sequence[Model], linked: bool = True) -> list[tuple[str, 
     The memory is where the fragment puts a part, and the one that Vela planned the NPU's reads and writes for.
 
     Args:
-        linked: by the fragment; else by somebody else's linker script.
+        linked: by the fragment; else by another linker script.
     """
     constants_in, arena_in = (kind if linked else "yours" for kind in (constants_kind(models), arena_kind(models)))
     out = []
@@ -36,7 +36,7 @@ def memory_map(models: Sequence[Model], linked: bool = True) -> list[tuple[str, 
 
 
 def constants_kind(models: Sequence[Model]) -> str:
-    """Where commands and weights are to lie: in flash, unless every model's mode has them in another memory."""
+    """The memory for commands and weights: flash, unless every model's mode has them in another memory."""
     kinds = {_KINDS.get(job.weights_in, "flash") for model in models for job in model.jobs}
     return kinds.pop() if len(kinds) == 1 else "flash"
 

@@ -16,7 +16,7 @@ from .kernels.kernel import Kernel
 
 #: Bytes: the alignment that the NPU requires of every memory.
 ALIGNMENT = 16
-#: Names whose ``NAME_run`` and ``NAME_init`` somebody else has: firmware's interface to the NPU, and Arm's driver.
+#: Names whose ``NAME_run`` and ``NAME_init`` are taken: by firmware's interface to the NPU, and by Arm's driver.
 _TAKEN = ("ethosu", "npu")
 
 

@@ -109,7 +109,7 @@ class _Reader:
         return Reference(tuple(steps), inputs, tuple(edge.inner for edge in after))
 
     def _edges(self) -> tuple[list[list[_Edge]], list[_Edge]]:
-        """Of each input, one for each use that converts it; of each output, one.
+        """The edges: for each input, one for each use that converts it; for each output, one.
 
         Raises:
             UsageError: there are operators besides; names each.
@@ -144,7 +144,7 @@ class _Reader:
         return tuple(self.program.tensor(number).dtype for number in numbers)
 
     def _quantization(self, call: Call) -> _Quantization:
-        """Of ``quantize_per_tensor(input, scale, zero_point, quant_min, quant_max, ...)``, or the opposite."""
+        """From ``quantize_per_tensor(input, scale, zero_point, quant_min, quant_max, ...)``, or the opposite."""
         if call.operator == _CAST:
             return _Quantization()
         numbers = [self.program.values[number] for number in call.arguments[1:5]]

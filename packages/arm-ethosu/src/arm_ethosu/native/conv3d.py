@@ -8,7 +8,7 @@ from ..limits import MAX_AXIS
 
 
 def is_native(op: Op) -> bool:
-    """Whether Vela has it: with INT16 it computes planes apart from what it rescales, and has no operation to INT48."""
+    """Whether Vela has it: with INT16 it computes planes apart from the rescaled sum, and has no operation to INT48."""
     moves = any(op.attrs["pad"][:2]) or op.attrs["stride"][0] > 1
     return op.inputs[1].shape[1] == 1 and not (moves and op.inputs[0].dtype is DType.INT16)
 

@@ -54,7 +54,7 @@ def canonicalize(program: ExportedProgram, rules: RuleSet) -> ExportedProgram:
     """Brings a program in the ATen dialect to its one form; the one given is left as it is.
 
     Args:
-        rules: those of the target.
+        rules: of the target.
     """
     survey = _Survey.of(program, rules)
     if survey.irregular:

@@ -39,7 +39,7 @@ def with_choices(program: ExportedProgram) -> ExportedProgram:
 
 
 def _lift_constants(program: ExportedProgram) -> None:
-    """Makes constants of branches inputs of the program, in place: those of programs are."""
+    """Makes constants of branches inputs of the program, in place, as constants of programs are."""
     specs = program.graph_signature.input_specs
     for node in program.graph.find_nodes(op="get_attr"):
         if is_graph(node):

@@ -1,4 +1,4 @@
-"""How the tensors that delegates and the CPU hand to each other lie in memory; the same for both flows.
+"""The memory order of tensors between delegates and the CPU; the same for both flows.
 
 ExecuTorch turns views into copies, which are row-major, and its portable kernels read memory by their own idea of it:
 all of them row-major tensors, a few channels_last ones, none any other. Some check that, others misread. So the CPU is

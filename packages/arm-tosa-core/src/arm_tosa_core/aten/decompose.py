@@ -52,8 +52,8 @@ def without_composites(
     """The program with PyTorch's decompositions in place of operators that have no rule, if PyTorch has one.
 
     Args:
-        rules: those of the target.
-        without_rule: the operators of the program that have none, if somebody has looked already.
+        rules: of the target.
+        without_rule: the operators of the program that have none, if they are known.
     """
     table: Table | None = None
     before: set[Any] = set()
@@ -70,7 +70,7 @@ def without_composites(
 
 
 def _without_rule(program: ExportedProgram, rules: RuleSet) -> set[Any]:
-    """Operators without a rule, but for those that are made of no tensor: those are evaluated, whatever they are."""
+    """Operators without a rule, except those that depend on no tensor: any of these is evaluated."""
     targets: set[Any] = set()
     made_of_nothing: set[Node] = set()
     for node in program.graph.nodes:
@@ -82,7 +82,7 @@ def _without_rule(program: ExportedProgram, rules: RuleSet) -> set[Any]:
 
 
 def has_no_rule(node: Node, rules: RuleSet) -> bool:
-    """Whether a node is an operator that nobody lowers; quantize and dequantize need no rule."""
+    """Whether a node is an operator without a rule; quantize and dequantize need none."""
     if not isinstance(node.target, OpOverload) or is_quantize(node) or is_dequantize(node):
         return False
     return rules.of_node(node) is None

@@ -86,7 +86,7 @@ def _tensors_of(value: Any) -> list[Tensor] | None:
 def copy_shared(program: ExportedProgram, analysis: Analysis) -> bool:
     """Gives each region its own copy of constants and dequantize nodes that several regions, or the CPU, use.
 
-    Returns whether constants went back to the CPU, because nobody else uses them: then the analysis must be made again.
+    Returns whether constants went back to the CPU, which have no other users: then the analysis must be made again.
     """
     gone = False
     for node, homes in _shared(analysis):

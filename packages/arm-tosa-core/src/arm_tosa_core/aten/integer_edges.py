@@ -34,7 +34,7 @@ class Integers:
 
     @staticmethod
     def of(node: Node) -> Integers:
-        """Those of a quantize or dequantize node whose scale is known when the program is compiled."""
+        """The integers of a quantize or dequantize node whose scale is known when the program is compiled."""
         return Integers(*cast(tuple[float, int, int, int, torch.dtype], node.args[1:6]))
 
     def constants(self, name: str) -> dict[str, float | int]:

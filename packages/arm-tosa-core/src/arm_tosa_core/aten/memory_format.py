@@ -1,4 +1,4 @@
-"""How the inputs of a program lie in memory."""
+"""The memory format of a program's inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors without elements: TOSA has none, so nobody may have to hand one over."""
+"""Tensors without elements: TOSA has none, so no delegate may take or return one."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def edge_overload(target: OpOverload) -> Any:
 
 
 def edge_config(preserve: Sequence[OpOverload] = ()) -> Any:
-    """How programs are taken to the edge dialect: an ``EdgeCompileConfig`` that takes any operator.
+    """The ``EdgeCompileConfig`` that takes programs with any operator to the edge dialect.
 
     Needs ``EdgeCompileConfig(_check_ir_validity=False)``: ExecuTorch's check refuses operators that are delegated.
 
@@ -150,7 +150,7 @@ def missing_kernel(target: Any) -> str:
     """ExecuTorch's name of an operator that stays on the CPU, if the runtime installed here has no such kernel.
 
     Empty if it has one, or needs none: views, of which ExecuTorch makes copies of its own, and calls of no operator.
-    Needs the same as ``_out_variant`` and ``registered_kernels``. Without it nobody is told before a program is loaded.
+    Needs the same as ``_out_variant`` and ``registered_kernels``. Without it only loading a program tells.
     """
     from .torch import OpOverload, is_mutable, schema_of
 

@@ -34,7 +34,7 @@ def to_blocks(x: torch.Tensor, name: str, size: int, mode: Any) -> tuple[torch.T
 
     Args:
         x: float32 or bfloat16; the last axis is a multiple of ``size``.
-        name: of a format, a value of ``FORMATS``.
+        name: a value of ``FORMATS``.
         size: of a block.
         mode: of ``scale_modes()``.
     """

@@ -1,4 +1,4 @@
-"""Where the cache of a compiled language model has its positions, and how a host writes new rows into it."""
+"""The axes of positions in a compiled language model's cache, and writing new rows into it."""
 
 from __future__ import annotations
 

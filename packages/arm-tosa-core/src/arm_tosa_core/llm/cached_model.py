@@ -133,7 +133,7 @@ class CachedModel(nn.Module):
 
     @classmethod
     def of(cls, model: Any, context: int, prefill: int) -> CachedModel:
-        """Of a copy of a model, for inference; the weights are the model's own.
+        """A cached model from a copy of a model, for inference; the weights are the model's own.
 
         Raises:
             UsageError: it is no causal language model of transformers, or computes otherwise with this cache.

@@ -24,7 +24,7 @@ class TextAccuracy:
 
     Args:
         perplexity: e to the mean loss in nats, for each token but the first of a piece; lower is better.
-        float_perplexity: that of the float model.
+        float_perplexity: the float model's.
         same_choice: how often both prefer the same next token, from 0 to 1.
         tokens: that were foretold.
     """

@@ -51,7 +51,7 @@ class QuantizedModel:
         return _exported(self.module, (tokens, position, resized(cache, length)))
 
     def prefill(self, tokens: int) -> ExportedProgram:
-        """So many tokens: their rows of the cache, without the scores, which nobody reads but the last one's."""
+        """So many tokens: their rows of the cache, without scores, since only the last token's are read."""
         return _exported(_RowsOnly(self.module), self._call(tokens))
 
     def _call(self, tokens: int) -> Call:
@@ -76,7 +76,7 @@ class _RowsOnly(nn.Module):
 
 
 def quantizer_of(scheme: str | Scheme, spec: ArmCompileSpec) -> TOSAQuantizer:
-    """That of a scheme, for a model that is the module ``model`` of a cached one."""
+    """The quantizer of a scheme, for a model that is the module ``model`` of a cached one."""
     base = Scheme(ALIASES.get(scheme, scheme)) if isinstance(scheme, str) else scheme
     return replace(base, modules={f"model.{name}": inner for name, inner in base.modules.items()}).quantizer(spec)
 

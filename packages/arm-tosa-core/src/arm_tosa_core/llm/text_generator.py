@@ -132,7 +132,7 @@ class TextGenerator:
                 done = text
 
     def perplexity(self, tokens: Sequence[int]) -> float:
-        """How well the model foretells a text: e to the mean loss, in nats for each token but the first of a piece.
+        """Perplexity of a text: e to the mean loss, in nats for each token but the first of a piece.
 
         A text beyond the context is read in pieces of its length, each from the beginning; a rest is left out.
 

@@ -97,7 +97,7 @@ class Port:
     """An input or output of a payload, as the payload itself says.
 
     Args:
-        shape: that of the tensor, or one axis, if it is only known how many elements there are.
+        shape: of the tensor, or one axis if only the number of elements is known.
         size: bytes of an element.
         kind: of the elements, ``"b"`` (BOOL), ``"i"`` (integers) or ``"f"`` (reals); empty: it is not known.
         place: of the tensor in the payload; inputs of the graph have the places from 0 on, and outputs of one place

@@ -29,7 +29,7 @@ class OperatorTime:
 
 @dataclass(frozen=True)
 class UnitSpan:
-    """When a unit of the device works: begin and end in cycles from the start, and on what.
+    """A span of a unit's work: begin and end in cycles from the start, and its operator.
 
     Args:
         unit: the row of a trace.
@@ -45,7 +45,7 @@ class UnitSpan:
 
 @dataclass(frozen=True)
 class TimeEstimate:
-    """How long a payload takes, as a timing model estimates it.
+    """The time of a payload, as a timing model estimates it.
 
     Args:
         cycles: of the device, from begin to end.

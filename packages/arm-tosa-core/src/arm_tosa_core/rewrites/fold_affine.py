@@ -16,7 +16,7 @@ _CHANNELS = {"CONV2D": (0,), "CONV3D": (0,), "TRANSPOSE_CONV2D": (0,), "DEPTHWIS
 
 
 def apply(graph: Graph, op: Op) -> bool:
-    """Folds a MUL, ADD or SUB of a constant into the convolution that makes its other operand for nobody else."""
+    """Folds a MUL, ADD or SUB of a constant into the convolution before it, if nothing else reads that."""
     for position in (0, 1) if op.name != "SUB" else (1,):
         constant, operand = op.inputs[position], op.inputs[1 - position]
         if constant.data is None or not operand.dtype.is_float or op.output.shape != operand.shape:
@@ -44,7 +44,7 @@ def apply(graph: Graph, op: Op) -> bool:
 
 
 def _producers(graph: Graph, tensor: Tensor) -> Iterator[Op]:
-    """The operators before a tensor that nobody else uses, back through reshapes that keep the channels last."""
+    """The operators before a tensor without other readers, back through reshapes that keep the channels last."""
     while tensor.producer is not None and len(tensor.uses) == 1 and tensor not in graph.outputs:
         op = tensor.producer
         yield op

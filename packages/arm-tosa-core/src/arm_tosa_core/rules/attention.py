@@ -49,7 +49,7 @@ def attention(
             chosen = None
         mask = mask if chosen is None else chosen[1]
         scores = scores if b.is_neutral(mask, 0.0) else b.aten.add(scores, mask)
-        if chosen is not None:  # a number that saturates would be added to scores: what it masks might still count
+        if chosen is not None:  # a number that saturates would be added to scores: masked positions might still count
             scores = b.aten.where(chosen[0], scores, chosen[2])
     return b.aten.matmul(softmax(scores, -1), value)
 

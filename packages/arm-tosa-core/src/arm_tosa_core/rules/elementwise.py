@@ -24,7 +24,7 @@ def _difference(b: OpBuilder, x: Operand, y: Operand, factor: float) -> Value:
 
 
 def _factor(alpha: float, y: Operand) -> float:
-    """A number as PyTorch multiplies a tensor of floats by it: of the tensor's type."""
+    """A number rounded to the tensor's type, as PyTorch multiplies a tensor of floats by it."""
     floats = isinstance(y, Value) and y.dtype.is_floating_point and y.quant is None
     return torch.tensor(alpha, dtype=y.dtype).item() if isinstance(y, Value) and floats else alpha
 

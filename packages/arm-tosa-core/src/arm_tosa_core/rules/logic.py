@@ -127,7 +127,7 @@ def right_shift(b: OpBuilder, x: Value, n: Value) -> Value:
 
 
 def _inside(n: Value, bits: int) -> torch.Tensor | None:
-    """Which constant numbers are of a type's bits; None where they are computed."""
+    """Whether each constant number is from 0 to ``bits - 1``; None if the tensor is computed."""
     return None if n.const is None else (n.const >= 0) & (n.const < bits)
 
 

@@ -151,7 +151,7 @@ def _adaptive(
 
     Args:
         x: NCHW.
-        size: of the result; 0 is the size that there is.
+        size: of the result; 0 keeps the axis.
         at_once: both axes by one pool where both divide.
     """
     target = [n or length for n, length in zip(size, x.shape[2:], strict=True)]

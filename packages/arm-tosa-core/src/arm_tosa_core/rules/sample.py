@@ -110,7 +110,7 @@ def _mixed(b: OpBuilder, image: Value, ys: Sequence[Value], xs: Sequence[Value],
 
 
 def _between(b: OpBuilder, before: Value, after: Value, fraction: Value, bits: int) -> Value:
-    """Of ``before`` to ``after`` as far as the rest of a position says, in as many more bits."""
+    """The number a fraction of the way from ``before`` to ``after``, with so many more bits."""
     way = b.MUL(b.SUB(after, before), fraction)
     return b.ADD(_finer(b, before, bits), way)
 

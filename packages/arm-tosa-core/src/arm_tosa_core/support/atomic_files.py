@@ -1,4 +1,4 @@
-"""Writing files so that nobody ever sees half of one."""
+"""Writing files whole or not at all: no reader ever sees half of one."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def how_it_ended(status: int) -> str:
 
 
 def without_usage(output: str) -> str:
-    """Of a tool that refuses its arguments the reason alone: ``argparse`` prints every option before it."""
+    """The output without the usage of a tool that refuses its arguments: ``argparse`` prints every option."""
     lines = output.splitlines()
     errors = [number for number, line in enumerate(lines) if re.match(r"\S+: error: ", line)]
     return "\n".join(lines[errors[-1] :]) if output.startswith("usage: ") and errors else output

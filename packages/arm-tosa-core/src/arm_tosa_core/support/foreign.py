@@ -93,7 +93,7 @@ def inside(folder: Path, name: object) -> Path:
 
 
 def index(number: object, count: int, subject: str) -> int:
-    """A place among ``count`` things; Python would take a negative one for a place from the end.
+    """An index below ``count``; Python would take a negative one for a place from the end.
 
     Raises:
         UsageError: it is none.

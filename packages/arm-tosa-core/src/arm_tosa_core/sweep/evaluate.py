@@ -25,7 +25,7 @@ _one_at_a_time = Lock()
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """One thread at a time, at full speed, and no messages that nobody can do anything about."""
+    """One thread at a time, at full speed, without warnings that users cannot act on."""
     with (
         _one_at_a_time,
         without_collection(),

@@ -21,7 +21,7 @@ _SQNR = re.compile(r"(\d+(?:\.\d+)?)\s*(?:dB)?", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Drop:
-    """How much of a metric may be lost: in its own units, or as a part of the float model's."""
+    """The loss of a metric that is allowed: in its own units, or as a part of the float model's."""
 
     number: float
     relative: bool
@@ -36,11 +36,11 @@ class Drop:
 
 @dataclass(frozen=True)
 class Miss:
-    """How far a figure is from its limit.
+    """The distance of a figure from its limit.
 
     Args:
         limit: its name, as on the command line.
-        part: by how much it is missed, as a part of the limit, or less than zero; infinite if nobody knows the figure.
+        part: by how much it is missed, as a part of the limit, or less than zero; infinite if the figure is unknown.
         text: the figure and the limit.
     """
 
@@ -57,7 +57,7 @@ class Limits:
         sram: bytes of on-chip memory.
         flash: bytes of the ``.pte``, weights included.
         latency: seconds of an inference, of the delegates alone, as estimated.
-        drop: of the metric below that of the float model.
+        drop: loss of the metric against the float model's.
         sqnr: dB at least.
     """
 

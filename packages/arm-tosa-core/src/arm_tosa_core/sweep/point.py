@@ -92,7 +92,7 @@ class Evaluation:
 
     Args:
         figures: operators, cycles, memory, bytes.
-        accuracy: None if nobody asked.
+        accuracy: None if it was not judged.
         program: a digest of the model's program in float; None if it has none (control flow).
         seconds: that it took, on the worker's clock.
         cached: the ``.pte`` was there already.

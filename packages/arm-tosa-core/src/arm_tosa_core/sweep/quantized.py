@@ -42,7 +42,7 @@ class Quantized(NamedTuple):
 
     Args:
         program: quantized by a scheme.
-        accuracy: None if nobody asked.
+        accuracy: None if it was not judged.
         origin: a digest of the program in float; None if it has none.
     """
 
@@ -110,7 +110,7 @@ def _loaded(file: Path, origin: str) -> Quantized | None:
         return None
     try:
         loaded = load_pt2(program)
-    except Exception:  # its inputs are more than tensors and numbers; in a study of somebody else that may be code
+    except Exception:  # its inputs are more than tensors and numbers; in a foreign study that may be code
         return None
     return Quantized(loaded, None if accuracy is None else Accuracy(**accuracy), origin)
 
@@ -160,7 +160,7 @@ def _accuracy(comparison: Comparison | None) -> Accuracy | None:
 
 
 class _Recent(Generic[T]):
-    """The last few things made."""
+    """A cache of the last few values."""
 
     def __init__(self, most: int) -> None:
         self._most = most

@@ -1,4 +1,4 @@
-"""Where a sweep gets the model and the data from."""
+"""Sources of a sweep's model and data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which points there are: targets with values for their options, schemes, and parameters of the model."""
+"""The points of a sweep: targets with values for their options, schemes, and parameters of the model."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class OpCase:
     tolerance: tuple[float, float] = (1e-4, 1e-5)
 
     def allowed(self, scheme: str, joins_int48_rescales: bool = False) -> int:
-        """How many quanta integer results may be off in this scheme, on a target that joins RESCALEs or not."""
+        """Quanta that integer results may be off in this scheme, on a target that joins RESCALEs or not."""
         if scheme == "int8":
             return self.coarse_int8
         return self.coarse if scheme == "int16" and joins_int48_rescales else 1

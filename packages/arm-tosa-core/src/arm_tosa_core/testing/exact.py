@@ -23,7 +23,7 @@ def evaluate(node: Node, args: Any, kwargs: Any, rules: RuleSet) -> Any:
     """The result of an operator; reals that come from integers are float64, and so are results computed with them.
 
     Args:
-        rules: those of the target.
+        rules: of the target.
     """
     target = node.target
     constant_scale = not canonical(target).endswith(

@@ -220,7 +220,7 @@ def _results(program: ExportedProgram) -> list[Node]:
 def _assert_same(
     target: str, actual: Sequence[np.ndarray[Any, Any]], references: Sequence[np.ndarray[Any, Any]]
 ) -> None:
-    """Integers have one right answer: that of the TOSA reference model, bit for bit; a target may give them flat."""
+    """Integers must equal those of the TOSA reference model, bit for bit; a target may give them flat."""
     for number, (ours, reference) in enumerate(zip(actual, references, strict=True)):
         bits = np.ascontiguousarray(ours).view(np.uint8).reshape(-1)
         expected = np.ascontiguousarray(reference).view(np.uint8).reshape(-1)

@@ -41,7 +41,7 @@ def read_cases(file: Path) -> list[OpCase]:
     """
     try:
         cases = runpy.run_path(str(file)).get("CASES")
-    except Exception as error:  # whatever somebody's file raises
+    except Exception as error:  # any exception of a foreign file
         raise pytest.UsageError(f"--arm-cases: {file} does not run: {type(error).__name__}: {error}") from error
     if not isinstance(cases, list) or not cases or not all(isinstance(case, OpCase) for case in cases):
         raise pytest.UsageError(f"--arm-cases: {file} has no list CASES of arm_tosa_core.testing.case.OpCase")

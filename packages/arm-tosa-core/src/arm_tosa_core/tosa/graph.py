@@ -160,10 +160,10 @@ class Graph:
         return False
 
     def sweep(self, ops: Iterable[Op] | None = None) -> None:
-        """Removes operators whose results nobody uses, and with them those that made only their operands.
+        """Removes operators whose results are unused, and then those that made only their operands.
 
         Args:
-            ops: those to look at, None for all; operators that become useless by a removal are removed as well.
+            ops: candidates, None for all; operators that become useless by a removal are removed as well.
         """
         waiting = list(self.ops if ops is None else ops)  # the last one first
         removed: set[Op] = set()

@@ -58,7 +58,7 @@ _BITS = {dtype: int(n[0]) for dtype in DType if (n := re.findall(r"\d+", dtype))
 
 @dataclass(frozen=True)
 class Origin:
-    """Where an operator comes from, for errors and debug output."""
+    """The origin of an operator, for errors and debug output."""
 
     node: str  # FX node name
     target: str  # ATen overload, for example "aten.add.Tensor"
@@ -119,7 +119,7 @@ class Uses:
         raise IndexError(f"position {index} of {self._size} uses")
 
 
-#: The numbers of a constant, or a function that makes them: those of large ones are made only if they are needed.
+#: The numbers of a constant, or a function that makes them: large constants are made only if they are needed.
 Data = np.ndarray[Any, Any] | Callable[[], np.ndarray[Any, Any]]
 
 

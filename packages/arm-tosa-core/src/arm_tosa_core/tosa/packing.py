@@ -33,7 +33,7 @@ def _bits(values: np.ndarray[Any, Any], count: int) -> np.ndarray[Any, Any]:
 
 
 def byte_size(elements: int, dtype: DType) -> int:
-    """How many bytes ``elements`` of ``dtype`` take."""
+    """Bytes of ``elements`` elements of ``dtype``."""
     return (elements * dtype.bits + 7) // 8
 
 

@@ -190,7 +190,7 @@ def gather(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
 
 
 def row_gather(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> list[Result]:
-    """Of each index, as many rows from there on as ``row_count`` says."""
+    """For each index, ``row_count`` rows from there on."""
     values, indices, row_count = inputs
     is_one(row_count, "row_count")
     ((shape, dtype),) = gather([values, indices], attrs)

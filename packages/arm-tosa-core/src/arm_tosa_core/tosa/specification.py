@@ -1,4 +1,4 @@
-"""Which TOSA a target takes: version, profiles, extensions and level."""
+"""The TOSA specification of a target: version, profiles, extensions and level."""
 
 from __future__ import annotations
 

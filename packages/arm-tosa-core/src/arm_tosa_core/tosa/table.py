@@ -2,10 +2,10 @@
 
 Data types are the "Supported Data Types" tables of TOSA 1.0, chapter 2. A row is a signature: the types of the operands
 in order, then the accumulator's if the operator has ``acc_type``, then those of the results. Operands whose type
-never varies (shapes, MUL's shift, RESCALE's multiplier and shift) are left out. Rows stand under what a specification
-must have: ``"INT"``, ``"FP"``, an extension; ``"INT|FP"`` is either, ``"bf16&fp8e4m3"`` both. Rows that began in TOSA
-1.1, a draft, have ``"1.1"`` there or an extension of it; the conformance generator of tosa-tools 2026.8 makes those
-rows, and its tosa-opt admits them.
+never varies (shapes, MUL's shift, RESCALE's multiplier and shift) are left out. Rows stand under their requirement of
+a specification: ``"INT"``, ``"FP"``, an extension; ``"INT|FP"`` is either, ``"bf16&fp8e4m3"`` both. Rows that began in
+TOSA 1.1, a draft, have ``"1.1"`` there or an extension of it; the conformance generator of tosa-tools 2026.8 makes
+those rows, and its tosa-opt admits them.
 
 Attributes have the names of the flatbuffer schema, and are Python values: int, bool, tuples of int, DType, and for
 enumerations their names ("PROPAGATE", "BILINEAR", "SINGLE_ROUND"). Three are not in the flatbuffer, which holds them as

@@ -120,12 +120,12 @@ def _method_bytes(pte: Pte, requirements: Needs) -> int:
 
 
 def _scratch(pte: Pte) -> int:
-    """Of the delegate that needs most: they run one after the other."""
+    """Scratch bytes of the delegate that needs most: they run one after the other."""
     return max(-(-int(unpack(delegate.payload)["scratch_size"]) // 16) * 16 for delegate in _delegates(pte))
 
 
 def _delegates(pte: Pte) -> list[Delegate]:
-    """Those of the method.
+    """The delegates of the method.
 
     Raises:
         UsageError: there is none, or one that is not for Ethos-U.

@@ -21,7 +21,7 @@ class Functions:
 
     @property
     def text(self) -> str:
-        """All of them, in the order in which they were first needed."""
+        """All functions, in the order of their first use."""
         return "\n".join(self._texts)
 
     def call(self, op: Op, kernel: Kernel, operands: Mapping[int, str], result: str) -> str:

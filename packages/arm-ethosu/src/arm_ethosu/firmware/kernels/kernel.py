@@ -38,7 +38,7 @@ def element(op: Op, position: int, index: str) -> str:
 
 
 def pointers(op: Op, *positions: int) -> tuple[int, ...]:
-    """Those of the operands that ``element`` reads from memory."""
+    """Positions of the operands that ``element`` reads from memory."""
     return tuple(position for position in positions if single(op.inputs[position]) is None)
 
 

@@ -13,7 +13,7 @@ _COUNTERS = "ijklmnopqstuvw"
 
 @dataclass(frozen=True)
 class Walk:
-    """How an operand is walked through: elements from one step of each axis to the next; negative: from the end on.
+    """The walk through an operand: elements from one step of each axis to the next; negative: from the end on.
 
     Args:
         offset: the element that the walk begins at.

@@ -1,4 +1,4 @@
-"""How much an operator on the processor has to do."""
+"""The work of an operator on the processor."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ class Arithmetic:
 
 
 def _int64_bounds(name: str, x: tuple[int, int] | None, y: tuple[int, int] | None) -> tuple[int, int]:
-    """Of the results of int64 arithmetic, given those of its operands.
+    """Bounds of the results of int64 arithmetic, from those of its operands.
 
     Raises:
         Rejected: results are not known to fit int32.

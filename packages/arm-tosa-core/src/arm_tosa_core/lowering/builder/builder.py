@@ -43,7 +43,7 @@ class Builder:
         graph: where operators go.
         spec: the specification of emitted operators.
         checks: limits of the target, asked about every operator.
-        rules: those of the target, for ``b.aten``.
+        rules: of the target, for ``b.aten``.
         preferences: the target's choices among equivalent graphs.
     """
 
@@ -132,7 +132,7 @@ class Builder:
 
     @property
     def origin(self) -> Origin | None:
-        """Where in the program the operators come from that are emitted now."""
+        """The place in the program that operators emitted now come from."""
         return self._emitter.origin
 
     @origin.setter

@@ -17,7 +17,7 @@ NARROW = "cast the input to int32 in the model"
 RANGES = INTEGER_RANGES | {torch.bool: (0, 1)}
 #: Types whose numbers stand for reals as they are, beside quantized values and where there is no float.
 EXACT = {dtype: RANGES[dtype] for dtype in (torch.bool, torch.int8, torch.uint8, torch.int16)}
-#: Bounds of reals as int64: those beyond int32 are there as its ends, not as their lowest 32 bits.
+#: Bounds of reals as int64: reals beyond int32 become its ends, not their lowest 32 bits.
 SATURATED = (-(2**63), 2**63 - 1)
 #: Types that have no arithmetic in TOSA.
 SMALL_INTEGERS = (torch.bool, torch.int8, torch.uint8, torch.int16)

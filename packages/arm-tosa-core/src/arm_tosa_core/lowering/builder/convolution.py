@@ -81,7 +81,7 @@ class Convolutions:
         return self.emitter.value(self.emitter.emit(name, inputs, **attrs), torch.float32, quant=quant)
 
     def equal_weights(self, shape: Sequence[int], number: float, image: Value) -> Value:
-        """Of a quantized image, ones whose scale is the number."""
+        """Weights for a quantized image: ones whose scale is the number."""
         if image.quant is None:
             return self.emitter.const(torch.full(tuple(shape), number, dtype=image.dtype))
         return self.emitter.const(torch.ones(tuple(shape), dtype=torch.int8), QParams((number,), 0, -127, 127))

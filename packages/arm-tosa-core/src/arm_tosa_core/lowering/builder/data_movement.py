@@ -195,7 +195,7 @@ class DataMovement:
         return self.CONCAT([self.slice_axis(values[which], axis, start, size) for which, start, size in runs], axis)
 
     def REVERSE(self, x: Value, axis: int) -> Value:
-        """Where the target reverses no last axis, with another one there."""
+        """REVERSE; if the target reverses no last axis, with another axis last."""
         if x.const is not None:
             require(x.quant is None or x.quant.axis != axis, "reverses the axis of its per-channel scales")
             return x.replace(const=x.const.flip(axis))

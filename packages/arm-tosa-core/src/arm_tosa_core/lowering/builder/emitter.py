@@ -22,7 +22,7 @@ from ...tosa.table_checks import check
 from ...tosa.verifier import Check
 from ..values import Axes, QParams, Value, inverse, is_identity, moves_only_ones
 
-#: Constants with more elements are made when somebody reads them: most nodes that a target refuses have some.
+#: Constants with more elements are made at their first read: most nodes that a target refuses have some.
 _SMALL = 1024
 _INT32 = (-(2**31), 2**31 - 1)
 
@@ -94,7 +94,7 @@ class Emitter:
         return op.outputs
 
     def mark(self) -> tuple[int, ...]:
-        """Where the graph ends now, for ``undo``."""
+        """The present end of the graph, for ``undo``."""
         return len(self.graph.ops), *map(len, self.caches)
 
     def undo(self, mark: tuple[int, ...]) -> None:
@@ -114,7 +114,7 @@ class Emitter:
         return Value(tuple(data.shape), dtype, const=data, quant=quant, bounds=_bounds(data))
 
     def constant(self, shape: Sequence[int], dtype: DType, make: Callable[[], np.ndarray[Any, Any]]) -> Tensor:
-        """A constant of the TOSA graph; a large one is made when somebody reads it."""
+        """A constant of the TOSA graph; a large one is made at its first read."""
         if prod(shape) > _SMALL:
             return Tensor(shape, dtype, data=make)
         return self.graph.constant(make(), dtype)
@@ -264,7 +264,7 @@ class Emitter:
         """Emits an elementwise operator on plain values: ranks lifted, axes brought to one order.
 
         Args:
-            dtype: of the result; default: that of the first operand.
+            dtype: of the result; default: the first operand's.
         """
         if name in _FOLDED and all(v.const is not None and v.quant is None for v in operands):
             result = _FOLDED[name](*(v.const for v in operands))

@@ -196,7 +196,7 @@ def _zoom(
 
 
 def _window(size: Array, weight: Array, shift: int, limit: float) -> tuple[float, int]:
-    """How much a finer table of this shift is expected to mend, and the centre of the part where it mends most."""
+    """The expected gain of a finer table of this shift, and the centre of the part with the largest gain."""
     mended = (size > limit) & (size <= limit * 4**shift)  # a line's error falls with the square of its length
     width = 1 << (16 - shift)
     counts = np.concatenate([[0], np.cumsum(mended * weight)])

@@ -56,7 +56,7 @@ class Reductions:
         require(fits, reason, "give the sum dtype=torch.int32: of int32, too, PyTorch makes int64 sums otherwise")
 
     def ARGMAX(self, x: Value, axis: int) -> Value:
-        """Where the target does not take it as it is, of the last of three axes."""
+        """ARGMAX; over the last of three axes if the target refuses the tensor's own shape."""
         x, last = self.quantization.apply_clamp(x), x.rank - 1
         try:
             out = self.emitter.emit("ARGMAX", [self.emitter.tensor(x)], axis=axis)
