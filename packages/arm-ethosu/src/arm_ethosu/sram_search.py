@@ -110,8 +110,8 @@ def compile(
         search = _Search(place, [*flags, *(flag for flag in (_SAYS_WHERE, FLAG) if flag not in flags)], counted)
         if any(map(decides_over_sram, flags)) or (sram_budget is None and is_cache):
             return chosen(place, search.run([None])[0].run, accelerator)  # less of a cache costs cycles at once
-        asked = {**options, "accelerator": accelerator, "flags": tuple(flags), "budget": sram_budget}
-        key = estimate_cache.key(tosa, asked | ({"constants": "counted"} if counted else {}))
+        request = {**options, "accelerator": accelerator, "flags": tuple(flags), "budget": sram_budget}
+        key = estimate_cache.key(tosa, request | ({"constants": "counted"} if counted else {}))
         if key is not None and (limit := estimate_cache.read(LIMITS, key)) is not None:
             return chosen(place, search.run([int(limit) or None])[0].run, accelerator)
         best = _smallest(search, len(tosa), place.graph) if sram_budget is None else _within(search, tosa, sram_budget)

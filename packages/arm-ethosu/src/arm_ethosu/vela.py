@@ -403,8 +403,8 @@ def checked(arrays: Arrays) -> Arrays:
         if shape.ndim != 2 or shape.shape[1] != IO_RANK:
             raise _Malformed(f"has {direction}_shape of shape {list(shape.shape)}, expected [n, {IO_RANK}]")
         for key in ("elem_size", "offset", "region"):
-            if (got := normalized[f"{direction}_{key}"]).shape != shape.shape[:1]:
-                raise _Malformed(f"has {direction}_{key} of shape {list(got.shape)}, expected [{len(shape)}]")
+            if (array := normalized[f"{direction}_{key}"]).shape != shape.shape[:1]:
+                raise _Malformed(f"has {direction}_{key} of shape {list(array.shape)}, expected [{len(shape)}]")
     if not len(normalized["output_shape"]):
         raise _Malformed("has no outputs")
     return normalized

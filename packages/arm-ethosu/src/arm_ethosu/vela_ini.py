@@ -99,8 +99,8 @@ class VelaIni:
             ("memory mode", memory_mode, self.memory_modes),
         ):
             if name not in sections:
-                there = f"valid ones: {', '.join(sections)}" if sections else "the file has none"
-                raise UsageError(f"unknown {kind} {name!r} in {self.path}; {there}")
+                advice = f"valid ones: {', '.join(sections)}" if sections else "the file has none"
+                raise UsageError(f"unknown {kind} {name!r} in {self.path}; {advice}")
         self._require_memories(system_config, memory_mode)
 
     def has_cache(self, memory_mode: str) -> bool:

@@ -59,10 +59,10 @@ def _device(subject: str, engine: str, needed_for: str, fix: str) -> Finding:
     if find_spec("arm_runtime") is None:
         return Finding(subject, "missing", "", needed_for, from_here("arm-runtime-cpp"))
     try:
-        said = run_tool("the VGF runtime", [sys.executable, "-c", _FIND, engine], timeout=TIMEOUT_S)
+        printed = run_tool("the VGF runtime", [sys.executable, "-c", _FIND, engine], timeout=TIMEOUT_S)
     except ToolError as error:
         return Finding(subject, "broken", first_line(error), needed_for, fix)
-    verdicts = dict(line.split(": ", 1) for line in said.splitlines() if line.startswith(("found: ", "failed: ")))
+    verdicts = dict(line.split(": ", 1) for line in printed.splitlines() if line.startswith(("found: ", "failed: ")))
     if "found" in verdicts:
         return Finding(subject, "ok", verdicts["found"], needed_for)
     return Finding(subject, "broken", verdicts.get("failed", "it said nothing"), needed_for, fix)

@@ -52,18 +52,20 @@ def write_folder(
         foreign.inside(folder, path)  # not through a link in the folder
     before = read_manifest(folder).known() if (folder / MANIFEST).exists() else {}
     new = {path: _digest(body) for path, body in files.items()}
-    there = {path: _digest((folder / path).read_bytes()) for path in {*new, *before} if (folder / path).is_file()}
-    mine = {path for path, digest in there.items() if digest not in (*before.get(path, ()), new.get(path))}
-    lost = sorted(path for path in mine if not (path.startswith(_USERS) and before))
+    present = {path: _digest((folder / path).read_bytes()) for path in {*new, *before} if (folder / path).is_file()}
+    edited = {path for path, digest in present.items() if digest not in (*before.get(path, ()), new.get(path))}
+    lost = sorted(path for path in edited if not (path.startswith(_USERS) and before))
     if lost:
         raise UsageError(
             f"{folder}: {', '.join(lost)} would be overwritten, and not by what `arm-tosa deploy` wrote there. "
             "Move them, or deploy into another folder"
         )
-    changed = [path for path in files if path not in mine and new[path] != there.get(path)]
-    removed = sorted(path for path in there if path not in new and path not in mine)
-    digests = {path: before[path][0] for path in mine if path in before}
-    done = Manifest(board, target, models, {path: new[path] for path in sorted(new) if path not in mine} | digests)
+    changed = [path for path in files if path not in edited and new[path] != present.get(path)]
+    removed = sorted(path for path in present if path not in new and path not in edited)
+    digests = {path: before[path][0] for path in edited if path in before}
+    manifest = Manifest(
+        board, target, models, {path: new[path] for path in sorted(new) if path not in edited} | digests
+    )
     if changed or removed:
         # From here to the last line the folder is neither the old firmware nor the new one, and its manifest says so.
         folder.mkdir(parents=True, exist_ok=True)
@@ -74,8 +76,8 @@ def write_folder(
         write_atomic(folder / path, files[path])
     for path in removed:
         (folder / path).unlink()
-    write_atomic(folder / MANIFEST, done.text())
-    return Written(changed, removed, sorted(path for path in mine if path in new and new[path] not in before[path]))
+    write_atomic(folder / MANIFEST, manifest.text())
+    return Written(changed, removed, sorted(path for path in edited if path in new and new[path] not in before[path]))
 
 
 def whole_firmware(folder: Path) -> Manifest:

@@ -88,12 +88,12 @@ def copy_shared(program: ExportedProgram, analysis: Analysis) -> bool:
 
     Returns whether constants went back to the CPU, which have no other users: then the analysis must be made again.
     """
-    gone = False
+    returned = False
     for node, homes in _shared(analysis):
         inside = [home for home in homes if home is not None]
         if not inside:
             del analysis.accepted[node]
-            gone = True
+            returned = True
             continue
         analysis.accepted[node] = inside[0]
         for home in [home for home in homes if home != inside[0]]:
@@ -107,7 +107,7 @@ def copy_shared(program: ExportedProgram, analysis: Analysis) -> bool:
                 analysis.accepted[copy] = home
             elif node in analysis.constant:
                 analysis.rejected[copy] = CONSTANT
-    return gone
+    return returned
 
 
 def _shared(analysis: Analysis) -> Iterator[tuple[Node, Homes]]:
@@ -136,13 +136,13 @@ def narrow_int64(program: ExportedProgram, analysis: Analysis) -> None:
     """
     for node, crossing in _crossings(program, analysis):
         home = analysis.accepted.get(node)
-        for there, users in crossing.items():
+        for reader, users in crossing.items():
             place = node.next
             while place.op == "placeholder":  # these stay together
                 place = place.next
             with program.graph.inserting_before(place):
                 small = _cast(program, analysis, node, torch.int32, node, home)
-                back = _cast(program, analysis, small, torch.int64, node, there)
+                back = _cast(program, analysis, small, torch.int64, node, reader)
             for user in users:
                 user.replace_input_with(node, back)
 
@@ -156,7 +156,7 @@ def _crossings(program: ExportedProgram, analysis: Analysis) -> Iterator[tuple[N
         if node in analysis.constant or node.name in constants:
             continue
         home = analysis.accepted.get(node)
-        if crossing := {there: users for there, users in _homes(node, analysis).items() if there != home}:
+        if crossing := {reader: users for reader, users in _homes(node, analysis).items() if reader != home}:
             yield node, crossing
 
 

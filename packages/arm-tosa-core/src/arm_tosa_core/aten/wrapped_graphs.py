@@ -107,9 +107,9 @@ def _cast(graph: Graph, node: Node, autocast: Mapping[str, Any]) -> Node:
         return node
     with torch.autocast(**autocast):
         casts = _casts_within(_traced(node))
-    there = _casts_within(_traced(node))
+    present = _casts_within(_traced(node))
     for place, dtype in casts.items():
-        if there.get(place) != dtype:
+        if present.get(place) != dtype:
             operand = _tensors(node)[place]
             with graph.inserting_before(node):
                 node.replace_input_with(operand, _to(graph, operand, dtype))

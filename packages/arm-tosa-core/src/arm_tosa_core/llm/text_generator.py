@@ -123,13 +123,13 @@ class TextGenerator:
             UsageError: there is no tokenizer, the prompt is empty, or the context is too short.
         """
         tokens: list[int] = []
-        done = ""
+        written = ""
         for token in self.tokens(encoded(self.tokenizer, prompt), count, choose):
             tokens.append(token)
             text = decoded(self.tokenizer, tokens)
             if not text.endswith(_INCOMPLETE):
-                yield text[len(done) :]
-                done = text
+                yield text[len(written) :]
+                written = text
 
     def perplexity(self, tokens: Sequence[int]) -> float:
         """Perplexity of a text: e to the mean loss, in nats for each token but the first of a piece.

@@ -35,8 +35,10 @@ def guarded(target: Target, who: str, *, checks: bool = True) -> Target:
         owner = getattr(target, part)
         functions = {name: function for name in names if (function := getattr(owner, name))}
         parts[part] = replace(owner, **{name: _guarded(each, who, name) for name, each in functions.items()})
-    asked = [_guarded(check, who, "a check", (Rejected, type(None))) if checks else check for check in target.checks]
-    return replace(target, checks=asked, **parts)
+    target_checks = [
+        _guarded(check, who, "a check", (Rejected, type(None))) if checks else check for check in target.checks
+    ]
+    return replace(target, checks=target_checks, **parts)
 
 
 @functools.lru_cache(maxsize=4096)  # so that equal targets stay equal

@@ -160,7 +160,7 @@ class _Costs:
         return _costs(layers, times, self._whole, self._rate)
 
 
-def _costs(layers: Sequence[Layer], times: Sequence[OperatorTime], whole: float, rate: float | None) -> dict[str, Any]:
+def _costs(layers: Sequence[Layer], times: Sequence[OperatorTime], total: float, rate: float | None) -> dict[str, Any]:
     costs: dict[str, Any] = {}
     if layers:
         kinds = dict.fromkeys(layer.kind for layer in layers)
@@ -169,7 +169,7 @@ def _costs(layers: Sequence[Layer], times: Sequence[OperatorTime], whole: float,
         costs = {
             "runs_as": ", ".join(kind if count[kind] == 1 else f"{count[kind]} × {kind}" for kind in kinds),
             "cycles": cycles,
-            "share": cycles / whole if whole else 0.0,
+            "share": cycles / total if total else 0.0,
             "utilisation": macs / (cycles * rate) if macs and cycles and rate else None,
             "bytes": sum(layer.bytes for layer in layers),
         }

@@ -100,8 +100,8 @@ def _dilated_max_pool(
 ) -> Value:
     """Rows and columns a dilation apart become images of their own, which plain windows run over; then the stride."""
     low = -math.inf if x.dtype.is_floating_point else torch.iinfo(x.dtype).min
-    whole = [n + sum(p) for n, p in zip(x.shape[2:], pads, strict=True)]
-    fill = [-n % d for n, d in zip(whole, dilation, strict=True)]
+    padded = [n + sum(p) for n, p in zip(x.shape[2:], pads, strict=True)]
+    fill = [-n % d for n, d in zip(padded, dilation, strict=True)]
     x = b.PAD(x, [(0, 0), (0, 0), *((a, z + r) for (a, z), r in zip(pads, fill, strict=True))], low)
     (batch, channels, height, width), (rows, columns) = x.shape, dilation
     parts = b.RESHAPE(x, [batch, channels, height // rows, rows, width // columns, columns])
@@ -110,7 +110,7 @@ def _dilated_max_pool(
     y = b.nchw(b.MAX_POOL2D(b.nhwc(images), kernel, [1, 1], [0] * 4))
     y = b.TRANSPOSE(b.RESHAPE(y, [*parts.shape[:3], *y.shape[1:]]), [0, 3, 4, 1, 5, 2])
     y = b.RESHAPE(y, [batch, channels, y.shape[2] * rows, y.shape[4] * columns])
-    size = [n - (k - 1) * d for n, k, d in zip(whole, kernel, dilation, strict=True)]
+    size = [n - (k - 1) * d for n, k, d in zip(padded, kernel, dilation, strict=True)]
     y = b.SLICE(y, [0] * 4, [batch, channels, *size])
     return y if list(stride) == [1, 1] else b.nchw(b.MAX_POOL2D(b.nhwc(y), [1, 1], stride, [0] * 4))
 

@@ -29,8 +29,8 @@ def _written(b: OpBuilder, x: Value, places: Value, new: Value, how: str | None,
     if how is not None:
         return _together(b, x, places, new, how, itself)
     if new.const is not None and bool((new.const == new.const.reshape(-1)[0]).all()):  # however often at one place
-        here = _anywhere(b, _hits(b, x.shape[1], places))
-        return b.SELECT(here, b.const(new.real().reshape(-1)[:1]), x)
+        hit = _anywhere(b, _hits(b, x.shape[1], places))
+        return b.SELECT(hit, b.const(new.real().reshape(-1)[:1]), x)
     if places.const is not None:
         last = _last_of_each(places.const)
         if last is not None:
@@ -207,8 +207,8 @@ def index_fill(b: OpBuilder, x: Value, dim: int, indices: Value, number: Operand
         return index_put(b, x, _along(dim, x, indices), b.const(torch.tensor(number, dtype=x.dtype)))
     (dim,), places, _ = merged_indices(b, x, _along(dim, x, indices))
     hits = _hits(b, x.shape[dim], b.RESHAPE(places, [1, places.size]))
-    here = b.RESHAPE(_anywhere(b, hits), [n if i == dim else 1 for i, n in enumerate(x.shape)])
-    return b.SELECT(here, number, x)
+    hit = b.RESHAPE(_anywhere(b, hits), [n if i == dim else 1 for i, n in enumerate(x.shape)])
+    return b.SELECT(hit, number, x)
 
 
 def _product(sizes: Sequence[int]) -> int:

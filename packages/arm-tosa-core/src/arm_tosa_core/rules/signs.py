@@ -73,5 +73,5 @@ def atan2(b: OpBuilder, y: Value, x: Value) -> Value:
 @op("aten.one_hot.default")
 def one_hot(b: OpBuilder, indices: Value, classes: int) -> Value:
     places = b.RESHAPE(b.as_index_numbers(indices), [*indices.shape, 1])
-    here = b.compare("EQUAL", places, b.const(torch.arange(classes, dtype=torch.int32)))
-    return b.cast(here, torch.int64)
+    hit = b.compare("EQUAL", places, b.const(torch.arange(classes, dtype=torch.int32)))
+    return b.cast(hit, torch.int64)

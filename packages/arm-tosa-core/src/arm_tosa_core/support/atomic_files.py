@@ -36,10 +36,10 @@ def require_folder(path: str | os.PathLike[str]) -> None:
         UsageError: it is a file or in one, or its file system takes no files there.
     """
     path = Path(path)
-    there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
-    if not there.is_dir():
-        raise UsageError(f"cannot make the folder {path}: {there} is a file")
-    _require_takes_files(there, path)
+    nearest = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    if not nearest.is_dir():
+        raise UsageError(f"cannot make the folder {path}: {nearest} is a file")
+    _require_takes_files(nearest, path)
 
 
 def _file_behind(path: Path) -> Path | None:

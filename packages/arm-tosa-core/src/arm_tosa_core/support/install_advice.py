@@ -40,8 +40,8 @@ def from_here(package: str, *, again: bool = False) -> str:
     if "archive_info" in came_from and address.startswith("file:"):
         return _pip(again, "--find-links", str(_path(address).parent), package)
     if "dir_info" in came_from:
-        gone = _path(address).parent
-        return f"{_pip(again, f'CLONE/{_PACKAGES}/{package}')} ({gone}, where {_CORE} was installed from, is gone)"
+        removed = _path(address).parent
+        return f"{_pip(again, f'CLONE/{_PACKAGES}/{package}')} ({removed}, where {_CORE} was installed from, is gone)"
     return _pip(again, package)
 
 

@@ -51,11 +51,11 @@ class Dask:
     def next(self) -> Done:
         """Waits for the first that is done."""
         wait = self._distributed.wait
-        done = next(iter(wait(list(self._running), return_when="FIRST_COMPLETED").done))
-        name = self._running.pop(done)
-        if done.status == "finished":
-            return Done(name, done.result())
-        error = done.exception()
+        future = next(iter(wait(list(self._running), return_when="FIRST_COMPLETED").done))
+        name = self._running.pop(future)
+        if future.status == "finished":
+            return Done(name, future.result())
+        error = future.exception()
         return Done(name, Failure(f"its dask workers died or lost it: {error}", lasting=False))
 
     def close(self) -> None:

@@ -140,8 +140,8 @@ def _drop(text: str) -> Drop:
     return Drop(float(match[1]) / 100, True) if match[2] else Drop(float(match[1]), False)
 
 
-def _match(form: re.Pattern[str], text: str, option: str, such: str) -> re.Match[str]:
+def _match(form: re.Pattern[str], text: str, option: str, example: str) -> re.Match[str]:
     match = form.fullmatch(text.strip())
     if match is None:
-        raise UsageError(f"{option} {text!r}: write {such}")
+        raise UsageError(f"{option} {text!r}: write {example}")
     return match

@@ -59,12 +59,12 @@ def quantized(sources: Sources, folder: Path, parameters: Parameters, scheme: st
     Raises:
         UsageError: whatever the sources, the scheme or the metric do not like.
     """
-    asked = read_scheme(Path(scheme)) if scheme.endswith(".json") else Scheme(scheme)
+    quantization = read_scheme(Path(scheme)) if scheme.endswith(".json") else Scheme(scheme)
     name = spec.target().name
     own = sorted(str(rule) for rule in RuleSet.of(name) if rule.target == name)
-    kind = json.dumps([asdict(asked), str(spec.tosa_spec), own])
+    kind = json.dumps([asdict(quantization), str(spec.tosa_spec), own])
     key = (sources, folder, parameters, kind)
-    return _recent.get(key, lambda: _shared(in_float(sources, parameters), asked, spec, folder, kind))
+    return _recent.get(key, lambda: _shared(in_float(sources, parameters), quantization, spec, folder, kind))
 
 
 def _shared(model: InFloat, scheme: Scheme, spec: ArmCompileSpec, folder: Path, kind: str) -> Quantized:

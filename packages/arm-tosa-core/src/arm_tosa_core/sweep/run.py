@@ -25,7 +25,7 @@ _ALIKE = 5
 Progress = Callable[[int, int], None]
 
 
-def silent(_done: int, _total: int) -> None:
+def silent(_count: int, _total: int) -> None:
     """No progress."""
 
 
@@ -130,15 +130,15 @@ class _Run:
             self._engine.start(digest, evaluate, self._sources, self._folder, point)
         return True
 
-    def _end(self, done: Done) -> None:
-        if isinstance(done.name, tuple):
-            self._looking.remove(done.name)
-            if not isinstance(done.value, Failure):
-                self._require_program(done.name, done.value)
+    def _end(self, work: Done) -> None:
+        if isinstance(work.name, tuple):
+            self._looking.remove(work.name)
+            if not isinstance(work.value, Failure):
+                self._require_program(work.name, work.value)
             return
-        outcome: Outcome = done.value
-        trial = self._running.pop(done.name)
-        self._settle(trial, done.name, outcome)
+        outcome: Outcome = work.value
+        trial = self._running.pop(work.name)
+        self._settle(trial, work.name, outcome)
         if isinstance(outcome, Evaluation):
             self._require_program(trial.point.parameters, outcome.program)
         self._require_success(outcome)

@@ -198,9 +198,9 @@ class _Reader:
         valid = option_names(plugins.target(target))
         for key in options:
             if valid is not None and key not in valid:
-                there = f"its options are {', '.join(valid)}" if valid else "it has none"
-                there += f" ({key} stands above the first [table])" if key in _KEYS else ""
-                raise self._error(key, f"target {target!r} has no option {key!r}; {there}")
+                advice = f"its options are {', '.join(valid)}" if valid else "it has none"
+                advice += f" ({key} stands above the first [table])" if key in _KEYS else ""
+                raise self._error(key, f"target {target!r} has no option {key!r}; {advice}")
 
     def _schemes(self) -> list[str]:
         values = self._values("quantize", self._data.get("quantize", ["int8"]))

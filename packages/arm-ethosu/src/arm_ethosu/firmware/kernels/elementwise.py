@@ -134,8 +134,8 @@ def rescale(op: Op) -> Kernel:
         text = f"({_unsigned(result.dtype)}){value}" if unsigned_out else value
         return [f"output[{index[0]}] = ({c_type(result.dtype)}){text};"]
 
-    whole = Walk(row_major(source.shape))
-    return Kernel(pointers(op, 0, 1, 2), tuple(nest(source.shape, [whole, whole, channel], statement)))
+    walk = Walk(row_major(source.shape))
+    return Kernel(pointers(op, 0, 1, 2), tuple(nest(source.shape, [walk, walk, channel], statement)))
 
 
 ELEMENTWISE = (*_EXPRESSIONS, *_FUNCTIONS)

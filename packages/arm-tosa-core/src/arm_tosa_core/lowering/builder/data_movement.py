@@ -185,14 +185,14 @@ class DataMovement:
     def gather_by_slices(self, values: Sequence[Value], axis: int, places: Sequence[tuple[int, int]]) -> Value | None:
         """A SLICE for each run of indices, and a CONCAT."""
         runs: list[tuple[int, int, int]] = []
-        for which, start in places:
-            if runs and which == runs[-1][0] and start == sum(runs[-1][1:]):
-                runs[-1] = (which, runs[-1][1], runs[-1][2] + 1)
+        for number, start in places:
+            if runs and number == runs[-1][0] and start == sum(runs[-1][1:]):
+                runs[-1] = (number, runs[-1][1], runs[-1][2] + 1)
             else:
-                runs.append((which, start, 1))
+                runs.append((number, start, 1))
         if not runs or len(runs) > _MOST_RUNS:
             return None
-        return self.CONCAT([self.slice_axis(values[which], axis, start, size) for which, start, size in runs], axis)
+        return self.CONCAT([self.slice_axis(values[number], axis, start, size) for number, start, size in runs], axis)
 
     def REVERSE(self, x: Value, axis: int) -> Value:
         """REVERSE; if the target reverses no last axis, with another axis last."""

@@ -22,8 +22,8 @@ def _attention(**options: Any) -> Callable[[], Callable[..., torch.Tensor]]:
 
 
 def _masked_by_number() -> Callable[..., torch.Tensor]:
-    seen = torch.arange(7) <= torch.arange(5).reshape(5, 1)
-    return lambda q, k, v, bias: _sdpa(q, k, v, torch.where(seen, bias, torch.finfo(torch.float32).min))
+    visible = torch.arange(7) <= torch.arange(5).reshape(5, 1)
+    return lambda q, k, v, bias: _sdpa(q, k, v, torch.where(visible, bias, torch.finfo(torch.float32).min))
 
 
 class _SelfAttention(nn.Module):
