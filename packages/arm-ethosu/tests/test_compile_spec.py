@@ -11,6 +11,7 @@ import pytest
 import arm_ethosu
 from arm_ethosu import ArmCompileSpecBuilder, EthosUCompileSpec, EthosUQuantizer, VelaExternalBlockPlacements, targets
 from arm_ethosu.accelerators import ACCELERATORS
+from arm_ethosu.compile_spec import EXPERIMENTAL
 from arm_ethosu.vela_ini import locate
 from arm_tosa_core.exir.compile_spec import TosaCompileSpec
 from arm_tosa_core.support.errors import UsageError
@@ -147,6 +148,13 @@ def test_round_trip(options: dict[str, object], tmp_path: Path) -> None:
         spec.timeout, spec.compiler_flags, spec.sram_budget,
     )  # fmt: skip
     assert again != EthosUCompileSpec("ethos-u55-64", **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("option", "value"), EXPERIMENTAL.items())
+def test_experimental_options_are_no_default_and_marked(option: str, value: str) -> None:
+    assert getattr(EthosUCompileSpec("ethos-u85-256"), option) != value
+    assert f'``"{value}"`` (experimental)' in str(EthosUCompileSpec.__doc__)
+    assert f'| `{option}="{value}"` |' in Path(__file__).parents[3].joinpath("docs/reference/stability.md").read_text()
 
 
 @pytest.mark.parametrize("name", ACCELERATORS)

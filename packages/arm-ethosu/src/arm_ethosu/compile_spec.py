@@ -35,6 +35,8 @@ DEFAULT_TIMEOUT = 1800.0
 SCHEDULES = ("vela", "deep")
 #: Orders of weights that several methods share; the first is the default.
 WEIGHT_ORDERS = ("vela", "shared")
+#: Values of options whose command streams no device has run: ``docs/reference/stability.md`` says what that means.
+EXPERIMENTAL = {"schedule": "deep", "weight_order": "shared"}
 
 
 class EthosUCompileSpec(ArmCompileSpec):
@@ -49,11 +51,12 @@ class EthosUCompileSpec(ArmCompileSpec):
             a path of your own.
         external_block_placements: blocks of the payload that are in ``.ptd`` files; None: the ``.pte`` has all.
         timeout: seconds after which Vela is killed.
-        schedule: ``"vela"``, or ``"deep"``: constants in flash or DRAM are read into SRAM as far ahead as there is free
-            SRAM, by a command stream that is ours (``docs/explanation/ethosu-schedules.md``).
+        schedule: ``"vela"``, or ``"deep"`` (experimental): constants in flash or DRAM are read into SRAM as far ahead
+            as there is free SRAM, by a command stream that is ours (``docs/explanation/ethosu-schedules.md``).
         weight_order: of programs with several methods on Ethos-U85. ``"vela"``: methods have in common the weights that
-            Vela wrote in one order. ``"shared"``: layers are computed in the smaller blocks of channels of another
-            method, so that all have one order, by a command stream that is ours (``docs/how-to/language-models.md``).
+            Vela wrote in one order. ``"shared"`` (experimental): layers are computed in the smaller blocks of channels
+            of another method, so that all have one order, by a command stream that is ours
+            (``docs/how-to/language-models.md``).
         sram_budget: SRAM that each delegate may use, in bytes or as ``"512K"`` or ``"1M"``: several runs of Vela find
             the fewest cycles within it. None: the least SRAM that costs no cycles (0.25 % at most), within what the
             memory mode has.

@@ -24,7 +24,7 @@ Schedule = Annotated[
     typer.Option(
         metavar="NAME",
         help="The order of the target's work, where it offers several; short for --option schedule=NAME. A wrong "
-        "name: the error lists all.",
+        "name: the error lists all. deep of Ethos-U is experimental: no device has run it.",
     ),
 ]
 Sram = Annotated[
