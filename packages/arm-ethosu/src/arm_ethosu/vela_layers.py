@@ -1,7 +1,7 @@
-"""Vela's own account of a compilation: its operators, its estimate of each, and which commands are whose.
+"""Vela's own account of a compilation: its operators, its estimate of each, and the commands of each.
 
 Vela writes it as tables of comma-separated values in an XML file when it is asked with ``--enable-debug-db``: ``perf``
-has a row for each operator of its schedule, ``source`` says which operator of the TOSA file that comes from, and
+has a row for each operator of its schedule, ``source`` the operator of the TOSA file that it comes from, and
 ``queue`` at which byte the last command of each part of an operator stands.
 """
 
@@ -45,7 +45,7 @@ class Layer:
     """An operator of Vela's schedule.
 
     Args:
-        kind: what Vela calls it, such as ``"Conv2D"``.
+        kind: its name in Vela, such as ``"Conv2D"``.
         result: the name of its result.
         cycles: Vela's estimate; 0 where it counts with the operator before it, or is not rated.
         tosa: the number of the TOSA operator that it comes from, constants counted too; None: Vela made it up.
@@ -71,35 +71,36 @@ class Layers:
 
 
 def compiled_layers(xml: str, tosa: bytes) -> list[CompiledLayer]:
-    """What Vela's debug database says of each operator of its schedule; nothing of an empty one.
+    """The operators of Vela's schedule from its debug database; none for an empty text.
 
     Args:
-        tosa: the graph that was compiled.
+        xml: the debug database.
+        tosa: the flatbuffer that was compiled.
 
     Raises:
         ToolError: it lacks the tables that Vela 5.2 writes.
     """
     if not xml:
         return []
-    given = tables(xml)
+    database = tables(xml)
     listed = listed_operators(tosa)
     try:
-        sources = {row["id"]: int(row["ext_key"]) for row in given["source"]}
-        moved = {row["id"]: _bytes(row) for row in given["perf_debug"]}
-        found = []
-        for row in given["perf"]:
+        sources = {row["id"]: int(row["ext_key"]) for row in database["source"]}
+        moved = {row["id"]: _bytes(row) for row in database["perf_debug"]}
+        layers = []
+        for row in database["perf"]:
             number = sources.get(row["source_id"])
             tensor = listed[number].tensor if number is not None and number < len(listed) else ""
             macs = int(row["mac_count"]) if row["operator"] in _MULTIPLY else 0  # Vela counts elements of the others
             moves = moved.get(row["id"], 0)
-            found.append(CompiledLayer(row["operator"], tensor, float(row["op_cycles"]), macs, moves))
+            layers.append(CompiledLayer(row["operator"], tensor, float(row["op_cycles"]), macs, moves))
     except (KeyError, ValueError, TypeError) as error:
         raise garbage(error) from error
-    return found
+    return layers
 
 
 def _bytes(row: dict[str, str]) -> int:
-    """What an operator moves between the core and the memories outside: columns such as ``SramFeatureMap_read``."""
+    """Bytes that an operator moves between core and outer memories: columns such as ``SramFeatureMap_read``."""
     moves = (key for key in row if key.endswith(("_read", "_write")) and not key.startswith(_INSIDE))
     return sum(int(row[key] or 0) for key in moves)
 
@@ -116,36 +117,36 @@ def garbage(error: Exception) -> ToolError:
 
 
 def read_layers(xml: str, cmd_data: Bytes) -> Layers:
-    """What Vela's debug database says of the commands that Vela wrote with it.
+    """The operators of Vela's schedule and the layer of each kernel command, from its debug database and commands.
 
     Raises:
         ToolError: it lacks the tables that Vela 5.2 writes.
     """
-    given = tables(xml)
+    database = tables(xml)
     kernels = [op for op in decode(cmd_data) if op.is_kernel]
     try:
-        sources = {row["id"]: int(row["ext_key"]) for row in given["source"]}
+        sources = {row["id"]: int(row["ext_key"]) for row in database["source"]}
         rows = [
             (row["id"], Layer(row["operator"], row["name"], float(row["op_cycles"]), sources.get(row["source_id"])))
-            for row in given["perf"]
+            for row in database["perf"]
         ]
         numbers = {key: number for number, (key, _) in enumerate(rows)}
-        layers = tuple(numbers.get(key) for key in scheduled(given, kernels))
+        layers = tuple(numbers.get(key) for key in scheduled(database, kernels))
     except (KeyError, ValueError, TypeError) as error:
         raise garbage(error) from error
     return Layers(tuple(layer for _, layer in rows), layers)
 
 
-def scheduled(given: Mapping[str, Rows], operations: Sequence[Operation]) -> list[str]:
+def scheduled(database: Mapping[str, Rows], operations: Sequence[Operation]) -> list[str]:
     """For each operation the ``id`` of its operator in Vela's schedule; empty: Vela does not say.
 
     Args:
-        given: the tables of the debug database that Vela wrote with the commands.
+        database: tables of the debug database that Vela wrote with the commands.
 
     Raises:
         KeyError, ValueError: it lacks the tables that Vela 5.2 writes.
     """
-    ends = sorted((int(row["offset"]), row["scheduled_id"]) for row in given["queue"])
+    ends = sorted((int(row["offset"]), row["scheduled_id"]) for row in database["queue"])
     if not ends:
         return [""] * len(operations)
     offsets = [offset for offset, _ in ends]

@@ -49,8 +49,8 @@ def convert(tosa: bytes, flags: Sequence[str] = (), *, timeout: float = TIMEOUT_
 
     Raises:
         UsageError: the flatbuffer cannot be written.
-        ToolError: the converter is not installed, failed, hung or wrote something that is no VGF. It gives the folder
-            in which the flatbuffer was kept, as ``network.tosa``.
+        ToolError: the converter is not installed, failed, hung or wrote a file that is no VGF. It names the
+            flatbuffer that is left for inspection, ``network.tosa``.
     """
     executable = find_tool("model-converter", package=PACKAGE)
     folder = Path(tempfile.mkdtemp(prefix="arm-vgf-"))

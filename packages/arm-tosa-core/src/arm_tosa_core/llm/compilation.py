@@ -32,7 +32,7 @@ class LanguageProgram:
     Args:
         buffer: the contents of the ``.pte``.
         reports: delegated and remaining operators, by method.
-        tokenizer: that it was compiled with; None: it takes and gives token ids.
+        tokenizer: of the compile; None: the program takes and gives token ids.
         seconds: that ``compile_llm`` took, on this machine's clock.
         data_files: contents of ``.ptd`` files beside the ``.pte``, by their names.
     """
@@ -89,13 +89,14 @@ def compile_llm(
 ) -> LanguageProgram:
     """Quantizes and compiles a causal language model of transformers: Llama, Qwen, Gemma, Phi and their like.
 
-    The program has two methods, ``decode`` for one token and ``prefill`` for many. Both take the token ids, the
-    position of the first, and the cache of keys and values, and give the rows that the tokens add to the cache.
+    The program has two methods, ``decode`` for one token and ``prefill`` for many. Both take the token ids (int32
+    [1, tokens]), the position of the first (int32 [1]), and the cache of keys and values (for each layer [1, heads,
+    context, width] and [1, heads, width, context]), and give the rows that the tokens add to the cache.
 
     Attention costs as much as its cache is long, written or not. ``lengths`` adds methods that read only so many
     positions, and the host calls the shortest that the text fits.
 
-    The cache is integers, of one scale where it is read and where it is made.
+    The cache is int8 or int16, by the scheme; its reader and its writer have one scale.
 
     Args:
         model: ``LlamaForCausalLM`` or the like, float32; it is left as it is.

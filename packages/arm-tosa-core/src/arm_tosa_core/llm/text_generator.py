@@ -31,9 +31,10 @@ class TextGenerator:
 
     Attributes:
         context: the longest text, in tokens.
-        cache: keys and values of each layer by turns, as ``cache.AXES`` says; as long as the last method takes it.
-        cache_bytes: of the cache of a whole context.
-        lengths: the method that decodes, by the length of the text up to which it does.
+        cache: keys [1, heads, length, width] and values [1, heads, width, length] of each layer by turns, int8 or
+            int16; as long as the last method takes it.
+        cache_bytes: bytes of the cache of a whole context.
+        lengths: names of decode methods, by the longest text of each, in tokens.
         position: tokens that have been read.
 
     Raises:
