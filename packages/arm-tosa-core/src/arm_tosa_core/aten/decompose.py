@@ -89,7 +89,7 @@ def has_no_rule(node: Node, rules: RuleSet) -> bool:
 
 
 def run_decompositions(program: ExportedProgram, table: Table) -> ExportedProgram:
-    """PyTorch's own, of the whole program; it also makes it functional."""
+    """PyTorch's own decomposition of the whole program, which also makes it functional."""
     decomposed: ExportedProgram = program.run_decompositions(dict(table))
     decomposed.graph.eliminate_dead_code()  # views of tensors that operators in place wrote to
     return decomposed

@@ -17,7 +17,7 @@ MEMORY_FORMATS = {
     "channels_last": torch.channels_last,
     "preserve": torch.preserve_format,
 }
-#: Of an input of so many dimensions.
+#: The channels_last formats by the dimensions of an input.
 _CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
 
 

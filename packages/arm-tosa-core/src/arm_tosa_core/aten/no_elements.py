@@ -10,7 +10,7 @@ from ..lowering.exported_program import copy_program
 
 
 def has_empty(node: Node) -> bool:
-    """Whether a node is a tensor without elements that an operator reads which gives one with elements."""
+    """Whether a node is a tensor without elements, and a reader's result has elements."""
     return _is_empty(node) and any(map(_makes_elements, node.users))
 
 

@@ -101,7 +101,7 @@ def _inlined(graph: Graph, owner: Any, path: str, wrapper: Node, arguments: Any,
 def _cast(graph: Graph, node: Node, autocast: Mapping[str, Any]) -> Node:
     """Casts an operator's operands as autocast does; returns the node of its result.
 
-    Of an operator with parts that autocast treats each by itself the result alone has autocast's type.
+    If autocast treats parts of an operator separately, only its result has autocast's type.
     """
     if not isinstance(node.target, OpOverload):
         return node

@@ -49,7 +49,7 @@ def _merged(match: Match) -> Tensor:
 
 
 def _unsigned(graph: Graph, zero: Tensor) -> Tensor:
-    """A zero point of int8, of uint8."""
+    """A zero point of int8 as one of uint8."""
     assert zero.data is not None
     return graph.constant((zero.data.astype(np.int16) + 128).astype(np.uint8), DType.UINT8)
 

@@ -9,7 +9,7 @@ import torch
 from ..lowering.op_builder import CompositeBuilder, V
 from ..lowering.rule import Q, op
 
-#: The least float16: numbers up to it, added to scores, leave nothing of them.
+#: The least float16: a score with this or a smaller number added is masked.
 _MASKS = -65504.0
 
 
@@ -34,7 +34,7 @@ def attention(
         scale = 1 / math.sqrt(query.shape[-1])
     swapped = [*range(rank - 2), rank - 1, rank - 2]
     scores = b.aten.mul(b.aten.matmul(query, b.aten.permute(key, swapped)), scale)
-    softmax = b.aten.softmax if mask is None else b.aten._safe_softmax  # a mask may leave nothing of a row
+    softmax = b.aten.softmax if mask is None else b.aten._safe_softmax  # a mask may cover a whole row
     if is_causal:
         rows, columns = query.shape[-2], key.shape[-2]
         if isinstance(rows, int) and isinstance(columns, int):

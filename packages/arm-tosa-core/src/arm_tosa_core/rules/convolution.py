@@ -33,7 +33,7 @@ def convolution(
     output_padding: Sequence[int],
     groups: int,
 ) -> Value:
-    """``padding`` may say (before, after) for an axis."""
+    """``padding`` may be (before, after) for an axis."""
     n = weight.rank - 2
     b.require(n in (1, 2, 3), f"convolves over {n} axes; TOSA has 1 to 3")
     stride, dilation = _each(stride, n), _each(dilation, n)
@@ -80,7 +80,7 @@ def _grouped(
     bias: Value | None,
     attrs: dict[str, tuple[int, ...]],
 ) -> Value:
-    """One convolution per group, with as many outputs each; the result is NCHW."""
+    """One convolution per group, with ``outputs`` channels each; the result is NCHW."""
     inputs = image.shape[-1] // len(kernels)
     image = b.in_order(image) if len(kernels) > 1 else image  # once, not part by part
     parts = []

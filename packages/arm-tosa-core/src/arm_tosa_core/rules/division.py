@@ -64,7 +64,7 @@ def div_mode(b: OpBuilder, x: Operand, y: Operand, *, rounding_mode: str | None)
 
 @in_float32
 def _floor_of_real(b: OpBuilder, x: Value, number: float) -> Value:
-    """As PyTorch computes it: of inf and NaN it is NaN."""
+    """``floor(x / number)`` as PyTorch computes it: NaN for inf and NaN."""
     x = b.real_for_step_function(x)
     return rounded(b, b.MUL(b.SUB(x, _rest_of_real(b, x, number, True)), 1 / number))
 
@@ -118,7 +118,7 @@ def _rest(
 
 
 def _real_divisor(b: OpBuilder, x: Value, y: Operand) -> float | None:
-    """The number that a real is divided by; None where it is none, or no real is divided."""
+    """The divisor of a real, rounded to its type; None if it is a tensor, tiny or infinite, or ``x`` is no real."""
     number = as_number(y)
     if number is None or not x.dtype.is_floating_point or b.can_round_in_integers(x):
         return None
@@ -128,7 +128,7 @@ def _real_divisor(b: OpBuilder, x: Value, y: Operand) -> float | None:
 
 @in_float32
 def _rest_of_real(b: OpBuilder, x: Value, number: float, floor: bool) -> Value:
-    """``remainder`` (of the number's sign) or ``fmod`` (of that of x)."""
+    """``remainder`` (the number's sign) or ``fmod`` (the sign of x)."""
     residue = rest(b, b.real_for_step_function(x), number)
     if not floor:
         return residue

@@ -126,7 +126,7 @@ def rounded(b: OpBuilder, x: Value) -> Value:
 
 
 def truncated(b: OpBuilder, x: Value) -> Value:
-    """The whole number between 0 and a real that is nearest to it."""
+    """Reals rounded towards 0."""
     return b.SELECT(b.compare("GREATER", 0.0, x), b.unary("CEIL", x), b.unary("FLOOR", x))
 
 

@@ -65,7 +65,7 @@ def _fft2d(b: OpBuilder, x: Parts, dims: Sequence[int], inverse: bool) -> Parts:
 
 
 def _transformed(b: OpBuilder, x: Parts, dims: Sequence[int], inverse: bool) -> Parts:
-    """Along each of the axes, not divided by anything."""
+    """The transform along each of the axes, without normalization."""
     while dims:
         now, dims = dims[:2], dims[2:]
         if _fits(b, [x[0].shape[d] for d in now]):

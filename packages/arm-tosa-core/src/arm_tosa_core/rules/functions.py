@@ -223,7 +223,7 @@ _FUNCTIONS: dict[str, Function] = {
 }
 
 
-#: Where functions are defined, if rounding may move a quantized number beyond: 0 is always a number of its own.
+#: Domains of functions that rounding of a quantized number may leave; 0 is always exact.
 _DOMAINS = {
     "acos": (-1.0, 1.0),
     "acosh": (1.0, math.inf),

@@ -38,9 +38,9 @@ def rest(b: OpBuilder, x: Value, number: float) -> Value:
 
 
 def angle(b: OpBuilder, x: Value) -> Value:
-    """x less the multiple of 2 pi that is nearest to it: exact up to 50,000, of a few digits less for each one beyond.
+    """x less the nearest multiple of 2 pi: exact up to 50,000, with a few digits less for each further digit of x.
 
-    SIN and COS of Vulkan are only good near 0, and of any size far from it.
+    Vulkan's SIN and COS are good only near 0; far from it their results have any size.
     """
     turns = b.unary("FLOOR", b.ADD(b.MUL(x, 0.5 / math.pi), 0.5))
     residue, pi2 = x, 2 * math.pi

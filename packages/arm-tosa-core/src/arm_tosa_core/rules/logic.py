@@ -77,7 +77,7 @@ _Shift = Callable[[OpBuilder, Value, Value], Value]
 
 
 def _shift(name: str, operator: str) -> Callable[[_Shift], _Shift]:
-    """Declares a rule of two integers of one type. TOSA leaves numbers of bits beyond the type undefined."""
+    """Declares a rule of two integers of one type. TOSA leaves shifts beyond the type's bits undefined."""
     overloads = (
         f"aten.{name}.Tensor",
         f"aten.{name}.Tensor_Scalar",
@@ -100,7 +100,7 @@ _LEFT, _RIGHT = "LOGICAL_LEFT_SHIFT", "ARITHMETIC_RIGHT_SHIFT"
 
 @_shift("bitwise_left_shift", "__lshift__")
 def left_shift(b: OpBuilder, x: Value, n: Value) -> Value:
-    """0 for a number of bits below 0, or as large as the type, as in PyTorch."""
+    """A shift below 0, or by all bits of the type or more, gives 0, as in PyTorch."""
     bits = 8 * x.dtype.itemsize
     inside = _inside(n, bits)
     if inside is None:
@@ -116,7 +116,7 @@ def left_shift(b: OpBuilder, x: Value, n: Value) -> Value:
 
 @_shift("bitwise_right_shift", "__rshift__")
 def right_shift(b: OpBuilder, x: Value, n: Value) -> Value:
-    """The sign alone for a number of bits below 0, or as large as the type, as in PyTorch."""
+    """A shift below 0, or by all bits of the type or more, gives the sign alone, as in PyTorch."""
     last = 8 * x.dtype.itemsize - 1
     inside = _inside(n, last + 1)
     if inside is None:

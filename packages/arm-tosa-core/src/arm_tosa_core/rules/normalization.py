@@ -49,7 +49,7 @@ def _softmax(b: CompositeBuilder[V], x: V, dim: int, safe: bool) -> V:
 
 
 def _most(x: V, dim: int) -> float:
-    """A sum of numbers up to 1. Half of one more: in so many steps no sum lies in the middle of two integers."""
+    """An upper bound of a sum of numbers up to 1. Its half of one more keeps sums out of the middle of two integers."""
     return (x.shape[dim] if x.rank else 1) + 0.5
 
 

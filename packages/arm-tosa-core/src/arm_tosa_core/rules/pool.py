@@ -24,7 +24,7 @@ from .convolution import _each, fitted
 _P = ParamSpec("_P")
 _Sizes = int | Sequence[int]
 _Pads = Sequence[tuple[int, int]]
-#: Of numbers for each axis those of an image's two axes; the other number for an axis that it has besides.
+#: From numbers for each axis, those of an image's two axes; the second argument for an axis that only the image has.
 _Own = Callable[[Sequence[int], int], Sequence[int]]
 
 _NONE = ((0, 0), (0, 0))

@@ -78,7 +78,7 @@ def _is_image(b: OpBuilder, x: Value, axes: Sequence[int]) -> bool:
 
 
 def _window(b: OpBuilder, image: Sequence[int]) -> Sequence[int] | None:
-    """Two sizes that the target convolves, of as many pixels as the image: a sum may have its rows broken anywhere."""
+    """Height and width that the target convolves, of as many pixels as the image: a sum may break rows anywhere."""
     largest, count = b.preferences.largest_mean_window, math.prod(image)
     if max(image) <= largest:
         return image

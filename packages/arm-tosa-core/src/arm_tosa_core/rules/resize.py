@@ -15,8 +15,8 @@ _Factors = Sequence[float | None] | None
 def _axis(length: int, target: int, factor: float | None, mode: str, align_corners: bool) -> tuple[int, int, int, int]:
     """Numerator, denominator, offset and border of one axis (TOSA 1.0, section 2.10.1 "RESIZE").
 
-    Result ``o`` reads position ``(o * denominator + offset) / numerator``. A factor that is given counts even where
-    the sizes, being rounded, say another: PyTorch has it so.
+    Result ``o`` reads position ``(o * denominator + offset) / numerator``. A given factor counts even if it
+    differs from the ratio of the rounded sizes, as in PyTorch.
     """
     if length == target and (mode != "BILINEAR" or factor in (None, 1.0) or align_corners):
         return 1, 1, 0, 0

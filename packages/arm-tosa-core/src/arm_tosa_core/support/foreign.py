@@ -96,7 +96,7 @@ def index(number: object, count: int, subject: str) -> int:
     """An index below ``count``; Python would take a negative one for a place from the end.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is out of this range, or no integer.
     """
     if isinstance(number, int) and 0 <= number < count:
         return int(number)
@@ -107,7 +107,7 @@ def sizes(numbers: Any, subject: str) -> tuple[int, ...]:
     """Numbers of elements or of bytes, each from 0 to 2**63 - 1, and their product as well.
 
     Raises:
-        UsageError: they are others.
+        UsageError: one is out of this range, or no integer.
     """
     product = 1
     for number in numbers:

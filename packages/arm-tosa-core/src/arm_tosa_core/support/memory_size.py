@@ -11,14 +11,14 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?", re.IGNORECASE)
 
 
 def size_of(text: str | int, subject: str) -> int:
-    """Bytes.
+    """A size in bytes.
 
     Args:
         text: a number of bytes, or a string with a unit: K, M and G are 1024, 1024**2 and 1024**3 bytes.
         subject: its name in errors.
 
     Raises:
-        UsageError: it is no size, or none above zero.
+        UsageError: it is no size above zero.
     """
     match = _SIZE.fullmatch(str(text).strip())
     size = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0

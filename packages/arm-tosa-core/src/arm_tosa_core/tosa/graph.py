@@ -41,7 +41,7 @@ class Changes:
             self._tensors[tensor] = None
 
     def take(self) -> dict[Op, None]:
-        """The operators that changed, or that make or read a tensor that did; from now on anew.
+        """The operators that changed, or that make or read a changed tensor; forgets them.
 
         A constant counts for operators that began or ceased to read it alone. A shared constant decides nothing.
         """

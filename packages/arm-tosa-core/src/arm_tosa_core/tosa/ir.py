@@ -205,7 +205,7 @@ def joined(concat: Callable[[Sequence[Tensor]], Tensor], tensors: Sequence[Tenso
 
 
 def fewest_axes(shape: Sequence[int], perms: Sequence[int], most: float = inf) -> tuple[list[int], tuple[int, ...]]:
-    """A TRANSPOSE of as few axes as there can be: without those of one element, and those that stay together as one.
+    """A TRANSPOSE of the fewest axes: without axes of one element, and with axes that stay together as one.
 
     Args:
         most: elements at most that axes merged to one may have.

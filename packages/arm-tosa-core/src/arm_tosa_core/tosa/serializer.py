@@ -271,7 +271,7 @@ def _names_in_model(graph: Graph) -> dict[int, str]:
 
 
 def _free(preferred: str, used: set[str]) -> str:
-    """A name that is not taken, and is from now on."""
+    """A free name, which is in use from now on."""
     names = chain([preferred], (f"{preferred}_{suffix}" for suffix in count(1)))
     name = next(name for name in names if name not in used)
     used.add(name)

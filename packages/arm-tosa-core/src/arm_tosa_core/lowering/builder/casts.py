@@ -12,7 +12,7 @@ from ..values import INTEGER_RANGES, QParams, Value
 from .emitter import Emitter
 from .rescaling import Rescaling
 
-#: How a rule's user gets rid of an int64.
+#: The remedy for an int64 in a user's model.
 NARROW = "cast the input to int32 in the model"
 RANGES = INTEGER_RANGES | {torch.bool: (0, 1)}
 #: Types whose numbers stand for reals as they are, beside quantized values and where there is no float.

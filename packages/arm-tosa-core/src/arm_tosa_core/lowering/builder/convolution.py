@@ -150,7 +150,7 @@ class Convolutions:
         return self.emitter.changed(kernel, kernel.shape, DType.INT4)
 
     def _rounded(self, sums: Tensor, dtype: torch.dtype) -> Value:
-        """Sums, which TOSA gives in a wider type for some, in the type that PyTorch gives."""
+        """Sums in PyTorch's type: TOSA gives some in a wider one."""
         return self.casts.cast(self.emitter.value(sums, tosa_to_torch(sums.dtype)), dtype)
 
     def _channels(self, name: str, weight: Value) -> int:

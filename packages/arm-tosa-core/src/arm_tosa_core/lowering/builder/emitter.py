@@ -293,9 +293,9 @@ class Emitter:
 
 
 def _finest(*shapes: tuple[int, ...]) -> tuple[list[int], list[list[range]]]:
-    """The sizes of axes that axes of either shape are made of, and of which each is; no sizes, if there are none.
+    """Sizes of the finest axes that all shapes consist of (empty if there are none), and those of each axis, by number.
 
-    Axes of one element are made of none.
+    An axis of one element has none.
     """
     ends = [list(accumulate(shape, mul, initial=1)) for shape in shapes]
     cuts = sorted({end for each in ends for end in each})
