@@ -44,27 +44,30 @@ struct Variants {
     size_t count = 0;  ///< 0 or 1: there is no choice
 };
 
-struct Dispatch {
-    uint32_t segment =
-        kNoSegment;           ///< a compute shader of the VGF, which has all that follows itself
-    uint32_t part = 0;        ///< the segment that it is of, graph or shader
-    const char* kernel = "";  ///< the name of a file of kernels/
-    bool dot = false;         ///< it has integer dot products
+/// What is known of a dispatch before memory is planned.
+struct KernelCall {
+    const char* kernel = "";       ///< the name of a file of kernels/
+    bool dot = false;              ///< it has integer dot products
     const char* tested_type = "";  ///< of its self-test: "fp32", "i16", ...; "": int8
-    std::shared_ptr<const std::vector<uint32_t>>
-        spirv;  ///< the kernel with this dispatch's program in it; equal ones are one
     std::vector<std::pair<uint32_t, uint32_t>> specialization;  ///< constant_id and value
-    std::array<int32_t, kPushInts> push;
-    std::array<uint32_t, 2> groups;
+    std::array<int32_t, kPushInts> push{};
     bool full_subgroups = false;  ///< its threads count on whole subgroups
-    std::vector<Slot> reads;
-    std::vector<Slot> writes;
     Variants variants;
-    bool apart;  ///< writes other words than the dispatches before it that make the same tensor
+    bool apart = false;  ///< writes other words than the calls before it that make the same tensor
     // For people.
     std::string text;   ///< the operators
     std::string shape;  ///< of the result
     uint64_t macs = 0;  ///< multiplications that are added up
+};
+
+struct Dispatch : KernelCall {
+    uint32_t segment = kNoSegment;  ///< a compute shader of the VGF, which has its kernel itself
+    uint32_t part = 0;              ///< the segment that it is of, graph or shader
+    std::shared_ptr<const std::vector<uint32_t>>
+        spirv;  ///< the kernel with this dispatch's program in it; equal ones are one
+    std::array<uint32_t, 2> groups{};
+    std::vector<Slot> reads;
+    std::vector<Slot> writes;
 };
 
 struct Plan {

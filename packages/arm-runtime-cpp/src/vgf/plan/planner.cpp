@@ -13,7 +13,6 @@
 namespace arm_runtime::vgf {
 namespace {
 
-constexpr uint32_t kNoBuffer = ~0U;
 constexpr uint64_t kMaxBytes = 0x7fffffff;
 constexpr uint32_t kMaxDepth = 32;    // of operators that are one program
 constexpr int64_t kMaxThreads = 256;  // of a row: what kernels/row.comp has room for
@@ -53,13 +52,9 @@ Planner::Planner(Graph& graph, const ResourceSlots& resources, DeviceTraits devi
       device_(std::move(device)),
       work_begin_(work_begin),
       plan_(plan),
-      alias_(graph_.tensors.size()),
-      makers_(graph_.tensors.size(), nullptr),
-      consumers_(graph_.tensors.size(), 0),
-      readers_(graph_.tensors.size(), nullptr),
-      depths_(graph_.tensors.size(), 0) {
-    for (uint32_t i = 0; i < alias_.size(); ++i) {
-        alias_[i] = i;
+      tensors_(graph_.tensors.size()) {
+    for (uint32_t i = 0; i < tensors_.size(); ++i) {
+        tensors_[i].root = i;
         // Kernels count elements, and bytes, with 31 bits.
         if (bytes_in_memory(graph_.tensors[i]) > kMaxBytes) {
             throw Error("a tensor of " + text_of(graph_.tensors[i]) +
@@ -67,26 +62,23 @@ Planner::Planner(Graph& graph, const ResourceSlots& resources, DeviceTraits devi
         }
     }
     for (const Operator& op : graph_.operators) {
-        for (const uint32_t result : op.results) makers_[result] = &op;
-        if (op.opcode == TOSARESHAPE) alias_[op.results[0]] = root(op.operands[0]);
+        for (const uint32_t result : op.results) tensors_[result].maker = &op;
+        if (op.opcode == TOSARESHAPE) tensors_[op.results[0]].root = root(op.operands[0]);
     }
     for (const Operator& op : graph_.operators) {
-        if (!vgf::is_elementwise(op.opcode)) {
-            read_otherwise_.insert(op.operands.begin(), op.operands.end());
-        }
-        if (op.opcode == TOSARESHAPE) continue;
-        std::set<uint32_t> read;
-        for (const uint32_t operand : op.operands) read.insert(root(operand));
-        for (const uint32_t tensor : read) {
-            ++consumers_[tensor];
-            readers_[tensor] = &op;
+        for (const uint32_t operand : op.operands) {
+            if (!vgf::is_elementwise(op.opcode)) tensors_[operand].read_by_kernel = true;
+            TensorPlan& read = tensors_[root(operand)];
+            if (op.opcode == TOSARESHAPE || read.reader == &op) continue;
+            ++read.consumers;
+            read.reader = &op;
         }
     }
     for (const GraphPort& port : graph_.outputs) {
-        output_ports_[root(port.tensor)].push_back(port.resource);
+        tensors_[root(port.tensor)].outputs.push_back(port.resource);
     }
     for (const GraphPort& port : graph_.inputs) {
-        memory_.insert(port.tensor);
+        tensors_[port.tensor].in_memory = true;
         const Slot& slot = resources_[port.resource];
         const auto& outputs = graph_.outputs;
         if (std::any_of(outputs.begin(), outputs.end(), [&](const GraphPort& output) {
@@ -94,14 +86,14 @@ Planner::Planner(Graph& graph, const ResourceSlots& resources, DeviceTraits devi
             })) {
             save_input(port.tensor, slot);
         } else {
-            slots_[port.tensor] = slot;
+            tensors_[port.tensor].slot = slot;
         }
     }
     // A value that is one output and nothing else is made where the output lies.
-    for (const auto& [tensor, ports] : output_ports_) {
-        if (ports.size() == 1 && consumers_[tensor] == 0 && !memory_.count(tensor) &&
-            !graph_.tensors[tensor].constant) {
-            slots_[tensor] = resources_[ports[0]];
+    for (uint32_t i = 0; i < tensors_.size(); ++i) {
+        TensorPlan& tensor = tensors_[i];
+        if (tensor.outputs.size() == 1 && tensor.consumers == 0 && !is_stored(i)) {
+            tensor.slot = resources_[tensor.outputs[0]];
         }
     }
 }
@@ -109,18 +101,16 @@ Planner::Planner(Graph& graph, const ResourceSlots& resources, DeviceTraits devi
 void Planner::save_input(uint32_t tensor, const Slot& slot) {
     const Tensor input = graph_.tensors[tensor];
     const uint32_t given = temporary(input.type, input.shape);
-    memory_.insert(given);
-    slots_[given] = slot;
+    tensors_[given].in_memory = true;
+    tensors_[given].slot = slot;
     Group group = group_for(tensor, 0);
     group.text = "input";
     store(group, tensor, load(group, given, input.shape));
     groups_.push_back(std::move(group));
 }
 
-uint32_t Planner::root(uint32_t tensor) const { return alias_[tensor]; }
-
 bool Planner::is_elementwise(uint32_t tensor) const {
-    const Operator* const maker = makers_[tensor];
+    const Operator* const maker = tensors_[tensor].maker;
     return maker != nullptr && vgf::is_elementwise(maker->opcode);
 }
 
@@ -142,79 +132,76 @@ void Planner::run() {
     for (const Operator& op : graph_.operators) {
         if (op.opcode == TOSARESHAPE) continue;
         const uint32_t made = op.results[0];
-        const bool reduces_rows = reads_rows(graph_, op, device_) &&
-                                  output_ports_.count(made) == 0 &&
-                                  read_otherwise_.count(made) == 0;
-        if (reduces_rows) rows_.insert(made);
-        if (reduces_rows || vgf::is_elementwise(op.opcode)) {
+        TensorPlan& result = tensors_[made];
+        result.of_rows =
+            reads_rows(graph_, op, device_) && result.outputs.empty() && !result.read_by_kernel;
+        if (is_computed(made)) {
             // A program is not endless; and what it is made by calls itself for every operator.
             uint32_t depth = 0;
             for (const size_t index : value_operands(op)) {
                 const uint32_t operand = root(op.operands[index]);
-                if (!memory_.count(operand)) depth = std::max(depth, depths_[operand]);
+                if (!tensors_[operand].in_memory) depth = std::max(depth, tensors_[operand].depth);
             }
-            depths_[made] = depth + 1;
+            result.depth = depth + 1;
             if (depth >= kMaxDepth) {
+                result.depth = 0;
                 need(made);
-                depths_[made] = 0;
             }
             continue;
         }
-        if (op.opcode == TOSATRANSPOSE && consumers_[made] == 1 && !output_ports_.count(made) &&
-            reads_transposed(graph_, *readers_[made], made)) {
-            deferred_.insert(made);
+        if (op.opcode == TOSATRANSPOSE && result.consumers == 1 && result.outputs.empty() &&
+            reads_transposed(graph_, *result.reader, made)) {
+            result.deferred = true;
             continue;
         }
         op_ = &op;
         plan_anchor(*this);
     }
-    for (const auto& [tensor, ports] : output_ports_) {
-        need(tensor);
-        const auto own = slots_.find(tensor);
-        for (const uint32_t resource : ports) {
-            const Slot& slot = resources_[resource];
-            if (own != slots_.end() && own->second.buffer == slot.buffer &&
-                own->second.offset == slot.offset) {
-                continue;
-            }
-            // The output is one more place to store the value in.
-            const auto home = group_of_.find(tensor);
-            Group* group = home == group_of_.end() ? nullptr : &groups_[home->second];
-            if (group == nullptr || !group->has_program || !fits(*group)) {
-                groups_.emplace_back();
-                group = &groups_.back();
-                *group = group_for(tensor, 0);
-            }
-            Step step{"store", type_code(graph_.tensors[tensor].type) | slot.buffer << 5};
-            step.operands[0] = value_of(*group, tensor);
-            if (graph_.tensors[tensor].type == ElementType::kInt48) {
-                step.operands[1] = step.operands[0] + 1;
-            }
-            step.numbers[0] =
-                static_cast<int32_t>(slot.offset / size_of(graph_.tensors[tensor].type));
-            group->program.add(step);
-            group->copies.push_back(slot);
-            group->text += " -> output";
-        }
+    for (uint32_t tensor = 0; tensor < tensors_.size(); ++tensor) {
+        if (!tensors_[tensor].outputs.empty()) write_outputs(tensor);
     }
     finish();
+}
+
+void Planner::write_outputs(uint32_t tensor) {
+    need(tensor);
+    const TensorPlan& value = tensors_[tensor];
+    const ElementType type = graph_.tensors[tensor].type;
+    for (const uint32_t resource : value.outputs) {
+        const Slot& slot = resources_[resource];
+        if (value.slot && value.slot->buffer == slot.buffer && value.slot->offset == slot.offset) {
+            continue;
+        }
+        // The output is one more place to store the value in.
+        Group* group = value.group == kNone ? nullptr : &groups_[value.group];
+        if (group == nullptr || !group->has_program || !fits(*group)) {
+            groups_.push_back(group_for(tensor, 0));
+            group = &groups_.back();
+        }
+        Step step{"store", type_code(type) | slot.buffer << 5};
+        step.operands[0] = value_of(*group, tensor);
+        if (type == ElementType::kInt48) step.operands[1] = step.operands[0] + 1;
+        step.numbers[0] = static_cast<int32_t>(slot.offset / size_of(type));
+        group->program.add(step);
+        group->copies.push_back(slot);
+        group->text += " -> output";
+    }
 }
 
 Group& Planner::begin(const char* kernel, const std::vector<uint32_t>& made) {
     // Operands must be in memory before the group is there: that may take groups of their own.
     // What is deferred still is read another way.
     for (const uint32_t operand : op_->operands) {
-        if (!deferred_.count(operand)) need(operand);
+        if (!tensors_[operand].deferred) need(operand);
     }
     groups_.emplace_back();
     Group& group = groups_.back();
     group.kernel = kernel;
-    group.elements_per_group = 256;
     group.elements = elements_of(made[0]);
     group.text = opcode_name(op_->opcode);
     group.shape = text_of(graph_.tensors[made[0]]);
     for (size_t i = 0; i < made.size(); ++i) {
-        group_of_[made[i]] = static_cast<uint32_t>(groups_.size() - 1);
+        tensors_[made[i]].group = static_cast<uint32_t>(groups_.size() - 1);
         group.values[made[i]] = static_cast<int>(i);
     }
     return group;
@@ -223,11 +210,10 @@ Group& Planner::begin(const char* kernel, const std::vector<uint32_t>& made) {
 uint32_t Planner::temporary(ElementType type, std::vector<int64_t> shape) {
     const auto tensor = static_cast<uint32_t>(graph_.tensors.size());
     graph_.tensors.push_back({type, std::move(shape), false, {}});
-    alias_.push_back(tensor);
-    makers_.push_back(op_);
-    consumers_.push_back(1);
-    readers_.push_back(op_);
-    depths_.push_back(0);
+    TensorPlan& added = tensors_.emplace_back();
+    added.root = tensor;
+    added.maker = added.reader = op_;
+    added.consumers = 1;
     return tensor;
 }
 
@@ -235,22 +221,19 @@ void Planner::read_tensor(Group& group, uint32_t read, uint32_t push, uint32_t b
                           uint32_t unit) {
     const uint32_t tensor = root(read);
     group.reads.push_back(tensor);
-    group.places.push_back({tensor, push, unit});
-    if (buffer_id != kNoBuffer) group.buffers.push_back({tensor, buffer_id});
+    group.places.push_back({tensor, push, buffer_id, unit});
 }
 
 const Operator* Planner::deferred(uint32_t tensor) const {
-    return deferred_.count(tensor) ? makers_[tensor] : nullptr;
+    return tensors_[tensor].deferred ? tensors_[tensor].maker : nullptr;
 }
 
 void Planner::write_tensor(Group& group, uint32_t tensor, uint32_t push, uint32_t buffer_id,
                            uint32_t unit) {
     group.has_program = false;
     group.writes.push_back(tensor);
-    group.places.push_back({tensor, push, unit});
-    if (buffer_id != kNoBuffer) group.buffers.push_back({tensor, buffer_id});
-    group.stored.insert(tensor);
-    memory_.insert(tensor);
+    group.places.push_back({tensor, push, buffer_id, unit});
+    tensors_[tensor].in_memory = true;
 }
 
 void make_plan(Graph& graph, const ResourceSlots& resources, const DeviceTraits& device,

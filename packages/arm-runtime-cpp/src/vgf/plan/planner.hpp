@@ -2,7 +2,6 @@
 // elementwise operators become steps of the program of the group whose result they read.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -21,40 +20,46 @@ uint64_t bytes_in_memory(const Tensor& tensor);
 /// "i8 [1, 56, 56, 24]"
 std::string text_of(const Tensor& tensor);
 
-/// A number of a dispatch that is known only when memory is planned: the place of a tensor's first
-/// element, which is added to a push constant, or its buffer, which is a specialization constant.
-struct PlaceOf {
+constexpr uint32_t kNone = ~0U;
+
+/// Numbers of a dispatch that are known only when memory is planned: where a tensor lies.
+struct Place {
     uint32_t tensor = 0;
-    uint32_t number = 0;  ///< of the push constant, or constant_id
-    uint32_t unit = 1;    ///< elements that one of the push constant's units is
+    uint32_t push = 0;           ///< the push constant to which the first element is added
+    uint32_t buffer_id = kNone;  ///< the specialization constant that the buffer is; or kNone
+    uint32_t unit = 1;           ///< elements that one of the push constant's units is
 };
 
 /// A dispatch in the making.
-struct Group {
-    const char* kernel = "";
-    std::vector<std::pair<uint32_t, uint32_t>> specialization;
-    std::array<int32_t, kPushInts> push{};
-    std::vector<PlaceOf> places;
-    std::vector<PlaceOf> buffers;
+struct Group : KernelCall {
+    std::vector<Place> places;
     std::vector<uint32_t> reads;   ///< tensors; LOAD steps' are added
-    std::vector<uint32_t> writes;  ///< tensors that the kernel itself stores
+    std::vector<uint32_t> writes;  ///< tensors, by the kernel itself or by STORE steps
     std::vector<Slot> copies;      ///< STORE steps to slots of outputs
     bool has_program = true;
-    bool apart = false;  ///< writes other words of its tensor than the groups before it
-    bool dot = false;
-    bool full_subgroups = false;   ///< see Dispatch
-    const char* tested_type = "";  ///< see Dispatch
-    Variants variants;
-    int64_t elements = 0;             ///< that its program runs on
-    int64_t row = 0;                  ///< of kernels/row.comp: elements of a row
-    uint32_t elements_per_group = 0;  ///< of a workgroup
-    uint64_t workgroups = 0;          ///< 0: from the elements
+    int64_t elements = 0;               ///< that its program runs on
+    int64_t row = 0;                    ///< of kernels/row.comp: elements of a row
+    uint32_t elements_per_group = 256;  ///< of a workgroup
+    uint64_t workgroups = 0;            ///< 0: from the elements
     ProgramBuilder program;
     std::map<uint32_t, int> values;  ///< of tensors, as its program has them
-    std::set<uint32_t> stored;
-    std::string text;
-    std::string shape;
-    uint64_t macs = 0;
+};
+
+/// What the planner knows of a tensor. A RESHAPE's result is its operand, the root, which has all
+/// but what the graph says of the tensor itself: `root`, `maker` and `read_by_kernel`.
+struct TensorPlan {
+    uint32_t root = 0;
+    const Operator* maker = nullptr;
+    bool read_by_kernel = false;       ///< by an operator that is not elementwise
+    uint32_t consumers = 0;            ///< operators
+    const Operator* reader = nullptr;  ///< one of them
+    std::vector<uint32_t> outputs;     ///< resources
+    bool deferred = false;             ///< the result of a TRANSPOSE that is made when it is needed
+    bool of_rows = false;              ///< the result of a reduction that programs on rows compute
+    uint32_t depth = 0;                ///< operators of its program, one after the other
+    uint32_t group = kNone;            ///< the one that computes it
+    bool in_memory = false;
+    std::optional<Slot> slot;  ///< its memory, where that is known
 };
 
 /// The rows of a program, while its operators are looked at.
@@ -85,7 +90,7 @@ class Planner {
     /// A tensor of the operator at hand that is not in the graph; references to others become void.
     uint32_t temporary(ElementType type, std::vector<int64_t> shape);
     /// The kernel of `group` reads this operand: its place goes to a push constant, its buffer to
-    /// the constant with this id (~0U: none).
+    /// the constant with this id, unless it is kNone.
     void read(Group& group, size_t operand, uint32_t push, uint32_t buffer_id, uint32_t unit = 1) {
         read_tensor(group, op_->operands[operand], push, buffer_id, unit);
     }
@@ -112,11 +117,15 @@ class Planner {
   private:
     /// Copies an input that an output of the graph shares memory with, before anything is written.
     void save_input(uint32_t tensor, const Slot& slot);
-    uint32_t root(uint32_t tensor) const;
+    uint32_t root(uint32_t tensor) const { return tensors_[tensor].root; }
     bool is_elementwise(uint32_t tensor) const;
+    /// Whether a program loads it, in place of computing it.
+    bool is_stored(uint32_t tensor) const {
+        return tensors_[tensor].in_memory || graph_.tensors[tensor].constant;
+    }
     /// Whether a program may compute a tensor from others: elementwise, or a reduction of rows.
     bool is_computed(uint32_t tensor) const {
-        return is_elementwise(tensor) || rows_.count(tensor) != 0;
+        return is_elementwise(tensor) || tensors_[tensor].of_rows;
     }
     /// Whether `read`, of a size of 1 where `result` has rows, is a value of each row that a
     /// program on rows has at hand.
@@ -126,6 +135,8 @@ class Planner {
     int64_t row_of(uint32_t tensor) const;
     int64_t row_of(uint32_t tensor, std::set<uint32_t>& seen) const;
     void plan_now(uint32_t tensor);
+    /// Stores a value in the graph's outputs that it is.
+    void write_outputs(uint32_t tensor);
     Group group_for(uint32_t tensor, int64_t row) const;
     void drop_stores();
     int64_t elements_of(uint32_t tensor) const { return elements(graph_.tensors[tensor]); }
@@ -143,7 +154,9 @@ class Planner {
     static bool fits(const Group& group);
     void finish();
     void finish(Group& group, size_t index);
-    Slot slot_of(uint32_t tensor) const;
+    Slot slot_of(uint32_t tensor) const {
+        return tensors_[tensor].slot.value();  // NOLINT(bugprone-unchecked-optional-access)
+    }
 
     Graph& graph_;
     const ResourceSlots& resources_;
@@ -152,18 +165,7 @@ class Planner {
     Plan& plan_;
     const Operator* op_ = nullptr;
     std::vector<Group> groups_;
-    std::vector<uint32_t> alias_;           ///< of a RESHAPE's result: its operand
-    std::vector<const Operator*> makers_;   ///< by tensor
-    std::vector<uint32_t> consumers_;       ///< by root: operators
-    std::vector<const Operator*> readers_;  ///< by root: one of them
-    std::set<uint32_t> deferred_;           ///< results of TRANSPOSE that are made when needed
-    std::set<uint32_t> rows_;               ///< results of reductions that programs on rows compute
-    std::set<uint32_t> read_otherwise_;     ///< by operators that are not elementwise
-    std::vector<uint32_t> depths_;  ///< by root: operators of its program, one after the other
-    std::map<uint32_t, std::vector<uint32_t>> output_ports_;  ///< resources, by root
-    std::map<uint32_t, Slot> slots_;                          ///< of roots that have memory
-    std::map<uint32_t, uint32_t> group_of_;                   ///< the group that computes a root
-    std::set<uint32_t> memory_;                               ///< roots in memory
+    std::vector<TensorPlan> tensors_;
 };
 
 }  // namespace arm_runtime::vgf

@@ -39,15 +39,13 @@ uint64_t bytes_in_memory(const Tensor& tensor) {
     return aligned(aligned(count, 4) * size_of(tensor.type), kAlignment);
 }
 
-Slot Planner::slot_of(uint32_t tensor) const { return slots_.at(tensor); }
-
 /// What joined the group that makes it, and nothing else reads, needs no memory.
 void Planner::drop_stores() {
     std::set<uint32_t> read;
     for (const Group& group : groups_) read.insert(group.reads.begin(), group.reads.end());
     for (Group& group : groups_) {
         const auto is_dead = [&](uint32_t tensor) {
-            return !read.count(tensor) && !slots_.count(tensor);
+            return !read.count(tensor) && !tensors_[tensor].slot;
         };
         std::vector<Step>& steps = group.program.steps();
         for (auto step = steps.begin(); step != steps.end();) {
@@ -68,9 +66,10 @@ void Planner::finish() {
     for (const Group& group : groups_) {
         for (const uint32_t tensor : group.reads) {
             const Tensor& t = graph_.tensors[tensor];
-            if (!t.constant || slots_.count(tensor)) continue;
-            slots_[tensor] = {BUFFER_CONSTANTS, add_constant(t.data.data(), t.data.size()),
-                              aligned(t.data.size(), 16)};
+            std::optional<Slot>& slot = tensors_[tensor].slot;
+            if (!t.constant || slot) continue;
+            slot = {BUFFER_CONSTANTS, add_constant(t.data.data(), t.data.size()),
+                    aligned(t.data.size(), 16)};
         }
     }
     // Work memory: a tensor lives from the first group that stores it to the last that reads it.
@@ -78,7 +77,7 @@ void Planner::finish() {
     for (uint32_t i = 0; i < groups_.size(); ++i) {
         for (const auto* tensors : {&groups_[i].writes, &groups_[i].reads}) {
             for (const uint32_t tensor : *tensors) {
-                if (slots_.count(tensor)) continue;
+                if (tensors_[tensor].slot) continue;
                 const auto [at, fresh] = lives.try_emplace(tensor, i, i);
                 at->second.second = i;
             }
@@ -102,7 +101,7 @@ void Planner::finish() {
     plan_.saved_bytes += unshared > size ? unshared - size : 0;
     size_t block = 0;
     for (const auto& [tensor, life] : lives) {
-        slots_[tensor] = {BUFFER_WORK, begin + blocks[block].offset, blocks[block].size};
+        tensors_[tensor].slot = {BUFFER_WORK, begin + blocks[block].offset, blocks[block].size};
         ++block;
     }
     for (size_t i = 0; i < groups_.size(); ++i) finish(groups_[i], i);
@@ -110,23 +109,16 @@ void Planner::finish() {
 
 void Planner::finish(Group& group, size_t index) {
     Dispatch dispatch{};
-    dispatch.specialization = group.specialization;
-    dispatch.push = group.push;
+    const KernelCall& call = group;
+    static_cast<KernelCall&>(dispatch) = call;
     dispatch.text = std::to_string(index) + ": " + group.text;
-    dispatch.shape = group.shape;
-    dispatch.macs = group.macs;
-    dispatch.apart = group.apart;
-    dispatch.variants = group.variants;
-    dispatch.full_subgroups = group.full_subgroups;
-    dispatch.tested_type = group.tested_type;
     const auto element_of = [&](uint32_t tensor) {
         return static_cast<int32_t>(slot_of(tensor).offset / size_of(graph_.tensors[tensor].type));
     };
-    for (const PlaceOf& place : group.places) {
-        dispatch.push[place.number] += element_of(place.tensor) / static_cast<int32_t>(place.unit);
-    }
-    for (const PlaceOf& buffer : group.buffers) {
-        dispatch.specialization.emplace_back(buffer.number, slot_of(buffer.tensor).buffer);
+    for (const Place& place : group.places) {
+        dispatch.push[place.push] += element_of(place.tensor) / static_cast<int32_t>(place.unit);
+        if (place.buffer_id == kNone) continue;
+        dispatch.specialization.emplace_back(place.buffer_id, slot_of(place.tensor).buffer);
     }
     if (group.has_program) {
         for (Step& step : group.program.steps()) {

@@ -2,6 +2,7 @@
 #include <spirv/unified1/TOSA.001000.1.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "../kernels/steps.h"
 #include "anchors.hpp"
@@ -59,15 +60,15 @@ bool Planner::is_of_row(uint32_t read, const Tensor& result) const {
 bool Planner::is_of_row(uint32_t read, const Tensor& result, std::set<uint32_t>& seen) const {
     const std::vector<int64_t>& shape = graph_.tensors[read].shape;
     const uint32_t tensor = root(read);
-    if (memory_.count(tensor) || graph_.tensors[tensor].constant || shape.empty()) return false;
+    if (is_stored(tensor) || shape.empty()) return false;
     std::vector<int64_t> whole = shape;
     whole.back() = result.shape.back();
     if (shape.back() != 1 || whole != result.shape || !seen.insert(read).second) return false;
-    if (rows_.count(tensor)) {
-        return graph_.tensors[makers_[tensor]->operands.back()].shape == whole;
+    if (tensors_[tensor].of_rows) {
+        return graph_.tensors[tensors_[tensor].maker->operands.back()].shape == whole;
     }
     if (!is_elementwise(tensor)) return false;
-    const Operator& op = *makers_[tensor];
+    const Operator& op = *tensors_[tensor].maker;
     const std::vector<size_t> operands = value_operands(op);
     return std::any_of(operands.begin(), operands.end(), [&](size_t index) {
         return elements(graph_.operand(op, index)) == elements(graph_.tensors[read]) &&
@@ -76,8 +77,10 @@ bool Planner::is_of_row(uint32_t read, const Tensor& result, std::set<uint32_t>&
 }
 
 int64_t Planner::row_of(uint32_t tensor, std::set<uint32_t>& seen) const {
-    if (memory_.count(tensor) || !is_elementwise(tensor) || !seen.insert(tensor).second) return 0;
-    const Operator& op = *makers_[tensor];
+    if (tensors_[tensor].in_memory || !is_elementwise(tensor) || !seen.insert(tensor).second) {
+        return 0;
+    }
+    const Operator& op = *tensors_[tensor].maker;
     const Tensor& result = graph_.result(op);
     const std::vector<size_t> operands = value_operands(op);
     for (const size_t index : operands) {
@@ -98,7 +101,7 @@ int64_t Planner::row_of(uint32_t tensor) const {
 
 void Planner::plan_now(uint32_t tensor) {
     const Operator* const reader = op_;
-    op_ = makers_[tensor];
+    op_ = tensors_[tensor].maker;
     plan_anchor(*this);
     op_ = reader;
 }
@@ -106,7 +109,6 @@ void Planner::plan_now(uint32_t tensor) {
 Group Planner::group_for(uint32_t tensor, int64_t row) const {
     Group group;
     group.kernel = row != 0 ? "row" : "elementwise";
-    group.elements_per_group = 256;
     group.elements = elements_of(tensor);
     group.shape = text_of(graph_.tensors[tensor]);
     group.row = row;
@@ -126,13 +128,13 @@ Group Planner::group_for(uint32_t tensor, int64_t row) const {
 
 void Planner::need(uint32_t wanted) {
     const uint32_t tensor = root(wanted);
-    if (memory_.count(tensor) || graph_.tensors[tensor].constant) return;
-    if (deferred_.erase(tensor)) return plan_now(tensor);
-    if (rows_.erase(tensor)) plan_now(tensor);
+    if (is_stored(tensor)) return;
+    if (std::exchange(tensors_[tensor].deferred, false)) return plan_now(tensor);
+    if (std::exchange(tensors_[tensor].of_rows, false)) plan_now(tensor);
     if (!is_elementwise(tensor)) {
-        Group& group = groups_[group_of_.at(tensor)];
+        Group& group = groups_.at(tensors_[tensor].group);
         store(group, tensor, group.values.at(tensor));
-        memory_.insert(tensor);
+        tensors_[tensor].in_memory = true;
         return;
     }
     std::set<uint32_t> seen;
@@ -144,9 +146,13 @@ void Planner::need(uint32_t wanted) {
     // joined.
     const auto store_leaves = [&](bool all) {
         for (const uint32_t leaf : seen) {
-            if (is_computed(leaf) || memory_.count(leaf) || graph_.tensors[leaf].constant) continue;
-            if (all || static_cast<int>(group_of_.at(leaf)) != last) need(leaf);
+            if (is_computed(leaf) || is_stored(leaf)) continue;
+            if (all || static_cast<int>(tensors_[leaf].group) != last) need(leaf);
         }
+    };
+    const auto computed_by = [&](size_t group) {
+        tensors_[tensor].group = static_cast<uint32_t>(group);
+        tensors_[tensor].in_memory = true;
     };
     store_leaves(false);
     if (last >= 0) {
@@ -156,9 +162,7 @@ void Planner::need(uint32_t wanted) {
             Group trial = candidate;
             if (compute_in(trial, tensor)) {
                 groups_[static_cast<size_t>(last)] = std::move(trial);
-                group_of_[tensor] = static_cast<uint32_t>(last);
-                memory_.insert(tensor);
-                return;
+                return computed_by(static_cast<size_t>(last));
             }
         }
     }
@@ -167,36 +171,33 @@ void Planner::need(uint32_t wanted) {
         Group group = group_for(tensor, row_of(tensor));
         if (compute_in(group, tensor)) {
             groups_.push_back(std::move(group));
-            group_of_[tensor] = static_cast<uint32_t>(groups_.size() - 1);
-            memory_.insert(tensor);
-            return;
+            return computed_by(groups_.size() - 1);
         }
         // Too long: what its last operator reads is computed before.
-        for (const size_t operand : value_operands(*makers_[tensor])) {
-            need(makers_[tensor]->operands[operand]);
-        }
+        const Operator& op = *tensors_[tensor].maker;
+        for (const size_t operand : value_operands(op)) need(op.operands[operand]);
     }
 }
 
 void Planner::need_operands(uint32_t tensor, const Rows& rows, std::set<uint32_t>& seen) {
-    const Operator& op = *makers_[tensor];
+    const Operator& op = *tensors_[tensor].maker;
     const Tensor& result = graph_.result(op);
-    const bool reduces = rows_.count(tensor) != 0;
+    const bool reduces = tensors_[tensor].of_rows;
     for (const size_t index : value_operands(op)) {
         const uint32_t operand = root(op.operands[index]);
-        if (memory_.count(operand) || graph_.tensors[operand].constant) continue;
+        if (is_stored(operand)) continue;
         if (!seen.insert(operand).second) continue;
         const bool same = elements_of(operand) == elements_of(tensor);
         if (reduces || same) {
             // A reduction reads whole rows; what else is of the same size is of the same kind.
             const Rows below{rows.length, rows.reduced && !reduces};
-            if (rows_.count(operand) && !below.reduced) {
+            if (tensors_[operand].of_rows && !below.reduced) {
                 need(operand);
             } else if (is_computed(operand)) {
                 // What several operators read is computed once, unless it is one step from memory,
                 // or one number of each row.
-                const bool shared = consumers_[operand] > 1 && !below.reduced;
-                if (shared && value_operands(*makers_[operand]).size() > 1) {
+                const bool shared = tensors_[operand].consumers > 1 && !below.reduced;
+                if (shared && value_operands(*tensors_[operand].maker).size() > 1) {
                     need(operand);
                     continue;
                 }
@@ -212,23 +213,22 @@ void Planner::need_operands(uint32_t tensor, const Rows& rows, std::set<uint32_t
 }
 
 bool Planner::is_cheap(uint32_t tensor) const {
-    const Operator& op = *makers_[tensor];
+    const Operator& op = *tensors_[tensor].maker;
     const std::vector<size_t> operands = value_operands(op);
-    return operands.size() == 1 && memory_.count(root(op.operands[operands[0]])) != 0;
+    return operands.size() == 1 && tensors_[root(op.operands[operands[0]])].in_memory;
 }
 
 int Planner::last_group(uint32_t tensor, std::set<uint32_t>& seen) const {
     int last = -1;
     if (!seen.insert(tensor).second) return last;
-    if (!memory_.count(tensor) && is_computed(tensor)) {
-        const Operator& op = *makers_[tensor];
+    if (!tensors_[tensor].in_memory && is_computed(tensor)) {
+        const Operator& op = *tensors_[tensor].maker;
         for (const size_t index : value_operands(op)) {
             last = std::max(last, last_group(root(op.operands[index]), seen));
         }
         return last;
     }
-    const auto found = group_of_.find(tensor);
-    return found == group_of_.end() ? last : static_cast<int>(found->second);
+    return static_cast<int>(tensors_[tensor].group);  // kNone: -1
 }
 
 bool Planner::compute_in(Group& group, uint32_t tensor) {
@@ -247,17 +247,16 @@ int Planner::value_of(Group& group, uint32_t tensor) {
     const auto known = group.values.find(tensor);
     if (known != group.values.end()) return known->second;
     int value = kNoValue;
-    const bool given = memory_.count(tensor) != 0 || graph_.tensors[tensor].constant;
-    if (given || !is_computed(tensor)) {
+    if (is_stored(tensor) || !is_computed(tensor)) {
         value = load(group, tensor, in_rows(graph_.tensors[tensor].shape, group));
-    } else if (rows_.count(tensor)) {
-        const Operator& op = *makers_[tensor];
+    } else if (tensors_[tensor].of_rows) {
+        const Operator& op = *tensors_[tensor].maker;
         Step step = row_step(graph_, op);
         step.operands[0] = value_of(group, root(op.operands.back()));
         value = group.program.add(step);
         group.text += (group.text.empty() ? "" : " ") + std::string(opcode_name(op.opcode));
     } else {
-        const Operator& op = *makers_[tensor];
+        const Operator& op = *tensors_[tensor].maker;
         const Tensor& result = graph_.tensors[op.results[0]];
         const std::vector<int64_t> shape = in_rows(result.shape, group);
         std::vector<int> values;
@@ -267,8 +266,7 @@ int Planner::value_of(Group& group, uint32_t tensor) {
             const bool at_hand = elements(as_read) == elements(result) ||
                                  (group.row != 0 && group.row == result.shape.back() &&
                                   is_of_row(op.operands[index], result));
-            const bool in_memory = memory_.count(operand) != 0 || graph_.tensors[operand].constant;
-            values.push_back(at_hand && !(in_memory && shape != result.shape)
+            values.push_back(at_hand && !(is_stored(operand) && shape != result.shape)
                                  ? value_of(group, operand)
                                  : load(group, op.operands[index], shape));
         }
@@ -300,7 +298,7 @@ int Planner::load(Group& group, uint32_t tensor, const std::vector<int64_t>& sha
 }
 
 void Planner::store(Group& group, uint32_t tensor, int value) {
-    if (!group.stored.insert(tensor).second) return;
+    if (std::find(group.writes.begin(), group.writes.end(), tensor) != group.writes.end()) return;
     Step step{"store", type_code(graph_.tensors[tensor].type)};
     step.operands[0] = value;
     if (graph_.tensors[tensor].type == ElementType::kInt48) step.operands[1] = value + 1;

@@ -42,6 +42,10 @@ class Builder {
         return result;
     }
     void output(uint32_t tensor) { graph.outputs.push_back({tensor, resource(BUFFER_OUTPUTS)}); }
+    /// In the memory of the first input.
+    void output_over_input(uint32_t tensor) {
+        graph.outputs.push_back({tensor, graph.inputs[0].resource});
+    }
     Plan plan() {
         Plan out;
         make_plan(graph, slots_, {}, 0, out);
@@ -149,6 +153,50 @@ TEST(Planner, AnOutputThatIsAnInputIsCopied) {
     ASSERT_EQ(plan.dispatches.size(), 1U);
     EXPECT_EQ(plan.dispatches[0].reads[0].buffer, static_cast<uint32_t>(BUFFER_INPUTS));
     EXPECT_EQ(plan.dispatches[0].writes[0].buffer, static_cast<uint32_t>(BUFFER_OUTPUTS));
+}
+
+TEST(Planner, AValueOfTwoOutputsIsStoredTwice) {
+    Builder b;
+    const uint32_t y = chain(b, b.input(kI32, {8}), 1);
+    b.output(y);
+    b.output(y);
+    const Plan plan = b.plan();
+    ASSERT_EQ(plan.dispatches.size(), 1U);
+    EXPECT_EQ(plan.dispatches[0].text, "0: ADD -> output -> output");
+    ASSERT_EQ(plan.dispatches[0].writes.size(), 2U) << "the outputs, and no other memory";
+    EXPECT_FALSE(overlap(plan.dispatches[0].writes[0], plan.dispatches[0].writes[1]));
+    EXPECT_EQ(plan.work_bytes, 0U);
+}
+
+TEST(Planner, AnInputUnderAnOutputIsSavedFirst) {
+    Builder b;
+    const uint32_t x = b.input(kI32, {8});
+    b.output_over_input(chain(b, x, 1));
+    b.output(b.add(TOSASUB, {x, b.input(kI32, {8})}, kI32, {8}));
+    const Plan plan = b.plan();
+    ASSERT_GE(plan.dispatches.size(), 2U);
+    EXPECT_EQ(plan.dispatches[0].text.substr(0, 8), "0: input");
+    for (size_t i = 1; i < plan.dispatches.size(); ++i) {
+        for (const Slot& slot : plan.dispatches[i].reads) {
+            EXPECT_FALSE(overlap(slot, plan.dispatches[0].reads[0]))
+                << "dispatch " << i << " reads memory that an output may have overwritten";
+        }
+    }
+}
+
+TEST(Planner, AConstantIsInMemoryOnceHoweverManyReadIt) {
+    Builder b;
+    const uint32_t x = b.input(kI32, {4});
+    const uint32_t c = b.constant(kI32, {4}, {1, 2, 3, 4});
+    b.output(b.add(TOSAADD, {x, c}, kI32, {4}));
+    b.output(b.add(TOSASUB, {x, c}, kI32, {4}));
+    const Plan plan = b.plan();
+    const int32_t wanted[] = {1, 2, 3, 4};
+    int found = 0;
+    for (size_t at = 0; at + sizeof(wanted) <= plan.constants.size(); at += 16) {
+        found += std::memcmp(&plan.constants[at], wanted, sizeof(wanted)) == 0 ? 1 : 0;
+    }
+    EXPECT_EQ(found, 1) << "copies of the constant";
 }
 
 TEST(Planner, ProgramsCallNoMoreThanTheySay) {
