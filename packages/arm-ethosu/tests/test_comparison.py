@@ -104,6 +104,12 @@ def test_what_is_right_is_taken(accelerator: str, size: int, batch: int, flags: 
     _compiled(_chain(size, batch), accelerator, *flags)
 
 
+@pytest.mark.parametrize(("kernel", "pad"), [((3, 1), (1, 1, 0, 0)), ((1, 1), (0, 1, 0, 0))])
+def test_parts_of_many_rows_are_right(kernel: tuple[int, int], pad: tuple[int, ...]) -> None:
+    """Vela makes operators of a few rows each, perhaps of an image that it has padded."""
+    _compiled(conv("", "", k=kernel, c=1, oc=1, pad=pad, out=(65537, 1)).graph(), "ethos-u85-256")
+
+
 @functools.cache
 @pytest.mark.parametrize("accelerator", ["ethos-u55-128", "ethos-u65-256"])
 def test_tables_of_wide_numbers_are_known(accelerator: str) -> None:

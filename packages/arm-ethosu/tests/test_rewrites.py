@@ -161,6 +161,7 @@ def test_a_constant_that_is_read_again_and_again_is_copied_once(op: str) -> None
         ((1, 9, 9, 24), 3, 1, 1, 4, {"PAD", "DEPTHWISE_CONV2D", "RESCALE"}),  # the border is not the zero point
         ((1, 33, 33, 24), 3, 2, 0, 3, {"DEPTHWISE_CONV2D", "RESCALE"}),
         ((2, 8, 8, 5), 5, 1, 2, 3, {"DEPTHWISE_CONV2D", "RESCALE"}),
+        ((1, 8, 8, 24), 2, 1, 0, 3, {"DEPTHWISE_CONV2D", "RESCALE"}),  # of four, halves are rounded
         ((1, 8, 8, 24), 2, 2, 0, 3, {"AVG_POOL2D"}),  # no element is read twice
         ((1, 7, 7, 24), 7, 1, 0, 3, {"AVG_POOL2D"}),
     ],

@@ -1,7 +1,7 @@
 """Padding, kernel, stride, dilation and size of what reads windows: convolutions and pools.
 
-Vela may compute a window in parts, or step by step: a dilation over 2, a stride over 3, a TRANSPOSE_CONV2D. What such
-parts read and write is looked at in ``memory`` alone.
+Vela may compute a window in parts, or step by step: a dilation over 2, a stride over 3, more than 65536 rows or
+columns, a TRANSPOSE_CONV2D. What such parts read and write is looked at in ``memory`` alone.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from arm_tosa_core.tosa.ir import Op
 from ..command_stream import registers as r
 from ..command_stream.feature_maps import computed, window
 from ..command_stream.operations import Operation
+from ..limits import MAX_AXIS
 from .difference import Difference
 from .owners import Owned
 
@@ -57,9 +58,10 @@ class _Axis:
 
     @property
     def in_parts(self) -> bool:
-        """Whether the registers do not hold its dilation or stride."""
+        """Whether the registers do not hold its dilation, stride or size."""
         dilated = self.taps > 1 and self.dilation > _LARGEST_DILATION
-        return dilated or (self.results > 1 and self.stride > _LARGEST_STRIDE)
+        strided = self.results > 1 and self.stride > _LARGEST_STRIDE
+        return dilated or strided or max(self.image, self.results) > MAX_AXIS
 
     def padding(self, first: int, count: int) -> tuple[int, int]:
         """Padding before and behind that some of the windows have.

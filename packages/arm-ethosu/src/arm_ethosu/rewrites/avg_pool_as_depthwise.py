@@ -17,7 +17,7 @@ _OVERLAP = 2
 def _reciprocal(count: int) -> tuple[int, int]:
     """The multiplier and shift by which AVG_POOL2D divides (TOSA 1.0, 1.9.1: ``reciprocal_scale``)."""
     bits = (count - 1).bit_length()
-    return ((1 << (30 + bits)) + 1) // count, 30 + bits
+    return ((1 << 30) + 1 << bits) // count, 30 + bits
 
 
 def _padded(image: Tensor, zero: int, kernel: tuple[int, int]) -> tuple[Tensor, tuple[int, ...]]:
