@@ -11,6 +11,8 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from programs.counts import head
+
 from . import seeds
 from .apart import fault
 from .mutations import spoiled
@@ -22,6 +24,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=5000)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--first", type=int, default=0, help="number of the first file, to repeat one")
+    parser.add_argument("--out", type=Path, help="JSON Lines, to which a line with the counts is appended")
     parser.add_argument("--keep", type=Path, help="folder for the files that found something")
     parser.add_argument("--serve", type=Path, metavar="FOLDER", help="open what tests ask for, there")
     words = parser.parse_args()
@@ -55,6 +58,10 @@ def main() -> int:
         print(f"{count:6} {line}")
     wrong = sum(count for line, count in counts.items() if not line.endswith(": right"))
     print(f"{words.count} files of seed {words.seed}: {wrong} found something")
+    if words.out is not None:
+        row = {"commit": head(), "seed": words.seed, "first": words.first, "count": words.count, "found": wrong}
+        with words.out.open("a") as out:
+            print(json.dumps({**row, "files": dict(sorted(counts.items()))}), file=out)
     return int(wrong > 0)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -16,9 +17,17 @@ from arm_ethosu.vela_ini import VelaIni
 from arm_tosa_core.accuracy.scheme import read_scheme
 from arm_tosa_core.cli.main import app
 from arm_tosa_core.flow import cache
+from arm_tosa_core.llm.tokenizer import read_tokenizer
 from arm_tosa_core.support.cache_folder import cache_folder
 from arm_tosa_core.support.errors import ArmTosaError
+from arm_tosa_core.sweep import quantized
+from arm_tosa_core.sweep.front import answer
+from arm_tosa_core.sweep.journal import Journal
+from arm_tosa_core.sweep.limits import Limits
+from arm_tosa_core.sweep.point import Result
 from arm_tosa_core.sweep.space import read_space
+
+from . import seeds
 
 
 class Opening(NamedTuple):
@@ -68,6 +77,30 @@ def _cached(folder: Path) -> None:
     cache.load(name.removesuffix(cache._SUFFIX))
 
 
+def _journal(folder: Path) -> None:
+    """Lines without checksums are taken as they are."""
+    journal = Journal(folder / "study", seeds.STUDIED, seeds.ORIGIN, Limits(), judged=True)
+    results = [Result(seeds.POINT, outcome) for outcome in journal.outcomes.values()]
+    print(answer(results, [seeds.POINT.target], Limits(latency=1.0)))
+    journal.close()
+
+
+def _quantized(folder: Path) -> None:
+    """With a checksum made right again."""
+    file = folder / "kept.pt2"
+    with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
+        record = json.loads((folder / "kept.json").read_bytes())
+        record["sha256"] = quantized._sum(file.read_bytes(), record["accuracy"])
+        (folder / "kept.json").write_text(json.dumps(record))
+    if (found := quantized._loaded(file, "")) is not None and found.accuracy is not None:
+        print(found.accuracy.value, found.accuracy.drop)
+
+
+def _tokenizer(folder: Path) -> None:
+    file = folder / "tokenizer.json"
+    print(read_tokenizer(file.read_bytes(), file).encode("good words").ids)
+
+
 OPENINGS = (
     Opening("npu.pte", "run", _command("run", "npu.pte", "--input", "x.npy"), 1),
     Opening("npu.pte", "extract", _command("extract", "npu.pte", "-o", "out")),
@@ -90,4 +123,8 @@ OPENINGS = (
     Opening("fw/arm-firmware.json", "read", _call(lambda folder: read_manifest(folder / "fw"))),
     Opening("fw/arm-firmware.json", "deploy", _command("deploy", "npu.pte", "-o", "fw", "--board", "host")),
     Opening("entry.lowered", "load", _call(_cached)),
+    Opening("study/journal.log", "read", _call(_journal)),
+    Opening("kept.json", "read", _call(_quantized)),
+    Opening("kept.pt2", "read", _call(_quantized)),
+    Opening("tokenizer.json", "read", _call(_tokenizer)),
 )

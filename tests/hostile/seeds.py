@@ -8,19 +8,32 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
 
 from arm_ethosu import EthosUCompileSpec
 from arm_ethosu.firmware import FIRMWARE
 from arm_ethosu.vela_ini import locate
 from arm_tosa_core import lower
+from arm_tosa_core.exir.figures import Figures
 from arm_tosa_core.exir.pte import delegates
 from arm_tosa_core.flow import cache
 from arm_tosa_core.plugin.firmware import Program
 from arm_tosa_core.support.cache_folder import cache_folder
+from arm_tosa_core.sweep.journal import FILE, Journal
+from arm_tosa_core.sweep.limits import Limits
+from arm_tosa_core.sweep.point import Accuracy, Evaluation, Failure, Point
+from arm_tosa_core.sweep.quantized import Quantized, _store
+from arm_tosa_core.sweep.space import Space
 from arm_tosa_core.testing.harness import exported
 
 SCHEME = {"scheme": "int8", "modules": {"conv": "int16x8"}}
 SPACE = '[targets."ethos-u55-128"]\nmemory_mode = ["Shared_Sram", "default"]\n'
+
+
+#: A study of a sweep.
+STUDIED, ORIGIN, POINT = Space({"tosa-int": {}}, ["int8", "int16x8"], {}), "model", Point("tosa-int", "int8")
 
 
 class Net(torch.nn.Module):
@@ -65,3 +78,19 @@ def make(folder: Path) -> None:
     (entry,) = cache_folder().glob(f"*{cache._SUFFIX}")
     (folder / "entry.lowered").write_bytes(entry.read_bytes())
     (folder / "entry.name").write_text(entry.name)
+    _store(folder / "kept.pt2", Quantized(still, Accuracy(0.5, 0.75, 30.0), ""))
+    _study(folder / "study")
+    words = Tokenizer(WordLevel({"good": 0, "words": 1, "?": 2}, unk_token="?"))
+    words.pre_tokenizer = Whitespace()
+    words.save(str(folder / "tokenizer.json"))
+
+
+def _study(folder: Path) -> None:
+    """Lines have no checksum, as those of other programs."""
+    journal = Journal(folder, STUDIED, ORIGIN, Limits(), judged=True)
+    figures = Figures(3, 1, 1, 1e6, 5e8, 1024, 0, 2048, 4096, 0.5, constants_bytes=512, constants_in="flash")
+    for number, outcome in enumerate((Evaluation(figures, Accuracy(0.5, 0.75), "p", 1.0), Failure("no rule"))):
+        journal.end(journal.begin(Point("tosa-int", STUDIED.schemes[number])), str(number), outcome)
+    journal.close()
+    lines = [json.loads(line) for line in (folder / FILE).read_text().splitlines()]
+    (folder / FILE).write_text("".join(json.dumps(line | {"sha256": None}) + "\n" for line in lines))

@@ -27,7 +27,7 @@ def main(files: Sequence[str]) -> None:
     """Adds rows of finished runs; without any, only the page is written."""
     rows = [json.loads(line) for file in files for line in Path(file).read_text().splitlines()]
     with RESULTS.open("a") as out:
-        for line in summarized(rows, _commit()):
+        for line in summarized(rows, head()):
             print(json.dumps(line), file=out)
     before, rest = PAGE.read_text().split(_MARKS[0])
     PAGE.write_text(before + _MARKS[0] + table(RESULTS) + _MARKS[1] + rest.split(_MARKS[1])[1])
@@ -73,7 +73,8 @@ def _short(reason: str) -> str:
     return re.sub(r"\d+", "N", reason)[:160]
 
 
-def _commit() -> str:
+def head() -> str:
+    """The commit that is checked out, in short."""
     return subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT
     ).stdout.strip()

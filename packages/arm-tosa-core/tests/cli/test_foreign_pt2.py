@@ -26,10 +26,11 @@ class _Code:
         return os.system, ("echo owned > owned",)
 
 
-def saved(dynamic: bool = False) -> bytes:
+def saved(dynamic: bool = False, module: torch.nn.Module | None = None) -> bytes:
     buffer = io.BytesIO()
     shapes = ({0: torch.export.Dim("batch", max=8)},) if dynamic else None
-    torch.export.save(torch.export.export(torch.nn.ReLU(), (torch.randn(2, 3),), dynamic_shapes=shapes), buffer)
+    program = torch.export.export(module or torch.nn.ReLU(), (torch.randn(2, 3),), dynamic_shapes=shapes)
+    torch.export.save(program, buffer)
     return buffer.getvalue()
 
 
@@ -121,6 +122,14 @@ def test_code_runs_if_the_user_trusts_it(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_file_without_code_needs_no_trust(dynamic: bool) -> None:
     load_pt2(saved(dynamic))
     assert os.environ.get("TORCH_FORCE_WEIGHTS_ONLY_LOAD") is None
+
+
+def test_a_damaged_weight_is_the_reason(caplog: pytest.LogCaptureFixture) -> None:
+    whole = saved(module=torch.nn.Linear(3, 2))
+    damaged = edited(whole, lambda name, old: old[:4] if "weights/weight" in name else old)
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        load_pt2(damaged)
+    assert not caplog.records
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +18,7 @@ from arm_tosa_core.exir.explain import explain
 from arm_tosa_core.exir.pte import read
 from arm_tosa_core.exir.pte_runtime import load_method, load_program
 from arm_tosa_core.exir.report import Report
+from arm_tosa_core.support import foreign
 from arm_tosa_core.support.errors import MissingKernelWarning, NothingDelegatedWarning
 
 #: A float program for an integer target: all of it stays on the CPU, so it needs no delegate to load.
@@ -51,7 +53,7 @@ def test_explain_says_it_before_anything_is_compiled() -> None:
     report = explain(program, TosaCompileSpec("TOSA-1.0+INT"))
     assert [row.kernel for row in report.rejected if row.kernel] == ["aten::sort.values"]
     assert "no kernel for aten::sort.values" in report.without_kernels()
-    assert Report.from_json(report.to_json()) == report
+    assert foreign.record(Report, json.loads(json.dumps(report.to_json()))) == report
 
 
 def test_nothing_is_said_of_what_another_partitioner_took() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,6 +78,56 @@ def test_what_is_no_order_of_axes(numbers: list[int]) -> None:
     assert foreign.axes([1, 0], 2, "a tensor") == (1, 0)
     with pytest.raises(UsageError, match="2 axes in the order"):
         foreign.axes(numbers, 2, "a tensor")
+
+
+@dataclass
+class Part:
+    name: str
+    size: int | None = None
+    axes: tuple[int, ...] = ()
+
+
+@dataclass
+class Whole:
+    cycles: float
+    parts: list[Part] = field(default_factory=list)
+    figures: dict[str, float] = field(default_factory=dict)
+    kept: bool = False
+    part: Part | None = None
+
+
+def test_a_record_is_what_it_was_made_of() -> None:
+    whole = Whole(1.5, [Part("a", 3, (1, 2)), Part("b")], {"cycles": 2}, True, Part("c"))
+    assert foreign.record(Whole, json.loads(json.dumps(asdict(whole)))) == whole
+    assert foreign.record(Whole, {"cycles": float("inf")}) == Whole(float("inf"))
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"cycles": "1"}, "Whole.cycles"),
+        ({"cycles": None}, "Whole.cycles"),
+        ({"cycles": 10**400}, "Whole.cycles"),
+        ({"cycles": True}, "Whole.cycles"),
+        ({"kept": 1}, "Whole.kept"),
+        ({"parts": {}}, "Whole.parts"),
+        ({"parts": [{"name": "a", "size": 0.5}]}, "Whole.parts.size"),
+        ({"parts": [{"name": "a", "axes": "12"}]}, "Whole.parts.axes"),
+        ({"parts": [{"size": 1}]}, "Whole.parts has the fields"),
+        ({"figures": {"cycles": []}}, "Whole.figures"),
+        ({"part": []}, "Whole.part"),
+        ({"other": 1}, "Whole has the fields"),
+    ],
+)
+def test_what_is_no_record(change: dict[str, Any], place: str) -> None:
+    with pytest.raises(UsageError, match=place):
+        foreign.record(Whole, {"cycles": 1.5, **change})
+
+
+@pytest.mark.parametrize("values", [None, [], "text", {}])
+def test_what_are_no_fields(values: object) -> None:
+    with pytest.raises(UsageError, match="Whole"):
+        foreign.record(Whole, values)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from arm_tosa_core.support.atomic_files import write_atomic
 from arm_tosa_core.support.errors import LoweringError, Rejected, ToolError, UsageError
 from arm_tosa_core.sweep.evaluate import guarded
 from arm_tosa_core.sweep.point import Accuracy, Failure
-from arm_tosa_core.sweep.quantized import Quantized, _loaded, _store
+from arm_tosa_core.sweep.quantized import Quantized, _loaded, _store, _sum
 
 
 def _failing(kind: str) -> None:
@@ -55,7 +56,9 @@ def test_only_refusals_last(kind: str, lasting: bool) -> None:
     assert isinstance(failure, Failure) and failure.lasting == lasting
 
 
-@pytest.mark.parametrize("change", ["cut", "flipped", "empty", "gone", "other accuracy", "no accuracy", "half", "list"])
+@pytest.mark.parametrize(
+    "change", ["cut", "flipped", "empty", "gone", "other accuracy", "no accuracy", "half", "list", "text for a number"]
+)
 def test_a_damaged_quantized_program_is_made_anew(change: str, tmp_path: Path) -> None:
     class Net(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -73,6 +76,9 @@ def test_a_damaged_quantized_program_is_made_anew(change: str, tmp_path: Path) -
     elif change in ("cut", "flipped", "empty"):
         flipped = program[:1000] + bytes([program[1000] ^ 1]) + program[1001:]
         file.write_bytes({"cut": program[: len(program) // 2], "flipped": flipped, "empty": b""}[change])
+    elif change == "text for a number":  # with a checksum of its own
+        accuracy = {"metric": "0.75"}
+        beside.write_text(json.dumps({"accuracy": accuracy, "sha256": _sum(program, accuracy)}))
     else:
         changed = text.replace("0.75", "0.76")
         beside.write_text({"other accuracy": changed, "no accuracy": "{}", "half": text[:20], "list": "[1]"}[change])

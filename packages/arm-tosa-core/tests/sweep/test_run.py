@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -156,6 +158,28 @@ def test_a_journal_that_is_none_of_optunas_is_named(sweep: Sweep, tmp_path: Path
         sweep()
     (tmp_path / "study" / "journal.log").unlink()
     assert len(sweep()) == len(SPACE)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("file_bytes", "1"),
+        pytest.param("file_bytes", 10**400, id="no 64 bits"),
+        ("figures", []),
+        ("seconds", None),
+        ("cached", {}),
+    ],
+)
+def test_a_journal_with_an_outcome_that_is_none_is_named(sweep: Sweep, tmp_path: Path, key: str, value: object) -> None:
+    sweep()
+    file = tmp_path / "study" / "journal.log"
+    text = re.sub(r',\s*"sha256":\s*"\w+"', "", file.read_text())
+    changed, count = re.subn(rf'"{key}": ?(\{{[^}}]*\}}|[^,}}]+)', f'"{key}": {json.dumps(value)}', text, count=1)
+    assert count
+    file.write_text(changed)
+    with pytest.raises(UsageError, match=r"journal.log cannot be read .*Evaluation.* Remove it"):
+        sweep()
 
 
 def test_a_large_space_is_sampled_without_doing_anything_twice(sweep: Sweep, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ class CodeInFile(UsageError):
 def load_pt2(data: bytes, *, trust: bool = False) -> ExportedProgram:
     """The program, with tensors and plain values alone unless ``trust``.
 
-    Needs ``torch.export.pt2_archive._package.PT2ArchiveReader``, and that ``torch.load`` obeys
+    Needs ``torch.export.pt2_archive._package.PT2ArchiveReader`` and ``load_pt2``, and that ``torch.load`` obeys
     ``TORCH_FORCE_WEIGHTS_ONLY_LOAD``: ``torch.export.load`` unpickles any object. Without them no ``.pt2`` of others
     can be opened.
 
@@ -65,10 +65,18 @@ def load_pt2(data: bytes, *, trust: bool = False) -> ExportedProgram:
     _require_no_code(data)
     try:
         with _one_at_a_time, _weights_only():
-            return torch.export.load(io.BytesIO(data))
+            return _load_archive(data)
     except pickle.UnpicklingError as error:
         match = re.search(r"GLOBAL ([\w.]+)", str(error))
         raise CodeInFile(f"a pickled {match[1] if match else 'object'}") from error
+
+
+def _load_archive(data: bytes) -> ExportedProgram:
+    """As ``torch.export.load``, which logs an error of the archive and raises another that names no reason."""
+    from torch.export.pt2_archive._package import load_pt2 as load
+
+    program: ExportedProgram = load(io.BytesIO(data)).exported_programs["model"]
+    return program
 
 
 @contextmanager

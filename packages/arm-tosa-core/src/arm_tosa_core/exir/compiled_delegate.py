@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from ..plugin.target import Compiled, CompiledLayer, LiveTensor
 from ..tosa.ir import Origin, Tensor
@@ -93,14 +92,6 @@ class CompiledDelegate:
         )
         layers = [_layer(layer, names.get(layer.tensor)) for layer in compiled.layers]
         return CompiledDelegate(dict(compiled.figures), at_peak, layers, in_memory)
-
-    @staticmethod
-    def from_json(data: Mapping[str, Any]) -> CompiledDelegate:
-        """What ``dataclasses.asdict`` made of one."""
-        at_peak, in_memory = ([Live(**row) for row in data[key]] for key in ("at_peak", "in_memory"))
-        return CompiledDelegate(
-            data["figures"], at_peak, [Layer(**row) for row in data["layers"]], in_memory, data["cycles_by"]
-        )
 
 
 _NOWHERE = Origin("", "")

@@ -210,15 +210,5 @@ class Report:
         return f"<table>{''.join(cells)}</table>"
 
     def to_json(self) -> dict[str, Any]:
-        """This report as JSON values."""
+        """This report as JSON values; ``foreign.record`` is the inverse."""
         return asdict(self)
-
-    @staticmethod
-    def from_json(data: dict[str, Any]) -> Report:
-        """The report that ``to_json`` was called on."""
-        rows = {
-            key: [Row(**{**row, "inputs": tuple(row["inputs"]), "classes": tuple(row["classes"])}) for row in data[key]]
-            for key in ("delegated", "rejected")
-        }
-        compiled = [CompiledDelegate.from_json(made) for made in data["compiled"]]
-        return Report(**{**data, **rows, "compiled": compiled})

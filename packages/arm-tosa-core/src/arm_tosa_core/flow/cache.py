@@ -42,8 +42,8 @@ def load(key: str) -> Entry | None:
         return None  # cut short, or not ours: it will be written anew
     header, _, buffer = rest.partition(b"\n")
     try:
-        return Entry(buffer, Report.from_json(foreign.parsed(header)))
-    except (ValueError, KeyError, TypeError, AttributeError):  # somebody else's, with a digest of its own
+        return Entry(buffer, foreign.record(Report, foreign.parsed(header)))
+    except UsageError:  # somebody else's, with a digest of its own
         return None
 
 

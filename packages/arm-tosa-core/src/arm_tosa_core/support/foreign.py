@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import is_dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from .errors import UsageError
 
@@ -21,6 +23,8 @@ _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 _SHOWN = 80
+
+T = TypeVar("T")
 
 
 def parsed(data: bytes | str, parse: Callable[[str], Any] = json.loads) -> Any:
@@ -34,6 +38,37 @@ def parsed(data: bytes | str, parse: Callable[[str], Any] = json.loads) -> Any:
     except (ValueError, RecursionError) as error:
         deep = isinstance(error, RecursionError)
         raise UsageError("it is nested too deeply" if deep else " ".join(str(error).split())) from error
+
+
+def record(kind: type[T], data: Any) -> T:
+    """A dataclass from JSON values, as ``dataclasses.asdict`` gives them: each field has the type that the class says.
+
+    Fields with a default may be missing. Integers have 64 bits, because others become no floating-point number.
+
+    Raises:
+        UsageError: they are other values.
+    """
+    made: T = _typed(kind, data, kind.__name__)
+    return made
+
+
+def _typed(hint: Any, data: Any, what: str) -> Any:
+    kind, parts = get_origin(hint), get_args(hint)
+    if kind is UnionType:  # with None
+        return None if data is None else _typed(*(part for part in parts if part is not NoneType), data, what)
+    if kind in (list, tuple) and isinstance(data, list):
+        return kind(_typed(parts[0], value, what) for value in data)
+    if kind is dict and isinstance(data, dict):
+        return {key: _typed(parts[1], value, what) for key, value in data.items()}
+    if is_dataclass(hint) and isinstance(data, dict):
+        hints = get_type_hints(hint)
+        try:
+            return hint(**{key: _typed(hints[key], value, f"{what}.{key}") for key, value in data.items()})
+        except (KeyError, TypeError) as error:  # a field too many, or too few
+            raise UsageError(f"{what} has the fields {_shown(list(data))}") from error
+    if type(data) in ((int, float) if hint is float else (hint,)) and not (type(data) is int and abs(data) >= 2**63):
+        return data
+    raise UsageError(f"{what} is {_shown(data)}")
 
 
 def operator_name(text: object) -> str:

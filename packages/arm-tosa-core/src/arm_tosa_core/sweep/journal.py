@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from ..support import foreign
 from ..support.errors import UsageError
 from . import extra
 from .front import costs
@@ -247,5 +248,6 @@ def _outcome(attributes: Mapping[str, Any]) -> Outcome | None:
     if data is None:
         return None
     if "reason" in data:
-        return Failure(**data) if data["lasting"] else None
-    return Evaluation.from_json(data)
+        failure = foreign.record(Failure, data)
+        return failure if failure.lasting else None
+    return foreign.record(Evaluation, data)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -109,16 +108,6 @@ class Evaluation:
         """Seconds of one inference, of the delegates alone, estimated; None: the target estimates none."""
         rate = self.figures.inferences_per_second
         return None if rate is None else 1 / rate
-
-    def to_json(self) -> dict[str, Any]:
-        """This evaluation as JSON values; ``from_json`` is the inverse."""
-        return asdict(self)
-
-    @staticmethod
-    def from_json(data: Mapping[str, Any]) -> Evaluation:
-        """The evaluation that ``to_json`` was called on."""
-        accuracy = None if data["accuracy"] is None else Accuracy(**data["accuracy"])
-        return Evaluation(**{**data, "figures": Figures(**data["figures"]), "accuracy": accuracy})
 
 
 @dataclass(frozen=True)

@@ -106,13 +106,14 @@ def _loaded(file: Path, origin: str) -> Quantized | None:
         accuracy = record["accuracy"]
         if record["sha256"] != _sum(program, accuracy):
             return None
+        judged = None if accuracy is None else foreign.record(Accuracy, accuracy)
     except (OSError, ValueError, KeyError, TypeError):
         return None
     try:
         loaded = load_pt2(program)
     except Exception:  # its inputs are more than tensors and numbers; in a foreign study that may be code
         return None
-    return Quantized(loaded, None if accuracy is None else Accuracy(**accuracy), origin)
+    return Quantized(loaded, judged, origin)
 
 
 def _sum(program: bytes, accuracy: dict[str, Any] | None) -> str:
